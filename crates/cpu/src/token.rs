@@ -1,0 +1,73 @@
+//! Groups of CPU features, and a proof token for each.
+//!
+//! A group is a set of features that always come together in real CPUs or that a routine always needs together. One bit
+//! of [`Cpu`] stands for a group.
+
+use crate::Cpu;
+
+macro_rules! groups {
+    ($($(#[$doc:meta])* $token:ident, $bit:expr, $arch:literal, $detect:ident, [$($feature:tt),+];)+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug)]
+            pub struct $token(());
+
+            impl $token {
+                pub(crate) const BIT: u32 = 1 << $bit;
+
+                /// The features that this token proves, by the names that `target_feature` has for them.
+                pub const FEATURES: &'static [&'static str] = &[$($feature),+];
+
+                /// The token, if `cpu` may use this group. [`Cpu`] values hold only what a run-time check has found.
+                #[inline(always)]
+                pub fn check(cpu: Cpu) -> Option<Self> {
+                    if cpu.groups() & Self::BIT != 0 { Some(Self(())) } else { None }
+                }
+
+                #[cfg(all(target_arch = $arch, feature = "std"))]
+                fn detected() -> bool {
+                    $(std::arch::$detect!($feature))&&+
+                }
+
+                #[cfg(all(target_arch = $arch, not(feature = "std")))]
+                fn detected() -> bool {
+                    $(cfg!(target_feature = $feature))&&+
+                }
+
+                #[cfg(not(target_arch = $arch))]
+                fn detected() -> bool {
+                    false
+                }
+            }
+        )+
+
+        /// All groups that this machine has.
+        pub(crate) fn detect() -> u32 {
+            let mut groups = 0;
+            $(if $token::detected() { groups |= $token::BIT; })+
+            groups
+        }
+    };
+}
+
+groups! {
+    /// x86-64: carry-less multiplication and AES on 128-bit registers, with the byte shuffles both need (Westmere, 2010).
+    HaveClmul, 0, "x86_64", is_x86_feature_detected, ["ssse3", "sse4.1", "pclmulqdq", "aes"];
+    /// x86-64: the SHA-1 and SHA-256 instructions, with SSE4.1 (Goldmont, Zen 1, Ice Lake).
+    HaveSha, 1, "x86_64", is_x86_feature_detected, ["sha", "ssse3", "sse4.1"];
+    /// x86-64: 256-bit integer vectors and the bit manipulation that came with them (Haswell, Zen 1).
+    HaveAvx2, 2, "x86_64", is_x86_feature_detected, ["avx2", "bmi1", "bmi2"];
+    /// x86-64: two carry chains beside one multiplication (Broadwell, Zen 1).
+    HaveAdx, 3, "x86_64", is_x86_feature_detected, ["adx", "bmi2"];
+    /// x86-64: carry-less multiplication and AES on 256-bit registers (Ice Lake, Zen 3).
+    HaveVpclmul, 4, "x86_64", is_x86_feature_detected, ["avx2", "vpclmulqdq", "vaes", "pclmulqdq", "aes"];
+    /// x86-64: 512-bit vectors in the Ice Lake and Zen 4 form.
+    HaveAvx512, 5, "x86_64", is_x86_feature_detected,
+        ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "vpclmulqdq", "vaes"];
+    /// AArch64: 64-bit polynomial multiplication and AES.
+    HavePmull, 8, "aarch64", is_aarch64_feature_detected, ["neon", "aes"];
+    /// AArch64: the SHA-256 instructions.
+    HaveArmSha2, 9, "aarch64", is_aarch64_feature_detected, ["neon", "sha2"];
+    /// AArch64: the SHA-512 and SHA-3 instructions.
+    HaveArmSha3, 10, "aarch64", is_aarch64_feature_detected, ["neon", "sha3"];
+}

@@ -1,0 +1,2 @@
+//! Placeholder until primitives arrive.
+fn main() {}
