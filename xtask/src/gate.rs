@@ -1,0 +1,169 @@
+//! `cargo xtask test`: the gate. Everything that must hold before a change lands, on a machine that has only rustup and a C
+//! compiler.
+//!
+//! Stages go on after a failure, so that one run shows all. The order shares what is compiled: clippy and rustdoc use the
+//! same metadata of the dependencies, unit, integration and doc tests the same libraries, the smoke run the release build.
+//! Packages are selected with `--workspace` throughout, since selecting one with `-p` unites the features of its
+//! dependencies differently and would compile them anew.
+
+use crate::Failure;
+use crate::install;
+use crate::stage::{cargo_with, clock, program, stream};
+use crate::tally::{SmokeReader, Tally, TestReader};
+use crate::workspace::Workspace;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Runs all stages; `Ok(true)` when nothing failed.
+pub(crate) fn run() -> Result<bool, Failure> {
+    let workspace = Workspace::here()?;
+    std::env::set_current_dir(&workspace.root).map_err(|error| format!("cannot go to the root: {error}"))?;
+    let mut gate = Gate::default();
+
+    gate.stage("system packages", |tally| tally.check("system packages", install::system_packages().map(|()| true)));
+    gate.stage("rust components", |tally| tally.check("rust components", install::rust_components().map(|()| true)));
+    gate.stage("fmt", |tally| one(tally, "fmt", cargo_with(["fmt", "--all", "--check"])));
+    gate.stage("structure", |tally| tally.check("structure", crate::structure::run()));
+    gate.stage("clippy", |tally| {
+        let words = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        one(tally, "clippy", cargo_with(words));
+    });
+    gate.stage("no_std", |tally| no_std(tally, &workspace));
+    gate.stage("release build", |tally| one(tally, "release build", cargo_with(["build", "--release"])));
+    gate.stage("tests", |tally| {
+        // Every kind of target but doc tests, which have a stage of their own.
+        let words = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
+        tests(tally, "tests", cargo_with(words));
+    });
+    gate.stage("doc tests", |tally| {
+        tests(tally, "doc tests", cargo_with(["test", "--workspace", "--no-fail-fast", "--doc"]));
+    });
+    gate.stage("rustdoc", |tally| {
+        let mut command = cargo_with(["doc", "--workspace", "--no-deps"]);
+        command.env("RUSTDOCFLAGS", "-D warnings");
+        one(tally, "rustdoc", command);
+    });
+    gate.stage("smoke", |tally| smoke(tally, &workspace));
+
+    Ok(gate.conclude())
+}
+
+/// The sum so far and what each stage took.
+#[derive(Default)]
+struct Gate {
+    tally: Tally,
+    rows: Vec<(&'static str, Duration, bool)>,
+}
+
+impl Gate {
+    fn stage(&mut self, name: &'static str, work: impl FnOnce(&mut Tally)) {
+        println!("== {name}");
+        let failed = self.tally.failed;
+        let start = Instant::now();
+        work(&mut self.tally);
+        let time = start.elapsed();
+        let well = self.tally.failed == failed;
+        println!("== {name}: {} ({})", if well { "ok" } else { "FAILED" }, clock(time));
+        self.rows.push((name, time, well));
+    }
+
+    /// The last page: minutes, skips, failures, counts.
+    fn conclude(self) -> bool {
+        println!("\nminutes  stage");
+        for (name, time, well) in &self.rows {
+            println!("{:>7}  {name}{}", clock(*time), if *well { "" } else { "  FAILED" });
+        }
+        println!("{:>7}  in all", clock(self.rows.iter().map(|row| row.1).sum()));
+        list("skipped", &self.tally.skips);
+        list("failed", &self.tally.failures);
+        println!("\n{}", self.tally.line());
+        self.tally.failed == 0
+    }
+}
+
+fn list(title: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        println!("\n{title}:");
+        lines.iter().for_each(|line| println!("  {line}"));
+    }
+}
+
+/// A command that counts as one check.
+fn one(tally: &mut Tally, name: &str, command: Command) {
+    let outcome = stream(command, |_| ());
+    tally.check(name, outcome);
+}
+
+fn tests(tally: &mut Tally, name: &str, command: Command) {
+    let mut reader = TestReader::default();
+    match stream(command, |line| reader.line(line)) {
+        Ok(succeeded) => reader.close(name, succeeded, tally),
+        Err(why) => tally.check(name, Err(why)),
+    }
+}
+
+/// Crates that call themselves `no_std` must stand without their default features.
+fn no_std(tally: &mut Tally, workspace: &Workspace) {
+    let mut words: Vec<&str> = Vec::from(["clippy", "--lib", "--no-default-features"]);
+    let mut found = false;
+    for member in &workspace.members {
+        let says_so = |path: &std::path::PathBuf| std::fs::read_to_string(path).is_ok_and(|text| claims_no_std(&text));
+        if member.roots.iter().any(says_so) {
+            words.extend(["--package", &member.name]);
+            found = true;
+        }
+    }
+    if !found {
+        tally.skip("no_std", "no crate claims it");
+        return;
+    }
+    words.extend(["--", "-D", "warnings"]);
+    one(tally, "no_std", cargo_with(words));
+}
+
+/// `#![no_std]` or `#![cfg_attr(…, no_std)]`.
+fn claims_no_std(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("#![") && line.contains("no_std"))
+}
+
+/// One round of every task of the lab with the program as users build it.
+fn smoke(tally: &mut Tally, workspace: &Workspace) {
+    let candor = workspace.target.join("release").join(format!("candor{}", std::env::consts::EXE_SUFFIX));
+    if !candor.is_file() {
+        tally.skip("smoke", "the release build made no candor");
+        return;
+    }
+    let mut command = program(&candor);
+    command.args(["run", "--smoke", "all"]);
+    let mut reader = SmokeReader::default();
+    match stream(command, |line| reader.line(line)) {
+        Ok(succeeded) => reader.close("smoke", succeeded, tally),
+        Err(why) => tally.check("smoke", Err(why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_stage_fails_the_gate_and_the_others_still_run() {
+        let mut gate = Gate::default();
+        let mut ran = 0;
+        gate.stage("bad", |tally| tally.check("bad", Err("why".to_owned())));
+        gate.stage("good", |tally| {
+            ran += 1;
+            tally.check("good", Ok(true));
+        });
+        assert_eq!(ran, 1);
+        assert_eq!(gate.tally.line(), "1 passed, 1 failed, 0 skipped");
+        assert!(!gate.conclude());
+    }
+
+    #[test]
+    fn a_claim_of_no_std_is_recognised() {
+        assert!(claims_no_std("//! Docs.\n#![no_std]\n"));
+        assert!(claims_no_std("#![cfg_attr(not(any(feature = \"std\", test)), no_std)]\n"));
+        assert!(!claims_no_std("//! Works with `#![no_std]`.\n"));
+    }
+}

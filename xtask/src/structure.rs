@@ -1,0 +1,168 @@
+//! `cargo xtask structure`: the house as DESIGN draws it, checked by a program.
+//!
+//! Each rule is a file below `structure/` and a pure function from text to violations, so that its tests can show that it
+//! bites without building a crate. This file walks the tree and hands the rules what they read.
+
+mod edges;
+mod heads;
+mod manifest;
+mod sizes;
+mod strip;
+mod unsafety;
+
+use crate::Failure;
+use crate::workspace::Workspace;
+use std::fmt;
+use std::path::Path;
+
+/// One thing that stands where it may not.
+#[derive(Debug)]
+pub(crate) struct Violation {
+    /// From the root of the repository.
+    file: String,
+    /// Counted from one.
+    line: usize,
+    /// What is wrong and what to do.
+    what: String,
+}
+
+impl Violation {
+    fn new(file: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line, what: what.into() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.what)
+    }
+}
+
+/// Prints what is wrong; `Ok(true)` when nothing is.
+pub(crate) fn run() -> Result<bool, Failure> {
+    let workspace = Workspace::here()?;
+    let (files, violations) = examine(&workspace)?;
+    for violation in &violations {
+        println!("{violation}");
+    }
+    println!(
+        "structure: {} members, {files} Rust files, {}",
+        workspace.members.len(),
+        match violations.len() {
+            0 => "nothing out of place".to_owned(),
+            1 => "1 violation".to_owned(),
+            many => format!("{many} violations"),
+        }
+    );
+    Ok(violations.is_empty())
+}
+
+/// All rules over the whole tree: how many files were read, and what is wrong.
+fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
+    let mut violations = edges::check(workspace, &read)?;
+    let mut files = 0;
+    let ours: Vec<&str> = workspace.members.iter().map(|member| member.name.as_str()).collect();
+    let root_manifest = workspace.root.join("Cargo.toml");
+    violations.extend(manifest::check_comments("Cargo.toml", &read(&root_manifest)?, &ours));
+    for member in &workspace.members {
+        let path = member.folder.join("Cargo.toml");
+        let text = read(&path)?;
+        let shown = workspace.show(&path);
+        violations.extend(manifest::check_comments(&shown, &text, &ours));
+        violations.extend(manifest::check_lints(&shown, &text));
+        for root in &member.roots {
+            violations.extend(heads::check(&workspace.show(root), &read(root)?));
+        }
+        for path in member.rust_files()? {
+            let shown = workspace.show(&path);
+            let text = read(&path)?;
+            let code = strip::strip(&text);
+            files += 1;
+            violations.extend(sizes::check(&shown, &text));
+            violations.extend(unsafety::check(&shown, member.room() == "cpu", &code));
+            violations.extend(unsafety::check_one_way(&shown, &code));
+        }
+    }
+    violations.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    Ok((files, violations))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8; Rust sources and manifests must be", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn the_real_tree_stands() {
+        let workspace = Workspace::here().unwrap();
+        let (files, violations) = examine(&workspace).unwrap();
+        assert!(files > 10, "only {files} files were found: is the walk broken?");
+        let list: Vec<String> = violations.iter().map(Violation::to_string).collect();
+        assert!(list.is_empty(), "\n{}", list.join("\n"));
+    }
+
+    /// A small house in a temporary folder: `break_it` spoils it, and the walk must see that.
+    fn house(name: &str, files: &[(&str, &str)]) -> Vec<String> {
+        let root = std::env::temp_dir().join(format!("xtask-structure-{}-{name}", std::process::id()));
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("Cargo.toml", "[workspace]\nmembers = [\"crates/cpu\", \"crates/lab\"]\n");
+        for room in ["cpu", "lab"] {
+            write(
+                &format!("crates/{room}/Cargo.toml"),
+                &format!("[package]\nname = \"candor-{room}\"\nedition = \"2024\"\n[lints]\nworkspace = true\n"),
+            );
+            write(&format!("crates/{room}/src/lib.rs"), "//! Docs.\n");
+        }
+        for (path, text) in files {
+            write(path, text);
+        }
+        let members = ["cpu", "lab"].map(|room| crate::workspace::Member {
+            name: format!("candor-{room}"),
+            folder: root.join("crates").join(room),
+            roots: vec![root.join("crates").join(room).join("src/lib.rs")],
+            dependencies: Vec::new(),
+        });
+        let workspace = Workspace { root: root.clone(), target: PathBuf::new(), members: members.into() };
+        let found = examine(&workspace).unwrap().1.iter().map(Violation::to_string).collect();
+        std::fs::remove_dir_all(&root).unwrap();
+        found
+    }
+
+    #[test]
+    fn a_clean_house_passes() {
+        assert_eq!(house("clean", &[("crates/lab/src/low/a.rs", "unsafe fn f() {}\n")]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_walk_reaches_every_rule() {
+        let long = "//! Long.\n".repeat(601);
+        let found = house(
+            "spoilt",
+            &[
+                ("crates/lab/src/plan.rs", "unsafe fn f() {}\n"),
+                ("crates/lab/src/low/b.rs", "use crate::high::X;\n"),
+                ("crates/lab/src/rounds.rs", &long),
+                ("crates/lab/src/helpers.rs", "//! Docs.\n"),
+                ("crates/lab/src/lib.rs", "fn f() {}\n"),
+                ("crates/cpu/Cargo.toml", "[dependencies]\nsubtle = \"2\"\n"),
+            ],
+        );
+        let has = |start: &str| assert!(found.iter().any(|line| line.starts_with(start)), "{start} not in {found:#?}");
+        has("crates/lab/src/plan.rs:1: `unsafe`");
+        has("crates/lab/src/low/b.rs:1: ");
+        has("crates/lab/src/rounds.rs:601: ");
+        has("crates/lab/src/helpers.rs:1: ");
+        has("crates/lab/src/lib.rs:1: ");
+        has("crates/cpu/Cargo.toml:2: ");
+        has("crates/cpu/Cargo.toml:1: ");
+    }
+}

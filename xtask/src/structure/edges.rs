@@ -1,0 +1,265 @@
+//! Which crate may use which: the diagram of ARCHITECTURE.md as a table.
+
+use super::Violation;
+use crate::Failure;
+use crate::workspace::{Dependency, Kind, Member, Workspace};
+use std::path::Path;
+
+/// One room of the house.
+struct Room {
+    /// The crate's name without `candor-`.
+    name: &'static str,
+    place: Place,
+    /// Rooms that it may use.
+    may_use: &'static [&'static str],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// What users build on, by layer: its tests may use any product of a lower layer.
+    Product(u8),
+    /// What measures, runs or checks the products; no product may know it.
+    Above,
+}
+
+const EVERY_PRODUCT: &[&str] =
+    &["cpu", "primitives", "gf2", "codes", "opaque", "opaque-wasm", "opaque-ffi", "onion", "links", "network", "login"];
+
+/// The whole diagram, with the rooms that are not built yet. Who changes an arrow changes ARCHITECTURE.md with it.
+const ROOMS: &[Room] = &[
+    Room { name: "cpu", place: Place::Product(0), may_use: &[] },
+    Room { name: "primitives", place: Place::Product(1), may_use: &["cpu"] },
+    Room { name: "gf2", place: Place::Product(1), may_use: &["cpu"] },
+    Room { name: "links", place: Place::Product(1), may_use: &[] },
+    Room { name: "codes", place: Place::Product(2), may_use: &["gf2", "primitives"] },
+    Room { name: "opaque", place: Place::Product(2), may_use: &["primitives"] },
+    Room { name: "onion", place: Place::Product(2), may_use: &["primitives"] },
+    Room { name: "opaque-wasm", place: Place::Product(3), may_use: &["opaque"] },
+    Room { name: "opaque-ffi", place: Place::Product(3), may_use: &["opaque"] },
+    Room { name: "network", place: Place::Product(3), may_use: &["onion", "links"] },
+    Room { name: "login", place: Place::Product(3), may_use: &["opaque"] },
+    // Knows no cryptography and none of ours, so that it can't measure itself with what it measures.
+    Room { name: "lab", place: Place::Above, may_use: &[] },
+    Room {
+        name: "subjects",
+        place: Place::Above,
+        may_use: &["lab", "cpu", "primitives", "gf2", "codes", "opaque", "onion", "links", "network", "login"],
+    },
+    Room { name: "candor", place: Place::Above, may_use: &["subjects", "lab", "network", "login"] },
+    Room { name: "ct", place: Place::Above, may_use: EVERY_PRODUCT },
+    Room { name: "xtask", place: Place::Above, may_use: &[] },
+];
+
+/// Libraries that we are measured against. A product that used one would lean on what it claims to better; as an oracle
+/// in a product's tests they are welcome.
+const PEERS: &[&str] = &[
+    "argon2-rust",
+    "arti-client",
+    "blake2",
+    "gf2x",
+    "graviola",
+    "hqc",
+    "k256",
+    "libcrux-sha2",
+    "libcrux-sha3",
+    "libloading",
+    "libsm",
+    "libsodium-sys",
+    "openssl",
+    "openssl-src",
+    "openssl-sys",
+    "opaque-ke",
+    "oqs",
+    "oqs-sys",
+    "p256",
+    "p384",
+    "pq-mceliece",
+    "pqcrypto-classicmceliece",
+    "pqcrypto-hqc",
+    "ring",
+    "rsa",
+    "secp256k1",
+    "sm2",
+    "sm3",
+    "sm4",
+    "tor-cell",
+    "tor-cert",
+    "tor-netdoc",
+    "voprf",
+];
+
+/// Every edge of the workspace against the table. `read` gives a manifest's text, to name the line.
+pub(crate) fn check(
+    workspace: &Workspace,
+    read: &dyn Fn(&Path) -> Result<String, Failure>,
+) -> Result<Vec<Violation>, Failure> {
+    let mut found = Vec::new();
+    for member in &workspace.members {
+        let path = member.folder.join("Cargo.toml");
+        let shown = workspace.show(&path);
+        let manifest = read(&path)?;
+        for (dependency, what) in judge(member, &workspace.members) {
+            found.push(Violation::new(&shown, dependency.map_or(1, |name| line_of(&manifest, name)), what));
+        }
+    }
+    Ok(found)
+}
+
+/// What is wrong with one member's edges: the dependency at fault (none if it is the member itself) and the message.
+fn judge<'a>(member: &'a Member, members: &[Member]) -> Vec<(Option<&'a str>, String)> {
+    let Some(room) = room(member.room()) else {
+        return Vec::from([(
+            None,
+            format!(
+                "the crate `{}` is not in the table: add it to ROOMS in xtask/src/structure/edges.rs and to the diagram in \
+                 ARCHITECTURE.md",
+                member.name
+            ),
+        )]);
+    };
+    let mut found = Vec::new();
+    for dependency in &member.dependencies {
+        let why = match members.iter().find(|other| other.name == dependency.name) {
+            Some(other) => own_edge(room, other.room(), dependency.kind),
+            None => foreign_edge(room, dependency),
+        };
+        found.extend(why.map(|why| (Some(dependency.name.as_str()), why)));
+    }
+    found
+}
+
+fn room(name: &str) -> Option<&'static Room> {
+    ROOMS.iter().find(|room| room.name == name)
+}
+
+fn own_edge(from: &Room, to: &str, kind: Kind) -> Option<String> {
+    if from.may_use.contains(&to) || from.name == to {
+        return None;
+    }
+    let target = room(to).map(|room| room.place);
+    match (from.place, target, kind) {
+        (Place::Product(from), Some(Place::Product(to)), Kind::Dev) if to < from => None,
+        (Place::Product(_), Some(Place::Above), _) => Some(format!(
+            "`{}` is a product and must not know `{to}`, not even in its tests: products do not know who measures or runs them",
+            from.name
+        )),
+        _ => Some(format!(
+            "`{}` may not use `{to}` (it may use {}): arrows point one way; move the shared part into a lower crate",
+            from.name,
+            match from.may_use {
+                [] => "none of our crates".to_owned(),
+                some => some.join(", "),
+            }
+        )),
+    }
+}
+
+fn foreign_edge(from: &Room, dependency: &Dependency) -> Option<String> {
+    let product = matches!(from.place, Place::Product(_));
+    (product && dependency.kind != Kind::Dev && PEERS.contains(&dependency.name.as_str())).then(|| {
+        format!(
+            "`{}` is a peer and `{}` a product: peers live in crates/subjects/src/peers (as an oracle in tests it may be a \
+             dev-dependency)",
+            dependency.name, from.name
+        )
+    })
+}
+
+/// The line that names the dependency; the first, if it is renamed out of sight.
+fn line_of(manifest: &str, name: &str) -> usize {
+    let names = |line: &str| {
+        let line = line.trim_start().trim_matches(['"', '\'']);
+        line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', ' ', '=', '"']))
+            || line.starts_with('[') && line.trim_end_matches([']', ' ']).ends_with(&format!(".{name}"))
+    };
+    manifest.lines().position(names).map_or(1, |index| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(room: &str, dependencies: &[(&str, Kind)]) -> Member {
+        Member {
+            name: named(room),
+            folder: Default::default(),
+            roots: Vec::new(),
+            dependencies: dependencies.iter().map(|&(name, kind)| Dependency { name: name.to_owned(), kind }).collect(),
+        }
+    }
+
+    fn named(room: &str) -> String {
+        if matches!(room, "xtask" | "candor") { room.to_owned() } else { format!("candor-{room}") }
+    }
+
+    /// May a crate `from` have this edge to our crate `to`?
+    fn may(from: &str, to: &str, kind: Kind) -> bool {
+        let members = [member(from, &[(&named(to), kind)]), member(to, &[])];
+        judge(&members[0], &members).is_empty()
+    }
+
+    #[test]
+    fn arrows_of_the_diagram_are_allowed() {
+        for (from, to) in [("primitives", "cpu"), ("codes", "gf2"), ("onion", "primitives"), ("network", "links")] {
+            assert!(may(from, to, Kind::Normal), "{from} → {to}");
+        }
+        for (from, to) in [("subjects", "network"), ("candor", "lab"), ("ct", "primitives"), ("subjects", "lab")] {
+            assert!(may(from, to, Kind::Normal), "{from} → {to}");
+        }
+    }
+
+    #[test]
+    fn any_other_arrow_is_refused() {
+        for (from, to) in
+            [("cpu", "primitives"), ("onion", "codes"), ("lab", "cpu"), ("xtask", "lab"), ("gf2", "primitives")]
+        {
+            assert!(!may(from, to, Kind::Normal), "{from} → {to}");
+        }
+        for (from, to) in [("primitives", "lab"), ("onion", "subjects"), ("gf2", "candor")] {
+            for kind in [Kind::Normal, Kind::Build, Kind::Dev] {
+                assert!(!may(from, to, kind), "{from} → {to} {kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn tests_of_a_product_may_use_lower_products_only() {
+        assert!(may("onion", "gf2", Kind::Dev));
+        assert!(!may("onion", "gf2", Kind::Normal));
+        assert!(!may("onion", "codes", Kind::Dev));
+        assert!(!may("primitives", "onion", Kind::Dev));
+    }
+
+    #[test]
+    fn no_product_leans_on_a_peer_except_as_an_oracle() {
+        let faults = |from, kind| judge(&member(from, &[("ring", kind)]), &[]).len();
+        assert_eq!(faults("primitives", Kind::Normal), 1);
+        assert_eq!(faults("primitives", Kind::Build), 1);
+        assert_eq!(faults("primitives", Kind::Dev), 0);
+        assert_eq!(faults("subjects", Kind::Normal), 0);
+    }
+
+    #[test]
+    fn an_unknown_crate_must_be_entered_in_the_table() {
+        assert!(judge(&member("attic", &[]), &[])[0].1.contains("ARCHITECTURE.md"));
+    }
+
+    #[test]
+    fn the_line_of_the_edge_is_named() {
+        let manifest = "[dependencies]\n# Why.\ncandor-lab.workspace = true\n[dependencies.candor-cpu]\n";
+        assert_eq!(line_of(manifest, "candor-lab"), 3);
+        assert_eq!(line_of(manifest, "candor-cpu"), 4);
+        assert_eq!(line_of(manifest, "candor"), 1);
+    }
+
+    #[test]
+    fn the_table_has_no_circle_and_no_unknown_name() {
+        for (index, from) in ROOMS.iter().enumerate() {
+            for to in from.may_use {
+                let target = ROOMS.iter().position(|room| room.name == *to).expect("a name that is in the table");
+                assert!(target != index);
+                assert!(!room(to).unwrap().may_use.contains(&from.name), "{} and {to} use each other", from.name);
+            }
+        }
+    }
+}
