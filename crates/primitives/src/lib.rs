@@ -1,1 +1,29 @@
-//! primitives
+//! The primitive suite.
+//!
+//! - [`kem`]: key encapsulation ([`kem::Kem`], [`kem::DerandomizedKem`]); back ends are zero-sized types.
+//! - [`dh`]: Diffie-Hellman ([`dh::DiffieHellman`]), likewise.
+//! - [`hash`]: hashes behind RustCrypto's `digest` traits, each with a choice of CPU tier.
+//!
+//! # Where things go
+//!
+//! | room | holds |
+//! |---|---|
+//! | `<family>.rs` | what a user of the family sees: traits, types, errors |
+//! | `<family>/<name>.rs` | one algorithm, or one back end |
+//! | `<family>/<name>_mux.rs` | the choice of arm: takes proof tokens from `candor-cpu` and records the arm |
+//! | `low/<arch>/` | `unsafe` kernels that take a token. None exist yet, so neither does the directory |
+//!
+//! Without the feature `std` there is no source of randomness: what needs one says so in its error, and the variants that
+//! take a generator or coins do the work.
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
+
+extern crate alloc;
+
+mod random;
+mod shared_secret;
+
+pub mod dh;
+pub mod hash;
+pub mod kem;
+
+pub use shared_secret::SharedSecret;

@@ -1,0 +1,50 @@
+//! Which arm of SHA-256 runs.
+//!
+//! The accelerated arms are crate `sha2`'s. It dispatches on the same CPUID and HWCAP bits that our tokens prove, so whoever
+//! holds the token knows which code runs. It can't be asked at run time for its portable code; that arm is ours.
+
+use super::sha256_portable;
+use candor_cpu::{Cpu, HaveArmSha2, HaveSha, secret};
+
+/// One way to compute SHA-256's compression function. Holding one of the accelerated is proof that the CPU has them.
+#[derive(Clone, Copy)]
+pub(super) enum Arm {
+    /// x86-64's SHA instructions.
+    Sha(HaveSha),
+    /// AArch64's SHA-256 instructions.
+    ArmSha2(HaveArmSha2),
+    /// Safe Rust.
+    Portable,
+}
+
+impl Arm {
+    #[inline]
+    pub(super) fn choose(cpu: Cpu) -> Self {
+        if let Some(token) = HaveSha::check(cpu) {
+            Self::Sha(token)
+        } else if let Some(token) = HaveArmSha2::check(cpu) {
+            Self::ArmSha2(token)
+        } else {
+            Self::Portable
+        }
+    }
+
+    #[inline]
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Sha(_) => "sha",
+            Self::ArmSha2(_) => "arm-sha2",
+            Self::Portable => "portable",
+        }
+    }
+}
+
+/// Runs the compression function over `blocks`.
+#[inline]
+pub(super) fn compress(arm: Arm, state: &mut [u32; 8], blocks: &[[u8; 64]]) {
+    secret::ran("sha256", arm.name());
+    match arm {
+        Arm::Sha(_) | Arm::ArmSha2(_) => sha2::block_api::compress256(state, blocks),
+        Arm::Portable => sha256_portable::compress(state, blocks),
+    }
+}

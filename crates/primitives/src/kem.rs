@@ -1,0 +1,203 @@
+//! Key encapsulation mechanisms.
+//!
+//! A KEM is a type without fields, and a back end is another type: [`aws_lc::MlKem768`], [`libcrux::MlKem768`] and
+//! [`rustcrypto::MlKem768`] are the same algorithm (FIPS 203) from three libraries, and a program may hold them side by
+//! side. Keys are parsed once and used often; ciphertexts are bytes, and the caller owns their memory.
+//!
+//! What is refused and what is not (FIPS 203 §7): a wrong length, a public key with a coefficient that is not reduced, and
+//! a secret key whose hash of the public key is wrong are errors, when parsed. A ciphertext of the right length is never
+//! an error: if it is not one that `encapsulate` could have made, the secret is pseudorandom and matches nobody's
+//! (implicit rejection).
+//!
+//! Randomness is the operating system's in [`Kem::generate`] and [`Kem::encapsulate`]. A back end that can take it from
+//! outside is a [`DerandomizedKem`] as well; AWS-LC is the one that can't.
+//!
+//! ```
+//! # #[cfg(feature = "aws-lc")] {
+//! use candor_primitives::kem::{Kem, KemError, aws_lc::MlKem768};
+//!
+//! fn exchange<K: Kem>(kem: K) -> Result<(), KemError> {
+//!     let (secret, public) = kem.generate()?;
+//!     let mut ciphertext = vec![0; K::CIPHERTEXT];
+//!     let ours = kem.encapsulate(&public, &mut ciphertext)?;
+//!     let theirs = kem.decapsulate(&secret, &ciphertext)?;
+//!     assert!(ours == theirs);
+//!     Ok(())
+//! }
+//! exchange(MlKem768).unwrap();
+//! # }
+//! ```
+
+use alloc::vec::Vec;
+use rand_core::CryptoRng;
+use zeroize::Zeroizing;
+
+pub mod ml_kem;
+
+#[cfg(feature = "aws-lc")]
+pub mod aws_lc;
+#[cfg(feature = "libcrux")]
+pub mod libcrux;
+#[cfg(feature = "rustcrypto")]
+pub mod rustcrypto;
+
+pub use crate::SharedSecret;
+
+/// A key encapsulation mechanism.
+pub trait Kem {
+    /// The decapsulation key, parsed; wiped on drop.
+    type Secret;
+    /// The encapsulation key, parsed and checked.
+    type Public;
+
+    /// The algorithm's name in its standard, such as `ML-KEM-768`. Two back ends of one algorithm share it.
+    const NAME: &'static str;
+    /// Bytes of an encoded public (encapsulation) key.
+    const PUBLIC: usize;
+    /// Bytes of an encoded secret (decapsulation) key.
+    const SECRET: usize;
+    /// Bytes of a ciphertext.
+    const CIPHERTEXT: usize;
+    /// Bytes of the shared secret.
+    const SHARED: usize = SharedSecret::LENGTH;
+
+    /// A fresh key pair, from the operating system's randomness.
+    ///
+    /// # Errors
+    /// [`KemError::Randomness`] if there is none; [`KemError::BackEnd`] if the library fails (out of memory).
+    fn generate(&self) -> Result<(Self::Secret, Self::Public), KemError>;
+
+    /// Parses a public key of [`Self::PUBLIC`] bytes and checks it; for ML-KEM the checks of FIPS 203 §7.2.
+    ///
+    /// # Errors
+    /// [`KemError::Length`], [`KemError::PublicKey`].
+    fn public_from_bytes(&self, bytes: &[u8]) -> Result<Self::Public, KemError>;
+
+    /// Writes a public key into `bytes`, which is [`Self::PUBLIC`] long.
+    ///
+    /// # Errors
+    /// [`KemError::Length`].
+    fn public_to_bytes(&self, public: &Self::Public, bytes: &mut [u8]) -> Result<(), KemError>;
+
+    /// Parses a secret key of [`Self::SECRET`] bytes and checks it; for ML-KEM this is the expanded form of FIPS 203
+    /// §7.1, and the checks are those of §7.3.
+    ///
+    /// # Errors
+    /// [`KemError::Length`], [`KemError::SecretKey`].
+    fn secret_from_bytes(&self, bytes: &[u8]) -> Result<Self::Secret, KemError>;
+
+    /// A secret key as [`Self::SECRET`] bytes, wiped when dropped.
+    ///
+    /// # Errors
+    /// [`KemError::BackEnd`] if the library can't give it.
+    fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError>;
+
+    /// Makes a shared secret and the ciphertext that carries it to the holder of the secret key, from the operating
+    /// system's randomness. `ciphertext` is [`Self::CIPHERTEXT`] long and wholly overwritten; after an error its
+    /// content means nothing.
+    ///
+    /// # Errors
+    /// [`KemError::Length`], [`KemError::Randomness`], [`KemError::BackEnd`].
+    fn encapsulate(&self, to: &Self::Public, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError>;
+
+    /// The shared secret in `ciphertext`, which is [`Self::CIPHERTEXT`] long. A ciphertext that was not made for this
+    /// key gives another secret, not an error.
+    ///
+    /// # Errors
+    /// [`KemError::Length`], [`KemError::BackEnd`].
+    fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError>;
+}
+
+/// A [`Kem`] that takes its randomness from outside.
+///
+/// The `…_from` functions are for test vectors and for the lab's witnesses: the same coins give the same bytes, and coins
+/// used twice give away what they protect. The `…_with` functions draw the coins from a generator.
+pub trait DerandomizedKem: Kem {
+    /// Bytes of randomness in a key pair; 64 for ML-KEM: d ‖ z (FIPS 203 §7.1).
+    const GENERATE_COINS: usize;
+    /// Bytes of randomness in an encapsulation; 32 for ML-KEM: m (FIPS 203 §7.2).
+    const ENCAPSULATE_COINS: usize;
+
+    /// The key pair that belongs to `coins`.
+    ///
+    /// # Errors
+    /// [`KemError::Length`] if there are not [`Self::GENERATE_COINS`] of them.
+    fn generate_from(&self, coins: &[u8]) -> Result<(Self::Secret, Self::Public), KemError>;
+
+    /// The encapsulation that belongs to `coins`.
+    ///
+    /// # Errors
+    /// [`KemError::Length`] if there are not [`Self::ENCAPSULATE_COINS`] of them, or `ciphertext` is not
+    /// [`Kem::CIPHERTEXT`] long.
+    fn encapsulate_from(
+        &self,
+        to: &Self::Public,
+        coins: &[u8],
+        ciphertext: &mut [u8],
+    ) -> Result<SharedSecret, KemError>;
+
+    /// [`Kem::generate`] with randomness from `rng`.
+    ///
+    /// # Errors
+    /// Those of [`Self::generate_from`].
+    fn generate_with(&self, rng: &mut (impl CryptoRng + ?Sized)) -> Result<(Self::Secret, Self::Public), KemError> {
+        let mut coins = Zeroizing::new(alloc::vec![0; Self::GENERATE_COINS]);
+        rng.fill_bytes(&mut coins);
+        self.generate_from(&coins)
+    }
+
+    /// [`Kem::encapsulate`] with randomness from `rng`.
+    ///
+    /// # Errors
+    /// Those of [`Self::encapsulate_from`].
+    fn encapsulate_with(
+        &self,
+        rng: &mut (impl CryptoRng + ?Sized),
+        to: &Self::Public,
+        ciphertext: &mut [u8],
+    ) -> Result<SharedSecret, KemError> {
+        let mut coins = Zeroizing::new(alloc::vec![0; Self::ENCAPSULATE_COINS]);
+        rng.fill_bytes(&mut coins);
+        self.encapsulate_from(to, &coins, ciphertext)
+    }
+}
+
+/// Why a key encapsulation was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KemError {
+    /// A key, a ciphertext, a buffer or the coins have the wrong length.
+    #[error("the {what} has {got} bytes, and {expected} are needed")]
+    Length {
+        /// What was too short or too long.
+        what: &'static str,
+        /// The length that the algorithm has.
+        expected: usize,
+        /// The length that was given.
+        got: usize,
+    },
+    /// The public key is not one that key generation makes; for ML-KEM, a coefficient is not below q = 3329.
+    #[error("the public key is not valid: a coefficient is not reduced; get the key again from its owner")]
+    PublicKey,
+    /// The secret key contradicts itself; for ML-KEM, the hash in it is not that of the public key in it.
+    #[error("the secret key is not valid: its parts do not belong together; restore it from where it was saved")]
+    SecretKey,
+    /// The operating system gave no randomness, or the build has no feature `std`.
+    #[error("no randomness from the operating system; bring a generator and call the function that takes one")]
+    Randomness,
+    /// The library below failed, which it does only when memory or its own randomness run out.
+    #[error("the library {0} failed; it does so when memory or randomness run out")]
+    BackEnd(&'static str),
+}
+
+impl From<crate::random::Unavailable> for KemError {
+    fn from(_: crate::random::Unavailable) -> Self {
+        Self::Randomness
+    }
+}
+
+/// `bytes` if there are `expected` of them.
+#[inline]
+pub(crate) fn expect_length(what: &'static str, expected: usize, got: usize) -> Result<(), KemError> {
+    if got == expected { Ok(()) } else { Err(KemError::Length { what, expected, got }) }
+}

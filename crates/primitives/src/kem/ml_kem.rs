@@ -1,0 +1,155 @@
+//! ML-KEM's lengths and the checks of its keys (FIPS 203 §7 and §8), in one place for every back end.
+//!
+//! ```
+//! use candor_primitives::kem::ml_kem::{ML_KEM_768, ParameterSet};
+//! assert_eq!((ML_KEM_768.public(), ML_KEM_768.secret(), ML_KEM_768.ciphertext()), (1184, 2400, 1088));
+//! ```
+
+use super::{KemError, expect_length};
+use core::ops::Range;
+
+/// The modulus of ML-KEM's coefficients.
+pub const Q: u16 = 3329;
+
+/// A row of FIPS 203's table 2, as far as lengths depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParameterSet {
+    /// The rank of the module.
+    pub k: usize,
+    /// Bits of a compressed coefficient in a ciphertext's first part.
+    pub du: usize,
+    /// Bits of a compressed coefficient in a ciphertext's second part.
+    pub dv: usize,
+}
+
+/// Category 1.
+pub const ML_KEM_512: ParameterSet = ParameterSet { k: 2, du: 10, dv: 4 };
+/// Category 3.
+pub const ML_KEM_768: ParameterSet = ParameterSet { k: 3, du: 10, dv: 4 };
+/// Category 5.
+pub const ML_KEM_1024: ParameterSet = ParameterSet { k: 4, du: 11, dv: 5 };
+
+impl ParameterSet {
+    /// Bytes of an encapsulation key: t̂ and ρ.
+    pub const fn public(&self) -> usize {
+        384 * self.k + 32
+    }
+
+    /// Bytes of an expanded decapsulation key: dk_pke ‖ ek ‖ H(ek) ‖ z.
+    pub const fn secret(&self) -> usize {
+        768 * self.k + 96
+    }
+
+    /// Bytes of a ciphertext.
+    pub const fn ciphertext(&self) -> usize {
+        32 * (self.du * self.k + self.dv)
+    }
+
+    /// Where dk_pke stands in a decapsulation key. Secret.
+    pub const fn dk_pke(&self) -> Range<usize> {
+        0..384 * self.k
+    }
+
+    /// Where the encapsulation key stands in a decapsulation key. Public.
+    pub const fn ek(&self) -> Range<usize> {
+        384 * self.k..768 * self.k + 32
+    }
+
+    /// Where H(ek) stands in a decapsulation key. Public.
+    pub const fn hash_of_ek(&self) -> Range<usize> {
+        768 * self.k + 32..768 * self.k + 64
+    }
+
+    /// Where z, the seed of implicit rejection, stands in a decapsulation key. Secret.
+    pub const fn z(&self) -> Range<usize> {
+        768 * self.k + 64..768 * self.k + 96
+    }
+
+    /// The checks of an encapsulation key, FIPS 203 §7.2: its length, and that every coefficient is below q.
+    ///
+    /// # Errors
+    /// [`KemError::Length`], [`KemError::PublicKey`].
+    pub fn check_public(&self, ek: &[u8]) -> Result<(), KemError> {
+        expect_length("public key", self.public(), ek.len())?;
+        // No early exit, so that the loop becomes vector code; the key is public anyway.
+        let (triples, _) = ek[..384 * self.k].as_chunks::<3>();
+        let unreduced = triples.iter().fold(false, |seen, &[a, b, c]| {
+            let low = u16::from(a) | u16::from(b & 15) << 8;
+            let high = u16::from(b >> 4) | u16::from(c) << 4;
+            seen | (low >= Q) | (high >= Q)
+        });
+        if unreduced { Err(KemError::PublicKey) } else { Ok(()) }
+    }
+
+    /// The checks of an expanded decapsulation key, FIPS 203 §7.3: its length, and that the hash in it is SHA3-256 of
+    /// the encapsulation key in it, which `sha3_256` computes. Beyond the standard, that encapsulation key must itself pass
+    /// [`Self::check_public`]: key generation makes no other, and the back ends then agree on what they refuse.
+    ///
+    /// Only the public parts of the key are looked at.
+    ///
+    /// # Errors
+    /// [`KemError::Length`], [`KemError::SecretKey`].
+    pub fn check_secret(&self, dk: &[u8], sha3_256: impl FnOnce(&[u8]) -> [u8; 32]) -> Result<(), KemError> {
+        expect_length("secret key", self.secret(), dk.len())?;
+        let ek = &dk[self.ek()];
+        if self.check_public(ek).is_err() || sha3_256(ek) != dk[self.hash_of_ek()] {
+            return Err(KemError::SecretKey);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+
+    #[test]
+    fn lengths_are_those_of_fips_203_table_3() {
+        let lengths = |set: ParameterSet| (set.public(), set.secret(), set.ciphertext());
+        assert_eq!(lengths(ML_KEM_512), (800, 1632, 768));
+        assert_eq!(lengths(ML_KEM_768), (1184, 2400, 1088));
+        assert_eq!(lengths(ML_KEM_1024), (1568, 3168, 1568));
+    }
+
+    #[test]
+    fn the_parts_of_a_secret_key_cover_it_without_gaps() {
+        for set in [ML_KEM_512, ML_KEM_768, ML_KEM_1024] {
+            let parts = [set.dk_pke(), set.ek(), set.hash_of_ek(), set.z()];
+            assert_eq!(parts[0].start, 0);
+            assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
+            assert_eq!(parts[3].end, set.secret());
+            assert_eq!(set.ek().len(), set.public());
+        }
+    }
+
+    #[test]
+    fn a_coefficient_of_q_is_refused_wherever_it_stands() {
+        for set in [ML_KEM_512, ML_KEM_768, ML_KEM_1024] {
+            for at in 0..256 * set.k {
+                let put = |value: u16| {
+                    let mut ek = vec![0; set.public()];
+                    let byte = at / 2 * 3;
+                    if at % 2 == 0 {
+                        ek[byte] = value as u8;
+                        ek[byte + 1] = (value >> 8) as u8;
+                    } else {
+                        ek[byte + 1] = (value << 4) as u8;
+                        ek[byte + 2] = (value >> 4) as u8;
+                    }
+                    ek
+                };
+                assert_eq!(set.check_public(&put(Q - 1)), Ok(()), "coefficient {at}");
+                assert_eq!(set.check_public(&put(Q)), Err(KemError::PublicKey), "coefficient {at}");
+                assert_eq!(set.check_public(&put(4095)), Err(KemError::PublicKey), "coefficient {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_seed_in_a_public_key_may_be_anything() {
+        let mut ek = vec![0; ML_KEM_768.public()];
+        ek[1152..].fill(0xff);
+        assert_eq!(ML_KEM_768.check_public(&ek), Ok(()));
+    }
+}

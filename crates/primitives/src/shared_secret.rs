@@ -1,0 +1,96 @@
+//! The 32 bytes that a key exchange ends in.
+
+use core::fmt;
+use subtle::{Choice, ConstantTimeEq};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// The 32-byte secret that both sides of a key encapsulation or a Diffie-Hellman exchange hold in the end.
+///
+/// It is wiped on drop, compared in constant time, and never printed. Whether it may be a key as it is depends on where
+/// it comes from: a KEM's is uniform (FIPS 203 §3.3), a Diffie-Hellman's must go through a key derivation (RFC 7748 §6.1).
+///
+/// ```
+/// use candor_primitives::SharedSecret;
+/// let ours = SharedSecret::from([7; 32]);
+/// assert!(ours == SharedSecret::from([7; 32]));
+/// assert_eq!(format!("{ours:?}"), "SharedSecret(..)");
+/// ```
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct SharedSecret([u8; Self::LENGTH]);
+
+impl SharedSecret {
+    /// Its length in bytes.
+    pub const LENGTH: usize = 32;
+
+    /// The bytes.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8; Self::LENGTH] {
+        &self.0
+    }
+
+    /// A secret from a slice, or nothing if its length is wrong.
+    #[cfg(feature = "aws-lc")]
+    #[inline]
+    pub(crate) fn from_slice(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+}
+
+impl From<[u8; Self::LENGTH]> for SharedSecret {
+    /// For implementations of [`Kem`](crate::kem::Kem) and [`DiffieHellman`](crate::dh::DiffieHellman).
+    #[inline]
+    fn from(bytes: [u8; Self::LENGTH]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl ConstantTimeEq for SharedSecret {
+    #[inline]
+    fn ct_eq(&self, other: &Self) -> Choice {
+        self.0.ct_eq(&other.0)
+    }
+}
+
+impl PartialEq for SharedSecret {
+    /// In constant time; only the answer is public.
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.ct_eq(other).into()
+    }
+}
+
+impl Eq for SharedSecret {}
+
+impl fmt::Debug for SharedSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedSecret(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equality_is_of_every_byte() {
+        let secret = SharedSecret([1; 32]);
+        assert_eq!(secret, secret.clone());
+        for at in 0..32 {
+            let mut other = [1; 32];
+            other[at] ^= 0x80;
+            assert_ne!(secret, SharedSecret(other), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn nothing_of_it_is_printed() {
+        assert_eq!(alloc::format!("{:?}", SharedSecret([0xab; 32])), "SharedSecret(..)");
+    }
+
+    #[test]
+    fn wiping_leaves_zeros() {
+        let mut secret = SharedSecret([0xab; 32]);
+        secret.zeroize();
+        assert_eq!(secret.as_bytes(), &[0; 32]);
+    }
+}
