@@ -1,0 +1,243 @@
+//! From a run file to rows. Nothing here looks at anything but the file.
+
+use crate::lint::{self, Lint};
+use crate::machine::Machine;
+use crate::plan::{TaskPlan, control_of};
+use crate::runfile::{Block, RefusalRecord, Run, SubjectRecord, TaskRecord};
+use crate::stats::{Interval, fewest_processes, median, quantile};
+use crate::verdict::{self, Estimate, LEVEL, Verdict};
+use crate::{Evidence, Provenance};
+use std::collections::BTreeMap;
+
+/// Everything that a report prints of one run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The run file's name without its ending.
+    pub run: String,
+    /// When it began, UTC.
+    pub date: String,
+    /// Where it was measured.
+    pub machine: Machine,
+    /// Commit of the tool, marked if it was not a clean tree.
+    pub commit: String,
+    /// One line: processes, seconds, noise.
+    pub conditions: String,
+    /// Tasks in the order of the plan, each with its rows.
+    pub tasks: Vec<TaskReport>,
+    /// What is doubtful.
+    pub lints: Vec<Lint>,
+}
+
+/// A task's part of a report.
+#[derive(Clone, Debug)]
+pub struct TaskReport {
+    /// The task's name.
+    pub task: String,
+    /// Exactly what is done.
+    pub what: String,
+    /// Bytes worked through per operation.
+    pub bytes: Option<u64>,
+    /// The baseline first, the control last.
+    pub rows: Vec<Row>,
+    /// Who got no time, and why.
+    pub refusals: Vec<RefusalRecord>,
+}
+
+/// A subject's row.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The subject's name.
+    pub subject: String,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// What kind of evidence this is.
+    pub evidence: Evidence,
+    /// Median over processes of each process's median, in nanoseconds per operation.
+    pub median_ns: f64,
+    /// Smallest, 25 %, 75 %, and 99 % of all epochs, in nanoseconds per operation; the last only with enough epochs.
+    pub spread: Spread,
+    /// How many times faster the baseline is: above 1, the baseline is faster.
+    pub ratio: f64,
+    /// The interval of `ratio`, if there were processes enough.
+    pub interval: Option<Interval>,
+    /// The smallest difference that this run can claim, as a fraction: 0.008 is 0.8 %.
+    pub floor: f64,
+    /// About the baseline.
+    pub verdict: Verdict,
+    /// For `can't tell`: what would settle it.
+    pub advice: Option<String>,
+    /// Phases in order, with their medians.
+    pub phases: Vec<Phase>,
+    /// By how much the phases' sum differs from the whole, as a fraction of the whole.
+    pub residual: Option<f64>,
+    /// Processes and rounds in each.
+    pub samples: (usize, usize),
+}
+
+/// How far the epochs of a row spread, in nanoseconds per operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// The smallest: a cross-check of the median, without an interval of its own.
+    pub min: f64,
+    /// First quartile.
+    pub p25: f64,
+    /// Third quartile.
+    pub p75: f64,
+    /// 99th percentile, where there are at least 1000 epochs.
+    pub p99: Option<f64>,
+}
+
+/// A phase of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// Nanoseconds per operation.
+    pub median_ns: f64,
+}
+
+impl Row {
+    /// Bytes per second, where the task has bytes.
+    pub fn throughput(&self, bytes: Option<u64>) -> Option<f64> {
+        bytes.map(|bytes| bytes as f64 * 1e9 / self.median_ns)
+    }
+}
+
+impl Report {
+    /// Derives everything from the run.
+    pub fn of(run: &Run) -> Self {
+        let manifest = &run.manifest;
+        let level = LEVEL / manifest.comparisons.max(1) as f64;
+        let tasks = run.tasks.iter().map(|task| TaskReport {
+            task: task.task.clone(),
+            what: task.what.clone(),
+            bytes: task.bytes,
+            rows: task.plan.as_ref().map_or(Vec::new(), |plan| rows(run, task, plan, level)),
+            refusals: run.refusals.iter().filter(|refusal| refusal.task == task.task).cloned().collect(),
+        });
+        let dirty = if manifest.tool.dirty { "+dirty" } else { "" };
+        let mut report = Self {
+            run: run.name.clone(),
+            date: manifest.date.clone(),
+            machine: manifest.machine.clone(),
+            commit: manifest.tool.commit.as_ref().map_or("unknown".into(), |commit| format!("{commit}{dirty}")),
+            conditions: format!(
+                "{} processes a task, {:.0} s, others used {:.1} CPUs, steal {:.1} %",
+                manifest.processes,
+                run.end.seconds,
+                run.end.during.others_cpus,
+                run.end.during.steal * 100.0
+            ),
+            tasks: tasks.collect(),
+            lints: Vec::new(),
+        };
+        report.lints = lint::of(run, &report);
+        report
+    }
+
+    /// All rows with the task that they belong to.
+    pub fn rows(&self) -> impl Iterator<Item = (&TaskReport, &Row)> {
+        self.tasks.iter().flat_map(|task| task.rows.iter().map(move |row| (task, row)))
+    }
+}
+
+fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
+    let control = control_of(plan.baseline());
+    let needed = [plan.baseline(), control.as_str()];
+    let blocks: Vec<&Block> = run.blocks.iter().filter(|block| block.task == task.task).collect();
+    let blocks: Vec<&Block> =
+        blocks.into_iter().filter(|block| needed.iter().all(|&name| block.ns.contains_key(name))).collect();
+    if blocks.is_empty() {
+        return Vec::new();
+    }
+    let provenance: BTreeMap<&str, &SubjectRecord> =
+        run.subjects.iter().filter(|s| s.task == task.task).map(|s| (s.subject.as_str(), s)).collect();
+
+    let against_baseline = |subject: &str| -> Option<Estimate> {
+        let medians: Vec<f64> = blocks.iter().filter_map(|block| paired(block, subject, plan.baseline())).collect();
+        verdict::estimate(&medians, level)
+    };
+    let layout = run.manifest.layout.as_ref().map_or(0.0, |layout| layout.floor);
+    let floor = verdict::floor(against_baseline(&control), layout);
+    let stopped_early = run.end.interrupted && blocks.len() < run.manifest.processes;
+
+    let mut names: Vec<&str> = plan.subjects.iter().map(String::as_str).filter(|name| *name != control).collect();
+    names.push(&control);
+    let row = |name: &str| {
+        let known = provenance.get(name.trim_end_matches("#2")).map(|subject| subject.provenance.clone());
+        let provenance = known.unwrap_or_default();
+        let medians: Vec<f64> = blocks.iter().filter_map(|block| median(&per_operation(block, name)?)).collect();
+        let all: Vec<f64> = blocks.iter().filter_map(|block| per_operation(block, name)).flatten().collect();
+        let estimate = against_baseline(name)?;
+        let (phases, residual) = phases(&blocks, name);
+        let verdict = match name {
+            _ if name == plan.baseline() => Verdict::Baseline,
+            _ if name == control => Verdict::Control,
+            _ if stopped_early => Verdict::CantTell,
+            _ => verdict::judge(estimate, floor),
+        };
+        let advice = (verdict == Verdict::CantTell).then(|| match stopped_early {
+            true => "the run was stopped before its plan was done: run it again to the end".to_owned(),
+            false => verdict::advice(estimate, floor, medians.len(), fewest_processes(run.manifest.comparisons)),
+        });
+        Some(Row {
+            subject: name.to_owned(),
+            evidence: provenance.evidence,
+            provenance,
+            median_ns: median(&medians)?,
+            spread: spread(&all)?,
+            ratio: estimate.centre.exp(),
+            interval: estimate.interval.map(|interval| interval.map(f64::exp)),
+            floor: floor.exp_m1(),
+            verdict,
+            advice,
+            phases,
+            residual,
+            samples: (medians.len(), plan.rounds),
+        })
+    };
+    names.into_iter().filter_map(row).collect()
+}
+
+/// A process's median paired log-ratio subject : baseline.
+fn paired(block: &Block, subject: &str, baseline: &str) -> Option<f64> {
+    let (subject, baseline) = (block.ns.get(subject)?, block.ns.get(baseline)?);
+    let ratios: Vec<f64> = subject.iter().zip(baseline).map(|(&a, &b)| (a as f64 / b as f64).ln()).collect();
+    median(&ratios)
+}
+
+fn per_operation(block: &Block, subject: &str) -> Option<Vec<f64>> {
+    let epochs = block.ns.get(subject)?;
+    Some(epochs.iter().map(|&ns| ns as f64 / block.iterations as f64).collect())
+}
+
+fn spread(all: &[f64]) -> Option<Spread> {
+    let enough = all.len() >= crate::stats::needed_for_quantile(0.99);
+    Some(Spread {
+        min: quantile(all, 0.0)?,
+        p25: quantile(all, 0.25)?,
+        p75: quantile(all, 0.75)?,
+        p99: if enough { quantile(all, 0.99) } else { None },
+    })
+}
+
+/// The phases' medians, and by how much their sum misses the whole (paired by round, median over processes).
+fn phases(blocks: &[&Block], subject: &str) -> (Vec<Phase>, Option<f64>) {
+    let Some(first) = blocks.iter().find_map(|block| block.phases.get(subject)) else { return (Vec::new(), None) };
+    let of_phase = |i: usize| {
+        let medians = blocks.iter().filter_map(|block| {
+            let row = block.phases.get(subject)?.ns.get(i)?;
+            median(&row.iter().map(|&ns| ns as f64 / block.iterations as f64).collect::<Vec<_>>())
+        });
+        median(&medians.collect::<Vec<_>>())
+    };
+    let phases = first.names.iter().enumerate();
+    let phases = phases.filter_map(|(i, name)| Some(Phase { name: name.clone(), median_ns: of_phase(i)? })).collect();
+    let residuals = blocks.iter().filter_map(|block| {
+        let (whole, parts) = (block.ns.get(subject)?, &block.phases.get(subject)?.ns);
+        let sums = (0..whole.len()).map(|round| parts.iter().map(|row| row[round] as f64).sum::<f64>());
+        let ratios: Vec<f64> = sums.zip(whole).map(|(sum, &whole)| sum / whole as f64 - 1.0).collect();
+        median(&ratios)
+    });
+    (phases, median(&residuals.collect::<Vec<_>>()))
+}

@@ -1,0 +1,293 @@
+//! The machine: what it is, and how quiet it is.
+//!
+//! Read from /proc and /sys where they exist; elsewhere the fields stay empty and the report says less. Host name and user
+//! are left out on purpose.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// What a reader needs to know about the machine to place a number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Machine {
+    /// The CPU's model name.
+    pub cpu: String,
+    /// Vendor, family, model, stepping, microcode: what identifies the silicon when the name does not.
+    pub cpu_id: String,
+    /// `x86_64`, `aarch64`.
+    pub arch: String,
+    /// Logical CPUs that this process may use.
+    pub cpus: usize,
+    /// Instruction-set extensions that matter to cryptography and that the CPU reports.
+    pub features: Vec<String>,
+    /// Caches by name: `L1d`, `L2`, `L3`.
+    pub caches: BTreeMap<String, String>,
+    /// Memory in MiB.
+    pub memory_mib: u64,
+    /// Distribution.
+    pub os: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Whether a hypervisor stands between us and the CPU.
+    pub virtual_machine: bool,
+    /// Frequency governor, where the kernel tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+    /// Whether the CPU may clock up, where the kernel tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boost: Option<bool>,
+    /// Whether sibling threads share cores, where the kernel tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smt: Option<bool>,
+    /// What the kernel takes the time from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clocksource: Option<String>,
+}
+
+/// The features worth naming, of all that /proc/cpuinfo lists.
+const FEATURES: &[&str] = &[
+    "aes",
+    "pclmulqdq",
+    "ssse3",
+    "sse4_1",
+    "avx2",
+    "bmi2",
+    "adx",
+    "sha_ni",
+    "vaes",
+    "vpclmulqdq",
+    "gfni",
+    "avx512f",
+    "avx512vl",
+    "avx512_ifma",
+    "avx512ifma",
+    "avx512vbmi",
+    "asimd",
+    "pmull",
+    "sha2",
+    "sha3",
+    "sha512",
+    "sve",
+    "sve2",
+];
+
+impl Machine {
+    /// This machine.
+    pub fn here() -> Self {
+        let cpuinfo = read("/proc/cpuinfo");
+        let field = |name: &str| cpu_field(&cpuinfo, name).unwrap_or_default().to_owned();
+        let flags = format!("{} {}", field("flags"), field("Features"));
+        let id = ["vendor_id", "cpu family", "model", "stepping", "microcode", "CPU implementer", "CPU part"];
+        let id = id.iter().filter_map(|name| Some(format!("{name} {}", cpu_field(&cpuinfo, name)?)));
+        let meminfo = read("/proc/meminfo");
+        let memory = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+        let release = read("/etc/os-release");
+        let os = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+        Self {
+            cpu: field("model name"),
+            cpu_id: id.collect::<Vec<_>>().join(", "),
+            arch: std::env::consts::ARCH.to_owned(),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            features: FEATURES
+                .iter()
+                .filter(|name| flags.split_whitespace().any(|flag| flag == **name))
+                .map(|name| (*name).to_owned())
+                .collect(),
+            caches: caches(),
+            memory_mib: memory.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) / 1024,
+            os: os.map_or(std::env::consts::OS, |name| name.trim_matches('"')).to_owned(),
+            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+            virtual_machine: flags.split_whitespace().any(|flag| flag == "hypervisor"),
+            governor: setting("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            boost: setting("/sys/devices/system/cpu/cpufreq/boost").map(|value| value == "1"),
+            smt: setting("/sys/devices/system/cpu/smt/active").map(|value| value == "1"),
+            clocksource: setting("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        }
+    }
+
+    /// A word for file names: the microarchitecture where we know it, else the model's name made short.
+    pub fn short_name(&self) -> String {
+        let number = |name: &str| {
+            let rest = self.cpu_id.split(", ").find_map(|part| part.strip_prefix(name)?.strip_prefix(' '))?;
+            rest.parse::<u32>().ok()
+        };
+        if self.cpu_id.contains("AuthenticAMD") {
+            // AMD's processor programming references: family 23 is Zen 1 and 2, 25 Zen 3 and 4, 26 Zen 5.
+            match (number("cpu family"), number("model")) {
+                (Some(23), Some(model)) if model < 0x30 => return "zen1".into(),
+                (Some(23), _) => return "zen2".into(),
+                (Some(25), Some(0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf)) => return "zen4".into(),
+                (Some(25), _) => return "zen3".into(),
+                (Some(26), _) => return "zen5".into(),
+                _ => {}
+            }
+        }
+        let noise = ["intel(r)", "xeon(r)", "core(tm)", "cpu", "@", "processor", "(r)", "(tm)"];
+        let words = self.cpu.to_lowercase();
+        let words = words.split_whitespace().filter(|word| !noise.contains(word) && !word.ends_with("ghz"));
+        let slug = words.take(2).collect::<Vec<_>>().join("-");
+        let slug: String = slug.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+        if slug.is_empty() { self.arch.clone() } else { slug }
+    }
+
+    /// One line for the head of a report.
+    pub fn line(&self) -> String {
+        let cpu = if self.cpu.is_empty() { self.arch.as_str() } else { self.cpu.as_str() };
+        let virtual_machine = if self.virtual_machine { ", virtual machine" } else { "" };
+        format!("{cpu} ({}), {} CPUs{virtual_machine}, {}", self.short_name(), self.cpus, self.os)
+    }
+
+    /// Whether times measured on `other` may stand next to ours.
+    pub fn same_as(&self, other: &Self) -> bool {
+        (&self.cpu, &self.cpu_id, &self.features) == (&other.cpu, &other.cpu_id, &other.features)
+    }
+}
+
+/// How much else was going on, over a stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Noise {
+    /// The kernel's load average over one minute, at the end of the stretch.
+    pub load: f64,
+    /// CPUs' worth of work by others, on average over the stretch.
+    pub others_cpus: f64,
+    /// Share of time that the hypervisor took, 0 to 1.
+    pub steal: f64,
+}
+
+impl Noise {
+    /// Whether small differences are likely to drown.
+    pub fn is_loud(&self) -> bool {
+        self.others_cpus > 0.25 || self.steal > 0.02
+    }
+}
+
+/// A reading of the kernel's counters; two of them make a [`Noise`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    busy: u64,
+    steal: u64,
+    total: u64,
+    own: u64,
+}
+
+impl Counters {
+    /// Now.
+    pub fn now() -> Self {
+        let stat = read("/proc/stat");
+        let ticks: Vec<u64> =
+            stat.lines().next().unwrap_or("").split_whitespace().skip(1).map_while(|n| n.parse().ok()).collect();
+        // user nice system idle iowait irq softirq steal
+        let at = |i: usize| ticks.get(i).copied().unwrap_or(0);
+        let own = read("/proc/self/stat");
+        // After the command's closing bracket: state, … utime is the 12th, stime 13th, then the waited-for children's.
+        let own: u64 = own
+            .rsplit(')')
+            .next()
+            .map_or(0, |rest| rest.split_whitespace().skip(11).take(4).filter_map(|n| n.parse::<u64>().ok()).sum());
+        Self { busy: at(0) + at(1) + at(2) + at(5) + at(6), steal: at(7), total: (0..8).map(at).sum(), own }
+    }
+
+    /// What happened since `earlier` that was not this process or its finished children.
+    pub fn since(self, earlier: Self) -> Noise {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let total = self.total.saturating_sub(earlier.total) as f64;
+        let others = self.busy.saturating_sub(earlier.busy).saturating_sub(self.own.saturating_sub(earlier.own)) as f64;
+        let load = read("/proc/loadavg").split_whitespace().next().and_then(|load| load.parse().ok()).unwrap_or(0.0);
+        let share = |part: f64| if total > 0.0 { part / total } else { 0.0 };
+        Noise {
+            load,
+            others_cpus: round(share(others) * cpus),
+            steal: round(share(self.steal.saturating_sub(earlier.steal) as f64)),
+        }
+    }
+
+    /// Hundredths of a second that the hypervisor has taken since `earlier`.
+    pub fn steal_since(self, earlier: Self) -> u64 {
+        self.steal.saturating_sub(earlier.steal)
+    }
+}
+
+/// Involuntary context switches of this thread so far: how often the kernel took the CPU away.
+pub(crate) fn involuntary_switches() -> i64 {
+    #[cfg(target_os = "linux")]
+    {
+        use nix::sys::resource::{UsageWho, getrusage};
+        getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.involuntary_context_switches())
+    }
+    #[cfg(not(target_os = "linux"))]
+    0
+}
+
+fn round(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+fn setting(path: &str) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+/// The first processor's value of a field of /proc/cpuinfo.
+fn cpu_field<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
+    cpuinfo.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim())
+    })
+}
+
+fn caches() -> BTreeMap<String, String> {
+    let mut caches = BTreeMap::new();
+    for index in 0..8 {
+        let directory = format!("/sys/devices/system/cpu/cpu0/cache/index{index}");
+        let Some(level) = setting(&format!("{directory}/level")) else { break };
+        let kind = match setting(&format!("{directory}/type")).as_deref() {
+            Some("Data") => "d",
+            Some("Instruction") => "i",
+            _ => "",
+        };
+        caches.insert(format!("L{level}{kind}"), setting(&format!("{directory}/size")).unwrap_or_default());
+    }
+    caches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(cpu: &str, id: &str) -> Machine {
+        Machine { cpu: cpu.into(), cpu_id: id.into(), arch: "x86_64".into(), ..Machine::default() }
+    }
+
+    #[test]
+    fn short_names_fit_into_a_file_name() {
+        let amd = |family, model| format!("vendor_id AuthenticAMD, cpu family {family}, model {model}, stepping 1");
+        assert_eq!(machine("AMD EPYC", &amd(26, 2)).short_name(), "zen5");
+        assert_eq!(machine("AMD EPYC 7B13", &amd(25, 1)).short_name(), "zen3");
+        assert_eq!(machine("AMD EPYC 9B14", &amd(25, 0x11)).short_name(), "zen4");
+        let xeon = "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz";
+        assert_eq!(machine(xeon, "vendor_id GenuineIntel").short_name(), "platinum-8375c");
+        assert_eq!(machine("", "").short_name(), "x86_64");
+    }
+
+    #[test]
+    fn noise_is_what_others_did() {
+        let before = Counters { busy: 1000, steal: 0, total: 10_000, own: 100 };
+        let after = Counters { busy: 1500, steal: 40, total: 11_000, own: 400 };
+        let noise = after.since(before);
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        assert!((noise.others_cpus - 0.2 * cpus).abs() < 1e-3, "{noise:?}");
+        assert_eq!(noise.steal, 0.04);
+        assert!(noise.is_loud());
+    }
+
+    #[test]
+    fn counters_that_run_backwards_are_no_panic() {
+        let late = Counters { busy: 10, steal: 1, total: 100, own: 5 };
+        assert_eq!(Counters::default().since(late).others_cpus, 0.0);
+    }
+}

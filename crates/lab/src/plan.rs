@@ -1,0 +1,133 @@
+//! The plan: fixed before the first sample, so that nobody can stop when the numbers look good.
+
+use crate::stats::fewest_processes;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What the epochs of the fastest subject should last.
+const EPOCH: Duration = Duration::from_millis(1);
+
+/// An epoch must last this many steps of the clock; below, the lint `clock-too-coarse` fires.
+pub const QUANTA: u64 = 1000;
+
+/// Few rounds still make a median per process.
+const FEWEST_ROUNDS: usize = 5;
+
+/// More rounds than this narrow nothing: what is left differs between processes.
+const MOST_ROUNDS: usize = 2000;
+
+/// What is fixed for a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskPlan {
+    /// All subjects by name: the baseline, the baseline again as control, then the others.
+    pub subjects: Vec<String>,
+    /// Operations per epoch, the same for every subject.
+    pub iterations: u64,
+    /// Rounds in each process.
+    pub rounds: usize,
+}
+
+/// The name that the baseline's second entry has.
+pub fn control_of(baseline: &str) -> String {
+    format!("{baseline}#2")
+}
+
+/// How many fresh processes a table of `comparisons` gets: the fewest that can carry a verdict, and half as many again.
+pub fn default_processes(comparisons: usize) -> usize {
+    fewest_processes(comparisons).div_ceil(2) * 3
+}
+
+/// A subject as the probe saw it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probed {
+    /// Its name.
+    pub subject: String,
+    /// Nanoseconds per operation, roughly.
+    pub ns: f64,
+    /// Whether it has phases: then each round times it twice.
+    pub phased: bool,
+}
+
+impl TaskPlan {
+    /// The plan for a task whose first subject is the baseline, so that all processes together take about `budget`.
+    /// A short budget shrinks rounds, then epochs, never processes.
+    pub fn new(probed: &[Probed], processes: usize, budget: Duration, quantum_ns: u64) -> Option<Self> {
+        let baseline = probed.first()?;
+        let mut subjects = vec![baseline.subject.clone(), control_of(&baseline.subject)];
+        subjects.extend(probed[1..].iter().map(|subject| subject.subject.clone()));
+
+        let epochs = |subject: &Probed| subject.ns.max(0.1) * if subject.phased { 2.0 } else { 1.0 };
+        let fastest = probed.iter().map(|subject| subject.ns.max(0.1)).fold(f64::INFINITY, f64::min);
+        let round = epochs(baseline) + probed.iter().map(epochs).sum::<f64>(); // ns of one operation of everyone
+        let budget = budget.as_nanos() as f64 / processes.max(1) as f64;
+
+        let wanted = EPOCH.as_nanos() as f64 / fastest;
+        let affordable = budget / (round * FEWEST_ROUNDS as f64);
+        let least = (quantum_ns * QUANTA) as f64 / fastest;
+        let iterations = wanted.min(affordable.max(least)).ceil().max(1.0);
+        let rounds = (budget / (round * iterations)) as usize;
+        // Whole Latin squares, so that every subject stands in every position equally often.
+        let square = subjects.len();
+        let rounds = rounds.clamp(FEWEST_ROUNDS, MOST_ROUNDS);
+        let rounds = if rounds >= square { rounds - rounds % square } else { rounds };
+        Some(Self { subjects, iterations: iterations as u64, rounds })
+    }
+
+    /// The baseline's name.
+    pub fn baseline(&self) -> &str {
+        self.subjects.first().map_or("", |name| name)
+    }
+
+    /// Comparisons that this task adds to the table: everyone but the baseline and its control.
+    pub fn comparisons(&self) -> usize {
+        self.subjects.len().saturating_sub(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probed(ns: &[f64]) -> Vec<Probed> {
+        ns.iter().enumerate().map(|(i, &ns)| Probed { subject: format!("s{i}"), ns, phased: false }).collect()
+    }
+
+    #[test]
+    fn the_baseline_enters_twice() {
+        let plan = TaskPlan::new(&probed(&[100.0, 200.0]), 9, Duration::from_secs(8), 30).unwrap();
+        assert_eq!(plan.subjects, ["s0", "s0#2", "s1"]);
+        assert_eq!((plan.baseline(), plan.comparisons()), ("s0", 1));
+        assert_eq!(plan.iterations, 10_000);
+    }
+
+    #[test]
+    fn an_operation_above_a_millisecond_runs_once_an_epoch() {
+        let plan = TaskPlan::new(&probed(&[5e6, 9e6]), 9, Duration::from_secs(8), 30).unwrap();
+        assert_eq!(plan.iterations, 1);
+    }
+
+    #[test]
+    fn a_short_budget_shrinks_rounds_and_epochs_but_never_to_nothing() {
+        let plan = TaskPlan::new(&probed(&[100.0, 1e6]), 18, Duration::from_millis(100), 30).unwrap();
+        assert_eq!(plan.rounds, FEWEST_ROUNDS);
+        assert!(plan.iterations >= 300, "an epoch of the fastest still lasts 1000 quanta");
+    }
+
+    #[test]
+    fn rounds_are_whole_latin_squares_where_the_budget_allows() {
+        for n in 1..9 {
+            let plan = TaskPlan::new(&probed(&vec![1000.0; n]), 9, Duration::from_secs(8), 30).unwrap();
+            assert_eq!(plan.rounds % (n + 1), 0);
+        }
+    }
+
+    #[test]
+    fn processes_are_half_as_many_again() {
+        assert_eq!((default_processes(1), default_processes(60)), (9, 18));
+    }
+
+    #[test]
+    fn nobody_to_measure_is_no_plan() {
+        assert_eq!(TaskPlan::new(&[], 9, Duration::from_secs(1), 30), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! JSON: one object per run, schema 1. Several runs make an array.
+//!
+//! `ratio` says how many times faster the baseline is than the subject: above 1, the baseline is faster. `low` and `high`
+//! are null where there were too few processes for an interval, `floor` where there was no control.
+
+use crate::analysis::{Report, Row, TaskReport};
+use serde_json::{Value, json};
+
+pub(super) fn render(reports: &[Report]) -> String {
+    let value = match reports {
+        [one] => object(one),
+        many => Value::Array(many.iter().map(object).collect()),
+    };
+    format!("{value:#}\n")
+}
+
+fn object(report: &Report) -> Value {
+    let refusals = report.tasks.iter().flat_map(|task| &task.refusals);
+    let refusals = refusals.map(|out| json!({ "task": out.task, "subject": out.subject, "reason": out.reason }));
+    let lints = report.lints.iter();
+    let lints = lints.map(|l| json!({ "lint": l.name, "task": l.task, "subject": l.subject, "text": l.text }));
+    json!({
+        "schema": 1,
+        "run": report.run,
+        "date": report.date,
+        "commit": report.commit,
+        "machine": report.machine,
+        "rows": report.rows().map(|(task, subject)| row(task, subject)).collect::<Vec<_>>(),
+        "refusals": refusals.collect::<Vec<_>>(),
+        "lints": lints.collect::<Vec<_>>(),
+    })
+}
+
+fn row(task: &TaskReport, row: &Row) -> Value {
+    let phases = row.phases.iter().map(|phase| json!({ "phase": phase.name, "median_ns": phase.median_ns }));
+    let mut value = json!({
+        "task": task.task,
+        "subject": row.subject,
+        "baseline_task": task.task,
+        "baseline": task.rows.first().map(|row| &row.subject),
+        "evidence": row.evidence,
+        "median_ns": row.median_ns,
+        "ratio": row.ratio,
+        "low": row.interval.map(|interval| interval.low),
+        "high": row.interval.map(|interval| interval.high),
+        "floor": Some(row.floor).filter(|floor| floor.is_finite()),
+        "verdict": row.verdict,
+        "phases": phases.collect::<Vec<_>>(),
+        "provenance": row.provenance,
+    });
+    if let Some(bytes) = task.bytes {
+        value["bytes"] = json!(bytes);
+    }
+    if let Some(advice) = &row.advice {
+        value["advice"] = json!(advice);
+    }
+    value
+}

@@ -1,0 +1,79 @@
+//! Markdown: for a README, a review, a pull request.
+
+use super::{interval, rate, ratio, resolves, time};
+use crate::analysis::Report;
+use crate::lint;
+use crate::verdict::Verdict;
+use std::fmt::Write;
+
+pub(super) fn render(reports: &[Report]) -> String {
+    let mut out = String::new();
+    for report in reports {
+        let _ = writeln!(out, "## Run {}\n", report.run);
+        let _ = writeln!(
+            out,
+            "{}. {}. candor {}. {}.\n",
+            report.machine.line(),
+            report.date,
+            report.commit,
+            report.conditions
+        );
+        for task in &report.tasks {
+            let _ = writeln!(out, "### {}\n\n{}\n", task.task, task.what);
+            let rates = task.bytes.is_some();
+            let _ = writeln!(
+                out,
+                "| subject | median |{} ratio | interval | baseline is |",
+                if rates { " rate |" } else { "" }
+            );
+            let _ = writeln!(out, "|---|--:|{}--:|:-:|---|", if rates { "--:|" } else { "" });
+            for row in &task.rows {
+                let verdict = match row.verdict {
+                    Verdict::Baseline => "(the baseline)".into(),
+                    Verdict::Control => format!("(control: {})", resolves(row)),
+                    Verdict::CantTell => format!("can't tell: {}", row.advice.as_deref().unwrap_or_default()),
+                    verdict => verdict.word().to_owned(),
+                };
+                let insecure = if row.provenance.insecure.is_some() { " **INSECURE**" } else { "" };
+                let rate = row.throughput(task.bytes).map(|r| format!(" {} |", rate(r))).unwrap_or_default();
+                let _ = writeln!(
+                    out,
+                    "| {}{insecure} | {} |{rate} {} | {} | {verdict} |",
+                    row.subject,
+                    time(row.median_ns),
+                    ratio(row, row.ratio),
+                    interval(row).unwrap_or_else(|| "none".into()),
+                );
+            }
+            for refusal in &task.refusals {
+                let _ = writeln!(
+                    out,
+                    "| {} | – |{} – | – | {} |",
+                    refusal.subject,
+                    if rates { " – |" } else { "" },
+                    escape(&refusal.reason)
+                );
+            }
+            for row in task.rows.iter().filter(|row| !row.phases.is_empty() && row.verdict != Verdict::Control) {
+                let phases = row.phases.iter().map(|phase| format!("{} {}", phase.name, time(phase.median_ns)));
+                let _ = write!(out, "\nPhases of {}: {}.", row.subject, phases.collect::<Vec<_>>().join(", "));
+            }
+            out.push('\n');
+        }
+        for lint in &report.lints {
+            let _ = writeln!(out, "- `{}` {} {}: {}", lint.name, lint.task, lint.subject, lint.text);
+        }
+        if !report.lints.is_empty() {
+            out.push('\n');
+        }
+    }
+    if let Some(lint) = lint::across(reports) {
+        let _ = writeln!(out, "- `{}`: {}", lint.name, lint.text);
+    }
+    out
+}
+
+/// A reason from outside must not end the cell.
+fn escape(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}

@@ -1,0 +1,102 @@
+//! The terminal: a table a task, the reasons of those without a time, then what is doubtful.
+
+use super::{interval, rate, ratio, resolves, time};
+use crate::analysis::{Report, Row, TaskReport};
+use crate::lint::{self, Lint};
+use crate::verdict::Verdict;
+use std::fmt::Write;
+
+pub(super) fn render(reports: &[Report]) -> String {
+    let mut out = String::new();
+    for report in reports {
+        let _ = writeln!(out, "run {}, {}", report.run, report.date);
+        let _ = writeln!(out, "{}", report.machine.line());
+        let _ = writeln!(out, "{}\n", report.conditions);
+        for task in &report.tasks {
+            out.push_str(&table(task));
+            out.push('\n');
+        }
+        out.push_str(&lints(&report.lints));
+    }
+    if let Some(lint) = lint::across(reports) {
+        let _ = writeln!(out, "! {}: {}", lint.name, lint.text);
+    }
+    out
+}
+
+fn table(task: &TaskReport) -> String {
+    let mut lines = vec![vec![
+        task.task.clone(),
+        "median".into(),
+        if task.bytes.is_some() { "rate".into() } else { String::new() },
+        "ratio".into(),
+        "interval".into(),
+        "baseline is".into(),
+    ]];
+    lines.extend(task.rows.iter().map(|row| cells(task, row)));
+    let widths: Vec<usize> =
+        (0..6).map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0)).collect();
+    let mut out = String::new();
+    for line in &lines {
+        let _ = write!(out, "{:<width$}", line[0], width = widths[0]);
+        for column in 1..5 {
+            if widths[column] > 0 {
+                let _ = write!(out, "  {:>width$}", line[column], width = widths[column]);
+            }
+        }
+        let _ = writeln!(out, "  {}", line[5]);
+    }
+    for refusal in &task.refusals {
+        let _ = writeln!(out, "  {:<width$}  {}", refusal.subject, refusal.reason, width = widths[0].max(2) - 2);
+    }
+    for row in task.rows.iter().filter(|row| !row.phases.is_empty() && row.verdict != Verdict::Control) {
+        let whole: f64 = row.phases.iter().map(|phase| phase.median_ns).sum();
+        let phases = row.phases.iter().map(|phase| {
+            format!("{} {} ({:.0} %)", phase.name, time(phase.median_ns), phase.median_ns / whole * 100.0)
+        });
+        let _ = writeln!(
+            out,
+            "  {:<width$}  {}",
+            row.subject,
+            phases.collect::<Vec<_>>().join(", "),
+            width = widths[0].max(2) - 2
+        );
+    }
+    out
+}
+
+fn cells(task: &TaskReport, row: &Row) -> Vec<String> {
+    let insecure = if row.provenance.insecure.is_some() { " INSECURE" } else { "" };
+    let advice = |word: &str| row.advice.as_ref().map_or(word.to_owned(), |advice| format!("{word}: {advice}"));
+    vec![
+        format!("  {}{insecure}", row.subject),
+        time(row.median_ns),
+        row.throughput(task.bytes).map(rate).unwrap_or_default(),
+        if row.verdict == Verdict::Baseline { "1".into() } else { ratio(row, row.ratio) },
+        if row.verdict == Verdict::Baseline { String::new() } else { interval(row).unwrap_or_else(|| "none".into()) },
+        match row.verdict {
+            Verdict::Baseline => "(the baseline)".into(),
+            Verdict::Control => format!("(control: this run {})", resolves(row)),
+            verdict => advice(verdict.word()),
+        },
+    ]
+}
+
+/// Lints, those of the same name and text together.
+fn lints(lints: &[Lint]) -> String {
+    let mut out = String::new();
+    let mut said: Vec<(&str, &str)> = Vec::new();
+    for lint in lints {
+        if said.contains(&(lint.name, &lint.text)) {
+            continue;
+        }
+        said.push((lint.name, &lint.text));
+        let alike = lints.iter().filter(|other| (other.name, &other.text) == (lint.name, &lint.text)).count();
+        let place = [lint.task.as_str(), lint.subject.as_str()].into_iter().filter(|place| !place.is_empty());
+        let place = place.collect::<Vec<_>>().join(" ");
+        let more = if alike > 1 { format!(" (and {} more)", alike - 1) } else { String::new() };
+        let colon = if place.is_empty() { "" } else { ": " };
+        let _ = writeln!(out, "! {}: {place}{colon}{}{more}", lint.name, lint.text);
+    }
+    out
+}

@@ -1,0 +1,191 @@
+//! The lines of a run file. Each is a JSON object with a `kind`; keys are sorted, times are whole nanoseconds.
+
+use crate::machine::{Machine, Noise};
+use crate::{Provenance, plan::TaskPlan};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The schema that this version writes, and the only one it reads.
+pub const SCHEMA: u32 = 1;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Record {
+    /// The first line.
+    Manifest(Box<Manifest>),
+    /// A task and what was fixed for it before the first sample.
+    Task(TaskRecord),
+    /// A subject and where it comes from.
+    Subject(SubjectRecord),
+    /// A subject that can't do the task here, or whose answers don't agree with the others'.
+    Refusal(RefusalRecord),
+    /// The raw epochs of one process.
+    Block(Block),
+    /// A process that died.
+    Lost(Lost),
+    /// The end of the measurement.
+    End(End),
+    /// The last line.
+    Seal(Seal),
+}
+
+/// Who measured, where, with what settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// When the run began, UTC, RFC 3339.
+    pub date: String,
+    /// The program that wrote this.
+    pub tool: Tool,
+    /// The command line as typed.
+    pub command: Vec<String>,
+    /// All seeds and orders derive from it.
+    pub seed: u64,
+    /// How many comparisons share the error level of 5 %.
+    pub comparisons: usize,
+    /// How many processes each task gets.
+    pub processes: usize,
+    /// The settings, resolved.
+    pub settings: BTreeMap<String, String>,
+    /// The machine.
+    pub machine: Machine,
+    /// How quiet it was before the first sample.
+    pub before: Noise,
+    /// The smallest step of the clock, in nanoseconds.
+    pub clock_quantum_ns: u64,
+    /// What the self-test on this machine found that code layout can do, as a log-ratio, and the run that says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
+    /// The run that this one repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<String>,
+}
+
+/// The program that measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Its version.
+    pub version: String,
+    /// Its commit, where it was built from a repository.
+    pub commit: Option<String>,
+    /// Whether that tree had uncommitted changes.
+    pub dirty: bool,
+    /// The compiler.
+    pub rustc: String,
+    /// Profile and flags.
+    pub build: String,
+}
+
+/// The layout part of the floor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Layout {
+    /// As a log-ratio.
+    pub floor: f64,
+    /// The run file of the self-test.
+    pub run: String,
+}
+
+/// A task and its plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskRecord {
+    /// `kem/ml-kem-768/encaps`.
+    pub task: String,
+    /// Exactly what is done.
+    pub what: String,
+    /// Bytes worked through per operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// What was fixed before the first sample; absent when nothing of the task could be measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<TaskPlan>,
+}
+
+/// A subject of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SubjectRecord {
+    /// The task.
+    pub task: String,
+    /// The subject's name.
+    pub subject: String,
+    /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+/// A subject that gets no time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RefusalRecord {
+    /// The task.
+    pub task: String,
+    /// The subject's name.
+    pub subject: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Everything that one process measured of one task.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// The task.
+    pub task: String,
+    /// Which process, from 0.
+    pub process: usize,
+    /// The seed of its inputs and orders.
+    pub seed: u64,
+    /// Bytes of padding in its environment.
+    pub padding: usize,
+    /// Operations per epoch.
+    pub iterations: u64,
+    /// Wall nanoseconds of each epoch, by subject, in the order of rounds.
+    pub ns: BTreeMap<String, Vec<u64>>,
+    /// Wall nanoseconds of each phase (over an epoch's operations), by subject: a row per phase.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub phases: BTreeMap<String, Phases>,
+    /// The order of subjects in each round, as indices into the sorted names of `ns`.
+    pub orders: Vec<Vec<usize>>,
+    /// Rounds in which the kernel took the CPU away from the subject. Marked, never deleted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub disturbed: BTreeMap<String, Vec<usize>>,
+    /// Hundredths of a second that the hypervisor took from this machine meanwhile.
+    pub steal: u64,
+}
+
+/// The phases of one subject in one process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Their names, in order.
+    pub names: Vec<String>,
+    /// Nanoseconds: `ns[phase][round]`.
+    pub ns: Vec<Vec<u64>>,
+}
+
+/// A process that died before it was done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lost {
+    /// The task.
+    pub task: String,
+    /// Which process.
+    pub process: usize,
+    /// How it ended.
+    pub reason: String,
+}
+
+/// How the measurement ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// How quiet the machine was over the measurement.
+    pub during: Noise,
+    /// Wall seconds from manifest to end.
+    pub seconds: f64,
+    /// Whether it was stopped before its plan was done.
+    #[serde(default)]
+    pub interrupted: bool,
+}
+
+/// SHA-256 of all bytes before this line, in hex. Integrity, not authenticity: whoever edits can seal again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seal {
+    /// The digest.
+    pub sha256: String,
+}

@@ -1,0 +1,334 @@
+//! A run from beginning to end: probe every task, fix the plan, measure in fresh processes, seal.
+
+mod spawn;
+
+pub use spawn::{InProcess, Spawn};
+
+use crate::machine::{Counters, Machine};
+use crate::plan::{Probed, TaskPlan, default_processes};
+use crate::runfile::*;
+use crate::worker::{Reply, Request};
+use crate::{LabError, Random, Task, clock};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What the user can set. Everything is fixed before the first sample and stands in the manifest.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Time for each task, over all its processes.
+    pub budget: Duration,
+    /// Processes for each task; by default half as many again as the comparisons need.
+    pub processes: Option<usize>,
+    /// The seed of the run; by default from the machine.
+    pub seed: Option<u64>,
+    /// Only these subjects beside the baseline: a name matches if it begins with one of them. Empty: all.
+    pub subjects: Vec<String>,
+    /// Where run files go.
+    pub directory: PathBuf,
+    /// The layout part of the floor, from a self-test on this machine.
+    pub layout: Option<Layout>,
+    /// The run that this one repeats.
+    pub repeats: Option<String>,
+    /// The program and its command line.
+    pub tool: Tool,
+    /// As typed.
+    pub command: Vec<String>,
+}
+
+/// How worker processes are had: [`Spawn`] for real, [`InProcess`] for tests of everything but the isolation.
+pub trait Workers {
+    /// Serves one request in a fresh worker that has `padding` bytes more in its environment, and hands over its replies
+    /// as they come.
+    fn serve(&self, request: &Request, padding: usize, reply: &mut dyn FnMut(Reply)) -> Result<(), WorkerDeath>;
+}
+
+/// How a worker ended without saying that it was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorkerDeath {
+    /// It could not be started.
+    NotStarted(String),
+    /// It was asked to stop (Ctrl-C reaches the whole process group).
+    Stopped,
+    /// It crashed.
+    Crashed(String),
+}
+
+/// What a user may watch.
+#[derive(Clone, Debug)]
+pub enum Progress<'a> {
+    /// Task so-and-so of so many is being probed.
+    Probing(&'a str),
+    /// A subject is out.
+    Refused(&'a RefusalRecord),
+    /// The plan stands: blocks to come, and about how long they take.
+    Planned {
+        /// Blocks: tasks times processes.
+        blocks: usize,
+        /// Roughly.
+        expected: Duration,
+    },
+    /// A block begins.
+    Measuring(&'a str, usize),
+    /// A block is done.
+    Measured,
+    /// A process died.
+    Lost(&'a Lost),
+}
+
+/// Where a run went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The sealed file.
+    pub path: PathBuf,
+    /// Whether it was stopped before its plan was done.
+    pub interrupted: bool,
+}
+
+/// Environment padding is at most a page: what hyperfine found enough to move the stack across all its alignments.
+const MOST_PADDING: usize = 4096;
+
+/// Runs `tasks`. `stop` may be set at any time: what has been measured by then is sealed.
+pub fn run(
+    tasks: &[Task],
+    settings: &Settings,
+    workers: &dyn Workers,
+    stop: &AtomicBool,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<Finished, LabError> {
+    let began = Instant::now();
+    let date = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let seed = match settings.seed {
+        Some(seed) => seed,
+        None => getrandom::u64().map_err(|error| LabError::Nothing(format!("the system gives no seed: {error}")))?,
+    };
+    let counters = Counters::now();
+    let quantum = clock::quantum();
+    let mut random = Random::new(seed);
+
+    let mut probes = Vec::new();
+    for task in tasks {
+        if stop.load(Ordering::Relaxed) {
+            return Err(LabError::Nothing("stopped before anything was measured; nothing was written".into()));
+        }
+        watch(Progress::Probing(&task.name));
+        let probe = probe(task, settings, workers, random.bits(), watch)?;
+        probes.push((task, probe));
+    }
+    let comparisons = probes.iter().map(|(_, probe)| probe.able.len().saturating_sub(1)).sum();
+    let processes = settings.processes.unwrap_or_else(|| default_processes(comparisons));
+    // Probing took a while and the machine was doing little else: what others did meanwhile is the noise beforehand.
+    let before = Counters::now().since(counters);
+
+    let mut plans = Vec::new();
+    for (task, probe) in &probes {
+        if let Some(plan) = TaskPlan::new(&probe.able, processes, settings.budget, quantum) {
+            plans.push((*task, plan));
+        }
+    }
+    if plans.is_empty() {
+        let reasons = probes.iter().flat_map(|(_, probe)| &probe.out);
+        let reasons: Vec<String> = reasons.map(|out| format!("{}: {} {}", out.task, out.subject, out.reason)).collect();
+        return Err(LabError::Nothing(format!("there is nothing to measure\n{}", reasons.join("\n"))));
+    }
+
+    let manifest = Manifest {
+        schema: SCHEMA,
+        date,
+        tool: settings.tool.clone(),
+        command: settings.command.clone(),
+        seed,
+        comparisons,
+        processes,
+        settings: resolved(settings),
+        machine: Machine::here(),
+        before,
+        clock_quantum_ns: quantum,
+        layout: settings.layout.clone(),
+        repeats: settings.repeats.clone(),
+    };
+    let mut file = RunWriter::begin(&settings.directory, &manifest)?;
+    for (task, probe) in &probes {
+        let plan = plans.iter().find(|(planned, _)| planned.name == task.name).map(|(_, plan)| plan.clone());
+        file.append(&Record::Task(TaskRecord {
+            task: task.name.clone(),
+            what: task.what.clone(),
+            bytes: task.bytes,
+            plan,
+        }))?;
+        for subject in &probe.subjects {
+            file.append(&Record::Subject(subject.clone()))?;
+        }
+        for out in &probe.out {
+            file.append(&Record::Refusal(out.clone()))?;
+        }
+    }
+
+    watch(Progress::Planned { blocks: plans.len() * processes, expected: settings.budget * plans.len() as u32 });
+    let during = Counters::now();
+    let measured = measure(&plans, processes, workers, stop, &mut random, &mut file, watch)?;
+    if measured.blocks == 0 {
+        let why = if measured.interrupted { "stopped before anything was measured" } else { "every process died" };
+        return Err(LabError::Nothing(format!("{why}; nothing was written")));
+    }
+    file.append(&Record::End(End {
+        during: Counters::now().since(during),
+        seconds: (began.elapsed().as_secs_f64() * 10.0).round() / 10.0,
+        interrupted: measured.interrupted,
+    }))?;
+    Ok(Finished { path: file.seal()?, interrupted: measured.interrupted })
+}
+
+/// What a task's probe found.
+struct Probe {
+    able: Vec<Probed>,
+    subjects: Vec<SubjectRecord>,
+    out: Vec<RefusalRecord>,
+}
+
+fn probe(
+    task: &Task,
+    settings: &Settings,
+    workers: &dyn Workers,
+    seed: u64,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<Probe, LabError> {
+    let mut out: Vec<RefusalRecord> = Vec::new();
+    let baseline = task.entries.first().map(|entry| entry.subject.clone()).unwrap_or_default();
+    let unwanted = |subject: &str| {
+        let wanted =
+            settings.subjects.is_empty() || settings.subjects.iter().any(|name| subject.starts_with(name.as_str()));
+        !wanted && subject != baseline
+    };
+    let mut without: Vec<String> =
+        task.entries.iter().map(|entry| entry.subject.clone()).filter(|subject| unwanted(subject)).collect();
+    // A subject that crashes the worker is left out and the others are asked again.
+    let mut probe = loop {
+        let mut probe = Probe { able: Vec::new(), subjects: Vec::new(), out: Vec::new() };
+        let mut trying = String::new();
+        let request = Request::Probe { task: task.name.clone(), seed, without: without.clone() };
+        let mut failed = None;
+        let served = workers.serve(&request, 0, &mut |reply| {
+            probe.able.extend(reply.probed());
+            match reply {
+                Reply::Trying(subject) => trying = subject,
+                Reply::Able { subject, provenance, .. } => {
+                    probe.subjects.push(SubjectRecord { task: task.name.clone(), subject, provenance: *provenance })
+                }
+                Reply::Out { subject, reason } => {
+                    probe.out.push(RefusalRecord { task: task.name.clone(), subject, reason });
+                }
+                Reply::Failed(why) => failed = Some(why),
+                Reply::Measured(_) | Reply::Done => {}
+            }
+        });
+        match (served, failed) {
+            (Ok(()), None) => break probe,
+            (Ok(()), Some(why)) => return Err(LabError::Start(why)),
+            (Err(WorkerDeath::NotStarted(why)), _) => return Err(LabError::Start(why)),
+            (Err(WorkerDeath::Stopped), _) => {
+                return Err(LabError::Nothing("stopped before anything was measured; nothing was written".into()));
+            }
+            (Err(WorkerDeath::Crashed(how)), _) if trying.is_empty() || without.contains(&trying) => {
+                return Err(LabError::Start(format!("the worker for {} {how}", task.name)));
+            }
+            (Err(WorkerDeath::Crashed(how)), _) => {
+                let reason = format!("crashed while it was tried: {how}");
+                out.push(RefusalRecord { task: task.name.clone(), subject: trying.clone(), reason });
+                without.push(trying);
+            }
+        }
+    };
+    probe.out.splice(0..0, out);
+    // Without its baseline a task has nothing to compare with.
+    if probe.able.first().is_none_or(|first| first.subject != baseline) {
+        for able in probe.able.drain(..) {
+            probe.out.push(RefusalRecord {
+                task: task.name.clone(),
+                subject: able.subject,
+                reason: format!("has no baseline to stand beside: {baseline} is out"),
+            });
+        }
+    }
+    for refusal in &probe.out {
+        watch(Progress::Refused(refusal));
+    }
+    Ok(probe)
+}
+
+struct Measured {
+    blocks: usize,
+    interrupted: bool,
+}
+
+/// Process by process over all tasks, so that each task's processes are spread over the whole run.
+fn measure(
+    plans: &[(&Task, TaskPlan)],
+    processes: usize,
+    workers: &dyn Workers,
+    stop: &AtomicBool,
+    random: &mut Random,
+    file: &mut RunWriter,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<Measured, LabError> {
+    let mut measured = Measured { blocks: 0, interrupted: false };
+    for process in 0..processes {
+        let mut order: Vec<usize> = (0..plans.len()).collect();
+        random.shuffle(&mut order);
+        for i in order {
+            let (task, plan) = &plans[i];
+            if stop.load(Ordering::Relaxed) {
+                measured.interrupted = true;
+                return Ok(measured);
+            }
+            watch(Progress::Measuring(&task.name, process));
+            let padding = random.below(MOST_PADDING);
+            let seed = random.bits();
+            let request = Request::Measure { task: task.name.clone(), plan: plan.clone(), process, seed, padding };
+            let mut block = None;
+            let mut reason = None;
+            let served = workers.serve(&request, padding, &mut |reply| match reply {
+                Reply::Measured(measured) => block = Some(*measured),
+                Reply::Failed(why) => reason = Some(why),
+                _ => {}
+            });
+            match served {
+                Ok(()) => {}
+                Err(WorkerDeath::Stopped) => {
+                    measured.interrupted = true;
+                    return Ok(measured);
+                }
+                Err(WorkerDeath::NotStarted(why) | WorkerDeath::Crashed(why)) => reason = Some(why),
+            }
+            match (block, reason) {
+                (Some(block), None) => {
+                    measured.blocks += 1;
+                    file.append(&Record::Block(block))?;
+                    watch(Progress::Measured);
+                }
+                (_, reason) => {
+                    let reason = reason.unwrap_or_else(|| "ended without a word".into());
+                    let lost = Lost { task: task.name.clone(), process, reason };
+                    watch(Progress::Lost(&lost));
+                    file.append(&Record::Lost(lost))?;
+                }
+            }
+        }
+    }
+    Ok(measured)
+}
+
+fn resolved(settings: &Settings) -> BTreeMap<String, String> {
+    let mut map = BTreeMap::new();
+    map.insert("budget".into(), format!("{} s a task", settings.budget.as_secs_f64()));
+    let processes = settings.processes.map_or("half as many again as needed".into(), |n| n.to_string());
+    map.insert("processes".into(), processes);
+    if !settings.subjects.is_empty() {
+        map.insert("subjects".into(), settings.subjects.join(" "));
+    }
+    if let Ok(cpu) = std::env::var("CANDOR_CPU") {
+        map.insert("CANDOR_CPU".into(), cpu);
+    }
+    map
+}

@@ -1,0 +1,99 @@
+//! Where workers come from.
+
+use super::{WorkerDeath, Workers};
+use crate::Task;
+use crate::worker::{Reply, Request, serve};
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// The variable whose length moves the stack of a worker.
+const PADDING: &str = "CANDOR_PADDING";
+
+/// A fresh process for each request: `program arguments…`, the request on its standard input, replies on its output.
+#[derive(Clone, Debug)]
+pub struct Spawn {
+    /// The program.
+    pub program: PathBuf,
+    /// What makes it a worker.
+    pub arguments: Vec<String>,
+}
+
+impl Workers for Spawn {
+    fn serve(&self, request: &Request, padding: usize, reply: &mut dyn FnMut(Reply)) -> Result<(), WorkerDeath> {
+        let not_started =
+            |error: std::io::Error| WorkerDeath::NotStarted(format!("{}: {error}", self.program.display()));
+        let mut child = Command::new(&self.program)
+            .args(&self.arguments)
+            .env(PADDING, "x".repeat(padding))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(not_started)?;
+        let mut line = serde_json::to_vec(request).expect("a request is plain data");
+        line.push(b'\n');
+        // A worker that dies before it has read is noticed below, when it says nothing.
+        let _ = child.stdin.take().expect("piped above").write_all(&line);
+
+        let mut done = false;
+        let mut nonsense = None;
+        for line in BufReader::new(child.stdout.take().expect("piped above")).lines() {
+            match line.as_deref().map(serde_json::from_str::<Reply>) {
+                Ok(Ok(Reply::Done)) => done = true,
+                Ok(Ok(answer)) => reply(answer),
+                // A library that prints to stdout would end here.
+                Ok(Err(_)) => nonsense = line.ok().map(|line| line.chars().take(80).collect::<String>()),
+                Err(_) => break,
+            }
+        }
+        let status = child.wait().map_err(not_started)?;
+        match (done, nonsense) {
+            (true, _) => Ok(()),
+            _ if was_interrupted(status) => Err(WorkerDeath::Stopped),
+            (false, None) => Err(WorkerDeath::Crashed(describe(status))),
+            (false, Some(text)) => {
+                Err(WorkerDeath::Crashed(format!("{}, after it printed {text:?}", describe(status))))
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn was_interrupted(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    const SIGINT: i32 = 2;
+    const SIGTERM: i32 = 15;
+    matches!(status.signal(), Some(SIGINT | SIGTERM))
+}
+
+#[cfg(not(unix))]
+fn was_interrupted(_: ExitStatus) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn describe(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match status.signal() {
+        Some(4) => "killed by signal 4 (an instruction that this CPU does not have)".into(),
+        Some(9) => "killed by signal 9 (by somebody, or out of memory)".into(),
+        Some(11) => "killed by signal 11 (it touched memory that is not its own)".into(),
+        Some(signal) => format!("killed by signal {signal}"),
+        None => format!("ended with {status}"),
+    }
+}
+
+#[cfg(not(unix))]
+fn describe(status: ExitStatus) -> String {
+    format!("ended with {status}")
+}
+
+/// Serves requests in this very process: for tests, where isolation is not the question.
+pub struct InProcess<'a>(pub &'a [Task]);
+
+impl Workers for InProcess<'_> {
+    fn serve(&self, request: &Request, _: usize, reply: &mut dyn FnMut(Reply)) -> Result<(), WorkerDeath> {
+        serve(self.0, request, reply);
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! The statistics: pure functions of numbers.
+//!
+//! Everything is an order statistic. Medians don't care how long the tail is, and the sign-test interval is exact for any
+//! distribution of independent values: no normality, no symmetry, no bootstrap seed.
+
+use serde::{Deserialize, Serialize};
+
+/// A closed interval. Of log-ratios in the statistics, of ratios in reports.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Half the width.
+    pub fn half_width(self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// Both ends through a monotone function.
+    #[must_use]
+    pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
+        Self { low: f(self.low), high: f(self.high) }
+    }
+
+    /// Whether `value` lies inside.
+    pub fn contains(self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+}
+
+/// The quantile `q` (0 to 1) of `values`, linear between neighbours; `None` if there are none.
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    let at = q.clamp(0.0, 1.0) * last as f64;
+    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    Some(below + (above - below) * at.fract())
+}
+
+/// The median; `None` of nothing.
+pub fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// How many values a quantile needs before it says anything: ten beyond it on the shorter side.
+pub fn needed_for_quantile(q: f64) -> usize {
+    // The small term keeps 1 − 0.99 from needing 1001.
+    (10.0 / q.min(1.0 - q) - 1e-6).ceil() as usize
+}
+
+/// The exact sign-test interval for the median at error level `level` (two-sided): the tightest pair of order statistics
+/// that misses the median with probability at most `level`. `None` if there are too few values for any.
+pub fn sign_interval(values: &[f64], level: f64) -> Option<Interval> {
+    let depth = sign_depth(values.len(), level)?;
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    Some(Interval { low: sorted[depth], high: sorted[sorted.len() - 1 - depth] })
+}
+
+/// How many values may be cut off at each end: the largest d with 2·P(Bin(n, ½) ≤ d) ≤ level.
+fn sign_depth(n: usize, level: f64) -> Option<usize> {
+    let mut probability = 0.5f64.powi(i32::try_from(n).ok()?); // P(Bin = 0), then the next terms
+    let mut below = 0.0;
+    let mut depth = None;
+    for k in 0..n {
+        below += probability;
+        if 2.0 * below > level {
+            break;
+        }
+        depth = Some(k);
+        probability *= (n - k) as f64 / (k + 1) as f64;
+    }
+    depth
+}
+
+/// The fewest processes whose sign-test interval exists at level 0.05 / comparisons: ⌈log₂(40·K)⌉.
+pub fn fewest_processes(comparisons: usize) -> usize {
+    (40.0 * comparisons.max(1) as f64).log2().ceil() as usize
+}
+
+/// The exact (Clopper–Pearson) interval for a success rate, `successes` of `trials`, two-sided error `level`.
+pub fn clopper_pearson(successes: u64, trials: u64, level: f64) -> Interval {
+    // Each bound is the rate at which the observed tail has probability level/2; the tails are monotone, so bisect.
+    let bisect = |tail: &dyn Fn(f64) -> f64| {
+        let (mut below, mut above) = (0.0f64, 1.0f64);
+        for _ in 0..100 {
+            let middle = (below + above) / 2.0;
+            if tail(middle) < level / 2.0 { below = middle } else { above = middle }
+        }
+        (below + above) / 2.0
+    };
+    let low = match successes {
+        0 => 0.0,
+        k => bisect(&|rate| 1.0 - binomial_cdf(k - 1, trials, rate)),
+    };
+    let high = match trials - successes.min(trials) {
+        0 => 1.0,
+        failures => 1.0 - bisect(&|rate| 1.0 - binomial_cdf(failures - 1, trials, rate)),
+    };
+    Interval { low, high }
+}
+
+/// P(Bin(n, p) ≤ k), summed in logs so that large n does not underflow.
+fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
+    if p <= 0.0 {
+        return 1.0;
+    }
+    if p >= 1.0 {
+        return if k >= n { 1.0 } else { 0.0 };
+    }
+    let mut log_term = n as f64 * (1.0 - p).ln();
+    let mut sum = log_term.exp();
+    for i in 0..k.min(n) {
+        log_term += ((n - i) as f64 / (i + 1) as f64).ln() + (p / (1.0 - p)).ln();
+        sum += log_term.exp();
+    }
+    sum.min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_and_quantiles_of_small_sets() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(quantile(&[0.0, 10.0], 0.25), Some(2.5));
+    }
+
+    #[test]
+    fn the_median_needs_twenty_values_and_p99_a_thousand() {
+        assert_eq!(needed_for_quantile(0.5), 20);
+        assert_eq!(needed_for_quantile(0.99), 1000);
+    }
+
+    #[test]
+    fn sign_intervals_match_the_binomial_table() {
+        // n = 9 at 5 %: 2·(1 + 9)/512 = 0.039, so the second smallest to the second largest.
+        let nine: Vec<f64> = (1..=9).map(f64::from).collect();
+        assert_eq!(sign_interval(&nine, 0.05), Some(Interval { low: 2.0, high: 8.0 }));
+        // n = 6: 2/64 = 0.031, smallest to largest. n = 5: 2/32 = 0.0625, none.
+        assert_eq!(sign_interval(&nine[..6], 0.05), Some(Interval { low: 1.0, high: 6.0 }));
+        assert_eq!(sign_interval(&nine[..5], 0.05), None);
+        // n = 20 at 5 %: the tabulated ranks are 6 and 15.
+        let twenty: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert_eq!(sign_interval(&twenty, 0.05), Some(Interval { low: 6.0, high: 15.0 }));
+    }
+
+    #[test]
+    fn the_fewest_processes_are_those_of_the_method() {
+        assert_eq!(fewest_processes(1), 6);
+        assert_eq!(fewest_processes(60), 12);
+        for comparisons in 1..500 {
+            let n = fewest_processes(comparisons);
+            let level = 0.05 / comparisons as f64;
+            let values = vec![0.0; n];
+            assert!(sign_interval(&values, level).is_some() && sign_interval(&values[1..], level).is_none());
+        }
+    }
+
+    #[test]
+    fn clopper_pearson_knows_the_textbook_cases() {
+        let all = clopper_pearson(10, 10, 0.10);
+        assert!((all.low - 0.05f64.powf(0.1)).abs() < 1e-6 && all.high == 1.0);
+        let none = clopper_pearson(0, 60, 0.05);
+        assert!(none.low == 0.0 && (none.high - (1.0 - 0.025f64.powf(1.0 / 60.0))).abs() < 1e-6);
+        let some = clopper_pearson(8, 10, 0.05);
+        assert!((some.low - 0.4439).abs() < 1e-4 && (some.high - 0.9748).abs() < 1e-4, "{some:?}");
+    }
+}

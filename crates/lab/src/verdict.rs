@@ -1,0 +1,167 @@
+//! From intervals to words.
+
+use crate::stats::{Interval, median, sign_interval};
+use serde::{Deserialize, Serialize};
+
+/// No difference below this is ever claimed, however tight the interval.
+pub const LEAST_FLOOR: f64 = 0.005;
+
+/// Two subjects are called `same` when the interval lies inside this margin.
+pub const SAME_MARGIN: f64 = 0.02;
+
+/// The error that all comparisons of a run share.
+pub const LEVEL: f64 = 0.05;
+
+/// What the evidence says about the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// The baseline takes less time than this subject.
+    #[serde(rename = "faster")]
+    Faster,
+    /// The baseline takes more time than this subject.
+    #[serde(rename = "slower")]
+    Slower,
+    /// The difference is smaller than ±2 %.
+    #[serde(rename = "same")]
+    Same,
+    /// The evidence does not carry a verdict.
+    #[serde(rename = "can't tell")]
+    CantTell,
+    /// This row is the baseline itself.
+    #[serde(rename = "baseline")]
+    Baseline,
+    /// This row is the baseline's second entry: what it shows is the run's own error.
+    #[serde(rename = "control")]
+    Control,
+    /// Numbers that were not measured side by side get no verdict.
+    #[serde(rename = "none")]
+    None,
+}
+
+impl Verdict {
+    /// The word that tables have for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Same => "same",
+            Self::CantTell => "can't tell",
+            Self::Baseline => "baseline",
+            Self::Control => "control",
+            Self::None => "",
+        }
+    }
+
+    /// The same word from the other side: what is said when subject and baseline change places.
+    #[must_use]
+    pub fn mirrored(self) -> Self {
+        match self {
+            Self::Faster => Self::Slower,
+            Self::Slower => Self::Faster,
+            other => other,
+        }
+    }
+}
+
+/// An estimate of a log-ratio with its interval, from one value per process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The median of the processes' medians.
+    pub centre: f64,
+    /// The exact sign-test interval; `None` with too few processes for the level.
+    pub interval: Option<Interval>,
+}
+
+/// The estimate from each process's median paired log-ratio; `None` of no process.
+pub fn estimate(process_medians: &[f64], level: f64) -> Option<Estimate> {
+    Some(Estimate { centre: median(process_medians)?, interval: sign_interval(process_medians, level) })
+}
+
+/// The smallest difference (as a log-ratio) that this run can claim: max(0.5 %, 2·|A/A|, half-width of A/A's interval,
+/// what the self-test found that code layout can do). Infinite without a control interval.
+pub fn floor(control: Option<Estimate>, layout: f64) -> f64 {
+    match control {
+        Some(Estimate { centre, interval: Some(interval) }) => {
+            LEAST_FLOOR.max(2.0 * centre.abs()).max(interval.half_width()).max(layout)
+        }
+        _ => f64::INFINITY,
+    }
+}
+
+/// The verdict about the baseline, given the log-ratio subject : baseline.
+pub fn judge(estimate: Estimate, floor: f64) -> Verdict {
+    let Some(interval) = estimate.interval else { return Verdict::CantTell };
+    let margin = SAME_MARGIN.ln_1p();
+    if interval.low > floor {
+        Verdict::Faster
+    } else if interval.high < -floor {
+        Verdict::Slower
+    } else if interval.low >= -margin && interval.high <= margin && floor <= margin {
+        Verdict::Same
+    } else {
+        Verdict::CantTell
+    }
+}
+
+/// What would settle a `can't tell`, in a sentence.
+pub fn advice(estimate: Estimate, floor: f64, processes: usize, fewest: usize) -> String {
+    let Some(interval) = estimate.interval else {
+        return format!("{processes} of at least {fewest} processes were measured: run it again to the end");
+    };
+    let margin = SAME_MARGIN.ln_1p();
+    if floor > margin {
+        return format!(
+            "the baseline against itself differs by up to {:.1} %: quiet the machine, or give a larger --budget",
+            floor.exp_m1() * 100.0
+        );
+    }
+    // How narrow the interval would have to be at this centre: to clear the floor, or to fit into the margin.
+    let centre = estimate.centre.abs();
+    let room = (centre - floor).max(margin - centre);
+    if room <= interval.half_width() * 0.1 {
+        return "the difference is about as large as what this run can resolve: quiet the machine and measure again"
+            .into();
+    }
+    let times = (interval.half_width() / room).powi(2).clamp(1.5, 100.0);
+    format!("about {times:.0} times the --budget would settle it, or a quieter machine", times = times.ceil())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(low: f64, high: f64) -> Estimate {
+        Estimate { centre: (low + high) / 2.0, interval: Some(Interval { low, high }) }
+    }
+
+    #[test]
+    fn the_verdict_follows_the_order_of_the_method() {
+        assert_eq!(judge(at(0.006, 0.008), 0.005), Verdict::Faster);
+        assert_eq!(judge(at(-0.008, -0.006), 0.005), Verdict::Slower);
+        assert_eq!(judge(at(-0.004, 0.006), 0.005), Verdict::Same);
+        assert_eq!(judge(at(0.004, 0.03), 0.005), Verdict::CantTell);
+        assert_eq!(judge(Estimate { centre: 0.5, interval: None }, 0.005), Verdict::CantTell);
+    }
+
+    #[test]
+    fn a_floor_above_the_margin_leaves_no_same() {
+        assert_eq!(judge(at(-0.001, 0.001), 0.03), Verdict::CantTell);
+        assert_eq!(judge(at(0.10, 0.12), 0.03), Verdict::Faster);
+    }
+
+    #[test]
+    fn the_floor_is_the_largest_of_its_parts() {
+        assert_eq!(floor(Some(at(-0.001, 0.001)), 0.0), LEAST_FLOOR);
+        assert_eq!(floor(Some(at(0.010, 0.012)), 0.0), 0.022);
+        assert_eq!(floor(Some(at(-0.02, 0.02)), 0.0), 0.02);
+        assert_eq!(floor(Some(at(-0.001, 0.001)), 0.009), 0.009);
+        assert_eq!(floor(None, 0.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn changing_places_mirrors_the_verdict() {
+        for (low, high) in [(0.006, 0.009), (-0.3, -0.2), (-0.01, 0.01), (0.0, 0.1)] {
+            assert_eq!(judge(at(low, high), 0.005).mirrored(), judge(at(-high, -low), 0.005));
+        }
+    }
+}
