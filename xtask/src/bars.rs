@@ -1,3 +1,393 @@
-pub(crate) fn run(_: &[String]) -> Result<bool, String> {
-    Ok(true)
+//! `cargo xtask bars`: every bar of `bars.toml` beside what the runs found.
+//!
+//! Numbers come from run files by way of `candor report RUN --format json`, so they are what a reader's own report says.
+//! Where several runs have a row, the newest counts, not the best: choosing among runs is how one fools oneself.
+
+mod judge;
+mod table;
+
+use crate::Failure;
+use crate::stage::{cargo_with, program};
+use crate::workspace::Workspace;
+use judge::{Found, Outcome, Wanted, judge, judge_figure};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use table::{Asks, Bar, matches};
+
+/// Prints the table; `Ok(true)` unless a bar is missed.
+pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
+    let order = Order::parse(words)?;
+    let workspace = Workspace::here()?;
+    let path = workspace.root.join("bars.toml");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let mut bars = table::parse(&text)?;
+    bars.retain(|bar| order.issue.is_none_or(|issue| bar.issue == issue));
+    if bars.is_empty() {
+        return Err(format!("bars.toml has no bar of issue {}", order.issue.unwrap_or_default()));
+    }
+    let files = if order.files.is_empty() { committed_runs(&workspace.root)? } else { order.files };
+    let candor = Candor::build(&workspace)?;
+    let mut rows = Vec::new();
+    for file in &files {
+        rows.extend(parse_report(&candor.report(file)?).map_err(|why| format!("{}: {why}", file.display()))?);
+    }
+    let known = candor.tasks();
+    let lines: Vec<(&Bar, Vec<Line>)> = bars.iter().map(|bar| (bar, lines(bar, &rows, &known))).collect();
+    Ok(print(&lines))
+}
+
+/// What the words after `bars` ask for.
+#[derive(Debug, Default, PartialEq)]
+struct Order {
+    issue: Option<u64>,
+    files: Vec<PathBuf>,
+}
+
+impl Order {
+    fn parse(words: &[String]) -> Result<Self, Failure> {
+        let mut order = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+            if name == "--issue" {
+                let value = value.or_else(|| words.next().map(String::as_str)).unwrap_or("");
+                let issue = value.parse().map_err(|_| format!("`--issue` needs a number, not `{value}`"))?;
+                order.issue = Some(issue);
+            } else if word.starts_with('-') {
+                return Err(format!("`bars` has no option `{word}`; it has `--issue N`"));
+            } else {
+                order.files.push(PathBuf::from(word));
+            }
+        }
+        Ok(order)
+    }
+}
+
+/// runs/*.jsonl by name, which begins with the date: the oldest first.
+fn committed_runs(root: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let folder = root.join("runs");
+    let mut files = Vec::new();
+    if folder.is_dir() {
+        let cannot = |error: std::io::Error| format!("cannot list {}: {error}", folder.display());
+        for entry in std::fs::read_dir(&folder).map_err(cannot)? {
+            let path = entry.map_err(cannot)?.path();
+            if path.extension().is_some_and(|extension| extension == "jsonl") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The command line that we ask for reports.
+struct Candor(PathBuf);
+
+impl Candor {
+    fn build(workspace: &Workspace) -> Result<Self, Failure> {
+        let built = cargo_with(["build", "--release", "--quiet"])
+            .current_dir(&workspace.root)
+            .stdin(Stdio::null())
+            .status()
+            .map_err(|error| format!("cannot start cargo: {error}"))?;
+        if !built.success() {
+            return Err("candor does not build, and without it no run file can be read".to_owned());
+        }
+        Ok(Self(workspace.target.join("release").join(format!("candor{}", std::env::consts::EXE_SUFFIX))))
+    }
+
+    /// A run's report as JSON; a file that ends in `.json` is one already.
+    fn report(&self, file: &Path) -> Result<String, Failure> {
+        if file.extension().is_some_and(|extension| extension == "json") {
+            return std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()));
+        }
+        let output = program(&self.0)
+            .arg("report")
+            .arg(file)
+            .args(["--format", "json"])
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("cannot start candor: {error}"))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("`candor report {}` failed: {}", file.display(), said.trim_end()));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Names of the tasks that exist; none if candor can't list them yet.
+    fn tasks(&self) -> Vec<String> {
+        let output = program(&self.0).args(["list", "tasks", "--format", "json"]).stdin(Stdio::null()).output();
+        let listed = output.ok().filter(|output| output.status.success());
+        listed.map_or_else(Vec::new, |output| parse_tasks(&String::from_utf8_lossy(&output.stdout)))
+    }
+}
+
+/// Every task name in the list, whether it stands as a text or as the field `task` or `name` of an object.
+fn parse_tasks(json: &str) -> Vec<String> {
+    fn walk(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Array(list) => {
+                for item in list {
+                    let named = item.get("task").or_else(|| item.get("name")).unwrap_or(item);
+                    match named.as_str() {
+                        Some(name) => found.push(name.to_owned()),
+                        None => walk(item, found),
+                    }
+                }
+            }
+            Value::Object(fields) => fields.values().for_each(|value| walk(value, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    if let Ok(value) = serde_json::from_str(json) {
+        walk(&value, &mut found);
+    }
+    found.retain(|name| name.contains('/'));
+    found
+}
+
+/// One row of a report that has a ratio.
+#[derive(Clone, Debug)]
+struct Row {
+    run: String,
+    task: String,
+    subject: String,
+    baseline: String,
+    found: Found,
+}
+
+fn parse_report(json: &str) -> Result<Vec<Row>, Failure> {
+    let report: Value = serde_json::from_str(json).map_err(|error| format!("not a JSON report: {error}"))?;
+    match report.get("schema").and_then(Value::as_u64) {
+        Some(1) => {}
+        Some(other) => return Err(format!("a report of schema {other}; this xtask reads schema 1")),
+        None => return Err("not a report: it has no `schema`".to_owned()),
+    }
+    let run = report.get("run").and_then(Value::as_str).unwrap_or("?");
+    let rows = report.get("rows").and_then(Value::as_array).ok_or("not a report: it has no `rows`")?;
+    Ok(rows.iter().filter_map(|row| parse_row(run, row)).collect())
+}
+
+/// Rows without a ratio (sizes, rates, the baseline itself) are no rows for a ratio bar.
+fn parse_row(run: &str, row: &Value) -> Option<Row> {
+    let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
+    let number = |key: &str| row.get(key).and_then(Value::as_f64);
+    Some(Row {
+        run: run.to_owned(),
+        task: text("task")?,
+        subject: text("subject")?,
+        baseline: text("baseline")?,
+        found: Found {
+            ratio: number("ratio")?,
+            low: number("low")?,
+            high: number("high")?,
+            verdict: text("verdict").unwrap_or_default(),
+        },
+    })
+}
+
+/// One printed line of a bar.
+#[derive(Debug)]
+struct Line {
+    outcome: Outcome,
+    wanted: String,
+    found: String,
+    about: String,
+    source: String,
+}
+
+fn lines(bar: &Bar, rows: &[Row], known: &[String]) -> Vec<Line> {
+    match &bar.asks {
+        Asks::Ratio { tasks, .. } => tasks.iter().flat_map(|task| ratio_lines(bar, task, rows, known)).collect(),
+        Asks::Figure { command, unit, at_least, at_most, measured, evidence } => {
+            let limit = |sign: &str, number: &Option<f64>| number.map(|number| format!("{sign} {number} {unit}"));
+            let limits: Vec<String> = [limit("≥", at_least), limit("≤", at_most)].into_iter().flatten().collect();
+            Vec::from([Line {
+                outcome: judge_figure(*measured, *at_least, *at_most),
+                wanted: if limits.is_empty() { "a figure".to_owned() } else { limits.join(", ") },
+                found: measured.map_or("–".to_owned(), |number| format!("{number} {unit}")),
+                about: command.clone(),
+                source: evidence.clone().unwrap_or_default(),
+            }])
+        }
+    }
+}
+
+/// The lines of one task name or pattern: one for each task and subject that matches, or one that says there is none.
+fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<Line> {
+    let Asks::Ratio { subject, baseline, wanted, stretch, rule, .. } = &bar.asks else { return Vec::new() };
+    let named = rows.iter().map(|row| &row.task).chain(known);
+    let mut tasks: Vec<&String> = named.filter(|task| matches(pattern, task)).collect();
+    tasks.sort();
+    tasks.dedup();
+    let empty = |outcome, task: &str| Line {
+        outcome,
+        wanted: wanted.show(),
+        found: "–".to_owned(),
+        about: format!("{task}  {subject}"),
+        source: String::new(),
+    };
+    if tasks.is_empty() {
+        return Vec::from([empty(Outcome::NotYet, pattern)]);
+    }
+    let mut lines = Vec::new();
+    for task in tasks {
+        let of_task: Vec<&Row> = rows
+            .iter()
+            .filter(|row| row.task == *task && matches(baseline, &row.baseline) && !is_control(row))
+            .filter(|row| if subject == "best-peer" { !is_ours(&row.subject) } else { matches(subject, &row.subject) })
+            .collect();
+        let Some(run) = of_task.last().map(|row| row.run.clone()) else {
+            lines.push(empty(Outcome::NotMeasured, task));
+            continue;
+        };
+        let mut newest: Vec<&Row> = of_task.into_iter().filter(|row| row.run == run).collect();
+        if subject == "best-peer" {
+            // The peer with the smallest ratio is the fastest.
+            newest.sort_by(|a, b| a.found.ratio.total_cmp(&b.found.ratio));
+            newest.truncate(1);
+        }
+        for row in newest {
+            let outcome = judge(wanted, *rule, &row.found);
+            let beyond = stretch.map(|stretch| match judge(&Wanted::AtLeast(stretch), *rule, &row.found) {
+                Outcome::Met => format!(", stretch {stretch} too"),
+                _ => format!(", stretch {stretch}"),
+            });
+            lines.push(Line {
+                outcome,
+                wanted: format!("{}{}", wanted.show(), beyond.unwrap_or_default()),
+                found: wanted.show_found(&row.found),
+                about: format!("{}  {} over {}", row.task, row.baseline, row.subject),
+                source: row.run.clone(),
+            });
+        }
+    }
+    lines
+}
+
+fn is_ours(subject: &str) -> bool {
+    subject.starts_with("candor@")
+}
+
+/// The baseline entered a second time: it measures the run's own error, and no bar is about it.
+fn is_control(row: &Row) -> bool {
+    row.subject.strip_prefix(row.baseline.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+}
+
+/// Prints all lines by issue and bar, then the counts. `true` unless a bar is missed.
+fn print(bars: &[(&Bar, Vec<Line>)]) -> bool {
+    let all = || bars.iter().flat_map(|(_, lines)| lines);
+    let width = |field: fn(&Line) -> &String| all().map(|line| field(line).chars().count()).max().unwrap_or(0);
+    let (wanted, found, about) = (width(|line| &line.wanted), width(|line| &line.found), width(|line| &line.about));
+    let mut issue = None;
+    for (bar, lines) in bars {
+        if issue != Some(bar.issue) {
+            println!("{}issue {}", if issue.is_some() { "\n" } else { "" }, bar.issue);
+            issue = Some(bar.issue);
+        }
+        println!("  {}", bar.what);
+        for line in lines {
+            let text = format!(
+                "    {:<12}  {:<wanted$}  {:<found$}  {:<about$}  {}",
+                line.outcome.word(),
+                line.wanted,
+                line.found,
+                line.about,
+                line.source
+            );
+            println!("{}", text.trim_end());
+        }
+    }
+    let counts: Vec<String> = Outcome::ALL
+        .iter()
+        .map(|outcome| (all().filter(|line| line.outcome == *outcome).count(), outcome))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, outcome)| format!("{count} {}", outcome.word()))
+        .collect();
+    println!("\n{}", counts.join(", "));
+    all().all(|line| line.outcome != Outcome::Missed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPORT: &str = r#"{"schema": 1, "run": "2026-11-21-zen3-3f9c1a", "machine": {}, "rows": [
+        {"task": "hash/sm3/10m", "subject": "candor@avx2#2", "baseline": "candor@avx2", "ratio": 1.0, "low": 0.99, "high": 1.01, "verdict": "same"},
+        {"task": "hash/sm3/10m", "subject": "candor@portable", "baseline": "candor@avx2", "ratio": 0.5, "low": 0.4, "high": 0.6, "verdict": "slower"},
+        {"task": "hash/sm3/10m", "subject": "openssl-4.0.3", "baseline": "candor@avx2", "ratio": 1.8, "low": 1.7, "high": 1.9, "verdict": "faster"},
+        {"task": "hash/sm3/10m", "subject": "libgcrypt-1.10", "baseline": "candor@avx2", "ratio": 0.97, "low": 0.96, "high": 0.98, "verdict": "slower"},
+        {"task": "hash/sm3/10m", "subject": "size", "value": 3, "unit": "bytes"}],
+        "refusals": [], "lints": []}"#;
+
+    fn bar(task: &str, subject: &str, extra: &str) -> Bar {
+        let text = format!(
+            "[[bar]]\nissue = 7\nwhat = \"w\"\nkind = \"ratio\"\ntask = \"{task}\"\nsubject = \"{subject}\"\n{extra}\n"
+        );
+        table::parse(&text).unwrap().remove(0)
+    }
+
+    fn outcomes(bar: &Bar, known: &[&str]) -> Vec<(Outcome, String)> {
+        let rows = parse_report(REPORT).unwrap();
+        let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
+        lines(bar, &rows, &known).into_iter().map(|line| (line.outcome, line.about)).collect()
+    }
+
+    #[test]
+    fn a_named_peer_is_judged_by_its_row() {
+        let found = outcomes(&bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5"), &[]);
+        assert_eq!(found, [(Outcome::Met, "hash/sm3/10m  candor@avx2 over openssl-4.0.3".to_owned())]);
+    }
+
+    #[test]
+    fn the_best_peer_is_the_fastest_that_is_not_ours() {
+        let found = outcomes(&bar("hash/*/10m", "best-peer", "at-least = 1.0\nrule = \"near\""), &[]);
+        assert_eq!(found, [(Outcome::Missed, "hash/sm3/10m  candor@avx2 over libgcrypt-1.10".to_owned())]);
+    }
+
+    #[test]
+    fn a_task_that_exists_without_a_row_is_not_measured_and_others_are_not_yet() {
+        let one = bar("hash/sha256/10m", "openssl-4.*", "at-least = 0.99");
+        assert_eq!(outcomes(&one, &["hash/sha256/10m"])[0].0, Outcome::NotMeasured);
+        assert_eq!(outcomes(&one, &[])[0].0, Outcome::NotYet);
+        assert_eq!(outcomes(&bar("hash/sm3/10m", "ring-*", "at-least = 1"), &[])[0].0, Outcome::NotMeasured);
+    }
+
+    #[test]
+    fn the_newest_run_counts_and_not_the_best() {
+        let mut rows = parse_report(REPORT).unwrap();
+        let later = REPORT.replace("2026-11-21", "2026-11-22").replace("1.7", "1.2");
+        rows.extend(parse_report(&later).unwrap());
+        let lines = lines(&bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5"), &rows, &[]);
+        assert_eq!(lines.len(), 1);
+        assert_eq!((lines[0].outcome, lines[0].source.as_str()), (Outcome::CantTell, "2026-11-22-zen3-3f9c1a"));
+    }
+
+    #[test]
+    fn a_report_that_is_none_is_an_error() {
+        for odd in ["", "[]", "{}", r#"{"schema": 2, "rows": []}"#, r#"{"schema": 1}"#] {
+            assert!(parse_report(odd).is_err(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn options_are_read_or_refused() {
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let order = Order::parse(&words("--issue 7 a.jsonl")).unwrap();
+        assert_eq!(order, Order { issue: Some(7), files: Vec::from([PathBuf::from("a.jsonl")]) });
+        assert_eq!(Order::parse(&words("--issue=3")).unwrap().issue, Some(3));
+        assert!(Order::parse(&words("--issue")).is_err());
+        assert!(Order::parse(&words("--issue x")).is_err());
+        assert!(Order::parse(&words("--best")).unwrap_err().contains("--best"));
+    }
+
+    #[test]
+    fn task_lists_are_read_in_either_form() {
+        assert_eq!(parse_tasks(r#"["a/b", "c/d"]"#), ["a/b", "c/d"]);
+        assert_eq!(parse_tasks(r#"{"schema": 1, "tasks": [{"task": "a/b", "about": "x"}]}"#), ["a/b"]);
+        assert!(parse_tasks("nonsense").is_empty());
+    }
 }

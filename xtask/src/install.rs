@@ -79,11 +79,6 @@ pub(crate) fn rust_components() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Is there a program of this name that answers `--version`?
-pub(crate) fn answers(name: &str) -> bool {
-    silently(program(name).arg("--version"))
-}
-
 fn installed(package: &str) -> bool {
     let asked = program("dpkg-query").args(["-W", "-f", "${db:Status-Status}", package]).stdin(Stdio::null()).output();
     asked.is_ok_and(|output| output.status.success() && output.stdout == b"installed")
@@ -137,6 +132,5 @@ mod tests {
     #[test]
     fn a_package_that_does_not_exist_is_not_installed() {
         assert!(!installed("no-such-package-xyz"));
-        assert!(!answers("no-such-program-xyz"));
     }
 }

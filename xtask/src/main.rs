@@ -6,7 +6,6 @@ mod bars;
 mod check;
 mod gate;
 mod install;
-mod judge;
 mod stage;
 mod structure;
 mod tally;

@@ -32,7 +32,11 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
 
 /// Runs the command to its end, shows each line as it comes, and gives it, without colours, to `read_along`.
 /// Both streams share one pipe, so that they appear in the order in which they were written. Says whether it succeeded.
-pub(crate) fn stream(mut command: Command, mut read_along: impl FnMut(&str)) -> Result<bool, Failure> {
+pub(crate) fn stream(command: Command, read_along: impl FnMut(&str)) -> Result<bool, Failure> {
+    stream_to(&mut std::io::stdout(), command, read_along)
+}
+
+fn stream_to(out: &mut dyn Write, mut command: Command, mut read_along: impl FnMut(&str)) -> Result<bool, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let cannot = |error: std::io::Error| format!("cannot run {name}: {error}");
     let (reader, writer) = std::io::pipe().map_err(cannot)?;
@@ -58,7 +62,7 @@ pub(crate) fn stream(mut command: Command, mut read_along: impl FnMut(&str)) -> 
     loop {
         match lines.recv_timeout(Duration::from_millis(100)) {
             Ok(line) => {
-                show(&line);
+                show(out, &line);
                 read_along(&plain(&String::from_utf8_lossy(&line)));
                 last = Instant::now();
                 told = last;
@@ -69,11 +73,11 @@ pub(crate) fn stream(mut command: Command, mut read_along: impl FnMut(&str)) -> 
                     ended = Some(Instant::now());
                 }
                 if ended.is_some_and(|then| then.max(last).elapsed() > GRACE) {
-                    println!("(a process that {name} left behind still holds its output; not waiting for it)");
+                    show(out, b"(a process that was left behind still holds the output; not waiting for it)\n");
                     break;
                 }
                 if told.elapsed() > QUIET {
-                    println!("(nothing new for {}; still running)", clock(last.elapsed()));
+                    show(out, format!("(nothing new for {}; still running)\n", clock(last.elapsed())).as_bytes());
                     told = Instant::now();
                 }
             }
@@ -82,8 +86,7 @@ pub(crate) fn stream(mut command: Command, mut read_along: impl FnMut(&str)) -> 
     Ok(child.wait().map_err(cannot)?.success())
 }
 
-fn show(line: &[u8]) {
-    let mut out = std::io::stdout().lock();
+fn show(out: &mut dyn Write, line: &[u8]) {
     // Nobody left to read it is no reason to stop checking.
     let _ = out.write_all(line).and_then(|()| out.flush());
 }
@@ -111,16 +114,17 @@ pub(crate) fn clock(time: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn shell(script: &str) -> Command {
+    /// Runs a script without showing its lines, which would end up between those of the test run.
+    fn shell(script: &str, read_along: impl FnMut(&str)) -> Result<bool, Failure> {
         let mut command = program("sh");
         command.args(["-c", script]);
-        command
+        stream_to(&mut std::io::sink(), command, read_along)
     }
 
     #[test]
     fn both_streams_arrive_in_order_and_the_status_is_told() {
         let mut lines = Vec::new();
-        let ok = stream(shell("echo one; echo two >&2; echo three; exit 3"), |line| lines.push(line.to_owned()));
+        let ok = shell("echo one; echo two >&2; echo three; exit 3", |line| lines.push(line.to_owned()));
         assert_eq!(lines, ["one", "two", "three"]);
         assert_eq!(ok, Ok(false));
     }
@@ -128,7 +132,7 @@ mod tests {
     #[test]
     fn a_process_left_behind_does_not_hang_the_gate() {
         let start = Instant::now();
-        assert_eq!(stream(shell("sleep 30 & echo done"), |_| ()), Ok(true));
+        assert_eq!(shell("sleep 30 & echo done", |_| ()), Ok(true));
         assert!(start.elapsed() < Duration::from_secs(20));
     }
 

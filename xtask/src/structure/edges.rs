@@ -45,7 +45,8 @@ const ROOMS: &[Room] = &[
         place: Place::Above,
         may_use: &["lab", "cpu", "primitives", "gf2", "codes", "opaque", "onion", "links", "network", "login"],
     },
-    Room { name: "candor", place: Place::Above, may_use: &["subjects", "lab", "network", "login"] },
+    // `cpu` for the names of the tiers that it lists and sets.
+    Room { name: "candor", place: Place::Above, may_use: &["subjects", "lab", "cpu", "network", "login"] },
     Room { name: "ct", place: Place::Above, may_use: EVERY_PRODUCT },
     Room { name: "xtask", place: Place::Above, may_use: &[] },
 ];

@@ -1,0 +1,192 @@
+//! Is a bar met? Pure functions from a wanted number and a found interval to a word.
+//!
+//! A ratio says how many times faster candor's baseline is than the subject; its interval comes from the run. A bar below
+//! the whole interval is met, one above it is missed, and one inside it can't be told: a new, larger run would have to.
+
+/// What a bar asks of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Wanted {
+    /// Candor is at least so many times faster than the subject.
+    AtLeast(f64),
+    /// Candor's time is at most so many times the subject's.
+    TimeAtMost(f64),
+    /// The lab's own word, such as `same`.
+    Verdict(String),
+}
+
+/// How strict a ratio bar is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// The whole interval reaches the bar.
+    Interval,
+    /// The estimate is at least 0.99 of the bar and the interval reaches it: for rows that tie at the hardware's limit.
+    Near,
+}
+
+/// What a run found.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) ratio: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) verdict: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outcome {
+    Met,
+    Missed,
+    CantTell,
+    /// The task exists and no run that was read has the row.
+    NotMeasured,
+    /// The task does not exist yet.
+    NotYet,
+    /// A figure that was asked for whatever it is.
+    Recorded,
+}
+
+impl Outcome {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Met, Self::Missed, Self::CantTell, Self::NotMeasured, Self::NotYet, Self::Recorded];
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Missed => "missed",
+            Self::CantTell => "can't tell",
+            Self::NotMeasured => "not measured",
+            Self::NotYet => "not yet",
+            Self::Recorded => "recorded",
+        }
+    }
+}
+
+/// A row against a bar.
+pub(crate) fn judge(wanted: &Wanted, rule: Rule, found: &Found) -> Outcome {
+    match wanted {
+        Wanted::AtLeast(bar) => judge_ratio(*bar, rule, found),
+        Wanted::TimeAtMost(times) => judge_ratio(1.0 / times, rule, found),
+        Wanted::Verdict(word) if *word == found.verdict => Outcome::Met,
+        Wanted::Verdict(_) if found.verdict == Outcome::CantTell.word() => Outcome::CantTell,
+        Wanted::Verdict(_) => Outcome::Missed,
+    }
+}
+
+fn judge_ratio(bar: f64, rule: Rule, found: &Found) -> Outcome {
+    let Found { ratio, low, high, .. } = *found;
+    let sound = [bar, ratio, low, high].iter().all(|number| number.is_finite()) && low <= high;
+    if !sound {
+        return Outcome::CantTell;
+    }
+    let met = match rule {
+        Rule::Interval => low >= bar,
+        Rule::Near => ratio >= 0.99 * bar && high >= bar,
+    };
+    if met {
+        Outcome::Met
+    } else if high < bar {
+        Outcome::Missed
+    } else {
+        Outcome::CantTell
+    }
+}
+
+/// A figure against its limits; without limits it was asked for whatever it is.
+pub(crate) fn judge_figure(measured: Option<f64>, at_least: Option<f64>, at_most: Option<f64>) -> Outcome {
+    let Some(value) = measured else { return Outcome::NotMeasured };
+    if !value.is_finite() {
+        return Outcome::CantTell;
+    }
+    match (at_least, at_most) {
+        (None, None) => Outcome::Recorded,
+        _ if at_least.is_some_and(|least| value < least) || at_most.is_some_and(|most| value > most) => Outcome::Missed,
+        _ => Outcome::Met,
+    }
+}
+
+impl Wanted {
+    pub(crate) fn show(&self) -> String {
+        match self {
+            Self::AtLeast(bar) => format!("≥ {bar}"),
+            Self::TimeAtMost(times) => format!("time ≤ {times}×"),
+            Self::Verdict(word) => word.clone(),
+        }
+    }
+
+    /// The found interval in the direction in which the bar speaks.
+    pub(crate) fn show_found(&self, found: &Found) -> String {
+        let Found { ratio, low, high, verdict } = found;
+        match self {
+            Self::AtLeast(_) => format!("{ratio:.3} [{low:.3}–{high:.3}]"),
+            Self::TimeAtMost(_) => format!("{:.3} [{:.3}–{:.3}]", 1.0 / ratio, 1.0 / high, 1.0 / low),
+            Self::Verdict(_) => format!("{verdict}, {ratio:.3} [{low:.3}–{high:.3}]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(ratio: f64, low: f64, high: f64) -> Found {
+        Found { ratio, low, high, verdict: "faster".to_owned() }
+    }
+
+    #[test]
+    fn a_ratio_bar_is_met_missed_or_untold_by_its_interval() {
+        let bar = Wanted::AtLeast(2.0);
+        assert_eq!(judge(&bar, Rule::Interval, &found(2.1, 2.0, 2.2)), Outcome::Met);
+        assert_eq!(judge(&bar, Rule::Interval, &found(2.1, 1.9, 2.2)), Outcome::CantTell);
+        assert_eq!(judge(&bar, Rule::Interval, &found(1.9, 1.8, 2.0)), Outcome::CantTell);
+        assert_eq!(judge(&bar, Rule::Interval, &found(1.9, 1.8, 1.99)), Outcome::Missed);
+    }
+
+    #[test]
+    fn near_asks_for_the_estimate_and_for_an_interval_that_reaches_the_bar() {
+        let bar = Wanted::AtLeast(1.0);
+        assert_eq!(judge(&bar, Rule::Near, &found(0.995, 0.98, 1.0)), Outcome::Met);
+        assert_eq!(judge(&bar, Rule::Near, &found(0.995, 0.99, 0.999)), Outcome::Missed);
+        assert_eq!(judge(&bar, Rule::Near, &found(0.98, 0.9, 1.1)), Outcome::CantTell);
+        assert_eq!(judge(&bar, Rule::Near, &found(0.98, 0.97, 0.99)), Outcome::Missed);
+    }
+
+    #[test]
+    fn a_bar_on_our_time_is_the_reciprocal() {
+        let bar = Wanted::TimeAtMost(1.25);
+        assert_eq!(judge(&bar, Rule::Interval, &found(0.9, 0.8, 1.0)), Outcome::Met);
+        assert_eq!(judge(&bar, Rule::Interval, &found(0.7, 0.6, 0.79)), Outcome::Missed);
+        assert_eq!(judge(&bar, Rule::Interval, &found(0.8, 0.7, 0.9)), Outcome::CantTell);
+        assert_eq!(bar.show_found(&found(0.8, 0.5, 1.0)), "1.250 [1.000–2.000]");
+    }
+
+    #[test]
+    fn a_verdict_is_taken_at_its_word() {
+        let bar = Wanted::Verdict("same".to_owned());
+        let says = |word: &str| Found { verdict: word.to_owned(), ..found(1.0, 0.99, 1.01) };
+        assert_eq!(judge(&bar, Rule::Interval, &says("same")), Outcome::Met);
+        assert_eq!(judge(&bar, Rule::Interval, &says("can't tell")), Outcome::CantTell);
+        assert_eq!(judge(&bar, Rule::Interval, &says("faster")), Outcome::Missed);
+        assert_eq!(judge(&bar, Rule::Interval, &says("slower")), Outcome::Missed);
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_never_met() {
+        for odd in
+            [found(f64::NAN, 3.0, 4.0), found(3.0, f64::NAN, 4.0), found(3.0, 4.0, 2.5), found(3.0, 3.0, f64::INFINITY)]
+        {
+            assert_eq!(judge(&Wanted::AtLeast(2.0), Rule::Interval, &odd), Outcome::CantTell);
+        }
+        assert_eq!(judge(&Wanted::TimeAtMost(0.0), Rule::Interval, &found(3.0, 2.0, 4.0)), Outcome::CantTell);
+    }
+
+    #[test]
+    fn a_figure_is_held_against_both_limits() {
+        assert_eq!(judge_figure(None, None, Some(6.0)), Outcome::NotMeasured);
+        assert_eq!(judge_figure(Some(5.9), None, Some(6.0)), Outcome::Met);
+        assert_eq!(judge_figure(Some(6.1), None, Some(6.0)), Outcome::Missed);
+        assert_eq!(judge_figure(Some(0.9), Some(0.9), None), Outcome::Met);
+        assert_eq!(judge_figure(Some(0.89), Some(0.9), None), Outcome::Missed);
+        assert_eq!(judge_figure(Some(7.0), None, None), Outcome::Recorded);
+        assert_eq!(judge_figure(Some(f64::NAN), None, Some(6.0)), Outcome::CantTell);
+    }
+}
