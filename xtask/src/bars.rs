@@ -171,7 +171,8 @@ fn parse_report(json: &str) -> Result<Vec<Row>, Failure> {
     Ok(rows.iter().filter_map(|row| parse_row(run, row)).collect())
 }
 
-/// Rows without a ratio (sizes, rates, the baseline itself) are no rows for a ratio bar.
+/// Rows without a ratio (sizes, rates, the baseline itself) are no rows for a ratio bar. A row without an interval (too few
+/// processes) is one, and nothing can be told from it.
 fn parse_row(run: &str, row: &Value) -> Option<Row> {
     let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
@@ -182,8 +183,8 @@ fn parse_row(run: &str, row: &Value) -> Option<Row> {
         baseline: text("baseline")?,
         found: Found {
             ratio: number("ratio")?,
-            low: number("low")?,
-            high: number("high")?,
+            low: number("low").unwrap_or(f64::NAN),
+            high: number("high").unwrap_or(f64::NAN),
             verdict: text("verdict").unwrap_or_default(),
         },
     })
@@ -364,6 +365,14 @@ mod tests {
         let lines = lines(&bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5"), &rows, &[]);
         assert_eq!(lines.len(), 1);
         assert_eq!((lines[0].outcome, lines[0].source.as_str()), (Outcome::CantTell, "2026-11-22-zen3-3f9c1a"));
+    }
+
+    #[test]
+    fn a_row_without_an_interval_tells_nothing() {
+        let rows =
+            parse_report(&REPORT.replace("\"low\": 1.7, \"high\": 1.9", "\"low\": null, \"high\": null")).unwrap();
+        let lines = lines(&bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5"), &rows, &[]);
+        assert_eq!((lines[0].outcome, lines[0].found.as_str()), (Outcome::CantTell, "1.800 [no interval]"));
     }
 
     #[test]

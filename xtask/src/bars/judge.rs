@@ -116,10 +116,14 @@ impl Wanted {
     /// The found interval in the direction in which the bar speaks.
     pub(crate) fn show_found(&self, found: &Found) -> String {
         let Found { ratio, low, high, verdict } = found;
+        let interval = |low: f64, high: f64| match low.is_finite() && high.is_finite() {
+            true => format!("[{low:.3}–{high:.3}]"),
+            false => "[no interval]".to_owned(),
+        };
         match self {
-            Self::AtLeast(_) => format!("{ratio:.3} [{low:.3}–{high:.3}]"),
-            Self::TimeAtMost(_) => format!("{:.3} [{:.3}–{:.3}]", 1.0 / ratio, 1.0 / high, 1.0 / low),
-            Self::Verdict(_) => format!("{verdict}, {ratio:.3} [{low:.3}–{high:.3}]"),
+            Self::AtLeast(_) => format!("{ratio:.3} {}", interval(*low, *high)),
+            Self::TimeAtMost(_) => format!("{:.3} {}", 1.0 / ratio, interval(1.0 / high, 1.0 / low)),
+            Self::Verdict(_) => format!("{verdict}, {ratio:.3} {}", interval(*low, *high)),
         }
     }
 }
