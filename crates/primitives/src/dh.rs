@@ -1,6 +1,6 @@
 //! Diffie-Hellman over Curve25519 (RFC 7748).
 //!
-//! A back end is a type without fields: [`aws_lc::X25519`], [`dalek::X25519`].
+//! A back end is a type without fields: `aws_lc::X25519`, `dalek::X25519`.
 //!
 //! ```
 //! # #[cfg(feature = "aws-lc")] {

@@ -1,7 +1,7 @@
 //! Key encapsulation mechanisms.
 //!
-//! A KEM is a type without fields, and a back end is another type: [`aws_lc::MlKem768`], [`libcrux::MlKem768`] and
-//! [`rustcrypto::MlKem768`] are the same algorithm (FIPS 203) from three libraries, and a program may hold them side by
+//! A KEM is a type without fields, and a back end is another type: `aws_lc::MlKem768`, `libcrux::MlKem768` and
+//! `rustcrypto::MlKem768` are the same algorithm (FIPS 203) from three libraries, and a program may hold them side by
 //! side. Keys are parsed once and used often; ciphertexts are bytes, and the caller owns their memory.
 //!
 //! What is refused and what is not (FIPS 203 §7): a wrong length, a public key with a coefficient that is not reduced, and

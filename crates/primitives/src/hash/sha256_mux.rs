@@ -10,9 +10,9 @@ use candor_cpu::{Cpu, HaveArmSha2, HaveSha, secret};
 #[derive(Clone, Copy)]
 pub(super) enum Arm {
     /// x86-64's SHA instructions.
-    Sha(HaveSha),
+    X86(HaveSha),
     /// AArch64's SHA-256 instructions.
-    ArmSha2(HaveArmSha2),
+    Aarch64(HaveArmSha2),
     /// Safe Rust.
     Portable,
 }
@@ -21,9 +21,9 @@ impl Arm {
     #[inline]
     pub(super) fn choose(cpu: Cpu) -> Self {
         if let Some(token) = HaveSha::check(cpu) {
-            Self::Sha(token)
+            Self::X86(token)
         } else if let Some(token) = HaveArmSha2::check(cpu) {
-            Self::ArmSha2(token)
+            Self::Aarch64(token)
         } else {
             Self::Portable
         }
@@ -32,8 +32,8 @@ impl Arm {
     #[inline]
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Sha(_) => "sha",
-            Self::ArmSha2(_) => "arm-sha2",
+            Self::X86(_) => "sha",
+            Self::Aarch64(_) => "arm-sha2",
             Self::Portable => "portable",
         }
     }
@@ -44,7 +44,7 @@ impl Arm {
 pub(super) fn compress(arm: Arm, state: &mut [u32; 8], blocks: &[[u8; 64]]) {
     secret::ran("sha256", arm.name());
     match arm {
-        Arm::Sha(_) | Arm::ArmSha2(_) => sha2::block_api::compress256(state, blocks),
+        Arm::X86(_) | Arm::Aarch64(_) => sha2::block_api::compress256(state, blocks),
         Arm::Portable => sha256_portable::compress(state, blocks),
     }
 }
