@@ -5,6 +5,7 @@ use crate::machine::Machine;
 use crate::plan::{TaskPlan, control_of};
 use crate::runfile::{Block, RefusalRecord, Run, SubjectRecord, TaskRecord};
 use crate::stats::{Interval, fewest_processes, median, quantile};
+use crate::trial::{self, Count};
 use crate::verdict::{self, Estimate, LEVEL, Verdict};
 use crate::{Evidence, Provenance};
 use std::collections::BTreeMap;
@@ -24,6 +25,8 @@ pub struct Report {
     pub conditions: String,
     /// Tasks in the order of the plan, each with its rows.
     pub tasks: Vec<TaskReport>,
+    /// For a self-test: its trials, counted.
+    pub trials: Vec<Count>,
     /// What is doubtful.
     pub lints: Vec<Lint>,
 }
@@ -129,6 +132,7 @@ impl Report {
                 run.end.during.steal * 100.0
             ),
             tasks: tasks.collect(),
+            trials: trial::count(&run.trials),
             lints: Vec::new(),
         };
         report.lints = lint::of(run, &report);
@@ -200,7 +204,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
 }
 
 /// A process's median paired log-ratio subject : baseline.
-fn paired(block: &Block, subject: &str, baseline: &str) -> Option<f64> {
+pub(crate) fn paired(block: &Block, subject: &str, baseline: &str) -> Option<f64> {
     let (subject, baseline) = (block.ns.get(subject)?, block.ns.get(baseline)?);
     let ratios: Vec<f64> = subject.iter().zip(baseline).map(|(&a, &b)| (a as f64 / b as f64).ln()).collect();
     median(&ratios)

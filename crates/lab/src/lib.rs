@@ -11,6 +11,7 @@
 //! | [`worker`] | what one fresh process does: build, check answers, time rounds |
 //! | [`runfile`] | the sealed file that it all goes into, and how it is read back |
 //! | [`analysis`] | from a run file to rows, verdicts and lints |
+//! | [`trial`] | the lab measured by itself |
 //! | [`report`] | rows as terminal text, Markdown, CSV, JSON |
 //!
 //! The lab knows no cryptography. Its only hash is the seal of a run file.
@@ -28,6 +29,7 @@ pub mod report;
 pub mod runfile;
 pub mod session;
 pub mod stats;
+pub mod trial;
 pub mod verdict;
 pub mod worker;
 

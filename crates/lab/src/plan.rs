@@ -66,10 +66,14 @@ impl TaskPlan {
         let least = (quantum_ns * QUANTA) as f64 / fastest;
         let iterations = wanted.min(affordable.max(least)).ceil().max(1.0);
         let rounds = (budget / (round * iterations)) as usize;
-        // Whole Latin squares, so that every subject stands in every position equally often.
+        // Whole Latin squares where they fit, so that every subject stands in every position equally often.
         let square = subjects.len();
         let rounds = rounds.clamp(FEWEST_ROUNDS, MOST_ROUNDS);
-        let rounds = if rounds >= square { rounds - rounds % square } else { rounds };
+        let rounds = match square {
+            square if square <= FEWEST_ROUNDS => rounds.div_ceil(square) * square,
+            square if square <= rounds => rounds - rounds % square,
+            _ => rounds,
+        };
         Some(Self { subjects, iterations: iterations as u64, rounds })
     }
 
@@ -109,7 +113,7 @@ mod tests {
     #[test]
     fn a_short_budget_shrinks_rounds_and_epochs_but_never_to_nothing() {
         let plan = TaskPlan::new(&probed(&[100.0, 1e6]), 18, Duration::from_millis(100), 30).unwrap();
-        assert_eq!(plan.rounds, FEWEST_ROUNDS);
+        assert_eq!(plan.rounds, 6, "two whole squares of three");
         assert!(plan.iterations >= 300, "an epoch of the fastest still lasts 1000 quanta");
     }
 

@@ -19,7 +19,7 @@ fn object(report: &Report) -> Value {
     let refusals = refusals.map(|out| json!({ "task": out.task, "subject": out.subject, "reason": out.reason }));
     let lints = report.lints.iter();
     let lints = lints.map(|l| json!({ "lint": l.name, "task": l.task, "subject": l.subject, "text": l.text }));
-    json!({
+    let mut value = json!({
         "schema": 1,
         "run": report.run,
         "date": report.date,
@@ -28,7 +28,11 @@ fn object(report: &Report) -> Value {
         "rows": report.rows().map(|(task, subject)| row(task, subject)).collect::<Vec<_>>(),
         "refusals": refusals.collect::<Vec<_>>(),
         "lints": lints.collect::<Vec<_>>(),
-    })
+    });
+    if !report.trials.is_empty() {
+        value["trials"] = json!(report.trials);
+    }
+    value
 }
 
 fn row(task: &TaskReport, row: &Row) -> Value {

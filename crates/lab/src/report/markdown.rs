@@ -60,6 +60,27 @@ pub(super) fn render(reports: &[Report]) -> String {
             }
             out.push('\n');
         }
+        if !report.trials.is_empty() {
+            let _ = writeln!(
+                out,
+                "| trials of | true ratio | trials | faster | slower | same | can't tell | false claims |"
+            );
+            let _ = writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|");
+        }
+        for count in &report.trials {
+            let truth = count.truth.map_or("?".into(), |truth| format!("{truth:.3}"));
+            let _ = writeln!(
+                out,
+                "| {} | {truth} | {} | {} | {} | {} | {} | {} |",
+                count.name,
+                count.trials,
+                count.faster,
+                count.slower,
+                count.same,
+                count.cant_tell,
+                count.false_claims()
+            );
+        }
         for lint in &report.lints {
             let _ = writeln!(out, "- `{}` {} {}: {}", lint.name, lint.task, lint.subject, lint.text);
         }

@@ -16,6 +16,7 @@ pub(super) fn render(reports: &[Report]) -> String {
             out.push_str(&table(task));
             out.push('\n');
         }
+        out.push_str(&trials(report));
         out.push_str(&lints(&report.lints));
     }
     if let Some(lint) = lint::across(reports) {
@@ -80,6 +81,33 @@ fn cells(task: &TaskReport, row: &Row) -> Vec<String> {
             verdict => advice(verdict.word()),
         },
     ]
+}
+
+/// A self-test's counts.
+fn trials(report: &Report) -> String {
+    let mut out = String::new();
+    if !report.trials.is_empty() {
+        let _ = writeln!(
+            out,
+            "{:<18}{:>7}{:>8}{:>8}{:>8}{:>6}{:>12}{:>14}",
+            "trials of", "truth", "trials", "faster", "slower", "same", "can't tell", "false claims"
+        );
+    }
+    for count in &report.trials {
+        let truth = count.truth.map_or("?".into(), |truth| format!("{truth:.3}"));
+        let _ = writeln!(
+            out,
+            "{:<18}{truth:>7}{:>8}{:>8}{:>8}{:>6}{:>12}{:>14}",
+            count.name,
+            count.trials,
+            count.faster,
+            count.slower,
+            count.same,
+            count.cant_tell,
+            count.false_claims()
+        );
+    }
+    out
 }
 
 /// Lints, those of the same name and text together.

@@ -5,6 +5,7 @@ use super::hex;
 use super::record::*;
 use crate::LabError;
 use crate::plan::TaskPlan;
+use crate::trial::Trial;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ pub struct Run {
     pub blocks: Vec<Block>,
     /// Processes that died.
     pub lost: Vec<Lost>,
+    /// Trials of the lab itself.
+    pub trials: Vec<Trial>,
     /// How it ended.
     pub end: End,
     /// The seal's digest.
@@ -106,6 +109,7 @@ impl Run {
                 Record::Refusal(refusal) => run.refusals.push(refusal),
                 Record::Block(block) => run.add_block(block).map_err(at)?,
                 Record::Lost(lost) => run.lost.push(lost),
+                Record::Trial(trial) => run.trials.push(trial),
             }
         }
         let count = text.lines().count();
@@ -131,6 +135,7 @@ impl Run {
             refusals: Vec::new(),
             blocks: Vec::new(),
             lost: Vec::new(),
+            trials: Vec::new(),
             end: End { during: Default::default(), seconds: 0.0, interrupted: true },
             sha256: String::new(),
         }

@@ -1,7 +1,7 @@
 //! The lines of a run file. Each is a JSON object with a `kind`; keys are sorted, times are whole nanoseconds.
 
 use crate::machine::{Machine, Noise};
-use crate::{Provenance, plan::TaskPlan};
+use crate::{Provenance, plan::TaskPlan, trial::Trial};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -24,6 +24,8 @@ pub enum Record {
     Block(Block),
     /// A process that died.
     Lost(Lost),
+    /// A trial of the lab itself.
+    Trial(Trial),
     /// The end of the measurement.
     End(End),
     /// The last line.

@@ -1,0 +1,33 @@
+//! Tells the program what it was built from: commit, whether the tree was clean, compiler, profile.
+
+use std::process::Command;
+
+fn main() {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    // A build from a source archive has no repository: then the commit stays unknown.
+    if let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) {
+        println!("cargo::rustc-env=CANDOR_COMMIT={commit}");
+        let changes = git(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
+        println!("cargo::rustc-env=CANDOR_DIRTY={}", !changes.is_empty());
+    }
+    if let Some(directory) = git(&["rev-parse", "--absolute-git-dir"]) {
+        for file in ["HEAD", "index", "logs/HEAD"] {
+            println!("cargo::rerun-if-changed={directory}/{file}");
+        }
+    }
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    let version = Command::new(rustc).arg("--version").output();
+    let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+    println!("cargo::rustc-env=CANDOR_RUSTC={version}");
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let flags = variable("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " ");
+    println!(
+        "cargo::rustc-env=CANDOR_BUILD={} opt-level={} {} {flags}",
+        variable("PROFILE"),
+        variable("OPT_LEVEL"),
+        variable("TARGET"),
+    );
+}

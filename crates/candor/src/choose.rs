@@ -1,0 +1,76 @@
+//! From what a user types to tasks.
+
+use crate::Failure;
+use candor_lab::Task;
+
+/// The tasks that the words select, in the order of the list. A word is a path, a beginning of one, a stretch of one
+/// (`ml-kem-768/encaps`), or `all`.
+pub(crate) fn tasks(all: Vec<Task>, words: &[String]) -> Result<Vec<Task>, Failure> {
+    for word in words {
+        if !all.iter().any(|task| selects(word, &task.name)) {
+            return Err(Failure::Error(unknown("task", word, all.iter().map(|task| task.name.as_str()), "candor list tasks")));
+        }
+    }
+    Ok(all.into_iter().filter(|task| words.iter().any(|word| selects(word, &task.name))).collect())
+}
+
+/// Whether the word is `all`, or whole segments of the name stand in it one after the other.
+fn selects(word: &str, name: &str) -> bool {
+    let word = word.trim_end_matches('/');
+    word == "all" || format!("/{name}/").contains(&format!("/{word}/")) && !word.is_empty()
+}
+
+/// "No task is named …" with the nearest names.
+pub(crate) fn unknown<'a>(kind: &str, word: &str, names: impl Iterator<Item = &'a str>, see: &str) -> String {
+    // Prefixes of names are names too: `hash/sha256` is a good answer to `hash/sha265`.
+    let mut candidates: Vec<&str> = Vec::new();
+    for name in names {
+        candidates.push(name);
+        candidates.extend(name.match_indices('/').map(|(at, _)| &name[..at]));
+    }
+    candidates.sort_unstable();
+    candidates.dedup();
+    let mut near: Vec<(f64, &str)> =
+        candidates.into_iter().map(|name| (strsim::jaro_winkler(word, name), name)).filter(|(near, _)| *near > 0.75).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let near: Vec<&str> = near.into_iter().take(3).map(|(_, name)| name).collect();
+    let near = if near.is_empty() { String::new() } else { format!(" Nearest: {}.", near.join(", ")) };
+    format!("no {kind} is named {word:?}.{near} See `{see}`.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(words: &[&str]) -> Result<Vec<String>, String> {
+        let all = ["kem/ml-kem-768/encaps", "kem/ml-kem-768/decaps", "kem/ml-kem-1024/encaps", "hash/sha256/1k"];
+        let all = all.map(|name| Task::new(name, "")).into();
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        match tasks(all, &words) {
+            Ok(tasks) => Ok(tasks.into_iter().map(|task| task.name).collect()),
+            Err(Failure::Error(message)) => Err(message),
+            Err(_) => unreachable!("choosing makes only errors"),
+        }
+    }
+
+    #[test]
+    fn a_prefix_takes_everything_below_it_but_only_whole_segments() {
+        assert_eq!(names(&["kem/ml-kem-768"]).unwrap().len(), 2);
+        assert_eq!(names(&["kem/"]).unwrap().len(), 3);
+        assert!(names(&["kem/ml-kem-76"]).is_err());
+        assert_eq!(names(&["all"]).unwrap().len(), 4);
+    }
+
+    #[test]
+    fn a_stretch_of_a_path_is_enough() {
+        assert_eq!(names(&["ml-kem-1024"]).unwrap(), ["kem/ml-kem-1024/encaps"]);
+        assert_eq!(names(&["encaps", "sha256"]).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn a_mistyped_name_brings_the_nearest() {
+        assert!(names(&["hash/sha265"]).unwrap_err().contains("hash/sha256"));
+        assert!(names(&["kem/ml-kem-786"]).unwrap_err().contains("kem/ml-kem-768"));
+        assert!(names(&[""]).is_err());
+    }
+}

@@ -1,0 +1,30 @@
+//! `candor explain`.
+
+use super::{all_tasks, print};
+use crate::{Failure, choose};
+use candor_lab::lint::LINTS;
+
+pub(crate) fn execute(name: &str) -> Result<(), Failure> {
+    if let Some(lint) = LINTS.iter().find(|lint| lint.name == name) {
+        return print(&format!(
+            "{} fires when {}.\n\nWhy: {}\n\nThen: {}\n",
+            lint.name, lint.fires, lint.why, lint.then
+        ));
+    }
+    let tasks = all_tasks();
+    let Some(task) = tasks.iter().find(|task| task.name == name) else {
+        let names = tasks.iter().map(|task| task.name.as_str()).chain(LINTS.iter().map(|lint| lint.name));
+        return Err(Failure::Error(choose::unknown("task or lint", name, names, "candor list tasks")));
+    };
+    let mut text = format!("{}\n\n{}\n\n", task.name, task.what);
+    for (i, entry) in task.entries.iter().enumerate() {
+        // Making a subject is enough to know where it comes from; nothing is measured.
+        let line = match entry.make() {
+            Ok(subject) => subject.provenance().timed,
+            Err(refusal) => refusal.to_string(),
+        };
+        let role = if i == 0 { " (the baseline)" } else { "" };
+        text += &format!("{}{role}\n    {line}\n", entry.subject);
+    }
+    print(&format!("{text}\nMeasure it: candor run {}\n", task.name))
+}

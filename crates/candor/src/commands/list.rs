@@ -1,0 +1,52 @@
+//! `candor list`.
+
+use super::print;
+use crate::Failure;
+use crate::cli::{ListFormat, Listed};
+use candor_cpu::{Cpu, TIERS};
+use serde_json::{Value, json};
+
+pub(crate) fn execute(what: Listed, format: ListFormat) -> Result<(), Failure> {
+    let (value, text) = match what {
+        Listed::Tasks => tasks(),
+        Listed::Peers => peers(),
+        Listed::Tiers => tiers(),
+    };
+    print(&match format {
+        ListFormat::Json => format!("{value:#}\n"),
+        ListFormat::Text => text,
+    })
+}
+
+fn tasks() -> (Value, String) {
+    let tasks = candor_subjects::tasks();
+    let value = tasks.iter().map(|task| {
+        let subjects: Vec<&str> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();
+        json!({ "task": task.name, "what": task.what, "subjects": subjects })
+    });
+    let text = tasks.iter().map(|task| {
+        let subjects: Vec<&str> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();
+        format!("{:<26}{}\n", task.name, subjects.join(" "))
+    });
+    (value.collect(), text.collect())
+}
+
+fn peers() -> (Value, String) {
+    let peers = candor_subjects::peers();
+    let value = peers.iter().map(|peer| json!({ "peer": peer.name, "what": peer.what, "state": peer.state }));
+    let text = peers.iter().map(|peer| format!("{:<26}{}\n{:<26}{}\n", peer.name, peer.what, "", peer.state));
+    (value.collect(), text.collect())
+}
+
+fn tiers() -> (Value, String) {
+    let here: Vec<&str> = Cpu::tiers().map(|tier| tier.name).collect();
+    let default = Cpu::default().tier();
+    let state = |name: &str| match here.contains(&name) {
+        true if name == default => "default",
+        true => "yes",
+        false => "no",
+    };
+    let value = TIERS.iter().map(|tier| json!({ "tier": tier.name, "what": tier.what, "here": state(tier.name) }));
+    let text = TIERS.iter().map(|tier| format!("{:<12}{:<9}{}\n", tier.name, state(tier.name), tier.what));
+    (value.collect(), text.collect())
+}

@@ -1,0 +1,164 @@
+//! `candor run`.
+
+use super::{STOP, Talk, all_tasks, command_line, doctor, print, stop_in_good_order, tool, workers};
+use crate::cli::{Format, RunArguments};
+use crate::config::Config;
+use crate::progress::Watch;
+use crate::{Failure, choose};
+use candor_lab::analysis::Report;
+use candor_lab::report::{Form, render};
+use candor_lab::runfile::Run;
+use candor_lab::session::{self, Settings, Workers};
+use candor_lab::verdict::Verdict;
+use candor_lab::worker::{Reply, Request};
+use candor_lab::{Task, plan};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Seconds a task, unless told otherwise.
+const BUDGET: f64 = 6.0;
+
+/// Seconds a task under `--quick`.
+const QUICK: f64 = 2.0;
+
+impl From<Format> for Form {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Text => Self::Text,
+            Format::Md => Self::Markdown,
+            Format::Csv => Self::Csv,
+            Format::Json => Self::Json,
+        }
+    }
+}
+
+pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure> {
+    let words = match arguments.tasks.is_empty() {
+        true => candor_subjects::tour().into_iter().map(str::to_owned).collect(),
+        false => arguments.tasks.clone(),
+    };
+    // The self-test's tasks answer to their full names, but `all` means the products.
+    let every = if words.iter().any(|word| word.starts_with("self-test")) { all_tasks() } else { candor_subjects::tasks() };
+    let tasks = choose::tasks(every, &words)?;
+    let config = Config::load()?;
+    let peers = if arguments.peer.is_empty() { config.peer.clone() } else { arguments.peer.clone() };
+    known_peers(&tasks, &peers)?;
+    if arguments.smoke {
+        return smoke(&tasks);
+    }
+
+    let budget = if arguments.quick { Some(QUICK) } else { arguments.budget.or(config.budget) };
+    let processes = arguments.processes.or(config.processes).map(|processes| processes as usize);
+    let settings = settings(budget, processes, arguments.seed, peers, config.runs(arguments.runs));
+    let report = measure(&tasks, &settings, talk)?;
+    print(&render(std::slice::from_ref(&report), arguments.format.into()))?;
+    let unsettled = report.rows().filter(|(_, row)| row.verdict == Verdict::CantTell).count();
+    match arguments.require_verdict && unsettled > 0 {
+        true => Err(Failure::CantTell(format!("{unsettled} rows read \"can't tell\""))),
+        false => Ok(()),
+    }
+}
+
+/// The settings of a run, with what the self-test found on this machine.
+pub(crate) fn settings(
+    budget: Option<f64>,
+    processes: Option<usize>,
+    seed: Option<u64>,
+    subjects: Vec<String>,
+    directory: PathBuf,
+) -> Settings {
+    Settings {
+        budget: Duration::from_secs_f64(budget.unwrap_or(BUDGET)),
+        processes,
+        seed,
+        subjects,
+        layout: doctor::known_layout(&directory),
+        directory,
+        repeats: None,
+        tool: tool(),
+        command: command_line(),
+    }
+}
+
+/// Measures, seals, reads back what was sealed, and says where it is.
+pub(crate) fn measure(tasks: &[Task], settings: &Settings, talk: Talk) -> Result<Report, Failure> {
+    stop_in_good_order()?;
+    let mut watch = Watch::new(talk.quiet, talk.verbose);
+    let finished = session::run(tasks, settings, &workers()?, &STOP, &mut |progress| watch.event(progress))?;
+    drop(watch);
+    let run = Run::open(&finished.path)?;
+    if finished.interrupted {
+        talk.say("stopped: what was measured is sealed, unfinished tasks read \"can't tell\"");
+    }
+    talk.say(&format!("run saved   {}", finished.path.display()));
+    Ok(Report::of(&run))
+}
+
+fn known_peers(tasks: &[Task], peers: &[String]) -> Result<(), Failure> {
+    let names = || tasks.iter().flat_map(|task| &task.entries).map(|entry| entry.subject.as_str());
+    match peers.iter().find(|peer| !names().any(|name| name.starts_with(peer.as_str()))) {
+        Some(peer) => Err(Failure::Error(choose::unknown("subject of these tasks", peer, names(), "candor list peers"))),
+        None => Ok(()),
+    }
+}
+
+/// One round of every task: does each subject work here? Prints a line for each that does not.
+fn smoke(tasks: &[Task]) -> Result<(), Failure> {
+    let workers = workers()?;
+    let (mut passed, mut failed, mut refused) = (0, 0, 0);
+    for task in tasks {
+        let mut able = Vec::new();
+        let mut lines = Vec::new();
+        let mut serve = |request: &Request| {
+            let mut done = false;
+            let died = workers.serve(request, 0, &mut |reply| match reply {
+                Reply::Able { subject, ns, phased, .. } => able.push(plan::Probed { subject, ns, phased }),
+                Reply::Out { subject, reason } => lines.push((subject, reason)),
+                Reply::Failed(why) => lines.push(("failed".into(), why)),
+                Reply::Measured(_) => done = true,
+                _ => {}
+            });
+            if let Err(death) = died {
+                lines.push(("failed".into(), format!("the worker died: {death:?}")));
+            }
+            done
+        };
+        serve(&Request::Probe { task: task.name.clone(), seed: 1, without: Vec::new() });
+        // One iteration, one round: the code path of a measurement without its length.
+        let subjects = task.entries.iter().map(|entry| entry.subject.clone());
+        let plan = plan::TaskPlan { subjects: subjects.collect(), iterations: 1, rounds: 1 };
+        drop(serve);
+        let plan = plan::TaskPlan {
+            subjects: plan.subjects.into_iter().filter(|name| able.iter().any(|able| able.subject == *name)).collect(),
+            ..plan
+        };
+        let mut measured = false;
+        if !plan.subjects.is_empty() {
+            let request = Request::Measure { task: task.name.clone(), plan, process: 0, seed: 1, padding: 0 };
+            let died = workers.serve(&request, 0, &mut |reply| match reply {
+                Reply::Measured(_) => measured = true,
+                Reply::Failed(why) => lines.push(("failed".into(), why)),
+                _ => {}
+            });
+            if let Err(death) = died {
+                lines.push(("failed".into(), format!("the worker died: {death:?}")));
+            }
+        }
+        // A wrong answer, a panic or a crash is a failure; what a peer can't do is a refusal.
+        for (subject, reason) in lines {
+            let wrong = subject == "failed" || reason.starts_with("wrong answer") || reason.starts_with("panicked");
+            let word = if wrong { "failed" } else { "refused" };
+            *(if wrong { &mut failed } else { &mut refused }) += 1;
+            print(&format!("{word} {}: {subject}: {reason}\n", task.name))?;
+        }
+        match measured {
+            true => passed += able.len(),
+            false => failed += 1,
+        }
+    }
+    print(&format!("{passed} passed, {failed} failed, {refused} refused\n"))?;
+    match failed {
+        0 => Ok(()),
+        _ => Err(Failure::Condition(format!("{failed} subjects do not work here"))),
+    }
+}

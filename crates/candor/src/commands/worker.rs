@@ -1,0 +1,26 @@
+//! The worker: a request on stdin, replies on stdout.
+
+use super::all_tasks;
+use crate::Failure;
+use candor_lab::worker::{Reply, Request, serve};
+use std::io::{BufRead, Write};
+
+pub(crate) fn execute() -> Result<(), Failure> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    let request: Request = serde_json::from_str(&line).map_err(|error| {
+        Failure::Error(format!("the worker takes a request from `candor run`, and this is none: {error}"))
+    })?;
+    // A subject's panic becomes its reason in the table; the trace would only tear the progress bar.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut out = std::io::stdout().lock();
+    let mut broken = None;
+    serve(&all_tasks(), &request, &mut |reply: Reply| {
+        let mut line = serde_json::to_vec(&reply).expect("a reply is plain data");
+        line.push(b'\n');
+        if let Err(error) = out.write_all(&line).and_then(|()| out.flush()) {
+            broken = Some(error);
+        }
+    });
+    broken.map_or(Ok(()), |error| Err(Failure::Error(format!("the run that asked is gone: {error}"))))
+}

@@ -1,0 +1,44 @@
+//! The optional `candor.toml` of the working directory. Flags win over it; the result stands in the run file.
+
+use crate::Failure;
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// Where run files go when nobody says otherwise.
+const RUNS: &str = "candor-runs";
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Seconds for each task.
+    pub(crate) budget: Option<f64>,
+    /// Processes for each task.
+    pub(crate) processes: Option<u32>,
+    /// Where run files go.
+    runs: Option<PathBuf>,
+    /// Beginnings of subjects' names to measure beside the baseline.
+    #[serde(default)]
+    pub(crate) peer: Vec<String>,
+}
+
+impl Config {
+    pub(crate) fn load() -> Result<Self, Failure> {
+        let text = match std::fs::read_to_string("candor.toml") {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(Failure::Error(format!("can't read candor.toml: {error}"))),
+        };
+        let config: Self = toml::from_str(&text).map_err(|error| Failure::Error(format!("candor.toml: {error}")))?;
+        let sound = config.budget.is_none_or(|budget| (0.01..=86_400.0).contains(&budget))
+            && config.processes.is_none_or(|processes| (1..=1000).contains(&processes));
+        match sound {
+            true => Ok(config),
+            false => Err(Failure::Error("candor.toml: budget is 0.01 to 86400 seconds, processes 1 to 1000".into())),
+        }
+    }
+
+    /// The directory of run files: the flag, else the file, else the default.
+    pub(crate) fn runs(&self, flag: Option<PathBuf>) -> PathBuf {
+        flag.or_else(|| self.runs.clone()).unwrap_or_else(|| RUNS.into())
+    }
+}

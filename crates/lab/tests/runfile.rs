@@ -1,0 +1,149 @@
+//! The run file against everything that can happen to a file.
+
+use candor_lab::machine::Machine;
+use candor_lab::plan::TaskPlan;
+use candor_lab::runfile::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A small run, written as candor writes it.
+fn sealed(directory: &Path) -> (String, Vec<u8>) {
+    let manifest = Manifest {
+        schema: SCHEMA,
+        date: "2026-11-21T10:00:00Z".into(),
+        seed: 7,
+        comparisons: 1,
+        processes: 2,
+        machine: Machine { cpu: "Test CPU".into(), ..Machine::default() },
+        clock_quantum_ns: 30,
+        ..Manifest::default()
+    };
+    let mut file = RunWriter::begin(directory, &manifest).unwrap();
+    let subjects = vec!["ours".to_owned(), "ours#2".into(), "peer".into()];
+    let plan = TaskPlan { subjects: subjects.clone(), iterations: 10, rounds: 3 };
+    let task = TaskRecord { task: "t".into(), what: "w".into(), bytes: Some(64), plan: Some(plan) };
+    file.append(&Record::Task(task)).unwrap();
+    for process in 0..2 {
+        let ns: BTreeMap<String, Vec<u64>> = subjects.iter().map(|s| (s.clone(), vec![1000, 1001, 1002])).collect();
+        let orders = vec![vec![0, 1, 2]; 3];
+        let block = Block { task: "t".into(), process, iterations: 10, ns, orders, ..Block::default() };
+        file.append(&Record::Block(block)).unwrap();
+    }
+    file.append(&Record::End(End { during: Default::default(), seconds: 1.5, interrupted: false })).unwrap();
+    let path = file.seal().unwrap();
+    (path.file_stem().unwrap().to_string_lossy().into_owned(), std::fs::read(path).unwrap())
+}
+
+fn flaw(bytes: &[u8]) -> Flaw {
+    Run::parse("test", bytes).expect_err("this is no run")
+}
+
+#[test]
+fn what_is_written_is_read_back_and_named_after_its_digest() {
+    let dir = tempfile::tempdir().unwrap();
+    let (name, bytes) = sealed(dir.path());
+    let run = Run::parse(&name, &bytes).unwrap();
+    assert_eq!((run.tasks.len(), run.blocks.len()), (1, 2));
+    assert!(name.starts_with("2026-11-21-test-") && name.ends_with(&run.sha256[..6]), "{name}");
+}
+
+#[test]
+fn a_file_cut_anywhere_is_no_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, bytes) = sealed(dir.path());
+    for length in 0..bytes.len() {
+        let flaw = flaw(&bytes[..length]);
+        assert!(flaw.line >= 1 && flaw.line <= 7, "{length}: {flaw:?}");
+    }
+    let text = String::from_utf8(bytes).unwrap();
+    let without_seal = text.lines().take(5).map(|line| format!("{line}\n")).collect::<String>();
+    assert_eq!(flaw(without_seal.as_bytes()).line, 5);
+    assert!(flaw(without_seal.as_bytes()).why.contains("cut short"));
+}
+
+#[test]
+fn an_edit_anywhere_breaks_the_seal() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, bytes) = sealed(dir.path());
+    for at in 0..bytes.len() {
+        for flip in [1u8, 0x10] {
+            let mut edited = bytes.clone();
+            edited[at] ^= flip;
+            let _ = flaw(&edited);
+        }
+    }
+    let text = String::from_utf8(bytes).unwrap();
+    let edited = text.replacen("1001", "0901", 1);
+    assert!(flaw(edited.replacen("0901", "901", 1).as_bytes()).why.contains("edited"), "a number was changed");
+}
+
+#[test]
+fn a_later_schema_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, bytes) = sealed(dir.path());
+    let later = String::from_utf8(bytes).unwrap().replacen("\"schema\":1", "\"schema\":2", 1);
+    let flaw = flaw(later.as_bytes());
+    assert!(flaw.line == 1 && flaw.why.contains("schema 2"), "{flaw:?}");
+}
+
+#[test]
+fn other_files_are_no_runs() {
+    for (bytes, word) in [
+        (&b""[..], "empty"),
+        (b"hello\n", "no run file"),
+        (b"{}\n", "manifest"),
+        (b"{\"kind\":\"manifest\"}\n", "schema"),
+        (b"\xff\xfe\n", "not text"),
+        (b"\x00\x00\x00\x00", "no end"),
+    ] {
+        let flaw = flaw(bytes);
+        assert!(flaw.line == 1 && flaw.why.contains(word), "{word}: {flaw:?}");
+    }
+}
+
+#[test]
+fn lines_after_the_seal_and_blocks_twice_are_no_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, bytes) = sealed(dir.path());
+    let text = String::from_utf8(bytes).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let more = format!("{text}{}\n", lines[1]);
+    assert!(flaw(more.as_bytes()).why.contains("after the seal"));
+    let twice = [&lines[..3], &lines[2..]].concat().join("\n") + "\n";
+    assert_eq!(flaw(twice.as_bytes()).line, 4);
+}
+
+#[test]
+fn a_run_that_was_not_sealed_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(RunWriter::begin(dir.path(), &Manifest { schema: SCHEMA, ..Manifest::default() }).unwrap());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let _ = Run::parse("fuzz", &bytes);
+    }
+
+    #[test]
+    fn no_mutation_of_a_run_makes_reader_or_report_panic(
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), seal in any::<bool>()
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let (_, mut bytes) = sealed(dir.path());
+        for (at, byte) in edits {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        // A forger can seal again: then the checks of each line are all that is left.
+        if seal {
+            bytes = reseal(&bytes);
+        }
+        if let Ok(run) = Run::parse("fuzz", &bytes) {
+            let report = candor_lab::analysis::Report::of(&run);
+            let _ = candor_lab::report::render(&[report], candor_lab::report::Form::Text);
+        }
+    }
+}

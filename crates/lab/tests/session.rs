@@ -1,0 +1,270 @@
+//! Whole runs with made-up subjects: what goes wrong must end in a clear word, and nothing half may pass for a run.
+
+use candor_lab::analysis::Report;
+use candor_lab::report::{Form, render};
+use candor_lab::runfile::{Run, Tool};
+use candor_lab::session::{self, InProcess, Progress, Settings, WorkerDeath, Workers};
+use candor_lab::verdict::Verdict;
+use candor_lab::worker::{Reply, Request};
+use candor_lab::{Entry, LabError, Mismatch, Provenance, Refusal, Subject, Task, Witness};
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Mixes integers for a given number of steps; may be told to be wrong.
+struct Mixer {
+    steps: u64,
+    wrong: bool,
+    seed: u64,
+}
+
+impl Mixer {
+    fn answer(&self) -> u64 {
+        (0..100).fold(self.seed, |x, i| x.rotate_left(5).wrapping_mul(0x9e3779b97f4a7c15) ^ i) ^ u64::from(self.wrong)
+    }
+}
+
+impl Subject for Mixer {
+    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
+        self.seed = seed;
+        Ok(Witness::bytes(self.answer().to_le_bytes()))
+    }
+    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
+        Witness::bytes(self.answer().to_le_bytes()).same_as(other)
+    }
+    fn run(&mut self, iterations: u64) {
+        for _ in 0..iterations {
+            black_box((0..black_box(self.steps)).fold(self.seed, |x, i| x.rotate_left(5).wrapping_mul(3) ^ i));
+        }
+    }
+    fn phases(&self) -> &'static [&'static str] {
+        &["first", "second"]
+    }
+    fn run_phased(&mut self, lap: &mut dyn FnMut()) {
+        for _ in 0..2 {
+            black_box((0..black_box(self.steps / 2)).fold(self.seed, |x, i| x.rotate_left(5).wrapping_mul(3) ^ i));
+            lap();
+        }
+    }
+    fn provenance(&self) -> Provenance {
+        Provenance::of("mixer", "1", "mixes integers")
+    }
+}
+
+fn mixer(name: &str, steps: u64, wrong: bool) -> Entry {
+    Entry::new(name, move || Ok(Mixer { steps, wrong, seed: 0 }))
+}
+
+fn task(entries: Vec<Entry>) -> Vec<Task> {
+    vec![entries.into_iter().fold(Task::new("mix/1k", "mixes a thousand integers"), Task::entry)]
+}
+
+fn settings(directory: &Path) -> Settings {
+    Settings {
+        budget: Duration::from_millis(300),
+        processes: Some(6),
+        seed: Some(1),
+        subjects: Vec::new(),
+        directory: directory.into(),
+        layout: None,
+        repeats: None,
+        tool: Tool::default(),
+        command: vec!["test".into()],
+    }
+}
+
+fn measure(tasks: &[Task], directory: &Path) -> Result<Run, LabError> {
+    let stop = AtomicBool::new(false);
+    let finished = session::run(tasks, &settings(directory), &InProcess(tasks), &stop, &mut |_| {})?;
+    Run::open(&finished.path)
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).map(|dir| dir.map(|entry| entry.unwrap().path()).collect());
+    entries.unwrap_or_default()
+}
+
+#[test]
+fn every_form_shows_every_subject() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 4000, false), mixer("half", 2000, false), mixer("broken", 10, true)]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    for form in [Form::Text, Form::Markdown, Form::Csv, Form::Json] {
+        let text = render(std::slice::from_ref(&report), form);
+        for needle in ["mix/1k", "ours", "half", "ours#2", "broken", "wrong answer"] {
+            assert!(text.contains(needle), "{form:?} lacks {needle}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn json_has_the_fields_of_the_schema() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 4000, false), mixer("peer", 4000, false)]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    let value: serde_json::Value = serde_json::from_str(&render(&[report], Form::Json)).unwrap();
+    assert_eq!(value["schema"], 1);
+    for field in ["run", "machine", "rows", "refusals", "lints"] {
+        assert!(!value[field].is_null(), "{field}");
+    }
+    let row = &value["rows"][1];
+    for field in [
+        "task",
+        "subject",
+        "baseline_task",
+        "baseline",
+        "evidence",
+        "median_ns",
+        "ratio",
+        "low",
+        "high",
+        "floor",
+        "verdict",
+    ] {
+        assert!(!row[field].is_null(), "{field} in {row}");
+    }
+    assert_eq!((row["evidence"].as_str(), row["phases"].as_array().map(Vec::len)), (Some("measured-paired"), Some(2)));
+}
+
+#[test]
+fn a_wrong_answer_gets_no_time_and_the_table_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 2000, false), mixer("right", 2000, false), mixer("broken", 10, true)]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    assert!(report.rows().all(|(_, row)| row.subject != "broken"));
+    let refusal = report.tasks[0].refusals.iter().find(|refusal| refusal.subject == "broken").unwrap();
+    assert!(refusal.reason.contains("wrong answer"), "{}", refusal.reason);
+}
+
+#[test]
+fn a_wrong_baseline_is_outvoted_and_nothing_is_compared_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 2000, true), mixer("a", 2000, false), mixer("b", 2000, false)]);
+    let error = measure(&tasks, dir.path()).unwrap_err().to_string();
+    assert!(error.contains("wrong answer") && error.contains("no baseline"), "{error}");
+    assert!(files(dir.path()).is_empty(), "nothing was measured, so nothing is written");
+}
+
+#[test]
+fn a_panic_in_a_peer_is_its_refusal() {
+    let dir = tempfile::tempdir().unwrap();
+    let panics = Entry::new("panics", || -> Result<Mixer, Refusal> { panic!("no such instruction") });
+    let report = Report::of(&measure(&task(vec![mixer("ours", 2000, false), panics]), dir.path()).unwrap());
+    assert_eq!(report.tasks[0].refusals[0].reason, "panicked: no such instruction");
+}
+
+/// Workers of which some die.
+struct Dying<'a> {
+    tasks: &'a [Task],
+    served: AtomicUsize,
+    dies: fn(usize, &Request) -> Option<WorkerDeath>,
+}
+
+impl Workers for Dying<'_> {
+    fn serve(&self, request: &Request, padding: usize, reply: &mut dyn FnMut(Reply)) -> Result<(), WorkerDeath> {
+        let turn = self.served.fetch_add(1, Ordering::Relaxed);
+        match (self.dies)(turn, request) {
+            Some(death) => {
+                if let Request::Probe { .. } = request {
+                    reply(Reply::Trying("crashes".into()));
+                }
+                Err(death)
+            }
+            None => InProcess(self.tasks).serve(request, padding, reply),
+        }
+    }
+}
+
+fn with_deaths(dies: fn(usize, &Request) -> Option<WorkerDeath>, dir: &Path) -> Result<Run, LabError> {
+    let tasks = task(vec![mixer("ours", 2000, false), mixer("crashes", 2000, false), mixer("peer", 2000, false)]);
+    let workers = Dying { tasks: &tasks, served: AtomicUsize::new(0), dies };
+    let finished = session::run(&tasks, &settings(dir), &workers, &AtomicBool::new(false), &mut |_| {})?;
+    Run::open(&finished.path)
+}
+
+fn crash() -> Option<WorkerDeath> {
+    Some(WorkerDeath::Crashed("killed by signal 4".into()))
+}
+
+#[test]
+fn a_peer_that_kills_the_probe_is_left_out_and_the_others_are_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = with_deaths(|turn, _| if turn == 0 { crash() } else { None }, dir.path()).unwrap();
+    assert_eq!(run.refusals[0].subject, "crashes");
+    assert!(run.refusals[0].reason.contains("signal 4"));
+    assert!(Report::of(&run).rows().any(|(_, row)| row.subject == "peer"));
+}
+
+#[test]
+fn a_killed_process_is_named_and_too_few_of_them_carry_no_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = with_deaths(|turn, _| if turn == 3 { crash() } else { None }, dir.path()).unwrap();
+    assert_eq!((run.blocks.len(), run.lost.len()), (5, 1));
+    let report = Report::of(&run);
+    assert!(report.lints.iter().any(|lint| lint.name == "process-lost"));
+    let peer = report.tasks[0].rows.iter().find(|row| row.subject == "peer").unwrap();
+    assert_eq!((peer.verdict, peer.interval), (Verdict::CantTell, None));
+}
+
+#[test]
+fn if_every_process_dies_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = with_deaths(|turn, _| if turn > 0 { crash() } else { None }, dir.path()).unwrap_err();
+    assert!(error.to_string().contains("every process died"), "{error}");
+    assert!(files(dir.path()).is_empty());
+}
+
+#[test]
+fn a_stop_seals_what_was_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 2000, false), mixer("peer", 4000, false)]);
+    let stop = AtomicBool::new(false);
+    let mut watch = |progress: Progress<'_>| {
+        if matches!(progress, Progress::Measured) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let finished = session::run(&tasks, &settings(dir.path()), &InProcess(&tasks), &stop, &mut watch).unwrap();
+    assert!(finished.interrupted);
+    let run = Run::open(&finished.path).unwrap();
+    assert_eq!((run.blocks.len(), run.end.interrupted), (1, true));
+    assert!(Report::of(&run).rows().all(|(_, row)| !matches!(row.verdict, Verdict::Faster | Verdict::Slower)));
+}
+
+#[test]
+fn a_stop_before_the_first_block_leaves_nothing_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 2000, false), mixer("peer", 4000, false)]);
+    let stop = AtomicBool::new(true);
+    assert!(session::run(&tasks, &settings(dir.path()), &InProcess(&tasks), &stop, &mut |_| {}).is_err());
+    assert!(files(dir.path()).is_empty());
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_an_error_with_its_name() {
+    let tasks = task(vec![mixer("ours", 2000, false), mixer("peer", 2000, false)]);
+    let error = measure(&tasks, Path::new("/dev/null/runs")).unwrap_err().to_string();
+    assert!(error.contains("/dev/null/runs"), "{error}");
+}
+
+#[test]
+fn only_the_wanted_subjects_are_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 2000, false), mixer("openssl-3", 2000, false), mixer("ring-0", 2000, false)]);
+    let settings = Settings { subjects: vec!["ring".into()], ..settings(dir.path()) };
+    let finished = session::run(&tasks, &settings, &InProcess(&tasks), &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let report = Report::of(&Run::open(&finished.path).unwrap());
+    let names: Vec<&str> = report.rows().map(|(_, row)| row.subject.as_str()).collect();
+    assert_eq!(names, ["ours", "ring-0", "ours#2"]);
+}
+
+#[test]
+fn a_finished_run_leaves_exactly_one_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 2000, false), mixer("peer", 2000, false)]);
+    measure(&tasks, dir.path()).unwrap();
+    let names: Vec<PathBuf> = files(dir.path());
+    assert_eq!(names.len(), 1, "{names:?}");
+    assert_eq!(names[0].extension().and_then(|e| e.to_str()), Some("jsonl"));
+}

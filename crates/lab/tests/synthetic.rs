@@ -1,0 +1,178 @@
+//! The statistics on noise whose truth is known: how often do they claim a difference where there is none, and how often
+//! do they find one of 1.5 %?
+//!
+//! Whole runs are made up, epoch by epoch, and go through the same analysis as real ones.
+
+use candor_lab::analysis::Report;
+use candor_lab::plan::{TaskPlan, control_of};
+use candor_lab::runfile::{Block, End, Manifest, Run, SCHEMA, TaskRecord};
+use candor_lab::verdict::Verdict;
+use candor_lab::{Orders, Random};
+use std::collections::BTreeMap;
+
+const PROCESSES: usize = 9;
+const ROUNDS: usize = 60;
+
+/// What disturbs the epochs. Each field is a share of an epoch's time.
+#[derive(Clone, Copy, Default)]
+struct Noise {
+    /// Independent Gaussian noise of each epoch.
+    white: f64,
+    /// The machine gets slower from the first to the last epoch by this much.
+    drift: f64,
+    /// One epoch in ten takes up to this much longer.
+    spikes: f64,
+    /// An AR(1) process with coefficient 0.95: slow weather that both subjects of a round share only in part.
+    weather: f64,
+    /// Each subject in each process has its own constant luck with layout.
+    process: f64,
+    /// The clock steps by this many nanoseconds, of epochs of a million.
+    quantum: u64,
+}
+
+const QUIET: Noise = Noise { white: 0.002, drift: 0.0, spikes: 0.0, weather: 0.0, process: 0.001, quantum: 30 };
+
+fn gauss(random: &mut Random) -> f64 {
+    // Sum of twelve uniforms: close enough to a Gaussian for a test, and has no tails to explain away.
+    (0..12).map(|_| random.unit()).sum::<f64>() - 6.0
+}
+
+/// A run of a baseline, its control, and a peer that takes `ratio` times as long.
+fn run(noise: Noise, ratio: f64, seed: u64) -> Run {
+    let mut random = Random::new(seed);
+    let names = ["ours".to_owned(), control_of("ours"), "peer".to_owned()];
+    let plan = TaskPlan { subjects: names.to_vec(), iterations: 1000, rounds: ROUNDS };
+    let mut blocks = Vec::new();
+    let mut elapsed = 0.0;
+    for process in 0..PROCESSES {
+        let luck: Vec<f64> = names.iter().map(|_| 1.0 + noise.process * gauss(&mut random)).collect();
+        let mut weather = 0.0;
+        let mut ns = vec![Vec::new(); names.len()];
+        for order in Orders::new(names.len(), random.bits()).take(ROUNDS) {
+            for subject in order {
+                elapsed += 1.0;
+                weather = 0.95 * weather + noise.weather * gauss(&mut random);
+                let progress = elapsed / (PROCESSES * ROUNDS * names.len()) as f64;
+                let spike = if random.below(10) == 0 { noise.spikes * random.unit() } else { 0.0 };
+                let time = 1e6
+                    * if subject == 2 { ratio } else { 1.0 }
+                    * luck[subject]
+                    * (1.0 + noise.drift * progress + spike + weather + noise.white * gauss(&mut random)).max(0.1);
+                ns[subject].push((time as u64 / noise.quantum.max(1) * noise.quantum.max(1)).max(1));
+            }
+        }
+        blocks.push(Block {
+            task: "task".into(),
+            process,
+            iterations: plan.iterations,
+            ns: names.iter().cloned().zip(ns).collect(),
+            orders: vec![vec![0, 1, 2]; ROUNDS],
+            ..Block::default()
+        });
+    }
+    Run {
+        name: "synthetic".into(),
+        manifest: Manifest {
+            schema: SCHEMA,
+            comparisons: 1,
+            processes: PROCESSES,
+            clock_quantum_ns: noise.quantum,
+            ..Manifest::default()
+        },
+        tasks: vec![TaskRecord { task: "task".into(), what: String::new(), bytes: None, plan: Some(plan) }],
+        subjects: Vec::new(),
+        refusals: Vec::new(),
+        blocks,
+        lost: Vec::new(),
+        trials: Vec::new(),
+        end: End { during: Default::default(), seconds: 1.0, interrupted: false },
+        sha256: String::new(),
+    }
+}
+
+fn verdicts(noise: Noise, ratio: f64, trials: u64) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    for seed in 0..trials {
+        let report = Report::of(&run(noise, ratio, seed));
+        let row = report.tasks[0].rows.iter().find(|row| row.subject == "peer").expect("the peer was measured");
+        *counts.entry(row.verdict.word()).or_default() += 1;
+    }
+    counts
+}
+
+fn kinds() -> Vec<(&'static str, Noise)> {
+    vec![
+        ("quiet", QUIET),
+        ("white", Noise { white: 0.03, ..QUIET }),
+        ("drift", Noise { drift: 0.5, ..QUIET }),
+        ("spikes", Noise { spikes: 20.0, ..QUIET }),
+        ("weather", Noise { weather: 0.01, ..QUIET }),
+        ("processes that differ", Noise { process: 0.003, ..QUIET }),
+        ("a clock of whole microseconds", Noise { quantum: 1000, ..QUIET }),
+        ("everything", Noise { white: 0.02, drift: 0.3, spikes: 5.0, weather: 0.005, process: 0.002, quantum: 100 }),
+    ]
+}
+
+#[test]
+fn no_noise_makes_the_lab_claim_a_difference_where_there_is_none() {
+    for (kind, noise) in kinds() {
+        let counts = verdicts(noise, 1.0, 300);
+        let claims = counts.get("faster").unwrap_or(&0) + counts.get("slower").unwrap_or(&0);
+        assert!(claims <= 8, "{kind}: {claims} false claims in 300 trials: {counts:?}");
+    }
+}
+
+#[test]
+fn one_and_a_half_percent_are_found_in_nine_trials_of_ten() {
+    for (kind, noise) in kinds() {
+        let counts = verdicts(noise, 1.015, 200);
+        let found = counts.get("faster").copied().unwrap_or(0);
+        assert!(found >= 180, "{kind}: found in {found} of 200: {counts:?}");
+        assert_eq!(counts.get("slower"), None, "{kind}");
+    }
+}
+
+#[test]
+fn the_mirror_image_reads_slower() {
+    let counts = verdicts(QUIET, 1.0 / 1.015, 100);
+    assert!(counts.get("slower").copied().unwrap_or(0) >= 90, "{counts:?}");
+}
+
+#[test]
+fn processes_that_differ_by_more_than_the_difference_leave_it_open() {
+    let counts = verdicts(Noise { process: 0.05, ..QUIET }, 1.015, 100);
+    let open = counts.get("can't tell").copied().unwrap_or(0);
+    assert!(open >= 80, "{counts:?}");
+}
+
+#[test]
+fn what_the_two_entries_of_the_baseline_differ_by_is_never_claimed_of_a_peer() {
+    // A bias that hits the control as hard as the peer: the floor must swallow it.
+    for seed in 0..50 {
+        let mut run = run(QUIET, 1.01, seed);
+        for block in &mut run.blocks {
+            for ns in block.ns.get_mut("ours#2").expect("the control is there") {
+                *ns = *ns * 101 / 100;
+            }
+        }
+        let report = Report::of(&run);
+        let row = report.tasks[0].rows.iter().find(|row| row.subject == "peer").expect("the peer was measured");
+        assert!(!matches!(row.verdict, Verdict::Faster | Verdict::Slower), "seed {seed}: {:?}", row.verdict);
+    }
+}
+
+#[test]
+fn a_clock_that_is_too_coarse_is_named() {
+    let report = Report::of(&run(Noise { quantum: 5000, ..QUIET }, 1.0, 1));
+    assert!(report.lints.iter().any(|lint| lint.name == "clock-too-coarse"));
+}
+
+#[test]
+fn a_stopped_run_claims_nothing() {
+    let mut run = run(QUIET, 2.0, 1);
+    run.blocks.pop();
+    run.end.interrupted = true;
+    let report = Report::of(&run);
+    assert!(report.tasks[0].rows.iter().all(|row| !matches!(row.verdict, Verdict::Faster | Verdict::Slower)));
+    assert!(report.lints.iter().any(|lint| lint.name == "interrupted"));
+}
