@@ -1,5 +1,4 @@
 //! X25519, every back end: RFC 7748's vectors, Wycheproof's, agreement between back ends, points of small order.
-#![cfg(all(feature = "aws-lc", feature = "dalek"))]
 
 use candor_primitives::dh::{DhError, DiffieHellman, aws_lc, dalek};
 use proptest::prelude::*;

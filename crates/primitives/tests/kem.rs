@@ -1,5 +1,4 @@
 //! What every KEM back end must do beyond the vectors: understand the others, and refuse what the standard refuses.
-#![cfg(all(feature = "aws-lc", feature = "libcrux", feature = "rustcrypto"))]
 
 use candor_primitives::kem::ml_kem::{ML_KEM_512, ML_KEM_768, ML_KEM_1024, ParameterSet};
 use candor_primitives::kem::{DerandomizedKem, Kem, KemError, aws_lc, libcrux, rustcrypto};
