@@ -1,0 +1,163 @@
+//! candor's own subjects: the products as their users call them, through their public traits.
+
+use crate::linked;
+use crate::tasks::{ml_kem, sha256, x25519};
+use candor_cpu::Cpu;
+use candor_lab::{Entry, Provenance};
+use candor_primitives::SharedSecret;
+use candor_primitives::dh::{self, DiffieHellman};
+use candor_primitives::hash::{Digest, Sha256};
+use candor_primitives::kem::{self, Kem};
+
+/// `candor@auto`: the back end picks its own arm, so candor has no tiers here.
+const AUTO: &str = "candor@auto";
+
+/// Our ML-KEM, back end AWS-LC.
+pub(crate) fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
+    use ml_kem::Level;
+    match level {
+        Level::L512 => ml_kem::entry(AUTO, level, op, || Ok(OurKem::<_, 800, 768>(kem::aws_lc::MlKem512))),
+        Level::L768 => ml_kem::entry(AUTO, level, op, || Ok(OurKem::<_, 1184, 1088>(kem::aws_lc::MlKem768))),
+        Level::L1024 => ml_kem::entry(AUTO, level, op, || Ok(OurKem::<_, 1568, 1568>(kem::aws_lc::MlKem1024))),
+    }
+}
+
+/// Our X25519, back end AWS-LC.
+pub(crate) fn x25519(op: x25519::Op) -> Entry {
+    x25519::entry(AUTO, op, || Ok(OurDh(dh::aws_lc::X25519)))
+}
+
+/// Our SHA-256: the arm that this process takes by default, then the machine's others.
+pub(crate) fn sha256(bytes: usize) -> Vec<Entry> {
+    let mut arms = vec![(Sha256::new().arm(), Cpu::default())];
+    for tier in Cpu::tiers() {
+        let cpu = Cpu::named(tier.name).expect("a tier that this machine lists");
+        let arm = Sha256::with_cpu(cpu).arm();
+        if arms.iter().all(|(known, _)| *known != arm) {
+            arms.push((arm, cpu));
+        }
+    }
+    let entry = |(arm, cpu)| sha256::entry(format!("candor@{arm}"), bytes, move || Ok(OurHash(cpu)));
+    arms.into_iter().map(entry).collect()
+}
+
+/// A shared secret of ours, as bytes.
+struct Secret32(SharedSecret);
+
+impl AsRef<[u8]> for Secret32 {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+/// A back end of [`Kem`] whose public keys and ciphertexts have `P` and `C` bytes. The lengths are parameters so that the
+/// caller's buffers can live on the stack, as a user's would.
+struct OurKem<K, const P: usize, const C: usize>(K);
+
+impl<K: Kem + 'static, const P: usize, const C: usize> ml_kem::MlKem for OurKem<K, P, C> {
+    type Secret = K::Secret;
+    type Public = K::Public;
+    type Encoded = [u8; P];
+    type Ciphertext = [u8; C];
+    type Shared = Secret32;
+
+    fn keygen(&self) -> Result<(Self::Secret, [u8; P]), ml_kem::Failed> {
+        let (secret, public) = self.0.generate().map_err(|_| "candor's key generation failed")?;
+        let mut encoded = [0; P];
+        self.0.public_to_bytes(&public, &mut encoded).map_err(|_| "candor's public key does not have its length")?;
+        Ok((secret, encoded))
+    }
+
+    fn public(&self, encoded: &[u8]) -> Result<Self::Public, ml_kem::Failed> {
+        self.0.public_from_bytes(encoded).map_err(|_| "candor refuses the public key")
+    }
+
+    fn encaps(&self, to: &Self::Public) -> Result<([u8; C], Secret32), ml_kem::Failed> {
+        let mut ciphertext = [0; C];
+        let shared = self.0.encapsulate(to, &mut ciphertext).map_err(|_| "candor's encapsulation failed")?;
+        Ok((ciphertext, Secret32(shared)))
+    }
+
+    fn decaps(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<Secret32, ml_kem::Failed> {
+        self.0.decapsulate(with, ciphertext).map(Secret32).map_err(|_| "candor's decapsulation failed")
+    }
+
+    fn import(&self, expanded: &[u8]) -> Option<Result<Self::Secret, ml_kem::Failed>> {
+        Some(self.0.secret_from_bytes(expanded).map_err(|_| "candor refuses the secret key"))
+    }
+
+    fn export(&self, secret: &Self::Secret) -> Option<Vec<u8>> {
+        self.0.secret_to_bytes(secret).ok().map(|bytes| bytes.to_vec())
+    }
+
+    fn provenance(&self, op: ml_kem::Op) -> Provenance {
+        on_aws_lc("candor_primitives::kem::Kem", op.timed())
+    }
+}
+
+/// A back end of [`DiffieHellman`].
+struct OurDh<D>(D);
+
+impl<D: DiffieHellman + 'static> x25519::X25519 for OurDh<D> {
+    type Secret = D::Secret;
+    type Encoded = [u8; 32];
+    type Shared = Secret32;
+
+    fn keygen(&self) -> Result<(Self::Secret, [u8; 32]), x25519::Failed> {
+        self.0.generate().map_err(|_| "candor's key generation failed")
+    }
+
+    fn ecdh(&self, secret: &Self::Secret, peer: &[u8; 32]) -> Result<Secret32, x25519::Failed> {
+        self.0.agree(secret, peer).map(Secret32).map_err(|_| "candor's agreement failed")
+    }
+
+    fn import(&self, bytes: &[u8; 32]) -> Option<Result<Self::Secret, x25519::Failed>> {
+        Some(self.0.secret_from_bytes(bytes).map_err(|_| "candor refuses the private key"))
+    }
+
+    fn provenance(&self, op: x25519::Op) -> Provenance {
+        on_aws_lc("candor_primitives::dh::DiffieHellman", op.timed())
+    }
+}
+
+/// SHA-256 on one arm.
+struct OurHash(Cpu);
+
+impl sha256::Sha256 for OurHash {
+    type Digest = digest::Output<Sha256>;
+
+    fn digest(&mut self, message: &[u8]) -> Self::Digest {
+        let mut hash = Sha256::with_cpu(self.0);
+        hash.update(message);
+        hash.finalize()
+    }
+
+    fn provenance(&self) -> Provenance {
+        let (version, checksum) = linked::package("sha2");
+        let arm = Sha256::with_cpu(self.0).arm();
+        let mut provenance = ours(&format!("{} (Sha256::with_cpu, update, finalize)", sha256::TIMED));
+        provenance.arm = Some(arm.to_owned());
+        if arm != "portable" {
+            provenance.commit = Some(linked::package_id("sha2", version, checksum));
+        }
+        provenance
+    }
+}
+
+/// What all of candor's subjects say about themselves.
+fn ours(timed: &str) -> Provenance {
+    Provenance { build: Some(linked::build().to_owned()), ..Provenance::of("candor", env!("CARGO_PKG_VERSION"), timed) }
+}
+
+/// A subject on the back end AWS-LC, reached through `traits`.
+fn on_aws_lc(traits: &str, timed: &str) -> Provenance {
+    let (wrapper, wrapper_sum) = linked::package("aws-lc-rs");
+    let (library, library_sum) = linked::package("aws-lc-sys");
+    let ids =
+        [linked::package_id("aws-lc-rs", wrapper, wrapper_sum), linked::package_id("aws-lc-sys", library, library_sum)];
+    Provenance {
+        commit: Some(ids.join(", ")),
+        arm: Some("chosen by the back end at run time; AWS-LC does not tell which".into()),
+        ..ours(&format!("{timed} (through {traits}, back end aws-lc-rs {wrapper} on aws-lc-sys {library})"))
+    }
+}

@@ -1,0 +1,204 @@
+//! graviola: formally verified assembly from s2n-bignum, in Rust.
+//!
+//! It has ML-KEM-768 only. Its keys can't be imported, and `decaps` uses its key up; the functions that FIPS 203 calls
+//! internal are public without being documented, and are used where the others can't be: to make a key from a seed, and
+//! to decapsulate more than once with the same key.
+
+use super::linked_peer;
+use crate::linked;
+use crate::tasks::{ml_kem, sha256, x25519};
+use candor_lab::{Entry, Provenance, Refusal};
+use graviola::hashing::{Hash, HashOutput, Sha256};
+use graviola::key_agreement::mlkem768::{Ciphertext, DecapKey, EncapKey, SharedSecret};
+use graviola::key_agreement::x25519::{PublicKey, StaticPrivateKey};
+
+const PACKAGE: &str = "graviola";
+
+pub(super) fn peer() -> super::Peer {
+    let mut peer = linked_peer(PACKAGE, "verified assembly (s2n-bignum, mlkem-native) as a Rust library");
+    if let Err(refusal) = cpu() {
+        peer.state = super::PeerState::Refused { reason: refusal.to_string() };
+    }
+    peer
+}
+
+pub(super) fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
+    let subject = linked::subject(PACKAGE);
+    match level {
+        ml_kem::Level::L768 => ml_kem::entry(subject, level, op, || cpu().map(|()| Graviola)),
+        _ => Entry::refused(subject, Refusal::new(format!("has no ML-KEM-{} (only 768)", level.number()))),
+    }
+}
+
+pub(super) fn x25519(op: x25519::Op) -> Entry {
+    x25519::entry(linked::subject(PACKAGE), op, || cpu().map(|()| Graviola))
+}
+
+pub(super) fn sha256(bytes: usize) -> Entry {
+    sha256::entry(linked::subject(PACKAGE), bytes, || cpu().map(|()| Graviola))
+}
+
+/// graviola panics on a CPU that lacks what it needs, so that is asked first.
+fn cpu() -> Result<(), Refusal> {
+    #[cfg(target_arch = "x86_64")]
+    let missing = {
+        macro_rules! missing {
+            ($($feature:tt),+) => {
+                [$(($feature, std::arch::is_x86_feature_detected!($feature))),+]
+            };
+        }
+        missing!("aes", "pclmulqdq", "bmi1", "bmi2", "adx", "avx", "avx2")
+    };
+    #[cfg(target_arch = "aarch64")]
+    let missing = {
+        macro_rules! missing {
+            ($($feature:tt),+) => {
+                [$(($feature, std::arch::is_aarch64_feature_detected!($feature))),+]
+            };
+        }
+        missing!("neon", "aes", "pmull", "sha2")
+    };
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let missing = [("x86-64 or AArch64", false)];
+
+    match missing.iter().find(|(_, here)| !here) {
+        Some((feature, _)) => Err(Refusal::new(format!("needs a CPU with {feature}"))),
+        None => Ok(()),
+    }
+}
+
+struct Graviola;
+
+/// A secret of graviola's as a slice; its own `AsRef` gives an array.
+struct Secret32(SharedSecret);
+
+impl AsRef<[u8]> for Secret32 {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_ref()
+    }
+}
+
+/// A ciphertext of graviola's as a slice.
+struct Bytes1088(Ciphertext);
+
+impl AsRef<[u8]> for Bytes1088 {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_ref()
+    }
+}
+
+impl ml_kem::MlKem for Graviola {
+    type Secret = DecapKey;
+    type Public = EncapKey;
+    type Encoded = [u8; 1184];
+    type Ciphertext = Bytes1088;
+    type Shared = Secret32;
+
+    fn keygen(&self) -> Result<(DecapKey, [u8; 1184]), ml_kem::Failed> {
+        let secret = DecapKey::generate().map_err(|_| "no randomness")?;
+        let encoded = secret.encapsulation_key().as_bytes();
+        Ok((secret, encoded))
+    }
+
+    fn public(&self, encoded: &[u8]) -> Result<EncapKey, ml_kem::Failed> {
+        let encoded = encoded.try_into().map_err(|_| "the public key has another length")?;
+        EncapKey::from_bytes(encoded).map_err(|_| "EncapKey::from_bytes refuses the key")
+    }
+
+    fn encaps(&self, to: &EncapKey) -> Result<(Bytes1088, Secret32), ml_kem::Failed> {
+        // `encaps` uses the key up.
+        let (shared, ciphertext) = to.clone().encaps().map_err(|_| "no randomness")?;
+        Ok((Bytes1088(ciphertext), Secret32(shared)))
+    }
+
+    fn decaps(&self, with: &DecapKey, ciphertext: &[u8]) -> Result<Secret32, ml_kem::Failed> {
+        let ciphertext: [u8; 1088] = ciphertext.try_into().map_err(|_| "the ciphertext has another length")?;
+        Ok(Secret32(with.decaps_internal(&Ciphertext::from(ciphertext))))
+    }
+
+    fn import(&self, _expanded: &[u8]) -> Option<Result<DecapKey, ml_kem::Failed>> {
+        None
+    }
+
+    fn export(&self, secret: &DecapKey) -> Option<Vec<u8>> {
+        Some(secret.as_bytes().to_vec())
+    }
+
+    fn secret(&self, key: &ml_kem::KeyPair) -> Result<DecapKey, ml_kem::Failed> {
+        Ok(DecapKey::keygen_internal(&key.coins))
+    }
+
+    fn provenance(&self, op: ml_kem::Op) -> Provenance {
+        use ml_kem::Op;
+        let how = match op {
+            Op::Keygen => "randomness by a system call",
+            Op::Encaps => "randomness by a system call; copies the key (6 kB), which encaps uses up",
+            Op::Decaps => {
+                "by the undocumented decaps_internal, which leaves the key in place and, unlike decaps, does not clear \
+                 vector registers; copies the ciphertext into the library's type"
+            }
+            Op::Exchange => "randomness by system calls; decapsulates by the undocumented decaps_internal",
+        };
+        let mut provenance = provenance(&format!("{}; {how}", op.timed()), "avx2, bmi2, adx", "neon");
+        if matches!(op, Op::Encaps | Op::Decaps) {
+            provenance.different_operation = Some(
+                "the parsed key already holds the expanded matrix, which libraries that keep bytes compute in the timed \
+                 call; …/exchange has it inside for all"
+                    .into(),
+            );
+        }
+        provenance
+    }
+}
+
+impl x25519::X25519 for Graviola {
+    type Secret = StaticPrivateKey;
+    type Encoded = [u8; 32];
+    type Shared = [u8; 32];
+
+    fn keygen(&self) -> Result<(StaticPrivateKey, [u8; 32]), x25519::Failed> {
+        let secret = StaticPrivateKey::new_random().map_err(|_| "no randomness")?;
+        let encoded = secret.public_key().as_bytes();
+        Ok((secret, encoded))
+    }
+
+    fn ecdh(&self, secret: &StaticPrivateKey, peer: &[u8; 32]) -> Result<[u8; 32], x25519::Failed> {
+        let shared = secret.diffie_hellman(&PublicKey::from_array(peer)).map_err(|_| "diffie_hellman failed")?;
+        Ok(shared.0)
+    }
+
+    fn import(&self, bytes: &[u8; 32]) -> Option<Result<StaticPrivateKey, x25519::Failed>> {
+        Some(Ok(StaticPrivateKey::from_array(bytes)))
+    }
+
+    fn provenance(&self, op: x25519::Op) -> Provenance {
+        let timed = match op {
+            x25519::Op::Keygen => format!("{}, by a system call", op.timed()),
+            x25519::Op::Ecdh => op.timed().to_owned(),
+        };
+        provenance(&timed, "bmi2, adx", "base AArch64")
+    }
+}
+
+impl sha256::Sha256 for Graviola {
+    type Digest = HashOutput;
+
+    fn digest(&mut self, message: &[u8]) -> HashOutput {
+        Sha256::hash(message)
+    }
+
+    fn provenance(&self) -> Provenance {
+        #[cfg(target_arch = "x86_64")]
+        let arm = if std::arch::is_x86_feature_detected!("sha") { "sha" } else { "portable" };
+        #[cfg(not(target_arch = "x86_64"))]
+        let arm = "sha";
+        provenance(sha256::TIMED, arm, "sha2")
+    }
+}
+
+/// `x86` and `arm`: what the library needs on either, or the arm by its own rule where it has several.
+fn provenance(timed: &str, x86: &str, arm: &str) -> Provenance {
+    let mut provenance = linked::provenance(PACKAGE, timed);
+    provenance.arm = Some(if cfg!(target_arch = "aarch64") { arm } else { x86 }.to_owned());
+    provenance
+}

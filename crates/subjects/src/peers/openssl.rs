@@ -1,0 +1,167 @@
+//! OpenSSL, every one that the machine has: loaded at run time, so that two versions stand side by side and no build
+//! needs one.
+//!
+//! Everything goes through EVP, in the default library context, with algorithms fetched and contexts made before the
+//! clock starts. ML-KEM came with 3.5; an older one says so at run time, when it is asked for the algorithm.
+
+#![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
+
+mod api;
+mod find;
+mod key;
+mod ml_kem;
+mod sha256;
+mod x25519;
+
+use super::{Peer, PeerState};
+use crate::tasks;
+use api::Api;
+use candor_lab::{Entry, Provenance, Refusal};
+use candor_primitives::hash::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+const WHAT: &str = "the library that most of the world's TLS runs on, loaded at run time";
+const HOW: &str = "install it (Debian: apt install libssl3), or name a directory with a libcrypto.so.* in CANDOR_PEERS";
+
+/// One libcrypto of this machine.
+struct Found {
+    /// `openssl-3.0.19`; a second copy of the same version is `openssl-3.0.19+2`.
+    name: String,
+    version: String,
+    path: PathBuf,
+    /// Its functions, or why it is of no use.
+    api: Result<Api, Refusal>,
+    sha256: OnceLock<Option<String>>,
+}
+
+/// All libraries found, looked for once a process. They are never unloaded: OpenSSL leaves exit handlers behind.
+fn found() -> &'static [Found] {
+    static FOUND: OnceLock<Vec<Found>> = OnceLock::new();
+    FOUND.get_or_init(|| name_apart(find::libraries().into_iter().map(|path| open(&path)).collect()))
+}
+
+fn open(path: &Path) -> Found {
+    let (name, version, api) = match Api::load(path) {
+        Ok((identity, api)) => {
+            (format!("{}-{}", identity.library, identity.version), identity.version, api.map_err(Refusal::new))
+        }
+        Err(reason) => ("openssl".into(), String::new(), Err(Refusal::new(reason))),
+    };
+    Found { name, version, path: path.to_owned(), api, sha256: OnceLock::new() }
+}
+
+/// Numbers the second and further copies of the same version.
+fn name_apart(mut found: Vec<Found>) -> Vec<Found> {
+    for i in 1..found.len() {
+        let (before, rest) = found.split_at_mut(i);
+        let same = before.iter().filter(|other| other.name.split('+').next() == Some(rest[0].name.as_str())).count();
+        if same > 0 {
+            rest[0].name = format!("{}+{}", rest[0].name, same + 1);
+        }
+    }
+    found
+}
+
+/// For `candor list peers`.
+pub(super) fn peers() -> Vec<Peer> {
+    let peer = |found: &Found| Peer {
+        name: found.name.clone(),
+        library: "openssl".into(),
+        what: WHAT,
+        state: match &found.api {
+            Ok(_) => PeerState::Found { version: found.version.clone(), path: found.path.clone() },
+            Err(refusal) => PeerState::Refused { reason: format!("{}: {refusal}", found.path.display()) },
+        },
+    };
+    let missing = || Peer {
+        name: "openssl".into(),
+        library: "openssl".into(),
+        what: WHAT,
+        state: PeerState::Missing { how: HOW.into() },
+    };
+    if found().is_empty() { vec![missing()] } else { found().iter().map(peer).collect() }
+}
+
+pub(super) fn ml_kem(level: tasks::ml_kem::Level, op: tasks::ml_kem::Op) -> Vec<Entry> {
+    each(|found, api| tasks::ml_kem::entry(&found.name, level, op, move || ml_kem::OpenSslKem::new(found, api, level)))
+}
+
+pub(super) fn x25519(op: tasks::x25519::Op) -> Vec<Entry> {
+    each(|found, api| tasks::x25519::entry(&found.name, op, move || x25519::OpenSslX25519::new(found, api)))
+}
+
+pub(super) fn sha256(bytes: usize) -> Vec<Entry> {
+    each(|found, api| tasks::sha256::entry(&found.name, bytes, move || sha256::OpenSslSha256::new(found, api)))
+}
+
+/// An entry for every library found, a refused one where it is of no use, and one that says how to get it if there is none.
+fn each(entry: impl Fn(&'static Found, &'static Api) -> Entry) -> Vec<Entry> {
+    if found().is_empty() {
+        return vec![Entry::refused("openssl", Refusal::new(format!("is not on this machine: {HOW}")))];
+    }
+    let entries = found().iter().map(|found| match &found.api {
+        Ok(api) => entry(found, api),
+        Err(refusal) => Entry::refused(&found.name, refusal.clone()),
+    });
+    entries.collect()
+}
+
+impl Found {
+    /// What a subject of this library says about itself. `provider` is the one that serves the algorithm.
+    fn provenance(&self, api: &Api, timed: &str, provider: &str) -> Provenance {
+        let mask = std::env::var("OPENSSL_ia32cap").or_else(|_| std::env::var("OPENSSL_armcap")).ok();
+        let not_at_its_best = mask.map(|mask| format!("the environment masks CPU features ({mask})"));
+        Provenance {
+            build: Some(api.build_line()),
+            // The library tells which instructions it sees, and picks by that.
+            arm: api.cpu_line(),
+            not_at_its_best,
+            object_sha256: self.object_sha256(),
+            ..Provenance::of(
+                "openssl",
+                &self.version,
+                &format!("{timed} (EVP, provider {provider}, {})", self.path.display()),
+            )
+        }
+    }
+
+    /// SHA-256 of the file; read once a process.
+    fn object_sha256(&self) -> Option<String> {
+        let digest = || {
+            let digest = Sha256::digest(std::fs::read(&self.path).ok()?);
+            Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        };
+        self.sha256.get_or_init(digest).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str) -> Found {
+        Found {
+            name: name.into(),
+            version: String::new(),
+            path: PathBuf::new(),
+            api: Err(Refusal::new("a test")),
+            sha256: OnceLock::new(),
+        }
+    }
+
+    #[test]
+    fn copies_of_one_version_get_numbers() {
+        let found = name_apart(["openssl-3.0.1", "openssl-3.5.0", "openssl-3.0.1", "openssl-3.0.1"].map(named).into());
+        let names: Vec<_> = found.iter().map(|found| found.name.as_str()).collect();
+        assert_eq!(names, ["openssl-3.0.1", "openssl-3.5.0", "openssl-3.0.1+2", "openssl-3.0.1+3"]);
+    }
+
+    #[test]
+    fn names_hold_the_version_that_the_library_tells() {
+        for found in found().iter().filter(|found| found.api.is_ok()) {
+            assert!(found.version.split('.').count() >= 3, "{}", found.version);
+            assert!(found.name.starts_with(&format!("openssl-{}", found.version)));
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Keys and key contexts, freed when dropped.
+
+use super::api::{Api, DEFAULT, Object};
+use std::ffi::CStr;
+use std::ptr;
+
+/// What an operation ends in when it fails.
+pub(super) type Failed = &'static str;
+
+/// The length of all shared secrets here.
+pub(super) const SHARED: usize = 32;
+
+/// An `EVP_PKEY`.
+pub(super) struct Key {
+    api: &'static Api,
+    object: Object,
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        // SAFETY: made by this library, owned by this value, and not used after.
+        unsafe { (self.api.EVP_PKEY_free)(self.object) }
+    }
+}
+
+impl Key {
+    pub(super) fn public(api: &'static Api, algorithm: &CStr, bytes: &[u8]) -> Result<Self, Failed> {
+        // SAFETY: a name that ends in zero, and as many bytes as said; the call copies them.
+        let object = unsafe {
+            (api.EVP_PKEY_new_raw_public_key_ex)(DEFAULT, algorithm.as_ptr(), ptr::null(), bytes.as_ptr(), bytes.len())
+        };
+        if object.is_null() { Err("EVP_PKEY_new_raw_public_key_ex refuses the key") } else { Ok(Self { api, object }) }
+    }
+
+    pub(super) fn private(api: &'static Api, algorithm: &CStr, bytes: &[u8]) -> Result<Self, Failed> {
+        // SAFETY: as above.
+        let object = unsafe {
+            (api.EVP_PKEY_new_raw_private_key_ex)(DEFAULT, algorithm.as_ptr(), ptr::null(), bytes.as_ptr(), bytes.len())
+        };
+        if object.is_null() { Err("EVP_PKEY_new_raw_private_key_ex refuses the key") } else { Ok(Self { api, object }) }
+    }
+
+    /// Writes the public key into `bytes`, which must have its length.
+    pub(super) fn write_public(&self, bytes: &mut [u8]) -> Result<(), Failed> {
+        let mut written = bytes.len();
+        // SAFETY: a live key; the call writes at most `written` bytes and says how many.
+        let done = unsafe { (self.api.EVP_PKEY_get_raw_public_key)(self.object, bytes.as_mut_ptr(), &mut written) };
+        if done == 1 && written == bytes.len() { Ok(()) } else { Err("EVP_PKEY_get_raw_public_key failed") }
+    }
+
+    /// The private key's bytes, if the library gives them away.
+    pub(super) fn private_bytes(&self) -> Option<Vec<u8>> {
+        let get = self.api.EVP_PKEY_get_raw_private_key;
+        let mut length = 0;
+        // SAFETY: a live key; without a buffer the call only tells the length.
+        if unsafe { get(self.object, ptr::null_mut(), &mut length) } != 1 {
+            return None;
+        }
+        let mut bytes = vec![0; length];
+        // SAFETY: as many bytes as the call just asked for.
+        let done = unsafe { get(self.object, bytes.as_mut_ptr(), &mut length) };
+        bytes.truncate(length);
+        (done == 1).then_some(bytes)
+    }
+
+    /// A context for operations with this key.
+    pub(super) fn context(&self) -> Result<Context, Failed> {
+        // SAFETY: a live key; the context takes a reference of its own.
+        let object = unsafe { (self.api.EVP_PKEY_CTX_new_from_pkey)(DEFAULT, self.object, ptr::null()) };
+        Context::take(self.api, object, "EVP_PKEY_CTX_new_from_pkey failed")
+    }
+}
+
+/// An `EVP_PKEY_CTX`.
+pub(super) struct Context {
+    api: &'static Api,
+    object: Object,
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: made by this library, owned by this value, and not used after.
+        unsafe { (self.api.EVP_PKEY_CTX_free)(self.object) }
+    }
+}
+
+impl Context {
+    fn take(api: &'static Api, object: Object, failed: Failed) -> Result<Self, Failed> {
+        if object.is_null() { Err(failed) } else { Ok(Self { api, object }) }
+    }
+
+    /// A context that makes key pairs; one serves for any number of them.
+    pub(super) fn generator(api: &'static Api, algorithm: &CStr) -> Result<Self, Failed> {
+        // SAFETY: a name that ends in zero.
+        let object = unsafe { (api.EVP_PKEY_CTX_new_from_name)(DEFAULT, algorithm.as_ptr(), ptr::null()) };
+        let context = Self::take(api, object, "EVP_PKEY_CTX_new_from_name failed")?;
+        // SAFETY: a live context.
+        let done = unsafe { (api.EVP_PKEY_keygen_init)(context.object) };
+        if done == 1 { Ok(context) } else { Err("EVP_PKEY_keygen_init failed") }
+    }
+
+    /// A fresh key pair.
+    pub(super) fn generate(&self) -> Result<Key, Failed> {
+        let mut object = ptr::null_mut();
+        // SAFETY: a context that was readied for key generation; the key it writes becomes ours.
+        let done = unsafe { (self.api.EVP_PKEY_generate)(self.object, &mut object) };
+        if done == 1 && !object.is_null() { Ok(Key { api: self.api, object }) } else { Err("EVP_PKEY_generate failed") }
+    }
+
+    /// Readies a private key's context for agreement; one serves for any number of peers.
+    pub(super) fn ready_to_derive(self) -> Result<Self, Failed> {
+        // SAFETY: a live context.
+        let done = unsafe { (self.api.EVP_PKEY_derive_init)(self.object) };
+        if done == 1 { Ok(self) } else { Err("EVP_PKEY_derive_init failed") }
+    }
+
+    /// Agrees with the holder of `peer`.
+    pub(super) fn derive(&self, peer: &Key) -> Result<[u8; SHARED], Failed> {
+        // SAFETY: a context that was readied for agreement, and a live key, of which it takes a reference.
+        if unsafe { (self.api.EVP_PKEY_derive_set_peer)(self.object, peer.object) } != 1 {
+            return Err("EVP_PKEY_derive_set_peer refuses the key");
+        }
+        let (mut shared, mut written) = ([0; SHARED], SHARED);
+        // SAFETY: the call writes at most `written` bytes and says how many.
+        let done = unsafe { (self.api.EVP_PKEY_derive)(self.object, shared.as_mut_ptr(), &mut written) };
+        if done == 1 && written == SHARED { Ok(shared) } else { Err("EVP_PKEY_derive failed") }
+    }
+
+    /// Readies a public key's context for encapsulation; one serves for any number of them.
+    pub(super) fn ready_to_encapsulate(self) -> Result<Self, Failed> {
+        // SAFETY: a live context; no parameters.
+        let done = unsafe { (self.api.EVP_PKEY_encapsulate_init)(self.object, DEFAULT) };
+        if done == 1 { Ok(self) } else { Err("EVP_PKEY_encapsulate_init failed") }
+    }
+
+    /// Encapsulates, with a ciphertext of `C` bytes.
+    pub(super) fn encapsulate<const C: usize>(&self) -> Result<([u8; C], [u8; SHARED]), Failed> {
+        let (mut ciphertext, mut shared) = ([0; C], [0; SHARED]);
+        let (mut written, mut secret) = (C, SHARED);
+        // SAFETY: a context that was readied for encapsulation; the call writes at most the lengths given and says how
+        // many bytes there are.
+        let done = unsafe {
+            (self.api.EVP_PKEY_encapsulate)(
+                self.object,
+                ciphertext.as_mut_ptr(),
+                &mut written,
+                shared.as_mut_ptr(),
+                &mut secret,
+            )
+        };
+        let whole = done == 1 && written == C && secret == SHARED;
+        if whole { Ok((ciphertext, shared)) } else { Err("EVP_PKEY_encapsulate failed") }
+    }
+
+    /// Readies a private key's context for decapsulation; one serves for any number of them.
+    pub(super) fn ready_to_decapsulate(self) -> Result<Self, Failed> {
+        // SAFETY: a live context; no parameters.
+        let done = unsafe { (self.api.EVP_PKEY_decapsulate_init)(self.object, DEFAULT) };
+        if done == 1 { Ok(self) } else { Err("EVP_PKEY_decapsulate_init failed") }
+    }
+
+    /// The secret in `ciphertext`.
+    pub(super) fn decapsulate(&self, ciphertext: &[u8]) -> Result<[u8; SHARED], Failed> {
+        let (mut shared, mut written) = ([0; SHARED], SHARED);
+        // SAFETY: a context that was readied for decapsulation; the call reads as many bytes as said, and writes at most
+        // `written`.
+        let done = unsafe {
+            (self.api.EVP_PKEY_decapsulate)(
+                self.object,
+                shared.as_mut_ptr(),
+                &mut written,
+                ciphertext.as_ptr(),
+                ciphertext.len(),
+            )
+        };
+        if done == 1 && written == SHARED { Ok(shared) } else { Err("EVP_PKEY_decapsulate failed") }
+    }
+}

@@ -1,0 +1,215 @@
+//! Every task keeps the lab's contract: its subjects answer, agree with each other, run, and say where they come from.
+
+use candor_lab::{Entry, Subject, Task, Witness};
+use candor_subjects::{PeerState, self_test};
+use std::collections::BTreeSet;
+
+const SEED: u64 = 20261121;
+
+/// Prepares every subject of a task; those that refuse come back with their reason.
+fn prepared(task: &Task) -> (Vec<(String, Box<dyn Subject>, Witness)>, Vec<(String, String)>) {
+    let (mut ready, mut refused) = (Vec::new(), Vec::new());
+    for entry in &task.entries {
+        let prepared = entry.make().and_then(|mut subject| subject.prepare(SEED).map(|witness| (subject, witness)));
+        match prepared {
+            Ok((subject, witness)) => ready.push((entry.subject.clone(), subject, witness)),
+            Err(refusal) => refused.push((entry.subject.clone(), refusal.to_string())),
+        }
+    }
+    (ready, refused)
+}
+
+#[test]
+fn all_subjects_of_a_task_accept_each_others_answers() {
+    for task in candor_subjects::tasks() {
+        let (mut ready, _) = prepared(&task);
+        let witnesses: Vec<_> = ready.iter().map(|(name, _, witness)| (name.clone(), witness.clone())).collect();
+        for (name, subject, _) in &mut ready {
+            for (other, witness) in &witnesses {
+                let checked = subject.check(witness);
+                assert!(checked.is_ok(), "{}: {name} checks {other}: {}", task.name, checked.unwrap_err());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_baseline_is_ours_and_never_refuses() {
+    for task in candor_subjects::tasks() {
+        let baseline = &task.entries[0];
+        assert!(baseline.subject.starts_with("candor@"), "{}: {}", task.name, baseline.subject);
+        assert!(baseline.make().unwrap().prepare(SEED).is_ok(), "{}", task.name);
+    }
+}
+
+#[test]
+fn a_damaged_answer_is_found_by_every_subject() {
+    for task in candor_subjects::tasks() {
+        let (mut ready, _) = prepared(&task);
+        let honest: Vec<_> = ready.iter().map(|(.., witness)| witness.clone()).collect();
+        for (name, subject, _) in &mut ready {
+            for witness in &honest {
+                for part in parts(&task.name) {
+                    let Ok(damaged) = damage(witness, part) else { continue };
+                    assert!(subject.check(&damaged).is_err(), "{}: {name} accepts a damaged {part}", task.name);
+                }
+            }
+        }
+    }
+}
+
+/// The parts of a witness that a check must look at.
+fn parts(task: &str) -> &'static [&'static str] {
+    match task.rsplit('/').next() {
+        Some("encaps") => &["ciphertext", "shared secret"],
+        Some("decaps") => &["shared secret 0", "shared secret 15", "implicit rejection"],
+        Some("ecdh") => &["shared secret 0", "shared secret 15"],
+        Some("keygen") => &["public key", "proof", "shared secret"],
+        Some("exchange") => &["public key", "proof", "ciphertext", "shared secret"],
+        _ => &["answer"],
+    }
+}
+
+/// A witness with one bit of one part wrong, its other parts as they are.
+fn damage(witness: &Witness, part: &str) -> Result<Witness, candor_lab::Mismatch> {
+    let mut bytes = witness.part(part)?.to_vec();
+    bytes[0] ^= 1;
+    let others = ["answer", "public key", "secret key", "proof", "ciphertext", "shared secret", "implicit rejection"];
+    let numbered: Vec<_> = (0..16).map(|i| format!("shared secret {i}")).collect();
+    let names = others.into_iter().chain(numbered.iter().map(String::as_str));
+    let mut damaged = Witness::default().with(part, bytes);
+    for name in names.filter(|name| *name != part) {
+        if let Ok(bytes) = witness.part(name) {
+            damaged = damaged.with(name, bytes);
+        }
+    }
+    Ok(damaged)
+}
+
+#[test]
+fn every_subject_runs() {
+    for task in candor_subjects::tasks() {
+        for (_, mut subject, _) in prepared(&task).0 {
+            subject.run(2);
+            subject.run(0);
+        }
+    }
+}
+
+#[test]
+fn laps_are_as_many_as_phases() {
+    let mut phased = 0;
+    for task in candor_subjects::tasks() {
+        for (name, mut subject, _) in prepared(&task).0 {
+            if subject.phases().is_empty() {
+                continue;
+            }
+            phased += 1;
+            let mut laps = 0;
+            subject.run_phased(&mut || laps += 1);
+            assert_eq!(laps, subject.phases().len(), "{}: {name}", task.name);
+        }
+    }
+    assert!(phased >= 3, "the exchanges have phases");
+}
+
+#[test]
+fn names_are_unique_and_as_the_design_has_them() {
+    let tasks = candor_subjects::tasks();
+    let names: BTreeSet<_> = tasks.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!(names.len(), tasks.len());
+    for expected in ["kem/ml-kem-512/keygen", "kem/ml-kem-1024/decaps", "ec/x25519/ecdh", "hash/sha256/10m"] {
+        assert!(names.contains(expected), "{expected}");
+    }
+    for task in &tasks {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-/".contains(c);
+        assert!(task.name.chars().all(plain), "{}", task.name);
+        assert_eq!(task.bytes.is_some(), task.name.starts_with("hash/"), "{}", task.name);
+        let subjects: BTreeSet<_> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();
+        assert_eq!(subjects.len(), task.entries.len(), "{}: two subjects of one name", task.name);
+    }
+}
+
+#[test]
+fn a_peers_name_ends_in_the_version_that_its_provenance_has() {
+    for task in candor_subjects::tasks() {
+        for entry in &task.entries {
+            let Ok(subject) = entry.make() else { continue };
+            let provenance = subject.provenance();
+            assert!(!provenance.timed.is_empty() && provenance.build.is_some(), "{}", entry.subject);
+            if !entry.subject.starts_with("candor@") {
+                let name = format!("{}-{}", provenance.library, provenance.version);
+                assert!(entry.subject == name || entry.subject.starts_with(&format!("{name}+")), "{}", entry.subject);
+                assert!(provenance.commit.is_some() || provenance.object_sha256.is_some(), "{}", entry.subject);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_tour_is_made_of_tasks() {
+    let tasks = candor_subjects::tasks();
+    for name in candor_subjects::tour() {
+        assert!(tasks.iter().any(|task| task.name == name), "{name}");
+    }
+}
+
+#[cfg(feature = "peers")]
+#[test]
+fn refusals_say_why() {
+    let tasks = candor_subjects::tasks();
+    let reason = |task: &str, subject: &str| {
+        let task = tasks.iter().find(|known| known.name == task).unwrap();
+        let (_, refused) = prepared(task);
+        refused.into_iter().find(|(name, _)| name.starts_with(subject)).map(|(_, reason)| reason)
+    };
+    let ring = reason("ec/x25519/ecdh", "ring").unwrap();
+    assert!(ring.starts_with("makes private keys for one use"), "{ring}");
+    assert_eq!(reason("kem/ml-kem-512/encaps", "graviola").unwrap(), "has no ML-KEM-512 (only 768)");
+
+    // What the machine has decides about OpenSSL: with none there is one entry that says how to get it; one before 3.5
+    // has no ML-KEM.
+    for peer in candor_subjects::peers().iter().filter(|peer| peer.library == "openssl") {
+        let told = reason("kem/ml-kem-768/encaps", &peer.name);
+        match &peer.state {
+            PeerState::Found { version, .. } if version.starts_with("3.0.") => {
+                assert_eq!(told.unwrap(), "has no ML-KEM (needs 3.5)");
+            }
+            PeerState::Found { version, .. } if version.starts_with("3.5.") => assert_eq!(told, None),
+            PeerState::Missing { .. } => assert!(told.unwrap().starts_with("is not on this machine: install it")),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(feature = "peers")]
+#[test]
+fn peers_that_are_linked_have_their_version_in_their_name() {
+    let peers = candor_subjects::peers();
+    for library in ["aws-lc-rs", "graviola", "libcrux-ml-kem", "ml-kem", "ring", "sha2", "x25519-dalek"] {
+        let peer = peers.iter().find(|peer| peer.library == library).unwrap();
+        if let PeerState::Linked { version } = &peer.state {
+            assert_eq!(peer.name, format!("{library}-{version}"));
+        }
+    }
+}
+
+#[test]
+fn in_the_self_tests_only_the_faulty_are_taken_out() {
+    for test in self_test::all().into_iter().filter(|test| test.task.name != "self-test/crash") {
+        let mut baseline = test.task.entries[0].make().unwrap();
+        let right = baseline.prepare(SEED).unwrap();
+        assert!(baseline.check(&right).is_ok());
+        for (entry, (name, truth)) in test.task.entries[1..].iter().zip(&test.truths) {
+            let survives = passes(entry, &mut *baseline);
+            assert_eq!(survives, *truth != self_test::Truth::TakenOut, "{}: {name}", test.task.name);
+        }
+    }
+}
+
+/// Whether a subject gets as far as the clock.
+fn passes(entry: &Entry, baseline: &mut dyn Subject) -> bool {
+    let attempt = || entry.make().and_then(|mut subject| subject.prepare(SEED));
+    let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(attempt));
+    matches!(answer, Ok(Ok(witness)) if baseline.check(&witness).is_ok())
+}
