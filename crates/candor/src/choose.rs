@@ -8,7 +8,12 @@ use candor_lab::Task;
 pub(crate) fn tasks(all: Vec<Task>, words: &[String]) -> Result<Vec<Task>, Failure> {
     for word in words {
         if !all.iter().any(|task| selects(word, &task.name)) {
-            return Err(Failure::Error(unknown("task", word, all.iter().map(|task| task.name.as_str()), "candor list tasks")));
+            return Err(Failure::Error(unknown(
+                "task",
+                word,
+                all.iter().map(|task| task.name.as_str()),
+                "candor list tasks",
+            )));
         }
     }
     Ok(all.into_iter().filter(|task| words.iter().any(|word| selects(word, &task.name))).collect())
@@ -30,8 +35,11 @@ pub(crate) fn unknown<'a>(kind: &str, word: &str, names: impl Iterator<Item = &'
     }
     candidates.sort_unstable();
     candidates.dedup();
-    let mut near: Vec<(f64, &str)> =
-        candidates.into_iter().map(|name| (strsim::jaro_winkler(word, name), name)).filter(|(near, _)| *near > 0.75).collect();
+    let mut near: Vec<(f64, &str)> = candidates
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(word, name), name))
+        .filter(|(near, _)| *near > 0.75)
+        .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, name)| name).collect();
     let near = if near.is_empty() { String::new() } else { format!(" Nearest: {}.", near.join(", ")) };

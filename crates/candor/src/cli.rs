@@ -30,8 +30,10 @@ pub(crate) enum Command {
     ///
     /// A TASK is a path such as kem/ml-kem-768/encaps; a prefix takes everything below it, and `all` takes everything.
     /// Without one, the tour is measured.
-    #[command(after_help = "Examples:\n  candor run kem/ml-kem-768\n  candor run hash/sha256/1m --peer openssl --format \
-                            json\n  candor run all --smoke")]
+    #[command(
+        after_help = "Examples:\n  candor run kem/ml-kem-768\n  candor run hash/sha256/1m --peer openssl --format \
+                            json\n  candor run all --smoke"
+    )]
     Run(RunArguments),
     /// Print saved runs in one of several forms
     #[command(after_help = "Example:\n  candor report candor-runs/*.jsonl --format md -o reports")]

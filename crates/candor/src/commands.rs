@@ -5,6 +5,7 @@ mod explain;
 mod list;
 mod report;
 mod run;
+mod smoke;
 mod tour;
 mod worker;
 
@@ -71,7 +72,7 @@ fn print(text: &str) -> Result<(), Failure> {
 /// Everything that a worker can be asked for: the tasks of the list, and those of the self-test.
 fn all_tasks() -> Vec<Task> {
     let mut tasks = candor_subjects::tasks();
-    tasks.extend(candor_subjects::self_test::tasks());
+    tasks.extend(candor_subjects::self_test::all().into_iter().map(|test| test.task));
     tasks
 }
 

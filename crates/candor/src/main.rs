@@ -49,8 +49,8 @@ fn main() -> ExitCode {
 fn candor_cpu_default() -> Result<(), Failure> {
     match std::env::var("CANDOR_CPU") {
         Ok(name) => {
-            let cpu = candor_cpu::Cpu::named(&name)
-                .map_err(|error| Failure::Error(format!("CANDOR_CPU={name}: {error}")))?;
+            let cpu =
+                candor_cpu::Cpu::named(&name).map_err(|error| Failure::Error(format!("CANDOR_CPU={name}: {error}")))?;
             cpu.set_default();
             Ok(())
         }

@@ -25,7 +25,9 @@ impl Watch {
                 }
                 self.bar.set_message(format!("checking answers: {task}"));
             }
-            Progress::Refused(out) if self.verbose => self.say(&format!("{}: {}: {}", out.task, out.subject, out.reason)),
+            Progress::Refused(out) if self.verbose => {
+                self.say(&format!("{}: {}: {}", out.task, out.subject, out.reason))
+            }
             Progress::Planned { blocks, expected } => {
                 self.bar.finish_and_clear();
                 if !self.quiet {
@@ -37,7 +39,9 @@ impl Watch {
             }
             Progress::Measuring(task, process) => self.bar.set_message(format!("{task}, process {}", process + 1)),
             Progress::Measured => self.bar.inc(1),
-            Progress::Lost(lost) if !self.quiet => self.say(&format!("! {}: process {} lost: {}", lost.task, lost.process, lost.reason)),
+            Progress::Lost(lost) if !self.quiet => {
+                self.say(&format!("! {}: process {} lost: {}", lost.task, lost.process, lost.reason))
+            }
             Progress::Refused(_) | Progress::Lost(_) => {}
         }
     }

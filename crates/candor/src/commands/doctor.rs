@@ -12,6 +12,7 @@ use candor_lab::report::{Form, render};
 use candor_lab::runfile::{End, Layout, Manifest, Record, Run, RunWriter};
 use candor_lab::session::{self, Settings};
 use candor_lab::trial::{LAYOUT, Trial, layout_floor};
+use candor_subjects::self_test::{self, Truth};
 use indicatif::ProgressBar;
 use serde_json::json;
 use std::fs;
@@ -158,12 +159,17 @@ fn trials(turns: u32, settings: &Settings, talk: Talk) -> Result<Option<(Manifes
 /// What is tried, and what is true of it.
 fn tries() -> Vec<Try> {
     let mut tries = Vec::new();
-    for (task, truths) in candor_subjects::self_test::truths() {
-        for (name, subject, truth) in truths {
-            let Some(task) = candor_subjects::self_test::tasks().into_iter().find(|known| known.name == task) else {
-                continue;
+    for test in self_test::all() {
+        for (subject, truth) in test.truths {
+            let more = |permille: u32| (f64::from(permille) / 1000.0).ln_1p();
+            let (name, truth) = match truth {
+                Truth::Same => ("same".to_owned(), Some(0.0)),
+                Truth::PeerDoesMore { permille } => ("peer does more".to_owned(), Some(more(permille))),
+                Truth::BaselineDoesMore { permille } => ("peer does less".to_owned(), Some(-more(permille))),
+                Truth::LayoutOnly => (format!("{LAYOUT}/{}", subject.trim_start_matches("c-kernel-")), None),
+                _ => continue,
             };
-            tries.push(Try { name, task, subject, truth });
+            tries.extend(self_test::task(&test.task.name).map(|task| Try { name, task, subject, truth }));
         }
     }
     tries

@@ -4,6 +4,7 @@ use super::print;
 use crate::Failure;
 use crate::cli::{ListFormat, Listed};
 use candor_cpu::{Cpu, TIERS};
+use candor_subjects::PeerState;
 use serde_json::{Value, json};
 
 pub(crate) fn execute(what: Listed, format: ListFormat) -> Result<(), Failure> {
@@ -33,20 +34,30 @@ fn tasks() -> (Value, String) {
 
 fn peers() -> (Value, String) {
     let peers = candor_subjects::peers();
-    let value = peers.iter().map(|peer| json!({ "peer": peer.name, "what": peer.what, "state": peer.state }));
-    let text = peers.iter().map(|peer| format!("{:<26}{}\n{:<26}{}\n", peer.name, peer.what, "", peer.state));
-    (value.collect(), text.collect())
+    let text = peers.iter().map(|peer| format!("{:<26}{}\n{:<26}{}\n", peer.name, peer.what, "", state(&peer.state)));
+    (json!(peers), text.collect())
+}
+
+fn state(state: &PeerState) -> String {
+    match state {
+        PeerState::Linked { version } => format!("linked, version {version}"),
+        PeerState::Found { version, path } => format!("found, version {version}, {}", path.display()),
+        PeerState::Refused { reason } => format!("refused: {reason}"),
+        PeerState::Missing { how } => format!("not here: {how}"),
+        PeerState::Off { feature } => format!("left out of this build: cargo feature {feature}"),
+        _ => String::new(),
+    }
 }
 
 fn tiers() -> (Value, String) {
     let here: Vec<&str> = Cpu::tiers().map(|tier| tier.name).collect();
     let default = Cpu::default().tier();
-    let state = |name: &str| match here.contains(&name) {
+    let here = |name: &str| match here.contains(&name) {
         true if name == default => "default",
         true => "yes",
         false => "no",
     };
-    let value = TIERS.iter().map(|tier| json!({ "tier": tier.name, "what": tier.what, "here": state(tier.name) }));
-    let text = TIERS.iter().map(|tier| format!("{:<12}{:<9}{}\n", tier.name, state(tier.name), tier.what));
+    let value = TIERS.iter().map(|tier| json!({ "tier": tier.name, "what": tier.what, "here": here(tier.name) }));
+    let text = TIERS.iter().map(|tier| format!("{:<12}{:<9}{}\n", tier.name, here(tier.name), tier.what));
     (value.collect(), text.collect())
 }

@@ -21,7 +21,8 @@ pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Fail
         Format::Csv => "csv",
         Format::Json => "json",
     };
-    fs::create_dir_all(&directory).map_err(|error| Failure::Error(format!("can't make {}: {error}", directory.display())))?;
+    fs::create_dir_all(&directory)
+        .map_err(|error| Failure::Error(format!("can't make {}: {error}", directory.display())))?;
     for report in &reports {
         let path = directory.join(format!("{}.{ending}", report.run));
         fs::write(&path, render(std::slice::from_ref(report), arguments.format.into()))

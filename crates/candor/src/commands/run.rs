@@ -1,17 +1,16 @@
 //! `candor run`.
 
-use super::{STOP, Talk, all_tasks, command_line, doctor, print, stop_in_good_order, tool, workers};
+use super::{STOP, Talk, all_tasks, command_line, doctor, print, smoke, stop_in_good_order, tool, workers};
 use crate::cli::{Format, RunArguments};
 use crate::config::Config;
 use crate::progress::Watch;
 use crate::{Failure, choose};
+use candor_lab::Task;
 use candor_lab::analysis::Report;
 use candor_lab::report::{Form, render};
 use candor_lab::runfile::Run;
-use candor_lab::session::{self, Settings, Workers};
+use candor_lab::session::{self, Settings};
 use candor_lab::verdict::Verdict;
-use candor_lab::worker::{Reply, Request};
-use candor_lab::{Task, plan};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -38,13 +37,14 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
         false => arguments.tasks.clone(),
     };
     // The self-test's tasks answer to their full names, but `all` means the products.
-    let every = if words.iter().any(|word| word.starts_with("self-test")) { all_tasks() } else { candor_subjects::tasks() };
+    let every =
+        if words.iter().any(|word| word.starts_with("self-test")) { all_tasks() } else { candor_subjects::tasks() };
     let tasks = choose::tasks(every, &words)?;
     let config = Config::load()?;
     let peers = if arguments.peer.is_empty() { config.peer.clone() } else { arguments.peer.clone() };
     known_peers(&tasks, &peers)?;
     if arguments.smoke {
-        return smoke(&tasks);
+        return smoke::execute(&tasks);
     }
 
     let budget = if arguments.quick { Some(QUICK) } else { arguments.budget.or(config.budget) };
@@ -97,68 +97,9 @@ pub(crate) fn measure(tasks: &[Task], settings: &Settings, talk: Talk) -> Result
 fn known_peers(tasks: &[Task], peers: &[String]) -> Result<(), Failure> {
     let names = || tasks.iter().flat_map(|task| &task.entries).map(|entry| entry.subject.as_str());
     match peers.iter().find(|peer| !names().any(|name| name.starts_with(peer.as_str()))) {
-        Some(peer) => Err(Failure::Error(choose::unknown("subject of these tasks", peer, names(), "candor list peers"))),
+        Some(peer) => {
+            Err(Failure::Error(choose::unknown("subject of these tasks", peer, names(), "candor list peers")))
+        }
         None => Ok(()),
-    }
-}
-
-/// One round of every task: does each subject work here? Prints a line for each that does not.
-fn smoke(tasks: &[Task]) -> Result<(), Failure> {
-    let workers = workers()?;
-    let (mut passed, mut failed, mut refused) = (0, 0, 0);
-    for task in tasks {
-        let mut able = Vec::new();
-        let mut lines = Vec::new();
-        let mut serve = |request: &Request| {
-            let mut done = false;
-            let died = workers.serve(request, 0, &mut |reply| match reply {
-                Reply::Able { subject, ns, phased, .. } => able.push(plan::Probed { subject, ns, phased }),
-                Reply::Out { subject, reason } => lines.push((subject, reason)),
-                Reply::Failed(why) => lines.push(("failed".into(), why)),
-                Reply::Measured(_) => done = true,
-                _ => {}
-            });
-            if let Err(death) = died {
-                lines.push(("failed".into(), format!("the worker died: {death:?}")));
-            }
-            done
-        };
-        serve(&Request::Probe { task: task.name.clone(), seed: 1, without: Vec::new() });
-        // One iteration, one round: the code path of a measurement without its length.
-        let subjects = task.entries.iter().map(|entry| entry.subject.clone());
-        let plan = plan::TaskPlan { subjects: subjects.collect(), iterations: 1, rounds: 1 };
-        drop(serve);
-        let plan = plan::TaskPlan {
-            subjects: plan.subjects.into_iter().filter(|name| able.iter().any(|able| able.subject == *name)).collect(),
-            ..plan
-        };
-        let mut measured = false;
-        if !plan.subjects.is_empty() {
-            let request = Request::Measure { task: task.name.clone(), plan, process: 0, seed: 1, padding: 0 };
-            let died = workers.serve(&request, 0, &mut |reply| match reply {
-                Reply::Measured(_) => measured = true,
-                Reply::Failed(why) => lines.push(("failed".into(), why)),
-                _ => {}
-            });
-            if let Err(death) = died {
-                lines.push(("failed".into(), format!("the worker died: {death:?}")));
-            }
-        }
-        // A wrong answer, a panic or a crash is a failure; what a peer can't do is a refusal.
-        for (subject, reason) in lines {
-            let wrong = subject == "failed" || reason.starts_with("wrong answer") || reason.starts_with("panicked");
-            let word = if wrong { "failed" } else { "refused" };
-            *(if wrong { &mut failed } else { &mut refused }) += 1;
-            print(&format!("{word} {}: {subject}: {reason}\n", task.name))?;
-        }
-        match measured {
-            true => passed += able.len(),
-            false => failed += 1,
-        }
-    }
-    print(&format!("{passed} passed, {failed} failed, {refused} refused\n"))?;
-    match failed {
-        0 => Ok(()),
-        _ => Err(Failure::Condition(format!("{failed} subjects do not work here"))),
     }
 }

@@ -10,7 +10,11 @@ pub(crate) fn execute(talk: Talk) -> Result<(), Failure> {
     let tasks = candor_subjects::tasks();
     let tiers: Vec<&str> = Cpu::tiers().map(|tier| tier.name).collect();
     talk.say(&format!("{}\ntiers here: {}", Machine::here().line(), tiers.join(", ")));
-    talk.say(&format!("{} tasks can be measured; now a tour over {} of them\n", tasks.len(), candor_subjects::tour().len()));
+    talk.say(&format!(
+        "{} tasks can be measured; now a tour over {} of them\n",
+        tasks.len(),
+        candor_subjects::tour().len()
+    ));
     run::execute(RunArguments::default(), talk)?;
     talk.say(
         "\nnext        candor list tasks                 everything that can be measured\n            \

@@ -1,0 +1,205 @@
+//! The program as a process: what a terminal, a kill and a full disk do to it.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
+
+fn candor(arguments: &[&str], directory: &Path) -> Command {
+    let mut command = Command::new(CANDOR);
+    command.args(arguments).current_dir(directory).env_remove("CANDOR_CPU");
+    command
+}
+
+fn output(arguments: &[&str], directory: &Path) -> Output {
+    candor(arguments, directory).output().expect("candor starts")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn runs(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).map(|entries| entries.map(|entry| entry.unwrap().path()).collect());
+    entries.unwrap_or_default()
+}
+
+fn signal(target: &str, signal: &str) {
+    let status = Command::new("kill").args([signal, "--", target]).status().expect("kill is everywhere");
+    assert!(status.success());
+}
+
+#[test]
+fn a_run_prints_json_that_satisfies_the_schema_and_saves_a_run_that_reports_alike() {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = ["run", "self-test/same", "--budget", "0.2", "--format", "json", "--quiet"];
+    let output = output(&arguments, dir.path());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("stdout is one JSON object");
+    assert_eq!(value["schema"], 1);
+    assert!(value["rows"].as_array().is_some_and(|rows| rows.len() >= 3), "{value:#}");
+    assert!(output.stderr.is_empty(), "--quiet says nothing: {}", stderr(&output));
+    let saved = runs(&dir.path().join("candor-runs"));
+    assert_eq!(saved.len(), 1);
+    assert_eq!(saved[0].file_stem().unwrap().to_str(), value["run"].as_str());
+    let again = super_report(&saved[0], dir.path());
+    assert_eq!(again, output.stdout, "the report of the file is the report of the run");
+}
+
+fn super_report(run: &Path, directory: &Path) -> Vec<u8> {
+    let output = output(&["report", run.to_str().unwrap(), "--format", "json"], directory);
+    assert!(output.status.success(), "{}", stderr(&output));
+    output.stdout
+}
+
+#[test]
+fn a_peer_that_answers_wrongly_or_crashes_is_in_the_table_with_its_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let output =
+        output(&["run", "self-test/wrong-answer", "self-test/crash", "--budget", "0.2", "--quiet"], dir.path());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", stderr(&output));
+    for reason in ["wrong answer, so no time", "panicked", "crashed while it was tried: killed by signal 6"] {
+        assert!(text.contains(reason), "{reason} is missing in\n{text}");
+    }
+}
+
+/// A run in a process group of its own, past its planning: the first remark on stderr says so.
+fn started(directory: &Path) -> (Child, BufReader<std::process::ChildStderr>) {
+    let mut child = candor(&["run", "self-test/same", "--budget", "20"], directory)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .expect("candor starts");
+    let mut talk = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("measuring for") {
+        line.clear();
+        assert!(talk.read_line(&mut line).unwrap() > 0, "candor ended before it measured");
+    }
+    (child, talk)
+}
+
+/// Waits until the run has written a block.
+fn until_a_block_is_done(directory: &Path) {
+    loop {
+        for path in runs(&directory.join("candor-runs")) {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            if text.contains("\"kind\":\"block\"") {
+                return;
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn ctrl_c_seals_what_was_measured_and_the_report_says_that_it_is_not_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut child, _talk) = started(dir.path());
+    until_a_block_is_done(dir.path());
+    signal(&format!("-{}", child.id()), "-INT"); // the whole group, as a terminal does
+    assert!(child.wait().unwrap().success());
+    let saved = runs(&dir.path().join("candor-runs"));
+    assert_eq!(saved.len(), 1, "{saved:?}");
+    let report = output(&["report", saved[0].to_str().unwrap()], dir.path());
+    let text = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(text.contains("! interrupted") && text.contains("can't tell"), "{text}");
+}
+
+#[test]
+fn a_killed_program_leaves_nothing_that_passes_for_a_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut child, _talk) = started(dir.path());
+    until_a_block_is_done(dir.path());
+    signal(&format!("-{}", child.id()), "-KILL");
+    child.wait().unwrap();
+    for left in runs(&dir.path().join("candor-runs")) {
+        assert_ne!(left.extension().and_then(|ending| ending.to_str()), Some("jsonl"));
+        let report = output(&["report", left.to_str().unwrap()], dir.path());
+        assert_eq!(report.status.code(), Some(2), "{left:?} was taken for a run");
+    }
+}
+
+#[test]
+fn a_killed_worker_is_named_and_the_run_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut child, _talk) = started(dir.path());
+    until_a_block_is_done(dir.path());
+    let killed = loop {
+        let found = Command::new("pgrep").args(["-P", &child.id().to_string()]).output().expect("pgrep is in procps");
+        let pid = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+        if !pid.is_empty() {
+            break pid;
+        }
+    };
+    signal(killed.lines().next().unwrap(), "-KILL");
+    signal(&child.id().to_string(), "-TERM"); // the program alone: it ends after the block at hand
+    assert!(child.wait().unwrap().success());
+    let saved = runs(&dir.path().join("candor-runs"));
+    let report = output(&["report", saved[0].to_str().unwrap()], dir.path());
+    let text = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(text.contains("! process-lost") && text.contains("signal 9"), "{text}");
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_leaves_no_run() {
+    // A file system of 16 KiB in a mount namespace of our own.
+    let dir = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=16k none \"$1\" && \"$0\" run self-test/same --budget 2 --quiet --runs \"$1\"; \
+                  echo $?; ls -A \"$1\"";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, CANDOR])
+        .arg(dir.path())
+        .output()
+        .expect("unshare is in util-linux");
+    if stderr(&output).contains("unshare failed") || stderr(&output).contains("permission denied") {
+        eprintln!("skipped: no mount namespaces here (needs root)");
+        return;
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(text.trim(), "2", "exit status 2 and an empty directory: {text}{}", stderr(&output));
+    assert!(stderr(&output).contains("No space left"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_tier_that_this_cpu_lacks_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let foreign = if cfg!(target_arch = "aarch64") { "avx2" } else { "pmull" };
+    for (tier, word) in [(foreign, "lacks instructions"), ("avx9000", "no tier")] {
+        let output = candor(&["list", "tiers"], dir.path()).env("CANDOR_CPU", tier).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(word), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_verdict_that_is_required_and_missing_is_status_3() {
+    let dir = tempfile::tempdir().unwrap();
+    // One process carries no interval, so nothing can be told.
+    let arguments = ["run", "self-test/same", "--processes", "1", "--budget", "0.1", "--require-verdict", "--quiet"];
+    assert_eq!(output(&arguments, dir.path()).status.code(), Some(3));
+}
+
+#[test]
+fn a_config_file_is_read_and_a_wrong_one_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("candor.toml"), "budget = 0.1\nprocesses = 2\nruns = \"here\"\n").unwrap();
+    let output_ok = output(&["run", "self-test/same", "--quiet"], dir.path());
+    assert!(output_ok.status.success(), "{}", stderr(&output_ok));
+    assert_eq!(runs(&dir.path().join("here")).len(), 1);
+    std::fs::write(dir.path().join("candor.toml"), "bugdet = 3\n").unwrap();
+    let output_bad = output(&["run", "self-test/same"], dir.path());
+    assert_eq!(output_bad.status.code(), Some(2));
+    assert!(stderr(&output_bad).contains("bugdet"), "{}", stderr(&output_bad));
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let script = format!("{CANDOR} list tasks | head -n 1 > /dev/null; echo ${{PIPESTATUS[0]}}");
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "0");
+}
