@@ -1,2 +1,53 @@
-//! Placeholder until primitives arrive.
-fn main() {}
+//! What `cargo xtask ct` runs under valgrind: one case a process.
+//!
+//! A case marks its secrets as undefined, runs the product on them, and marks as defined what the product publishes.
+//! memcheck reports each branch and each address that depends on undefined bytes: a leak through time. The program prints which
+//! arms ran, so that the gate can tell whether it checked what it meant to check.
+//!
+//! ```text
+//! candor-ct list          one case a line, fields separated by tabs: see [`case::Case::line`]
+//! candor-ct run CASE      run it; the last line is `done`
+//! ```
+
+mod case;
+mod cases;
+mod low;
+
+use candor_cpu::secret;
+use case::Case;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["list"] => {
+            cases::ALL.iter().for_each(|case| println!("{}", case.line()));
+            ExitCode::SUCCESS
+        }
+        ["run", name] => match cases::ALL.iter().find(|case| case.name == name) {
+            Some(case) => run(case),
+            None => usage(&format!("there is no case {name}")),
+        },
+        _ => usage("one of `list` and `run CASE` is needed"),
+    }
+}
+
+fn run(case: &Case) -> ExitCode {
+    let Some(cpu) = low::force::tier(case.tier) else {
+        return usage(&format!("there is no tier {}", case.tier));
+    };
+    println!("valgrind\t{}", if secret::under_valgrind() { "yes" } else { "no" });
+    secret::arms();
+    (case.run)(cpu);
+    for (routine, arm) in secret::arms() {
+        println!("arm\t{routine}\t{arm}");
+    }
+    println!("errors\t{}", secret::errors());
+    println!("done");
+    ExitCode::SUCCESS
+}
+
+fn usage(what: &str) -> ExitCode {
+    eprintln!("candor-ct: {what}");
+    ExitCode::from(2)
+}

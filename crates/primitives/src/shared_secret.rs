@@ -1,5 +1,6 @@
 //! The 32 bytes that a key exchange ends in.
 
+use candor_cpu::secret;
 use core::fmt;
 use subtle::{Choice, ConstantTimeEq};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -47,6 +48,7 @@ impl From<[u8; Self::LENGTH]> for SharedSecret {
 impl ConstantTimeEq for SharedSecret {
     #[inline]
     fn ct_eq(&self, other: &Self) -> Choice {
+        secret::ran("shared-secret/compare", "subtle");
         self.0.ct_eq(&other.0)
     }
 }

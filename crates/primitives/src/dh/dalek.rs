@@ -1,4 +1,4 @@
-//! X25519 from `x25519-dalek`: Rust only, and fast where the CPU has AVX2.
+//! X25519 from `x25519-dalek`: Rust only.
 //!
 //! ```
 //! use candor_primitives::dh::{DhError, DiffieHellman, dalek::X25519};
@@ -56,8 +56,7 @@ impl DiffieHellman for X25519 {
     fn agree(&self, secret: &Secret, peer: &[u8; 32]) -> Result<SharedSecret, DhError> {
         secret::ran("X25519", "dalek");
         let shared = SharedSecret::from(secret.0.diffie_hellman(&PublicKey::from(*peer)).to_bytes());
-        let all_zero = [shared.as_bytes().ct_eq(&[0; 32]).unwrap_u8()];
-        secret::declassify(&all_zero, "x25519-all-zero");
-        if all_zero[0] != 0 { Err(DhError::NonContributory) } else { Ok(shared) }
+        let all_zero = secret::declassified(shared.as_bytes().ct_eq(&[0; 32]).unwrap_u8(), "x25519-all-zero");
+        if all_zero != 0 { Err(DhError::NonContributory) } else { Ok(shared) }
     }
 }

@@ -1,0 +1,158 @@
+//! The list of cases. To check another routine, add its case to the file of its family and its line here.
+
+mod controls;
+mod dh;
+mod hash;
+mod kem;
+mod shared_secret;
+
+use crate::case::{Case, Expect};
+
+/// All of them, in the order in which they run: the controls first, for without them the rest says nothing.
+pub(crate) const ALL: &[Case] = &[
+    Case {
+        name: "control/branch",
+        ran: ("control", "branch"),
+        tier: "portable",
+        kernel: None,
+        expect: Expect::Fires,
+        run: controls::branch,
+    },
+    Case {
+        name: "control/index",
+        ran: ("control", "index"),
+        tier: "portable",
+        kernel: None,
+        expect: Expect::Fires,
+        run: controls::index,
+    },
+    Case {
+        name: "control/masks",
+        ran: ("control", "masks"),
+        tier: "portable",
+        kernel: None,
+        expect: Expect::Clean,
+        run: controls::masks,
+    },
+    Case {
+        name: "control/other-arm",
+        ran: ("sha256", "sha"),
+        tier: "portable",
+        kernel: None,
+        expect: Expect::OtherArm,
+        run: hash::sha256,
+    },
+    Case {
+        name: "control/other-kernel",
+        ran: ("sha256", "portable"),
+        tier: "portable",
+        kernel: Some("no_such_kernel"),
+        expect: Expect::OtherKernel,
+        run: hash::sha256,
+    },
+    Case {
+        name: "sha256@portable",
+        ran: ("sha256", "portable"),
+        tier: "portable",
+        kernel: Some("sha256_portable::compress"),
+        expect: Expect::Clean,
+        run: hash::sha256,
+    },
+    Case {
+        name: "sha256@sha",
+        ran: ("sha256", "sha"),
+        tier: "sha",
+        kernel: None,
+        expect: Expect::Skip(
+            "valgrind 3.19 dies of SIGILL at the SHA instructions, and hides them, so that crate sha2 would take its other arm",
+        ),
+        run: hash::sha256,
+    },
+    Case {
+        name: "shared-secret/compare",
+        ran: ("shared-secret/compare", "subtle"),
+        tier: "portable",
+        kernel: None,
+        expect: Expect::Clean,
+        run: shared_secret::compare,
+    },
+    Case {
+        name: "x25519/agree/aws-lc",
+        ran: ("X25519", "aws-lc"),
+        tier: "portable",
+        kernel: Some("curve25519_x25519_alt"),
+        expect: Expect::Known {
+            function: "pkey_x25519_derive",
+            why: "AWS-LC's check for an all-zero result (RFC 7748, 6.1) branches on one bit that it declassifies in its own validation build",
+        },
+        run: dh::aws_lc,
+    },
+    Case {
+        name: "x25519/agree/aws-lc@adx",
+        ran: ("X25519", "aws-lc"),
+        tier: "portable",
+        kernel: Some("curve25519_x25519"),
+        expect: Expect::Skip("valgrind 3.19 hides ADX, and AWS-LC refuses to be told of a feature that CPUID lacks"),
+        run: dh::aws_lc,
+    },
+    Case {
+        name: "x25519/agree/dalek",
+        ran: ("X25519", "dalek"),
+        tier: "portable",
+        kernel: None,
+        expect: Expect::Clean,
+        run: dh::dalek,
+    },
+    kem("ml-kem-512/decapsulate/aws-lc", "ML-KEM-512", "aws-lc", Some(AWS_LC_D10), kem::aws_lc_512),
+    kem("ml-kem-768/decapsulate/aws-lc", "ML-KEM-768", "aws-lc", Some(AWS_LC_D10), kem::aws_lc_768),
+    kem("ml-kem-1024/decapsulate/aws-lc", "ML-KEM-1024", "aws-lc", Some(AWS_LC_D11), kem::aws_lc_1024),
+    kem("ml-kem-512/decapsulate/libcrux", "ML-KEM-512", "libcrux", Some(LIBCRUX_DECAPSULATE), kem::libcrux_512),
+    kem("ml-kem-768/decapsulate/libcrux", "ML-KEM-768", "libcrux", Some(LIBCRUX_DECAPSULATE), kem::libcrux_768),
+    kem("ml-kem-1024/decapsulate/libcrux", "ML-KEM-1024", "libcrux", Some(LIBCRUX_DECAPSULATE), kem::libcrux_1024),
+    kem("ml-kem-512/decapsulate/rustcrypto", "ML-KEM-512", "rustcrypto", None, kem::rustcrypto_512),
+    kem("ml-kem-768/decapsulate/rustcrypto", "ML-KEM-768", "rustcrypto", None, kem::rustcrypto_768),
+    kem("ml-kem-1024/decapsulate/rustcrypto", "ML-KEM-1024", "rustcrypto", None, kem::rustcrypto_1024),
+    kem(
+        "ml-kem-512/encapsulate/libcrux",
+        "ML-KEM-512",
+        "libcrux",
+        Some(LIBCRUX_ENCAPSULATE),
+        kem::libcrux_512_encapsulate,
+    ),
+    kem(
+        "ml-kem-768/encapsulate/libcrux",
+        "ML-KEM-768",
+        "libcrux",
+        Some(LIBCRUX_ENCAPSULATE),
+        kem::libcrux_768_encapsulate,
+    ),
+    kem(
+        "ml-kem-1024/encapsulate/libcrux",
+        "ML-KEM-1024",
+        "libcrux",
+        Some(LIBCRUX_ENCAPSULATE),
+        kem::libcrux_1024_encapsulate,
+    ),
+    kem("ml-kem-768/encapsulate/rustcrypto", "ML-KEM-768", "rustcrypto", None, kem::rustcrypto_768_encapsulate),
+];
+
+/// The AVX2 kernel of AWS-LC that only encryption, and so re-encryption, calls: 10-bit compression at ranks 2 and 3.
+const AWS_LC_D10: &str = "mlkem_poly_compress_d10_avx2_asm";
+/// The same at rank 4, where it is 11 bits.
+const AWS_LC_D11: &str = "mlkem_poly_compress_d11_avx2_asm";
+/// Where libcrux has chosen its AVX2 code.
+const LIBCRUX_DECAPSULATE: &str = "decapsulate_avx2";
+/// Likewise.
+const LIBCRUX_ENCAPSULATE: &str = "encapsulate_avx2";
+
+/// A case on a library that picks its own arm: if we name a kernel, it is its AVX2 one.
+const fn kem(
+    name: &'static str,
+    routine: &'static str,
+    back_end: &'static str,
+    kernel: Option<&'static str>,
+    run: fn(candor_cpu::Cpu),
+) -> Case {
+    let tier = if kernel.is_some() { "avx2" } else { "portable" };
+    Case { name, ran: (routine, back_end), tier, kernel, expect: Expect::Clean, run }
+}

@@ -1,0 +1,3 @@
+//! The only `unsafe` of this program.
+
+pub(crate) mod force;

@@ -1,0 +1,162 @@
+//! `cargo xtask ct`: the release binary under valgrind, with secrets poisoned.
+//!
+//! Each case of `crates/ct` runs in a process of its own under memcheck, which reports every branch and every address that
+//! depends on undefined bytes. A case that names a kernel runs once more under callgrind, whose list of executed functions
+//! proves that the kernel ran. `judge` says what must hold; the controls at the head of the list prove that it bites.
+//!
+//! Debug builds prove nothing here: it is the release build in which LLVM turns masks into branches.
+
+mod judge;
+mod observe;
+
+use crate::Failure;
+use crate::stage::program;
+use crate::tally::Tally;
+use crate::workspace::cargo;
+use judge::{Case, Verdict};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Builds the cases and runs those whose name contains `filter`; the controls always. One line a case, on stdout.
+///
+/// Where valgrind is missing, or the machine is not x86-64 Linux (the marks are no-ops elsewhere), all of it counts as one
+/// skip; under `CI` that is a failure.
+///
+/// # Errors
+/// When the cases can't be built or listed, or no case has such a name.
+pub(crate) fn run(root: &Path, filter: Option<&str>) -> Result<Tally, Failure> {
+    let mut tally = Tally::default();
+    if let Some(why) = cannot_run() {
+        println!("ct: not run: {why}");
+        if std::env::var_os("CI").is_some() {
+            tally.fail(format!("ct: {why}"));
+        } else {
+            tally.skip("ct", &why);
+        }
+        return Ok(tally);
+    }
+    let binary = build(root)?;
+    let cases = select(list(&binary)?, filter)?;
+    let logs = binary.parent().unwrap_or(root).join("ct-logs");
+    std::fs::create_dir_all(&logs).map_err(|error| format!("cannot make {}: {error}", logs.display()))?;
+
+    for (case, verdict) in cases.iter().zip(all(&binary, &cases, &logs)) {
+        match verdict {
+            Ok(Verdict::Pass(what)) => {
+                println!("ct {}: ok ({what})", case.name);
+                tally.pass();
+            }
+            Ok(Verdict::Skip(why)) => {
+                println!("ct {}: skipped: {why}", case.name);
+                tally.skip(&format!("ct {}", case.name), &why);
+            }
+            Ok(Verdict::Fail(why)) | Err(why) => {
+                println!("ct {}: FAILED: {why}", case.name);
+                tally.fail(format!("ct {}: {}", case.name, why.lines().next().unwrap_or_default()));
+            }
+        }
+    }
+    println!("ct: {} (logs in {})", tally.line(), logs.display());
+    Ok(tally)
+}
+
+/// Why the gate can't run here, if it can't.
+fn cannot_run() -> Option<String> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return Some("secrets can be marked for valgrind on x86-64 Linux only".to_owned());
+    }
+    match program("valgrind").arg("--version").output() {
+        Ok(output) if output.status.success() => None,
+        _ => Some("valgrind is not installed (Debian: apt-get install valgrind)".to_owned()),
+    }
+}
+
+/// Builds `candor-ct` as users get the products, in the release profile, and says where it is.
+fn build(root: &Path) -> Result<PathBuf, Failure> {
+    let output = cargo()
+        .current_dir(root)
+        .args(["build", "--release", "--package", "candor-ct", "--features", "gate"])
+        .args(["--message-format", "json-render-diagnostics"])
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !output.status.success() {
+        return Err("candor-ct does not build".to_owned());
+    }
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message["target"]["name"] == "candor-ct")
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .ok_or_else(|| "cargo built candor-ct and did not say where it is".to_owned())
+}
+
+fn list(binary: &Path) -> Result<Vec<Case>, Failure> {
+    let output = program(binary).arg("list").output().map_err(|error| format!("cannot start candor-ct: {error}"))?;
+    judge::parse_list(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// The controls, and the cases that contain `filter`.
+fn select(cases: Vec<Case>, filter: Option<&str>) -> Result<Vec<Case>, Failure> {
+    let Some(filter) = filter else { return Ok(cases) };
+    if !cases.iter().any(|case| case.name.contains(filter)) {
+        let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        return Err(format!("no case's name contains `{filter}`; the cases are {}", names.join(", ")));
+    }
+    Ok(cases.into_iter().filter(|case| case.is_control() || case.name.contains(filter)).collect())
+}
+
+/// Runs the cases, as many at a time as there are processors, and gives the verdicts in the cases' order.
+fn all(binary: &Path, cases: &[Case], logs: &Path) -> Vec<Result<Verdict, Failure>> {
+    let next = AtomicUsize::new(0);
+    let verdicts = Mutex::new(Vec::new());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(cases.len());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((at, case)) = Some(next.fetch_add(1, Ordering::Relaxed)).map(|at| (at, cases.get(at)))
+                    && let Some(case) = case
+                {
+                    let verdict = match &case.skip {
+                        Some(why) => Ok(Verdict::Skip(why.clone())),
+                        None => observe::observe(binary, case, logs).map(|observed| judge::judge(case, &observed)),
+                    };
+                    verdicts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, verdict));
+                }
+            });
+        }
+    });
+    let mut verdicts = verdicts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    verdicts.sort_by_key(|(at, _)| *at);
+    verdicts.into_iter().map(|(_, verdict)| verdict).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cases() -> Vec<Case> {
+        let lines = [
+            "control/branch\tcontrol\tbranch\t-\tfires\t-\t-",
+            "control/arm\tx\tb\t-\tother-arm\t-\t-",
+            "control/kernel\tx\ta\tk\tother-kernel\t-\t-",
+            "x/a\tx\ta\t-\tclean\t-\t-",
+            "y/a\ty\ta\t-\tclean\t-\t-",
+        ];
+        judge::parse_list(&lines.join("\n")).unwrap()
+    }
+
+    #[test]
+    fn a_filter_keeps_the_controls() {
+        let names =
+            |filter| -> Vec<String> { select(cases(), filter).unwrap().into_iter().map(|case| case.name).collect() };
+        assert_eq!(names(None).len(), 5);
+        assert_eq!(names(Some("y/")), ["control/branch", "control/arm", "control/kernel", "y/a"]);
+    }
+
+    #[test]
+    fn a_filter_that_finds_nothing_is_an_error_with_the_names() {
+        assert!(select(cases(), Some("sha3")).unwrap_err().contains("y/a"));
+    }
+}
