@@ -11,7 +11,7 @@ use candor_lab::{Orders, Random};
 use std::collections::BTreeMap;
 
 const PROCESSES: usize = 9;
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 201;
 
 /// What disturbs the epochs. Each field is a share of an epoch's time.
 #[derive(Clone, Copy, Default)]
@@ -103,7 +103,7 @@ fn verdicts(noise: Noise, ratio: f64, trials: u64) -> BTreeMap<&'static str, u64
 fn kinds() -> Vec<(&'static str, Noise)> {
     vec![
         ("quiet", QUIET),
-        ("white", Noise { white: 0.03, ..QUIET }),
+        ("white", Noise { white: 0.02, ..QUIET }),
         ("drift", Noise { drift: 0.5, ..QUIET }),
         ("spikes", Noise { spikes: 20.0, ..QUIET }),
         ("weather", Noise { weather: 0.01, ..QUIET }),

@@ -47,6 +47,12 @@ fn table(task: &TaskReport) -> String {
         }
         let _ = writeln!(out, "  {}", line[5]);
     }
+    let mut said: Vec<&str> = Vec::new();
+    for advice in task.rows.iter().filter_map(|row| row.advice.as_deref()) {
+        if !said.contains(&advice) {
+            said.push(advice);
+        }
+    }
     for refusal in &task.refusals {
         let _ = writeln!(out, "  {:<width$}  {}", refusal.subject, refusal.reason, width = widths[0].max(2) - 2);
     }
@@ -63,12 +69,14 @@ fn table(task: &TaskReport) -> String {
             width = widths[0].max(2) - 2
         );
     }
+    for advice in said {
+        let _ = writeln!(out, "  can't tell: {advice}");
+    }
     out
 }
 
 fn cells(task: &TaskReport, row: &Row) -> Vec<String> {
     let insecure = if row.provenance.insecure.is_some() { " INSECURE" } else { "" };
-    let advice = |word: &str| row.advice.as_ref().map_or(word.to_owned(), |advice| format!("{word}: {advice}"));
     vec![
         format!("  {}{insecure}", row.subject),
         time(row.median_ns),
@@ -78,7 +86,7 @@ fn cells(task: &TaskReport, row: &Row) -> Vec<String> {
         match row.verdict {
             Verdict::Baseline => "(the baseline)".into(),
             Verdict::Control => format!("(control: this run {})", resolves(row)),
-            verdict => advice(verdict.word()),
+            verdict => verdict.word().to_owned(),
         },
     ]
 }
