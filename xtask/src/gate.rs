@@ -24,6 +24,7 @@ pub(crate) fn run() -> Result<bool, Failure> {
     gate.stage("rust components", |tally| tally.check("rust components", install::rust_components().map(|()| true)));
     gate.stage("fmt", |tally| one(tally, "fmt", cargo_with(["fmt", "--all", "--check"])));
     gate.stage("structure", |tally| tally.check("structure", crate::structure::run()));
+    gate.stage("vectors", |tally| tally.check("vectors", crate::vectors::check(&workspace.root).map(|_| true)));
     gate.stage("clippy", |tally| {
         let words = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         one(tally, "clippy", cargo_with(words));
@@ -42,6 +43,10 @@ pub(crate) fn run() -> Result<bool, Failure> {
         let mut command = cargo_with(["doc", "--workspace", "--no-deps"]);
         command.env("RUSTDOCFLAGS", "-D warnings");
         one(tally, "rustdoc", command);
+    });
+    gate.stage("constant time", |tally| match crate::ct::run(&workspace.root, None) {
+        Ok(cases) => tally.absorb(cases),
+        Err(why) => tally.check("constant time", Err(why)),
     });
     gate.stage("smoke", |tally| smoke(tally, &workspace));
 

@@ -4,14 +4,17 @@
 
 mod bars;
 mod check;
+mod ct;
 mod gate;
 mod install;
 mod stage;
 mod structure;
 mod tally;
+mod vectors;
 mod workspace;
 
 use std::process::ExitCode;
+use workspace::Workspace;
 
 const HELP: &str = "\
 cargo xtask COMMAND
@@ -66,15 +69,40 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         "check" => no_more(command, rest).and_then(|()| check::run()),
         "test" => no_more(command, rest).and_then(|()| gate::run()),
         "structure" => no_more(command, rest).and_then(|()| structure::run()),
+        "vectors" => no_more(command, rest).and_then(|()| check_vectors()),
+        "ct" => check_constant_time(rest),
         "bars" => bars::run(rest),
         other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
     }
 }
 
+fn check_vectors() -> Result<bool, Failure> {
+    match vectors::check(&Workspace::here()?.root) {
+        Ok(count) => println!("vectors: {count} files, each with its source, its licence and the right checksum"),
+        Err(why) => {
+            println!("{why}");
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn check_constant_time(rest: &[String]) -> Result<bool, Failure> {
+    let (filter, more) = match rest.split_first() {
+        Some((filter, more)) => (Some(filter.as_str()), more),
+        None => (None, rest),
+    };
+    if let Some(option) = filter.filter(|filter| filter.starts_with('-')) {
+        return Err(format!("`ct` has no option `{option}`; it takes a part of a case's name"));
+    }
+    no_more("ct", more)?;
+    Ok(ct::run(&Workspace::here()?.root, filter)?.failed == 0)
+}
+
 fn no_more(command: &str, rest: &[String]) -> Result<(), Failure> {
     match rest.first() {
         None => Ok(()),
-        Some(word) => Err(format!("`{command}` takes no argument, but `{word}` was given; see `cargo xtask help`")),
+        Some(word) => Err(format!("`{command}` takes no more words, but `{word}` was given; see `cargo xtask help`")),
     }
 }
 

@@ -44,6 +44,15 @@ impl Tally {
         }
     }
 
+    /// Adds another sum to this one.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+        self.failures.extend(other.failures);
+        self.skips.extend(other.skips);
+    }
+
     /// The line by which a machine reads a run.
     pub(crate) fn line(&self) -> String {
         format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
