@@ -15,7 +15,6 @@ pub(crate) fn package(name: &str) -> (&'static str, &'static str) {
 }
 
 /// `ring-0.17.14`: the subject's name of a package.
-#[cfg_attr(not(feature = "peers"), allow(dead_code))]
 pub(crate) fn subject(name: &str) -> String {
     format!("{name}-{}", package(name).0)
 }
@@ -38,6 +37,20 @@ pub(crate) fn package_id(name: &str, version: &str, checksum: &str) -> String {
 /// Compiler and flags of this program's Rust code.
 pub(crate) fn build() -> &'static str {
     BUILD
+}
+
+/// The arm that AWS-LC takes for ML-KEM, by its own rule (`ml_kem/mlkem_native_config.h`, `mlkem_native_backend.h`): it
+/// does not tell at run time.
+pub(crate) fn aws_lc_ml_kem_arm() -> &'static str {
+    let assembled = cfg!(any(target_os = "linux", target_os = "macos"));
+    #[cfg(target_arch = "x86_64")]
+    if assembled && std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi2") {
+        return "arithmetic avx2, by AWS-LC's own rule";
+    }
+    match assembled && cfg!(target_arch = "aarch64") {
+        true => "arithmetic neon, by AWS-LC's own rule",
+        false => "arithmetic in C, by AWS-LC's own rule",
+    }
 }
 
 #[cfg(test)]

@@ -91,7 +91,13 @@ impl<K: Kem + 'static, const P: usize, const C: usize> ml_kem::MlKem for OurKem<
     }
 
     fn provenance(&self, op: ml_kem::Op) -> Provenance {
-        on_aws_lc("candor_primitives::kem::Kem", op.timed())
+        let timed = match op {
+            ml_kem::Op::Exchange => format!("{}; parsing checks the public key (FIPS 203 §7.2)", op.timed()),
+            _ => op.timed().to_owned(),
+        };
+        let mut provenance = on_aws_lc("candor_primitives::kem::Kem", &timed);
+        provenance.arm = Some(linked::aws_lc_ml_kem_arm().into());
+        provenance
     }
 }
 

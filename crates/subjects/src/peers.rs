@@ -105,64 +105,67 @@ pub(crate) fn all() -> Vec<Peer> {
 
 /// The peers' entries for ML-KEM.
 pub(crate) fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
-    let _ = (level, op);
-    #[cfg(feature = "peer-aws-lc")]
-    entries.push(aws_lc::ml_kem(level, op));
-    #[cfg(feature = "peer-libcrux")]
-    entries.push(libcrux::ml_kem(level, op));
-    #[cfg(feature = "peer-ml-kem")]
-    entries.push(rustcrypto_ml_kem::ml_kem(level, op));
-    #[cfg(feature = "peer-graviola")]
-    entries.push(graviola::ml_kem(level, op));
-    #[cfg(feature = "peer-openssl")]
-    entries.extend(openssl::ml_kem(level, op));
-    entries
+    let _ = (level, op); // Unused where all peers are left out.
+    flat([
+        #[cfg(feature = "peer-aws-lc")]
+        vec![aws_lc::ml_kem(level, op)],
+        #[cfg(feature = "peer-libcrux")]
+        vec![libcrux::ml_kem(level, op)],
+        #[cfg(feature = "peer-ml-kem")]
+        vec![rustcrypto_ml_kem::ml_kem(level, op)],
+        #[cfg(feature = "peer-graviola")]
+        vec![graviola::ml_kem(level, op)],
+        #[cfg(feature = "peer-openssl")]
+        openssl::ml_kem(level, op),
+    ])
 }
 
 /// The peers' entries for X25519.
 pub(crate) fn x25519(op: x25519::Op) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
     let _ = op;
-    #[cfg(feature = "peer-aws-lc")]
-    entries.push(aws_lc::x25519(op));
-    #[cfg(feature = "peer-graviola")]
-    entries.push(graviola::x25519(op));
-    #[cfg(feature = "peer-dalek")]
-    entries.push(dalek::x25519(op));
-    #[cfg(feature = "peer-ring")]
-    entries.push(ring::x25519(op));
-    #[cfg(feature = "peer-openssl")]
-    entries.extend(openssl::x25519(op));
-    entries
+    flat([
+        #[cfg(feature = "peer-aws-lc")]
+        vec![aws_lc::x25519(op)],
+        #[cfg(feature = "peer-graviola")]
+        vec![graviola::x25519(op)],
+        #[cfg(feature = "peer-dalek")]
+        vec![dalek::x25519(op)],
+        #[cfg(feature = "peer-ring")]
+        vec![ring::x25519(op)],
+        #[cfg(feature = "peer-openssl")]
+        openssl::x25519(op),
+    ])
 }
 
 /// The peers' entries for SHA-256 of `bytes` bytes.
 pub(crate) fn sha256(bytes: usize) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
     let _ = bytes;
-    #[cfg(feature = "peer-aws-lc")]
-    entries.push(aws_lc::sha256(bytes));
-    #[cfg(feature = "peer-ring")]
-    entries.push(ring::sha256(bytes));
-    #[cfg(feature = "peer-sha2")]
-    entries.push(rustcrypto_sha2::sha256(bytes));
-    #[cfg(feature = "peer-graviola")]
-    entries.push(graviola::sha256(bytes));
-    #[cfg(feature = "peer-openssl")]
-    entries.extend(openssl::sha256(bytes));
-    entries
+    flat([
+        #[cfg(feature = "peer-aws-lc")]
+        vec![aws_lc::sha256(bytes)],
+        #[cfg(feature = "peer-ring")]
+        vec![ring::sha256(bytes)],
+        #[cfg(feature = "peer-sha2")]
+        vec![rustcrypto_sha2::sha256(bytes)],
+        #[cfg(feature = "peer-graviola")]
+        vec![graviola::sha256(bytes)],
+        #[cfg(feature = "peer-openssl")]
+        openssl::sha256(bytes),
+    ])
+}
+
+fn flat<const N: usize>(entries: [Vec<Entry>; N]) -> Vec<Entry> {
+    entries.into_iter().flatten().collect()
 }
 
 /// A peer that is part of this program.
-#[allow(dead_code)] // Unused where all peers are left out.
 fn linked_peer(package: &str, what: &'static str) -> Peer {
     let version = linked::package(package).0.to_owned();
     Peer { name: linked::subject(package), library: package.into(), what, state: PeerState::Linked { version } }
 }
 
 /// A peer that this build has left out.
-#[allow(dead_code)] // Unused where no peer is left out.
+#[cfg_attr(feature = "peers", allow(dead_code))]
 fn off(library: &str, feature: &'static str) -> Peer {
     Peer {
         name: library.into(),

@@ -1,13 +1,20 @@
 //! Every task keeps the lab's contract: its subjects answer, agree with each other, run, and say where they come from.
 
 use candor_lab::{Entry, Subject, Task, Witness};
-use candor_subjects::{PeerState, self_test};
+#[cfg(feature = "peers")]
+use candor_subjects::PeerState;
+use candor_subjects::self_test;
 use std::collections::BTreeSet;
 
 const SEED: u64 = 20261121;
 
-/// Prepares every subject of a task; those that refuse come back with their reason.
-fn prepared(task: &Task) -> (Vec<(String, Box<dyn Subject>, Witness)>, Vec<(String, String)>) {
+/// A subject that is prepared, with its name and its answer.
+type Ready = (String, Box<dyn Subject>, Witness);
+/// The name of a subject that refuses, and its reason.
+type Refused = (String, String);
+
+/// Prepares every subject of a task.
+fn prepared(task: &Task) -> (Vec<Ready>, Vec<Refused>) {
     let (mut ready, mut refused) = (Vec::new(), Vec::new());
     for entry in &task.entries {
         let prepared = entry.make().and_then(|mut subject| subject.prepare(SEED).map(|witness| (subject, witness)));
@@ -212,4 +219,20 @@ fn passes(entry: &Entry, baseline: &mut dyn Subject) -> bool {
     let attempt = || entry.make().and_then(|mut subject| subject.prepare(SEED));
     let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(attempt));
     matches!(answer, Ok(Ok(witness)) if baseline.check(&witness).is_ok())
+}
+
+/// Runs itself a second time as the process that dies.
+#[cfg(unix)]
+#[test]
+fn the_crash_takes_its_process_with_it() {
+    use std::os::unix::process::ExitStatusExt;
+    const VICTIM: &str = "CANDOR_TEST_CRASH_HERE";
+    if std::env::var_os(VICTIM).is_some() {
+        let _ = self_test::crash().task.entries[1].make().unwrap().prepare(SEED);
+        return;
+    }
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["--exact", "the_crash_takes_its_process_with_it"];
+    let died = std::process::Command::new(program).args(arguments).env(VICTIM, "1").output().unwrap().status;
+    assert_eq!(died.signal(), Some(6), "SIGABRT");
 }

@@ -77,7 +77,9 @@ impl ml_kem::MlKem for AwsLcKem {
     }
 
     fn provenance(&self, op: ml_kem::Op) -> Provenance {
-        provenance(op.timed())
+        let mut provenance = provenance(op.timed());
+        provenance.arm = Some(linked::aws_lc_ml_kem_arm().into());
+        provenance
     }
 }
 

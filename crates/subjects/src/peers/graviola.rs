@@ -40,30 +40,9 @@ pub(super) fn sha256(bytes: usize) -> Entry {
 
 /// graviola panics on a CPU that lacks what it needs, so that is asked first.
 fn cpu() -> Result<(), Refusal> {
-    #[cfg(target_arch = "x86_64")]
-    let missing = {
-        macro_rules! missing {
-            ($($feature:tt),+) => {
-                [$(($feature, std::arch::is_x86_feature_detected!($feature))),+]
-            };
-        }
-        missing!("aes", "pclmulqdq", "bmi1", "bmi2", "adx", "avx", "avx2")
-    };
-    #[cfg(target_arch = "aarch64")]
-    let missing = {
-        macro_rules! missing {
-            ($($feature:tt),+) => {
-                [$(($feature, std::arch::is_aarch64_feature_detected!($feature))),+]
-            };
-        }
-        missing!("neon", "aes", "pmull", "sha2")
-    };
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let missing = [("x86-64 or AArch64", false)];
-
-    match missing.iter().find(|(_, here)| !here) {
-        Some((feature, _)) => Err(Refusal::new(format!("needs a CPU with {feature}"))),
-        None => Ok(()),
+    match graviola::util::is_cpu_supported() {
+        true => Ok(()),
+        false => Err(Refusal::new("needs a CPU with AVX2, BMI, ADX and AES, or an AArch64 with AES and SHA-2")),
     }
 }
 
@@ -139,7 +118,18 @@ impl ml_kem::MlKem for Graviola {
             }
             Op::Exchange => "randomness by system calls; decapsulates by the undocumented decaps_internal",
         };
-        let mut provenance = provenance(&format!("{}; {how}", op.timed()), "avx2, bmi2, adx", "neon");
+        #[cfg(target_arch = "x86_64")]
+        let arm = match std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512bw")
+            && std::arch::is_x86_feature_detected!("avx512vbmi")
+            && std::arch::is_x86_feature_detected!("avx512vbmi2")
+        {
+            true => "avx2, sampling and Keccak avx512, by the crate's own rule (its low/x86_64/cpu.rs)",
+            false => "avx2, by the crate's own rule (its low/x86_64/cpu.rs)",
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let arm = "neon";
+        let mut provenance = provenance(&format!("{}; {how}", op.timed()), arm);
         if matches!(op, Op::Encaps | Op::Decaps) {
             provenance.different_operation = Some(
                 "the parsed key already holds the expanded matrix, which libraries that keep bytes compute in the timed \
@@ -176,7 +166,7 @@ impl x25519::X25519 for Graviola {
             x25519::Op::Keygen => format!("{}, by a system call", op.timed()),
             x25519::Op::Ecdh => op.timed().to_owned(),
         };
-        provenance(&timed, "bmi2, adx", "base AArch64")
+        provenance(&timed, if cfg!(target_arch = "aarch64") { "base AArch64" } else { "bmi2, adx" })
     }
 }
 
@@ -191,14 +181,13 @@ impl sha256::Sha256 for Graviola {
         #[cfg(target_arch = "x86_64")]
         let arm = if std::arch::is_x86_feature_detected!("sha") { "sha" } else { "portable" };
         #[cfg(not(target_arch = "x86_64"))]
-        let arm = "sha";
-        provenance(sha256::TIMED, arm, "sha2")
+        let arm = "arm-sha2";
+        provenance(sha256::TIMED, arm)
     }
 }
 
-/// `x86` and `arm`: what the library needs on either, or the arm by its own rule where it has several.
-fn provenance(timed: &str, x86: &str, arm: &str) -> Provenance {
+fn provenance(timed: &str, arm: &str) -> Provenance {
     let mut provenance = linked::provenance(PACKAGE, timed);
-    provenance.arm = Some(if cfg!(target_arch = "aarch64") { arm } else { x86 }.to_owned());
+    provenance.arm = Some(arm.to_owned());
     provenance
 }
