@@ -13,12 +13,11 @@ pub(super) fn compress(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
             *w = u32::from_be_bytes(*bytes);
         }
         let mut v = *state;
-        for (round, k) in K.as_chunks::<16>().0.iter().enumerate() {
-            if round > 0 {
-                extend(&mut schedule);
-            }
-            for (&k, &w) in k.iter().zip(&schedule) {
-                step(&mut v, k.wrapping_add(w));
+        for (sixteen, k) in K.as_chunks::<16>().0.iter().enumerate() {
+            if sixteen == 0 {
+                steps::<false>(&mut v, &mut schedule, k);
+            } else {
+                steps::<true>(&mut v, &mut schedule, k);
             }
         }
         for (word, working) in state.iter_mut().zip(v) {
@@ -27,27 +26,53 @@ pub(super) fn compress(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
     }
 }
 
-/// The message schedule's next sixteen words from its last sixteen: the oldest word makes room for the newest, in place.
+/// Sixteen steps on the working variables a to h. With `EXTEND`, each takes the schedule sixteen words further just before it
+/// uses the word: the oldest of the sixteen makes room for the newest, in place.
+///
+/// Instead of moving each variable to the next place after a step, the next step takes them one place further on: eight steps
+/// bring them home. Written out, since LLVM leaves a loop a loop, which costs most of the speed.
 #[inline(always)]
-fn extend(w: &mut [u32; 16]) {
-    for t in 0..16 {
-        let [w15, w2] = [w[(t + 1) % 16], w[(t + 14) % 16]];
-        let sigma0 = w15.rotate_right(7) ^ w15.rotate_right(18) ^ (w15 >> 3);
-        let sigma1 = w2.rotate_right(17) ^ w2.rotate_right(19) ^ (w2 >> 10);
-        w[t] = w[t].wrapping_add(sigma0).wrapping_add(w[(t + 9) % 16]).wrapping_add(sigma1);
+fn steps<const EXTEND: bool>(v: &mut [u32; 8], w: &mut [u32; 16], k: &[u32; 16]) {
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *v;
+    macro_rules! eight {
+        ($t:expr) => {
+            step(a, b, c, &mut d, e, f, g, &mut h, word::<EXTEND, { $t }>(w, k));
+            step(h, a, b, &mut c, d, e, f, &mut g, word::<EXTEND, { $t + 1 }>(w, k));
+            step(g, h, a, &mut b, c, d, e, &mut f, word::<EXTEND, { $t + 2 }>(w, k));
+            step(f, g, h, &mut a, b, c, d, &mut e, word::<EXTEND, { $t + 3 }>(w, k));
+            step(e, f, g, &mut h, a, b, c, &mut d, word::<EXTEND, { $t + 4 }>(w, k));
+            step(d, e, f, &mut g, h, a, b, &mut c, word::<EXTEND, { $t + 5 }>(w, k));
+            step(c, d, e, &mut f, g, h, a, &mut b, word::<EXTEND, { $t + 6 }>(w, k));
+            step(b, c, d, &mut e, f, g, h, &mut a, word::<EXTEND, { $t + 7 }>(w, k));
+        };
     }
+    eight!(0);
+    eight!(8);
+    *v = [a, b, c, d, e, f, g, h];
 }
 
-/// One step on the working variables a to h, with the sum of the step's constant and schedule word.
+/// The sum of a step's constant and its schedule word, `T` counted within the sixteen.
 #[inline(always)]
-fn step(v: &mut [u32; 8], k_plus_w: u32) {
-    let [a, b, c, d, e, f, g, h] = *v;
+fn word<const EXTEND: bool, const T: usize>(w: &mut [u32; 16], k: &[u32; 16]) -> u32 {
+    if EXTEND {
+        let [w15, w7, w2] = [w[(T + 1) % 16], w[(T + 9) % 16], w[(T + 14) % 16]];
+        let sigma0 = w15.rotate_right(7) ^ w15.rotate_right(18) ^ (w15 >> 3);
+        let sigma1 = w2.rotate_right(17) ^ w2.rotate_right(19) ^ (w2 >> 10);
+        w[T] = w[T].wrapping_add(sigma0).wrapping_add(w7).wrapping_add(sigma1);
+    }
+    k[T].wrapping_add(w[T])
+}
+
+/// One step: the new e goes to d's place and the new a to h's.
+#[inline(always)]
+fn step(a: u32, b: u32, c: u32, d: &mut u32, e: u32, f: u32, g: u32, h: &mut u32, k_plus_w: u32) {
     let sum1 = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
     let choice = g ^ (e & (f ^ g));
     let t1 = h.wrapping_add(sum1).wrapping_add(choice).wrapping_add(k_plus_w);
     let sum0 = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
     let majority = (a & b) | (c & (a | b));
-    *v = [t1.wrapping_add(sum0).wrapping_add(majority), a, b, c, d.wrapping_add(t1), e, f, g];
+    *d = d.wrapping_add(t1);
+    *h = t1.wrapping_add(sum0).wrapping_add(majority);
 }
 
 /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4 §4.2.2).

@@ -4,6 +4,9 @@
 //! [`DerandomizedKem`](super::DerandomizedKem): the documented exception to the house rule. It parses keys without looking
 //! at them and fails later, in use; here they are checked when they are parsed.
 //!
+//! The two keys that `generate` gives share one object of AWS-LC: the secret is wiped when the later of them is dropped. Who
+//! keeps the public key for long parses it from its bytes.
+//!
 //! ```
 //! use candor_primitives::kem::{Kem, KemError, aws_lc::MlKem768};
 //! let unreduced = [0xff; MlKem768::PUBLIC];
