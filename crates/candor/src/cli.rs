@@ -36,8 +36,15 @@ pub(crate) enum Command {
     )]
     Run(RunArguments),
     /// Print saved runs in one of several forms
-    #[command(after_help = "Example:\n  candor report candor-runs/*.jsonl --format md -o reports")]
+    #[command(
+        after_help = "Example:\n  candor report candor-runs/*.jsonl --format md -o reports\n  candor report RUN --format html --figures svg,pdf --claims -o reports"
+    )]
     Report(ReportArguments),
+    /// Measure a saved run's plan again on this machine: which verdicts hold?
+    ///
+    /// Exits with status 1 if a verdict is reversed: faster there and slower here, or the other way round.
+    #[command(after_help = "Example:\n  candor rerun runs/2026-11-21-zen5-3f9c1a.jsonl")]
+    Rerun(RerunArguments),
     /// List tasks, peers or tiers
     List {
         /// What to list
@@ -98,6 +105,18 @@ pub(crate) enum Format {
     Csv,
     /// One object per run
     Json,
+    /// One self-contained page with figures
+    Html,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Picture {
+    /// For the web and for editing
+    Svg,
+    /// For slides and reviews
+    Png,
+    /// For papers
+    Pdf,
 }
 
 #[derive(Debug, Default, Args)]
@@ -144,6 +163,25 @@ pub(crate) struct ReportArguments {
     /// Write each report into this directory, named after its run, instead of to stdout
     #[arg(long, short, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
+    /// Draw figures too, in these forms, into the directory of --output [default: .]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub(crate) figures: Vec<Picture>,
+    /// Set other people's published numbers beside the rows: files, or directories of them [default: claims]
+    #[arg(long, value_name = "PATH", num_args = 0.., default_missing_value = "claims")]
+    pub(crate) claims: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RerunArguments {
+    /// The run file
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// Where the new run file goes [default: candor-runs]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) runs: Option<PathBuf>,
+    /// How to print the comparison
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
 }
 
 #[derive(Debug, Args)]

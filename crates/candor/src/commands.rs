@@ -4,6 +4,7 @@ mod doctor;
 mod explain;
 mod list;
 mod report;
+mod rerun;
 mod run;
 mod smoke;
 mod tour;
@@ -27,6 +28,7 @@ pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
         None => tour::execute(talk),
         Some(Command::Run(run)) => run::execute(run, talk),
         Some(Command::Report(report)) => report::execute(report, talk),
+        Some(Command::Rerun(rerun)) => rerun::execute(rerun, talk),
         Some(Command::List { what, format }) => list::execute(what, format),
         Some(Command::Explain { name }) => explain::execute(&name),
         Some(Command::Doctor(doctor)) => doctor::execute(doctor, talk),

@@ -57,6 +57,8 @@ pub struct Row {
     pub evidence: Evidence,
     /// Median over processes of each process's median, in nanoseconds per operation.
     pub median_ns: f64,
+    /// Each process's median, in nanoseconds per operation, in the order of processes.
+    pub process_medians_ns: Vec<f64>,
     /// Smallest, 25 %, 75 %, and 99 % of all epochs, in nanoseconds per operation; the last only with enough epochs.
     pub spread: Spread,
     /// How many times faster the baseline is: above 1, the baseline is faster.
@@ -198,6 +200,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             phases,
             residual,
             samples: (medians.len(), plan.rounds),
+            process_medians_ns: medians,
         })
     };
     names.into_iter().filter_map(row).collect()

@@ -12,6 +12,8 @@
 //! | [`runfile`] | the sealed file that it all goes into, and how it is read back |
 //! | [`analysis`] | from a run file to rows, verdicts and lints |
 //! | [`trial`] | the lab measured by itself |
+//! | [`claims`] | other people's numbers, quoted beside ours |
+//! | [`figure`] | rows as SVG, PNG, PDF |
 //! | [`report`] | rows as terminal text, Markdown, CSV, JSON |
 //!
 //! The lab knows no cryptography. Its only hash is the seal of a run file.
@@ -22,6 +24,8 @@ mod order;
 mod subject;
 
 pub mod analysis;
+pub mod claims;
+pub mod figure;
 pub mod lint;
 pub mod machine;
 pub mod plan;

@@ -1,11 +1,13 @@
 //! Report forms. Each is a function from [`Report`] to text.
 
 mod csv;
+mod html;
 mod json;
 mod markdown;
 mod text;
 
 use crate::analysis::{Report, Row};
+use crate::claims::Beside;
 
 /// A form that a report can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,20 +20,23 @@ pub enum Form {
     Csv,
     /// The schema of ARCHITECTURE.md.
     Json,
+    /// One self-contained page with figures.
+    Html,
 }
 
-/// Renders reports; several stand one after the other.
-pub fn render(reports: &[Report], form: Form) -> String {
+/// Renders reports, several one after the other, and the claims that stand beside them. CSV has no place for claims.
+pub fn render(reports: &[Report], claims: &[Beside], form: Form) -> String {
     match form {
-        Form::Text => text::render(reports),
-        Form::Markdown => markdown::render(reports),
+        Form::Text => text::render(reports, claims),
+        Form::Markdown => markdown::render(reports, claims),
         Form::Csv => csv::render(reports),
-        Form::Json => json::render(reports),
+        Form::Json => json::render(reports, claims),
+        Form::Html => html::render(reports, claims),
     }
 }
 
 /// Nanoseconds with three significant digits and a unit that fits.
-fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns < 1e3 => (ns, "ns"),
         ns if ns < 1e6 => (ns / 1e3, "µs"),

@@ -321,7 +321,7 @@ fn measure(
 
 fn resolved(settings: &Settings) -> BTreeMap<String, String> {
     let mut map = BTreeMap::new();
-    map.insert("budget".into(), format!("{} s a task", settings.budget.as_secs_f64()));
+    map.insert("budget_seconds".into(), settings.budget.as_secs_f64().to_string());
     let processes = settings.processes.map_or("half as many again as needed".into(), |n| n.to_string());
     map.insert("processes".into(), processes);
     if !settings.subjects.is_empty() {

@@ -143,7 +143,7 @@ proptest! {
         }
         if let Ok(run) = Run::parse("fuzz", &bytes) {
             let report = candor_lab::analysis::Report::of(&run);
-            let _ = candor_lab::report::render(&[report], candor_lab::report::Form::Text);
+            let _ = candor_lab::report::render(&[report], &[], candor_lab::report::Form::Html);
         }
     }
 }

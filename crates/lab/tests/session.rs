@@ -90,8 +90,8 @@ fn every_form_shows_every_subject() {
     let dir = tempfile::tempdir().unwrap();
     let tasks = task(vec![mixer("ours", 4000, false), mixer("half", 2000, false), mixer("broken", 10, true)]);
     let report = Report::of(&measure(&tasks, dir.path()).unwrap());
-    for form in [Form::Text, Form::Markdown, Form::Csv, Form::Json] {
-        let text = render(std::slice::from_ref(&report), form);
+    for form in [Form::Text, Form::Markdown, Form::Csv, Form::Json, Form::Html] {
+        let text = render(std::slice::from_ref(&report), &[], form);
         for needle in ["mix/1k", "ours", "half", "ours#2", "broken", "wrong answer"] {
             assert!(text.contains(needle), "{form:?} lacks {needle}:\n{text}");
         }
@@ -103,7 +103,7 @@ fn json_has_the_fields_of_the_schema() {
     let dir = tempfile::tempdir().unwrap();
     let tasks = task(vec![mixer("ours", 4000, false), mixer("peer", 4000, false)]);
     let report = Report::of(&measure(&tasks, dir.path()).unwrap());
-    let value: serde_json::Value = serde_json::from_str(&render(&[report], Form::Json)).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&render(&[report], &[], Form::Json)).unwrap();
     assert_eq!(value["schema"], 1);
     for field in ["run", "machine", "rows", "refusals", "lints"] {
         assert!(!value[field].is_null(), "{field}");

@@ -119,7 +119,7 @@ fn self_test(arguments: &DoctorArguments, directory: PathBuf, talk: Talk) -> Res
     }
     talk.say(&format!("run saved   {}", path.display()));
     let form = if arguments.format == ListFormat::Json { Form::Json } else { Form::Text };
-    print(&render(&[Report::of(&run)], form))
+    print(&render(&[Report::of(&run)], &[], form))
 }
 
 /// All trials, kind by kind within each turn, so that a noisy hour is shared by all. `None` if stopped before the first.

@@ -2,32 +2,94 @@
 
 use super::{Talk, print};
 use crate::Failure;
-use crate::cli::{Format, ReportArguments};
+use crate::cli::{Format, Picture, ReportArguments};
 use candor_lab::LabError;
 use candor_lab::analysis::Report;
+use candor_lab::claims::{Beside, Claims};
+use candor_lab::figure::{self, Figure};
 use candor_lab::report::render;
 use candor_lab::runfile::Run;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Failure> {
     let runs: Result<Vec<Run>, LabError> = arguments.runs.iter().map(|path| Run::open(path)).collect();
     let reports: Vec<Report> = runs?.iter().map(Report::of).collect();
+    let claims = claims(&arguments.claims)?;
+    let beside = |report: &Report| -> Vec<Beside> { claims.iter().flat_map(|claims| claims.beside(report)).collect() };
+
+    if !arguments.figures.is_empty() {
+        let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
+        for report in &reports {
+            draw(report, &arguments.figures, directory, talk)?;
+        }
+    }
     let Some(directory) = arguments.output else {
-        return print(&render(&reports, arguments.format.into()));
+        let beside: Vec<Beside> = reports.iter().flat_map(beside).collect();
+        return print(&render(&reports, &beside, arguments.format.into()));
     };
     let ending = match arguments.format {
         Format::Text => "txt",
         Format::Md => "md",
         Format::Csv => "csv",
         Format::Json => "json",
+        Format::Html => "html",
     };
-    fs::create_dir_all(&directory)
-        .map_err(|error| Failure::Error(format!("can't make {}: {error}", directory.display())))?;
     for report in &reports {
-        let path = directory.join(format!("{}.{ending}", report.run));
-        fs::write(&path, render(std::slice::from_ref(report), arguments.format.into()))
-            .map_err(|error| Failure::Error(format!("can't write {}: {error}", path.display())))?;
-        talk.say(&format!("wrote {}", path.display()));
+        let text = render(std::slice::from_ref(report), &beside(report), arguments.format.into());
+        save(&directory, &format!("{}.{ending}", report.run), text.as_bytes(), talk)?;
     }
     Ok(())
+}
+
+fn draw(report: &Report, pictures: &[Picture], directory: &Path, talk: Talk) -> Result<(), Failure> {
+    for figure in figure::figures(report) {
+        for picture in pictures {
+            let (ending, bytes) = match picture {
+                Picture::Svg => ("svg", figure.svg().into_bytes()),
+                Picture::Png => ("png", rendered(&figure, figure::png)?),
+                Picture::Pdf => ("pdf", rendered(&figure, figure::pdf)?),
+            };
+            save(directory, &format!("{}-{}.{ending}", report.run, figure.name), &bytes, talk)?;
+        }
+    }
+    Ok(())
+}
+
+fn rendered(figure: &Figure, render: fn(&Figure) -> Result<Vec<u8>, String>) -> Result<Vec<u8>, Failure> {
+    render(figure).map_err(|error| Failure::Error(format!("can't draw {}: {error}", figure.name)))
+}
+
+fn save(directory: &Path, name: &str, bytes: &[u8], talk: Talk) -> Result<(), Failure> {
+    let path = directory.join(name);
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::write(&path, bytes))
+        .map_err(|error| Failure::Error(format!("can't write {}: {error}", path.display())))?;
+    talk.say(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+/// Reads claims from files and from directories of `*.toml`.
+fn claims(paths: &[PathBuf]) -> Result<Vec<Claims>, Failure> {
+    let mut files = Vec::new();
+    for path in paths {
+        let unreadable = |error| Failure::Error(format!("can't read claims from {}: {error}", path.display()));
+        if path.is_dir() {
+            let mut inside = Vec::new();
+            for entry in fs::read_dir(path).map_err(unreadable)? {
+                inside.push(entry.map_err(unreadable)?.path());
+            }
+            inside.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
+            inside.sort();
+            files.extend(inside);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    let read = |path: &PathBuf| {
+        let text = fs::read_to_string(path)
+            .map_err(|error| Failure::Error(format!("can't read claims from {}: {error}", path.display())))?;
+        Claims::parse(&text).map_err(|error| Failure::Error(format!("{}: {error}", path.display())))
+    };
+    files.iter().map(read).collect()
 }

@@ -27,6 +27,7 @@ impl From<Format> for Form {
             Format::Md => Self::Markdown,
             Format::Csv => Self::Csv,
             Format::Json => Self::Json,
+            Format::Html => Self::Html,
         }
     }
 }
@@ -51,7 +52,7 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
     let processes = arguments.processes.or(config.processes).map(|processes| processes as usize);
     let settings = settings(budget, processes, arguments.seed, peers, config.runs(arguments.runs));
     let report = measure(&tasks, &settings, talk)?;
-    print(&render(std::slice::from_ref(&report), arguments.format.into()))?;
+    print(&render(std::slice::from_ref(&report), &[], arguments.format.into()))?;
     let unsettled = report.rows().filter(|(_, row)| row.verdict == Verdict::CantTell).count();
     match arguments.require_verdict && unsettled > 0 {
         true => Err(Failure::CantTell(format!("{unsettled} rows read \"can't tell\""))),

@@ -4,13 +4,17 @@
 //! are null where there were too few processes for an interval, `floor` where there was no control.
 
 use crate::analysis::{Report, Row, TaskReport};
+use crate::claims::Beside;
 use serde_json::{Value, json};
 
-pub(super) fn render(reports: &[Report]) -> String {
-    let value = match reports {
+pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
+    let mut value = match reports {
         [one] => object(one),
         many => Value::Array(many.iter().map(object).collect()),
     };
+    if let (Some(object), false) = (value.as_object_mut(), claims.is_empty()) {
+        object.insert("claims".into(), json!(claims));
+    }
     format!("{value:#}\n")
 }
 

@@ -2,11 +2,12 @@
 
 use super::{interval, rate, ratio, resolves, time};
 use crate::analysis::Report;
+use crate::claims::Beside;
 use crate::lint;
 use crate::verdict::Verdict;
 use std::fmt::Write;
 
-pub(super) fn render(reports: &[Report]) -> String {
+pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
     let mut out = String::new();
     for report in reports {
         let _ = writeln!(out, "## Run {}\n", report.run);
@@ -90,6 +91,28 @@ pub(super) fn render(reports: &[Report]) -> String {
     }
     if let Some(lint) = lint::across(reports) {
         let _ = writeln!(out, "- `{}`: {}", lint.name, lint.text);
+    }
+    if !claims.is_empty() {
+        out.push_str("\n## Quoted\n\n| source | what | quoted | here | why not to compare |\n|---|---|--:|---|---|\n");
+    }
+    for beside in claims {
+        let claim = &beside.claim;
+        let here = beside
+            .here
+            .as_ref()
+            .map_or("not measured".into(), |here| format!("{} ({})", time(here.median_ns), here.subject));
+        let mut doubts: Vec<String> = beside.lints.iter().map(|(name, text)| format!("`{name}`: {text}")).collect();
+        doubts.extend(claim.doubt.clone());
+        let _ = writeln!(
+            out,
+            "| {}, {} | {} | {} {} | {here} | {} |",
+            escape(&beside.source),
+            escape(&claim.place),
+            escape(&claim.what),
+            claim.value,
+            claim.unit,
+            escape(&doubts.join("; "))
+        );
     }
     out
 }

@@ -2,11 +2,12 @@
 
 use super::{interval, rate, ratio, resolves, time};
 use crate::analysis::{Report, Row, TaskReport};
+use crate::claims::Beside;
 use crate::lint::{self, Lint};
 use crate::verdict::Verdict;
 use std::fmt::Write;
 
-pub(super) fn render(reports: &[Report]) -> String {
+pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
     let mut out = String::new();
     for report in reports {
         let _ = writeln!(out, "run {}, {}", report.run, report.date);
@@ -21,6 +22,30 @@ pub(super) fn render(reports: &[Report]) -> String {
     }
     if let Some(lint) = lint::across(reports) {
         let _ = writeln!(out, "! {}: {}", lint.name, lint.text);
+    }
+    out.push_str(&quoted(claims));
+    out
+}
+
+/// Claims, quoted; never divided by anything.
+fn quoted(claims: &[Beside]) -> String {
+    let mut out = String::new();
+    for beside in claims {
+        let claim = &beside.claim;
+        let _ =
+            writeln!(out, "\nquoted: {} {}: {} {} ({})", beside.key, claim.place, claim.value, claim.unit, claim.what);
+        match &beside.here {
+            Some(here) => {
+                let _ = writeln!(out, "  here: {} ({} of {})", time(here.median_ns), here.subject, here.task);
+            }
+            None => out.push_str("  here: not measured in this run\n"),
+        }
+        for (name, text) in &beside.lints {
+            let _ = writeln!(out, "  ! {name}: {text}");
+        }
+        if let Some(doubt) = &claim.doubt {
+            let _ = writeln!(out, "  {doubt}");
+        }
     }
     out
 }

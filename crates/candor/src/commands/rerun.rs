@@ -1,0 +1,142 @@
+//! `candor rerun`: the same plan, here. Which verdicts hold?
+
+use super::{Talk, all_tasks, print, run};
+use crate::Failure;
+use crate::cli::{ListFormat, RerunArguments};
+use crate::config::Config;
+use candor_lab::Task;
+use candor_lab::analysis::{Report, Row};
+use candor_lab::runfile::Run;
+use candor_lab::session::Settings;
+use candor_lab::verdict::Verdict;
+use serde_json::json;
+
+/// What became of a verdict.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Holds,
+    Reversed,
+    /// Another word, but not the opposite one.
+    Differs,
+    /// Not measured here.
+    Missing,
+}
+
+impl Fate {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Reversed => "REVERSED",
+            Self::Differs => "differs",
+            Self::Missing => "not here",
+        }
+    }
+}
+
+pub(crate) fn execute(arguments: RerunArguments, talk: Talk) -> Result<(), Failure> {
+    let old = Run::open(&arguments.run)?;
+    let tasks = same_tasks(&old, talk)?;
+    let directory = Config::load()?.runs(arguments.runs);
+    let setting = |name: &str| old.manifest.settings.get(name);
+    let budget = setting("budget_seconds").and_then(|seconds| seconds.parse().ok());
+    let subjects = setting("subjects").map(|names| names.split(' ').map(str::to_owned).collect()).unwrap_or_default();
+    // The run's own number of processes, so that its level is kept; its seed, so that inputs are the same.
+    let settings = run::settings(budget, Some(old.manifest.processes), Some(old.manifest.seed), subjects, directory);
+    let settings = Settings { repeats: Some(old.name.clone()), ..settings };
+    let new = run::measure(&tasks, &settings, talk)?;
+    let old = Report::of(&old);
+
+    let rows = compare(&old, &new);
+    let reversed = rows.iter().filter(|row| row.fate == Fate::Reversed).count();
+    print(&match arguments.format {
+        ListFormat::Json => json_of(&old, &new, &rows),
+        ListFormat::Text => text_of(&old, &new, &rows),
+    })?;
+    match reversed {
+        0 => Ok(()),
+        n => Err(Failure::Condition(format!("{n} verdicts are reversed here"))),
+    }
+}
+
+/// The run's tasks that this build still has.
+fn same_tasks(old: &Run, talk: Talk) -> Result<Vec<Task>, Failure> {
+    let mut tasks = all_tasks();
+    tasks.retain(|task| old.tasks.iter().any(|known| known.task == task.name));
+    for known in old.tasks.iter().filter(|known| !tasks.iter().any(|task| task.name == known.task)) {
+        talk.say(&format!("! this candor has no task {}", known.task));
+    }
+    match tasks.is_empty() {
+        true => Err(Failure::Error("this candor has none of the run's tasks".into())),
+        false => Ok(tasks),
+    }
+}
+
+struct Compared<'a> {
+    task: &'a str,
+    old: &'a Row,
+    new: Option<&'a Row>,
+    fate: Fate,
+}
+
+fn compare<'a>(old: &'a Report, new: &'a Report) -> Vec<Compared<'a>> {
+    let verdicts = old.rows().filter(|(_, row)| !matches!(row.verdict, Verdict::Baseline | Verdict::Control));
+    let compared = verdicts.map(|(task, old)| {
+        let found = new.rows().find(|(other, row)| other.task == task.task && row.subject == old.subject);
+        let new = found.map(|(_, row)| row);
+        let fate = match new.map(|row| row.verdict) {
+            None => Fate::Missing,
+            Some(verdict) if verdict == old.verdict => Fate::Holds,
+            Some(verdict) if verdict == old.verdict.mirrored() => Fate::Reversed,
+            Some(_) => Fate::Differs,
+        };
+        Compared { task: &task.task, old, new, fate }
+    });
+    compared.collect()
+}
+
+fn text_of(old: &Report, new: &Report, rows: &[Compared<'_>]) -> String {
+    let mut text =
+        format!("there  {}, {}\nhere   {}, {}\n\n", old.run, old.machine.line(), new.run, new.machine.line());
+    if !old.machine.same_as(&new.machine) {
+        text += "! different-machine: ratios are compared, times are not\n\n";
+    }
+    let width = rows.iter().map(|row| row.task.len() + row.old.subject.len() + 2).max().unwrap_or(0);
+    for row in rows {
+        let name = format!("{}  {}", row.task, row.old.subject);
+        let there = format!("{:.3} {}", row.old.ratio, row.old.verdict.word());
+        let here = row.new.map_or("–".into(), |new| format!("{:.3} {}", new.ratio, new.verdict.word()));
+        text += &format!("{name:<width$}  there {there:<18} here {here:<18} {}\n", row.fate.word());
+    }
+    let count = |fate: Fate| rows.iter().filter(|row| row.fate == fate).count();
+    text + &format!(
+        "\n{} of {} verdicts hold, {} differ, {} reversed, {} not measured here\n",
+        count(Fate::Holds),
+        rows.len(),
+        count(Fate::Differs),
+        count(Fate::Reversed),
+        count(Fate::Missing)
+    )
+}
+
+fn json_of(old: &Report, new: &Report, rows: &[Compared<'_>]) -> String {
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "task": row.task,
+                "subject": row.old.subject,
+                "there": { "ratio": row.old.ratio, "verdict": row.old.verdict },
+                "here": row.new.map(|new| json!({ "ratio": new.ratio, "verdict": new.verdict })),
+                "fate": row.fate.word().to_lowercase(),
+            })
+        })
+        .collect();
+    let value = json!({
+        "schema": 1,
+        "there": old.run,
+        "here": new.run,
+        "same_machine": old.machine.same_as(&new.machine),
+        "rows": rows,
+    });
+    format!("{value:#}\n")
+}

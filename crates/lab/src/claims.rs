@@ -1,0 +1,196 @@
+//! Other people's published numbers, quoted, and what stands beside them here.
+//!
+//! A claim is a line in a TOML file under `claims/`. It is never divided by a measurement: it is shown next to the row that
+//! does the same work on this machine, with the reasons why the two can't be compared.
+
+use crate::analysis::Report;
+use crate::lint::Lint;
+use serde::{Deserialize, Serialize};
+
+/// One publication.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claims {
+    /// A short key: `berger-2025`.
+    pub key: String,
+    /// The citation.
+    pub source: String,
+    /// The numbers.
+    #[serde(rename = "claim")]
+    pub claims: Vec<Claim>,
+}
+
+/// One number.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// What the publication says was measured, in its words' sense.
+    pub what: String,
+    /// Table, figure or section.
+    pub place: String,
+    /// The number.
+    pub value: f64,
+    /// `ns`, `us`, `ms`, `s`, `bytes`, `ops/s`, `ratio`, `%`.
+    pub unit: String,
+    /// On which hardware; empty if the publication does not say.
+    #[serde(default)]
+    pub hardware: String,
+    /// How the number came about: `whole`, `sum-of-parts`, `simulated`, `model`, `unknown`.
+    pub how: How,
+    /// The task that does this work here, if there is one.
+    #[serde(default)]
+    pub task: String,
+    /// The subject of that task whose row stands beside it; the baseline if empty. A beginning is enough.
+    #[serde(default)]
+    pub subject: String,
+    /// Samples behind the number, where the publication says.
+    #[serde(default)]
+    pub samples: Option<u64>,
+    /// What is known to be wrong with it, from its own sources.
+    #[serde(default)]
+    pub doubt: Option<String>,
+}
+
+/// How a published number came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// A whole operation was timed.
+    Whole,
+    /// Operations were timed one by one and added up.
+    SumOfParts,
+    /// It came out of a simulation.
+    Simulated,
+    /// It came out of a formula.
+    Model,
+    /// The publication does not say.
+    Unknown,
+}
+
+/// A claim beside what was measured here.
+#[derive(Clone, Debug, Serialize)]
+pub struct Beside {
+    /// The publication's key.
+    pub key: String,
+    /// The citation.
+    pub source: String,
+    /// The claim.
+    pub claim: Claim,
+    /// Our row: subject and nanoseconds. `None` if this run did not measure the task.
+    pub here: Option<Here>,
+    /// Why the two can't be compared.
+    pub lints: Vec<(&'static str, String)>,
+}
+
+/// A row of this run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Here {
+    /// The task.
+    pub task: String,
+    /// The subject.
+    pub subject: String,
+    /// Nanoseconds per operation.
+    pub median_ns: f64,
+}
+
+impl Claims {
+    /// Reads a claims file. The error says where it is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let claims: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        const UNITS: [&str; 8] = ["ns", "us", "ms", "s", "bytes", "ops/s", "ratio", "%"];
+        match claims.claims.iter().find(|claim| !UNITS.contains(&claim.unit.as_str()) || !claim.value.is_finite()) {
+            Some(claim) => Err(format!("{:?}: a value in one of {}", claim.what, UNITS.join(", "))),
+            None => Ok(claims),
+        }
+    }
+
+    /// Every claim beside the report's rows.
+    pub fn beside(&self, report: &Report) -> Vec<Beside> {
+        self.claims.iter().map(|claim| beside(self, claim, report)).collect()
+    }
+}
+
+fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
+    let row = report.rows().find(|(task, row)| task.task == claim.task && row.subject.starts_with(&claim.subject));
+    let mut lints = Vec::new();
+    if claim.hardware != report.machine.cpu {
+        let theirs = if claim.hardware.is_empty() { "it does not say where" } else { claim.hardware.as_str() };
+        lints.push(("different-machine", format!("measured on {theirs}; here on {}", report.machine.cpu)));
+    }
+    match claim.how {
+        How::Whole => {}
+        How::SumOfParts => {
+            lints.push(("different-operation", "operations added up, not a whole that was timed".into()));
+        }
+        How::Simulated => lints.push(("different-operation", "simulated, nothing was timed".into())),
+        How::Model => lints.push(("different-operation", "computed from a formula, nothing was timed".into())),
+        How::Unknown => lints.push(("different-operation", "it does not say what was timed".into())),
+    }
+    if let Some(text) = row.and_then(|(_, row)| row.provenance.different_operation.as_ref()) {
+        lints.push(("different-operation", format!("here: {text}")));
+    }
+    // A robust figure in whole microseconds comes from a clock that ticks in them.
+    if claim.unit == "us" && claim.value.fract() == 0.0 && claim.value < 200.0 && claim.how == How::Whole {
+        lints.push((
+            "clock-too-coarse",
+            format!("{} µs: whole microseconds, steps of {:.0} %", claim.value, 100.0 / claim.value),
+        ));
+    }
+    let names_percentile = ["p99", "p95", "P99", "P95"].iter().any(|p| claim.what.contains(p));
+    if let Some(samples) = claim.samples.filter(|&samples| names_percentile && samples < 200) {
+        lints.push(("too-few-for-percentile", format!("a percentile of {samples} samples")));
+    }
+    Beside {
+        key: claims.key.clone(),
+        source: claims.source.clone(),
+        claim: claim.clone(),
+        here: row.map(|(task, row)| Here {
+            task: task.task.clone(),
+            subject: row.subject.clone(),
+            median_ns: row.median_ns,
+        }),
+        lints,
+    }
+}
+
+impl Beside {
+    /// The lints as the reports have them.
+    pub fn lints(&self) -> impl Iterator<Item = Lint> + '_ {
+        self.lints.iter().map(|(name, text)| Lint {
+            name,
+            task: self.claim.task.clone(),
+            subject: self.key.clone(),
+            text: text.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+        key = "somebody-2025"
+        source = "Somebody et al., 2025"
+        [[claim]]
+        what = "handshake, median"
+        place = "Table 2"
+        value = 30
+        unit = "us"
+        hardware = "a laptop"
+        how = "whole"
+        task = "ntor/x/handshake"
+    "#;
+
+    #[test]
+    fn a_claim_is_read() {
+        let claims = Claims::parse(FILE).unwrap();
+        assert_eq!((claims.claims[0].value, claims.claims[0].how), (30.0, How::Whole));
+    }
+
+    #[test]
+    fn an_unknown_unit_or_field_is_an_error_that_names_it() {
+        assert!(Claims::parse(&FILE.replace("\"us\"", "\"fortnights\"")).unwrap_err().contains("handshake"));
+        assert!(Claims::parse(&FILE.replace("place", "palce")).unwrap_err().contains("palce"));
+    }
+}

@@ -1,0 +1,224 @@
+//! Figures. Each is drawn once, as a list of shapes; SVG is those shapes written down, PNG and PDF are that SVG rendered
+//! (cargo feature `figures`).
+//!
+//! Marks differ in shape as well as in colour. The colours are Okabe and Ito's, which people with colour-blindness can
+//! tell apart.
+
+mod forest;
+mod phases;
+#[cfg(feature = "figures")]
+mod raster;
+mod strip;
+mod svg;
+
+#[cfg(feature = "figures")]
+pub use raster::{pdf, png};
+pub(crate) use svg::escape;
+
+use crate::analysis::Report;
+
+/// A figure: its shapes, ready to be written in any form.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// For file names: `ratios`, `phases`, `distributions`.
+    pub name: &'static str,
+    /// What it shows, in a line.
+    pub title: String,
+    /// How to read it, with processes, machine and commit.
+    pub caption: String,
+    width: f64,
+    height: f64,
+    shapes: Vec<Shape>,
+}
+
+/// What a shape stands for; the style sheet gives it its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ink {
+    /// Text and axes.
+    Text,
+    /// Less important text, grid lines.
+    Muted,
+    /// The band in which no difference is claimed.
+    Band,
+    Faster,
+    Slower,
+    Same,
+    /// Can't tell, control, baseline.
+    Open,
+    /// The n-th of a series.
+    Series(usize),
+    /// Text on a filled shape.
+    OnFill,
+}
+
+#[derive(Clone, Debug)]
+enum Shape {
+    Line { from: (f64, f64), to: (f64, f64), ink: Ink, width: f64 },
+    Rect { at: (f64, f64), size: (f64, f64), ink: Ink },
+    Mark { at: (f64, f64), mark: Mark, ink: Ink },
+    Text { at: (f64, f64), text: String, size: f64, anchor: Anchor, ink: Ink, bold: bool },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Mark {
+    Circle,
+    Ring,
+    Diamond,
+    Square,
+    Dot,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Figure {
+    fn new(name: &'static str, title: &str, report: &Report, how_to_read: &str) -> Self {
+        let caption = format!(
+            "{how_to_read} Run {}, {}, candor {}; {}.",
+            report.run,
+            report.machine.line(),
+            report.commit,
+            report.conditions
+        );
+        Self { name, title: title.into(), caption, width: 860.0, height: 0.0, shapes: Vec::new() }
+    }
+
+    /// The figure as a complete SVG document with its own light style.
+    pub fn svg(&self) -> String {
+        svg::document(self)
+    }
+
+    /// The figure for the inside of a page that brings the style: see [`style`].
+    pub fn svg_inline(&self) -> String {
+        svg::inline(self)
+    }
+
+    fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, width: f64) {
+        self.shapes.push(Shape::Line { from, to, ink, width });
+    }
+
+    fn rect(&mut self, at: (f64, f64), size: (f64, f64), ink: Ink) {
+        self.shapes.push(Shape::Rect { at, size, ink });
+    }
+
+    fn mark(&mut self, at: (f64, f64), mark: Mark, ink: Ink) {
+        self.shapes.push(Shape::Mark { at, mark, ink });
+    }
+
+    fn text(&mut self, at: (f64, f64), text: impl Into<String>, anchor: Anchor, ink: Ink) {
+        self.shapes.push(Shape::Text { at, text: text.into(), size: 12.0, anchor, ink, bold: false });
+    }
+
+    fn heading(&mut self, at: (f64, f64), text: impl Into<String>) {
+        let (anchor, ink) = (Anchor::Start, Ink::Text);
+        self.shapes.push(Shape::Text { at, text: text.into(), size: 12.0, anchor, ink, bold: true });
+    }
+}
+
+/// The style that [`Figure::svg_inline`] needs: colours for light, dark and print.
+pub fn style() -> &'static str {
+    svg::PAGE_STYLE
+}
+
+/// All figures that the report has numbers for.
+pub fn figures(report: &Report) -> Vec<Figure> {
+    [forest::draw(report), phases::draw(report), strip::draw(report)].into_iter().flatten().collect()
+}
+
+/// How wide a text will be, roughly: the mean advance of DejaVu Sans at that size.
+fn text_width(text: &str, size: f64) -> f64 {
+    text.chars().count() as f64 * size * 0.6
+}
+
+/// A logarithmic axis.
+#[derive(Clone, Copy, Debug)]
+struct LogAxis {
+    low: f64,
+    high: f64,
+    left: f64,
+    right: f64,
+}
+
+impl LogAxis {
+    /// An axis over the values, with a little room at both ends. `None` if there is no positive value.
+    fn over(values: impl Iterator<Item = f64>, left: f64, right: f64) -> Option<Self> {
+        let (low, high) = values
+            .filter(|value| value.is_finite() && *value > 0.0)
+            .fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
+        (high > 0.0).then(|| {
+            let room = ((high / low).ln() * 0.05).max(0.01).exp();
+            Self { low: low / room, high: high * room, left, right }
+        })
+    }
+
+    fn at(self, value: f64) -> f64 {
+        let share = (value / self.low).ln() / (self.high / self.low).ln();
+        self.left + share.clamp(0.0, 1.0) * (self.right - self.left)
+    }
+
+    /// Round values for ticks, at least `apart` pixels from each other.
+    fn ticks(self, apart: f64) -> Vec<f64> {
+        let mut ticks: Vec<f64> = Vec::new();
+        for steps in [&[1.0][..], &[1.0, 3.0], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0]] {
+            let candidates = self.candidates(steps);
+            let fits = candidates.windows(2).all(|pair| self.at(pair[1]) - self.at(pair[0]) >= apart);
+            if fits && candidates.len() > ticks.len() {
+                ticks = candidates;
+            }
+        }
+        if ticks.len() < 3 {
+            // Less than a decade: equal steps.
+            let step = 10f64.powf(((self.high - self.low) / 4.0).log10().floor());
+            for step in [step, 2.0 * step, 5.0 * step] {
+                let first = (self.low / step).ceil() as i64;
+                let last = (self.high / step).floor() as i64;
+                let candidates: Vec<f64> = (first..=last).take(50).map(|i| i as f64 * step).collect();
+                if candidates.windows(2).all(|pair| self.at(pair[1]) - self.at(pair[0]) >= apart) {
+                    return candidates;
+                }
+            }
+        }
+        ticks
+    }
+
+    fn candidates(self, steps: &[f64]) -> Vec<f64> {
+        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        decades
+            .flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)))
+            .filter(|value| (self.low..=self.high).contains(value))
+            .collect()
+    }
+}
+
+/// A tick's label: no more digits than it needs.
+fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_apart() {
+        for (low, high) in [(0.9, 1.1), (0.1, 20.0), (1.0, 1000.0), (0.995, 1.004), (3.0, 3.1)] {
+            let axis = LogAxis { low, high, left: 0.0, right: 400.0 };
+            let ticks = axis.ticks(40.0);
+            assert!(ticks.len() >= 2, "{low}–{high}: {ticks:?}");
+            assert!(
+                ticks.windows(2).all(|pair| axis.at(pair[1]) - axis.at(pair[0]) >= 40.0),
+                "{low}–{high}: {ticks:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn labels_have_no_idle_digits() {
+        assert_eq!((plain(1.0), plain(0.05), plain(1.25)), ("1".into(), "0.05".into(), "1.25".into()));
+    }
+}

@@ -1,0 +1,88 @@
+//! The phase stack: where the time of a whole operation went.
+
+use super::{Anchor, Figure, Ink, text_width};
+use crate::analysis::{Report, Row};
+use crate::report::time;
+use crate::verdict::Verdict;
+
+const BAR: f64 = 20.0;
+const HOW_TO_READ: &str =
+    "Each bar is a whole operation, its parts timed inside the same samples: the median of each phase.";
+
+pub(super) fn draw(report: &Report) -> Option<Figure> {
+    let phased = |row: &&Row| !row.phases.is_empty() && row.verdict != Verdict::Control;
+    let rows: Vec<&Row> = report.rows().map(|(_, row)| row).filter(phased).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut figure = Figure::new("phases", "Where the time goes", report, HOW_TO_READ);
+    let left = rows.iter().map(|row| text_width(&row.subject, 12.0)).fold(120.0, f64::max).min(330.0) + 24.0;
+    let right = figure.width - 90.0;
+    figure.heading((16.0, 26.0), figure.title.clone());
+
+    let mut y = 44.0;
+    for task in &report.tasks {
+        let rows: Vec<&Row> = task.rows.iter().filter(phased).collect();
+        let longest = rows.iter().map(|row| whole(row)).fold(0.0, f64::max);
+        if longest <= 0.0 {
+            continue;
+        }
+        y += 16.0;
+        figure.heading((16.0, y), task.task.clone());
+        y += 20.0;
+        y = legend(&mut figure, &rows, left, right, y);
+        for row in rows {
+            figure.text((left - 10.0, y + BAR * 0.68), row.subject.clone(), Anchor::End, Ink::Text);
+            let mut x = left;
+            for phase in &row.phases {
+                let width = phase.median_ns / longest * (right - left);
+                let ink = Ink::Series(series(&task.rows, &phase.name));
+                figure.rect((x, y), (width, BAR), ink);
+                let share = format!("{:.0} %", phase.median_ns / whole(row) * 100.0);
+                if text_width(&share, 12.0) + 6.0 < width {
+                    figure.text((x + width / 2.0, y + BAR * 0.7), share, Anchor::Middle, Ink::OnFill);
+                }
+                x += width;
+            }
+            figure.text((x + 8.0, y + BAR * 0.7), time(whole(row)), Anchor::Start, Ink::Text);
+            y += BAR + 6.0;
+        }
+        y += 8.0;
+    }
+    figure.height = y + 8.0;
+    Some(figure)
+}
+
+fn whole(row: &Row) -> f64 {
+    row.phases.iter().map(|phase| phase.median_ns).sum()
+}
+
+/// The phase's number among all phases of the task, so that a colour means one phase.
+fn series(rows: &[Row], phase: &str) -> usize {
+    names(rows.iter()).iter().position(|name| *name == phase).unwrap_or(0)
+}
+
+fn names<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for phase in rows.flat_map(|row| &row.phases) {
+        if !names.contains(&phase.name.as_str()) {
+            names.push(&phase.name);
+        }
+    }
+    names
+}
+
+fn legend(figure: &mut Figure, rows: &[&Row], left: f64, right: f64, mut y: f64) -> f64 {
+    let mut x = left;
+    for (i, name) in names(rows.iter().copied()).into_iter().enumerate() {
+        let width = 34.0 + text_width(name, 12.0);
+        if x + width > right && x > left {
+            x = left;
+            y += 18.0;
+        }
+        figure.rect((x, y - 10.0), (12.0, 12.0), Ink::Series(i));
+        figure.text((x + 18.0, y), name, Anchor::Start, Ink::Text);
+        x += width;
+    }
+    y + 12.0
+}
