@@ -210,7 +210,8 @@ fn count(observed: &Observed) -> String {
 
 /// The reports for a person who must find the places.
 fn describe(reports: &[Report]) -> String {
-    let mut text = format!("time depends on a secret at {} places", reports.len());
+    let places = if reports.len() == 1 { "place" } else { "places" };
+    let mut text = format!("time depends on a secret at {} {places}", reports.len());
     for report in reports.iter().take(5) {
         text.push_str(&format!("\n    {}", report.what));
         for frame in report.frames.iter().take(4) {
