@@ -1,0 +1,48 @@
+//! What can go wrong in this crate.
+
+use candor_primitives::dh::DhError;
+use candor_primitives::kem::KemError;
+
+/// Why a message was refused or a key not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A message is shorter than its fixed parts, or longer than it may be.
+    #[error("the {what} has {got} bytes, and this handshake's has {expected}{}", if *at_least { " or more" } else { "" })]
+    Length {
+        /// Which message.
+        what: &'static str,
+        /// The length of its fixed parts.
+        expected: usize,
+        /// Whether more may follow them.
+        at_least: bool,
+        /// The length that came.
+        got: usize,
+    },
+    /// The onionskin names another relay, another onion key, or another kind of handshake.
+    #[error("the onionskin is not for this relay's identity and onion keys; the client's directory may be out of date")]
+    UnknownKey,
+    /// The onionskin's MAC is wrong: it was changed on the way, or made for other keys.
+    #[error("the onionskin's MAC is wrong; destroy the circuit")]
+    Onionskin,
+    /// The reply's authenticator is wrong: whoever answered does not hold the relay's keys, or a message was changed on the way.
+    #[error("the reply does not prove that it is the relay's; destroy the circuit")]
+    Authentication,
+    /// `ntor` has no room for an extension message.
+    #[error("ntor carries no extension message; use ntor-v3 or a hybrid")]
+    NoMessage,
+    /// More keys were asked for than the key derivation gives.
+    #[error("{asked} bytes of keys were asked for, and this handshake's key derivation gives {most}")]
+    KeyLength {
+        /// Bytes asked for.
+        asked: usize,
+        /// Bytes that there are.
+        most: usize,
+    },
+    /// A Diffie-Hellman exchange was refused.
+    #[error("X25519: {0}")]
+    Dh(#[from] DhError),
+    /// A KEM operation was refused.
+    #[error("KEM: {0}")]
+    Kem(#[from] KemError),
+}

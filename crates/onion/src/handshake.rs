@@ -1,0 +1,205 @@
+//! Handshakes: a client and a relay come to share keys, and the client knows that it is that relay.
+//!
+//! | handshake | onionskin + reply, bytes | the relay proves itself by | keys are safe while |
+//! |---|---|---|---|
+//! | [`Ntor`] (tor-spec, "ntor") | 84 + 64 | X25519 onion key | X25519 holds |
+//! | [`NtorV3`] (prop 332) | 128 + 64 | X25519 onion key | X25519 holds |
+//! | [`Hybrid`] with ML-KEM-768 | 1280 + 1152 | X25519 onion key | X25519 or ML-KEM holds |
+//! | [`Hybrid`] with a [`StaticKem`] | 2368 + 1152 | X25519 *and* ML-KEM onion keys | X25519 or ML-KEM holds |
+//!
+//! All but `ntor` carry an extension message each way, encrypted; its bytes come on top.
+//!
+//! The order of the steps is in the types: each takes the one before by value, so a step can be neither left out nor
+//! done twice.
+//!
+//! ```text
+//! client                                         relay
+//! start(relay's public keys, message)
+//!   → waiting, onionskin          ──────▶        accept(own keys, onionskin)
+//!                                                  → request; request.message()
+//!                                                request.respond(message)
+//! waiting.finish(reply)           ◀──────          → reply, keys
+//!   → Established { message, keys }
+//! ```
+//!
+//! ```
+//! # #[cfg(feature = "aws-lc")] {
+//! use candor_onion::handshake::{Client, Handshake, Hybrid768, Request};
+//! # fn main() -> Result<(), candor_onion::Error> {
+//! let handshake = Hybrid768::default();
+//! let relay = handshake.generate_relay([1; 32])?;
+//!
+//! let (waiting, onionskin) = handshake.start(handshake.public(&relay), b"client's extensions")?;
+//! let request = handshake.accept(std::slice::from_ref(&relay), &onionskin)?;
+//! assert_eq!(request.message(), b"client's extensions");
+//! let (reply, relay_keys) = request.respond(b"relay's extensions")?;
+//! let established = waiting.finish(&reply)?;
+//!
+//! assert_eq!(established.message, b"relay's extensions");
+//! assert_eq!(*established.keys.expand(128)?, *relay_keys.expand(128)?);
+//! # Ok(()) }
+//! # main().unwrap();
+//! # }
+//! ```
+//!
+//! A reply can be used once, since `finish` takes the state:
+//!
+//! ```compile_fail,E0382
+//! # use candor_onion::handshake::{Client, Handshake};
+//! fn twice<H: Handshake>(handshake: H, relay: &H::RelayPublic, reply: &[u8]) {
+//!     let (waiting, _onionskin) = handshake.start(relay, b"").unwrap();
+//!     let _ = waiting.finish(reply);
+//!     let _ = waiting.finish(reply); // use of moved value
+//! }
+//! ```
+//!
+//! A relay can't answer what it has not accepted, and answers it once:
+//!
+//! ```compile_fail,E0382
+//! # use candor_onion::handshake::{Handshake, Request};
+//! fn twice<H: Handshake>(handshake: H, relay: &[H::RelaySecret], onionskin: &[u8]) {
+//!     let request = handshake.accept(relay, onionskin).unwrap();
+//!     let _ = request.respond(b"");
+//!     let _ = request.respond(b""); // use of moved value
+//! }
+//! ```
+//!
+//! There are no keys before the relay has proved itself:
+//!
+//! ```compile_fail,E0609
+//! # use candor_onion::handshake::Handshake;
+//! fn early<H: Handshake>(handshake: H, relay: &H::RelayPublic) {
+//!     let (waiting, _onionskin) = handshake.start(relay, b"").unwrap();
+//!     let _ = waiting.keys.expand(72); // no such field: `finish` gives the keys
+//! }
+//! ```
+
+use crate::Error;
+
+mod authenticator;
+mod hkdf;
+mod hybrid;
+mod keys;
+mod ntor;
+mod ntor_v3;
+mod parts;
+mod sha3;
+mod stream;
+
+pub use hybrid::{Hybrid, HybridClient, HybridRelay, HybridRelayPublic, HybridRequest};
+pub use hybrid::{NoStaticKem, StaticKem, StaticKey};
+pub use keys::Keys;
+pub use ntor::{Ntor, NtorClient, NtorRelay, NtorRelayPublic, NtorRequest};
+pub use ntor_v3::{NtorV3, NtorV3Client, NtorV3Relay, NtorV3RelayPublic, NtorV3Request};
+
+#[cfg(feature = "aws-lc")]
+pub use on_aws_lc::*;
+
+/// Tor's verification string for circuit extension (tor-spec, "ntor-v3"); our hybrids use it as well.
+pub const CIRCUIT_EXTEND: &[u8] = b"circuit extend";
+
+/// A handshake between a client and a relay. A value holds the back ends and what both sides must agree on beforehand.
+pub trait Handshake {
+    /// What names the relay: 20 bytes, the digest of its RSA key, for `ntor`; 32, its Ed25519 key, for the others.
+    type Identity: Copy + Default + AsRef<[u8]> + AsMut<[u8]>;
+    /// What a relay keeps: its identity and its onion keys, parsed.
+    type RelaySecret;
+    /// What a client knows of a relay, parsed. It comes from a directory, and the handshake is as authentic as that.
+    type RelayPublic;
+    /// The client between its message and the reply.
+    type Client: Client;
+    /// The relay between the onionskin and its reply.
+    type Request: Request;
+
+    /// Bytes of an onionskin whose extension message is empty; the message's length comes on top.
+    const ONIONSKIN: usize;
+    /// Bytes of a reply whose extension message is empty; the message's length comes on top.
+    const REPLY: usize;
+    /// Whether there is room for extension messages.
+    const CARRIES_MESSAGES: bool;
+
+    /// The handshake's name in tasks and tables, such as `hybrid-768-auth`.
+    fn name(&self) -> String;
+
+    /// Fresh onion keys for a relay, from the operating system's randomness.
+    ///
+    /// # Errors
+    /// [`Error::Dh`], [`Error::Kem`] if the back end fails.
+    fn generate_relay(&self, identity: Self::Identity) -> Result<Self::RelaySecret, Error>;
+
+    /// What the clients of this relay may know.
+    fn public<'a>(&self, relay: &'a Self::RelaySecret) -> &'a Self::RelayPublic;
+
+    /// The client's first step: the state that waits for the reply, and the onionskin to send.
+    ///
+    /// # Errors
+    /// [`Error::Dh`] if the relay's onion key is a point of small order; [`Error::NoMessage`] if there is a message and no
+    /// room for it; [`Error::Kem`] if the back end fails.
+    fn start(&self, relay: &Self::RelayPublic, message: &[u8]) -> Result<(Self::Client, Vec<u8>), Error>;
+
+    /// The relay's first step: finds which of its keys the onionskin is for, and checks and reads it. `relays` holds one
+    /// entry for each onion key that is still valid.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::UnknownKey`], [`Error::Onionskin`]; [`Error::Dh`] and [`Error::Kem`] if a key in the
+    /// onionskin is not valid. After each of them the circuit must be destroyed.
+    fn accept(&self, relays: &[Self::RelaySecret], onionskin: &[u8]) -> Result<Self::Request, Error>;
+}
+
+/// A client that waits for the reply to its onionskin.
+pub trait Client {
+    /// Checks that the reply is the relay's, and derives the keys.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::Dh`]; [`Error::Authentication`] for everything else that can be wrong with a reply. After
+    /// each of them the circuit must be destroyed; there is no second try with the same state.
+    fn finish(self, reply: &[u8]) -> Result<Established, Error>;
+}
+
+/// An onionskin that a relay has accepted.
+pub trait Request {
+    /// The client's extension message, decrypted. Only the holder of the relay's onion key could read it, but anyone could
+    /// have written it, and it is not forward secret (prop 332, "Overview").
+    fn message(&self) -> &[u8];
+
+    /// Makes the reply and the keys; `message` goes along encrypted.
+    ///
+    /// # Errors
+    /// [`Error::NoMessage`] if there is a message and no room for it; [`Error::Dh`], [`Error::Kem`] if the client's keys are
+    /// refused or the back end fails.
+    fn respond(self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error>;
+}
+
+/// What a client has at the end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Established {
+    /// The relay's extension message, decrypted and authenticated.
+    pub message: Vec<u8>,
+    /// The keys, the same as the relay's.
+    pub keys: Keys,
+}
+
+#[cfg(feature = "aws-lc")]
+mod on_aws_lc {
+    use super::{Hybrid, NoStaticKem, Ntor, NtorV3, StaticKem};
+    use candor_primitives::dh::aws_lc::X25519;
+    use candor_primitives::kem::aws_lc::{MlKem512, MlKem768, MlKem1024};
+
+    /// `ntor` on AWS-LC.
+    pub type NtorDefault = Ntor<X25519>;
+    /// `ntor-v3` on AWS-LC.
+    pub type NtorV3Default = NtorV3<X25519>;
+    /// `hybrid-512` on AWS-LC.
+    pub type Hybrid512 = Hybrid<MlKem512, X25519, NoStaticKem>;
+    /// `hybrid-768` on AWS-LC.
+    pub type Hybrid768 = Hybrid<MlKem768, X25519, NoStaticKem>;
+    /// `hybrid-1024` on AWS-LC.
+    pub type Hybrid1024 = Hybrid<MlKem1024, X25519, NoStaticKem>;
+    /// `hybrid-512-auth` on AWS-LC.
+    pub type Hybrid512Auth = Hybrid<MlKem512, X25519, StaticKem<MlKem512>>;
+    /// `hybrid-768-auth` on AWS-LC.
+    pub type Hybrid768Auth = Hybrid<MlKem768, X25519, StaticKem<MlKem768>>;
+    /// `hybrid-1024-auth` on AWS-LC.
+    pub type Hybrid1024Auth = Hybrid<MlKem1024, X25519, StaticKem<MlKem1024>>;
+}

@@ -1,0 +1,299 @@
+//! Hybrid handshakes: X25519 and a KEM, after `docs/hybrid-handshake.md`.
+//!
+//! ```text
+//! onionskin   KEYID 32 | X 32 | EK_e | [CT_s] | ENC(ENC_K1, CM) | MAC 32
+//! reply       Y 32 | CT_e | AUTH 32 | ENC(ENC_K2, SM)
+//! ```
+//!
+//! CT_s is there if the relay has a static KEM key beside its X25519 onion key ([`StaticKem`]); then who wants to pass for
+//! the relay must break both. The keys are safe while either X25519 or the ephemeral KEM holds.
+
+mod schedule;
+mod static_key;
+
+pub use static_key::{NoStaticKem, StaticKem, StaticKey};
+
+use super::authenticator::same;
+use super::parts::Parts;
+use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Request, stream};
+use crate::Error;
+use candor_primitives::dh::DiffieHellman;
+use candor_primitives::kem::Kem;
+use schedule::{PhaseOne, Suite, Transcript};
+use std::borrow::Cow;
+use std::fmt;
+
+/// The hybrid handshake of a KEM and a Diffie-Hellman function; `S` says whether the relay has a static KEM key too.
+#[derive(Clone, Debug)]
+pub struct Hybrid<K, D, S> {
+    kem: K,
+    dh: D,
+    static_key: S,
+    verification: Cow<'static, [u8]>,
+}
+
+impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
+    /// Bytes before the client's encrypted message: KEYID | X | EK_e | CT_s.
+    const HEADER: usize = 32 + 32 + K::PUBLIC + S::CIPHERTEXT;
+    /// Bytes before the relay's encrypted message: Y | CT_e | AUTH.
+    const REPLY_HEADER: usize = 32 + K::CIPHERTEXT + 32;
+
+    /// The handshake over these back ends.
+    pub fn new(kem: K, dh: D, static_key: S) -> Self {
+        Self { kem, dh, static_key, verification: Cow::Borrowed(CIRCUIT_EXTEND) }
+    }
+
+    /// The same with another verification string, on which both sides agree beforehand.
+    #[must_use]
+    pub fn with_verification(self, verification: impl Into<Cow<'static, [u8]>>) -> Self {
+        Self { verification: verification.into(), ..self }
+    }
+
+    /// A relay's Ed25519 identity and onion keys; `static_kem` is the static KEM's key pair, `((), ())` for none.
+    ///
+    /// # Errors
+    /// [`Error::Dh`], [`Error::Kem`] if a back end fails.
+    pub fn relay(
+        &self,
+        identity: [u8; 32],
+        onion_key: D::Secret,
+        static_kem: (S::Secret, S::Public),
+    ) -> Result<HybridRelay<D, S>, Error> {
+        let public = self.relay_public(identity, self.dh.public_of(&onion_key)?, static_kem.1)?;
+        Ok(HybridRelay { onion_key, static_kem: static_kem.0, public })
+    }
+
+    /// What a client knows of a relay, from a directory.
+    ///
+    /// # Errors
+    /// [`Error::Kem`] if the back end fails.
+    pub fn relay_public(
+        &self,
+        identity: [u8; 32],
+        onion_key: [u8; 32],
+        static_kem: S::Public,
+    ) -> Result<HybridRelayPublic<S>, Error> {
+        let encoded = self.static_key.encode(&static_kem)?;
+        let key_id = Self::suite().key_id(&identity, &onion_key, &encoded);
+        Ok(HybridRelayPublic { identity, onion_key, static_kem, key_id })
+    }
+
+    fn suite() -> Suite {
+        Suite { dh: D::NAME, kem: K::NAME, static_kem: S::NAME }
+    }
+}
+
+impl<K: Kem + Clone + Default, D: DiffieHellman + Clone + Default, S: StaticKey + Default> Default for Hybrid<K, D, S> {
+    fn default() -> Self {
+        Self::new(K::default(), D::default(), S::default())
+    }
+}
+
+/// What a client knows of a relay; the static KEM's key is parsed.
+pub struct HybridRelayPublic<S: StaticKey> {
+    identity: [u8; 32],
+    onion_key: [u8; 32],
+    static_kem: S::Public,
+    key_id: [u8; 32],
+}
+
+impl<S: StaticKey> HybridRelayPublic<S> {
+    /// ID: the relay's Ed25519 identity key.
+    pub fn identity(&self) -> &[u8; 32] {
+        &self.identity
+    }
+
+    /// B: the relay's X25519 onion key.
+    pub fn onion_key(&self) -> &[u8; 32] {
+        &self.onion_key
+    }
+
+    /// EK_s: the relay's static KEM key; `()` if the handshake has none.
+    pub fn static_kem(&self) -> &S::Public {
+        &self.static_kem
+    }
+
+    /// KEYID: the hash of the suite, ID, B and EK_s by which an onionskin names the relay and its keys.
+    pub fn key_id(&self) -> &[u8; 32] {
+        &self.key_id
+    }
+}
+
+/// A relay's identity and onion keys.
+pub struct HybridRelay<D: DiffieHellman, S: StaticKey> {
+    onion_key: D::Secret,
+    static_kem: S::Secret,
+    public: HybridRelayPublic<S>,
+}
+
+/// A client that has sent its onionskin.
+pub struct HybridClient<K: Kem, D: DiffieHellman> {
+    kem: K,
+    dh: D,
+    x: D::Secret,
+    dk: K::Secret,
+    phase_one: PhaseOne,
+    transcript: Transcript,
+}
+
+/// An onionskin that was for us and is intact, with a KEM key that passed its check.
+pub struct HybridRequest<K: Kem, D: DiffieHellman> {
+    kem: K,
+    dh: D,
+    x_public: [u8; 32],
+    ek: K::Public,
+    message: Vec<u8>,
+    phase_one: PhaseOne,
+    transcript: Transcript,
+}
+
+impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybrid<K, D, S> {
+    type Identity = [u8; 32];
+    type RelaySecret = HybridRelay<D, S>;
+    type RelayPublic = HybridRelayPublic<S>;
+    type Client = HybridClient<K, D>;
+    type Request = HybridRequest<K, D>;
+
+    const ONIONSKIN: usize = Self::HEADER + 32;
+    const REPLY: usize = Self::REPLY_HEADER;
+    const CARRIES_MESSAGES: bool = true;
+
+    fn name(&self) -> String {
+        Self::suite().name()
+    }
+
+    fn generate_relay(&self, identity: [u8; 32]) -> Result<HybridRelay<D, S>, Error> {
+        let (onion_key, onion_public) = self.dh.generate()?;
+        let (static_kem, static_public) = self.static_key.generate()?;
+        Ok(HybridRelay { onion_key, static_kem, public: self.relay_public(identity, onion_public, static_public)? })
+    }
+
+    fn public<'a>(&self, relay: &'a HybridRelay<D, S>) -> &'a HybridRelayPublic<S> {
+        &relay.public
+    }
+
+    fn start(&self, relay: &HybridRelayPublic<S>, message: &[u8]) -> Result<(HybridClient<K, D>, Vec<u8>), Error> {
+        let (x, x_public) = self.dh.generate()?;
+        let bx = self.dh.agree(&x, &relay.onion_key)?;
+        let (dk, ek) = self.kem.generate()?;
+
+        let mut onionskin = Vec::with_capacity(Self::ONIONSKIN + message.len());
+        onionskin.extend_from_slice(&relay.key_id);
+        onionskin.extend_from_slice(&x_public);
+        onionskin.resize(Self::HEADER, 0);
+        let (ek_bytes, ct_s) = onionskin[64..].split_at_mut(K::PUBLIC);
+        self.kem.public_to_bytes(&ek, ek_bytes)?;
+        let ss_s = self.static_key.encapsulate(&relay.static_kem, ct_s)?;
+
+        let mut transcript = Transcript::begin(&Self::suite(), &self.verification);
+        transcript.fixed(&onionskin);
+        let phase_one = PhaseOne::new(bx, ss_s, &transcript);
+
+        onionskin.extend_from_slice(message);
+        stream::apply(&phase_one.enc_key, &mut onionskin[Self::HEADER..]);
+        let mac = phase_one.mac(&onionskin[Self::HEADER..]);
+        transcript.encapsulated(&onionskin[Self::HEADER..]);
+        transcript.fixed(mac.as_slice());
+        onionskin.extend_from_slice(mac.as_slice());
+        let client = HybridClient { kem: self.kem.clone(), dh: self.dh.clone(), x, dk, phase_one, transcript };
+        Ok((client, onionskin))
+    }
+
+    fn accept(&self, relays: &[HybridRelay<D, S>], onionskin: &[u8]) -> Result<HybridRequest<K, D>, Error> {
+        let mut parts = Parts::of("hybrid onionskin", onionskin, Self::ONIONSKIN, true)?;
+        let (key_id, x_public) = (parts.array::<32>()?, *parts.array::<32>()?);
+        let (ek_bytes, ct_s) = (parts.slice(K::PUBLIC)?, parts.slice(S::CIPHERTEXT)?);
+        let (encrypted, mac) = parts.rest_and_last::<32>()?;
+        let relay = relays.iter().find(|relay| same(&relay.public.key_id, key_id)).ok_or(Error::UnknownKey)?;
+
+        let xb = self.dh.agree(&relay.onion_key, &x_public)?;
+        let ss_s = self.static_key.decapsulate(&relay.static_kem, ct_s)?;
+        let mut transcript = Transcript::begin(&Self::suite(), &self.verification);
+        transcript.fixed(&onionskin[..Self::HEADER]);
+        let phase_one = PhaseOne::new(xb, ss_s, &transcript);
+        if !same(phase_one.mac(encrypted).as_slice(), mac) {
+            return Err(Error::Onionskin);
+        }
+        transcript.encapsulated(encrypted);
+        transcript.fixed(mac);
+
+        let ek = self.kem.public_from_bytes(ek_bytes)?;
+        let mut message = encrypted.to_vec();
+        stream::apply(&phase_one.enc_key, &mut message);
+        let (kem, dh) = (self.kem.clone(), self.dh.clone());
+        Ok(HybridRequest { kem, dh, x_public, ek, message, phase_one, transcript })
+    }
+}
+
+impl<K: Kem, D: DiffieHellman> Request for HybridRequest<K, D> {
+    fn message(&self) -> &[u8] {
+        &self.message
+    }
+
+    fn respond(mut self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error> {
+        let (y, y_public) = self.dh.generate()?;
+        let xy = self.dh.agree(&y, &self.x_public)?;
+        let auth_at = 32 + K::CIPHERTEXT;
+        let message_at = auth_at + 32;
+
+        let mut reply = Vec::with_capacity(message_at + message.len());
+        reply.extend_from_slice(&y_public);
+        reply.resize(message_at, 0);
+        let ss_e = self.kem.encapsulate(&self.ek, &mut reply[32..auth_at])?;
+        reply.extend_from_slice(message);
+
+        self.transcript.fixed(&reply[..auth_at]);
+        let phase_two = self.phase_one.phase_two(&xy, &ss_e, &self.transcript);
+        stream::apply(&phase_two.enc_key, &mut reply[message_at..]);
+        self.transcript.encapsulated(&reply[message_at..]);
+        let (auth, keys) = phase_two.finish(&self.transcript);
+        reply[auth_at..message_at].copy_from_slice(auth.as_slice());
+        Ok((reply, keys))
+    }
+}
+
+impl<K: Kem, D: DiffieHellman> Client for HybridClient<K, D> {
+    fn finish(mut self, reply: &[u8]) -> Result<Established, Error> {
+        let mut parts = Parts::of("hybrid reply", reply, 32 + K::CIPHERTEXT + 32, true)?;
+        let (y_public, ct_e, auth) = (parts.array::<32>()?, parts.slice(K::CIPHERTEXT)?, parts.array::<32>()?);
+        let encrypted = parts.rest();
+
+        let xy = self.dh.agree(&self.x, y_public)?;
+        let ss_e = self.kem.decapsulate(&self.dk, ct_e)?;
+        self.transcript.fixed(&reply[..32 + K::CIPHERTEXT]);
+        let phase_two = self.phase_one.phase_two(&xy, &ss_e, &self.transcript);
+        self.transcript.encapsulated(encrypted);
+        let mut message = encrypted.to_vec();
+        let enc_key = phase_two.enc_key.clone();
+        let (expected, keys) = phase_two.finish(&self.transcript);
+        if !same(expected.as_slice(), auth) {
+            return Err(Error::Authentication);
+        }
+        stream::apply(&enc_key, &mut message);
+        Ok(Established { message, keys })
+    }
+}
+
+impl<S: StaticKey> fmt::Debug for HybridRelayPublic<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HybridRelayPublic").field("key_id", &self.key_id).finish_non_exhaustive()
+    }
+}
+
+impl<D: DiffieHellman, S: StaticKey> fmt::Debug for HybridRelay<D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HybridRelay").field("public", &self.public).finish_non_exhaustive()
+    }
+}
+
+impl<K: Kem, D: DiffieHellman> fmt::Debug for HybridClient<K, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HybridClient").finish_non_exhaustive()
+    }
+}
+
+impl<K: Kem, D: DiffieHellman> fmt::Debug for HybridRequest<K, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HybridRequest").finish_non_exhaustive()
+    }
+}

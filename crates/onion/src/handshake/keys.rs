@@ -1,0 +1,74 @@
+//! The keys that a handshake ends in.
+
+use super::hkdf;
+use crate::Error;
+use shake::{Shake256Reader, XofReader};
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// The key stream that both sides hold when a handshake has succeeded: the relay cryptography cuts its keys off it.
+///
+/// It is wiped on drop and never printed.
+pub struct Keys(Stream);
+
+enum Stream {
+    /// HKDF-Expand with SHA-256.
+    Hkdf { prk: Zeroizing<[u8; 32]>, info: Info },
+    /// SHAKE-256, positioned at the stream's first byte. Boxed: a sponge is larger than the rest. It wipes itself.
+    Shake(Box<Shake256Reader>),
+}
+
+/// HKDF's `info`.
+enum Info {
+    Label(&'static [u8]),
+    LabelAndHash(&'static [u8], [u8; 32]),
+}
+
+impl Keys {
+    /// The first `length` bytes of the stream. Every call begins at the front.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] above 8160 bytes for those handshakes whose key derivation is HKDF-SHA256 (all but `ntor-v3`).
+    pub fn expand(&self, length: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
+        if length > hkdf::MOST && !matches!(self.0, Stream::Shake(_)) {
+            return Err(Error::KeyLength { asked: length, most: hkdf::MOST });
+        }
+        let mut keys = Zeroizing::new(vec![0; length]);
+        self.expand_into(&mut keys)?;
+        Ok(keys)
+    }
+
+    /// [`Self::expand`] into memory of the caller's; fills all of `out`.
+    ///
+    /// # Errors
+    /// Those of [`Self::expand`]; `out` is untouched then.
+    pub fn expand_into(&self, out: &mut [u8]) -> Result<(), Error> {
+        match &self.0 {
+            Stream::Hkdf { .. } if out.len() > hkdf::MOST => {
+                return Err(Error::KeyLength { asked: out.len(), most: hkdf::MOST });
+            }
+            Stream::Hkdf { prk, info: Info::Label(label) } => hkdf::expand(prk, &[label], out),
+            Stream::Hkdf { prk, info: Info::LabelAndHash(label, hash) } => hkdf::expand(prk, &[label, hash], out),
+            Stream::Shake(reader) => reader.as_ref().clone().read(out),
+        }
+        Ok(())
+    }
+
+    pub(super) fn hkdf(prk: Zeroizing<[u8; 32]>, label: &'static [u8]) -> Self {
+        Self(Stream::Hkdf { prk, info: Info::Label(label) })
+    }
+
+    pub(super) fn hkdf_bound(prk: Zeroizing<[u8; 32]>, label: &'static [u8], hash: [u8; 32]) -> Self {
+        Self(Stream::Hkdf { prk, info: Info::LabelAndHash(label, hash) })
+    }
+
+    pub(super) fn shake(reader: Shake256Reader) -> Self {
+        Self(Stream::Shake(Box::new(reader)))
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keys(..)")
+    }
+}

@@ -1,0 +1,191 @@
+//! Tor's `ntor` handshake (tor-spec, "The 'ntor' handshake"; Goldberg, Stebila, Ustaoglu 2013).
+//!
+//! ```text
+//! onionskin   NODEID 20 | KEYID 32 = B | X 32
+//! reply       Y 32 | AUTH 32
+//! ```
+
+use super::authenticator::same;
+use super::hkdf::hmac;
+use super::parts::Parts;
+use super::{Client, Established, Handshake, Keys, Request};
+use crate::Error;
+use candor_primitives::SharedSecret;
+use candor_primitives::dh::DiffieHellman;
+use std::fmt;
+use zeroize::Zeroizing;
+
+const PROTOID: &[u8] = b"ntor-curve25519-sha256-1";
+const T_MAC: &[u8] = b"ntor-curve25519-sha256-1:mac";
+const T_KEY: &[u8] = b"ntor-curve25519-sha256-1:key_extract";
+const T_VERIFY: &[u8] = b"ntor-curve25519-sha256-1:verify";
+const M_EXPAND: &[u8] = b"ntor-curve25519-sha256-1:key_expand";
+const SERVER: &[u8] = b"Server";
+
+const ONIONSKIN: usize = 20 + 32 + 32;
+const REPLY: usize = 32 + 32;
+
+/// `ntor` over a Diffie-Hellman back end. It carries no extension messages.
+///
+/// Nothing in its onionskin is authenticated: a relay answers one that was changed on the way, and the client finds out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ntor<D> {
+    dh: D,
+}
+
+impl<D: DiffieHellman + Clone> Ntor<D> {
+    /// The handshake over that back end.
+    pub fn new(dh: D) -> Self {
+        Self { dh }
+    }
+
+    /// A relay's identity (the SHA-1 digest of its RSA key) and onion key.
+    ///
+    /// # Errors
+    /// [`Error::Dh`] if the back end fails.
+    pub fn relay(&self, identity: [u8; 20], onion_key: D::Secret) -> Result<NtorRelay<D>, Error> {
+        let public = NtorRelayPublic { identity, onion_key: self.dh.public_of(&onion_key)? };
+        Ok(NtorRelay { onion_key, public })
+    }
+}
+
+/// What a client knows of a relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NtorRelayPublic {
+    /// ID: the SHA-1 digest of the relay's RSA identity key.
+    pub identity: [u8; 20],
+    /// B: the relay's X25519 onion key.
+    pub onion_key: [u8; 32],
+}
+
+/// A relay's identity and onion key pair (b, B).
+pub struct NtorRelay<D: DiffieHellman> {
+    onion_key: D::Secret,
+    public: NtorRelayPublic,
+}
+
+/// A client that has sent its onionskin.
+pub struct NtorClient<D: DiffieHellman> {
+    dh: D,
+    relay: NtorRelayPublic,
+    x: D::Secret,
+    x_public: [u8; 32],
+}
+
+/// An onionskin that was for us.
+pub struct NtorRequest<D: DiffieHellman> {
+    dh: D,
+    relay: NtorRelayPublic,
+    x_public: [u8; 32],
+    /// EXP(X, b).
+    xb: SharedSecret,
+}
+
+impl<D: DiffieHellman + Clone> Handshake for Ntor<D> {
+    type Identity = [u8; 20];
+    type RelaySecret = NtorRelay<D>;
+    type RelayPublic = NtorRelayPublic;
+    type Client = NtorClient<D>;
+    type Request = NtorRequest<D>;
+
+    const ONIONSKIN: usize = ONIONSKIN;
+    const REPLY: usize = REPLY;
+    const CARRIES_MESSAGES: bool = false;
+
+    fn name(&self) -> String {
+        "ntor".to_owned()
+    }
+
+    fn generate_relay(&self, identity: [u8; 20]) -> Result<NtorRelay<D>, Error> {
+        let (onion_key, public) = self.dh.generate()?;
+        Ok(NtorRelay { onion_key, public: NtorRelayPublic { identity, onion_key: public } })
+    }
+
+    fn public<'a>(&self, relay: &'a NtorRelay<D>) -> &'a NtorRelayPublic {
+        &relay.public
+    }
+
+    fn start(&self, relay: &NtorRelayPublic, message: &[u8]) -> Result<(NtorClient<D>, Vec<u8>), Error> {
+        if !message.is_empty() {
+            return Err(Error::NoMessage);
+        }
+        let (x, x_public) = self.dh.generate()?;
+        let onionskin = [relay.identity.as_slice(), &relay.onion_key, &x_public].concat();
+        Ok((NtorClient { dh: self.dh.clone(), relay: *relay, x, x_public }, onionskin))
+    }
+
+    fn accept(&self, relays: &[NtorRelay<D>], onionskin: &[u8]) -> Result<NtorRequest<D>, Error> {
+        let mut parts = Parts::of("ntor onionskin", onionskin, ONIONSKIN, false)?;
+        let (identity, key_id, x_public) = (parts.array::<20>()?, parts.array::<32>()?, *parts.array::<32>()?);
+        let relay = relays
+            .iter()
+            .find(|relay| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id))
+            .ok_or(Error::UnknownKey)?;
+        let xb = self.dh.agree(&relay.onion_key, &x_public)?;
+        Ok(NtorRequest { dh: self.dh.clone(), relay: relay.public, x_public, xb })
+    }
+}
+
+impl<D: DiffieHellman> Request for NtorRequest<D> {
+    fn message(&self) -> &[u8] {
+        &[]
+    }
+
+    fn respond(self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error> {
+        if !message.is_empty() {
+            return Err(Error::NoMessage);
+        }
+        let (y, y_public) = self.dh.generate()?;
+        let xy = self.dh.agree(&y, &self.x_public)?;
+        let (auth, keys) = derive(&xy, &self.xb, &self.relay, &self.x_public, &y_public);
+        Ok(([y_public, *auth].concat(), keys))
+    }
+}
+
+impl<D: DiffieHellman> Client for NtorClient<D> {
+    fn finish(self, reply: &[u8]) -> Result<Established, Error> {
+        let mut parts = Parts::of("ntor reply", reply, REPLY, false)?;
+        let (y_public, auth) = (parts.array::<32>()?, parts.array::<32>()?);
+        let xy = self.dh.agree(&self.x, y_public)?;
+        let xb = self.dh.agree(&self.x, &self.relay.onion_key)?;
+        let (expected, keys) = derive(&xy, &xb, &self.relay, &self.x_public, y_public);
+        if !same(expected.as_slice(), auth) {
+            return Err(Error::Authentication);
+        }
+        Ok(Established { message: Vec::new(), keys })
+    }
+}
+
+/// AUTH and the key stream, from what both sides have in the end.
+fn derive(
+    xy: &SharedSecret,
+    xb: &SharedSecret,
+    relay: &NtorRelayPublic,
+    x: &[u8; 32],
+    y: &[u8; 32],
+) -> (Zeroizing<[u8; 32]>, Keys) {
+    let NtorRelayPublic { identity, onion_key } = relay;
+    let secret_input: [&[u8]; 7] = [xy.as_bytes(), xb.as_bytes(), identity, onion_key, x, y, PROTOID];
+    let key_seed = hmac(T_KEY, &secret_input);
+    let verify = hmac(T_VERIFY, &secret_input);
+    let auth = hmac(T_MAC, &[verify.as_slice(), identity, onion_key, y, x, PROTOID, SERVER]);
+    (auth, Keys::hkdf(key_seed, M_EXPAND))
+}
+
+impl<D: DiffieHellman> fmt::Debug for NtorRelay<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NtorRelay").field("public", &self.public).finish_non_exhaustive()
+    }
+}
+
+impl<D: DiffieHellman> fmt::Debug for NtorClient<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NtorClient").field("relay", &self.relay).finish_non_exhaustive()
+    }
+}
+
+impl<D: DiffieHellman> fmt::Debug for NtorRequest<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NtorRequest").field("relay", &self.relay).finish_non_exhaustive()
+    }
+}

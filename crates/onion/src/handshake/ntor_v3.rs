@@ -1,0 +1,287 @@
+//! Tor's `ntor-v3` handshake (tor-spec, "The 'ntor-v3' handshake"; proposal 332).
+//!
+//! ```text
+//! onionskin   NODEID 32 = ID | KEYID 32 = B | X 32 | ENC(ENC_K1, CM) | MAC 32
+//! reply       Y 32 | AUTH 32 | ENC(ENC_KEY, SM)
+//! ```
+//!
+//! Names in this file are the proposal's.
+
+use super::authenticator::same;
+use super::parts::Parts;
+use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Request, sha3, stream};
+use crate::Error;
+use candor_primitives::SharedSecret;
+use candor_primitives::dh::DiffieHellman;
+use shake::{Shake256Reader, XofReader};
+use std::borrow::Cow;
+use std::fmt;
+use zeroize::Zeroizing;
+
+const PROTOID: &[u8] = b"ntor3-curve25519-sha3_256-1";
+const T_MSGKDF: &[u8] = b"ntor3-curve25519-sha3_256-1:kdf_phase1";
+const T_MSGMAC: &[u8] = b"ntor3-curve25519-sha3_256-1:msg_mac";
+const T_KEY_SEED: &[u8] = b"ntor3-curve25519-sha3_256-1:key_seed";
+const T_VERIFY: &[u8] = b"ntor3-curve25519-sha3_256-1:verify";
+const T_FINAL: &[u8] = b"ntor3-curve25519-sha3_256-1:kdf_final";
+const T_AUTH: &[u8] = b"ntor3-curve25519-sha3_256-1:auth_final";
+const SERVER: &[u8] = b"Server";
+
+/// NODEID | KEYID | X, before the encrypted message.
+const HEADER: usize = 32 + 32 + 32;
+const ONIONSKIN: usize = HEADER + sha3::DIGEST;
+const REPLY: usize = 32 + sha3::DIGEST;
+
+/// `ntor-v3` over a Diffie-Hellman back end, for circuit extension unless another verification string is given.
+#[derive(Clone, Debug)]
+pub struct NtorV3<D> {
+    dh: D,
+    verification: Cow<'static, [u8]>,
+}
+
+impl<D: DiffieHellman + Clone> NtorV3<D> {
+    /// The handshake over that back end.
+    pub fn new(dh: D) -> Self {
+        Self { dh, verification: Cow::Borrowed(CIRCUIT_EXTEND) }
+    }
+
+    /// The same with another verification string: VER, on which both sides agree beforehand (prop 332, "Overview").
+    #[must_use]
+    pub fn with_verification(self, verification: impl Into<Cow<'static, [u8]>>) -> Self {
+        Self { verification: verification.into(), ..self }
+    }
+
+    /// A relay's Ed25519 identity and onion key.
+    ///
+    /// # Errors
+    /// [`Error::Dh`] if the back end fails.
+    pub fn relay(&self, identity: [u8; 32], onion_key: D::Secret) -> Result<NtorV3Relay<D>, Error> {
+        let public = NtorV3RelayPublic { identity, onion_key: self.dh.public_of(&onion_key)? };
+        Ok(NtorV3Relay { onion_key, public })
+    }
+
+    fn phase_one(&self, xb: SharedSecret, relay: &NtorV3RelayPublic, x_public: [u8; 32]) -> PhaseOne {
+        PhaseOne { relay: *relay, x_public, xb, mac: [0; 32], verification: self.verification.clone() }
+    }
+}
+
+impl<D: DiffieHellman + Clone + Default> Default for NtorV3<D> {
+    fn default() -> Self {
+        Self::new(D::default())
+    }
+}
+
+/// What a client knows of a relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NtorV3RelayPublic {
+    /// ID: the relay's Ed25519 identity key.
+    pub identity: [u8; 32],
+    /// B: the relay's X25519 onion key.
+    pub onion_key: [u8; 32],
+}
+
+/// A relay's identity and onion key pair (b, B).
+pub struct NtorV3Relay<D: DiffieHellman> {
+    onion_key: D::Secret,
+    public: NtorV3RelayPublic,
+}
+
+/// A client that has sent its onionskin.
+pub struct NtorV3Client<D: DiffieHellman> {
+    dh: D,
+    x: D::Secret,
+    phase_one: PhaseOne,
+}
+
+/// An onionskin that was for us and is intact.
+pub struct NtorV3Request<D: DiffieHellman> {
+    dh: D,
+    message: Vec<u8>,
+    phase_one: PhaseOne,
+}
+
+/// What both sides remember of the onionskin: X, B, ID, Bx, the MAC.
+struct PhaseOne {
+    relay: NtorV3RelayPublic,
+    x_public: [u8; 32],
+    xb: SharedSecret,
+    mac: [u8; 32],
+    verification: Cow<'static, [u8]>,
+}
+
+impl<D: DiffieHellman + Clone> Handshake for NtorV3<D> {
+    type Identity = [u8; 32];
+    type RelaySecret = NtorV3Relay<D>;
+    type RelayPublic = NtorV3RelayPublic;
+    type Client = NtorV3Client<D>;
+    type Request = NtorV3Request<D>;
+
+    const ONIONSKIN: usize = ONIONSKIN;
+    const REPLY: usize = REPLY;
+    const CARRIES_MESSAGES: bool = true;
+
+    fn name(&self) -> String {
+        "ntor-v3".to_owned()
+    }
+
+    fn generate_relay(&self, identity: [u8; 32]) -> Result<NtorV3Relay<D>, Error> {
+        let (onion_key, public) = self.dh.generate()?;
+        Ok(NtorV3Relay { onion_key, public: NtorV3RelayPublic { identity, onion_key: public } })
+    }
+
+    fn public<'a>(&self, relay: &'a NtorV3Relay<D>) -> &'a NtorV3RelayPublic {
+        &relay.public
+    }
+
+    fn start(&self, relay: &NtorV3RelayPublic, message: &[u8]) -> Result<(NtorV3Client<D>, Vec<u8>), Error> {
+        let (x, x_public) = self.dh.generate()?;
+        let bx = self.dh.agree(&x, &relay.onion_key)?;
+        let mut phase_one = self.phase_one(bx, relay, x_public);
+        let (enc_k1, mac_k1) = phase_one.keys();
+
+        let mut onionskin = Vec::with_capacity(ONIONSKIN + message.len());
+        onionskin.extend_from_slice(&relay.identity);
+        onionskin.extend_from_slice(&relay.onion_key);
+        onionskin.extend_from_slice(&x_public);
+        onionskin.extend_from_slice(message);
+        stream::apply(&enc_k1, &mut onionskin[HEADER..]);
+        phase_one.mac = *sha3::mac(T_MSGMAC, &mac_k1, &[&onionskin]);
+        onionskin.extend_from_slice(&phase_one.mac);
+        Ok((NtorV3Client { dh: self.dh.clone(), x, phase_one }, onionskin))
+    }
+
+    fn accept(&self, relays: &[NtorV3Relay<D>], onionskin: &[u8]) -> Result<NtorV3Request<D>, Error> {
+        let mut parts = Parts::of("ntor-v3 onionskin", onionskin, ONIONSKIN, true)?;
+        let (identity, key_id, x_public) = (parts.array::<32>()?, parts.array::<32>()?, *parts.array::<32>()?);
+        let (encrypted, mac) = parts.rest_and_last::<32>()?;
+        let relay = relays
+            .iter()
+            .find(|relay| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id))
+            .ok_or(Error::UnknownKey)?;
+
+        let xb = self.dh.agree(&relay.onion_key, &x_public)?;
+        let mut phase_one = self.phase_one(xb, &relay.public, x_public);
+        let (enc_k1, mac_k1) = phase_one.keys();
+        let expected = sha3::mac(T_MSGMAC, &mac_k1, &[&onionskin[..HEADER + encrypted.len()]]);
+        if !same(expected.as_slice(), mac) {
+            return Err(Error::Onionskin);
+        }
+        phase_one.mac = *mac;
+        let mut message = encrypted.to_vec();
+        stream::apply(&enc_k1, &mut message);
+        Ok(NtorV3Request { dh: self.dh.clone(), message, phase_one })
+    }
+}
+
+impl<D: DiffieHellman> Request for NtorV3Request<D> {
+    fn message(&self) -> &[u8] {
+        &self.message
+    }
+
+    fn respond(self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error> {
+        let (y, y_public) = self.dh.generate()?;
+        let xy = self.dh.agree(&y, &self.phase_one.x_public)?;
+        let phase_two = self.phase_one.phase_two(&xy, &y_public);
+
+        let mut reply = Vec::with_capacity(REPLY + message.len());
+        reply.extend_from_slice(&y_public);
+        reply.extend_from_slice(&[0; 32]);
+        reply.extend_from_slice(message);
+        stream::apply(&phase_two.enc_key, &mut reply[REPLY..]);
+        let auth = self.phase_one.auth(&phase_two.verify, &y_public, &reply[REPLY..]);
+        reply[32..REPLY].copy_from_slice(auth.as_slice());
+        Ok((reply, Keys::shake(phase_two.stream)))
+    }
+}
+
+impl<D: DiffieHellman> Client for NtorV3Client<D> {
+    fn finish(self, reply: &[u8]) -> Result<Established, Error> {
+        let mut parts = Parts::of("ntor-v3 reply", reply, REPLY, true)?;
+        let (y_public, auth) = (parts.array::<32>()?, parts.array::<32>()?);
+        let encrypted = parts.rest();
+        let xy = self.dh.agree(&self.x, y_public)?;
+        let phase_two = self.phase_one.phase_two(&xy, y_public);
+        let expected = self.phase_one.auth(&phase_two.verify, y_public, encrypted);
+        if !same(expected.as_slice(), auth) {
+            return Err(Error::Authentication);
+        }
+        let mut message = encrypted.to_vec();
+        stream::apply(&phase_two.enc_key, &mut message);
+        Ok(Established { message, keys: Keys::shake(phase_two.stream) })
+    }
+}
+
+impl PhaseOne {
+    /// ENC_K1 and MAC_K1.
+    fn keys(&self) -> (Zeroizing<[u8; 32]>, Zeroizing<[u8; 32]>) {
+        let NtorV3RelayPublic { identity, onion_key } = &self.relay;
+        let prefix = sha3::length_prefix(&self.verification);
+        let mut stream = sha3::kdf(
+            T_MSGKDF,
+            &[self.xb.as_bytes(), identity, &self.x_public, onion_key, PROTOID, &prefix, &self.verification],
+        );
+        (take(&mut stream), take(&mut stream))
+    }
+
+    /// What follows from the two secrets and the whole of the public keys.
+    fn phase_two(&self, xy: &SharedSecret, y: &[u8; 32]) -> PhaseTwo {
+        let NtorV3RelayPublic { identity, onion_key } = &self.relay;
+        let prefix = sha3::length_prefix(&self.verification);
+        let secret_input: [&[u8]; 9] = [
+            xy.as_bytes(),
+            self.xb.as_bytes(),
+            identity,
+            onion_key,
+            &self.x_public,
+            y,
+            PROTOID,
+            &prefix,
+            &self.verification,
+        ];
+        let key_seed = sha3::hash(T_KEY_SEED, &secret_input);
+        let verify = sha3::hash(T_VERIFY, &secret_input);
+        let mut stream = sha3::kdf(T_FINAL, &[key_seed.as_slice()]);
+        PhaseTwo { verify, enc_key: take(&mut stream), stream }
+    }
+
+    fn auth(&self, verify: &[u8; 32], y: &[u8; 32], encrypted: &[u8]) -> Zeroizing<[u8; 32]> {
+        let NtorV3RelayPublic { identity, onion_key } = &self.relay;
+        let prefix = sha3::length_prefix(encrypted);
+        sha3::hash(
+            T_AUTH,
+            &[verify, identity, onion_key, y, &self.x_public, &self.mac, &prefix, encrypted, PROTOID, SERVER],
+        )
+    }
+}
+
+/// The verification value, and RAW_KEYSTREAM in its two parts.
+struct PhaseTwo {
+    verify: Zeroizing<[u8; 32]>,
+    enc_key: Zeroizing<[u8; 32]>,
+    /// KEYSTREAM.
+    stream: Shake256Reader,
+}
+
+fn take(stream: &mut Shake256Reader) -> Zeroizing<[u8; 32]> {
+    let mut key = Zeroizing::new([0; 32]);
+    stream.read(key.as_mut_slice());
+    key
+}
+
+impl<D: DiffieHellman> fmt::Debug for NtorV3Relay<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NtorV3Relay").field("public", &self.public).finish_non_exhaustive()
+    }
+}
+
+impl<D: DiffieHellman> fmt::Debug for NtorV3Client<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NtorV3Client").field("relay", &self.phase_one.relay).finish_non_exhaustive()
+    }
+}
+
+impl<D: DiffieHellman> fmt::Debug for NtorV3Request<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NtorV3Request").field("relay", &self.phase_one.relay).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,75 @@
+//! Takes messages apart.
+
+use crate::Error;
+
+/// A message read from the front. Each handshake checks the length of the whole first, so what it takes is there; running
+/// short is an error all the same and never a panic.
+pub(super) struct Parts<'a> {
+    what: &'static str,
+    whole: usize,
+    rest: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    /// A message of exactly `expected` bytes, or of at least as many.
+    pub(super) fn of(what: &'static str, message: &'a [u8], expected: usize, at_least: bool) -> Result<Self, Error> {
+        let got = message.len();
+        if got < expected || (!at_least && got > expected) {
+            return Err(Error::Length { what, expected, at_least, got });
+        }
+        Ok(Self { what, whole: got, rest: message })
+    }
+
+    /// The next `N` bytes.
+    pub(super) fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], Error> {
+        let (array, rest) = self.rest.split_first_chunk().ok_or_else(|| self.short(N))?;
+        self.rest = rest;
+        Ok(array)
+    }
+
+    /// The next `length` bytes.
+    pub(super) fn slice(&mut self, length: usize) -> Result<&'a [u8], Error> {
+        let (slice, rest) = self.rest.split_at_checked(length).ok_or_else(|| self.short(length))?;
+        self.rest = rest;
+        Ok(slice)
+    }
+
+    /// What is left before the last `N` bytes, and those: a message and its MAC.
+    pub(super) fn rest_and_last<const N: usize>(self) -> Result<(&'a [u8], &'a [u8; N]), Error> {
+        self.rest.split_last_chunk().ok_or_else(|| self.short(N))
+    }
+
+    /// What is left.
+    pub(super) fn rest(self) -> &'a [u8] {
+        self.rest
+    }
+
+    fn short(&self, wanted: usize) -> Error {
+        let expected = self.whole - self.rest.len() + wanted;
+        Error::Length { what: self.what, expected, at_least: true, got: self.whole }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_come_in_order_and_never_too_many() {
+        let message: Vec<u8> = (0..10).collect();
+        let mut parts = Parts::of("test", &message, 5, true).unwrap();
+        assert_eq!(parts.array::<3>().unwrap(), &[0, 1, 2]);
+        assert_eq!(parts.slice(2).unwrap(), &[3, 4]);
+        let short = Error::Length { what: "test", expected: 11, at_least: true, got: 10 };
+        assert_eq!(parts.slice(6), Err(short));
+        assert_eq!(parts.array::<6>(), Err(short));
+        assert_eq!(parts.rest_and_last::<2>().unwrap(), (&[5, 6, 7][..], &[8, 9]));
+    }
+
+    #[test]
+    fn the_length_is_checked_first() {
+        let refused = |length, at_least| Parts::of("test", &vec![0; length], 5, at_least).is_err();
+        assert_eq!([4, 5, 6].map(|length| refused(length, true)), [true, false, false]);
+        assert_eq!([4, 5, 6].map(|length| refused(length, false)), [true, false, true]);
+    }
+}

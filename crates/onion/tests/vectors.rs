@@ -1,0 +1,256 @@
+//! Known answers: Tor's for ntor and ntor-v3, our own for the hybrids.
+
+use book::Relay;
+use candor_onion::handshake::{
+    CIRCUIT_EXTEND, Client, Handshake, Hybrid, NoStaticKem, Ntor, NtorV3, Request, StaticKem, StaticKey,
+};
+use candor_primitives::dh::{self, DiffieHellman};
+use candor_primitives::kem::{self, DerandomizedKem};
+use scripted::{Script, ScriptedDh, ScriptedKem};
+use serde_json::{Map, Value, json};
+use std::slice::from_ref;
+use vectors_file::{bytes, list, load};
+
+mod book;
+mod scripted;
+#[path = "vectors/mod.rs"]
+mod vectors_file;
+
+fn key(of: &Value, name: &str) -> [u8; 32] {
+    bytes(of, name).try_into().unwrap_or_else(|_| panic!("{name} has 32 bytes"))
+}
+
+/// X25519 whose next key pairs are the client's and then the relay's.
+fn scripted_dh<D: DiffieHellman + Default>(vector: &Value) -> ScriptedDh<D> {
+    ScriptedDh { inner: D::default(), script: Script::of([&bytes(vector, "x"), &bytes(vector, "y")]) }
+}
+
+fn ntor_vectors<D: DiffieHellman + Clone + Default>() {
+    let file = load("ntor.json");
+    for vector in list(&file, "handshake") {
+        let handshake = Ntor::new(scripted_dh::<D>(vector));
+        let identity = bytes(vector, "identity").try_into().expect("20 bytes");
+        let relay = handshake.relay(identity, D::default().secret_from_bytes(&key(vector, "b")).unwrap()).unwrap();
+        assert_eq!(handshake.public(&relay).onion_key, key(vector, "b_public"));
+
+        let (client, onionskin) = handshake.start(handshake.public(&relay), b"").unwrap();
+        assert_eq!(onionskin, bytes(vector, "onionskin"));
+        let (reply, relay_keys) = handshake.accept(from_ref(&relay), &onionskin).unwrap().respond(b"").unwrap();
+        assert_eq!(reply, bytes(vector, "reply"));
+        let expected = bytes(vector, "keys");
+        assert_eq!(*relay_keys.expand(expected.len()).unwrap(), expected);
+        assert_eq!(*client.finish(&reply).unwrap().keys.expand(expected.len()).unwrap(), expected);
+    }
+}
+
+#[test]
+fn ntor_gives_tors_published_answers() {
+    ntor_vectors::<dh::aws_lc::X25519>();
+    ntor_vectors::<dh::dalek::X25519>();
+}
+
+fn ntor_v3_vectors<D: DiffieHellman + Clone + Default>() {
+    let file = load("ntor-v3.json");
+    for vector in list(&file, "handshake") {
+        let handshake = NtorV3::new(scripted_dh::<D>(vector)).with_verification(bytes(vector, "verification"));
+        let secret = D::default().secret_from_bytes(&key(vector, "b")).unwrap();
+        let relay = handshake.relay(key(vector, "identity"), secret).unwrap();
+        assert_eq!(handshake.public(&relay).onion_key, key(vector, "b_public"));
+
+        let (cm, sm) = (bytes(vector, "client_message"), bytes(vector, "relay_message"));
+        let (client, onionskin) = handshake.start(handshake.public(&relay), &cm).unwrap();
+        assert_eq!(onionskin, bytes(vector, "onionskin"));
+        let request = handshake.accept(from_ref(&relay), &onionskin).unwrap();
+        assert_eq!(request.message(), cm);
+        let (reply, relay_keys) = request.respond(&sm).unwrap();
+        assert_eq!(reply, bytes(vector, "reply"));
+        let established = client.finish(&reply).unwrap();
+        assert_eq!(established.message, sm);
+        let expected = bytes(vector, "keys");
+        assert_eq!(*relay_keys.expand(expected.len()).unwrap(), expected);
+        assert_eq!(*established.keys.expand(expected.len()).unwrap(), expected);
+    }
+}
+
+#[test]
+fn ntor_v3_gives_tors_published_answers() {
+    ntor_v3_vectors::<dh::aws_lc::X25519>();
+    ntor_v3_vectors::<dh::dalek::X25519>();
+}
+
+/// The inputs of one hybrid vector, as the file has them.
+struct Inputs<'a>(&'a Value);
+
+impl Inputs<'_> {
+    fn kem<K: DerandomizedKem + Default>(&self) -> ScriptedKem<K> {
+        ScriptedKem {
+            inner: K::default(),
+            script: Script::of([&bytes(self.0, "kem_seed"), &bytes(self.0, "kem_coins")]),
+        }
+    }
+
+    fn static_kem<K: DerandomizedKem + Default>(&self) -> StaticKem<ScriptedKem<K>> {
+        let script = Script::of([&bytes(self.0, "static_seed"), &bytes(self.0, "static_coins")]);
+        StaticKem(ScriptedKem { inner: K::default(), script })
+    }
+}
+
+/// Runs one vector's handshake and gives what came out, in the file's form.
+fn run<K: DerandomizedKem + Clone + Default, D: DiffieHellman + Clone + Default, S: StaticKey>(
+    vector: &Value,
+    static_key: S,
+) -> Map<String, Value> {
+    let handshake = Hybrid::new(Inputs(vector).kem::<K>(), scripted_dh::<D>(vector), static_key.clone());
+    let secret = D::default().secret_from_bytes(&key(vector, "b")).unwrap();
+    let relay = handshake.relay(key(vector, "identity"), secret, static_key.generate().unwrap()).unwrap();
+    let (cm, sm) = (bytes(vector, "client_message"), bytes(vector, "relay_message"));
+
+    let (client, onionskin) = handshake.start(handshake.public(&relay), &cm).unwrap();
+    let request = handshake.accept(from_ref(&relay), &onionskin).unwrap();
+    assert_eq!(request.message(), cm);
+    let (reply, relay_keys) = request.respond(&sm).unwrap();
+    let established = client.finish(&reply).unwrap();
+    assert_eq!(established.message, sm);
+    assert_eq!(established.keys.expand(72).unwrap(), relay_keys.expand(72).unwrap());
+
+    let mut out = Map::new();
+    out.insert("handshake".to_owned(), json!(handshake.name()));
+    out.insert("key_id".to_owned(), json!(hex(handshake.public(&relay).key_id())));
+    out.insert("onionskin".to_owned(), json!(hex(&onionskin)));
+    out.insert("reply".to_owned(), json!(hex(&reply)));
+    out.insert("keys".to_owned(), json!(hex(&relay_keys.expand(72).unwrap())));
+    out
+}
+
+/// Each suite of the file on given back ends.
+macro_rules! outputs {
+    ($vector:expr, $kem:ident, $dh:ident) => {{
+        let vector = $vector;
+        let inputs = Inputs(vector);
+        match vector["handshake"].as_str().unwrap() {
+            "hybrid-512" => run::<kem::$kem::MlKem512, dh::$dh::X25519, _>(vector, NoStaticKem),
+            "hybrid-768" => run::<kem::$kem::MlKem768, dh::$dh::X25519, _>(vector, NoStaticKem),
+            "hybrid-1024" => run::<kem::$kem::MlKem1024, dh::$dh::X25519, _>(vector, NoStaticKem),
+            "hybrid-512-auth" => {
+                run::<kem::$kem::MlKem512, dh::$dh::X25519, _>(vector, inputs.static_kem::<kem::$kem::MlKem512>())
+            }
+            "hybrid-768-auth" => {
+                run::<kem::$kem::MlKem768, dh::$dh::X25519, _>(vector, inputs.static_kem::<kem::$kem::MlKem768>())
+            }
+            "hybrid-1024-auth" => {
+                run::<kem::$kem::MlKem1024, dh::$dh::X25519, _>(vector, inputs.static_kem::<kem::$kem::MlKem1024>())
+            }
+            other => panic!("no such handshake: {other}"),
+        }
+    }};
+}
+
+#[test]
+fn hybrids_give_the_recorded_answers_on_every_back_end_that_can() {
+    let file = load("onion-hybrid.json");
+    for vector in list(&file, "handshakes") {
+        for outputs in [
+            outputs!(vector, libcrux, aws_lc),
+            outputs!(vector, rustcrypto, dalek),
+            outputs!(vector, rustcrypto, aws_lc),
+        ] {
+            for (name, value) in outputs {
+                assert_eq!(vector[&name], value, "{}: {name}", vector["handshake"]);
+            }
+        }
+    }
+}
+
+/// The relay's half of each vector from the specification alone, with the secrets that the inputs lead to.
+#[test]
+fn the_recorded_answers_are_the_specifications() {
+    fn check<K: DerandomizedKem + Default>(vector: &Value, auth: bool) {
+        let (k, x25519) = (K::default(), dh::dalek::X25519);
+        let secret = |name| x25519.secret_from_bytes(&key(vector, name)).unwrap();
+        let (b, x, y) = (secret("b"), secret("x"), secret("y"));
+        let public = |of| x25519.public_of(of).unwrap();
+
+        let encode = |public: &K::Public| {
+            let mut bytes = vec![0; K::PUBLIC];
+            k.public_to_bytes(public, &mut bytes).unwrap();
+            bytes
+        };
+        let (_, ek) = k.generate_from(&bytes(vector, "kem_seed")).unwrap();
+        let mut ct_e = vec![0; K::CIPHERTEXT];
+        let ss_e = k.encapsulate_from(&ek, &bytes(vector, "kem_coins"), &mut ct_e).unwrap();
+
+        let mut protoid = format!("candor-hybrid-1/X25519/{}", K::NAME);
+        let mut static_secrets = x25519.agree(&b, &public(&x)).unwrap().as_bytes().to_vec();
+        let (mut ek_s, mut ct_s) = (Vec::new(), Vec::new());
+        if auth {
+            protoid += &format!("/static:{}", K::NAME);
+            let (_, static_public) = k.generate_from(&bytes(vector, "static_seed")).unwrap();
+            ek_s = encode(&static_public);
+            ct_s = vec![0; K::CIPHERTEXT];
+            let ss_s = k.encapsulate_from(&static_public, &bytes(vector, "static_coins"), &mut ct_s).unwrap();
+            static_secrets.extend_from_slice(ss_s.as_bytes());
+        }
+
+        let key_id = book::hybrid_key_id(&protoid, &key(vector, "identity"), &public(&b), &ek_s);
+        assert_eq!(key_id, bytes(vector, "key_id"));
+        let header = [&key_id[..], &public(&x), &encode(&ek), &ct_s].concat();
+        let rest =
+            book::hybrid_client(&protoid, CIRCUIT_EXTEND, &header, &static_secrets, &bytes(vector, "client_message"));
+        let onionskin = [&header[..], &rest].concat();
+        assert_eq!(onionskin, bytes(vector, "onionskin"));
+
+        let relay = Relay {
+            identity: &key(vector, "identity"),
+            onion_key: &public(&b),
+            static_secrets: &static_secrets,
+            fresh_secrets: &[&x25519.agree(&y, &public(&x)).unwrap().as_bytes()[..], ss_e.as_bytes()].concat(),
+            fresh_public: &[&public(&y)[..], &ct_e].concat(),
+            message: &bytes(vector, "relay_message"),
+        };
+        let (reply, keys) = book::hybrid(&protoid, CIRCUIT_EXTEND, &onionskin, header.len(), &relay);
+        assert_eq!(reply, bytes(vector, "reply"));
+        assert_eq!(keys, bytes(vector, "keys"));
+    }
+    let file = load("onion-hybrid.json");
+    for vector in list(&file, "handshakes") {
+        let name = vector["handshake"].as_str().unwrap();
+        match name.trim_end_matches("-auth") {
+            "hybrid-512" => check::<kem::rustcrypto::MlKem512>(vector, name.ends_with("-auth")),
+            "hybrid-768" => check::<kem::rustcrypto::MlKem768>(vector, name.ends_with("-auth")),
+            "hybrid-1024" => check::<kem::rustcrypto::MlKem1024>(vector, name.ends_with("-auth")),
+            other => panic!("no such handshake: {other}"),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Writes `vectors/onion-hybrid.json` anew: the inputs count upwards, the outputs are what comes out. The file's digest in
+/// `vectors/SOURCES.toml` must follow.
+#[test]
+#[ignore = "writes the vectors; run it by name after a change of the specification"]
+fn write_hybrid_vectors() {
+    let names = ["hybrid-512", "hybrid-768", "hybrid-1024", "hybrid-512-auth", "hybrid-768-auth", "hybrid-1024-auth"];
+    let mut handshakes = Vec::new();
+    for (number, name) in names.iter().enumerate() {
+        let count = |from: usize, length: usize| hex(&(0..length).map(|at| (from + at) as u8).collect::<Vec<_>>());
+        let mut vector = json!({
+            "handshake": name,
+            "identity": count(number + 1, 32), "b": count(0x20 + number, 32), "x": count(0x40 + number, 32),
+            "y": count(0x60 + number, 32), "kem_seed": count(0x80 + number, 64), "kem_coins": count(0xc0 + number, 32),
+            "client_message": hex(b"client extensions"), "relay_message": hex(b"relay's extensions, in two blocks"),
+        });
+        if name.ends_with("-auth") {
+            vector["static_seed"] = json!(count(0xa0 + number, 64));
+            vector["static_coins"] = json!(count(0xe0 + number, 32));
+        }
+        let outputs = outputs!(&vector, rustcrypto, dalek);
+        vector.as_object_mut().unwrap().extend(outputs);
+        handshakes.push(vector);
+    }
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/onion-hybrid.json");
+    let text = serde_json::to_string_pretty(&json!({ "handshakes": handshakes })).unwrap();
+    std::fs::write(path, text + "\n").unwrap();
+}
