@@ -13,7 +13,7 @@ mod static_key;
 
 pub use static_key::{NoStaticKem, StaticKem, StaticKey};
 
-use super::authenticator::same;
+use super::authenticator::{check, same};
 use super::parts::Parts;
 use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Request, stream};
 use crate::Error;
@@ -211,9 +211,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybri
         let mut transcript = Transcript::begin(&Self::suite(), &self.verification);
         transcript.fixed(&onionskin[..Self::HEADER]);
         let phase_one = PhaseOne::new(xb, ss_s, &transcript);
-        if !same(phase_one.mac(encrypted).as_slice(), mac) {
-            return Err(Error::Onionskin);
-        }
+        check(&phase_one.mac(encrypted), mac, Error::Onionskin)?;
         transcript.encapsulated(encrypted);
         transcript.fixed(mac);
 
@@ -266,9 +264,7 @@ impl<K: Kem, D: DiffieHellman> Client for HybridClient<K, D> {
         let mut message = encrypted.to_vec();
         let enc_key = phase_two.enc_key.clone();
         let (expected, keys) = phase_two.finish(&self.transcript);
-        if !same(expected.as_slice(), auth) {
-            return Err(Error::Authentication);
-        }
+        check(&expected, auth, Error::Authentication)?;
         stream::apply(&enc_key, &mut message);
         Ok(Established { message, keys })
     }

@@ -5,7 +5,7 @@
 //! reply       Y 32 | AUTH 32
 //! ```
 
-use super::authenticator::same;
+use super::authenticator::{check, same};
 use super::hkdf::hmac;
 use super::parts::Parts;
 use super::{Client, Established, Handshake, Keys, Request};
@@ -149,9 +149,7 @@ impl<D: DiffieHellman> Client for NtorClient<D> {
         let xy = self.dh.agree(&self.x, y_public)?;
         let xb = self.dh.agree(&self.x, &self.relay.onion_key)?;
         let (expected, keys) = derive(&xy, &xb, &self.relay, &self.x_public, y_public);
-        if !same(expected.as_slice(), auth) {
-            return Err(Error::Authentication);
-        }
+        check(&expected, auth, Error::Authentication)?;
         Ok(Established { message: Vec::new(), keys })
     }
 }

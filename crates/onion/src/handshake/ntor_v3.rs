@@ -7,7 +7,7 @@
 //!
 //! Names in this file are the proposal's.
 
-use super::authenticator::same;
+use super::authenticator::{check, same};
 use super::parts::Parts;
 use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Request, sha3, stream};
 use crate::Error;
@@ -163,9 +163,7 @@ impl<D: DiffieHellman + Clone> Handshake for NtorV3<D> {
         let mut phase_one = self.phase_one(xb, &relay.public, x_public);
         let (enc_k1, mac_k1) = phase_one.keys();
         let expected = sha3::mac(T_MSGMAC, &mac_k1, &[&onionskin[..HEADER + encrypted.len()]]);
-        if !same(expected.as_slice(), mac) {
-            return Err(Error::Onionskin);
-        }
+        check(&expected, mac, Error::Onionskin)?;
         phase_one.mac = *mac;
         let mut message = encrypted.to_vec();
         stream::apply(&enc_k1, &mut message);
@@ -202,9 +200,7 @@ impl<D: DiffieHellman> Client for NtorV3Client<D> {
         let xy = self.dh.agree(&self.x, y_public)?;
         let phase_two = self.phase_one.phase_two(&xy, y_public);
         let expected = self.phase_one.auth(&phase_two.verify, y_public, encrypted);
-        if !same(expected.as_slice(), auth) {
-            return Err(Error::Authentication);
-        }
+        check(&expected, auth, Error::Authentication)?;
         let mut message = encrypted.to_vec();
         stream::apply(&phase_two.enc_key, &mut message);
         Ok(Established { message, keys: Keys::shake(phase_two.stream) })
