@@ -4,6 +4,7 @@ mod controls;
 mod dh;
 mod hash;
 mod kem;
+mod onion;
 mod shared_secret;
 
 use crate::case::{Case, Expect};
@@ -134,6 +135,17 @@ pub(crate) const ALL: &[Case] = &[
         kem::libcrux_1024_encapsulate,
     ),
     kem("ml-kem-768/encapsulate/rustcrypto", "ML-KEM-768", "rustcrypto", None, kem::rustcrypto_768_encapsulate),
+    onion("ntor/client-start", ("X25519", "dalek"), Compares::Nothing, onion::ntor_start),
+    onion("ntor/server", ("X25519", "dalek"), Compares::Nothing, onion::ntor_respond),
+    onion("ntor/client-finish", ("X25519", "dalek"), Compares::AnAuthenticator, onion::ntor_finish),
+    onion("ntor-v3/client-start", ("X25519", "dalek"), Compares::Nothing, onion::ntor_v3_start),
+    onion("ntor-v3/server", ("X25519", "dalek"), Compares::AnAuthenticator, onion::ntor_v3_respond),
+    onion("ntor-v3/client-finish", ("X25519", "dalek"), Compares::AnAuthenticator, onion::ntor_v3_finish),
+    onion("hybrid-768/client-start", ("X25519", "dalek"), Compares::Nothing, onion::hybrid_start),
+    onion("hybrid-768/server", ("ML-KEM-768", "libcrux"), Compares::AnAuthenticator, onion::hybrid_respond),
+    onion("hybrid-768/client-finish", ("ML-KEM-768", "libcrux"), Compares::AnAuthenticator, onion::hybrid_finish),
+    onion("hybrid-768-auth/client-start", ("ML-KEM-768", "libcrux"), Compares::Nothing, onion::hybrid_auth_start),
+    onion("hybrid-768-auth/server", ("ML-KEM-768", "libcrux"), Compares::AnAuthenticator, onion::hybrid_auth_respond),
 ];
 
 /// The AVX2 kernel of AWS-LC that only encryption, and so re-encryption, calls: 10-bit compression at ranks 2 and 3.
@@ -155,4 +167,27 @@ const fn kem(
 ) -> Case {
     let tier = if kernel.is_some() { "avx2" } else { "portable" };
     Case { name, ran: (routine, back_end), tier, kernel, expect: Expect::Clean, run }
+}
+
+/// Whether a phase of a handshake ends in a comparison whose answer is published.
+enum Compares {
+    Nothing,
+    AnAuthenticator,
+}
+
+/// A phase of a handshake.
+const fn onion(
+    name: &'static str,
+    ran: (&'static str, &'static str),
+    compares: Compares,
+    run: fn(candor_cpu::Cpu),
+) -> Case {
+    let expect = match compares {
+        Compares::Nothing => Expect::Clean,
+        Compares::AnAuthenticator => Expect::Known {
+            function: "candor_onion::handshake::authenticator::check",
+            why: "whether the MAC or authenticator is right is what the handshake publishes, and it branches on that here",
+        },
+    };
+    Case { name, ran, tier: "portable", kernel: None, expect, run }
 }
