@@ -46,7 +46,7 @@ pub struct Cpu {
     groups: u32,
 }
 
-/// Set once by [`Cpu::set_default`]; all ones means "not set".
+/// What [`Cpu::default`] answers: set by [`Cpu::set_default`], else by the first call. All ones means "not yet".
 static DEFAULT: AtomicU32 = AtomicU32::new(u32::MAX);
 
 impl Cpu {
@@ -105,7 +105,11 @@ impl Default for Cpu {
     /// What [`Cpu::set_default`] was given, else [`Cpu::host`].
     fn default() -> Self {
         match DEFAULT.load(Ordering::Relaxed) {
-            u32::MAX => Self::host(),
+            u32::MAX => {
+                let host = Self::host();
+                host.set_default(); // whoever races with us finds the same machine
+                host
+            }
             groups => Self { groups },
         }
     }
