@@ -23,6 +23,8 @@ mod random;
 mod shared_secret;
 
 pub mod dh;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod hash;
 pub mod kem;
 

@@ -1,0 +1,36 @@
+//! Fuzz bodies: plain functions of bytes, which panic if what must hold does not. The target in `fuzz/` calls them under
+//! libFuzzer; `tests/fuzz_bodies.rs` calls them on stable.
+#![cfg(all(feature = "std", feature = "aws-lc", feature = "libcrux", feature = "rustcrypto"))]
+
+use crate::kem::{Kem, aws_lc, libcrux, rustcrypto};
+use alloc::vec;
+
+/// The same bytes as a key and as a ciphertext of every back end and level: nobody panics, all back ends agree on which keys
+/// they take, and a public key that was
+/// taken is given back unchanged.
+pub fn kem_bytes(data: &[u8]) {
+    fn takes<K: Kem>(kem: K, data: &[u8]) -> [bool; 2] {
+        let public = kem.public_from_bytes(data);
+        if let Ok(public) = &public {
+            let mut again = vec![0; K::PUBLIC];
+            kem.public_to_bytes(public, &mut again).expect("the buffer fits");
+            assert!(again == data, "{}: another public key than was read", K::NAME);
+            let mut ciphertext = vec![0; K::CIPHERTEXT];
+            kem.encapsulate(public, &mut ciphertext).expect("a checked key can be used");
+        }
+        let secret = kem.secret_from_bytes(data);
+        if let Ok(secret) = &secret {
+            let again = kem.secret_to_bytes(secret).expect("a secret key has a byte form");
+            // Not the same bytes always: FIPS 203 §7.3 has no modulus check on ŝ, and a back end may reduce what it reads.
+            assert!(kem.secret_from_bytes(&again).is_ok(), "{}: does not read what it wrote", K::NAME);
+            // Any ciphertext of the right length decapsulates (implicit rejection), any other is an error.
+            assert!(kem.decapsulate(secret, &vec![data[0]; K::CIPHERTEXT]).is_ok());
+            assert!(kem.decapsulate(secret, data).is_err() || data.len() == K::CIPHERTEXT);
+        }
+        [public.is_ok(), secret.is_ok()]
+    }
+    let agree = |verdicts: [[bool; 2]; 3]| assert!(verdicts.windows(2).all(|pair| pair[0] == pair[1]), "{verdicts:?}");
+    agree([takes(aws_lc::MlKem512, data), takes(libcrux::MlKem512, data), takes(rustcrypto::MlKem512, data)]);
+    agree([takes(aws_lc::MlKem768, data), takes(libcrux::MlKem768, data), takes(rustcrypto::MlKem768, data)]);
+    agree([takes(aws_lc::MlKem1024, data), takes(libcrux::MlKem1024, data), takes(rustcrypto::MlKem1024, data)]);
+}
