@@ -15,13 +15,15 @@ struct Need {
     why: &'static str,
 }
 
-const NEEDS: [Need; 5] = [
+const NEEDS: [Need; 7] = [
     Need { packages: &["gcc"], why: "the C compiler that builds AWS-LC and links every program" },
     Need { packages: &["libc6-dev"], why: "the C library's headers and start files" },
     Need { packages: &["valgrind"], why: "the constant-time check" },
     // Without the symbols of ld.so some releases' memcheck refuses to start.
     Need { packages: &["libc6-dbg"], why: "the constant-time check (symbols that memcheck asks for)" },
     Need { packages: &["libssl3t64", "libssl3"], why: "OpenSSL as a peer" },
+    Need { packages: &["procps"], why: "tests that kill the program and its workers (kill, pgrep)" },
+    Need { packages: &["util-linux"], why: "the test of a full disk (unshare, mount)" },
 ];
 
 const TRIES: u32 = 3;

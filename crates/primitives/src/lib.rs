@@ -29,3 +29,8 @@ pub mod hash;
 pub mod kem;
 
 pub use shared_secret::SharedSecret;
+
+/// The README's example, compiled and run as a doc test.
+#[cfg(all(doctest, feature = "aws-lc"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
