@@ -47,8 +47,8 @@ enum Ink {
     Open,
     /// The n-th of a series.
     Series(usize),
-    /// Text on a filled shape.
-    OnFill,
+    /// Text on the n-th of a series.
+    OnSeries(usize),
 }
 
 #[derive(Clone, Debug)]

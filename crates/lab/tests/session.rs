@@ -268,3 +268,18 @@ fn a_finished_run_leaves_exactly_one_file() {
     assert_eq!(names.len(), 1, "{names:?}");
     assert_eq!(names[0].extension().and_then(|e| e.to_str()), Some("jsonl"));
 }
+
+#[test]
+fn the_page_asks_nobody_for_anything() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 2000, false), mixer("peer <b>&", 2000, false)]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    let page = render(&[report], &[], Form::Html);
+    assert!(page.len() < 2_000_000);
+    for tag in ["<script", "src=", "@import", "url(", "<link rel=\"stylesheet"] {
+        assert!(!page.contains(tag), "{tag}");
+    }
+    let addresses: Vec<&str> = page.match_indices("http").map(|(at, _)| &page[at..at + 26]).collect();
+    assert!(addresses.iter().all(|&address| address == "http://www.w3.org/2000/svg"), "only SVG's name: {addresses:?}");
+    assert!(page.contains("peer &lt;b&gt;&amp;") && !page.contains("peer <b>"), "names are text, not markup");
+}

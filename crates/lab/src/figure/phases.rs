@@ -36,11 +36,11 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
             let mut x = left;
             for phase in &row.phases {
                 let width = phase.median_ns / longest * (right - left);
-                let ink = Ink::Series(series(&task.rows, &phase.name));
-                figure.rect((x, y), (width, BAR), ink);
+                let series = series(&task.rows, &phase.name);
+                figure.rect((x, y), (width, BAR), Ink::Series(series));
                 let share = format!("{:.0} %", phase.median_ns / whole(row) * 100.0);
                 if text_width(&share, 12.0) + 6.0 < width {
-                    figure.text((x + width / 2.0, y + BAR * 0.7), share, Anchor::Middle, Ink::OnFill);
+                    figure.text((x + width / 2.0, y + BAR * 0.7), share, Anchor::Middle, Ink::OnSeries(series));
                 }
                 x += width;
             }

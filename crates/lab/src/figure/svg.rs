@@ -8,7 +8,7 @@ const OWN_STYLE: &str = "\
 text{font-family:'DejaVu Sans',Verdana,sans-serif}.paper{fill:#ffffff}\
 .text{fill:#1b1b1b;stroke:#1b1b1b}.muted{fill:#6b6b6b;stroke:#cfcfcf}.band{fill:#e6e6e6}\
 .faster{fill:#0072b2;stroke:#0072b2}.slower{fill:#d55e00;stroke:#d55e00}.same{fill:#009e73;stroke:#009e73}\
-.open{fill:#6b6b6b;stroke:#6b6b6b}.onfill{fill:#ffffff}\
+.open{fill:#6b6b6b;stroke:#6b6b6b}.onfill{fill:#ffffff}.onlight{fill:#1b1b1b}\
 .s0{fill:#0072b2}.s1{fill:#e69f00}.s2{fill:#009e73}.s3{fill:#cc79a7}.s4{fill:#56b4e9}.s5{fill:#d55e00}";
 
 /// The same for a page: light, dark, print.
@@ -17,7 +17,7 @@ svg text{font-family:'DejaVu Sans',Verdana,system-ui,sans-serif}\
 svg .paper{fill:none}svg .text{fill:var(--ink);stroke:var(--ink)}svg .muted{fill:var(--muted);stroke:var(--line)}\
 svg .band{fill:var(--band)}svg .faster{fill:var(--faster);stroke:var(--faster)}\
 svg .slower{fill:var(--slower);stroke:var(--slower)}svg .same{fill:var(--same);stroke:var(--same)}\
-svg .open{fill:var(--muted);stroke:var(--muted)}svg .onfill{fill:var(--onfill)}\
+svg .open{fill:var(--muted);stroke:var(--muted)}svg .onfill{fill:#ffffff}svg .onlight{fill:#1b1b1b}\
 svg .s0{fill:#0072b2}svg .s1{fill:#e69f00}svg .s2{fill:#009e73}svg .s3{fill:#cc79a7}svg .s4{fill:#56b4e9}svg .s5{fill:#d55e00}";
 
 pub(super) fn document(figure: &Figure) -> String {
@@ -126,7 +126,14 @@ fn class(ink: Ink) -> &'static str {
         Ink::Slower => "slower",
         Ink::Same => "same",
         Ink::Open => "open",
-        Ink::OnFill => "onfill",
+        // Orange and sky blue are too light for white text.
+        Ink::OnSeries(n) => {
+            if matches!(n % SERIES.len(), 1 | 4) {
+                "onlight"
+            } else {
+                "onfill"
+            }
+        }
         Ink::Series(n) => SERIES[n % SERIES.len()],
     }
 }

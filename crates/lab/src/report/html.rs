@@ -10,9 +10,9 @@ use std::fmt::Write;
 
 const STYLE: &str = "\
 :root{--paper:#fff;--ink:#1b1b1b;--muted:#5c5c5c;--line:#d4d4d4;--band:#e6e6e6;--faster:#0067a3;--slower:#b84e00;\
---same:#00785a;--onfill:#fff;color-scheme:light dark}\
+--same:#00785a;color-scheme:light dark}\
 @media(prefers-color-scheme:dark){:root{--paper:#16181b;--ink:#e8e8e8;--muted:#a6a6a6;--line:#3a3d42;--band:#2c3036;\
---faster:#63b7ea;--slower:#f0935a;--same:#4fc9a4;--onfill:#fff}}\
+--faster:#63b7ea;--slower:#f0935a;--same:#4fc9a4}}\
 @media print{:root{--paper:#fff;--ink:#000;--muted:#444;--line:#bbb;--band:#e6e6e6;--faster:#0067a3;--slower:#b84e00;--same:#00785a}\
 section,figure{break-inside:avoid}}\
 *{box-sizing:border-box}body{margin:0 auto;padding:2rem 1.25rem;max-width:60rem;background:var(--paper);color:var(--ink);\
