@@ -29,7 +29,7 @@ mod tasks;
 
 pub mod self_test;
 
-pub use peers::{Peer, PeerState};
+pub use peers::{Peer, PeerState, insecure_seed};
 
 use candor_lab::Task;
 
@@ -40,6 +40,7 @@ pub fn tasks() -> Vec<Task> {
     tasks.extend(tasks::ml_kem::tasks());
     tasks.extend(tasks::x25519::tasks());
     tasks.extend(tasks::sha256::tasks());
+    tasks.extend(tasks::ntor::tasks());
     tasks
 }
 

@@ -1,5 +1,7 @@
 //! candor's own subjects: the products as their users call them, through their public traits.
 
+pub(crate) mod ntor;
+
 use crate::linked;
 use crate::tasks::{ml_kem, sha256, x25519};
 use candor_cpu::Cpu;

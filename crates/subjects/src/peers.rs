@@ -3,11 +3,12 @@
 //! `unsafe` is allowed here, and only where a library is loaded at run time or a C function is called.
 
 use crate::linked;
-use crate::tasks::{ml_kem, x25519};
+use crate::tasks::{ml_kem, ntor, x25519};
 use candor_lab::Entry;
 use serde::Serialize;
 use std::path::PathBuf;
 
+pub mod insecure_seed;
 pub(crate) mod layout;
 
 #[cfg(feature = "peer-aws-lc")]
@@ -152,6 +153,14 @@ pub(crate) fn sha256(bytes: usize) -> Vec<Entry> {
         #[cfg(feature = "peer-openssl")]
         openssl::sha256(bytes),
     ])
+}
+
+/// The peers' entries for a handshake; the original's scheme stands beside the hybrid of its level.
+pub(crate) fn ntor(kind: ntor::Kind) -> Vec<Entry> {
+    match kind {
+        ntor::Kind::Hybrid(level) => vec![insecure_seed::beside(level)],
+        _ => Vec::new(),
+    }
 }
 
 fn flat<const N: usize>(entries: [Vec<Entry>; N]) -> Vec<Entry> {

@@ -44,7 +44,9 @@ fn all_subjects_of_a_task_accept_each_others_answers() {
 fn the_baseline_is_ours_and_never_refuses() {
     for task in candor_subjects::tasks() {
         let baseline = &task.entries[0];
-        assert!(baseline.subject.starts_with("candor@"), "{}: {}", task.name, baseline.subject);
+        // A scheme that is kept for comparison has a task of its own, where it is measured against its original.
+        let expected = if task.name.contains("/insecure-seed-") { "insecure-seed-" } else { "candor@" };
+        assert!(baseline.subject.starts_with(expected), "{}: {}", task.name, baseline.subject);
         assert!(baseline.make().unwrap().prepare(SEED).is_ok(), "{}", task.name);
     }
 }
@@ -73,9 +75,23 @@ fn parts(task: &str) -> &'static [&'static str] {
         Some("ecdh") => &["shared secret 0", "shared secret 15"],
         Some("keygen") => &["public key", "proof", "shared secret"],
         Some("exchange") => &["public key", "proof", "ciphertext", "shared secret"],
+        Some("handshake") => &HANDSHAKE,
+        _ if task.starts_with("ntor/parts/ml-kem") => &["public key", "proof", "ciphertext", "shared secret"],
+        _ if task.starts_with("ntor/parts/") => &PARTS,
         _ => &["answer"],
     }
 }
+
+const HANDSHAKE: [&str; 5] = ["scheme", "onionskin", "client's keys", "reply", "relay's keys"];
+const PARTS: [&str; 7] = [
+    "scheme",
+    "x25519 public key",
+    "x25519 secret",
+    "ciphertext",
+    "shared secret",
+    "static ciphertext",
+    "static shared secret",
+];
 
 /// A witness with one bit of one part wrong, its other parts as they are.
 fn damage(witness: &Witness, part: &str) -> Result<Witness, candor_lab::Mismatch> {
@@ -83,9 +99,10 @@ fn damage(witness: &Witness, part: &str) -> Result<Witness, candor_lab::Mismatch
     bytes[0] ^= 1;
     let others = ["answer", "public key", "secret key", "proof", "ciphertext", "shared secret", "implicit rejection"];
     let numbered: Vec<_> = (0..16).map(|i| format!("shared secret {i}")).collect();
-    let names = others.into_iter().chain(numbered.iter().map(String::as_str));
+    let ntor = HANDSHAKE.into_iter().chain(PARTS);
+    let names: BTreeSet<_> = others.into_iter().chain(ntor).chain(numbered.iter().map(String::as_str)).collect();
     let mut damaged = Witness::default().with(part, bytes);
-    for name in names.filter(|name| *name != part) {
+    for name in names.into_iter().filter(|name| *name != part) {
         if let Ok(bytes) = witness.part(name) {
             damaged = damaged.with(name, bytes);
         }
@@ -120,12 +137,25 @@ fn laps_are_as_many_as_phases() {
     assert!(phased >= 3, "the exchanges have phases");
 }
 
+const NTOR: [&str; 8] = [
+    "ntor/ntor/handshake",
+    "ntor/ntor-v3/handshake",
+    "ntor/hybrid-512/handshake",
+    "ntor/hybrid-768-auth/handshake",
+    "ntor/insecure-seed-1024/handshake",
+    "ntor/parts/ntor",
+    "ntor/parts/hybrid-768-auth",
+    "ntor/parts/ml-kem-512",
+];
+
 #[test]
 fn names_are_unique_and_as_the_design_has_them() {
     let tasks = candor_subjects::tasks();
     let names: BTreeSet<_> = tasks.iter().map(|task| task.name.as_str()).collect();
     assert_eq!(names.len(), tasks.len());
-    for expected in ["kem/ml-kem-512/keygen", "kem/ml-kem-1024/decaps", "ec/x25519/ecdh", "hash/sha256/10m"] {
+    for expected in
+        ["kem/ml-kem-512/keygen", "kem/ml-kem-1024/decaps", "ec/x25519/ecdh", "hash/sha256/10m"].into_iter().chain(NTOR)
+    {
         assert!(names.contains(expected), "{expected}");
     }
     for task in &tasks {
@@ -144,11 +174,39 @@ fn a_peers_name_ends_in_the_version_that_its_provenance_has() {
             let Ok(subject) = entry.make() else { continue };
             let provenance = subject.provenance();
             assert!(!provenance.timed.is_empty() && provenance.build.is_some(), "{}", entry.subject);
-            if !entry.subject.starts_with("candor@") {
+            // What candor has built has an arm in its name; a peer has a version.
+            if !entry.subject.contains('@') {
                 let name = format!("{}-{}", provenance.library, provenance.version);
                 assert!(entry.subject == name || entry.subject.starts_with(&format!("{name}+")), "{}", entry.subject);
                 assert!(provenance.commit.is_some() || provenance.object_sha256.is_some(), "{}", entry.subject);
             }
+        }
+    }
+}
+
+/// Wherever the insecure scheme stands, its row says what is wrong with it; in the table of another handshake, that it is
+/// another operation as well. So do the parts.
+#[test]
+fn what_is_no_authenticated_handshake_says_so() {
+    for task in candor_subjects::tasks().iter().filter(|task| task.name.ends_with("/handshake")) {
+        for entry in &task.entries {
+            let Ok(subject) = entry.make() else { continue };
+            let provenance = subject.provenance();
+            let insecure = entry.subject.starts_with("insecure-seed") || task.name.contains("/insecure-seed");
+            assert_eq!(provenance.insecure.is_some(), insecure, "{}: {}", task.name, entry.subject);
+            let other = entry.subject.starts_with("parts") || (insecure && !task.name.contains("/insecure-seed"));
+            assert_eq!(provenance.different_operation.is_some(), other, "{}: {}", task.name, entry.subject);
+        }
+    }
+}
+
+#[test]
+fn messages_have_their_sizes_in_the_tasks_sentence() {
+    for task in candor_subjects::tasks().iter().filter(|task| task.name.ends_with("/handshake")) {
+        let witness = task.entries[0].make().unwrap().prepare(SEED).unwrap();
+        let [onionskin, reply] = ["onionskin", "reply"].map(|part| witness.part(part).unwrap().len());
+        for said in [format!("onionskin {onionskin} bytes ("), format!("reply {reply} bytes (")] {
+            assert!(task.what.contains(&said), "{}: {}", task.name, task.what);
         }
     }
 }

@@ -11,7 +11,7 @@
 mod reference;
 mod subjects;
 
-pub(crate) use reference::KeyPair;
+pub(crate) use reference::{KeyPair, decapsulate_with};
 pub(crate) use subjects::entry;
 
 use crate::{ours, peers};

@@ -58,7 +58,7 @@ pub(super) fn encapsulate_to(level: Level, public: &[u8], coins: &[u8; 32]) -> R
 }
 
 /// The secret in `ciphertext`, with a decapsulation key in expanded form.
-pub(super) fn decapsulate_with(level: Level, expanded: &[u8], ciphertext: &[u8]) -> Result<Vec<u8>, Failed> {
+pub(crate) fn decapsulate_with(level: Level, expanded: &[u8], ciphertext: &[u8]) -> Result<Vec<u8>, Failed> {
     at!(level, decapsulate(expanded, ciphertext)).map_err(|_| "the secret key or the ciphertext does not parse")
 }
 

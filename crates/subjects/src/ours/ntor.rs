@@ -1,0 +1,259 @@
+//! candor's handshakes over their back ends, as subjects.
+
+use super::{AUTO, on_aws_lc, ours};
+use crate::linked;
+use crate::peers::insecure_seed;
+use crate::tasks::ml_kem::Level;
+use crate::tasks::ntor::{self, Failed, Kind, RelaySecrets, Scheme};
+use candor_lab::{Entry, Provenance};
+use candor_onion::handshake::{Client, Handshake, Hybrid, NoStaticKem, Ntor, NtorV3, Request, StaticKem};
+use candor_primitives::dh::{self, DiffieHellman};
+use candor_primitives::kem::{self, Kem};
+use std::slice::from_ref;
+
+/// Bytes of keys that each side expands: what the tor1 relay cryptography takes (two digests, two AES-128 keys).
+const KEYS: usize = 72;
+
+/// A handshake of ours, and where its back ends come from.
+pub(crate) struct Ours<H> {
+    handshake: H,
+    provenance: fn(&str) -> Provenance,
+}
+
+impl<H> Ours<H> {
+    /// For the reference, which is never timed and never asked where it comes from.
+    pub(crate) fn reference(handshake: H) -> Self {
+        Self { handshake, provenance: ours }
+    }
+}
+
+/// A handshake that can take a relay's keys from outside.
+pub(crate) trait RelayWith: Handshake {
+    /// The relay with these keys.
+    fn relay_with(&self, secrets: &RelaySecrets) -> Result<Self::RelaySecret, Failed>;
+}
+
+/// The onion key as the back end `$dh` parses it. A handshake does not give its back ends away; parsing is the same for all
+/// values of one.
+macro_rules! key {
+    ($dh:ty, $secrets:expr) => {
+        <$dh>::default().secret_from_bytes(&$secrets.onion_key)?
+    };
+}
+
+impl<D: DiffieHellman + Clone + Default> RelayWith for Ntor<D> {
+    fn relay_with(&self, secrets: &RelaySecrets) -> Result<Self::RelaySecret, Failed> {
+        let identity = *secrets.identity.first_chunk().expect("32 bytes begin with 20");
+        Ok(self.relay(identity, key!(D, secrets))?)
+    }
+}
+
+impl<D: DiffieHellman + Clone + Default> RelayWith for NtorV3<D> {
+    fn relay_with(&self, secrets: &RelaySecrets) -> Result<Self::RelaySecret, Failed> {
+        Ok(self.relay(secrets.identity, key!(D, secrets))?)
+    }
+}
+
+impl<K: Kem + Clone, D: DiffieHellman + Clone + Default> RelayWith for Hybrid<K, D, NoStaticKem> {
+    fn relay_with(&self, secrets: &RelaySecrets) -> Result<Self::RelaySecret, Failed> {
+        Ok(self.relay(secrets.identity, key!(D, secrets), ((), ()))?)
+    }
+}
+
+impl<K: Kem + Clone + Default, D: DiffieHellman + Clone + Default> RelayWith for Hybrid<K, D, StaticKem<K>> {
+    fn relay_with(&self, secrets: &RelaySecrets) -> Result<Self::RelaySecret, Failed> {
+        let pair = secrets.static_kem.as_ref().expect("the kind has a static key");
+        let kem = K::default();
+        let static_kem = (kem.secret_from_bytes(&pair.secret)?, kem.public_from_bytes(&pair.public)?);
+        Ok(self.relay(secrets.identity, key!(D, secrets), static_kem)?)
+    }
+}
+
+impl<H: RelayWith + 'static> Scheme for Ours<H> {
+    type Relay = H::RelaySecret;
+    type Waiting = H::Client;
+    type Keys = [u8; KEYS];
+
+    fn relay(&self, secrets: &RelaySecrets) -> Result<H::RelaySecret, Failed> {
+        self.handshake.relay_with(secrets)
+    }
+
+    fn start(&self, relay: &H::RelaySecret) -> Result<(H::Client, Vec<u8>), Failed> {
+        Ok(self.handshake.start(self.handshake.public(relay), b"")?)
+    }
+
+    fn answer(&self, relay: &H::RelaySecret, onionskin: &[u8]) -> Result<(Vec<u8>, [u8; KEYS]), Failed> {
+        let (reply, stream) = self.handshake.accept(from_ref(relay), onionskin)?.respond(b"")?;
+        let mut keys = [0; KEYS];
+        stream.expand_into(&mut keys)?;
+        Ok((reply, keys))
+    }
+
+    fn finish(&self, waiting: H::Client, reply: &[u8]) -> Result<[u8; KEYS], Failed> {
+        let mut keys = [0; KEYS];
+        waiting.finish(reply)?.keys.expand_into(&mut keys)?;
+        Ok(keys)
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        (self.provenance)(timed)
+    }
+}
+
+/// `$value`, where `$name` is ML-KEM of `$level` from the back end `$kem`.
+macro_rules! ml_kem {
+    ($level:expr, $kem:ident, |$name:ident| $value:expr) => {
+        match $level {
+            Level::L512 => ml_kem!($name = kem::$kem::MlKem512, $value),
+            Level::L768 => ml_kem!($name = kem::$kem::MlKem768, $value),
+            Level::L1024 => ml_kem!($name = kem::$kem::MlKem1024, $value),
+        }
+    };
+    ($name:ident = $kem:expr, $value:expr) => {{
+        let $name = $kem;
+        $value
+    }};
+}
+
+/// Bytes of the onionskin and of the reply.
+pub(crate) fn sizes(kind: Kind) -> (usize, usize) {
+    fn of<H: Handshake>(_: &H) -> (usize, usize) {
+        (H::ONIONSKIN, H::REPLY)
+    }
+    let dh = dh::aws_lc::X25519;
+    match kind {
+        Kind::Ntor => of(&Ntor::new(dh)),
+        Kind::NtorV3 => of(&NtorV3::new(dh)),
+        Kind::Hybrid(level) => ml_kem!(level, aws_lc, |kem| of(&Hybrid::new(kem, dh, NoStaticKem))),
+        Kind::HybridAuth(level) => ml_kem!(level, aws_lc, |kem| of(&Hybrid::new(kem, dh, StaticKem(kem)))),
+        Kind::InsecureSeed(level) => ml_kem!(level, aws_lc, |kem| insecure_seed::sizes(&kem)),
+    }
+}
+
+/// The whole handshake on AWS-LC, which is the baseline, and on a second back end.
+pub(crate) fn handshake(kind: Kind) -> Vec<Entry> {
+    let dh = dh::aws_lc::X25519;
+    let mut entries = vec![match kind {
+        Kind::Ntor => on(AUTO, kind, Ntor::new(dh), by_aws_lc),
+        Kind::NtorV3 => on(AUTO, kind, NtorV3::new(dh), by_aws_lc),
+        Kind::Hybrid(level) => {
+            ml_kem!(level, aws_lc, |kem| on(AUTO, kind, Hybrid::new(kem, dh, NoStaticKem), by_aws_lc))
+        }
+        Kind::HybridAuth(level) => {
+            ml_kem!(level, aws_lc, |kem| on(AUTO, kind, Hybrid::new(kem, dh, StaticKem(kem)), by_aws_lc))
+        }
+        Kind::InsecureSeed(level) => insecure_seed::entry(level),
+    }];
+    entries.extend(second_back_end(kind));
+    entries
+}
+
+fn on<H: RelayWith + Clone + Send + Sync + 'static>(
+    subject: &str,
+    kind: Kind,
+    handshake: H,
+    provenance: fn(&str) -> Provenance,
+) -> Entry {
+    ntor::entry(subject, kind, move || Ok(Ours { handshake: handshake.clone(), provenance }))
+}
+
+/// The same handshake on other libraries: what the baseline's messages are checked against.
+fn second_back_end(kind: Kind) -> Option<Entry> {
+    match kind {
+        #[cfg(feature = "peer-dalek")]
+        Kind::Ntor => Some(on(DALEK, kind, Ntor::new(dh::dalek::X25519), by_dalek)),
+        #[cfg(feature = "peer-dalek")]
+        Kind::NtorV3 => Some(on(DALEK, kind, NtorV3::new(dh::dalek::X25519), by_dalek)),
+        #[cfg(feature = "peer-libcrux")]
+        Kind::Hybrid(level) => {
+            let dh = dh::aws_lc::X25519;
+            Some(ml_kem!(level, libcrux, |kem| on(LIBCRUX, kind, Hybrid::new(kem, dh, NoStaticKem), by_libcrux)))
+        }
+        #[cfg(feature = "peer-libcrux")]
+        Kind::HybridAuth(level) => {
+            let dh = dh::aws_lc::X25519;
+            Some(ml_kem!(level, libcrux, |kem| on(LIBCRUX, kind, Hybrid::new(kem, dh, StaticKem(kem)), by_libcrux)))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(feature = "peer-dalek")]
+const DALEK: &str = "candor+dalek@auto";
+#[cfg(feature = "peer-libcrux")]
+const LIBCRUX: &str = "candor+libcrux@auto";
+
+/// The parts of a handshake, as a row in its table.
+pub(crate) fn parts_beside(kind: Kind) -> Entry {
+    let mut provenance = parts_provenance(kind, by_aws_lc);
+    provenance.different_operation = Some(format!(
+        "not a handshake but the operations in it alone ({}): no hashing, no MACs, no key derivation, no messages",
+        kind.operations()
+    ));
+    parts_on_aws_lc("parts@auto", kind, provenance)
+}
+
+/// The parts of a handshake in a table of their own, on both back ends.
+pub(crate) fn parts(kind: Kind) -> Vec<Entry> {
+    let ours = parts_on_aws_lc(AUTO, kind, parts_provenance(kind, by_aws_lc));
+    std::iter::once(ours).chain(parts_on_second_back_end(kind)).collect()
+}
+
+fn parts_on_second_back_end(kind: Kind) -> Option<Entry> {
+    match kind.level() {
+        #[cfg(feature = "peer-dalek")]
+        None => {
+            let provenance = parts_provenance(kind, by_dalek);
+            Some(ntor::parts_entry(DALEK, kind, kem::aws_lc::MlKem512, dh::dalek::X25519, provenance))
+        }
+        #[cfg(feature = "peer-libcrux")]
+        Some(level) => {
+            let provenance = parts_provenance(kind, by_libcrux);
+            let dh = dh::aws_lc::X25519;
+            Some(ml_kem!(level, libcrux, |kem| ntor::parts_entry(LIBCRUX, kind, kem, dh, provenance)))
+        }
+        #[cfg(not(all(feature = "peer-dalek", feature = "peer-libcrux")))]
+        _ => None,
+    }
+}
+
+fn parts_on_aws_lc(subject: &str, kind: Kind, provenance: Provenance) -> Entry {
+    let dh = dh::aws_lc::X25519;
+    // A handshake without a KEM leaves the KEM alone.
+    let level = kind.level().unwrap_or(Level::L512);
+    ml_kem!(level, aws_lc, |kem| ntor::parts_entry(subject, kind, kem, dh, provenance))
+}
+
+fn parts_provenance(kind: Kind, by: fn(&str) -> Provenance) -> Provenance {
+    by(&format!("one after the other, from and to memory that is there: {}", kind.operations()))
+}
+
+fn by_aws_lc(timed: &str) -> Provenance {
+    let mut provenance =
+        on_aws_lc("candor_onion::handshake and candor_primitives::{kem::Kem, dh::DiffieHellman}", timed);
+    provenance.arm =
+        Some(format!("ML-KEM: {}; X25519: chosen by AWS-LC, which does not tell", linked::aws_lc_ml_kem_arm()));
+    provenance
+}
+
+#[cfg(feature = "peer-libcrux")]
+fn by_libcrux(timed: &str) -> Provenance {
+    let mut provenance = by_aws_lc(timed);
+    let (version, checksum) = linked::package("libcrux-ml-kem");
+    let id = linked::package_id("libcrux-ml-kem", version, checksum);
+    provenance.commit = provenance.commit.map(|aws_lc| format!("{id} for ML-KEM; {aws_lc} for X25519"));
+    provenance.timed =
+        format!("{timed} (through the same traits; ML-KEM from libcrux-ml-kem {version}, X25519 from AWS-LC)");
+    provenance.arm = Some("chosen by libcrux and by AWS-LC at run time".into());
+    provenance
+}
+
+#[cfg(feature = "peer-dalek")]
+fn by_dalek(timed: &str) -> Provenance {
+    let (version, checksum) = linked::package("x25519-dalek");
+    Provenance {
+        commit: Some(linked::package_id("x25519-dalek", version, checksum)),
+        arm: Some("chosen by curve25519-dalek at run time".into()),
+        ..ours(&format!("{timed} (through the same traits; X25519 from x25519-dalek {version})"))
+    }
+}
