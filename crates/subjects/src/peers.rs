@@ -15,10 +15,14 @@ pub(crate) mod layout;
 mod aws_lc;
 #[cfg(feature = "peer-dalek")]
 mod dalek;
+#[cfg(feature = "peer-openssl")]
+mod find;
 #[cfg(feature = "peer-graviola")]
 mod graviola;
 #[cfg(feature = "peer-libcrux")]
 mod libcrux;
+#[cfg(feature = "peer-liboqs")]
+mod liboqs;
 #[cfg(feature = "peer-openssl")]
 mod openssl;
 #[cfg(feature = "peer-ring")]
@@ -101,6 +105,10 @@ pub(crate) fn all() -> Vec<Peer> {
     peers.extend(openssl::peers());
     #[cfg(not(feature = "peer-openssl"))]
     peers.push(off("openssl", "peer-openssl"));
+    #[cfg(feature = "peer-liboqs")]
+    peers.extend(liboqs::peers());
+    #[cfg(not(feature = "peer-liboqs"))]
+    peers.push(off("liboqs", "peer-liboqs"));
     peers
 }
 
@@ -155,10 +163,13 @@ pub(crate) fn sha256(bytes: usize) -> Vec<Entry> {
     ])
 }
 
-/// The peers' entries for a handshake; the original's scheme stands beside the hybrid of its level.
+/// The peers' entries for a handshake; the original's scheme stands beside the hybrid of its level, and in
+/// a task of its own on the libraries that the original used.
 pub(crate) fn ntor(kind: ntor::Kind) -> Vec<Entry> {
     match kind {
         ntor::Kind::Hybrid(level) => vec![insecure_seed::beside(level)],
+        #[cfg(feature = "peer-liboqs")]
+        ntor::Kind::InsecureSeed(level) => liboqs::insecure_seed(level),
         _ => Vec::new(),
     }
 }

@@ -245,6 +245,14 @@ fn refusals_say_why() {
             _ => {}
         }
     }
+    for peer in candor_subjects::peers().iter().filter(|peer| peer.library == "liboqs") {
+        let told = reason("ntor/insecure-seed-768/handshake", "liboqs");
+        match &peer.state {
+            PeerState::Found { .. } => assert_eq!(told, None),
+            PeerState::Missing { .. } => assert!(told.unwrap().starts_with("is not on this machine: build it")),
+            _ => {}
+        }
+    }
 }
 
 #[cfg(feature = "peers")]

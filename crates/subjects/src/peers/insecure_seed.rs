@@ -59,11 +59,10 @@ impl Hash for OurHash {
 }
 
 /// INSECURE. The scheme over a KEM and a hash function.
-#[derive(Clone, Copy, Debug)]
 pub struct InsecureSeed<K, H> {
     kem: K,
     hash: H,
-    provenance: fn(&str) -> Provenance,
+    provenance: Box<dyn Fn(&str) -> Provenance>,
 }
 
 /// A client that waits for a reply.
@@ -101,12 +100,12 @@ impl std::error::Error for Refused {}
 impl<K: Kem, H: Hash> InsecureSeed<K, H> {
     /// The scheme over these.
     pub fn new(kem: K, hash: H) -> Self {
-        Self { kem, hash, provenance: on_aws_lc }
+        Self { kem, hash, provenance: Box::new(on_aws_lc) }
     }
 
     /// The same, and where its libraries come from.
-    pub(super) fn by(self, provenance: fn(&str) -> Provenance) -> Self {
-        Self { provenance, ..self }
+    pub(super) fn by(self, provenance: impl Fn(&str) -> Provenance + 'static) -> Self {
+        Self { provenance: Box::new(provenance), ..self }
     }
 
     /// The client's first step.

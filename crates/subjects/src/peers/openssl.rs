@@ -7,17 +7,15 @@
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
 mod api;
-mod find;
 mod key;
 mod ml_kem;
 mod sha256;
 mod x25519;
 
-use super::{Peer, PeerState};
+use super::{Peer, PeerState, find};
 use crate::tasks;
 use api::Api;
 use candor_lab::{Entry, Provenance, Refusal};
-use candor_primitives::hash::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -38,7 +36,7 @@ struct Found {
 /// All libraries found, looked for once a process. They are never unloaded: OpenSSL leaves exit handlers behind.
 fn found() -> &'static [Found] {
     static FOUND: OnceLock<Vec<Found>> = OnceLock::new();
-    FOUND.get_or_init(|| name_apart(find::libraries().into_iter().map(|path| open(&path)).collect()))
+    FOUND.get_or_init(|| name_apart(find::libraries("libcrypto").into_iter().map(|path| open(&path)).collect()))
 }
 
 fn open(path: &Path) -> Found {
@@ -61,6 +59,13 @@ fn name_apart(mut found: Vec<Found>) -> Vec<Found> {
         }
     }
     found
+}
+
+/// The first OpenSSL that can be used, by name and path.
+#[cfg(feature = "peer-liboqs")]
+pub(super) fn first() -> Option<(&'static str, &'static Path)> {
+    let first = found().iter().find(|found| found.api.is_ok())?;
+    Some((&first.name, &first.path))
 }
 
 /// For `candor list peers`.
@@ -128,11 +133,7 @@ impl Found {
 
     /// SHA-256 of the file; read once a process.
     fn object_sha256(&self) -> Option<String> {
-        let digest = || {
-            let digest = Sha256::digest(std::fs::read(&self.path).ok()?);
-            Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
-        };
-        self.sha256.get_or_init(digest).clone()
+        self.sha256.get_or_init(|| find::sha256(&self.path)).clone()
     }
 }
 

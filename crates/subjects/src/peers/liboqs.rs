@@ -1,0 +1,362 @@
+//! liboqs, loaded at run time: the KEM library that pq-ntor-experiment is built on.
+//!
+//! It does one thing here: the original's handshake (`insecure_seed`) on the original's libraries, with hashes from OpenSSL
+//! called as the original calls them, the low-level SHA-256 and the one-shot `HMAC`. The KEM is ML-KEM, for which the original
+//! has Kyber of round 3.
+//!
+//! `cargo xtask peers liboqs` builds one into `target/peers`.
+
+#![allow(unsafe_code)] // C libraries behind dlopen: every call crosses into them.
+
+use super::insecure_seed::{Hash, InsecureSeed};
+use super::{Peer, PeerState, find, openssl};
+use crate::tasks::ml_kem::Level;
+use crate::tasks::ntor::{self, Kind};
+use candor_lab::{Entry, Provenance, Refusal};
+use candor_primitives::SharedSecret;
+use candor_primitives::kem::{Kem, KemError};
+use libloading::Library;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+use zeroize::Zeroizing;
+
+const WHAT: &str =
+    "Open Quantum Safe's library of KEMs and signatures, which pq-ntor-experiment uses, loaded at run time";
+const HOW: &str = "build it with `cargo xtask peers liboqs`, or name a directory with a liboqs.so.* in CANDOR_PEERS";
+
+/// The fields of `OQS_KEM` (oqs/kem.h) up to the lengths, which are the same in all versions from 0.8 on.
+#[repr(C)]
+struct OqsKem {
+    method_name: *const c_char,
+    alg_version: *const c_char,
+    claimed_nist_level: u8,
+    ind_cca: bool,
+    length_public_key: usize,
+    length_secret_key: usize,
+    length_ciphertext: usize,
+    length_shared_secret: usize,
+}
+
+/// One liboqs of this machine.
+struct Found {
+    name: String,
+    version: String,
+    path: PathBuf,
+    functions: Functions,
+    sha256: OnceLock<Option<String>>,
+}
+
+struct Functions {
+    kem_new: unsafe extern "C" fn(*const c_char) -> *mut OqsKem,
+    kem_free: unsafe extern "C" fn(*mut OqsKem),
+    keypair: unsafe extern "C" fn(*const OqsKem, *mut u8, *mut u8) -> c_int,
+    encaps: unsafe extern "C" fn(*const OqsKem, *mut u8, *mut u8, *const u8) -> c_int,
+    decaps: unsafe extern "C" fn(*const OqsKem, *mut u8, *const u8, *const u8) -> c_int,
+    /// Keeps the code mapped for as long as the pointers above exist.
+    _library: Library,
+}
+
+/// Looks one function up.
+///
+/// # Safety
+/// `F` is the type of the function of that name, and is not used once the library is gone.
+unsafe fn function<F: Copy>(library: &Library, name: &str) -> Result<F, String> {
+    // SAFETY: the caller's promise.
+    unsafe { library.get::<F>(name) }.map(|function| *function).map_err(|_| format!("has no {name}"))
+}
+
+/// All that can be used, once for each version.
+fn found() -> &'static [Result<Found, (PathBuf, String)>] {
+    static FOUND: OnceLock<Vec<Result<Found, (PathBuf, String)>>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let mut all: Vec<Result<Found, _>> = Vec::new();
+        for path in find::libraries("liboqs") {
+            let opened = open(&path).map_err(|reason| (path, reason));
+            let known = |new: &Found| all.iter().flatten().any(|found| found.name == new.name);
+            if !opened.as_ref().is_ok_and(known) {
+                all.push(opened);
+            }
+        }
+        all
+    })
+}
+
+fn open(path: &Path) -> Result<Found, String> {
+    // SAFETY: loading runs the library's constructors, of which liboqs has none.
+    let library = unsafe { Library::new(path) }.map_err(|error| format!("does not load: {error}"))?;
+    // SAFETY: the types are those of oqs/common.h and oqs/kem.h, which have not changed since 0.8.
+    let (init, version, functions) = unsafe {
+        (
+            function::<unsafe extern "C" fn()>(&library, "OQS_init")?,
+            function::<unsafe extern "C" fn() -> *const c_char>(&library, "OQS_version")?,
+            Functions {
+                kem_new: function(&library, "OQS_KEM_new")?,
+                kem_free: function(&library, "OQS_KEM_free")?,
+                keypair: function(&library, "OQS_KEM_keypair")?,
+                encaps: function(&library, "OQS_KEM_encaps")?,
+                decaps: function(&library, "OQS_KEM_decaps")?,
+                _library: library,
+            },
+        )
+    };
+    // SAFETY: takes nothing; must come first, and may come twice. The version is a constant string.
+    let version = unsafe {
+        init();
+        CStr::from_ptr(version()).to_string_lossy().into_owned()
+    };
+    Ok(Found { name: format!("liboqs-{version}"), version, path: path.to_owned(), functions, sha256: OnceLock::new() })
+}
+
+/// For `candor list peers`.
+pub(super) fn peers() -> Vec<Peer> {
+    let peer = |name: &str, state| Peer { name: name.into(), library: "liboqs".into(), what: WHAT, state };
+    let known = |found: &Result<Found, (PathBuf, String)>| match found {
+        Ok(found) => peer(&found.name, PeerState::Found { version: found.version.clone(), path: found.path.clone() }),
+        Err((path, reason)) => peer("liboqs", PeerState::Refused { reason: format!("{}: {reason}", path.display()) }),
+    };
+    match found() {
+        [] => vec![peer("liboqs", PeerState::Missing { how: HOW.into() })],
+        all => all.iter().map(known).collect(),
+    }
+}
+
+/// The original's handshake on the original's libraries.
+pub(super) fn insecure_seed(level: Level) -> Vec<Entry> {
+    let usable: Vec<_> = found().iter().flatten().collect();
+    if usable.is_empty() {
+        return vec![Entry::refused("liboqs", Refusal::new(format!("is not on this machine: {HOW}")))];
+    }
+    let entry = |found: &'static Found| match level {
+        Level::L512 => entry::<512>(found, level),
+        Level::L768 => entry::<768>(found, level),
+        Level::L1024 => entry::<1024>(found, level),
+    };
+    usable.into_iter().map(entry).collect()
+}
+
+fn entry<const N: usize>(found: &'static Found, level: Level) -> Entry {
+    ntor::entry(&found.name, Kind::InsecureSeed(level), move || {
+        let hash = OpenSslHash::new().map_err(Refusal::new)?;
+        let library = hash.name;
+        let scheme = InsecureSeed::new(MlKem::<N>::new(found)?, hash);
+        Ok(scheme.by(move |timed| found.provenance(timed, library)))
+    })
+}
+
+impl Found {
+    fn provenance(&self, timed: &str, hashes: &str) -> Provenance {
+        // What `cargo xtask peers` writes beside the library that it builds.
+        let told = self.path.ancestors().skip(1).take(2).find_map(|at| std::fs::read_to_string(at.join("BUILD")).ok());
+        let told = told.map(|text| text.trim().to_owned());
+        Provenance {
+            build: Some(told.unwrap_or_else(|| "unknown: liboqs does not tell how it was built".into())),
+            arm: Some("chosen by liboqs at run time, which does not tell which".into()),
+            object_sha256: self.sha256.get_or_init(|| find::sha256(&self.path)).clone(),
+            ..Provenance::of(
+                "liboqs",
+                &self.version,
+                &format!(
+                    "{timed} (the scheme of pq-ntor-experiment with ML-KEM from {}, low-level SHA-256 and one-shot HMAC \
+                     from {hashes})",
+                    self.path.display()
+                ),
+            )
+        }
+    }
+}
+
+/// ML-KEM-`N` of one liboqs. Keys are bytes, as liboqs has them.
+struct MlKem<const N: usize> {
+    found: &'static Found,
+    kem: NonNull<OqsKem>,
+}
+
+impl<const N: usize> Drop for MlKem<N> {
+    fn drop(&mut self) {
+        // SAFETY: made by OQS_KEM_new, owned by this value, and not used after.
+        unsafe { (self.found.functions.kem_free)(self.kem.as_ptr()) }
+    }
+}
+
+impl<const N: usize> MlKem<N> {
+    fn new(found: &'static Found) -> Result<Self, Refusal> {
+        let name = match N {
+            512 => c"ML-KEM-512",
+            768 => c"ML-KEM-768",
+            _ => c"ML-KEM-1024",
+        };
+        // SAFETY: a name that ends in zero.
+        let kem = NonNull::new(unsafe { (found.functions.kem_new)(name.as_ptr()) });
+        let made = Self { found, kem: kem.ok_or_else(|| Refusal::new("has no ML-KEM (needs 0.11, built with it)"))? };
+        // SAFETY: a live object that begins with these fields.
+        let told = unsafe { made.kem.as_ref() };
+        let lengths =
+            [told.length_public_key, told.length_secret_key, told.length_ciphertext, told.length_shared_secret];
+        // All that is written below relies on it.
+        if lengths != [Self::PUBLIC, Self::SECRET, Self::CIPHERTEXT, 32] {
+            return Err(Refusal::new(format!("has an ML-KEM-{N} of other lengths ({lengths:?})")));
+        }
+        Ok(made)
+    }
+}
+
+const FAILED: KemError = KemError::BackEnd("liboqs");
+
+impl<const N: usize> Kem for MlKem<N> {
+    type Secret = Vec<u8>;
+    type Public = Vec<u8>;
+
+    const NAME: &'static str = match N {
+        512 => "ML-KEM-512",
+        768 => "ML-KEM-768",
+        _ => "ML-KEM-1024",
+    };
+    // FIPS 203 §8, table 3.
+    const PUBLIC: usize = 384 * (N / 256) + 32;
+    const SECRET: usize = 768 * (N / 256) + 96;
+    const CIPHERTEXT: usize = match N {
+        1024 => 32 * (11 * 4 + 5),
+        _ => 32 * (10 * (N / 256) + 4),
+    };
+
+    fn generate(&self) -> Result<(Vec<u8>, Vec<u8>), KemError> {
+        let (mut secret, mut public) = (vec![0; Self::SECRET], vec![0; Self::PUBLIC]);
+        let keypair = self.found.functions.keypair;
+        // SAFETY: a live object, and memory of the lengths that it was asked for in `new`.
+        let status = unsafe { keypair(self.kem.as_ptr(), public.as_mut_ptr(), secret.as_mut_ptr()) };
+        if status == 0 { Ok((secret, public)) } else { Err(FAILED) }
+    }
+
+    /// liboqs parses when it encapsulates.
+    fn public_from_bytes(&self, bytes: &[u8]) -> Result<Vec<u8>, KemError> {
+        sized("public key", Self::PUBLIC, bytes)
+    }
+
+    fn public_to_bytes(&self, public: &Vec<u8>, bytes: &mut [u8]) -> Result<(), KemError> {
+        bytes.copy_from_slice(public);
+        Ok(())
+    }
+
+    fn secret_from_bytes(&self, bytes: &[u8]) -> Result<Vec<u8>, KemError> {
+        sized("secret key", Self::SECRET, bytes)
+    }
+
+    fn secret_to_bytes(&self, secret: &Vec<u8>) -> Result<Zeroizing<Vec<u8>>, KemError> {
+        Ok(Zeroizing::new(secret.clone()))
+    }
+
+    fn encapsulate(&self, to: &Vec<u8>, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
+        check("public key", Self::PUBLIC, to)?;
+        check("ciphertext", Self::CIPHERTEXT, ciphertext)?;
+        let mut shared = [0; 32];
+        let encaps = self.found.functions.encaps;
+        // SAFETY: a live object, and memory of the lengths that it was asked for in `new`.
+        let status = unsafe { encaps(self.kem.as_ptr(), ciphertext.as_mut_ptr(), shared.as_mut_ptr(), to.as_ptr()) };
+        if status == 0 { Ok(shared.into()) } else { Err(FAILED) }
+    }
+
+    fn decapsulate(&self, with: &Vec<u8>, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
+        check("secret key", Self::SECRET, with)?;
+        check("ciphertext", Self::CIPHERTEXT, ciphertext)?;
+        let mut shared = [0; 32];
+        let decaps = self.found.functions.decaps;
+        // SAFETY: as above.
+        let status = unsafe { decaps(self.kem.as_ptr(), shared.as_mut_ptr(), ciphertext.as_ptr(), with.as_ptr()) };
+        if status == 0 { Ok(shared.into()) } else { Err(FAILED) }
+    }
+}
+
+fn check(what: &'static str, expected: usize, bytes: &[u8]) -> Result<(), KemError> {
+    if bytes.len() == expected { Ok(()) } else { Err(KemError::Length { what, expected, got: bytes.len() }) }
+}
+
+fn sized(what: &'static str, expected: usize, bytes: &[u8]) -> Result<Vec<u8>, KemError> {
+    check(what, expected, bytes).map(|()| bytes.to_vec())
+}
+
+/// A `SHA256_CTX` (openssl/sha.h): 112 bytes of 32-bit words.
+type Context = [u32; 28];
+
+/// SHA-256 and HMAC as the original calls them.
+struct OpenSslHash {
+    name: &'static str,
+    init: unsafe extern "C" fn(*mut Context) -> c_int,
+    update: unsafe extern "C" fn(*mut Context, *const u8, usize) -> c_int,
+    finish: unsafe extern "C" fn(*mut u8, *mut Context) -> c_int,
+    evp_sha256: unsafe extern "C" fn() -> *const c_void,
+    hmac: unsafe extern "C" fn(*const c_void, *const u8, c_int, *const u8, usize, *mut u8, *mut c_uint) -> *mut u8,
+    _library: Library,
+}
+
+impl OpenSslHash {
+    fn new() -> Result<Self, String> {
+        let (name, path) = openssl::first().ok_or("needs an OpenSSL for its hashes, and there is none here")?;
+        // SAFETY: it is loaded already, by `openssl`.
+        let library = unsafe { Library::new(path) }.map_err(|error| format!("{name} does not load: {error}"))?;
+        // SAFETY: the types are those of openssl/sha.h, openssl/evp.h and openssl/hmac.h.
+        unsafe {
+            Ok(Self {
+                name,
+                init: function(&library, "SHA256_Init")?,
+                update: function(&library, "SHA256_Update")?,
+                finish: function(&library, "SHA256_Final")?,
+                evp_sha256: function(&library, "EVP_sha256")?,
+                hmac: function(&library, "HMAC")?,
+                _library: library,
+            })
+        }
+    }
+}
+
+impl Hash for OpenSslHash {
+    fn sha256(&self, data: &[u8]) -> [u8; 32] {
+        let (mut context, mut digest) = ([0; 28], [0; 32]);
+        // SAFETY: a context of its size, readied first; as many bytes as said; 32 bytes for the digest.
+        unsafe {
+            (self.init)(&mut context);
+            (self.update)(&mut context, data.as_ptr(), data.len());
+            (self.finish)(digest.as_mut_ptr(), &mut context);
+        }
+        digest
+    }
+
+    fn hmac(&self, key: &[u8], data: &[u8]) -> [u8; 32] {
+        let (mut mac, mut length) = ([0; 32], 32);
+        let key_length = c_int::try_from(key.len()).expect("keys here have 32 bytes");
+        // SAFETY: a digest that is never freed, as many bytes as said, and 32 bytes for the MAC.
+        let done = unsafe {
+            let digest = (self.evp_sha256)();
+            (self.hmac)(digest, key.as_ptr(), key_length, data.as_ptr(), data.len(), mac.as_mut_ptr(), &mut length)
+        };
+        assert!(!done.is_null() && length == 32, "HMAC fails only without memory");
+        mac
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::insecure_seed::OurHash;
+    use super::*;
+
+    #[test]
+    fn lengths_are_those_of_fips_203() {
+        fn of<const N: usize>() -> [usize; 3] {
+            [MlKem::<N>::PUBLIC, MlKem::<N>::SECRET, MlKem::<N>::CIPHERTEXT]
+        }
+        assert_eq!(of::<512>(), [800, 1632, 768]);
+        assert_eq!(of::<768>(), [1184, 2400, 1088]);
+        assert_eq!(of::<1024>(), [1568, 3168, 1568]);
+    }
+
+    #[test]
+    fn openssl_hashes_as_we_do() {
+        let Ok(theirs) = OpenSslHash::new() else { return };
+        for length in [0, 1, 64, 1700] {
+            let data = vec![7; length];
+            assert_eq!(theirs.sha256(&data), OurHash.sha256(&data));
+            assert_eq!(theirs.hmac(&[3; 32], &data), OurHash.hmac(&[3; 32], &data));
+        }
+    }
+}
