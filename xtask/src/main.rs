@@ -7,6 +7,7 @@ mod check;
 mod ct;
 mod gate;
 mod install;
+mod peers;
 mod stage;
 mod structure;
 mod tally;
@@ -35,6 +36,9 @@ cargo xtask COMMAND
                         each bar of bars.toml beside what was found: met, missed, can't tell, not measured.
                         Without a file it reads runs/*.jsonl; a .json file is taken as the output of `candor report`
                           cargo xtask bars --issue 7 candor-runs/2026-11-21-zen3-3f9c1a.jsonl
+  peers NAME…           other people's programs that no package manager has ready, built into target/peers: liboqs (a library
+                        that subjects load), tor (C tor's bench program, whose figures candor report sets beside a run)
+                          cargo xtask peers liboqs tor
   help                  this text
 
 Exit status: 0 all is well, 1 a check failed, 2 the command could not be understood or done.
@@ -72,6 +76,7 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         "vectors" => no_more(command, rest).and_then(|()| check_vectors()),
         "ct" => check_constant_time(rest),
         "bars" => bars::run(rest),
+        "peers" => peers::run(rest),
         other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
     }
 }
@@ -127,7 +132,7 @@ mod tests {
 
     #[test]
     fn help_has_an_example_of_each_command() {
-        for command in ["check", "test", "structure", "vectors", "ct", "bars"] {
+        for command in ["check", "test", "structure", "vectors", "ct", "bars", "peers"] {
             assert!(HELP.contains(&format!("cargo xtask {command}")), "no example of {command}");
         }
     }

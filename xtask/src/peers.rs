@@ -1,0 +1,91 @@
+//! `cargo xtask peers NAME`: other people's programs that no package manager has ready, fetched and built into
+//! `target/peers`.
+//!
+//! | name | what it is | what finds it there |
+//! |---|---|---|
+//! | `liboqs` | the KEM library of pq-ntor-experiment | the subjects `liboqs-…`, which load it at run time |
+//! | `tor` | C tor's own bench program; it is run, too | `candor report --claims target/peers/tor/claims.toml` |
+//!
+//! Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
+
+mod liboqs;
+mod tor;
+
+use crate::Failure;
+use crate::stage::stream;
+use crate::workspace::Workspace;
+use std::path::Path;
+use std::process::Command;
+
+const NAMES: &str = "liboqs, tor";
+
+/// Builds the peers named.
+///
+/// # Errors
+/// A name that is not known, or the first step that could not be done.
+pub(crate) fn run(names: &[String]) -> Result<bool, Failure> {
+    if names.is_empty() {
+        return Err(format!("`peers` takes one or more names: {NAMES}"));
+    }
+    let known = |name: &String| ["liboqs", "tor"].contains(&name.as_str());
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        return Err(format!("there is no peer `{unknown}` to build; there are {NAMES}"));
+    }
+    let peers = Workspace::here()?.target.join("peers");
+    for name in names {
+        match name.as_str() {
+            "liboqs" => liboqs::build(&peers)?,
+            _ => tor::build(&peers)?,
+        }
+    }
+    Ok(true)
+}
+
+/// Runs a step and shows what it says.
+fn step(what: &str, command: Command) -> Result<(), Failure> {
+    println!("{what}");
+    match stream(command, |_| ())? {
+        true => Ok(()),
+        false => Err(format!("{what}: failed, see above")),
+    }
+}
+
+/// Runs a step whose many lines nobody needs unless it fails.
+fn quiet_step(what: &str, mut command: Command) -> Result<String, Failure> {
+    println!("{what}");
+    let output = command.output().map_err(|error| format!("{what}: cannot start: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(said);
+    }
+    let all = format!("{said}{}", String::from_utf8_lossy(&output.stderr));
+    let lines: Vec<&str> = all.lines().collect();
+    Err(format!("{what}: failed:\n{}", lines[lines.len().saturating_sub(20)..].join("\n")))
+}
+
+fn make_directory(path: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(path).map_err(|error| format!("cannot make {}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// The first line of `cc --version`.
+fn compiler() -> String {
+    let said = crate::stage::program("cc").arg("--version").output().ok();
+    let said = said.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
+    said.lines().next().unwrap_or("an unknown C compiler").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_peer_is_named_before_anything_is_built() {
+        let why = run(&["liboqs".into(), "libops".into()]).unwrap_err();
+        assert!(why.contains("`libops`") && why.contains(NAMES), "{why}");
+        assert!(run(&[]).unwrap_err().contains(NAMES));
+    }
+}

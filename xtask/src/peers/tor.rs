@@ -1,0 +1,323 @@
+//! C tor's bench program, from Debian's source package, and its figures for the ntor handshake.
+//!
+//! apt fetches the source and checks its signature, with lists of its own below `target/peers/tor`, so that the system's stay
+//! as they are. Debian's patches are not applied; libevent's headers are unpacked beside the source if the system has none.
+//!
+//! The bench program times each step of the handshake in a loop of its own and prints means. What is written is therefore
+//! *imported*: it never gets a verdict, and stands beside our rows as a claim does.
+
+use super::{compiler, make_directory, quiet_step, write};
+use crate::Failure;
+use crate::stage::program;
+use serde_json::json;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How often the bench program is run; each figure is the median of so many means.
+const RUNS: usize = 11;
+const CFLAGS: &str = "-O2";
+/// Not needed for the bench program, and not on every machine.
+const WITHOUT: [&str; 9] = [
+    "--disable-asciidoc",
+    "--disable-manpage",
+    "--disable-html-manual",
+    "--disable-systemd",
+    "--disable-lzma",
+    "--disable-zstd",
+    "--disable-seccomp",
+    "--disable-libscrypt",
+    "--disable-tool-name-check",
+];
+
+pub(super) fn build(peers: &Path) -> Result<(), Failure> {
+    let at = peers.join("tor");
+    make_directory(&at)?;
+    let at = at.canonicalize().map_err(|error| format!("{}: {error}", at.display()))?;
+    for (header, package) in [("openssl/ssl.h", "libssl-dev"), ("zlib.h", "zlib1g-dev")] {
+        if !Path::new("/usr/include").join(header).exists() {
+            return Err(format!("the build needs {header}: apt-get install {package}"));
+        }
+    }
+    let source = fetch(&at)?;
+    let version = source.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix("tor-"));
+    let version = version.ok_or("the source's folder has no version")?.to_owned();
+    let libraries = libevent(&at)?;
+    compile(&source, libraries.as_deref())?;
+    let runs = measure(&source, libraries.as_deref())?;
+    report(&at, &version, &runs)
+}
+
+/// apt with lists and caches of its own.
+fn apt(at: &Path, tool: &str) -> Command {
+    let mut command = program(tool);
+    for (option, path) in [
+        ("Dir::Etc::sourcelist", at.join("apt/debian.sources")),
+        ("Dir::Etc::sourceparts", PathBuf::from("/dev/null")),
+        ("Dir::State::lists", at.join("apt/lists")),
+        ("Dir::Cache", at.join("apt/cache")),
+    ] {
+        command.arg("-o").arg(format!("{option}={}", path.display()));
+    }
+    // The folder may not be open to the user that apt would otherwise fetch as.
+    command.args(["-q", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=2"]).current_dir(at);
+    command
+}
+
+/// Fetches and unpacks the newest source, and says where it is.
+fn fetch(at: &Path) -> Result<PathBuf, Failure> {
+    for folder in ["apt/lists/partial", "apt/cache/archives/partial"] {
+        make_directory(&at.join(folder))?;
+    }
+    write(&at.join("apt/debian.sources"), &sources(&system_sources())?)?;
+    let mut update = apt(at, "apt-get");
+    update.arg("update");
+    quiet_step("fetching Debian's lists of sources", update)?;
+    let mut source = apt(at, "apt-get");
+    source.args(["source", "--download-only", "tor"]);
+    quiet_step("fetching tor's source package", source)?;
+
+    let archives = entries(at, |name| name.starts_with("tor_") && name.ends_with(".orig.tar.gz"))?;
+    let archive = archives.last().ok_or("apt fetched no tor_….orig.tar.gz")?;
+    let mut unpack = program("tar");
+    unpack.arg("xf").arg(archive).current_dir(at);
+    quiet_step("unpacking", unpack)?;
+    let version = archive.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let version = version.trim_start_matches("tor_").trim_end_matches(".orig.tar.gz");
+    Ok(at.join(format!("tor-{version}")))
+}
+
+/// The files that name the system's package sources.
+fn system_sources() -> Vec<(String, String)> {
+    let mut files = vec![PathBuf::from("/etc/apt/sources.list")];
+    files.extend(entries(Path::new("/etc/apt/sources.list.d"), |_| true).unwrap_or_default());
+    let read = |file: PathBuf| Some((file.display().to_string(), fs::read_to_string(file).ok()?));
+    files.into_iter().filter_map(read).collect()
+}
+
+/// The system's Debian sources once more, with source packages.
+fn sources(files: &[(String, String)]) -> Result<String, Failure> {
+    let mut stanzas = Vec::new();
+    for (name, text) in files {
+        if name.ends_with(".sources") {
+            let debian = text.split("\n\n").filter(|stanza| stanza.contains("debian.org"));
+            stanzas.extend(debian.map(|stanza| {
+                let lines = stanza.lines().filter(|line| !line.starts_with('#'));
+                let line =
+                    |line: &str| if line.starts_with("Types:") { "Types: deb deb-src".into() } else { line.to_owned() };
+                lines.map(line).collect::<Vec<_>>().join("\n")
+            }));
+        } else if name.ends_with(".list") {
+            // deb [options] URI suite component…
+            for line in text.lines().filter(|line| line.starts_with("deb ") && line.contains("debian.org")) {
+                let mut words = line.split_whitespace().skip(1).skip_while(|word| word.starts_with('['));
+                let (Some(uri), Some(suite)) = (words.next(), words.next()) else { continue };
+                let components: Vec<_> = words.collect();
+                stanzas.push(format!(
+                    "Types: deb deb-src\nURIs: {uri}\nSuites: {suite}\nComponents: {}\n\
+                     Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg",
+                    components.join(" ")
+                ));
+            }
+        }
+    }
+    match stanzas.is_empty() {
+        true => {
+            Err("this system has no Debian sources; tor's bench program is built from Debian's source package".into())
+        }
+        false => Ok(format!("{}\n", stanzas.join("\n\n"))),
+    }
+}
+
+/// Where libevent is unpacked, if the system has no headers of it.
+fn libevent(at: &Path) -> Result<Option<PathBuf>, Failure> {
+    if Path::new("/usr/include/event2/event.h").exists() {
+        return Ok(None);
+    }
+    let mut depends = apt(at, "apt-cache");
+    depends.args(["depends", "libevent-dev"]);
+    let said = quiet_step("looking up libevent's packages", depends)?;
+    let named = said
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Depends: "))
+        .filter(|name| name.starts_with("libevent"));
+    let mut download = apt(at, "apt-get");
+    download.args(["download", "libevent-dev"]).args(named);
+    quiet_step("fetching libevent", download)?;
+    let root = at.join("root");
+    for package in entries(at, |name| name.ends_with(".deb"))? {
+        let mut unpack = program("dpkg");
+        unpack.arg("-x").arg(&package).arg(&root);
+        quiet_step(&format!("unpacking {}", package.display()), unpack)?;
+    }
+    Ok(Some(root.join("usr")))
+}
+
+/// The folders below `usr/lib` that hold shared objects.
+fn library_folders(usr: &Path) -> Vec<PathBuf> {
+    entries(&usr.join("lib"), |name| name.ends_with("-linux-gnu")).unwrap_or_default()
+}
+
+fn compile(source: &Path, usr: Option<&Path>) -> Result<(), Failure> {
+    let mut configure = program("sh");
+    configure.arg("./configure").args(WITHOUT).current_dir(source);
+    match usr {
+        Some(usr) => {
+            let folders = library_folders(usr).into_iter().map(|folder| format!("-L{}", folder.display()));
+            configure.arg(format!("--with-libevent-dir={}", usr.display()));
+            configure.arg(format!("CFLAGS={CFLAGS} -I{}", usr.join("include").display()));
+            configure.arg(format!("LDFLAGS={}", folders.collect::<Vec<_>>().join(" ")));
+        }
+        None => drop(configure.arg(format!("CFLAGS={CFLAGS}"))),
+    }
+    quiet_step("configuring tor", configure)?;
+    let mut make = program("make");
+    make.args(["-j2", "src/test/bench"]).current_dir(source);
+    quiet_step("compiling tor's bench program (two minutes)", make)?;
+    Ok(())
+}
+
+/// Microseconds of the three steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Steps {
+    client_start: f64,
+    server: f64,
+    client_finish: f64,
+}
+
+fn measure(source: &Path, usr: Option<&Path>) -> Result<Vec<Steps>, Failure> {
+    let mut runs = Vec::new();
+    for run in 1..=RUNS {
+        let mut bench = program(source.join("src/test/bench"));
+        bench.arg("onion_ntor").current_dir(source);
+        if let Some(usr) = usr {
+            let folders = library_folders(usr).into_iter().map(|folder| folder.display().to_string());
+            bench.env("LD_LIBRARY_PATH", folders.collect::<Vec<_>>().join(":"));
+        }
+        runs.push(parse(&quiet_step(&format!("bench onion_ntor, {run} of {RUNS}"), bench)?)?);
+    }
+    Ok(runs)
+}
+
+/// The figures with the Ed25519 multiplication of the base point, which tor chooses at its start where it is the faster.
+fn parse(said: &str) -> Result<Steps, Failure> {
+    let (_, faster) = said.split_once("multiply = enabled").ok_or("bench prints no figures of onion_ntor")?;
+    let figure = |label: &str| {
+        let line = faster.lines().find_map(|line| line.strip_prefix(label));
+        let number = line.and_then(|rest| rest.split_whitespace().next()).and_then(|word| word.parse().ok());
+        number.ok_or_else(|| format!("bench prints no `{label}`"))
+    };
+    Ok(Steps {
+        client_start: figure("Client-side, part 1:")?,
+        server: figure("Server-side:")?,
+        client_finish: figure("Client-side, part 2:")?,
+    })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Writes the figures, and the claims file that sets them beside our rows.
+fn report(at: &Path, version: &str, runs: &[Steps]) -> Result<(), Failure> {
+    let of = |step: fn(&Steps) -> f64| median(runs.iter().map(step).collect());
+    let (start, server, finish) = (of(|s| s.client_start), of(|s| s.server), of(|s| s.client_finish));
+    let whole = of(|s| s.client_start + s.server + s.client_finish);
+    let cpu = cpu();
+    let raw: Vec<_> = runs.iter().map(|s| json!([s.client_start, s.server, s.client_finish])).collect();
+    let figures = json!({
+        "what": "C tor, src/test/bench onion_ntor, Ed25519 base point multiplication enabled; microseconds, means of 1024",
+        "evidence": "imported",
+        "version": version,
+        "compiler": compiler(),
+        "cflags": CFLAGS,
+        "cpu": cpu,
+        "runs": raw,
+        "median_us": {"client-start": start, "server": server, "client-finish": finish, "sum": whole},
+    });
+    write(&at.join("onion_ntor.json"), &format!("{figures:#}\n"))?;
+    write(&at.join("claims.toml"), &claims(version, &cpu, [start, server, finish, whole]))?;
+    println!("C tor {version}: {start:.1} + {server:.1} + {finish:.1} = {whole:.1} µs a handshake, both sides");
+    println!("beside a run of ours: candor report --claims {}", at.join("claims.toml").display());
+    Ok(())
+}
+
+fn claims(version: &str, cpu: &str, [start, server, finish, whole]: [f64; 4]) -> String {
+    let mut text = format!(
+        "# Written by `cargo xtask peers tor`. Imported, not quoted: the bench program ran on this machine.\n\n\
+         key = \"tor-{version}\"\nsource = \"C tor {version}, its own src/test/bench, built and run here ({})\"\n",
+        compiler().replace('"', "'")
+    );
+    let mut add = |what: &str, value: f64, how: &str, task: &str, doubt: &str| {
+        text.push_str(&format!(
+            "\n[[claim]]\nwhat = \"{what}\"\nplace = \"bench onion_ntor\"\nvalue = {value:.3}\nunit = \"us\"\n\
+             hardware = {cpu:?}\nhow = \"{how}\"\ntask = \"{task}\"\nsamples = {RUNS}\ndoubt = \"{doubt}\"\n"
+        ));
+    };
+    let doubt = "imported: means of loops that were not interleaved with ours; each number the median of the runs";
+    add("C tor, ntor, client's first step", start, "whole", "", doubt);
+    add("C tor, ntor, relay", server, "whole", "", doubt);
+    add("C tor, ntor, client's second step", finish, "whole", "", doubt);
+    add("C tor, ntor, the three steps together", whole, "sum-of-parts", "ntor/ntor/handshake", doubt);
+    let beside = format!("{doubt}; classical, beside a hybrid");
+    add("C tor, ntor, the three steps together", whole, "sum-of-parts", "ntor/hybrid-768/handshake", &beside);
+    text
+}
+
+/// The CPU's name as the lab has it.
+fn cpu() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("model name"));
+    line.map(|rest| rest.trim_start_matches([' ', '\t', ':']).trim().to_owned()).unwrap_or_default()
+}
+
+/// Entries of a folder whose name `take` wants, sorted.
+fn entries(folder: &Path, take: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Failure> {
+    let listed = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let paths = listed.flatten().map(|entry| entry.path());
+    let mut wanted: Vec<_> =
+        paths.filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(&take)).collect();
+    wanted.sort();
+    Ok(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = "===== onion_ntor =====\nEd25519-based basepoint multiply = disabled.\n\
+        Client-side, part 1: 44.052761 usec.\nServer-side: 108.100219 usec\nClient-side, part 2: 73.629148 usec.\n\
+        Ed25519-based basepoint multiply = enabled.\nClient-side, part 1: 10.175456 usec.\nServer-side: 86.050521 usec\n\
+        Client-side, part 2: 73.281188 usec.\n";
+
+    #[test]
+    fn the_faster_figures_are_read() {
+        let steps = parse(SAID).unwrap();
+        assert_eq!(steps, Steps { client_start: 10.175456, server: 86.050521, client_finish: 73.281188 });
+        assert!(parse("===== onion_ntor =====").is_err());
+    }
+
+    #[test]
+    fn both_forms_of_package_sources_are_understood() {
+        let deb822 = "Types: deb\n# a comment\nURIs: http://deb.debian.org/debian\nSuites: bookworm\nComponents: main\n\n\
+            Types: deb\nURIs: https://deb.example.com/node\nSuites: nodistro\nComponents: main\n";
+        let list = "deb http://deb.debian.org/debian trixie main contrib\ndeb-src http://deb.debian.org/debian trixie main\n\
+            deb [arch=amd64] https://example.com/apt stable main\n";
+        let files = [("a.sources".to_owned(), deb822.to_owned()), ("sources.list".to_owned(), list.to_owned())];
+        let made = sources(&files).unwrap();
+        assert_eq!(made.matches("Types: deb deb-src").count(), 2, "{made}");
+        assert!(made.contains("Suites: trixie\nComponents: main contrib") && !made.contains("example.com"), "{made}");
+        assert!(sources(&[]).is_err());
+    }
+
+    #[test]
+    fn the_claims_are_toml_with_all_fields() {
+        let text = claims("0.4.9.11", "a CPU \"with quotes\"", [10.0, 86.0, 73.0, 169.0]);
+        let table: toml::Table = text.parse().unwrap();
+        let claims = table["claim"].as_array().unwrap();
+        assert_eq!(claims.len(), 5);
+        assert!(claims.iter().all(|claim| claim["hardware"].as_str() == Some("a CPU \"with quotes\"")));
+        assert_eq!(claims[4]["task"].as_str(), Some("ntor/hybrid-768/handshake"));
+    }
+}
