@@ -25,9 +25,10 @@ fn tasks() -> (Value, String) {
         let subjects: Vec<&str> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();
         json!({ "task": task.name, "what": task.what, "subjects": subjects })
     });
+    let width = tasks.iter().map(|task| task.name.len()).max().unwrap_or(0);
     let text = tasks.iter().map(|task| {
         let subjects: Vec<&str> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();
-        format!("{:<26}{}\n", task.name, subjects.join(" "))
+        format!("{:<width$}  {}\n", task.name, subjects.join(" "))
     });
     (value.collect(), text.collect())
 }
