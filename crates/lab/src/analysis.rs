@@ -102,6 +102,12 @@ pub struct Phase {
 }
 
 impl Row {
+    /// The subject's name as people see it: an insecure scheme is called so wherever it is shown.
+    pub fn label(&self) -> String {
+        let insecure = if self.provenance.insecure.is_some() { " INSECURE" } else { "" };
+        format!("{}{insecure}", self.subject)
+    }
+
     /// Bytes per second, where the task has bytes.
     pub fn throughput(&self, bytes: Option<u64>) -> Option<f64> {
         bytes.map(|bytes| bytes as f64 * 1e9 / self.median_ns)

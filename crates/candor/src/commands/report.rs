@@ -16,7 +16,20 @@ pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Fail
     let runs: Result<Vec<Run>, LabError> = arguments.runs.iter().map(|path| Run::open(path)).collect();
     let reports: Vec<Report> = runs?.iter().map(Report::of).collect();
     let claims = claims(&arguments.claims)?;
-    let beside = |report: &Report| -> Vec<Beside> { claims.iter().flat_map(|claims| claims.beside(report)).collect() };
+    // Only what stands beside a row: a quotation without a counterpart is a reading list, not a comparison.
+    let beside = |report: &Report| -> Vec<Beside> {
+        let all: Vec<Beside> = claims.iter().flat_map(|claims| claims.beside(report)).collect();
+        let total = all.len();
+        let shown: Vec<Beside> = all.into_iter().filter(|beside| beside.here.is_some()).collect();
+        if total > shown.len() {
+            talk.say(&format!(
+                "{} more quoted figures are about work that {} did not measure",
+                total - shown.len(),
+                report.run
+            ));
+        }
+        shown
+    };
 
     if !arguments.figures.is_empty() {
         let directory = arguments.output.as_deref().unwrap_or(Path::new("."));

@@ -19,7 +19,7 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
         return None;
     }
     let mut figure = Figure::new("ratios", "How many times faster the baseline is", report, HOW_TO_READ);
-    let names = rows.iter().map(|row| name(row));
+    let names = rows.iter().map(|row| row.label());
     let left = names.map(|name| text_width(&name, 12.0)).fold(120.0, f64::max).min(330.0) + 24.0;
     let right = figure.width - 128.0;
     let ends = rows.iter().flat_map(|row| {
@@ -74,17 +74,13 @@ fn draw_row(figure: &mut Figure, axis: &LogAxis, row: &Row, y: f64) {
         Verdict::Same => (Mark::Square, Ink::Same),
         _ => (Mark::Ring, Ink::Open),
     };
-    figure.text((axis.left - 10.0, y + 4.0), name(row), Anchor::End, Ink::Text);
+    figure.text((axis.left - 10.0, y + 4.0), row.label(), Anchor::End, Ink::Text);
     if let Some(interval) = row.interval {
         figure.line((axis.at(interval.low), y), (axis.at(interval.high), y), ink, 1.8);
     }
     figure.mark((axis.at(row.ratio), y), mark, ink);
     let text = format!("{:.2}  {}", row.ratio, row.verdict.word());
     figure.text((axis.right + 12.0, y + 4.0), text, Anchor::Start, ink);
-}
-
-fn name(row: &Row) -> String {
-    if row.provenance.insecure.is_some() { format!("{} INSECURE", row.subject) } else { row.subject.clone() }
 }
 
 fn legend(figure: &mut Figure, y: f64) {

@@ -16,7 +16,7 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
         return None;
     }
     let mut figure = Figure::new("phases", "Where the time goes", report, HOW_TO_READ);
-    let left = rows.iter().map(|row| text_width(&row.subject, 12.0)).fold(120.0, f64::max).min(330.0) + 24.0;
+    let left = rows.iter().map(|row| text_width(&row.label(), 12.0)).fold(120.0, f64::max).min(330.0) + 24.0;
     let right = figure.width - 90.0;
     figure.heading((16.0, 26.0), figure.title.clone());
 
@@ -32,7 +32,7 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
         y += 20.0;
         y = legend(&mut figure, &rows, left, right, y);
         for row in rows {
-            figure.text((left - 10.0, y + BAR * 0.68), row.subject.clone(), Anchor::End, Ink::Text);
+            figure.text((left - 10.0, y + BAR * 0.68), row.label(), Anchor::End, Ink::Text);
             let mut x = left;
             for phase in &row.phases {
                 let width = phase.median_ns / longest * (right - left);

@@ -15,7 +15,7 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
         return None;
     }
     let mut figure = Figure::new("distributions", "Time of an operation, process by process", report, HOW_TO_READ);
-    let left = rows.iter().map(|row| text_width(&row.subject, 12.0)).fold(120.0, f64::max).min(330.0) + 24.0;
+    let left = rows.iter().map(|row| text_width(&row.label(), 12.0)).fold(120.0, f64::max).min(330.0) + 24.0;
     let right = figure.width - 80.0;
     figure.heading((16.0, 26.0), figure.title.clone());
     let mut y = 40.0;
@@ -32,7 +32,7 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
         for row in &task.rows {
             let middle = y + ROW / 2.0;
             let ink = if row.verdict == Verdict::Baseline { Ink::Faster } else { Ink::Open };
-            figure.text((left - 10.0, middle + 4.0), row.subject.clone(), Anchor::End, Ink::Text);
+            figure.text((left - 10.0, middle + 4.0), row.label(), Anchor::End, Ink::Text);
             let (from, to) = (axis.at(row.spread.p25), axis.at(row.spread.p75));
             figure.rect((from, middle - 5.0), (to - from, 10.0), Ink::Band);
             for &median in &row.process_medians_ns {

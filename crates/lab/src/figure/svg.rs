@@ -9,7 +9,7 @@ text{font-family:'DejaVu Sans',Verdana,sans-serif}.paper{fill:#ffffff}\
 .text{fill:#1b1b1b;stroke:#1b1b1b}.muted{fill:#6b6b6b;stroke:#cfcfcf}.band{fill:#e6e6e6}\
 .faster{fill:#0072b2;stroke:#0072b2}.slower{fill:#d55e00;stroke:#d55e00}.same{fill:#009e73;stroke:#009e73}\
 .open{fill:#6b6b6b;stroke:#6b6b6b}.onfill{fill:#ffffff}.onlight{fill:#1b1b1b}\
-.s0{fill:#0072b2}.s1{fill:#e69f00}.s2{fill:#009e73}.s3{fill:#cc79a7}.s4{fill:#56b4e9}.s5{fill:#d55e00}";
+.s0{fill:#0072b2}.s1{fill:#e69f00}.s2{fill:#009e73}.s3{fill:#cc79a7}.s4{fill:#56b4e9}.s5{fill:#d55e00}.s6{fill:#f0e442}.s7{fill:#7f7f7f}";
 
 /// The same for a page: light, dark, print.
 pub(super) const PAGE_STYLE: &str = "\
@@ -18,7 +18,7 @@ svg .paper{fill:none}svg .text{fill:var(--ink);stroke:var(--ink)}svg .muted{fill
 svg .band{fill:var(--band)}svg .faster{fill:var(--faster);stroke:var(--faster)}\
 svg .slower{fill:var(--slower);stroke:var(--slower)}svg .same{fill:var(--same);stroke:var(--same)}\
 svg .open{fill:var(--muted);stroke:var(--muted)}svg .onfill{fill:#ffffff}svg .onlight{fill:#1b1b1b}\
-svg .s0{fill:#0072b2}svg .s1{fill:#e69f00}svg .s2{fill:#009e73}svg .s3{fill:#cc79a7}svg .s4{fill:#56b4e9}svg .s5{fill:#d55e00}";
+svg .s0{fill:#0072b2}svg .s1{fill:#e69f00}svg .s2{fill:#009e73}svg .s3{fill:#cc79a7}svg .s4{fill:#56b4e9}svg .s5{fill:#d55e00}svg .s6{fill:#f0e442}svg .s7{fill:#7f7f7f}";
 
 pub(super) fn document(figure: &Figure) -> String {
     let style = format!("<style>{OWN_STYLE}</style>");
@@ -117,7 +117,7 @@ fn write_shape(out: &mut String, shape: &Shape) {
 }
 
 fn class(ink: Ink) -> &'static str {
-    const SERIES: [&str; 6] = ["s0", "s1", "s2", "s3", "s4", "s5"];
+    const SERIES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
     match ink {
         Ink::Text => "text",
         Ink::Muted => "muted",
@@ -126,9 +126,9 @@ fn class(ink: Ink) -> &'static str {
         Ink::Slower => "slower",
         Ink::Same => "same",
         Ink::Open => "open",
-        // Orange and sky blue are too light for white text.
+        // Orange, sky blue and yellow are too light for white text.
         Ink::OnSeries(n) => {
-            if matches!(n % SERIES.len(), 1 | 4) {
+            if matches!(n % SERIES.len(), 1 | 4 | 6) {
                 "onlight"
             } else {
                 "onfill"

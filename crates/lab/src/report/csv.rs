@@ -32,7 +32,12 @@ pub(super) fn render(reports: &[Report]) -> String {
                     row.verdict.word().to_owned(),
                     row.samples.0.to_string(),
                     row.samples.1.to_string(),
-                    row.advice.clone().unwrap_or_default(),
+                    row.provenance
+                        .insecure
+                        .as_ref()
+                        .map(|why| format!("INSECURE: {why}"))
+                        .or(row.advice.clone())
+                        .unwrap_or_default(),
                 ];
                 line(&mut out, &fields);
             }

@@ -125,7 +125,7 @@ fn table(out: &mut String, task: &TaskReport) {
     }
     out.push_str("</table></div>\n<details><summary>What each subject is</summary><ul>\n");
     for row in task.rows.iter().filter(|row| row.verdict != Verdict::Control) {
-        let _ = writeln!(out, "<li><strong>{}</strong>: {}</li>", escape(&row.subject), escape(&provenance(row)));
+        let _ = writeln!(out, "<li><strong>{}</strong>: {}</li>", escape(&row.label()), escape(&provenance(row)));
     }
     out.push_str("</ul></details></section>\n");
 }

@@ -57,7 +57,7 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
             }
             for row in task.rows.iter().filter(|row| !row.phases.is_empty() && row.verdict != Verdict::Control) {
                 let phases = row.phases.iter().map(|phase| format!("{} {}", phase.name, time(phase.median_ns)));
-                let _ = write!(out, "\nPhases of {}: {}.", row.subject, phases.collect::<Vec<_>>().join(", "));
+                let _ = write!(out, "\nPhases of {}: {}.", row.label(), phases.collect::<Vec<_>>().join(", "));
             }
             out.push('\n');
         }

@@ -89,7 +89,7 @@ fn table(task: &TaskReport) -> String {
         let _ = writeln!(
             out,
             "  {:<width$}  {}",
-            row.subject,
+            row.label(),
             phases.collect::<Vec<_>>().join(", "),
             width = widths[0].max(2) - 2
         );
@@ -101,9 +101,8 @@ fn table(task: &TaskReport) -> String {
 }
 
 fn cells(task: &TaskReport, row: &Row) -> Vec<String> {
-    let insecure = if row.provenance.insecure.is_some() { " INSECURE" } else { "" };
     vec![
-        format!("  {}{insecure}", row.subject),
+        format!("  {}", row.label()),
         time(row.median_ns),
         row.throughput(task.bytes).map(rate).unwrap_or_default(),
         if row.verdict == Verdict::Baseline { "1".into() } else { ratio(row, row.ratio) },
