@@ -185,6 +185,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
         let verdict = match name {
             _ if name == plan.baseline() => Verdict::Baseline,
             _ if name == control => Verdict::Control,
+            _ if provenance.evidence != Evidence::MeasuredPaired => Verdict::None,
             _ if stopped_early => Verdict::CantTell,
             _ => verdict::judge(estimate, floor),
         };

@@ -73,6 +73,7 @@ fn page(out: &mut String, report: &Report) {
     for task in &report.tasks {
         table(out, task);
     }
+    trials(out, report);
     if !report.lints.is_empty() {
         out.push_str("<section><h2>What is doubtful</h2>\n<div class=\"scroll\"><table><tr><th>lint</th><th class=\"words\">where</th><th class=\"words\">what</th></tr>\n");
         for lint in &report.lints {
@@ -89,6 +90,27 @@ fn page(out: &mut String, report: &Report) {
         }
         out.push_str("</table></div></section>\n");
     }
+}
+
+/// A self-test's counts.
+fn trials(out: &mut String, report: &Report) {
+    if report.trials.is_empty() {
+        return;
+    }
+    out.push_str("<section><h2>Trials whose truth is known</h2>\n<div class=\"scroll\"><table><tr><th>trials of</th>");
+    for head in ["true ratio", "trials", "faster", "slower", "same", "can't tell", "false claims"] {
+        let _ = write!(out, "<th>{head}</th>");
+    }
+    out.push_str("</tr>\n");
+    for count in &report.trials {
+        let truth = count.truth.map_or("?".into(), |truth| format!("{truth:.3}"));
+        let _ = write!(out, "<tr><td>{}</td><td>{truth}</td>", escape(&count.name));
+        for n in [count.trials, count.faster, count.slower, count.same, count.cant_tell, count.false_claims()] {
+            let _ = write!(out, "<td>{n}</td>");
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</table></div></section>\n");
 }
 
 fn table(out: &mut String, task: &TaskReport) {

@@ -121,7 +121,7 @@ fn trials(report: &Report) -> String {
     if !report.trials.is_empty() {
         let _ = writeln!(
             out,
-            "{:<18}{:>7}{:>8}{:>8}{:>8}{:>6}{:>12}{:>14}",
+            "{:<24}{:>7}{:>8}{:>8}{:>8}{:>6}{:>12}{:>14}",
             "trials of", "truth", "trials", "faster", "slower", "same", "can't tell", "false claims"
         );
     }
@@ -129,7 +129,7 @@ fn trials(report: &Report) -> String {
         let truth = count.truth.map_or("?".into(), |truth| format!("{truth:.3}"));
         let _ = writeln!(
             out,
-            "{:<18}{truth:>7}{:>8}{:>8}{:>8}{:>6}{:>12}{:>14}",
+            "{:<24}{truth:>7}{:>8}{:>8}{:>8}{:>6}{:>12}{:>14}",
             count.name,
             count.trials,
             count.faster,
