@@ -1,0 +1,2 @@
+//! Onion circuits over sockets.
+#![forbid(unsafe_code)]
