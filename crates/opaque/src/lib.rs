@@ -1,3 +1,58 @@
-//! OPAQUE and its hybrid form, without I/O.
+//! OPAQUE (RFC 9807), and its hybrid with ML-KEM-768, without I/O.
+//!
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+extern crate alloc;
+#[cfg(any(test, feature = "std"))]
+extern crate std;
+
+mod client;
+mod envelope;
+mod error;
+mod group;
+mod kdf;
+mod messages;
+mod parties;
+mod password;
+mod schedule;
+mod secret;
+mod server;
+
+pub mod ksf;
+pub mod oprf;
+pub mod suite;
+
+pub use client::{Client, ClientLogin, ClientRegistration, LoggedIn, Registered};
+pub use error::Error;
+#[cfg(feature = "argon2")]
+pub use ksf::Argon2id;
+pub use ksf::{Ksf, KsfParams, Limits, NoStretching};
+pub use parties::{Parties, context_with};
+pub use password::Password;
+pub use secret::{ExportKey, SessionKey};
+pub use server::{Answer, Record, Server, ServerLogin};
+pub use suite::{Hybrid, HybridCompat, HybridPinned, Rfc9807, Suite};
+
+/// The suite to take if there is no reason for another: [`Hybrid`] with ML-KEM-768 of AWS-LC.
+#[cfg(feature = "aws-lc")]
+pub type DefaultSuite = Hybrid<candor_primitives::kem::aws_lc::MlKem768>;
+
+/// Whether two secrets are the same; the answer is made public, under this name in SOUNDNESS.md.
+#[inline]
+fn agree(ours: &[u8], theirs: &[u8], why: &'static str) -> bool {
+    candor_cpu::secret::declassified(subtle::ConstantTimeEq::ct_eq(ours, theirs).unwrap_u8(), why) == 1
+}
+
+/// The parts one after another into `out`, which they fill.
+fn write(out: &mut [u8], parts: &[&[u8]]) {
+    let mut rest = out;
+    for part in parts {
+        let (here, after) = rest.split_at_mut(part.len());
+        here.copy_from_slice(part);
+        rest = after;
+    }
+    debug_assert!(rest.is_empty());
+}

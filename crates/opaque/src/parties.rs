@@ -1,0 +1,48 @@
+//! Who logs in where.
+
+use crate::Error;
+use crate::error::expect_short;
+use crate::ksf::KsfParams;
+use alloc::vec::Vec;
+
+/// What both sides must agree on beforehand, outside the messages.
+///
+/// Everything in it is bound: with another context or identity on either side the login fails. Identities go into the envelope
+/// at registration (the context does not), so a change of one needs a new registration.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Parties<'a> {
+    /// The application and its version, such as `example.org login 1` (RFC 9807 §3.3, `context`).
+    pub context: &'a [u8],
+    /// The client's identity, such as a user name; without one it is the client's public key.
+    pub client: Option<&'a [u8]>,
+    /// The server's identity, such as a domain name; without one it is the server's public key.
+    pub server: Option<&'a [u8]>,
+}
+
+impl<'a> Parties<'a> {
+    /// This context, and the public keys as identities.
+    pub const fn new(context: &'a [u8]) -> Self {
+        Self { context, client: None, server: None }
+    }
+
+    /// Everything fits into its two bytes of length.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        expect_short("context", self.context)?;
+        expect_short("client's identity", self.client.unwrap_or_default())?;
+        expect_short("server's identity", self.server.unwrap_or_default())?;
+        Ok(())
+    }
+}
+
+/// A context that binds the key stretching parameters, for the suites [`Rfc9807`](crate::suite::Rfc9807) and
+/// [`HybridCompat`](crate::suite::HybridCompat), which take the context as it is: use it on both sides instead of the
+/// application's own. The other suites bind the parameters by themselves.
+pub fn context_with(ksf: &KsfParams, context: &[u8]) -> Vec<u8> {
+    [&ksf.to_bytes(), context].concat()
+}
+
+/// `bytes` with their length in two bytes before them. The callers have checked that it fits.
+pub(crate) fn vector(bytes: &[u8]) -> ([u8; 2], &[u8]) {
+    debug_assert!(bytes.len() <= usize::from(u16::MAX));
+    ((bytes.len() as u16).to_be_bytes(), bytes)
+}

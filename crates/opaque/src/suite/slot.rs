@@ -1,0 +1,146 @@
+//! A place in a suite where a KEM may stand.
+
+use crate::Error;
+use alloc::vec;
+use alloc::vec::Vec;
+use candor_primitives::SharedSecret;
+use candor_primitives::kem::Kem;
+use zeroize::Zeroizing;
+
+/// [`NoKem`] or [`WithKem`]; there are no others.
+pub trait Slot: Clone + sealed::Sealed {
+    /// The secret key, parsed; `()` without a KEM.
+    type Secret;
+    /// The public key, parsed; `()` without a KEM.
+    type Public;
+
+    /// The KEM's name in its standard; empty without one.
+    const NAME: &'static str;
+    /// Bytes of a public key.
+    const PUBLIC: usize;
+    /// Bytes of a secret key.
+    const SECRET: usize;
+    /// Bytes of a ciphertext.
+    const CIPHERTEXT: usize;
+
+    /// A fresh key pair, and the public key's bytes.
+    ///
+    /// # Errors
+    /// [`Error::Kem`] if the back end fails.
+    fn generate(&self) -> Result<(Self::Secret, Vec<u8>), Error>;
+
+    /// Parses a public key and checks it.
+    ///
+    /// # Errors
+    /// [`Error::Kem`] if it is not valid.
+    fn public(&self, bytes: &[u8]) -> Result<Self::Public, Error>;
+
+    /// Parses a secret key and checks it.
+    ///
+    /// # Errors
+    /// [`Error::Kem`] if it is not valid.
+    fn secret(&self, bytes: &[u8]) -> Result<Self::Secret, Error>;
+
+    /// A secret key's bytes.
+    ///
+    /// # Errors
+    /// [`Error::Kem`] if the back end fails.
+    fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, Error>;
+
+    /// A ciphertext into `ciphertext`, which has [`Self::CIPHERTEXT`] bytes, and the secret in it.
+    ///
+    /// # Errors
+    /// [`Error::Kem`] if the back end fails.
+    fn encapsulate(&self, to: &Self::Public, ciphertext: &mut [u8]) -> Result<Option<SharedSecret>, Error>;
+
+    /// The secret in a ciphertext; another one, and no error, if it was not made for this key.
+    ///
+    /// # Errors
+    /// [`Error::Kem`] if the back end fails.
+    fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<Option<SharedSecret>, Error>;
+}
+
+/// No KEM here.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoKem;
+
+/// This KEM.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WithKem<K>(pub(crate) K);
+
+impl Slot for NoKem {
+    type Secret = ();
+    type Public = ();
+
+    const NAME: &'static str = "";
+    const PUBLIC: usize = 0;
+    const SECRET: usize = 0;
+    const CIPHERTEXT: usize = 0;
+
+    fn generate(&self) -> Result<((), Vec<u8>), Error> {
+        Ok(((), Vec::new()))
+    }
+
+    fn public(&self, _: &[u8]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn secret(&self, _: &[u8]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn secret_to_bytes(&self, (): &()) -> Result<Zeroizing<Vec<u8>>, Error> {
+        Ok(Zeroizing::default())
+    }
+
+    fn encapsulate(&self, (): &(), _: &mut [u8]) -> Result<Option<SharedSecret>, Error> {
+        Ok(None)
+    }
+
+    fn decapsulate(&self, (): &(), _: &[u8]) -> Result<Option<SharedSecret>, Error> {
+        Ok(None)
+    }
+}
+
+impl<K: Kem + Clone> Slot for WithKem<K> {
+    type Secret = K::Secret;
+    type Public = K::Public;
+
+    const NAME: &'static str = K::NAME;
+    const PUBLIC: usize = K::PUBLIC;
+    const SECRET: usize = K::SECRET;
+    const CIPHERTEXT: usize = K::CIPHERTEXT;
+
+    fn generate(&self) -> Result<(K::Secret, Vec<u8>), Error> {
+        let (secret, public) = self.0.generate()?;
+        let mut bytes = vec![0; K::PUBLIC];
+        self.0.public_to_bytes(&public, &mut bytes)?;
+        Ok((secret, bytes))
+    }
+
+    fn public(&self, bytes: &[u8]) -> Result<K::Public, Error> {
+        Ok(self.0.public_from_bytes(bytes)?)
+    }
+
+    fn secret(&self, bytes: &[u8]) -> Result<K::Secret, Error> {
+        Ok(self.0.secret_from_bytes(bytes)?)
+    }
+
+    fn secret_to_bytes(&self, secret: &K::Secret) -> Result<Zeroizing<Vec<u8>>, Error> {
+        Ok(self.0.secret_to_bytes(secret)?)
+    }
+
+    fn encapsulate(&self, to: &K::Public, ciphertext: &mut [u8]) -> Result<Option<SharedSecret>, Error> {
+        Ok(Some(self.0.encapsulate(to, ciphertext)?))
+    }
+
+    fn decapsulate(&self, with: &K::Secret, ciphertext: &[u8]) -> Result<Option<SharedSecret>, Error> {
+        Ok(Some(self.0.decapsulate(with, ciphertext)?))
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::NoKem {}
+    impl<K> Sealed for super::WithKem<K> {}
+}
