@@ -1,5 +1,4 @@
 //! The `unsafe` kernels. Each accelerated one takes the token that proves its CPU features.
-#![allow(unsafe_code)]
 
 pub(crate) mod pages;
 #[cfg(target_arch = "x86_64")]

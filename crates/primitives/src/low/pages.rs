@@ -1,4 +1,5 @@
 //! Large zeroed buffers, on huge pages where the system has them, and wiping that stays in the binary.
+#![allow(unsafe_code)]
 
 use alloc::alloc::{Layout, alloc, dealloc};
 use core::ptr::NonNull;

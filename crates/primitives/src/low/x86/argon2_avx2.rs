@@ -5,6 +5,7 @@
 //! (`vpermq`). In a column of the block the matrix rows are pairs of words from two block rows, so two block columns share a vector, one
 //! in each half; there diagonals come under each other by `vpalignr`, and the third row by only changing names. Two permutations run beside each
 //! other everywhere, since one alone waits for its own results.
+#![allow(unsafe_code)]
 
 use candor_cpu::HaveAvx2;
 use core::arch::x86_64::*;

@@ -1,6 +1,7 @@
 //! Argon2's compression function on 512-bit vectors: the whole block in sixteen registers (RFC 9106, sections 3.5 and 3.6).
 //!
 //! As `argon2_avx2.rs`, with two rows or four columns of the block in a vector, rotations by one instruction and three-way XORs.
+#![allow(unsafe_code)]
 
 use super::argon2_avx2::prefetch;
 use candor_cpu::HaveAvx512;
