@@ -5,10 +5,8 @@
 //!   too little, nor to freeze the client with terabytes.
 //! - [`Ksf`] does the work: [`Argon2id`], or [`NoStretching`] for tests and measurements.
 
-#[cfg(feature = "argon2")]
 mod argon2id;
 
-#[cfg(feature = "argon2")]
 pub use argon2id::Argon2id;
 
 use crate::Error;

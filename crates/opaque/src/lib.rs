@@ -27,7 +27,6 @@ pub mod suite;
 
 pub use client::{Client, ClientLogin, ClientRegistration, LoggedIn, Registered};
 pub use error::Error;
-#[cfg(feature = "argon2")]
 pub use ksf::Argon2id;
 pub use ksf::{Ksf, KsfParams, Limits, NoStretching};
 pub use parties::{Parties, context_with};

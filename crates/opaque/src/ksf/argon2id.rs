@@ -1,15 +1,15 @@
-//! Argon2id (RFC 9106) from the kept crate `argon2`, over memory that lasts longer than one call.
+//! Argon2id (RFC 9106) from `candor_primitives::ksf`, over memory that lasts longer than one call.
 
 use super::{Ksf, KsfParams};
 use crate::Error;
-use alloc::vec::Vec;
-use argon2::{Algorithm, Argon2, Block, Params, Version};
+use candor_primitives::ksf::{self, KsfError, Memory, Params};
 use core::fmt;
-use zeroize::Zeroize;
 
-/// Argon2id with its memory: it is taken at the first call, kept for the next, and wiped when this is dropped.
+/// Argon2id with its memory: it is taken at the first call, kept for the next, and wiped after each.
 ///
-/// Most of what a first call costs over the next is the pages, which the operating system must find and zero.
+/// Most of what a first call costs over the next is the pages, which the operating system must find and zero. Who serves many
+/// clients from one process lends the memory out of a [`Pool`](candor_primitives::ksf::Pool) instead and implements [`Ksf`] on the
+/// lease.
 ///
 /// ```
 /// use candor_opaque::{Argon2id, Ksf, KsfParams};
@@ -23,29 +23,26 @@ use zeroize::Zeroize;
 /// ```
 #[derive(Default)]
 pub struct Argon2id {
-    memory: Vec<Block>,
+    memory: Option<Memory>,
 }
 
 impl Argon2id {
     /// Without memory yet.
     pub const fn new() -> Self {
-        Self { memory: Vec::new() }
+        Self { memory: None }
     }
 
-    /// Wipes the memory and keeps it. A call leaves in it what follows from the password; the next call overwrites that.
-    pub fn wipe(&mut self) {
-        self.memory.iter_mut().for_each(|block| block.as_mut().zeroize());
-    }
-
-    /// At least `blocks` blocks of 1 KiB.
-    fn reserve(&mut self, blocks: usize) -> Result<&mut [Block], Error> {
-        if let Some(more) = blocks.checked_sub(self.memory.len()).filter(|&more| more > 0) {
-            // Wiped before they might move and leave copies behind.
-            self.wipe();
-            self.memory.try_reserve_exact(more).map_err(|_| Error::Ksf("not enough memory"))?;
-            self.memory.resize(blocks, Block::new());
+    /// At least what `params` need.
+    fn reserve(&mut self, params: Params) -> Result<&mut Memory, KsfError> {
+        match &mut self.memory {
+            Some(memory) if memory.kib() >= params.blocks() => {}
+            // What is there goes first, so that both never stand beside each other.
+            other => {
+                *other = None;
+                *other = Some(Memory::new(params)?);
+            }
         }
-        Ok(&mut self.memory[..blocks])
+        self.memory.as_mut().ok_or(KsfError::OutOfMemory(params.blocks()))
     }
 }
 
@@ -54,23 +51,18 @@ impl Ksf for Argon2id {
         let KsfParams::Argon2id { memory_kib, iterations, parallelism } = *params else {
             return Err(Error::Ksf("these are not parameters of Argon2id"));
         };
-        let params = Params::new(memory_kib, iterations, parallelism, Some(64))
+        let params = Params::new(memory_kib, iterations, parallelism)
             .map_err(|_| Error::Ksf("Argon2id has no such parameters"))?;
-        let memory = self.reserve(params.block_count())?;
-        Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
-            .hash_password_into_with_memory(input, &[0; 16], stretched, memory)
+        let memory = self.reserve(params).map_err(|_| Error::Ksf("not enough memory"))?;
+        ksf::Argon2id::new(params)
+            .derive(input, &[0; 16], memory, stretched)
             .map_err(|_| Error::Ksf("Argon2id failed"))
-    }
-}
-
-impl Drop for Argon2id {
-    fn drop(&mut self) {
-        self.wipe();
     }
 }
 
 impl fmt::Debug for Argon2id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Argon2id").field("memory_kib", &self.memory.len()).finish_non_exhaustive()
+        let kib = self.memory.as_ref().map_or(0, Memory::kib);
+        f.debug_struct("Argon2id").field("memory_kib", &kib).finish_non_exhaustive()
     }
 }
