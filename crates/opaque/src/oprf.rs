@@ -61,11 +61,11 @@ impl Blinded {
     }
 
     /// [`Self::finalize`] on an element that has been looked at.
-    pub(crate) fn unblind(self, evaluated: &RistrettoPoint) -> Result<Zeroizing<[u8; HASH]>, Error> {
+    pub(crate) fn unblind(&self, evaluated: &RistrettoPoint) -> Result<Zeroizing<[u8; HASH]>, Error> {
         secret::ran("oprf/finalize", "dalek");
         let inverse = Zeroizing::new(self.blind.invert());
         let unblinded = Zeroizing::new((evaluated * *inverse).compress().to_bytes());
-        Ok(output(self.input, &unblinded))
+        Ok(output(self.input.clone(), &unblinded))
     }
 
     /// What was sent.

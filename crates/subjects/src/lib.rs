@@ -42,6 +42,7 @@ pub fn tasks() -> Vec<Task> {
     tasks.extend(tasks::sha256::tasks());
     tasks.extend(tasks::ksf::tasks());
     tasks.extend(tasks::ntor::tasks());
+    tasks.extend(tasks::opaque::tasks());
     tasks
 }
 

@@ -2,8 +2,10 @@
 
 pub(crate) mod ksf;
 pub(crate) mod ntor;
+pub(crate) mod opaque;
 
 pub(crate) use ksf::argon2id;
+pub(crate) use opaque::{HybridOpaque, hybrid_opaque, opaque, opaque_provenance, opaque_upload};
 
 use crate::linked;
 use crate::tasks::{ml_kem, sha256, x25519};

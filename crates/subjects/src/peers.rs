@@ -3,7 +3,7 @@
 //! `unsafe` is allowed here, and only where a library is loaded at run time or a C function is called.
 
 use crate::linked;
-use crate::tasks::{ml_kem, ntor, x25519};
+use crate::tasks::{ml_kem, ntor, opaque, x25519};
 use candor_lab::Entry;
 use candor_primitives::ksf;
 use serde::Serialize;
@@ -28,6 +28,8 @@ mod libcrux;
 mod liboqs;
 #[cfg(feature = "peer-libsodium")]
 mod libsodium;
+#[cfg(feature = "peer-opaque-ke")]
+mod opaque_ke;
 #[cfg(feature = "peer-openssl")]
 mod openssl;
 #[cfg(feature = "peer-ring")]
@@ -106,6 +108,7 @@ pub(crate) fn all() -> Vec<Peer> {
         "peer-graviola", "graviola", graviola;
         "peer-libcrux", "libcrux-ml-kem", libcrux;
         "peer-ml-kem", "ml-kem", rustcrypto_ml_kem;
+        "peer-opaque-ke", "opaque-ke", opaque_ke;
         "peer-ring", "ring", ring;
         "peer-sha2", "sha2", rustcrypto_sha2;
         "peer-dalek", "x25519-dalek", dalek;
@@ -186,6 +189,15 @@ pub(crate) fn argon2id(params: ksf::Params) -> Vec<Entry> {
         rustcrypto_argon2::argon2id(params),
         #[cfg(feature = "peer-argon2-rust")]
         vec![argon2_rust::argon2id(params)],
+    ])
+}
+
+/// The peers' entries for OPAQUE.
+pub(crate) fn opaque(suite: opaque::Suite, op: opaque::Op) -> Vec<Entry> {
+    let _ = (suite, op);
+    flat([
+        #[cfg(feature = "peer-opaque-ke")]
+        opaque_ke::opaque(suite, op),
     ])
 }
 

@@ -3,5 +3,6 @@
 pub(crate) mod ksf;
 pub(crate) mod ml_kem;
 pub(crate) mod ntor;
+pub(crate) mod opaque;
 pub(crate) mod sha256;
 pub(crate) mod x25519;

@@ -91,6 +91,18 @@ impl<S: Suite> ClientLogin<S> {
         ksf: &mut (impl Ksf + ?Sized),
         parties: &Parties<'_>,
     ) -> Result<LoggedIn, Error> {
+        self.finish_kept(ke2, params, ksf, parties)
+    }
+
+    /// [`Self::finish`] of a state that stays: so that the lab can time it alone, many times. An application has no use for a second try.
+    #[doc(hidden)]
+    pub fn finish_kept(
+        &self,
+        ke2: &[u8],
+        params: &KsfParams,
+        ksf: &mut (impl Ksf + ?Sized),
+        parties: &Parties<'_>,
+    ) -> Result<LoggedIn, Error> {
         secret::ran("opaque/client-finish", S::NAME);
         self.limits.check(params)?;
         parties.check()?;

@@ -54,9 +54,7 @@ impl Ksf for Argon2id {
         let params = Params::new(memory_kib, iterations, parallelism)
             .map_err(|_| Error::Ksf("Argon2id has no such parameters"))?;
         let memory = self.reserve(params).map_err(|_| Error::Ksf("not enough memory"))?;
-        ksf::Argon2id::new(params)
-            .derive(input, &[0; 16], memory, stretched)
-            .map_err(|_| Error::Ksf("Argon2id failed"))
+        ksf::Argon2id::new(params).derive(input, &[0; 16], memory, stretched).map_err(|_| Error::Ksf("Argon2id failed"))
     }
 }
 
