@@ -3,7 +3,6 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 extern crate alloc;
 #[cfg(any(test, feature = "std"))]
@@ -12,9 +11,13 @@ extern crate std;
 mod client;
 mod envelope;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod group;
 mod kdf;
 mod messages;
+#[cfg(all(doctest, feature = "aws-lc"))]
+mod misuse;
 mod parties;
 mod password;
 mod schedule;
