@@ -89,36 +89,15 @@ fn argon2id_is_used_as_the_record_says() {
     assert_eq!(back.export_key, done.export_key);
 }
 
-/// RFC 9106 §5.3: Argon2id with memory 32 KiB, three passes, four lanes. That vector has a key and associated data, which OPAQUE
-/// does not use, so it goes to the crate underneath; ours is then compared with the crate on OPAQUE's inputs.
+/// On OPAQUE's inputs, against RustCrypto's; RFC 9106's own vector, which has a key and associated data, is in `primitives`.
 #[test]
 fn argon2id_is_rfc_9106s() {
-    use argon2::{Algorithm, Argon2, AssociatedData, Block, ParamsBuilder, Version};
-    let memory = || vec![Block::new(); 32];
-    let params = ParamsBuilder::new()
-        .m_cost(32)
-        .t_cost(3)
-        .p_cost(4)
-        .data(AssociatedData::new(&[4; 12]).unwrap())
-        .build()
-        .unwrap();
-    let mut tag = [0; 32];
-    Argon2::new_with_secret(&[3; 8], Algorithm::Argon2id, Version::V0x13, params)
-        .unwrap()
-        .hash_password_into_with_memory(&[1; 32], &[2; 16], &mut tag, memory())
-        .unwrap();
-    let expected = [
-        0x0d, 0x64, 0x0d, 0xf5, 0x8d, 0x78, 0x76, 0x6c, 0x08, 0xc0, 0x37, 0xa3, 0x4a, 0x8b, 0x53, 0xc9, 0xd0, 0x1e,
-        0xf0, 0x45, 0x2d, 0x75, 0xb6, 0x5e, 0xb5, 0x25, 0x20, 0xe9, 0x6b, 0x01, 0xe6, 0x59,
-    ];
-    assert_eq!(tag, expected);
-
     let (mut ours, mut theirs) = ([0; 64], [0; 64]);
     let params = KsfParams::Argon2id { memory_kib: 32, iterations: 3, parallelism: 4 };
     candor_opaque::Ksf::stretch(&mut Argon2id::new(), &params, &[9; 64], &mut ours).unwrap();
     let params = argon2::Params::new(32, 3, 4, Some(64)).unwrap();
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
-        .hash_password_into_with_memory(&[9; 64], &[0; 16], &mut theirs, memory())
+    argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params)
+        .hash_password_into(&[9; 64], &[0; 16], &mut theirs)
         .unwrap();
     assert_eq!(ours, theirs);
 }
@@ -135,8 +114,6 @@ fn memory_of_one_size_serves_another() {
     for memory_kib in [64, 32, 128, 64] {
         assert_eq!(stretch(&mut ksf, memory_kib), stretch(&mut Argon2id::new(), memory_kib));
     }
-    ksf.wipe();
-    assert_eq!(stretch(&mut ksf, 64), stretch(&mut Argon2id::new(), 64));
 }
 
 #[test]
