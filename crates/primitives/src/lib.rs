@@ -2,7 +2,8 @@
 //!
 //! - [`kem`]: key encapsulation ([`kem::Kem`], [`kem::DerandomizedKem`]); back ends are zero-sized types.
 //! - [`dh`]: Diffie-Hellman ([`dh::DiffieHellman`]), likewise.
-//! - [`hash`]: hashes behind RustCrypto's `digest` traits, each with a choice of CPU tier.
+//! - [`hash`]: hashes behind RustCrypto's `digest` traits, each with a choice of CPU tier; many messages at once by [`hash::Batch`].
+//! - [`mac`], [`kdf`]: HMAC and HKDF over them.
 //!
 //! # Where things go
 //!
@@ -26,7 +27,9 @@ pub mod dh;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod hash;
+pub mod kdf;
 pub mod kem;
+pub mod mac;
 
 pub use shared_secret::SharedSecret;
 
