@@ -10,6 +10,7 @@
 //! [`crate::kdf`].
 
 mod batch;
+mod batch_mux;
 mod blake2b;
 mod blake2b_mux;
 mod blake2b_portable;
@@ -18,7 +19,7 @@ pub(crate) mod keccak_portable;
 mod merkle_damgard;
 mod sha256;
 mod sha256_mux;
-mod sha256_portable;
+pub(crate) mod sha256_portable;
 mod sha3;
 mod sha512;
 mod sha512_mux;

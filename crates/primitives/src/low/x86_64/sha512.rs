@@ -6,8 +6,8 @@
 //! is hashed there is nothing left to schedule.
 //!
 //! A round is assembly because its additions stand in an order that LLVM would undo. What later rounds wait for is the new e, and
-//! Σ1(e) is the last of its terms to be ready, so it is added last, and Ch enters as two additions of e∧f and ¬e∧g, which have no
-//! bit in common: no xor, and no wait for both.
+//! Σ1(e) is the last of its terms to be ready, so it is added last. Ch enters as two additions, of e∧f and of ¬e∧g, which have no bit
+//! in common: no xor, and no wait for both.
 
 use crate::hash::sha512_portable::K;
 use candor_cpu::HaveAvx2;
@@ -23,13 +23,17 @@ pub(crate) fn compress(_: HaveAvx2, state: &mut [u64; 8], blocks: &[[u8; 128]]) 
 }
 
 /// One round on the working variables a to h (FIPS 180-4 §6.4.2): d becomes the new e and h the new a. On entry `bc` holds b⊕c; it is
-/// used up, and `ab` gets a⊕b, which is the next round's b⊕c: Maj(a, b, c) = ((a⊕b) ∧ (b⊕c)) ⊕ b.
+/// used up, and `ab` gets a⊕b, which is the next round's b⊕c: Maj(a, b, c) is (b∧c) + (a ∧ (b⊕c)), with no bit in common.
+///
+/// Two chains run through the rounds, and both are four operations long. The new e is d + h + K + W + Ch + Σ1(e), with Σ1(e) last. The
+/// new a is (the new e − d + Maj) + Σ0(a), with Σ0(a) last.
 macro_rules! round {
     ($a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident, $bc:ident $ab:ident, $wk:ident[$at:expr]) => {
         // SAFETY: arithmetic on registers, and one read at a constant offset below the size of `Schedule`.
         unsafe {
             asm!(
                 "add {h}, [{wk} + {at}]",
+                "add {h}, {d}",
                 "rorx {x}, {e}, 41",
                 "rorx {y}, {e}, 18",
                 "xor {x}, {y}",
@@ -40,20 +44,22 @@ macro_rules! round {
                 "add {h}, {y}",
                 "andn {y}, {e}, {g}",
                 "add {h}, {y}",
-                "add {h}, {x}",
-                "add {d}, {h}", // the new e
+                "mov {y}, {b}",
+                "and {y}, {c}",
+                "sub {y}, {d}",
+                "lea {d}, [{h} + {x}]", // the new e
                 "rorx {x}, {a}, 39",
-                "rorx {y}, {a}, 34",
-                "xor {x}, {y}",
-                "rorx {y}, {a}, 28",
-                "xor {x}, {y}", // Σ0(a)
+                "rorx {h}, {a}, 34",
+                "xor {x}, {h}",
+                "rorx {h}, {a}, 28",
+                "xor {x}, {h}", // Σ0(a)
                 "mov {ab}, {a}",
                 "xor {ab}, {b}",
-                "and {bc}, {ab}",
-                "xor {bc}, {b}", // Maj(a, b, c)
-                "add {h}, {x}",
-                "add {h}, {bc}", // the new a
-                a = in(reg) $a, b = in(reg) $b, d = inout(reg) $d, e = in(reg) $e, f = in(reg) $f, g = in(reg) $g,
+                "and {bc}, {a}",
+                "add {y}, {bc}",
+                "add {y}, {d}",
+                "lea {h}, [{y} + {x}]", // the new a
+                a = in(reg) $a, b = in(reg) $b, c = in(reg) $c, d = inout(reg) $d, e = in(reg) $e, f = in(reg) $f, g = in(reg) $g,
                 h = inout(reg) $h, bc = inout(reg) $bc => _, ab = out(reg) $ab, x = out(reg) _, y = out(reg) _,
                 wk = in(reg) $wk, at = const $at, options(nostack, readonly),
             )
@@ -91,12 +97,14 @@ macro_rules! sixteen_rounds {
     };
 }
 
-/// K + W of two blocks: entry i holds words 2i and 2i + 1 of the first block, then of the second.
-type Schedule = [[u64; 4]; 40];
+/// K + W of two blocks: entry i holds words 2i and 2i + 1 of the first block, then of the second. Aligned, since a store across
+/// two cache lines costs two.
+#[repr(align(64))]
+struct Schedule([[u64; 4]; 40]);
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn compress_avx2(state: &mut [u64; 8], blocks: &[[u8; 128]]) {
-    let mut schedule: Schedule = [[0; 4]; 40];
+    let mut schedule = Schedule([[0; 4]; 40]);
     for pair in blocks.chunks(2) {
         // A last block without a neighbour is its own.
         let [first, second] = [&pair[0], &pair[pair.len() - 1]];
@@ -111,7 +119,7 @@ fn compress_avx2(state: &mut [u64; 8], blocks: &[[u8; 128]]) {
             ($i:literal) => {};
         }
         for sixteen in 0..4 {
-            let wk = schedule[8 * sixteen..].as_ptr();
+            let wk = schedule.0[8 * sixteen..].as_ptr();
             macro_rules! extend {
                 ($i:literal) => {
                     w[$i] = extended(w[$i], w[($i + 1) % 8], w[($i + 4) % 8], w[($i + 5) % 8], w[($i + 7) % 8]);
@@ -120,13 +128,13 @@ fn compress_avx2(state: &mut [u64; 8], blocks: &[[u8; 128]]) {
             }
             sixteen_rounds!(a b c d e f g h, m n, wk, extend);
         }
-        let wk = schedule[32..].as_ptr();
+        let wk = schedule.0[32..].as_ptr();
         sixteen_rounds!(a b c d e f g h, m n, wk, nothing);
         add(state, [a, b, c, d, e, f, g, h]);
         if pair.len() == 2 {
             [a, b, c, d, e, f, g, h] = *state;
             (m, n) = (b ^ c, n);
-            for sixteen in schedule.as_chunks::<8>().0 {
+            for sixteen in schedule.0.as_chunks::<8>().0 {
                 let wk = sixteen.as_flattened()[2..].as_ptr();
                 sixteen_rounds!(a b c d e f g h, m n, wk, nothing);
             }
@@ -134,7 +142,7 @@ fn compress_avx2(state: &mut [u64; 8], blocks: &[[u8; 128]]) {
         }
         let _ = (m, n);
     }
-    schedule.zeroize();
+    schedule.0.zeroize();
 }
 
 /// Words 2i and 2i + 1 of both blocks.
@@ -180,7 +188,7 @@ fn ror<const N: i32, const L: i32>(x: __m256i) -> __m256i {
 fn put(schedule: &mut Schedule, i: usize, w: __m256i) {
     let k = _mm256_broadcastsi128_si256(_mm_set_epi64x(K[2 * i + 1] as i64, K[2 * i] as i64));
     // SAFETY: an entry has 32 bytes; the store needs no alignment.
-    unsafe { _mm256_storeu_si256(schedule[i].as_mut_ptr().cast(), _mm256_add_epi64(w, k)) }
+    unsafe { _mm256_storeu_si256(schedule.0[i].as_mut_ptr().cast(), _mm256_add_epi64(w, k)) }
 }
 
 #[inline]

@@ -32,8 +32,9 @@ pub(crate) fn compress(_: HaveAvx2, state: &mut [u32; 8], blocks: &[[u8; 64]]) {
 /// Word j and j + 4 of eight blocks xored: entry `PRIME + j` of a schedule is W′[j].
 const PRIME: usize = 68;
 
-/// W and W′ of eight blocks: entry j is W[j], a lane a block.
-type Schedule = [[u32; 8]; 68 + 64];
+/// W and W′ of eight blocks: entry j is W[j], a lane a block. Aligned, since a store across two cache lines costs two.
+#[repr(align(32))]
+struct Schedule([[u32; 8]; 68 + 64]);
 
 /// One of the rounds 0 to 15 (GB/T 32905 §5.3.3): D becomes the new A and H the new E, with `p` and `q` as its two halves.
 macro_rules! early {
@@ -121,7 +122,7 @@ macro_rules! late {
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn compress_avx2(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
-    let mut schedules: [Schedule; 2] = [[[0; 8]; 132]; 2];
+    let mut schedules = [Schedule([[0; 8]; 132]), Schedule([[0; 8]; 132])];
     let [mut now, mut next] = schedules.each_mut();
     begin(now, &blocks[..blocks.len().min(8)]);
     for j in 0..52 {
@@ -141,13 +142,13 @@ fn compress_avx2(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
         (now, next) = (next, now);
         rest = after;
     }
-    schedules.as_flattened_mut().as_flattened_mut().zeroize();
+    schedules.iter_mut().for_each(|schedule| schedule.0.zeroize());
 }
 
 /// The 64 rounds of the block in lane `lane` of `now`; between them, words `steps` + 16 of `next`.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn rounds(state: &mut [u32; 8], now: &Schedule, lane: usize, next: &mut Schedule, mut steps: core::ops::Range<usize>) {
-    let w = &raw const now[0][lane];
+    let w = &raw const now.0[0][lane];
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
     let (mut p, mut q): (u32, u32);
     macro_rules! four {
@@ -186,13 +187,13 @@ fn rounds(state: &mut [u32; 8], now: &Schedule, lane: usize, next: &mut Schedule
 #[inline]
 fn begin(schedule: &mut Schedule, blocks: &[[u8; 64]]) {
     for (lane, block) in blocks.iter().enumerate() {
-        for (row, bytes) in schedule.iter_mut().zip(block.as_chunks::<4>().0) {
+        for (row, bytes) in schedule.0.iter_mut().zip(block.as_chunks::<4>().0) {
             row[lane] = u32::from_be_bytes(*bytes);
         }
     }
     for j in 0..12 {
         for lane in 0..8 {
-            schedule[PRIME + j][lane] = schedule[j][lane] ^ schedule[j + 4][lane];
+            schedule.0[PRIME + j][lane] = schedule.0[j][lane] ^ schedule.0[j + 4][lane];
         }
     }
 }
@@ -203,7 +204,7 @@ fn begin(schedule: &mut Schedule, blocks: &[[u8; 64]]) {
 fn extend(schedule: &mut Schedule, j: usize) {
     let word = |at: usize| {
         // SAFETY: an entry has 32 bytes; the load needs no alignment.
-        unsafe { _mm256_loadu_si256(schedule[at].as_ptr().cast()) }
+        unsafe { _mm256_loadu_si256(schedule.0[at].as_ptr().cast()) }
     };
     let x = xor3(word(j), word(j + 7), rol::<15, 17>(word(j + 13)));
     let p1 = xor3(x, rol::<15, 17>(x), rol::<23, 9>(x));
@@ -211,8 +212,8 @@ fn extend(schedule: &mut Schedule, j: usize) {
     let prime = _mm256_xor_si256(new, word(j + 12));
     // SAFETY: as above, for stores.
     unsafe {
-        _mm256_storeu_si256(schedule[j + 16].as_mut_ptr().cast(), new);
-        _mm256_storeu_si256(schedule[PRIME + j + 12].as_mut_ptr().cast(), prime);
+        _mm256_storeu_si256(schedule.0[j + 16].as_mut_ptr().cast(), new);
+        _mm256_storeu_si256(schedule.0[PRIME + j + 12].as_mut_ptr().cast(), prime);
     }
 }
 
