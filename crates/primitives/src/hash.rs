@@ -10,22 +10,23 @@
 //! [`crate::kdf`].
 
 mod batch;
+mod batch_mux;
 mod blake2b;
 mod blake2b_mux;
 mod blake2b_portable;
 mod keccak_mux;
-mod keccak_portable;
+pub(crate) mod keccak_portable;
 mod merkle_damgard;
 mod sha256;
 mod sha256_mux;
-mod sha256_portable;
+pub(crate) mod sha256_portable;
 mod sha3;
 mod sha512;
 mod sha512_mux;
-mod sha512_portable;
+pub(crate) mod sha512_portable;
 mod sm3;
 mod sm3_mux;
-mod sm3_portable;
+pub(crate) mod sm3_portable;
 mod sponge;
 
 pub use batch::{Batch, UnequalLists};

@@ -12,7 +12,7 @@
 //! | `<family>.rs` | what a user of the family sees: traits, types, errors |
 //! | `<family>/<name>.rs` | one algorithm, or one back end |
 //! | `<family>/<name>_mux.rs` | the choice of arm: takes proof tokens from `candor-cpu` and records the arm |
-//! | `low/<arch>/` | `unsafe` kernels that take a token. None exist yet, so neither does the directory |
+//! | `low/<arch>/` | `unsafe` kernels that take a token |
 //!
 //! Without the feature `std` there is no source of randomness: what needs one says so in its error, and the variants that
 //! take a generator or coins do the work.
@@ -20,6 +20,7 @@
 
 extern crate alloc;
 
+mod low;
 mod random;
 mod shared_secret;
 

@@ -21,20 +21,29 @@ pub(super) fn compress(state: &mut [u64; 8], blocks: &[[u8; 128]], mut counter: 
         let ends = if last.is_some() { u64::MAX } else { 0 };
         let [low, high] = [counter as u64, (counter >> 64) as u64];
         let mut v = [h0, h1, h2, h3, h4, h5, h6, h7, i0, i1, i2, i3, i4 ^ low, i5 ^ high, i6 ^ ends, i7];
-        for sigma in &SIGMA {
-            round(&mut v, &m, sigma);
-        }
-        round(&mut v, &m, &SIGMA[0]);
-        round(&mut v, &m, &SIGMA[1]);
+        round::<0>(&mut v, &m);
+        round::<1>(&mut v, &m);
+        round::<2>(&mut v, &m);
+        round::<3>(&mut v, &m);
+        round::<4>(&mut v, &m);
+        round::<5>(&mut v, &m);
+        round::<6>(&mut v, &m);
+        round::<7>(&mut v, &m);
+        round::<8>(&mut v, &m);
+        round::<9>(&mut v, &m);
+        round::<0>(&mut v, &m);
+        round::<1>(&mut v, &m);
         for (i, word) in state.iter_mut().enumerate() {
             *word ^= v[i] ^ v[i + 8];
         }
     }
 }
 
-/// Four times G on the columns, four times on the diagonals.
+/// Round `R` of ten: four times G on the columns, four times on the diagonals. The number is part of the type, so that the schedule
+/// is known where the code is made and no index is computed.
 #[inline(always)]
-fn round(v: &mut [u64; 16], m: &[u64; 16], s: &[usize; 16]) {
+fn round<const R: usize>(v: &mut [u64; 16], m: &[u64; 16]) {
+    let s = &SIGMA[R];
     mix::<0, 4, 8, 12>(v, m[s[0]], m[s[1]]);
     mix::<1, 5, 9, 13>(v, m[s[2]], m[s[3]]);
     mix::<2, 6, 10, 14>(v, m[s[4]], m[s[5]]);
@@ -60,7 +69,7 @@ fn mix<const A: usize, const B: usize, const C: usize, const D: usize>(v: &mut [
 
 /// The message schedule (§2.7): rounds 10 and 11 are rounds 0 and 1 again.
 #[rustfmt::skip]
-pub(super) const SIGMA: [[usize; 16]; 10] = [
+const SIGMA: [[usize; 16]; 10] = [
     [ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15],
     [14, 10,  4,  8,  9, 15, 13,  6,  1, 12,  0,  2, 11,  7,  5,  3],
     [11,  8, 12,  0,  5,  2, 15, 13, 10, 14,  3,  6,  7,  1,  9,  4],

@@ -26,7 +26,7 @@ pub(super) fn permute(state: &mut [u64; 25]) {
 
 /// One round: θ, ρ and π, χ, ι (§3.2).
 #[inline(always)]
-fn round(a: &mut [u64; 25], constant: u64) {
+pub(crate) fn round(a: &mut [u64; 25], constant: u64) {
     let column = |x: usize| a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20];
     let c = [column(0), column(1), column(2), column(3), column(4)];
     let d = [
@@ -64,7 +64,7 @@ fn round(a: &mut [u64; 25], constant: u64) {
 
 /// RC of ι, a round each (§3.2.5).
 #[rustfmt::skip]
-pub(super) const ROUND_CONSTANTS: [u64; 24] = [
+pub(crate) const ROUND_CONSTANTS: [u64; 24] = [
     0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000,
     0x000000000000808b, 0x0000000080000001, 0x8000000080008081, 0x8000000000008009,
     0x000000000000008a, 0x0000000000000088, 0x0000000080008009, 0x000000008000000a,

@@ -5,7 +5,7 @@
 /// Runs CF over `blocks`, one after another. A function of its own in the binary too, so that `cargo xtask ct` can see that it
 /// ran.
 #[inline(never)]
-pub(super) fn compress(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
+pub(crate) fn compress(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
     for block in blocks {
         let mut w = [0u32; 16];
         for (word, bytes) in w.iter_mut().zip(block.as_chunks::<4>().0) {
@@ -85,7 +85,7 @@ fn step<const FIRST: bool>(
 }
 
 /// T[j] ⋘ j (§4.2): 79cc4519 in the first sixteen steps, 7a879d8a after.
-pub(super) const T: [u32; 64] = {
+pub(crate) const T: [u32; 64] = {
     let mut t = [0u32; 64];
     let mut j = 0;
     while j < 64 {
