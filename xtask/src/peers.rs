@@ -4,20 +4,23 @@
 //! | name | what it is | what finds it there |
 //! |---|---|---|
 //! | `liboqs` | the KEM library of pq-ntor-experiment | the subjects `liboqs-…`, which load it at run time |
+//! | `openssl-4` | OpenSSL 4 beside the system's own; perl and make build it | the subjects `openssl-4…`, which load it at run time |
 //! | `tor` | C tor's own bench program; it is run, too | `candor report --claims target/peers/tor/claims.toml` |
 //!
 //! Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
 
+mod crates_io;
 mod liboqs;
+mod openssl;
 mod tor;
 
 use crate::Failure;
-use crate::stage::stream;
+use crate::stage::{stream, stream_to};
 use crate::workspace::Workspace;
 use std::path::Path;
 use std::process::Command;
 
-const NAMES: &str = "liboqs, tor";
+const NAMES: &str = "liboqs, openssl-4, tor";
 
 /// Builds the peers named.
 ///
@@ -27,7 +30,7 @@ pub(crate) fn run(names: &[String]) -> Result<bool, Failure> {
     if names.is_empty() {
         return Err(format!("`peers` takes one or more names: {NAMES}"));
     }
-    let known = |name: &String| ["liboqs", "tor"].contains(&name.as_str());
+    let known = |name: &String| ["liboqs", "openssl-4", "tor"].contains(&name.as_str());
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         return Err(format!("there is no peer `{unknown}` to build; there are {NAMES}"));
     }
@@ -35,6 +38,7 @@ pub(crate) fn run(names: &[String]) -> Result<bool, Failure> {
     for name in names {
         match name.as_str() {
             "liboqs" => liboqs::build(&peers)?,
+            "openssl-4" => openssl::build(&peers)?,
             _ => tor::build(&peers)?,
         }
     }
@@ -63,6 +67,24 @@ fn quiet_step(what: &str, mut command: Command) -> Result<String, Failure> {
     Err(format!("{what}: failed:\n{}", lines[lines.len().saturating_sub(20)..].join("\n")))
 }
 
+/// Runs a long step and says after each tenth of its `total` lines that `counts` how far it is; all its lines only if it fails.
+fn counted_step(what: &str, command: Command, total: usize, counts: fn(&str) -> bool) -> Result<(), Failure> {
+    println!("{what} (0 of {total})");
+    let (mut done, mut said, mut last) = (0, 0, Vec::new());
+    let ok = stream_to(&mut std::io::sink(), command, |line| {
+        done += usize::from(counts(line));
+        if done * 10 > (said + 1) * total.max(1) - 1 {
+            said = done * 10 / total.max(1);
+            println!("{what} ({done} of {total})");
+        }
+        last.push(line.to_owned());
+    })?;
+    match ok {
+        true => Ok(()),
+        false => Err(format!("{what}: failed:\n{}", last[last.len().saturating_sub(20)..].join("\n"))),
+    }
+}
+
 fn make_directory(path: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(path).map_err(|error| format!("cannot make {}: {error}", path.display()))
 }
@@ -76,6 +98,13 @@ fn compiler() -> String {
     let said = crate::stage::program("cc").arg("--version").output().ok();
     let said = said.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
     said.lines().next().unwrap_or("an unknown C compiler").to_owned()
+}
+
+/// The date, UTC, as `date` has it.
+fn today() -> String {
+    let said = crate::stage::program("date").args(["-u", "+%F"]).output().ok();
+    let said = said.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
+    if said.trim().is_empty() { "on an unknown day".to_owned() } else { said.trim().to_owned() }
 }
 
 #[cfg(test)]

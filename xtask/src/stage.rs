@@ -36,7 +36,12 @@ pub(crate) fn stream(command: Command, read_along: impl FnMut(&str)) -> Result<b
     stream_to(&mut std::io::stdout(), command, read_along)
 }
 
-fn stream_to(out: &mut dyn Write, mut command: Command, mut read_along: impl FnMut(&str)) -> Result<bool, Failure> {
+/// The same with another place for the lines.
+pub(crate) fn stream_to(
+    out: &mut dyn Write,
+    mut command: Command,
+    mut read_along: impl FnMut(&str),
+) -> Result<bool, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let cannot = |error: std::io::Error| format!("cannot run {name}: {error}");
     let (reader, writer) = std::io::pipe().map_err(cannot)?;

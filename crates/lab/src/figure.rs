@@ -10,6 +10,7 @@ mod phases;
 mod raster;
 mod strip;
 mod svg;
+mod throughput;
 
 #[cfg(feature = "figures")]
 pub use raster::{pdf, png};
@@ -20,7 +21,7 @@ use crate::analysis::Report;
 /// A figure: its shapes, ready to be written in any form.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// For file names: `ratios`, `phases`, `distributions`.
+    /// For file names: `ratios`, `throughput`, `phases`, `distributions`.
     pub name: &'static str,
     /// What it shows, in a line.
     pub title: String,
@@ -126,7 +127,8 @@ pub fn style() -> &'static str {
 
 /// All figures that the report has numbers for.
 pub fn figures(report: &Report) -> Vec<Figure> {
-    [forest::draw(report), phases::draw(report), strip::draw(report)].into_iter().flatten().collect()
+    let drawn = [forest::draw(report), throughput::draw(report), phases::draw(report), strip::draw(report)];
+    drawn.into_iter().flatten().collect()
 }
 
 /// How wide a text will be, roughly: the mean advance of DejaVu Sans at that size.

@@ -47,7 +47,7 @@ pub(crate) fn time(ns: f64) -> String {
 }
 
 /// Bytes per second.
-fn rate(bytes_per_second: f64) -> String {
+pub(crate) fn rate(bytes_per_second: f64) -> String {
     match bytes_per_second {
         rate if rate < 1e9 => format!("{} MB/s", three_digits(rate / 1e6)),
         rate => format!("{} GB/s", three_digits(rate / 1e9)),

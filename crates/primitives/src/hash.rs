@@ -5,10 +5,34 @@
 //! let digest = Sha256::digest(b"abc");
 //! assert_eq!(digest[..4], [0xba, 0x78, 0x16, 0xbf]);
 //! ```
+//!
+//! [`Batch`] hashes many messages at once, which is faster wherever SIMD has lanes for them. HMAC is in [`crate::mac`], HKDF in
+//! [`crate::kdf`].
 
+mod batch;
+mod batch_mux;
+mod blake2b;
+mod blake2b_mux;
+mod blake2b_portable;
+mod keccak_mux;
+pub(crate) mod keccak_portable;
+mod merkle_damgard;
 mod sha256;
 mod sha256_mux;
-mod sha256_portable;
+pub(crate) mod sha256_portable;
+mod sha3;
+mod sha512;
+mod sha512_mux;
+pub(crate) mod sha512_portable;
+mod sm3;
+mod sm3_mux;
+pub(crate) mod sm3_portable;
+mod sponge;
 
-pub use digest::Digest;
+pub use batch::{Batch, UnequalLists};
+pub use blake2b::{Blake2b, Blake2b256, Blake2b512, Blake2bMac};
+pub use digest::{self, Digest, ExtendableOutput, Update, XofReader};
+pub use sha3::{Sha3_256, Sha3_512, Shake128, Shake128Reader, Shake256, Shake256Reader};
 pub use sha256::Sha256;
+pub use sha512::{Sha384, Sha512};
+pub use sm3::Sm3;

@@ -2,8 +2,9 @@
 //!
 //! - [`kem`]: key encapsulation ([`kem::Kem`], [`kem::DerandomizedKem`]); back ends are zero-sized types.
 //! - [`dh`]: Diffie-Hellman ([`dh::DiffieHellman`]), likewise.
-//! - [`hash`]: hashes behind RustCrypto's `digest` traits, each with a choice of CPU tier.
 //! - [`ksf`]: Argon2id over memory that is kept and wiped.
+//! - [`hash`]: hashes behind RustCrypto's `digest` traits, each with a choice of CPU tier; many messages at once by [`hash::Batch`].
+//! - [`mac`], [`kdf`]: HMAC and HKDF over them.
 //!
 //! # Where things go
 //!
@@ -20,6 +21,7 @@
 
 extern crate alloc;
 
+mod low;
 mod random;
 mod shared_secret;
 
@@ -27,9 +29,10 @@ pub mod dh;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod hash;
+pub mod kdf;
 pub mod kem;
 pub mod ksf;
-mod low;
+pub mod mac;
 
 pub use shared_secret::SharedSecret;
 

@@ -39,7 +39,9 @@ pub fn tasks() -> Vec<Task> {
     let mut tasks = Vec::new();
     tasks.extend(tasks::ml_kem::tasks());
     tasks.extend(tasks::x25519::tasks());
-    tasks.extend(tasks::sha256::tasks());
+    tasks.extend(tasks::hash::tasks());
+    tasks.extend(tasks::mac::tasks());
+    tasks.extend(tasks::kdf::tasks());
     tasks.extend(tasks::ksf::tasks());
     tasks.extend(tasks::ntor::tasks());
     tasks.extend(tasks::opaque::tasks());
@@ -62,7 +64,7 @@ pub fn tour() -> Vec<&'static str> {
         "ec/x25519/keygen",
         "ec/x25519/ecdh",
         "hash/sha256/1k",
-        "hash/sha256/64k",
-        "hash/sha256/10m",
+        "hash/sha3-256/64k",
+        "hash/sm3/64k",
     ]
 }

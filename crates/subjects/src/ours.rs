@@ -1,5 +1,6 @@
 //! candor's own subjects: the products as their users call them, through their public traits.
 
+pub(crate) mod hash;
 pub(crate) mod ksf;
 pub(crate) mod ntor;
 pub(crate) mod opaque;
@@ -8,12 +9,10 @@ pub(crate) use ksf::argon2id;
 pub(crate) use opaque::{HybridOpaque, hybrid_opaque, opaque, opaque_provenance, opaque_upload};
 
 use crate::linked;
-use crate::tasks::{ml_kem, sha256, x25519};
-use candor_cpu::Cpu;
+use crate::tasks::{ml_kem, x25519};
 use candor_lab::{Entry, Provenance};
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::{self, DiffieHellman};
-use candor_primitives::hash::{Digest, Sha256};
 use candor_primitives::kem::{self, Kem};
 
 /// `candor@auto`: the back end picks its own arm, so candor has no tiers here.
@@ -32,20 +31,6 @@ pub(crate) fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
 /// Our X25519, back end AWS-LC.
 pub(crate) fn x25519(op: x25519::Op) -> Entry {
     x25519::entry(AUTO, op, || Ok(OurDh(dh::aws_lc::X25519)))
-}
-
-/// Our SHA-256: the arm that this process takes by default, then the machine's others.
-pub(crate) fn sha256(bytes: usize) -> Vec<Entry> {
-    let mut arms = vec![(Sha256::new().arm(), Cpu::default())];
-    for tier in Cpu::tiers() {
-        let cpu = Cpu::named(tier.name).expect("a tier that this machine lists");
-        let arm = Sha256::with_cpu(cpu).arm();
-        if arms.iter().all(|(known, _)| *known != arm) {
-            arms.push((arm, cpu));
-        }
-    }
-    let entry = |(arm, cpu)| sha256::entry(format!("candor@{arm}"), bytes, move || Ok(OurHash(cpu)));
-    arms.into_iter().map(entry).collect()
 }
 
 /// A shared secret of ours, as bytes.
@@ -130,30 +115,6 @@ impl<D: DiffieHellman + 'static> x25519::X25519 for OurDh<D> {
 
     fn provenance(&self, op: x25519::Op) -> Provenance {
         on_aws_lc("candor_primitives::dh::DiffieHellman", op.timed())
-    }
-}
-
-/// SHA-256 on one arm.
-struct OurHash(Cpu);
-
-impl sha256::Sha256 for OurHash {
-    type Digest = digest::Output<Sha256>;
-
-    fn digest(&mut self, message: &[u8]) -> Self::Digest {
-        let mut hash = Sha256::with_cpu(self.0);
-        hash.update(message);
-        hash.finalize()
-    }
-
-    fn provenance(&self) -> Provenance {
-        let (version, checksum) = linked::package("sha2");
-        let arm = Sha256::with_cpu(self.0).arm();
-        let mut provenance = ours(&format!("{} (Sha256::with_cpu, update, finalize)", sha256::TIMED));
-        provenance.arm = Some(arm.to_owned());
-        if arm != "portable" {
-            provenance.commit = Some(linked::package_id("sha2", version, checksum));
-        }
-        provenance
     }
 }
 

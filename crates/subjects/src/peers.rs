@@ -3,6 +3,7 @@
 //! `unsafe` is allowed here, and only where a library is loaded at run time or a C function is called.
 
 use crate::linked;
+use crate::tasks::hash::{Algorithm, Shape};
 use crate::tasks::{ml_kem, ntor, opaque, x25519};
 use candor_lab::Entry;
 use candor_primitives::ksf;
@@ -16,16 +17,22 @@ pub(crate) mod layout;
 mod argon2_rust;
 #[cfg(feature = "peer-aws-lc")]
 mod aws_lc;
+#[cfg(feature = "peer-blake2b-simd")]
+mod blake2b_simd;
 #[cfg(feature = "peer-dalek")]
 mod dalek;
-#[cfg(any(feature = "peer-openssl", feature = "peer-libsodium"))]
+#[cfg(any(feature = "peer-openssl", feature = "peer-libgcrypt", feature = "peer-libsodium"))]
 mod find;
 #[cfg(feature = "peer-graviola")]
 mod graviola;
 #[cfg(feature = "peer-libcrux")]
 mod libcrux;
+#[cfg(feature = "peer-libgcrypt")]
+mod libgcrypt;
 #[cfg(feature = "peer-liboqs")]
 mod liboqs;
+#[cfg(feature = "peer-libsm")]
+mod libsm;
 #[cfg(feature = "peer-libsodium")]
 mod libsodium;
 #[cfg(feature = "peer-opaque-ke")]
@@ -36,10 +43,12 @@ mod openssl;
 mod ring;
 #[cfg(feature = "peer-argon2")]
 mod rustcrypto_argon2;
+#[cfg(feature = "peer-rustcrypto-hash")]
+mod rustcrypto_hash;
 #[cfg(feature = "peer-ml-kem")]
 mod rustcrypto_ml_kem;
-#[cfg(feature = "peer-sha2")]
-mod rustcrypto_sha2;
+#[cfg(any(feature = "peer-libgcrypt", feature = "peer-libsodium"))]
+mod shared_object;
 
 /// Someone else's library, and whether it can be measured here.
 #[derive(Clone, Debug, Serialize)]
@@ -110,21 +119,26 @@ pub(crate) fn all() -> Vec<Peer> {
         "peer-ml-kem", "ml-kem", rustcrypto_ml_kem;
         "peer-opaque-ke", "opaque-ke", opaque_ke;
         "peer-ring", "ring", ring;
-        "peer-sha2", "sha2", rustcrypto_sha2;
         "peer-dalek", "x25519-dalek", dalek;
+        "peer-blake2b-simd", "blake2b_simd", blake2b_simd;
+        "peer-libsm", "libsm", libsm;
     }
-    #[cfg(feature = "peer-openssl")]
-    peers.extend(openssl::peers());
-    #[cfg(not(feature = "peer-openssl"))]
-    peers.push(off("openssl", "peer-openssl"));
-    #[cfg(feature = "peer-liboqs")]
-    peers.extend(liboqs::peers());
-    #[cfg(not(feature = "peer-liboqs"))]
-    peers.push(off("liboqs", "peer-liboqs"));
-    #[cfg(feature = "peer-libsodium")]
-    peers.push(libsodium::peer());
-    #[cfg(not(feature = "peer-libsodium"))]
-    peers.push(off("libsodium", "peer-libsodium"));
+    /// The same for modules that stand for several: versions side by side, or packages of one family.
+    macro_rules! families_of_peers {
+        ($($feature:literal, $library:literal, $module:ident;)+) => {$(
+            #[cfg(feature = $feature)]
+            peers.extend($module::peers());
+            #[cfg(not(feature = $feature))]
+            peers.push(off($library, $feature));
+        )+};
+    }
+    families_of_peers! {
+        "peer-rustcrypto-hash", "sha2", rustcrypto_hash;
+        "peer-openssl", "openssl", openssl;
+        "peer-libgcrypt", "libgcrypt", libgcrypt;
+        "peer-libsodium", "libsodium", libsodium;
+        "peer-liboqs", "liboqs", liboqs;
+    }
     peers
 }
 
@@ -162,20 +176,72 @@ pub(crate) fn x25519(op: x25519::Op) -> Vec<Entry> {
     ])
 }
 
-/// The peers' entries for SHA-256 of `bytes` bytes.
-pub(crate) fn sha256(bytes: usize) -> Vec<Entry> {
-    let _ = bytes;
+/// The peers' entries for a hash function.
+pub(crate) fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+    let _ = (algorithm, shape);
+    let mut entries = flat([
+        #[cfg(feature = "peer-aws-lc")]
+        vec![aws_lc::hash(algorithm, shape)],
+        #[cfg(feature = "peer-ring")]
+        vec![ring::hash(algorithm, shape)],
+        #[cfg(feature = "peer-rustcrypto-hash")]
+        vec![rustcrypto_hash::hash(algorithm, shape)],
+        #[cfg(feature = "peer-graviola")]
+        vec![graviola::hash(algorithm, shape)],
+        #[cfg(feature = "peer-openssl")]
+        openssl::hash(algorithm, shape),
+        #[cfg(feature = "peer-libgcrypt")]
+        libgcrypt::hash(algorithm, shape),
+    ]);
+    // Those that have one hash function only.
+    match algorithm {
+        Algorithm::Blake2b512 => {
+            #[cfg(feature = "peer-blake2b-simd")]
+            entries.push(blake2b_simd::blake2b(shape));
+            #[cfg(feature = "peer-libsodium")]
+            entries.extend(libsodium::blake2b(shape));
+        }
+        #[cfg(feature = "peer-libsm")]
+        Algorithm::Sm3 => entries.push(libsm::sm3(shape)),
+        _ => {}
+    }
+    entries
+}
+
+/// The peers' entries for HMAC over a hash function.
+pub(crate) fn hmac(hash: Algorithm, bytes: usize) -> Vec<Entry> {
+    let _ = (hash, bytes);
     flat([
         #[cfg(feature = "peer-aws-lc")]
-        vec![aws_lc::sha256(bytes)],
+        vec![aws_lc::hmac(hash, bytes)],
         #[cfg(feature = "peer-ring")]
-        vec![ring::sha256(bytes)],
-        #[cfg(feature = "peer-sha2")]
-        vec![rustcrypto_sha2::sha256(bytes)],
+        vec![ring::hmac(hash, bytes)],
+        #[cfg(feature = "peer-rustcrypto-hash")]
+        vec![rustcrypto_hash::hmac(hash, bytes)],
         #[cfg(feature = "peer-graviola")]
-        vec![graviola::sha256(bytes)],
+        vec![graviola::hmac(hash, bytes)],
         #[cfg(feature = "peer-openssl")]
-        openssl::sha256(bytes),
+        openssl::hmac(hash, bytes),
+        #[cfg(feature = "peer-libgcrypt")]
+        libgcrypt::hmac(hash, bytes),
+    ])
+}
+
+/// The peers' entries for HKDF over SHA-256.
+pub(crate) fn hkdf() -> Vec<Entry> {
+    flat([
+        #[cfg(feature = "peer-aws-lc")]
+        vec![aws_lc::hkdf()],
+        #[cfg(feature = "peer-ring")]
+        vec![ring::hkdf()],
+        #[cfg(feature = "peer-rustcrypto-hash")]
+        vec![rustcrypto_hash::hkdf()],
+        #[cfg(feature = "peer-graviola")]
+        vec![graviola::hkdf()],
+        #[cfg(feature = "peer-openssl")]
+        openssl::hkdf(),
+        #[cfg(feature = "peer-libgcrypt")]
+        libgcrypt::hkdf(),
     ])
 }
 
@@ -184,7 +250,7 @@ pub(crate) fn argon2id(params: ksf::Params) -> Vec<Entry> {
     let _ = params;
     flat([
         #[cfg(feature = "peer-libsodium")]
-        vec![libsodium::argon2id(params)],
+        libsodium::argon2id(params),
         #[cfg(feature = "peer-argon2")]
         rustcrypto_argon2::argon2id(params),
         #[cfg(feature = "peer-argon2-rust")]

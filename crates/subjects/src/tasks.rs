@@ -1,8 +1,10 @@
 //! One file per measured task: the trait that a library implements, and the subjects that are generic over it.
 
+pub(crate) mod hash;
+pub(crate) mod kdf;
 pub(crate) mod ksf;
+pub(crate) mod mac;
 pub(crate) mod ml_kem;
 pub(crate) mod ntor;
 pub(crate) mod opaque;
-pub(crate) mod sha256;
 pub(crate) mod x25519;

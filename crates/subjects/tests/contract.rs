@@ -146,6 +146,20 @@ fn laps_are_as_many_as_phases() {
     assert!(phased >= 3, "the exchanges have phases");
 }
 
+const HASH: [&str; 11] = [
+    "hash/sha256/10m",
+    "hash/sha384/1k",
+    "hash/sha3-512/64k",
+    "hash/shake256/1m",
+    "hash/blake2b-512/10m",
+    "hash/sm3/1k",
+    "hash/sm3/batch8",
+    "hash/shake128/batch4",
+    "mac/hmac-sha256/64k",
+    "mac/hmac-sm3/1k",
+    "kdf/hkdf-sha256",
+];
+
 const NTOR: [&str; 8] = [
     "ntor/ntor/handshake",
     "ntor/ntor-v3/handshake",
@@ -162,15 +176,15 @@ fn names_are_unique_and_as_the_design_has_them() {
     let tasks = candor_subjects::tasks();
     let names: BTreeSet<_> = tasks.iter().map(|task| task.name.as_str()).collect();
     assert_eq!(names.len(), tasks.len());
-    for expected in
-        ["kem/ml-kem-512/keygen", "kem/ml-kem-1024/decaps", "ec/x25519/ecdh", "hash/sha256/10m"].into_iter().chain(NTOR)
-    {
+    let kem_and_dh = ["kem/ml-kem-512/keygen", "kem/ml-kem-1024/decaps", "ec/x25519/ecdh"];
+    for expected in kem_and_dh.into_iter().chain(HASH).chain(NTOR) {
         assert!(names.contains(expected), "{expected}");
     }
     for task in &tasks {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-/".contains(c);
         assert!(task.name.chars().all(plain), "{}", task.name);
-        assert_eq!(task.bytes.is_some(), task.name.starts_with("hash/"), "{}", task.name);
+        let has_bytes = task.name.starts_with("hash/") || task.name.starts_with("mac/");
+        assert_eq!(task.bytes.is_some(), has_bytes, "{}", task.name);
         let subjects: BTreeSet<_> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();
         assert_eq!(subjects.len(), task.entries.len(), "{}: two subjects of one name", task.name);
     }
@@ -268,7 +282,9 @@ fn refusals_say_why() {
 #[test]
 fn peers_that_are_linked_have_their_version_in_their_name() {
     let peers = candor_subjects::peers();
-    for library in ["aws-lc-rs", "graviola", "libcrux-ml-kem", "ml-kem", "ring", "sha2", "x25519-dalek"] {
+    let rustcrypto = ["sha2", "sha3", "shake", "blake2", "sm3", "hmac", "hkdf", "ml-kem"];
+    let others = ["aws-lc-rs", "blake2b_simd", "graviola", "libcrux-ml-kem", "libsm", "ring", "x25519-dalek"];
+    for library in rustcrypto.into_iter().chain(others) {
         let peer = peers.iter().find(|peer| peer.library == library).unwrap();
         if let PeerState::Linked { version } = &peer.state {
             assert_eq!(peer.name, format!("{library}-{version}"));

@@ -9,7 +9,8 @@ text{font-family:'DejaVu Sans',Verdana,sans-serif}.paper{fill:#ffffff}\
 .text{fill:#1b1b1b;stroke:#1b1b1b}.muted{fill:#6b6b6b;stroke:#cfcfcf}.band{fill:#e6e6e6}\
 .faster{fill:#0072b2;stroke:#0072b2}.slower{fill:#d55e00;stroke:#d55e00}.same{fill:#009e73;stroke:#009e73}\
 .open{fill:#6b6b6b;stroke:#6b6b6b}.onfill{fill:#ffffff}.onlight{fill:#1b1b1b}\
-.s0{fill:#0072b2}.s1{fill:#e69f00}.s2{fill:#009e73}.s3{fill:#cc79a7}.s4{fill:#56b4e9}.s5{fill:#d55e00}.s6{fill:#f0e442}.s7{fill:#7f7f7f}";
+.s0{fill:#0072b2}.s1{fill:#e69f00}.s2{fill:#009e73}.s3{fill:#cc79a7}.s4{fill:#56b4e9}.s5{fill:#d55e00}.s6{fill:#f0e442}.s7{fill:#7f7f7f}\
+.l0{stroke:#0072b2}.l1{stroke:#e69f00}.l2{stroke:#009e73}.l3{stroke:#cc79a7}.l4{stroke:#56b4e9}.l5{stroke:#d55e00}.l6{stroke:#f0e442}.l7{stroke:#7f7f7f}";
 
 /// The same for a page: light, dark, print.
 pub(super) const PAGE_STYLE: &str = "\
@@ -18,7 +19,8 @@ svg .paper{fill:none}svg .text{fill:var(--ink);stroke:var(--ink)}svg .muted{fill
 svg .band{fill:var(--band)}svg .faster{fill:var(--faster);stroke:var(--faster)}\
 svg .slower{fill:var(--slower);stroke:var(--slower)}svg .same{fill:var(--same);stroke:var(--same)}\
 svg .open{fill:var(--muted);stroke:var(--muted)}svg .onfill{fill:#ffffff}svg .onlight{fill:#1b1b1b}\
-svg .s0{fill:#0072b2}svg .s1{fill:#e69f00}svg .s2{fill:#009e73}svg .s3{fill:#cc79a7}svg .s4{fill:#56b4e9}svg .s5{fill:#d55e00}svg .s6{fill:#f0e442}svg .s7{fill:#7f7f7f}";
+svg .s0{fill:#0072b2}svg .s1{fill:#e69f00}svg .s2{fill:#009e73}svg .s3{fill:#cc79a7}svg .s4{fill:#56b4e9}svg .s5{fill:#d55e00}svg .s6{fill:#f0e442}svg .s7{fill:#7f7f7f}\
+svg .l0{stroke:#0072b2}svg .l1{stroke:#e69f00}svg .l2{stroke:#009e73}svg .l3{stroke:#cc79a7}svg .l4{stroke:#56b4e9}svg .l5{stroke:#d55e00}svg .l6{stroke:#f0e442}svg .l7{stroke:#7f7f7f}";
 
 pub(super) fn document(figure: &Figure) -> String {
     let style = format!("<style>{OWN_STYLE}</style>");
@@ -54,7 +56,7 @@ fn write_shape(out: &mut String, shape: &Shape) {
             from.1,
             to.0,
             to.1,
-            class(*ink)
+            stroked(*ink)
         ),
         Shape::Rect { at, size, ink } => writeln!(
             out,
@@ -66,7 +68,7 @@ fn write_shape(out: &mut String, shape: &Shape) {
             class(*ink)
         ),
         Shape::Mark { at: (x, y), mark, ink } => {
-            let class = class(*ink);
+            let class = stroked(*ink);
             match mark {
                 Mark::Circle => writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\" class=\"{class}\"/>"),
                 Mark::Dot => {
@@ -116,8 +118,17 @@ fn write_shape(out: &mut String, shape: &Shape) {
     };
 }
 
+/// The classes of a shape that has an outline. Those of a series fill only, so that bars which touch do not overlap.
+fn stroked(ink: Ink) -> String {
+    match ink {
+        Ink::Series(n) => format!("{} l{}", class(ink), n % SERIES.len()),
+        ink => class(ink).to_owned(),
+    }
+}
+
+const SERIES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
+
 fn class(ink: Ink) -> &'static str {
-    const SERIES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
     match ink {
         Ink::Text => "text",
         Ink::Muted => "muted",

@@ -8,7 +8,7 @@ use candor_cpu::{Cpu, HaveArmSha2, HaveSha, secret};
 
 /// One way to compute SHA-256's compression function. Holding one of the accelerated is proof that the CPU has them.
 #[derive(Clone, Copy)]
-pub(super) enum Arm {
+pub enum Arm {
     /// x86-64's SHA instructions.
     X86(HaveSha),
     /// AArch64's SHA-256 instructions.

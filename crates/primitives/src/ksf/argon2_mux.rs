@@ -3,7 +3,7 @@
 use super::argon2_portable;
 use super::memory::Block;
 #[cfg(target_arch = "x86_64")]
-use crate::low::x86::{argon2_avx2, argon2_avx512};
+use crate::low::x86_64::{argon2_avx2, argon2_avx512};
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx2, HaveAvx512};

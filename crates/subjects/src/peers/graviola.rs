@@ -4,11 +4,14 @@
 //! internal are public without being documented, and are used where the others can't be: to make a key from a seed, and
 //! to decapsulate more than once with the same key.
 
+mod hash;
+
+pub(super) use hash::{hash, hkdf, hmac};
+
 use super::linked_peer;
 use crate::linked;
-use crate::tasks::{ml_kem, sha256, x25519};
+use crate::tasks::{ml_kem, x25519};
 use candor_lab::{Entry, Provenance, Refusal};
-use graviola::hashing::{Hash, HashOutput, Sha256};
 use graviola::key_agreement::mlkem768::{Ciphertext, DecapKey, EncapKey, SharedSecret};
 use graviola::key_agreement::x25519::{PublicKey, StaticPrivateKey};
 
@@ -32,10 +35,6 @@ pub(super) fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
 
 pub(super) fn x25519(op: x25519::Op) -> Entry {
     x25519::entry(linked::subject(PACKAGE), op, || cpu().map(|()| Graviola))
-}
-
-pub(super) fn sha256(bytes: usize) -> Entry {
-    sha256::entry(linked::subject(PACKAGE), bytes, || cpu().map(|()| Graviola))
 }
 
 /// graviola panics on a CPU that lacks what it needs, so that is asked first.
@@ -167,22 +166,6 @@ impl x25519::X25519 for Graviola {
             x25519::Op::Ecdh => op.timed().to_owned(),
         };
         provenance(&timed, if cfg!(target_arch = "aarch64") { "base AArch64" } else { "bmi2, adx" })
-    }
-}
-
-impl sha256::Sha256 for Graviola {
-    type Digest = HashOutput;
-
-    fn digest(&mut self, message: &[u8]) -> HashOutput {
-        Sha256::hash(message)
-    }
-
-    fn provenance(&self) -> Provenance {
-        #[cfg(target_arch = "x86_64")]
-        let arm = if std::arch::is_x86_feature_detected!("sha") { "sha" } else { "portable" };
-        #[cfg(not(target_arch = "x86_64"))]
-        let arm = "arm-sha2";
-        provenance(sha256::TIMED, arm)
     }
 }
 

@@ -1,22 +1,25 @@
-//! libsodium, loaded at run time: Argon2id by `crypto_pwhash`.
+//! libsodium, loaded at run time: BLAKE2b by `crypto_generichash`, Argon2id by `crypto_pwhash`, which choose among SSE and AVX2.
 
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
-use super::{Peer, PeerState, find};
+use super::Peer;
+use super::shared_object::{Found, SharedObject, each, find_all, function, peers as listed};
+use crate::tasks::hash::{self, Hash, Shape};
 use crate::tasks::ksf::{self, Argon2id, Tag};
 use candor_lab::{Entry, Provenance, Refusal};
 use candor_primitives::ksf::Params;
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_ulonglong};
-use std::path::{Path, PathBuf};
+use std::ptr;
 use std::sync::OnceLock;
 
-const WHAT: &str = "the library that made good defaults popular, loaded at run time";
+const LIBRARY: &str = "libsodium";
+const WHAT: &str = "the NaCl family's library, loaded at run time";
 const HOW: &str =
     "install it (Debian: apt install libsodium23), or name a directory with a libsodium.so.* in CANDOR_PEERS";
 
-/// `crypto_pwhash_ALG_ARGON2ID13`.
-const ARGON2ID13: c_int = 2;
+type GenericHash =
+    unsafe extern "C" fn(*mut c_uchar, usize, *const c_uchar, c_ulonglong, *const c_uchar, usize) -> c_int;
 
 /// `crypto_pwhash`: tag, password, salt, passes, memory in bytes, algorithm.
 type PwHash = unsafe extern "C" fn(
@@ -30,90 +33,84 @@ type PwHash = unsafe extern "C" fn(
     c_int,
 ) -> c_int;
 
-/// The libsodium of this machine.
-struct Found {
-    name: String,
-    version: String,
-    path: PathBuf,
+/// `crypto_pwhash_ALG_ARGON2ID13`.
+const ARGON2ID13: c_int = 2;
+
+/// The functions used. Types are those of sodium.h, which have not changed since 1.0.
+struct Functions {
+    generichash: GenericHash,
     pwhash: PwHash,
-    sha256: OnceLock<Option<String>>,
-    /// Keeps the code mapped for as long as the pointer above exists.
+    /// Keeps the code mapped for as long as the pointers above exist.
     _library: Library,
 }
 
-/// The first that loads, or why none does.
-fn found() -> &'static Result<Found, PeerState> {
-    static FOUND: OnceLock<Result<Found, PeerState>> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let mut refused = PeerState::Missing { how: HOW.into() };
-        for path in find::libraries("libsodium") {
-            match open(&path) {
-                Ok(found) => return Ok(found),
-                Err(reason) => refused = PeerState::Refused { reason: format!("{}: {reason}", path.display()) },
-            }
+fn look_up(library: Library) -> Result<(String, Functions), String> {
+    // SAFETY: the types are those of sodium.h. `sodium_init` must come first, and may come twice; the version is a constant.
+    unsafe {
+        let init = function::<unsafe extern "C" fn() -> c_int>(&library, "sodium_init")?;
+        let version = function::<unsafe extern "C" fn() -> *const c_char>(&library, "sodium_version_string")?;
+        let generichash = function(&library, "crypto_generichash_blake2b")?;
+        let pwhash = function(&library, "crypto_pwhash")?;
+        if init() < 0 {
+            return Err("does not initialise".into());
         }
-        Err(refused)
-    })
-}
-
-fn open(path: &Path) -> Result<Found, String> {
-    // SAFETY: loading runs the library's constructors, of which libsodium has none that need anything of us.
-    let library = unsafe { Library::new(path) }.map_err(|error| format!("does not load: {error}"))?;
-    let missing = |_| "lacks a function that every libsodium since 1.0.13 has".to_owned();
-    // SAFETY: the types are those of sodium/core.h, sodium/version.h and sodium/crypto_pwhash.h.
-    let (init, version, pwhash) = unsafe {
-        (
-            *library.get::<unsafe extern "C" fn() -> c_int>("sodium_init").map_err(missing)?,
-            *library.get::<unsafe extern "C" fn() -> *const c_char>("sodium_version_string").map_err(missing)?,
-            *library.get::<PwHash>("crypto_pwhash").map_err(missing)?,
-        )
-    };
-    // SAFETY: takes nothing, must come first, and may come twice.
-    if unsafe { init() } < 0 {
-        return Err("does not initialise".into());
-    }
-    // SAFETY: a constant string.
-    let version = unsafe { CStr::from_ptr(version()) }.to_string_lossy().into_owned();
-    Ok(Found {
-        name: format!("libsodium-{version}"),
-        version,
-        path: path.to_owned(),
-        pwhash,
-        sha256: OnceLock::new(),
-        _library: library,
-    })
-}
-
-pub(super) fn peer() -> Peer {
-    let (name, state) = match found() {
-        Ok(found) => {
-            (found.name.clone(), PeerState::Found { version: found.version.clone(), path: found.path.clone() })
-        }
-        Err(state) => ("libsodium".into(), state.clone()),
-    };
-    Peer { name, library: "libsodium".into(), what: WHAT, state }
-}
-
-pub(super) fn argon2id(params: Params) -> Entry {
-    match found() {
-        Err(PeerState::Refused { reason }) => Entry::refused("libsodium", Refusal::new(reason.clone())),
-        Err(_) => Entry::refused("libsodium", Refusal::new(format!("is not on this machine: {HOW}"))),
-        Ok(found) if params.lanes() != 1 => Entry::refused(&found.name, Refusal::new("has Argon2 with one lane only")),
-        Ok(found) => ksf::entry(&found.name, move || Ok(Sodium { found, params })),
+        let version = CStr::from_ptr(version()).to_string_lossy().into_owned();
+        Ok((version, Functions { generichash, pwhash, _library: library }))
     }
 }
 
-struct Sodium {
-    found: &'static Found,
+fn found() -> &'static Found<Functions> {
+    static FOUND: OnceLock<Found<Functions>> = OnceLock::new();
+    FOUND.get_or_init(|| find_all(LIBRARY, look_up))
+}
+
+pub(super) fn peers() -> Vec<Peer> {
+    listed(found(), LIBRARY, WHAT, HOW)
+}
+
+pub(super) fn blake2b(shape: Shape) -> Vec<Entry> {
+    each(found(), LIBRARY, HOW, |object| hash::entry(&object.name, shape, move || Ok(Blake2b(object))))
+}
+
+struct Blake2b(&'static SharedObject<Functions>);
+
+impl Hash for Blake2b {
+    type Digest = [u8; 64];
+
+    fn digest(&mut self, message: &[u8]) -> [u8; 64] {
+        let mut digest = [0; 64];
+        // SAFETY: the call reads as many bytes as said and writes 64; there is no key.
+        let failed = unsafe {
+            let (to, from) = (digest.as_mut_ptr(), message.as_ptr());
+            (self.0.functions.generichash)(to, 64, from, message.len() as c_ulonglong, ptr::null(), 0)
+        };
+        assert!(failed == 0, "crypto_generichash_blake2b takes 64 bytes of output");
+        digest
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        self.0.provenance(&format!("{timed}, crypto_generichash_blake2b"), None, None)
+    }
+}
+
+pub(super) fn argon2id(params: Params) -> Vec<Entry> {
+    each(found(), LIBRARY, HOW, |object| match params.lanes() {
+        1 => ksf::entry(&object.name, move || Ok(PasswordHash { object, params })),
+        _ => Entry::refused(&object.name, Refusal::new("has Argon2 with one lane only")),
+    })
+}
+
+struct PasswordHash {
+    object: &'static SharedObject<Functions>,
     params: Params,
 }
 
-impl Argon2id for Sodium {
+impl Argon2id for PasswordHash {
     fn derive(&mut self, password: &[u8; 16], salt: &[u8; 16]) -> Result<Tag, &'static str> {
         let mut tag = [0; 64];
         // SAFETY: the lengths are those of the buffers; the salt has the 16 bytes that libsodium asks for.
         let answer = unsafe {
-            (self.found.pwhash)(
+            (self.object.functions.pwhash)(
                 tag.as_mut_ptr(),
                 tag.len() as c_ulonglong,
                 password.as_ptr().cast(),
@@ -128,19 +125,7 @@ impl Argon2id for Sodium {
     }
 
     fn provenance(&self) -> Provenance {
-        Provenance {
-            build: Some("unknown: libsodium does not tell how it was built".into()),
-            arm: Some("chosen by libsodium at run time, which does not tell which".into()),
-            object_sha256: self.found.sha256.get_or_init(|| find::sha256(&self.found.path)).clone(),
-            ..Provenance::of(
-                "libsodium",
-                &self.found.version,
-                &format!(
-                    "{} (crypto_pwhash of {}, which maps and unmaps its memory in each call)",
-                    ksf::TIMED,
-                    self.found.path.display()
-                ),
-            )
-        }
+        let timed = format!("{}, crypto_pwhash, which maps and unmaps its memory in each call", ksf::TIMED);
+        self.object.provenance(&timed, None, None)
     }
 }

@@ -7,20 +7,23 @@
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
 mod api;
+mod hash;
 mod key;
+mod mac;
 mod ml_kem;
-mod sha256;
 mod x25519;
 
 use super::{Peer, PeerState, find};
 use crate::tasks;
+use crate::tasks::hash::{Algorithm, Shape};
 use api::Api;
 use candor_lab::{Entry, Provenance, Refusal};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 const WHAT: &str = "the library that most of the world's TLS runs on, loaded at run time";
-const HOW: &str = "install it (Debian: apt install libssl3), or name a directory with a libcrypto.so.* in CANDOR_PEERS";
+const HOW: &str = "install it (Debian: apt install libssl3), build the newest with `cargo xtask peers openssl-4`, or name a \
+                   directory with a libcrypto.so.* in CANDOR_PEERS";
 
 /// One libcrypto of this machine.
 struct Found {
@@ -96,8 +99,16 @@ pub(super) fn x25519(op: tasks::x25519::Op) -> Vec<Entry> {
     each(|found, api| tasks::x25519::entry(&found.name, op, move || x25519::OpenSslX25519::new(found, api)))
 }
 
-pub(super) fn sha256(bytes: usize) -> Vec<Entry> {
-    each(|found, api| tasks::sha256::entry(&found.name, bytes, move || sha256::OpenSslSha256::new(found, api)))
+pub(super) fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+    each(|found, api| tasks::hash::entry(&found.name, shape, move || hash::OpenSslHash::new(found, api, algorithm)))
+}
+
+pub(super) fn hmac(algorithm: Algorithm, bytes: usize) -> Vec<Entry> {
+    each(|found, api| tasks::mac::entry(&found.name, bytes, move || mac::OpenSslHmac::new(found, api, algorithm)))
+}
+
+pub(super) fn hkdf() -> Vec<Entry> {
+    each(|found, api| tasks::kdf::entry(&found.name, move || mac::OpenSslHkdf::new(found, api)))
 }
 
 /// An entry for every library found, a refused one where it is of no use, and one that says how to get it if there is none.
@@ -118,6 +129,7 @@ impl Found {
         let mask = std::env::var("OPENSSL_ia32cap").or_else(|_| std::env::var("OPENSSL_armcap")).ok();
         let not_at_its_best = mask.map(|mask| format!("the environment masks CPU features ({mask})"));
         Provenance {
+            commit: self.source(),
             build: Some(api.build_line()),
             // The library tells which instructions it sees, and picks by that.
             arm: api.cpu_line(),
@@ -129,6 +141,12 @@ impl Found {
                 &format!("{timed} (EVP, provider {provider}, {})", self.path.display()),
             )
         }
+    }
+
+    /// What `cargo xtask peers` writes beside the library that it builds: source, options, date.
+    fn source(&self) -> Option<String> {
+        let told = std::fs::read_to_string(self.path.with_file_name("BUILD")).ok()?;
+        Some(told.trim().to_owned())
     }
 
     /// SHA-256 of the file; read once a process.

@@ -63,6 +63,40 @@ pub(super) type Object = *mut c_void;
 /// A library context or a list of parameters that is left at its default.
 pub(super) const DEFAULT: Object = std::ptr::null_mut();
 
+/// An entry of a list of parameters: `OSSL_PARAM` (OSSL_PARAM(3)), here always one that the library only reads.
+#[repr(C)]
+pub(super) struct Parameter {
+    key: *const c_char,
+    data_type: c_uint,
+    data: *const c_void,
+    data_size: usize,
+    return_size: usize,
+}
+
+impl Parameter {
+    /// What a list ends with.
+    pub(super) const END: Self =
+        Self { key: std::ptr::null(), data_type: 0, data: std::ptr::null(), data_size: 0, return_size: 0 };
+
+    /// A name as text, in lists that do not outlive it.
+    pub(super) fn name(key: &'static CStr, value: &'static CStr) -> Self {
+        const UTF8_STRING: c_uint = 4;
+        Self::new(key, UTF8_STRING, value.as_ptr().cast(), value.count_bytes())
+    }
+
+    /// Bytes, in lists that do not outlive them.
+    pub(super) fn bytes(key: &'static CStr, value: &[u8]) -> Self {
+        const OCTET_STRING: c_uint = 5;
+        Self::new(key, OCTET_STRING, value.as_ptr().cast(), value.len())
+    }
+
+    fn new(key: &'static CStr, data_type: c_uint, data: *const c_void, data_size: usize) -> Self {
+        /// OSSL_PARAM_UNMODIFIED.
+        const UNMODIFIED: usize = usize::MAX;
+        Self { key: key.as_ptr(), data_type, data, data_size, return_size: UNMODIFIED }
+    }
+}
+
 api! {
     EVP_MD_fetch: fn(Object, *const c_char, *const c_char) -> Object;
     EVP_MD_free: fn(Object);
@@ -72,6 +106,22 @@ api! {
     EVP_DigestInit_ex2: fn(Object, Object, Object) -> c_int;
     EVP_DigestUpdate: fn(Object, *const c_void, usize) -> c_int;
     EVP_DigestFinal_ex: fn(Object, *mut c_uchar, *mut c_uint) -> c_int;
+    EVP_DigestFinalXOF: fn(Object, *mut c_uchar, usize) -> c_int;
+    EVP_MAC_fetch: fn(Object, *const c_char, *const c_char) -> Object;
+    EVP_MAC_free: fn(Object);
+    EVP_MAC_get0_provider: fn(Object) -> Object;
+    EVP_MAC_CTX_new: fn(Object) -> Object;
+    EVP_MAC_CTX_free: fn(Object);
+    EVP_MAC_init: fn(Object, *const c_uchar, usize, *const Parameter) -> c_int;
+    EVP_MAC_update: fn(Object, *const c_uchar, usize) -> c_int;
+    EVP_MAC_final: fn(Object, *mut c_uchar, *mut usize, usize) -> c_int;
+    EVP_KDF_fetch: fn(Object, *const c_char, *const c_char) -> Object;
+    EVP_KDF_free: fn(Object);
+    EVP_KDF_get0_provider: fn(Object) -> Object;
+    EVP_KDF_CTX_new: fn(Object) -> Object;
+    EVP_KDF_CTX_free: fn(Object);
+    EVP_KDF_CTX_set_params: fn(Object, *const Parameter) -> c_int;
+    EVP_KDF_derive: fn(Object, *mut c_uchar, usize, *const Parameter) -> c_int;
     OSSL_PROVIDER_get0_name: fn(Object) -> *const c_char;
     EVP_KEM_fetch: fn(Object, *const c_char, *const c_char) -> Object;
     EVP_KEM_free: fn(Object);

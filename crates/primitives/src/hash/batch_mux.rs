@@ -1,0 +1,73 @@
+//! Which arms hash many messages at once, and in how many lanes.
+//!
+//! | arm | SHA-256 | SM3 | Keccak |
+//! |---|---|---|---|
+//! | `avx512` | 16 lanes, 8 for up to 8 messages | the same | 8 lanes |
+//! | `sha` | 2 lanes | – | – |
+//! | `avx2` | 8 lanes | 8 lanes | 4 lanes |
+//! | none of these | one by one | one by one | one by one |
+
+use candor_cpu::{Cpu, HaveAvx2, HaveAvx512, HaveSha};
+
+/// How SHA-256 hashes many messages.
+#[derive(Clone, Copy)]
+pub(super) enum Sha256Arm {
+    /// AVX-512.
+    Avx512(HaveAvx512),
+    /// The SHA instructions, two messages at a time.
+    Sha(HaveSha),
+    /// AVX2, where there are no SHA instructions, which are as fast.
+    Avx2(HaveAvx2),
+    /// One by one.
+    OneByOne,
+}
+
+impl Sha256Arm {
+    pub(super) fn choose(cpu: Cpu) -> Self {
+        if let Some(token) = HaveAvx512::check(cpu) {
+            Self::Avx512(token)
+        } else if let Some(token) = HaveSha::check(cpu) {
+            Self::Sha(token)
+        } else {
+            HaveAvx2::check(cpu).map_or(Self::OneByOne, Self::Avx2)
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Avx512(_) => "avx512",
+            Self::Sha(_) => "sha",
+            Self::Avx2(_) => "avx2",
+            Self::OneByOne => "one-by-one",
+        }
+    }
+}
+
+/// How SM3 and Keccak hash many messages.
+#[derive(Clone, Copy)]
+pub(super) enum VectorArm {
+    /// AVX-512.
+    Avx512(HaveAvx512),
+    /// AVX2.
+    Avx2(HaveAvx2),
+    /// One by one.
+    OneByOne,
+}
+
+impl VectorArm {
+    pub(super) fn choose(cpu: Cpu) -> Self {
+        if let Some(token) = HaveAvx512::check(cpu) {
+            Self::Avx512(token)
+        } else {
+            HaveAvx2::check(cpu).map_or(Self::OneByOne, Self::Avx2)
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Avx512(_) => "avx512",
+            Self::Avx2(_) => "avx2",
+            Self::OneByOne => "one-by-one",
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! BLAKE2b (RFC 7693): up to 64 bytes of digest, with or without a key.
+
+use super::blake2b_mux::{self, Arm};
+use candor_cpu::Cpu;
+use core::fmt;
+use core::marker::PhantomData;
+use digest::array::ArraySize;
+use digest::block_api::{AlgorithmName, BlockSizeUser, OutputSizeUser, Reset};
+use digest::typenum::{IsLessOrEqual, NonZero, True, U32, U64, U128};
+use digest::{FixedOutput, FixedOutputReset, HashMarker, InvalidLength, MacMarker, Output, Update};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// BLAKE2b with the longest digest, 64 bytes.
+///
+/// ```
+/// use candor_primitives::hash::{Blake2b512, Digest};
+/// assert_eq!(Blake2b512::digest(b"abc")[..4], [0xba, 0x80, 0xa5, 0x3f]);
+/// ```
+pub type Blake2b512 = Blake2b<U64>;
+
+/// BLAKE2b with a digest of 32 bytes: another function than the first half of [`Blake2b512`].
+pub type Blake2b256 = Blake2b<U32>;
+
+/// BLAKE2b (RFC 7693) with a digest of `N` bytes, 1 to 64. State and buffer are wiped on drop.
+pub struct Blake2b<N: ArraySize> {
+    inner: Inner,
+    digest: PhantomData<N>,
+}
+
+/// BLAKE2b with a key (RFC 7693 §2.9): a MAC by itself, without HMAC. State, buffer and key are wiped on drop.
+///
+/// ```
+/// use candor_primitives::hash::{Blake2bMac, Update};
+/// use digest::{FixedOutput, typenum::U32};
+/// # fn main() -> Result<(), digest::InvalidLength> {
+/// let mut mac = Blake2bMac::<U32>::new(b"key")?;
+/// mac.update(b"message");
+/// let tag: [u8; 32] = mac.finalize_fixed().into();
+/// # Ok(())
+/// # }
+/// ```
+pub struct Blake2bMac<N: ArraySize> {
+    inner: Inner,
+    digest: PhantomData<N>,
+}
+
+/// Bytes in a block.
+const BLOCK: usize = 128;
+
+/// The state without the digest's length. The last block must be known as such, so the buffer stays full until more comes.
+#[derive(Clone)]
+struct Inner {
+    state: [u64; 8],
+    /// Bytes that have been compressed.
+    compressed: u128,
+    buffer: [u8; BLOCK],
+    buffered: usize,
+    arm: Arm,
+}
+
+impl Inner {
+    /// The state after the parameter block (§2.5) of a digest of `digest` bytes and a key of `key` bytes.
+    #[inline]
+    fn new(cpu: Cpu, digest: usize, key: &[u8]) -> Self {
+        let arm = Arm::choose(cpu);
+        let mut inner = Self { state: INITIAL, compressed: 0, buffer: [0; BLOCK], buffered: 0, arm };
+        inner.restart(digest, key.len());
+        if !key.is_empty() {
+            inner.buffer[..key.len()].copy_from_slice(key);
+            inner.buffered = BLOCK;
+        }
+        inner
+    }
+
+    #[inline]
+    fn restart(&mut self, digest: usize, key: usize) {
+        self.state = INITIAL;
+        self.state[0] ^= 0x0101_0000 ^ (key as u64) << 8 ^ digest as u64;
+        self.compressed = 0;
+        self.buffered = 0;
+    }
+
+    #[inline]
+    fn update(&mut self, mut data: &[u8]) {
+        let room = BLOCK - self.buffered;
+        if data.len() > room {
+            if self.buffered != 0 {
+                let (head, tail) = data.split_at(room);
+                self.buffer[self.buffered..].copy_from_slice(head);
+                blake2b_mux::compress(self.arm, &mut self.state, &[self.buffer], self.compressed, None);
+                self.compressed += BLOCK as u128;
+                self.buffered = 0;
+                data = tail;
+            }
+            // At least a byte stays behind.
+            let (blocks, _) = data[..data.len().saturating_sub(1)].as_chunks::<BLOCK>();
+            if !blocks.is_empty() {
+                blake2b_mux::compress(self.arm, &mut self.state, blocks, self.compressed, None);
+                self.compressed += (blocks.len() * BLOCK) as u128;
+                data = &data[blocks.len() * BLOCK..];
+            }
+        }
+        self.buffer[self.buffered..][..data.len()].copy_from_slice(data);
+        self.buffered += data.len();
+    }
+
+    #[inline]
+    fn finalize(&mut self, out: &mut [u8]) {
+        self.buffer[self.buffered..].fill(0);
+        blake2b_mux::compress(self.arm, &mut self.state, &[self.buffer], self.compressed, Some(self.buffered));
+        for (bytes, word) in out.chunks_mut(8).zip(self.state) {
+            bytes.copy_from_slice(&word.to_le_bytes()[..bytes.len()]);
+        }
+    }
+}
+
+impl Drop for Inner {
+    #[inline]
+    fn drop(&mut self) {
+        self.state.zeroize();
+        self.buffer.zeroize();
+        self.compressed.zeroize();
+        self.buffered.zeroize();
+    }
+}
+
+impl<N: ArraySize + IsLessOrEqual<U64, Output = True> + NonZero> Blake2b<N> {
+    /// A fresh hash on the best arm of [`Cpu::default`].
+    #[inline]
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A fresh hash on the best arm that `cpu` allows.
+    #[inline]
+    #[must_use]
+    pub fn with_cpu(cpu: Cpu) -> Self {
+        Self { inner: Inner::new(cpu, N::USIZE, &[]), digest: PhantomData }
+    }
+}
+
+impl<N: ArraySize + IsLessOrEqual<U64, Output = True> + NonZero> Blake2bMac<N> {
+    /// A fresh MAC on the best arm of [`Cpu::default`]. The key has 1 to 64 bytes.
+    ///
+    /// # Errors
+    /// A key of another length.
+    pub fn new(key: &[u8]) -> Result<Self, InvalidLength> {
+        Self::with_cpu(Cpu::default(), key)
+    }
+
+    /// A fresh MAC on the best arm that `cpu` allows. The key has 1 to 64 bytes.
+    ///
+    /// # Errors
+    /// A key of another length.
+    pub fn with_cpu(cpu: Cpu, key: &[u8]) -> Result<Self, InvalidLength> {
+        if key.is_empty() || key.len() > 64 {
+            return Err(InvalidLength);
+        }
+        Ok(Self { inner: Inner::new(cpu, N::USIZE, key), digest: PhantomData })
+    }
+}
+
+macro_rules! traits {
+    ($name:ident) => {
+        impl<N: ArraySize> $name<N> {
+            /// The arm that this value runs: `avx512`, `avx2` (x86-64) or `portable`.
+            #[must_use]
+            pub fn arm(&self) -> &'static str {
+                self.inner.arm.name()
+            }
+        }
+
+        impl<N: ArraySize> Clone for $name<N> {
+            #[inline]
+            fn clone(&self) -> Self {
+                Self { inner: self.inner.clone(), digest: PhantomData }
+            }
+        }
+
+        impl<N: ArraySize> Update for $name<N> {
+            #[inline]
+            fn update(&mut self, data: &[u8]) {
+                self.inner.update(data);
+            }
+        }
+
+        impl<N: ArraySize> OutputSizeUser for $name<N> {
+            type OutputSize = N;
+        }
+
+        impl<N: ArraySize> BlockSizeUser for $name<N> {
+            type BlockSize = U128;
+        }
+
+        impl<N: ArraySize> FixedOutput for $name<N> {
+            #[inline]
+            fn finalize_into(mut self, out: &mut Output<Self>) {
+                self.inner.finalize(out);
+            }
+        }
+
+        impl<N: ArraySize> fmt::Debug for $name<N> {
+            /// The name and nothing of what it has read.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), " { ... }"))
+            }
+        }
+
+        impl<N: ArraySize> ZeroizeOnDrop for $name<N> {}
+    };
+}
+
+traits!(Blake2b);
+traits!(Blake2bMac);
+
+impl<N: ArraySize + IsLessOrEqual<U64, Output = True> + NonZero> Default for Blake2b<N> {
+    #[inline]
+    fn default() -> Self {
+        Self::with_cpu(Cpu::default())
+    }
+}
+
+impl<N: ArraySize> HashMarker for Blake2b<N> {}
+
+impl<N: ArraySize> MacMarker for Blake2bMac<N> {}
+
+impl<N: ArraySize> Reset for Blake2b<N> {
+    /// Starts afresh on the same arm.
+    #[inline]
+    fn reset(&mut self) {
+        self.inner.restart(N::USIZE, 0);
+    }
+}
+
+impl<N: ArraySize> FixedOutputReset for Blake2b<N> {
+    #[inline]
+    fn finalize_into_reset(&mut self, out: &mut Output<Self>) {
+        self.inner.finalize(out);
+        self.reset();
+    }
+}
+
+impl<N: ArraySize> AlgorithmName for Blake2b<N> {
+    fn write_alg_name(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Blake2b{}", 8 * N::USIZE)
+    }
+}
+
+/// The initial value (§2.6): SHA-512's.
+pub(super) const INITIAL: [u64; 8] = super::sha512::INITIAL_512;

@@ -1,0 +1,83 @@
+//! BLAKE2b's compression function F (RFC 7693 §3.2) in safe Rust.
+//!
+//! Constant time: additions, rotations and logic on words; the indices are constants.
+
+use super::blake2b::INITIAL;
+
+/// Runs F over `blocks`. `counter` is the number of bytes before the first of them; each block adds 128 to it, but the last, if
+/// `last` holds its length, adds that and is marked as final. A function of its own in the binary too, so that `cargo xtask
+/// ct` can see that it ran.
+#[inline(never)]
+pub(super) fn compress(state: &mut [u64; 8], blocks: &[[u8; 128]], mut counter: u128, last: Option<usize>) {
+    for (i, block) in blocks.iter().enumerate() {
+        let last = last.filter(|_| i + 1 == blocks.len());
+        counter = counter.wrapping_add(last.unwrap_or(128) as u128);
+        let mut m = [0u64; 16];
+        for (word, bytes) in m.iter_mut().zip(block.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        let [h0, h1, h2, h3, h4, h5, h6, h7] = *state;
+        let [i0, i1, i2, i3, i4, i5, i6, i7] = INITIAL;
+        let ends = if last.is_some() { u64::MAX } else { 0 };
+        let [low, high] = [counter as u64, (counter >> 64) as u64];
+        let mut v = [h0, h1, h2, h3, h4, h5, h6, h7, i0, i1, i2, i3, i4 ^ low, i5 ^ high, i6 ^ ends, i7];
+        round::<0>(&mut v, &m);
+        round::<1>(&mut v, &m);
+        round::<2>(&mut v, &m);
+        round::<3>(&mut v, &m);
+        round::<4>(&mut v, &m);
+        round::<5>(&mut v, &m);
+        round::<6>(&mut v, &m);
+        round::<7>(&mut v, &m);
+        round::<8>(&mut v, &m);
+        round::<9>(&mut v, &m);
+        round::<0>(&mut v, &m);
+        round::<1>(&mut v, &m);
+        for (i, word) in state.iter_mut().enumerate() {
+            *word ^= v[i] ^ v[i + 8];
+        }
+    }
+}
+
+/// Round `R` of ten: four times G on the columns, four times on the diagonals. The number is part of the type, so that the schedule
+/// is known where the code is made and no index is computed.
+#[inline(always)]
+fn round<const R: usize>(v: &mut [u64; 16], m: &[u64; 16]) {
+    let s = &SIGMA[R];
+    mix::<0, 4, 8, 12>(v, m[s[0]], m[s[1]]);
+    mix::<1, 5, 9, 13>(v, m[s[2]], m[s[3]]);
+    mix::<2, 6, 10, 14>(v, m[s[4]], m[s[5]]);
+    mix::<3, 7, 11, 15>(v, m[s[6]], m[s[7]]);
+    mix::<0, 5, 10, 15>(v, m[s[8]], m[s[9]]);
+    mix::<1, 6, 11, 12>(v, m[s[10]], m[s[11]]);
+    mix::<2, 7, 8, 13>(v, m[s[12]], m[s[13]]);
+    mix::<3, 4, 9, 14>(v, m[s[14]], m[s[15]]);
+}
+
+/// G (§3.1).
+#[inline(always)]
+fn mix<const A: usize, const B: usize, const C: usize, const D: usize>(v: &mut [u64; 16], x: u64, y: u64) {
+    v[A] = v[A].wrapping_add(v[B]).wrapping_add(x);
+    v[D] = (v[D] ^ v[A]).rotate_right(32);
+    v[C] = v[C].wrapping_add(v[D]);
+    v[B] = (v[B] ^ v[C]).rotate_right(24);
+    v[A] = v[A].wrapping_add(v[B]).wrapping_add(y);
+    v[D] = (v[D] ^ v[A]).rotate_right(16);
+    v[C] = v[C].wrapping_add(v[D]);
+    v[B] = (v[B] ^ v[C]).rotate_right(63);
+}
+
+/// The message schedule (§2.7): rounds 10 and 11 are rounds 0 and 1 again.
+#[rustfmt::skip]
+const SIGMA: [[usize; 16]; 10] = [
+    [ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15],
+    [14, 10,  4,  8,  9, 15, 13,  6,  1, 12,  0,  2, 11,  7,  5,  3],
+    [11,  8, 12,  0,  5,  2, 15, 13, 10, 14,  3,  6,  7,  1,  9,  4],
+    [ 7,  9,  3,  1, 13, 12, 11, 14,  2,  6,  5, 10,  4,  0, 15,  8],
+    [ 9,  0,  5,  7,  2,  4, 10, 15, 14,  1, 11, 12,  6,  8,  3, 13],
+    [ 2, 12,  6, 10,  0, 11,  8,  3,  4, 13,  7,  5, 15, 14,  1,  9],
+    [12,  5,  1, 15, 14, 13,  4, 10,  0,  7,  6,  3,  9,  2,  8, 11],
+    [13, 11,  7, 14, 12,  1,  3,  9,  5,  0, 15,  4,  8,  6,  2, 10],
+    [ 6, 15, 14,  9, 11,  3,  0,  8, 12,  2, 13,  7,  1,  4, 10,  5],
+    [10,  2,  8,  4,  7,  6,  1,  5, 15, 11,  9, 14,  3, 12, 13,  0],
+];

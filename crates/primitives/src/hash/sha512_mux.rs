@@ -1,0 +1,41 @@
+//! Which arm of SHA-512 runs.
+
+use super::sha512_portable;
+#[cfg(target_arch = "x86_64")]
+use crate::low::x86_64;
+use candor_cpu::{Cpu, HaveAvx2, secret};
+
+/// One way to compute the compression function. Holding one of the accelerated is proof that the CPU has what it needs.
+#[derive(Clone, Copy)]
+pub enum Arm {
+    /// x86-64's AVX2 for the message schedule, BMI2 for the rounds.
+    Avx2(HaveAvx2),
+    /// Safe Rust.
+    Portable,
+}
+
+impl Arm {
+    #[inline]
+    pub(super) fn choose(cpu: Cpu) -> Self {
+        HaveAvx2::check(cpu).map_or(Self::Portable, Self::Avx2)
+    }
+
+    #[inline]
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Avx2(_) => "avx2",
+            Self::Portable => "portable",
+        }
+    }
+}
+
+/// Runs the compression function over `blocks`.
+#[inline]
+pub(super) fn compress(arm: Arm, state: &mut [u64; 8], blocks: &[[u8; 128]]) {
+    secret::ran("sha512", arm.name());
+    match arm {
+        #[cfg(target_arch = "x86_64")]
+        Arm::Avx2(token) => x86_64::sha512::compress(token, state, blocks),
+        _ => sha512_portable::compress(state, blocks),
+    }
+}

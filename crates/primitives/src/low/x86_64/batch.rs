@@ -1,0 +1,180 @@
+//! Kernels that hash a message a lane: SHA-256, SM3 and Keccak, written once over [`super::vector`].
+//!
+//! States are transposed: entry i holds word i of all lanes.
+
+use super::vector::{Words32, Words64, Ymm, YmmVl, Zmm};
+use crate::hash::{keccak_portable::ROUND_CONSTANTS, sha256_portable::K, sm3_portable::T};
+use candor_cpu::{HaveAvx2, HaveAvx512};
+
+/// Makes the entry points: a safe function that takes the token, and within it the kernel with the token's features.
+macro_rules! entry {
+    ($($(#[$doc:meta])* $name:ident, $token:ty, $features:literal, $kernel:ident, $vector:ty, [[$word:ty; $lanes:literal]; $words:literal]
+        $(, $blocks:ty)?;)+) => {
+        $(
+            $(#[$doc])*
+            #[inline]
+            pub(crate) fn $name(_: $token, state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
+                #[target_feature(enable = $features)]
+                fn with_features(state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
+                    $kernel::<$vector, $lanes>(state $(, blocks.map(|block: &$blocks| block))?);
+                }
+                // SAFETY: the token proves the features.
+                unsafe { with_features(state $(, blocks.map(|block: &$blocks| block))?) }
+            }
+        )+
+    };
+}
+
+entry! {
+    /// SHA-256's compression of a block in each of 8 lanes.
+    sha256_avx2, HaveAvx2, "avx2", sha256, Ymm, [[u32; 8]; 8], [u8; 64];
+    /// The same.
+    sha256_avx512_8, HaveAvx512, "avx2,avx512f,avx512vl", sha256, YmmVl, [[u32; 8]; 8], [u8; 64];
+    /// The same in 16 lanes.
+    sha256_avx512, HaveAvx512, "avx2,avx512f,avx512vl", sha256, Zmm, [[u32; 16]; 8], [u8; 64];
+    /// SM3's compression of a block in each of 8 lanes.
+    sm3_avx2, HaveAvx2, "avx2", sm3, Ymm, [[u32; 8]; 8], [u8; 64];
+    /// The same.
+    sm3_avx512_8, HaveAvx512, "avx2,avx512f,avx512vl", sm3, YmmVl, [[u32; 8]; 8], [u8; 64];
+    /// The same in 16 lanes.
+    sm3_avx512, HaveAvx512, "avx2,avx512f,avx512vl", sm3, Zmm, [[u32; 16]; 8], [u8; 64];
+    /// Keccak's permutation in 4 lanes.
+    keccak_avx2, HaveAvx2, "avx2", keccak, Ymm, [[u64; 4]; 25];
+    /// The same in 8 lanes.
+    keccak_avx512, HaveAvx512, "avx2,avx512f,avx512vl", keccak, Zmm, [[u64; 8]; 25];
+}
+
+/// `$round!(0); … $round!(15);`, since the registers of a schedule must be known where the code is made.
+macro_rules! each_of_sixteen {
+    ($round:ident) => {
+        $round!(0);
+        $round!(1);
+        $round!(2);
+        $round!(3);
+        $round!(4);
+        $round!(5);
+        $round!(6);
+        $round!(7);
+        $round!(8);
+        $round!(9);
+        $round!(10);
+        $round!(11);
+        $round!(12);
+        $round!(13);
+        $round!(14);
+        $round!(15);
+    };
+}
+
+/// The sixteen words of each block, big-endian, transposed.
+#[inline(always)]
+fn words<V: Words32, const L: usize>(blocks: [&[u8; 64]; L]) -> [V; 16] {
+    let mut rows = [[0u32; L]; 16];
+    for (lane, block) in blocks.into_iter().enumerate() {
+        for (row, bytes) in rows.iter_mut().zip(block.as_chunks::<4>().0) {
+            row[lane] = u32::from_be_bytes(*bytes);
+        }
+    }
+    rows.map(|row| V::load(&row))
+}
+
+/// FIPS 180-4 §6.2.2, a block a lane.
+#[inline(always)]
+fn sha256<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[u8; 64]; L]) {
+    const { assert!(V::LANES == L) }
+    let mut w = words::<V, L>(blocks);
+    let before = state.each_ref().map(|lanes| V::load(lanes));
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = before;
+    for (sixteen, k) in K.as_chunks::<16>().0.iter().enumerate() {
+        macro_rules! round {
+            ($t:literal) => {
+                if sixteen > 0 {
+                    let [w15, w7, w2] = [w[($t + 1) % 16], w[($t + 9) % 16], w[($t + 14) % 16]];
+                    let sigma0 = w15.rol::<25, 7>().xor3(w15.rol::<14, 18>(), w15.shr::<3>());
+                    let sigma1 = w2.rol::<15, 17>().xor3(w2.rol::<13, 19>(), w2.shr::<10>());
+                    w[$t] = w[$t].add(sigma0).add(w7).add(sigma1);
+                }
+                let sum1 = e.rol::<26, 6>().xor3(e.rol::<21, 11>(), e.rol::<7, 25>());
+                let t1 = h.add(w[$t]).add(V::splat(k[$t])).add(e.choice(f, g)).add(sum1);
+                let sum0 = a.rol::<30, 2>().xor3(a.rol::<19, 13>(), a.rol::<10, 22>());
+                let t2 = sum0.add(a.majority(b, c));
+                (h, g, f, e, d, c, b, a) = (g, f, e, d.add(t1), c, b, a, t1.add(t2));
+            };
+        }
+        each_of_sixteen!(round);
+    }
+    for ((lanes, before), working) in state.iter_mut().zip(before).zip([a, b, c, d, e, f, g, h]) {
+        before.add(working).store(lanes);
+    }
+}
+
+/// GB/T 32905 §5.3, a block a lane.
+#[inline(always)]
+fn sm3<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[u8; 64]; L]) {
+    const { assert!(V::LANES == L) }
+    let mut w = words::<V, L>(blocks);
+    let before = state.each_ref().map(|lanes| V::load(lanes));
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = before;
+    for (sixteen, t) in T.as_chunks::<16>().0.iter().enumerate() {
+        macro_rules! round {
+            ($j:literal) => {
+                let a12 = a.rol::<12, 20>();
+                let ss1 = a12.add(V::splat(t[$j])).add(e).rol::<7, 25>();
+                let (ff, gg) =
+                    if sixteen == 0 { (a.xor3(b, c), e.xor3(f, g)) } else { (a.majority(b, c), e.choice(f, g)) };
+                let tt1 = ff.add(d).add(w[$j].xor(w[($j + 4) % 16])).add(ss1.xor(a12));
+                let tt2 = gg.add(h).add(w[$j]).add(ss1);
+                (h, g, f, e) = (g, f.rol::<19, 13>(), e, tt2.xor3(tt2.rol::<9, 23>(), tt2.rol::<17, 15>()));
+                (d, c, b, a) = (c, b.rol::<9, 23>(), a, tt1);
+                if sixteen < 3 || $j < 4 {
+                    let x = w[$j].xor3(w[($j + 7) % 16], w[($j + 13) % 16].rol::<15, 17>());
+                    let p1 = x.xor3(x.rol::<15, 17>(), x.rol::<23, 9>());
+                    w[$j] = p1.xor3(w[($j + 3) % 16].rol::<7, 25>(), w[($j + 10) % 16]);
+                }
+            };
+        }
+        each_of_sixteen!(round);
+    }
+    for ((lanes, before), working) in state.iter_mut().zip(before).zip([a, b, c, d, e, f, g, h]) {
+        before.xor(working).store(lanes);
+    }
+}
+
+/// KECCAK-p[1600, 24] (FIPS 202 §3.3), a state a lane.
+#[inline(always)]
+fn keccak<V: Words64, const L: usize>(state: &mut [[u64; L]; 25]) {
+    const { assert!(V::LANES == L) }
+    let mut a = state.each_ref().map(|lanes| V::load(lanes));
+    for constant in ROUND_CONSTANTS {
+        keccak_round(&mut a, V::splat(constant));
+    }
+    for (lanes, word) in state.iter_mut().zip(a) {
+        word.store(lanes);
+    }
+}
+
+/// One round, as in `keccak_portable`.
+#[inline(always)]
+fn keccak_round<V: Words64>(a: &mut [V; 25], constant: V) {
+    let column = |x: usize| a[x].xor3(a[x + 5], a[x + 10]).xor3(a[x + 15], a[x + 20]);
+    let c = [column(0), column(1), column(2), column(3), column(4)];
+    let r = c.map(|column| column.rol::<1, 63>());
+    // θ's two columns are xored in one by one, for `xor3`.
+    macro_rules! row {
+        ($([$from:literal, $rho:literal]),+) => {{
+            let b = [$(a[$from].xor3(c[($from + 4) % 5], r[($from + 1) % 5]).rol::<$rho, { (64 - $rho) % 64 }>()),+];
+            [b[0].chi(b[1], b[2]), b[1].chi(b[2], b[3]), b[2].chi(b[3], b[4]), b[3].chi(b[4], b[0]), b[4].chi(b[0], b[1])]
+        }};
+    }
+    let rows = [
+        row!([0, 0], [6, 44], [12, 43], [18, 21], [24, 14]),
+        row!([3, 28], [9, 20], [10, 3], [16, 45], [22, 61]),
+        row!([1, 1], [7, 6], [13, 25], [19, 8], [20, 18]),
+        row!([4, 27], [5, 36], [11, 10], [17, 15], [23, 56]),
+        row!([2, 62], [8, 55], [14, 39], [15, 41], [21, 2]),
+    ];
+    for (lanes, row) in a.as_chunks_mut::<5>().0.iter_mut().zip(rows) {
+        *lanes = row;
+    }
+    a[0] = a[0].xor(constant);
+}

@@ -1,0 +1,37 @@
+//! Message authentication: HMAC (RFC 2104, FIPS 198-1) by crate `hmac`, on our hashes.
+//!
+//! BLAKE2b has a key of its own: [`crate::hash::Blake2bMac`].
+//!
+//! ```
+//! use candor_primitives::mac::{HmacSha256, KeyInit, Mac};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut mac = HmacSha256::new_from_slice(b"key")?;
+//! mac.update(b"message");
+//! let tag = mac.finalize().into_bytes();
+//!
+//! let mut check = HmacSha256::new_from_slice(b"key")?;
+//! check.update(b"message");
+//! check.verify_slice(&tag)?; // in constant time
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::hash::{Blake2b512, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
+use hmac::{Hmac, SimpleHmac};
+
+pub use hmac::{KeyInit, Mac};
+
+/// HMAC with [`Sha256`]: 32 bytes.
+pub type HmacSha256 = Hmac<Sha256>;
+/// HMAC with [`Sha384`]: 48 bytes.
+pub type HmacSha384 = Hmac<Sha384>;
+/// HMAC with [`Sha512`]: 64 bytes.
+pub type HmacSha512 = Hmac<Sha512>;
+/// HMAC with [`Sm3`]: 32 bytes.
+pub type HmacSm3 = Hmac<Sm3>;
+/// HMAC with [`Sha3_256`]: 32 bytes.
+pub type HmacSha3_256 = SimpleHmac<Sha3_256>;
+/// HMAC with [`Sha3_512`]: 64 bytes.
+pub type HmacSha3_512 = SimpleHmac<Sha3_512>;
+/// HMAC with [`Blake2b512`]: 64 bytes. For a new design its own keyed mode costs half.
+pub type HmacBlake2b512 = SimpleHmac<Blake2b512>;

@@ -1,0 +1,221 @@
+//! candor's hashes, one message after another and in batches, and HMAC and HKDF over them.
+
+use super::ours;
+use crate::linked;
+use crate::tasks::hash::{self, Algorithm, BatchHash, Hash, Shape};
+use crate::tasks::{kdf, mac};
+use candor_cpu::Cpu;
+use candor_lab::{Entry, Provenance, Refusal};
+use candor_primitives::hash::{
+    Batch, Blake2b512, Digest, ExtendableOutput, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Shake128, Shake256, Sm3,
+    Update, XofReader,
+};
+use candor_primitives::kdf::HkdfSha256;
+use candor_primitives::mac::{HmacSha256, HmacSha512, HmacSm3, KeyInit, Mac};
+
+/// One way of ours to a digest: its arm on a CPU, and the digest itself.
+trait OurHash: 'static {
+    type Digest: AsRef<[u8]>;
+    fn arm(cpu: Cpu) -> &'static str;
+    fn digest(cpu: Cpu, message: &[u8]) -> Self::Digest;
+}
+
+macro_rules! fixed {
+    ($($hash:ident),+) => {$(
+        impl OurHash for $hash {
+            type Digest = digest::Output<Self>;
+            fn arm(cpu: Cpu) -> &'static str {
+                Self::with_cpu(cpu).arm()
+            }
+            fn digest(cpu: Cpu, message: &[u8]) -> Self::Digest {
+                let mut hash = Self::with_cpu(cpu);
+                Digest::update(&mut hash, message);
+                hash.finalize()
+            }
+        }
+    )+};
+}
+
+macro_rules! extendable {
+    ($($xof:ident: $bytes:literal),+) => {$(
+        impl OurHash for $xof {
+            type Digest = [u8; $bytes];
+            fn arm(cpu: Cpu) -> &'static str {
+                Self::with_cpu(cpu).arm()
+            }
+            fn digest(cpu: Cpu, message: &[u8]) -> Self::Digest {
+                let mut output = [0; $bytes];
+                let mut xof = Self::with_cpu(cpu);
+                xof.update(message);
+                xof.finalize_xof().read(&mut output);
+                output
+            }
+        }
+    )+};
+}
+
+fixed!(Sha256, Sha384, Sha512, Sha3_256, Sha3_512, Blake2b512, Sm3);
+extendable!(Shake128: 32, Shake256: 64);
+
+/// The arm that this process takes by default, then the machine's others.
+pub(crate) fn singles(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+    match algorithm {
+        Algorithm::Sha256 => arms::<Sha256>(shape),
+        Algorithm::Sha384 => arms::<Sha384>(shape),
+        Algorithm::Sha512 => arms::<Sha512>(shape),
+        Algorithm::Sha3_256 => arms::<Sha3_256>(shape),
+        Algorithm::Sha3_512 => arms::<Sha3_512>(shape),
+        Algorithm::Shake128 => arms::<Shake128>(shape),
+        Algorithm::Shake256 => arms::<Shake256>(shape),
+        Algorithm::Blake2b512 => arms::<Blake2b512>(shape),
+        Algorithm::Sm3 => arms::<Sm3>(shape),
+    }
+}
+
+fn arms<H: OurHash>(shape: Shape) -> Vec<Entry> {
+    let entry = |(arm, cpu)| hash::entry(format!("candor@{arm}"), shape, move || Ok(Single::<H>::on(cpu)));
+    distinct(H::arm).into_iter().map(entry).collect()
+}
+
+/// Arms by name, each with a CPU that takes it: the default first, then what the other tiers of this machine take.
+fn distinct(arm: fn(Cpu) -> &'static str) -> Vec<(&'static str, Cpu)> {
+    let tiers = Cpu::tiers().map(|tier| Cpu::named(tier.name).expect("a tier that this machine lists"));
+    let mut arms: Vec<(&'static str, Cpu)> = Vec::new();
+    for cpu in std::iter::once(Cpu::default()).chain(tiers) {
+        if arms.iter().all(|(known, _)| *known != arm(cpu)) {
+            arms.push((arm(cpu), cpu));
+        }
+    }
+    arms
+}
+
+struct Single<H> {
+    cpu: Cpu,
+    hash: std::marker::PhantomData<H>,
+}
+
+impl<H> Single<H> {
+    fn on(cpu: Cpu) -> Self {
+        Self { cpu, hash: std::marker::PhantomData }
+    }
+}
+
+impl<H: OurHash> Hash for Single<H> {
+    type Digest = H::Digest;
+
+    fn digest(&mut self, message: &[u8]) -> H::Digest {
+        H::digest(self.cpu, message)
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        on_arm(format!("{timed} (with_cpu, update, finalize)"), H::arm(self.cpu))
+    }
+}
+
+/// Batches on the default tier of this process, and on AVX2 where the default has more.
+pub(crate) fn batches(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+    let mut tiers = vec![Cpu::default()];
+    tiers.extend(Cpu::named("avx2").ok().filter(|avx2| avx2.tier() != Cpu::default().tier()));
+    let entry = |cpu: Cpu| {
+        let subject = format!("candor@{}+batch", cpu.tier());
+        match algorithm {
+            Algorithm::Sha256 => at_once::<8>(subject, shape, cpu, |batch, messages| batch.sha256(messages)),
+            Algorithm::Sha3_256 => at_once::<4>(subject, shape, cpu, |batch, messages| batch.sha3_256(messages)),
+            Algorithm::Shake128 => at_once::<4>(subject, shape, cpu, |batch, messages| batch.shake128(messages)),
+            Algorithm::Sm3 => at_once::<8>(subject, shape, cpu, |batch, messages| batch.sm3(messages)),
+            other => Entry::refused(subject, Refusal::new(format!("has no batches of {}", other.title()))),
+        }
+    };
+    tiers.into_iter().map(entry).collect()
+}
+
+fn at_once<const N: usize>(
+    subject: String,
+    shape: Shape,
+    cpu: Cpu,
+    digests: fn(Batch, [&[u8]; N]) -> [[u8; 32]; N],
+) -> Entry {
+    hash::batch_entry(subject, shape.bytes, move || Ok(AtOnce { cpu, digests }))
+}
+
+struct AtOnce<const N: usize> {
+    cpu: Cpu,
+    digests: fn(Batch, [&[u8]; N]) -> [[u8; 32]; N],
+}
+
+impl<const N: usize> BatchHash<N> for AtOnce<N> {
+    fn digests(&mut self, messages: [&[u8]; N]) -> [[u8; 32]; N] {
+        (self.digests)(Batch::with_cpu(self.cpu), messages)
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        on_arm(format!("{timed} (Batch::with_cpu)"), &format!("the best for many messages on tier {}", self.cpu.tier()))
+    }
+}
+
+/// HMAC on the default arm of its hash.
+pub(crate) fn hmac(hash: Algorithm, bytes: usize) -> Vec<Entry> {
+    match hash {
+        Algorithm::Sha256 => vec![hmac_over::<HmacSha256>(Sha256::arm(&Sha256::new()), bytes)],
+        Algorithm::Sha512 => vec![hmac_over::<HmacSha512>(Sha512::arm(&Sha512::new()), bytes)],
+        Algorithm::Sm3 => vec![hmac_over::<HmacSm3>(Sm3::arm(&Sm3::new()), bytes)],
+        _ => Vec::new(),
+    }
+}
+
+fn hmac_over<M: KeyInit + Mac + Clone + 'static>(arm: &'static str, bytes: usize) -> Entry {
+    mac::entry(format!("candor@{arm}"), bytes, move || Ok(OurHmac::<M> { arm, keyed: None }))
+}
+
+struct OurHmac<M> {
+    arm: &'static str,
+    /// Has absorbed the key; each message starts from a copy.
+    keyed: Option<M>,
+}
+
+impl<M: KeyInit + Mac + Clone + 'static> mac::Hmac for OurHmac<M> {
+    type Tag = digest::Output<M>;
+
+    fn set_key(&mut self, key: &[u8; 32]) -> Result<(), Refusal> {
+        let keyed = <M as KeyInit>::new_from_slice(key).map_err(|_| Refusal::new("refuses the key"))?;
+        self.keyed = Some(keyed);
+        Ok(())
+    }
+
+    fn tag(&mut self, message: &[u8]) -> Self::Tag {
+        let mut mac = self.keyed.clone().expect("the key is set before the first message");
+        mac.update(message);
+        mac.finalize().into_bytes()
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        on_arm(format!("{timed} (a clone of the keyed state for each message)"), self.arm)
+    }
+}
+
+/// HKDF over SHA-256 on its default arm.
+pub(crate) fn hkdf() -> Vec<Entry> {
+    vec![kdf::entry(format!("candor@{}", Sha256::new().arm()), || Ok(OurHkdf))]
+}
+
+struct OurHkdf;
+
+impl kdf::Hkdf for OurHkdf {
+    fn derive(&mut self, input: &kdf::Input) -> [u8; 64] {
+        let mut keys = [0; 64];
+        let hkdf = HkdfSha256::new(Some(&input.salt), &input.secret);
+        hkdf.expand(&input.info, &mut keys).expect("64 bytes are not too many");
+        keys
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        on_arm(timed.to_owned(), Sha256::new().arm())
+    }
+}
+
+fn on_arm(timed: String, arm: &str) -> Provenance {
+    let (version, checksum) = linked::package("sha2");
+    // The SHA instructions are crate sha2's to call; what else runs is ours.
+    let kept = ["sha", "arm-sha2"].contains(&arm).then(|| linked::package_id("sha2", version, checksum));
+    Provenance { arm: Some(arm.to_owned()), commit: kept, ..ours(&timed) }
+}
