@@ -5,6 +5,6 @@ mod vector;
 
 pub(crate) mod batch;
 pub(crate) mod keccak;
-pub(crate) mod sha256_two;
+pub(crate) mod sha256;
 pub(crate) mod sha512;
 pub(crate) mod sm3;
