@@ -6,7 +6,7 @@ mod sponge_lanes;
 use super::batch_mux::{Sha256Arm, VectorArm};
 use super::{keccak_mux, sha256, sha256_mux, sm3, sm3_mux};
 #[cfg(target_arch = "x86_64")]
-use crate::low::x86_64::{batch as kernels, sha256_two};
+use crate::low::x86_64::{batch as kernels, sha256 as chains};
 use candor_cpu::{Cpu, HaveSha, secret};
 
 /// Hashes lists of messages, of equal or different lengths, several side by side in the lanes of vector registers.
@@ -139,15 +139,6 @@ fn sha256_all(cpu: Cpu, messages: &[&[u8]], digests: &mut [[u8; 32]]) {
             digests,
         ),
         #[cfg(target_arch = "x86_64")]
-        Sha256Arm::Avx512(token) if messages.len() > 4 => block_lanes::hash::<8>(
-            |state, blocks| kernels::sha256_avx512_8(token, state, blocks),
-            single,
-            3,
-            initial,
-            messages,
-            digests,
-        ),
-        #[cfg(target_arch = "x86_64")]
         Sha256Arm::Avx2(token) => block_lanes::hash::<8>(
             |state, blocks| kernels::sha256_avx2(token, state, blocks),
             single,
@@ -158,8 +149,8 @@ fn sha256_all(cpu: Cpu, messages: &[&[u8]], digests: &mut [[u8; 32]]) {
         ),
         _ => match HaveSha::check(cpu) {
             #[cfg(target_arch = "x86_64")]
-            Some(token) => block_lanes::hash::<2>(
-                |state, blocks| sha256_two::compress(token, state, blocks),
+            Some(token) => block_lanes::hash::<{ chains::LANES }>(
+                |state, blocks| chains::compress(token, state, blocks),
                 single,
                 1,
                 initial,

@@ -7,6 +7,6 @@ pub(crate) mod argon2_avx2;
 pub(crate) mod argon2_avx512;
 pub(crate) mod batch;
 pub(crate) mod keccak;
-pub(crate) mod sha256_two;
+pub(crate) mod sha256;
 pub(crate) mod sha512;
 pub(crate) mod sm3;

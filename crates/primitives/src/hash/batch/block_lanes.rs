@@ -1,6 +1,6 @@
 //! Lanes for hashes of the Merkle–Damgård construction with 32-bit words: SHA-256 and SM3.
 //!
-//! Each lane holds a message. As long as several lanes are busy, all go forward by a block at a time; a lane whose message has
+//! Each lane holds a message. As long as several lanes are busy, all go forward by as many blocks as none of them ends within; a lane whose message has
 //! ended takes the next one. What is left when few are busy is finished one by one.
 
 use zeroize::Zeroize;
@@ -34,16 +34,17 @@ impl<'m> Lane<'m> {
         Self { at, blocks, tail, tail_from }
     }
 
-    /// The next block.
-    fn block(&self) -> &[u8; 64] {
-        self.blocks.first().unwrap_or(&self.tail[self.tail_from.min(1)])
+    /// Blocks that are next and lie side by side.
+    fn next(&self) -> &[[u8; 64]] {
+        if self.blocks.is_empty() { &self.tail[self.tail_from..] } else { self.blocks }
     }
 
-    /// Goes past it.
-    fn advance(&mut self) {
-        match self.blocks.split_first() {
-            Some((_, rest)) => self.blocks = rest,
-            None => self.tail_from += 1,
+    /// Goes past so many of them.
+    fn advance(&mut self, blocks: usize) {
+        if self.blocks.is_empty() {
+            self.tail_from += blocks;
+        } else {
+            self.blocks = &self.blocks[blocks..];
         }
     }
 
@@ -54,7 +55,7 @@ impl<'m> Lane<'m> {
 
 /// Hashes `messages` in `L` lanes. With `few` lanes busy or less, one by one is faster. The lists have the same length.
 pub(super) fn hash<const L: usize>(
-    compress: impl Fn(&mut [[u32; L]; 8], [&[u8; 64]; L]),
+    compress: impl Fn(&mut [[u32; L]; 8], [&[[u8; 64]]; L]),
     single: Single<'_>,
     few: usize,
     initial: [u32; 8],
@@ -68,10 +69,13 @@ pub(super) fn hash<const L: usize>(
         *lane = queue.next();
     }
     while lanes.iter().flatten().count() > few {
-        compress(&mut state, lanes.each_ref().map(|lane| lane.as_ref().map_or(&IDLE, Lane::block)));
+        let blocks = lanes.iter().flatten().map(|lane| lane.next().len()).min().unwrap_or(0);
+        // A lane without a message does as the first that has one; nobody reads its result.
+        let idle = lanes.iter().flatten().next().map_or(&[][..], Lane::next);
+        compress(&mut state, lanes.each_ref().map(|lane| &lane.as_ref().map_or(idle, Lane::next)[..blocks]));
         for (i, slot) in lanes.iter_mut().enumerate() {
             let Some(lane) = slot else { continue };
-            lane.advance();
+            lane.advance(blocks);
             if lane.done() {
                 write(state.map(|words| words[i]), &mut digests[lane.at]);
                 lane.tail.zeroize();
@@ -99,9 +103,6 @@ pub(super) fn hash<const L: usize>(
     queue.for_each(|lane| finish(lane, initial));
     state.as_flattened_mut().zeroize();
 }
-
-/// What a lane without a message hashes.
-const IDLE: [u8; 64] = [0; 64];
 
 fn write(state: [u32; 8], digest: &mut [u8; 32]) {
     for (bytes, word) in digest.as_chunks_mut::<4>().0.iter_mut().zip(state) {

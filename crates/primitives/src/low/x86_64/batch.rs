@@ -16,28 +16,26 @@ macro_rules! entry {
             pub(crate) fn $name(_: $token, state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
                 #[target_feature(enable = $features)]
                 fn with_features(state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
-                    $kernel::<$vector, $lanes>(state $(, blocks.map(|block: &$blocks| block))?);
+                    $kernel::<$vector, $lanes>(state $(, blocks.map(|blocks: &$blocks| blocks))?);
                 }
                 // SAFETY: the token proves the features.
-                unsafe { with_features(state $(, blocks.map(|block: &$blocks| block))?) }
+                unsafe { with_features(state $(, blocks.map(|blocks: &$blocks| blocks))?) }
             }
         )+
     };
 }
 
 entry! {
-    /// SHA-256's compression of a block in each of 8 lanes.
-    sha256_avx2, HaveAvx2, "avx2", sha256, Ymm, [[u32; 8]; 8], [u8; 64];
-    /// The same.
-    sha256_avx512_8, HaveAvx512, "avx2,avx512f,avx512vl", sha256, YmmVl, [[u32; 8]; 8], [u8; 64];
+    /// SHA-256's compression of blocks in each of 8 lanes, as many as the shortest list has.
+    sha256_avx2, HaveAvx2, "avx2", sha256, Ymm, [[u32; 8]; 8], [[u8; 64]];
     /// The same in 16 lanes.
-    sha256_avx512, HaveAvx512, "avx2,avx512f,avx512vl", sha256, Zmm, [[u32; 16]; 8], [u8; 64];
-    /// SM3's compression of a block in each of 8 lanes.
-    sm3_avx2, HaveAvx2, "avx2", sm3, Ymm, [[u32; 8]; 8], [u8; 64];
+    sha256_avx512, HaveAvx512, "avx2,avx512f,avx512vl", sha256, Zmm, [[u32; 16]; 8], [[u8; 64]];
+    /// SM3's compression of blocks in each of 8 lanes, as many as the shortest list has.
+    sm3_avx2, HaveAvx2, "avx2", sm3, Ymm, [[u32; 8]; 8], [[u8; 64]];
     /// The same.
-    sm3_avx512_8, HaveAvx512, "avx2,avx512f,avx512vl", sm3, YmmVl, [[u32; 8]; 8], [u8; 64];
+    sm3_avx512_8, HaveAvx512, "avx2,avx512f,avx512vl", sm3, YmmVl, [[u32; 8]; 8], [[u8; 64]];
     /// The same in 16 lanes.
-    sm3_avx512, HaveAvx512, "avx2,avx512f,avx512vl", sm3, Zmm, [[u32; 16]; 8], [u8; 64];
+    sm3_avx512, HaveAvx512, "avx2,avx512f,avx512vl", sm3, Zmm, [[u32; 16]; 8], [[u8; 64]];
     /// Keccak's permutation in 4 lanes.
     keccak_avx2, HaveAvx2, "avx2", keccak, Ymm, [[u64; 4]; 25];
     /// The same in 8 lanes.
@@ -66,77 +64,103 @@ macro_rules! each_of_sixteen {
     };
 }
 
-/// The sixteen words of each block, big-endian, transposed.
+/// How many blocks the shortest list has.
 #[inline(always)]
-fn words<V: Words32, const L: usize>(blocks: [&[u8; 64]; L]) -> [V; 16] {
+fn shortest<const L: usize>(blocks: &[&[[u8; 64]]; L]) -> usize {
+    blocks.iter().map(|blocks| blocks.len()).min().unwrap_or(0)
+}
+
+/// The sixteen words of block `n` of each list, big-endian, transposed.
+#[inline(always)]
+fn words<V: Words32, const L: usize>(blocks: &[&[[u8; 64]]; L], n: usize) -> [V; 16] {
     let mut rows = [[0u32; L]; 16];
-    for (lane, block) in blocks.into_iter().enumerate() {
-        for (row, bytes) in rows.iter_mut().zip(block.as_chunks::<4>().0) {
+    for (lane, blocks) in blocks.iter().enumerate() {
+        for (row, bytes) in rows.iter_mut().zip(blocks[n].as_chunks::<4>().0) {
             row[lane] = u32::from_be_bytes(*bytes);
         }
     }
-    rows.map(|row| V::load(&row))
+    let mut words = [V::splat(0); 16];
+    for (word, row) in words.iter_mut().zip(&rows) {
+        *word = V::load(row);
+    }
+    words
 }
 
 /// FIPS 180-4 §6.2.2, a block a lane.
 #[inline(always)]
-fn sha256<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[u8; 64]; L]) {
+fn sha256<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[[u8; 64]]; L]) {
     const { assert!(V::LANES == L) }
-    let mut w = words::<V, L>(blocks);
-    let before = state.each_ref().map(|lanes| V::load(lanes));
-    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = before;
-    for (sixteen, k) in K.as_chunks::<16>().0.iter().enumerate() {
-        macro_rules! round {
-            ($t:literal) => {
-                if sixteen > 0 {
-                    let [w15, w7, w2] = [w[($t + 1) % 16], w[($t + 9) % 16], w[($t + 14) % 16]];
-                    let sigma0 = w15.rol::<25, 7>().xor3(w15.rol::<14, 18>(), w15.shr::<3>());
-                    let sigma1 = w2.rol::<15, 17>().xor3(w2.rol::<13, 19>(), w2.shr::<10>());
-                    w[$t] = w[$t].add(sigma0).add(w7).add(sigma1);
-                }
-                let sum1 = e.rol::<26, 6>().xor3(e.rol::<21, 11>(), e.rol::<7, 25>());
-                let t1 = h.add(w[$t]).add(V::splat(k[$t])).add(e.choice(f, g)).add(sum1);
-                let sum0 = a.rol::<30, 2>().xor3(a.rol::<19, 13>(), a.rol::<10, 22>());
-                let t2 = sum0.add(a.majority(b, c));
-                (h, g, f, e, d, c, b, a) = (g, f, e, d.add(t1), c, b, a, t1.add(t2));
-            };
-        }
-        each_of_sixteen!(round);
+    let mut chaining = [V::splat(0); 8];
+    for (word, lanes) in chaining.iter_mut().zip(&*state) {
+        *word = V::load(lanes);
     }
-    for ((lanes, before), working) in state.iter_mut().zip(before).zip([a, b, c, d, e, f, g, h]) {
-        before.add(working).store(lanes);
+    for n in 0..shortest(&blocks) {
+        let mut w = words::<V, L>(&blocks, n);
+        let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = chaining;
+        for (sixteen, k) in K.as_chunks::<16>().0.iter().enumerate() {
+            macro_rules! round {
+                ($t:literal) => {
+                    if sixteen > 0 {
+                        let [w15, w7, w2] = [w[($t + 1) % 16], w[($t + 9) % 16], w[($t + 14) % 16]];
+                        let sigma0 = w15.rol::<25, 7>().xor3(w15.rol::<14, 18>(), w15.shr::<3>());
+                        let sigma1 = w2.rol::<15, 17>().xor3(w2.rol::<13, 19>(), w2.shr::<10>());
+                        w[$t] = w[$t].add(sigma0).add(w7).add(sigma1);
+                    }
+                    // Σ1(e) is the last to be ready, so it is added last, to the new e and to T1.
+                    let sum1 = e.rol::<26, 6>().xor3(e.rol::<21, 11>(), e.rol::<7, 25>());
+                    let without = h.add(w[$t].add(V::splat(k[$t]))).add(e.choice(f, g));
+                    let sum0 = a.rol::<30, 2>().xor3(a.rol::<19, 13>(), a.rol::<10, 22>());
+                    let t2 = sum0.add(a.majority(b, c));
+                    let new_a = without.add(sum1).add(t2);
+                    (h, g, f, e, d, c, b, a) = (g, f, e, d.add(without).add(sum1), c, b, a, new_a);
+                };
+            }
+            each_of_sixteen!(round);
+        }
+        let [a0, b0, c0, d0, e0, f0, g0, h0] = chaining;
+        chaining = [a0.add(a), b0.add(b), c0.add(c), d0.add(d), e0.add(e), f0.add(f), g0.add(g), h0.add(h)];
+    }
+    for (lanes, words) in state.iter_mut().zip(chaining) {
+        words.store(lanes);
     }
 }
 
 /// GB/T 32905 §5.3, a block a lane.
 #[inline(always)]
-fn sm3<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[u8; 64]; L]) {
+fn sm3<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[[u8; 64]]; L]) {
     const { assert!(V::LANES == L) }
-    let mut w = words::<V, L>(blocks);
-    let before = state.each_ref().map(|lanes| V::load(lanes));
-    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = before;
-    for (sixteen, t) in T.as_chunks::<16>().0.iter().enumerate() {
-        macro_rules! round {
-            ($j:literal) => {
-                let a12 = a.rol::<12, 20>();
-                let ss1 = a12.add(V::splat(t[$j])).add(e).rol::<7, 25>();
-                let (ff, gg) =
-                    if sixteen == 0 { (a.xor3(b, c), e.xor3(f, g)) } else { (a.majority(b, c), e.choice(f, g)) };
-                let tt1 = ff.add(d).add(w[$j].xor(w[($j + 4) % 16])).add(ss1.xor(a12));
-                let tt2 = gg.add(h).add(w[$j]).add(ss1);
-                (h, g, f, e) = (g, f.rol::<19, 13>(), e, tt2.xor3(tt2.rol::<9, 23>(), tt2.rol::<17, 15>()));
-                (d, c, b, a) = (c, b.rol::<9, 23>(), a, tt1);
-                if sixteen < 3 || $j < 4 {
-                    let x = w[$j].xor3(w[($j + 7) % 16], w[($j + 13) % 16].rol::<15, 17>());
-                    let p1 = x.xor3(x.rol::<15, 17>(), x.rol::<23, 9>());
-                    w[$j] = p1.xor3(w[($j + 3) % 16].rol::<7, 25>(), w[($j + 10) % 16]);
-                }
-            };
-        }
-        each_of_sixteen!(round);
+    let mut chaining = [V::splat(0); 8];
+    for (word, lanes) in chaining.iter_mut().zip(&*state) {
+        *word = V::load(lanes);
     }
-    for ((lanes, before), working) in state.iter_mut().zip(before).zip([a, b, c, d, e, f, g, h]) {
-        before.xor(working).store(lanes);
+    for n in 0..shortest(&blocks) {
+        let mut w = words::<V, L>(&blocks, n);
+        let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = chaining;
+        for (sixteen, t) in T.as_chunks::<16>().0.iter().enumerate() {
+            macro_rules! round {
+                ($j:literal) => {
+                    let a12 = a.rol::<12, 20>();
+                    let ss1 = a12.add(V::splat(t[$j])).add(e).rol::<7, 25>();
+                    let (ff, gg) =
+                        if sixteen == 0 { (a.xor3(b, c), e.xor3(f, g)) } else { (a.majority(b, c), e.choice(f, g)) };
+                    let tt1 = ff.add(d).add(w[$j].xor(w[($j + 4) % 16])).add(ss1.xor(a12));
+                    let tt2 = gg.add(h.add(w[$j])).add(ss1);
+                    (h, g, f, e) = (g, f.rol::<19, 13>(), e, tt2.xor3(tt2.rol::<9, 23>(), tt2.rol::<17, 15>()));
+                    (d, c, b, a) = (c, b.rol::<9, 23>(), a, tt1);
+                    if sixteen < 3 || $j < 4 {
+                        let x = w[$j].xor3(w[($j + 7) % 16], w[($j + 13) % 16].rol::<15, 17>());
+                        let p1 = x.xor3(x.rol::<15, 17>(), x.rol::<23, 9>());
+                        w[$j] = p1.xor3(w[($j + 3) % 16].rol::<7, 25>(), w[($j + 10) % 16]);
+                    }
+                };
+            }
+            each_of_sixteen!(round);
+        }
+        let [a0, b0, c0, d0, e0, f0, g0, h0] = chaining;
+        chaining = [a0.xor(a), b0.xor(b), c0.xor(c), d0.xor(d), e0.xor(e), f0.xor(f), g0.xor(g), h0.xor(h)];
+    }
+    for (lanes, words) in state.iter_mut().zip(chaining) {
+        words.store(lanes);
     }
 }
 
@@ -144,9 +168,12 @@ fn sm3<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[u8; 64]
 #[inline(always)]
 fn keccak<V: Words64, const L: usize>(state: &mut [[u64; L]; 25]) {
     const { assert!(V::LANES == L) }
-    let mut a = state.each_ref().map(|lanes| V::load(lanes));
-    for constant in ROUND_CONSTANTS {
-        keccak_round(&mut a, V::splat(constant));
+    let mut a = [V::splat(0); 25];
+    for (word, lanes) in a.iter_mut().zip(&*state) {
+        *word = V::load(lanes);
+    }
+    for [even, odd] in ROUND_CONSTANTS.as_chunks::<2>().0 {
+        a = keccak_round(keccak_round(a, V::splat(*even)), V::splat(*odd));
     }
     for (lanes, word) in state.iter_mut().zip(a) {
         word.store(lanes);
@@ -155,26 +182,38 @@ fn keccak<V: Words64, const L: usize>(state: &mut [[u64; L]; 25]) {
 
 /// One round, as in `keccak_portable`.
 #[inline(always)]
-fn keccak_round<V: Words64>(a: &mut [V; 25], constant: V) {
-    let column = |x: usize| a[x].xor3(a[x + 5], a[x + 10]).xor3(a[x + 15], a[x + 20]);
-    let c = [column(0), column(1), column(2), column(3), column(4)];
-    let r = c.map(|column| column.rol::<1, 63>());
-    // θ's two columns are xored in one by one, for `xor3`.
+fn keccak_round<V: Words64>(a: [V; 25], constant: V) -> [V; 25] {
+    // No closures and no `map` here: they are functions without the features, and LLVM may leave them calls.
+    macro_rules! column {
+        ($x:literal) => {
+            a[$x].xor3(a[$x + 5], a[$x + 10]).xor3(a[$x + 15], a[$x + 20])
+        };
+    }
+    let c = [column!(0), column!(1), column!(2), column!(3), column!(4)];
+    macro_rules! effect {
+        ($left:literal, $right:literal) => {
+            c[$left].xor(c[$right].rol::<1, 63>())
+        };
+    }
+    let d = [effect!(4, 1), effect!(0, 2), effect!(1, 3), effect!(2, 4), effect!(3, 0)];
     macro_rules! row {
         ($([$from:literal, $rho:literal]),+) => {{
-            let b = [$(a[$from].xor3(c[($from + 4) % 5], r[($from + 1) % 5]).rol::<$rho, { (64 - $rho) % 64 }>()),+];
+            let b = [$(a[$from].xor(d[$from % 5]).rol::<$rho, { (64 - $rho) % 64 }>()),+];
             [b[0].chi(b[1], b[2]), b[1].chi(b[2], b[3]), b[2].chi(b[3], b[4]), b[3].chi(b[4], b[0]), b[4].chi(b[0], b[1])]
         }};
     }
-    let rows = [
-        row!([0, 0], [6, 44], [12, 43], [18, 21], [24, 14]),
-        row!([3, 28], [9, 20], [10, 3], [16, 45], [22, 61]),
-        row!([1, 1], [7, 6], [13, 25], [19, 8], [20, 18]),
-        row!([4, 27], [5, 36], [11, 10], [17, 15], [23, 56]),
-        row!([2, 62], [8, 55], [14, 39], [15, 41], [21, 2]),
+    let [a00, a10, a20, a30, a40] = row!([0, 0], [6, 44], [12, 43], [18, 21], [24, 14]);
+    let [a01, a11, a21, a31, a41] = row!([3, 28], [9, 20], [10, 3], [16, 45], [22, 61]);
+    let [a02, a12, a22, a32, a42] = row!([1, 1], [7, 6], [13, 25], [19, 8], [20, 18]);
+    let [a03, a13, a23, a33, a43] = row!([4, 27], [5, 36], [11, 10], [17, 15], [23, 56]);
+    let [a04, a14, a24, a34, a44] = row!([2, 62], [8, 55], [14, 39], [15, 41], [21, 2]);
+    #[rustfmt::skip]
+    let after = [
+        a00.xor(constant), a10, a20, a30, a40,
+        a01, a11, a21, a31, a41,
+        a02, a12, a22, a32, a42,
+        a03, a13, a23, a33, a43,
+        a04, a14, a24, a34, a44,
     ];
-    for (lanes, row) in a.as_chunks_mut::<5>().0.iter_mut().zip(rows) {
-        *lanes = row;
-    }
-    a[0] = a[0].xor(constant);
+    after
 }
