@@ -82,7 +82,7 @@ mod hybrid;
 mod keys;
 mod ntor;
 mod ntor_v3;
-mod parts;
+
 mod sha3;
 mod stream;
 

@@ -6,9 +6,12 @@
 //! Cells, fragments, relay cryptography and circuits are to follow; they are generic over [`handshake::Handshake`].
 #![forbid(unsafe_code)]
 
+pub mod cell;
 mod error;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod handshake;
+pub mod link;
+mod parts;
 
 pub use error::Error;
