@@ -262,6 +262,9 @@ pub(super) struct State {
 }
 
 #[cfg(test)]
+pub(super) use for_vectors::uiv_for_vectors;
+
+#[cfg(test)]
 mod for_vectors {
     use super::*;
 
@@ -324,5 +327,3 @@ mod for_vectors {
         }
     }
 }
-#[cfg(test)]
-pub(super) use for_vectors::uiv_for_vectors;
