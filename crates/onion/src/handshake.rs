@@ -82,7 +82,8 @@ mod hybrid;
 mod keys;
 mod ntor;
 mod ntor_v3;
-mod parts;
+
+pub mod number;
 mod sha3;
 mod stream;
 

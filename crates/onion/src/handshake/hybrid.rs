@@ -14,9 +14,9 @@ mod static_key;
 pub use static_key::{NoStaticKem, StaticKem, StaticKey};
 
 use super::authenticator::{check, same};
-use super::parts::Parts;
 use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Request, stream};
 use crate::Error;
+use crate::parts::Parts;
 use candor_primitives::dh::DiffieHellman;
 use candor_primitives::kem::Kem;
 use schedule::{PhaseOne, Suite, Transcript};

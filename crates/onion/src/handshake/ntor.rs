@@ -7,9 +7,9 @@
 
 use super::authenticator::{check, same};
 use super::hkdf::hmac;
-use super::parts::Parts;
 use super::{Client, Established, Handshake, Keys, Request};
 use crate::Error;
+use crate::parts::Parts;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::DiffieHellman;
 use std::fmt;

@@ -8,9 +8,9 @@
 //! Names in this file are the proposal's.
 
 use super::authenticator::{check, same};
-use super::parts::Parts;
 use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Request, sha3, stream};
 use crate::Error;
+use crate::parts::Parts;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::DiffieHellman;
 use shake::{Shake256Reader, XofReader};

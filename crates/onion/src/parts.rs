@@ -2,9 +2,9 @@
 
 use crate::Error;
 
-/// A message read from the front. Each handshake checks the length of the whole first, so what it takes is there; running
-/// short is an error all the same and never a panic.
-pub(super) struct Parts<'a> {
+/// A message read from the front. Who knows the length of the whole checks it first; running short is
+/// an error in any case and never a panic.
+pub(crate) struct Parts<'a> {
     what: &'static str,
     whole: usize,
     rest: &'a [u8],
@@ -12,7 +12,7 @@ pub(super) struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     /// A message of exactly `expected` bytes, or of at least as many.
-    pub(super) fn of(what: &'static str, message: &'a [u8], expected: usize, at_least: bool) -> Result<Self, Error> {
+    pub(crate) fn of(what: &'static str, message: &'a [u8], expected: usize, at_least: bool) -> Result<Self, Error> {
         let got = message.len();
         if got < expected || (!at_least && got > expected) {
             return Err(Error::Length { what, expected, at_least, got });
@@ -21,26 +21,31 @@ impl<'a> Parts<'a> {
     }
 
     /// The next `N` bytes.
-    pub(super) fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], Error> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], Error> {
         let (array, rest) = self.rest.split_first_chunk().ok_or_else(|| self.short(N))?;
         self.rest = rest;
         Ok(array)
     }
 
+    /// The next two bytes, as a number.
+    pub(crate) fn u16(&mut self) -> Result<u16, Error> {
+        self.array().map(|bytes| u16::from_be_bytes(*bytes))
+    }
+
     /// The next `length` bytes.
-    pub(super) fn slice(&mut self, length: usize) -> Result<&'a [u8], Error> {
+    pub(crate) fn slice(&mut self, length: usize) -> Result<&'a [u8], Error> {
         let (slice, rest) = self.rest.split_at_checked(length).ok_or_else(|| self.short(length))?;
         self.rest = rest;
         Ok(slice)
     }
 
     /// What is left before the last `N` bytes, and those: a message and its MAC.
-    pub(super) fn rest_and_last<const N: usize>(self) -> Result<(&'a [u8], &'a [u8; N]), Error> {
+    pub(crate) fn rest_and_last<const N: usize>(self) -> Result<(&'a [u8], &'a [u8; N]), Error> {
         self.rest.split_last_chunk().ok_or_else(|| self.short(N))
     }
 
     /// What is left.
-    pub(super) fn rest(self) -> &'a [u8] {
+    pub(crate) fn rest(self) -> &'a [u8] {
         self.rest
     }
 

@@ -1,0 +1,212 @@
+//! Cells: what two neighbours say to each other on a link (tor-spec, "Cells (messages on channels)").
+//!
+//! A fixed cell has 514 bytes: the circuit's number (4), a command (1) and a payload of 509, filled up with zeros. A variable
+//! cell has a length (2) after the command, and as many bytes. [`Cell::encode`] writes either; [`Decoder`] takes them off a
+//! byte stream that arrives in pieces of any size. Link protocols 4 and 5 frame alike, and so does our own,
+//! [`versions::WIDE`](payload::Versions::WIDE), which adds CREATE2V and CREATED2V (`docs/cells.md`).
+//!
+//! ```
+//! # fn main() -> Result<(), candor_onion::Error> {
+//! use candor_onion::cell::{Cell, Decoder, DestroyReason, Message, payload::Versions};
+//! let mut bytes = Vec::new();
+//! Cell::on_link(Message::Versions(Versions(vec![4, 5]))).encode(&mut bytes);
+//! Cell { circuit: 0x8000_0001, message: Message::Destroy(DestroyReason::REQUESTED) }.encode(&mut bytes);
+//!
+//! let mut decoder = Decoder::new();
+//! let (front, back) = bytes.split_at(100);
+//! decoder.receive(front);
+//! assert!(matches!(decoder.next()?, Some(Cell { circuit: 0, message: Message::Versions(_) })));
+//! assert_eq!(decoder.next()?, None); // the rest is still on its way
+//! decoder.receive(back);
+//! assert_eq!(decoder.next()?.unwrap().message, Message::Destroy(DestroyReason::REQUESTED));
+//! # Ok(())
+//! # }
+//! ```
+
+mod command;
+mod decoder;
+pub mod payload;
+
+pub use command::Command;
+pub use decoder::{Decoder, Raw};
+pub use payload::DestroyReason;
+
+use crate::Error;
+use payload::{AuthChallenge, Authenticate, Certs, Create2, Created2, Netinfo, Versions};
+
+/// Bytes of a fixed cell.
+pub const CELL: usize = 514;
+/// Bytes of a fixed cell's payload.
+pub const PAYLOAD: usize = 509;
+/// The most bytes that a variable cell's payload may have here. The length field could say 65535; the longest that honest
+/// neighbours send is CERTS, with less than 2000, or CREATE2V with less than 4200.
+pub const MOST_VARIABLE: usize = 8192;
+
+/// A cell: a circuit's number, unique on its link, and what is said about that circuit. The number is 0 for what concerns
+/// the link as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The circuit's number on this link.
+    pub circuit: u32,
+    /// The command and its payload.
+    pub message: Message,
+}
+
+/// What a cell says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Message {
+    /// Keeps a link busy; ignored.
+    Padding,
+    /// Padding of variable length; ignored. Holds the length.
+    Vpadding(usize),
+    /// Asks for padding (padding-spec); ignored, as relays may.
+    PaddingNegotiate,
+    /// Which link protocols the sender speaks: each side's first cell.
+    Versions(Versions),
+    /// The sender's certificates.
+    Certs(Certs),
+    /// A relay's invitation to authenticate.
+    AuthChallenge(AuthChallenge),
+    /// The initiator's proof that it is a relay.
+    Authenticate(Authenticate),
+    /// Times and addresses; ends the link handshake.
+    Netinfo(Netinfo),
+    /// Makes a circuit; the onionskin fits a fixed cell.
+    Create2(Create2),
+    /// Answers CREATE2.
+    Created2(Created2),
+    /// Makes a circuit with an onionskin of any length; only on links with [`Versions::WIDE`].
+    Create2v(Create2),
+    /// Answers CREATE2V.
+    Created2v(Created2),
+    /// A relay cell, encrypted for one or more hops.
+    Relay(RelayPayload),
+    /// A relay cell that may hold EXTEND2; a circuit may carry few of them, so that nobody builds endless paths.
+    RelayEarly(RelayPayload),
+    /// The circuit is no more.
+    Destroy(DestroyReason),
+    /// A command that we don't know. Neighbours may speak a newer dialect, so it is no error.
+    Unknown(Command),
+}
+
+/// The payload of a RELAY or RELAY_EARLY cell.
+pub type RelayPayload = Box<[u8; PAYLOAD]>;
+
+impl Cell {
+    /// A cell that concerns the link and no circuit.
+    pub fn on_link(message: Message) -> Self {
+        Self { circuit: 0, message }
+    }
+
+    /// Appends the cell as it goes over the link. VERSIONS gets the two-byte circuit number that it has in every version.
+    ///
+    /// [`Message::Unknown`] can't be encoded and appends nothing: what we don't understand we don't send.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let command = self.message.command();
+        if matches!(self.message, Message::Unknown(_)) {
+            return;
+        }
+        match command {
+            Command::VERSIONS => out.extend_from_slice(&[0, 0]),
+            _ => out.extend_from_slice(&self.circuit.to_be_bytes()),
+        }
+        out.push(command.0);
+        if command.is_variable() {
+            let length_at = out.len();
+            out.extend_from_slice(&[0, 0]);
+            self.message.write_payload(out);
+            let length = out.len() - length_at - 2;
+            debug_assert!(length <= usize::from(u16::MAX), "payloads bound their parts");
+            out[length_at..length_at + 2].copy_from_slice(&(length as u16).to_be_bytes());
+        } else {
+            let end = out.len() + PAYLOAD;
+            self.message.write_payload(out);
+            debug_assert!(out.len() <= end, "payloads of fixed cells bound their parts");
+            out.resize(end, 0);
+        }
+    }
+}
+
+impl Message {
+    /// The command by which this is sent.
+    pub fn command(&self) -> Command {
+        match self {
+            Self::Padding => Command::PADDING,
+            Self::Vpadding(_) => Command::VPADDING,
+            Self::PaddingNegotiate => Command::PADDING_NEGOTIATE,
+            Self::Versions(_) => Command::VERSIONS,
+            Self::Certs(_) => Command::CERTS,
+            Self::AuthChallenge(_) => Command::AUTH_CHALLENGE,
+            Self::Authenticate(_) => Command::AUTHENTICATE,
+            Self::Netinfo(_) => Command::NETINFO,
+            Self::Create2(_) => Command::CREATE2,
+            Self::Created2(_) => Command::CREATED2,
+            Self::Create2v(_) => Command::CREATE2V,
+            Self::Created2v(_) => Command::CREATED2V,
+            Self::Relay(_) => Command::RELAY,
+            Self::RelayEarly(_) => Command::RELAY_EARLY,
+            Self::Destroy(_) => Command::DESTROY,
+            Self::Unknown(command) => *command,
+        }
+    }
+
+    /// Whether the message belongs to a circuit, so that its number is not 0 and somebody must know it.
+    pub fn concerns_a_circuit(&self) -> bool {
+        matches!(
+            self,
+            Self::Create2(_)
+                | Self::Created2(_)
+                | Self::Create2v(_)
+                | Self::Created2v(_)
+                | Self::Relay(_)
+                | Self::RelayEarly(_)
+                | Self::Destroy(_)
+        )
+    }
+
+    /// Reads a payload. For fixed cells it has [`PAYLOAD`] bytes and what follows the content is padding.
+    fn read(command: Command, payload: &[u8]) -> Result<Self, Error> {
+        Ok(match command {
+            Command::PADDING => Self::Padding,
+            Command::VPADDING => Self::Vpadding(payload.len()),
+            Command::PADDING_NEGOTIATE => Self::PaddingNegotiate,
+            Command::VERSIONS => Self::Versions(Versions::read(payload)?),
+            Command::CERTS => Self::Certs(Certs::read(payload)?),
+            Command::AUTH_CHALLENGE => Self::AuthChallenge(AuthChallenge::read(payload)?),
+            Command::AUTHENTICATE => Self::Authenticate(Authenticate::read(payload)?),
+            Command::NETINFO => Self::Netinfo(Netinfo::read(payload)?),
+            Command::CREATE2 => Self::Create2(Create2::read(payload)?),
+            Command::CREATED2 => Self::Created2(Created2::read(payload)?),
+            Command::CREATE2V => Self::Create2v(Create2::read(payload)?),
+            Command::CREATED2V => Self::Created2v(Created2::read(payload)?),
+            Command::RELAY => Self::Relay(relay_payload(payload)?),
+            Command::RELAY_EARLY => Self::RelayEarly(relay_payload(payload)?),
+            Command::DESTROY => Self::Destroy(DestroyReason(payload.first().copied().unwrap_or(0))),
+            other => Self::Unknown(other),
+        })
+    }
+
+    fn write_payload(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Padding | Self::PaddingNegotiate | Self::Unknown(_) => {}
+            Self::Vpadding(length) => out.resize(out.len() + (*length).min(MOST_VARIABLE), 0),
+            Self::Versions(versions) => versions.write(out),
+            Self::Certs(certs) => certs.write(out),
+            Self::AuthChallenge(challenge) => challenge.write(out),
+            Self::Authenticate(authenticate) => authenticate.write(out),
+            Self::Netinfo(netinfo) => netinfo.write(out),
+            Self::Create2(create) | Self::Create2v(create) => create.write(out),
+            Self::Created2(created) | Self::Created2v(created) => created.write(out),
+            Self::Relay(payload) | Self::RelayEarly(payload) => out.extend_from_slice(&payload[..]),
+            Self::Destroy(reason) => out.push(reason.0),
+        }
+    }
+}
+
+fn relay_payload(payload: &[u8]) -> Result<RelayPayload, Error> {
+    let payload: &[u8; PAYLOAD] = payload
+        .try_into()
+        .map_err(|_| Error::Malformed { what: "relay cell", why: "a payload that is not 509 bytes" })?;
+    Ok(Box::new(*payload))
+}

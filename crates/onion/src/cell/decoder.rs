@@ -1,0 +1,117 @@
+//! From a byte stream to cells.
+
+use super::{Cell, Command, MOST_VARIABLE, Message, PAYLOAD};
+use crate::Error;
+
+/// Collects bytes as they come off a link and gives out whole cells.
+///
+/// The first cell must be VERSIONS, with its two-byte circuit number; all later ones have four bytes, since we speak no link
+/// protocol below 4. After an error the stream has lost its framing: close the link.
+#[derive(Clone, Debug, Default)]
+pub struct Decoder {
+    buffer: Vec<u8>,
+    /// Where in `buffer` the next cell begins.
+    at: usize,
+    versions_seen: bool,
+}
+
+/// A whole cell as it stands in the decoder's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raw<'a> {
+    /// The circuit's number.
+    pub circuit: u32,
+    /// The command.
+    pub command: Command,
+    /// The payload, padding included.
+    pub payload: &'a [u8],
+    /// All of the cell, its header included: what the link handshake hashes.
+    pub bytes: &'a [u8],
+}
+
+impl Raw<'_> {
+    /// Reads the payload.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], [`Error::Length`], naming the payload.
+    pub fn parse(&self) -> Result<Cell, Error> {
+        let message = Message::read(self.command, self.payload)?;
+        match (message.concerns_a_circuit(), self.circuit) {
+            (true, 0) => Err(Error::Malformed { what: "cell", why: "a circuit's command without a circuit" }),
+            _ => Ok(Cell { circuit: self.circuit, message }),
+        }
+    }
+}
+
+impl Decoder {
+    /// For the start of a link.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// For a stream in which VERSIONS has already passed.
+    pub fn after_versions() -> Self {
+        Self { versions_seen: true, ..Self::default() }
+    }
+
+    /// Takes what has arrived.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        if self.at == self.buffer.len() {
+            self.buffer.clear();
+            self.at = 0;
+        } else if self.at > (1 << 16) {
+            self.buffer.drain(..self.at);
+            self.at = 0;
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Bytes that have arrived and belong to no cell given out so far. They are at most what was received since the last
+    /// [`Self::next`] that gave `None`, and one cell.
+    pub fn pending(&self) -> usize {
+        self.buffer.len() - self.at
+    }
+
+    /// The next whole cell, or `None` until more bytes come.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the stream does not begin with VERSIONS, VERSIONS comes again, or the payload is wrong;
+    /// [`Error::TooLong`] for a variable cell above [`MOST_VARIABLE`].
+    #[allow(clippy::should_implement_trait)] // an iterator would have to stop at `None`, and here more may come
+    pub fn next(&mut self) -> Result<Option<Cell>, Error> {
+        self.next_raw()?.map(|raw| raw.parse()).transpose()
+    }
+
+    /// [`Self::next`] without reading the payload.
+    ///
+    /// # Errors
+    /// As for [`Self::next`], as far as the frame goes.
+    pub fn next_raw(&mut self) -> Result<Option<Raw<'_>>, Error> {
+        let rest = &self.buffer[self.at..];
+        let id = if self.versions_seen { 4 } else { 2 };
+        let Some(&command) = rest.get(id) else { return Ok(None) };
+        let command = Command(command);
+        match (command == Command::VERSIONS, self.versions_seen) {
+            (false, false) => return Err(Error::Malformed { what: "link", why: "a first cell that is not VERSIONS" }),
+            (true, true) => return Err(Error::Malformed { what: "link", why: "a second VERSIONS cell" }),
+            _ => {}
+        }
+        let (header, payload) = if command.is_variable() {
+            let Some(&[high, low]) = rest.get(id + 1..id + 3) else { return Ok(None) };
+            (id + 3, usize::from(u16::from_be_bytes([high, low])))
+        } else {
+            (id + 1, PAYLOAD)
+        };
+        if command.is_variable() && payload > MOST_VARIABLE {
+            return Err(Error::TooLong { what: "variable cell", most: MOST_VARIABLE, got: payload });
+        }
+        let length = header + payload;
+        if rest.len() < length {
+            return Ok(None);
+        }
+        let bytes = &self.buffer[self.at..self.at + length];
+        self.at += length;
+        self.versions_seen = true;
+        let circuit = bytes[..id].iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+        Ok(Some(Raw { circuit, command, payload: &bytes[header..], bytes }))
+    }
+}

@@ -1,0 +1,187 @@
+//! CREATE2, CREATED2, their wide forms, and DESTROY.
+
+use crate::Error;
+use crate::cell::PAYLOAD;
+use crate::parts::Parts;
+use std::fmt;
+
+/// A circuit's creation: which handshake, and its onionskin (tor-spec, "CREATE and CREATED cells"). The same body in CREATE2,
+/// where it must fit 509 bytes, in CREATE2V, and at the end of EXTEND2.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Create2 {
+    kind: u16,
+    onionskin: Vec<u8>,
+}
+
+impl Create2 {
+    /// The longest onionskin that a fixed CREATE2 has room for.
+    pub const MOST_FIXED: usize = PAYLOAD - 4;
+    /// The longest that we take in any form.
+    pub const MOST: usize = 4096;
+
+    /// A creation with the handshake whose number is `kind`.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] above [`Self::MOST`].
+    pub fn new(kind: u16, onionskin: Vec<u8>) -> Result<Self, Error> {
+        bounded("onionskin", onionskin.len())?;
+        Ok(Self { kind, onionskin })
+    }
+
+    /// HTYPE: the number of the handshake (see [`crate::handshake::number`]).
+    pub fn kind(&self) -> u16 {
+        self.kind
+    }
+
+    /// HDATA: the client's message.
+    pub fn onionskin(&self) -> &[u8] {
+        &self.onionskin
+    }
+
+    /// Whether it fits a fixed cell.
+    pub fn fits_fixed(&self) -> bool {
+        self.onionskin.len() <= Self::MOST_FIXED
+    }
+
+    pub(crate) fn read(payload: &[u8]) -> Result<Self, Error> {
+        let mut parts = Parts::of("CREATE2", payload, 4, true)?;
+        let (kind, length) = (parts.u16()?, parts.u16()?);
+        Self::new(kind, parts.slice(length.into())?.to_vec())
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.kind.to_be_bytes());
+        out.extend_from_slice(&(self.onionskin.len() as u16).to_be_bytes());
+        out.extend_from_slice(&self.onionskin);
+    }
+}
+
+/// A relay's answer to [`Create2`]: its handshake's reply. The same body in CREATED2, CREATED2V and EXTENDED2.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Created2 {
+    reply: Vec<u8>,
+    padding: usize,
+}
+
+impl Created2 {
+    /// The longest reply that a fixed CREATED2 has room for.
+    pub const MOST_FIXED: usize = PAYLOAD - 2;
+    /// The longest that we take in any form.
+    pub const MOST: usize = Create2::MOST;
+
+    /// An answer.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] above [`Self::MOST`].
+    pub fn new(reply: Vec<u8>) -> Result<Self, Error> {
+        bounded("handshake's reply", reply.len())?;
+        Ok(Self { reply, padding: 0 })
+    }
+
+    /// The same with zeros behind the reply up to `length` bytes of body, so that in a variable cell it is no shorter than
+    /// what it answers. Without effect if it is longer, or above the cap.
+    #[must_use]
+    pub fn padded_to(self, length: usize) -> Self {
+        let padding = length.min(Self::MOST + 4).saturating_sub(2 + self.reply.len());
+        Self { padding, ..self }
+    }
+
+    /// HDATA: the relay's message.
+    pub fn reply(&self) -> &[u8] {
+        &self.reply
+    }
+
+    /// Whether it fits a fixed cell.
+    pub fn fits_fixed(&self) -> bool {
+        self.reply.len() <= Self::MOST_FIXED
+    }
+
+    pub(crate) fn into_reply(self) -> Vec<u8> {
+        self.reply
+    }
+
+    pub(crate) fn read(payload: &[u8]) -> Result<Self, Error> {
+        let mut parts = Parts::of("CREATED2", payload, 2, true)?;
+        let length = parts.u16()?;
+        Self::new(parts.slice(length.into())?.to_vec())
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&(self.reply.len() as u16).to_be_bytes());
+        out.extend_from_slice(&self.reply);
+        out.resize(out.len() + self.padding, 0);
+    }
+}
+
+fn bounded(what: &'static str, got: usize) -> Result<(), Error> {
+    if got > Create2::MOST { Err(Error::TooLong { what, most: Create2::MOST, got }) } else { Ok(()) }
+}
+
+impl fmt::Debug for Create2 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Create2 {{ kind: {:#06x}, onionskin: {} bytes }}", self.kind, self.onionskin.len())
+    }
+}
+
+impl fmt::Debug for Created2 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Created2 {{ reply: {} bytes }}", self.reply.len())
+    }
+}
+
+/// Why a circuit was destroyed (tor-spec, "Tearing down circuits"); also the reason in TRUNCATED. A relay passes on what it
+/// got, so numbers that we don't know stay as they are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DestroyReason(pub u8);
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident = $value:literal, $text:literal;)+) => {
+        impl DestroyReason {
+            $($(#[$doc])* pub const $name: Self = Self($value);)+
+        }
+
+        impl fmt::Display for DestroyReason {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match *self {
+                    $(Self::$name => f.write_str($text),)+
+                    Self(number) => write!(f, "reason {number}"),
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// No reason given.
+    NONE = 0, "no reason given";
+    /// Somebody broke the protocol.
+    PROTOCOL = 1, "a breach of protocol";
+    /// An internal error.
+    INTERNAL = 2, "an internal error";
+    /// A client sent TRUNCATE.
+    REQUESTED = 3, "the client asked for it";
+    /// Not running, to save bandwidth.
+    HIBERNATING = 4, "the relay hibernates";
+    /// Out of memory, sockets or circuit numbers.
+    RESOURCELIMIT = 5, "the relay is out of resources";
+    /// The next relay can't be reached.
+    CONNECTFAILED = 6, "the next relay can't be reached";
+    /// The next relay is not who it should be.
+    OR_IDENTITY = 7, "the next relay is not the one asked for";
+    /// The link went down.
+    CHANNEL_CLOSED = 8, "the link closed";
+    /// The circuit has been there for too long, or is no longer wanted.
+    FINISHED = 9, "the circuit's time is over";
+    /// Building took too long.
+    TIMEOUT = 10, "building took too long";
+    /// Destroyed without its client.
+    DESTROYED = 11, "it was destroyed further on";
+    /// A hidden service that does not exist.
+    NOSUCHSERVICE = 12, "no such service";
+}
+
+impl fmt::Debug for DestroyReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DestroyReason({}: {self})", self.0)
+    }
+}

@@ -1,0 +1,154 @@
+//! Tor's Ed25519 certificates (cert-spec), as CERTS carries them.
+//!
+//! ```text
+//! VERSION 1 | CERT_TYPE 1 | EXPIRATION_DATE 4 | CERT_KEY_TYPE 1 | CERTIFIED_KEY 32 | N_EXTENSIONS 1 | extensions | SIGNATURE 64
+//! ```
+
+use crate::Error;
+use crate::parts::Parts;
+use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+
+/// CERT_TYPE 4: the identity key certifies a signing key.
+pub const IDENTITY_SIGNING: u8 = 4;
+/// CERT_TYPE 5: the signing key certifies the digest of a TLS certificate.
+pub const SIGNING_LINK: u8 = 5;
+/// CERT_TYPE 6: the signing key certifies a key for AUTHENTICATE.
+pub const SIGNING_AUTH: u8 = 6;
+/// CERTS type 7: an RSA identity certifies the Ed25519 identity; see [`RsaCross`].
+pub const RSA_CROSS: u8 = 7;
+
+/// CERT_KEY_TYPE 1: an Ed25519 key.
+const ED25519: u8 = 1;
+/// CERT_KEY_TYPE 3: SHA-256 of an X.509 certificate.
+const X509_DIGEST: u8 = 3;
+/// ExtType 4: the key that signed.
+const SIGNED_WITH: u8 = 4;
+/// ExtFlags bit 0: who doesn't know the extension must refuse the certificate.
+const AFFECTS_VALIDATION: u8 = 1;
+
+/// A certificate whose signature, date and type have been checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// CERTIFIED_KEY: a key, or a digest for [`SIGNING_LINK`].
+    pub key: [u8; 32],
+    /// The key that signed.
+    pub signer: [u8; 32],
+    /// EXPIRATION_DATE in seconds since 1970.
+    pub expires: u64,
+}
+
+impl Certificate {
+    /// Reads a certificate and checks everything: type `kind`, not expired at `now` (seconds since 1970), signed by `signer`,
+    /// or, without one, by the key that it names itself.
+    ///
+    /// # Errors
+    /// [`Error::Certificate`], [`Error::Length`].
+    pub fn check(bytes: &[u8], kind: u8, signer: Option<&[u8; 32]>, now: u64) -> Result<Self, Error> {
+        let refused = |why| Error::Certificate { kind, why };
+        let (body, signature) = bytes.split_last_chunk::<64>().ok_or(refused("no room for a signature"))?;
+        let mut parts = Parts::of("certificate", body, 40, true)?;
+        let [version, kind_found] = *parts.array()?;
+        if version != 1 {
+            return Err(refused("another version than 1"));
+        }
+        if kind_found != kind {
+            return Err(refused("another type inside than outside"));
+        }
+        let expires = u64::from(u32::from_be_bytes(*parts.array()?)) * 3600;
+        let [key_type] = *parts.array()?;
+        if key_type != if kind == SIGNING_LINK { X509_DIGEST } else { ED25519 } {
+            return Err(refused("the wrong type of key"));
+        }
+        let key = *parts.array::<32>()?;
+        let named = Self::signer_named(&mut parts, refused)?;
+        if !parts.rest().is_empty() {
+            return Err(refused("bytes left over"));
+        }
+        let signer = match (signer, named) {
+            (Some(signer), Some(named)) if *signer != named => return Err(refused("the wrong signer")),
+            (Some(signer), _) => *signer,
+            (None, Some(named)) => named,
+            (None, None) => return Err(refused("no name of its signer")),
+        };
+        if expires <= now {
+            return Err(refused("expired; is the clock right?"));
+        }
+        let verifying = VerifyingKey::from_bytes(&signer).map_err(|_| refused("a signer that is no point"))?;
+        verifying.verify_strict(body, &Signature::from_bytes(signature)).map_err(|_| refused("a wrong signature"))?;
+        Ok(Self { key, signer, expires })
+    }
+
+    fn signer_named(parts: &mut Parts<'_>, refused: impl Fn(&'static str) -> Error) -> Result<Option<[u8; 32]>, Error> {
+        let [count] = *parts.array()?;
+        let mut signer = None;
+        for _ in 0..count {
+            let length = parts.u16()?;
+            let [kind, flags] = *parts.array()?;
+            let data = parts.slice(length.into())?;
+            match (kind, signer) {
+                (SIGNED_WITH, None) => {
+                    signer = Some(data.try_into().map_err(|_| refused("a signer's key that is not 32 bytes"))?);
+                }
+                (SIGNED_WITH, Some(_)) => return Err(refused("two signers")),
+                _ if flags & AFFECTS_VALIDATION != 0 => {
+                    return Err(refused("an extension that we don't know and must"));
+                }
+                _ => {}
+            }
+        }
+        Ok(signer)
+    }
+
+    /// Makes a certificate. `expires` is in whole hours, as the format counts.
+    pub(super) fn issue(kind: u8, key: &[u8; 32], expires: u64, signer: &SigningKey, name_signer: bool) -> Vec<u8> {
+        let hours = u32::try_from(expires / 3600).unwrap_or(u32::MAX);
+        let mut bytes = vec![1, kind];
+        bytes.extend_from_slice(&hours.to_be_bytes());
+        bytes.push(if kind == SIGNING_LINK { X509_DIGEST } else { ED25519 });
+        bytes.extend_from_slice(key);
+        if name_signer {
+            bytes.extend_from_slice(&[1, 0, 32, SIGNED_WITH, 0]);
+            bytes.extend_from_slice(signer.verifying_key().as_bytes());
+        } else {
+            bytes.push(0);
+        }
+        let signature = signer.sign(&bytes);
+        bytes.extend_from_slice(&signature.to_bytes());
+        bytes
+    }
+}
+
+/// CERTS type 7: ED25519_KEY 32 | EXPIRATION_DATE 4 | SIGLEN 1 | SIGNATURE (tor-spec, "RSA→Ed25519 cross-certificate").
+///
+/// Taken apart and not checked: the signature is by an RSA-1024 key, and we trust no relay for having one. Who wants to know
+/// checks `signature` (PKCS #1 v1.5 padding without an algorithm's name) over SHA-256 of [`Self::PREFIX`] and `signed`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RsaCross {
+    /// The Ed25519 identity that is certified.
+    pub key: [u8; 32],
+    /// EXPIRATION_DATE in seconds since 1970.
+    pub expires: u64,
+    /// What is signed, behind the prefix.
+    pub signed: [u8; 36],
+    /// The signature, 128 bytes for RSA-1024.
+    pub signature: Vec<u8>,
+}
+
+impl RsaCross {
+    /// What the signed bytes begin with.
+    pub const PREFIX: &[u8] = b"Tor TLS RSA/Ed25519 cross-certificate";
+
+    /// Takes the certificate apart.
+    ///
+    /// # Errors
+    /// [`Error::Length`].
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let mut parts = Parts::of("RSA cross-certificate", bytes, 37, true)?;
+        let signed = *parts.array::<36>()?;
+        let (key, date) = signed.split_first_chunk().expect("36 bytes hold 32");
+        let expires = date.iter().fold(0, |hours, byte| hours << 8 | u64::from(*byte)) * 3600;
+        let [length] = *parts.array()?;
+        let signature = parts.slice(length.into())?.to_vec();
+        Ok(Self { key: *key, expires, signed, signature })
+    }
+}

@@ -1,0 +1,300 @@
+//! Both sides of the link handshake as one state machine.
+
+use super::certificate::{Certificate, IDENTITY_SIGNING, SIGNING_AUTH, SIGNING_LINK};
+use super::{Binding, RelayIdentity};
+use crate::Error;
+use crate::cell::payload::{Address, AuthChallenge, Authenticate, Certs, Netinfo, Versions};
+use crate::cell::{Cell, Command, Decoder, Message};
+use candor_primitives::hash::Sha256;
+use digest::Digest;
+use ed25519_dalek::{Signature, VerifyingKey};
+use std::net::{IpAddr, Ipv4Addr};
+use subtle::ConstantTimeEq;
+
+/// What an initiator brings.
+pub struct Initiator<'a> {
+    /// Itself, if it is a relay and will authenticate; `None` for a client.
+    pub relay: Option<&'a RelayIdentity>,
+    /// The identity that the responder must prove; `None` takes anyone's.
+    pub expect: Option<[u8; 32]>,
+    /// From the TLS connection.
+    pub binding: Binding,
+    /// Seconds since 1970.
+    pub now: u64,
+    /// RAND: random bytes for AUTHENTICATE; any for a client.
+    pub nonce: [u8; 24],
+}
+
+/// What a responder brings.
+pub struct Responder<'a> {
+    /// Itself.
+    pub relay: &'a RelayIdentity,
+    /// From the TLS connection.
+    pub binding: Binding,
+    /// Seconds since 1970.
+    pub now: u64,
+    /// Random bytes for AUTH_CHALLENGE.
+    pub challenge: [u8; 32],
+    /// Where the initiator connects from, to be told to it.
+    pub peer_address: Option<IpAddr>,
+}
+
+/// What the handshake has found out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Link {
+    /// The link protocol: 4, 5 or [`Versions::WIDE`].
+    pub version: u16,
+    /// The Ed25519 identity that the other side has proved; `None` for a client.
+    pub peer: Option<[u8; 32]>,
+    /// Our address as the other side sees it, if it says one. It can say anything.
+    pub our_address: Option<IpAddr>,
+}
+
+impl Link {
+    /// Whether CREATE2V and CREATED2V may be sent.
+    pub fn is_wide(&self) -> bool {
+        self.version == Versions::WIDE
+    }
+}
+
+/// A link handshake on its way.
+pub struct LinkHandshake<'a> {
+    side: Side<'a>,
+    decoder: Decoder,
+    output: Vec<u8>,
+    /// All bytes received and sent so far, as far as AUTHENTICATE covers them.
+    received: Sha256,
+    sent: Sha256,
+    version: Option<u16>,
+    peer: Option<[u8; 32]>,
+    our_address: Option<IpAddr>,
+    state: State,
+}
+
+enum Side<'a> {
+    Initiator(Initiator<'a>),
+    Responder(Responder<'a>),
+}
+
+/// What may come next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Versions,
+    /// Initiator: CERTS. Responder: CERTS from a relay or NETINFO from a client.
+    Certs,
+    /// Initiator only.
+    Challenge,
+    /// Responder only: the initiator's key for AUTHENTICATE and its identity have been certified.
+    Authenticate {
+        key: [u8; 32],
+        id: [u8; 32],
+    },
+    Netinfo,
+    Done,
+}
+
+impl<'a> LinkHandshake<'a> {
+    /// The side that connected. It speaks first: [`Self::take_output`] has its VERSIONS.
+    pub fn initiator(initiator: Initiator<'a>) -> Self {
+        let mut link = Self::new(Side::Initiator(initiator));
+        link.send(Message::Versions(Versions(Versions::OURS.to_vec())));
+        link
+    }
+
+    /// The side that was connected to.
+    pub fn responder(responder: Responder<'a>) -> Self {
+        Self::new(Side::Responder(responder))
+    }
+
+    fn new(side: Side<'a>) -> Self {
+        Self {
+            side,
+            decoder: Decoder::new(),
+            output: Vec::new(),
+            received: Sha256::new(),
+            sent: Sha256::new(),
+            version: None,
+            peer: None,
+            our_address: None,
+            state: State::Versions,
+        }
+    }
+
+    /// Takes bytes that have arrived, and goes as far as they allow.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], [`Error::Length`], [`Error::TooLong`]; [`Error::NoCommonVersion`], [`Error::Certificate`],
+    /// [`Error::WrongIdentity`], [`Error::LinkAuthentication`]. After each the connection must be closed.
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.decoder.receive(bytes);
+        while self.state != State::Done {
+            let Some(raw) = self.decoder.next_raw()? else { return Ok(()) };
+            if raw.command != Command::AUTHENTICATE {
+                self.received.update(raw.bytes);
+            }
+            let cell = raw.parse()?;
+            self.step(cell)?;
+        }
+        Ok(())
+    }
+
+    /// What is to be sent; empty if nothing is.
+    pub fn take_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.output)
+    }
+
+    /// Whether the handshake has ended. There may still be output to send.
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// The result, and the decoder with the bytes that came after the handshake.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the handshake is not done.
+    pub fn finish(self) -> Result<(Link, Decoder), Error> {
+        match (self.state, self.version) {
+            (State::Done, Some(version)) => {
+                Ok((Link { version, peer: self.peer, our_address: self.our_address }, self.decoder))
+            }
+            _ => Err(Error::Malformed { what: "link handshake", why: "not come to its end" }),
+        }
+    }
+
+    fn step(&mut self, cell: Cell) -> Result<(), Error> {
+        match (self.state, cell.message) {
+            (_, Message::Padding | Message::Vpadding(_)) => Ok(()),
+            (State::Versions, Message::Versions(versions)) => self.on_versions(&versions),
+            (State::Certs, Message::Certs(certs)) => self.on_certs(&certs),
+            (State::Challenge, Message::AuthChallenge(challenge)) => self.on_challenge(&challenge),
+            (State::Authenticate { key, id }, Message::Authenticate(authenticate)) => {
+                self.on_authenticate(&key, id, &authenticate)
+            }
+            (State::Netinfo, Message::Netinfo(netinfo)) => self.on_netinfo(&netinfo),
+            (State::Certs, Message::Netinfo(netinfo)) if matches!(self.side, Side::Responder(_)) => {
+                self.on_netinfo(&netinfo)
+            }
+            _ => Err(Error::Malformed { what: "link handshake", why: "a cell out of turn" }),
+        }
+    }
+
+    fn on_versions(&mut self, theirs: &Versions) -> Result<(), Error> {
+        self.version = Some(theirs.highest_common(&Versions::OURS).ok_or(Error::NoCommonVersion)?);
+        self.state = State::Certs;
+        if let Side::Responder(responder) = &self.side {
+            let certs = responder.relay.responder_certs(&responder.binding.certificate);
+            let methods = vec![Authenticate::ED25519_SHA256_RFC5705];
+            let challenge = AuthChallenge { challenge: responder.challenge, methods };
+            let netinfo = netinfo(responder.now, responder.peer_address);
+            self.send(Message::Versions(Versions(Versions::OURS.to_vec())));
+            self.send(Message::Certs(certs));
+            self.send(Message::AuthChallenge(challenge));
+            // SLOG ends with AUTH_CHALLENGE.
+            Cell::on_link(netinfo).encode(&mut self.output);
+        }
+        Ok(())
+    }
+
+    fn on_certs(&mut self, certs: &Certs) -> Result<(), Error> {
+        let (now, below) = match &self.side {
+            Side::Initiator(initiator) => (initiator.now, SIGNING_LINK),
+            Side::Responder(responder) => (responder.now, SIGNING_AUTH),
+        };
+        let entry = |kind| certs.only(kind).ok_or(Error::Certificate { kind, why: "not been sent exactly once" });
+        let signing = Certificate::check(entry(IDENTITY_SIGNING)?, IDENTITY_SIGNING, None, now)?;
+        let certified = Certificate::check(entry(below)?, below, Some(&signing.key), now)?;
+        match &self.side {
+            Side::Initiator(initiator) => {
+                if certified.key != initiator.binding.certificate {
+                    return Err(Error::Certificate { kind: below, why: "been made for another TLS certificate" });
+                }
+                if initiator.expect.is_some_and(|expected| expected != signing.signer) {
+                    return Err(Error::WrongIdentity);
+                }
+                self.peer = Some(signing.signer);
+                self.state = State::Challenge;
+            }
+            Side::Responder(_) => self.state = State::Authenticate { key: certified.key, id: signing.signer },
+        }
+        Ok(())
+    }
+
+    fn on_challenge(&mut self, challenge: &AuthChallenge) -> Result<(), Error> {
+        let Side::Initiator(initiator) = &self.side else {
+            return Err(Error::Malformed { what: "link handshake", why: "a cell out of turn" });
+        };
+        let method = Authenticate::ED25519_SHA256_RFC5705;
+        if let Some(relay) = initiator.relay {
+            if !challenge.methods.contains(&method) {
+                return Err(Error::LinkAuthentication);
+            }
+            let (binding, nonce) = (initiator.binding, initiator.nonce);
+            let responder = self.peer.ok_or(Error::LinkAuthentication)?;
+            let slog = self.received.clone();
+            self.send(Message::Certs(relay.initiator_certs()));
+            let mut body = signed_part(relay.id(), &responder, slog, self.sent.clone(), &binding);
+            body.extend_from_slice(&nonce);
+            let signature = relay.sign_authentication(&body);
+            body.extend_from_slice(&signature);
+            self.send(Message::Authenticate(Authenticate::new(method, body)?));
+        }
+        self.state = State::Netinfo;
+        Ok(())
+    }
+
+    fn on_authenticate(&mut self, key: &[u8; 32], id: [u8; 32], cell: &Authenticate) -> Result<(), Error> {
+        let Side::Responder(responder) = &self.side else { return Err(Error::LinkAuthentication) };
+        let expected =
+            signed_part(&id, responder.relay.id(), self.sent.clone(), self.received.clone(), &responder.binding);
+        let (signed, signature) = cell.body().split_last_chunk::<64>().ok_or(Error::LinkAuthentication)?;
+        let right_place = signed.len() == expected.len() + 24 && signed[..expected.len()].ct_eq(&expected).into();
+        if cell.kind() != Authenticate::ED25519_SHA256_RFC5705 || !right_place {
+            return Err(Error::LinkAuthentication);
+        }
+        let key = VerifyingKey::from_bytes(key).map_err(|_| Error::LinkAuthentication)?;
+        key.verify_strict(signed, &Signature::from_bytes(signature)).map_err(|_| Error::LinkAuthentication)?;
+        self.peer = Some(id);
+        self.state = State::Netinfo;
+        Ok(())
+    }
+
+    fn on_netinfo(&mut self, theirs: &Netinfo) -> Result<(), Error> {
+        self.our_address = match theirs.theirs {
+            Address::Ip(address) if !address.is_unspecified() => Some(address),
+            _ => None,
+        };
+        if let Side::Initiator(initiator) = &self.side {
+            let time = if initiator.relay.is_some() { initiator.now } else { 0 };
+            Cell::on_link(netinfo(time, None)).encode(&mut self.output);
+        }
+        self.state = State::Done;
+        Ok(())
+    }
+
+    /// Queues a cell that AUTHENTICATE covers.
+    fn send(&mut self, message: Message) {
+        let start = self.output.len();
+        Cell::on_link(message).encode(&mut self.output);
+        self.sent.update(&self.output[start..]);
+    }
+}
+
+fn netinfo(time: u64, peer: Option<IpAddr>) -> Message {
+    let theirs = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).into();
+    Message::Netinfo(Netinfo { time: u32::try_from(time).unwrap_or(0), theirs, ours: Vec::new() })
+}
+
+/// AUTHENTICATE's body up to RAND: TYPE | CID | SID | CID_ED | SID_ED | SLOG | CLOG | SCERT | TLSSECRETS. CID and SID, which
+/// would name RSA identities, are zero.
+fn signed_part(initiator: &[u8; 32], responder: &[u8; 32], slog: Sha256, clog: Sha256, binding: &Binding) -> Vec<u8> {
+    let mut body = b"AUTH0003".to_vec();
+    body.extend_from_slice(&[0; 64]);
+    body.extend_from_slice(initiator);
+    body.extend_from_slice(responder);
+    body.extend_from_slice(&slog.finalize());
+    body.extend_from_slice(&clog.finalize());
+    body.extend_from_slice(&binding.certificate);
+    body.extend_from_slice(&binding.exporter);
+    body
+}

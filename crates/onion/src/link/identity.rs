@@ -1,0 +1,85 @@
+//! A relay's keys for links, and what it signs with them.
+
+use super::certificate::{Certificate, IDENTITY_SIGNING, SIGNING_AUTH, SIGNING_LINK};
+use crate::cell::payload::{CertEntry, Certs};
+use ed25519_dalek::{Signer, SigningKey};
+use std::fmt;
+
+/// How long certificates hold, in seconds: Tor's relays use a month for the signing key and two days for what it signs. Ours
+/// are made anew at each start and hold for a month.
+const LIFETIME: u64 = 30 * 24 * 3600;
+
+/// A relay's Ed25519 identity with the keys below it: the signing key that it certifies, and the key for AUTHENTICATE that the
+/// signing key certifies. Wiped on drop.
+pub struct RelayIdentity {
+    id: [u8; 32],
+    signing: SigningKey,
+    authentication: SigningKey,
+    expires: u64,
+    /// Type 4 and type 6, ready to send.
+    signing_certificate: Vec<u8>,
+    authentication_certificate: Vec<u8>,
+}
+
+impl RelayIdentity {
+    /// From 32 random bytes for each key; the first are the relay's lasting identity, the others may be fresh at each start.
+    /// `now` is in seconds since 1970; the certificates hold for 30 days from then.
+    pub fn from_seeds(identity: &[u8; 32], signing: &[u8; 32], authentication: &[u8; 32], now: u64) -> Self {
+        let [identity, signing, authentication] = [identity, signing, authentication].map(SigningKey::from_bytes);
+        // Certificates count whole hours.
+        let expires = now.saturating_add(LIFETIME).div_ceil(3600).saturating_mul(3600);
+        let signing_public = signing.verifying_key().to_bytes();
+        let authentication_public = authentication.verifying_key().to_bytes();
+        Self {
+            id: identity.verifying_key().to_bytes(),
+            signing_certificate: Certificate::issue(IDENTITY_SIGNING, &signing_public, expires, &identity, true),
+            authentication_certificate: Certificate::issue(
+                SIGNING_AUTH,
+                &authentication_public,
+                expires,
+                &signing,
+                false,
+            ),
+            signing,
+            authentication,
+            expires,
+        }
+    }
+
+    /// The public identity: what directories and EXTEND2 name the relay by.
+    pub fn id(&self) -> &[u8; 32] {
+        &self.id
+    }
+
+    /// When the certificates expire, in seconds since 1970.
+    pub fn expires(&self) -> u64 {
+        self.expires
+    }
+
+    /// What a responder sends in CERTS, over SHA-256 of its TLS certificate.
+    pub(crate) fn responder_certs(&self, tls_certificate: &[u8; 32]) -> Certs {
+        let link = Certificate::issue(SIGNING_LINK, tls_certificate, self.expires, &self.signing, false);
+        certs([(IDENTITY_SIGNING, self.signing_certificate.clone()), (SIGNING_LINK, link)])
+    }
+
+    /// What an initiator sends in CERTS before AUTHENTICATE.
+    pub(crate) fn initiator_certs(&self) -> Certs {
+        let authentication = self.authentication_certificate.clone();
+        certs([(IDENTITY_SIGNING, self.signing_certificate.clone()), (SIGNING_AUTH, authentication)])
+    }
+
+    pub(super) fn sign_authentication(&self, body: &[u8]) -> [u8; 64] {
+        self.authentication.sign(body).to_bytes()
+    }
+}
+
+fn certs(list: [(u8, Vec<u8>); 2]) -> Certs {
+    let entries = list.map(|(kind, bytes)| CertEntry { kind, bytes }).to_vec();
+    Certs::new(entries).expect("two certificates of 150 bytes fit")
+}
+
+impl fmt::Debug for RelayIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RelayIdentity").field("id", &self.id).finish_non_exhaustive()
+    }
+}
