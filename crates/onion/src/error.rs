@@ -54,6 +54,24 @@ pub enum Error {
     /// AUTHENTICATE is wrong: another connection, another transcript, or another key.
     #[error("the relay that connected failed to authenticate; close the link")]
     LinkAuthentication,
+    /// A handshake has no number, or is not offered here.
+    #[error("the handshake has no number in CREATE2, or this relay does not offer it")]
+    NoNumber,
+    /// A new circuit's number is in use, or not the other end's to give.
+    #[error("circuit {number:#010x} is in use, or its number is not the sender's to give")]
+    WrongCircuit {
+        /// The number.
+        number: u32,
+    },
+    /// A link has as many circuits as it may have.
+    #[error("the link has as many circuits as it may have; destroy the new one")]
+    TooManyCircuits,
+    /// Something was asked of a circuit in a state in which it can't do it.
+    #[error("{0}")]
+    NotNow(&'static str),
+    /// The stream is not there: it has ended, or never began.
+    #[error("the circuit has no open stream {0}")]
+    NoStream(u16),
     /// The onionskin names another relay, another onion key, or another kind of handshake.
     #[error("the onionskin is not for this relay's identity and onion keys; the client's directory may be out of date")]
     UnknownKey,

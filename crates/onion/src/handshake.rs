@@ -83,6 +83,7 @@ mod keys;
 mod ntor;
 mod ntor_v3;
 
+pub mod number;
 mod sha3;
 mod stream;
 

@@ -43,10 +43,6 @@ impl Create2 {
         self.onionskin.len() <= Self::MOST_FIXED
     }
 
-    pub(crate) fn into_onionskin(self) -> Vec<u8> {
-        self.onionskin
-    }
-
     pub(crate) fn read(payload: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("CREATE2", payload, 4, true)?;
         let (kind, length) = (parts.u16()?, parts.u16()?);

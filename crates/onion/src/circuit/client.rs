@@ -1,0 +1,427 @@
+//! The circuit at its client.
+
+use super::conversation::{self, Conversation, End, News};
+use super::extensions::{Agreed, Request, Response};
+use super::stream::StreamId;
+use super::{Cause, Failure, Limits, RELAY_EARLY_CELLS};
+use crate::Error;
+use crate::cell::payload::Create2;
+use crate::cell::{Command, DestroyReason, Message, RelayPayload};
+use crate::handshake::{Client, Established, Handshake, number};
+use crate::layer::{ClientLayer, Crypto, Onion};
+use crate::relay::RelayCommand;
+use crate::relay::message::{Begin, Connected, EndReason, Extend2, NextRelay};
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Instant;
+
+/// What to ask of a hop in its handshake. `ntor` has no room to ask and always comes to tor1 without fragments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HopOptions {
+    /// The layer's cryptography.
+    pub crypto: Crypto,
+    /// To take EXTEND2 in fragments: needed if the hop behind this one gets an onionskin that does not fit a cell. Only relays of
+    /// ours know it; others refuse the handshake.
+    pub fragments: bool,
+}
+
+impl Default for HopOptions {
+    /// CGO, with fragments.
+    fn default() -> Self {
+        Self { crypto: Crypto::Cgo, fragments: true }
+    }
+}
+
+/// What a client's circuit wants done, or has to tell.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientAction {
+    /// Send this on the circuit's link.
+    Send(Message),
+    /// The circuit has a hop more; hops count from 1.
+    Extended {
+        /// How many hops there are now.
+        hop: usize,
+    },
+    /// The stream is open.
+    Connected {
+        /// Which.
+        stream: StreamId,
+        /// What the exit says of the address.
+        connected: Connected,
+    },
+    /// Bytes came. Say [`ClientCircuit::consumed`] when they are used up, or the stream will stop.
+    Data {
+        /// Where.
+        stream: StreamId,
+        /// Never empty.
+        bytes: Vec<u8>,
+    },
+    /// The other end has ended the stream.
+    Ended {
+        /// Which.
+        stream: StreamId,
+        /// Why.
+        reason: EndReason,
+    },
+    /// [`ClientCircuit::send`] took less than it was given, and would now take more.
+    Writable {
+        /// Which.
+        stream: StreamId,
+    },
+    /// The circuit is over, with all its streams. Nothing follows.
+    Closed(Failure),
+}
+
+/// A circuit at its client. See [the module](super).
+pub struct ClientCircuit {
+    limits: Limits,
+    wide_link: bool,
+    onion: Onion,
+    hops: Vec<Conversation>,
+    pending: Option<Pending>,
+    early_left: u8,
+    blocked: bool,
+    closed: bool,
+    actions: VecDeque<ClientAction>,
+}
+
+/// A handshake's last step, whatever the handshake.
+type Finish = Box<dyn FnOnce(&[u8]) -> Result<Established, Error> + Send>;
+
+/// A hop that has been asked for.
+struct Pending {
+    finish: Finish,
+    request: Request,
+    carries_messages: bool,
+    deadline: Instant,
+}
+
+impl ClientCircuit {
+    /// A circuit without hops. `wide_link` says whether the link to the first hop takes CREATE2V
+    /// ([`Link::is_wide`](crate::link::Link::is_wide)).
+    pub fn new(limits: Limits, wide_link: bool) -> Self {
+        Self {
+            limits,
+            wide_link,
+            onion: Onion::default(),
+            hops: Vec::new(),
+            pending: None,
+            early_left: RELAY_EARLY_CELLS,
+            blocked: false,
+            closed: false,
+            actions: VecDeque::new(),
+        }
+    }
+
+    /// Asks for the first hop, over the link.
+    ///
+    /// # Errors
+    /// [`Error::NotNow`] if there are hops already, or one is being added; [`Error::NoNumber`]; [`Error::TooLong`] if the onionskin
+    /// needs a wide link; those of [`Handshake::start`]. The circuit is as before.
+    pub fn create<H>(
+        &mut self,
+        handshake: &H,
+        relay: &H::RelayPublic,
+        options: HopOptions,
+        now: Instant,
+    ) -> Result<(), Error>
+    where
+        H: Handshake,
+        H::Client: Send + 'static,
+    {
+        if !self.hops.is_empty() {
+            return Err(Error::NotNow("the circuit has its first hop"));
+        }
+        let (pending, create) = self.start(handshake, relay, options, now)?;
+        let message = match create.fits_fixed() {
+            true => Message::Create2(create),
+            false if self.wide_link => Message::Create2v(create),
+            false => {
+                let (most, got) = (Create2::MOST_FIXED, create.onionskin().len());
+                return Err(Error::TooLong { what: "onionskin for this link", most, got });
+            }
+        };
+        self.pending = Some(pending);
+        self.actions.push_back(ClientAction::Send(message));
+        Ok(())
+    }
+
+    /// Asks the last hop to extend the circuit to `next`.
+    ///
+    /// # Errors
+    /// [`Error::NotNow`] if there is no hop yet, one is being added, or eight extensions were made; [`Error::TooLong`] if the
+    /// onionskin does not fit a cell and the last hop did not agree to fragments; otherwise as [`Self::create`].
+    pub fn extend<H>(
+        &mut self,
+        handshake: &H,
+        relay: &H::RelayPublic,
+        next: &NextRelay,
+        options: HopOptions,
+        now: Instant,
+    ) -> Result<(), Error>
+    where
+        H: Handshake,
+        H::Client: Send + 'static,
+    {
+        let last = self.hops.len().checked_sub(1).ok_or(Error::NotNow("the circuit has no hop to extend from"))?;
+        if self.early_left == 0 {
+            return Err(Error::NotNow("the circuit has made as many extensions as it may"));
+        }
+        let (pending, create) = self.start(handshake, relay, options, now)?;
+        let body = Extend2 { next: next.clone(), create }.write();
+        self.with_hop(last, |conversation, send| {
+            conversation.long_message(RelayCommand::EXTEND2, &body, true, 1, send)
+        })?;
+        self.early_left -= 1;
+        self.pending = Some(pending);
+        Ok(())
+    }
+
+    fn start<H>(
+        &self,
+        handshake: &H,
+        relay: &H::RelayPublic,
+        options: HopOptions,
+        now: Instant,
+    ) -> Result<(Pending, Create2), Error>
+    where
+        H: Handshake,
+        H::Client: Send + 'static,
+    {
+        self.check_open()?;
+        if self.pending.is_some() {
+            return Err(Error::NotNow("a hop is being added"));
+        }
+        let kind = number::of(&handshake.name()).ok_or(Error::NoNumber)?;
+        let (request, message) = match H::CARRIES_MESSAGES {
+            true => {
+                let request = Request { crypto: options.crypto, fragments: options.fragments };
+                (request, request.encode())
+            }
+            false => (Request::NONE, Vec::new()),
+        };
+        let (client, onionskin) = handshake.start(relay, &message)?;
+        let pending = Pending {
+            finish: Box::new(move |reply| client.finish(reply)),
+            request,
+            carries_messages: H::CARRIES_MESSAGES,
+            deadline: now + self.limits.build,
+        };
+        Ok((pending, Create2::new(kind, onionskin)?))
+    }
+
+    /// Takes a message that came for this circuit. After the circuit's end it is dropped.
+    pub fn receive(&mut self, message: Message, now: Instant) {
+        if self.closed {
+            return;
+        }
+        match message {
+            Message::Relay(payload) => self.on_relay(payload, now),
+            Message::Created2(created) | Message::Created2v(created) if self.hops.is_empty() => {
+                self.on_reply(&created.into_reply());
+            }
+            Message::Destroy(reason) => {
+                let hop = self.hops.len().min(1).max(usize::from(self.pending.is_some()));
+                self.end(Some(hop), Cause::Destroyed(reason), None);
+            }
+            _ => self.break_off(Some(1), wrong("a cell that relays don't send to clients")),
+        }
+    }
+
+    /// The next thing to do, or `None` until something happens.
+    pub fn poll(&mut self) -> Option<ClientAction> {
+        self.actions.pop_front()
+    }
+
+    /// When [`Self::tick`] is next due.
+    pub fn deadline(&self) -> Option<Instant> {
+        let fragments = self.hops.iter().filter_map(Conversation::deadline);
+        let build = self.pending.as_ref().map(|pending| pending.deadline);
+        fragments.chain(build).min().filter(|_| !self.closed)
+    }
+
+    /// Ends the circuit if somebody has been silent for too long.
+    pub fn tick(&mut self, now: Instant) {
+        let late = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
+        if self.closed {
+            return;
+        }
+        if let Some(hop) = self.hops.iter().position(|hop| late(hop.deadline())) {
+            self.end(Some(hop + 1), Cause::Timeout, Some(DestroyReason::TIMEOUT));
+        } else if late(self.pending.as_ref().map(|pending| pending.deadline)) {
+            self.end(Some(self.hops.len() + 1), Cause::Timeout, Some(DestroyReason::TIMEOUT));
+        }
+    }
+
+    /// Tells whether cells pile up on the circuit's link; congestion control takes it as a sign.
+    pub fn set_blocked(&mut self, blocked: bool) {
+        self.blocked = blocked;
+    }
+
+    /// How many hops there are.
+    pub fn hops(&self) -> usize {
+        self.hops.len()
+    }
+
+    /// Whether the circuit is over. There may still be actions.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// How many DATA cells may be on their way to the last hop: its window, 0 without a hop.
+    pub fn window(&self) -> u32 {
+        self.hops.last().map_or(0, Conversation::window)
+    }
+
+    /// Opens a stream from the last hop.
+    ///
+    /// # Errors
+    /// [`Error::NotNow`] without a hop, with too many streams, or after the circuit's end.
+    pub fn begin(&mut self, target: &Begin) -> Result<StreamId, Error> {
+        self.with_last(|conversation, send| conversation.begin(target, send))
+    }
+
+    /// Sends as much on a stream as flow control allows, and says how many bytes that was. After less than all,
+    /// [`ClientAction::Writable`] comes when there is room again.
+    ///
+    /// # Errors
+    /// [`Error::NoStream`]; [`Error::NotNow`] before the stream is connected, or after the circuit's end.
+    pub fn send(&mut self, stream: StreamId, bytes: &[u8], now: Instant) -> Result<usize, Error> {
+        self.with_last(|conversation, send| conversation.data(stream, bytes, now, send))
+    }
+
+    /// Says that this many bytes of the stream's have been used up, so that the other end may send on. Without effect if the
+    /// stream has ended: its last bytes may still have been among the actions.
+    pub fn consumed(&mut self, stream: StreamId, bytes: usize) {
+        // Without a hop, or after the circuit's end, there is no stream either.
+        let _ = self.with_last(|conversation, send| {
+            conversation.consumed(stream, bytes, send);
+            Ok(())
+        });
+    }
+
+    /// Ends a stream. Nothing more comes from it.
+    ///
+    /// # Errors
+    /// [`Error::NoStream`], [`Error::NotNow`].
+    pub fn end_stream(&mut self, stream: StreamId, reason: EndReason) -> Result<(), Error> {
+        self.with_last(|conversation, send| conversation.end(stream, reason, send))
+    }
+
+    /// Ends the circuit.
+    pub fn close(&mut self) {
+        if !self.closed {
+            self.end(None, Cause::Closed, Some(DestroyReason::NONE));
+        }
+    }
+
+    /// Ends the circuit because its link is gone.
+    pub fn link_closed(&mut self) {
+        if !self.closed {
+            self.end(Some(1), Cause::LinkClosed, None);
+        }
+    }
+
+    fn on_relay(&mut self, mut payload: RelayPayload, now: Instant) {
+        let Some((hop, tag)) = self.onion.unwrap(Command::RELAY, &mut payload) else {
+            return self.end(None, Cause::Unrecognized, Some(DestroyReason::PROTOCOL));
+        };
+        let blocked = self.blocked;
+        let news =
+            self.with_hop(hop, |conversation, send| conversation.receive(&payload, false, tag, blocked, now, send));
+        let news = match news {
+            Ok(news) => news,
+            Err(error) => return self.break_off(Some(hop + 1), error),
+        };
+        let action = match news {
+            News::None => return,
+            News::Connected(stream, connected) => ClientAction::Connected { stream, connected },
+            News::Data(stream, bytes) => ClientAction::Data { stream, bytes },
+            News::Ended(stream, reason) => ClientAction::Ended { stream, reason },
+            News::Writable(streams) => {
+                self.actions.extend(streams.into_iter().map(|stream| ClientAction::Writable { stream }));
+                return;
+            }
+            News::Extended2(reply) if hop + 1 == self.hops.len() => return self.on_reply(&reply),
+            News::Truncated(reason) => {
+                return self.end(Some(hop + 2), Cause::Destroyed(reason), Some(DestroyReason::NONE));
+            }
+            _ => return self.break_off(Some(hop + 1), wrong("a message that this hop may not send")),
+        };
+        self.actions.push_back(action);
+    }
+
+    /// The reply of the hop that is being added.
+    fn on_reply(&mut self, reply: &[u8]) {
+        let hop = self.hops.len() + 1;
+        let Some(pending) = self.pending.take() else {
+            return self.break_off(Some(hop.max(2) - 1), wrong("an answer to no question"));
+        };
+        match self.add_hop(pending, reply) {
+            Ok(()) => self.actions.push_back(ClientAction::Extended { hop }),
+            Err(error) => self.end(Some(hop), Cause::Handshake(error), Some(DestroyReason::PROTOCOL)),
+        }
+    }
+
+    fn add_hop(&mut self, pending: Pending, reply: &[u8]) -> Result<(), Error> {
+        let Established { message, keys } = (pending.finish)(reply)?;
+        let response = if pending.carries_messages { Response::read(&message)? } else { Response::default() };
+        let agreed = Agreed::new(pending.request, response)?;
+        self.onion.push(ClientLayer::new(agreed.crypto, &keys)?);
+        self.hops.push(Conversation::new(End::Client, agreed, self.limits));
+        Ok(())
+    }
+
+    /// Lets `work` speak to a hop: with its conversation, and the way there, which wraps for this hop and queues.
+    fn with_hop<T>(&mut self, hop: usize, work: impl FnOnce(&mut Conversation, conversation::Send<'_>) -> T) -> T {
+        let (onion, actions) = (&mut self.onion, &mut self.actions);
+        let mut send = |early: bool, mut payload: RelayPayload| {
+            let command = if early { Command::RELAY_EARLY } else { Command::RELAY };
+            let tag = onion.wrap(hop, command, &mut payload).expect("each conversation has its layer");
+            let message = if early { Message::RelayEarly(payload) } else { Message::Relay(payload) };
+            actions.push_back(ClientAction::Send(message));
+            tag
+        };
+        work(&mut self.hops[hop], &mut send)
+    }
+
+    fn with_last<T>(
+        &mut self,
+        work: impl FnOnce(&mut Conversation, conversation::Send<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.check_open()?;
+        let last = self.hops.len().checked_sub(1).ok_or(Error::NotNow("the circuit has no hop yet"))?;
+        self.with_hop(last, work)
+    }
+
+    fn check_open(&self) -> Result<(), Error> {
+        if self.closed { Err(Error::NotNow("the circuit is over")) } else { Ok(()) }
+    }
+
+    fn break_off(&mut self, hop: Option<usize>, error: Error) {
+        self.end(hop, Cause::Protocol(error), Some(DestroyReason::PROTOCOL));
+    }
+
+    fn end(&mut self, hop: Option<usize>, cause: Cause, tell: Option<DestroyReason>) {
+        self.closed = true;
+        self.pending = None;
+        if let Some(reason) = tell {
+            self.actions.push_back(ClientAction::Send(Message::Destroy(reason)));
+        }
+        self.actions.push_back(ClientAction::Closed(Failure { hop, cause }));
+    }
+}
+
+fn wrong(why: &'static str) -> Error {
+    Error::Malformed { what: "circuit", why }
+}
+
+impl fmt::Debug for ClientCircuit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientCircuit")
+            .field("hops", &self.hops.len())
+            .field("closed", &self.closed)
+            .finish_non_exhaustive()
+    }
+}

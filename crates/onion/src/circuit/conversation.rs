@@ -1,0 +1,393 @@
+//! What a client and one hop say to each other: messages, flow control, streams. Both ends are alike, but for who opens streams.
+
+use super::stream::{Outgoing, Stream, StreamId};
+use super::{Agreed, Limits};
+use crate::Error;
+use crate::cell::{DestroyReason, PAYLOAD, RelayPayload};
+use crate::flow::{self, Flow};
+use crate::layer::Tag;
+use crate::relay::message::{Begin, Connected, EndReason, Extend2, read_sendme, write_sendme};
+use crate::relay::{Format, Fragments, Header, RelayCommand, Whole, cells_for, write_fragment};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+/// Where a message's cells go: wraps a plain payload, as RELAY_EARLY or not, and queues it.
+pub(super) type Send<'a> = &'a mut dyn FnMut(bool, RelayPayload) -> Tag;
+
+/// Which end this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Client,
+    Relay,
+}
+
+/// News that a cell brought.
+#[derive(Debug)]
+pub(super) enum News {
+    /// Nothing that concerns the caller.
+    None,
+    Begin(StreamId, Begin),
+    Connected(StreamId, Connected),
+    Data(StreamId, Vec<u8>),
+    Ended(StreamId, EndReason),
+    /// These streams had more to send, and now may.
+    Writable(Vec<StreamId>),
+    /// With the number of cells that it took.
+    Extend2(Extend2, usize),
+    /// The reply.
+    Extended2(Vec<u8>),
+    Truncate,
+    Truncated(DestroyReason),
+}
+
+#[derive(Debug)]
+pub(super) struct Conversation {
+    end: End,
+    format: Format,
+    fragments_agreed: bool,
+    fragments: Fragments,
+    flow: Flow,
+    /// tor1: streams have windows. Otherwise XON and XOFF.
+    stream_windows: bool,
+    limits: Limits,
+    streams: BTreeMap<u16, Stream>,
+    /// Streams that this end has ended; cells for them may still be on their way.
+    ended: BTreeSet<u16>,
+    next_stream: u16,
+}
+
+impl Conversation {
+    pub(super) fn new(end: End, agreed: Agreed, limits: Limits) -> Self {
+        let format = agreed.crypto.format();
+        let flow = match agreed.sendme_increment {
+            Some(increment) => Flow::vegas(increment, limits.congestion),
+            None => Flow::fixed(),
+        };
+        Self {
+            end,
+            format,
+            fragments_agreed: agreed.fragments,
+            fragments: Fragments::new(format, agreed.fragments),
+            flow,
+            stream_windows: agreed.sendme_increment.is_none(),
+            limits,
+            streams: BTreeMap::new(),
+            ended: BTreeSet::new(),
+            next_stream: 1,
+        }
+    }
+
+    /// When the fragments that are under way must be whole.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.fragments.waiting_since().map(|since| since + self.limits.fragments)
+    }
+
+    /// DATA cells that may be unacknowledged.
+    pub(super) fn window(&self) -> u32 {
+        self.flow.window()
+    }
+
+    /// Sends a message that fits one cell.
+    fn message(&self, command: RelayCommand, stream: u16, body: &[u8], send: Send<'_>) -> Tag {
+        let mut payload = Box::new([0; PAYLOAD]);
+        let header = Header { command, stream, length: body.len() as u16 };
+        let taken = self.format.write(&mut payload, header, body);
+        debug_assert_eq!(taken, body.len(), "the callers' messages fit");
+        send(false, payload)
+    }
+
+    /// Sends a message of the circuit's that may need several cells; the first is RELAY_EARLY if `early`. DROP cells follow until
+    /// there are `at_least` cells.
+    pub(super) fn long_message(
+        &self,
+        command: RelayCommand,
+        body: &[u8],
+        early: bool,
+        at_least: usize,
+        send: Send<'_>,
+    ) -> Result<usize, Error> {
+        let cells = cells_for(self.format, body.len());
+        let most = if self.fragments_agreed { crate::relay::MOST_BODY } else { self.format.room(false) };
+        if body.len() > most {
+            return Err(Error::TooLong { what: "message for this hop", most, got: body.len() });
+        }
+        let mut done = 0;
+        for index in 0..cells {
+            let mut payload = Box::new([0; PAYLOAD]);
+            done = write_fragment(self.format, &mut payload, command, body, done);
+            send(early && index == 0, payload);
+        }
+        for _ in cells..at_least {
+            self.message(RelayCommand::DROP, 0, &[], send);
+        }
+        Ok(cells)
+    }
+
+    /// Opens a stream: a number that is free, and BEGIN.
+    pub(super) fn begin(&mut self, target: &Begin, send: Send<'_>) -> Result<StreamId, Error> {
+        if self.streams.len() >= self.limits.streams {
+            return Err(Error::NotNow("the circuit has as many streams as it may have"));
+        }
+        let free = |number: &u16| *number != 0 && !self.streams.contains_key(number) && !self.ended.contains(number);
+        let number = (0..=u16::MAX)
+            .map(|step| self.next_stream.wrapping_add(step))
+            .find(free)
+            .ok_or(Error::NotNow("the circuit has used up its stream numbers; build another"))?;
+        self.next_stream = number.wrapping_add(1);
+        self.streams.insert(number, Stream::new(self.stream_windows));
+        self.message(RelayCommand::BEGIN, number, &target.write(), send);
+        Ok(StreamId(number))
+    }
+
+    /// Answers BEGIN.
+    pub(super) fn connected(&mut self, id: StreamId, connected: Connected, send: Send<'_>) -> Result<(), Error> {
+        let stream = self.streams.get_mut(&id.0).ok_or(Error::NoStream(id.0))?;
+        stream.connected = true;
+        self.message(RelayCommand::CONNECTED, id.0, &connected.write(), send);
+        Ok(())
+    }
+
+    /// Sends as much as flow control allows; gives back how much that was.
+    pub(super) fn data(&mut self, id: StreamId, bytes: &[u8], now: Instant, send: Send<'_>) -> Result<usize, Error> {
+        let stream = self.streams.get_mut(&id.0).ok_or(Error::NoStream(id.0))?;
+        if !stream.connected {
+            return Err(Error::NotNow("the stream is not connected yet"));
+        }
+        let mut done = 0;
+        for chunk in bytes.chunks(self.format.most_data()) {
+            if self.flow.allowance() == 0 || stream.allowance() == 0 {
+                break;
+            }
+            let mut payload = Box::new([0; PAYLOAD]);
+            let header = Header { command: RelayCommand::DATA, stream: id.0, length: chunk.len() as u16 };
+            self.format.write(&mut payload, header, chunk);
+            let tag = send(false, payload);
+            self.flow.sent(tag, now);
+            if let Outgoing::Window(cells) = &mut stream.outgoing {
+                *cells -= 1;
+            }
+            done += chunk.len();
+        }
+        stream.starved = done < bytes.len();
+        Ok(done)
+    }
+
+    /// The caller has used up this many bytes of the stream's.
+    pub(super) fn consumed(&mut self, id: StreamId, bytes: usize, send: Send<'_>) {
+        if let Some(stream) = self.streams.get_mut(&id.0) {
+            stream.incoming.unread = stream.incoming.unread.saturating_sub(bytes);
+            self.regulate(id.0, send);
+        }
+    }
+
+    /// Ends a stream from here.
+    pub(super) fn end(&mut self, id: StreamId, reason: EndReason, send: Send<'_>) -> Result<(), Error> {
+        self.streams.remove(&id.0).ok_or(Error::NoStream(id.0))?;
+        self.ended.insert(id.0);
+        self.message(RelayCommand::END, id.0, &[reason.0], send);
+        Ok(())
+    }
+
+    /// TRUNCATED, from a relay.
+    pub(super) fn truncated(&self, reason: DestroyReason, send: Send<'_>) {
+        self.message(RelayCommand::TRUNCATED, 0, &[reason.0], send);
+    }
+
+    /// Takes a cell that was recognised, plain.
+    ///
+    /// # Errors
+    /// Whatever the other end did wrong; the circuit must end.
+    pub(super) fn receive(
+        &mut self,
+        payload: &[u8; PAYLOAD],
+        early: bool,
+        tag: Tag,
+        blocked: bool,
+        now: Instant,
+        send: Send<'_>,
+    ) -> Result<News, Error> {
+        match self.fragments.receive(payload, early, now)? {
+            Some(whole) => self.dispatch(&whole, tag, blocked, now, send),
+            None => Ok(News::None),
+        }
+    }
+
+    fn dispatch(
+        &mut self,
+        whole: &Whole<'_>,
+        tag: Tag,
+        blocked: bool,
+        now: Instant,
+        send: Send<'_>,
+    ) -> Result<News, Error> {
+        let body: &[u8] = &whole.body;
+        let id = StreamId(whole.stream);
+        match (whole.command, self.end) {
+            (RelayCommand::DATA, _) => self.on_data(id, body, tag, send),
+            (RelayCommand::SENDME, _) => self.on_sendme(id, body, blocked, now),
+            (RelayCommand::XON | RelayCommand::XOFF, _) => self.on_switch(id, whole.command, body),
+            (RelayCommand::END, _) => self.on_end(id, body),
+            (RelayCommand::DROP, _) => Ok(News::None),
+            (RelayCommand::BEGIN, End::Relay) => self.on_begin(id, body, send),
+            (RelayCommand::BEGIN_DIR | RelayCommand::RESOLVE, End::Relay) => {
+                self.message(RelayCommand::END, id.0, &[EndReason::NOTDIRECTORY.0], send);
+                Ok(News::None)
+            }
+            (RelayCommand::CONNECTED, End::Client) => self.on_connected(id, body),
+            (RelayCommand::EXTEND2, End::Relay) if !whole.early => Err(wrong("EXTEND2 outside RELAY_EARLY")),
+            (RelayCommand::EXTEND2, End::Relay) => Ok(News::Extend2(Extend2::read(body)?, whole.cells)),
+            (RelayCommand::EXTENDED2, End::Client) => {
+                Ok(News::Extended2(crate::cell::payload::Created2::read(body)?.into_reply()))
+            }
+            (RelayCommand::TRUNCATE, End::Relay) => Ok(News::Truncate),
+            (RelayCommand::TRUNCATED, End::Client) => {
+                Ok(News::Truncated(DestroyReason(body.first().copied().unwrap_or(0))))
+            }
+            (command, _) if command.name().is_none() => Ok(News::None), // V0: newer dialects are to be ignored
+            _ => Err(wrong("a message that this end does not take")),
+        }
+    }
+
+    fn on_begin(&mut self, id: StreamId, body: &[u8], send: Send<'_>) -> Result<News, Error> {
+        if id.0 == 0 || self.streams.contains_key(&id.0) {
+            return Err(wrong("BEGIN for a stream that is there"));
+        }
+        self.ended.remove(&id.0);
+        let refusal = match Begin::read(body) {
+            Ok(_) if self.streams.len() >= self.limits.streams => EndReason::RESOURCELIMIT,
+            Ok(begin) => {
+                self.streams.insert(id.0, Stream::new(self.stream_windows));
+                return Ok(News::Begin(id, begin));
+            }
+            Err(_) => EndReason::TORPROTOCOL,
+        };
+        self.message(RelayCommand::END, id.0, &[refusal.0], send);
+        self.ended.insert(id.0);
+        Ok(News::None)
+    }
+
+    fn on_connected(&mut self, id: StreamId, body: &[u8]) -> Result<News, Error> {
+        let Some(stream) = self.open_stream(id)? else { return Ok(News::None) };
+        if std::mem::replace(&mut stream.connected, true) {
+            return Err(wrong("CONNECTED twice"));
+        }
+        Ok(News::Connected(id, Connected::read(body)?))
+    }
+
+    fn on_data(&mut self, id: StreamId, body: &[u8], tag: Tag, send: Send<'_>) -> Result<News, Error> {
+        if let Some(tag) = self.flow.received(tag) {
+            self.message(RelayCommand::SENDME, 0, &write_sendme(tag), send);
+        }
+        let (end, windows, most) = (self.end, self.stream_windows, self.limits.unread);
+        let Some(stream) = self.open_stream(id)? else { return Ok(News::None) };
+        if end == End::Client && !stream.connected {
+            return Err(wrong("DATA before CONNECTED"));
+        }
+        stream.incoming.cells += 1;
+        stream.incoming.unread += body.len();
+        if windows && stream.incoming.cells > flow::STREAM_WINDOW {
+            return Err(wrong("more DATA than the stream's window"));
+        }
+        if !windows && stream.incoming.unread > most.saturating_mul(8) {
+            return Err(wrong("DATA in spite of XOFF"));
+        }
+        self.regulate(id.0, send);
+        Ok(if body.is_empty() { News::None } else { News::Data(id, body.to_vec()) })
+    }
+
+    /// Sends what the stream's flow control has due: SENDME once the caller keeps up, XOFF when it does not, XON when it has
+    /// caught up by half.
+    fn regulate(&mut self, number: u16, send: Send<'_>) {
+        let Some(stream) = self.streams.get_mut(&number) else { return };
+        let incoming = &mut stream.incoming;
+        let command = if self.stream_windows {
+            let keeps_up = incoming.unread < (flow::STREAM_INCREMENT as usize) * self.format.most_data();
+            if incoming.cells < flow::STREAM_INCREMENT || !keeps_up {
+                return;
+            }
+            incoming.cells -= flow::STREAM_INCREMENT;
+            RelayCommand::SENDME
+        } else if !incoming.off && incoming.unread > self.limits.unread {
+            incoming.off = true;
+            RelayCommand::XOFF
+        } else if incoming.off && incoming.unread < self.limits.unread / 2 {
+            incoming.off = false;
+            RelayCommand::XON
+        } else {
+            return;
+        };
+        // XOFF: version 0. XON: version 0, and a rate of 0 for "unlimited". A stream's SENDME is empty.
+        let body: &[u8] = match command {
+            RelayCommand::XOFF => &[0],
+            RelayCommand::XON => &[0; 5],
+            _ => &[],
+        };
+        self.message(command, number, body, send);
+    }
+
+    fn on_sendme(&mut self, id: StreamId, body: &[u8], blocked: bool, now: Instant) -> Result<News, Error> {
+        if id.0 == 0 {
+            self.flow.acknowledged(read_sendme(body)?, blocked, now)?;
+            let wake = |(number, stream): (&u16, &mut Stream)| {
+                let ready = stream.starved && stream.allowance() > 0;
+                stream.starved &= !ready;
+                ready.then_some(StreamId(*number))
+            };
+            return Ok(News::Writable(self.streams.iter_mut().filter_map(wake).collect()));
+        }
+        let Some(stream) = self.open_stream(id)? else { return Ok(News::None) };
+        match &mut stream.outgoing {
+            Outgoing::Window(cells) if *cells + flow::STREAM_INCREMENT <= flow::STREAM_WINDOW => {
+                *cells += flow::STREAM_INCREMENT;
+            }
+            Outgoing::Window(_) => return Err(wrong("a stream's SENDME with nothing to acknowledge")),
+            Outgoing::Switched { .. } => return Err(wrong("a stream's SENDME under congestion control")),
+        }
+        Ok(self.wake(id))
+    }
+
+    fn on_switch(&mut self, id: StreamId, command: RelayCommand, body: &[u8]) -> Result<News, Error> {
+        if body.first() != Some(&0) {
+            return Err(wrong("XON or XOFF of another version than 0"));
+        }
+        let Some(stream) = self.open_stream(id)? else { return Ok(News::None) };
+        let Outgoing::Switched { off } = &mut stream.outgoing else {
+            return Err(wrong("XON or XOFF without congestion control"));
+        };
+        *off = command == RelayCommand::XOFF;
+        Ok(self.wake(id))
+    }
+
+    fn on_end(&mut self, id: StreamId, body: &[u8]) -> Result<News, Error> {
+        if self.open_stream(id)?.is_none() {
+            return Ok(News::None);
+        }
+        self.streams.remove(&id.0);
+        Ok(News::Ended(id, EndReason(body.first().copied().unwrap_or(EndReason::MISC.0))))
+    }
+
+    /// The news that a stream may send again, if it wants to.
+    fn wake(&mut self, id: StreamId) -> News {
+        let circuit = self.flow.allowance();
+        match self.streams.get_mut(&id.0) {
+            Some(stream) if stream.starved && stream.allowance() > 0 && circuit > 0 => {
+                stream.starved = false;
+                News::Writable(vec![id])
+            }
+            _ => News::None,
+        }
+    }
+
+    /// A stream that a message names; `None` if this end has ended it.
+    fn open_stream(&mut self, id: StreamId) -> Result<Option<&mut Stream>, Error> {
+        match self.streams.get_mut(&id.0) {
+            Some(stream) => Ok(Some(stream)),
+            None if self.ended.contains(&id.0) => Ok(None),
+            None => Err(wrong("a stream that is not there")),
+        }
+    }
+}
+
+fn wrong(why: &'static str) -> Error {
+    Error::Malformed { what: "relay message", why }
+}

@@ -1,0 +1,171 @@
+//! Flow control of a circuit: how many DATA cells may be on their way to one hop, or from it.
+//!
+//! After every so many DATA cells the receiver sends SENDME with the tag of the last of them, so that nobody can acknowledge
+//! what he has not got (prop 289). With tor1 that is every 100 cells, and at most 1000 may be unacknowledged. With
+//! CGO the increment is negotiated and the sender's window follows [`Vegas`] (prop 324).
+
+mod rtt;
+mod vegas;
+
+pub(crate) use vegas::SENDME_INCREMENT;
+pub use vegas::{Parameters, Vegas};
+
+use crate::Error;
+use crate::layer::Tag;
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// tor1: cells between SENDMEs of a circuit.
+pub const CIRCUIT_INCREMENT: u32 = 100;
+/// tor1: the most cells of a circuit without an acknowledgement.
+pub const CIRCUIT_WINDOW: u32 = 1000;
+/// tor1: cells between SENDMEs of a stream.
+pub const STREAM_INCREMENT: u32 = 50;
+/// tor1: the most cells of a stream without an acknowledgement.
+pub const STREAM_WINDOW: u32 = 500;
+
+/// One end's flow control towards the other end.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    increment: u32,
+    window: Window,
+    /// DATA cells sent and not acknowledged.
+    inflight: u32,
+    /// DATA cells sent since the last whose SENDME we expect.
+    since_mark: u32,
+    /// What the SENDMEs to come must say.
+    expected: VecDeque<Mark>,
+    /// DATA cells received since our last SENDME.
+    received: u32,
+}
+
+#[derive(Debug)]
+enum Window {
+    Fixed,
+    Vegas(Box<Vegas>),
+}
+
+#[derive(Debug)]
+struct Mark {
+    tag: Tag,
+    sent: Instant,
+}
+
+impl Flow {
+    /// Fixed windows, for tor1.
+    pub(crate) fn fixed() -> Self {
+        Self::new(CIRCUIT_INCREMENT, Window::Fixed)
+    }
+
+    /// Congestion control with the increment that was negotiated.
+    pub(crate) fn vegas(increment: u8, parameters: Parameters) -> Self {
+        let increment = u32::from(increment.max(1));
+        Self::new(increment, Window::Vegas(Box::new(Vegas::new(increment, parameters))))
+    }
+
+    fn new(increment: u32, window: Window) -> Self {
+        Self { increment, window, inflight: 0, since_mark: 0, expected: VecDeque::new(), received: 0 }
+    }
+
+    /// How many DATA cells may be sent now.
+    pub(crate) fn allowance(&self) -> u32 {
+        self.window().saturating_sub(self.inflight)
+    }
+
+    /// How many may be unacknowledged.
+    pub(crate) fn window(&self) -> u32 {
+        match &self.window {
+            Window::Fixed => CIRCUIT_WINDOW,
+            Window::Vegas(vegas) => vegas.window(),
+        }
+    }
+
+    /// A DATA cell was sent.
+    pub(crate) fn sent(&mut self, tag: Tag, now: Instant) {
+        self.inflight += 1;
+        self.since_mark += 1;
+        if self.since_mark == self.increment {
+            self.since_mark = 0;
+            self.expected.push_back(Mark { tag, sent: now });
+        }
+    }
+
+    /// A SENDME came. `blocked` says whether cells are piling up on the way out of this process.
+    pub(crate) fn acknowledged(&mut self, tag: Tag, blocked: bool, now: Instant) -> Result<(), Error> {
+        let wrong = |why| Error::Malformed { what: "SENDME", why };
+        let mark = self.expected.pop_front().ok_or(wrong("nothing to acknowledge"))?;
+        if mark.tag != tag {
+            return Err(wrong("a tag that is not that of the cell it acknowledges"));
+        }
+        if let Window::Vegas(vegas) = &mut self.window {
+            vegas.acknowledged(now.saturating_duration_since(mark.sent), self.inflight, blocked);
+        }
+        self.inflight -= self.increment;
+        Ok(())
+    }
+
+    /// A DATA cell came. The tag for a SENDME, if one is due.
+    pub(crate) fn received(&mut self, tag: Tag) -> Option<Tag> {
+        self.received += 1;
+        (self.received == self.increment).then(|| {
+            self.received = 0;
+            tag
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn tag(number: u32) -> Tag {
+        let mut bytes = [0; 20];
+        bytes[..4].copy_from_slice(&number.to_be_bytes());
+        Tag::from_bytes(&bytes).unwrap()
+    }
+
+    #[test]
+    fn a_fixed_window_closes_after_1000_cells_and_opens_by_100() {
+        let (mut flow, now) = (Flow::fixed(), Instant::now());
+        (1..=1000).for_each(|cell| flow.sent(tag(cell), now));
+        assert_eq!(flow.allowance(), 0);
+        flow.acknowledged(tag(100), false, now).unwrap();
+        assert_eq!(flow.allowance(), 100);
+        assert_eq!(flow.expected.len(), 9);
+    }
+
+    #[test]
+    fn an_acknowledgement_must_name_the_right_cell_and_come_when_due() {
+        let (mut flow, now) = (Flow::fixed(), Instant::now());
+        assert!(flow.acknowledged(tag(1), false, now).is_err(), "nothing was sent");
+        (1..=150).for_each(|cell| flow.sent(tag(cell), now));
+        assert!(flow.acknowledged(tag(99), false, now).is_err(), "another cell's tag");
+    }
+
+    #[test]
+    fn the_receiver_acknowledges_every_hundredth_cell() {
+        let mut flow = Flow::fixed();
+        let due: Vec<u32> = (1..=300).filter(|cell| flow.received(tag(*cell)).is_some()).collect();
+        assert_eq!(due, [100, 200, 300]);
+    }
+
+    #[test]
+    fn congestion_control_starts_small_and_grows_while_round_trips_stay_short() {
+        let (mut flow, start) = (Flow::vegas(31, Parameters::default()), Instant::now());
+        assert_eq!(flow.window(), 4 * 31);
+        let mut cell = 0;
+        for round in 0..40u32 {
+            let now = start + Duration::from_millis(u64::from(round) * 10);
+            while flow.allowance() > 0 {
+                cell += 1;
+                flow.sent(tag(cell), now);
+            }
+            while let Some(mark) = flow.expected.front() {
+                let due = mark.tag;
+                flow.acknowledged(due, false, now + Duration::from_millis(10)).unwrap();
+            }
+        }
+        assert!(flow.window() > 1000, "{}", flow.window());
+    }
+}

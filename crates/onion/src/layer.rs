@@ -1,0 +1,260 @@
+//! Relay cryptography: the onion's layers.
+//!
+//! A client shares one layer with each hop of its circuit. Outbound, it wraps a cell for its addressee and for all hops before
+//! it, and each hop takes its wrapping off; inbound, each hop adds one. Which hop a cell is for only that hop can tell.
+//!
+//! | layer | cell | a relay sees that a cell is its own by | a changed cell |
+//! |---|---|---|---|
+//! | [`Crypto::Tor1`] (tor-spec, "Routing relay cells") | 11 bytes of header | 2 zero bytes and 4 of SHA-1 | changes the same bits further on: an edge can tag it |
+//! | [`Crypto::Cgo`] (prop 359) | 16-byte tag | the tag, which is the last cell's | is noise, as is every later cell of its direction |
+//!
+//! [`RelayLayer`] is a relay's end, [`ClientLayer`] the client's end of the same layer, and [`Onion`] all of a client's layers.
+//!
+//! ```
+//! # #[cfg(feature = "aws-lc")] {
+//! use candor_onion::cell::{Command, PAYLOAD};
+//! use candor_onion::handshake::{Client, Handshake, NtorV3Default, Request};
+//! use candor_onion::layer::{ClientLayer, Crypto, RelayLayer};
+//! # fn main() -> Result<(), candor_onion::Error> {
+//! # let handshake = NtorV3Default::default();
+//! # let relay = handshake.generate_relay([1; 32])?;
+//! # let (waiting, onionskin) = handshake.start(handshake.public(&relay), b"")?;
+//! # let (reply, relay_keys) = handshake.accept(std::slice::from_ref(&relay), &onionskin)?.respond(b"")?;
+//! # let client_keys = waiting.finish(&reply)?.keys;
+//! let mut client = ClientLayer::new(Crypto::Cgo, &client_keys)?;
+//! let mut relay = RelayLayer::new(Crypto::Cgo, &relay_keys)?;
+//!
+//! let mut cell = [0; PAYLOAD];
+//! cell[16..19].copy_from_slice(b"hey");
+//! let sent = client.originate(Command::RELAY, &mut cell);
+//! let received = relay.outbound(Command::RELAY, &mut cell).expect("it is for this relay");
+//! assert_eq!(&cell[16..19], b"hey");
+//! assert_eq!(sent, received); // what SENDMEs prove the receipt of a cell with
+//! # Ok(()) }
+//! # main().unwrap();
+//! # }
+//! ```
+
+mod cgo;
+mod tor1;
+
+use crate::Error;
+use crate::cell::{Command, PAYLOAD};
+use crate::handshake::Keys;
+use crate::relay::Format;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// Which cryptography a layer uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Crypto {
+    /// Tor's first: AES-128-CTR and a running SHA-1. Malleable; kept for relays that know no other.
+    Tor1,
+    /// Counter Galois Onion: a rugged pseudorandom permutation over the whole cell, with AES-128 and POLYVAL.
+    Cgo,
+}
+
+impl Crypto {
+    /// Bytes of key material for both directions.
+    pub const fn key_length(self) -> usize {
+        match self {
+            Self::Tor1 => 2 * tor1::DIGEST_SEED + 2 * tor1::KEY,
+            Self::Cgo => 2 * cgo::SEED,
+        }
+    }
+
+    /// How relay messages lie in a cell under this cryptography.
+    pub const fn format(self) -> Format {
+        match self {
+            Self::Tor1 => Format::V0,
+            Self::Cgo => Format::V1,
+        }
+    }
+
+    /// The name in tasks and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tor1 => "tor1",
+            Self::Cgo => "cgo",
+        }
+    }
+
+    fn material(self, keys: &Keys) -> Result<Zeroizing<Vec<u8>>, Error> {
+        keys.expand(self.key_length())
+    }
+}
+
+/// What identifies a cell that went through a layer: SHA-1's 20 bytes for tor1, the 16-byte tag for CGO. Both ends of the layer
+/// know it; SENDME cells carry it to prove that a cell was received (prop 289).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Tag {
+    bytes: [u8; 20],
+    length: u8,
+}
+
+impl Tag {
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+
+    /// From the bytes of a SENDME, if they have one of the two lengths.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut tag = Self { bytes: [0; 20], length: bytes.len() as u8 };
+        matches!(bytes.len(), 16 | 20).then(|| tag.bytes[..bytes.len()].copy_from_slice(bytes))?;
+        Some(tag)
+    }
+}
+
+impl fmt::Debug for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tag({:02x?})", self.as_bytes())
+    }
+}
+
+/// A relay's end of a layer. Wiped on drop.
+pub struct RelayLayer(Relay);
+
+enum Relay {
+    Tor1(Box<tor1::Relay>),
+    Cgo(Box<cgo::Relay>),
+}
+
+impl RelayLayer {
+    /// From the keys of a handshake.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], which no handshake of this crate gives for these lengths.
+    pub fn new(crypto: Crypto, keys: &Keys) -> Result<Self, Error> {
+        let material = crypto.material(keys)?;
+        Ok(Self(match crypto {
+            Crypto::Tor1 => Relay::Tor1(Box::new(tor1::Relay::new(&material))),
+            Crypto::Cgo => Relay::Cgo(Box::new(cgo::Relay::new(&material))),
+        }))
+    }
+
+    /// Takes this layer off a cell that comes from the client. The tag, if the cell is for this relay: then `payload` is plain.
+    /// Otherwise it is to be passed on, or, without a next relay, nobody's.
+    #[inline]
+    pub fn outbound(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
+        match &mut self.0 {
+            Relay::Tor1(layer) => layer.outbound(payload),
+            Relay::Cgo(layer) => layer.outbound(command, payload),
+        }
+    }
+
+    /// Adds this layer to a cell that comes from further on.
+    #[inline]
+    pub fn inbound(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) {
+        match &mut self.0 {
+            Relay::Tor1(layer) => layer.inbound(payload),
+            Relay::Cgo(layer) => layer.inbound(command, payload),
+        }
+    }
+
+    /// Wraps a cell of this relay's own. The fields of `payload` that belong to the layer must be zero.
+    #[inline]
+    pub fn originate(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Tag {
+        match &mut self.0 {
+            Relay::Tor1(layer) => layer.originate(payload),
+            Relay::Cgo(layer) => layer.originate(command, payload),
+        }
+    }
+}
+
+/// The client's end of a layer. Wiped on drop.
+pub struct ClientLayer(ClientSide);
+
+enum ClientSide {
+    Tor1(Box<tor1::Client>),
+    Cgo(Box<cgo::Client>),
+}
+
+impl ClientLayer {
+    /// From the keys of a handshake.
+    ///
+    /// # Errors
+    /// As [`RelayLayer::new`].
+    pub fn new(crypto: Crypto, keys: &Keys) -> Result<Self, Error> {
+        let material = crypto.material(keys)?;
+        Ok(Self(match crypto {
+            Crypto::Tor1 => ClientSide::Tor1(Box::new(tor1::Client::new(&material))),
+            Crypto::Cgo => ClientSide::Cgo(Box::new(cgo::Client::new(&material))),
+        }))
+    }
+
+    /// Wraps a cell for this layer's relay. The fields of `payload` that belong to the layer must be zero.
+    #[inline]
+    pub fn originate(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Tag {
+        match &mut self.0 {
+            ClientSide::Tor1(layer) => layer.originate(payload),
+            ClientSide::Cgo(layer) => layer.originate(command, payload),
+        }
+    }
+
+    /// Wraps a cell that this layer's relay will pass on.
+    #[inline]
+    pub fn outbound(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) {
+        match &mut self.0 {
+            ClientSide::Tor1(layer) => layer.outbound(payload),
+            ClientSide::Cgo(layer) => layer.outbound(command, payload),
+        }
+    }
+
+    /// Takes off what this layer's relay added. The tag, if that relay made the cell.
+    #[inline]
+    pub fn inbound(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
+        match &mut self.0 {
+            ClientSide::Tor1(layer) => layer.inbound(payload),
+            ClientSide::Cgo(layer) => layer.inbound(command, payload),
+        }
+    }
+}
+
+/// All of a client's layers, the first hop's first.
+#[derive(Default)]
+pub struct Onion(Vec<ClientLayer>);
+
+impl Onion {
+    /// Adds the layer of the next hop.
+    pub fn push(&mut self, layer: ClientLayer) {
+        self.0.push(layer);
+    }
+
+    /// How many hops there are.
+    pub fn hops(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Wraps a cell for hop `to`, counted from 0, or for nobody if there is no such hop.
+    pub fn wrap(&mut self, to: usize, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
+        let (last, before) = self.0.get_mut(..=to)?.split_last_mut()?;
+        let tag = last.originate(command, payload);
+        before.iter_mut().rev().for_each(|layer| layer.outbound(command, payload));
+        Some(tag)
+    }
+
+    /// Unwraps a cell that has come in, and says which hop it is from. `None` if it is from none of them.
+    pub fn unwrap(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<(usize, Tag)> {
+        self.0.iter_mut().enumerate().find_map(|(hop, layer)| Some((hop, layer.inbound(command, payload)?)))
+    }
+}
+
+impl fmt::Debug for RelayLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RelayLayer(..)")
+    }
+}
+
+impl fmt::Debug for ClientLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientLayer(..)")
+    }
+}
+
+impl fmt::Debug for Onion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Onion({} layers)", self.0.len())
+    }
+}

@@ -1,0 +1,153 @@
+//! tor1: AES-128 in counter mode over the whole cell, and a running SHA-1 over the cells of a layer's own (tor-spec, "Routing
+//! relay cells").
+//!
+//! Both run through the circuit's life: the cipher over every cell, the digest over those that are for or from this hop. A cell
+//! that is changed on the way comes out changed in the same bits, so somebody before and somebody behind an honest relay can
+//! recognise each other: the tagging attack. `tests/bad_input.rs` shows it.
+
+use super::Tag;
+use crate::cell::PAYLOAD;
+use aes::Aes128;
+use aes::cipher::{KeyIvInit, StreamCipher};
+use ctr::Ctr128BE;
+use sha1::{Digest, Sha1};
+use subtle::ConstantTimeEq;
+
+/// Bytes of a cipher key.
+pub(super) const KEY: usize = 16;
+/// Bytes that a direction's digest begins with.
+pub(super) const DIGEST_SEED: usize = 20;
+
+/// Where the two zero bytes "recognized" stand, and the digest: `cmd 1 | recognized 2 | stream 2 | digest 4 | length 2`.
+const RECOGNIZED: std::ops::Range<usize> = 1..3;
+const DIGEST: std::ops::Range<usize> = 5..9;
+
+/// One direction of a layer.
+struct Half {
+    cipher: Ctr128BE<Aes128>,
+    digest: Sha1,
+}
+
+impl Half {
+    fn new(digest_seed: &[u8], key: &[u8]) -> Self {
+        let cipher = Ctr128BE::new_from_slices(key, &[0; 16]).expect("key and counter have 16 bytes");
+        Self { cipher, digest: Sha1::new_with_prefix(digest_seed) }
+    }
+
+    #[inline]
+    fn crypt(&mut self, payload: &mut [u8; PAYLOAD]) {
+        self.cipher.apply_keystream(payload);
+    }
+
+    /// Puts the digest in.
+    #[inline]
+    fn stamp(&mut self, payload: &mut [u8; PAYLOAD]) -> Tag {
+        payload[DIGEST].fill(0);
+        self.digest.update(&payload[..]);
+        let digest = self.digest.clone().finalize();
+        payload[DIGEST].copy_from_slice(&digest[..4]);
+        tag(&digest)
+    }
+
+    /// Whether the cell, decrypted, is for this end. It may look so by chance, once in 2^16, so the digest only moves on if
+    /// it is.
+    #[inline]
+    fn recognize(&mut self, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
+        if !recognized(payload) {
+            return None;
+        }
+        let found: [u8; 4] = payload[DIGEST].try_into().expect("four bytes");
+        payload[DIGEST].fill(0);
+        let mut running = self.digest.clone();
+        running.update(&payload[..]);
+        let digest = running.clone().finalize();
+        if is_ours(&digest[..4], &found) {
+            self.digest = running;
+            Some(tag(&digest))
+        } else {
+            payload[DIGEST].copy_from_slice(&found);
+            None
+        }
+    }
+}
+
+/// The branch that every relay shows: it passes the cell on, or keeps it.
+#[inline(never)]
+fn recognized(payload: &[u8; PAYLOAD]) -> bool {
+    payload[RECOGNIZED] == [0, 0]
+}
+
+/// Likewise.
+#[inline(never)]
+fn is_ours(digest: &[u8], found: &[u8; 4]) -> bool {
+    digest.ct_eq(found).into()
+}
+
+fn tag(digest: &[u8]) -> Tag {
+    Tag { bytes: digest.try_into().expect("SHA-1 has 20 bytes"), length: 20 }
+}
+
+/// Df 20 | Db 20 | Kf 16 | Kb 16 (tor-spec, "Setting circuit keys").
+fn halves(material: &[u8]) -> (Half, Half) {
+    let (digests, keys) = material.split_at(2 * DIGEST_SEED);
+    let forward = Half::new(&digests[..DIGEST_SEED], &keys[..KEY]);
+    (forward, Half::new(&digests[DIGEST_SEED..], &keys[KEY..2 * KEY]))
+}
+
+pub(super) struct Relay {
+    forward: Half,
+    backward: Half,
+}
+
+impl Relay {
+    pub(super) fn new(material: &[u8]) -> Self {
+        let (forward, backward) = halves(material);
+        Self { forward, backward }
+    }
+
+    #[inline]
+    pub(super) fn outbound(&mut self, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
+        self.forward.crypt(payload);
+        self.forward.recognize(payload)
+    }
+
+    #[inline]
+    pub(super) fn inbound(&mut self, payload: &mut [u8; PAYLOAD]) {
+        self.backward.crypt(payload);
+    }
+
+    pub(super) fn originate(&mut self, payload: &mut [u8; PAYLOAD]) -> Tag {
+        let tag = self.backward.stamp(payload);
+        self.backward.crypt(payload);
+        tag
+    }
+}
+
+pub(super) struct Client {
+    forward: Half,
+    backward: Half,
+}
+
+impl Client {
+    pub(super) fn new(material: &[u8]) -> Self {
+        let (forward, backward) = halves(material);
+        Self { forward, backward }
+    }
+
+    pub(super) fn originate(&mut self, payload: &mut [u8; PAYLOAD]) -> Tag {
+        let tag = self.forward.stamp(payload);
+        self.forward.crypt(payload);
+        tag
+    }
+
+    #[inline]
+    pub(super) fn outbound(&mut self, payload: &mut [u8; PAYLOAD]) {
+        self.forward.crypt(payload);
+    }
+
+    #[inline]
+    pub(super) fn inbound(&mut self, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
+        self.backward.crypt(payload);
+        self.backward.recognize(payload)
+    }
+}

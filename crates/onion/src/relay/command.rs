@@ -1,0 +1,82 @@
+//! The commands of relay messages.
+
+use std::fmt;
+
+/// A relay message's command byte (tor-spec, "Relay cells").
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RelayCommand(pub u8);
+
+macro_rules! commands {
+    ($($(#[$doc:meta])* $name:ident = $value:literal, $stream:ident;)+) => {
+        impl RelayCommand {
+            $($(#[$doc])* pub const $name: Self = Self($value);)+
+
+            /// The command's name in the specification, if it is one that we know.
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$name => Some(stringify!($name)),)+
+                    _ => None,
+                }
+            }
+
+            /// Whether messages with this command name a stream; `None` for commands that we don't know.
+            pub fn takes_stream(self) -> Option<bool> {
+                match self {
+                    $(Self::$name => Some(commands!($stream)),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+    (stream) => { true };
+    (circuit) => { false };
+}
+
+commands! {
+    /// Opens a stream.
+    BEGIN = 1, stream;
+    /// A stream's bytes.
+    DATA = 2, stream;
+    /// Ends a stream.
+    END = 3, stream;
+    /// Answers BEGIN.
+    CONNECTED = 4, stream;
+    /// Acknowledges cells. With tor1, one that names a stream acknowledges that stream's.
+    SENDME = 5, circuit;
+    /// Cuts the circuit behind this hop.
+    TRUNCATE = 8, circuit;
+    /// The circuit is cut behind this hop.
+    TRUNCATED = 9, circuit;
+    /// Padding over several hops.
+    DROP = 10, circuit;
+    /// Asks for a name's addresses.
+    RESOLVE = 11, stream;
+    /// Answers RESOLVE.
+    RESOLVED = 12, stream;
+    /// Opens a stream to the relay's own directory.
+    BEGIN_DIR = 13, stream;
+    /// Extends the circuit.
+    EXTEND2 = 14, circuit;
+    /// Answers EXTEND2.
+    EXTENDED2 = 15, circuit;
+    /// Stop sending on a stream (prop 324).
+    XOFF = 43, stream;
+    /// Go on sending on a stream (prop 324).
+    XON = 44, stream;
+}
+
+impl RelayCommand {
+    /// Whether its messages may span cells, where that has been agreed.
+    pub fn may_be_fragmented(self) -> bool {
+        matches!(self, Self::EXTEND2 | Self::EXTENDED2)
+    }
+}
+
+impl fmt::Debug for RelayCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "RelayCommand({})", self.0),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! How a relay message lies in a cell.
+
+use super::RelayCommand;
+use crate::Error;
+use crate::cell::PAYLOAD;
+
+/// The layout of a relay cell's plain payload.
+///
+/// ```text
+/// V0   command 1 | recognized 2 | stream 2 | digest 4 | length 2 | data 498
+/// V1   tag 16 | command 1 | length 2 | [stream 2] | data 488, or 490 without a stream
+/// ```
+///
+/// `recognized`, `digest` and `tag` belong to the layer ([`crate::layer`]) and are zero here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Under tor1 (tor-spec, "Relay cells").
+    V0,
+    /// Under CGO (prop 340's message header; prop 359's tag).
+    V1,
+}
+
+/// A message's header as it stands in its first cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The command.
+    pub command: RelayCommand,
+    /// The stream, 0 if the message is for the circuit.
+    pub stream: u16,
+    /// Bytes of the body, which may be more than the cell holds.
+    pub length: u16,
+}
+
+/// What stands before the data, at most.
+const V1_TAG: usize = 16;
+
+impl Format {
+    /// The most data that one cell can hold for a message with this command.
+    pub const fn room(self, with_stream: bool) -> usize {
+        PAYLOAD - self.data_at(with_stream)
+    }
+
+    /// The most data of a DATA message.
+    pub const fn most_data(self) -> usize {
+        self.room(true)
+    }
+
+    const fn data_at(self, with_stream: bool) -> usize {
+        match (self, with_stream) {
+            (Self::V0, _) => 11,
+            (Self::V1, true) => V1_TAG + 5,
+            (Self::V1, false) => V1_TAG + 3,
+        }
+    }
+
+    /// Writes a header and as much of `data` as the cell has room for; gives back how much that was. The rest of the payload,
+    /// and the layer's fields, become zero.
+    pub fn write(self, payload: &mut [u8; PAYLOAD], header: Header, data: &[u8]) -> usize {
+        payload.fill(0);
+        let with_stream = header.stream != 0;
+        match self {
+            Self::V0 => {
+                payload[0] = header.command.0;
+                payload[3..5].copy_from_slice(&header.stream.to_be_bytes());
+                payload[9..11].copy_from_slice(&header.length.to_be_bytes());
+            }
+            Self::V1 => {
+                payload[V1_TAG] = header.command.0;
+                payload[V1_TAG + 1..V1_TAG + 3].copy_from_slice(&header.length.to_be_bytes());
+                if with_stream {
+                    payload[V1_TAG + 3..V1_TAG + 5].copy_from_slice(&header.stream.to_be_bytes());
+                }
+            }
+        }
+        let room = &mut payload[self.data_at(with_stream)..];
+        let taken = data.len().min(room.len());
+        room[..taken].copy_from_slice(&data[..taken]);
+        taken
+    }
+
+    /// Writes a cell in which a message goes on (V1 only has no header there).
+    pub(super) fn write_continuation(self, payload: &mut [u8; PAYLOAD], command: RelayCommand, rest: &[u8]) -> usize {
+        match self {
+            Self::V0 => self.write(payload, Header { command, stream: 0, length: rest.len() as u16 }, rest),
+            Self::V1 => {
+                payload.fill(0);
+                let taken = rest.len().min(PAYLOAD - V1_TAG);
+                payload[V1_TAG..V1_TAG + taken].copy_from_slice(&rest[..taken]);
+                taken
+            }
+        }
+    }
+
+    /// Reads a header, and as much of its body as is in this cell.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if a V1 cell has a command that we don't know, so that we can't tell where its body begins, or names
+    /// stream 0 where a stream is wanted.
+    pub fn read(self, payload: &[u8; PAYLOAD]) -> Result<(Header, &[u8]), Error> {
+        let number = |at: usize| u16::from_be_bytes([payload[at], payload[at + 1]]);
+        let header = match self {
+            Self::V0 => Header { command: RelayCommand(payload[0]), stream: number(3), length: number(9) },
+            Self::V1 => {
+                let command = RelayCommand(payload[V1_TAG]);
+                let wrong = |why| Error::Malformed { what: "relay cell", why };
+                let stream = match command.takes_stream() {
+                    None => return Err(wrong("a command that we don't know")),
+                    Some(false) => 0,
+                    Some(true) => match number(V1_TAG + 3) {
+                        0 => return Err(wrong("no stream where its command needs one")),
+                        stream => stream,
+                    },
+                };
+                Header { command, stream, length: number(V1_TAG + 1) }
+            }
+        };
+        let data = &payload[self.data_at(header.stream != 0)..];
+        Ok((header, &data[..data.len().min(header.length.into())]))
+    }
+
+    /// The data of a cell in which a V1 message goes on.
+    pub(super) fn continuation(payload: &[u8; PAYLOAD]) -> &[u8] {
+        &payload[V1_TAG..]
+    }
+}

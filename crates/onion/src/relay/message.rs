@@ -1,0 +1,256 @@
+//! The bodies of relay messages.
+
+use crate::Error;
+use crate::cell::payload::Create2;
+use crate::layer::Tag;
+use crate::parts::Parts;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// BEGIN: where a stream is to go (tor-spec, "Opening streams").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begin {
+    /// A host name, an IPv4 address, or an IPv6 address in brackets.
+    pub host: String,
+    /// The port, not 0.
+    pub port: u16,
+}
+
+impl Begin {
+    /// The longest host that we take.
+    pub const MOST_HOST: usize = 255;
+
+    /// Checks host and port.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for an empty host, one that is too long or holds something else than printable ASCII, and port 0.
+    pub fn new(host: &str, port: u16) -> Result<Self, Error> {
+        let wrong = |why| Err(Error::Malformed { what: "stream's target", why });
+        if host.is_empty() || host.len() > Self::MOST_HOST {
+            return wrong("an empty host, or one above 255 bytes");
+        }
+        if !host.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return wrong("a host that is not printable ASCII");
+        }
+        if port == 0 {
+            return wrong("port 0");
+        }
+        Ok(Self { host: host.to_owned(), port })
+    }
+
+    /// Reads `host:port NUL [flags 4]`. The flags are about IPv6, of which our exits make no difference.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`].
+    pub fn read(body: &[u8]) -> Result<Self, Error> {
+        let wrong = |why| Error::Malformed { what: "BEGIN", why };
+        let end = body.iter().position(|byte| *byte == 0).ok_or(wrong("no end to its target"))?;
+        let text = str::from_utf8(&body[..end]).map_err(|_| wrong("a target that is no text"))?;
+        let (host, port) = text.rsplit_once(':').ok_or(wrong("no port"))?;
+        if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(wrong("a port that is no number"));
+        }
+        Self::new(host, port.parse().map_err(|_| wrong("a port above 65535"))?)
+    }
+
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut body = format!("{}:{}", self.host, self.port).into_bytes();
+        body.push(0);
+        body.extend_from_slice(&[0; 4]);
+        body
+    }
+}
+
+/// CONNECTED: which address a stream goes to, if the exit says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connected {
+    /// The address.
+    pub address: Option<IpAddr>,
+}
+
+impl Connected {
+    /// Reads `IPv4 4 | TTL 4`, or `0 4 | 6 1 | IPv6 16 | TTL 4`, or nothing.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::Malformed`].
+    pub fn read(body: &[u8]) -> Result<Self, Error> {
+        if body.is_empty() {
+            return Ok(Self { address: None });
+        }
+        let mut parts = Parts::of("CONNECTED", body, 4, true)?;
+        let four = *parts.array::<4>()?;
+        if four != [0; 4] {
+            return Ok(Self { address: Some(Ipv4Addr::from(four).into()) });
+        }
+        match *parts.array::<1>()? {
+            [6] => Ok(Self { address: Some(Ipv6Addr::from(*parts.array::<16>()?).into()) }),
+            _ => Err(Error::Malformed { what: "CONNECTED", why: "an address of an unknown type" }),
+        }
+    }
+
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut body = Vec::with_capacity(25);
+        match self.address {
+            None => return body,
+            Some(IpAddr::V4(address)) => body.extend_from_slice(&address.octets()),
+            Some(IpAddr::V6(address)) => {
+                body.extend_from_slice(&[0, 0, 0, 0, 6]);
+                body.extend_from_slice(&address.octets());
+            }
+        }
+        body.extend_from_slice(&60u32.to_be_bytes());
+        body
+    }
+}
+
+/// END: why a stream ended (tor-spec, "Closing streams").
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct EndReason(pub u8);
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident = $value:literal, $text:literal;)+) => {
+        impl EndReason {
+            $($(#[$doc])* pub const $name: Self = Self($value);)+
+        }
+
+        impl fmt::Display for EndReason {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match *self {
+                    $(Self::$name => f.write_str($text),)+
+                    Self(number) => write!(f, "reason {number}"),
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// None of the others.
+    MISC = 1, "no reason given";
+    /// The name was not found.
+    RESOLVEFAILED = 2, "the host's name was not found";
+    /// The host refused.
+    CONNECTREFUSED = 3, "the host refused the connection";
+    /// The exit's policy forbids it.
+    EXITPOLICY = 4, "the exit's policy forbids it";
+    /// The circuit is being destroyed.
+    DESTROY = 5, "the circuit was destroyed";
+    /// The connection was closed in order.
+    DONE = 6, "the connection was closed";
+    /// The connection took too long.
+    TIMEOUT = 7, "the connection timed out";
+    /// No way to the host.
+    NOROUTE = 8, "there is no route to the host";
+    /// The relay hibernates.
+    HIBERNATING = 9, "the relay hibernates";
+    /// An internal error.
+    INTERNAL = 10, "an internal error";
+    /// Out of resources.
+    RESOURCELIMIT = 11, "the relay is out of resources";
+    /// The connection was reset.
+    CONNRESET = 12, "the connection was reset";
+    /// A breach of protocol.
+    TORPROTOCOL = 13, "a breach of protocol";
+    /// BEGIN_DIR to a relay without a directory.
+    NOTDIRECTORY = 14, "the relay is no directory";
+}
+
+impl fmt::Debug for EndReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EndReason({}: {self})", self.0)
+    }
+}
+
+/// SENDME, version 1: the tag of the cell that it acknowledges (prop 289). Version 0, which is empty, is not taken for
+/// circuits.
+pub(crate) fn write_sendme(tag: Tag) -> Vec<u8> {
+    let tag = tag.as_bytes();
+    let mut body = vec![1, 0, tag.len() as u8];
+    body.extend_from_slice(tag);
+    body
+}
+
+/// The tag in a SENDME.
+pub(crate) fn read_sendme(body: &[u8]) -> Result<Tag, Error> {
+    let mut parts = Parts::of("SENDME", body, 3, true)?;
+    let [version] = *parts.array()?;
+    let length = parts.u16()?;
+    let tag = Tag::from_bytes(parts.slice(length.into())?);
+    match (version, tag) {
+        (1, Some(tag)) => Ok(tag),
+        _ => Err(Error::Malformed { what: "SENDME", why: "another version than 1, or a tag of another length" }),
+    }
+}
+
+/// EXTEND2's link specifiers: how to reach the next relay, and who it must be (tor-spec, "EXTEND and EXTENDED cells").
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NextRelay {
+    /// Addresses, specifier types 0 and 1.
+    pub addresses: Vec<SocketAddr>,
+    /// Ed25519 identity, type 3.
+    pub ed25519: Option<[u8; 32]>,
+    /// SHA-1 of the RSA identity, type 2.
+    pub rsa: Option<[u8; 20]>,
+}
+
+/// EXTEND2: the next relay, and the circuit creation for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extend2 {
+    /// Where to.
+    pub next: NextRelay,
+    /// What to send there.
+    pub create: Create2,
+}
+
+impl Extend2 {
+    /// Reads NSPEC | specifiers | HTYPE | HLEN | HDATA. Specifiers of types that we don't know are skipped.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for two identities of a type, or a specifier of the wrong length; [`Error::Length`],
+    /// [`Error::TooLong`].
+    pub fn read(body: &[u8]) -> Result<Self, Error> {
+        let mut parts = Parts::of("EXTEND2", body, 5, true)?;
+        let [count] = *parts.array()?;
+        let mut next = NextRelay::default();
+        for _ in 0..count {
+            let [kind, length] = *parts.array()?;
+            let mut spec = Parts::of("link specifier", parts.slice(length.into())?, 0, true)?;
+            match kind {
+                0 => next.addresses.push((Ipv4Addr::from(*spec.array::<4>()?), spec.u16()?).into()),
+                1 => next.addresses.push((Ipv6Addr::from(*spec.array::<16>()?), spec.u16()?).into()),
+                2 if next.rsa.is_none() => next.rsa = Some(*spec.array()?),
+                3 if next.ed25519.is_none() => next.ed25519 = Some(*spec.array()?),
+                2 | 3 => return Err(Error::Malformed { what: "EXTEND2", why: "two identities of a type" }),
+                _ => continue,
+            }
+            if !spec.rest().is_empty() {
+                return Err(Error::Malformed { what: "EXTEND2", why: "a link specifier of the wrong length" });
+            }
+        }
+        Ok(Self { next, create: Create2::read(parts.rest())? })
+    }
+
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut body = vec![0];
+        let mut put = |kind: u8, parts: &[&[u8]]| {
+            body[0] += 1;
+            body.extend_from_slice(&[kind, parts.iter().map(|part| part.len()).sum::<usize>() as u8]);
+            parts.iter().for_each(|part| body.extend_from_slice(part));
+        };
+        // Two of each family at most: the count is a byte, and the body has its cap.
+        for address in self.next.addresses.iter().take(4) {
+            match address.ip() {
+                IpAddr::V4(ip) => put(0, &[&ip.octets(), &address.port().to_be_bytes()]),
+                IpAddr::V6(ip) => put(1, &[&ip.octets(), &address.port().to_be_bytes()]),
+            }
+        }
+        if let Some(rsa) = &self.next.rsa {
+            put(2, &[rsa]);
+        }
+        if let Some(ed25519) = &self.next.ed25519 {
+            put(3, &[ed25519]);
+        }
+        self.create.write(&mut body);
+        body
+    }
+}

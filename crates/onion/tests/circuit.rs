@@ -1,0 +1,164 @@
+//! What must work: a client, three relays and an echoing exit, with every handshake and both kinds of relay cryptography.
+#![cfg(feature = "aws-lc")]
+
+use candor_onion::circuit::{ClientAction, HopOptions, RelayAction};
+use candor_onion::handshake::*;
+use candor_onion::layer::Crypto;
+use candor_onion::relay::message::{Begin, EndReason};
+use paper::{Paper, bytes};
+use std::time::Duration;
+
+mod paper;
+
+const STEP: Duration = Duration::from_millis(10);
+
+fn crossing<H>(handshake: H, crypto: Crypto, length: usize) -> Paper
+where
+    H: Handshake + Clone + Send + Sync + 'static,
+    H::RelaySecret: Send + Sync,
+    H::Client: Send + 'static,
+{
+    let mut paper = Paper::build(handshake, 3, HopOptions { crypto, fragments: true });
+    let stream = paper.begin();
+    let sent = vec![(stream, bytes(1, length))];
+    let back = paper.echo(&sent, STEP);
+    assert!(back[&stream] == sent[0].1, "what came back is not what was sent");
+    paper
+}
+
+/// With each pair, more than both windows' worth of bytes, so that acknowledgements count.
+#[test]
+fn a_megabyte_crosses_three_hops_and_comes_back_with_every_handshake_and_both_cryptographies() {
+    macro_rules! each {
+        ($($handshake:ident)+) => { $(
+            for crypto in [Crypto::Tor1, Crypto::Cgo] {
+                crossing($handshake::default(), crypto, 1_000_000);
+            }
+        )+ };
+    }
+    each!(NtorDefault NtorV3Default Hybrid512 Hybrid768 Hybrid1024 Hybrid512Auth Hybrid768Auth Hybrid1024Auth);
+}
+
+#[test]
+fn twenty_megabytes_cross_three_hops_and_come_back() {
+    for crypto in [Crypto::Tor1, Crypto::Cgo] {
+        crossing(Hybrid768::default(), crypto, 20_000_000);
+    }
+}
+
+#[test]
+fn a_hundred_streams_share_a_circuit() {
+    for crypto in [Crypto::Tor1, Crypto::Cgo] {
+        let mut paper = Paper::build(Hybrid768::default(), 3, HopOptions { crypto, fragments: true });
+        let sent: Vec<_> = (0..100).map(|seed| (paper.begin(), bytes(seed, 20_000 + seed as usize))).collect();
+        let back = paper.echo(&sent, STEP);
+        for (stream, data) in &sent {
+            assert!(back[stream] == *data, "{stream:?}");
+        }
+    }
+}
+
+#[test]
+fn both_directions_of_a_link_carry_as_many_cells_while_a_hop_is_added() {
+    for (crypto, expected) in [(Crypto::Tor1, 5), (Crypto::Cgo, 5)] {
+        let mut paper = Paper::build(Hybrid768Auth::default(), 2, HopOptions { crypto, fragments: true });
+        // The creation and its answer, then the fragments of EXTEND2 and EXTENDED2, which alone would take three.
+        assert_eq!(paper.cells[0], [1 + expected, 1 + expected], "{crypto:?}");
+        assert_eq!(paper.cells[1], [1, 1]);
+        paper.client.close();
+        paper.run();
+        assert_eq!(paper.cells[1], [2, 1], "DESTROY goes all the way");
+    }
+}
+
+#[test]
+fn ntor_works_over_links_that_are_not_wide() {
+    let handshake = NtorV3Default::default();
+    let mut paper = Paper::relays(&handshake, 3);
+    paper.wide = false;
+    for hop in 0..3 {
+        paper.extend(&handshake, hop, HopOptions::default());
+    }
+    assert_eq!(paper.news.len(), 3);
+    assert_eq!(paper.client.hops(), 3);
+}
+
+#[test]
+fn streams_end_from_either_side() {
+    let mut paper = Paper::build(NtorV3Default::default(), 3, HopOptions::default());
+    let (first, second) = (paper.begin(), paper.begin());
+    paper.end(first);
+    assert!(paper.exit_news.contains(&RelayAction::Ended { stream: first, reason: EndReason::DONE }));
+    let exit = paper.relays[2].as_mut().unwrap();
+    exit.end_stream(second, EndReason::CONNRESET).unwrap();
+    paper.run();
+    assert_eq!(paper.news.pop_front(), Some(ClientAction::Ended { stream: second, reason: EndReason::CONNRESET }));
+    assert!(paper.client.send(second, b"too late", paper.now).is_err());
+    assert_ne!(paper.begin(), first, "a number is not used twice");
+}
+
+#[test]
+fn what_is_still_under_way_when_a_stream_ends_is_dropped() {
+    let mut paper = Paper::build(NtorV3Default::default(), 3, HopOptions::default());
+    let stream = paper.begin();
+    paper.client.send(stream, &bytes(1, 20_000), paper.now).unwrap();
+    paper.client.end_stream(stream, EndReason::DONE).unwrap();
+    paper.run();
+    assert!(!paper.client.is_closed());
+    let other = paper.begin();
+    assert_eq!(paper.echo(&[(other, bytes(2, 5000))], STEP)[&other], bytes(2, 5000));
+}
+
+/// An exit that does not read stops its client, and only on that stream; when it reads, all arrives.
+#[test]
+fn an_exit_that_does_not_read_holds_its_stream_back() {
+    for (crypto, at_most) in [(Crypto::Tor1, 500 * 498), (Crypto::Cgo, 8 * 500 * 498)] {
+        let mut paper = Paper::build(NtorV3Default::default(), 3, HopOptions { crypto, fragments: false });
+        let stream = paper.begin();
+        paper.exit_reads = false;
+        let data = bytes(3, 6_000_000);
+        let mut sent = 0;
+        loop {
+            let taken = paper.client.send(stream, &data[sent..], paper.now).unwrap();
+            paper.now += STEP;
+            paper.run();
+            // The client reads what is echoed, so nothing else holds it back.
+            while let Some(news) = paper.news.pop_front() {
+                if let ClientAction::Data { stream, bytes } = news {
+                    paper.client.consumed(stream, bytes.len());
+                }
+            }
+            paper.run();
+            if taken == 0 {
+                break;
+            }
+            sent += taken;
+        }
+        assert!(sent > 0 && sent <= at_most, "{crypto:?}: {sent}");
+
+        let exit = paper.relays[2].as_mut().unwrap();
+        exit.consumed(stream, sent);
+        paper.exit_reads = true;
+        paper.run();
+        assert!(paper.news.contains(&ClientAction::Writable { stream }), "{crypto:?}");
+    }
+}
+
+#[test]
+fn the_window_grows_under_congestion_control_and_stays_without() {
+    let cgo = crossing(NtorV3Default::default(), Crypto::Cgo, 3_000_000);
+    let tor1 = crossing(NtorV3Default::default(), Crypto::Tor1, 3_000_000);
+    assert!(cgo.client.window() > 500, "{}", cgo.client.window());
+    assert_eq!(tor1.client.window(), 1000);
+}
+
+#[test]
+fn targets_reach_the_exit_as_they_were_given() {
+    let mut paper = Paper::build(NtorDefault::default(), 1, HopOptions::default());
+    for (host, port) in [("example.com", 80), ("127.0.0.1", 65535), ("[::1]", 1)] {
+        let target = Begin::new(host, port).unwrap();
+        let stream = paper.client.begin(&target).unwrap();
+        paper.run();
+        assert_eq!(paper.exit_news.pop(), Some(RelayAction::Begin { stream, target }));
+    }
+}
