@@ -37,6 +37,8 @@
 
 mod cgo;
 mod tor1;
+#[cfg(test)]
+mod vectors;
 
 use crate::Error;
 use crate::cell::{Command, PAYLOAD};
@@ -83,6 +85,11 @@ impl Crypto {
     fn material(self, keys: &Keys) -> Result<Zeroizing<Vec<u8>>, Error> {
         keys.expand(self.key_length())
     }
+
+    fn check_length(self, material: &[u8]) -> Result<(), Error> {
+        let (asked, most) = (material.len(), self.key_length());
+        if asked == most { Ok(()) } else { Err(Error::KeyLength { asked, most }) }
+    }
 }
 
 /// What identifies a cell that went through a layer: SHA-1's 20 bytes for tor1, the 16-byte tag for CGO. Both ends of the layer
@@ -127,10 +134,19 @@ impl RelayLayer {
     /// # Errors
     /// [`Error::KeyLength`], which no handshake of this crate gives for these lengths.
     pub fn new(crypto: Crypto, keys: &Keys) -> Result<Self, Error> {
-        let material = crypto.material(keys)?;
+        Self::from_material(crypto, &crypto.material(keys)?)
+    }
+
+    /// From key material of [`Crypto::key_length`] bytes: Df, Db, Kf, Kb of tor1, or both directions' J, S and N of CGO,
+    /// outbound first.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] for another length.
+    pub fn from_material(crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
+        crypto.check_length(material)?;
         Ok(Self(match crypto {
-            Crypto::Tor1 => Relay::Tor1(Box::new(tor1::Relay::new(&material))),
-            Crypto::Cgo => Relay::Cgo(Box::new(cgo::Relay::new(&material))),
+            Crypto::Tor1 => Relay::Tor1(Box::new(tor1::Relay::new(material))),
+            Crypto::Cgo => Relay::Cgo(Box::new(cgo::Relay::new(material))),
         }))
     }
 
@@ -177,10 +193,19 @@ impl ClientLayer {
     /// # Errors
     /// As [`RelayLayer::new`].
     pub fn new(crypto: Crypto, keys: &Keys) -> Result<Self, Error> {
-        let material = crypto.material(keys)?;
+        Self::from_material(crypto, &crypto.material(keys)?)
+    }
+
+    /// From key material of [`Crypto::key_length`] bytes: Df, Db, Kf, Kb of tor1, or both directions' J, S and N of CGO,
+    /// outbound first.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] for another length.
+    pub fn from_material(crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
+        crypto.check_length(material)?;
         Ok(Self(match crypto {
-            Crypto::Tor1 => ClientSide::Tor1(Box::new(tor1::Client::new(&material))),
-            Crypto::Cgo => ClientSide::Cgo(Box::new(cgo::Client::new(&material))),
+            Crypto::Tor1 => ClientSide::Tor1(Box::new(tor1::Client::new(material))),
+            Crypto::Cgo => ClientSide::Cgo(Box::new(cgo::Client::new(material))),
         }))
     }
 

@@ -30,7 +30,7 @@ pub fn name(number: u16) -> Option<&'static str> {
 
 #[cfg(all(test, feature = "aws-lc"))]
 mod tests {
-    use super::*;
+    use super::{name as name_of, of};
     use crate::handshake::*;
 
     #[test]
@@ -47,9 +47,9 @@ mod tests {
         ];
         for name in &names {
             let number = of(name).unwrap_or_else(|| panic!("{name} has no number"));
-            assert_eq!(super::name(number), Some(name.as_str()));
+            assert_eq!(name_of(number), Some(name.as_str()));
         }
         assert_eq!(of("ntor-v4"), None);
-        assert_eq!(super::name(0), None);
+        assert_eq!(name_of(0), None);
     }
 }
