@@ -1,2 +1,37 @@
 //! Onion circuits over sockets.
+//!
+//! - [`Relay`]: links from clients and relays, circuits over them, and an exit that allows nothing but what its [`Policy`] lists.
+//! - [`Client`]: circuits through relays of a [`RelayList`], and [streams](CircuitStream) through circuits.
+//! - [`http`]: a fetch over a stream. [`Target`]: a small web server whose answers can be checked, for tests and measurements.
+//!
+//! What is said over the sockets, and all its cryptography, is [`candor_onion`]'s; here are the sockets, the threads and the bounds.
 #![forbid(unsafe_code)]
+
+mod client;
+mod clock;
+mod error;
+#[doc(hidden)]
+pub mod fuzz;
+mod hex;
+pub mod http;
+mod keys;
+mod link;
+mod policy;
+mod relay;
+mod relay_list;
+mod stream;
+mod suite;
+mod target;
+mod tls;
+
+pub use candor_onion::circuit::Limits;
+pub use candor_onion::layer::Crypto;
+pub use client::{Circuit, Client, ClientOptions};
+pub use error::Error;
+pub use keys::RelayKeys;
+pub use policy::Policy;
+pub use relay::{Relay, RelayConfig, RelayCounts, RelayEvent, RelayLimits};
+pub use relay_list::{ListedRelay, RelayList};
+pub use stream::CircuitStream;
+pub use suite::Suite;
+pub use target::Target;

@@ -37,7 +37,8 @@ const ROOMS: &[Room] = &[
     Room { name: "onion", place: Place::Product(2), may_use: &["primitives"] },
     Room { name: "opaque-wasm", place: Place::Product(3), may_use: &["opaque"] },
     Room { name: "opaque-ffi", place: Place::Product(3), may_use: &["opaque"] },
-    Room { name: "network", place: Place::Product(3), may_use: &["onion", "links"] },
+    // `primitives` for the keys that a relay keeps in its file, as bytes.
+    Room { name: "network", place: Place::Product(3), may_use: &["onion", "links", "primitives"] },
     Room { name: "login", place: Place::Product(3), may_use: &["opaque"] },
     // Knows no cryptography and none of ours, so that it can't measure itself with what it measures.
     Room { name: "lab", place: Place::Above, may_use: &[] },

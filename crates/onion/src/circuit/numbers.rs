@@ -92,6 +92,11 @@ impl<T> Circuits<T> {
         self.circuits.is_empty()
     }
 
+    /// What is kept of each, in no order.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.circuits.values()
+    }
+
     /// All of them, to end them with their link.
     pub fn drain(&mut self) -> impl Iterator<Item = (u32, T)> {
         self.circuits.drain()

@@ -1,0 +1,186 @@
+//! A client: circuits through relays of a list, and streams through circuits.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), candor_network::Error> {
+//! use candor_network::{Client, ClientOptions, RelayList, Suite};
+//! let list = RelayList::load("relays.jsonl".as_ref())?;
+//! let path: Vec<_> = list.relays().iter().take(3).collect();
+//! let client = Client::new(ClientOptions::default())?;
+//! let circuit = client.circuit(&path, Suite::Hybrid768).await?;
+//! let stream = circuit.open("127.0.0.1", 8000).await?; // tokio's AsyncRead and AsyncWrite
+//! # Ok(()) }
+//! ```
+
+mod circuit;
+
+pub use circuit::Circuit;
+
+use crate::Error;
+use crate::link::{Budget, Link, connect, drive, locked};
+use crate::relay_list::ListedRelay;
+use crate::suite::Suite;
+use crate::tls::Connector;
+use candor_onion::cell::Message;
+use candor_onion::circuit::{Limits, Side};
+use candor_onion::layer::Crypto;
+use circuit::State;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::OnceCell;
+
+/// A client's bounds and choices.
+#[derive(Clone)]
+pub struct ClientOptions {
+    /// The layers' cryptography. [`Suite::Ntor`] has no room to ask for it and comes to tor1 always.
+    pub crypto: Crypto,
+    /// How long a link may take to come about.
+    pub link: Duration,
+    /// A circuit's bounds, among them how long a hop may take.
+    pub limits: Limits,
+    /// Is told of each link without a post-quantum key exchange: the relay, and what was used.
+    pub not_post_quantum: Arc<Listener>,
+}
+
+/// Hears of a relay and a key exchange.
+type Listener = dyn Fn(&str, &str) + Send + Sync;
+
+impl Default for ClientOptions {
+    /// CGO, ten seconds for everything, and nobody is told.
+    fn default() -> Self {
+        Self {
+            crypto: Crypto::Cgo,
+            link: Duration::from_secs(10),
+            limits: Limits::default(),
+            not_post_quantum: Arc::new(|_, _| {}),
+        }
+    }
+}
+
+/// A client. Its circuits to the same first relay share one link; links stay as long as the client and the relay do.
+pub struct Client {
+    options: ClientOptions,
+    connector: Connector,
+    links: Mutex<HashMap<[u8; 32], Way>>,
+    budget: Arc<Budget>,
+}
+
+type ClientLink = Link<Arc<State>>;
+type Way = Arc<OnceCell<Arc<ClientLink>>>;
+
+/// Cells that all of a client's links may have queued; a client only queues what it makes, and waits in front of long queues.
+const CELLS: usize = 1 << 20;
+/// Circuits on one link.
+const CIRCUITS: usize = 1 << 16;
+
+impl Client {
+    /// A client without links.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if TLS can't be set up.
+    pub fn new(options: ClientOptions) -> Result<Self, Error> {
+        let connector = Connector::new()?;
+        Ok(Self { options, connector, links: Mutex::default(), budget: Budget::new(CELLS) })
+    }
+
+    /// Builds a circuit through `path`, the first relay first, with the same handshake at each.
+    ///
+    /// # Errors
+    /// [`Error::Handshake`] if a relay does not offer the handshake; [`Error::FirstHop`], [`Error::Circuit`], which name the hop and
+    /// the cause.
+    pub async fn circuit(&self, path: &[&ListedRelay], suite: Suite) -> Result<Circuit, Error> {
+        let Some((first, rest)) = path.split_first() else {
+            return Err(Error::Handshake("a circuit needs a relay".to_owned()));
+        };
+        for relay in path {
+            relay.offer(suite)?;
+        }
+        let mut circuit = self.first_hop(first, suite).await?;
+        for relay in rest {
+            circuit.extend(relay, suite).await?;
+        }
+        Ok(circuit)
+    }
+
+    /// A circuit of one hop, to be [extended](Circuit::extend).
+    ///
+    /// # Errors
+    /// As for [`Self::circuit`].
+    pub async fn first_hop(&self, relay: &ListedRelay, suite: Suite) -> Result<Circuit, Error> {
+        let offer = relay.offer(suite)?;
+        let link = self.link(relay).await?;
+        let state = State::new(link, self.options.limits, self.options.crypto)
+            .map_err(|source| Error::FirstHop { relay: relay.to_string(), source: Box::new(source) })?;
+        let mut circuit = Circuit::new(state);
+        circuit.create(relay, offer).await?;
+        Ok(circuit)
+    }
+
+    /// Makes the link to a relay, if there is none.
+    ///
+    /// # Errors
+    /// [`Error::FirstHop`].
+    pub async fn connect(&self, relay: &ListedRelay) -> Result<(), Error> {
+        self.link(relay).await.map(|_| ())
+    }
+
+    /// Closes all links, with the circuits on them.
+    pub fn disconnect(&self) {
+        for (_, way) in locked(&self.links).drain() {
+            if let Some(link) = way.get() {
+                link.close().into_iter().for_each(|state| state.link_closed());
+            }
+        }
+    }
+
+    async fn link(&self, relay: &ListedRelay) -> Result<Arc<ClientLink>, Error> {
+        let way = {
+            let mut links = locked(&self.links);
+            let way = links.entry(*relay.identity()).or_default();
+            if way.get().is_some_and(|link| link.is_closed()) {
+                *way = Way::default();
+            }
+            Arc::clone(way)
+        };
+        let connecting = || async {
+            let expect = Some(*relay.identity());
+            let shaken = connect(&self.connector, relay.address(), expect, None, self.options.link).await?;
+            let (group, is_post_quantum) = &shaken.group;
+            if !is_post_quantum {
+                (self.options.not_post_quantum)(&relay.to_string(), group);
+            }
+            let link: Arc<ClientLink> =
+                Arc::new(Link::new(&shaken, Side::Initiator, CIRCUITS, Arc::clone(&self.budget)));
+            let driven = Arc::clone(&link);
+            tokio::spawn(async move {
+                let on_cell = |cell: candor_onion::cell::Cell| {
+                    let Some(state) = driven.circuit(cell.circuit) else { return };
+                    let over = matches!(cell.message, Message::Destroy(_));
+                    state.receive(cell.message);
+                    if over {
+                        driven.forget(cell.circuit);
+                        driven.outbox.clear(cell.circuit);
+                    }
+                };
+                let _ = drive(shaken.stream, shaken.decoder, &driven.outbox, on_cell).await;
+                driven.close().into_iter().for_each(|state| state.link_closed());
+            });
+            Ok(link)
+        };
+        let made = way.get_or_try_init(connecting).await;
+        made.cloned().map_err(|source| Error::FirstHop { relay: relay.to_string(), source: Box::new(source) })
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.disconnect();
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Client({} links)", locked(&self.links).len())
+    }
+}

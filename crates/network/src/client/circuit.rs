@@ -1,0 +1,298 @@
+//! A circuit at its client, on its link.
+
+use super::ClientLink;
+use crate::Error;
+use crate::link::{Full, SHORT, locked};
+use crate::relay_list::ListedRelay;
+use crate::stream::{Carrier, CircuitStream, Ends, Read};
+use crate::suite::{Offer, Suite, with_offer};
+use candor_onion::cell::Message;
+use candor_onion::circuit::{Cause, ClientAction, ClientCircuit, Failure, HopOptions, Limits, StreamId};
+use candor_onion::layer::Crypto;
+use candor_onion::relay::message::{Begin, EndReason, NextRelay};
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Instant;
+use tokio::io::ReadBuf;
+use tokio::time::timeout_at;
+
+/// A circuit. Dropping it destroys it, with its streams.
+pub struct Circuit(Arc<State>);
+
+pub(super) struct State {
+    link: Arc<ClientLink>,
+    number: OnceLock<u32>,
+    crypto: Crypto,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    machine: ClientCircuit,
+    streams: Ends,
+    failure: Option<Failure>,
+    /// The relays, as the list names them.
+    relays: Vec<String>,
+    /// Who waits for a hop.
+    builder: Option<Waker>,
+}
+
+impl Circuit {
+    pub(super) fn new(state: Arc<State>) -> Self {
+        Self(state)
+    }
+
+    pub(super) async fn create(&mut self, relay: &ListedRelay, offer: &Offer) -> Result<(), Error> {
+        let options = self.0.options();
+        self.0.ask(relay, |machine| {
+            with_offer!(offer, |handshake, public| machine.create(handshake, public, options, Instant::now()))
+        })?;
+        self.hop(1).await
+    }
+
+    /// Adds a hop.
+    ///
+    /// # Errors
+    /// [`Error::Handshake`] if the relay does not offer the handshake; [`Error::Circuit`], after which the circuit is over.
+    pub async fn extend(&mut self, relay: &ListedRelay, suite: Suite) -> Result<(), Error> {
+        let offer = relay.offer(suite)?;
+        let options = self.0.options();
+        let next = NextRelay {
+            addresses: vec![relay.address()],
+            ed25519: Some(*relay.identity()),
+            rsa: relay.rsa_identity().copied(),
+        };
+        let hops = self.0.ask(relay, |machine| {
+            with_offer!(offer, |handshake, public| machine.extend(handshake, public, &next, options, Instant::now()))
+        })?;
+        self.hop(hops + 1).await
+    }
+
+    /// Waits until the circuit has so many hops.
+    async fn hop(&self, hops: usize) -> Result<(), Error> {
+        let built = poll_fn(|cx| {
+            let mut inner = locked(&self.0.inner);
+            if let Some(failure) = inner.failure {
+                return Poll::Ready(Err(inner.error(failure)));
+            }
+            if inner.machine.hops() >= hops {
+                return Poll::Ready(Ok(()));
+            }
+            inner.builder = Some(cx.waker().clone());
+            Poll::Pending
+        });
+        let mut built = std::pin::pin!(built);
+        loop {
+            let deadline = locked(&self.0.inner).machine.deadline();
+            let Some(deadline) = deadline else { return built.await };
+            match timeout_at(deadline.into(), built.as_mut()).await {
+                Ok(result) => return result,
+                Err(_) => self.0.with(|inner| inner.machine.tick(Instant::now())),
+            }
+        }
+    }
+
+    /// Opens a stream from the last hop to a host (a name, an IPv4 address, or an IPv6 address in brackets) and a port.
+    ///
+    /// # Errors
+    /// [`Error::Stream`] if the exit refuses; [`Error::Circuit`] if the circuit is over; [`Error::Internal`] if it has too many
+    /// streams, or the host can't be sent.
+    pub async fn open(&self, host: &str, port: u16) -> Result<CircuitStream, Error> {
+        let unfit = |error: candor_onion::Error| Error::Internal(error.to_string());
+        let target = Begin::new(host, port).map_err(unfit)?;
+        let id = self.0.with(|inner| match (inner.machine.begin(&target), inner.failure) {
+            (Ok(id), _) => {
+                inner.streams.open(id);
+                Ok(id)
+            }
+            (Err(_), Some(failure)) => Err(inner.error(failure)),
+            (Err(error), None) => Err(unfit(error)),
+        })?;
+        // From here on dropping this future ends the stream.
+        let stream = CircuitStream::new(Arc::clone(&self.0) as Arc<dyn Carrier>, id);
+        let answer = poll_fn(|cx| {
+            let mut inner = locked(&self.0.inner);
+            match (inner.failure, inner.streams.poll_connected(id, cx)) {
+                (Some(failure), _) => Poll::Ready(Err(inner.error(failure))),
+                (None, answer) => answer.map_err(|reason| Error::Stream { target: format!("{host}:{port}"), reason }),
+            }
+        });
+        answer.await.map(|()| stream)
+    }
+
+    /// How many hops there are.
+    pub fn hops(&self) -> usize {
+        locked(&self.0.inner).machine.hops()
+    }
+
+    /// Why the circuit is over, if it is.
+    pub fn failure(&self) -> Option<Error> {
+        let inner = locked(&self.0.inner);
+        inner.failure.map(|failure| inner.error(failure))
+    }
+}
+
+impl Drop for Circuit {
+    fn drop(&mut self) {
+        self.0.with(|inner| inner.machine.close());
+    }
+}
+
+impl fmt::Debug for Circuit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Circuit({} hops)", self.hops())
+    }
+}
+
+impl State {
+    pub(super) fn new(link: Arc<ClientLink>, limits: Limits, crypto: Crypto) -> Result<Arc<Self>, Error> {
+        let inner = Inner {
+            machine: ClientCircuit::new(limits, link.wide),
+            streams: Ends::default(),
+            failure: None,
+            relays: Vec::new(),
+            builder: None,
+        };
+        let state = Arc::new(Self { link, number: OnceLock::new(), crypto, inner: Mutex::new(inner) });
+        // Held until the number is known, since from `open` on the other side can send for it.
+        let held = locked(&state.inner);
+        let number = state.link.open(Arc::clone(&state));
+        let number = number.map_err(|reason| Error::Internal(format!("no circuit on this link: {reason}")))?;
+        let _ = state.number.set(number);
+        drop(held);
+        Ok(state)
+    }
+
+    fn options(&self) -> HopOptions {
+        HopOptions { crypto: self.crypto, fragments: true }
+    }
+
+    /// Asks for another hop, and says how many there are.
+    fn ask(
+        &self,
+        relay: &ListedRelay,
+        start: impl FnOnce(&mut ClientCircuit) -> Result<(), candor_onion::Error>,
+    ) -> Result<usize, Error> {
+        self.with(|inner| {
+            if let Some(failure) = inner.failure {
+                return Err(inner.error(failure));
+            }
+            let hops = inner.machine.hops();
+            inner.relays.truncate(hops);
+            inner.relays.push(relay.to_string());
+            let started = start(&mut inner.machine);
+            started
+                .map(|()| hops)
+                .map_err(|error| inner.error(Failure { hop: Some(hops + 1), cause: Cause::Handshake(error) }))
+        })
+    }
+
+    fn number(&self) -> u32 {
+        *self.number.get().expect("a circuit is given its number before anybody has it")
+    }
+
+    pub(super) fn receive(&self, message: Message) {
+        self.with(|inner| inner.machine.receive(message, Instant::now()));
+    }
+
+    pub(super) fn link_closed(&self) {
+        self.with(|inner| inner.machine.link_closed());
+    }
+
+    /// Lets `work` change the circuit, and does what it then wants done.
+    fn with<T>(&self, work: impl FnOnce(&mut Inner) -> T) -> T {
+        let mut inner = locked(&self.inner);
+        let result = work(&mut inner);
+        while let Some(action) = inner.machine.poll() {
+            self.act(&mut inner, action);
+        }
+        result
+    }
+
+    fn act(&self, inner: &mut Inner, action: ClientAction) {
+        match action {
+            ClientAction::Send(message) => match self.link.outbox.push(self.number(), message) {
+                Ok(queued) => inner.machine.set_blocked(queued >= SHORT),
+                Err(Full) => {
+                    self.link.outbox.clear(self.number());
+                    inner.machine.close();
+                }
+            },
+            ClientAction::Extended { .. } => inner.wake_builder(),
+            ClientAction::Connected { stream, .. } => inner.streams.connected(stream),
+            ClientAction::Data { stream, bytes } => inner.streams.data(stream, bytes),
+            ClientAction::Ended { stream, reason } => inner.streams.over(stream, reason),
+            ClientAction::Writable { stream } => inner.streams.writable(stream),
+            ClientAction::Closed(failure) => {
+                self.link.forget(self.number());
+                inner.failure = Some(failure);
+                inner.streams.clear();
+                inner.wake_builder();
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Inner {
+    fn wake_builder(&mut self) {
+        if let Some(waker) = self.builder.take() {
+            waker.wake();
+        }
+    }
+
+    fn error(&self, failure: Failure) -> Error {
+        let relay = failure.hop.and_then(|hop| self.relays.get(hop.wrapping_sub(1)));
+        Error::Circuit { failure, relay: relay.cloned() }
+    }
+
+    /// What a stream's user sees when the circuit is over, or the stream.
+    fn gone(&self, reason: Option<EndReason>) -> io::Error {
+        match (self.failure, reason) {
+            (Some(failure), _) => io::Error::new(io::ErrorKind::ConnectionAborted, self.error(failure)),
+            (None, Some(reason)) => io::Error::new(io::ErrorKind::ConnectionReset, reason.to_string()),
+            (None, None) => io::ErrorKind::BrokenPipe.into(),
+        }
+    }
+}
+
+impl Carrier for State {
+    fn poll_receive(&self, stream: StreamId, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.with(|inner| match inner.streams.read(stream, cx, buffer) {
+            Read::Bytes(length) => {
+                inner.machine.consumed(stream, length);
+                Poll::Ready(Ok(()))
+            }
+            Read::Wait => Poll::Pending,
+            Read::Over(EndReason::DONE) => Poll::Ready(Ok(())),
+            Read::Over(reason) => Poll::Ready(Err(inner.gone(Some(reason)))),
+            Read::Gone => Poll::Ready(Err(inner.gone(None))),
+        })
+    }
+
+    fn poll_send(&self, stream: StreamId, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.link.outbox.poll_room(self.number(), cx));
+        self.with(|inner| match inner.machine.send(stream, bytes, Instant::now()) {
+            Ok(0) => {
+                inner.streams.wait_writable(stream, cx);
+                Poll::Pending
+            }
+            Ok(length) => Poll::Ready(Ok(length)),
+            Err(_) => Poll::Ready(Err(inner.gone(inner.streams.reason(stream)))),
+        })
+    }
+
+    fn poll_gone(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<()> {
+        locked(&self.inner).streams.poll_gone(stream, cx)
+    }
+
+    fn end(&self, stream: StreamId, reason: EndReason) {
+        self.with(|inner| {
+            inner.streams.forget(stream);
+            // It may have been ended from the other side.
+            let _ = inner.machine.end_stream(stream, reason);
+        });
+    }
+}

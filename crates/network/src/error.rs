@@ -1,0 +1,139 @@
+//! What can go wrong in this crate.
+
+use candor_onion::circuit::Failure;
+use candor_onion::relay::message::EndReason;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why something could not be set up, reached or kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file can't be read or written.
+    #[error("{}: {why}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// The system's words.
+        why: String,
+    },
+    /// A relay's key file is not one, or others can read it.
+    #[error("key file {}: {why}", path.display())]
+    KeyFile {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        why: String,
+    },
+    /// A relay list is not one.
+    #[error("relay list, line {line}: {why}")]
+    RelayList {
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A rule of an exit policy is not one.
+    #[error(
+        "exit policy: `{rule}`: {why}; rules look like 192.0.2.0/24:80-90, [2001:db8::1]:443, example.org:443 or *:443"
+    )]
+    Policy {
+        /// The rule as it was given.
+        rule: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// No such handshake, or the relay does not offer it.
+    #[error("{0}")]
+    Handshake(String),
+    /// An address can't be listened on.
+    #[error("can't listen on {address}: {why}")]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// The system's words.
+        why: String,
+    },
+    /// A neighbour can't be reached by TCP.
+    #[error("can't connect to {address}: {why}")]
+    Connect {
+        /// Which.
+        address: SocketAddr,
+        /// The system's words.
+        why: String,
+    },
+    /// The TLS connection to a neighbour failed.
+    #[error("TLS with {address}: {why}")]
+    Tls {
+        /// Which.
+        address: SocketAddr,
+        /// What rustls or the system says.
+        why: String,
+    },
+    /// The link handshake with a neighbour failed.
+    #[error("link with {address}: {source}")]
+    Link {
+        /// Which.
+        address: SocketAddr,
+        /// Why.
+        source: candor_onion::Error,
+    },
+    /// Something took too long.
+    #[error("{what} took more than {} s", after.as_secs_f32())]
+    Timeout {
+        /// What.
+        what: String,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// A circuit could not be built, or it ended.
+    #[error("{failure}{}", relay.as_ref().map(|relay| format!(" (relay {relay})")).unwrap_or_default())]
+    Circuit {
+        /// Which hop, and what happened.
+        failure: Failure,
+        /// The relay at that hop, as the list names it.
+        relay: Option<String>,
+    },
+    /// A circuit's first link could not be made.
+    #[error("hop 1: {source} (relay {relay})")]
+    FirstHop {
+        /// The relay, as the list names it.
+        relay: String,
+        /// Why.
+        source: Box<Error>,
+    },
+    /// The exit did not open a stream, or ended it.
+    #[error("the stream to {target}: {reason}")]
+    Stream {
+        /// Where it was to go.
+        target: String,
+        /// The exit's reason.
+        reason: EndReason,
+    },
+    /// A URL that we can't fetch.
+    #[error("{url}: {why}")]
+    Url {
+        /// Which.
+        url: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A web server's answer is not HTTP, or not a page.
+    #[error("{url}: the server's answer {why}")]
+    Http {
+        /// Which.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A part of ours, or the operating system, is out of order.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl Error {
+    pub(crate) fn file(path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::File { path: path.to_owned(), why: error.to_string() }
+    }
+}

@@ -1,0 +1,98 @@
+//! Links: a TLS connection to a neighbour, the link handshake on it, and the cells of many circuits.
+
+mod drive;
+mod outbox;
+mod shake;
+
+pub(crate) use drive::drive;
+pub(crate) use outbox::{Budget, Full, Outbox, SHORT};
+pub(crate) use shake::{Shaken, accept, connect};
+
+use candor_onion::cell::{DestroyReason, Message};
+use candor_onion::circuit::{Circuits, Side};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What everybody who has cells for a neighbour holds. `T` is what is kept of a circuit.
+pub(crate) struct Link<T> {
+    pub(crate) outbox: Outbox,
+    /// `None` once the link is closed: then no circuit can be opened any more.
+    circuits: Mutex<Option<Circuits<T>>>,
+    /// The Ed25519 identity that the other side has proved.
+    pub(crate) peer: Option<[u8; 32]>,
+    /// Whether CREATE2V may be sent.
+    pub(crate) wide: bool,
+}
+
+impl<T: Clone> Link<T> {
+    pub(crate) fn new(shaken: &Shaken, side: Side, most_circuits: usize, budget: Arc<Budget>) -> Self {
+        Self {
+            outbox: Outbox::new(budget),
+            circuits: Mutex::new(Some(Circuits::new(side, shaken.first_number, most_circuits))),
+            peer: shaken.link.peer,
+            wide: shaken.link.is_wide(),
+        }
+    }
+
+    /// Gives a circuit of ours its number.
+    pub(crate) fn open(&self, circuit: T) -> Result<u32, DestroyReason> {
+        match &mut *self.circuits() {
+            Some(circuits) => circuits.open(circuit).map_err(|_| DestroyReason::RESOURCELIMIT),
+            None => Err(DestroyReason::CHANNEL_CLOSED),
+        }
+    }
+
+    /// Takes in a circuit of the other side's.
+    pub(crate) fn accept(&self, number: u32, circuit: T) -> Result<(), DestroyReason> {
+        let Some(circuits) = &mut *self.circuits() else { return Err(DestroyReason::CHANNEL_CLOSED) };
+        match circuits.accept(number, circuit) {
+            Ok(_) => Ok(()),
+            Err(candor_onion::Error::TooManyCircuits) => Err(DestroyReason::RESOURCELIMIT),
+            Err(_) => Err(DestroyReason::PROTOCOL),
+        }
+    }
+
+    pub(crate) fn circuit(&self, number: u32) -> Option<T> {
+        self.circuits().as_mut()?.get_mut(number).cloned()
+    }
+
+    pub(crate) fn forget(&self, number: u32) {
+        if let Some(circuits) = &mut *self.circuits() {
+            circuits.remove(number);
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.circuits().is_none()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.circuits().as_ref().map_or(0, Circuits::len)
+    }
+
+    /// Copies of what is kept of every circuit.
+    pub(crate) fn all(&self) -> Vec<T> {
+        self.circuits().as_ref().map_or_else(Vec::new, |circuits| circuits.values().cloned().collect())
+    }
+
+    /// Closes the link; its circuits are for the caller to end.
+    pub(crate) fn close(&self) -> Vec<T> {
+        let circuits = self.circuits().take();
+        self.outbox.close();
+        circuits.map_or_else(Vec::new, |mut circuits| circuits.drain().map(|(_, circuit)| circuit).collect())
+    }
+
+    fn circuits(&self) -> MutexGuard<'_, Option<Circuits<T>>> {
+        locked(&self.circuits)
+    }
+}
+
+/// Queues a DESTROY for a number that no circuit has.
+pub(crate) fn refuse<T>(link: &Link<T>, number: u32, reason: DestroyReason) {
+    // Whoever asks for circuits faster than he takes the refusals gets no refusals.
+    let _ = link.outbox.push(number, Message::Destroy(reason));
+}
+
+/// Locks; a panic of another holder is passed on to nobody, since what is locked here is consistent after each statement.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

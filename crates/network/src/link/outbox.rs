@@ -1,0 +1,240 @@
+//! What waits to be sent on a link: a queue for each circuit, served in turn, so that a circuit that carries much does not
+//! hold up the others.
+//!
+//! A queue is bounded, and so are all queues of a process together. Nobody waits for room in another's queue while it holds cells
+//! of its own, or two relays could wait for each other: a circuit that would overflow is destroyed. Honest circuits stay far below,
+//! since flow control bounds what is on its way; whoever makes data ([`Outbox::poll_room`]) waits until its queue is short.
+
+use super::locked;
+use candor_onion::cell::{Cell, Message};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+/// Cells that a circuit may have in one link's queue: above the widest congestion window in slow start.
+const MOST: usize = 6000;
+/// Below this a queue is short, and who makes data may make more.
+pub(crate) const SHORT: usize = 128;
+/// Bytes to write at a time: as many whole cells as fit a TLS record.
+const BATCH: usize = 31 * candor_onion::cell::CELL;
+
+/// How many cells all links of a process may have queued together.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    most: usize,
+    used: AtomicUsize,
+}
+
+impl Budget {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, used: AtomicUsize::new(0) })
+    }
+
+    fn take(&self) -> Result<(), Full> {
+        if self.used.fetch_add(1, Ordering::Relaxed) < self.most {
+            return Ok(());
+        }
+        self.give(1);
+        Err(Full)
+    }
+
+    fn give(&self, cells: usize) {
+        self.used.fetch_sub(cells, Ordering::Relaxed);
+    }
+}
+
+/// The circuit's queue, or all queues together, can take no more.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+/// The queues of one link.
+pub(crate) struct Outbox {
+    budget: Arc<Budget>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    queues: HashMap<u32, Queue>,
+    /// Circuits with cells, each once, the next to be served first.
+    turns: VecDeque<u32>,
+    closing: bool,
+    driver: Option<Waker>,
+}
+
+#[derive(Default)]
+struct Queue {
+    cells: VecDeque<Message>,
+    /// Who waits for the queue to be short.
+    waiting: Vec<Waker>,
+}
+
+impl Outbox {
+    pub(crate) fn new(budget: Arc<Budget>) -> Self {
+        Self { budget, state: Mutex::default() }
+    }
+
+    /// Queues a cell; how many of the circuit's are queued then. On a link that closes it is dropped.
+    pub(crate) fn push(&self, circuit: u32, message: Message) -> Result<usize, Full> {
+        let mut state = locked(&self.state);
+        if state.closing {
+            return Ok(0);
+        }
+        let state = &mut *state;
+        let queue = state.queues.entry(circuit).or_default();
+        if queue.cells.len() >= MOST {
+            return Err(Full);
+        }
+        self.budget.take()?;
+        if queue.cells.is_empty() {
+            state.turns.push_back(circuit);
+        }
+        queue.cells.push_back(message);
+        let length = queue.cells.len();
+        if let Some(driver) = state.driver.take() {
+            driver.wake();
+        }
+        Ok(length)
+    }
+
+    /// Drops what a circuit has queued.
+    pub(crate) fn clear(&self, circuit: u32) {
+        let mut state = locked(&self.state);
+        if let Some(queue) = state.queues.remove(&circuit) {
+            state.turns.retain(|other| *other != circuit);
+            self.budget.give(queue.cells.len());
+            drop(state);
+            queue.waiting.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// Ready when the circuit's queue is short.
+    pub(crate) fn poll_room(&self, circuit: u32, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = locked(&self.state);
+        match state.queues.get_mut(&circuit) {
+            Some(queue) if queue.cells.len() >= SHORT => {
+                if !queue.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+                    queue.waiting.push(cx.waker().clone());
+                }
+                Poll::Pending
+            }
+            _ => Poll::Ready(()),
+        }
+    }
+
+    /// Appends the next cells to `out`; whether there will be more. Pending while there are none.
+    pub(super) fn poll_fill(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
+        let mut state = locked(&self.state);
+        let state = &mut *state;
+        if state.turns.is_empty() {
+            if state.closing {
+                return Poll::Ready(false);
+            }
+            if !state.driver.as_ref().is_some_and(|driver| driver.will_wake(cx.waker())) {
+                state.driver = Some(cx.waker().clone());
+            }
+            return Poll::Pending;
+        }
+        let mut taken = 0;
+        while out.len() < BATCH {
+            let Some(circuit) = state.turns.pop_front() else { break };
+            let Some(queue) = state.queues.get_mut(&circuit) else { continue };
+            let Some(message) = queue.cells.pop_front() else { continue };
+            Cell { circuit, message }.encode(out);
+            taken += 1;
+            if queue.cells.len() < SHORT {
+                queue.waiting.drain(..).for_each(Waker::wake);
+            }
+            if queue.cells.is_empty() {
+                state.queues.remove(&circuit);
+            } else {
+                state.turns.push_back(circuit);
+            }
+        }
+        self.budget.give(taken);
+        Poll::Ready(true)
+    }
+
+    /// Takes nothing more; the driver ends when all is sent.
+    pub(crate) fn close(&self) {
+        let mut state = locked(&self.state);
+        state.closing = true;
+        if let Some(driver) = state.driver.take() {
+            driver.wake();
+        }
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        locked(&self.state).turns.is_empty()
+    }
+}
+
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        let state = locked(&self.state);
+        self.budget.give(state.queues.values().map(|queue| queue.cells.len()).sum());
+        let waiting = state.queues.values().flat_map(|queue| &queue.waiting);
+        waiting.for_each(Waker::wake_by_ref);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_onion::cell::{DestroyReason, PAYLOAD};
+
+    fn relay() -> Message {
+        Message::Relay(Box::new([0; PAYLOAD]))
+    }
+
+    fn circuits(out: &[u8]) -> Vec<u8> {
+        out.chunks(514).map(|cell| cell[3]).collect()
+    }
+
+    #[test]
+    fn circuits_take_turns() {
+        let outbox = Outbox::new(Budget::new(100));
+        for circuit in [1, 1, 1, 2, 3] {
+            outbox.push(circuit, relay()).unwrap();
+        }
+        let mut out = Vec::new();
+        let mut cx = Context::from_waker(Waker::noop());
+        assert_eq!(outbox.poll_fill(&mut cx, &mut out), Poll::Ready(true));
+        assert_eq!(circuits(&out), [1, 2, 3, 1, 1]);
+        assert_eq!(outbox.poll_fill(&mut cx, &mut out), Poll::Pending);
+        outbox.close();
+        assert_eq!(outbox.poll_fill(&mut cx, &mut out), Poll::Ready(false));
+    }
+
+    #[test]
+    fn a_circuit_and_all_together_have_their_bounds() {
+        let budget = Budget::new(MOST + 1);
+        let outbox = Outbox::new(Arc::clone(&budget));
+        for _ in 0..MOST {
+            outbox.push(1, relay()).unwrap();
+        }
+        assert_eq!(outbox.push(1, relay()), Err(Full), "the circuit's own");
+        assert_eq!(outbox.push(2, Message::Destroy(DestroyReason::NONE)), Ok(1));
+        assert_eq!(outbox.push(3, relay()), Err(Full), "all together");
+        outbox.clear(1);
+        assert_eq!(outbox.push(3, relay()), Ok(1));
+        drop(outbox);
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn who_makes_data_waits_until_the_queue_is_short() {
+        let outbox = Outbox::new(Budget::new(1000));
+        let mut cx = Context::from_waker(Waker::noop());
+        for _ in 0..SHORT {
+            assert_eq!(outbox.poll_room(1, &mut cx), Poll::Ready(()));
+            outbox.push(1, relay()).unwrap();
+        }
+        assert_eq!(outbox.poll_room(1, &mut cx), Poll::Pending);
+        assert_eq!(outbox.poll_room(2, &mut cx), Poll::Ready(()), "another circuit");
+        let _ = outbox.poll_fill(&mut cx, &mut Vec::new());
+        assert_eq!(outbox.poll_room(1, &mut cx), Poll::Ready(()));
+    }
+}

@@ -1,0 +1,117 @@
+//! From an address to a link: TCP, TLS, the link handshake.
+
+use crate::keys::random;
+use crate::tls::{self, Acceptor, Connector};
+use crate::{Error, clock};
+use candor_onion::cell::Decoder;
+use candor_onion::link::{Initiator, Link, LinkHandshake, RelayIdentity, Responder};
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsStream;
+
+/// A link that has been agreed on.
+pub(crate) struct Shaken {
+    pub(crate) stream: TlsStream<TcpStream>,
+    pub(crate) decoder: Decoder,
+    pub(crate) link: Link,
+    /// TLS's key exchange, and whether it is post-quantum.
+    pub(crate) group: (String, bool),
+    /// Where the numbers of our circuits begin.
+    pub(crate) first_number: u32,
+}
+
+/// Connects to the relay with the identity `expect`, as the relay `us` or as a client, within `limit`.
+pub(crate) async fn connect(
+    connector: &Connector,
+    address: SocketAddr,
+    expect: Option<[u8; 32]>,
+    us: Option<&RelayIdentity>,
+    limit: Duration,
+) -> Result<Shaken, Error> {
+    let steps = async {
+        let failed = |error: io::Error| Error::Connect { address, why: error.to_string() };
+        let tcp = TcpStream::connect(address).await.map_err(failed)?;
+        tcp.set_nodelay(true).map_err(failed)?;
+        let broken = |why: String| Error::Tls { address, why };
+        let name = Connector::name(address.ip());
+        let stream = connector.0.connect(name, tcp).await.map_err(|error| broken(error.to_string()))?;
+        let connection = stream.get_ref().1;
+        let certificate =
+            tls::shown_certificate(connection).ok_or_else(|| broken("the relay shows no certificate".to_owned()))?;
+        let binding = tls::binding(connection, certificate).map_err(|error| broken(error.to_string()))?;
+        let group = tls::group(connection);
+        let initiator = Initiator { relay: us, expect, binding, now: clock::now(), nonce: *random()? };
+        run(stream.into(), LinkHandshake::initiator(initiator), address, group).await
+    };
+    limited(steps, address, limit).await
+}
+
+/// Takes a connection in, as the relay `us`.
+pub(crate) async fn accept(
+    acceptor: &Acceptor,
+    tcp: TcpStream,
+    address: SocketAddr,
+    us: &RelayIdentity,
+    limit: Duration,
+) -> Result<Shaken, Error> {
+    let steps = async {
+        let broken = |why: String| Error::Tls { address, why };
+        tcp.set_nodelay(true).map_err(|error| broken(error.to_string()))?;
+        let stream = acceptor.tls.accept(tcp).await.map_err(|error| broken(error.to_string()))?;
+        let connection = stream.get_ref().1;
+        let binding = tls::binding(connection, acceptor.certificate).map_err(|error| broken(error.to_string()))?;
+        let group = tls::group(connection);
+        let responder = Responder {
+            relay: us,
+            binding,
+            now: clock::now(),
+            challenge: *random()?,
+            peer_address: Some(address.ip()),
+        };
+        run(stream.into(), LinkHandshake::responder(responder), address, group).await
+    };
+    limited(steps, address, limit).await
+}
+
+async fn limited(
+    steps: impl Future<Output = Result<Shaken, Error>>,
+    address: SocketAddr,
+    limit: Duration,
+) -> Result<Shaken, Error> {
+    timeout(limit, steps)
+        .await
+        .unwrap_or_else(|_| Err(Error::Timeout { what: format!("making a link with {address}"), after: limit }))
+}
+
+async fn run(
+    mut stream: TlsStream<TcpStream>,
+    mut handshake: LinkHandshake<'_>,
+    address: SocketAddr,
+    group: (String, bool),
+) -> Result<Shaken, Error> {
+    let lost = |error: io::Error| Error::Tls { address, why: error.to_string() };
+    let wrong = |source| Error::Link { address, source };
+    let mut buffer = vec![0; 8 << 10];
+    loop {
+        let output = handshake.take_output();
+        if !output.is_empty() {
+            stream.write_all(&output).await.map_err(lost)?;
+            stream.flush().await.map_err(lost)?;
+        }
+        if handshake.is_done() {
+            break;
+        }
+        let length = stream.read(&mut buffer).await.map_err(lost)?;
+        if length == 0 {
+            return Err(lost(io::ErrorKind::UnexpectedEof.into()));
+        }
+        handshake.receive(&buffer[..length]).map_err(wrong)?;
+    }
+    let (link, decoder) = handshake.finish().map_err(wrong)?;
+    let first_number = u32::from_be_bytes(*random()?);
+    Ok(Shaken { stream, decoder, link, group, first_number })
+}

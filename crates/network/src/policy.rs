@@ -1,0 +1,297 @@
+//! Where an exit may connect to: nowhere, but for what its policy lists.
+//!
+//! A policy is a list of rules, separated by commas or white space: `HOST:PORTS`, where the host is an IPv4 address, an IPv6
+//! address in brackets, either with `/bits`, a name, `*` for every public address, or `private` for every address that is not
+//! public; and the ports are one, a range such as `80-90`, or `*`. There are only permissions and no order.
+//!
+//! A name is looked up first and its addresses are judged. So that nobody reaches an exit's own network through a name under his
+//! control, `*` and names never permit a private address: that takes an address, a network, or `private`.
+
+use crate::Error;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// An exit policy. The default permits nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    rules: Vec<Rule>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rule {
+    host: Host,
+    low: u16,
+    high: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Host {
+    /// Every public address.
+    Any,
+    /// Every address that is not public.
+    Private,
+    /// A name, in lower case.
+    Name(String),
+    /// Addresses whose first bits are these.
+    Network(IpAddr, u8),
+}
+
+impl Policy {
+    /// Reads a policy; an empty one permits nothing.
+    ///
+    /// # Errors
+    /// [`Error::Policy`], with the rule at fault.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let words = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
+        Ok(Self { rules: words.map(Rule::parse).collect::<Result<_, _>>()? })
+    }
+
+    /// Whether nothing is permitted: then this is no exit.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether any rule could permit a connection to `port` of `host`, before a name is looked up.
+    pub fn may_permit(&self, host: &str, port: u16) -> bool {
+        match host_address(host) {
+            Some(address) => self.permits(host, address, port),
+            None => self.rules.iter().any(|rule| {
+                rule.has_port(port) && !matches!(&rule.host, Host::Name(name) if !name.eq_ignore_ascii_case(host))
+            }),
+        }
+    }
+
+    /// Whether a connection to `port` of `address`, which is what `host` stands for, is permitted.
+    pub fn permits(&self, host: &str, address: IpAddr, port: u16) -> bool {
+        let address = address.to_canonical();
+        let public = is_public(address);
+        self.rules.iter().filter(|rule| rule.has_port(port)).any(|rule| match &rule.host {
+            Host::Any => public,
+            Host::Private => !public,
+            Host::Name(name) => public && name.eq_ignore_ascii_case(host),
+            Host::Network(network, bits) => is_within(address, *network, *bits),
+        })
+    }
+}
+
+/// The address that a stream's target is, if it is no name: IPv6 may stand in brackets.
+pub(crate) fn host_address(host: &str) -> Option<IpAddr> {
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    match bare {
+        Some(bare) => bare.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
+        None => host.parse().ok(),
+    }
+}
+
+impl Rule {
+    fn parse(rule: &str) -> Result<Self, Error> {
+        let wrong = |why| Error::Policy { rule: rule.to_owned(), why };
+        let (host, ports) = rule.rsplit_once(':').ok_or(wrong("there is no port"))?;
+        let port = |text: &str| match text.parse::<u16>() {
+            Ok(port) if port > 0 && text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(port),
+            _ => Err(wrong("a port is a number from 1 to 65535")),
+        };
+        let (low, high) = match ports.split_once('-') {
+            _ if ports == "*" => (1, u16::MAX),
+            Some((low, high)) => (port(low)?, port(high)?),
+            None => (port(ports)?, port(ports)?),
+        };
+        if low > high {
+            return Err(wrong("the range of ports is empty"));
+        }
+        Ok(Self { host: Host::parse(host).map_err(wrong)?, low, high })
+    }
+
+    fn has_port(&self, port: u16) -> bool {
+        (self.low..=self.high).contains(&port)
+    }
+}
+
+impl Host {
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        match (text, host_address(address)) {
+            ("*", _) => Ok(Self::Any),
+            ("private", _) => Ok(Self::Private),
+            (_, Some(IpAddr::V6(_))) if !address.starts_with('[') => Err("an IPv6 address stands in brackets"),
+            (_, Some(address)) => {
+                let most = if address.is_ipv4() { 32 } else { 128 };
+                let bits = match bits {
+                    None => most,
+                    Some(bits) => {
+                        bits.parse().ok().filter(|bits| *bits <= most).ok_or("too many bits for a network")?
+                    }
+                };
+                if !is_within(address, masked(address, bits), 128) {
+                    return Err("bits behind the network's are set");
+                }
+                Ok(Self::Network(address.to_canonical(), bits))
+            }
+            (_, None) if bits.is_some() => Err("a network begins with an address"),
+            (name, None) if is_name(name) => Ok(Self::Name(name.to_ascii_lowercase())),
+            _ => Err("the host is no address and no name"),
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let label = |label: &str| {
+        let inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        (1..=63).contains(&label.len()) && label.bytes().all(inner)
+    };
+    // A name whose last label is a number would be an address in disguise ("127.1", "0x7f000001").
+    let last = text.rsplit('.').next().unwrap_or_default();
+    text.len() <= 253 && text.split('.').all(label) && !last.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn bits_of(address: IpAddr) -> (u128, u8) {
+    match address {
+        IpAddr::V4(v4) => (u128::from(v4.to_bits()) << 96, 32),
+        IpAddr::V6(v6) => (v6.to_bits(), 128),
+    }
+}
+
+fn is_within(address: IpAddr, network: IpAddr, bits: u8) -> bool {
+    let ((ours, family), (theirs, other)) = (bits_of(address), bits_of(network));
+    family == other && (ours ^ theirs).checked_shr(128 - u32::from(bits.min(family))).is_none_or(|rest| rest == 0)
+}
+
+fn masked(address: IpAddr, bits: u8) -> IpAddr {
+    let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
+    match address {
+        IpAddr::V4(v4) => IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & (mask >> 96) as u32)),
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask)),
+    }
+}
+
+/// Networks that are not for the public Internet (IANA's special-purpose address registries), by address and bits.
+const NOT_PUBLIC_V4: [(Ipv4Addr, u8); 14] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(100, 64, 0, 0), 10),
+    (Ipv4Addr::new(127, 0, 0, 0), 8),
+    (Ipv4Addr::new(169, 254, 0, 0), 16),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 0, 0, 0), 24),
+    (Ipv4Addr::new(192, 0, 2, 0), 24),
+    (Ipv4Addr::new(192, 88, 99, 0), 24),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(198, 18, 0, 0), 15),
+    (Ipv4Addr::new(198, 51, 100, 0), 24),
+    (Ipv4Addr::new(203, 0, 113, 0), 24),
+    (Ipv4Addr::new(224, 0, 0, 0), 3),
+];
+
+pub(crate) fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => !NOT_PUBLIC_V4.iter().any(|(network, bits)| is_within(v4.into(), (*network).into(), *bits)),
+        // Global unicast is 2000::/3. In it, 6to4 and Teredo hold an IPv4 address that would be reached, and 2001::/23 and
+        // 2001:db8::/32 are no hosts.
+        IpAddr::V6(v6) => {
+            let [first, second, ..] = v6.segments();
+            let special = first == 0x2002 || (first == 0x2001 && (second < 0x200 || second == 0xdb8));
+            first >> 13 == 1 && !special
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, rule) in self.rules.iter().enumerate() {
+            f.write_str(if index > 0 { " " } else { "" })?;
+            match &rule.host {
+                Host::Any => f.write_str("*")?,
+                Host::Private => f.write_str("private")?,
+                Host::Name(name) => f.write_str(name)?,
+                Host::Network(IpAddr::V4(network), bits) => write!(f, "{network}/{bits}")?,
+                Host::Network(IpAddr::V6(network), bits) => write!(f, "[{network}]/{bits}")?,
+            }
+            match (rule.low, rule.high) {
+                (1, u16::MAX) => f.write_str(":*")?,
+                (low, high) if low == high => write!(f, ":{low}")?,
+                (low, high) => write!(f, ":{low}-{high}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn permits(policy: &str, host: &str, address: &str, port: u16) -> bool {
+        Policy::parse(policy).unwrap().permits(host, address.parse().unwrap(), port)
+    }
+
+    #[test]
+    fn nothing_is_permitted_but_what_is_listed() {
+        assert!(!permits("", "8.8.8.8", "8.8.8.8", 53));
+        assert!(permits("8.8.8.0/24:53", "8.8.8.8", "8.8.8.8", 53));
+        assert!(!permits("8.8.8.0/24:53", "8.8.9.8", "8.8.9.8", 53));
+        assert!(!permits("8.8.8.0/24:53", "8.8.8.8", "8.8.8.8", 54));
+        assert!(permits("1.1.1.1:80, [2606:4700::]/32:440-443", "x", "2606:4700::1111", 443));
+        assert!(permits("*:443", "example.org", "93.184.216.34", 443));
+    }
+
+    #[test]
+    fn a_name_or_a_star_never_leads_into_the_exits_own_network() {
+        for address in
+            ["127.0.0.1", "10.1.2.3", "192.168.1.1", "169.254.169.254", "0.0.0.0", "::1", "fe80::1", "fd00::1"]
+        {
+            assert!(!permits("*:* example.org:*", "example.org", address, 80), "{address}");
+            assert!(permits("private:80", "example.org", address, 80), "{address}");
+        }
+        // The same in IPv6's clothes.
+        for address in ["::ffff:127.0.0.1", "2002:7f00:1::", "64:ff9b::7f00:1"] {
+            assert!(!permits("*:*", "x", address, 80), "{address}");
+        }
+        assert!(permits("127.0.0.1:8000-8010", "localhost", "127.0.0.1", 8005));
+    }
+
+    #[test]
+    fn a_name_permits_itself_only_and_is_known_before_it_is_looked_up() {
+        let policy = Policy::parse("Example.org:443 127.0.0.1:80").unwrap();
+        assert!(policy.may_permit("EXAMPLE.ORG", 443) && !policy.may_permit("example.com", 443));
+        assert!(policy.permits("example.org", "93.184.216.34".parse().unwrap(), 443));
+        assert!(!policy.permits("example.com", "93.184.216.34".parse().unwrap(), 443));
+        assert!(policy.may_permit("localhost", 80), "its addresses may be listed");
+        assert!(policy.may_permit("127.0.0.1", 80) && !policy.may_permit("127.0.0.2", 80));
+    }
+
+    #[test]
+    fn mistakes_are_errors_that_show_the_rule() {
+        for wrong in [
+            "8.8.8.8",
+            "8.8.8.8:",
+            "8.8.8.8:0",
+            "8.8.8.8:65536",
+            "8.8.8.8:+80",
+            "*:90-80",
+            "1.2.3.4/33:80",
+            "1.2.3.4/8:80",
+            "::1:80",
+            "[::1:80",
+            "a b:80",
+            "exa mple:80",
+            "127.1:80",
+            "-:x",
+            "a..b:80",
+            "name/8:80",
+        ] {
+            let error = Policy::parse(wrong).expect_err(wrong).to_string();
+            assert!(error.contains("rules look like"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_printed_policy_reads_as_the_same() {
+        let text = "*:443 private:* 127.0.0.0/8:80-90 [2001:db8::]/32:1 example.org:80";
+        let policy = Policy::parse(text).unwrap();
+        assert_eq!(policy.to_string(), text);
+        assert_eq!(Policy::parse(&policy.to_string()).unwrap(), policy);
+    }
+}

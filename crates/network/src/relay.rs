@@ -1,0 +1,272 @@
+//! A relay: links from clients and relays, circuits over them, extensions to other relays, and, if its policy lists anything, an
+//! exit.
+//!
+//! | who | does |
+//! |---|---|
+//! | a task for each link | reads cells, takes off or adds a layer, queues what comes of it on the same or another link |
+//! | the threads of the handshake [pool](pool) | answer creations |
+//! | a task for each exit stream | a TCP connection |
+//! | a task for each new link to another relay | connects once for all circuits that want it |
+//!
+//! Every queue is bounded, and nobody waits in front of one with cells in hand: over a bound, the circuit is destroyed with
+//! RESOURCELIMIT. What a hostile neighbour can make a relay keep is therefore [`RelayLimits`], whatever it sends.
+
+mod circuit;
+mod exit;
+mod links;
+mod pool;
+mod shutdown;
+
+use crate::keys::RelayKeys;
+use crate::link::Budget;
+use crate::policy::Policy;
+use crate::relay_list::ListedRelay;
+use crate::suite::Suite;
+use crate::tls::{Acceptor, Connector};
+use crate::{Error, clock};
+use candor_onion::circuit::Limits;
+use candor_onion::link::RelayIdentity;
+use links::Links;
+use pool::Pool;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinHandle;
+
+/// What a relay is to be.
+pub struct RelayConfig {
+    /// Where to listen; port 0 takes any.
+    pub listen: SocketAddr,
+    /// The address that others reach it by, if that is another one.
+    pub advertise: Option<SocketAddr>,
+    /// A name for people.
+    pub name: Option<String>,
+    /// Where it may connect to as an exit. The default: nowhere.
+    pub policy: Policy,
+    /// The handshakes that it offers.
+    pub suites: Vec<Suite>,
+    /// Bounds.
+    pub limits: RelayLimits,
+    /// Is told what happens.
+    pub log: Arc<dyn Fn(&RelayEvent) + Send + Sync>,
+}
+
+impl RelayConfig {
+    /// A relay at `listen` that is no exit, offers all handshakes, and says nothing.
+    pub fn new(listen: SocketAddr) -> Self {
+        Self {
+            listen,
+            advertise: None,
+            name: None,
+            policy: Policy::default(),
+            suites: Suite::ALL.to_vec(),
+            limits: RelayLimits::default(),
+            log: Arc::new(|_| {}),
+        }
+    }
+}
+
+/// Bounds on what others may make a relay do and keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelayLimits {
+    /// Threads for handshakes.
+    pub handshake_threads: usize,
+    /// Handshakes that may wait; what comes on top is refused with RESOURCELIMIT.
+    pub handshake_queue: usize,
+    /// Links, in and out.
+    pub links: usize,
+    /// Circuits on one link.
+    pub circuits: usize,
+    /// Connections of the exit at a time.
+    pub streams: usize,
+    /// Cells in all queues together; 100,000 are 50 MB.
+    pub cells: usize,
+    /// How long a link may take to come about.
+    pub link: Duration,
+    /// How long an exit's connection may take to come about.
+    pub connect: Duration,
+    /// A circuit's own bounds.
+    pub circuit: Limits,
+}
+
+impl Default for RelayLimits {
+    fn default() -> Self {
+        Self {
+            handshake_threads: std::thread::available_parallelism().map_or(1, usize::from),
+            handshake_queue: 256,
+            links: 4096,
+            circuits: 8192,
+            streams: 4096,
+            cells: 400_000,
+            link: Duration::from_secs(10),
+            connect: Duration::from_secs(15),
+            circuit: Limits::default(),
+        }
+    }
+}
+
+/// What a relay has to tell its operator. No client's addresses, no targets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RelayEvent {
+    /// A link was made without a post-quantum key exchange: what it carries is as safe as its circuits.
+    NotPostQuantum {
+        /// What was used.
+        group: String,
+        /// Whether the other side is a relay.
+        relay: bool,
+    },
+    /// A link from or to another relay or client did not come about.
+    LinkFailed {
+        /// Why.
+        why: String,
+    },
+    /// Handshakes come faster than they can be answered. Said at most once a second.
+    Overloaded {
+        /// How many have been refused so far.
+        refused: u64,
+    },
+}
+
+impl fmt::Display for RelayEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotPostQuantum { group, relay } => {
+                let who = if *relay { "a relay" } else { "a client" };
+                write!(f, "a link with {who} has no post-quantum key exchange ({group})")
+            }
+            Self::LinkFailed { why } => write!(f, "a link failed: {why}"),
+            Self::Overloaded { refused } => {
+                write!(f, "more handshakes than can be answered: {refused} refused so far; see --handshake-threads")
+            }
+        }
+    }
+}
+
+/// Counts since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RelayCounts {
+    /// Handshakes answered.
+    pub handshakes: u64,
+    /// Handshakes refused because too many waited.
+    pub refused: u64,
+    /// Relay cells that were passed on or taken.
+    pub cells: u64,
+    /// Links there are.
+    pub links: usize,
+    /// Circuits there are.
+    pub circuits: usize,
+}
+
+/// A running relay. Dropping it stops it at once; [`Relay::shutdown`] lets it finish what is in flight.
+pub struct Relay {
+    shared: Arc<Shared>,
+    listed: ListedRelay,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// What all of a relay's tasks share.
+struct Shared {
+    identity: RelayIdentity,
+    limits: RelayLimits,
+    policy: Policy,
+    log: Arc<dyn Fn(&RelayEvent) + Send + Sync>,
+    acceptor: Acceptor,
+    connector: Connector,
+    links: Links,
+    pool: Pool,
+    budget: Arc<Budget>,
+    streams: Arc<Semaphore>,
+    /// Private addresses may be extended to: the relay itself has one.
+    may_extend_privately: bool,
+    stopping: AtomicBool,
+    stopped: Notify,
+    cells: AtomicU64,
+}
+
+impl Relay {
+    /// Starts a relay on the current runtime. It is ready when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Listen`]; [`Error::Internal`] if a library fails.
+    pub async fn start(keys: &RelayKeys, config: RelayConfig) -> Result<Self, Error> {
+        let failed = |error: std::io::Error| Error::Listen { address: config.listen, why: error.to_string() };
+        let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let listed = keys.listed(config.name, config.advertise.unwrap_or(address), &config.suites)?;
+        let onion_keys = keys.onion_keys(&config.suites)?;
+        let limits = config.limits;
+        let shared = Arc::new(Shared {
+            identity: keys.link_identity(clock::now())?,
+            limits,
+            policy: config.policy,
+            log: config.log,
+            acceptor: Acceptor::new()?,
+            connector: Connector::new()?,
+            links: Links::new(limits.links),
+            pool: Pool::start(onion_keys, limits.handshake_threads, limits.handshake_queue)?,
+            budget: Budget::new(limits.cells),
+            streams: Arc::new(Semaphore::new(limits.streams)),
+            may_extend_privately: !crate::policy::is_public(address.ip()) && !address.ip().is_unspecified(),
+            stopping: AtomicBool::new(false),
+            stopped: Notify::new(),
+            cells: AtomicU64::new(0),
+        });
+        let tasks = vec![
+            tokio::spawn(links::listen(Arc::clone(&shared), listener)),
+            tokio::spawn(shutdown::keep_time(Arc::clone(&shared))),
+        ];
+        Ok(Self { shared, listed, tasks })
+    }
+
+    /// Its line for a relay list, with the address that it has.
+    pub fn listed(&self) -> &ListedRelay {
+        &self.listed
+    }
+
+    /// What it has done so far.
+    pub fn counts(&self) -> RelayCounts {
+        let links = self.shared.links.all();
+        RelayCounts {
+            handshakes: self.shared.pool.answered(),
+            refused: self.shared.pool.refused(),
+            cells: self.shared.cells.load(Ordering::Relaxed),
+            links: links.len(),
+            circuits: links.iter().map(|link| link.count()).sum(),
+        }
+    }
+
+    /// Takes nothing new, waits until what is in flight is done, but no longer than `limit`, and destroys the rest.
+    pub async fn shutdown(self, limit: Duration) {
+        shutdown::run(&self.shared, limit).await;
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        self.tasks.iter().for_each(JoinHandle::abort);
+        // Links hold the shared part and their circuits hold the links; closing them lets go.
+        self.shared.close_all(candor_onion::cell::DestroyReason::HIBERNATING);
+    }
+}
+
+impl Shared {
+    fn log(&self, event: &RelayEvent) {
+        (self.log)(event);
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for Relay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Relay({})", self.listed)
+    }
+}

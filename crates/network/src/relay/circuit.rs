@@ -1,0 +1,269 @@
+//! A circuit at a relay: the state machine of `onion`, and the doing of what it wants done.
+
+use super::links::RelayLink;
+use super::{RelayEvent, Shared, exit};
+use crate::link::{Full, SHORT, locked, refuse};
+use crate::stream::{Carrier, Ends, Read};
+use candor_onion::cell::{Cell, DestroyReason, Message};
+use candor_onion::circuit::{RelayAction, RelayCircuit, StreamId};
+use candor_onion::relay::message::{EndReason, NextRelay};
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+use tokio::io::ReadBuf;
+
+/// Bytes that the streams of one circuit may have received and not written on. Honest clients stop at a quarter of it.
+const MOST_UNREAD: usize = 8 << 20;
+
+/// A circuit as its two links know it.
+#[derive(Clone)]
+pub(super) struct Slot {
+    pub(super) circuit: Arc<Circuit>,
+    /// Whether this link is the one that the circuit came over.
+    pub(super) from_client: bool,
+}
+
+pub(super) struct Circuit {
+    relay: Arc<Shared>,
+    /// The link that it came over, and its number there.
+    previous: Arc<RelayLink>,
+    number: u32,
+    inner: Mutex<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) machine: RelayCircuit,
+    next: Option<(Arc<RelayLink>, u32)>,
+    streams: Ends,
+    pub(super) last_cell: Instant,
+}
+
+/// A cell that came over a link.
+pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell) {
+    let Cell { circuit: number, message } = cell;
+    match message {
+        Message::Create2(_) | Message::Create2v(_) => create(relay, link, number, message),
+        Message::Relay(_) | Message::RelayEarly(_) | Message::Created2(_) | Message::Created2v(_) => {
+            relay.cells.fetch_add(1, Ordering::Relaxed);
+            if let Some(slot) = link.circuit(number) {
+                slot.circuit.receive(slot.from_client, message);
+            }
+        }
+        Message::Destroy(_) => {
+            if let Some(slot) = link.circuit(number) {
+                slot.circuit.receive(slot.from_client, message);
+                link.forget(number);
+                link.outbox.clear(number);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn create(relay: &Arc<Shared>, link: &Arc<RelayLink>, number: u32, message: Message) {
+    if relay.is_stopping() {
+        return refuse(link, number, DestroyReason::HIBERNATING);
+    }
+    let limits = relay.limits.circuit;
+    let (machine, job) = match message {
+        Message::Create2v(create) => RelayCircuit::create_wide(create, limits),
+        Message::Create2(create) => RelayCircuit::create(create, limits),
+        _ => return,
+    };
+    let circuit = Arc::new(Circuit {
+        relay: Arc::clone(relay),
+        previous: Arc::clone(link),
+        number,
+        inner: Mutex::new(Inner { machine, next: None, streams: Ends::default(), last_cell: Instant::now() }),
+    });
+    if let Err(reason) = link.accept(number, Slot { circuit: Arc::clone(&circuit), from_client: true }) {
+        return refuse(link, number, reason);
+    }
+    if !relay.pool.submit(job, &circuit) {
+        circuit.with(|inner| inner.machine.close(DestroyReason::RESOURCELIMIT));
+        relay.log(&RelayEvent::Overloaded { refused: relay.pool.refused() });
+    }
+}
+
+impl Circuit {
+    /// Lets `work` change the circuit, and does what it then wants done.
+    pub(super) fn with<T>(self: &Arc<Self>, work: impl FnOnce(&mut Inner) -> T) -> T {
+        let mut inner = locked(&self.inner);
+        let result = work(&mut inner);
+        self.act(&mut inner);
+        result
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        locked(&self.inner).machine.is_closed()
+    }
+
+    /// Whether streams are open, or a cell has passed since `since`.
+    pub(super) fn is_busy(&self, since: Instant) -> bool {
+        let inner = locked(&self.inner);
+        !inner.streams.is_empty() || inner.last_cell > since
+    }
+
+    fn receive(self: &Arc<Self>, from_client: bool, message: Message) {
+        let now = Instant::now();
+        self.with(|inner| {
+            inner.last_cell = now;
+            match from_client {
+                true => inner.machine.receive_from_client(message, now),
+                false => inner.machine.receive_from_next(message),
+            }
+        });
+    }
+
+    /// A link of the circuit's is gone.
+    pub(super) fn link_closed(self: &Arc<Self>, from_client: bool) {
+        self.with(|inner| match from_client {
+            true => inner.machine.client_link_closed(),
+            false => {
+                inner.next = None;
+                inner.machine.next_failed(DestroyReason::CHANNEL_CLOSED);
+            }
+        });
+    }
+
+    fn act(self: &Arc<Self>, inner: &mut Inner) {
+        while let Some(action) = inner.machine.poll() {
+            match action {
+                RelayAction::ToClient(message) => match self.previous.outbox.push(self.number, message) {
+                    Ok(queued) => inner.machine.set_blocked(queued >= SHORT),
+                    Err(Full) => self.overflow(inner),
+                },
+                RelayAction::ToNext(message) => {
+                    let Some((link, number)) = &inner.next else { continue };
+                    if link.outbox.push(*number, message).is_err() {
+                        link.outbox.clear(*number);
+                        self.overflow(inner);
+                    }
+                }
+                RelayAction::Extend(next) => self.extend(inner, &next),
+                RelayAction::NextGone => {
+                    if let Some((link, number)) = inner.next.take() {
+                        link.forget(number);
+                    }
+                }
+                RelayAction::Begin { stream, target } => {
+                    inner.streams.open(stream);
+                    if let Err(reason) = exit::begin(&self.relay, self, stream, target) {
+                        inner.streams.forget(stream);
+                        let _ = inner.machine.end_stream(stream, reason);
+                    }
+                }
+                RelayAction::Data { stream, bytes } => {
+                    inner.streams.data(stream, bytes);
+                    if inner.streams.unread() > MOST_UNREAD {
+                        self.overflow(inner);
+                    }
+                }
+                RelayAction::Ended { stream, reason } => inner.streams.over(stream, reason),
+                RelayAction::Writable { stream } => inner.streams.writable(stream),
+                RelayAction::Closed => {
+                    self.previous.forget(self.number);
+                    inner.streams.clear();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The circuit has queued more than it may: what waits is dropped, so that there is room to say why.
+    fn overflow(&self, inner: &mut Inner) {
+        self.previous.outbox.clear(self.number);
+        inner.machine.close(DestroyReason::RESOURCELIMIT);
+    }
+
+    fn extend(self: &Arc<Self>, inner: &mut Inner, next: &NextRelay) {
+        let (identity, address) = match self.way_to(next) {
+            Ok(way) => way,
+            Err(reason) => return inner.machine.next_failed(reason),
+        };
+        if let Some(link) = self.relay.links.ready(&identity) {
+            return self.next_link(inner, Ok(link));
+        }
+        let circuit = Arc::clone(self);
+        tokio::spawn(async move {
+            let link = super::links::reach(&circuit.relay, identity, address).await;
+            circuit.with(|inner| circuit.next_link(inner, link));
+        });
+    }
+
+    /// Who is next, and where.
+    fn way_to(&self, next: &NextRelay) -> Result<([u8; 32], std::net::SocketAddr), DestroyReason> {
+        // Without an Ed25519 identity nobody could tell who answers. We have no RSA identities to compare.
+        let identity = next.ed25519.ok_or(DestroyReason::PROTOCOL)?;
+        if identity == *self.relay.identity.id() || Some(identity) == self.previous.peer {
+            return Err(DestroyReason::PROTOCOL);
+        }
+        let may = |address: &&std::net::SocketAddr| {
+            address.port() != 0 && (self.relay.may_extend_privately || crate::policy::is_public(address.ip()))
+        };
+        let address = next.addresses.iter().find(may).ok_or(DestroyReason::CONNECTFAILED)?;
+        Ok((identity, *address))
+    }
+
+    /// Goes on with an extension, now that there is a link or the reason why there is none.
+    fn next_link(self: &Arc<Self>, inner: &mut Inner, link: Result<Arc<RelayLink>, DestroyReason>) {
+        if inner.machine.is_closed() {
+            return;
+        }
+        let opened = link.and_then(|link| {
+            let number = link.open(Slot { circuit: Arc::clone(self), from_client: false })?;
+            Ok((link, number))
+        });
+        match opened {
+            Ok((link, number)) => {
+                let wide = link.wide;
+                inner.next = Some((link, number));
+                inner.machine.next_ready(wide);
+            }
+            Err(reason) => inner.machine.next_failed(reason),
+        }
+    }
+}
+
+/// The circuit as its exit's streams hold it.
+pub(super) struct CircuitEnd(pub(super) Arc<Circuit>);
+
+impl Carrier for CircuitEnd {
+    fn poll_receive(&self, stream: StreamId, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.0.with(|inner| match inner.streams.read(stream, cx, buffer) {
+            Read::Bytes(length) => {
+                inner.machine.consumed(stream, length);
+                Poll::Ready(Ok(()))
+            }
+            Read::Wait => Poll::Pending,
+            Read::Over(_) => Poll::Ready(Ok(())),
+            Read::Gone => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
+        })
+    }
+
+    fn poll_send(&self, stream: StreamId, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.0.previous.outbox.poll_room(self.0.number, cx));
+        self.0.with(|inner| match inner.machine.send(stream, bytes, Instant::now()) {
+            Ok(0) => {
+                inner.streams.wait_writable(stream, cx);
+                Poll::Pending
+            }
+            Ok(length) => Poll::Ready(Ok(length)),
+            Err(_) => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+        })
+    }
+
+    fn poll_gone(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<()> {
+        locked(&self.0.inner).streams.poll_gone(stream, cx)
+    }
+
+    fn end(&self, stream: StreamId, reason: EndReason) {
+        self.0.with(|inner| {
+            inner.streams.forget(stream);
+            // It may have been ended from the other side.
+            let _ = inner.machine.end_stream(stream, reason);
+        });
+    }
+}

@@ -1,0 +1,126 @@
+//! Streams at the exit: TCP connections to where the policy allows.
+
+use super::Shared;
+use super::circuit::{Circuit, CircuitEnd};
+use crate::policy::host_address;
+use crate::stream::CircuitStream;
+use candor_onion::circuit::StreamId;
+use candor_onion::relay::message::{Begin, Connected, EndReason};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
+
+/// Bytes to read from a connection at a time: 32 cells' worth.
+const READ: usize = 32 * 488;
+/// How long a connection may take to accept what a client has sent.
+const STUCK: Duration = Duration::from_secs(300);
+/// How long it may take to be closed.
+const LAST_BYTES: Duration = Duration::from_secs(30);
+
+/// Starts what BEGIN asks for, or says why not. Called with the circuit locked.
+pub(super) fn begin(
+    relay: &Arc<Shared>,
+    circuit: &Arc<Circuit>,
+    stream: StreamId,
+    target: Begin,
+) -> Result<(), EndReason> {
+    if !relay.policy.may_permit(&target.host, target.port) {
+        return Err(EndReason::EXITPOLICY);
+    }
+    let permit = Arc::clone(&relay.streams).try_acquire_owned().map_err(|_| EndReason::RESOURCELIMIT)?;
+    tokio::spawn(serve(Arc::clone(relay), Arc::clone(circuit), stream, target, permit));
+    Ok(())
+}
+
+async fn serve(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, target: Begin, _permit: OwnedSemaphorePermit) {
+    let stream = CircuitStream::new(Arc::new(CircuitEnd(Arc::clone(&circuit))), id);
+    let connected = timeout(relay.limits.connect, connect(&relay, &target)).await.unwrap_or(Err(EndReason::TIMEOUT));
+    let (tcp, address) = match connected {
+        Ok(connected) => connected,
+        Err(reason) => return stream.end(reason),
+    };
+    let said = circuit.with(|inner| inner.machine.connected(id, Connected { address: Some(address.ip()) }));
+    if said.is_ok() {
+        let reason = carry(tcp, &stream).await;
+        stream.end(reason);
+    }
+}
+
+async fn connect(relay: &Shared, target: &Begin) -> Result<(TcpStream, SocketAddr), EndReason> {
+    let permitted = |address: &SocketAddr| relay.policy.permits(&target.host, address.ip(), target.port);
+    let addresses: Vec<SocketAddr> = match host_address(&target.host) {
+        Some(address) => vec![SocketAddr::new(address, target.port)],
+        None => {
+            let found = tokio::net::lookup_host((target.host.as_str(), target.port)).await;
+            found.map_err(|_| EndReason::RESOLVEFAILED)?.collect()
+        }
+    };
+    let mut reason = EndReason::EXITPOLICY;
+    for address in addresses.into_iter().filter(permitted).take(3) {
+        match TcpStream::connect(address).await {
+            Ok(tcp) => {
+                // A stream whose bytes wait for more bytes would be slow for no reason.
+                let _ = tcp.set_nodelay(true);
+                return Ok((tcp, address));
+            }
+            Err(error) => reason = reason_of(&error),
+        }
+    }
+    Err(reason)
+}
+
+/// Carries bytes both ways until either side ends the stream, or the circuit does; why it ended.
+async fn carry(tcp: TcpStream, stream: &CircuitStream) -> EndReason {
+    let (mut from_target, mut to_target) = tcp.into_split();
+    let down = async {
+        let mut buffer = vec![0; READ];
+        loop {
+            let length = match from_target.read(&mut buffer).await {
+                Ok(0) => return EndReason::DONE,
+                Ok(length) => length,
+                Err(error) => return reason_of(&error),
+            };
+            if stream.send_all(&buffer[..length]).await.is_err() {
+                // The client has ended the stream; what it sent before may still be on its way up.
+                return std::future::pending().await;
+            }
+        }
+    };
+    let up = async {
+        let mut buffer = vec![0; READ];
+        loop {
+            match stream.receive(&mut buffer).await {
+                Ok(0) => {
+                    let _ = timeout(LAST_BYTES, to_target.shutdown()).await;
+                    return EndReason::DONE;
+                }
+                Ok(length) => match timeout(STUCK, to_target.write_all(&buffer[..length])).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => return reason_of(&error),
+                    Err(_) => return EndReason::TIMEOUT,
+                },
+                Err(_) => return EndReason::DESTROY,
+            }
+        }
+    };
+    tokio::select! {
+        reason = down => reason,
+        reason = up => reason,
+        () = stream.gone() => EndReason::DESTROY,
+    }
+}
+
+fn reason_of(error: &io::Error) -> EndReason {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => EndReason::CONNECTREFUSED,
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => EndReason::CONNRESET,
+        io::ErrorKind::TimedOut => EndReason::TIMEOUT,
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => EndReason::NOROUTE,
+        _ => EndReason::MISC,
+    }
+}

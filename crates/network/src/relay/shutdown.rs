@@ -1,0 +1,74 @@
+//! A relay's clock, and its end.
+
+use super::Shared;
+use candor_onion::cell::DestroyReason;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::time::{sleep, timeout};
+
+/// How often circuits are asked whether they wait in vain.
+const TICK: Duration = Duration::from_millis(500);
+/// A link without a circuit is closed after this.
+const IDLE_LINK: Duration = Duration::from_secs(180);
+/// At the end, a circuit that has carried nothing for this long has nothing in flight.
+const QUIET: Duration = Duration::from_millis(500);
+/// How long links may take to send the last cells.
+const LAST_CELLS: Duration = Duration::from_secs(2);
+
+/// Ends circuits that wait in vain and links that nobody uses, as long as the relay runs.
+pub(super) async fn keep_time(relay: Arc<Shared>) {
+    let mut idle: HashMap<usize, Instant> = HashMap::new();
+    loop {
+        sleep(TICK).await;
+        let now = Instant::now();
+        let links = relay.links.all();
+        for circuit in links.iter().flat_map(|link| link.all()).filter(|slot| slot.from_client) {
+            circuit.circuit.with(|inner| inner.machine.tick(now));
+        }
+        let mut still_idle = HashMap::new();
+        for link in links.iter().filter(|link| link.count() == 0) {
+            let key = Arc::as_ptr(link).addr();
+            let since = *idle.get(&key).unwrap_or(&now);
+            if now.duration_since(since) < IDLE_LINK {
+                still_idle.insert(key, since);
+            } else {
+                link.close().into_iter().for_each(|slot| slot.circuit.link_closed(slot.from_client));
+            }
+        }
+        idle = still_idle;
+    }
+}
+
+/// [`super::Relay::shutdown`].
+pub(super) async fn run(relay: &Arc<Shared>, limit: Duration) {
+    relay.stopping.store(true, Ordering::Relaxed);
+    relay.stopped.notify_one();
+    let end = Instant::now() + limit;
+    while Instant::now() < end && relay.is_busy() {
+        sleep(Duration::from_millis(20)).await;
+    }
+    relay.close_all(DestroyReason::HIBERNATING);
+    let _ = timeout(LAST_CELLS, relay.links.none_left()).await;
+}
+
+impl Shared {
+    /// Whether any circuit has streams or has just carried something.
+    fn is_busy(&self) -> bool {
+        let Some(since) = Instant::now().checked_sub(QUIET) else { return true };
+        let links = self.links.all();
+        links.iter().any(|link| !link.outbox.is_empty() || link.all().iter().any(|slot| slot.circuit.is_busy(since)))
+    }
+
+    /// Destroys all circuits and closes all links, once they have sent what is queued.
+    pub(super) fn close_all(&self, reason: DestroyReason) {
+        let links = self.links.all();
+        for slot in links.iter().flat_map(|link| link.all()) {
+            slot.circuit.with(|inner| inner.machine.close(reason));
+        }
+        for slot in links.iter().flat_map(|link| link.close()) {
+            slot.circuit.link_closed(slot.from_client);
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Relay lists: JSON, a relay a line.
+//!
+//! A line is what `candor onion relay` prints when it is ready, so a list is such lines put together:
+//!
+//! ```json
+//! {"name":"ada","address":"127.0.0.1:9001","identity":"<Ed25519>","handshakes":["ntor-v3","hybrid-768-auth"],"keys":{"x25519":"…","ml-kem-768":"…"}}
+//! ```
+//!
+//! `name` is for people and may be left out. `rsa_identity`, 20 bytes, is there for relays of Tor's, which `ntor` names by it.
+//! A circuit is as authentic as the list that it was built from.
+
+use crate::suite::{KEMS, Offer, Suite};
+use crate::{Error, hex};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
+
+/// The most bytes that a list may have: some 1000 relays.
+const MOST: usize = 8 << 20;
+
+/// The relays that a client may build circuits through.
+#[derive(Debug, Default)]
+pub struct RelayList {
+    relays: Vec<ListedRelay>,
+}
+
+/// A relay as others know it; its keys are parsed.
+pub struct ListedRelay {
+    line: Line,
+    address: SocketAddr,
+    identity: [u8; 32],
+    rsa_identity: Option<[u8; 20]>,
+    offers: Vec<(Suite, Offer)>,
+}
+
+/// A relay's line.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    address: String,
+    identity: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rsa_identity: Option<String>,
+    handshakes: Vec<String>,
+    keys: BTreeMap<String, String>,
+}
+
+impl RelayList {
+    /// Reads a list from a file.
+    ///
+    /// # Errors
+    /// [`Error::File`], [`Error::RelayList`].
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, &error))?;
+        Self::parse(&text)
+    }
+
+    /// Reads a list. Empty lines are skipped.
+    ///
+    /// # Errors
+    /// [`Error::RelayList`], with the line.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let at = |line: usize, why: String| Error::RelayList { line: line + 1, why };
+        if text.len() > MOST {
+            return Err(at(0, format!("the list has {} bytes, and {MOST} are taken", text.len())));
+        }
+        let mut relays: Vec<ListedRelay> = Vec::new();
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let line: Line = serde_json::from_str(line).map_err(|error| at(number, error.to_string()))?;
+            let relay = ListedRelay::parse(line).map_err(|why| at(number, why))?;
+            if relays.iter().any(|other| other.identity == relay.identity) {
+                return Err(at(number, format!("the relay {relay} is listed twice")));
+            }
+            relays.push(relay);
+        }
+        Ok(Self { relays })
+    }
+
+    /// The relays, in the list's order.
+    pub fn relays(&self) -> &[ListedRelay] {
+        &self.relays
+    }
+
+    /// Takes relays that are known already.
+    pub fn of(relays: Vec<ListedRelay>) -> Self {
+        Self { relays }
+    }
+}
+
+impl ListedRelay {
+    pub(crate) fn new(
+        name: Option<String>,
+        address: SocketAddr,
+        identity: [u8; 32],
+        x25519: [u8; 32],
+        kems: [Vec<u8>; 3],
+        suites: &[Suite],
+    ) -> Result<Self, Error> {
+        let mut keys = BTreeMap::from([("x25519".to_owned(), hex::encode(&x25519))]);
+        let wanted = |index| match index {
+            0 => suites.contains(&Suite::Hybrid512Auth),
+            1 => suites.contains(&Suite::Hybrid768Auth),
+            _ => suites.contains(&Suite::Hybrid1024Auth),
+        };
+        for index in (0..3).filter(|index| wanted(*index)) {
+            keys.insert(KEMS[index].to_owned(), hex::encode(&kems[index]));
+        }
+        let line = Line {
+            name,
+            address: address.to_string(),
+            identity: hex::encode(&identity),
+            rsa_identity: None,
+            handshakes: suites.iter().map(|suite| suite.name().to_owned()).collect(),
+            keys,
+        };
+        Self::parse(line).map_err(Error::Internal)
+    }
+
+    fn parse(line: Line) -> Result<Self, String> {
+        let address = line.address.parse().map_err(|_| format!("`{}` is no address with a port", line.address))?;
+        let identity = hex::array(&line.identity).ok_or("the identity is not 64 hexadecimal digits")?;
+        let rsa_identity = match &line.rsa_identity {
+            Some(text) => Some(hex::array(text).ok_or("rsa_identity is not 40 hexadecimal digits")?),
+            None => None,
+        };
+        if let Some(name) = line.keys.keys().find(|name| *name != "x25519" && !KEMS.contains(&name.as_str())) {
+            return Err(format!("there is no kind of key `{name}`; there are x25519, {}", KEMS.join(", ")));
+        }
+        let x25519 = line.keys.get("x25519").and_then(|text| hex::array(text));
+        let x25519 = x25519.ok_or("the key x25519 is missing, or not 64 hexadecimal digits")?;
+        let kem = |index: usize| {
+            let text = line.keys.get(KEMS[index]).ok_or_else(|| format!("the key {} is missing", KEMS[index]))?;
+            let bytes = hex::decode(text).ok_or_else(|| format!("the key {} is not hexadecimal", KEMS[index]))?;
+            Ok(bytes.to_vec())
+        };
+        let mut offers: Vec<(Suite, Offer)> = Vec::new();
+        for name in &line.handshakes {
+            let suite: Suite = name.parse().map_err(|error: Error| error.to_string())?;
+            if offers.iter().any(|(known, _)| *known == suite) {
+                return Err(format!("the handshake {suite} is listed twice"));
+            }
+            offers.push((suite, Offer::new(suite, &identity, rsa_identity, x25519, &kem)?));
+        }
+        Ok(Self { line, address, identity, rsa_identity, offers })
+    }
+
+    /// The relay's line in a list, without a line's end.
+    pub fn to_line(&self) -> String {
+        serde_json::to_string(&self.line).expect("text has a JSON form")
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its Ed25519 identity.
+    pub fn identity(&self) -> &[u8; 32] {
+        &self.identity
+    }
+
+    /// The digest of its RSA identity, if it has one.
+    pub fn rsa_identity(&self) -> Option<&[u8; 20]> {
+        self.rsa_identity.as_ref()
+    }
+
+    /// The handshakes that it offers.
+    pub fn suites(&self) -> impl Iterator<Item = Suite> {
+        self.offers.iter().map(|(suite, _)| *suite)
+    }
+
+    /// Its keys for a handshake.
+    pub(crate) fn offer(&self, suite: Suite) -> Result<&Offer, Error> {
+        let offer = self.offers.iter().find(|(offered, _)| *offered == suite);
+        offer.map(|(_, offer)| offer).ok_or_else(|| {
+            let offered: Vec<_> = self.suites().map(Suite::name).collect();
+            Error::Handshake(format!("the relay {self} does not offer {suite}; it offers {}", offered.join(", ")))
+        })
+    }
+}
+
+impl fmt::Display for ListedRelay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.line.name {
+            Some(name) => write!(f, "{name} at {}", self.address),
+            None => write!(f, "{}… at {}", &self.line.identity[..8], self.address),
+        }
+    }
+}
+
+impl fmt::Debug for ListedRelay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ListedRelay({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RelayKeys;
+
+    fn line() -> String {
+        let keys = RelayKeys::generate().unwrap();
+        keys.listed(Some("ada".into()), "127.0.0.1:9001".parse().unwrap(), &Suite::ALL).unwrap().to_line()
+    }
+
+    #[test]
+    fn a_list_is_lines_put_together() {
+        let (first, second) = (line(), line());
+        let list = RelayList::parse(&format!("{first}\n\n{second}\n")).unwrap();
+        assert_eq!(list.relays().len(), 2);
+        assert_eq!(list.relays()[1].to_line(), second);
+        assert_eq!(list.relays()[0].suites().count(), 8);
+        assert_eq!(list.relays()[0].to_string(), "ada at 127.0.0.1:9001");
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        let good = line();
+        let edit = |from: &str, to: &str| {
+            assert!(good.contains(from), "{from}");
+            good.replacen(from, to, 1)
+        };
+        let wrong = [
+            ("{", "EOF"),
+            (&edit("\"address\"", "\"adress\""), "adress"),
+            (&edit("127.0.0.1:9001", "127.0.0.1"), "no address with a port"),
+            (&edit("\"identity\":\"", "\"identity\":\"zz"), "identity"),
+            (&edit("\"ntor-v3\"", "\"ntor-v9\""), "no handshake `ntor-v9`"),
+            (&edit("\"ntor-v3\"", "\"ntor\""), "twice"),
+            (&edit("\"x25519\"", "\"x448\""), "x448"),
+            (&edit("\"ml-kem-768\":\"", "\"ml-kem-768\":\"ffff"), "ml-kem-768"),
+        ];
+        for (line, why) in wrong {
+            let error = RelayList::parse(&format!("\n{line}")).unwrap_err();
+            assert!(matches!(error, Error::RelayList { line: 2, .. }), "{error}");
+            assert!(error.to_string().contains(why), "{error} does not say {why}");
+        }
+        let twice = RelayList::parse(&format!("{good}\n{good}")).unwrap_err().to_string();
+        assert!(twice.contains("listed twice"), "{twice}");
+    }
+}

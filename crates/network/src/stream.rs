@@ -1,0 +1,274 @@
+//! A stream through a circuit, as bytes to read and write. Client and exit use the same.
+
+use candor_onion::circuit::StreamId;
+use candor_onion::relay::message::EndReason;
+use std::collections::{HashMap, VecDeque};
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A circuit that carries streams.
+pub(crate) trait Carrier: Send + Sync {
+    /// Takes bytes that have come, and tells the circuit that they are used up. Ready with nothing at the stream's end.
+    fn poll_receive(&self, stream: StreamId, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>>;
+
+    /// Sends as much as flow control and the link's queue allow, and at least one byte.
+    fn poll_send(&self, stream: StreamId, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
+
+    /// Ready when the stream is gone with its circuit.
+    fn poll_gone(&self, stream: StreamId, cx: &mut Context<'_>) -> Poll<()>;
+
+    /// Ends the stream from here, if it has not ended yet.
+    fn end(&self, stream: StreamId, reason: EndReason);
+}
+
+/// A stream through a circuit. Dropping it ends it.
+///
+/// As with Tor, there is no half of a stream: closing the writing side ends both.
+pub struct CircuitStream {
+    carrier: Arc<dyn Carrier>,
+    id: StreamId,
+    reason: EndReason,
+}
+
+impl CircuitStream {
+    pub(crate) fn new(carrier: Arc<dyn Carrier>, id: StreamId) -> Self {
+        Self { carrier, id, reason: EndReason::DONE }
+    }
+
+    /// With the reason that is given when it is dropped.
+    pub(crate) fn end(mut self, reason: EndReason) {
+        self.reason = reason;
+    }
+
+    /// The next bytes; none at the stream's end. Both directions can be used at a time.
+    pub(crate) async fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        poll_fn(|cx| {
+            let mut read = ReadBuf::new(buffer);
+            self.carrier.poll_receive(self.id, cx, &mut read).map_ok(|()| read.filled().len())
+        })
+        .await
+    }
+
+    /// Sends all of `bytes`.
+    pub(crate) async fn send_all(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let sent = poll_fn(|cx| self.carrier.poll_send(self.id, cx, bytes)).await?;
+            bytes = &bytes[sent..];
+        }
+        Ok(())
+    }
+
+    /// Comes back when the circuit is over.
+    pub(crate) async fn gone(&self) {
+        poll_fn(|cx| self.carrier.poll_gone(self.id, cx)).await;
+    }
+}
+
+impl Drop for CircuitStream {
+    fn drop(&mut self) {
+        self.carrier.end(self.id, self.reason);
+    }
+}
+
+impl AsyncRead for CircuitStream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.carrier.poll_receive(self.id, cx, buffer)
+    }
+}
+
+impl AsyncWrite for CircuitStream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match bytes {
+            [] => Poll::Ready(Ok(0)),
+            _ => self.carrier.poll_send(self.id, cx, bytes),
+        }
+    }
+
+    /// Cells go out at once: there is nothing to flush.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.carrier.end(self.id, EndReason::DONE);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl std::fmt::Debug for CircuitStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CircuitStream({})", self.id)
+    }
+}
+
+/// A circuit's streams at this end: what has come and was not read yet, and who waits.
+#[derive(Default)]
+pub(crate) struct Ends {
+    ends: HashMap<StreamId, End>,
+    /// Bytes that have come and were not read yet, over all streams.
+    unread: usize,
+}
+
+#[derive(Default)]
+struct End {
+    arrived: VecDeque<Vec<u8>>,
+    /// How much of the first is read.
+    read: usize,
+    connected: bool,
+    over: Option<EndReason>,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    /// Waits for the stream to be gone.
+    watcher: Option<Waker>,
+}
+
+impl End {
+    fn wake_all(mut self) {
+        [&mut self.reader, &mut self.writer, &mut self.watcher].into_iter().for_each(wake);
+    }
+}
+
+/// What a read comes to.
+pub(crate) enum Read {
+    /// So many bytes were copied.
+    Bytes(usize),
+    /// Nothing has come; the waker is kept.
+    Wait,
+    /// The other end has ended the stream, and all that came before is read.
+    Over(EndReason),
+    /// There is no such stream (any more).
+    Gone,
+}
+
+impl Ends {
+    pub(crate) fn open(&mut self, id: StreamId) {
+        self.ends.insert(id, End::default());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub(crate) fn unread(&self) -> usize {
+        self.unread
+    }
+
+    pub(crate) fn connected(&mut self, id: StreamId) {
+        if let Some(end) = self.ends.get_mut(&id) {
+            end.connected = true;
+            wake(&mut end.reader);
+        }
+    }
+
+    /// For the client that waits for CONNECTED: whether it has come, or the reason why it will not.
+    pub(crate) fn poll_connected(&mut self, id: StreamId, cx: &mut Context<'_>) -> Poll<Result<(), EndReason>> {
+        match self.ends.get_mut(&id) {
+            Some(End { connected: true, .. }) => Poll::Ready(Ok(())),
+            Some(End { over: Some(reason), .. }) => Poll::Ready(Err(*reason)),
+            Some(end) => {
+                keep(&mut end.reader, cx);
+                Poll::Pending
+            }
+            None => Poll::Ready(Err(EndReason::DESTROY)),
+        }
+    }
+
+    pub(crate) fn data(&mut self, id: StreamId, bytes: Vec<u8>) {
+        if let Some(end) = self.ends.get_mut(&id) {
+            self.unread += bytes.len();
+            end.arrived.push_back(bytes);
+            wake(&mut end.reader);
+        }
+    }
+
+    pub(crate) fn over(&mut self, id: StreamId, reason: EndReason) {
+        if let Some(end) = self.ends.get_mut(&id) {
+            end.over = Some(reason);
+            wake(&mut end.reader);
+            wake(&mut end.writer);
+        }
+    }
+
+    pub(crate) fn writable(&mut self, id: StreamId) {
+        if let Some(end) = self.ends.get_mut(&id) {
+            wake(&mut end.writer);
+        }
+    }
+
+    /// Who writes waits for [`Self::writable`].
+    pub(crate) fn wait_writable(&mut self, id: StreamId, cx: &mut Context<'_>) {
+        if let Some(end) = self.ends.get_mut(&id) {
+            keep(&mut end.writer, cx);
+        }
+    }
+
+    pub(crate) fn poll_gone(&mut self, id: StreamId, cx: &mut Context<'_>) -> Poll<()> {
+        match self.ends.get_mut(&id) {
+            Some(end) => {
+                keep(&mut end.watcher, cx);
+                Poll::Pending
+            }
+            None => Poll::Ready(()),
+        }
+    }
+
+    /// Whether the other end has ended the stream, and why.
+    pub(crate) fn reason(&self, id: StreamId) -> Option<EndReason> {
+        self.ends.get(&id).map_or(Some(EndReason::DESTROY), |end| end.over)
+    }
+
+    pub(crate) fn read(&mut self, id: StreamId, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Read {
+        let Some(end) = self.ends.get_mut(&id) else { return Read::Gone };
+        let before = buffer.filled().len();
+        while let Some(first) = end.arrived.front().filter(|_| buffer.remaining() > 0) {
+            let rest = &first[end.read..];
+            let taken = rest.len().min(buffer.remaining());
+            buffer.put_slice(&rest[..taken]);
+            end.read += taken;
+            if end.read == first.len() {
+                end.arrived.pop_front();
+                end.read = 0;
+            }
+        }
+        let taken = buffer.filled().len() - before;
+        self.unread -= taken;
+        match end.over {
+            _ if taken > 0 => Read::Bytes(taken),
+            Some(reason) => Read::Over(reason),
+            None => {
+                keep(&mut end.reader, cx);
+                Read::Wait
+            }
+        }
+    }
+
+    pub(crate) fn forget(&mut self, id: StreamId) {
+        if let Some(end) = self.ends.remove(&id) {
+            let rest: usize = end.arrived.iter().map(Vec::len).sum();
+            self.unread -= rest - end.read;
+            end.wake_all();
+        }
+    }
+
+    /// All streams are gone; those who wait find that out.
+    pub(crate) fn clear(&mut self) {
+        self.unread = 0;
+        self.ends.drain().for_each(|(_, end)| end.wake_all());
+    }
+}
+
+fn keep(place: &mut Option<Waker>, cx: &Context<'_>) {
+    if !place.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+        *place = Some(cx.waker().clone());
+    }
+}
+
+fn wake(place: &mut Option<Waker>) {
+    if let Some(waker) = place.take() {
+        waker.wake();
+    }
+}

@@ -1,0 +1,155 @@
+//! TLS 1.3 below the links.
+//!
+//! The certificate on a link says nothing: it is self-signed and made anew at each start. Who the other side is, its CERTS cell
+//! says, which binds that very certificate to an Ed25519 identity. So the certificate is taken from anyone, but the TLS
+//! handshake's signature by its key is checked as always: without that check a man in the middle could show another relay's
+//! certificate.
+
+use crate::Error;
+use candor_onion::link::{Binding, EXPORTER_CONTEXT, EXPORTER_LABEL};
+use candor_primitives::hash::Sha256;
+use digest::Digest;
+use rustls::client::Resumption;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, aws_lc_rs, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::server::NoServerSessionStorage;
+use rustls::{ClientConfig, ConnectionCommon, DigitallySignedStruct, NamedGroup, ServerConfig, SignatureScheme};
+use std::sync::Arc;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+/// The side that connects.
+#[derive(Clone)]
+pub(crate) struct Connector(pub(crate) TlsConnector);
+
+/// The side that is connected to, with its certificate.
+#[derive(Clone)]
+pub(crate) struct Acceptor {
+    pub(crate) tls: TlsAcceptor,
+    /// SHA-256 of the certificate.
+    pub(crate) certificate: [u8; 32],
+}
+
+/// AWS-LC with X25519MLKEM768 first; a neighbour that has no post-quantum group gets X25519 or P-256.
+fn provider() -> Arc<CryptoProvider> {
+    let kx_groups = vec![
+        aws_lc_rs::kx_group::X25519MLKEM768,
+        aws_lc_rs::kx_group::SECP256R1MLKEM768,
+        aws_lc_rs::kx_group::X25519,
+        aws_lc_rs::kx_group::SECP256R1,
+    ];
+    Arc::new(CryptoProvider { kx_groups, ..aws_lc_rs::default_provider() })
+}
+
+impl Connector {
+    pub(crate) fn new() -> Result<Self, Error> {
+        let provider = provider();
+        let verifier = AnyCertificate(provider.signature_verification_algorithms);
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(broken)?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        config.enable_sni = false;
+        // A resumed connection would show no certificate, and there is nothing to bind an identity to.
+        config.resumption = Resumption::disabled();
+        Ok(Self(TlsConnector::from(Arc::new(config))))
+    }
+
+    /// A name for a parameter that rustls wants; it is not sent.
+    pub(crate) fn name(address: std::net::IpAddr) -> ServerName<'static> {
+        ServerName::IpAddress(address.into())
+    }
+}
+
+impl Acceptor {
+    /// With a fresh key and certificate.
+    pub(crate) fn new() -> Result<Self, Error> {
+        let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(broken)?;
+        let mut parameters = rcgen::CertificateParams::default();
+        parameters.distinguished_name = rcgen::DistinguishedName::new();
+        let certificate = parameters.self_signed(&key).map_err(broken)?.der().clone();
+        let digest = Sha256::digest(&certificate).into();
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let mut config = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(broken)?
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key)
+            .map_err(broken)?;
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(Self { tls: TlsAcceptor::from(Arc::new(config)), certificate: digest })
+    }
+}
+
+fn broken(error: impl std::fmt::Display) -> Error {
+    Error::Internal(format!("TLS can't be set up: {error}"))
+}
+
+/// What binds the link handshake to this connection.
+pub(crate) fn binding<Data>(
+    connection: &ConnectionCommon<Data>,
+    certificate: [u8; 32],
+) -> Result<Binding, rustls::Error> {
+    let exporter = connection.export_keying_material([0; 32], EXPORTER_LABEL, Some(&EXPORTER_CONTEXT))?;
+    Ok(Binding { exporter, certificate })
+}
+
+/// SHA-256 of the certificate that the other side has shown.
+pub(crate) fn shown_certificate<Data>(connection: &ConnectionCommon<Data>) -> Option<[u8; 32]> {
+    let first = connection.peer_certificates()?.first()?;
+    Some(Sha256::digest(first).into())
+}
+
+/// The key exchange that was used, and whether it is post-quantum.
+pub(crate) fn group<Data>(connection: &ConnectionCommon<Data>) -> (String, bool) {
+    match connection.negotiated_key_exchange_group().map(|group| group.name()) {
+        Some(name) => {
+            let hybrid = [NamedGroup::X25519MLKEM768, NamedGroup::secp256r1MLKEM768].contains(&name);
+            (name.as_str().map_or_else(|| format!("{name:?}"), str::to_owned), hybrid)
+        }
+        None => ("an unknown group".to_owned(), false),
+    }
+}
+
+/// Takes every certificate, and checks that the other side holds its key.
+#[derive(Debug)]
+struct AnyCertificate(WebPkiSupportedAlgorithms);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        // The CERTS cell judges it.
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::Error::General("links are TLS 1.3".into()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.0)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_schemes()
+    }
+}
