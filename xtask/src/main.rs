@@ -36,9 +36,10 @@ cargo xtask COMMAND
                         each bar of bars.toml beside what was found: met, missed, can't tell, not measured.
                         Without a file it reads runs/*.jsonl; a .json file is taken as the output of `candor report`
                           cargo xtask bars --issue 7 candor-runs/2026-11-21-zen3-3f9c1a.jsonl
-  peers NAME…           other people's programs that no package manager has ready, built into target/peers: liboqs (a library
-                        that subjects load), tor (C tor's bench program, whose figures candor report sets beside a run)
-                          cargo xtask peers liboqs tor
+  peers NAME…           other people's programs that no package manager has ready, built into target/peers: gf2x (gf2x tuned on
+                        this machine, and NTL on it: libraries that subjects load), liboqs (another), tor (C tor's bench
+                        program, whose figures candor report sets beside a run)
+                          cargo xtask peers gf2x
   help                  this text
 
 Exit status: 0 all is well, 1 a check failed, 2 the command could not be understood or done.

@@ -4,20 +4,25 @@
 //! | name | what it is | what finds it there |
 //! |---|---|---|
 //! | `liboqs` | the KEM library of pq-ntor-experiment | the subjects `liboqs-…`, which load it at run time |
+//! | `gf2x` | gf2x as Debian builds it, gf2x tuned here, and NTL on the tuned one | the subjects `gf2x-…`, `ntl-…` |
 //! | `tor` | C tor's own bench program; it is run, too | `candor report --claims target/peers/tor/claims.toml` |
 //!
 //! Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
 
+mod debian;
+mod gf2x;
 mod liboqs;
+mod ntl;
 mod tor;
 
 use crate::Failure;
 use crate::stage::stream;
 use crate::workspace::Workspace;
+use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::Command;
 
-const NAMES: &str = "liboqs, tor";
+const NAMES: &str = "gf2x, liboqs, tor";
 
 /// Builds the peers named.
 ///
@@ -27,13 +32,14 @@ pub(crate) fn run(names: &[String]) -> Result<bool, Failure> {
     if names.is_empty() {
         return Err(format!("`peers` takes one or more names: {NAMES}"));
     }
-    let known = |name: &String| ["liboqs", "tor"].contains(&name.as_str());
+    let known = |name: &String| ["gf2x", "liboqs", "tor"].contains(&name.as_str());
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         return Err(format!("there is no peer `{unknown}` to build; there are {NAMES}"));
     }
     let peers = Workspace::here()?.target.join("peers");
     for name in names {
         match name.as_str() {
+            "gf2x" => gf2x::build(&peers)?,
             "liboqs" => liboqs::build(&peers)?,
             _ => tor::build(&peers)?,
         }
@@ -76,6 +82,29 @@ fn compiler() -> String {
     let said = crate::stage::program("cc").arg("--version").output().ok();
     let said = said.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
     said.lines().next().unwrap_or("an unknown C compiler").to_owned()
+}
+
+/// The CPU's name as the lab has it.
+fn cpu() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("model name"));
+    line.map(|rest| rest.trim_start_matches([' ', '\t', ':']).trim().to_owned()).unwrap_or_default()
+}
+
+/// Today, as `date -I` has it.
+fn today() -> String {
+    let said = crate::stage::program("date").args(["-u", "-I"]).output().ok();
+    said.map_or_else(String::new, |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Fails unless the file has this SHA-256, in hex.
+fn check_digest(file: &Path, expected: &str) -> Result<(), Failure> {
+    let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let found: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!("{} has SHA-256 {found}, not the {expected} that is expected", file.display())),
+    }
 }
 
 #[cfg(test)]
