@@ -1,0 +1,104 @@
+//! Products of polynomials held in vector registers, written once for all vector widths.
+//!
+//! A lane is 128 bits: two words of one polynomial. A vector of type [`Lanes`] has one lane (SSE, NEON), two (AVX2) or four (AVX-512),
+//! and each lane belongs to a polynomial of its own: the functions here compute as many independent products as there are lanes,
+//! and no word ever crosses from lane to lane.
+
+/// A vector of 128-bit lanes. Whoever holds one holds proof that its instructions exist: values come only from an arm's loads,
+/// which want the arm's token.
+pub(crate) trait Lanes: Copy {
+    /// Sum.
+    fn xor(self, other: Self) -> Self;
+    /// Sum of three; one instruction where there is one.
+    #[inline(always)]
+    fn xor3(self, second: Self, third: Self) -> Self {
+        self.xor(second).xor(third)
+    }
+    /// Product of the low words.
+    fn clmul_low(self, other: Self) -> Self;
+    /// Product of the high words.
+    fn clmul_high(self, other: Self) -> Self;
+    /// The low word of each lane is the sum of both; the high word is anything.
+    fn fold(self) -> Self;
+    /// The low word of each lane moved up, with zeros below.
+    fn up(self) -> Self;
+    /// The high word of each lane moved down, with zeros above.
+    fn down(self) -> Self;
+}
+
+/// 1×1 lanes (2×2 words): Karatsuba, 3 instructions.
+#[inline(always)]
+pub(crate) fn mul1<V: Lanes>(a: V, b: V) -> [V; 2] {
+    let lo = a.clmul_low(b);
+    let hi = a.clmul_high(b);
+    let mid = a.fold().clmul_low(b.fold()).xor3(lo, hi);
+    [lo.xor(mid.up()), hi.xor(mid.down())]
+}
+
+/// 2×2 lanes: Karatsuba, 3 lane products.
+#[inline(always)]
+pub(crate) fn mul2<V: Lanes>(a: [V; 2], b: [V; 2]) -> [V; 4] {
+    let lo = mul1(a[0], b[0]);
+    let hi = mul1(a[1], b[1]);
+    let mid = mul1(a[0].xor(a[1]), b[0].xor(b[1]));
+    let shared = lo[1].xor(hi[0]);
+    [lo[0], shared.xor3(lo[0], mid[0]), shared.xor3(hi[1], mid[1]), hi[1]]
+}
+
+/// 3×3 lanes: Karatsuba 3-way, 6 lane products.
+#[inline(always)]
+pub(crate) fn mul3<V: Lanes>(a: [V; 3], b: [V; 3]) -> [V; 6] {
+    let p = [mul1(a[0], b[0]), mul1(a[1], b[1]), mul1(a[2], b[2])];
+    let cross = |i: usize, j: usize| mul1(a[i].xor(a[j]), b[i].xor(b[j]));
+    let (c01, c02, c12) = (cross(0, 1), cross(0, 2), cross(1, 2));
+    // The blocks A; B+A+C+G; A+C+E+B+D+H+I; B+D+F+C+E+J+K; E+D+F+L; F, as in `memory::karatsuba3_join`.
+    let (ab_c, d_ef) = (p[0][0].xor3(p[0][1], p[1][0]), p[1][1].xor3(p[2][0], p[2][1]));
+    [
+        p[0][0],
+        ab_c.xor(c01[0]),
+        ab_c.xor3(p[1][1], p[2][0]).xor3(c01[1], c02[0]),
+        d_ef.xor3(p[0][1], p[1][0]).xor3(c02[1], c12[0]),
+        d_ef.xor(c12[1]),
+        p[2][1],
+    ]
+}
+
+/// The product of h + r lanes (h ≥ r) from functions for h and for r.
+macro_rules! karatsuba {
+    ($(#[$doc:meta])* $name:ident, $n:literal, $h:literal, $mul_h:ident, $r:literal, $mul_r:ident) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub(crate) fn $name<V: Lanes>(a: [V; $n], b: [V; $n]) -> [V; 2 * $n] {
+            let low = |x: [V; $n]| core::array::from_fn(|i| x[i]);
+            let high = |x: [V; $n]| core::array::from_fn(|i| x[$h + i]);
+            let sum = |x: [V; $n]| core::array::from_fn(|i| if i < $r { x[i].xor(x[$h + i]) } else { x[i] });
+            let lo: [V; 2 * $h] = $mul_h(low(a), low(b));
+            let hi: [V; 2 * $r] = $mul_r(high(a), high(b));
+            let mid: [V; 2 * $h] = $mul_h(sum(a), sum(b));
+            core::array::from_fn(|i| {
+                if i < $h {
+                    lo[i]
+                } else if i < 2 * $h {
+                    let shared = if i - $h < 2 * $r { lo[i].xor(hi[i - $h]) } else { lo[i] };
+                    shared.xor3(lo[i - $h], mid[i - $h])
+                } else if i < 3 * $h {
+                    let shared = lo[i - $h].xor(hi[i - 2 * $h]);
+                    if i - $h < 2 * $r { shared.xor3(hi[i - $h], mid[i - $h]) } else { shared.xor(mid[i - $h]) }
+                } else {
+                    hi[i - 2 * $h]
+                }
+            })
+        }
+    };
+}
+
+karatsuba!(/// 4×4 lanes, 9 lane products.
+    mul4, 4, 2, mul2, 2, mul2);
+karatsuba!(/// 5×5 lanes, 15 lane products.
+    mul5, 5, 3, mul3, 2, mul2);
+karatsuba!(/// 6×6 lanes, 18 lane products.
+    mul6, 6, 3, mul3, 3, mul3);
+karatsuba!(/// 7×7 lanes, 24 lane products.
+    mul7, 7, 4, mul4, 3, mul3);
+karatsuba!(/// 8×8 lanes, 27 lane products.
+    mul8, 8, 4, mul4, 4, mul4);

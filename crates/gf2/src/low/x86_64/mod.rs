@@ -1,0 +1,3 @@
+//! x86-64: carry-less multiplication on registers of 128, 256 and 512 bits.
+
+pub(crate) mod clmul;

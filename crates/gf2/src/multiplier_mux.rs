@@ -1,0 +1,45 @@
+//! Which arm multiplies, and with which table.
+
+use crate::low::{self, kernel::Kernel};
+use crate::plan::{self, Plans};
+use candor_cpu::Cpu;
+#[cfg(target_arch = "x86_64")]
+use candor_cpu::HaveClmul;
+
+/// One way to multiply. Holding one of the accelerated is proof that the CPU has its instructions.
+#[derive(Clone, Copy)]
+pub(crate) enum Arm {
+    /// x86-64: PCLMULQDQ on 128-bit registers.
+    #[cfg(target_arch = "x86_64")]
+    Clmul(HaveClmul),
+    /// Safe Rust.
+    Portable,
+}
+
+impl Arm {
+    #[inline]
+    pub(crate) fn choose(cpu: Cpu) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(token) = HaveClmul::check(cpu) {
+                return Self::Clmul(token);
+            }
+        }
+        let _ = cpu;
+        Self::Portable
+    }
+
+    #[inline]
+    pub(crate) fn kernel(self) -> &'static Kernel {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Clmul(token) => low::x86_64::clmul::kernel(token),
+            Self::Portable => &low::portable::KERNEL,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn plans(self) -> &'static Plans {
+        plan::shipped(self.kernel().arm)
+    }
+}

@@ -1,0 +1,13 @@
+//! The tables that come with the crate.
+
+use super::Plans;
+
+/// The table shipped for an arm.
+pub(crate) fn shipped(arm: &str) -> &'static Plans {
+    static PORTABLE: Plans = Plans::defaults("portable", "", 4);
+    static CLMUL: Plans = Plans::defaults("clmul", "", 16);
+    match arm {
+        "clmul" => &CLMUL,
+        _ => &PORTABLE,
+    }
+}
