@@ -3,7 +3,7 @@
 //! `unsafe` is allowed here, and only where a library is loaded at run time or a C function is called.
 
 use crate::linked;
-use crate::tasks::{ml_kem, ntor, x25519};
+use crate::tasks::{gf2, ml_kem, ntor, x25519};
 use candor_lab::Entry;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -13,10 +13,14 @@ pub(crate) mod layout;
 
 #[cfg(feature = "peer-aws-lc")]
 mod aws_lc;
+#[cfg(feature = "peer-gf2x")]
+mod built;
 #[cfg(feature = "peer-dalek")]
 mod dalek;
-#[cfg(feature = "peer-openssl")]
+#[cfg(any(feature = "peer-openssl", feature = "peer-gf2x"))]
 mod find;
+#[cfg(feature = "peer-gf2x")]
+mod gf2x;
 #[cfg(feature = "peer-graviola")]
 mod graviola;
 #[cfg(feature = "peer-libcrux")]
@@ -105,6 +109,10 @@ pub(crate) fn all() -> Vec<Peer> {
     peers.extend(openssl::peers());
     #[cfg(not(feature = "peer-openssl"))]
     peers.push(off("openssl", "peer-openssl"));
+    #[cfg(feature = "peer-gf2x")]
+    peers.extend(gf2x::peers());
+    #[cfg(not(feature = "peer-gf2x"))]
+    peers.push(off("gf2x", "peer-gf2x"));
     #[cfg(feature = "peer-liboqs")]
     peers.extend(liboqs::peers());
     #[cfg(not(feature = "peer-liboqs"))]
@@ -172,6 +180,15 @@ pub(crate) fn ntor(kind: ntor::Kind) -> Vec<Entry> {
         ntor::Kind::InsecureSeed(level) => liboqs::insecure_seed(level),
         _ => Vec::new(),
     }
+}
+
+/// The peers' entries for products of binary polynomials.
+pub(crate) fn gf2(words: usize, work: gf2::Work) -> Vec<Entry> {
+    let _ = (words, work);
+    flat([
+        #[cfg(feature = "peer-gf2x")]
+        gf2x::products(words, work),
+    ])
 }
 
 fn flat<const N: usize>(entries: [Vec<Entry>; N]) -> Vec<Entry> {

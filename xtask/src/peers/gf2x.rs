@@ -114,7 +114,11 @@ fn tune(at: &Path) -> Result<(PathBuf, Tuning), Failure> {
     let fft = fft(&tuning)?;
     let thresholds = fs::read_to_string(source.join("gf2x/gf2x-thresholds.h"))
         .map_err(|error| format!("gf2x wrote no thresholds: {error}"))?;
-    let found = format!("{}; {}", thresholds_of(&thresholds), chosen(&low_level));
+    let routines = chosen(&low_level);
+    if routines.is_empty() {
+        return Err("tune-lowlevel did not say which routines it chose".to_owned());
+    }
+    let found = format!("{}; {routines}", thresholds_of(&thresholds));
     let line = format!("{} on {}: tune-lowlevel, tune-toom to {TOOM_LIMIT} words, {fft}", today(), cpu());
     println!("tuned: {found}");
     Ok((source, Tuning { found, line }))

@@ -37,6 +37,8 @@ pub(super) fn build(apt: &Apt<'_>, at: &Path, tuning: &Tuning) -> Result<(), Fai
         .arg(format!("GF2X_INCDIR={}", gf2x.display()))
         .arg(format!("GF2X_LIBDIR={}", gf2x.join(".libs").display()));
     quiet_step("configuring NTL", configure)?;
+    // Programs that look at the compiler and the CPU and write headers: one after the other.
+    quiet_step("asking the machine", make(&source, &["setup1", "setup2", "setup3", "setup4"]))?;
     quiet_step("compiling NTL (minutes)", make(&source, &["-j2", "ntl.a"]))?;
 
     let to = at.join("ntl");

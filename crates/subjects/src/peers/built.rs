@@ -44,7 +44,8 @@ mod tests {
 
     #[test]
     fn what_was_written_becomes_the_provenance() {
-        let built = Built::parse("variant: tuned\nbuild: gcc 12, -O3\ntuning: 2026-11-21 on a CPU: with a colon\nodd line\n");
+        let built =
+            Built::parse("variant: tuned\nbuild: gcc 12, -O3\ntuning: 2026-11-21 on a CPU: with a colon\nodd line\n");
         let told = built.provenance("gf2x", "1.3.0", "multiplies", Tuning::Stock);
         assert_eq!(told.build.as_deref(), Some("gcc 12, -O3"));
         assert_eq!(told.tuning, Tuning::Tuned("2026-11-21 on a CPU: with a colon".into()));

@@ -212,9 +212,8 @@ struct Inlined {
 }
 
 fn inlined_entry(words: usize) -> Entry {
-    let Some((path, built)) = find::libraries("libgf2x-inlined")
-        .into_iter()
-        .find_map(|path| Built::beside(&path).map(|built| (path, built)))
+    let Some((path, built)) =
+        find::libraries("libgf2x-inlined").into_iter().find_map(|path| Built::beside(&path).map(|built| (path, built)))
     else {
         let how = "is not on this machine: build it with `cargo xtask peers gf2x`";
         return Entry::refused("gf2x+inlined", Refusal::new(how));
@@ -241,7 +240,13 @@ impl Loop for Inlined {
         assert!(ring > 0 && b.len() >= ring * words && out.len() >= 2 * ring * words);
         // SAFETY: `ring` pairs of `words` words, the length that the function was looked up for, and room for their products.
         unsafe {
-            (self.around)(out.as_mut_ptr().cast(), a.as_ptr().cast(), b.as_ptr().cast(), ring as c_ulong, count as c_ulong);
+            (self.around)(
+                out.as_mut_ptr().cast(),
+                a.as_ptr().cast(),
+                b.as_ptr().cast(),
+                ring as c_ulong,
+                count as c_ulong,
+            );
         }
     }
 
