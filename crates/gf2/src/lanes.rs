@@ -69,25 +69,30 @@ macro_rules! karatsuba {
         $(#[$doc])*
         #[inline(always)]
         pub(crate) fn $name<V: Lanes>(a: [V; $n], b: [V; $n]) -> [V; 2 * $n] {
-            let low = |x: [V; $n]| core::array::from_fn(|i| x[i]);
-            let high = |x: [V; $n]| core::array::from_fn(|i| x[$h + i]);
-            let sum = |x: [V; $n]| core::array::from_fn(|i| if i < $r { x[i].xor(x[$h + i]) } else { x[i] });
-            let lo: [V; 2 * $h] = $mul_h(low(a), low(b));
-            let hi: [V; 2 * $r] = $mul_r(high(a), high(b));
-            let mid: [V; 2 * $h] = $mul_h(sum(a), sum(b));
-            core::array::from_fn(|i| {
-                if i < $h {
-                    lo[i]
-                } else if i < 2 * $h {
-                    let shared = if i - $h < 2 * $r { lo[i].xor(hi[i - $h]) } else { lo[i] };
-                    shared.xor3(lo[i - $h], mid[i - $h])
-                } else if i < 3 * $h {
-                    let shared = lo[i - $h].xor(hi[i - 2 * $h]);
-                    if i - $h < 2 * $r { shared.xor3(hi[i - $h], mid[i - $h]) } else { shared.xor(mid[i - $h]) }
-                } else {
-                    hi[i - 2 * $h]
+            // Plain loops of constant length: closures would not be inlined across target features.
+            let (mut low, mut high, mut sum) = ([[a[0]; $h]; 2], [[a[0]; $r]; 2], [[a[0]; $h]; 2]);
+            for (k, x) in [a, b].into_iter().enumerate() {
+                for i in 0..$h {
+                    low[k][i] = x[i];
+                    sum[k][i] = if i < $r { x[i].xor(x[$h + i]) } else { x[i] };
                 }
-            })
+                high[k].copy_from_slice(&x[$h..]);
+            }
+            let middle: [V; 2 * $h] = $mul_h(sum[0], sum[1]);
+            let low: [V; 2 * $h] = $mul_h(low[0], low[1]);
+            let high: [V; 2 * $r] = $mul_r(high[0], high[1]);
+            let mut out = [a[0]; 2 * $n];
+            out[..2 * $h].copy_from_slice(&low);
+            out[2 * $h..].copy_from_slice(&high);
+            for i in 0..$h {
+                let shared = if i < 2 * $r { low[$h + i].xor(high[i]) } else { low[$h + i] };
+                out[$h + i] = shared.xor3(low[i], middle[i]);
+                if i < 2 * $r {
+                    let upper = shared.xor(middle[$h + i]);
+                    out[2 * $h + i] = if $h + i < 2 * $r { upper.xor(high[$h + i]) } else { upper };
+                }
+            }
+            out
         }
     };
 }

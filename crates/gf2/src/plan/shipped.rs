@@ -6,7 +6,9 @@ use super::Plans;
 pub(crate) fn shipped(arm: &str) -> &'static Plans {
     static PORTABLE: Plans = Plans::defaults("portable", "", 4);
     static CLMUL: Plans = Plans::defaults("clmul", "", 16);
+    static AVX512: Plans = Plans::defaults("avx512", "", 16);
     match arm {
+        "avx512" => &AVX512,
         "clmul" => &CLMUL,
         _ => &PORTABLE,
     }
