@@ -9,7 +9,7 @@
 //!
 //! Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
 
-mod debian;
+pub(crate) mod debian;
 mod gf2x;
 mod liboqs;
 mod ntl;
@@ -57,7 +57,7 @@ fn step(what: &str, command: Command) -> Result<(), Failure> {
 }
 
 /// Runs a step whose many lines nobody needs unless it fails.
-fn quiet_step(what: &str, mut command: Command) -> Result<String, Failure> {
+pub(crate) fn quiet_step(what: &str, mut command: Command) -> Result<String, Failure> {
     println!("{what}");
     let output = command.output().map_err(|error| format!("{what}: cannot start: {error}"))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -69,7 +69,7 @@ fn quiet_step(what: &str, mut command: Command) -> Result<String, Failure> {
     Err(format!("{what}: failed:\n{}", lines[lines.len().saturating_sub(20)..].join("\n")))
 }
 
-fn make_directory(path: &Path) -> Result<(), Failure> {
+pub(crate) fn make_directory(path: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(path).map_err(|error| format!("cannot make {}: {error}", path.display()))
 }
 

@@ -9,18 +9,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// apt, working in a folder.
-pub(super) struct Apt<'a> {
+pub(crate) struct Apt<'a> {
     at: &'a Path,
+    foreign: Vec<&'a str>,
 }
 
 impl<'a> Apt<'a> {
-    /// apt in the folder `at`, with fresh lists.
+    /// apt in the folder `at`, with fresh lists of the system's own Debian sources.
     pub(super) fn at(at: &'a Path) -> Result<Self, Failure> {
+        Self::with(at, "", &[])
+    }
+
+    /// The same with more sources, and with packages of other architectures beside the system's.
+    pub(crate) fn with(at: &'a Path, more: &str, foreign: &[&'a str]) -> Result<Self, Failure> {
         for folder in ["apt/lists/partial", "apt/cache/archives/partial"] {
             make_directory(&at.join(folder))?;
         }
-        write(&at.join("apt/debian.sources"), &sources(&system_sources())?)?;
-        let apt = Self { at };
+        write(&at.join("apt/debian.sources"), &format!("{}{more}", sources(&system_sources())?))?;
+        let apt = Self { at, foreign: foreign.to_vec() };
         let mut update = apt.command("apt-get");
         update.arg("update");
         quiet_step("fetching Debian's lists", update)?;
@@ -28,7 +34,7 @@ impl<'a> Apt<'a> {
     }
 
     /// One of apt's tools.
-    pub(super) fn command(&self, tool: &str) -> Command {
+    pub(crate) fn command(&self, tool: &str) -> Command {
         let mut command = program(tool);
         for (option, path) in [
             ("Dir::Etc::sourcelist", self.at.join("apt/debian.sources")),
@@ -37,6 +43,9 @@ impl<'a> Apt<'a> {
             ("Dir::Cache", self.at.join("apt/cache")),
         ] {
             command.arg("-o").arg(format!("{option}={}", path.display()));
+        }
+        for architecture in &self.foreign {
+            command.args(["-o", &format!("APT::Architectures::={architecture}")]);
         }
         // The folder may not be open to the user that apt would otherwise fetch as.
         command.args(["-q", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=2"]).current_dir(self.at);
@@ -50,14 +59,16 @@ impl<'a> Apt<'a> {
         quiet_step(&format!("fetching the source package {package}"), source).map(drop)
     }
 
-    /// Fetches a binary package into the folder and unpacks it below `root`.
-    pub(super) fn unpack(&self, package: &str, root: &Path) -> Result<(), Failure> {
+    /// Fetches a binary package (`libgf2x3=1.3.0-2`, `libgf2x3:arm64`) into the folder and unpacks it below `root`.
+    pub(crate) fn unpack(&self, package: &str, root: &Path) -> Result<(), Failure> {
         let mut download = self.command("apt-get");
         download.args(["download", package]);
         quiet_step(&format!("fetching {package}"), download)?;
-        let name = format!("{}_", package.split(['=', ':']).next().unwrap_or(package));
-        let found = entries(self.at, |file| file.starts_with(&name) && file.ends_with(".deb"))?;
-        let file = found.last().ok_or_else(|| format!("apt fetched no {name}….deb"))?;
+        let package = package.split('=').next().unwrap_or(package);
+        let (name, architecture) = package.split_once(':').unwrap_or((package, ""));
+        let (start, end) = (format!("{name}_"), format!("{architecture}.deb"));
+        let found = entries(self.at, |file| file.starts_with(&start) && file.ends_with(&end))?;
+        let file = found.last().ok_or_else(|| format!("apt fetched no {start}…{end}"))?;
         let mut unpack = program("dpkg");
         unpack.arg("-x").arg(file).arg(root);
         quiet_step(&format!("unpacking {}", file.display()), unpack).map(drop)

@@ -159,9 +159,8 @@ pub(crate) fn mul8(a: Zmm, b: Zmm) -> [Zmm; 2] {
 #[inline(always)]
 pub(crate) fn mul16(a: [Zmm; 2], b: [Zmm; 2]) -> [Zmm; 4] {
     // Parts of two lanes: all first lanes in one vector, all second lanes in another.
-    let transpose = |x: [Zmm; 2]| {
-        [pick2::<{ lanes4(0, 2, 0, 2) }>(x[0], x[1]), pick2::<{ lanes4(1, 3, 1, 3) }>(x[0], x[1])]
-    };
+    let transpose =
+        |x: [Zmm; 2]| [pick2::<{ lanes4(0, 2, 0, 2) }>(x[0], x[1]), pick2::<{ lanes4(1, 3, 1, 3) }>(x[0], x[1])];
     let (a, b) = (transpose(a), transpose(b));
     let (sums_a, sums_b) = (a.map(sums), b.map(sums));
     let parts = lanes::mul2(a, b);
