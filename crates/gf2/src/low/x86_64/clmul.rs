@@ -34,14 +34,10 @@ impl Lanes for Xmm {
         Self(unsafe { _mm_xor_si128(self.0, _mm_unpackhi_epi64(self.0, self.0)) })
     }
     #[inline(always)]
-    fn up(self) -> Self {
+    fn add_middle(low: Self, high: Self, middle: Self) -> [Self; 2] {
         // SAFETY: SSE2 is part of x86-64.
-        Self(unsafe { _mm_slli_si128::<8>(self.0) })
-    }
-    #[inline(always)]
-    fn down(self) -> Self {
-        // SAFETY: SSE2 is part of x86-64.
-        Self(unsafe { _mm_srli_si128::<8>(self.0) })
+        let (up, down) = unsafe { (_mm_slli_si128::<8>(middle.0), _mm_srli_si128::<8>(middle.0)) };
+        [low.xor(Self(up)), high.xor(Self(down))]
     }
 }
 
