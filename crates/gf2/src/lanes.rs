@@ -20,10 +20,8 @@ pub(crate) trait Lanes: Copy {
     fn clmul_high(self, other: Self) -> Self;
     /// The low word of each lane is the sum of both; the high word is anything.
     fn fold(self) -> Self;
-    /// The low word of each lane moved up, with zeros below.
-    fn up(self) -> Self;
-    /// The high word of each lane moved down, with zeros above.
-    fn down(self) -> Self;
+    /// `low + high·x^128` with `middle·x^64` added.
+    fn add_middle(low: Self, high: Self, middle: Self) -> [Self; 2];
 }
 
 /// 1×1 lanes (2×2 words): Karatsuba, 3 instructions.
@@ -32,7 +30,7 @@ pub(crate) fn mul1<V: Lanes>(a: V, b: V) -> [V; 2] {
     let lo = a.clmul_low(b);
     let hi = a.clmul_high(b);
     let mid = a.fold().clmul_low(b.fold()).xor3(lo, hi);
-    [lo.xor(mid.up()), hi.xor(mid.down())]
+    V::add_middle(lo, hi, mid)
 }
 
 /// 2×2 lanes: Karatsuba, 3 lane products.

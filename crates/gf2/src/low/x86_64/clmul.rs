@@ -9,7 +9,7 @@ use core::arch::x86_64::*;
 /// One lane. Made only by functions with the features below.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Xmm(__m128i);
+pub(crate) struct Xmm(pub(crate) __m128i);
 
 // SAFETY (of all blocks): an `Xmm` exists only where a function with these features made it, so the CPU has them.
 impl Lanes for Xmm {
@@ -31,17 +31,13 @@ impl Lanes for Xmm {
     #[inline(always)]
     fn fold(self) -> Self {
         // SAFETY: SSE2 is part of x86-64.
-        Self(unsafe { _mm_xor_si128(self.0, _mm_unpackhi_epi64(self.0, self.0)) })
+        Self(unsafe { _mm_xor_si128(self.0, _mm_shuffle_epi32::<0x4e>(self.0)) })
     }
     #[inline(always)]
-    fn up(self) -> Self {
+    fn add_middle(low: Self, high: Self, middle: Self) -> [Self; 2] {
         // SAFETY: SSE2 is part of x86-64.
-        Self(unsafe { _mm_slli_si128::<8>(self.0) })
-    }
-    #[inline(always)]
-    fn down(self) -> Self {
-        // SAFETY: SSE2 is part of x86-64.
-        Self(unsafe { _mm_srli_si128::<8>(self.0) })
+        let (up, down) = unsafe { (_mm_slli_si128::<8>(middle.0), _mm_srli_si128::<8>(middle.0)) };
+        [low.xor(Self(up)), high.xor(Self(down))]
     }
 }
 

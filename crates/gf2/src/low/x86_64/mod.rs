@@ -2,3 +2,4 @@
 
 pub(crate) mod avx512;
 pub(crate) mod clmul;
+pub(crate) mod vpclmul;
