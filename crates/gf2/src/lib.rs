@@ -37,6 +37,7 @@ mod reference;
 #[cfg(test)]
 mod tests;
 
+pub mod field;
 pub mod plan;
 
 pub use multiplier::{Multiplier, Product, mul};
