@@ -42,6 +42,7 @@ pub fn tasks() -> Vec<Task> {
     tasks.extend(tasks::sha256::tasks());
     tasks.extend(tasks::ntor::tasks());
     tasks.extend(tasks::gf2::tasks());
+    tasks.extend(tasks::gf2m::tasks());
     tasks
 }
 

@@ -3,7 +3,7 @@
 //! `unsafe` is allowed here, and only where a library is loaded at run time or a C function is called.
 
 use crate::linked;
-use crate::tasks::{gf2, ml_kem, ntor, x25519};
+use crate::tasks::{gf2, gf2m, ml_kem, ntor, x25519};
 use candor_lab::Entry;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -27,6 +27,8 @@ mod graviola;
 mod libcrux;
 #[cfg(feature = "peer-liboqs")]
 mod liboqs;
+#[cfg(feature = "peer-gf2x")]
+mod ntl;
 #[cfg(feature = "peer-openssl")]
 mod openssl;
 #[cfg(feature = "peer-ring")]
@@ -110,7 +112,7 @@ pub(crate) fn all() -> Vec<Peer> {
     #[cfg(not(feature = "peer-openssl"))]
     peers.push(off("openssl", "peer-openssl"));
     #[cfg(feature = "peer-gf2x")]
-    peers.extend(gf2x::peers());
+    peers.extend(gf2x::peers().into_iter().chain([ntl::peer()]));
     #[cfg(not(feature = "peer-gf2x"))]
     peers.push(off("gf2x", "peer-gf2x"));
     #[cfg(feature = "peer-liboqs")]
@@ -188,6 +190,15 @@ pub(crate) fn gf2(words: usize, work: gf2::Work) -> Vec<Entry> {
     flat([
         #[cfg(feature = "peer-gf2x")]
         gf2x::products(words, work),
+    ])
+}
+
+/// The peers' entries for an operation in a field GF(2^m).
+pub(crate) fn gf2m(modulus: gf2m::Modulus, op: gf2m::Op) -> Vec<Entry> {
+    let _ = (modulus, op);
+    flat([
+        #[cfg(feature = "peer-gf2x")]
+        vec![ntl::entry(modulus, op)],
     ])
 }
 
