@@ -47,8 +47,9 @@ pub(crate) fn mul2<V: Lanes>(a: [V; 2], b: [V; 2]) -> [V; 4] {
 #[inline(always)]
 pub(crate) fn mul3<V: Lanes>(a: [V; 3], b: [V; 3]) -> [V; 6] {
     let p = [mul1(a[0], b[0]), mul1(a[1], b[1]), mul1(a[2], b[2])];
-    let cross = |i: usize, j: usize| mul1(a[i].xor(a[j]), b[i].xor(b[j]));
-    let (c01, c02, c12) = (cross(0, 1), cross(0, 2), cross(1, 2));
+    let c01 = mul1(a[0].xor(a[1]), b[0].xor(b[1]));
+    let c02 = mul1(a[0].xor(a[2]), b[0].xor(b[2]));
+    let c12 = mul1(a[1].xor(a[2]), b[1].xor(b[2]));
     // The blocks A; B+A+C+G; A+C+E+B+D+H+I; B+D+F+C+E+J+K; E+D+F+L; F, as in `memory::karatsuba3_join`.
     let (ab_c, d_ef) = (p[0][0].xor3(p[0][1], p[1][0]), p[1][1].xor3(p[2][0], p[2][1]));
     [
@@ -74,15 +75,19 @@ macro_rules! karatsuba {
                     low[k][i] = x[i];
                     sum[k][i] = if i < $r { x[i].xor(x[$h + i]) } else { x[i] };
                 }
-                high[k].copy_from_slice(&x[$h..]);
+                for i in 0..$r {
+                    high[k][i] = x[$h + i];
+                }
             }
             let middle: [V; 2 * $h] = $mul_h(sum[0], sum[1]);
             let low: [V; 2 * $h] = $mul_h(low[0], low[1]);
             let high: [V; 2 * $r] = $mul_r(high[0], high[1]);
             let mut out = [a[0]; 2 * $n];
-            out[..2 * $h].copy_from_slice(&low);
-            out[2 * $h..].copy_from_slice(&high);
+            for i in 0..2 * $r {
+                out[2 * $h + i] = high[i];
+            }
             for i in 0..$h {
+                out[i] = low[i];
                 let shared = if i < 2 * $r { low[$h + i].xor(high[i]) } else { low[$h + i] };
                 out[$h + i] = shared.xor3(low[i], middle[i]);
                 if i < 2 * $r {

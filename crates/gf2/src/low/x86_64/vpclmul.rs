@@ -318,6 +318,20 @@ unsafe fn mul12(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
     }
 }
 
+/// Seven lanes and part of the eighth, or six, part of the seventh, and zero.
+///
+/// # Safety
+/// AVX2 exists; `words` points to `n` words, 13 to 16.
+#[inline(always)]
+unsafe fn vectors4(words: *const u64, n: usize) -> [Ymm; 4] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let last =
+            if n > 14 { load(words, n, 6) } else { pair(clmul::load(words, n, 6), Xmm(_mm_setzero_si128())) };
+        [load(words, n, 0), load(words, n, 2), load(words, n, 4), last]
+    }
+}
+
 /// 16×16 words, or fewer with the upper ones zero: 81 word products in 41 instructions.
 ///
 /// # Safety
@@ -326,11 +340,7 @@ unsafe fn mul12(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
 unsafe fn mul16(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
     // SAFETY: the caller's promise: six lanes, and at least part of the seventh.
     unsafe {
-        let vectors = |x: *const u64| {
-            let last = if n > 14 { load(x, n, 6) } else { pair(clmul::load(x, n, 6), Xmm(_mm_setzero_si128())) };
-            [load(x, n, 0), load(x, n, 2), load(x, n, 4), last]
-        };
-        let (a, b) = (vectors(a), vectors(b));
+        let (a, b) = (vectors4(a, n), vectors4(b, n));
         let halves = |x: [Ymm; 4]| {
             [
                 Ymm::pick::<0x20>(x[0], x[2]),
