@@ -20,10 +20,8 @@ pub(crate) trait Lanes: Copy {
     fn clmul_high(self, other: Self) -> Self;
     /// The low word of each lane is the sum of both; the high word is anything.
     fn fold(self) -> Self;
-    /// The low word of each lane moved up, with zeros below.
-    fn up(self) -> Self;
-    /// The high word of each lane moved down, with zeros above.
-    fn down(self) -> Self;
+    /// `low + high·x^128` with `middle·x^64` added.
+    fn add_middle(low: Self, high: Self, middle: Self) -> [Self; 2];
 }
 
 /// 1×1 lanes (2×2 words): Karatsuba, 3 instructions.
@@ -32,7 +30,7 @@ pub(crate) fn mul1<V: Lanes>(a: V, b: V) -> [V; 2] {
     let lo = a.clmul_low(b);
     let hi = a.clmul_high(b);
     let mid = a.fold().clmul_low(b.fold()).xor3(lo, hi);
-    [lo.xor(mid.up()), hi.xor(mid.down())]
+    V::add_middle(lo, hi, mid)
 }
 
 /// 2×2 lanes: Karatsuba, 3 lane products.
@@ -49,8 +47,9 @@ pub(crate) fn mul2<V: Lanes>(a: [V; 2], b: [V; 2]) -> [V; 4] {
 #[inline(always)]
 pub(crate) fn mul3<V: Lanes>(a: [V; 3], b: [V; 3]) -> [V; 6] {
     let p = [mul1(a[0], b[0]), mul1(a[1], b[1]), mul1(a[2], b[2])];
-    let cross = |i: usize, j: usize| mul1(a[i].xor(a[j]), b[i].xor(b[j]));
-    let (c01, c02, c12) = (cross(0, 1), cross(0, 2), cross(1, 2));
+    let c01 = mul1(a[0].xor(a[1]), b[0].xor(b[1]));
+    let c02 = mul1(a[0].xor(a[2]), b[0].xor(b[2]));
+    let c12 = mul1(a[1].xor(a[2]), b[1].xor(b[2]));
     // The blocks A; B+A+C+G; A+C+E+B+D+H+I; B+D+F+C+E+J+K; E+D+F+L; F, as in `memory::karatsuba3_join`.
     let (ab_c, d_ef) = (p[0][0].xor3(p[0][1], p[1][0]), p[1][1].xor3(p[2][0], p[2][1]));
     [
@@ -69,25 +68,34 @@ macro_rules! karatsuba {
         $(#[$doc])*
         #[inline(always)]
         pub(crate) fn $name<V: Lanes>(a: [V; $n], b: [V; $n]) -> [V; 2 * $n] {
-            let low = |x: [V; $n]| core::array::from_fn(|i| x[i]);
-            let high = |x: [V; $n]| core::array::from_fn(|i| x[$h + i]);
-            let sum = |x: [V; $n]| core::array::from_fn(|i| if i < $r { x[i].xor(x[$h + i]) } else { x[i] });
-            let lo: [V; 2 * $h] = $mul_h(low(a), low(b));
-            let hi: [V; 2 * $r] = $mul_r(high(a), high(b));
-            let mid: [V; 2 * $h] = $mul_h(sum(a), sum(b));
-            core::array::from_fn(|i| {
-                if i < $h {
-                    lo[i]
-                } else if i < 2 * $h {
-                    let shared = if i - $h < 2 * $r { lo[i].xor(hi[i - $h]) } else { lo[i] };
-                    shared.xor3(lo[i - $h], mid[i - $h])
-                } else if i < 3 * $h {
-                    let shared = lo[i - $h].xor(hi[i - 2 * $h]);
-                    if i - $h < 2 * $r { shared.xor3(hi[i - $h], mid[i - $h]) } else { shared.xor(mid[i - $h]) }
-                } else {
-                    hi[i - 2 * $h]
+            // Plain loops of constant length: closures would not be inlined across target features.
+            let (mut low, mut high, mut sum) = ([[a[0]; $h]; 2], [[a[0]; $r]; 2], [[a[0]; $h]; 2]);
+            for (k, x) in [a, b].into_iter().enumerate() {
+                for i in 0..$h {
+                    low[k][i] = x[i];
+                    sum[k][i] = if i < $r { x[i].xor(x[$h + i]) } else { x[i] };
                 }
-            })
+                for i in 0..$r {
+                    high[k][i] = x[$h + i];
+                }
+            }
+            let middle: [V; 2 * $h] = $mul_h(sum[0], sum[1]);
+            let low: [V; 2 * $h] = $mul_h(low[0], low[1]);
+            let high: [V; 2 * $r] = $mul_r(high[0], high[1]);
+            let mut out = [a[0]; 2 * $n];
+            for i in 0..2 * $r {
+                out[2 * $h + i] = high[i];
+            }
+            for i in 0..$h {
+                out[i] = low[i];
+                let shared = if i < 2 * $r { low[$h + i].xor(high[i]) } else { low[$h + i] };
+                out[$h + i] = shared.xor3(low[i], middle[i]);
+                if i < 2 * $r {
+                    let upper = shared.xor(middle[$h + i]);
+                    out[2 * $h + i] = if $h + i < 2 * $r { upper.xor(high[$h + i]) } else { upper };
+                }
+            }
+            out
         }
     };
 }

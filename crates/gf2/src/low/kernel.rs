@@ -128,3 +128,19 @@ impl Kernel {
         unsafe { (self.memory.karatsuba3_join)(out.as_mut_ptr(), cross.as_ptr(), k, r) }
     }
 }
+
+/// The batch of a leaf, which is inlined into the loop.
+macro_rules! batch {
+    ($features:literal, $batch:ident, $leaf:ident, $n:literal) => {
+        /// # Safety
+        /// As the leaf, `count` times in a row.
+        #[target_feature(enable = $features)]
+        unsafe fn $batch(out: *mut u64, a: *const u64, b: *const u64, count: usize) {
+            for i in 0..count {
+                // SAFETY: the caller's promise for the i-th of count.
+                unsafe { $leaf(out.add(2 * $n * i), a.add($n * i), b.add($n * i)) }
+            }
+        }
+    };
+}
+pub(super) use batch;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod kernel;
-mod memory;
+pub(crate) mod memory;
 pub(crate) mod portable;
 mod scalar;
 #[cfg(target_arch = "x86_64")]

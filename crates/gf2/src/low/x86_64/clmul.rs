@@ -9,7 +9,7 @@ use core::arch::x86_64::*;
 /// One lane. Made only by functions with the features below.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Xmm(__m128i);
+pub(crate) struct Xmm(pub(crate) __m128i);
 
 // SAFETY (of all blocks): an `Xmm` exists only where a function with these features made it, so the CPU has them.
 impl Lanes for Xmm {
@@ -31,24 +31,20 @@ impl Lanes for Xmm {
     #[inline(always)]
     fn fold(self) -> Self {
         // SAFETY: SSE2 is part of x86-64.
-        Self(unsafe { _mm_xor_si128(self.0, _mm_unpackhi_epi64(self.0, self.0)) })
+        Self(unsafe { _mm_xor_si128(self.0, _mm_shuffle_epi32::<0x4e>(self.0)) })
     }
     #[inline(always)]
-    fn up(self) -> Self {
+    fn add_middle(low: Self, high: Self, middle: Self) -> [Self; 2] {
         // SAFETY: SSE2 is part of x86-64.
-        Self(unsafe { _mm_slli_si128::<8>(self.0) })
-    }
-    #[inline(always)]
-    fn down(self) -> Self {
-        // SAFETY: SSE2 is part of x86-64.
-        Self(unsafe { _mm_srli_si128::<8>(self.0) })
+        let (up, down) = unsafe { (_mm_slli_si128::<8>(middle.0), _mm_srli_si128::<8>(middle.0)) };
+        [low.xor(Self(up)), high.xor(Self(down))]
     }
 }
 
 /// # Safety
 /// PCLMULQDQ exists, and `words` points to `n` words, of which at least one is in lane `i`.
 #[inline(always)]
-unsafe fn load(words: *const u64, n: usize, i: usize) -> Xmm {
+pub(super) unsafe fn load(words: *const u64, n: usize, i: usize) -> Xmm {
     // SAFETY: a whole lane is there, or its lower word is.
     unsafe {
         let at = words.add(2 * i);
@@ -59,7 +55,7 @@ unsafe fn load(words: *const u64, n: usize, i: usize) -> Xmm {
 /// # Safety
 /// `words` points to `n` words, of which at least one is in lane `i`.
 #[inline(always)]
-unsafe fn store(words: *mut u64, n: usize, i: usize, lane: Xmm) {
+pub(super) unsafe fn store(words: *mut u64, n: usize, i: usize, lane: Xmm) {
     // SAFETY: a whole lane is there, or its lower word is.
     unsafe {
         let at = words.add(2 * i);
@@ -67,64 +63,61 @@ unsafe fn store(words: *mut u64, n: usize, i: usize, lane: Xmm) {
     }
 }
 
+/// A leaf and its batch on 128-bit registers, compiled with the features given: `mul` takes and gives lanes.
 macro_rules! leaf {
-    ($leaf:ident, $batch:ident, $n:literal, $mul:expr) => {
+    ($features:literal, $leaf:ident, $batch:ident, $n:literal, $mul:expr) => {
         /// # Safety
-        /// PCLMULQDQ exists; `a` and `b` point to n words each, `out` to 2n, for the n in the name.
-        #[target_feature(enable = "sse4.1,pclmulqdq")]
+        /// The features exist; `a` and `b` point to n words each, `out` to 2n, for the n in the name.
+        #[inline]
+        #[target_feature(enable = $features)]
         unsafe fn $leaf(out: *mut u64, a: *const u64, b: *const u64) {
             const LANES: usize = usize::div_ceil($n, 2);
-            // SAFETY: the caller's promise; lane i < LANES begins below word n, and product lanes below n are stored.
+            // SAFETY: the caller's promise; lane i < LANES begins below word n, and only the lanes that have words are stored.
             unsafe {
-                let a: [Xmm; LANES] = core::array::from_fn(|i| load(a, $n, i));
-                let b: [Xmm; LANES] = core::array::from_fn(|i| load(b, $n, i));
-                let product: [Xmm; 2 * LANES] = $mul(a, b);
+                let mut lanes = [[$crate::low::x86_64::clmul::load(a, $n, 0); LANES], [$crate::low::x86_64::clmul::load(b, $n, 0); LANES]];
+                for i in 1..LANES {
+                    lanes[0][i] = $crate::low::x86_64::clmul::load(a, $n, i);
+                    lanes[1][i] = $crate::low::x86_64::clmul::load(b, $n, i);
+                }
+                let product: [_; 2 * LANES] = $mul(lanes[0], lanes[1]);
                 for i in 0..$n {
-                    store(out, 2 * $n, i, product[i]);
+                    $crate::low::x86_64::clmul::store(out, 2 * $n, i, product[i]);
                 }
             }
         }
-
-        /// # Safety
-        /// As the leaf, `count` times in a row.
-        #[target_feature(enable = "sse4.1,pclmulqdq")]
-        unsafe fn $batch(out: *mut u64, a: *const u64, b: *const u64, count: usize) {
-            for i in 0..count {
-                // SAFETY: the caller's promise for the i-th of count.
-                unsafe { $leaf(out.add(2 * $n * i), a.add($n * i), b.add($n * i)) }
-            }
-        }
+        $crate::low::kernel::batch!($features, $batch, $leaf, $n);
     };
 }
+pub(super) use leaf;
 
 /// One word: a single product, already in place.
 #[inline(always)]
-fn mul1_word(a: [Xmm; 1], b: [Xmm; 1]) -> [Xmm; 2] {
+pub(super) fn mul1_word(a: [Xmm; 1], b: [Xmm; 1]) -> [Xmm; 2] {
     let product = a[0].clmul_low(b[0]);
     [product, product]
 }
 
 #[inline(always)]
-fn mul1(a: [Xmm; 1], b: [Xmm; 1]) -> [Xmm; 2] {
+pub(super) fn mul1(a: [Xmm; 1], b: [Xmm; 1]) -> [Xmm; 2] {
     lanes::mul1(a[0], b[0])
 }
 
-leaf!(leaf1, batch1, 1, mul1_word);
-leaf!(leaf2, batch2, 2, mul1);
-leaf!(leaf3, batch3, 3, lanes::mul2);
-leaf!(leaf4, batch4, 4, lanes::mul2);
-leaf!(leaf5, batch5, 5, lanes::mul3);
-leaf!(leaf6, batch6, 6, lanes::mul3);
-leaf!(leaf7, batch7, 7, lanes::mul4);
-leaf!(leaf8, batch8, 8, lanes::mul4);
-leaf!(leaf9, batch9, 9, lanes::mul5);
-leaf!(leaf10, batch10, 10, lanes::mul5);
-leaf!(leaf11, batch11, 11, lanes::mul6);
-leaf!(leaf12, batch12, 12, lanes::mul6);
-leaf!(leaf13, batch13, 13, lanes::mul7);
-leaf!(leaf14, batch14, 14, lanes::mul7);
-leaf!(leaf15, batch15, 15, lanes::mul8);
-leaf!(leaf16, batch16, 16, lanes::mul8);
+leaf!("sse4.1,pclmulqdq", leaf1, batch1, 1, mul1_word);
+leaf!("sse4.1,pclmulqdq", leaf2, batch2, 2, mul1);
+leaf!("sse4.1,pclmulqdq", leaf3, batch3, 3, lanes::mul2);
+leaf!("sse4.1,pclmulqdq", leaf4, batch4, 4, lanes::mul2);
+leaf!("sse4.1,pclmulqdq", leaf5, batch5, 5, lanes::mul3);
+leaf!("sse4.1,pclmulqdq", leaf6, batch6, 6, lanes::mul3);
+leaf!("sse4.1,pclmulqdq", leaf7, batch7, 7, lanes::mul4);
+leaf!("sse4.1,pclmulqdq", leaf8, batch8, 8, lanes::mul4);
+leaf!("sse4.1,pclmulqdq", leaf9, batch9, 9, lanes::mul5);
+leaf!("sse4.1,pclmulqdq", leaf10, batch10, 10, lanes::mul5);
+leaf!("sse4.1,pclmulqdq", leaf11, batch11, 11, lanes::mul6);
+leaf!("sse4.1,pclmulqdq", leaf12, batch12, 12, lanes::mul6);
+leaf!("sse4.1,pclmulqdq", leaf13, batch13, 13, lanes::mul7);
+leaf!("sse4.1,pclmulqdq", leaf14, batch14, 14, lanes::mul7);
+leaf!("sse4.1,pclmulqdq", leaf15, batch15, 15, lanes::mul8);
+leaf!("sse4.1,pclmulqdq", leaf16, batch16, 16, lanes::mul8);
 
 const LEAVES: [Leaf; 16] = [
     leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
