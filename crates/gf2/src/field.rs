@@ -2,6 +2,7 @@
 //!
 //! - [`Field`]: multiplication, squares, inverses, square roots, traces, half-traces modulo a polynomial known to the compiler
 //!   ([`Modulus`]), of degree up to 576; the binary curves' fields, GCM's and the small ones of HQC, AES and Classic McEliece are here.
+//! - [`Packed`]: many products in a field with m ≤ 16, two bytes an element.
 //! - [`SparseModulus`]: any taps, at run time too; reduces polynomials of any length.
 //!
 //! ```
@@ -23,11 +24,14 @@
 //! | `modulus.rs`, `derived.rs` | moduli, and the constants that follow from one |
 //! | `limbs.rs`, `fused.rs` | products and their reduction, over vectors of 128-bit lanes |
 //! | `wide.rs` | what such vectors do, and the lanes in safe Rust; `low/` has those that need instructions |
+//! | `packed.rs` | small fields in slots of vectors |
+//! | `counts.rs` | [`Operations`]: what a multiplication costs, counted by running it |
 //! | `reduce.rs` | reducers over words, for any modulus; `word.rs` is what they ask of a word |
 //!
 //! `docs/reduction.md` has the mathematics, `docs/operation-counts.md` the counts.
 
 mod arithmetic;
+mod counts;
 mod derived;
 mod element;
 mod field_mux;
@@ -35,11 +39,14 @@ mod fused;
 mod limbs;
 mod low;
 mod modulus;
+mod packed;
 mod reduce;
 mod wide;
 mod word;
 
 pub use arithmetic::{Field, NotReduced};
+pub use counts::{Counts, Operations};
 pub use element::Element;
 pub use limbs::Limbs;
 pub use modulus::*;
+pub use packed::Packed;

@@ -51,7 +51,7 @@ pub(crate) fn reduce<V: Wide, M: Modulus>(proof: V::Proof, low: &[M::Words], hig
     let pieces = if applies(&M::MODULUS) {
         fold::<V, M>(proof, columns, 2 * n - 1)
     } else {
-        through_memory::<V, M>(proof, columns)
+        through_memory::<V, M>(proof, columns, 128 * n - 1)
     };
     M::Words::store(&pieces, out);
 }
@@ -65,15 +65,16 @@ fn reduce_product<V: Wide, M: Modulus>(
     if applies(&M::MODULUS) {
         fold::<V, M>(proof, columns, (2 * M::MODULUS.degree() - 2) / 64)
     } else {
-        through_memory::<V, M>(proof, columns)
+        through_memory::<V, M>(proof, columns, 2 * M::MODULUS.degree() - 2)
     }
 }
 
-/// For moduli whose taps come too close to m: word by word.
+/// For moduli whose taps come too close to m, and columns of degree at most `degree`: word by word.
 #[inline(always)]
 fn through_memory<V: Wide, M: Modulus>(
     proof: V::Proof,
     columns: <M::Words as Columns>::Of<V>,
+    degree: usize,
 ) -> <M::Words as Columns>::Pieces<V> {
     let n = M::Words::COUNT;
     let mut words = [[0; 2 * MOST_WORDS]; MOST_LANES];
@@ -82,7 +83,7 @@ fn through_memory<V: Wide, M: Modulus>(
     }
     let mut reduced = [M::Words::ZERO; MOST_LANES];
     for (words, reduced) in words.iter_mut().zip(&mut reduced).take(V::N) {
-        fold_words(&M::MODULUS, &mut words[..2 * n]);
+        fold_words(&M::MODULUS, degree, &mut words[..2 * n]);
         reduced.as_mut().copy_from_slice(&words[..n]);
     }
     M::Words::load(proof, &reduced)

@@ -111,17 +111,18 @@ limbs! {
             // Karatsuba's 3-way form over three words.
             let a = [three::<V, _>(p, a, 0), three::<V, _>(p, a, 3), three::<V, _>(p, a, 6)];
             let b = [three::<V, _>(p, b, 0), three::<V, _>(p, b, 3), three::<V, _>(p, b, 6)];
-            let mixed = |i: usize, j: usize| a[i].plus(&a[j]).times(&b[i].plus(&b[j]));
             let d = [a[0].times(&b[0]), a[1].times(&b[1]), a[2].times(&b[2])];
+            let m01 = a[0].plus(&a[1]).times(&b[0].plus(&b[1]));
+            let m02 = a[0].plus(&a[2]).times(&b[0].plus(&b[2]));
+            let m12 = a[1].plus(&a[2]).times(&b[1].plus(&b[2]));
             let mut columns = [V::zero(p); 17];
-            let (m01, m02, m12) = (mixed(0, 1), mixed(0, 2), mixed(1, 2));
             for k in 0..5 {
                 let (d01, d12) = (d[0][k].xor(d[1][k]), d[1][k].xor(d[2][k]));
-                for (block, sum) in
-                    [d[0][k], m01[k].xor(d01), m02[k].xor(d01).xor(d[2][k]), m12[k].xor(d12), d[2][k]].into_iter().enumerate()
-                {
-                    columns[3 * block + k] = columns[3 * block + k].xor(sum);
-                }
+                columns[k] = columns[k].xor(d[0][k]);
+                columns[k + 3] = columns[k + 3].xor(m01[k]).xor(d01);
+                columns[k + 6] = columns[k + 6].xor(m02[k]).xor(d01).xor(d[2][k]);
+                columns[k + 9] = columns[k + 9].xor(m12[k]).xor(d12);
+                columns[k + 12] = columns[k + 12].xor(d[2][k]);
             }
             columns
         };

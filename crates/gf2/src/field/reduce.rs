@@ -18,7 +18,9 @@ impl SparseModulus<'_> {
     /// assert_eq!(words, [3, 0, 0]);
     /// ```
     pub fn reduce(&self, words: &mut [u64]) {
-        fold(self, words);
+        if !words.is_empty() {
+            fold(self, words.len() * 64 - 1, words);
+        }
         let kept = self.words().min(words.len());
         words[kept..].fill(0);
     }
@@ -38,32 +40,37 @@ impl SparseModulus<'_> {
     }
 }
 
-/// Word folding: takes the words above m from the top and adds each one, shifted, where its taps say (López and Dahab's way).
-/// Leaves rubbish above the first ⌈m/64⌉ words.
+/// Word folding of a polynomial of degree at most `degree`: takes the words above m from the top and adds each one, shifted, where
+/// its taps say (López and Dahab's way). Leaves rubbish above the first ⌈m/64⌉ words.
 ///
 /// A word whose taps lead back into itself (Δ < 64) is folded until nothing is left: each pass brings it down by Δ.
 #[inline(always)]
-pub(crate) fn fold<W: Word>(modulus: &SparseModulus<'_>, words: &mut [W]) {
+pub(crate) fn fold<W: Word>(modulus: &SparseModulus<'_>, degree: usize, words: &mut [W]) {
     let (m, taps, gap) = (modulus.degree(), modulus.taps(), modulus.gap());
-    let (last, rest) = (m / 64, m % 64);
+    if degree < m {
+        return;
+    }
+    let (last, rest, top) = (m / 64, m % 64, degree / 64);
     let whole = if rest == 0 { last } else { last + 1 };
-    for i in (whole..words.len()).rev() {
-        for _ in 0..64usize.div_ceil(gap) {
+    for i in (whole..top + 1).rev() {
+        let bits = if i == top { degree % 64 + 1 } else { 64 };
+        for _ in 0..bits.div_ceil(gap) {
             let word = words[i];
             if gap < 64 {
                 words[i] = word.and(0); // what comes back adds to nothing
             }
             for &tap in taps {
-                add_shifted(words, 64 * i - m + tap, word, 64);
+                add_shifted(words, 64 * i - m + tap, word, bits);
             }
         }
     }
-    if rest != 0 && last < words.len() {
-        for _ in 0..(64 - rest).div_ceil(gap) {
+    if rest != 0 {
+        let bits = if last == top { degree + 1 - m } else { 64 - rest };
+        for _ in 0..bits.div_ceil(gap) {
             let word = words[last].shr(rest);
             words[last] = words[last].and((1 << rest) - 1); // keep what is below m
             for &tap in taps {
-                add_shifted(words, tap, word, 64 - rest);
+                add_shifted(words, tap, word, bits);
             }
         }
     }
@@ -130,5 +137,50 @@ fn shifted_down<W: Word>(words: &[W], i: usize, n: usize) -> W {
         _ if n == 0 => words[i],
         None => words[i].shr(n),
         Some(above) => words[i].shr(n).xor(above.shl(64 - n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    /// Whether `rounds` rounds of feedback reduce x^`degree` rightly.
+    fn rounds_suffice(modulus: &SparseModulus<'_>, rounds: u32, degree: usize) -> bool {
+        let mut folded = [1_u64 << degree];
+        modulus.reduce(&mut folded);
+        let mut fed_back = [1_u64 << degree];
+        reduce_in(modulus, rounds, &mut fed_back, &mut [0]);
+        folded == fed_back
+    }
+
+    #[test]
+    fn the_number_of_rounds_is_enough_and_one_fewer_is_not() {
+        let mut moduli = 0;
+        for m in 2..=10 {
+            for set in (1..1_u32 << m).step_by(2) {
+                let taps: Vec<usize> = (0..m).rev().filter(|t| set >> t & 1 == 1).collect(); // with a constant term
+                let modulus = SparseModulus::constant(m, &taps);
+                for degree in m..=2 * m - 2 {
+                    let rounds = modulus.rounds(degree);
+                    assert!(rounds_suffice(&modulus, rounds, degree), "x^{degree} modulo {modulus} in {rounds}");
+                    if let Some(fewer) = rounds.checked_sub(1) {
+                        assert!(!rounds_suffice(&modulus, fewer, degree), "x^{degree} modulo {modulus} in {fewer}");
+                        moduli += 1;
+                    }
+                }
+            }
+        }
+        assert!(moduli > 1000);
+    }
+
+    #[test]
+    fn one_round_is_enough_where_the_gap_is_more_than_half_the_part_above() {
+        for (m, tap, one) in [(8, 4, true), (8, 5, false), (9, 5, true), (9, 6, false)] {
+            let taps = [tap, 0];
+            let modulus = SparseModulus::constant(m, &taps);
+            assert_eq!(2 * modulus.gap() > m - 2, one);
+            assert_eq!(rounds_suffice(&modulus, 1, 2 * m - 2), one, "{modulus}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Slow and plain: polynomials as vectors of bits, written without a look at the crate's own reducers.
-#![allow(dead_code)] // each test file uses its part
+#![allow(dead_code, unreachable_pub)] // each test file uses its part
 
 use candor_cpu::Cpu;
-use candor_gf2::field::{Field, Limbs, Modulus, SparseModulus};
+use candor_gf2::field::{Field, Modulus, SparseModulus};
 
 /// The remainder, bit by bit from the top.
 pub fn remainder(modulus: &SparseModulus<'_>, words: &[u64]) -> Vec<u64> {

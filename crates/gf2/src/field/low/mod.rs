@@ -6,6 +6,8 @@
 pub(super) mod x86_64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64_kernels;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86_64_packed;
 
 use super::element::Element;
 use super::modulus::Modulus;

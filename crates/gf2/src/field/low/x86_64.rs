@@ -14,19 +14,47 @@ use core::arch::x86_64::*;
 pub(crate) struct Sse(());
 
 impl From<HaveClmul> for Sse {
+    #[inline(always)]
     fn from(_: HaveClmul) -> Self {
         Self(())
     }
 }
 
 impl From<HaveVpclmul> for Sse {
+    #[inline(always)]
     fn from(_: HaveVpclmul) -> Self {
         Self(())
     }
 }
 
 impl From<HaveAvx512> for Sse {
+    #[inline(always)]
     fn from(_: HaveAvx512) -> Self {
+        Self(())
+    }
+}
+
+/// Proof of AVX2 and VPCLMULQDQ, whichever group brought it.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx(());
+
+impl From<HaveVpclmul> for Avx {
+    #[inline(always)]
+    fn from(_: HaveVpclmul) -> Self {
+        Self(())
+    }
+}
+
+impl From<HaveAvx512> for Avx {
+    #[inline(always)]
+    fn from(_: HaveAvx512) -> Self {
+        Self(())
+    }
+}
+
+impl From<Avx> for Sse {
+    #[inline(always)]
+    fn from(_: Avx) -> Self {
         Self(())
     }
 }
@@ -150,51 +178,49 @@ impl Wide for Xmm {
 }
 
 impl Wide for Ymm {
-    type Proof = HaveVpclmul;
+    type Proof = Avx;
     const N: usize = 2;
 
     #[inline(always)]
-    fn zero(_: HaveVpclmul) -> Self {
+    fn zero(_: Avx) -> Self {
         // SAFETY: the token proves AVX2.
         Self(unsafe { _mm256_setzero_si256() })
     }
 
     #[inline(always)]
-    fn splat(_: HaveVpclmul, low: u64, high: u64) -> Self {
+    fn splat(_: Avx, low: u64, high: u64) -> Self {
         // SAFETY: the token proves AVX2.
         Self(unsafe { _mm256_set_epi64x(high as i64, low as i64, high as i64, low as i64) })
     }
 
     #[inline(always)]
-    fn pair<const W: usize>(token: HaveVpclmul, from: &[[u64; W]], i: usize) -> Self {
-        let [a, b] = [0, 1].map(|n| Xmm::pair(token.into(), &from[n..], i).0);
+    fn pair<const W: usize>(token: Avx, from: &[[u64; W]], i: usize) -> Self {
+        let a = Xmm::pair(token.into(), from, i).0;
+        let b = Xmm::pair(token.into(), &from[1..], i).0;
         // SAFETY: the token proves AVX2.
         Self(unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b) })
     }
 
     #[inline(always)]
-    fn single<const W: usize>(token: HaveVpclmul, from: &[[u64; W]], i: usize) -> Self {
-        let [a, b] = [0, 1].map(|n| Xmm::single(token.into(), &from[n..], i).0);
+    fn single<const W: usize>(token: Avx, from: &[[u64; W]], i: usize) -> Self {
+        let a = Xmm::single(token.into(), from, i).0;
+        let b = Xmm::single(token.into(), &from[1..], i).0;
         // SAFETY: the token proves AVX2.
         Self(unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b) })
     }
 
     #[inline(always)]
     fn store_pair<const W: usize>(self, to: &mut [[u64; W]], i: usize) {
-        // SAFETY: a value of this type is proof of AVX2.
-        let parts = unsafe { [_mm256_castsi256_si128(self.0), _mm256_extracti128_si256::<1>(self.0)] };
-        for (n, part) in parts.into_iter().enumerate() {
-            Xmm(part).store_pair(&mut to[n..], i);
-        }
+        let [low, high] = self.halves();
+        low.store_pair(to, i);
+        high.store_pair(&mut to[1..], i);
     }
 
     #[inline(always)]
     fn store_single<const W: usize>(self, to: &mut [[u64; W]], i: usize) {
-        // SAFETY: a value of this type is proof of AVX2.
-        let parts = unsafe { [_mm256_castsi256_si128(self.0), _mm256_extracti128_si256::<1>(self.0)] };
-        for (n, part) in parts.into_iter().enumerate() {
-            Xmm(part).store_single(&mut to[n..], i);
-        }
+        let [low, high] = self.halves();
+        low.store_single(to, i);
+        high.store_single(&mut to[1..], i);
     }
 
     arithmetic!(
@@ -226,28 +252,30 @@ impl Wide for Zmm {
 
     #[inline(always)]
     fn pair<const W: usize>(token: HaveAvx512, from: &[[u64; W]], i: usize) -> Self {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|n| Xmm::pair(token.into(), &from[n..], i).0);
-        four_lanes(token, a, b, c, d)
+        let low = Ymm::pair(token.into(), from, i);
+        let high = Ymm::pair(token.into(), &from[2..], i);
+        Self::of(token, low, high)
     }
 
     #[inline(always)]
     fn single<const W: usize>(token: HaveAvx512, from: &[[u64; W]], i: usize) -> Self {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|n| Xmm::single(token.into(), &from[n..], i).0);
-        four_lanes(token, a, b, c, d)
+        let low = Ymm::single(token.into(), from, i);
+        let high = Ymm::single(token.into(), &from[2..], i);
+        Self::of(token, low, high)
     }
 
     #[inline(always)]
     fn store_pair<const W: usize>(self, to: &mut [[u64; W]], i: usize) {
-        for (n, part) in self.lanes().into_iter().enumerate() {
-            Xmm(part).store_pair(&mut to[n..], i);
-        }
+        let [low, high] = self.halves();
+        low.store_pair(to, i);
+        high.store_pair(&mut to[2..], i);
     }
 
     #[inline(always)]
     fn store_single<const W: usize>(self, to: &mut [[u64; W]], i: usize) {
-        for (n, part) in self.lanes().into_iter().enumerate() {
-            Xmm(part).store_single(&mut to[n..], i);
-        }
+        let [low, high] = self.halves();
+        low.store_single(to, i);
+        high.store_single(&mut to[2..], i);
     }
 
     arithmetic!(
@@ -261,27 +289,24 @@ impl Wide for Zmm {
     );
 }
 
-impl Zmm {
+impl Ymm {
     #[inline(always)]
-    fn lanes(self) -> [__m128i; 4] {
-        // SAFETY: a value of this type is proof of AVX-512F.
-        unsafe {
-            [
-                _mm512_castsi512_si128(self.0),
-                _mm512_extracti32x4_epi32::<1>(self.0),
-                _mm512_extracti32x4_epi32::<2>(self.0),
-                _mm512_extracti32x4_epi32::<3>(self.0),
-            ]
-        }
+    fn halves(self) -> [Xmm; 2] {
+        // SAFETY: a value of this type is proof of AVX2.
+        unsafe { [Xmm(_mm256_castsi256_si128(self.0)), Xmm(_mm256_extracti128_si256::<1>(self.0))] }
     }
 }
 
-#[inline(always)]
-fn four_lanes(_: HaveAvx512, a: __m128i, b: __m128i, c: __m128i, d: __m128i) -> Zmm {
-    // SAFETY: the token proves AVX-512F, which has AVX2.
-    unsafe {
-        let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(a), b);
-        let high = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(c), d);
-        Zmm(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high))
+impl Zmm {
+    #[inline(always)]
+    fn of(_: HaveAvx512, low: Ymm, high: Ymm) -> Self {
+        // SAFETY: the token proves AVX-512F.
+        Self(unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low.0), high.0) })
+    }
+
+    #[inline(always)]
+    fn halves(self) -> [Ymm; 2] {
+        // SAFETY: a value of this type is proof of AVX-512F.
+        unsafe { [Ymm(_mm512_castsi512_si256(self.0)), Ymm(_mm512_extracti64x4_epi64::<1>(self.0))] }
     }
 }
