@@ -179,7 +179,14 @@ pub(super) unsafe fn mul6(a: [Xmm; 3], b: [Xmm; 3]) -> [Xmm; 6] {
     let ([l02, l12], [h02, h12]) = (low.split(), high.split());
     let (h0_l1, h1_l2) = (h0.xor(l1), h1.xor(l2));
     let (below, above) = (l0.xor(h0_l1), h2.xor(h1_l2));
-    [l0, below.xor(l01), below.xor3(h1_l2, h01).xor(l02), above.xor3(h0_l1, h02).xor(l12), above.xor(h12), h2]
+    [
+        l0,
+        below.xor(l01),
+        below.xor3(h1_l2, h01).xor(l02),
+        above.xor3(h0_l1, h02).xor(l12),
+        above.xor(h12),
+        h2,
+    ]
 }
 
 /// 4×4 lanes: 27 word products in fourteen instructions.
