@@ -48,6 +48,10 @@ pub(crate) fn run() -> Result<bool, Failure> {
         Ok(cases) => tally.absorb(cases),
         Err(why) => tally.check("constant time", Err(why)),
     });
+    gate.stage("qemu", |tally| match crate::qemu::run(&workspace) {
+        Ok(runs) => tally.absorb(runs),
+        Err(why) => tally.check("qemu", Err(why)),
+    });
     gate.stage("smoke", |tally| smoke(tally, &workspace));
 
     Ok(gate.conclude())

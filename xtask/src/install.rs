@@ -59,6 +59,25 @@ pub(crate) fn system_packages() -> Result<(), Failure> {
     quietly(&words)
 }
 
+/// Installs packages that only one stage wants. An error says why they can't be had; that is for the stage to weigh.
+pub(crate) fn packages(names: &[&str]) -> Result<(), Failure> {
+    let missing: Vec<&str> = names.iter().copied().filter(|name| !installed(name)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !Path::new("/etc/debian_version").exists() {
+        return Err(format!("not a Debian, and {} are missing", missing.join(", ")));
+    }
+    if !root() {
+        return Err(format!("not root, and these are missing: apt-get install {}", missing.join(" ")));
+    }
+    println!("installing {}", missing.join(", "));
+    quietly(&["update"])?;
+    let mut words = Vec::from(["install", "-y", "--no-install-recommends"]);
+    words.extend(missing);
+    quietly(&words)
+}
+
 /// `rustfmt` and `clippy` beside the toolchain, which may have come without them.
 pub(crate) fn rust_components() -> Result<(), Failure> {
     for (command, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {

@@ -8,6 +8,7 @@ mod ct;
 mod gate;
 mod install;
 mod peers;
+mod qemu;
 mod stage;
 mod structure;
 mod tally;
@@ -32,13 +33,17 @@ cargo xtask COMMAND
                           cargo xtask vectors
   ct [FILTER]           the release binary under valgrind with secrets poisoned; FILTER is a part of a case's name
                           cargo xtask ct ml-kem
+  qemu                  the kernels of binary polynomials on emulated AArch64 and RISC-V processors; on Debian as root it installs
+                        the emulators, the cross compilers and a second Rust
+                          cargo xtask qemu
   bars [--issue N] [RUN.jsonl…]
                         each bar of bars.toml beside what was found: met, missed, can't tell, not measured.
                         Without a file it reads runs/*.jsonl; a .json file is taken as the output of `candor report`
                           cargo xtask bars --issue 7 candor-runs/2026-11-21-zen3-3f9c1a.jsonl
-  peers NAME…           other people's programs that no package manager has ready, built into target/peers: liboqs (a library
-                        that subjects load), tor (C tor's bench program, whose figures candor report sets beside a run)
-                          cargo xtask peers liboqs tor
+  peers NAME…           other people's programs that no package manager has ready, built into target/peers: gf2x (gf2x tuned on
+                        this machine, and NTL on it: libraries that subjects load), liboqs (another), tor (C tor's bench
+                        program, whose figures candor report sets beside a run)
+                          cargo xtask peers gf2x
   help                  this text
 
 Exit status: 0 all is well, 1 a check failed, 2 the command could not be understood or done.
@@ -75,6 +80,7 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         "structure" => no_more(command, rest).and_then(|()| structure::run()),
         "vectors" => no_more(command, rest).and_then(|()| check_vectors()),
         "ct" => check_constant_time(rest),
+        "qemu" => no_more(command, rest).and_then(|()| qemu::run(&Workspace::here()?)).map(|tally| tally.failed == 0),
         "bars" => bars::run(rest),
         "peers" => peers::run(rest),
         other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
@@ -132,7 +138,7 @@ mod tests {
 
     #[test]
     fn help_has_an_example_of_each_command() {
-        for command in ["check", "test", "structure", "vectors", "ct", "bars", "peers"] {
+        for command in ["check", "test", "structure", "vectors", "ct", "qemu", "bars", "peers"] {
             assert!(HELP.contains(&format!("cargo xtask {command}")), "no example of {command}");
         }
     }

@@ -5,22 +5,27 @@
 //! |---|---|---|
 //! | `liboqs` | the KEM library of pq-ntor-experiment | the subjects `liboqs-…`, which load it at run time |
 //! | `openssl-4` | OpenSSL 4 beside the system's own; perl and make build it | the subjects `openssl-4…`, which load it at run time |
+//! | `gf2x` | gf2x as Debian builds it, gf2x tuned here, and NTL on the tuned one | the subjects `gf2x-…`, `ntl-…` |
 //! | `tor` | C tor's own bench program; it is run, too | `candor report --claims target/peers/tor/claims.toml` |
 //!
 //! Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
 
 mod crates_io;
+pub(crate) mod debian;
+mod gf2x;
 mod liboqs;
+mod ntl;
 mod openssl;
 mod tor;
 
 use crate::Failure;
 use crate::stage::{stream, stream_to};
 use crate::workspace::Workspace;
+use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::Command;
 
-const NAMES: &str = "liboqs, openssl-4, tor";
+const NAMES: &str = "gf2x, liboqs, openssl-4, tor";
 
 /// Builds the peers named.
 ///
@@ -30,13 +35,14 @@ pub(crate) fn run(names: &[String]) -> Result<bool, Failure> {
     if names.is_empty() {
         return Err(format!("`peers` takes one or more names: {NAMES}"));
     }
-    let known = |name: &String| ["liboqs", "openssl-4", "tor"].contains(&name.as_str());
+    let known = |name: &String| ["gf2x", "liboqs", "openssl-4", "tor"].contains(&name.as_str());
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         return Err(format!("there is no peer `{unknown}` to build; there are {NAMES}"));
     }
     let peers = Workspace::here()?.target.join("peers");
     for name in names {
         match name.as_str() {
+            "gf2x" => gf2x::build(&peers)?,
             "liboqs" => liboqs::build(&peers)?,
             "openssl-4" => openssl::build(&peers)?,
             _ => tor::build(&peers)?,
@@ -55,7 +61,7 @@ fn step(what: &str, command: Command) -> Result<(), Failure> {
 }
 
 /// Runs a step whose many lines nobody needs unless it fails.
-fn quiet_step(what: &str, mut command: Command) -> Result<String, Failure> {
+pub(crate) fn quiet_step(what: &str, mut command: Command) -> Result<String, Failure> {
     println!("{what}");
     let output = command.output().map_err(|error| format!("{what}: cannot start: {error}"))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -85,7 +91,7 @@ fn counted_step(what: &str, command: Command, total: usize, counts: fn(&str) -> 
     }
 }
 
-fn make_directory(path: &Path) -> Result<(), Failure> {
+pub(crate) fn make_directory(path: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(path).map_err(|error| format!("cannot make {}: {error}", path.display()))
 }
 
@@ -100,11 +106,27 @@ fn compiler() -> String {
     said.lines().next().unwrap_or("an unknown C compiler").to_owned()
 }
 
-/// The date, UTC, as `date` has it.
+/// The CPU's name as the lab has it.
+fn cpu() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("model name"));
+    line.map(|rest| rest.trim_start_matches([' ', '\t', ':']).trim().to_owned()).unwrap_or_default()
+}
+
+/// Today, as `date -I` has it.
 fn today() -> String {
-    let said = crate::stage::program("date").args(["-u", "+%F"]).output().ok();
-    let said = said.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
-    if said.trim().is_empty() { "on an unknown day".to_owned() } else { said.trim().to_owned() }
+    let said = crate::stage::program("date").args(["-u", "-I"]).output().ok();
+    said.map_or_else(String::new, |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Fails unless the file has this SHA-256, in hex.
+fn check_digest(file: &Path, expected: &str) -> Result<(), Failure> {
+    let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let found: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!("{} has SHA-256 {found}, not the {expected} that is expected", file.display())),
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,18 @@ pub(crate) fn tasks(all: Vec<Task>, words: &[String]) -> Result<Vec<Task>, Failu
     Ok(all.into_iter().filter(|task| words.iter().any(|word| selects(word, &task.name))).collect())
 }
 
+/// Makes the subject of that name the baseline of each task; an error where a task has none.
+pub(crate) fn baseline(tasks: &mut [Task], subject: &str) -> Result<(), Failure> {
+    for task in tasks {
+        if !task.baseline(subject) {
+            let names = task.entries.iter().map(|entry| entry.subject.as_str());
+            let see = format!("candor explain {}", task.name);
+            return Err(Failure::Error(unknown(&format!("subject of {}", task.name), subject, names, &see)));
+        }
+    }
+    Ok(())
+}
+
 /// Whether the word is `all`, or whole segments of the name stand in it one after the other.
 fn selects(word: &str, name: &str) -> bool {
     let word = word.trim_end_matches('/');
@@ -67,6 +79,17 @@ mod tests {
         assert_eq!(names(&["kem/"]).unwrap().len(), 3);
         assert!(names(&["kem/ml-kem-76"]).is_err());
         assert_eq!(names(&["all"]).unwrap().len(), 4);
+    }
+
+    #[test]
+    fn another_baseline_goes_first_and_the_others_keep_their_order() {
+        use candor_lab::{Entry, Refusal};
+        let entry = |name: &str| Entry::refused(name, Refusal::new("a test"));
+        let mut tasks = [Task::new("t", "").entry(entry("a")).entry(entry("b")).entry(entry("c"))];
+        assert!(baseline(&mut tasks, "c").is_ok());
+        let names: Vec<_> = tasks[0].entries.iter().map(|entry| entry.subject.as_str()).collect();
+        assert_eq!(names, ["c", "a", "b"]);
+        assert!(baseline(&mut tasks, "d").is_err());
     }
 
     #[test]

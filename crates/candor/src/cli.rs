@@ -135,6 +135,9 @@ pub(crate) struct RunArguments {
     /// Measure only these beside the baseline: beginnings of subjects' names
     #[arg(long, value_name = "NAME")]
     pub(crate) peer: Vec<String>,
+    /// Compare everyone with this subject instead of each task's own baseline: its whole name, as `candor explain` lists it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) baseline: Option<String>,
     /// The seed of inputs and orders, to repeat a run's plan
     #[arg(long)]
     pub(crate) seed: Option<u64>,

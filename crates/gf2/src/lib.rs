@@ -1,2 +1,43 @@
 //! Binary polynomials and the fields GF(2^m).
-#![cfg_attr(not(test), no_std)]
+//!
+//! - [`Multiplier`]: products and squares of polynomials over GF(2) of any length, on the best instructions that the CPU has,
+//!   without a branch or an index that depends on a coefficient.
+//! - [`plan`]: which scheme multiplies which length, as tables that the tuner measures and users can replace; with exact
+//!   operation counts.
+//!
+//! ```
+//! let (a, b) = ([0xffff_ffff_ffff_ffff, 1], [3, 0]); // (x^64 + … + 1), with x + 1
+//! let mut product = [0; 4];
+//! candor_gf2::mul(&mut product, &a, &b);
+//! assert_eq!(product, [1, 2, 0, 0]); // x^65 + 1
+//! ```
+//!
+//! # Where things go
+//!
+//! | room | holds |
+//! |---|---|
+//! | `multiplier.rs` | what users call; `multiplier_mux.rs` chooses the arm |
+//! | `recursion.rs` | the schemes (Karatsuba, Toom-Cook, splits) over an arm's leaf products |
+//! | `plan/` | tables, their text form, operation counts |
+//! | `low/` | the arms, the only `unsafe`; `low/kernel.rs` is their contract |
+//! | `word.rs` | the portable word product |
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
+
+extern crate alloc;
+
+mod lanes;
+mod low;
+mod multiplier;
+mod multiplier_mux;
+mod recursion;
+mod word;
+
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod tests;
+
+pub mod field;
+pub mod plan;
+
+pub use multiplier::{Multiplier, Product, mul};

@@ -241,6 +241,9 @@ fn probe(
         }
     };
     probe.out.splice(0..0, out);
+    // Workers have the task as it is listed; the user may have chosen another baseline (`Task::baseline`).
+    probe.able.sort_by_key(|able| able.subject != baseline);
+    probe.subjects.sort_by_key(|able| able.subject != baseline);
     // Without its baseline a task has nothing to compare with.
     if probe.able.first().is_none_or(|first| first.subject != baseline) {
         for able in probe.able.drain(..) {

@@ -299,6 +299,15 @@ impl Task {
         self
     }
 
+    /// Makes the subject of that name the baseline. Says whether there is one.
+    pub fn baseline(&mut self, subject: &str) -> bool {
+        let place = self.entries.iter().position(|entry| entry.subject == subject);
+        if let Some(place) = place {
+            self.entries[..=place].rotate_right(1);
+        }
+        place.is_some()
+    }
+
     /// Adds a subject; the first one added is the baseline.
     #[must_use]
     pub fn entry(mut self, entry: Entry) -> Self {

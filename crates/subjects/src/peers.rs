@@ -4,7 +4,7 @@
 
 use crate::linked;
 use crate::tasks::hash::{Algorithm, Shape};
-use crate::tasks::{ml_kem, ntor, opaque, x25519};
+use crate::tasks::{gf2, gf2m, ml_kem, ntor, opaque, x25519};
 use candor_lab::Entry;
 use candor_primitives::ksf;
 use serde::Serialize;
@@ -19,10 +19,14 @@ mod argon2_rust;
 mod aws_lc;
 #[cfg(feature = "peer-blake2b-simd")]
 mod blake2b_simd;
+#[cfg(feature = "peer-gf2x")]
+mod built;
 #[cfg(feature = "peer-dalek")]
 mod dalek;
-#[cfg(any(feature = "peer-openssl", feature = "peer-libgcrypt", feature = "peer-libsodium"))]
+#[cfg(any(feature = "peer-openssl", feature = "peer-gf2x", feature = "peer-libgcrypt", feature = "peer-libsodium"))]
 mod find;
+#[cfg(feature = "peer-gf2x")]
+mod gf2x;
 #[cfg(feature = "peer-graviola")]
 mod graviola;
 #[cfg(feature = "peer-libcrux")]
@@ -35,6 +39,8 @@ mod liboqs;
 mod libsm;
 #[cfg(feature = "peer-libsodium")]
 mod libsodium;
+#[cfg(feature = "peer-gf2x")]
+mod ntl;
 #[cfg(feature = "peer-opaque-ke")]
 mod opaque_ke;
 #[cfg(feature = "peer-openssl")]
@@ -139,6 +145,10 @@ pub(crate) fn all() -> Vec<Peer> {
         "peer-libsodium", "libsodium", libsodium;
         "peer-liboqs", "liboqs", liboqs;
     }
+    #[cfg(feature = "peer-gf2x")]
+    peers.extend(gf2x::peers().into_iter().chain([ntl::peer()]));
+    #[cfg(not(feature = "peer-gf2x"))]
+    peers.push(off("gf2x", "peer-gf2x"));
     peers
 }
 
@@ -276,6 +286,24 @@ pub(crate) fn ntor(kind: ntor::Kind) -> Vec<Entry> {
         ntor::Kind::InsecureSeed(level) => liboqs::insecure_seed(level),
         _ => Vec::new(),
     }
+}
+
+/// The peers' entries for products of binary polynomials.
+pub(crate) fn gf2(words: usize, work: gf2::Work) -> Vec<Entry> {
+    let _ = (words, work);
+    flat([
+        #[cfg(feature = "peer-gf2x")]
+        gf2x::products(words, work),
+    ])
+}
+
+/// The peers' entries for an operation in a field GF(2^m).
+pub(crate) fn gf2m(modulus: gf2m::Modulus, op: gf2m::Op) -> Vec<Entry> {
+    let _ = (modulus, op);
+    flat([
+        #[cfg(feature = "peer-gf2x")]
+        vec![ntl::entry(modulus, op)],
+    ])
 }
 
 fn flat<const N: usize>(entries: [Vec<Entry>; N]) -> Vec<Entry> {

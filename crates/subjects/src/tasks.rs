@@ -1,5 +1,7 @@
 //! One file per measured task: the trait that a library implements, and the subjects that are generic over it.
 
+pub(crate) mod gf2;
+pub(crate) mod gf2m;
 pub(crate) mod hash;
 pub(crate) mod kdf;
 pub(crate) mod ksf;

@@ -1,18 +1,16 @@
 //! C tor's bench program, from Debian's source package, and its figures for the ntor handshake.
 //!
-//! apt fetches the source and checks its signature, with lists of its own below `target/peers/tor`, so that the system's stay
-//! as they are. Debian's patches are not applied; libevent's headers are unpacked beside the source if the system has none.
+//! Debian's patches are not applied; libevent's headers are unpacked beside the source if the system has none.
 //!
 //! The bench program times each step of the handshake in a loop of its own and prints means. What is written is therefore
 //! *imported*: it never gets a verdict, and stands beside our rows as a claim does.
 
-use super::{compiler, make_directory, quiet_step, write};
+use super::debian::{Apt, entries};
+use super::{compiler, cpu, make_directory, quiet_step, write};
 use crate::Failure;
 use crate::stage::program;
 use serde_json::json;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// How often the bench program is run; each figure is the median of so many means.
 const RUNS: usize = 11;
@@ -39,43 +37,19 @@ pub(super) fn build(peers: &Path) -> Result<(), Failure> {
             return Err(format!("the build needs {header}: apt-get install {package}"));
         }
     }
-    let source = fetch(&at)?;
+    let apt = Apt::at(&at)?;
+    let source = fetch(&apt, &at)?;
     let version = source.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix("tor-"));
     let version = version.ok_or("the source's folder has no version")?.to_owned();
-    let libraries = libevent(&at)?;
+    let libraries = libevent(&apt, &at)?;
     compile(&source, libraries.as_deref())?;
     let runs = measure(&source, libraries.as_deref())?;
     report(&at, &version, &runs)
 }
 
-/// apt with lists and caches of its own.
-fn apt(at: &Path, tool: &str) -> Command {
-    let mut command = program(tool);
-    for (option, path) in [
-        ("Dir::Etc::sourcelist", at.join("apt/debian.sources")),
-        ("Dir::Etc::sourceparts", PathBuf::from("/dev/null")),
-        ("Dir::State::lists", at.join("apt/lists")),
-        ("Dir::Cache", at.join("apt/cache")),
-    ] {
-        command.arg("-o").arg(format!("{option}={}", path.display()));
-    }
-    // The folder may not be open to the user that apt would otherwise fetch as.
-    command.args(["-q", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=2"]).current_dir(at);
-    command
-}
-
 /// Fetches and unpacks the newest source, and says where it is.
-fn fetch(at: &Path) -> Result<PathBuf, Failure> {
-    for folder in ["apt/lists/partial", "apt/cache/archives/partial"] {
-        make_directory(&at.join(folder))?;
-    }
-    write(&at.join("apt/debian.sources"), &sources(&system_sources())?)?;
-    let mut update = apt(at, "apt-get");
-    update.arg("update");
-    quiet_step("fetching Debian's lists of sources", update)?;
-    let mut source = apt(at, "apt-get");
-    source.args(["source", "--download-only", "tor"]);
-    quiet_step("fetching tor's source package", source)?;
+fn fetch(apt: &Apt<'_>, at: &Path) -> Result<PathBuf, Failure> {
+    apt.source("tor")?;
 
     let archives = entries(at, |name| name.starts_with("tor_") && name.ends_with(".orig.tar.gz"))?;
     let archive = archives.last().ok_or("apt fetched no tor_….orig.tar.gz")?;
@@ -87,61 +61,19 @@ fn fetch(at: &Path) -> Result<PathBuf, Failure> {
     Ok(at.join(format!("tor-{version}")))
 }
 
-/// The files that name the system's package sources.
-fn system_sources() -> Vec<(String, String)> {
-    let mut files = vec![PathBuf::from("/etc/apt/sources.list")];
-    files.extend(entries(Path::new("/etc/apt/sources.list.d"), |_| true).unwrap_or_default());
-    let read = |file: PathBuf| Some((file.display().to_string(), fs::read_to_string(file).ok()?));
-    files.into_iter().filter_map(read).collect()
-}
-
-/// The system's Debian sources once more, with source packages.
-fn sources(files: &[(String, String)]) -> Result<String, Failure> {
-    let mut stanzas = Vec::new();
-    for (name, text) in files {
-        if name.ends_with(".sources") {
-            let debian = text.split("\n\n").filter(|stanza| stanza.contains("debian.org"));
-            stanzas.extend(debian.map(|stanza| {
-                let lines = stanza.lines().filter(|line| !line.starts_with('#'));
-                let line =
-                    |line: &str| if line.starts_with("Types:") { "Types: deb deb-src".into() } else { line.to_owned() };
-                lines.map(line).collect::<Vec<_>>().join("\n")
-            }));
-        } else if name.ends_with(".list") {
-            // deb [options] URI suite component…
-            for line in text.lines().filter(|line| line.starts_with("deb ") && line.contains("debian.org")) {
-                let mut words = line.split_whitespace().skip(1).skip_while(|word| word.starts_with('['));
-                let (Some(uri), Some(suite)) = (words.next(), words.next()) else { continue };
-                let components: Vec<_> = words.collect();
-                stanzas.push(format!(
-                    "Types: deb deb-src\nURIs: {uri}\nSuites: {suite}\nComponents: {}\n\
-                     Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg",
-                    components.join(" ")
-                ));
-            }
-        }
-    }
-    match stanzas.is_empty() {
-        true => {
-            Err("this system has no Debian sources; tor's bench program is built from Debian's source package".into())
-        }
-        false => Ok(format!("{}\n", stanzas.join("\n\n"))),
-    }
-}
-
 /// Where libevent is unpacked, if the system has no headers of it.
-fn libevent(at: &Path) -> Result<Option<PathBuf>, Failure> {
+fn libevent(apt: &Apt<'_>, at: &Path) -> Result<Option<PathBuf>, Failure> {
     if Path::new("/usr/include/event2/event.h").exists() {
         return Ok(None);
     }
-    let mut depends = apt(at, "apt-cache");
+    let mut depends = apt.command("apt-cache");
     depends.args(["depends", "libevent-dev"]);
     let said = quiet_step("looking up libevent's packages", depends)?;
     let named = said
         .lines()
         .filter_map(|line| line.trim().strip_prefix("Depends: "))
         .filter(|name| name.starts_with("libevent"));
-    let mut download = apt(at, "apt-get");
+    let mut download = apt.command("apt-get");
     download.args(["download", "libevent-dev"]).args(named);
     quiet_step("fetching libevent", download)?;
     let root = at.join("root");
@@ -265,23 +197,6 @@ fn claims(version: &str, cpu: &str, [start, server, finish, whole]: [f64; 4]) ->
     text
 }
 
-/// The CPU's name as the lab has it.
-fn cpu() -> String {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("model name"));
-    line.map(|rest| rest.trim_start_matches([' ', '\t', ':']).trim().to_owned()).unwrap_or_default()
-}
-
-/// Entries of a folder whose name `take` wants, sorted.
-fn entries(folder: &Path, take: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Failure> {
-    let listed = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let paths = listed.flatten().map(|entry| entry.path());
-    let mut wanted: Vec<_> =
-        paths.filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(&take)).collect();
-    wanted.sort();
-    Ok(wanted)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,19 +211,6 @@ mod tests {
         let steps = parse(SAID).unwrap();
         assert_eq!(steps, Steps { client_start: 10.175456, server: 86.050521, client_finish: 73.281188 });
         assert!(parse("===== onion_ntor =====").is_err());
-    }
-
-    #[test]
-    fn both_forms_of_package_sources_are_understood() {
-        let deb822 = "Types: deb\n# a comment\nURIs: http://deb.debian.org/debian\nSuites: bookworm\nComponents: main\n\n\
-            Types: deb\nURIs: https://deb.example.com/node\nSuites: nodistro\nComponents: main\n";
-        let list = "deb http://deb.debian.org/debian trixie main contrib\ndeb-src http://deb.debian.org/debian trixie main\n\
-            deb [arch=amd64] https://example.com/apt stable main\n";
-        let files = [("a.sources".to_owned(), deb822.to_owned()), ("sources.list".to_owned(), list.to_owned())];
-        let made = sources(&files).unwrap();
-        assert_eq!(made.matches("Types: deb deb-src").count(), 2, "{made}");
-        assert!(made.contains("Suites: trixie\nComponents: main contrib") && !made.contains("example.com"), "{made}");
-        assert!(sources(&[]).is_err());
     }
 
     #[test]

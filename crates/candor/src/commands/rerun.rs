@@ -62,6 +62,11 @@ pub(crate) fn execute(arguments: RerunArguments, talk: Talk) -> Result<(), Failu
 fn same_tasks(old: &Run, talk: Talk) -> Result<Vec<Task>, Failure> {
     let mut tasks = all_tasks();
     tasks.retain(|task| old.tasks.iter().any(|known| known.task == task.name));
+    for task in &mut tasks {
+        // The run may have had another baseline than the task's own. If it is not here, the task keeps its own.
+        let plan = old.tasks.iter().find(|known| known.task == task.name).and_then(|known| known.plan.as_ref());
+        plan.map(|plan| task.baseline(plan.baseline()));
+    }
     for known in old.tasks.iter().filter(|known| !tasks.iter().any(|task| task.name == known.task)) {
         talk.say(&format!("! this candor has no task {}", known.task));
     }

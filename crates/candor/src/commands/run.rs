@@ -40,7 +40,10 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
     // The self-test's tasks answer to their full names, but `all` means the products.
     let every =
         if words.iter().any(|word| word.starts_with("self-test")) { all_tasks() } else { candor_subjects::tasks() };
-    let tasks = choose::tasks(every, &words)?;
+    let mut tasks = choose::tasks(every, &words)?;
+    if let Some(baseline) = &arguments.baseline {
+        choose::baseline(&mut tasks, baseline)?;
+    }
     let config = Config::load()?;
     let peers = if arguments.peer.is_empty() { config.peer.clone() } else { arguments.peer.clone() };
     known_peers(&tasks, &peers)?;

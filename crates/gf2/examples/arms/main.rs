@@ -1,0 +1,117 @@
+//! Does an arm agree with the portable one on this machine? `cargo xtask qemu` runs it under emulators of other processors.
+//!
+//! `arms host ARM` takes the CPU as detected and fails if its arm is not ARM. `arms force TIER ARM` takes the tier without asking
+//! the CPU (built with the feature `ct`): an instruction that is missing then kills the process.
+
+mod low;
+
+use candor_cpu::Cpu;
+use candor_gf2::{Multiplier, Product};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (cpu, wanted) = match words[..] {
+        ["host", arm] => (Some(Cpu::host()), arm),
+        ["force", tier, arm] => (low::force(tier), arm),
+        _ => (None, ""),
+    };
+    let Some(cpu) = cpu else {
+        eprintln!("arms host ARM | arms force TIER ARM (with the feature `ct`)");
+        return ExitCode::from(2);
+    };
+    match check(cpu, wanted) {
+        Ok(products) => {
+            println!("arm {wanted}: {products} products agree with the portable arm");
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            println!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Compares all that the arm offers with the portable arm; says how many products it compared.
+fn check(cpu: Cpu, wanted: &str) -> Result<usize, String> {
+    let (arm, portable) = (Multiplier::with_cpu(cpu), Multiplier::with_cpu(Cpu::portable()));
+    if arm.arm() != wanted {
+        return Err(format!("arm {} was chosen, and {wanted} asked for", arm.arm()));
+    }
+    let mut random = SplitMix(7);
+    let mut count = 0;
+    let lengths =
+        (1..=64).map(|n| (n, n)).chain([(0, 3), (3, 1), (9, 70), (97, 33), (128, 128), (277, 277), (901, 901)]);
+    for (an, bn) in lengths {
+        for pattern in 0..4 {
+            let (a, b) = (random.factor(an, pattern), random.factor(bn, pattern / 2));
+            let (mut ours, mut theirs) = (vec![0; an + bn], vec![0; an + bn]);
+            arm.mul(&mut ours, &a, &b);
+            portable.mul(&mut theirs, &a, &b);
+            same(&ours, &theirs, &format!("the product of {an} and {bn} words, pattern {pattern},"))?;
+            let (mut ours, mut theirs) = (vec![0; 2 * an], vec![0; 2 * an]);
+            arm.square(&mut ours, &a);
+            portable.square(&mut theirs, &a);
+            same(&ours, &theirs, &format!("the square of {an} words, pattern {pattern},"))?;
+            count += 2;
+        }
+    }
+    count += many::<1>(arm, portable, &mut random)?;
+    count += many::<3>(arm, portable, &mut random)?;
+    count += many::<8>(arm, portable, &mut random)?;
+    count += many::<9>(arm, portable, &mut random)?;
+    Ok(count)
+}
+
+/// The same for products of one length in a row.
+fn many<const N: usize>(arm: Multiplier, portable: Multiplier, random: &mut SplitMix) -> Result<usize, String> {
+    let factors = |random: &mut SplitMix| -> Vec<[u64; N]> {
+        (0..5).map(|pattern| random.factor(N, pattern).try_into().expect("as long as asked for")).collect()
+    };
+    let (a, b) = (factors(random), factors(random));
+    let empty: Product<N> = [[0; N]; 2];
+    let (mut ours, mut theirs) = (vec![empty; a.len()], vec![empty; a.len()]);
+    arm.mul_many(&mut ours, &a, &b);
+    portable.mul_many(&mut theirs, &a, &b);
+    same(ours.as_flattened().as_flattened(), theirs.as_flattened().as_flattened(), &format!("{N} words in a row"))?;
+    Ok(a.len())
+}
+
+fn same(ours: &[u64], theirs: &[u64], what: &str) -> Result<(), String> {
+    match ours == theirs {
+        true => Ok(()),
+        false => Err(format!("{what} differs from the portable arm's")),
+    }
+}
+
+/// Test inputs: SplitMix64.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d049bb133111eb);
+        z ^ (z >> 31)
+    }
+
+    /// All ones, the lowest and the highest bit, or random words.
+    fn factor(&mut self, words: usize, pattern: usize) -> Vec<u64> {
+        let mut factor: Vec<u64> = (0..words).map(|_| self.word()).collect();
+        match pattern {
+            1 => factor.fill(u64::MAX),
+            2 => {
+                factor.fill(0);
+                if let Some(first) = factor.first_mut() {
+                    *first = 1;
+                }
+                if let Some(last) = factor.last_mut() {
+                    *last |= 1 << 63;
+                }
+            }
+            _ => {}
+        }
+        factor
+    }
+}

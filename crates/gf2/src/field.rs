@@ -1,0 +1,52 @@
+//! The fields GF(2^m), and sparse reduction for any modulus.
+//!
+//! - [`Field`]: multiplication, squares, inverses, square roots, traces, half-traces modulo a polynomial known to the compiler
+//!   ([`Modulus`]), of degree up to 576; the binary curves' fields, GCM's and the small ones of HQC, AES and Classic McEliece are here.
+//! - [`Packed`]: many products in a field with m ≤ 16, two bytes an element.
+//! - [`SparseModulus`]: any taps, at run time too; reduces polynomials of any length.
+//!
+//! ```
+//! use candor_gf2::field::{Field, Nist571};
+//! let field = Field::<Nist571>::new();
+//! let x = field.element([2, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+//! let mut power = x;
+//! for _ in 1..571 {
+//!     power = field.mul(&power, &x);
+//! }
+//! assert_eq!(power.words()[0], 1 << 10 | 1 << 5 | 1 << 2 | 1); // x^571 = x^10 + x^5 + x^2 + 1
+//! ```
+//!
+//! # Where things go
+//!
+//! | file | holds |
+//! |---|---|
+//! | `arithmetic.rs` | [`Field`]; `field_mux.rs` chooses the arm |
+//! | `modulus.rs`, `derived.rs` | moduli, and the constants that follow from one |
+//! | `limbs.rs`, `fused.rs` | products and their reduction, over vectors of 128-bit lanes |
+//! | `wide.rs` | what such vectors do, and the lanes in safe Rust; `low/` has those that need instructions |
+//! | `packed.rs` | small fields in slots of vectors |
+//! | `counts.rs` | [`Operations`]: what a multiplication costs, counted by running it |
+//! | `reduce.rs` | reducers over words, for any modulus; `word.rs` is what they ask of a word |
+//!
+//! `docs/reduction.md` has the mathematics, `docs/operation-counts.md` the counts.
+
+mod arithmetic;
+mod counts;
+mod derived;
+mod element;
+mod field_mux;
+mod fused;
+mod limbs;
+mod low;
+mod modulus;
+mod packed;
+mod reduce;
+mod wide;
+mod word;
+
+pub use arithmetic::{Field, NotReduced};
+pub use counts::{Counts, Operations};
+pub use element::Element;
+pub use limbs::Limbs;
+pub use modulus::*;
+pub use packed::Packed;

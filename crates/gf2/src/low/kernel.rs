@@ -1,0 +1,146 @@
+//! The one contract that every arm fills, and the safe way to call it.
+
+use crate::low::memory;
+
+/// The most words for which an arm may have a product of its own.
+pub(crate) const LEAVES: usize = 16;
+
+/// `out[..2n] = a[..n] · b[..n]` for the function's own n.
+pub(crate) type Leaf = unsafe fn(out: *mut u64, a: *const u64, b: *const u64);
+
+/// `count` products of the function's own n, one after another in memory.
+pub(crate) type Batch = unsafe fn(out: *mut u64, a: *const u64, b: *const u64, count: usize);
+
+/// What one arm offers. The functions are sound only on a CPU that has the arm's instructions, so a `Kernel` is handed out
+/// against a proof token, and the methods below check every length.
+pub(crate) struct Kernel {
+    /// The arm's name.
+    pub(crate) arm: &'static str,
+    /// Products of equal lengths 1, 2, … words; as many as the arm has.
+    leaves: &'static [Leaf],
+    /// The same for batches.
+    batches: &'static [Batch],
+    /// `out[..=n] ^= a[..n] · b`.
+    row: unsafe fn(out: *mut u64, a: *const u64, n: usize, b: u64),
+    /// `out[..2n] = a[..n]²`.
+    square: unsafe fn(out: *mut u64, a: *const u64, n: usize),
+    /// The linear parts of the schemes, compiled for the arm's vectors.
+    memory: memory::Table,
+}
+
+impl Kernel {
+    /// # Safety
+    /// `leaves[i]` and `batches[i]` read i+1 words of each factor and write 2(i+1) words; the others keep to what their
+    /// fields say. The value must be handed out only where the functions' instructions exist.
+    pub(super) const unsafe fn new(
+        arm: &'static str,
+        leaves: &'static [Leaf],
+        batches: &'static [Batch],
+        row: unsafe fn(*mut u64, *const u64, usize, u64),
+        square: unsafe fn(*mut u64, *const u64, usize),
+        memory: memory::Table,
+    ) -> Self {
+        assert!(leaves.len() == batches.len() && leaves.len() <= LEAVES && !leaves.is_empty());
+        Self { arm, leaves, batches, row, square, memory }
+    }
+
+    /// The most words for which this arm has a leaf; every length from 1 up to it has one.
+    #[inline(always)]
+    pub(crate) fn leaf_words(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// `out = a · b`, if there is a leaf for this length and the lengths fit together.
+    #[inline(always)]
+    pub(crate) fn leaf(&self, out: &mut [u64], a: &[u64], b: &[u64]) -> bool {
+        let n = a.len();
+        if b.len() != n || out.len() != 2 * n {
+            return false;
+        }
+        let Some(leaf) = self.leaves.get(n.wrapping_sub(1)) else { return false };
+        // SAFETY: leaf n reads n words of each factor and writes 2n; that many are there.
+        unsafe { leaf(out.as_mut_ptr(), a.as_ptr(), b.as_ptr()) };
+        true
+    }
+
+    /// `out[i] = a[i] · b[i]` for all i, if there is a leaf for N words.
+    #[inline]
+    pub(crate) fn batch<const N: usize>(&self, out: &mut [[[u64; N]; 2]], a: &[[u64; N]], b: &[[u64; N]]) -> bool {
+        let Some(batch) = self.batches.get(N.wrapping_sub(1)) else { return false };
+        let count = a.len();
+        assert!(b.len() == count && out.len() == count, "as many products as pairs of factors");
+        // SAFETY: arrays of arrays are contiguous: count·N words of each factor and count·2N of room.
+        unsafe { batch(out.as_mut_ptr().cast(), a.as_ptr().cast(), b.as_ptr().cast(), count) };
+        true
+    }
+
+    /// `out ^= a · b` for one word b; `out` is one word longer than `a`.
+    #[inline]
+    pub(crate) fn row(&self, out: &mut [u64], a: &[u64], b: u64) {
+        assert!(out.len() == a.len() + 1);
+        // SAFETY: the lengths are what `row` asks for.
+        unsafe { (self.row)(out.as_mut_ptr(), a.as_ptr(), a.len(), b) }
+    }
+
+    /// `out = a²`; `out` is twice as long as `a`.
+    #[inline]
+    pub(crate) fn square(&self, out: &mut [u64], a: &[u64]) {
+        assert!(out.len() == 2 * a.len());
+        // SAFETY: the lengths are what `square` asks for.
+        unsafe { (self.square)(out.as_mut_ptr(), a.as_ptr(), a.len()) }
+    }
+
+    /// `out = x ^ y`.
+    #[inline]
+    pub(crate) fn add(&self, out: &mut [u64], x: &[u64], y: &[u64]) {
+        assert!(x.len() == out.len() && y.len() == out.len());
+        // SAFETY: all three have `out.len()` words, and `out` is borrowed alone.
+        unsafe { (self.memory.add)(out.as_mut_ptr(), x.as_ptr(), y.as_ptr(), out.len()) }
+    }
+
+    /// `out ^= x`.
+    #[inline]
+    pub(crate) fn add_into(&self, out: &mut [u64], x: &[u64]) {
+        assert!(x.len() == out.len());
+        // SAFETY: both have `out.len()` words, and `out` is borrowed alone.
+        unsafe { (self.memory.add_into)(out.as_mut_ptr(), x.as_ptr(), out.len()) }
+    }
+
+    /// The last step of Karatsuba with two parts of h and r ≤ h words: `out` holds the products of the lower (2h) and the upper
+    /// parts (2r), `middle` that of the sums (2h); afterwards `out` holds the whole.
+    #[inline]
+    pub(crate) fn karatsuba2_join(&self, out: &mut [u64], middle: &[u64]) {
+        let h = middle.len() / 2;
+        let r = (out.len() / 2).wrapping_sub(h);
+        assert!(middle.len() == 2 * h && out.len() == 2 * (h + r) && r <= h);
+        // SAFETY: h and r describe the buffers as the function wants them, and `out` is borrowed alone.
+        unsafe { (self.memory.karatsuba2_join)(out.as_mut_ptr(), middle.as_ptr(), h, r) }
+    }
+
+    /// The last step of Karatsuba with parts of k, k and r ≤ k words: `out` holds the products of the parts (2k, 2k, 2r), `cross`
+    /// those of the sums of parts 0 and 1, 0 and 2, 1 and 2 (2k each); afterwards `out` holds the whole.
+    #[inline]
+    pub(crate) fn karatsuba3_join(&self, out: &mut [u64], cross: &[u64]) {
+        let k = cross.len() / 6;
+        let r = (out.len() / 2).wrapping_sub(2 * k);
+        assert!(cross.len() == 6 * k && out.len() == 2 * (2 * k + r) && r <= k);
+        // SAFETY: k and r describe the buffers as the function wants them, and `out` is borrowed alone.
+        unsafe { (self.memory.karatsuba3_join)(out.as_mut_ptr(), cross.as_ptr(), k, r) }
+    }
+}
+
+/// The batch of a leaf, which is inlined into the loop.
+macro_rules! batch {
+    ($features:literal, $batch:ident, $leaf:ident, $n:literal) => {
+        /// # Safety
+        /// As the leaf, `count` times in a row.
+        #[target_feature(enable = $features)]
+        unsafe fn $batch(out: *mut u64, a: *const u64, b: *const u64, count: usize) {
+            for i in 0..count {
+                // SAFETY: the caller's promise for the i-th of count.
+                unsafe { $leaf(out.add(2 * $n * i), a.add($n * i), b.add($n * i)) }
+            }
+        }
+    };
+}
+pub(super) use batch;

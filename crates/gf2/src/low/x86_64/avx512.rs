@@ -1,0 +1,347 @@
+//! VPCLMULQDQ on 512-bit registers: Ice Lake, Zen 4 and later. Four lane products an instruction.
+//!
+//! A multiplication of four parts by four parts is nine products of parts (two levels of Karatsuba): four of the parts, four of
+//! sums of two, one of the sum of all. The first and the second four fill the lanes of a vector each, lane by lane; only the last is
+//! alone. So 8×8 words (parts of one lane) take 3 + 3 + 1 carry-less instructions, 16×16 words (parts of two lanes) 9 + 9 + 3.
+
+use crate::lanes::{self, Lanes};
+use crate::low::kernel::{Batch, Kernel, Leaf, batch};
+use crate::low::memory;
+use crate::low::x86_64::clmul::{self, leaf};
+use crate::low::x86_64::vpclmul;
+use candor_cpu::{HaveAvx512, HaveClmul};
+use core::arch::x86_64::*;
+
+/// Four lanes. Made only by functions with the features below, so that holding one is proof of them.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Zmm(pub(crate) __m512i);
+
+impl Lanes for Zmm {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: holding `self` proves AVX-512.
+        Self(unsafe { _mm512_xor_si512(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn xor3(self, second: Self, third: Self) -> Self {
+        // SAFETY: holding `self` proves AVX-512.
+        Self(unsafe { _mm512_ternarylogic_epi64::<0x96>(self.0, second.0, third.0) })
+    }
+    #[inline(always)]
+    fn clmul_low(self, other: Self) -> Self {
+        // SAFETY: holding `self` proves VPCLMULQDQ and AVX-512.
+        Self(unsafe { _mm512_clmulepi64_epi128::<0x00>(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn clmul_high(self, other: Self) -> Self {
+        // SAFETY: holding `self` proves VPCLMULQDQ and AVX-512.
+        Self(unsafe { _mm512_clmulepi64_epi128::<0x11>(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn fold(self) -> Self {
+        // SAFETY: holding `self` proves AVX-512.
+        Self(unsafe { _mm512_xor_si512(self.0, _mm512_unpackhi_epi64(self.0, self.0)) })
+    }
+    #[inline(always)]
+    fn add_middle(low: Self, high: Self, middle: Self) -> [Self; 2] {
+        // SAFETY: holding `low` proves AVX-512. 0x78 is a ^ (b & c).
+        unsafe {
+            let swapped = _mm512_shuffle_epi32::<_MM_PERM_BADC>(middle.0);
+            let low_words = _mm512_maskz_set1_epi64(0b0101_0101, -1);
+            let high_words = _mm512_maskz_set1_epi64(0b1010_1010, -1);
+            [
+                Self(_mm512_ternarylogic_epi64::<0x78>(low.0, swapped, high_words)),
+                Self(_mm512_ternarylogic_epi64::<0x78>(high.0, swapped, low_words)),
+            ]
+        }
+    }
+}
+
+/// The lanes of `x` that the four pairs of bits of `LANES` name, lowest first.
+#[inline(always)]
+fn pick<const LANES: i32>(x: Zmm) -> Zmm {
+    // SAFETY: holding `x` proves AVX-512.
+    Zmm(unsafe { _mm512_shuffle_i64x2::<LANES>(x.0, x.0) })
+}
+
+/// Two lanes of `x`, then two of `y`, as `LANES` names them.
+#[inline(always)]
+fn pick2<const LANES: i32>(x: Zmm, y: Zmm) -> Zmm {
+    // SAFETY: holding `x` proves AVX-512.
+    Zmm(unsafe { _mm512_shuffle_i64x2::<LANES>(x.0, y.0) })
+}
+
+/// The index of lanes for `shuffle_i64x2`.
+const fn lanes4(a: i32, b: i32, c: i32, d: i32) -> i32 {
+    a | b << 2 | c << 4 | d << 6
+}
+
+/// `x`, with `y` added in the lanes of the mask (two bits a lane).
+#[inline(always)]
+fn add_in<const LANES: u8>(x: Zmm, y: Zmm) -> Zmm {
+    // SAFETY: holding `x` proves AVX-512.
+    Zmm(unsafe { _mm512_mask_xor_epi64(x.0, LANES, x.0, y.0) })
+}
+
+/// Gives back `x`, but hides from the compiler where it came from: it would melt chains of shuffles into two-source permutations
+/// (`vpermt2q`), which take two to three times as long.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn settle_vector(x: __m512i) -> __m512i {
+    let mut x = x;
+    // SAFETY: the template is a comment: no instruction, no memory, no flags.
+    unsafe { core::arch::asm!("/* {0} */", inout(zmm_reg) x, options(pure, nomem, nostack, preserves_flags)) };
+    x
+}
+
+/// [`settle_vector`] for whoever holds a vector.
+#[inline(always)]
+fn settle(x: Zmm) -> Zmm {
+    // SAFETY: holding `x` proves AVX-512.
+    Zmm(unsafe { settle_vector(x.0) })
+}
+
+/// The sums of two that the second group multiplies, of parts 0–3 in the lanes: `[0+1, 0+2, 1+3, 2+3]`.
+#[inline(always)]
+fn sums(x: Zmm) -> Zmm {
+    pick::<{ lanes4(0, 0, 1, 2) }>(x).xor(pick::<{ lanes4(1, 2, 3, 3) }>(x))
+}
+
+/// The sum of all parts in every lane, from [`sums`].
+#[inline(always)]
+fn total(sums: Zmm) -> Zmm {
+    settle(sums.xor(pick::<{ lanes4(3, 2, 1, 0) }>(sums)))
+}
+
+/// Puts nine products together. `parts` holds the lower and upper halves of the products of parts 0–3, `pairs` those of [`sums`],
+/// `all` those of [`total`] in every lane. Of the product's eight blocks, one part wide each, it answers the even ones and the
+/// odd ones. The order of the sums is chosen so that nearly every block is in its lane already.
+#[inline(always)]
+fn join([low, high]: [Zmm; 2], [pair_low, pair_high]: [Zmm; 2], all: [Zmm; 2]) -> [Zmm; 2] {
+    // The middle of parts 0 and 1 in lanes 0 and 1, that of parts 2 and 3 in lanes 2 and 3.
+    let neighbours = |x: Zmm, pair: Zmm| {
+        let sum = add_in::<0b1100_0011>(x, pair);
+        sum.xor(pick::<{ lanes4(1, 0, 3, 2) }>(sum))
+    };
+    let even = add_in::<0b1100_1100>(low, neighbours(high, pair_high));
+    let odd = add_in::<0b0011_0011>(high, neighbours(low, pair_low));
+    // Now even and odd hold the products of parts 0, 1 (lanes 0, 1) and of parts 2, 3 (lanes 2, 3). The product of the sums of
+    // these has its blocks in lanes 1 and 2 of the pairs, but for its own middle.
+    let across = |x: Zmm, all: Zmm| x.xor3(pick::<{ lanes4(0, 2, 1, 3) }>(x), all);
+    let even_middle = add_in::<0b0011_0000>(pair_low, across(pair_high, all[1]));
+    let odd_middle = add_in::<0b0000_1100>(pair_high, across(pair_low, all[0]));
+    let outer = |x: Zmm, middle: Zmm| {
+        let both = pick::<{ lanes4(0, 0, 1, 3) }>(x).xor3(pick::<{ lanes4(0, 2, 3, 3) }>(x), middle);
+        add_in::<0b0011_1100>(x, both)
+    };
+    [settle(outer(even, even_middle)), settle(outer(odd, odd_middle))]
+}
+
+/// 8×8 words.
+#[inline(always)]
+pub(crate) fn mul8(a: Zmm, b: Zmm) -> [Zmm; 2] {
+    let (sums_a, sums_b) = (sums(a), sums(b));
+    let parts = lanes::mul1(a, b);
+    let pairs = lanes::mul1(sums_a, sums_b);
+    let all = lanes::mul1(total(sums_a), total(sums_b));
+    let [even, odd] = join(parts, pairs, all);
+    let low = pick2::<{ lanes4(0, 1, 0, 1) }>(even, odd);
+    let high = pick2::<{ lanes4(2, 3, 2, 3) }>(even, odd);
+    [pick::<{ lanes4(0, 2, 1, 3) }>(low), pick::<{ lanes4(0, 2, 1, 3) }>(high)]
+}
+
+/// 16×16 words.
+#[inline(always)]
+pub(crate) fn mul16(a: [Zmm; 2], b: [Zmm; 2]) -> [Zmm; 4] {
+    // Parts of two lanes: all first lanes in one vector, all second lanes in another.
+    let transpose = |x: [Zmm; 2]| {
+        [settle(pick2::<{ lanes4(0, 2, 0, 2) }>(x[0], x[1])), settle(pick2::<{ lanes4(1, 3, 1, 3) }>(x[0], x[1]))]
+    };
+    let (a, b) = (transpose(a), transpose(b));
+    let (sums_a, sums_b) = ([sums(a[0]), sums(a[1])], [sums(b[0]), sums(b[1])]);
+    let parts = lanes::mul2(a, b);
+    let pairs = lanes::mul2(sums_a, sums_b);
+    // The sum of all is two lanes; its three lane products share three instructions: lane 0, lane 1, and their sum in lane 2.
+    let spread = |sums: [Zmm; 2]| {
+        let all = [total(sums[0]), total(sums[1])];
+        let sum = add_in::<0b1111_0000>(all[0], all[1]);
+        // SAFETY: holding `sum` proves AVX-512.
+        Zmm(unsafe { _mm512_mask_mov_epi64(sum.0, 0b0000_1100, all[1].0) })
+    };
+    let [low, high] = lanes::mul1(spread(sums_a), spread(sums_b));
+    let p0 = [pick::<0x00>(low), pick::<0x00>(high)];
+    let p1 = [pick::<0x55>(low), pick::<0x55>(high)];
+    let p2 = [pick::<0xaa>(low), pick::<0xaa>(high)];
+    let shared = p0[1].xor(p1[0]);
+    let all = [p0[0], shared.xor3(p0[0], p2[0]), shared.xor3(p1[1], p2[1]), p1[1]];
+    let [even0, odd0] = join([parts[0], parts[2]], [pairs[0], pairs[2]], [all[0], all[2]]);
+    let [even1, odd1] = join([parts[1], parts[3]], [pairs[1], pairs[3]], [all[1], all[3]]);
+    // Vector i of the answer is lane i of (even0, even1, odd0, odd1).
+    let (even_low, even_high) =
+        (pick2::<{ lanes4(0, 1, 0, 1) }>(even0, even1), pick2::<{ lanes4(2, 3, 2, 3) }>(even0, even1));
+    let (odd_low, odd_high) =
+        (pick2::<{ lanes4(0, 1, 0, 1) }>(odd0, odd1), pick2::<{ lanes4(2, 3, 2, 3) }>(odd0, odd1));
+    [
+        pick2::<{ lanes4(0, 2, 0, 2) }>(even_low, odd_low),
+        pick2::<{ lanes4(1, 3, 1, 3) }>(even_low, odd_low),
+        pick2::<{ lanes4(0, 2, 0, 2) }>(even_high, odd_high),
+        pick2::<{ lanes4(1, 3, 1, 3) }>(even_high, odd_high),
+    ]
+}
+
+/// 4×4 words, in the lower half of the operands; the product fills one vector.
+#[inline(always)]
+pub(crate) fn mul4(a: Zmm, b: Zmm) -> Zmm {
+    // Lane 0, their sum in lane 1, lane 1 in lane 2.
+    let spread = |x: Zmm| add_in::<0b0000_1100>(pick::<{ lanes4(0, 0, 1, 1) }>(x), pick::<{ lanes4(1, 1, 1, 1) }>(x));
+    let [low, high] = lanes::mul1(spread(a), spread(b));
+    // low = (l₀ l₂ l₁ l₁), high = (h₀ h₂ h₁ h₁), where 2 is the product of the sums; the answer is
+    // l₀, h₀ + l₁ + l₀ + l₂, h₀ + l₁ + h₁ + h₂, h₁.
+    let ends = pick2::<{ lanes4(0, 1, 1, 2) }>(low, high); // l₀ l₂ h₂ h₁
+    let shared = pick2::<{ lanes4(0, 2, 0, 2) }>(low, high); // l₀ l₁ h₀ h₁
+    let low_row = pick::<{ lanes4(0, 0, 2, 2) }>(shared); // . l₀ h₀ .
+    let high_row = pick::<{ lanes4(1, 1, 1, 3) }>(shared); // . l₁ l₁ .
+    let third = pick::<{ lanes4(2, 2, 3, 3) }>(shared); // . h₀ h₁ .
+    add_in::<0b0011_1100>(ends, low_row.xor3(high_row, third))
+}
+
+/// 3×3 words: six word products in two instructions. Two vectors come back: four words in the first, two in lane 2 of the second.
+#[inline(always)]
+fn mul3(a: Zmm, b: Zmm) -> Zmm {
+    // The words in lanes 0–2, and their sums 0+1, 0+2, 1+2.
+    // SAFETY: holding `x` proves AVX-512.
+    let words = |x: Zmm| Zmm(unsafe { _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 0, 0), x.0) });
+    // SAFETY: holding `x` proves AVX-512.
+    let pairs = |x: Zmm| Zmm(unsafe { _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 1, 0, 2, 1, 2, 0, 0), x.0) });
+    let p = words(a).clmul_low(words(b));
+    let cross = pairs(a).fold().clmul_low(pairs(b).fold());
+    let sums = p.xor(pick::<{ lanes4(1, 2, 3, 3) }>(p)); // p₀+p₁, p₁+p₂
+    let even = add_in::<0b0000_1100>(pick::<{ lanes4(0, 0, 2, 3) }>(p), sums.xor(cross));
+    let odd = sums.xor(pick::<{ lanes4(0, 2, 3, 3) }>(cross));
+    // SAFETY: holding `odd` proves AVX-512.
+    even.xor(Zmm(unsafe { _mm512_maskz_alignr_epi64::<7>(0b0001_1110, odd.0, odd.0) }))
+}
+
+/// 9×9 words as 8 + 1: the ninth words, in the lowest word of `a1` and `b1`, times the other factor's eight, in four instructions.
+#[inline(always)]
+fn mul9(a: [Zmm; 2], b: [Zmm; 2]) -> [Zmm; 3] {
+    let [low, high] = mul8(a[0], b[0]);
+    // SAFETY: holding `low` proves AVX-512 and VPCLMULQDQ.
+    unsafe {
+        let a8 = _mm512_broadcastq_epi64(_mm512_castsi512_si128(a[1].0));
+        let b8 = _mm512_broadcastq_epi64(_mm512_castsi512_si128(b[1].0));
+        let even =
+            Zmm(_mm512_clmulepi64_epi128::<0x00>(a[0].0, b8)).xor(Zmm(_mm512_clmulepi64_epi128::<0x00>(b[0].0, a8)));
+        let odd =
+            Zmm(_mm512_clmulepi64_epi128::<0x01>(a[0].0, b8)).xor(Zmm(_mm512_clmulepi64_epi128::<0x01>(b[0].0, a8)));
+        let zero = _mm512_setzero_si512();
+        let top = Zmm(_mm512_maskz_mov_epi64(0b11, _mm512_clmulepi64_epi128::<0x00>(a8, b8)));
+        let shifted = Zmm(_mm512_alignr_epi64::<7>(odd.0, zero));
+        let carried = Zmm(_mm512_alignr_epi64::<7>(zero, odd.0));
+        [low, high.xor3(even, shifted), top.xor(carried)]
+    }
+}
+
+/// The mask of the words of vector `i` that are among the first `n`.
+const fn mask(n: usize, i: usize) -> u8 {
+    let words = n.saturating_sub(8 * i);
+    if words >= 8 { 0xff } else { (1 << words) - 1 }
+}
+
+/// # Safety
+/// AVX-512 exists, and `words` points to `N` words.
+#[inline(always)]
+unsafe fn load<const N: usize>(words: *const u64, i: usize) -> Zmm {
+    // SAFETY: what the mask leaves out is not read.
+    Zmm(unsafe {
+        let at = words.wrapping_add(8 * i).cast();
+        match mask(N, i) {
+            0xff => _mm512_loadu_epi64(at),
+            mask => _mm512_maskz_loadu_epi64(mask, at),
+        }
+    })
+}
+
+/// # Safety
+/// `words` points to `N` words.
+#[inline(always)]
+unsafe fn store<const N: usize>(words: *mut u64, i: usize, vector: Zmm) {
+    // SAFETY: what the mask leaves out is not written.
+    unsafe {
+        let at = words.wrapping_add(8 * i).cast();
+        match mask(N, i) {
+            0xff => _mm512_storeu_epi64(at, vector.0),
+            0 => (),
+            mask => _mm512_mask_storeu_epi64(at, mask, vector.0),
+        }
+    }
+}
+
+macro_rules! leaf512 {
+    ($leaf:ident, $batch:ident, $n:literal, $mul:expr) => {
+        /// # Safety
+        /// AVX-512 and VPCLMULQDQ exist; `a` and `b` point to n words each, `out` to 2n, for the n in the name.
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq")]
+        unsafe fn $leaf(out: *mut u64, a: *const u64, b: *const u64) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let a = core::array::from_fn(|i| load::<$n>(a, i));
+                let b = core::array::from_fn(|i| load::<$n>(b, i));
+                for (i, vector) in $mul(a, b).into_iter().enumerate() {
+                    store::<{ 2 * $n }>(out, i, vector);
+                }
+            }
+        }
+        batch!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", $batch, $leaf, $n);
+    };
+}
+
+leaf!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf1, batch1, 1, clmul::mul1_word);
+leaf!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf2, batch2, 2, clmul::mul1);
+leaf512!(leaf3, batch3, 3, |[a]: [Zmm; 1], [b]: [Zmm; 1]| [mul3(a, b)]);
+leaf512!(leaf4, batch4, 4, |[a]: [Zmm; 1], [b]: [Zmm; 1]| [mul4(a, b)]);
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf5, batch5, 5, |out, a, b| {
+    vpclmul::store(out, 10, vpclmul::mul6(vpclmul::lanes3(a, 5), vpclmul::lanes3(b, 5)))
+});
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf6, batch6, 6, |out, a, b| {
+    vpclmul::store(out, 12, vpclmul::mul6(vpclmul::lanes3(a, 6), vpclmul::lanes3(b, 6)))
+});
+leaf512!(leaf7, batch7, 7, |[a]: [Zmm; 1], [b]: [Zmm; 1]| mul8(a, b));
+leaf512!(leaf8, batch8, 8, |[a]: [Zmm; 1], [b]: [Zmm; 1]| mul8(a, b));
+leaf512!(leaf9, batch9, 9, mul9);
+leaf512!(leaf10, batch10, 10, mul16);
+leaf512!(leaf11, batch11, 11, mul16);
+leaf512!(leaf12, batch12, 12, mul16);
+leaf512!(leaf13, batch13, 13, mul16);
+leaf512!(leaf14, batch14, 14, mul16);
+leaf512!(leaf15, batch15, 15, mul16);
+leaf512!(leaf16, batch16, 16, mul16);
+
+const LEAVES: [Leaf; 16] = [
+    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
+    leaf16,
+];
+const BATCHES: [Batch; 16] = [
+    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
+    batch14, batch15, batch16,
+];
+
+// SAFETY: the functions keep to the contract, and `kernel` hands the value out only against the token of their features.
+static KERNEL: Kernel = unsafe {
+    Kernel::new(
+        "avx512",
+        &LEAVES,
+        &BATCHES,
+        clmul::row,
+        clmul::square,
+        memory::table!("avx512f,avx512bw,avx512dq,avx512vl"),
+    )
+};
+
+/// The arm, for whoever can prove that it runs.
+#[inline]
+pub(crate) fn kernel(_: HaveAvx512, _: HaveClmul) -> &'static Kernel {
+    &KERNEL
+}

@@ -1,0 +1,419 @@
+//! VPCLMULQDQ on 256-bit registers: Zen 3, Alder Lake and later. Two lane products an instruction, the same rate of instructions.
+//!
+//! What comes in pairs fills the two lanes: both halves of a factor (`lanes::mul3` and `mul4` on vectors that hold lane i of the lower
+//! and lane i of the upper half), or two of Karatsuba's sums. The sums of products run on single lanes, which costs nothing: on the
+//! CPUs known to us carry-less instructions are the bottleneck, and logic runs beside them.
+
+use crate::lanes::{self, Lanes};
+use crate::low::kernel::{Batch, Kernel, Leaf};
+use crate::low::memory;
+use crate::low::x86_64::clmul::{self, Xmm, leaf};
+use candor_cpu::HaveVpclmul;
+use core::arch::x86_64::*;
+
+/// Two lanes. Made only by functions with the features below, so that holding one is proof of them.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Ymm(pub(crate) __m256i);
+
+impl Lanes for Ymm {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: holding `self` proves AVX2.
+        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn clmul_low(self, other: Self) -> Self {
+        // SAFETY: holding `self` proves VPCLMULQDQ.
+        Self(unsafe { _mm256_clmulepi64_epi128::<0x00>(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn clmul_high(self, other: Self) -> Self {
+        // SAFETY: holding `self` proves VPCLMULQDQ.
+        Self(unsafe { _mm256_clmulepi64_epi128::<0x11>(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn fold(self) -> Self {
+        // SAFETY: holding `self` proves AVX2.
+        Self(unsafe { _mm256_xor_si256(self.0, _mm256_shuffle_epi32::<0x4e>(self.0)) })
+    }
+    #[inline(always)]
+    fn add_middle(low: Self, high: Self, middle: Self) -> [Self; 2] {
+        // SAFETY: holding `low` proves AVX2.
+        let (up, down) = unsafe { (_mm256_slli_si256::<8>(middle.0), _mm256_srli_si256::<8>(middle.0)) };
+        [low.xor(Self(up)), high.xor(Self(down))]
+    }
+}
+
+impl Ymm {
+    #[inline(always)]
+    fn low(self) -> Xmm {
+        // SAFETY: holding `self` proves AVX2.
+        Xmm(unsafe { _mm256_castsi256_si128(self.0) })
+    }
+
+    #[inline(always)]
+    fn high(self) -> Xmm {
+        // SAFETY: holding `self` proves AVX2.
+        Xmm(unsafe { _mm256_extracti128_si256::<1>(self.0) })
+    }
+
+    /// Both lanes, the lower first.
+    #[inline(always)]
+    fn split(self) -> [Xmm; 2] {
+        [self.low(), self.high()]
+    }
+
+    /// Lanes of `x` (0, 1) and `y` (2, 3), as the two low nibbles of `LANES` say.
+    #[inline(always)]
+    fn pick<const LANES: i32>(x: Self, y: Self) -> Self {
+        // SAFETY: holding `x` proves AVX2.
+        Self(unsafe { _mm256_permute2x128_si256::<LANES>(x.0, y.0) })
+    }
+}
+
+/// # Safety
+/// AVX2 and VPCLMULQDQ exist.
+#[inline(always)]
+unsafe fn pair(low: Xmm, high: Xmm) -> Ymm {
+    // SAFETY: the caller's promise.
+    Ymm(unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low.0), high.0) })
+}
+
+/// Lanes i and i + 1 of `n` words.
+///
+/// # Safety
+/// AVX2 and VPCLMULQDQ exist, and `words` points to `n` words, of which at least one is in lane i + 1.
+#[inline(always)]
+unsafe fn load(words: *const u64, n: usize, i: usize) -> Ymm {
+    // SAFETY: both lanes are there, or `clmul::load` cuts the last.
+    unsafe {
+        if 2 * i + 4 <= n {
+            Ymm(_mm256_loadu_si256(words.add(2 * i).cast()))
+        } else {
+            pair(clmul::load(words, n, i), clmul::load(words, n, i + 1))
+        }
+    }
+}
+
+/// # Safety
+/// `words` points to `n` words, which end in the last of the lanes given.
+#[inline(always)]
+pub(super) unsafe fn store<const LANES: usize>(words: *mut u64, n: usize, lanes: [Xmm; LANES]) {
+    for (i, lane) in lanes.into_iter().enumerate() {
+        if 2 * i < n {
+            // SAFETY: lane i begins below word n.
+            unsafe { clmul::store(words, n, i, lane) };
+        }
+    }
+}
+
+/// 3×3 words: six word products in four instructions.
+///
+/// # Safety
+/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to 3 words, `out` to 6.
+#[inline(always)]
+unsafe fn mul3(out: *mut u64, a: *const u64, b: *const u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        // [a₀ a₁ | a₂ a₀+a₁] and [a₀+a₂ a₁+a₂].
+        let spread = |x: *const u64| {
+            let (x01, x2) = (_mm_loadu_si128(x.cast()), _mm_loadl_epi64(x.add(2).cast()));
+            let sum = _mm_xor_si128(x01, _mm_unpackhi_epi64(x01, x01));
+            let high = _mm_unpacklo_epi64(x2, sum);
+            (pair(Xmm(x01), Xmm(high)), Xmm(_mm_xor_si128(x01, _mm_unpacklo_epi64(x2, x2))))
+        };
+        let ((a, a_cross), (b, b_cross)) = (spread(a), spread(b));
+        let ([p0, p2], [p1, p01]) = (a.clmul_low(b).split(), a.clmul_high(b).split());
+        let (p02, p12) = (a_cross.clmul_low(b_cross), a_cross.clmul_high(b_cross));
+        let (p0_p1, p1_p2) = (p0.xor(p1), p1.xor(p2));
+        let (c1, c3) = (p01.xor(p0_p1), p12.xor(p1_p2));
+        let c2 = p02.xor3(p0_p1, p2);
+        let across = Xmm(_mm_alignr_epi8::<8>(c3.0, c1.0));
+        let low = p0.xor(Xmm(_mm_slli_si128::<8>(c1.0)));
+        let high = p2.xor(Xmm(_mm_srli_si128::<8>(c3.0)));
+        store(out, 6, [low, c2.xor(across), high]);
+    }
+}
+
+/// 2×2 lanes: nine word products in five instructions.
+#[inline(always)]
+fn mul4(a: Ymm, b: Ymm) -> [Xmm; 4] {
+    let [low, high] = lanes::mul1(a, b);
+    // The sum of both lanes, and beside it the sum of its words.
+    let spread = |x: Ymm| {
+        let sum = x.xor(Ymm::pick::<0x01>(x, x));
+        // SAFETY: holding `sum` proves AVX2.
+        Ymm(unsafe { _mm256_blend_epi32::<0xf0>(sum.0, sum.fold().0) })
+    };
+    let [m0, m1] = single(spread(a), spread(b));
+    let ([l0, l1], [h0, h1]) = (low.split(), high.split());
+    let shared = h0.xor(l1);
+    [l0, shared.xor3(l0, m0), shared.xor3(h1, m1), h1]
+}
+
+/// The product of the lower lanes, whose words' sums stand in the low words of the upper lanes: two instructions.
+#[inline(always)]
+fn single(a: Ymm, b: Ymm) -> [Xmm; 2] {
+    let ([low, middle], high) = (a.clmul_low(b).split(), a.clmul_high(b).low());
+    Xmm::add_middle(low, high, middle.xor3(low, high))
+}
+
+/// 3×3 lanes: eighteen word products in nine instructions.
+///
+/// # Safety
+/// AVX2 and VPCLMULQDQ exist.
+#[inline(always)]
+pub(super) unsafe fn mul6(a: [Xmm; 3], b: [Xmm; 3]) -> [Xmm; 6] {
+    // SAFETY: the caller's promise.
+    let spread = |x: [Xmm; 3]| unsafe {
+        let low = pair(x[0], x[1]);
+        [low, pair(x[2], x[0].xor(x[1])), low.xor(pair(x[2], x[2]))]
+    };
+    let (a, b) = (spread(a), spread(b));
+    let [low, high] = lanes::mul1(a[0], b[0]);
+    let ([l0, l1], [h0, h1]) = (low.split(), high.split());
+    let [low, high] = lanes::mul1(a[1], b[1]);
+    let ([l2, l01], [h2, h01]) = (low.split(), high.split());
+    let [low, high] = lanes::mul1(a[2], b[2]);
+    let ([l02, l12], [h02, h12]) = (low.split(), high.split());
+    let (h0_l1, h1_l2) = (h0.xor(l1), h1.xor(l2));
+    let (below, above) = (l0.xor(h0_l1), h2.xor(h1_l2));
+    [l0, below.xor(l01), below.xor3(h1_l2, h01).xor(l02), above.xor3(h0_l1, h02).xor(l12), above.xor(h12), h2]
+}
+
+/// 4×4 lanes: 27 word products in fourteen instructions.
+#[inline(always)]
+pub(crate) fn mul8(a: [Ymm; 2], b: [Ymm; 2]) -> [Xmm; 8] {
+    // Neighbours' sums of both halves, and the sum of all with its words' sum beside it.
+    let spread = |x: [Ymm; 2]| {
+        let sums = Ymm::pick::<0x20>(x[0], x[1]).xor(Ymm::pick::<0x31>(x[0], x[1]));
+        let all = sums.xor(Ymm::pick::<0x01>(sums, sums));
+        // SAFETY: holding `all` proves AVX2.
+        (sums, Ymm(unsafe { _mm256_blend_epi32::<0xf0>(all.0, all.fold().0) }))
+    };
+    let ((sums_a, all_a), (sums_b, all_b)) = (spread(a), spread(b));
+    let lower = lanes::mul1(a[0], b[0]);
+    let upper = lanes::mul1(a[1], b[1]);
+    let both = lanes::mul1(a[0].xor(a[1]), b[0].xor(b[1]));
+    let [sums_low, sums_high] = lanes::mul1(sums_a, sums_b);
+    let of_both = single(all_a, all_b);
+    let put_together = |[low, high]: [Ymm; 2], [m0, m1]: [Xmm; 2]| {
+        let ([l0, l1], [h0, h1]) = (low.split(), high.split());
+        let shared = h0.xor(l1);
+        [l0, shared.xor3(l0, m0), shared.xor3(h1, m1), h1]
+    };
+    let ([l0, u0], [l1, u1]) = (sums_low.split(), sums_high.split());
+    let lower = put_together(lower, [l0, l1]);
+    let upper = put_together(upper, [u0, u1]);
+    let both = put_together(both, of_both);
+    let shared = [lower[2].xor(upper[0]), lower[3].xor(upper[1])];
+    [
+        lower[0],
+        lower[1],
+        shared[0].xor3(lower[0], both[0]),
+        shared[1].xor3(lower[1], both[1]),
+        shared[0].xor3(upper[2], both[2]),
+        shared[1].xor3(upper[3], both[3]),
+        upper[2],
+        upper[3],
+    ]
+}
+
+/// 9×9 words as 8 + 1: the ninth words times the other factor's eight, nine instructions more than [`mul8`].
+///
+/// # Safety
+/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to 9 words, `out` to 18.
+#[inline(always)]
+unsafe fn mul9(out: *mut u64, a: *const u64, b: *const u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (x, y) = ([load(a, 9, 0), load(a, 9, 2)], [load(b, 9, 0), load(b, 9, 2)]);
+        let (a8, b8) = (_mm256_set1_epi64x((*a.add(8)).cast_signed()), _mm256_set1_epi64x((*b.add(8)).cast_signed()));
+        let product = mul8(x, y);
+        let (e, o) = (rows::<0x00>(x, b8, y, a8), rows::<0x01>(x, b8, y, a8));
+        let top = Xmm(_mm_clmulepi64_si128::<0x00>(_mm256_castsi256_si128(a8), _mm256_castsi256_si128(b8)));
+        let across = |high: Xmm, low: Xmm| Xmm(_mm_alignr_epi8::<8>(high.0, low.0));
+        let lanes = [
+            product[0],
+            product[1],
+            product[2],
+            product[3],
+            product[4].xor3(e[0], Xmm(_mm_slli_si128::<8>(o[0].0))),
+            product[5].xor3(e[1], across(o[1], o[0])),
+            product[6].xor3(e[2], across(o[2], o[1])),
+            product[7].xor3(e[3], across(o[3], o[2])),
+            top.xor(Xmm(_mm_srli_si128::<8>(o[3].0))),
+        ];
+        store(out, 18, lanes);
+    }
+}
+
+/// The sums of one word of `x` in each lane (the low or the high one) times `b`, and of `y` times `a`.
+///
+/// # Safety
+/// AVX2 and VPCLMULQDQ exist.
+#[inline(always)]
+unsafe fn rows<const WORD: i32>(x: [Ymm; 2], b: __m256i, y: [Ymm; 2], a: __m256i) -> [Xmm; 4] {
+    // SAFETY: the caller's promise.
+    let [low, high] = unsafe {
+        [
+            Ymm(_mm256_clmulepi64_epi128::<WORD>(x[0].0, b)).xor(Ymm(_mm256_clmulepi64_epi128::<WORD>(y[0].0, a))),
+            Ymm(_mm256_clmulepi64_epi128::<WORD>(x[1].0, b)).xor(Ymm(_mm256_clmulepi64_epi128::<WORD>(y[1].0, a))),
+        ]
+    };
+    [low.low(), low.high(), high.low(), high.high()]
+}
+
+/// Karatsuba's last step over lanes: the products of both halves in the two lanes of `halves`, that of the sums in `middle`.
+macro_rules! join {
+    ($halves:expr, $middle:expr, $h:literal) => {{
+        let (halves, middle) = ($halves, $middle);
+        let mut out = [middle[0]; 4 * $h];
+        for i in 0..$h {
+            let ([l0, h0], [l1, h1]) = (halves[i].split(), halves[$h + i].split());
+            let shared = l1.xor(h0);
+            out[i] = l0;
+            out[$h + i] = shared.xor3(l0, middle[i]);
+            out[2 * $h + i] = shared.xor3(h1, middle[$h + i]);
+            out[3 * $h + i] = h1;
+        }
+        out
+    }};
+}
+
+/// Five lanes and part of the sixth, or five and zero.
+///
+/// # Safety
+/// AVX2 exists; `words` points to `n` words, 10 to 12.
+#[inline(always)]
+unsafe fn lanes6(words: *const u64, n: usize) -> [Xmm; 6] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let last = if n > 10 { clmul::load(words, n, 5) } else { Xmm(_mm_setzero_si128()) };
+        [
+            clmul::load(words, n, 0),
+            clmul::load(words, n, 1),
+            clmul::load(words, n, 2),
+            clmul::load(words, n, 3),
+            clmul::load(words, n, 4),
+            last,
+        ]
+    }
+}
+
+/// 12×12 words, or fewer with the upper ones zero: 54 word products in 27 instructions.
+///
+/// # Safety
+/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to `n` words, `out` to 2n; 10 ≤ n ≤ 12.
+#[inline(always)]
+unsafe fn mul12(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (a, b) = (lanes6(a, n), lanes6(b, n));
+        let halves = |x: [Xmm; 6]| [pair(x[0], x[3]), pair(x[1], x[4]), pair(x[2], x[5])];
+        let sums = |x: [Xmm; 6]| [x[0].xor(x[3]), x[1].xor(x[4]), x[2].xor(x[5])];
+        let middle = mul6(sums(a), sums(b));
+        store(out, 2 * n, join!(lanes::mul3(halves(a), halves(b)), middle, 3));
+    }
+}
+
+/// Seven lanes and part of the eighth, or six, part of the seventh, and zero.
+///
+/// # Safety
+/// AVX2 exists; `words` points to `n` words, 13 to 16.
+#[inline(always)]
+unsafe fn vectors4(words: *const u64, n: usize) -> [Ymm; 4] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let last = if n > 14 { load(words, n, 6) } else { pair(clmul::load(words, n, 6), Xmm(_mm_setzero_si128())) };
+        [load(words, n, 0), load(words, n, 2), load(words, n, 4), last]
+    }
+}
+
+/// 16×16 words, or fewer with the upper ones zero: 81 word products in 41 instructions.
+///
+/// # Safety
+/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to `n` words, `out` to 2n; 12 < n ≤ 16.
+#[inline(always)]
+unsafe fn mul16(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
+    // SAFETY: the caller's promise: six lanes, and at least part of the seventh.
+    unsafe {
+        let (a, b) = (vectors4(a, n), vectors4(b, n));
+        let halves = |x: [Ymm; 4]| {
+            [
+                Ymm::pick::<0x20>(x[0], x[2]),
+                Ymm::pick::<0x31>(x[0], x[2]),
+                Ymm::pick::<0x20>(x[1], x[3]),
+                Ymm::pick::<0x31>(x[1], x[3]),
+            ]
+        };
+        let middle = mul8([a[0].xor(a[2]), a[1].xor(a[3])], [b[0].xor(b[2]), b[1].xor(b[3])]);
+        store(out, 2 * n, join!(lanes::mul4(halves(a), halves(b)), middle, 4));
+    }
+}
+
+/// A leaf and its batch from any expression, compiled with the features given.
+macro_rules! leaf256 {
+    ($features:literal, $leaf:ident, $batch:ident, $n:literal, |$out:ident, $a:ident, $b:ident| $product:expr) => {
+        /// # Safety
+        /// The features exist; `a` and `b` point to n words each, `out` to 2n, for the n in the name.
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn $leaf($out: *mut u64, $a: *const u64, $b: *const u64) {
+            // SAFETY: the caller's promise.
+            unsafe { $product }
+        }
+        $crate::low::kernel::batch!($features, $batch, $leaf, $n);
+    };
+}
+pub(super) use leaf256;
+
+leaf!("avx2,vpclmulqdq,pclmulqdq", leaf1, batch1, 1, clmul::mul1_word);
+leaf!("avx2,vpclmulqdq,pclmulqdq", leaf2, batch2, 2, clmul::mul1);
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf3, batch3, 3, |out, a, b| mul3(out, a, b));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf4, batch4, 4, |out, a, b| store(out, 8, mul4(load(a, 4, 0), load(b, 4, 0))));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf5, batch5, 5, |out, a, b| store(out, 10, mul6(lanes3(a, 5), lanes3(b, 5))));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf6, batch6, 6, |out, a, b| store(out, 12, mul6(lanes3(a, 6), lanes3(b, 6))));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf7, batch7, 7, |out, a, b| {
+    store(out, 14, mul8([load(a, 7, 0), load(a, 7, 2)], [load(b, 7, 0), load(b, 7, 2)]))
+});
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf8, batch8, 8, |out, a, b| {
+    store(out, 16, mul8([load(a, 8, 0), load(a, 8, 2)], [load(b, 8, 0), load(b, 8, 2)]))
+});
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf9, batch9, 9, |out, a, b| mul9(out, a, b));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf10, batch10, 10, |out, a, b| mul12(out, a, b, 10));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf11, batch11, 11, |out, a, b| mul12(out, a, b, 11));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf12, batch12, 12, |out, a, b| mul12(out, a, b, 12));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf13, batch13, 13, |out, a, b| mul16(out, a, b, 13));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf14, batch14, 14, |out, a, b| mul16(out, a, b, 14));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf15, batch15, 15, |out, a, b| mul16(out, a, b, 15));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf16, batch16, 16, |out, a, b| mul16(out, a, b, 16));
+
+/// # Safety
+/// `words` points to `n` words, 5 or 6.
+#[inline(always)]
+pub(super) unsafe fn lanes3(words: *const u64, n: usize) -> [Xmm; 3] {
+    // SAFETY: the caller's promise: at least part of the third lane is there.
+    unsafe { [clmul::load(words, n, 0), clmul::load(words, n, 1), clmul::load(words, n, 2)] }
+}
+
+const LEAVES: [Leaf; 16] = [
+    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
+    leaf16,
+];
+const BATCHES: [Batch; 16] = [
+    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
+    batch14, batch15, batch16,
+];
+
+// SAFETY: the functions keep to the contract, and `kernel` hands the value out only against the token of their features.
+static KERNEL: Kernel = unsafe {
+    Kernel::new("vpclmul", &LEAVES, &BATCHES, clmul::row, clmul::square, memory::table!("avx2,vpclmulqdq,pclmulqdq"))
+};
+
+/// The arm, for whoever can prove that it runs.
+#[inline]
+pub(crate) fn kernel(_: HaveVpclmul) -> &'static Kernel {
+    &KERNEL
+}

@@ -1,0 +1,61 @@
+//! Which arm multiplies, and with which table.
+
+use crate::low::{self, kernel::Kernel};
+use crate::plan::{self, Plans};
+use candor_cpu::Cpu;
+#[cfg(target_arch = "x86_64")]
+use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+
+/// One way to multiply. Holding one of the accelerated is proof that the CPU has its instructions.
+#[derive(Clone, Copy)]
+pub(crate) enum Arm {
+    /// x86-64: VPCLMULQDQ on 512-bit registers.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(HaveAvx512, HaveClmul),
+    /// x86-64: VPCLMULQDQ on 256-bit registers.
+    #[cfg(target_arch = "x86_64")]
+    Vpclmul(HaveVpclmul),
+    /// x86-64: PCLMULQDQ on 128-bit registers.
+    #[cfg(target_arch = "x86_64")]
+    Clmul(HaveClmul),
+    /// Safe Rust.
+    Portable,
+}
+
+impl Arm {
+    #[inline]
+    pub(crate) fn choose(cpu: Cpu) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let (Some(avx512), Some(clmul)) = (HaveAvx512::check(cpu), HaveClmul::check(cpu)) {
+                return Self::Avx512(avx512, clmul);
+            }
+            if let Some(token) = HaveVpclmul::check(cpu) {
+                return Self::Vpclmul(token);
+            }
+            if let Some(token) = HaveClmul::check(cpu) {
+                return Self::Clmul(token);
+            }
+        }
+        let _ = cpu;
+        Self::Portable
+    }
+
+    #[inline]
+    pub(crate) fn kernel(self) -> &'static Kernel {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(avx512, clmul) => low::x86_64::avx512::kernel(avx512, clmul),
+            #[cfg(target_arch = "x86_64")]
+            Self::Vpclmul(token) => low::x86_64::vpclmul::kernel(token),
+            #[cfg(target_arch = "x86_64")]
+            Self::Clmul(token) => low::x86_64::clmul::kernel(token),
+            Self::Portable => &low::portable::KERNEL,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn plans(self) -> &'static Plans {
+        plan::shipped(self.kernel().arm)
+    }
+}

@@ -1,0 +1,106 @@
+//! Our binary polynomials: each arm that this machine has, the best one first.
+
+use super::ours;
+use crate::tasks::gf2::{self, Loop, Product, Work};
+use candor_cpu::Cpu;
+use candor_gf2::Multiplier;
+use candor_gf2::plan::{Plans, Scheme};
+use candor_lab::{Entry, Provenance};
+use std::hint::black_box;
+
+/// The entries for products of `words` words.
+pub(crate) fn products(words: usize, work: Work) -> Vec<Entry> {
+    let mut arms = vec![Multiplier::new()];
+    for tier in Cpu::tiers().collect::<Vec<_>>().into_iter().rev() {
+        let multiplier = Multiplier::with_cpu(Cpu::named(tier.name).expect("a tier that this machine lists"));
+        if arms.iter().all(|known| known.arm() != multiplier.arm()) {
+            arms.push(multiplier);
+        }
+    }
+    let entry = |multiplier: Multiplier| {
+        let name = format!("candor@{}", multiplier.arm());
+        match work {
+            Work::Inlined => inlined(name, words, multiplier),
+            _ => gf2::entry(name, words, work, move || Ok(Ours(multiplier))),
+        }
+    };
+    arms.into_iter().map(entry).collect()
+}
+
+fn inlined(name: String, words: usize, multiplier: Multiplier) -> Entry {
+    match words {
+        3 => gf2::inlined(name, words, move || Ok(Many::<3>(multiplier))),
+        4 => gf2::inlined(name, words, move || Ok(Many::<4>(multiplier))),
+        8 => gf2::inlined(name, words, move || Ok(Many::<8>(multiplier))),
+        _ => gf2::inlined(name, words, move || Ok(Many::<9>(multiplier))),
+    }
+}
+
+/// The public entry point for any length.
+struct Ours(Multiplier);
+
+impl Product for Ours {
+    #[inline]
+    fn mul(&mut self, out: &mut [u64], a: &[u64], b: &[u64]) {
+        self.0.mul(out, a, b);
+    }
+
+    fn provenance(&self, words: usize, timed: &str) -> Provenance {
+        provenance(self.0, words, &format!("{timed}; Multiplier::mul"))
+    }
+}
+
+/// The public entry point for many products of one length.
+struct Many<const N: usize>(Multiplier);
+
+impl<const N: usize> Loop for Many<N> {
+    fn mul(&mut self, out: &mut [u64], a: &[u64], b: &[u64], _: usize, count: u64) {
+        let (a, b) = (a.as_chunks().0, b.as_chunks().0);
+        let out = out.as_chunks_mut().0.as_chunks_mut().0;
+        let mut left = count as usize;
+        while left > 0 {
+            let pairs = left.min(a.len());
+            left -= pairs;
+            self.0.mul_many::<N>(black_box(&mut out[..pairs]), black_box(&a[..pairs]), black_box(&b[..pairs]));
+        }
+    }
+
+    fn provenance(&self, words: usize, timed: &str) -> Provenance {
+        provenance(self.0, words, &format!("{timed}; Multiplier::mul_many"))
+    }
+}
+
+fn provenance(multiplier: Multiplier, words: usize, timed: &str) -> Provenance {
+    let plans = multiplier.plans();
+    let arm = format!("{}; plan {} ({})", multiplier.arm(), plan(plans, words), table(plans));
+    Provenance { arm: Some(arm), ..ours(timed) }
+}
+
+/// `277 = toom3 93, 94 = karatsuba2 47, …, 16 = leaf`: the way down from `words` to the leaves, longest first.
+fn plan(plans: &Plans, words: usize) -> String {
+    let (mut lengths, mut text) = (std::collections::BTreeSet::from([words]), Vec::new());
+    while let Some(n) = lengths.pop_last() {
+        let scheme = plans.scheme(n);
+        text.push(format!("{n} = {scheme}"));
+        lengths.extend(parts(scheme, n));
+    }
+    text.join(", ")
+}
+
+/// The lengths of the products that a scheme makes of one of `n` words.
+fn parts(scheme: Scheme, n: usize) -> Vec<usize> {
+    match scheme {
+        Scheme::Split { low } | Scheme::Karatsuba2 { low } => vec![low, n - low],
+        Scheme::Karatsuba3 { part } => vec![part, n - 2 * part],
+        // The values at X and X + 1 are longer than the parts.
+        Scheme::Toom3 { part } => vec![part, n - 2 * part, (n - 2 * part + 2).max(part + 1)],
+        _ => vec![],
+    }
+}
+
+fn table(plans: &Plans) -> &'static str {
+    match plans.provenance() {
+        "" => "table of defaults",
+        told => told,
+    }
+}

@@ -1,0 +1,138 @@
+//! Our fields GF(2^m): each arm that this machine has, the best one first.
+
+use super::ours;
+use crate::tasks::gf2m::{self, Op, Operands};
+use candor_cpu::Cpu;
+use candor_gf2::field::{Element, Field, Gcm128, Modulus, Nist163, Nist233, Nist283, Nist409, Nist571};
+use candor_lab::{Entry, Provenance};
+use std::hint::black_box;
+
+/// The entries for an operation in one of the fields.
+pub(crate) fn entries(modulus: gf2m::Modulus, op: Op) -> Vec<Entry> {
+    match modulus.0 {
+        128 => arms::<Gcm128>(modulus, op),
+        163 => arms::<Nist163>(modulus, op),
+        233 => arms::<Nist233>(modulus, op),
+        283 => arms::<Nist283>(modulus, op),
+        409 => arms::<Nist409>(modulus, op),
+        571 => arms::<Nist571>(modulus, op),
+        other => unreachable!("no task has a field of degree {other}"),
+    }
+}
+
+fn arms<M: Modulus>(modulus: gf2m::Modulus, op: Op) -> Vec<Entry> {
+    let mut arms = vec![Field::<M>::new()];
+    for tier in Cpu::tiers().collect::<Vec<_>>().into_iter().rev() {
+        let field = Field::<M>::with_cpu(Cpu::named(tier.name).expect("a tier that this machine lists"));
+        if arms.iter().all(|known| known.arm() != field.arm()) {
+            arms.push(field);
+        }
+    }
+    let entry =
+        |field: Field<M>| gf2m::entry(format!("candor@{}", field.arm()), modulus, op, move || Ok(OurField::new(field)));
+    arms.into_iter().map(entry).collect()
+}
+
+struct OurField<M: Modulus> {
+    field: Field<M>,
+    a: Vec<Element<M>>,
+    b: Vec<Element<M>>,
+    /// Lower and upper half.
+    wide: Vec<[M::Words; 2]>,
+    out: Vec<Element<M>>,
+}
+
+impl<M: Modulus> OurField<M> {
+    fn new(field: Field<M>) -> Self {
+        Self { field, a: Vec::new(), b: Vec::new(), wide: Vec::new(), out: Vec::new() }
+    }
+
+    fn words(&self, from: &[u64]) -> M::Words {
+        let mut words = *self.field.zero().words();
+        words.as_mut().copy_from_slice(from);
+        words
+    }
+
+    fn element(&self, from: &[u64]) -> Element<M> {
+        self.field.element(self.words(from)).expect("operands are reduced")
+    }
+
+    /// Goes round the ring: `of` gets the pair and gives the result.
+    #[inline(always)]
+    fn around<T>(out: &mut [Element<M>], ring: &[T], count: u64, of: impl Fn(&T) -> Element<M>) {
+        let mut left = count as usize;
+        while left > 0 {
+            let some = left.min(ring.len());
+            left -= some;
+            // Once for each time round: what is written is used, and what is read may have changed.
+            for (out, operands) in black_box(&mut out[..some]).iter_mut().zip(black_box(&ring[..some])) {
+                *out = of(operands);
+            }
+        }
+    }
+}
+
+impl<M: Modulus> gf2m::Field for OurField<M> {
+    fn set(&mut self, ring: &[Operands]) {
+        self.a = ring.iter().map(|operands| self.element(&operands.a)).collect();
+        self.b = ring.iter().map(|operands| self.element(&operands.b)).collect();
+        let halves = |wide: &[u64]| {
+            let (low, high) = wide.split_at(wide.len() / 2);
+            [self.words(low), self.words(high)]
+        };
+        self.wide = ring.iter().map(|operands| halves(&operands.wide)).collect();
+        self.out = vec![self.field.zero(); ring.len()];
+    }
+
+    fn run(&mut self, op: Op, count: u64) {
+        let field = self.field;
+        match op {
+            Op::Mul => {
+                let mut left = count as usize;
+                while left > 0 {
+                    let some = left.min(self.a.len());
+                    left -= some;
+                    let (a, b) = black_box((&self.a[..some], &self.b[..some]));
+                    for ((out, a), b) in black_box(&mut self.out[..some]).iter_mut().zip(a).zip(b) {
+                        *out = field.mul(a, b);
+                    }
+                }
+            }
+            Op::MulLatency => {
+                let (mut product, factor) = (self.a[0], black_box(self.b[0]));
+                for _ in 0..count {
+                    product = field.mul(&product, &factor);
+                }
+                self.out[0] = black_box(product);
+            }
+            Op::MulMany => {
+                let mut left = count as usize;
+                while left > 0 {
+                    let some = left.min(self.a.len());
+                    left -= some;
+                    let (a, b) = black_box((&self.a[..some], &self.b[..some]));
+                    field.mul_many(a, b, black_box(&mut self.out[..some]));
+                }
+            }
+            Op::Square => Self::around(&mut self.out, &self.a, count, |a| field.square(a)),
+            Op::Reduce => Self::around(&mut self.out, &self.wide, count, |[low, high]| field.reduce(low, high)),
+            Op::Inverse => Self::around(&mut self.out, &self.a, count, |a| field.invert(a)),
+        }
+    }
+
+    fn results(&mut self, op: Op) -> Vec<Vec<u64>> {
+        let of = if op == Op::MulLatency { &self.out[..1] } else { &self.out };
+        of.iter().map(|element| element.words().as_ref().to_vec()).collect()
+    }
+
+    fn provenance(&self, op: Op, timed: &str) -> Provenance {
+        let call = match op {
+            Op::Mul | Op::MulLatency => "Field::mul",
+            Op::MulMany => "Field::mul_many",
+            Op::Square => "Field::square",
+            Op::Reduce => "Field::reduce",
+            Op::Inverse => "Field::invert",
+        };
+        Provenance { arm: Some(self.field.arm().to_owned()), ..ours(&format!("{timed}; {call}")) }
+    }
+}
