@@ -135,12 +135,15 @@ pub(crate) fn batches(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     arms.map(entry).collect()
 }
 
+/// A method of [`Batch`] for `N` messages, with digests of `D` bytes.
+type Digests<const N: usize, const D: usize> = fn(Batch, [&[u8]; N]) -> [[u8; D]; N];
+
 fn at_once<const N: usize, const D: usize>(
     subject: String,
     shape: Shape,
     cpu: Cpu,
     arm: &'static str,
-    digests: fn(Batch, [&[u8]; N]) -> [[u8; D]; N],
+    digests: Digests<N, D>,
 ) -> Entry {
     hash::batch_entry(subject, shape.bytes, move || Ok(AtOnce { cpu, arm, digests }))
 }
@@ -148,7 +151,7 @@ fn at_once<const N: usize, const D: usize>(
 struct AtOnce<const N: usize, const D: usize> {
     cpu: Cpu,
     arm: &'static str,
-    digests: fn(Batch, [&[u8]; N]) -> [[u8; D]; N],
+    digests: Digests<N, D>,
 }
 
 impl<const N: usize, const D: usize> BatchHash<N, D> for AtOnce<N, D> {
