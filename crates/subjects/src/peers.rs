@@ -189,7 +189,7 @@ pub(crate) fn x25519(op: x25519::Op) -> Vec<Entry> {
 /// The peers' entries for a hash function.
 pub(crate) fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     let _ = (algorithm, shape);
-    let mut entries = flat([
+    flat([
         #[cfg(feature = "peer-aws-lc")]
         vec![aws_lc::hash(algorithm, shape)],
         #[cfg(feature = "peer-ring")]
@@ -202,20 +202,13 @@ pub(crate) fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
         openssl::hash(algorithm, shape),
         #[cfg(feature = "peer-libgcrypt")]
         libgcrypt::hash(algorithm, shape),
-    ]);
-    // Those that have one hash function only.
-    match algorithm {
-        Algorithm::Blake2b512 => {
-            #[cfg(feature = "peer-blake2b-simd")]
-            entries.push(blake2b_simd::blake2b(shape));
-            #[cfg(feature = "peer-libsodium")]
-            entries.extend(libsodium::blake2b(shape));
-        }
+        #[cfg(feature = "peer-libsodium")]
+        libsodium::hash(algorithm, shape),
+        #[cfg(feature = "peer-blake2b-simd")]
+        blake2b_simd::hash(algorithm, shape),
         #[cfg(feature = "peer-libsm")]
-        Algorithm::Sm3 => entries.push(libsm::sm3(shape)),
-        _ => {}
-    }
-    entries
+        libsm::hash(algorithm, shape),
+    ])
 }
 
 /// The peers' entries for HMAC over a hash function.

@@ -103,7 +103,7 @@ fn panel(figure: &mut Figure, family: &Family, y: f64) -> f64 {
     let labels: Vec<String> = lines.iter().map(|line| format!("{}  {}", line.label, rate(line.last()))).collect();
     let widest = labels.iter().map(|label| text_width(label, 12.0)).fold(0.0, f64::max).min(360.0);
     let (left, right) = (84.0, figure.width - widest - 56.0);
-    let top = y + 36.0;
+    let top = y + 46.0;
     let bottom = top + PANEL.max(LABEL * lines.len() as f64);
     let sizes: Vec<u64> = family.tasks.iter().map(|(bytes, _)| *bytes).collect();
     let fastest = lines.iter().flat_map(|line| &line.points).map(|(bytes, row)| speed(*bytes, row.spread.p25));

@@ -112,44 +112,55 @@ impl<H: OurHash> Hash for Single<H> {
     }
 }
 
-/// Batches on the default tier of this process, and on AVX2 where the default has more.
+/// Batches on the arm that this process takes by default, then on the machine's others that take messages side by side.
 pub(crate) fn batches(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
-    let mut tiers = vec![Cpu::default()];
-    tiers.extend(Cpu::named("avx2").ok().filter(|avx2| avx2.tier() != Cpu::default().tier()));
-    let entry = |cpu: Cpu| {
-        let subject = format!("candor@{}+batch", cpu.tier());
+    let arm: fn(Cpu) -> &'static str = match algorithm {
+        Algorithm::Sha256 => |cpu| Batch::with_cpu(cpu).sha256_arm(),
+        _ => |cpu| Batch::with_cpu(cpu).vector_arm(),
+    };
+    let entry = |(arm, cpu): (&'static str, Cpu)| {
+        let subject = format!("candor@{arm}+batch");
         match algorithm {
-            Algorithm::Sha256 => at_once::<8>(subject, shape, cpu, |batch, messages| batch.sha256(messages)),
-            Algorithm::Sha3_256 => at_once::<4>(subject, shape, cpu, |batch, messages| batch.sha3_256(messages)),
-            Algorithm::Shake128 => at_once::<4>(subject, shape, cpu, |batch, messages| batch.shake128(messages)),
-            Algorithm::Sm3 => at_once::<8>(subject, shape, cpu, |batch, messages| batch.sm3(messages)),
+            Algorithm::Sha256 => at_once::<8, 32>(subject, shape, cpu, arm, |batch, m| batch.sha256(m)),
+            Algorithm::Sha3_256 => at_once::<4, 32>(subject, shape, cpu, arm, |batch, m| batch.sha3_256(m)),
+            Algorithm::Sha3_512 => at_once::<4, 64>(subject, shape, cpu, arm, |batch, m| batch.sha3_512(m)),
+            Algorithm::Shake128 => at_once::<4, 32>(subject, shape, cpu, arm, |batch, m| batch.shake128(m)),
+            Algorithm::Sm3 => at_once::<8, 32>(subject, shape, cpu, arm, |batch, m| batch.sm3(m)),
             other => Entry::refused(subject, Refusal::new(format!("has no batches of {}", other.title()))),
         }
     };
-    tiers.into_iter().map(entry).collect()
+    // One by one is what the entries of single messages are; only a process that has nothing else needs it here.
+    let default = arm(Cpu::default());
+    let arms = distinct(arm).into_iter().filter(|(arm, _)| *arm == default || *arm != "one-by-one");
+    arms.map(entry).collect()
 }
 
-fn at_once<const N: usize>(
+/// A method of [`Batch`] for `N` messages, with digests of `D` bytes.
+type Digests<const N: usize, const D: usize> = fn(Batch, [&[u8]; N]) -> [[u8; D]; N];
+
+fn at_once<const N: usize, const D: usize>(
     subject: String,
     shape: Shape,
     cpu: Cpu,
-    digests: fn(Batch, [&[u8]; N]) -> [[u8; 32]; N],
+    arm: &'static str,
+    digests: Digests<N, D>,
 ) -> Entry {
-    hash::batch_entry(subject, shape.bytes, move || Ok(AtOnce { cpu, digests }))
+    hash::batch_entry(subject, shape.bytes, move || Ok(AtOnce { cpu, arm, digests }))
 }
 
-struct AtOnce<const N: usize> {
+struct AtOnce<const N: usize, const D: usize> {
     cpu: Cpu,
-    digests: fn(Batch, [&[u8]; N]) -> [[u8; 32]; N],
+    arm: &'static str,
+    digests: Digests<N, D>,
 }
 
-impl<const N: usize> BatchHash<N> for AtOnce<N> {
-    fn digests(&mut self, messages: [&[u8]; N]) -> [[u8; 32]; N] {
+impl<const N: usize, const D: usize> BatchHash<N, D> for AtOnce<N, D> {
+    fn digests(&mut self, messages: [&[u8]; N]) -> [[u8; D]; N] {
         (self.digests)(Batch::with_cpu(self.cpu), messages)
     }
 
     fn provenance(&self, timed: &str) -> Provenance {
-        on_arm(format!("{timed} (Batch::with_cpu)"), &format!("the best for many messages on tier {}", self.cpu.tier()))
+        on_arm(format!("{timed} (Batch::with_cpu)"), self.arm)
     }
 }
 

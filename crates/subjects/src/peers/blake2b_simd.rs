@@ -2,7 +2,7 @@
 
 use super::linked_peer;
 use crate::linked;
-use crate::tasks::hash::{self, Hash, Shape};
+use crate::tasks::hash::{self, Algorithm, Hash, Shape};
 use blake2b_simd::Params;
 use candor_lab::{Entry, Provenance};
 
@@ -12,8 +12,10 @@ pub(super) fn peer() -> super::Peer {
     linked_peer(PACKAGE, "BLAKE2b with AVX2, by one of BLAKE3's authors")
 }
 
-pub(super) fn blake2b(shape: Shape) -> Entry {
-    hash::entry(linked::subject(PACKAGE), shape, || Ok(Blake2bSimd))
+/// It has no other hash.
+pub(super) fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+    let entry = || hash::entry(linked::subject(PACKAGE), shape, || Ok(Blake2bSimd));
+    if algorithm == Algorithm::Blake2b512 { vec![entry()] } else { Vec::new() }
 }
 
 struct Blake2bSimd;

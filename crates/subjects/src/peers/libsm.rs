@@ -2,7 +2,7 @@
 
 use super::linked_peer;
 use crate::linked;
-use crate::tasks::hash::{self, Hash, Shape};
+use crate::tasks::hash::{self, Algorithm, Hash, Shape};
 use candor_lab::{Entry, Provenance};
 use libsm::sm3::hash::Sm3Hash;
 
@@ -12,8 +12,10 @@ pub(super) fn peer() -> super::Peer {
     linked_peer(PACKAGE, "SM2, SM3 and SM4 in Rust, by Cryptape")
 }
 
-pub(super) fn sm3(shape: Shape) -> Entry {
-    hash::entry(linked::subject(PACKAGE), shape, || Ok(LibSm))
+/// It has no other hash.
+pub(super) fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+    let entry = || hash::entry(linked::subject(PACKAGE), shape, || Ok(LibSm));
+    if algorithm == Algorithm::Sm3 { vec![entry()] } else { Vec::new() }
 }
 
 struct LibSm;

@@ -4,7 +4,7 @@
 
 use super::Peer;
 use super::shared_object::{Found, SharedObject, each, find_all, function, peers as listed};
-use crate::tasks::hash::{self, Hash, Shape};
+use crate::tasks::hash::{self, Algorithm, Hash, Shape};
 use crate::tasks::ksf::{self, Argon2id, Tag};
 use candor_lab::{Entry, Provenance, Refusal};
 use candor_primitives::ksf::Params;
@@ -68,7 +68,11 @@ pub(super) fn peers() -> Vec<Peer> {
     listed(found(), LIBRARY, WHAT, HOW)
 }
 
-pub(super) fn blake2b(shape: Shape) -> Vec<Entry> {
+/// BLAKE2b only: its SHA-2 is plain C.
+pub(super) fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+    if algorithm != Algorithm::Blake2b512 {
+        return Vec::new();
+    }
     each(found(), LIBRARY, HOW, |object| hash::entry(&object.name, shape, move || Ok(Blake2b(object))))
 }
 

@@ -131,10 +131,10 @@ pub(crate) trait Hash: 'static {
     fn provenance(&self, timed: &str) -> Provenance;
 }
 
-/// A hash function of `N` messages at once by one library, with digests of 32 bytes.
-pub(crate) trait BatchHash<const N: usize>: 'static {
+/// A hash function of `N` messages at once by one library, with digests of `D` bytes.
+pub(crate) trait BatchHash<const N: usize, const D: usize>: 'static {
     /// The digests of the messages, in their order.
-    fn digests(&mut self, messages: [&[u8]; N]) -> [[u8; 32]; N];
+    fn digests(&mut self, messages: [&[u8]; N]) -> [[u8; D]; N];
 
     /// As for [`Hash`].
     fn provenance(&self, timed: &str) -> Provenance;
@@ -168,8 +168,13 @@ impl Shape {
 const SIZES: [(&str, usize); 4] = [("1k", 1 << 10), ("64k", 64 << 10), ("1m", 1 << 20), ("10m", 10 << 20)];
 
 /// Which algorithms have batches, and of how many messages.
-const BATCHES: [(Algorithm, usize); 4] =
-    [(Algorithm::Sha256, 8), (Algorithm::Sha3_256, 4), (Algorithm::Shake128, 4), (Algorithm::Sm3, 8)];
+const BATCHES: [(Algorithm, usize); 5] = [
+    (Algorithm::Sha256, 8),
+    (Algorithm::Sha3_256, 4),
+    (Algorithm::Sha3_512, 4),
+    (Algorithm::Shake128, 4),
+    (Algorithm::Sm3, 8),
+];
 
 /// All tasks of hash functions.
 pub(crate) fn tasks() -> Vec<Task> {
@@ -217,13 +222,13 @@ pub(crate) fn entry<H: Hash>(
 }
 
 /// The entry of a library that hashes all `N` messages at once.
-pub(crate) fn batch_entry<H: BatchHash<N>, const N: usize>(
+pub(crate) fn batch_entry<H: BatchHash<N, D>, const N: usize, const D: usize>(
     subject: impl Into<String>,
     bytes: usize,
     make: impl Fn() -> Result<H, Refusal> + Send + Sync + 'static,
 ) -> Entry {
     let shape = Shape { messages: N, bytes };
-    Entry::new(subject, move || Ok(AtOnce::<H, N> { hash: make()?, inputs: Inputs::new(shape) }))
+    Entry::new(subject, move || Ok(AtOnce::<H, N, D> { hash: make()?, inputs: Inputs::new(shape) }))
 }
 
 /// The messages, and the digests that were found.
@@ -280,19 +285,19 @@ impl<H: Hash> Subject for Singles<H> {
     }
 }
 
-struct AtOnce<H, const N: usize> {
+struct AtOnce<H, const N: usize, const D: usize> {
     hash: H,
     inputs: Inputs,
 }
 
-impl<H: BatchHash<N>, const N: usize> AtOnce<H, N> {
-    fn digests(&mut self) -> [[u8; 32]; N] {
+impl<H: BatchHash<N, D>, const N: usize, const D: usize> AtOnce<H, N, D> {
+    fn digests(&mut self) -> [[u8; D]; N] {
         let messages = black_box(&self.inputs.messages);
         self.hash.digests(array::from_fn(|i| messages[i].as_slice()))
     }
 }
 
-impl<H: BatchHash<N>, const N: usize> Subject for AtOnce<H, N> {
+impl<H: BatchHash<N, D>, const N: usize, const D: usize> Subject for AtOnce<H, N, D> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         self.inputs.fill(seed);
         let digests = self.digests();
