@@ -70,6 +70,20 @@ pub(crate) const ALL: &[Case] = &[
         ),
         run: hash::sha256,
     },
+    hash("sha512@portable", ("sha512", "portable"), "portable", "sha512_portable::compress", hash::sha512),
+    hash("sha512@avx2", ("sha512", "avx2"), "avx2", "sha512::compress_avx2", hash::sha512),
+    hash("sm3@portable", ("sm3", "portable"), "portable", "sm3_portable::compress", hash::sm3),
+    hash("sm3@avx2", ("sm3", "avx2"), "avx2", "sm3::compress_avx2", hash::sm3),
+    hash("keccak@portable", ("keccak", "portable"), "portable", "keccak_portable::permute", hash::sha3_256),
+    hash("keccak@avx2", ("keccak", "avx2"), "avx2", "keccak::permute_bmi", hash::sha3_256),
+    hash("blake2b@portable", ("blake2b", "portable"), "portable", "blake2b_portable::compress", hash::blake2b),
+    hash("sha256-batch@avx2", ("sha256-batch", "avx2"), "avx2", "batch::sha256_avx2", hash::sha256_batch),
+    hash("sm3-batch@avx2", ("sm3-batch", "avx2"), "avx2", "batch::sm3_avx2", hash::sm3_batch),
+    hash("keccak-batch@avx2", ("keccak-batch", "avx2"), "avx2", "batch::keccak_avx2", hash::sha3_256_batch),
+    unseen("sha256-batch@sha", ("sha256-batch", "sha"), "sha", NO_SHA, hash::sha256_batch),
+    unseen("sha256-batch@avx512", ("sha256-batch", "avx512"), "avx512", NO_AVX512, hash::sha256_batch),
+    unseen("sm3-batch@avx512", ("sm3-batch", "avx512"), "avx512", NO_AVX512, hash::sm3_batch),
+    unseen("keccak-batch@avx512", ("keccak-batch", "avx512"), "avx512", NO_AVX512, hash::sha3_256_batch),
     Case {
         name: "argon2id@portable",
         ran: ("argon2", "portable"),
@@ -192,6 +206,31 @@ const fn kem(
 ) -> Case {
     let tier = if kernel.is_some() { "avx2" } else { "portable" };
     Case { name, ran: (routine, back_end), tier, kernel, expect: Expect::Clean, run }
+}
+
+const NO_SHA: &str = "valgrind 3.19 dies of SIGILL at the SHA instructions";
+const NO_AVX512: &str = "valgrind 3.19 knows no AVX-512; the same generic kernel is checked at AVX2";
+
+/// A hash of our own on an arm that valgrind runs.
+const fn hash(
+    name: &'static str,
+    ran: (&'static str, &'static str),
+    tier: &'static str,
+    kernel: &'static str,
+    run: fn(candor_cpu::Cpu),
+) -> Case {
+    Case { name, ran, tier, kernel: Some(kernel), expect: Expect::Clean, run }
+}
+
+/// One on an arm that valgrind can't run.
+const fn unseen(
+    name: &'static str,
+    ran: (&'static str, &'static str),
+    tier: &'static str,
+    why: &'static str,
+    run: fn(candor_cpu::Cpu),
+) -> Case {
+    Case { name, ran, tier, kernel: None, expect: Expect::Skip(why), run }
 }
 
 /// Whether a phase of a handshake ends in a comparison whose answer is published.

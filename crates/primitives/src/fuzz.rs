@@ -2,8 +2,11 @@
 //! libFuzzer; `tests/fuzz_bodies.rs` calls them on stable.
 #![cfg(all(feature = "std", feature = "aws-lc", feature = "libcrux", feature = "rustcrypto"))]
 
+use crate::hash::{Batch, Blake2b512, Digest, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
 use crate::kem::{Kem, aws_lc, libcrux, rustcrypto};
 use alloc::vec;
+use alloc::vec::Vec;
+use candor_cpu::Cpu;
 
 /// The same bytes as a key and as a ciphertext of every back end and level: nobody panics, all back ends agree on which keys
 /// they take, and a public key that was
@@ -33,4 +36,50 @@ pub fn kem_bytes(data: &[u8]) {
     agree([takes(aws_lc::MlKem512, data), takes(libcrux::MlKem512, data), takes(rustcrypto::MlKem512, data)]);
     agree([takes(aws_lc::MlKem768, data), takes(libcrux::MlKem768, data), takes(rustcrypto::MlKem768, data)]);
     agree([takes(aws_lc::MlKem1024, data), takes(libcrux::MlKem1024, data), takes(rustcrypto::MlKem1024, data)]);
+}
+
+/// Hashes agree with themselves: whatever the tier, whatever the pieces, alone or in a batch. Data: the length of the first piece,
+/// the length of the others, the message.
+pub fn hash_pieces(data: &[u8]) {
+    let [first, others, message @ ..] = data else { return };
+    let (head, tail) = message.split_at(usize::from(*first).min(message.len()));
+    macro_rules! check {
+        ($($hash:ident),+) => {
+            $(
+                let mut whole = $hash::with_cpu(Cpu::portable());
+                whole.update(message);
+                let expected = whole.finalize();
+                for tier in Cpu::tiers() {
+                    let Ok(cpu) = Cpu::named(tier.name) else { continue };
+                    let mut hash = $hash::with_cpu(cpu);
+                    hash.update(head);
+                    tail.chunks(usize::from(*others) + 1).for_each(|piece| hash.update(piece));
+                    assert!(hash.finalize() == expected, "{} at {}", stringify!($hash), tier.name);
+                }
+            )+
+        };
+    }
+    check!(Sha256, Sha384, Sha512, Sha3_256, Sha3_512, Blake2b512, Sm3);
+
+    let messages: Vec<&[u8]> = tail.chunks(usize::from(*others) + 1).chain([head, message]).collect();
+    for tier in Cpu::tiers() {
+        let Ok(cpu) = Cpu::named(tier.name) else { continue };
+        let mut digests = vec![[0; 32]; messages.len()];
+        macro_rules! batch {
+            ($hash:ident, $into:ident) => {
+                let _ = Batch::with_cpu(cpu).$into(&messages, &mut digests);
+                for (message, digest) in messages.iter().zip(&digests) {
+                    assert!(
+                        $hash::digest(message)[..] == digest[..],
+                        "batch of {} at {}",
+                        stringify!($hash),
+                        tier.name
+                    );
+                }
+            };
+        }
+        batch!(Sha256, sha256_into);
+        batch!(Sha3_256, sha3_256_into);
+        batch!(Sm3, sm3_into);
+    }
 }

@@ -1,4 +1,4 @@
-//! The fuzz body on stable: over the committed corpus (a key pair of each ML-KEM level), and over mutations of it that are the
+//! The fuzz bodies on stable: over the committed corpora (a key pair of each ML-KEM level; two messages), and over mutations of it that are the
 //! same in every run.
 
 use candor_primitives::fuzz;
@@ -26,5 +26,21 @@ fn no_bytes_make_a_back_end_panic_or_disagree() {
             fuzz::kem_bytes(&key[..length]);
         }
         fuzz::kem_bytes(&[key.as_slice(), &[0]].concat());
+    }
+}
+
+#[test]
+fn no_message_makes_two_arms_of_a_hash_disagree() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/primitives_hash_pieces");
+    for name in ["blocks", "odd"] {
+        let data = std::fs::read(folder.join(name)).unwrap();
+        for length in [0, 1, 2, 3, 57, 58, 66, 130, 138, 300, data.len()] {
+            for [first, others] in [[0, 0], [1, 255], [55, 56], [64, 127], [200, 30]] {
+                let mut changed = data[..length].to_vec();
+                changed.iter_mut().zip([first, others]).for_each(|(byte, new)| *byte = new);
+                fuzz::hash_pieces(&changed);
+            }
+        }
+        fuzz::hash_pieces(&data);
     }
 }

@@ -17,7 +17,7 @@ fn messages(lengths: impl IntoIterator<Item = usize>) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn xof(mut hash: impl ExtendableOutput + Update, message: &[u8], length: usize) -> Vec<u8> {
+fn xof(mut hash: impl ExtendableOutput, message: &[u8], length: usize) -> Vec<u8> {
     hash.update(message);
     let mut output = vec![0; length];
     hash.finalize_xof().read(&mut output);

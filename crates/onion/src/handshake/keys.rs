@@ -2,7 +2,7 @@
 
 use super::hkdf;
 use crate::Error;
-use shake::{Shake256Reader, XofReader};
+use candor_primitives::hash::{Shake256Reader, XofReader};
 use std::fmt;
 use zeroize::Zeroizing;
 

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::parts::Parts;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::DiffieHellman;
-use shake::{Shake256Reader, XofReader};
+use candor_primitives::hash::{Shake256Reader, XofReader};
 use std::borrow::Cow;
 use std::fmt;
 use zeroize::Zeroizing;

@@ -1,8 +1,7 @@
 //! The hash, MAC and key derivation of `ntor-v3` (prop 332, A.1): SHA3-256 and SHAKE-256 with a tweak in front.
 
+use candor_primitives::hash::{ExtendableOutput, Sha3_256, Shake256, Shake256Reader};
 use digest::{FixedOutput, Update};
-use sha3::Sha3_256;
-use shake::{ExtendableOutput, Shake256, Shake256Reader};
 use zeroize::Zeroizing;
 
 /// Bytes of a hash, a MAC and a key.

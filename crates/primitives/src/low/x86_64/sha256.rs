@@ -27,13 +27,9 @@ fn with_features(state: &mut [[u32; LANES]; 8], blocks: [&[[u8; 64]]; LANES]) {
         abef[lane] = _mm_set_epi32(word(0, lane), word(1, lane), word(4, lane), word(5, lane));
         cdgh[lane] = _mm_set_epi32(word(2, lane), word(3, lane), word(6, lane), word(7, lane));
     }
-    let count = blocks.iter().map(|blocks| blocks.len()).min().unwrap_or(0);
-    for n in 0..count {
+    for blocks in blocks[0].iter().zip(blocks[1]).map(<[_; LANES]>::from) {
         let before = [abef, cdgh];
-        let mut w = [[_mm_setzero_si128(); 4]; LANES];
-        for lane in 0..LANES {
-            w[lane] = words(&blocks[lane][n]);
-        }
+        let mut w = [words(blocks[0]), words(blocks[1])];
         for (four, k) in K.as_chunks::<4>().0.iter().enumerate() {
             let k = _mm_set_epi32(k[3] as i32, k[2] as i32, k[1] as i32, k[0] as i32);
             for lane in 0..LANES {
