@@ -38,6 +38,20 @@ pub fn declassified(answer: u8, why: &'static str) -> u8 {
     answer
 }
 
+/// [`declassified`] for 64 bits.
+#[inline(always)]
+#[must_use]
+pub fn declassified_u64(answer: u64, why: &'static str) -> u64 {
+    #[cfg(feature = "ct")]
+    let answer = {
+        let bytes = core::hint::black_box(answer.to_le_bytes());
+        declassify(&bytes, why);
+        u64::from_le_bytes(*core::hint::black_box(&bytes))
+    };
+    let _ = why;
+    answer
+}
+
 /// Says that `arm` of `routine` is about to run, so that the gate can prove which one did.
 #[inline(always)]
 pub fn ran(routine: &'static str, arm: &'static str) {
@@ -117,6 +131,7 @@ mod tests {
         poison(&bytes);
         declassify(&bytes, "test");
         assert_eq!(declassified(7, "test"), 7);
+        assert_eq!(declassified_u64(u64::MAX - 7, "test"), u64::MAX - 7);
         ran("test", "portable");
         assert_eq!(bytes, [1, 2, 3]);
     }

@@ -4,6 +4,7 @@ mod controls;
 mod dh;
 mod hash;
 mod kem;
+mod ksf;
 mod onion;
 mod opaque;
 mod shared_secret;
@@ -69,6 +70,30 @@ pub(crate) const ALL: &[Case] = &[
             "valgrind 3.19 dies of SIGILL at the SHA instructions, and hides them, so that crate sha2 would take its other arm",
         ),
         run: hash::sha256,
+    },
+    Case {
+        name: "argon2id@portable",
+        ran: ("argon2", "portable"),
+        tier: "portable",
+        kernel: Some("argon2_portable::fill"),
+        expect: Expect::Clean,
+        run: ksf::argon2id,
+    },
+    Case {
+        name: "argon2id@avx2",
+        ran: ("argon2", "avx2"),
+        tier: "avx2",
+        kernel: Some("fill_avx2"),
+        expect: Expect::Clean,
+        run: ksf::argon2id,
+    },
+    Case {
+        name: "argon2id@avx512",
+        ran: ("argon2", "avx512"),
+        tier: "avx512",
+        kernel: None,
+        expect: Expect::Skip("valgrind 3.19 has no AVX-512"),
+        run: ksf::argon2id,
     },
     Case {
         name: "shared-secret/compare",

@@ -3,6 +3,7 @@
 //! - [`kem`]: key encapsulation ([`kem::Kem`], [`kem::DerandomizedKem`]); back ends are zero-sized types.
 //! - [`dh`]: Diffie-Hellman ([`dh::DiffieHellman`]), likewise.
 //! - [`hash`]: hashes behind RustCrypto's `digest` traits, each with a choice of CPU tier.
+//! - [`ksf`]: Argon2id over memory that is kept and wiped.
 //!
 //! # Where things go
 //!
@@ -11,7 +12,7 @@
 //! | `<family>.rs` | what a user of the family sees: traits, types, errors |
 //! | `<family>/<name>.rs` | one algorithm, or one back end |
 //! | `<family>/<name>_mux.rs` | the choice of arm: takes proof tokens from `candor-cpu` and records the arm |
-//! | `low/<arch>/` | `unsafe` kernels that take a token. None exist yet, so neither does the directory |
+//! | `low/<arch>/` | `unsafe` kernels that take a token |
 //!
 //! Without the feature `std` there is no source of randomness: what needs one says so in its error, and the variants that
 //! take a generator or coins do the work.
@@ -27,6 +28,8 @@ pub mod dh;
 pub mod fuzz;
 pub mod hash;
 pub mod kem;
+pub mod ksf;
+mod low;
 
 pub use shared_secret::SharedSecret;
 

@@ -40,6 +40,7 @@ pub fn tasks() -> Vec<Task> {
     tasks.extend(tasks::ml_kem::tasks());
     tasks.extend(tasks::x25519::tasks());
     tasks.extend(tasks::sha256::tasks());
+    tasks.extend(tasks::ksf::tasks());
     tasks.extend(tasks::ntor::tasks());
     tasks
 }

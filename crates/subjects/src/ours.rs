@@ -1,6 +1,9 @@
 //! candor's own subjects: the products as their users call them, through their public traits.
 
+pub(crate) mod ksf;
 pub(crate) mod ntor;
+
+pub(crate) use ksf::argon2id;
 
 use crate::linked;
 use crate::tasks::{ml_kem, sha256, x25519};

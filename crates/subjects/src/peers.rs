@@ -5,17 +5,20 @@
 use crate::linked;
 use crate::tasks::{ml_kem, ntor, x25519};
 use candor_lab::Entry;
+use candor_primitives::ksf;
 use serde::Serialize;
 use std::path::PathBuf;
 
 pub mod insecure_seed;
 pub(crate) mod layout;
 
+#[cfg(feature = "peer-argon2-rust")]
+mod argon2_rust;
 #[cfg(feature = "peer-aws-lc")]
 mod aws_lc;
 #[cfg(feature = "peer-dalek")]
 mod dalek;
-#[cfg(feature = "peer-openssl")]
+#[cfg(any(feature = "peer-openssl", feature = "peer-libsodium"))]
 mod find;
 #[cfg(feature = "peer-graviola")]
 mod graviola;
@@ -23,10 +26,14 @@ mod graviola;
 mod libcrux;
 #[cfg(feature = "peer-liboqs")]
 mod liboqs;
+#[cfg(feature = "peer-libsodium")]
+mod libsodium;
 #[cfg(feature = "peer-openssl")]
 mod openssl;
 #[cfg(feature = "peer-ring")]
 mod ring;
+#[cfg(feature = "peer-argon2")]
+mod rustcrypto_argon2;
 #[cfg(feature = "peer-ml-kem")]
 mod rustcrypto_ml_kem;
 #[cfg(feature = "peer-sha2")]
@@ -93,6 +100,8 @@ pub(crate) fn all() -> Vec<Peer> {
         )+};
     }
     linked_peers! {
+        "peer-argon2", "argon2", rustcrypto_argon2;
+        "peer-argon2-rust", "argon2-rust", argon2_rust;
         "peer-aws-lc", "aws-lc-rs", aws_lc;
         "peer-graviola", "graviola", graviola;
         "peer-libcrux", "libcrux-ml-kem", libcrux;
@@ -109,6 +118,10 @@ pub(crate) fn all() -> Vec<Peer> {
     peers.extend(liboqs::peers());
     #[cfg(not(feature = "peer-liboqs"))]
     peers.push(off("liboqs", "peer-liboqs"));
+    #[cfg(feature = "peer-libsodium")]
+    peers.push(libsodium::peer());
+    #[cfg(not(feature = "peer-libsodium"))]
+    peers.push(off("libsodium", "peer-libsodium"));
     peers
 }
 
@@ -160,6 +173,19 @@ pub(crate) fn sha256(bytes: usize) -> Vec<Entry> {
         vec![graviola::sha256(bytes)],
         #[cfg(feature = "peer-openssl")]
         openssl::sha256(bytes),
+    ])
+}
+
+/// The peers' entries for Argon2id.
+pub(crate) fn argon2id(params: ksf::Params) -> Vec<Entry> {
+    let _ = params;
+    flat([
+        #[cfg(feature = "peer-libsodium")]
+        vec![libsodium::argon2id(params)],
+        #[cfg(feature = "peer-argon2")]
+        rustcrypto_argon2::argon2id(params),
+        #[cfg(feature = "peer-argon2-rust")]
+        vec![argon2_rust::argon2id(params)],
     ])
 }
 

@@ -1,5 +1,6 @@
 //! One file per measured task: the trait that a library implements, and the subjects that are generic over it.
 
+pub(crate) mod ksf;
 pub(crate) mod ml_kem;
 pub(crate) mod ntor;
 pub(crate) mod sha256;

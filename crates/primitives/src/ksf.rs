@@ -1,0 +1,129 @@
+//! Key-stretching functions: what makes each guess at a password cost memory and time.
+//!
+//! [`Argon2id`] (RFC 9106, version 0x13) over memory that the caller holds and that is wiped after each use. The memory is where
+//! the time goes: a fresh buffer of 256 MiB costs 65,536 page faults, so keep a [`Memory`], or a [`Pool`] of them.
+//!
+//! ```
+//! use candor_primitives::ksf::{Argon2id, Memory, Params};
+//! # fn main() -> Result<(), candor_primitives::ksf::KsfError> {
+//! let params = Params::new(64, 1, 1)?; // KiB, passes, lanes: far too cheap for real use
+//! let mut memory = Memory::new(params)?;
+//! let mut key = [0; 32];
+//! Argon2id::new(params).derive(b"correct horse battery staple", b"sixteen byte salt", &mut memory, &mut key)?;
+//! # Ok(()) }
+//! ```
+
+mod argon2;
+mod argon2_mux;
+mod argon2_portable;
+mod memory;
+#[cfg(feature = "std")]
+mod pool;
+
+pub use argon2::Argon2id;
+pub use memory::Memory;
+#[cfg(feature = "std")]
+pub use pool::{Lease, Pool};
+
+use thiserror::Error;
+
+/// What can go wrong in a key-stretching function. None of it depends on the password, but for its length.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KsfError {
+    /// Lanes outside 1 to 2²⁴ − 1.
+    #[error("{0} lanes: Argon2 takes 1 to 16777215")]
+    Lanes(u32),
+    /// Less memory than 8 KiB for each lane.
+    #[error("{memory} KiB of memory for {lanes} lanes: Argon2 needs 8 KiB for each lane at least")]
+    MemoryTooSmall {
+        /// KiB asked for.
+        memory: u32,
+        /// Lanes asked for.
+        lanes: u32,
+    },
+    /// No pass at all.
+    #[error("0 passes: Argon2 makes at least 1")]
+    Passes,
+    /// Salt shorter than 8 bytes.
+    #[error("a salt of {0} bytes: Argon2 wants at least 8 (16 for passwords)")]
+    Salt(usize),
+    /// Tag shorter than 4 bytes.
+    #[error("an output of {0} bytes: Argon2 gives at least 4")]
+    Output(usize),
+    /// An input of 4 GiB or more.
+    #[error("an input is longer than the 4294967295 bytes that Argon2 can count")]
+    TooLong,
+    /// [`Memory`] made for fewer blocks than these parameters need.
+    #[error("the memory holds {has} KiB, these parameters need {needs}")]
+    WrongMemory {
+        /// KiB that it holds.
+        has: usize,
+        /// KiB needed.
+        needs: usize,
+    },
+    /// The system gives no such buffer.
+    #[error("the system has no {0} KiB of memory to give")]
+    OutOfMemory(usize),
+}
+
+/// The cost of one call (RFC 9106, section 3.1): memory, passes, lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Params {
+    memory: u32,
+    passes: u32,
+    lanes: u32,
+}
+
+impl Params {
+    /// 64 MiB, 3 passes, 1 lane: what a browser can do in a tab (some 0.2 s in WebAssembly).
+    pub const BROWSER: Self = Self { memory: 64 * 1024, passes: 3, lanes: 1 };
+
+    /// 256 MiB, 3 passes, 1 lane: for native clients. libsodium calls this `MODERATE`.
+    pub const NATIVE: Self = Self { memory: 256 * 1024, passes: 3, lanes: 1 };
+
+    /// `memory` in KiB (8 for each lane at least), `passes` over it, `lanes` in it.
+    ///
+    /// Lanes are computed one after the other: they bind an attacker's hardware, but don't speed up this one call.
+    pub const fn new(memory: u32, passes: u32, lanes: u32) -> Result<Self, KsfError> {
+        if lanes == 0 || lanes >= 1 << 24 {
+            return Err(KsfError::Lanes(lanes));
+        }
+        if memory / 8 < lanes {
+            return Err(KsfError::MemoryTooSmall { memory, lanes });
+        }
+        if passes == 0 {
+            return Err(KsfError::Passes);
+        }
+        Ok(Self { memory, passes, lanes })
+    }
+
+    /// In KiB.
+    #[must_use]
+    pub const fn memory(&self) -> u32 {
+        self.memory
+    }
+
+    /// How often the memory is filled.
+    #[must_use]
+    pub const fn passes(&self) -> u32 {
+        self.passes
+    }
+
+    /// Rows of the memory.
+    #[must_use]
+    pub const fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// Blocks of 1 KiB that are really used: the memory rounded down to four segments for each lane (RFC 9106's m′).
+    #[must_use]
+    pub const fn blocks(&self) -> usize {
+        self.segment() * 4 * self.lanes as usize
+    }
+
+    /// Blocks of a quarter of a lane.
+    pub(crate) const fn segment(&self) -> usize {
+        (self.memory / (4 * self.lanes)) as usize
+    }
+}

@@ -1,0 +1,44 @@
+//! Our Argon2id on each of the machine's arms.
+
+use super::ours;
+use crate::tasks::ksf::{self, Argon2id, Tag};
+use candor_cpu::Cpu;
+use candor_lab::{Entry, Provenance, Refusal};
+use candor_primitives::ksf::{Argon2id as Candor, Memory, Params};
+
+/// The arm that this process takes by default, then the machine's others.
+pub(crate) fn argon2id(params: Params) -> Vec<Entry> {
+    let mut arms = vec![Candor::new(params)];
+    for tier in Cpu::tiers() {
+        let cpu = Cpu::named(tier.name).expect("a tier that this machine lists");
+        let argon2id = Candor::with_cpu(cpu, params);
+        if arms.iter().all(|known| known.arm() != argon2id.arm()) {
+            arms.push(argon2id);
+        }
+    }
+    let entry = |argon2id: Candor| {
+        ksf::entry(format!("candor@{}", argon2id.arm()), move || {
+            let memory = Memory::new(params).map_err(|error| Refusal::new(error.to_string()))?;
+            Ok(Ours { argon2id, memory })
+        })
+    };
+    arms.into_iter().map(entry).collect()
+}
+
+struct Ours {
+    argon2id: Candor,
+    memory: Memory,
+}
+
+impl Argon2id for Ours {
+    fn derive(&mut self, password: &[u8; 16], salt: &[u8; 16]) -> Result<Tag, &'static str> {
+        let mut tag = [0; 64];
+        self.argon2id.derive(password, salt, &mut self.memory, &mut tag).map_err(|_| "candor's Argon2id failed")?;
+        Ok(tag)
+    }
+
+    fn provenance(&self) -> Provenance {
+        let timed = format!("{} (Argon2id::derive in memory that is kept; it wipes it, inside the call)", ksf::TIMED);
+        Provenance { arm: Some(self.argon2id.arm().to_owned()), ..ours(&timed) }
+    }
+}
