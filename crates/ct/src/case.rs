@@ -22,7 +22,7 @@ pub(crate) struct Case {
 pub(crate) enum Expect {
     /// No report at all.
     Clean,
-    /// Reports in this function and nowhere else, and why they are no leak.
+    /// Reports in this function, or these, separated by `; `: in each of them and nowhere else; and why they are no leak.
     Known { function: &'static str, why: &'static str },
     /// At least one report: a negative control.
     Fires,

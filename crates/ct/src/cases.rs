@@ -6,6 +6,7 @@ mod hash;
 mod kem;
 mod ksf;
 mod onion;
+mod opaque;
 mod shared_secret;
 
 use crate::case::{Case, Expect};
@@ -185,6 +186,22 @@ pub(crate) const ALL: &[Case] = &[
     onion("hybrid-768/client-finish", ("ML-KEM-768", "libcrux"), Compares::AnAuthenticator, onion::hybrid_finish),
     onion("hybrid-768-auth/client-start", ("ML-KEM-768", "libcrux"), Compares::Nothing, onion::hybrid_auth_start),
     onion("hybrid-768-auth/server", ("ML-KEM-768", "libcrux"), Compares::AnAuthenticator, onion::hybrid_auth_respond),
+    opaque("oprf/client", ("oprf/finalize", "dalek"), Decodes::Nothing, opaque::oprf_client),
+    Case {
+        name: "oprf/evaluate",
+        ran: ("oprf/evaluate", "dalek"),
+        tier: "avx2",
+        kernel: Some(DALEK_AVX2),
+        expect: Expect::Clean,
+        run: opaque::oprf_evaluate,
+    },
+    opaque("opaque/register", ("opaque/ksf", "called"), Decodes::Nothing, opaque::register),
+    opaque("opaque/rfc9807/client-start", ("opaque/client-start", "rfc9807"), Decodes::Nothing, opaque::rfc_start),
+    opaque("opaque/rfc9807/server", ("opaque/server", "rfc9807"), Decodes::Nothing, opaque::rfc_respond),
+    opaque("opaque/rfc9807/client-finish", ("opaque/client-finish", "rfc9807"), Decodes::ASecret, opaque::rfc_finish),
+    opaque("opaque/hybrid/client-start", ("opaque/client-start", "hybrid"), Decodes::Nothing, opaque::hybrid_start),
+    opaque("opaque/hybrid/server", ("opaque/server", "hybrid"), Decodes::Nothing, opaque::hybrid_respond),
+    opaque("opaque/hybrid/client-finish", ("opaque/client-finish", "hybrid"), Decodes::ASecret, opaque::hybrid_finish),
 ];
 
 /// The AVX2 kernel of AWS-LC that only encryption, and so re-encryption, calls: 10-bit compression at ranks 2 and 3.
@@ -255,3 +272,36 @@ const fn onion(
     };
     Case { name, ran, tier: "portable", kernel: None, expect, run }
 }
+
+/// Whether a phase of OPAQUE decodes an element that it has decrypted or unmasked.
+enum Decodes {
+    Nothing,
+    ASecret,
+}
+
+/// A phase of OPAQUE; on a CPU with AVX2, as dalek chooses by itself.
+const fn opaque(
+    name: &'static str,
+    ran: (&'static str, &'static str),
+    decodes: Decodes,
+    run: fn(candor_cpu::Cpu),
+) -> Case {
+    let expect = match decodes {
+        Decodes::Nothing => Expect::Known {
+            function: DALEK_INVERT,
+            why: "dalek asserts that a product from which it has left out all zeros is not zero; it never is",
+        },
+        Decodes::ASecret => Expect::Known {
+            function: DALEK_INVERT_AND_DECOMPRESS,
+            why: "the same; and whether the evaluated element and the server's key, once decrypted and unmasked, are elements at all: if not, the login breaks off visibly",
+        },
+    };
+    Case { name, ran, tier: "avx2", kernel: Some(DALEK_AVX2), expect, run }
+}
+
+/// Where dalek has chosen its AVX2 code.
+const DALEK_AVX2: &str = "variable_base::spec_avx2::mul";
+/// Where dalek inverts several elements at once.
+const DALEK_INVERT: &str = "curve25519_dalek::field::<impl curve25519_dalek::backend::serial::u64::field::FieldElement51>::internal_invert_batch";
+/// And where it decodes.
+const DALEK_INVERT_AND_DECOMPRESS: &str = "curve25519_dalek::field::<impl curve25519_dalek::backend::serial::u64::field::FieldElement51>::internal_invert_batch; curve25519_dalek::ristretto::CompressedRistretto::decompress";

@@ -1,12 +1,14 @@
 //! ristretto255 as RFC 9497 §4.1 uses it: hashing to the group and to scalars, encodings, keys from seeds.
 
-use crate::Error;
+use crate::{Error, agree};
+use candor_cpu::secret;
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
-use curve25519_dalek::traits::IsIdentity;
+use curve25519_dalek::traits::Identity;
 use digest::{Digest, FixedOutput, Update};
 use rand_core::CryptoRng;
 use sha2::Sha512;
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 /// Bytes of an encoded element or scalar: Noe, Npk, Nsk of RFC 9807.
@@ -19,10 +21,10 @@ const CONTEXT: &[u8] = b"OPRFV1-\x00-ristretto255-SHA512";
 ///
 /// # Errors
 /// [`Error::Element`] if the encoding isn't canonical, or is the identity's.
-#[inline]
 pub(crate) fn decode(what: &'static str, bytes: &[u8; ELEMENT]) -> Result<RistrettoPoint, Error> {
     let point = CompressedRistretto(*bytes).decompress().ok_or(Error::Element(what))?;
-    if point.is_identity() { Err(Error::Element(what)) } else { Ok(point) }
+    // The identity's encoding is all zeros, and each element has one encoding.
+    if agree(bytes, &[0; ELEMENT], "opaque-identity") { Err(Error::Element(what)) } else { Ok(point) }
 }
 
 /// The encodings of `scalar · point` for each pair, in one batch: one inversion for all instead of one each.
@@ -58,7 +60,11 @@ pub(crate) enum Base<'a> {
 pub(crate) fn hash_to_group(input: &[u8]) -> Result<RistrettoPoint, Error> {
     let uniform = expand_message_xmd(&[input], &[b"HashToGroup-", CONTEXT]);
     let point = RistrettoPoint::from_uniform_bytes(&uniform);
-    if point.is_identity() { Err(Error::Password("it hashes to the identity; choose another")) } else { Ok(point) }
+    let identity = point.ct_eq(&RistrettoPoint::identity()).unwrap_u8();
+    match secret::declassified(identity, "opaque-hash-identity") {
+        0 => Ok(point),
+        _ => Err(Error::Password("it hashes to the identity; choose another")),
+    }
 }
 
 /// A scalar that is uniform and not zero (RFC 9497 §2.1, RandomScalar), from 64 bytes of `rng`.
@@ -67,8 +73,8 @@ pub(crate) fn random_scalar(rng: &mut (impl CryptoRng + ?Sized)) -> Zeroizing<Sc
         let mut wide = Zeroizing::new([0; 64]);
         rng.fill_bytes(wide.as_mut_slice());
         let scalar = Zeroizing::new(Scalar::from_bytes_mod_order_wide(&wide));
-        // Nobody waits for this: the chance is 2^-252.
-        if *scalar != Scalar::ZERO {
+        // Nobody will see a second turn: the chance is 2^-252.
+        if is_not_zero(&scalar) {
             return scalar;
         }
     }
@@ -79,8 +85,15 @@ pub(crate) fn random_scalar(rng: &mut (impl CryptoRng + ?Sized)) -> Zeroizing<Sc
 /// # Errors
 /// [`Error::Scalar`] if they are not canonical, or zero.
 pub(crate) fn scalar(bytes: &[u8; ELEMENT]) -> Result<Zeroizing<Scalar>, Error> {
-    let scalar = Option::from(Scalar::from_canonical_bytes(*bytes)).map(Zeroizing::new).ok_or(Error::Scalar)?;
-    if *scalar == Scalar::ZERO { Err(Error::Scalar) } else { Ok(scalar) }
+    let parsed = Scalar::from_canonical_bytes(*bytes);
+    let canonical = secret::declassified(parsed.is_some().unwrap_u8(), "opaque-scalar-canonical") == 1;
+    let scalar = Zeroizing::new(parsed.unwrap_or(Scalar::ZERO));
+    if canonical && is_not_zero(&scalar) { Ok(scalar) } else { Err(Error::Scalar) }
+}
+
+/// Whether a secret scalar is good; that it is, is public.
+fn is_not_zero(scalar: &Scalar) -> bool {
+    secret::declassified(scalar.ct_eq(&Scalar::ZERO).unwrap_u8(), "opaque-scalar-zero") == 0
 }
 
 /// The secret key of DeriveKeyPair(seed, info), RFC 9497 §3.2.1. The public key is the caller's affair.
@@ -90,7 +103,7 @@ pub(crate) fn derive_key(seed: &[u8; 32], info: &[u8]) -> Zeroizing<Scalar> {
     // The standard fails after 256 zeros in a row, which nobody will see: the chance of one is 2^-252.
     (0..=u8::MAX)
         .map(|counter| hash_to_scalar(&[seed, &length, info, &[counter]], &[b"DeriveKeyPair", CONTEXT]))
-        .find(|scalar| **scalar != Scalar::ZERO)
+        .find(|scalar| is_not_zero(scalar))
         .unwrap_or_else(|| Zeroizing::new(Scalar::ONE))
 }
 

@@ -12,9 +12,9 @@
 //! # Ok::<(), candor_opaque::Error>(())
 //! ```
 
-use crate::Error;
 use crate::group::{self, Base, ELEMENT, decode, encode_products, hash_to_group};
 use crate::kdf::HASH;
+use crate::{Error, agree};
 use candor_cpu::secret;
 use curve25519_dalek::ristretto::RistrettoPoint;
 use curve25519_dalek::scalar::Scalar;
@@ -53,7 +53,7 @@ impl Blinded {
     /// [`Error::Element`] if that is no element, the identity, or the blinded element itself.
     pub fn finalize(self, evaluated: &[u8; ELEMENT]) -> Result<Zeroizing<[u8; HASH]>, Error> {
         const WHAT: &str = "evaluated element";
-        if *evaluated == self.sent {
+        if agree(evaluated, &self.sent, "opaque-reflected") {
             return Err(Error::Element(WHAT));
         }
         let point = decode(WHAT, evaluated)?;

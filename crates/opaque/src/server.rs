@@ -16,6 +16,7 @@ use crate::oprf;
 use crate::suite::{NoKem, Slot, Suite};
 use crate::{Error, error};
 use alloc::vec::Vec;
+use candor_cpu::secret;
 use core::fmt;
 use curve25519_dalek::scalar::Scalar;
 use rand_core::CryptoRng;
@@ -147,6 +148,7 @@ impl<S: Suite> Server<S> {
 
     fn assemble(suite: S, oprf_seed: Zeroizing<[u8; 64]>, secret: Zeroizing<Scalar>, static_kem: StaticKem<S>) -> Self {
         let [public] = encode_products([(&*secret, Base::Generator)]);
+        secret::declassify(&public, "public-key");
         let oprf_prk = Prk::new(oprf_seed.as_slice());
         let unknown = Unknown::new(&oprf_prk);
         Self { suite, oprf_seed, oprf_prk, secret, public, unknown, static_kem }

@@ -197,7 +197,7 @@ impl DiffieHellman for SecretDh {
 
 /// libcrux's ML-KEM-768 with every secret key and all coins of encapsulations poisoned; ciphertexts are published.
 #[derive(Clone)]
-struct SecretKem;
+pub(super) struct SecretKem;
 
 impl Kem for SecretKem {
     type Secret = <MlKem768 as Kem>::Secret;

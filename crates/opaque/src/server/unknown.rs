@@ -11,6 +11,7 @@ use crate::ksf::KsfParams;
 use crate::messages::UPLOAD;
 use alloc::vec;
 use alloc::vec::Vec;
+use candor_cpu::secret;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeLess};
 use zeroize::Zeroizing;
 
@@ -32,6 +33,7 @@ impl Unknown {
         let prk = Prk::new(oprf_prk.expand::<64>(&[INFO]).as_slice());
         let seed: Zeroizing<[u8; 32]> = prk.expand(&[b"client's public key"]);
         let [client_public] = encode_products([(&*derive_key(&seed, INFO), Base::Generator)]);
+        secret::declassify(&client_public, "public-key");
         Self { prk, client_public, choices: vec![(KsfParams::BROWSER, 1)], total: 1 }
     }
 
@@ -67,8 +69,9 @@ impl Unknown {
     /// The parameters that this identifier draws.
     fn ksf(&self, credential_id: &[u8]) -> KsfParams {
         let drawn = self.prk.mac(&[b"key stretching", credential_id]);
-        let number = drawn.first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes));
-        let point = (number % u128::from(self.total)) as u64;
+        let number = drawn.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        // From 0 to total - 1, evenly but for total / 2^64. A division would take a time that depends on the number.
+        let point = ((u128::from(number) * u128::from(self.total)) >> 64) as u64;
         // All of them are looked at, so that the time does not tell which it was.
         let (mut chosen, mut sum) = ([0; KsfParams::LENGTH], 0);
         for (params, weight) in &self.choices {
@@ -79,6 +82,8 @@ impl Unknown {
                 byte.conditional_assign(&param, here);
             }
         }
+        // They are sent to whoever asks.
+        secret::declassify(&chosen, "opaque-ksf-params");
         KsfParams::from_bytes(&chosen).unwrap_or(KsfParams::BROWSER)
     }
 }

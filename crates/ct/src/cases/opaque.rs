@@ -1,0 +1,232 @@
+//! OPAQUE, phase by phase. Secret are the password, all that comes from the generator, the OPRF seed, the server's key, the KEM's keys and coins, and of a
+//! record the masking key and the envelope; what either side sends is published.
+//!
+//! The side under check is poisoned, the other one is clean, and both must end with the same keys. The KEM is libcrux's, which is clean on
+//! its own (`cases/kem.rs`). The key stretching is a copy: what Argon2id does with its input is Argon2id's affair (RFC 9106 §3.4.1.3).
+
+use super::onion::SecretKem;
+use candor_cpu::{Cpu, secret};
+use candor_opaque::oprf::{Blinded, Key};
+use candor_opaque::suite::NoKem;
+use candor_opaque::{
+    Client, ClientLogin, ClientRegistration, Hybrid, KsfParams, Limits, NoStretching, Parties, Password, Record,
+    Rfc9807, Server, Suite,
+};
+use candor_primitives::kem::libcrux::MlKem768;
+use rand_core::{TryCryptoRng, TryRng};
+use std::convert::Infallible;
+
+const PASSWORD: &[u8; 17] = b"correct horse ...";
+const USER: &[u8] = b"account 17";
+const SEED: [u8; 64] = [5; 64];
+const PARTIES: Parties<'static> = Parties { context: b"ct", client: None, server: Some(b"example.org") };
+
+/// The scalar 3 · 2^8 + 7.
+const KEY: [u8; 32] = {
+    let mut key = [0; 32];
+    (key[0], key[1]) = (7, 3);
+    key
+};
+
+pub(crate) fn oprf_client(_: Cpu) {
+    let key = Key::derive(&[7; 32], b"ct").expect("a key");
+    let (password, expected) = (*PASSWORD, key.evaluate_alone(PASSWORD).expect("an output"));
+    secret::arms();
+    secret::poison(&password);
+    let (blinded, sent) = Blinded::new(&mut Poisoned(1), &password).expect("a blinded element");
+    secret::declassify(&sent, "blinded-element");
+    let output = blinded.finalize(&key.evaluate(&sent).expect("an element")).expect("an output");
+    secret::declassify(output.as_slice(), "result");
+    assert!(output == expected, "the result is wrong, so whatever ran was no OPRF");
+}
+
+pub(crate) fn oprf_evaluate(_: Cpu) {
+    let (_, sent) = Blinded::new(&mut Clean(1), PASSWORD).expect("a blinded element");
+    let expected = Key::derive(&SEED32, b"ct").expect("a key").evaluate(&sent).expect("an element");
+    secret::arms();
+    let seed = SEED32;
+    secret::poison(&seed);
+    let found = Key::derive(&seed, b"ct").expect("a key").evaluate(&sent).expect("an element");
+    secret::declassify(&found, "result");
+    assert!(found == expected, "the result is wrong, so whatever ran was no OPRF");
+}
+
+const SEED32: [u8; 32] = [9; 32];
+
+/// The client's registration: OPRF, key stretching's entry, envelope.
+pub(crate) fn register(_: Cpu) {
+    let server = clean_server(Rfc9807);
+    let (registration, request) = secret_registration(Rfc9807);
+    let response = server.register(&request, USER).expect("a response");
+    let done = registration
+        .finish(&mut Poisoned(2), &response, &KsfParams::Identity, &mut NoStretching, &PARTIES)
+        .expect("an upload");
+    secret::declassify(&done.upload, "registration-upload");
+    let record = Record::from_upload(&done.upload, &KsfParams::Identity).expect("a record");
+    log_in(&clean_client(Rfc9807), &server, &record);
+}
+
+pub(crate) fn rfc_start(_: Cpu) {
+    start(Rfc9807, Rfc9807);
+}
+
+pub(crate) fn rfc_respond(_: Cpu) {
+    respond(Rfc9807, Rfc9807);
+}
+
+pub(crate) fn rfc_finish(_: Cpu) {
+    finish(Rfc9807, Rfc9807);
+}
+
+pub(crate) fn hybrid_start(_: Cpu) {
+    start(Hybrid::new(SecretKem), Hybrid::new(MlKem768));
+}
+
+pub(crate) fn hybrid_respond(_: Cpu) {
+    respond(Hybrid::new(SecretKem), Hybrid::new(MlKem768));
+}
+
+pub(crate) fn hybrid_finish(_: Cpu) {
+    finish(Hybrid::new(SecretKem), Hybrid::new(MlKem768));
+}
+
+fn clean_client<S: Suite<Static = NoKem>>(suite: S) -> Client<S> {
+    Client::new(suite).with_limits(Limits::NONE)
+}
+
+fn clean_server<S: Suite<Static = NoKem>>(suite: S) -> Server<S> {
+    Server::from_keys(suite, &SEED, &KEY).expect("a good key")
+}
+
+/// A record made without poison.
+fn clean_record() -> Record {
+    let (server, client) = (clean_server(Rfc9807), clean_client(Rfc9807));
+    let password = Password::from_bytes(PASSWORD).expect("a good password");
+    let (registration, request) = client.start_registration(&mut Clean(3), &password).expect("a request");
+    let response = server.register(&request, USER).expect("a response");
+    let done = registration
+        .finish(&mut Clean(4), &response, &KsfParams::Identity, &mut NoStretching, &PARTIES)
+        .expect("an upload");
+    Record::from_upload(&done.upload, &KsfParams::Identity).expect("a record")
+}
+
+fn secret_registration<S: Suite<Static = NoKem>>(suite: S) -> (ClientRegistration, [u8; 32]) {
+    secret::arms();
+    let password = *PASSWORD;
+    secret::poison(&password);
+    let password = Password::from_bytes(&password).expect("a good password");
+    let (state, request) = clean_client(suite).start_registration(&mut Poisoned(1), &password).expect("a request");
+    secret::declassify(&request, "blinded-element");
+    (state, request)
+}
+
+fn secret_login<S: Suite<Static = NoKem>>(suite: S) -> (ClientLogin<S>, Vec<u8>) {
+    secret::arms();
+    let password = *PASSWORD;
+    secret::poison(&password);
+    let password = Password::from_bytes(&password).expect("a good password");
+    let (state, ke1) = clean_client(suite).start_login(&mut Poisoned(1), &password).expect("KE1");
+    secret::declassify(&ke1, "ke1");
+    (state, ke1)
+}
+
+/// The client up to KE1, which a clean server takes.
+fn start<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C) {
+    let record = clean_record();
+    let (_, ke1) = secret_login(suite);
+    let answer = clean_server(clean).respond(&mut Clean(5), &ke1, Some(&record), USER, &PARTIES);
+    assert!(answer.is_ok(), "the server refuses KE1, so whatever ran was no OPAQUE");
+}
+
+/// The client up to its keys.
+fn finish<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C) {
+    let record = clean_record();
+    let (state, ke1) = secret_login(suite);
+    let answer = clean_server(clean).respond(&mut Clean(5), &ke1, Some(&record), USER, &PARTIES).expect("KE2");
+    let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
+    secret::declassify(&done.ke3, "ke3");
+    secret::declassify(done.session_key.as_bytes(), "result");
+    let theirs = answer.state.finish(&done.ke3).expect("the server believes it");
+    assert!(theirs == done.session_key, "the result is wrong, so whatever ran was no OPAQUE");
+}
+
+/// The server from KE1 to its keys, once for a user that there is and once for one that there isn't.
+fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C) {
+    let (stored, client) = (*clean_record().to_bytes(), clean_client(clean));
+    let password = Password::from_bytes(PASSWORD).expect("a good password");
+    let (state, ke1) = client.start_login(&mut Clean(6), &password).expect("KE1");
+    secret::arms();
+    let (seed, key) = (SEED, KEY);
+    secret::poison(&seed);
+    secret::poison(&key);
+    secret::poison(&stored[32..192]);
+    let server = Server::from_keys(suite, &seed, &key).expect("a good key");
+    let record = Record::from_bytes(&stored).expect("a record");
+    let unknown = server.respond(&mut Poisoned(7), &ke1, None, USER, &PARTIES).expect("KE2");
+    secret::declassify(&unknown.ke2, "ke2");
+    let answer = server.respond(&mut Poisoned(8), &ke1, Some(&record), USER, &PARTIES).expect("KE2");
+    secret::declassify(&answer.ke2, "ke2");
+    let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
+    assert!(unknown.state.finish(&done.ke3).is_err(), "a user that there isn't was let in");
+    let ours = answer.state.finish(&done.ke3).expect("the right password");
+    secret::declassify(ours.as_bytes(), "result");
+    assert!(ours == done.session_key, "the result is wrong, so whatever ran was no OPAQUE");
+}
+
+fn log_in<S: Suite>(client: &Client<S>, server: &Server<S>, record: &Record) {
+    let password = Password::from_bytes(PASSWORD).expect("a good password");
+    let (state, ke1) = client.start_login(&mut Clean(6), &password).expect("KE1");
+    let answer = server.respond(&mut Clean(7), &ke1, Some(record), USER, &PARTIES).expect("KE2");
+    let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
+    assert!(answer.state.finish(&done.ke3).is_ok(), "the result is wrong, so whatever ran was no OPAQUE");
+}
+
+/// A generator that counts; the number sets it apart from others.
+struct Clean(u8);
+
+/// The same, and what it gives is poisoned.
+struct Poisoned(u8);
+
+impl TryRng for Clean {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        unreachable!("the crate asks for bytes")
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        unreachable!("the crate asks for bytes")
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        for byte in out {
+            self.0 = self.0.wrapping_mul(5).wrapping_add(1);
+            *byte = self.0;
+        }
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Clean {}
+
+impl TryRng for Poisoned {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        unreachable!("the crate asks for bytes")
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        unreachable!("the crate asks for bytes")
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        let mut clean = Clean(self.0);
+        clean.try_fill_bytes(out)?;
+        self.0 = clean.0;
+        secret::poison(out);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Poisoned {}
