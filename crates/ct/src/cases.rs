@@ -300,7 +300,7 @@ const fn opaque(
 }
 
 /// Where dalek has chosen its AVX2 code.
-const DALEK_AVX2: &str = "variable_base::spec_avx2::mul";
+const DALEK_AVX2: &str = "variable_base::spec_avx2::mul::_impl_mul";
 /// Where dalek inverts several elements at once.
 const DALEK_INVERT: &str = "curve25519_dalek::field::<impl curve25519_dalek::backend::serial::u64::field::FieldElement51>::internal_invert_batch";
 /// And where it decodes.
