@@ -2,7 +2,7 @@
 
 use candor_cpu::Cpu;
 use candor_primitives::hash::{Batch, Digest, UnequalLists};
-use digest::{ExtendableOutput, Update, XofReader};
+use digest::{ExtendableOutput, XofReader};
 
 fn tiers() -> impl Iterator<Item = Cpu> {
     Cpu::tiers().map(|tier| Cpu::named(tier.name).expect("a tier of this machine"))
