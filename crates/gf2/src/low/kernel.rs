@@ -3,7 +3,7 @@
 use crate::low::memory;
 
 /// The most words for which an arm may have a product of its own.
-pub(crate) const LEAVES: usize = 16;
+pub(crate) const LEAVES: usize = 32;
 
 /// `out[..2n] = a[..n] · b[..n]` for the function's own n.
 pub(crate) type Leaf = unsafe fn(out: *mut u64, a: *const u64, b: *const u64);
@@ -144,3 +144,31 @@ macro_rules! batch {
     };
 }
 pub(super) use batch;
+
+/// A leaf for fewer words than that of `whole` words: zeros fill up.
+macro_rules! padded {
+    ($leaf:ident, $batch:ident, $n:literal, $whole:ident, $words:literal) => {
+        /// # Safety
+        /// As the whole leaf, but for n words, for the n in the name.
+        unsafe fn $leaf(out: *mut u64, a: *const u64, b: *const u64) {
+            let (mut x, mut y, mut product) = ([0; $words], [0; $words], [0; 2 * $words]);
+            // SAFETY: the caller's promise; n is below the whole leaf's words.
+            unsafe {
+                x[..$n].copy_from_slice(core::slice::from_raw_parts(a, $n));
+                y[..$n].copy_from_slice(core::slice::from_raw_parts(b, $n));
+                $whole(product.as_mut_ptr(), x.as_ptr(), y.as_ptr());
+                core::slice::from_raw_parts_mut(out, 2 * $n).copy_from_slice(&product[..2 * $n]);
+            }
+        }
+
+        /// # Safety
+        /// As the leaf, `count` times in a row.
+        unsafe fn $batch(out: *mut u64, a: *const u64, b: *const u64, count: usize) {
+            for i in 0..count {
+                // SAFETY: the caller's promise for the i-th of count.
+                unsafe { $leaf(out.add(2 * $n * i), a.add($n * i), b.add($n * i)) }
+            }
+        }
+    };
+}
+pub(super) use padded;
