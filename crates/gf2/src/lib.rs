@@ -37,6 +37,10 @@ mod reference;
 #[cfg(test)]
 mod tests;
 
+#[doc(hidden)]
+pub mod fuzz;
 pub mod plan;
+#[cfg(feature = "tune")]
+pub mod tune;
 
 pub use multiplier::{Multiplier, Product, mul};

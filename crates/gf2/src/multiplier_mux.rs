@@ -56,6 +56,11 @@ impl Arm {
 
     #[inline]
     pub(crate) fn plans(self) -> &'static Plans {
-        plan::shipped(self.kernel().arm)
+        let arm = self.kernel().arm;
+        #[cfg(feature = "std")]
+        if let Some(plans) = plan::installed(arm) {
+            return plans;
+        }
+        plan::shipped(arm)
     }
 }

@@ -304,7 +304,7 @@ unsafe fn mul32(out: *mut u64, a: *const u64, b: *const u64) {
 unsafe fn karatsuba2_join(out: *mut u64, middle: *const u64, h: usize, r: usize) {
     // SAFETY: the caller's promise: with r = h there are 4h words in `out` and 2h in `middle`, and i + 8 ≤ h.
     unsafe {
-        if r != h || h % 8 != 0 {
+        if r != h || !h.is_multiple_of(8) {
             return memory::karatsuba2_join(out, middle, h, r);
         }
         let load = |x: *const u64| Zmm(_mm512_loadu_epi64(x.cast()));

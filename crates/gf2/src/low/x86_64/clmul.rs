@@ -75,9 +75,11 @@ macro_rules! leaf {
             // SAFETY: the caller's promise; lane i < LANES begins below word n, and only the lanes that have words are stored.
             unsafe {
                 let mut lanes = [[$crate::low::x86_64::clmul::load(a, $n, 0); LANES], [$crate::low::x86_64::clmul::load(b, $n, 0); LANES]];
-                for i in 1..LANES {
+                let mut i = 1;
+                while i < LANES {
                     lanes[0][i] = $crate::low::x86_64::clmul::load(a, $n, i);
                     lanes[1][i] = $crate::low::x86_64::clmul::load(b, $n, i);
+                    i += 1;
                 }
                 let product: [_; 2 * LANES] = $mul(lanes[0], lanes[1]);
                 for i in 0..$n {

@@ -404,7 +404,7 @@ unsafe fn mul32(out: *mut u64, a: *const u64, b: *const u64) {
 unsafe fn karatsuba2_join(out: *mut u64, middle: *const u64, h: usize, r: usize) {
     // SAFETY: the caller's promise: with r = h there are 4h words in `out` and 2h in `middle`, and i + 4 ≤ h.
     unsafe {
-        if r != h || h % 4 != 0 {
+        if r != h || !h.is_multiple_of(4) {
             return memory::karatsuba2_join(out, middle, h, r);
         }
         let load = |x: *const u64| Ymm(_mm256_loadu_si256(x.cast()));
