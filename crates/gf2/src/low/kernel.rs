@@ -129,6 +129,36 @@ impl Kernel {
     }
 }
 
+/// A leaf and its batch on vectors of one lane, compiled with the features given: `mul` takes and gives lanes, `load` and `store` move
+/// lane i of n words.
+macro_rules! lane_leaf {
+    ($features:literal, $leaf:ident, $batch:ident, $n:literal, $mul:expr, $load:path, $store:path) => {
+        /// # Safety
+        /// The features exist; `a` and `b` point to n words each, `out` to 2n, for the n in the name.
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn $leaf(out: *mut u64, a: *const u64, b: *const u64) {
+            const LANES: usize = usize::div_ceil($n, 2);
+            // SAFETY: the caller's promise; lane i < LANES begins below word n, and only the lanes that have words are stored.
+            unsafe {
+                let mut lanes = [[$load(a, $n, 0); LANES], [$load(b, $n, 0); LANES]];
+                let mut i = 1;
+                while i < LANES {
+                    lanes[0][i] = $load(a, $n, i);
+                    lanes[1][i] = $load(b, $n, i);
+                    i += 1;
+                }
+                let product: [_; 2 * LANES] = $mul(lanes[0], lanes[1]);
+                for (i, lane) in product.into_iter().take($n).enumerate() {
+                    $store(out, 2 * $n, i, lane);
+                }
+            }
+        }
+        $crate::low::kernel::batch!($features, $batch, $leaf, $n);
+    };
+}
+pub(super) use lane_leaf;
+
 /// The batch of a leaf, which is inlined into the loop.
 macro_rules! batch {
     ($features:literal, $batch:ident, $leaf:ident, $n:literal) => {
