@@ -135,6 +135,23 @@ fn packed_products_of_every_length_are_right() {
     }
 }
 
+#[test]
+fn the_mask_that_document_004_leaves_out_of_hqcs_reduction_is_needed() {
+    let mut wrong = 0;
+    for a in 0..256 {
+        let right = row::<Hqc8>(a);
+        for (b, right) in right.into_iter().enumerate() {
+            let product = (0..8).fold(0, |sum, i| if b >> i & 1 == 1 { sum ^ a << i } else { sum });
+            let (mut high, low) = (product >> 8, product & 0xff);
+            high ^= (high >> 4) ^ (high >> 5) ^ (high >> 6);
+            high ^= (high << 4) ^ (high << 3) ^ (high << 2);
+            assert_eq!((low ^ high) & 0xff, right);
+            wrong += u32::from(low ^ high != right);
+        }
+    }
+    assert_eq!(wrong, 45056);
+}
+
 /// Every modulus of these degrees, sparse or dense, with and without a constant term.
 fn every_modulus(degrees: core::ops::RangeInclusive<usize>, check: impl Fn(&SparseModulus<'_>)) {
     for m in degrees {

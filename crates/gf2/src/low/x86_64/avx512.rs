@@ -231,8 +231,10 @@ fn mul9(a: [Zmm; 2], b: [Zmm; 2]) -> [Zmm; 3] {
     unsafe {
         let a8 = _mm512_broadcastq_epi64(_mm512_castsi512_si128(a[1].0));
         let b8 = _mm512_broadcastq_epi64(_mm512_castsi512_si128(b[1].0));
-        let even = Zmm(_mm512_clmulepi64_epi128::<0x00>(a[0].0, b8)).xor(Zmm(_mm512_clmulepi64_epi128::<0x00>(b[0].0, a8)));
-        let odd = Zmm(_mm512_clmulepi64_epi128::<0x01>(a[0].0, b8)).xor(Zmm(_mm512_clmulepi64_epi128::<0x01>(b[0].0, a8)));
+        let even =
+            Zmm(_mm512_clmulepi64_epi128::<0x00>(a[0].0, b8)).xor(Zmm(_mm512_clmulepi64_epi128::<0x00>(b[0].0, a8)));
+        let odd =
+            Zmm(_mm512_clmulepi64_epi128::<0x01>(a[0].0, b8)).xor(Zmm(_mm512_clmulepi64_epi128::<0x01>(b[0].0, a8)));
         let zero = _mm512_setzero_si512();
         let top = Zmm(_mm512_maskz_mov_epi64(0b11, _mm512_clmulepi64_epi128::<0x00>(a8, b8)));
         let shifted = Zmm(_mm512_alignr_epi64::<7>(odd.0, zero));

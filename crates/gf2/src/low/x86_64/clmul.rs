@@ -74,7 +74,10 @@ macro_rules! leaf {
             const LANES: usize = usize::div_ceil($n, 2);
             // SAFETY: the caller's promise; lane i < LANES begins below word n, and only the lanes that have words are stored.
             unsafe {
-                let mut lanes = [[$crate::low::x86_64::clmul::load(a, $n, 0); LANES], [$crate::low::x86_64::clmul::load(b, $n, 0); LANES]];
+                let mut lanes = [
+                    [$crate::low::x86_64::clmul::load(a, $n, 0); LANES],
+                    [$crate::low::x86_64::clmul::load(b, $n, 0); LANES],
+                ];
                 for i in 1..LANES {
                     lanes[0][i] = $crate::low::x86_64::clmul::load(a, $n, i);
                     lanes[1][i] = $crate::low::x86_64::clmul::load(b, $n, i);

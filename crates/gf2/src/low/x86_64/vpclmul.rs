@@ -179,14 +179,7 @@ pub(super) unsafe fn mul6(a: [Xmm; 3], b: [Xmm; 3]) -> [Xmm; 6] {
     let ([l02, l12], [h02, h12]) = (low.split(), high.split());
     let (h0_l1, h1_l2) = (h0.xor(l1), h1.xor(l2));
     let (below, above) = (l0.xor(h0_l1), h2.xor(h1_l2));
-    [
-        l0,
-        below.xor(l01),
-        below.xor3(h1_l2, h01).xor(l02),
-        above.xor3(h0_l1, h02).xor(l12),
-        above.xor(h12),
-        h2,
-    ]
+    [l0, below.xor(l01), below.xor3(h1_l2, h01).xor(l02), above.xor3(h0_l1, h02).xor(l12), above.xor(h12), h2]
 }
 
 /// 4×4 lanes: 27 word products in fourteen instructions.
@@ -333,8 +326,7 @@ unsafe fn mul12(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
 unsafe fn vectors4(words: *const u64, n: usize) -> [Ymm; 4] {
     // SAFETY: the caller's promise.
     unsafe {
-        let last =
-            if n > 14 { load(words, n, 6) } else { pair(clmul::load(words, n, 6), Xmm(_mm_setzero_si128())) };
+        let last = if n > 14 { load(words, n, 6) } else { pair(clmul::load(words, n, 6), Xmm(_mm_setzero_si128())) };
         [load(words, n, 0), load(words, n, 2), load(words, n, 4), last]
     }
 }
