@@ -7,6 +7,7 @@ mod check;
 mod ct;
 mod gate;
 mod install;
+mod mutants;
 mod peers;
 mod qemu;
 mod stage;
@@ -33,6 +34,9 @@ cargo xtask COMMAND
                           cargo xtask vectors
   ct [FILTER]           the release binary under valgrind with secrets poisoned; FILTER is a part of a case's name
                           cargo xtask ct ml-kem
+  mutants [WORD]        makes each small mistake of xtask/mutants.toml in a copy of the tree; its test must fail. WORD is a part of
+                        a mistake's description or file
+                          cargo xtask mutants reduce.rs
   qemu                  the kernels of binary polynomials on emulated AArch64 and RISC-V processors; on Debian as root it installs
                         the emulators, the cross compilers and a second Rust
                           cargo xtask qemu
@@ -80,6 +84,10 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         "structure" => no_more(command, rest).and_then(|()| structure::run()),
         "vectors" => no_more(command, rest).and_then(|()| check_vectors()),
         "ct" => check_constant_time(rest),
+        "mutants" => match rest {
+            [] => mutants::run(None),
+            [word, more @ ..] => no_more(command, more).and_then(|()| mutants::run(Some(word))),
+        },
         "qemu" => no_more(command, rest).and_then(|()| qemu::run(&Workspace::here()?)).map(|tally| tally.failed == 0),
         "bars" => bars::run(rest),
         "peers" => peers::run(rest),
@@ -138,7 +146,7 @@ mod tests {
 
     #[test]
     fn help_has_an_example_of_each_command() {
-        for command in ["check", "test", "structure", "vectors", "ct", "qemu", "bars", "peers"] {
+        for command in ["check", "test", "structure", "vectors", "ct", "mutants", "qemu", "bars", "peers"] {
             assert!(HELP.contains(&format!("cargo xtask {command}")), "no example of {command}");
         }
     }

@@ -38,6 +38,7 @@ pub const TIERS: &[Tier] = &[
         what: "AArch64: arm-sha2 and the SHA-512 and SHA-3 instructions",
         groups: HavePmull::BIT | HaveArmSha2::BIT | HaveArmSha3::BIT,
     },
+    Tier { name: "zbc", what: "RISC-V: carry-less multiplication (Zbc)", groups: HaveZbc::BIT },
 ];
 
 /// Which accelerated arms may run. Holds only groups that a run-time check has found on this machine.

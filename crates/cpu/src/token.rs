@@ -70,4 +70,7 @@ groups! {
     HaveArmSha2, 9, "aarch64", is_aarch64_feature_detected, ["neon", "sha2"];
     /// AArch64: the SHA-512 and SHA-3 instructions.
     HaveArmSha3, 10, "aarch64", is_aarch64_feature_detected, ["neon", "sha3"];
+    /// RISC-V: carry-less multiplication of general registers. Detected through the kernel's `riscv_hwprobe`; qemu-user before
+    /// 8.1 has none, so a program for it is built with `-C target-feature=+zbc`, which counts as detected.
+    HaveZbc, 12, "riscv64", is_riscv_feature_detected, ["zbc"];
 }

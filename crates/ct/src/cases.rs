@@ -2,6 +2,7 @@
 
 mod controls;
 mod dh;
+mod gf2;
 mod hash;
 mod kem;
 mod ksf;
@@ -214,7 +215,28 @@ pub(crate) const ALL: &[Case] = &[
     opaque("opaque/hybrid/client-start", ("opaque/client-start", "hybrid"), Decodes::Nothing, opaque::hybrid_start),
     opaque("opaque/hybrid/server", ("opaque/server", "hybrid"), Decodes::Nothing, opaque::hybrid_respond),
     opaque("opaque/hybrid/client-finish", ("opaque/client-finish", "hybrid"), Decodes::ASecret, opaque::hybrid_finish),
+    gf2("gf2-mul@portable", ("gf2-mul", "portable"), Expect::Clean, gf2::multiplier),
+    gf2("gf2-mul@clmul", ("gf2-mul", "clmul"), Expect::Clean, gf2::multiplier),
+    gf2("gf2-mul@vpclmul", ("gf2-mul", "vpclmul"), WIDE, gf2::multiplier),
+    gf2("gf2-mul@avx512", ("gf2-mul", "avx512"), WIDE, gf2::multiplier),
+    gf2("gf2m@portable", ("gf2m-mul", "portable"), Expect::Clean, gf2::field),
+    gf2("gf2m@clmul", ("gf2m-mul", "clmul"), Expect::Clean, gf2::field),
+    gf2("gf2m@vpclmul", ("gf2m-mul", "vpclmul"), WIDE, gf2::field),
+    gf2("gf2m@avx512", ("gf2m-mul", "avx512"), WIDE, gf2::field),
 ];
+
+/// A case of binary polynomials, whose tiers have their arms' names.
+const fn gf2(
+    name: &'static str,
+    ran: (&'static str, &'static str),
+    expect: Expect,
+    run: fn(candor_cpu::Cpu),
+) -> Case {
+    Case { name, ran, tier: ran.1, kernel: None, expect, run }
+}
+
+/// Why the wide carry-less arms of crate gf2 are not run.
+const WIDE: Expect = Expect::Skip("valgrind 3.19 can't decode VPCLMULQDQ on 256- and 512-bit registers");
 
 /// The AVX2 kernel of AWS-LC that only encryption, and so re-encryption, calls: 10-bit compression at ranks 2 and 3.
 const AWS_LC_D10: &str = "mlkem_poly_compress_d10_avx2_asm";

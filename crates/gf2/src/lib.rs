@@ -4,6 +4,7 @@
 //!   without a branch or an index that depends on a coefficient.
 //! - [`plan`]: which scheme multiplies which length, as tables that the tuner measures and users can replace; with exact
 //!   operation counts.
+//! - [`field`]: the fields GF(2^m), multiplication and reduction in one; sparse reduction for any modulus.
 //!
 //! ```
 //! let (a, b) = ([0xffff_ffff_ffff_ffff, 1], [3, 0]); // (x^64 + … + 1), with x + 1
@@ -20,6 +21,7 @@
 //! | `recursion.rs` | the schemes (Karatsuba, Toom-Cook, splits) over an arm's leaf products |
 //! | `plan/` | tables, their text form, operation counts |
 //! | `low/` | the arms, the only `unsafe`; `low/kernel.rs` is their contract |
+//! | `field/` | GF(2^m), with arms and `low/` of its own |
 //! | `word.rs` | the portable word product |
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
@@ -38,6 +40,10 @@ mod reference;
 mod tests;
 
 pub mod field;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod plan;
+#[cfg(feature = "tune")]
+pub mod tune;
 
 pub use multiplier::{Multiplier, Product, mul};

@@ -23,7 +23,7 @@ use zeroize::Zeroize;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Multiplier {
-    recursion: Recursion,
+    recursion: Recursion<'static>,
 }
 
 /// The product of two polynomials of N words: its lower and its upper half.

@@ -3,6 +3,10 @@
 use crate::low::{self, kernel::Kernel};
 use crate::plan::{self, Plans};
 use candor_cpu::Cpu;
+#[cfg(target_arch = "aarch64")]
+use candor_cpu::HavePmull;
+#[cfg(target_arch = "riscv64")]
+use candor_cpu::HaveZbc;
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
 
@@ -18,6 +22,12 @@ pub(crate) enum Arm {
     /// x86-64: PCLMULQDQ on 128-bit registers.
     #[cfg(target_arch = "x86_64")]
     Clmul(HaveClmul),
+    /// AArch64: PMULL.
+    #[cfg(target_arch = "aarch64")]
+    Pmull(HavePmull),
+    /// RISC-V: Zbc.
+    #[cfg(target_arch = "riscv64")]
+    Zbc(HaveZbc),
     /// Safe Rust.
     Portable,
 }
@@ -37,6 +47,14 @@ impl Arm {
                 return Self::Clmul(token);
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        if let Some(token) = HavePmull::check(cpu) {
+            return Self::Pmull(token);
+        }
+        #[cfg(target_arch = "riscv64")]
+        if let Some(token) = HaveZbc::check(cpu) {
+            return Self::Zbc(token);
+        }
         let _ = cpu;
         Self::Portable
     }
@@ -50,12 +68,21 @@ impl Arm {
             Self::Vpclmul(token) => low::x86_64::vpclmul::kernel(token),
             #[cfg(target_arch = "x86_64")]
             Self::Clmul(token) => low::x86_64::clmul::kernel(token),
+            #[cfg(target_arch = "aarch64")]
+            Self::Pmull(token) => low::aarch64::pmull::kernel(token),
+            #[cfg(target_arch = "riscv64")]
+            Self::Zbc(token) => low::riscv64::zbc::kernel(token),
             Self::Portable => &low::portable::KERNEL,
         }
     }
 
     #[inline]
     pub(crate) fn plans(self) -> &'static Plans {
-        plan::shipped(self.kernel().arm)
+        let arm = self.kernel().arm;
+        #[cfg(feature = "std")]
+        if let Some(plans) = plan::installed(arm) {
+            return plans;
+        }
+        plan::shipped(arm)
     }
 }

@@ -6,11 +6,22 @@
 //!
 //! Tables are text ([`Plans::parse`] says how), made by the tuner: `cargo xtask tune gf2`.
 
+mod counts;
+mod parse;
 mod shipped;
+#[cfg(feature = "std")]
+mod user;
 
+pub use counts::Counts;
+pub(crate) use parse::ARMS;
+pub use parse::{PlanError, PlanMistake};
 pub(crate) use shipped::shipped;
+#[cfg(feature = "std")]
+pub use user::{LoadError, install, installed, load, load_user};
 
-use core::fmt;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
 
 /// The longest factors, in words, for which a table has an entry. Longer ones are halved until they fit.
 pub const MOST_WORDS: usize = 1280;
@@ -56,6 +67,16 @@ impl Scheme {
         }
     }
 
+    /// The lengths of the balanced products that it leads to, 0 where there are fewer.
+    fn parts(self, n: usize) -> [usize; 3] {
+        match self {
+            Self::Leaf => [0; 3],
+            Self::Split { low } | Self::Karatsuba2 { low } => [low, n - low, 0],
+            Self::Karatsuba3 { part } => [part, n - 2 * part, 0],
+            Self::Toom3 { part } => [toom3_words(n, part), part, n - 2 * part],
+        }
+    }
+
     /// What is done when a table says nothing: the leaf if there is one, else halves.
     const fn default(n: usize, leaf_words: usize) -> Self {
         if n <= leaf_words { Self::Leaf } else { Self::Karatsuba2 { low: n.div_ceil(2) } }
@@ -83,6 +104,31 @@ impl Scheme {
             3 => Self::Karatsuba3 { part },
             _ => Self::Toom3 { part },
         }
+    }
+}
+
+impl Plans {
+    /// How a product of `n` words is computed, a line a level: the tree below the lengths that differ.
+    ///
+    /// ```
+    /// let plans = candor_gf2::Multiplier::with_cpu(candor_cpu::Cpu::portable()).plans();
+    /// assert!(plans.describe(2).starts_with("2 words: leaf"));
+    /// ```
+    pub fn describe(&self, n: usize) -> String {
+        let (mut lines, mut open) = (String::new(), Vec::from([n]));
+        let mut at = 0;
+        while let Some(&n) = open.get(at) {
+            at += 1;
+            let (scheme, counts) = (self.scheme(n), self.counts(n));
+            // Writing to a String can't fail.
+            let _ = writeln!(lines, "{n} words: {scheme}; {} clmul, {} xor", counts.clmul, counts.xor);
+            for part in scheme.parts(n).into_iter().filter(|part| *part > 0) {
+                if !open.contains(&part) {
+                    open.push(part);
+                }
+            }
+        }
+        lines
     }
 }
 

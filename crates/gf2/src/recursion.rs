@@ -8,12 +8,12 @@ use crate::plan::{Plans, Scheme, toom3_words};
 
 /// The arm's functions and the table that says how to use them.
 #[derive(Clone, Copy)]
-pub(crate) struct Recursion {
+pub(crate) struct Recursion<'p> {
     pub(crate) kernel: &'static Kernel,
-    pub(crate) plans: &'static Plans,
+    pub(crate) plans: &'p Plans,
 }
 
-impl Recursion {
+impl Recursion<'_> {
     /// `out = a · b` for factors of the same length.
     pub(crate) fn balanced(self, out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) {
         let n = a.len();

@@ -11,6 +11,12 @@
 /// A product of two polynomials of degree below 64: its low and high word.
 pub(crate) trait WordProduct: Copy {
     fn product(self, a: u64, b: u64) -> u128;
+
+    /// The product of `a` with itself: its bits with zeros between them.
+    #[inline(always)]
+    fn square(self, a: u64) -> u128 {
+        u128::from(spread((a >> 32) as u32)) << 64 | u128::from(spread(a as u32))
+    }
 }
 
 /// [`WordProduct`] in safe Rust.
@@ -54,7 +60,7 @@ pub(crate) const fn spread(word: u32) -> u64 {
 }
 
 #[inline(always)]
-fn halves(product: u128) -> [u64; 2] {
+pub(crate) fn halves(product: u128) -> [u64; 2] {
     [product as u64, (product >> 64) as u64]
 }
 

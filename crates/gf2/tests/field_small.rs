@@ -6,11 +6,19 @@ use candor_cpu::Cpu;
 use candor_gf2::field::*;
 use field_reference::remainder;
 
-/// x^9 + x^8 + 1: reducible or not, its tap lies right below the degree, so that feedback takes four rounds.
+/// x^9 + x^8 + 1: its tap lies right below the degree, so that feedback takes three rounds.
 #[derive(Clone, Copy)]
 struct Tight9;
 impl Modulus for Tight9 {
     const MODULUS: SparseModulus<'static> = SparseModulus::constant(9, &[8, 0]);
+    type Words = [u64; 1];
+}
+
+/// x^10 + x^9 + x^8 + x^7 + x^3 + 1: several taps that feed back to each other.
+#[derive(Clone, Copy)]
+struct Dense10;
+impl Modulus for Dense10 {
+    const MODULUS: SparseModulus<'static> = SparseModulus::constant(10, &[9, 8, 7, 3, 0]);
     type Words = [u64; 1];
 }
 
@@ -86,9 +94,14 @@ fn every_product_of_aes8_is_right() {
 }
 
 #[test]
-fn every_product_modulo_a_polynomial_that_needs_four_rounds_is_right() {
+fn every_product_modulo_a_polynomial_that_needs_three_rounds_is_right() {
     assert_eq!(Tight9::MODULUS.rounds(16), 3);
     all_products::<Tight9>(&every_tier());
+}
+
+#[test]
+fn every_product_modulo_a_polynomial_whose_taps_feed_each_other_is_right() {
+    all_products::<Dense10>(&every_tier());
 }
 
 #[test]
@@ -135,6 +148,23 @@ fn packed_products_of_every_length_are_right() {
     }
 }
 
+#[test]
+fn the_mask_that_document_004_leaves_out_of_hqcs_reduction_is_needed() {
+    let mut wrong = 0;
+    for a in 0..256 {
+        let right = row::<Hqc8>(a);
+        for (b, right) in right.into_iter().enumerate() {
+            let product = (0..8).fold(0, |sum, i| if b >> i & 1 == 1 { sum ^ a << i } else { sum });
+            let (mut high, low) = (product >> 8, product & 0xff);
+            high ^= (high >> 4) ^ (high >> 5) ^ (high >> 6);
+            high ^= (high << 4) ^ (high << 3) ^ (high << 2);
+            assert_eq!((low ^ high) & 0xff, right);
+            wrong += u32::from(low ^ high != right);
+        }
+    }
+    assert_eq!(wrong, 45056);
+}
+
 /// Every modulus of these degrees, sparse or dense, with and without a constant term.
 fn every_modulus(degrees: core::ops::RangeInclusive<usize>, check: impl Fn(&SparseModulus<'_>)) {
     for m in degrees {
@@ -167,6 +197,31 @@ fn check(modulus: &SparseModulus<'_>, input: u64, right: u64) {
     modulus.reduce_by_rounds(&mut fed_back, &mut [0]);
     assert_eq!(folded[0], right, "{input:#b} modulo {modulus}, folded");
     assert_eq!(fed_back[0], right, "{input:#b} modulo {modulus}, by rounds");
+}
+
+#[test]
+fn reducers_are_right_on_long_polynomials_even_where_a_word_folds_into_itself() {
+    let mut bits = field_reference::Bits(64);
+    let all_below: Vec<usize> = (0..130).rev().collect();
+    for m in [1, 2, 5, 31, 63, 64, 65, 100, 127, 128, 130] {
+        let all = &all_below[130 - m..];
+        for taps in [all, &all[..1], &all[m / 3..], &all[m / 2..m / 2 + 1], &all[m - 1..], &[]] {
+            let modulus = SparseModulus::new(m, taps).unwrap();
+            for length in 1..=5 {
+                for _ in 0..4 {
+                    let input: Vec<u64> = (0..length).map(|_| bits.word()).collect();
+                    let mut right = remainder(&modulus, &input);
+                    right.resize(length.max(right.len()), 0);
+                    right.truncate(length);
+                    let (mut folded, mut fed_back) = (input.clone(), input.clone());
+                    modulus.reduce(&mut folded);
+                    modulus.reduce_by_rounds(&mut fed_back, &mut vec![0; length]);
+                    assert_eq!(folded, right, "{input:x?} modulo {modulus}, folded");
+                    assert_eq!(fed_back, right, "{input:x?} modulo {modulus}, by rounds");
+                }
+            }
+        }
+    }
 }
 
 /// x^i modulo the modulus, for i below 64, from the bit-serial reference.

@@ -63,6 +63,11 @@ pub trait Subject {
 
     /// Version, commit, build flags, CPU arm executed, tuning, and what the timed call leaves out.
     fn provenance(&self) -> Provenance;
+
+    /// What more `candor explain` can say of this subject without measuring: a plan, exact operation counts.
+    fn explanation(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What a subject computed, in named parts: a digest, or a ciphertext and the secret it carries.

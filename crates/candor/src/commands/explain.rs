@@ -19,12 +19,15 @@ pub(crate) fn execute(name: &str) -> Result<(), Failure> {
     let mut text = format!("{}\n\n{}\n\n", task.name, task.what);
     for (i, entry) in task.entries.iter().enumerate() {
         // Making a subject is enough to know where it comes from; nothing is measured.
-        let line = match entry.make() {
-            Ok(subject) => subject.provenance().timed,
-            Err(refusal) => refusal.to_string(),
+        let (line, more) = match entry.make() {
+            Ok(subject) => (subject.provenance().timed, subject.explanation()),
+            Err(refusal) => (refusal.to_string(), None),
         };
         let role = if i == 0 { " (the baseline)" } else { "" };
         text += &format!("{}{role}\n    {line}\n", entry.subject);
+        for line in more.iter().flat_map(|more| more.lines()) {
+            text += &format!("    {line}\n");
+        }
     }
     print(&format!("{text}\nMeasure it: candor run {}\n", task.name))
 }

@@ -251,14 +251,14 @@ impl<'c> Wide for Counted<'c> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::{Gcm128, Hqc8, McEliece12, Nist163, Nist233, Nist283, Nist409, Nist571};
+    use crate::field::{Gcm128, Hqc8, McEliece12, McEliece13, Nist163, Nist233, Nist283, Nist409, Nist571};
 
     #[test]
     fn products_take_karatsubas_number_of_clmuls() {
         assert_eq!(Operations::of::<Gcm128>().product.clmul, 3);
         assert_eq!(Operations::of::<Nist163>().product.clmul, 6);
         assert_eq!(Operations::of::<Nist233>().product.clmul, 9);
-        assert_eq!(Operations::of::<Nist283>().product.clmul, 6 + 3 + 6);
+        assert_eq!(Operations::of::<Nist283>().product.clmul, 3 + 6 + 6);
         assert_eq!(Operations::of::<Nist409>().product.clmul, 9 + 6 + 9);
         assert_eq!(Operations::of::<Nist571>().product.clmul, 6 * 6);
     }
@@ -282,9 +282,50 @@ mod tests {
 
     #[test]
     fn the_table_has_a_line_for_each_way() {
-        use std::string::ToString;
         let table = Operations::of::<Nist233>().to_string();
         assert_eq!(table.lines().count(), 7, "{table}");
         assert!(table.contains("x^233 + x^74 + 1") && table.contains("3 by one round"), "{table}");
+    }
+
+    /// A row of the tables in `docs/operation-counts.md`.
+    fn row(operations: &Operations) -> String {
+        let words = |Counts { shift, xor, and, .. }| format!("{shift}, {xor}, {and}");
+        let (p, f) = (operations.product, operations.fused.unwrap());
+        format!(
+            "| {} | {}, {}, {} | {}, {} | {} | {} |",
+            operations.modulus.degree(),
+            p.clmul,
+            p.xor,
+            p.shuffle,
+            words(f),
+            f.shuffle,
+            words(operations.folding),
+            words(operations.rounds)
+        )
+    }
+
+    #[test]
+    fn the_documents_operation_counts_are_those_of_the_code() {
+        let document = include_str!("../../docs/operation-counts.md");
+        for operations in [
+            Operations::of::<Gcm128>(),
+            Operations::of::<Nist163>(),
+            Operations::of::<Nist233>(),
+            Operations::of::<Nist283>(),
+            Operations::of::<Nist409>(),
+            Operations::of::<Nist571>(),
+        ] {
+            let row = row(&operations);
+            assert!(document.contains(&row), "docs/operation-counts.md lacks {row}");
+        }
+        for (field, operations) in [
+            ("x^8 + x^4 + x^3 + x^2 + 1 (HQC)", Operations::of::<Hqc8>()),
+            ("x^12 + x^3 + 1 (Classic McEliece)", Operations::of::<McEliece12>()),
+            ("x^13 + x^4 + x^3 + x + 1 (Classic McEliece)", Operations::of::<McEliece13>()),
+        ] {
+            let words = |Counts { shift, xor, and, .. }| format!("{shift}, {xor}, {and}");
+            let row = format!("| {field} | {} | {} |", words(operations.folding), words(operations.slot.unwrap()));
+            assert!(document.contains(&row), "docs/operation-counts.md lacks {row}");
+        }
     }
 }

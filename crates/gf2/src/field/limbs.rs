@@ -17,7 +17,7 @@ pub(crate) trait Columns: Copy + Send + Sync + AsRef<[u64]> + AsMut<[u64]> + cor
     const ZERO: Self;
     /// 2n − 1 columns.
     type Of<V: Wide>: AsMut<[V]> + AsRef<[V]> + Copy;
-    /// An element in registers: pairs of words, and single ones where the product is better served so.
+    /// An element in registers: pairs of words, and a single one at the end if n is odd.
     type Pieces<V: Wide>: AsMut<[V]> + AsRef<[V]> + Copy;
     /// Which words the pieces hold: the first one, and whether the next is with it.
     const PIECES: &'static [(usize, bool)];
@@ -81,14 +81,14 @@ limbs! {
         |p, a, b| three::<V, _>(p, a, 0).times(&three::<V, _>(p, b, 0));
     4: 7, 2 [(0, true), (2, true)]
         |p, a, b| by4(p, &four::<V, _>(p, a, 0), &four::<V, _>(p, b, 0));
-    5: 9, 3 [(0, true), (2, false), (3, true)]
+    5: 9, 3 [(0, true), (2, true), (4, false)]
         |p, a, b| {
-            // 3 + 2 words.
-            let (a0, a1, b0, b1) = (three::<V, _>(p, a, 0), V::pair(p, a, 3), three::<V, _>(p, b, 0), V::pair(p, b, 3));
-            let mixed = a0.plus_pair(a1).times(&b0.plus_pair(b1));
-            karatsuba(p, 3, &a0.times(&b0), &by2(a1, b1), &mixed)
+            // 2 + 3 words, so that all pairs start at even words.
+            let (a0, a1, b0, b1) = (V::pair(p, a, 0), three::<V, _>(p, a, 2), V::pair(p, b, 0), three::<V, _>(p, b, 2));
+            let mixed = a1.plus_pair(a0).times(&b1.plus_pair(b0));
+            karatsuba(p, 2, &by2(a0, b0), &a1.times(&b1), &mixed)
         };
-    6: 11, 4 [(0, true), (2, false), (3, true), (5, false)]
+    6: 11, 3 [(0, true), (2, true), (4, true)]
         |p, a, b| {
             let (a0, a1, b0, b1) = (three::<V, _>(p, a, 0), three::<V, _>(p, a, 3), three::<V, _>(p, b, 0), three::<V, _>(p, b, 3));
             karatsuba(p, 3, &a0.times(&b0), &a1.times(&b1), &a0.plus(&a1).times(&b0.plus(&b1)))
@@ -106,7 +106,7 @@ limbs! {
             let mixed = by4(p, &[a0[0].xor(a1[0]), a0[1].xor(a1[1])], &[b0[0].xor(b1[0]), b0[1].xor(b1[1])]);
             karatsuba(p, 4, &by4(p, &a0, &b0), &by4(p, &a1, &b1), &mixed)
         };
-    9: 17, 6 [(0, true), (2, false), (3, true), (5, false), (6, true), (8, false)]
+    9: 17, 5 [(0, true), (2, true), (4, true), (6, true), (8, false)]
         |p, a, b| {
             // Karatsuba's 3-way form over three words.
             let a = [three::<V, _>(p, a, 0), three::<V, _>(p, a, 3), three::<V, _>(p, a, 6)];
@@ -136,9 +136,13 @@ struct Three<V> {
 }
 
 /// Words i to i + 2; the high half of `last` is not yet filled.
+///
+/// Elements are stored and copied in pairs of words from the first on. A pair that starts at an odd word is put together from two
+/// of those, because a load across two stores that are still under way would wait for both.
 #[inline(always)]
 fn three<V: Wide, const W: usize>(p: V::Proof, from: &[[u64; W]], i: usize) -> Three<V> {
-    Three { pair: V::pair(p, from, i), last: V::single(p, from, i + 2) }
+    let pair = if i.is_multiple_of(2) { V::pair(p, from, i) } else { V::pair(p, from, i - 1).high_low(V::pair(p, from, i + 1)) };
+    Three { pair, last: V::single(p, from, i + 2) }
 }
 
 #[inline(always)]
@@ -190,18 +194,18 @@ fn by4<V: Wide>(p: V::Proof, a: &[V; 2], b: &[V; 2]) -> [V; 7] {
 
 /// low + (mixed − low − high)·x^n + high·x^2n, in words.
 #[inline(always)]
-fn karatsuba<V: Wide, const L: usize, const H: usize, const C: usize>(
+fn karatsuba<V: Wide, const L: usize, const H: usize, const M: usize, const C: usize>(
     p: V::Proof,
     n: usize,
     low: &[V; L],
     high: &[V; H],
-    mixed: &[V; L],
+    mixed: &[V; M],
 ) -> [V; C] {
     let mut columns = [V::zero(p); C];
     columns[..L].copy_from_slice(low);
     columns[2 * n..2 * n + H].copy_from_slice(high);
-    for k in 0..L {
-        let middle = mixed[k].xor(low[k]);
+    for k in 0..M {
+        let middle = if k < L { mixed[k].xor(low[k]) } else { mixed[k] };
         let middle = if k < H { middle.xor(high[k]) } else { middle };
         columns[n + k] = columns[n + k].xor(middle);
     }

@@ -225,7 +225,6 @@ mod tests {
 
     #[test]
     fn a_modulus_is_written_as_in_its_standard() {
-        use std::string::ToString;
         assert_eq!(Nist571::MODULUS.to_string(), "x^571 + x^10 + x^5 + x^2 + 1");
         assert_eq!(Gcm128::MODULUS.to_string(), "x^128 + x^7 + x^2 + x + 1");
     }

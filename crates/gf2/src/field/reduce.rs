@@ -97,9 +97,6 @@ pub(crate) fn reduce_in<W: Word>(modulus: &SparseModulus<'_>, rounds: u32, words
     for (i, high) in high.iter_mut().enumerate() {
         *high = shifted_down(&words[last..], i, rest); // H = C div x^m
     }
-    if rest != 0 {
-        words[last] = words[last].and((1 << rest) - 1); // L is what is below m
-    }
     for round in 0..rounds {
         // Every shift reads what was there before the round: going up, word i reads itself and those above it.
         for i in 0..count {
@@ -143,7 +140,6 @@ fn shifted_down<W: Word>(words: &[W], i: usize, n: usize) -> W {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::vec::Vec;
 
     /// Whether `rounds` rounds of feedback reduce x^`degree` rightly.
     fn rounds_suffice(modulus: &SparseModulus<'_>, rounds: u32, degree: usize) -> bool {

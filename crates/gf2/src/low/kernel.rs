@@ -3,7 +3,7 @@
 use crate::low::memory;
 
 /// The most words for which an arm may have a product of its own.
-pub(crate) const LEAVES: usize = 16;
+pub(crate) const LEAVES: usize = 32;
 
 /// `out[..2n] = a[..n] · b[..n]` for the function's own n.
 pub(crate) type Leaf = unsafe fn(out: *mut u64, a: *const u64, b: *const u64);
@@ -129,6 +129,36 @@ impl Kernel {
     }
 }
 
+/// A leaf and its batch on vectors of one lane, compiled with the features given: `mul` takes and gives lanes, `load` and `store` move
+/// lane i of n words.
+macro_rules! lane_leaf {
+    ($features:literal, $leaf:ident, $batch:ident, $n:literal, $mul:expr, $load:path, $store:path) => {
+        /// # Safety
+        /// The features exist; `a` and `b` point to n words each, `out` to 2n, for the n in the name.
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn $leaf(out: *mut u64, a: *const u64, b: *const u64) {
+            const LANES: usize = usize::div_ceil($n, 2);
+            // SAFETY: the caller's promise; lane i < LANES begins below word n, and only the lanes that have words are stored.
+            unsafe {
+                let mut lanes = [[$load(a, $n, 0); LANES], [$load(b, $n, 0); LANES]];
+                let mut i = 1;
+                while i < LANES {
+                    lanes[0][i] = $load(a, $n, i);
+                    lanes[1][i] = $load(b, $n, i);
+                    i += 1;
+                }
+                let product: [_; 2 * LANES] = $mul(lanes[0], lanes[1]);
+                for (i, lane) in product.into_iter().take($n).enumerate() {
+                    $store(out, 2 * $n, i, lane);
+                }
+            }
+        }
+        $crate::low::kernel::batch!($features, $batch, $leaf, $n);
+    };
+}
+pub(super) use lane_leaf;
+
 /// The batch of a leaf, which is inlined into the loop.
 macro_rules! batch {
     ($features:literal, $batch:ident, $leaf:ident, $n:literal) => {
@@ -144,3 +174,31 @@ macro_rules! batch {
     };
 }
 pub(super) use batch;
+
+/// A leaf for fewer words than that of `whole` words: zeros fill up.
+macro_rules! padded {
+    ($leaf:ident, $batch:ident, $n:literal, $whole:ident, $words:literal) => {
+        /// # Safety
+        /// As the whole leaf, but for n words, for the n in the name.
+        unsafe fn $leaf(out: *mut u64, a: *const u64, b: *const u64) {
+            let (mut x, mut y, mut product) = ([0; $words], [0; $words], [0; 2 * $words]);
+            // SAFETY: the caller's promise; n is below the whole leaf's words.
+            unsafe {
+                x[..$n].copy_from_slice(core::slice::from_raw_parts(a, $n));
+                y[..$n].copy_from_slice(core::slice::from_raw_parts(b, $n));
+                $whole(product.as_mut_ptr(), x.as_ptr(), y.as_ptr());
+                core::slice::from_raw_parts_mut(out, 2 * $n).copy_from_slice(&product[..2 * $n]);
+            }
+        }
+
+        /// # Safety
+        /// As the leaf, `count` times in a row.
+        unsafe fn $batch(out: *mut u64, a: *const u64, b: *const u64, count: usize) {
+            for i in 0..count {
+                // SAFETY: the caller's promise for the i-th of count.
+                unsafe { $leaf(out.add(2 * $n * i), a.add($n * i), b.add($n * i)) }
+            }
+        }
+    };
+}
+pub(super) use padded;

@@ -122,7 +122,10 @@ pub(super) unsafe fn karatsuba3_join(out: *mut u64, cross: *const u64, k: usize,
 
 /// A [`Table`] of the bodies above, compiled with the features given.
 macro_rules! table {
-    ($features:literal) => {{
+    ($features:literal) => {
+        $crate::low::memory::table!($features, memory::karatsuba2_join)
+    };
+    ($features:literal, $karatsuba2_join:path) => {{
         use $crate::low::memory;
         /// # Safety
         /// See `memory::add`.
@@ -141,9 +144,9 @@ macro_rules! table {
         /// # Safety
         /// See `memory::karatsuba2_join`.
         #[target_feature(enable = $features)]
-        unsafe fn karatsuba2_join(out: *mut u64, mid: *const u64, h: usize, r: usize) {
+        unsafe fn join2(out: *mut u64, mid: *const u64, h: usize, r: usize) {
             // SAFETY: the caller's promise.
-            unsafe { memory::karatsuba2_join(out, mid, h, r) }
+            unsafe { $karatsuba2_join(out, mid, h, r) }
         }
         /// # Safety
         /// See `memory::karatsuba3_join`.
@@ -152,7 +155,7 @@ macro_rules! table {
             // SAFETY: the caller's promise.
             unsafe { memory::karatsuba3_join(out, cross, k, r) }
         }
-        memory::Table { add, add_into, karatsuba2_join, karatsuba3_join }
+        memory::Table { add, add_into, karatsuba2_join: join2, karatsuba3_join }
     }};
 }
 pub(super) use table;

@@ -25,8 +25,7 @@ macro_rules! scalar_kernel {
             // SAFETY: the caller's promise.
             let (out, a) = unsafe { (core::slice::from_raw_parts_mut(out, 2 * n), core::slice::from_raw_parts(a, n)) };
             for (out, a) in out.chunks_exact_mut(2).zip(a) {
-                out[0] = $crate::word::spread(*a as u32);
-                out[1] = $crate::word::spread((*a >> 32) as u32);
+                out.copy_from_slice(&$crate::word::halves($crate::word::WordProduct::square($product, *a)));
             }
         }
     };

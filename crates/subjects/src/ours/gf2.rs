@@ -48,6 +48,10 @@ impl Product for Ours {
     fn provenance(&self, words: usize, timed: &str) -> Provenance {
         provenance(self.0, words, &format!("{timed}; Multiplier::mul"))
     }
+
+    fn explanation(&self, words: usize) -> Option<String> {
+        Some(explanation(self.0, words))
+    }
 }
 
 /// The public entry point for many products of one length.
@@ -68,12 +72,28 @@ impl<const N: usize> Loop for Many<N> {
     fn provenance(&self, words: usize, timed: &str) -> Provenance {
         provenance(self.0, words, &format!("{timed}; Multiplier::mul_many"))
     }
+
+    fn explanation(&self, words: usize) -> Option<String> {
+        Some(explanation(self.0, words))
+    }
 }
 
 fn provenance(multiplier: Multiplier, words: usize, timed: &str) -> Provenance {
     let plans = multiplier.plans();
-    let arm = format!("{}; plan {} ({})", multiplier.arm(), plan(plans, words), table(plans));
+    let arm = format!("{}; plan {} ({}); {}", multiplier.arm(), plan(plans, words), table(plans), counts(plans, words));
     Provenance { arm: Some(arm), ..ours(timed) }
+}
+
+/// The plan and its operations, a line each.
+fn explanation(multiplier: Multiplier, words: usize) -> String {
+    let plans = multiplier.plans();
+    format!("plan: {}\n{}\n{}", plan(plans, words), counts(plans, words), table(plans))
+}
+
+/// The time of a row over the number of clmuls is its distance to what the multiplier unit alone would take.
+fn counts(plans: &Plans, words: usize) -> String {
+    let counts = plans.counts(words);
+    format!("{} carry-less products of words, {} xors of words", counts.clmul, counts.xor)
 }
 
 /// `277 = toom3 93, 94 = karatsuba2 47, …, 16 = leaf`: the way down from `words` to the leaves, longest first.
@@ -98,9 +118,9 @@ fn parts(scheme: Scheme, n: usize) -> Vec<usize> {
     }
 }
 
-fn table(plans: &Plans) -> &'static str {
+fn table(plans: &Plans) -> String {
     match plans.provenance() {
-        "" => "table of defaults",
-        told => told,
+        "" => "table of defaults".to_owned(),
+        told => format!("table: {}", told.lines().collect::<Vec<_>>().join(", ")),
     }
 }

@@ -3,7 +3,7 @@
 use super::ours;
 use crate::tasks::gf2m::{self, Op, Operands};
 use candor_cpu::Cpu;
-use candor_gf2::field::{Element, Field, Gcm128, Modulus, Nist163, Nist233, Nist283, Nist409, Nist571};
+use candor_gf2::field::{Element, Field, Gcm128, Modulus, Nist163, Nist233, Nist283, Nist409, Nist571, Operations};
 use candor_lab::{Entry, Provenance};
 use std::hint::black_box;
 
@@ -134,5 +134,10 @@ impl<M: Modulus> gf2m::Field for OurField<M> {
             Op::Inverse => "Field::invert",
         };
         Provenance { arm: Some(self.field.arm().to_owned()), ..ours(&format!("{timed}; {call}")) }
+    }
+
+    fn explanation(&self, op: Op) -> Option<String> {
+        let multiplies = matches!(op, Op::Mul | Op::MulLatency | Op::MulMany | Op::Reduce);
+        multiplies.then(|| Operations::of::<M>().to_string())
     }
 }

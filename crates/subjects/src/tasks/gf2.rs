@@ -61,6 +61,12 @@ pub(crate) trait Product: 'static {
 
     /// Where the library comes from, how it was built, and by which plan it multiplies `words` words.
     fn provenance(&self, words: usize, timed: &str) -> Provenance;
+
+    /// Its plan for `words` words and what that costs, where the library tells.
+    fn explanation(&self, words: usize) -> Option<String> {
+        let _ = words;
+        None
+    }
 }
 
 /// Loops over products of one length by one library.
@@ -70,6 +76,12 @@ pub(crate) trait Loop: 'static {
 
     /// As [`Product::provenance`].
     fn provenance(&self, words: usize, timed: &str) -> Provenance;
+
+    /// As [`Product::explanation`].
+    fn explanation(&self, words: usize) -> Option<String> {
+        let _ = words;
+        None
+    }
 }
 
 /// All tasks of binary polynomials.
@@ -130,6 +142,10 @@ impl<P: Product> Loop for General<P> {
     fn provenance(&self, words: usize, timed: &str) -> Provenance {
         self.0.provenance(words, timed)
     }
+
+    fn explanation(&self, words: usize) -> Option<String> {
+        self.0.explanation(words)
+    }
 }
 
 fn fill(words: &mut [u64], seed: u64, purpose: &str) {
@@ -177,6 +193,10 @@ impl<L: Loop> Subject for Ring<L> {
 
     fn provenance(&self) -> Provenance {
         self.by.provenance(self.words, &self.work.timed(self.words))
+    }
+
+    fn explanation(&self) -> Option<String> {
+        self.by.explanation(self.words)
     }
 }
 
@@ -228,5 +248,9 @@ impl<P: Product> Subject for Chain<P> {
 
     fn provenance(&self) -> Provenance {
         self.product.provenance(self.words, &Work::Latency.timed(self.words))
+    }
+
+    fn explanation(&self) -> Option<String> {
+        self.product.explanation(self.words)
     }
 }

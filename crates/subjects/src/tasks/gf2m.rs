@@ -85,6 +85,11 @@ pub(crate) trait Field: 'static {
     fn results(&mut self, op: Op) -> Vec<Vec<u64>>;
     /// Where the library comes from, how it was built, which arm `op` takes.
     fn provenance(&self, op: Op, timed: &str) -> Provenance;
+    /// The operations that `op` takes, where the library tells.
+    fn explanation(&self, op: Op) -> Option<String> {
+        let _ = op;
+        None
+    }
 }
 
 /// All tasks of fields.
@@ -138,6 +143,10 @@ impl<F: Field> Subject for InField<F> {
 
     fn provenance(&self) -> Provenance {
         self.field.provenance(self.op, &self.op.timed())
+    }
+
+    fn explanation(&self) -> Option<String> {
+        self.field.explanation(self.op)
     }
 }
 

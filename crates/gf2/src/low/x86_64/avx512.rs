@@ -5,7 +5,7 @@
 //! alone. So 8×8 words (parts of one lane) take 3 + 3 + 1 carry-less instructions, 16×16 words (parts of two lanes) 9 + 9 + 3.
 
 use crate::lanes::{self, Lanes};
-use crate::low::kernel::{Batch, Kernel, Leaf, batch};
+use crate::low::kernel::{Batch, Kernel, Leaf, batch, padded};
 use crate::low::memory;
 use crate::low::x86_64::clmul::{self, leaf};
 use crate::low::x86_64::vpclmul;
@@ -243,6 +243,84 @@ fn mul9(a: [Zmm; 2], b: [Zmm; 2]) -> [Zmm; 3] {
     }
 }
 
+/// 24×24 words by Karatsuba with three parts over [`mul8`], sums straight from the factors.
+///
+/// # Safety
+/// AVX-512 and VPCLMULQDQ exist; `a` and `b` point to 24 words, `out` to 48.
+#[inline(always)]
+unsafe fn mul24(out: *mut u64, a: *const u64, b: *const u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (a0, a1, a2) = (load::<24>(a, 0), load::<24>(a, 1), load::<24>(a, 2));
+        let (b0, b1, b2) = (load::<24>(b, 0), load::<24>(b, 1), load::<24>(b, 2));
+        let (p0, p1, p2) = (mul8(a0, b0), mul8(a1, b1), mul8(a2, b2));
+        let c01 = mul8(a0.xor(a1), b0.xor(b1));
+        let c02 = mul8(a0.xor(a2), b0.xor(b2));
+        let c12 = mul8(a1.xor(a2), b1.xor(b2));
+        // As in `memory::karatsuba3_join`.
+        let (below, above) = (p0[0].xor3(p0[1], p1[0]), p1[1].xor3(p2[0], p2[1]));
+        store::<48>(out, 0, p0[0]);
+        store::<48>(out, 1, below.xor(c01[0]));
+        store::<48>(out, 2, below.xor3(p1[1], p2[0]).xor3(c01[1], c02[0]));
+        store::<48>(out, 3, above.xor3(p0[1], p1[0]).xor3(c02[1], c12[0]));
+        store::<48>(out, 4, above.xor(c12[1]));
+        store::<48>(out, 5, p2[1]);
+    }
+}
+
+/// 32×32 words by Karatsuba over [`mul16`], sums straight from the factors.
+///
+/// # Safety
+/// AVX-512 and VPCLMULQDQ exist; `a` and `b` point to 32 words, `out` to 64.
+#[inline(always)]
+unsafe fn mul32(out: *mut u64, a: *const u64, b: *const u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let half = |x: *const u64, i: usize| [load::<32>(x, i), load::<32>(x, i + 1)];
+        let (a0, a1, b0, b1) = (half(a, 0), half(a, 2), half(b, 0), half(b, 2));
+        let low = mul16(a0, b0);
+        let high = mul16(a1, b1);
+        let middle = mul16([a0[0].xor(a1[0]), a0[1].xor(a1[1])], [b0[0].xor(b1[0]), b0[1].xor(b1[1])]);
+        let shared = [low[2].xor(high[0]), low[3].xor(high[1])];
+        let product = [
+            low[0],
+            low[1],
+            shared[0].xor3(low[0], middle[0]),
+            shared[1].xor3(low[1], middle[1]),
+            shared[0].xor3(high[2], middle[2]),
+            shared[1].xor3(high[3], middle[3]),
+            high[2],
+            high[3],
+        ];
+        for (i, vector) in product.into_iter().enumerate() {
+            store::<64>(out, i, vector);
+        }
+    }
+}
+
+/// `memory::karatsuba2_join`, with whole vectors where the halves are equal and full.
+///
+/// # Safety
+/// AVX-512 exists; as `memory::karatsuba2_join`.
+#[inline(always)]
+unsafe fn karatsuba2_join(out: *mut u64, middle: *const u64, h: usize, r: usize) {
+    // SAFETY: the caller's promise: with r = h there are 4h words in `out` and 2h in `middle`, and i + 8 ≤ h.
+    unsafe {
+        if r != h || !h.is_multiple_of(8) {
+            return memory::karatsuba2_join(out, middle, h, r);
+        }
+        let load = |x: *const u64| Zmm(_mm512_loadu_epi64(x.cast()));
+        for i in (0..h).step_by(8) {
+            let at = out.add(i);
+            let shared = load(at.add(h)).xor(load(at.add(2 * h)));
+            let low = shared.xor3(load(at), load(middle.add(i)));
+            let high = shared.xor3(load(at.add(3 * h)), load(middle.add(h + i)));
+            _mm512_storeu_epi64(at.add(h).cast(), low.0);
+            _mm512_storeu_epi64(at.add(2 * h).cast(), high.0);
+        }
+    }
+}
+
 /// The mask of the words of vector `i` that are among the first `n`.
 const fn mask(n: usize, i: usize) -> u8 {
     let words = n.saturating_sub(8 * i);
@@ -311,21 +389,41 @@ vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", lea
 leaf512!(leaf7, batch7, 7, |[a]: [Zmm; 1], [b]: [Zmm; 1]| mul8(a, b));
 leaf512!(leaf8, batch8, 8, |[a]: [Zmm; 1], [b]: [Zmm; 1]| mul8(a, b));
 leaf512!(leaf9, batch9, 9, mul9);
-leaf512!(leaf10, batch10, 10, mul16);
-leaf512!(leaf11, batch11, 11, mul16);
-leaf512!(leaf12, batch12, 12, mul16);
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf10, batch10, 10, |out, a, b| {
+    vpclmul::store(out, 20, vpclmul::mul12(vpclmul::lanes6(a, 10), vpclmul::lanes6(b, 10)))
+});
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf11, batch11, 11, |out, a, b| {
+    vpclmul::store(out, 22, vpclmul::mul12(vpclmul::lanes6(a, 11), vpclmul::lanes6(b, 11)))
+});
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf12, batch12, 12, |out, a, b| {
+    vpclmul::store(out, 24, vpclmul::mul12(vpclmul::lanes6(a, 12), vpclmul::lanes6(b, 12)))
+});
 leaf512!(leaf13, batch13, 13, mul16);
 leaf512!(leaf14, batch14, 14, mul16);
 leaf512!(leaf15, batch15, 15, mul16);
 leaf512!(leaf16, batch16, 16, mul16);
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf24, batch24, 24, |out, a, b| mul24(out, a, b));
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf32, batch32, 32, |out, a, b| mul32(out, a, b));
+padded!(leaf17, batch17, 17, leaf24, 24);
+padded!(leaf18, batch18, 18, leaf24, 24);
+padded!(leaf19, batch19, 19, leaf24, 24);
+padded!(leaf20, batch20, 20, leaf24, 24);
+padded!(leaf21, batch21, 21, leaf24, 24);
+padded!(leaf22, batch22, 22, leaf24, 24);
+padded!(leaf23, batch23, 23, leaf24, 24);
+padded!(leaf25, batch25, 25, leaf32, 32);
+padded!(leaf26, batch26, 26, leaf32, 32);
+padded!(leaf27, batch27, 27, leaf32, 32);
+padded!(leaf28, batch28, 28, leaf32, 32);
+padded!(leaf29, batch29, 29, leaf32, 32);
+padded!(leaf30, batch30, 30, leaf32, 32);
+padded!(leaf31, batch31, 31, leaf32, 32);
 
-const LEAVES: [Leaf; 16] = [
-    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
-    leaf16,
+const LEAVES: [Leaf; 32] = [
+    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15, leaf16, leaf17, leaf18, leaf19, leaf20, leaf21, leaf22, leaf23, leaf24, leaf25, leaf26, leaf27, leaf28, leaf29, leaf30, leaf31, leaf32,
 ];
-const BATCHES: [Batch; 16] = [
-    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
-    batch14, batch15, batch16,
+const BATCHES: [Batch; 32] = [
+    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13, batch14, batch15, batch16, batch17, batch18, batch19, batch20, batch21, batch22, batch23, batch24, batch25, batch26, batch27, batch28, batch29, batch30, batch31, batch32,
 ];
 
 // SAFETY: the functions keep to the contract, and `kernel` hands the value out only against the token of their features.
@@ -336,7 +434,7 @@ static KERNEL: Kernel = unsafe {
         &BATCHES,
         clmul::row,
         clmul::square,
-        memory::table!("avx512f,avx512bw,avx512dq,avx512vl"),
+        memory::table!("avx512f,avx512bw,avx512dq,avx512vl", karatsuba2_join),
     )
 };
 

@@ -63,32 +63,18 @@ pub(super) unsafe fn store(words: *mut u64, n: usize, i: usize, lane: Xmm) {
     }
 }
 
-/// A leaf and its batch on 128-bit registers, compiled with the features given: `mul` takes and gives lanes.
+/// A leaf and its batch on 128-bit registers.
 macro_rules! leaf {
     ($features:literal, $leaf:ident, $batch:ident, $n:literal, $mul:expr) => {
-        /// # Safety
-        /// The features exist; `a` and `b` point to n words each, `out` to 2n, for the n in the name.
-        #[inline]
-        #[target_feature(enable = $features)]
-        unsafe fn $leaf(out: *mut u64, a: *const u64, b: *const u64) {
-            const LANES: usize = usize::div_ceil($n, 2);
-            // SAFETY: the caller's promise; lane i < LANES begins below word n, and only the lanes that have words are stored.
-            unsafe {
-                let mut lanes = [
-                    [$crate::low::x86_64::clmul::load(a, $n, 0); LANES],
-                    [$crate::low::x86_64::clmul::load(b, $n, 0); LANES],
-                ];
-                for i in 1..LANES {
-                    lanes[0][i] = $crate::low::x86_64::clmul::load(a, $n, i);
-                    lanes[1][i] = $crate::low::x86_64::clmul::load(b, $n, i);
-                }
-                let product: [_; 2 * LANES] = $mul(lanes[0], lanes[1]);
-                for i in 0..$n {
-                    $crate::low::x86_64::clmul::store(out, 2 * $n, i, product[i]);
-                }
-            }
-        }
-        $crate::low::kernel::batch!($features, $batch, $leaf, $n);
+        $crate::low::kernel::lane_leaf!(
+            $features,
+            $leaf,
+            $batch,
+            $n,
+            $mul,
+            $crate::low::x86_64::clmul::load,
+            $crate::low::x86_64::clmul::store
+        );
     };
 }
 pub(super) use leaf;

@@ -5,7 +5,7 @@
 //! CPUs known to us carry-less instructions are the bottleneck, and logic runs beside them.
 
 use crate::lanes::{self, Lanes};
-use crate::low::kernel::{Batch, Kernel, Leaf};
+use crate::low::kernel::{Batch, Kernel, Leaf, padded};
 use crate::low::memory;
 use crate::low::x86_64::clmul::{self, Xmm, leaf};
 use candor_cpu::HaveVpclmul;
@@ -100,10 +100,17 @@ unsafe fn load(words: *const u64, n: usize, i: usize) -> Ymm {
 /// `words` points to `n` words, which end in the last of the lanes given.
 #[inline(always)]
 pub(super) unsafe fn store<const LANES: usize>(words: *mut u64, n: usize, lanes: [Xmm; LANES]) {
-    for (i, lane) in lanes.into_iter().enumerate() {
-        if 2 * i < n {
-            // SAFETY: lane i begins below word n.
-            unsafe { clmul::store(words, n, i, lane) };
+    // SAFETY: lane i begins below word n; two whole lanes go together, so that a later load of both finds one store.
+    unsafe {
+        let mut i = 0;
+        while 2 * i < n && i < LANES {
+            if 2 * i + 4 <= n && i + 1 < LANES {
+                _mm256_storeu_si256(words.add(2 * i).cast(), pair(lanes[i], lanes[i + 1]).0);
+                i += 2;
+            } else {
+                clmul::store(words, n, i, lanes[i]);
+                i += 1;
+            }
         }
     }
 }
@@ -287,7 +294,7 @@ macro_rules! join {
 /// # Safety
 /// AVX2 exists; `words` points to `n` words, 10 to 12.
 #[inline(always)]
-unsafe fn lanes6(words: *const u64, n: usize) -> [Xmm; 6] {
+pub(super) unsafe fn lanes6(words: *const u64, n: usize) -> [Xmm; 6] {
     // SAFETY: the caller's promise.
     unsafe {
         let last = if n > 10 { clmul::load(words, n, 5) } else { Xmm(_mm_setzero_si128()) };
@@ -302,19 +309,18 @@ unsafe fn lanes6(words: *const u64, n: usize) -> [Xmm; 6] {
     }
 }
 
-/// 12×12 words, or fewer with the upper ones zero: 54 word products in 27 instructions.
+/// 6×6 lanes: 54 word products in 27 instructions.
 ///
 /// # Safety
-/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to `n` words, `out` to 2n; 10 ≤ n ≤ 12.
+/// AVX2 and VPCLMULQDQ exist.
 #[inline(always)]
-unsafe fn mul12(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
+pub(super) unsafe fn mul12(a: [Xmm; 6], b: [Xmm; 6]) -> [Xmm; 12] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (a, b) = (lanes6(a, n), lanes6(b, n));
         let halves = |x: [Xmm; 6]| [pair(x[0], x[3]), pair(x[1], x[4]), pair(x[2], x[5])];
         let sums = |x: [Xmm; 6]| [x[0].xor(x[3]), x[1].xor(x[4]), x[2].xor(x[5])];
         let middle = mul6(sums(a), sums(b));
-        store(out, 2 * n, join!(lanes::mul3(halves(a), halves(b)), middle, 3));
+        join!(lanes::mul3(halves(a), halves(b)), middle, 3)
     }
 }
 
@@ -331,25 +337,78 @@ unsafe fn vectors4(words: *const u64, n: usize) -> [Ymm; 4] {
     }
 }
 
-/// 16×16 words, or fewer with the upper ones zero: 81 word products in 41 instructions.
+/// 8×8 lanes: 81 word products in 41 instructions.
+#[inline(always)]
+fn mul16(a: [Ymm; 4], b: [Ymm; 4]) -> [Xmm; 16] {
+    let halves = |x: [Ymm; 4]| {
+        [
+            Ymm::pick::<0x20>(x[0], x[2]),
+            Ymm::pick::<0x31>(x[0], x[2]),
+            Ymm::pick::<0x20>(x[1], x[3]),
+            Ymm::pick::<0x31>(x[1], x[3]),
+        ]
+    };
+    let middle = mul8([a[0].xor(a[2]), a[1].xor(a[3])], [b[0].xor(b[2]), b[1].xor(b[3])]);
+    join!(lanes::mul4(halves(a), halves(b)), middle, 4)
+}
+
+/// 24×24 words by Karatsuba over [`mul12`], sums straight from the factors.
 ///
 /// # Safety
-/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to `n` words, `out` to 2n; 12 < n ≤ 16.
+/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to 24 words, `out` to 48.
 #[inline(always)]
-unsafe fn mul16(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
-    // SAFETY: the caller's promise: six lanes, and at least part of the seventh.
+unsafe fn mul24(out: *mut u64, a: *const u64, b: *const u64) {
+    // SAFETY: the caller's promise.
     unsafe {
-        let (a, b) = (vectors4(a, n), vectors4(b, n));
-        let halves = |x: [Ymm; 4]| {
-            [
-                Ymm::pick::<0x20>(x[0], x[2]),
-                Ymm::pick::<0x31>(x[0], x[2]),
-                Ymm::pick::<0x20>(x[1], x[3]),
-                Ymm::pick::<0x31>(x[1], x[3]),
-            ]
-        };
-        let middle = mul8([a[0].xor(a[2]), a[1].xor(a[3])], [b[0].xor(b[2]), b[1].xor(b[3])]);
-        store(out, 2 * n, join!(lanes::mul4(halves(a), halves(b)), middle, 4));
+        let (a0, a1, b0, b1) = (lanes6(a, 12), lanes6(a.add(12), 12), lanes6(b, 12), lanes6(b.add(12), 12));
+        let sums =
+            |x: [Xmm; 6], y: [Xmm; 6]| [x[0].xor(y[0]), x[1].xor(y[1]), x[2].xor(y[2]), x[3].xor(y[3]), x[4].xor(y[4]), x[5].xor(y[5])];
+        store(out, 24, mul12(a0, b0));
+        store(out.add(24), 24, mul12(a1, b1));
+        let mut middle = [0u64; 24];
+        store(middle.as_mut_ptr(), 24, mul12(sums(a0, a1), sums(b0, b1)));
+        karatsuba2_join(out, middle.as_ptr(), 12, 12);
+    }
+}
+
+/// 32×32 words by Karatsuba over [`mul16`], sums straight from the factors.
+///
+/// # Safety
+/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to 32 words, `out` to 64.
+#[inline(always)]
+unsafe fn mul32(out: *mut u64, a: *const u64, b: *const u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (a0, a1, b0, b1) = (vectors4(a, 16), vectors4(a.add(16), 16), vectors4(b, 16), vectors4(b.add(16), 16));
+        let sums = |x: [Ymm; 4], y: [Ymm; 4]| [x[0].xor(y[0]), x[1].xor(y[1]), x[2].xor(y[2]), x[3].xor(y[3])];
+        store(out, 32, mul16(a0, b0));
+        store(out.add(32), 32, mul16(a1, b1));
+        let mut middle = [0u64; 32];
+        store(middle.as_mut_ptr(), 32, mul16(sums(a0, a1), sums(b0, b1)));
+        karatsuba2_join(out, middle.as_ptr(), 16, 16);
+    }
+}
+
+/// `memory::karatsuba2_join` for r = h, with whole vectors as far as they go.
+///
+/// # Safety
+/// AVX2 exists; as `memory::karatsuba2_join`.
+#[inline(always)]
+unsafe fn karatsuba2_join(out: *mut u64, middle: *const u64, h: usize, r: usize) {
+    // SAFETY: the caller's promise: with r = h there are 4h words in `out` and 2h in `middle`, and i + 4 ≤ h.
+    unsafe {
+        if r != h || !h.is_multiple_of(4) {
+            return memory::karatsuba2_join(out, middle, h, r);
+        }
+        let load = |x: *const u64| Ymm(_mm256_loadu_si256(x.cast()));
+        for i in (0..h).step_by(4) {
+            let at = out.add(i);
+            let shared = load(at.add(h)).xor(load(at.add(2 * h)));
+            let low = shared.xor3(load(at), load(middle.add(i)));
+            let high = shared.xor3(load(at.add(3 * h)), load(middle.add(h + i)));
+            _mm256_storeu_si256(at.add(h).cast(), low.0);
+            _mm256_storeu_si256(at.add(2 * h).cast(), high.0);
+        }
     }
 }
 
@@ -382,13 +441,30 @@ leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf8, batch8, 8, |out, a, b| {
     store(out, 16, mul8([load(a, 8, 0), load(a, 8, 2)], [load(b, 8, 0), load(b, 8, 2)]))
 });
 leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf9, batch9, 9, |out, a, b| mul9(out, a, b));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf10, batch10, 10, |out, a, b| mul12(out, a, b, 10));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf11, batch11, 11, |out, a, b| mul12(out, a, b, 11));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf12, batch12, 12, |out, a, b| mul12(out, a, b, 12));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf13, batch13, 13, |out, a, b| mul16(out, a, b, 13));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf14, batch14, 14, |out, a, b| mul16(out, a, b, 14));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf15, batch15, 15, |out, a, b| mul16(out, a, b, 15));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf16, batch16, 16, |out, a, b| mul16(out, a, b, 16));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf10, batch10, 10, |out, a, b| store(out, 20, mul12(lanes6(a, 10), lanes6(b, 10))));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf11, batch11, 11, |out, a, b| store(out, 22, mul12(lanes6(a, 11), lanes6(b, 11))));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf12, batch12, 12, |out, a, b| store(out, 24, mul12(lanes6(a, 12), lanes6(b, 12))));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf13, batch13, 13, |out, a, b| store(out, 26, mul16(vectors4(a, 13), vectors4(b, 13))));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf14, batch14, 14, |out, a, b| store(out, 28, mul16(vectors4(a, 14), vectors4(b, 14))));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf15, batch15, 15, |out, a, b| store(out, 30, mul16(vectors4(a, 15), vectors4(b, 15))));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf16, batch16, 16, |out, a, b| store(out, 32, mul16(vectors4(a, 16), vectors4(b, 16))));
+
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf24, batch24, 24, |out, a, b| mul24(out, a, b));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf32, batch32, 32, |out, a, b| mul32(out, a, b));
+padded!(leaf17, batch17, 17, leaf24, 24);
+padded!(leaf18, batch18, 18, leaf24, 24);
+padded!(leaf19, batch19, 19, leaf24, 24);
+padded!(leaf20, batch20, 20, leaf24, 24);
+padded!(leaf21, batch21, 21, leaf24, 24);
+padded!(leaf22, batch22, 22, leaf24, 24);
+padded!(leaf23, batch23, 23, leaf24, 24);
+padded!(leaf25, batch25, 25, leaf32, 32);
+padded!(leaf26, batch26, 26, leaf32, 32);
+padded!(leaf27, batch27, 27, leaf32, 32);
+padded!(leaf28, batch28, 28, leaf32, 32);
+padded!(leaf29, batch29, 29, leaf32, 32);
+padded!(leaf30, batch30, 30, leaf32, 32);
+padded!(leaf31, batch31, 31, leaf32, 32);
 
 /// # Safety
 /// `words` points to `n` words, 5 or 6.
@@ -398,18 +474,16 @@ pub(super) unsafe fn lanes3(words: *const u64, n: usize) -> [Xmm; 3] {
     unsafe { [clmul::load(words, n, 0), clmul::load(words, n, 1), clmul::load(words, n, 2)] }
 }
 
-const LEAVES: [Leaf; 16] = [
-    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
-    leaf16,
+const LEAVES: [Leaf; 32] = [
+    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15, leaf16, leaf17, leaf18, leaf19, leaf20, leaf21, leaf22, leaf23, leaf24, leaf25, leaf26, leaf27, leaf28, leaf29, leaf30, leaf31, leaf32,
 ];
-const BATCHES: [Batch; 16] = [
-    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
-    batch14, batch15, batch16,
+const BATCHES: [Batch; 32] = [
+    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13, batch14, batch15, batch16, batch17, batch18, batch19, batch20, batch21, batch22, batch23, batch24, batch25, batch26, batch27, batch28, batch29, batch30, batch31, batch32,
 ];
 
 // SAFETY: the functions keep to the contract, and `kernel` hands the value out only against the token of their features.
 static KERNEL: Kernel = unsafe {
-    Kernel::new("vpclmul", &LEAVES, &BATCHES, clmul::row, clmul::square, memory::table!("avx2,vpclmulqdq,pclmulqdq"))
+    Kernel::new("vpclmul", &LEAVES, &BATCHES, clmul::row, clmul::square, memory::table!("avx2,vpclmulqdq,pclmulqdq", karatsuba2_join))
 };
 
 /// The arm, for whoever can prove that it runs.

@@ -1,0 +1,3 @@
+//! RISC-V: carry-less multiplication on general registers.
+
+pub(crate) mod zbc;

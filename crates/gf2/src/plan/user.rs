@@ -1,0 +1,92 @@
+//! A user's own tables: read from a file, put in force for the process.
+//!
+//! The library opens no file by itself. A program that wants a user's tables calls [`load_user`] at its start.
+
+use super::{ARMS, PlanError, Plans};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Why a table could not be put in force.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The file can't be read.
+    #[error("cannot read {path}: {why}")]
+    Read {
+        /// The file.
+        path: String,
+        /// What the system said.
+        why: std::io::Error,
+    },
+    /// The file is no table.
+    #[error("{path}: {mistake}")]
+    Parse {
+        /// The file.
+        path: String,
+        /// Where and why.
+        mistake: PlanError,
+    },
+    /// A table for this arm is in force already, or has been asked for: it can be set once, before the first multiplier.
+    #[error("the table for arm {arm} is in use already; install tables before the first multiplier is made")]
+    Late {
+        /// The arm.
+        arm: &'static str,
+    },
+}
+
+static INSTALLED: [OnceLock<Plans>; ARMS.len()] = [const { OnceLock::new() }; ARMS.len()];
+
+/// The table in force for an arm, if a user's is.
+#[inline]
+pub fn installed(arm: &str) -> Option<&'static Plans> {
+    let index = ARMS.iter().position(|(name, _)| *name == arm)?;
+    INSTALLED[index].get()
+}
+
+/// Puts a table in force for its arm: multipliers made from now on use it.
+///
+/// # Errors
+/// [`LoadError::Late`] if the arm has one already.
+pub fn install(plans: Plans) -> Result<(), LoadError> {
+    let arm = plans.arm();
+    let index = ARMS.iter().position(|(name, _)| *name == arm).expect("tables are made only for known arms");
+    INSTALLED[index].set(plans).map_err(|_| LoadError::Late { arm })
+}
+
+/// Reads a table. Its text stays in memory for good, as tables in force do.
+///
+/// # Errors
+/// [`LoadError::Read`], [`LoadError::Parse`].
+pub fn load(path: &Path) -> Result<Plans, LoadError> {
+    let shown = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => Plans::parse(text.leak()).map_err(|mistake| LoadError::Parse { path: shown, mistake }),
+        Err(why) => Err(LoadError::Read { path: shown, why }),
+    }
+}
+
+/// Puts the user's tables in force: the files that `CANDOR_GF2_PLANS` lists (separated as in `PATH`; empty for none), or, when it is not
+/// set, those of `gf2-ARM.plan` that exist in `$XDG_CONFIG_HOME/candor` or `~/.config/candor`. Answers which.
+///
+/// # Errors
+/// A file that `CANDOR_GF2_PLANS` lists and that is not there, or any that is no table. Files before it are in force.
+pub fn load_user() -> Result<Vec<PathBuf>, LoadError> {
+    let paths: Vec<PathBuf> = match std::env::var_os("CANDOR_GF2_PLANS") {
+        Some(list) => std::env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect(),
+        None => user_directory().map_or_else(Vec::new, |directory| {
+            let path = |(arm, _): &(&str, usize)| directory.join(format!("gf2-{arm}.plan"));
+            ARMS.iter().map(path).filter(|path| path.is_file()).collect()
+        }),
+    };
+    for path in &paths {
+        install(load(path)?)?;
+    }
+    Ok(paths)
+}
+
+/// Where a user's tables stand when nothing else is said.
+pub(crate) fn user_directory() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))?;
+    Some(base.join("candor"))
+}

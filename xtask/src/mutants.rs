@@ -1,0 +1,191 @@
+//! `cargo xtask mutants`: does a test notice when the code is wrong?
+//!
+//! `xtask/mutants.toml` lists small mistakes: a dropped mask, a dropped round. Each is made alone, in a copy of the tree below
+//! `target/mutants`, and its test must then fail. Before that the tests must pass without any mistake, for a test that always fails
+//! would notice everything. A text that is no longer there, or a mutant that does not compile, is an error: the list is stale.
+
+use crate::Failure;
+use crate::peers::make_directory;
+use crate::workspace::{Workspace, cargo};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+const LIST: &str = "xtask/mutants.toml";
+/// What a copy of the tree needs no copy of.
+const LEFT_OUT: [&str; 5] = [".git", "target", "runs", "candor-runs", "fuzz"];
+
+/// One mistake.
+#[derive(Debug, PartialEq)]
+struct Mutant {
+    what: String,
+    file: String,
+    find: String,
+    replace: String,
+    test: String,
+}
+
+/// Makes each mistake whose description or file contains `filter` and prints a line for it; `Ok(true)` when none survived.
+pub(crate) fn run(filter: Option<&str>) -> Result<bool, Failure> {
+    let workspace = Workspace::here()?;
+    let text = fs::read_to_string(workspace.root.join(LIST)).map_err(|error| format!("{LIST}: {error}"))?;
+    let mut mutants = parse(&text)?;
+    mutants.retain(|mutant| filter.is_none_or(|word| mutant.what.contains(word) || mutant.file.contains(word)));
+    if mutants.is_empty() {
+        return Err(format!(
+            "{LIST} has no mutant whose description or file contains `{}`",
+            filter.unwrap_or_default()
+        ));
+    }
+    // Stale lines are found before anything is built.
+    for mutant in &mutants {
+        let original = read(&workspace.root.join(&mutant.file))?;
+        mutant.apply(&original)?;
+    }
+    let at = workspace.target.join("mutants");
+    let tree = Tree { root: at.join("tree"), build: at.join("build") };
+    let _ = fs::remove_dir_all(&tree.root);
+    copy(&workspace.root, &tree.root)?;
+
+    for test in mutants.iter().map(|mutant| &mutant.test).collect::<BTreeSet<_>>() {
+        match tree.test(test)? {
+            Outcome::Passed => println!("without a mistake: `cargo test {test}` passes"),
+            Outcome::Failed => return Err(format!("`cargo test {test}` fails without any mistake")),
+            Outcome::NotBuilt(why) => return Err(format!("`cargo test {test}` does not build:\n{why}")),
+        }
+    }
+    let mut survived = 0;
+    for mutant in &mutants {
+        let file = tree.root.join(&mutant.file);
+        let original = read(&file)?;
+        write(&file, &mutant.apply(&original)?)?;
+        let outcome = tree.test(&mutant.test);
+        write(&file, &original)?;
+        match outcome? {
+            Outcome::Failed => println!("killed    {}", mutant.what),
+            Outcome::Passed => {
+                survived += 1;
+                println!("SURVIVED  {} (`cargo test {}` passes with it)", mutant.what, mutant.test);
+            }
+            Outcome::NotBuilt(why) => return Err(format!("the mutant “{}” does not compile:\n{why}", mutant.what)),
+        }
+    }
+    println!("{} killed, {survived} survived", mutants.len() - survived);
+    Ok(survived == 0)
+}
+
+fn parse(text: &str) -> Result<Vec<Mutant>, Failure> {
+    let table: Table = text.parse().map_err(|error| format!("{LIST}: {error}"))?;
+    let list = table.get("mutant").and_then(Value::as_array).ok_or(format!("{LIST}: there is no [[mutant]]"))?;
+    let mutant = |(index, value): (usize, &Value)| {
+        let field = |name: &str| {
+            let text = value.get(name).and_then(Value::as_str).map(str::to_owned);
+            text.ok_or_else(|| format!("{LIST}, mutant {}: `{name}` is missing or no text", index + 1))
+        };
+        let [what, file, find] = [field("what")?, field("file")?, field("find")?];
+        Ok(Mutant { what, file, find, replace: field("replace")?, test: field("test")? })
+    };
+    list.iter().enumerate().map(mutant).collect()
+}
+
+impl Mutant {
+    /// The file with the mistake in it.
+    fn apply(&self, original: &str) -> Result<String, Failure> {
+        match original.matches(&self.find).count() {
+            1 => Ok(original.replacen(&self.find, &self.replace, 1)),
+            n => Err(format!(
+                "the mutant “{}” is stale: its text stands {n} times in {}, and must stand there once:\n{}",
+                self.what, self.file, self.find
+            )),
+        }
+    }
+}
+
+enum Outcome {
+    Passed,
+    Failed,
+    /// What the compiler said.
+    NotBuilt(String),
+}
+
+/// The copy, and where it is built.
+struct Tree {
+    root: PathBuf,
+    build: PathBuf,
+}
+
+impl Tree {
+    fn test(&self, words: &str) -> Result<Outcome, Failure> {
+        let run = |more: &[&str]| {
+            cargo()
+                .current_dir(&self.root)
+                .args(["test", "--quiet"])
+                .args(words.split_whitespace())
+                .args(more)
+                .env("CARGO_TARGET_DIR", &self.build)
+                .output()
+                .map_err(|error| format!("cannot start cargo: {error}"))
+        };
+        let built = run(&["--no-run"])?;
+        if !built.status.success() {
+            return Ok(Outcome::NotBuilt(String::from_utf8_lossy(&built.stderr).trim_end().to_owned()));
+        }
+        let tested = run(&[])?;
+        let said = String::from_utf8_lossy(&tested.stdout).into_owned();
+        if said.lines().all(|line| !line.starts_with("running ") || line.starts_with("running 0 ")) {
+            return Err(format!("`cargo test {words}` runs no test"));
+        }
+        Ok(if tested.status.success() { Outcome::Passed } else { Outcome::Failed })
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Copies a folder without what is left out.
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    make_directory(to)?;
+    let listed = fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
+    for entry in listed.flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        if LEFT_OUT.iter().any(|left_out| name == *left_out) {
+            continue;
+        }
+        if path.is_dir() {
+            copy(&path, &to.join(name))?;
+        } else {
+            fs::copy(&path, to.join(name)).map_err(|error| format!("cannot copy {}: {error}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_list_fits_the_tree() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for mutant in parse(include_str!("../mutants.toml")).unwrap() {
+            let original = read(&root.join(&mutant.file)).unwrap();
+            assert_ne!(mutant.apply(&original).unwrap(), original, "{}", mutant.what);
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_gone_or_stands_twice_is_an_error() {
+        let text = "[[mutant]]\nwhat = \"w\"\nfile = \"f\"\nfind = \"x & 1\"\nreplace = \"x\"\ntest = \"t\"\n";
+        let mutant = parse(text).unwrap().remove(0);
+        assert_eq!(mutant.apply("let y = x & 1;").unwrap(), "let y = x;");
+        assert!(mutant.apply("let y = x;").unwrap_err().contains("stale"));
+        assert!(mutant.apply("x & 1; x & 1").is_err());
+        assert!(parse("[[mutant]]\nwhat = \"w\"\n").unwrap_err().contains("file"));
+    }
+}
