@@ -57,7 +57,7 @@ impl<M: Modulus> Field<M> {
         Self { arm: Arm::choose(cpu), modulus: PhantomData }
     }
 
-    /// The arm that multiplies: `avx512`, `vpclmul`, `clmul` or `portable`.
+    /// The arm that multiplies: `avx512`, `vpclmul`, `clmul`, `pmull`, `zbc` or `portable`.
     #[must_use]
     pub fn arm(&self) -> &'static str {
         self.arm.name()

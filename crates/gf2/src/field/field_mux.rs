@@ -1,10 +1,18 @@
 //! Which arm multiplies in a field.
 
+#[cfg(target_arch = "aarch64")]
+use super::low::aarch64;
 #[cfg(target_arch = "x86_64")]
 use super::low::x86_64::{avx512, clmul, vpclmul};
 use super::modulus::Modulus;
 use super::{fused, wide::Words};
-use crate::word::Portable;
+#[cfg(target_arch = "riscv64")]
+use crate::low::riscv64::zbc;
+use crate::word::{Portable, WordProduct};
+#[cfg(target_arch = "aarch64")]
+use candor_cpu::HavePmull;
+#[cfg(target_arch = "riscv64")]
+use candor_cpu::HaveZbc;
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
@@ -19,13 +27,17 @@ pub(super) enum Arm {
     Vpclmul(HaveVpclmul),
     #[cfg(target_arch = "x86_64")]
     Clmul(HaveClmul),
+    #[cfg(target_arch = "aarch64")]
+    Pmull(HavePmull),
+    #[cfg(target_arch = "riscv64")]
+    Zbc(HaveZbc),
     /// Safe Rust.
     Portable,
 }
 
-/// Calls the same function of the arm's module, or `portable`.
+/// Calls the same function of the arm's module, or `$scalar` with the arm's word product.
 macro_rules! on {
-    ($arm:expr, $routine:literal, $function:ident($($argument:expr),+), $portable:expr) => {{
+    ($arm:expr, $routine:literal, $function:ident($($argument:expr),+), $scalar:ident) => {{
         secret::ran($routine, $arm.name());
         match $arm {
             #[cfg(target_arch = "x86_64")]
@@ -34,7 +46,11 @@ macro_rules! on {
             Arm::Vpclmul(token) => vpclmul::$function::<M>(token, $($argument),+),
             #[cfg(target_arch = "x86_64")]
             Arm::Clmul(token) => clmul::$function::<M>(token, $($argument),+),
-            Arm::Portable => $portable,
+            #[cfg(target_arch = "aarch64")]
+            Arm::Pmull(token) => aarch64::$function::<M>(token, $($argument),+),
+            #[cfg(target_arch = "riscv64")]
+            Arm::Zbc(token) => $scalar::<M, _>(zbc::product(token), $($argument),+),
+            Arm::Portable => $scalar::<M, _>(Portable, $($argument),+),
         }
     }};
 }
@@ -54,6 +70,14 @@ impl Arm {
                 return Self::Clmul(token);
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        if let Some(token) = HavePmull::check(cpu) {
+            return Self::Pmull(token);
+        }
+        #[cfg(target_arch = "riscv64")]
+        if let Some(token) = HaveZbc::check(cpu) {
+            return Self::Zbc(token);
+        }
         let _ = cpu;
         Self::Portable
     }
@@ -67,6 +91,10 @@ impl Arm {
             Self::Vpclmul(_) => "vpclmul",
             #[cfg(target_arch = "x86_64")]
             Self::Clmul(_) => "clmul",
+            #[cfg(target_arch = "aarch64")]
+            Self::Pmull(_) => "pmull",
+            #[cfg(target_arch = "riscv64")]
+            Self::Zbc(_) => "zbc",
             Self::Portable => "portable",
         }
     }
@@ -74,43 +102,45 @@ impl Arm {
     /// out = a·b.
     #[inline]
     pub(super) fn mul<M: Modulus>(self, a: &M::Words, b: &M::Words, out: &mut M::Words) {
-        on!(self, "gf2m-mul", mul(a, b, out), portable_mul::<M>(a, b, out));
+        on!(self, "gf2m-mul", mul(a, b, out), scalar_mul);
     }
 
     /// out = a^(2^times).
     #[inline]
     pub(super) fn square<M: Modulus>(self, a: &M::Words, times: usize, out: &mut M::Words) {
-        on!(self, "gf2m-square", square(a, times, out), portable_square::<M>(a, times, out));
+        on!(self, "gf2m-square", square(a, times, out), scalar_square);
     }
 
     /// out = low + high·x^64n.
     #[inline]
     pub(super) fn reduce<M: Modulus>(self, low: &M::Words, high: &M::Words, out: &mut M::Words) {
-        on!(self, "gf2m-reduce", reduce(low, high, out), portable_reduce::<M>(low, high, out));
+        on!(self, "gf2m-reduce", reduce(low, high, out), scalar_reduce);
     }
 
     /// Products of the elements at the same place; the slices have the same length.
     #[inline]
     pub(super) fn mul_many<M: Modulus>(self, a: &[M::Words], b: &[M::Words], out: &mut [M::Words]) {
-        on!(self, "gf2m-mul-many", mul_many(a, b, out), {
-            for ((a, b), out) in a.iter().zip(b).zip(out) {
-                portable_mul::<M>(a, b, out);
-            }
-        });
+        on!(self, "gf2m-mul-many", mul_many(a, b, out), scalar_mul_many);
     }
 }
 
 #[inline(never)]
-fn portable_mul<M: Modulus>(a: &M::Words, b: &M::Words, out: &mut M::Words) {
-    fused::mul::<Words<Portable>, M>(Portable, from_ref(a), from_ref(b), from_mut(out));
+fn scalar_mul<M: Modulus, P: WordProduct>(product: P, a: &M::Words, b: &M::Words, out: &mut M::Words) {
+    fused::mul::<Words<P>, M>(product, from_ref(a), from_ref(b), from_mut(out));
 }
 
 #[inline(never)]
-fn portable_square<M: Modulus>(a: &M::Words, times: usize, out: &mut M::Words) {
-    fused::square::<Words<Portable>, M>(Portable, from_ref(a), times, from_mut(out));
+fn scalar_square<M: Modulus, P: WordProduct>(product: P, a: &M::Words, times: usize, out: &mut M::Words) {
+    fused::square::<Words<P>, M>(product, from_ref(a), times, from_mut(out));
 }
 
 #[inline(never)]
-fn portable_reduce<M: Modulus>(low: &M::Words, high: &M::Words, out: &mut M::Words) {
-    fused::reduce::<Words<Portable>, M>(Portable, from_ref(low), from_ref(high), from_mut(out));
+fn scalar_reduce<M: Modulus, P: WordProduct>(product: P, low: &M::Words, high: &M::Words, out: &mut M::Words) {
+    fused::reduce::<Words<P>, M>(product, from_ref(low), from_ref(high), from_mut(out));
+}
+
+fn scalar_mul_many<M: Modulus, P: WordProduct>(product: P, a: &[M::Words], b: &[M::Words], out: &mut [M::Words]) {
+    for ((a, b), out) in a.iter().zip(b).zip(out) {
+        scalar_mul::<M, P>(product, a, b, out);
+    }
 }

@@ -141,7 +141,11 @@ struct Three<V> {
 /// of those, because a load across two stores that are still under way would wait for both.
 #[inline(always)]
 fn three<V: Wide, const W: usize>(p: V::Proof, from: &[[u64; W]], i: usize) -> Three<V> {
-    let pair = if i.is_multiple_of(2) { V::pair(p, from, i) } else { V::pair(p, from, i - 1).high_low(V::pair(p, from, i + 1)) };
+    let pair = if i.is_multiple_of(2) {
+        V::pair(p, from, i)
+    } else {
+        V::pair(p, from, i - 1).high_low(V::pair(p, from, i + 1))
+    };
     Three { pair, last: V::single(p, from, i + 2) }
 }
 

@@ -41,10 +41,14 @@ impl<M: Modulus> Packed<M> {
         Self { arm: Arm::choose(cpu), modulus: PhantomData }
     }
 
-    /// The arm that multiplies.
+    /// The arm that multiplies: `avx512`, `vpclmul`, `clmul` or `portable`.
     #[must_use]
     pub fn arm(&self) -> &'static str {
-        self.arm.name()
+        match self.arm {
+            #[cfg(target_arch = "x86_64")]
+            Arm::Avx512(_) | Arm::Vpclmul(_) | Arm::Clmul(_) => self.arm.name(),
+            _ => "portable",
+        }
     }
 
     /// out\[i\] = a\[i\]·b\[i\]. The bits of the factors at m and above are zero; if they are not, the products are some elements.
@@ -53,7 +57,7 @@ impl<M: Modulus> Packed<M> {
     /// If the lengths differ.
     pub fn mul_many(&self, a: &[u16], b: &[u16], out: &mut [u16]) {
         assert!(a.len() == b.len() && a.len() == out.len(), "factors and products must be equally many");
-        secret::ran("gf2m-packed", self.arm.name());
+        secret::ran("gf2m-packed", self.arm());
         match self.arm {
             #[cfg(target_arch = "x86_64")]
             Arm::Avx512(token) => avx512::<M>(token, a, b, out),
@@ -61,7 +65,8 @@ impl<M: Modulus> Packed<M> {
             Arm::Vpclmul(token) => vpclmul::<M>(token, a, b, out),
             #[cfg(target_arch = "x86_64")]
             Arm::Clmul(token) => clmul::<M>(token, a, b, out),
-            Arm::Portable => portable::<M>(a, b, out),
+            // By the compiler's vectors.
+            _ => portable::<M>(a, b, out),
         }
     }
 }

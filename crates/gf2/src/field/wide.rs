@@ -4,7 +4,7 @@
 //! over [`Wide`] multiplies one element on 128-bit registers, two on 256 bits and four on 512, and with the word products of a
 //! CPU without vectors it multiplies one.
 
-use crate::word::{WordProduct, spread};
+use crate::word::WordProduct;
 
 /// Vectors of 128-bit lanes. A value exists only where a [`Proof`](Self::Proof) did, which is why the operations are safe.
 pub(crate) trait Wide: Copy {
@@ -65,6 +65,12 @@ impl<P: WordProduct> Words<P> {
     fn times(self, a: u64, b: u64) -> Self {
         let product = self.product.product(a, b);
         Self { low: product as u64, high: (product >> 64) as u64, product: self.product }
+    }
+
+    #[inline(always)]
+    fn square(self, a: u64) -> Self {
+        let square = self.product.square(a);
+        Self { low: square as u64, high: (square >> 64) as u64, product: self.product }
     }
 }
 
@@ -135,12 +141,12 @@ impl<P: WordProduct> Wide for Words<P> {
 
     #[inline(always)]
     fn square_low(self) -> Self {
-        Self { low: spread(self.low as u32), high: spread((self.low >> 32) as u32), ..self }
+        self.square(self.low)
     }
 
     #[inline(always)]
     fn square_high(self) -> Self {
-        Self { low: spread(self.high as u32), high: spread((self.high >> 32) as u32), ..self }
+        self.square(self.high)
     }
 
     #[inline(always)]

@@ -2,6 +2,8 @@
 //! `unsafe` of the fields.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "aarch64")]
+pub(super) mod aarch64;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64;
 #[cfg(target_arch = "x86_64")]

@@ -7,15 +7,21 @@ use crate::word::WordProduct;
 use candor_cpu::HaveZbc;
 use core::arch::asm;
 
-/// [`WordProduct`] by Zbc. Made only in this file, for the functions of `KERNEL`.
+/// [`WordProduct`] by Zbc. Made only in this file, for the functions of `KERNEL` and by [`product`].
 #[derive(Clone, Copy)]
-struct Zbc(());
+pub(crate) struct Zbc(());
+
+/// The word product by itself, for the fields.
+#[inline]
+pub(crate) fn product(_: HaveZbc) -> Zbc {
+    Zbc(())
+}
 
 impl WordProduct for Zbc {
     #[inline(always)]
     fn product(self, a: u64, b: u64) -> u128 {
         let (low, high): (u64, u64);
-        // SAFETY: `KERNEL`, whose functions alone hold a `Zbc`, is handed out only against the token. The instructions touch
+        // SAFETY: `KERNEL`, whose functions hold a `Zbc`, and `product` hand out only against the token. The instructions touch
         // nothing but the registers named; `.option arch` lets the assembler take them and is undone after.
         unsafe {
             asm!(
