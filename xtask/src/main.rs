@@ -11,6 +11,7 @@ mod peers;
 mod stage;
 mod structure;
 mod tally;
+mod tune;
 mod vectors;
 mod workspace;
 
@@ -39,6 +40,10 @@ cargo xtask COMMAND
   peers NAME…           other people's programs that no package manager has ready, built into target/peers: liboqs (a library
                         that subjects load), tor (C tor's bench program, whose figures candor report sets beside a run)
                           cargo xtask peers liboqs tor
+  tune gf2 [OPTION…]    which scheme multiplies binary polynomials of which length best on this machine (some minutes); `-o FILE` for
+                        the table, `--tier NAME` for another arm than the best, `--most WORDS`. candor loads
+                        ~/.config/candor/gf2-ARM.plan
+                          cargo xtask tune gf2 -o ~/.config/candor/gf2-avx512.plan
   help                  this text
 
 Exit status: 0 all is well, 1 a check failed, 2 the command could not be understood or done.
@@ -77,6 +82,7 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         "ct" => check_constant_time(rest),
         "bars" => bars::run(rest),
         "peers" => peers::run(rest),
+        "tune" => tune::run(rest),
         other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
     }
 }
@@ -132,7 +138,7 @@ mod tests {
 
     #[test]
     fn help_has_an_example_of_each_command() {
-        for command in ["check", "test", "structure", "vectors", "ct", "bars", "peers"] {
+        for command in ["check", "test", "structure", "vectors", "ct", "bars", "peers", "tune"] {
             assert!(HELP.contains(&format!("cargo xtask {command}")), "no example of {command}");
         }
     }

@@ -121,6 +121,7 @@ pub(super) unsafe fn karatsuba3_join(out: *mut u64, cross: *const u64, k: usize,
 }
 
 /// A [`Table`] of the bodies above, compiled with the features given.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! table {
     ($features:literal) => {
         $crate::low::memory::table!($features, memory::karatsuba2_join)
@@ -158,6 +159,7 @@ macro_rules! table {
         memory::Table { add, add_into, karatsuba2_join: join2, karatsuba3_join }
     }};
 }
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use table;
 
 /// The bodies as the target's base instruction set has them.

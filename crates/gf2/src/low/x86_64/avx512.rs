@@ -231,8 +231,10 @@ fn mul9(a: [Zmm; 2], b: [Zmm; 2]) -> [Zmm; 3] {
     unsafe {
         let a8 = _mm512_broadcastq_epi64(_mm512_castsi512_si128(a[1].0));
         let b8 = _mm512_broadcastq_epi64(_mm512_castsi512_si128(b[1].0));
-        let even = Zmm(_mm512_clmulepi64_epi128::<0x00>(a[0].0, b8)).xor(Zmm(_mm512_clmulepi64_epi128::<0x00>(b[0].0, a8)));
-        let odd = Zmm(_mm512_clmulepi64_epi128::<0x01>(a[0].0, b8)).xor(Zmm(_mm512_clmulepi64_epi128::<0x01>(b[0].0, a8)));
+        let even =
+            Zmm(_mm512_clmulepi64_epi128::<0x00>(a[0].0, b8)).xor(Zmm(_mm512_clmulepi64_epi128::<0x00>(b[0].0, a8)));
+        let odd =
+            Zmm(_mm512_clmulepi64_epi128::<0x01>(a[0].0, b8)).xor(Zmm(_mm512_clmulepi64_epi128::<0x01>(b[0].0, a8)));
         let zero = _mm512_setzero_si512();
         let top = Zmm(_mm512_maskz_mov_epi64(0b11, _mm512_clmulepi64_epi128::<0x00>(a8, b8)));
         let shifted = Zmm(_mm512_alignr_epi64::<7>(odd.0, zero));
@@ -400,8 +402,12 @@ leaf512!(leaf13, batch13, 13, mul16);
 leaf512!(leaf14, batch14, 14, mul16);
 leaf512!(leaf15, batch15, 15, mul16);
 leaf512!(leaf16, batch16, 16, mul16);
-vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf24, batch24, 24, |out, a, b| mul24(out, a, b));
-vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf32, batch32, 32, |out, a, b| mul32(out, a, b));
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf24, batch24, 24, |out, a, b| mul24(
+    out, a, b
+));
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf32, batch32, 32, |out, a, b| mul32(
+    out, a, b
+));
 padded!(leaf17, batch17, 17, leaf24, 24);
 padded!(leaf18, batch18, 18, leaf24, 24);
 padded!(leaf19, batch19, 19, leaf24, 24);
@@ -418,10 +424,14 @@ padded!(leaf30, batch30, 30, leaf32, 32);
 padded!(leaf31, batch31, 31, leaf32, 32);
 
 const LEAVES: [Leaf; 32] = [
-    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15, leaf16, leaf17, leaf18, leaf19, leaf20, leaf21, leaf22, leaf23, leaf24, leaf25, leaf26, leaf27, leaf28, leaf29, leaf30, leaf31, leaf32,
+    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
+    leaf16, leaf17, leaf18, leaf19, leaf20, leaf21, leaf22, leaf23, leaf24, leaf25, leaf26, leaf27, leaf28, leaf29,
+    leaf30, leaf31, leaf32,
 ];
 const BATCHES: [Batch; 32] = [
-    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13, batch14, batch15, batch16, batch17, batch18, batch19, batch20, batch21, batch22, batch23, batch24, batch25, batch26, batch27, batch28, batch29, batch30, batch31, batch32,
+    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
+    batch14, batch15, batch16, batch17, batch18, batch19, batch20, batch21, batch22, batch23, batch24, batch25,
+    batch26, batch27, batch28, batch29, batch30, batch31, batch32,
 ];
 
 // SAFETY: the functions keep to the contract, and `kernel` hands the value out only against the token of their features.
