@@ -116,8 +116,8 @@ fn batches_are_products_one_by_one() {
         m.mul_many::<N>(&mut [], &[], &[]);
     }
     for (_, m) in arms() {
-        [batch::<1>, batch::<2>, batch::<3>, batch::<4>, batch::<5>, batch::<8>, batch::<9>].map(|run| run(m));
-        [batch::<12>, batch::<16>, batch::<19>, batch::<24>, batch::<32>, batch::<33>].map(|run| run(m));
+        let _ = [batch::<1>, batch::<2>, batch::<3>, batch::<4>, batch::<5>, batch::<8>, batch::<9>].map(|run| run(m));
+        let _ = [batch::<12>, batch::<16>, batch::<19>, batch::<24>, batch::<32>, batch::<33>].map(|run| run(m));
     }
 }
 

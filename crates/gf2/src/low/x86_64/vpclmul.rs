@@ -522,7 +522,7 @@ static KERNEL: Kernel = unsafe {
         &BATCHES,
         clmul::row,
         clmul::square,
-        memory::table!("avx2,vpclmulqdq,pclmulqdq", karatsuba2_join),
+        memory::table!("avx2,vpclmulqdq,pclmulqdq", memory::add, karatsuba2_join),
     )
 };
 
