@@ -13,6 +13,7 @@ mod qemu;
 mod stage;
 mod structure;
 mod tally;
+mod tune;
 mod vectors;
 mod workspace;
 
@@ -45,9 +46,13 @@ cargo xtask COMMAND
                         Without a file it reads runs/*.jsonl; a .json file is taken as the output of `candor report`
                           cargo xtask bars --issue 7 candor-runs/2026-11-21-zen3-3f9c1a.jsonl
   peers NAME…           other people's programs that no package manager has ready, built into target/peers: gf2x (gf2x tuned on
-                        this machine, and NTL on it: libraries that subjects load), liboqs (another), tor (C tor's bench
+                        this machine, and NTL on it: libraries that subjects load), liboqs and openssl-4 (others), tor (C tor's bench
                         program, whose figures candor report sets beside a run)
                           cargo xtask peers gf2x
+  tune gf2 [OPTION…]    which scheme multiplies binary polynomials of which length best on this machine (some minutes); `-o FILE` for
+                        the table, `--tier NAME` for another arm than the best, `--most WORDS`. candor loads
+                        ~/.config/candor/gf2-ARM.plan
+                          cargo xtask tune gf2 -o ~/.config/candor/gf2-avx512.plan
   help                  this text
 
 Exit status: 0 all is well, 1 a check failed, 2 the command could not be understood or done.
@@ -91,6 +96,7 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         "qemu" => no_more(command, rest).and_then(|()| qemu::run(&Workspace::here()?)).map(|tally| tally.failed == 0),
         "bars" => bars::run(rest),
         "peers" => peers::run(rest),
+        "tune" => tune::run(rest),
         other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
     }
 }
@@ -146,7 +152,7 @@ mod tests {
 
     #[test]
     fn help_has_an_example_of_each_command() {
-        for command in ["check", "test", "structure", "vectors", "ct", "mutants", "qemu", "bars", "peers"] {
+        for command in ["check", "test", "structure", "vectors", "ct", "mutants", "qemu", "bars", "peers", "tune"] {
             assert!(HELP.contains(&format!("cargo xtask {command}")), "no example of {command}");
         }
     }

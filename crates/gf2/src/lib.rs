@@ -27,6 +27,7 @@
 
 extern crate alloc;
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanes;
 mod low;
 mod multiplier;

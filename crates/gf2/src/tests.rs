@@ -1,42 +1,218 @@
 //! Every arm of this machine against the schoolbook, bit by bit.
 
-use crate::{Multiplier, reference};
+use crate::low::kernel::LEAVES;
+use crate::plan::{ARMS, Plans, Scheme};
+use crate::{Multiplier, fuzz, reference};
 use candor_cpu::Cpu;
 
-/// One multiplier an arm.
-fn arms() -> Vec<Multiplier> {
-    let mut arms: Vec<Multiplier> = Vec::new();
+/// One multiplier an arm, with the CPU value that gives it.
+fn arms() -> Vec<(Cpu, Multiplier)> {
+    let mut arms: Vec<(Cpu, Multiplier)> = Vec::new();
     for tier in Cpu::tiers() {
-        let multiplier = Multiplier::with_cpu(Cpu::named(tier.name).unwrap());
-        if arms.iter().all(|known| known.arm() != multiplier.arm()) {
-            arms.push(multiplier);
+        let cpu = Cpu::named(tier.name).unwrap();
+        let multiplier = Multiplier::with_cpu(cpu);
+        if arms.iter().all(|(_, known)| known.arm() != multiplier.arm()) {
+            arms.push((cpu, multiplier));
         }
     }
     arms
 }
 
+/// All arms on one pair of factors, by `mul` and with the caller's scratch.
+fn check(a: &[u64], b: &[u64]) {
+    let expected = reference::product(a, b);
+    for (_, m) in arms() {
+        let mut out = vec![u64::MAX; expected.len()];
+        m.mul(&mut out, a, b);
+        assert!(out == expected, "{} {} by {} words", m.arm(), a.len(), b.len());
+        let mut scratch = vec![u64::MAX; m.scratch_words(a.len(), b.len())];
+        out.fill(u64::MAX);
+        m.mul_with_scratch(&mut out, a, b, &mut scratch);
+        assert!(out == expected, "{} {} by {} words with scratch", m.arm(), a.len(), b.len());
+    }
+}
+
 #[test]
 fn every_length_up_to_128_words() {
     for n in 0..=128 {
-        let (a, b) = (reference::words(n as u64, n), reference::words(1000 + n as u64, n));
-        let expected = reference::product(&a, &b);
-        for m in arms() {
-            let mut out = vec![u64::MAX; 2 * n];
-            m.mul(&mut out, &a, &b);
-            assert!(out == expected, "{} {n} words", m.arm());
-        }
+        check(&reference::words(n as u64, n), &reference::words(1000 + n as u64, n));
     }
 }
 
 #[test]
 fn every_pair_of_lengths_up_to_24_words() {
     for (n, k) in (0..=24).flat_map(|n| (0..=24).map(move |k| (n, k))) {
-        let (a, b) = (reference::words(7 + n as u64, n), reference::words(70 + k as u64, k));
-        let expected = reference::product(&a, &b);
-        for m in arms() {
-            let mut out = vec![u64::MAX; n + k];
-            m.mul(&mut out, &a, &b);
-            assert!(out == expected, "{} {n} by {k} words", m.arm());
+        check(&reference::words(7 + n as u64, n), &reference::words(70 + k as u64, k));
+    }
+}
+
+#[test]
+fn lengths_at_random_up_to_1200_words_and_beyond_the_tables() {
+    let mut lengths: Vec<(usize, usize)> =
+        reference::words(5, 12).into_iter().map(|x| ((x % 1200) as usize, (x >> 32) as usize % 1200)).collect();
+    lengths.extend([(277, 277), (561, 561), (901, 901), (1280, 1280), (1281, 1281), (1300, 3), (2, 1299), (700, 1290)]);
+    for (n, k) in lengths {
+        check(&reference::words(n as u64, n), &reference::words(k as u64 + 1, k));
+    }
+}
+
+#[test]
+fn boundary_patterns() {
+    for n in (1..=34).chain([48, 65]) {
+        let ones = vec![u64::MAX; n];
+        let single = |bit: usize| {
+            let mut words = vec![0; n];
+            words[bit / 64] = 1 << (bit % 64);
+            words
+        };
+        let (lowest, highest) = (single(0), single(64 * n - 1));
+        let tops = vec![1 << 63; n];
+        for a in [&ones, &lowest, &highest, &tops, &vec![0; n]] {
+            for b in [&ones, &lowest, &highest, &tops] {
+                check(a, b);
+            }
         }
     }
+}
+
+#[test]
+fn every_scheme_at_every_length_that_it_fits() {
+    for (cpu, m) in arms() {
+        let leaf_words = m.plans().leaf_words();
+        for n in 1..=48 {
+            let (a, b) = (reference::words(n as u64, n), reference::words(99 + n as u64, n));
+            let expected = reference::product(&a, &b);
+            let parts = 1..n;
+            let schemes = parts.flat_map(|part| {
+                [
+                    Scheme::Split { low: part },
+                    Scheme::Karatsuba2 { low: part },
+                    Scheme::Karatsuba3 { part },
+                    Scheme::Toom3 { part },
+                ]
+            });
+            for scheme in schemes.filter(|scheme| scheme.fits(n, leaf_words)) {
+                let plans = m.plans().clone().with(n, scheme).unwrap();
+                let mut scratch = vec![u64::MAX; plans.scratch_words(n)];
+                let mut out = vec![u64::MAX; 2 * n];
+                let kernel = crate::multiplier_mux::Arm::choose(cpu).kernel();
+                crate::recursion::Recursion { kernel, plans: &plans }.balanced(&mut out, &a, &b, &mut scratch);
+                assert!(out == expected, "{} {n} words by {scheme}", m.arm());
+            }
+        }
+    }
+}
+
+#[test]
+fn batches_are_products_one_by_one() {
+    fn batch<const N: usize>(m: Multiplier) {
+        let words = reference::words(N as u64, 6 * N);
+        let (a, b) = (words[..3 * N].as_chunks::<N>().0, words[3 * N..].as_chunks::<N>().0);
+        let mut out = [[[0; N]; 2]; 3];
+        m.mul_many(&mut out, a, b);
+        for i in 0..3 {
+            assert!(out[i].as_flattened() == reference::product(&a[i], &b[i]), "{} {N} words", m.arm());
+        }
+        m.mul_many::<N>(&mut [], &[], &[]);
+    }
+    for (_, m) in arms() {
+        let _ = [batch::<1>, batch::<2>, batch::<3>, batch::<4>, batch::<5>, batch::<8>, batch::<9>].map(|run| run(m));
+        let _ = [batch::<12>, batch::<16>, batch::<19>, batch::<24>, batch::<32>, batch::<33>].map(|run| run(m));
+    }
+}
+
+#[test]
+fn a_square_is_the_product_with_itself() {
+    for (_, m) in arms() {
+        for n in 0..=33 {
+            let a = reference::words(n as u64, n);
+            let mut out = vec![u64::MAX; 2 * n];
+            m.square(&mut out, &a);
+            assert!(out == reference::product(&a, &a), "{} {n} words", m.arm());
+        }
+    }
+}
+
+#[test]
+fn the_arms_have_the_leaves_that_tables_count_on() {
+    for (_, m) in arms() {
+        let (_, leaf_words) = ARMS.into_iter().find(|(arm, _)| *arm == m.arm()).unwrap();
+        assert_eq!(m.plans().leaf_words(), leaf_words, "{}", m.arm());
+        assert!(leaf_words <= LEAVES);
+        // A leaf of every length really exists: a table that said so otherwise would leave the product unwritten.
+        assert_eq!(crate::low::portable::KERNEL.leaf_words(), 4);
+    }
+}
+
+#[test]
+fn a_table_for_another_arm_is_not_taken() {
+    let text =
+        if cfg!(target_arch = "aarch64") { "candor-gf2-plan 1\narm zbc\n" } else { "candor-gf2-plan 1\narm pmull\n" };
+    let plans: &'static Plans = Box::leak(Box::new(Plans::parse(text).unwrap()));
+    for (cpu, _) in arms() {
+        assert!(Multiplier::with_plans(cpu, plans).is_none());
+    }
+}
+
+#[test]
+fn counts_are_those_of_the_literature() {
+    let plans = Plans::parse("candor-gf2-plan 1\narm avx512\n").unwrap();
+    for (n, clmul) in [(1, 1), (2, 3), (3, 6), (4, 9), (6, 18), (8, 27), (16, 81), (32, 243), (64, 729), (128, 2187)] {
+        assert_eq!(plans.counts(n).clmul, clmul, "{n} words");
+    }
+    // Schoolbook cross terms: 8×8 by Karatsuba, 8×1 twice, 1×1.
+    assert_eq!(plans.counts(9).clmul, 27 + 17);
+    let toom = Scheme::Toom3 { part: 16 };
+    assert_eq!(plans.counts_of_scheme(47, toom).clmul, 2 * plans.counts(17).clmul + 2 * 81 + 81);
+}
+
+#[test]
+#[should_panic(expected = "as long as both factors together")]
+fn a_wrong_length_panics() {
+    Multiplier::new().mul(&mut [0; 3], &[1], &[1]);
+}
+
+#[test]
+fn no_text_breaks_the_parser_and_no_table_breaks_a_product() {
+    let arm = "candor-gf2-plan 1\narm portable\n";
+    for entries in [
+        "",
+        "5 split 4\n",
+        "17 toom3 7\n40 karatsuba3 16\n97 toom3 33",
+        "40 toom3 13\n",
+        "0 leaf\n",
+        "5 leaf\n",
+        "9 karatsuba2 4\n",
+        "9 karatsuba2 8\n",
+        "1281 karatsuba2 700\n",
+        "9\n",
+        "9 karatsuba2\n",
+        "9 karatsuba2 5 6\n",
+        "9 karatsuba2 99999999999\n",
+        "arm nobody\n",
+        "é\n17 karatsuba2 9\n",
+        "# words\n\n17 karatsuba2 9\n",
+        "arm portable\n5 split 3\n",
+    ] {
+        fuzz::plan_text(format!("{arm}{entries}").as_bytes());
+        fuzz::plan_text(entries.as_bytes());
+    }
+    let shipped = include_bytes!("../plans/portable.plan");
+    for at in (0..shipped.len()).step_by(7) {
+        let mut changed = shipped.to_vec();
+        changed[at] ^= 1;
+        fuzz::plan_text(&changed);
+        fuzz::plan_text(&shipped[..at]);
+    }
+}
+
+#[test]
+fn a_mistake_in_a_table_is_told_with_its_line() {
+    let error = |text: &'static str| Plans::parse(text).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error("").starts_with("line 1: a table begins"));
+    assert!(error("candor-gf2-plan 1\n5 split 4\n").starts_with("line 2: the line `arm NAME`"));
+    assert!(error("candor-gf2-plan 1\narm x\n").starts_with("line 2: no arm"));
+    assert!(error("candor-gf2-plan 1\narm clmul\n\n20 toom5 7\n").starts_with("line 4: an entry is"));
+    assert!(error("candor-gf2-plan 1\narm clmul\n20 karatsuba2 9\n").starts_with("line 3: this length"));
+    assert!(error("candor-gf2-plan 1\narm clmul\n20 leaf\n").starts_with("line 3: this length"));
 }

@@ -105,7 +105,8 @@ fn candidates(n: usize, leaf_words: usize) -> Vec<Scheme> {
 
 /// Nanoseconds a product, for each runner: batches in rotated order, 25th percentile.
 fn measure(runners: &[Recursion<'_>], words: usize) -> Vec<f64> {
-    let factor = |seed: u64| -> Vec<u64> { (1..=words as u64).map(|i| (i + seed).wrapping_mul(0x9e3779b97f4a7c15)).collect() };
+    let factor =
+        |seed: u64| -> Vec<u64> { (1..=words as u64).map(|i| (i + seed).wrapping_mul(0x9e3779b97f4a7c15)).collect() };
     let (a, b) = (factor(0), factor(1 << 32));
     let mut out = vec![0; 2 * words];
     let most = runners.iter().map(|runner| runner.plans.scratch_words(words)).max().unwrap_or(0);

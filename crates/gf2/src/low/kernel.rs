@@ -131,6 +131,7 @@ impl Kernel {
 
 /// A leaf and its batch on vectors of one lane, compiled with the features given: `mul` takes and gives lanes, `load` and `store` move
 /// lane i of n words.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! lane_leaf {
     ($features:literal, $leaf:ident, $batch:ident, $n:literal, $mul:expr, $load:path, $store:path) => {
         /// # Safety
@@ -157,9 +158,11 @@ macro_rules! lane_leaf {
         $crate::low::kernel::batch!($features, $batch, $leaf, $n);
     };
 }
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use lane_leaf;
 
 /// The batch of a leaf, which is inlined into the loop.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! batch {
     ($features:literal, $batch:ident, $leaf:ident, $n:literal) => {
         /// # Safety
@@ -173,9 +176,11 @@ macro_rules! batch {
         }
     };
 }
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use batch;
 
 /// A leaf for fewer words than that of `whole` words: zeros fill up.
+#[cfg(target_arch = "x86_64")]
 macro_rules! padded {
     ($leaf:ident, $batch:ident, $n:literal, $whole:ident, $words:literal) => {
         /// # Safety
@@ -201,4 +206,5 @@ macro_rules! padded {
         }
     };
 }
+#[cfg(target_arch = "x86_64")]
 pub(super) use padded;

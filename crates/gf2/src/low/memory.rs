@@ -121,18 +121,19 @@ pub(super) unsafe fn karatsuba3_join(out: *mut u64, cross: *const u64, k: usize,
 }
 
 /// A [`Table`] of the bodies above, compiled with the features given.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! table {
     ($features:literal) => {
-        $crate::low::memory::table!($features, memory::karatsuba2_join)
+        $crate::low::memory::table!($features, memory::add, memory::karatsuba2_join)
     };
-    ($features:literal, $karatsuba2_join:path) => {{
+    ($features:literal, $add:path, $karatsuba2_join:path) => {{
         use $crate::low::memory;
         /// # Safety
         /// See `memory::add`.
         #[target_feature(enable = $features)]
-        unsafe fn add(out: *mut u64, x: *const u64, y: *const u64, n: usize) {
+        unsafe fn plain_add(out: *mut u64, x: *const u64, y: *const u64, n: usize) {
             // SAFETY: the caller's promise.
-            unsafe { memory::add(out, x, y, n) }
+            unsafe { $add(out, x, y, n) }
         }
         /// # Safety
         /// See `memory::add_into`.
@@ -155,9 +156,10 @@ macro_rules! table {
             // SAFETY: the caller's promise.
             unsafe { memory::karatsuba3_join(out, cross, k, r) }
         }
-        memory::Table { add, add_into, karatsuba2_join: join2, karatsuba3_join }
+        memory::Table { add: plain_add, add_into, karatsuba2_join: join2, karatsuba3_join }
     }};
 }
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use table;
 
 /// The bodies as the target's base instruction set has them.

@@ -68,9 +68,7 @@ impl Plans {
                 let cross = self.unbalanced_counts(low, r) + Counts::xors(n);
                 self.counts(low) + self.counts(r) + 2 * cross
             }
-            Scheme::Karatsuba2 { low } => {
-                2 * self.counts(low) + self.counts(n - low) + karatsuba2(low, n - low)
-            }
+            Scheme::Karatsuba2 { low } => 2 * self.counts(low) + self.counts(n - low) + karatsuba2(low, n - low),
             Scheme::Karatsuba3 { part } => {
                 let r = n - 2 * part;
                 5 * self.counts(part) + self.counts(r) + karatsuba3(part, r)
@@ -82,7 +80,10 @@ impl Plans {
                 let ends = 2 * part + 2 * r + 2 * part + 2 * r + 2 * part + 4 * r;
                 let middle = 2 * words + 2 * part * 5 + 2 * part;
                 let out = 2 * part + part + r;
-                2 * self.counts(words) + 2 * self.counts(part) + self.counts(r) + Counts::xors(values + ends + middle + out)
+                2 * self.counts(words)
+                    + 2 * self.counts(part)
+                    + self.counts(r)
+                    + Counts::xors(values + ends + middle + out)
             }
         }
     }
@@ -96,9 +97,7 @@ impl Plans {
             _ => {
                 let (blocks, rest) = (long / short, long % short);
                 let added = if rest > 0 { blocks } else { blocks - 1 };
-                blocks as u64 * self.counts(short)
-                    + self.unbalanced_counts(short, rest)
-                    + Counts::xors(added * short)
+                blocks as u64 * self.counts(short) + self.unbalanced_counts(short, rest) + Counts::xors(added * short)
             }
         }
     }

@@ -20,17 +20,12 @@ impl Lanes for Neon {
     #[inline(always)]
     fn clmul_low(self, other: Self) -> Self {
         // SAFETY: holding `self` proves PMULL.
-        Self(unsafe {
-            let (a, b) = (vgetq_lane_u64::<0>(self.0), vgetq_lane_u64::<0>(other.0));
-            vreinterpretq_u64_p128(vmull_p64(a, b))
-        })
+        Self(unsafe { product_low(self.0, other.0) })
     }
     #[inline(always)]
     fn clmul_high(self, other: Self) -> Self {
         // SAFETY: holding `self` proves PMULL.
-        Self(unsafe {
-            vreinterpretq_u64_p128(vmull_high_p64(vreinterpretq_p64_u64(self.0), vreinterpretq_p64_u64(other.0)))
-        })
+        Self(unsafe { product_high(self.0, other.0) })
     }
     #[inline(always)]
     fn fold(self) -> Self {
@@ -46,6 +41,20 @@ impl Lanes for Neon {
         };
         [low.xor(Self(up)), high.xor(Self(down))]
     }
+}
+
+/// The product of the low words. A function of its own, since intrinsics are inlined only where their features are.
+#[inline]
+#[target_feature(enable = "neon,aes")]
+fn product_low(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
+    vreinterpretq_u64_p128(vmull_p64(vgetq_lane_u64::<0>(a), vgetq_lane_u64::<0>(b)))
+}
+
+/// The product of the high words.
+#[inline]
+#[target_feature(enable = "neon,aes")]
+fn product_high(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
+    vreinterpretq_u64_p128(vmull_high_p64(vreinterpretq_p64_u64(a), vreinterpretq_p64_u64(b)))
 }
 
 /// # Safety
@@ -100,10 +109,12 @@ lane_leaf!("neon,aes", leaf15, batch15, 15, lanes::mul8, load, store);
 lane_leaf!("neon,aes", leaf16, batch16, 16, lanes::mul8, load, store);
 
 const LEAVES: [Leaf; 16] = [
-    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15, leaf16,
+    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
+    leaf16,
 ];
 const BATCHES: [Batch; 16] = [
-    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13, batch14, batch15, batch16,
+    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
+    batch14, batch15, batch16,
 ];
 
 /// # Safety

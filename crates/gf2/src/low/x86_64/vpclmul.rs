@@ -361,8 +361,9 @@ unsafe fn mul24(out: *mut u64, a: *const u64, b: *const u64) {
     // SAFETY: the caller's promise.
     unsafe {
         let (a0, a1, b0, b1) = (lanes6(a, 12), lanes6(a.add(12), 12), lanes6(b, 12), lanes6(b.add(12), 12));
-        let sums =
-            |x: [Xmm; 6], y: [Xmm; 6]| [x[0].xor(y[0]), x[1].xor(y[1]), x[2].xor(y[2]), x[3].xor(y[3]), x[4].xor(y[4]), x[5].xor(y[5])];
+        let sums = |x: [Xmm; 6], y: [Xmm; 6]| {
+            [x[0].xor(y[0]), x[1].xor(y[1]), x[2].xor(y[2]), x[3].xor(y[3]), x[4].xor(y[4]), x[5].xor(y[5])]
+        };
         store(out, 24, mul12(a0, b0));
         store(out.add(24), 24, mul12(a1, b1));
         let mut middle = [0u64; 24];
@@ -441,13 +442,41 @@ leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf8, batch8, 8, |out, a, b| {
     store(out, 16, mul8([load(a, 8, 0), load(a, 8, 2)], [load(b, 8, 0), load(b, 8, 2)]))
 });
 leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf9, batch9, 9, |out, a, b| mul9(out, a, b));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf10, batch10, 10, |out, a, b| store(out, 20, mul12(lanes6(a, 10), lanes6(b, 10))));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf11, batch11, 11, |out, a, b| store(out, 22, mul12(lanes6(a, 11), lanes6(b, 11))));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf12, batch12, 12, |out, a, b| store(out, 24, mul12(lanes6(a, 12), lanes6(b, 12))));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf13, batch13, 13, |out, a, b| store(out, 26, mul16(vectors4(a, 13), vectors4(b, 13))));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf14, batch14, 14, |out, a, b| store(out, 28, mul16(vectors4(a, 14), vectors4(b, 14))));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf15, batch15, 15, |out, a, b| store(out, 30, mul16(vectors4(a, 15), vectors4(b, 15))));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf16, batch16, 16, |out, a, b| store(out, 32, mul16(vectors4(a, 16), vectors4(b, 16))));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf10, batch10, 10, |out, a, b| store(
+    out,
+    20,
+    mul12(lanes6(a, 10), lanes6(b, 10))
+));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf11, batch11, 11, |out, a, b| store(
+    out,
+    22,
+    mul12(lanes6(a, 11), lanes6(b, 11))
+));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf12, batch12, 12, |out, a, b| store(
+    out,
+    24,
+    mul12(lanes6(a, 12), lanes6(b, 12))
+));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf13, batch13, 13, |out, a, b| store(
+    out,
+    26,
+    mul16(vectors4(a, 13), vectors4(b, 13))
+));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf14, batch14, 14, |out, a, b| store(
+    out,
+    28,
+    mul16(vectors4(a, 14), vectors4(b, 14))
+));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf15, batch15, 15, |out, a, b| store(
+    out,
+    30,
+    mul16(vectors4(a, 15), vectors4(b, 15))
+));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf16, batch16, 16, |out, a, b| store(
+    out,
+    32,
+    mul16(vectors4(a, 16), vectors4(b, 16))
+));
 
 leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf24, batch24, 24, |out, a, b| mul24(out, a, b));
 leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf32, batch32, 32, |out, a, b| mul32(out, a, b));
@@ -475,15 +504,26 @@ pub(super) unsafe fn lanes3(words: *const u64, n: usize) -> [Xmm; 3] {
 }
 
 const LEAVES: [Leaf; 32] = [
-    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15, leaf16, leaf17, leaf18, leaf19, leaf20, leaf21, leaf22, leaf23, leaf24, leaf25, leaf26, leaf27, leaf28, leaf29, leaf30, leaf31, leaf32,
+    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
+    leaf16, leaf17, leaf18, leaf19, leaf20, leaf21, leaf22, leaf23, leaf24, leaf25, leaf26, leaf27, leaf28, leaf29,
+    leaf30, leaf31, leaf32,
 ];
 const BATCHES: [Batch; 32] = [
-    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13, batch14, batch15, batch16, batch17, batch18, batch19, batch20, batch21, batch22, batch23, batch24, batch25, batch26, batch27, batch28, batch29, batch30, batch31, batch32,
+    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
+    batch14, batch15, batch16, batch17, batch18, batch19, batch20, batch21, batch22, batch23, batch24, batch25,
+    batch26, batch27, batch28, batch29, batch30, batch31, batch32,
 ];
 
 // SAFETY: the functions keep to the contract, and `kernel` hands the value out only against the token of their features.
 static KERNEL: Kernel = unsafe {
-    Kernel::new("vpclmul", &LEAVES, &BATCHES, clmul::row, clmul::square, memory::table!("avx2,vpclmulqdq,pclmulqdq", karatsuba2_join))
+    Kernel::new(
+        "vpclmul",
+        &LEAVES,
+        &BATCHES,
+        clmul::row,
+        clmul::square,
+        memory::table!("avx2,vpclmulqdq,pclmulqdq", memory::add, karatsuba2_join),
+    )
 };
 
 /// The arm, for whoever can prove that it runs.
