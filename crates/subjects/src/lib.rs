@@ -41,6 +41,8 @@ pub fn tasks() -> Vec<Task> {
     tasks.extend(tasks::x25519::tasks());
     tasks.extend(tasks::sha256::tasks());
     tasks.extend(tasks::ntor::tasks());
+    tasks.extend(tasks::relay_cells::tasks());
+    tasks.extend(tasks::circuit::tasks());
     tasks
 }
 

@@ -1,6 +1,7 @@
 //! candor's own subjects: the products as their users call them, through their public traits.
 
 pub(crate) mod ntor;
+pub(crate) mod town;
 
 use crate::linked;
 use crate::tasks::{ml_kem, sha256, x25519};
@@ -12,7 +13,7 @@ use candor_primitives::hash::{Digest, Sha256};
 use candor_primitives::kem::{self, Kem};
 
 /// `candor@auto`: the back end picks its own arm, so candor has no tiers here.
-const AUTO: &str = "candor@auto";
+pub(crate) const AUTO: &str = "candor@auto";
 
 /// Our ML-KEM, back end AWS-LC.
 pub(crate) fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
@@ -153,12 +154,12 @@ impl sha256::Sha256 for OurHash {
 }
 
 /// What all of candor's subjects say about themselves.
-fn ours(timed: &str) -> Provenance {
+pub(crate) fn ours(timed: &str) -> Provenance {
     Provenance { build: Some(linked::build().to_owned()), ..Provenance::of("candor", env!("CARGO_PKG_VERSION"), timed) }
 }
 
 /// A subject on the back end AWS-LC, reached through `traits`.
-fn on_aws_lc(traits: &str, timed: &str) -> Provenance {
+pub(crate) fn on_aws_lc(traits: &str, timed: &str) -> Provenance {
     let (wrapper, wrapper_sum) = linked::package("aws-lc-rs");
     let (library, library_sum) = linked::package("aws-lc-sys");
     let ids =
