@@ -7,6 +7,12 @@
 //! in each, since AWS-LC can't derive one.
 #![cfg(feature = "aws-lc")]
 
+mod circuits;
+mod wire;
+
+pub use circuits::{client_circuit, relay_circuit};
+pub use wire::{cells, certificates, extensions, honest_wire, link, relay_messages};
+
 use crate::Error;
 use crate::handshake::{
     Client, Handshake, Hybrid512, Hybrid768, Hybrid768Auth, Hybrid1024, HybridRelay, NoStaticKem, NtorDefault,

@@ -5,8 +5,18 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const BODIES: [(&str, Body); 3] =
-    [("onion_onionskin", fuzz::onionskin), ("onion_reply", fuzz::reply), ("onion_edits", fuzz::edits)];
+const BODIES: [(&str, Body); 10] = [
+    ("onion_onionskin", fuzz::onionskin),
+    ("onion_reply", fuzz::reply),
+    ("onion_edits", fuzz::edits),
+    ("onion_cells", fuzz::cells),
+    ("onion_relay_messages", fuzz::relay_messages),
+    ("onion_certificates", fuzz::certificates),
+    ("onion_extensions", fuzz::extensions),
+    ("onion_link", fuzz::link),
+    ("onion_relay_circuit", fuzz::relay_circuit),
+    ("onion_client_circuit", fuzz::client_circuit),
+];
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name)
@@ -102,6 +112,9 @@ fn write_corpora() {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join(file), data).unwrap();
     };
+    for (target, file, data) in fuzz::honest_wire() {
+        write(target, &file, &data);
+    }
     for (number, onionskin) in fuzz::honest_onionskins().iter().enumerate() {
         write("onion_onionskin", &format!("honest-{number}"), onionskin);
         write("onion_onionskin", &format!("cut-{number}"), &onionskin[..onionskin.len() - 33]);

@@ -49,16 +49,20 @@ impl<B: KeyInit> Uiv<B> {
         }
     }
 
-    /// h of ET: POLYVAL over T' | command | X_R, filled up with zeros to whole blocks.
+    /// h of ET: POLYVAL over T' | command | X_R, filled up with zeros to whole blocks. All but three of the blocks are read
+    /// where they stand.
     #[inline]
     fn tweak_hash(&self, (tag, command): Tweak<'_>, right: &[u8]) -> [u8; BLOCK] {
-        let mut input = [0; 32 * BLOCK];
-        input[..16].copy_from_slice(tag);
-        input[16] = command.0;
-        input[17..510].copy_from_slice(right);
-        let (blocks, []) = input.as_chunks::<BLOCK>() else { unreachable!("whole blocks") };
+        let (front, rest) = right.split_at(BLOCK - 1);
+        let (whole, end) = rest.as_chunks::<BLOCK>();
+        let (mut second, mut last) = ([0; BLOCK], [0; BLOCK]);
+        second[0] = command.0;
+        second[1..].copy_from_slice(front);
+        last[..end.len()].copy_from_slice(end);
         let mut hash = self.u.clone();
-        hash.update(polyval::Block::cast_slice_from_core(blocks));
+        hash.update(&[(*tag).into(), second.into()]);
+        hash.update(polyval::Block::cast_slice_from_core(whole));
+        hash.update(&[last.into()]);
         hash.finalize().into()
     }
 
@@ -75,8 +79,9 @@ impl<B: KeyInit> Uiv<B> {
     /// XORs PRF with t = 0 into X_R. The counter's low six bits are clear, so counting never carries.
     #[inline]
     fn stream(&self, tweak: &[u8; BLOCK], right: &mut [u8]) {
-        let mut counters = [Block::<Aes128Enc>::from(self.counter(tweak)); 31];
-        counters.iter_mut().enumerate().for_each(|(index, block)| block[15] |= index as u8);
+        let counter = u128::from_be_bytes(self.counter(tweak));
+        let mut counters: [Block<Aes128Enc>; 31] =
+            std::array::from_fn(|index| (counter | index as u128).to_be_bytes().into());
         self.prf.encrypt_blocks(&mut counters);
         let stream = Block::<Aes128Enc>::cast_slice_to_core(&counters).as_flattened();
         right.iter_mut().zip(stream).for_each(|(byte, key)| *byte ^= key);

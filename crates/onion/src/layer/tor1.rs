@@ -7,11 +7,11 @@
 
 use super::Tag;
 use crate::cell::PAYLOAD;
-use aes::Aes128;
-use aes::cipher::{KeyIvInit, StreamCipher};
-use ctr::Ctr128BE;
+use aes::Aes128Enc;
+use aes::cipher::{Block, BlockCipherEncrypt, KeyInit};
 use sha1::{Digest, Sha1};
 use subtle::ConstantTimeEq;
+use zeroize::Zeroize;
 
 /// Bytes of a cipher key.
 pub(super) const KEY: usize = 16;
@@ -22,21 +22,66 @@ pub(super) const DIGEST_SEED: usize = 20;
 const RECOGNIZED: std::ops::Range<usize> = 1..3;
 const DIGEST: std::ops::Range<usize> = 5..9;
 
+/// AES-128 in counter mode from a counter of 0, a cell at a time. All of a cell's blocks go through the cipher at once, which crate
+/// `ctr` does not do; that is a third of the time of a relay that passes a cell on.
+struct Stream {
+    cipher: Aes128Enc,
+    counter: u128,
+    /// The last block of the last cell, and how much of it is used up: cells are no multiple of a block.
+    block: [u8; 16],
+    used: usize,
+}
+
+/// Blocks that a cell reaches into, beside the one that the last cell left.
+const BLOCKS: usize = PAYLOAD.div_ceil(16);
+
+impl Stream {
+    fn new(key: &[u8]) -> Self {
+        let cipher = Aes128Enc::new_from_slice(key).expect("a key has 16 bytes");
+        Self { cipher, counter: 0, block: [0; 16], used: 16 }
+    }
+
+    #[inline]
+    fn apply(&mut self, payload: &mut [u8; PAYLOAD]) {
+        let left = 16 - self.used;
+        let (first, rest) = payload.split_at_mut(left);
+        first.iter_mut().zip(&self.block[self.used..]).for_each(|(byte, key)| *byte ^= key);
+
+        let count = rest.len().div_ceil(16);
+        let mut blocks = [Block::<Aes128Enc>::default(); BLOCKS];
+        for block in &mut blocks {
+            *block = self.counter.to_be_bytes().into();
+            self.counter = self.counter.wrapping_add(1);
+        }
+        self.counter = self.counter.wrapping_sub((BLOCKS - count) as u128);
+        self.cipher.encrypt_blocks(&mut blocks);
+        let stream = Block::<Aes128Enc>::cast_slice_to_core(&blocks).as_flattened();
+        rest.iter_mut().zip(stream).for_each(|(byte, key)| *byte ^= key);
+        self.block = blocks[count - 1].into();
+        self.used = rest.len() - 16 * (count - 1);
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.block.zeroize(); // the cipher wipes itself
+    }
+}
+
 /// One direction of a layer.
 struct Half {
-    cipher: Ctr128BE<Aes128>,
+    cipher: Stream,
     digest: Sha1,
 }
 
 impl Half {
     fn new(digest_seed: &[u8], key: &[u8]) -> Self {
-        let cipher = Ctr128BE::new_from_slices(key, &[0; 16]).expect("key and counter have 16 bytes");
-        Self { cipher, digest: Sha1::new_with_prefix(digest_seed) }
+        Self { cipher: Stream::new(key), digest: Sha1::new_with_prefix(digest_seed) }
     }
 
     #[inline]
     fn crypt(&mut self, payload: &mut [u8; PAYLOAD]) {
-        self.cipher.apply_keystream(payload);
+        self.cipher.apply(payload);
     }
 
     /// Puts the digest in.

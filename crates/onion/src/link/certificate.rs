@@ -99,9 +99,9 @@ impl Certificate {
         Ok(signer)
     }
 
-    /// Makes a certificate. `expires` is rounded up to an hour.
+    /// Makes a certificate. `expires` is in whole hours, as the format counts.
     pub(super) fn issue(kind: u8, key: &[u8; 32], expires: u64, signer: &SigningKey, name_signer: bool) -> Vec<u8> {
-        let hours = u32::try_from(expires.div_ceil(3600)).unwrap_or(u32::MAX);
+        let hours = u32::try_from(expires / 3600).unwrap_or(u32::MAX);
         let mut bytes = vec![1, kind];
         bytes.extend_from_slice(&hours.to_be_bytes());
         bytes.push(if kind == SIGNING_LINK { X509_DIGEST } else { ED25519 });

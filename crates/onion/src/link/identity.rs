@@ -26,7 +26,8 @@ impl RelayIdentity {
     /// `now` is in seconds since 1970; the certificates hold for 30 days from then.
     pub fn from_seeds(identity: &[u8; 32], signing: &[u8; 32], authentication: &[u8; 32], now: u64) -> Self {
         let [identity, signing, authentication] = [identity, signing, authentication].map(SigningKey::from_bytes);
-        let expires = now.saturating_add(LIFETIME);
+        // Certificates count whole hours.
+        let expires = now.saturating_add(LIFETIME).div_ceil(3600).saturating_mul(3600);
         let signing_public = signing.verifying_key().to_bytes();
         let authentication_public = authentication.verifying_key().to_bytes();
         Self {
@@ -56,13 +57,13 @@ impl RelayIdentity {
     }
 
     /// What a responder sends in CERTS, over SHA-256 of its TLS certificate.
-    pub(super) fn responder_certs(&self, tls_certificate: &[u8; 32]) -> Certs {
+    pub(crate) fn responder_certs(&self, tls_certificate: &[u8; 32]) -> Certs {
         let link = Certificate::issue(SIGNING_LINK, tls_certificate, self.expires, &self.signing, false);
         certs([(IDENTITY_SIGNING, self.signing_certificate.clone()), (SIGNING_LINK, link)])
     }
 
     /// What an initiator sends in CERTS before AUTHENTICATE.
-    pub(super) fn initiator_certs(&self) -> Certs {
+    pub(crate) fn initiator_certs(&self) -> Certs {
         let authentication = self.authentication_certificate.clone();
         certs([(IDENTITY_SIGNING, self.signing_certificate.clone()), (SIGNING_AUTH, authentication)])
     }

@@ -1,0 +1,230 @@
+//! The link handshake: both ways to authenticate, and everything that must not pass for it.
+
+use candor_onion::Error;
+use candor_onion::cell::payload::{Authenticate, CertEntry, Certs, Netinfo, Versions};
+use candor_onion::cell::{Cell, Decoder, Message};
+use candor_onion::link::certificate::{IDENTITY_SIGNING, SIGNING_LINK};
+use candor_onion::link::{Binding, Initiator, Link, LinkHandshake, RelayIdentity, Responder};
+use proptest::prelude::*;
+
+const NOW: u64 = 1_790_000_000;
+const BINDING: Binding = Binding { exporter: [1; 32], certificate: [2; 32] };
+
+fn relay(seed: u8) -> RelayIdentity {
+    RelayIdentity::from_seeds(&[seed; 32], &[seed + 1; 32], &[seed + 2; 32], NOW)
+}
+
+fn initiator<'a>(relay: Option<&'a RelayIdentity>, expect: Option<[u8; 32]>) -> Initiator<'a> {
+    Initiator { relay, expect, binding: BINDING, now: NOW, nonce: [3; 24] }
+}
+
+fn responder(relay: &RelayIdentity) -> Responder<'_> {
+    Responder { relay, binding: BINDING, now: NOW, challenge: [4; 32], peer_address: Some([10, 0, 0, 1].into()) }
+}
+
+/// Runs both sides to the end; `edit` sees each cell, with `true` for those from the initiator.
+fn meet(
+    initiator: Initiator<'_>,
+    responder: Responder<'_>,
+    mut edit: impl FnMut(bool, Message) -> Vec<Message>,
+) -> Result<(Link, Link), (bool, Error)> {
+    let mut sides = [LinkHandshake::initiator(initiator), LinkHandshake::responder(responder)];
+    let mut decoders = [Decoder::new(), Decoder::new()];
+    for turn in 0..6 {
+        let from = turn % 2;
+        decoders[from].receive(&sides[from].take_output());
+        while let Some(cell) = decoders[from].next().unwrap() {
+            for message in edit(from == 0, cell.message) {
+                let mut bytes = Vec::new();
+                Cell::on_link(message).encode(&mut bytes);
+                sides[1 - from].receive(&bytes).map_err(|error| (from == 1, error))?;
+            }
+        }
+    }
+    let [initiator, responder] = sides.map(|side| side.finish().map(|(link, _)| link));
+    Ok((initiator.map_err(|error| (true, error))?, responder.map_err(|error| (false, error))?))
+}
+
+fn honest(_: bool, message: Message) -> Vec<Message> {
+    vec![message]
+}
+
+#[test]
+fn two_relays_learn_who_the_other_is() {
+    let (a, b) = (relay(10), relay(20));
+    let (at_a, at_b) = meet(initiator(Some(&a), Some(*b.id())), responder(&b), honest).unwrap();
+    assert_eq!((at_a.peer, at_b.peer), (Some(*b.id()), Some(*a.id())));
+    assert_eq!((at_a.version, at_b.version), (Versions::WIDE, Versions::WIDE));
+    assert_eq!(at_a.our_address, Some([10, 0, 0, 1].into()));
+    assert!(at_a.is_wide());
+}
+
+#[test]
+fn a_client_learns_who_the_relay_is_and_stays_unknown() {
+    let b = relay(20);
+    let (at_client, at_b) = meet(initiator(None, None), responder(&b), honest).unwrap();
+    assert_eq!((at_client.peer, at_b.peer), (Some(*b.id()), None));
+}
+
+#[test]
+fn the_highest_common_version_is_taken_and_none_is_an_error() {
+    let b = relay(20);
+    let only = |versions: Vec<u16>| {
+        meet(initiator(None, None), responder(&b), move |_, message| match message {
+            Message::Versions(_) => vec![Message::Versions(Versions(versions.clone()))],
+            other => vec![other],
+        })
+        .map(|(link, _)| link.version)
+    };
+    assert_eq!(only(vec![3, 4, 5]), Ok(5));
+    assert_eq!(only(vec![3, 4, 9]), Ok(4));
+    assert_eq!(only(vec![1, 2, 3]), Err((false, Error::NoCommonVersion)));
+}
+
+#[test]
+fn a_relay_with_another_identity_or_another_connection_is_refused() {
+    let (a, b) = (relay(10), relay(20));
+    let wrong = meet(initiator(None, Some(*a.id())), responder(&b), honest).unwrap_err();
+    assert_eq!(wrong, (true, Error::WrongIdentity));
+
+    // Somebody relays the handshake over two connections of his own: the certificates are for the other one.
+    let there = Responder { binding: Binding { certificate: [9; 32], ..BINDING }, ..responder(&b) };
+    let moved = meet(initiator(None, Some(*b.id())), there, honest).unwrap_err();
+    assert!(matches!(moved, (true, Error::Certificate { kind: SIGNING_LINK, .. })), "{moved:?}");
+
+    // The same towards the responder: the exporter value is not his connection's.
+    let here = Initiator { binding: Binding { exporter: [9; 32], ..BINDING }, ..initiator(Some(&a), None) };
+    assert_eq!(meet(here, responder(&b), honest).unwrap_err(), (false, Error::LinkAuthentication));
+}
+
+#[test]
+fn expired_certificates_are_refused_by_both_sides() {
+    let (a, b) = (relay(10), relay(20));
+    let later = b.expires();
+    let expired = meet(Initiator { now: later, ..initiator(None, None) }, responder(&b), honest).unwrap_err();
+    assert!(matches!(expired, (true, Error::Certificate { kind: IDENTITY_SIGNING, .. })), "{expired:?}");
+    let expired = meet(initiator(Some(&a), None), Responder { now: later, ..responder(&b) }, honest).unwrap_err();
+    assert!(matches!(expired, (false, Error::Certificate { kind: IDENTITY_SIGNING, .. })), "{expired:?}");
+}
+
+#[test]
+fn every_byte_of_every_certificate_counts() {
+    let b = relay(20);
+    // Type 4 names its signer, which takes 36 bytes more.
+    for (kind, length) in [(IDENTITY_SIGNING, 140), (SIGNING_LINK, 104)] {
+        for at in 0..length {
+            let outcome = meet(initiator(None, Some(*b.id())), responder(&b), |_, message| match message {
+                Message::Certs(certs) => {
+                    let flip = |entry: &CertEntry| {
+                        let mut entry = entry.clone();
+                        if entry.kind == kind {
+                            assert_eq!(entry.bytes.len(), length);
+                            entry.bytes[at] ^= 1;
+                        }
+                        entry
+                    };
+                    vec![Message::Certs(Certs::new(certs.entries().iter().map(flip).collect()).unwrap())]
+                }
+                other => vec![other],
+            });
+            assert!(outcome.is_err(), "type {kind}, byte {at}");
+        }
+    }
+}
+
+#[test]
+fn missing_and_doubled_certificates_are_refused() {
+    let b = relay(20);
+    for kind in [IDENTITY_SIGNING, SIGNING_LINK] {
+        for times in [0, 2] {
+            let outcome = meet(initiator(None, None), responder(&b), |_, message| match message {
+                Message::Certs(certs) => {
+                    let repeated = certs.entries().iter().flat_map(|entry| {
+                        std::iter::repeat_n(entry.clone(), if entry.kind == kind { times } else { 1 })
+                    });
+                    vec![Message::Certs(Certs::new(repeated.collect()).unwrap())]
+                }
+                other => vec![other],
+            });
+            assert!(matches!(outcome, Err((true, Error::Certificate { .. }))), "{outcome:?}");
+        }
+    }
+}
+
+/// The whole transcript is signed: a change to any cell that both sides would still accept is found.
+#[test]
+fn a_changed_transcript_fails_to_authenticate() {
+    let (a, b) = (relay(10), relay(20));
+    let edits: [fn(bool, Message) -> Vec<Message>; 4] = [
+        |_, message| match message {
+            Message::Versions(_) => vec![Message::Versions(Versions(vec![4]))], // a downgrade
+            other => vec![other],
+        },
+        |_, message| match message {
+            Message::AuthChallenge(mut challenge) => {
+                challenge.challenge[0] ^= 1;
+                vec![Message::AuthChallenge(challenge)]
+            }
+            other => vec![other],
+        },
+        |initiator, message| match message {
+            Message::Certs(certs) if initiator => vec![Message::Vpadding(3), Message::Certs(certs)],
+            other => vec![other],
+        },
+        |_, message| match message {
+            Message::Authenticate(cell) => {
+                let mut body = cell.body().to_vec();
+                let last = body.len() - 65; // of RAND, which only the signature covers
+                body[last] ^= 1;
+                vec![Message::Authenticate(Authenticate::new(cell.kind(), body).unwrap())]
+            }
+            other => vec![other],
+        },
+    ];
+    for (number, edit) in edits.into_iter().enumerate() {
+        let outcome = meet(initiator(Some(&a), Some(*b.id())), responder(&b), edit);
+        assert_eq!(outcome.unwrap_err(), (false, Error::LinkAuthentication), "edit {number}");
+    }
+}
+
+#[test]
+fn cells_out_of_turn_are_refused() {
+    let b = relay(20);
+    let netinfo =
+        || Message::Netinfo(Netinfo { time: 0, theirs: std::net::IpAddr::from([127, 0, 0, 1]).into(), ours: vec![] });
+    let outcome = meet(initiator(None, None), responder(&b), |_, message| match message {
+        Message::Certs(_) => vec![netinfo()],
+        other => vec![other],
+    });
+    assert!(matches!(outcome, Err((true, Error::Malformed { .. }))), "an initiator needs CERTS: {outcome:?}");
+    let a = relay(10);
+    let outcome = meet(initiator(Some(&a), None), responder(&b), |_, message| match message {
+        Message::Authenticate(_) => vec![netinfo()],
+        other => vec![other],
+    });
+    assert!(matches!(outcome, Err((false, Error::Malformed { .. }))), "CERTS promise AUTHENTICATE: {outcome:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn pieces_of_any_size_make_no_difference(sizes in prop::collection::vec(1usize..200, 1..30)) {
+        let (a, b) = (relay(10), relay(20));
+        let mut sides = [
+            LinkHandshake::initiator(initiator(Some(&a), Some(*b.id()))),
+            LinkHandshake::responder(responder(&b)),
+        ];
+        let mut sizes = sizes.into_iter().cycle();
+        for turn in 0..6 {
+            let mut output = sides[turn % 2].take_output();
+            while !output.is_empty() {
+                let rest = output.split_off(sizes.next().unwrap().min(output.len()));
+                sides[1 - turn % 2].receive(&output).unwrap();
+                output = rest;
+            }
+        }
+        let peers = sides.map(|side| side.finish().unwrap().0.peer);
+        prop_assert_eq!(peers, [Some(*b.id()), Some(*a.id())]);
+    }
+}
