@@ -1,5 +1,9 @@
 //! The one definition of commands and flags: help, completions and the man page come from it.
 
+mod onion;
+
+pub(crate) use onion::{Cells, FetchArguments, OnionCommand, RelayArguments, TargetArguments};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -61,6 +65,9 @@ pub(crate) enum Command {
     },
     /// Check this machine: how quiet it is, its clock, its tiers, and by --self-test what the lab can see on it
     Doctor(DoctorArguments),
+    /// Run relays, and fetch pages through circuits of them
+    #[command(subcommand)]
+    Onion(OnionCommand),
     /// Print a completion script
     #[command(after_help = "Example:\n  candor completions bash > ~/.local/share/bash-completion/completions/candor")]
     Completions {

@@ -3,6 +3,7 @@
 mod doctor;
 mod explain;
 mod list;
+mod onion;
 mod report;
 mod rerun;
 mod run;
@@ -32,6 +33,7 @@ pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::List { what, format }) => list::execute(what, format),
         Some(Command::Explain { name }) => explain::execute(&name),
         Some(Command::Doctor(doctor)) => doctor::execute(doctor, talk),
+        Some(Command::Onion(command)) => onion::execute(command, talk),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "candor", &mut script);

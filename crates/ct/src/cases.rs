@@ -226,12 +226,7 @@ pub(crate) const ALL: &[Case] = &[
 ];
 
 /// A case of binary polynomials, whose tiers have their arms' names.
-const fn gf2(
-    name: &'static str,
-    ran: (&'static str, &'static str),
-    expect: Expect,
-    run: fn(candor_cpu::Cpu),
-) -> Case {
+const fn gf2(name: &'static str, ran: (&'static str, &'static str), expect: Expect, run: fn(candor_cpu::Cpu)) -> Case {
     Case { name, ran, tier: ran.1, kernel: None, expect, run }
 }
 

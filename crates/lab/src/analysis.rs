@@ -7,7 +7,7 @@ use crate::runfile::{Block, RefusalRecord, Run, SubjectRecord, TaskRecord};
 use crate::stats::{Interval, fewest_processes, median, quantile};
 use crate::trial::{self, Count};
 use crate::verdict::{self, Estimate, LEVEL, Verdict};
-use crate::{Evidence, Provenance};
+use crate::{Evidence, Outcomes, Provenance};
 use std::collections::BTreeMap;
 
 /// Everything that a report prints of one run.
@@ -75,6 +75,8 @@ pub struct Row {
     pub phases: Vec<Phase>,
     /// By how much the phases' sum differs from the whole, as a fraction of the whole.
     pub residual: Option<f64>,
+    /// Attempts and successes over all processes, where the work can fail.
+    pub outcomes: Option<Outcomes>,
     /// Processes and rounds in each.
     pub samples: (usize, usize),
 }
@@ -206,6 +208,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             advice,
             phases,
             residual,
+            outcomes: blocks.iter().filter_map(|block| block.outcomes.get(name).copied()).reduce(Outcomes::plus),
             samples: (medians.len(), plan.rounds),
             process_medians_ns: medians,
         })

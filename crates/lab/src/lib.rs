@@ -42,4 +42,4 @@ pub mod worker;
 pub use clock::quantum;
 pub use error::LabError;
 pub use order::{Orders, Random};
-pub use subject::{Entry, Evidence, Mismatch, Provenance, Refusal, Subject, Task, Tuning, Witness};
+pub use subject::{Entry, Evidence, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, Tuning, Witness};

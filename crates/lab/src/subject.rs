@@ -3,6 +3,7 @@
 //! A [`Task`] is one exact piece of work. Each [`Entry`] of it makes a [`Subject`]: one implementation at one tier. The lab
 //! lets all subjects answer first, takes out those whose answers don't agree, and only then reads a clock.
 
+use crate::stats::clopper_pearson;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -61,12 +62,40 @@ pub trait Subject {
         let _ = lap;
     }
 
+    /// How often the work was tried since the subject was made, and how often it succeeded: for work that can fail, such as
+    /// anything over a network. Such a subject counts a failure and goes on.
+    fn outcomes(&self) -> Option<Outcomes> {
+        None
+    }
+
     /// Version, commit, build flags, CPU arm executed, tuning, and what the timed call leaves out.
     fn provenance(&self) -> Provenance;
 
     /// What more `candor explain` can say of this subject without measuring: a plan, exact operation counts.
     fn explanation(&self) -> Option<String> {
         None
+    }
+}
+
+/// Attempts and successes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcomes {
+    /// How often it was tried.
+    pub attempts: u64,
+    /// How often it succeeded.
+    pub successes: u64,
+}
+
+impl Outcomes {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { attempts: self.attempts + other.attempts, successes: self.successes + other.successes }
+    }
+
+    /// The rate that the true one is at least, at 95 % (the lower end of the two-sided Clopper–Pearson interval).
+    pub fn at_least(self) -> f64 {
+        clopper_pearson(self.successes.min(self.attempts), self.attempts, 0.05).low
     }
 }
 

@@ -261,7 +261,10 @@ fn measure(
         }
         block.orders.push(order);
     }
-    for ((Ready { name, .. }, epochs), disturbed) in ready.iter().zip(epochs).zip(disturbed) {
+    for ((Ready { name, subject, .. }, epochs), disturbed) in ready.iter().zip(epochs).zip(disturbed) {
+        if let Some(outcomes) = subject.outcomes() {
+            block.outcomes.insert(name.clone(), outcomes);
+        }
         block.ns.insert(name.clone(), epochs);
         if !disturbed.is_empty() {
             block.disturbed.insert(name.clone(), disturbed);

@@ -240,6 +240,11 @@ impl Relay {
         }
     }
 
+    /// Closes all links, with the circuits on them; new ones are made when they are wanted.
+    pub fn disconnect(&self) {
+        self.shared.close_all(candor_onion::cell::DestroyReason::FINISHED);
+    }
+
     /// Takes nothing new, waits until what is in flight is done, but no longer than `limit`, and destroys the rest.
     pub async fn shutdown(self, limit: Duration) {
         shutdown::run(&self.shared, limit).await;

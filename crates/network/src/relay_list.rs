@@ -168,6 +168,11 @@ impl ListedRelay {
         self.rsa_identity.as_ref()
     }
 
+    /// Whether that is its name or the beginning of its identity, eight digits or more.
+    pub fn is_called(&self, wanted: &str) -> bool {
+        self.line.name.as_deref() == Some(wanted) || (wanted.len() >= 8 && self.line.identity.starts_with(wanted))
+    }
+
     /// The handshakes that it offers.
     pub fn suites(&self) -> impl Iterator<Item = Suite> {
         self.offers.iter().map(|(suite, _)| *suite)

@@ -47,6 +47,8 @@ pub fn tasks() -> Vec<Task> {
     tasks.extend(tasks::opaque::tasks());
     tasks.extend(tasks::gf2::tasks());
     tasks.extend(tasks::gf2m::tasks());
+    tasks.extend(tasks::relay_cells::tasks());
+    tasks.extend(tasks::circuit::tasks());
     tasks
 }
 

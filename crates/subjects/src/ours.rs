@@ -6,6 +6,7 @@ pub(crate) mod hash;
 pub(crate) mod ksf;
 pub(crate) mod ntor;
 pub(crate) mod opaque;
+pub(crate) mod town;
 
 pub(crate) use ksf::argon2id;
 pub(crate) use opaque::{HybridOpaque, hybrid_opaque, opaque, opaque_provenance, opaque_upload};
@@ -18,7 +19,7 @@ use candor_primitives::dh::{self, DiffieHellman};
 use candor_primitives::kem::{self, Kem};
 
 /// `candor@auto`: the back end picks its own arm, so candor has no tiers here.
-const AUTO: &str = "candor@auto";
+pub(crate) const AUTO: &str = "candor@auto";
 
 /// Our ML-KEM, back end AWS-LC.
 pub(crate) fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
@@ -121,12 +122,12 @@ impl<D: DiffieHellman + 'static> x25519::X25519 for OurDh<D> {
 }
 
 /// What all of candor's subjects say about themselves.
-fn ours(timed: &str) -> Provenance {
+pub(crate) fn ours(timed: &str) -> Provenance {
     Provenance { build: Some(linked::build().to_owned()), ..Provenance::of("candor", env!("CARGO_PKG_VERSION"), timed) }
 }
 
 /// A subject on the back end AWS-LC, reached through `traits`.
-fn on_aws_lc(traits: &str, timed: &str) -> Provenance {
+pub(crate) fn on_aws_lc(traits: &str, timed: &str) -> Provenance {
     let (wrapper, wrapper_sum) = linked::package("aws-lc-rs");
     let (library, library_sum) = linked::package("aws-lc-sys");
     let ids =

@@ -1,4 +1,4 @@
-//! C tor's bench program, from Debian's source package, and its figures for the ntor handshake.
+//! C tor's bench program, from Debian's source package, and its figures for the ntor handshake and for relay cells.
 //!
 //! Debian's patches are not applied; libevent's headers are unpacked beside the source if the system has none.
 //!
@@ -43,8 +43,11 @@ pub(super) fn build(peers: &Path) -> Result<(), Failure> {
     let version = version.ok_or("the source's folder has no version")?.to_owned();
     let libraries = libevent(&apt, &at)?;
     compile(&source, libraries.as_deref())?;
-    let runs = measure(&source, libraries.as_deref())?;
-    report(&at, &version, &runs)
+    let runs = measure(&source, libraries.as_deref(), "onion_ntor", parse)?;
+    let tor1 = measure(&source, libraries.as_deref(), "cell_ops_tor1", |said| nanoseconds(said, "Outbound cells:"))?;
+    let cgo =
+        measure(&source, libraries.as_deref(), "cell_ops_cgo", |said| nanoseconds(said, "CGO outbound at relay:"))?;
+    report(&at, &version, &runs, [median(tor1), median(cgo)])
 }
 
 /// Fetches and unpacks the newest source, and says where it is.
@@ -117,16 +120,22 @@ struct Steps {
     client_finish: f64,
 }
 
-fn measure(source: &Path, usr: Option<&Path>) -> Result<Vec<Steps>, Failure> {
+/// Runs one of the program's benchmarks, and reads each run by `read`.
+fn measure<T>(
+    source: &Path,
+    usr: Option<&Path>,
+    name: &str,
+    read: impl Fn(&str) -> Result<T, Failure>,
+) -> Result<Vec<T>, Failure> {
     let mut runs = Vec::new();
     for run in 1..=RUNS {
         let mut bench = program(source.join("src/test/bench"));
-        bench.arg("onion_ntor").current_dir(source);
+        bench.arg(name).current_dir(source);
         if let Some(usr) = usr {
             let folders = library_folders(usr).into_iter().map(|folder| folder.display().to_string());
             bench.env("LD_LIBRARY_PATH", folders.collect::<Vec<_>>().join(":"));
         }
-        runs.push(parse(&quiet_step(&format!("bench onion_ntor, {run} of {RUNS}"), bench)?)?);
+        runs.push(read(&quiet_step(&format!("bench {name}, {run} of {RUNS}"), bench)?)?);
     }
     Ok(runs)
 }
@@ -146,13 +155,21 @@ fn parse(said: &str) -> Result<Steps, Failure> {
     })
 }
 
+/// Nanoseconds per cell behind a label.
+fn nanoseconds(said: &str, label: &str) -> Result<f64, Failure> {
+    let line = said.lines().find_map(|line| line.trim_start().strip_prefix(label));
+    let number = line.and_then(|rest| rest.split_whitespace().next()).and_then(|word| word.parse().ok());
+    number.ok_or_else(|| format!("bench prints no `{label}`"))
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-/// Writes the figures, and the claims file that sets them beside our rows.
-fn report(at: &Path, version: &str, runs: &[Steps]) -> Result<(), Failure> {
+/// Writes the figures, and the claims file that sets them beside our rows. `cells` are nanoseconds for a forwarded cell, tor1 and
+/// CGO.
+fn report(at: &Path, version: &str, runs: &[Steps], cells: [f64; 2]) -> Result<(), Failure> {
     let of = |step: fn(&Steps) -> f64| median(runs.iter().map(step).collect());
     let (start, server, finish) = (of(|s| s.client_start), of(|s| s.server), of(|s| s.client_finish));
     let whole = of(|s| s.client_start + s.server + s.client_finish);
@@ -169,23 +186,30 @@ fn report(at: &Path, version: &str, runs: &[Steps]) -> Result<(), Failure> {
         "median_us": {"client-start": start, "server": server, "client-finish": finish, "sum": whole},
     });
     write(&at.join("onion_ntor.json"), &format!("{figures:#}\n"))?;
-    write(&at.join("claims.toml"), &claims(version, &cpu, [start, server, finish, whole]))?;
+    write(&at.join("claims.toml"), &claims(version, &cpu, [start, server, finish, whole], cells))?;
     println!("C tor {version}: {start:.1} + {server:.1} + {finish:.1} = {whole:.1} µs a handshake, both sides");
+    println!("a forwarded cell: tor1 {:.0} ns, CGO {:.0} ns", cells[0], cells[1]);
     println!("beside a run of ours: candor report --claims {}", at.join("claims.toml").display());
     Ok(())
 }
 
-fn claims(version: &str, cpu: &str, [start, server, finish, whole]: [f64; 4]) -> String {
+fn claims(version: &str, cpu: &str, [start, server, finish, whole]: [f64; 4], [tor1, cgo]: [f64; 2]) -> String {
     let mut text = format!(
         "# Written by `cargo xtask peers tor`. Imported, not quoted: the bench program ran on this machine.\n\n\
          key = \"tor-{version}\"\nsource = \"C tor {version}, its own src/test/bench, built and run here ({})\"\n",
         compiler().replace('"', "'")
     );
-    let mut add = |what: &str, value: f64, how: &str, task: &str, doubt: &str| {
+    let mut put = |place: &str, unit: &str, what: &str, value: f64, how: &str, task: &str, doubt: &str| {
         text.push_str(&format!(
-            "\n[[claim]]\nwhat = \"{what}\"\nplace = \"bench onion_ntor\"\nvalue = {value:.3}\nunit = \"us\"\n\
+            "\n[[claim]]\nwhat = \"{what}\"\nplace = \"bench {place}\"\nvalue = {value:.3}\nunit = \"{unit}\"\n\
              hardware = {cpu:?}\nhow = \"{how}\"\ntask = \"{task}\"\nsamples = {RUNS}\ndoubt = \"{doubt}\"\n"
         ));
+    };
+    let cells = "imported: the mean of a loop over one cell that was not interleaved with ours; the median of the runs";
+    put("cell_ops_tor1", "ns", "C tor, tor1, an outbound cell at a relay", tor1, "whole", "relay/cells/tor1", cells);
+    put("cell_ops_cgo", "ns", "C tor, CGO, an outbound cell at a relay", cgo, "whole", "relay/cells/cgo", cells);
+    let mut add = |what: &str, value: f64, how: &str, task: &str, doubt: &str| {
+        put("onion_ntor", "us", what, value, how, task, doubt);
     };
     let doubt = "imported: means of loops that were not interleaved with ours; each number the median of the runs";
     add("C tor, ntor, client's first step", start, "whole", "", doubt);
@@ -214,12 +238,22 @@ mod tests {
     }
 
     #[test]
+    fn nanoseconds_per_cell_are_read() {
+        let said = "===== cell_ops_tor1 =====\n Inbound cells: 83.26 ns per cell. (0.17 ns per byte)\nOutbound cells: 85.29 ns per cell.\n\
+            CGO outbound at relay: 293.44 per cell (9.74 cpb)\n";
+        assert_eq!(nanoseconds(said, "Outbound cells:"), Ok(85.29));
+        assert_eq!(nanoseconds(said, "CGO outbound at relay:"), Ok(293.44));
+        assert!(nanoseconds(said, "CGO inbound").is_err());
+    }
+
+    #[test]
     fn the_claims_are_toml_with_all_fields() {
-        let text = claims("0.4.9.11", "a CPU \"with quotes\"", [10.0, 86.0, 73.0, 169.0]);
+        let text = claims("0.4.9.11", "a CPU \"with quotes\"", [10.0, 86.0, 73.0, 169.0], [85.3, 293.4]);
         let table: toml::Table = text.parse().unwrap();
         let claims = table["claim"].as_array().unwrap();
-        assert_eq!(claims.len(), 5);
+        assert_eq!(claims.len(), 7);
+        assert_eq!((claims[1]["task"].as_str(), claims[1]["unit"].as_str()), (Some("relay/cells/cgo"), Some("ns")));
         assert!(claims.iter().all(|claim| claim["hardware"].as_str() == Some("a CPU \"with quotes\"")));
-        assert_eq!(claims[4]["task"].as_str(), Some("ntor/hybrid-768/handshake"));
+        assert_eq!(claims[6]["task"].as_str(), Some("ntor/hybrid-768/handshake"));
     }
 }

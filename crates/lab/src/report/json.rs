@@ -56,6 +56,10 @@ fn row(task: &TaskReport, row: &Row) -> Value {
         "phases": phases.collect::<Vec<_>>(),
         "provenance": row.provenance,
     });
+    if let Some(outcomes) = row.outcomes {
+        let (attempts, successes) = (outcomes.attempts, outcomes.successes);
+        value["outcomes"] = json!({ "attempts": attempts, "successes": successes, "at_least": outcomes.at_least() });
+    }
     if let Some(bytes) = task.bytes {
         value["bytes"] = json!(bytes);
     }

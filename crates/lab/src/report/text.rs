@@ -94,6 +94,18 @@ fn table(task: &TaskReport) -> String {
             width = widths[0].max(2) - 2
         );
     }
+    for row in task.rows.iter().filter(|row| row.verdict != Verdict::Control) {
+        let Some(outcomes) = row.outcomes else { continue };
+        let _ = writeln!(
+            out,
+            "  {:<width$}  succeeded {} times of {}, a rate of at least {:.2} % (Clopper–Pearson, 95 %)",
+            row.label(),
+            outcomes.successes,
+            outcomes.attempts,
+            outcomes.at_least() * 100.0,
+            width = widths[0].max(2) - 2
+        );
+    }
     for advice in said {
         let _ = writeln!(out, "  can't tell: {advice}");
     }

@@ -1,7 +1,7 @@
 //! The lines of a run file. Each is a JSON object with a `kind`; keys are sorted, times are whole nanoseconds.
 
 use crate::machine::{Machine, Noise};
-use crate::{Provenance, plan::TaskPlan, trial::Trial};
+use crate::{Outcomes, Provenance, plan::TaskPlan, trial::Trial};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -149,6 +149,9 @@ pub struct Block {
     /// Rounds in which the kernel took the CPU away from the subject. Marked, never deleted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub disturbed: BTreeMap<String, Vec<usize>>,
+    /// Attempts and successes, by subject, where the work can fail.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outcomes: BTreeMap<String, Outcomes>,
     /// Hundredths of a second that the hypervisor took from this machine meanwhile.
     pub steal: u64,
 }

@@ -1,0 +1,111 @@
+//! The flags of `candor onion`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Deserialize;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OnionCommand {
+    /// Run a relay until Ctrl-C
+    ///
+    /// When it is ready it prints one line of JSON: its entry for a relay list, with its address and public keys. It is an exit
+    /// only where --exit permits it. At Ctrl-C it finishes what is in flight, and destroys the rest.
+    #[command(
+        after_help = "Example:\n  candor onion relay --name ada --keys ada.keys --listen 192.0.2.1:9001 --exit '*:80,*:443' > \
+                            ada.json\n  cat ada.json bob.json cyd.json > relays.jsonl"
+    )]
+    Relay(RelayArguments),
+    /// Fetch a page through a circuit
+    ///
+    /// The circuit goes through the list's first relays in their order, or through those of --path; the last one must be an exit
+    /// to where the URL points. The page goes to stdout or --output. Exits with status 1 if the server's answer is no success.
+    #[command(
+        after_help = "Example:\n  candor onion fetch http://127.0.0.1:8000/bytes/1000000 --relays relays.jsonl -o page"
+    )]
+    Fetch(FetchArguments),
+    /// Run a web server whose answers can be checked, for tests: GET /bytes/N, POST /digest
+    ///
+    /// When it is ready it prints one line of JSON with its address.
+    Target(TargetArguments),
+}
+
+/// Also the keys of a relay's configuration file.
+#[derive(Debug, Default, Args, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RelayArguments {
+    /// A TOML file with any of these flags by their names; flags win over it
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub(crate) config: Option<PathBuf>,
+    /// Where to listen; port 0 takes any [default: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The address in the relay's entry, if others reach it by another one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) advertise: Option<SocketAddr>,
+    /// A name for people
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Where the identity and the onion keys are kept; made if it is not there. Without it they are new at each start
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keys: Option<PathBuf>,
+    /// Where streams may go, such as '*:443,192.0.2.0/24:80-90'; `*` is any public address, `private` any other [default: nowhere]
+    #[arg(long, value_name = "RULES")]
+    pub(crate) exit: Option<String>,
+    /// The handshakes to offer [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) handshakes: Vec<String>,
+    /// Threads that answer handshakes [default: one for each CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) handshake_threads: Option<u16>,
+    /// Handshakes that may wait before more are refused [default: 256]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) handshake_queue: Option<u32>,
+    /// Write the entry into this file as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) entry: Option<PathBuf>,
+    /// Seconds that what is in flight gets at the end [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) patience: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FetchArguments {
+    /// What to fetch: http://host[:port]/path
+    pub(crate) url: String,
+    /// The relay list: a relay's entry a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) relays: PathBuf,
+    /// Where the page goes, instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The relays to go through, by name or by the beginning of their identity
+    #[arg(long, value_name = "RELAY", value_delimiter = ',')]
+    pub(crate) path: Vec<String>,
+    /// How many relays of the list to go through
+    #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "path", value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub(crate) hops: u8,
+    /// The handshake with each relay
+    #[arg(long, value_name = "NAME", default_value = "hybrid-768")]
+    pub(crate) handshake: String,
+    /// The cryptography of relay cells
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) cells: Cells,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Cells {
+    /// Counter Galois Onion
+    #[default]
+    Cgo,
+    /// AES-128-CTR and SHA-1, for relays that know no other
+    Tor1,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TargetArguments {
+    /// Where to listen; port 0 takes any
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+}

@@ -1,0 +1,94 @@
+//! `candor onion relay`.
+
+use super::super::{Talk, print};
+use super::{Stop, runtime};
+use crate::Failure;
+use crate::cli::RelayArguments;
+use candor_network::{Policy, Relay, RelayConfig, RelayKeys, Suite};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Seconds that what is in flight gets at the end.
+const PATIENCE: u16 = 10;
+
+pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> {
+    let arguments = with_file(flags)?;
+    let keys = match &arguments.keys {
+        Some(path) => RelayKeys::load_or_create(path)?,
+        None => RelayKeys::generate()?,
+    };
+    let config = config(&arguments, talk)?;
+    let is_exit = !config.policy.is_empty();
+    runtime()?.block_on(async {
+        let mut stop = Stop::new()?;
+        let relay = Relay::start(&keys, config).await?;
+        let line = format!("{}\n", relay.listed().to_line());
+        if let Some(path) = &arguments.entry {
+            write_at_once(path, &line)?;
+        }
+        print(&line)?;
+        let role = if is_exit { "an exit" } else { "no exit" };
+        talk.say(&format!("relay {} is ready; it is {role}", relay.listed()));
+        stop.asked().await;
+
+        let patience = Duration::from_secs(arguments.patience.unwrap_or(PATIENCE).into());
+        talk.say("finishing what is in flight; again to stop at once");
+        tokio::select! {
+            () = relay.shutdown(patience) => {}
+            () = stop.asked() => {}
+        }
+        Ok(())
+    })
+}
+
+/// The flags, and from the file what they leave open.
+fn with_file(flags: RelayArguments) -> Result<RelayArguments, Failure> {
+    let Some(path) = &flags.config else { return Ok(flags) };
+    let failed = |why: String| Failure::Error(format!("{}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let file: RelayArguments = toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
+    Ok(RelayArguments {
+        listen: flags.listen.or(file.listen),
+        advertise: flags.advertise.or(file.advertise),
+        name: flags.name.or(file.name),
+        keys: flags.keys.or(file.keys),
+        exit: flags.exit.or(file.exit),
+        handshakes: if flags.handshakes.is_empty() { file.handshakes } else { flags.handshakes },
+        handshake_threads: flags.handshake_threads.or(file.handshake_threads),
+        handshake_queue: flags.handshake_queue.or(file.handshake_queue),
+        entry: flags.entry.or(file.entry),
+        patience: flags.patience.or(file.patience),
+        config: flags.config,
+    })
+}
+
+fn config(arguments: &RelayArguments, talk: Talk) -> Result<RelayConfig, Failure> {
+    let listen = arguments.listen.unwrap_or(([127, 0, 0, 1], 0).into());
+    let mut config = RelayConfig::new(listen);
+    config.advertise = arguments.advertise;
+    if config.advertise.is_none() && listen.ip().is_unspecified() {
+        return Err(Failure::Error(format!(
+            "nobody can reach {listen}; say by --advertise how others reach the relay"
+        )));
+    }
+    config.name = arguments.name.clone();
+    config.policy = Policy::parse(arguments.exit.as_deref().unwrap_or_default())?;
+    if !arguments.handshakes.is_empty() {
+        config.suites = arguments.handshakes.iter().map(|name| name.parse()).collect::<Result<Vec<Suite>, _>>()?;
+    }
+    let threads = arguments.handshake_threads.map_or(config.limits.handshake_threads, usize::from);
+    config.limits.handshake_threads = threads.max(1);
+    let queue = arguments.handshake_queue.map(|queue| queue as usize);
+    config.limits.handshake_queue = queue.unwrap_or(config.limits.handshake_queue).max(1);
+    config.log = Arc::new(move |event| talk.say(&event.to_string()));
+    Ok(config)
+}
+
+/// Whoever reads the file sees all of it or nothing.
+fn write_at_once(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let written = std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, path));
+    written.map_err(|error| Failure::Error(format!("{}: {error}", path.display())))
+}

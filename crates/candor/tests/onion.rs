@@ -1,0 +1,95 @@
+//! `candor onion` as processes: three relays, a target, a fetch.
+
+use sha2::{Digest, Sha256};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
+
+/// A process that is killed when the test is over.
+struct Daemon(Child);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a command that serves, and gives its first line.
+fn daemon(arguments: &[&str], directory: &Path) -> (Daemon, String) {
+    let mut child = Command::new(CANDOR)
+        .args(arguments)
+        .current_dir(directory)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("candor starts");
+    let mut line = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    (Daemon(child), line)
+}
+
+fn fetch(arguments: &[&str], directory: &Path) -> Output {
+    let fetch = [&["onion", "fetch"], arguments].concat();
+    Command::new(CANDOR).args(fetch).current_dir(directory).output().expect("candor starts")
+}
+
+#[test]
+fn three_relay_processes_carry_a_fetch() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_target, said) = daemon(&["onion", "target"], dir.path());
+    let target: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let target = target["address"].as_str().unwrap().to_owned();
+
+    std::fs::write(dir.path().join("exit.toml"), format!("exit = \"{target}\"\nhandshake-threads = 1\n")).unwrap();
+    let (_ada, ada) =
+        daemon(&["onion", "relay", "--name", "ada", "--keys", "ada.keys", "--entry", "ada.json"], dir.path());
+    let (_bob, bob) = daemon(&["onion", "relay", "--name", "bob", "--handshakes", "ntor-v3,hybrid-768"], dir.path());
+    let (cyd_process, cyd) = daemon(&["onion", "relay", "--name", "cyd", "--config", "exit.toml"], dir.path());
+    assert_eq!(std::fs::read_to_string(dir.path().join("ada.json")).unwrap(), ada);
+    std::fs::write(dir.path().join("relays.jsonl"), format!("{ada}{bob}{cyd}")).unwrap();
+
+    let url = format!("http://{target}/bytes/300000");
+    let output = fetch(&[&url, "--relays", "relays.jsonl"], dir.path());
+    let talk = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{talk}");
+    assert!(talk.contains("circuit by hybrid-768") && talk.contains("hop 3"), "{talk}");
+    assert_eq!(output.stdout.len(), 300_000);
+
+    let options = ["--handshake", "ntor-v3", "--cells", "tor1", "--path", "bob,ada,cyd", "-o", "page", "--quiet"];
+    let again = fetch(&[&[url.as_str(), "--relays", "relays.jsonl"], options.as_slice()].concat(), dir.path());
+    assert!(again.status.success() && again.stdout.is_empty() && again.stderr.is_empty(), "{again:?}");
+    let page = std::fs::read(dir.path().join("page")).unwrap();
+    assert_eq!(Sha256::digest(&page), Sha256::digest(&output.stdout));
+
+    let refused = fetch(&[&url, "--relays", "relays.jsonl", "--handshake", "hybrid-768-auth"], dir.path());
+    let talk = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(talk.contains("bob at") && talk.contains("does not offer hybrid-768-auth"), "{talk}");
+
+    let missing = fetch(&[&format!("http://{target}/nothing"), "--relays", "relays.jsonl"], dir.path());
+    assert_eq!(missing.status.code(), Some(1), "{}", String::from_utf8_lossy(&missing.stderr));
+
+    drop(cyd_process);
+    let gone = fetch(&[&url, "--relays", "relays.jsonl"], dir.path());
+    let talk = String::from_utf8_lossy(&gone.stderr).into_owned();
+    assert_eq!(gone.status.code(), Some(2));
+    assert!(talk.contains("hop 3") && talk.contains("cyd at"), "{talk}");
+}
+
+#[test]
+fn a_relay_ends_in_good_order_when_it_is_asked_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut relay, line) = daemon(&["onion", "relay", "--keys", "keys"], dir.path());
+    assert!(line.contains("\"identity\""), "{line}");
+    let pid = relay.0.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert!(relay.0.wait().unwrap().success());
+    // The same keys the next time.
+    let (_again, second) = daemon(&["onion", "relay", "--keys", "keys"], dir.path());
+    let identity = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["identity"].clone();
+    assert_eq!(identity(&line), identity(&second));
+}

@@ -1,0 +1,165 @@
+//! Three relays, a target and a client on 127.0.0.1, for the tasks of circuits.
+//!
+//! The relays run in this process, each with a runtime, a thread and a handshake thread of its own. They share no state and talk by
+//! TCP, TLS and cells, as they would in processes of their own; what the kernel does is the same, and what a process of its own
+//! would add, a larger address space to switch between, is left out. It keeps a fresh worker's set-up short.
+
+use candor_network::{
+    Circuit, Client, ClientOptions, Crypto, Error, ListedRelay, Policy, Relay, RelayConfig, RelayKeys, RelayList,
+    Suite, Target, http,
+};
+use std::net::SocketAddr;
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+
+/// The relays of a measurement, and the client with a runtime on the caller's thread.
+pub(crate) struct Town {
+    client: Client,
+    runtime: Runtime,
+    list: RelayList,
+    target: SocketAddr,
+    relays: Vec<Arc<Relay>>,
+    // Last, so that everything above is gone before threads are waited for.
+    _threads: Vec<Thread>,
+}
+
+/// A thread with a runtime that serves until this is dropped.
+struct Thread {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Thread {
+    /// Starts `serve` on a thread of its own, and gives what it started.
+    fn new<T: Send + 'static, F: Future<Output = Result<(T, Kept), Error>>>(
+        serve: impl FnOnce() -> F + Send + 'static,
+    ) -> Result<(T, Self), Error> {
+        let (ready, started) = mpsc::channel();
+        let (stop, stopped) = oneshot::channel();
+        let thread = thread::spawn(move || {
+            let runtime = match runtime() {
+                Ok(runtime) => runtime,
+                Err(error) => return drop(ready.send(Err(error))),
+            };
+            runtime.block_on(async move {
+                let kept = match serve().await {
+                    Ok((started, kept)) => {
+                        let _ = ready.send(Ok(started));
+                        kept
+                    }
+                    Err(error) => return drop(ready.send(Err(error))),
+                };
+                let _ = stopped.await;
+                drop(kept);
+            });
+        });
+        let started = started.recv().map_err(|_| Error::Internal("a relay's thread has died".to_owned()))??;
+        Ok((started, Self { stop: Some(stop), thread: Some(thread) }))
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What lives as long as its thread.
+type Kept = Box<dyn std::any::Any>;
+
+impl Town {
+    /// Starts everything; layers are of `crypto`.
+    pub(crate) fn new(crypto: Crypto) -> Result<Self, Error> {
+        let local = SocketAddr::from(([127, 0, 0, 1], 0));
+        let (target, target_thread) = Thread::new(move || async move {
+            let target = Target::start(local).await?;
+            Ok((target.address(), Box::new(target) as Kept))
+        })?;
+        let (mut relays, mut threads) = (Vec::new(), vec![target_thread]);
+        for _ in 0..3 {
+            let (relay, thread) = Thread::new(move || async move {
+                let mut config = RelayConfig::new(local);
+                config.policy = Policy::parse(&target.to_string())?;
+                config.limits.handshake_threads = 1;
+                let relay = Arc::new(Relay::start(&RelayKeys::generate()?, config).await?);
+                Ok((Arc::clone(&relay), Box::new(relay) as Kept))
+            })?;
+            relays.push(relay);
+            threads.push(thread);
+        }
+        let lines: Vec<String> = relays.iter().map(|relay| relay.listed().to_line()).collect();
+        Ok(Self {
+            client: Client::new(ClientOptions { crypto, ..ClientOptions::default() })?,
+            runtime: runtime()?,
+            list: RelayList::parse(&lines.join("\n"))?,
+            target,
+            relays,
+            _threads: threads,
+        })
+    }
+
+    fn path(&self) -> &[ListedRelay] {
+        self.list.relays()
+    }
+
+    /// Builds a circuit of three hops; `lap` is called when the link is there and after each hop. The circuit lives on until the
+    /// caller drops it.
+    pub(crate) fn circuit(&self, suite: Suite, mut lap: impl FnMut(Step)) -> Result<Circuit, Error> {
+        let [first, second, third] = self.path() else { return Err(Error::Internal("not three relays".to_owned())) };
+        self.runtime.block_on(async {
+            self.client.connect(first).await?;
+            lap(Step::Link);
+            let mut circuit = self.client.first_hop(first, suite).await?;
+            lap(Step::Hop);
+            circuit.extend(second, suite).await?;
+            lap(Step::Hop);
+            circuit.extend(third, suite).await?;
+            lap(Step::Hop);
+            Ok(circuit)
+        })
+    }
+
+    /// Closes every link, so that the next circuit has to make its own.
+    pub(crate) fn disconnect(&self) {
+        self.client.disconnect();
+        self.relays.iter().for_each(|relay| relay.disconnect());
+    }
+
+    /// Fetches bytes through the circuit.
+    pub(crate) fn fetch(&self, circuit: &Circuit, length: u64) -> Result<Vec<u8>, Error> {
+        self.runtime.block_on(async {
+            let url = http::Url::parse(&format!("http://{}/bytes/{length}", self.target))?;
+            let stream = circuit.open(url.host(), url.port()).await?;
+            let mut page = Vec::new();
+            http::get(stream, &url, |bytes| {
+                page.extend_from_slice(bytes);
+                Ok(())
+            })
+            .await?;
+            Ok(page)
+        })
+    }
+}
+
+impl Drop for Town {
+    fn drop(&mut self) {
+        self.disconnect();
+    }
+}
+
+/// A step of building.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Link,
+    Hop,
+}
+
+fn runtime() -> Result<Runtime, Error> {
+    let built = Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| Error::Internal(format!("no runtime: {error}")))
+}
