@@ -30,7 +30,8 @@ impl<E: std::error::Error> From<E> for Failure {
 
 fn main() -> ExitCode {
     let arguments = cli::Arguments::parse();
-    let outcome = match candor_cpu_default() {
+    let prepared = candor_cpu_default().and_then(|()| candor_subjects::load_user_plans().map_err(Failure::Error));
+    let outcome = match prepared {
         Ok(()) => commands::execute(arguments),
         Err(failure) => Err(failure),
     };

@@ -52,6 +52,15 @@ pub fn tasks() -> Vec<Task> {
     tasks
 }
 
+/// Puts the user's tables of gf2's plans in force (`CANDOR_GF2_PLANS`, or `~/.config/candor/gf2-ARM.plan`). For a program's `main`: every
+/// process of a run must have the same.
+///
+/// # Errors
+/// What is wrong with which file.
+pub fn load_user_plans() -> Result<(), String> {
+    candor_gf2::plan::load_user().map(drop).map_err(|error| error.to_string())
+}
+
 /// Everyone candor is measured against, with their state on this machine.
 #[must_use]
 pub fn peers() -> Vec<Peer> {

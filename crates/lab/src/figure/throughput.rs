@@ -204,6 +204,7 @@ mod tests {
             advice: None,
             phases: Vec::new(),
             residual: None,
+            outcomes: None,
             samples: (1, 1),
         }
     }
