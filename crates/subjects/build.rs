@@ -31,8 +31,13 @@ fn write_versions(out: &Path) {
         let found = packages.iter().find(|p| p.name == name && (version.is_empty() || p.version == version));
         found.unwrap_or_else(|| panic!("{}: no package {dependency}; build the workspace once", lock.display()))
     };
-    for dependency in &find("candor-subjects").dependencies {
-        let package = find(dependency);
+    let mut dependencies: Vec<_> = find("candor-subjects").dependencies.iter().map(|name| find(name)).collect();
+    // Of two versions the newer is the one that goes by the package's own name here; the older has a name that we gave it.
+    let numbers = |package: &Package| -> Vec<u64> {
+        package.version.split(['.', '-', '+']).map_while(|number| number.parse().ok()).collect()
+    };
+    dependencies.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| numbers(b).cmp(&numbers(a))));
+    for package in dependencies {
         writeln!(source, "    {},", entry(package)).expect("a String takes all");
         // Wrappers: what runs is the library below.
         for below in package.dependencies.iter().filter(|name| BELOW.contains(&name.as_str())) {

@@ -69,6 +69,11 @@ mod tests {
     }
 
     #[test]
+    fn of_two_versions_the_newer_has_the_name() {
+        assert!(package("sha2").0.starts_with("0.11."), "{}", package("sha2").0);
+    }
+
+    #[test]
     fn a_name_holds_the_version_of_cargo_lock() {
         let lock = include_str!("../../../Cargo.lock");
         for name in ["ml-kem", "ring"] {
