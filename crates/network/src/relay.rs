@@ -125,7 +125,7 @@ pub enum RelayEvent {
         /// Why.
         why: String,
     },
-    /// Handshakes come faster than they can be answered. Said at most once a second.
+    /// Handshakes come faster than they can be answered. Said at the first that is refused, and whenever their number has doubled.
     Overloaded {
         /// How many have been refused so far.
         refused: u64,

@@ -83,7 +83,10 @@ fn create(relay: &Arc<Shared>, link: &Arc<RelayLink>, number: u32, message: Mess
     }
     if !relay.pool.submit(job, &circuit) {
         circuit.with(|inner| inner.machine.close(DestroyReason::RESOURCELIMIT));
-        relay.log(&RelayEvent::Overloaded { refused: relay.pool.refused() });
+        let refused = relay.pool.refused();
+        if refused.is_power_of_two() {
+            relay.log(&RelayEvent::Overloaded { refused });
+        }
     }
 }
 

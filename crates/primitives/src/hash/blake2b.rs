@@ -164,7 +164,7 @@ impl<N: ArraySize + IsLessOrEqual<U64, Output = True> + NonZero> Blake2bMac<N> {
 macro_rules! traits {
     ($name:ident) => {
         impl<N: ArraySize> $name<N> {
-            /// The arm that this value runs: `avx512`, `avx2` (x86-64) or `portable`.
+            /// The arm that this value runs: `portable`, the only one.
             #[must_use]
             pub fn arm(&self) -> &'static str {
                 self.inner.arm.name()

@@ -13,7 +13,7 @@ hash! {
     /// use candor_primitives::hash::{Digest, Sha512};
     /// assert_eq!(Sha512::digest(b"abc")[..4], [0xdd, 0xaf, 0x35, 0xa1]);
     /// ```
-    Sha512, Full, "`avx512`, `avx2` (x86-64) or `portable`"
+    Sha512, Full, "`avx2` (x86-64) or `portable`"
 }
 
 hash! {
@@ -23,7 +23,7 @@ hash! {
     /// use candor_primitives::hash::{Digest, Sha384};
     /// assert_eq!(Sha384::digest(b"abc")[..4], [0xcb, 0x00, 0x75, 0x3f]);
     /// ```
-    Sha384, Cut, "`avx512`, `avx2` (x86-64) or `portable`"
+    Sha384, Cut, "`avx2` (x86-64) or `portable`"
 }
 
 /// SHA-512 as an instance of the construction.
