@@ -22,19 +22,22 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 const BLOCK: usize = 16;
+/// Bytes of X_R.
+const RIGHT: usize = PAYLOAD - BLOCK;
 /// Bytes of a direction's keys: J = (K, U), S = (K, B), N.
 pub(super) const SEED: usize = 5 * BLOCK;
 /// PRF's first block with t = 1; with t = 0 it gives 493 bytes, which is 31 blocks.
 const SECOND_STREAM: u8 = 31;
 
-/// Blocks of ET's tweak, T' | command | X_R, and so the powers that POLYVAL keeps for it.
-const TWEAK: usize = 32;
+/// Powers that POLYVAL keeps for ET's tweak, which has 32 blocks. With all 32 a cell is passed on no faster (measured on Zen 5), and
+/// keys take longer to replace.
+const POWERS: usize = 16;
 
 /// The keys of UIV+. `B` is AES in the direction that this end needs for ET.
 struct Uiv<B> {
     cpu: Cpu,
     et: B,
-    u: Polyval<TWEAK>,
+    u: Polyval<POWERS>,
     prf: Aes128,
     b: Polyval<1>,
 }
@@ -73,7 +76,7 @@ impl<B: BlockCipher> Uiv<B> {
     /// h of ET: POLYVAL over T' | command | X_R, filled up with zeros to whole blocks. All but three of the blocks are read
     /// where they stand.
     #[inline]
-    fn tweak_hash(&self, (tag, command): Tweak<'_>, right: &[u8]) -> [u8; BLOCK] {
+    fn tweak_hash(&self, (tag, command): Tweak<'_>, right: &[u8; RIGHT]) -> [u8; BLOCK] {
         let (front, rest) = right.split_at(BLOCK - 1);
         let (whole, end) = rest.as_chunks::<BLOCK>();
         let (mut second, mut last) = ([0; BLOCK], [0; BLOCK]);
@@ -93,7 +96,7 @@ impl<B: BlockCipher> Uiv<B> {
 
     /// XORs PRF with t = 0 into X_R. The counter's low six bits are clear, so counting never carries.
     #[inline]
-    fn stream(&self, tweak: &[u8; BLOCK], right: &mut [u8]) {
+    fn stream(&self, tweak: &[u8; BLOCK], right: &mut [u8; RIGHT]) {
         self.prf.apply_counter_mode(&self.counter(tweak), right);
     }
 
@@ -112,7 +115,7 @@ impl<B: BlockCipher> Uiv<B> {
 impl Uiv<Aes128> {
     #[inline]
     fn encrypt(&self, tweak: Tweak<'_>, cell: &mut [u8; PAYLOAD]) {
-        let (left, right) = cell.split_first_chunk_mut::<BLOCK>().expect("a cell is longer");
+        let (left, right) = halves(cell);
         let hash = self.tweak_hash(tweak, right);
         xor(left, &hash);
         self.et.encrypt_block(left);
@@ -124,13 +127,20 @@ impl Uiv<Aes128> {
 impl Uiv<Aes128Decrypt> {
     #[inline]
     fn decrypt(&self, tweak: Tweak<'_>, cell: &mut [u8; PAYLOAD]) {
-        let (left, right) = cell.split_first_chunk_mut::<BLOCK>().expect("a cell is longer");
+        let (left, right) = halves(cell);
         self.stream(left, right);
         let hash = self.tweak_hash(tweak, right);
         xor(left, &hash);
         self.et.decrypt_block(left);
         xor(left, &hash);
     }
+}
+
+/// X_L and X_R.
+#[inline]
+fn halves(cell: &mut [u8; PAYLOAD]) -> (&mut [u8; BLOCK], &mut [u8; RIGHT]) {
+    let (left, right) = cell.split_at_mut(BLOCK);
+    (left.try_into().expect("a block"), right.try_into().expect("the rest"))
 }
 
 #[inline]
