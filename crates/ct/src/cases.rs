@@ -6,6 +6,7 @@ mod gf2;
 mod hash;
 mod kem;
 mod ksf;
+mod layer;
 mod onion;
 mod opaque;
 mod shared_secret;
@@ -199,6 +200,16 @@ pub(crate) const ALL: &[Case] = &[
     onion("hybrid-768/client-finish", ("ML-KEM-768", "libcrux"), Compares::AnAuthenticator, onion::hybrid_finish),
     onion("hybrid-768-auth/client-start", ("ML-KEM-768", "libcrux"), Compares::Nothing, onion::hybrid_auth_start),
     onion("hybrid-768-auth/server", ("ML-KEM-768", "libcrux"), Compares::AnAuthenticator, onion::hybrid_auth_respond),
+    layer("layer/cgo/relay/outbound@clmul", ("polyval", "clmul"), Some("outbound"), layer::cgo_outbound),
+    layer("layer/cgo/relay/inbound@clmul", ("polyval", "clmul"), None, layer::cgo_inbound),
+    layer("layer/cgo/relay/originate@clmul", ("polyval", "clmul"), None, layer::cgo_originate),
+    layer("layer/cgo/client/outbound@clmul", ("polyval", "clmul"), None, layer::cgo_client),
+    layer("layer/tor1/relay/outbound@clmul", ("aes-128-ctr", "aes-ni"), Some("recognize"), layer::tor1_outbound),
+    layer("layer/tor1/relay/inbound@clmul", ("aes-128-ctr", "aes-ni"), None, layer::tor1_inbound),
+    unseen("layer/cgo/relay/inbound@vpclmul", ("polyval", "vpclmul"), "vpclmul", NO_VAES, layer::cgo_inbound),
+    unseen("layer/cgo/relay/inbound@avx512", ("polyval", "avx512"), "avx512", NO_WIDE, layer::cgo_inbound),
+    unseen("layer/tor1/relay/inbound@vpclmul", ("aes-128-ctr", "vaes"), "vpclmul", NO_VAES, layer::tor1_inbound),
+    unseen("layer/tor1/relay/inbound@avx512", ("aes-128-ctr", "avx512"), "avx512", NO_WIDE, layer::tor1_inbound),
     opaque("oprf/client", ("oprf/finalize", "dalek"), Decodes::Nothing, opaque::oprf_client),
     Case {
         name: "oprf/evaluate",
@@ -300,6 +311,26 @@ const fn onion(
         },
     };
     Case { name, ran, tier: "portable", kernel: None, expect, run }
+}
+
+const NO_VAES: &str =
+    "valgrind 3.19 can't decode VAES and VPCLMULQDQ on 256 bits; the same generic kernel is checked at 128 bits";
+const NO_WIDE: &str = "valgrind 3.19 knows no AVX-512; the same generic kernel is checked at 128 bits";
+
+/// A direction of a layer, on AES-NI and PCLMULQDQ; and the method, which is inlined, that branches on whether a cell is the relay's own.
+const fn layer(
+    name: &'static str,
+    ran: (&'static str, &'static str),
+    recognizes_in: Option<&'static str>,
+    run: fn(candor_cpu::Cpu),
+) -> Case {
+    let expect = match recognizes_in {
+        None => Expect::Clean,
+        Some(function) => {
+            Expect::Known { function, why: "whether it passes a cell on or keeps it is what a relay shows" }
+        }
+    };
+    Case { name, ran, tier: "clmul", kernel: Some("counter_mode_aes::with_features"), expect, run }
 }
 
 /// Whether a phase of OPAQUE decodes an element that it has decrypted or unmasked.

@@ -44,6 +44,7 @@ use crate::Error;
 use crate::cell::{Command, PAYLOAD};
 use crate::handshake::Keys;
 use crate::relay::Format;
+use candor_primitives::Cpu;
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -143,10 +144,18 @@ impl RelayLayer {
     /// # Errors
     /// [`Error::KeyLength`] for another length.
     pub fn from_material(crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
+        Self::with_cpu(Cpu::default(), crypto, material)
+    }
+
+    /// [`Self::from_material`] on the tier of `cpu`.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn with_cpu(cpu: Cpu, crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
         crypto.check_length(material)?;
         Ok(Self(match crypto {
-            Crypto::Tor1 => Relay::Tor1(Box::new(tor1::Relay::new(material))),
-            Crypto::Cgo => Relay::Cgo(Box::new(cgo::Relay::new(material))),
+            Crypto::Tor1 => Relay::Tor1(Box::new(tor1::Relay::new(cpu, material))),
+            Crypto::Cgo => Relay::Cgo(Box::new(cgo::Relay::new(cpu, material))),
         }))
     }
 
@@ -202,10 +211,18 @@ impl ClientLayer {
     /// # Errors
     /// [`Error::KeyLength`] for another length.
     pub fn from_material(crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
+        Self::with_cpu(Cpu::default(), crypto, material)
+    }
+
+    /// [`Self::from_material`] on the tier of `cpu`.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn with_cpu(cpu: Cpu, crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
         crypto.check_length(material)?;
         Ok(Self(match crypto {
-            Crypto::Tor1 => ClientSide::Tor1(Box::new(tor1::Client::new(material))),
-            Crypto::Cgo => ClientSide::Cgo(Box::new(cgo::Client::new(material))),
+            Crypto::Tor1 => ClientSide::Tor1(Box::new(tor1::Client::new(cpu, material))),
+            Crypto::Cgo => ClientSide::Cgo(Box::new(cgo::Client::new(cpu, material))),
         }))
     }
 

@@ -5,6 +5,7 @@
 //! - [`ksf`]: Argon2id over memory that is kept and wiped.
 //! - [`hash`]: hashes behind RustCrypto's `digest` traits, each with a choice of CPU tier; many messages at once by [`hash::Batch`].
 //! - [`mac`], [`kdf`]: HMAC and HKDF over them.
+//! - [`aes`], [`polyval`]: what the layers of an onion are made of.
 //!
 //! # Where things go
 //!
@@ -25,6 +26,7 @@ mod low;
 mod random;
 mod shared_secret;
 
+pub mod aes;
 pub mod dh;
 #[doc(hidden)]
 pub mod fuzz;
@@ -33,7 +35,10 @@ pub mod kdf;
 pub mod kem;
 pub mod ksf;
 pub mod mac;
+pub mod polyval;
 
+/// Which accelerated arms may run: what `with_cpu` takes, for crates that know no `candor-cpu`.
+pub use candor_cpu::Cpu;
 pub use shared_secret::SharedSecret;
 
 /// The README's example, compiled and run as a doc test.

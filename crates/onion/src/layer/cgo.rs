@@ -15,112 +15,132 @@
 
 use super::Tag;
 use crate::cell::{Command, PAYLOAD};
-use aes::cipher::{Block, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
-use aes::{Aes128Dec, Aes128Enc};
-use polyval::Polyval;
-use polyval::universal_hash::UniversalHash;
+use candor_primitives::Cpu;
+use candor_primitives::aes::{Aes128, Aes128Decrypt};
+use candor_primitives::polyval::Polyval;
 use subtle::ConstantTimeEq;
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::{Zeroize, Zeroizing};
 
 const BLOCK: usize = 16;
+/// Bytes of X_R.
+const RIGHT: usize = PAYLOAD - BLOCK;
 /// Bytes of a direction's keys: J = (K, U), S = (K, B), N.
 pub(super) const SEED: usize = 5 * BLOCK;
 /// PRF's first block with t = 1; with t = 0 it gives 493 bytes, which is 31 blocks.
 const SECOND_STREAM: u8 = 31;
 
+/// Powers that POLYVAL keeps for ET's tweak, which has 32 blocks. With all 32 a cell is passed on no faster (measured on Zen 5), and
+/// keys take longer to replace.
+const POWERS: usize = 16;
+
 /// The keys of UIV+. `B` is AES in the direction that this end needs for ET.
 struct Uiv<B> {
+    cpu: Cpu,
     et: B,
-    u: Polyval,
-    prf: Aes128Enc,
-    b: Polyval,
+    u: Polyval<POWERS>,
+    prf: Aes128,
+    b: Polyval<1>,
+}
+
+/// AES in one direction or the other.
+trait BlockCipher {
+    fn with_cpu(cpu: Cpu, key: &[u8; BLOCK]) -> Self;
+}
+
+impl BlockCipher for Aes128 {
+    fn with_cpu(cpu: Cpu, key: &[u8; BLOCK]) -> Self {
+        Self::with_cpu(cpu, key)
+    }
+}
+
+impl BlockCipher for Aes128Decrypt {
+    fn with_cpu(cpu: Cpu, key: &[u8; BLOCK]) -> Self {
+        Self::with_cpu(cpu, key)
+    }
 }
 
 /// T' and the cell's command.
 type Tweak<'a> = (&'a [u8; BLOCK], Command);
 
-impl<B: KeyInit> Uiv<B> {
-    fn new(keys: &[[u8; BLOCK]; 4]) -> Self {
+impl<B: BlockCipher> Uiv<B> {
+    fn new(cpu: Cpu, keys: &[[u8; BLOCK]; 4]) -> Self {
         Self {
-            et: B::new_from_slice(&keys[0]).expect("16 bytes"),
-            u: Polyval::new(&keys[1].into()),
-            prf: Aes128Enc::new(&keys[2].into()),
-            b: Polyval::new(&keys[3].into()),
+            cpu,
+            et: B::with_cpu(cpu, &keys[0]),
+            u: Polyval::with_cpu(cpu, &keys[1]),
+            prf: Aes128::with_cpu(cpu, &keys[2]),
+            b: Polyval::with_cpu(cpu, &keys[3]),
         }
     }
 
     /// h of ET: POLYVAL over T' | command | X_R, filled up with zeros to whole blocks. All but three of the blocks are read
     /// where they stand.
     #[inline]
-    fn tweak_hash(&self, (tag, command): Tweak<'_>, right: &[u8]) -> [u8; BLOCK] {
+    fn tweak_hash(&self, (tag, command): Tweak<'_>, right: &[u8; RIGHT]) -> [u8; BLOCK] {
         let (front, rest) = right.split_at(BLOCK - 1);
         let (whole, end) = rest.as_chunks::<BLOCK>();
         let (mut second, mut last) = ([0; BLOCK], [0; BLOCK]);
         second[0] = command.0;
         second[1..].copy_from_slice(front);
         last[..end.len()].copy_from_slice(end);
-        let mut hash = self.u.clone();
-        hash.update(&[(*tag).into(), second.into()]);
-        hash.update(polyval::Block::cast_slice_from_core(whole));
-        hash.update(&[last.into()]);
-        hash.finalize().into()
+        self.u.hash([&[*tag, second], whole, &[last]])
     }
 
     /// PRF's counter: POLYVAL over one block.
     #[inline]
     fn counter(&self, tweak: &[u8; BLOCK]) -> [u8; BLOCK] {
-        let mut hash = self.b.clone();
-        hash.update(&[(*tweak).into()]);
-        let mut counter: [u8; BLOCK] = hash.finalize().into();
+        let mut counter = self.b.hash([&[*tweak]]);
         counter[15] &= 0xC0;
         counter
     }
 
     /// XORs PRF with t = 0 into X_R. The counter's low six bits are clear, so counting never carries.
     #[inline]
-    fn stream(&self, tweak: &[u8; BLOCK], right: &mut [u8]) {
-        let counter = u128::from_be_bytes(self.counter(tweak));
-        let mut counters: [Block<Aes128Enc>; 31] =
-            std::array::from_fn(|index| (counter | index as u128).to_be_bytes().into());
-        self.prf.encrypt_blocks(&mut counters);
-        let stream = Block::<Aes128Enc>::cast_slice_to_core(&counters).as_flattened();
-        right.iter_mut().zip(stream).for_each(|(byte, key)| *byte ^= key);
+    fn stream(&self, tweak: &[u8; BLOCK], right: &mut [u8; RIGHT]) {
+        self.prf.apply_counter_mode(&self.counter(tweak), right);
     }
 
     /// UPDATE: replaces the keys and the nonce.
     fn update(&mut self, nonce: &mut [u8; BLOCK]) {
-        let mut blocks = [Block::<Aes128Enc>::from(self.counter(nonce)); 5];
-        blocks.iter_mut().enumerate().for_each(|(index, block)| block[15] |= SECOND_STREAM + index as u8);
-        self.prf.encrypt_blocks(&mut blocks);
-        let seed = Zeroizing::new(blocks.map(<[u8; BLOCK]>::from));
+        let mut counter = self.counter(nonce);
+        counter[15] |= SECOND_STREAM;
+        let mut seed = Zeroizing::new([[0; BLOCK]; SEED / BLOCK]);
+        self.prf.apply_counter_mode(&counter, seed.as_flattened_mut());
         let (keys, next) = seed.split_first_chunk().expect("five blocks hold four");
-        *self = Self::new(keys);
+        *self = Self::new(self.cpu, keys);
         *nonce = next[0];
     }
 }
 
-impl Uiv<Aes128Enc> {
+impl Uiv<Aes128> {
     #[inline]
     fn encrypt(&self, tweak: Tweak<'_>, cell: &mut [u8; PAYLOAD]) {
-        let (left, right) = cell.split_first_chunk_mut::<BLOCK>().expect("a cell is longer");
+        let (left, right) = halves(cell);
         let hash = self.tweak_hash(tweak, right);
         xor(left, &hash);
-        self.et.encrypt_block(left.into());
+        self.et.encrypt_block(left);
         xor(left, &hash);
         self.stream(left, right);
     }
 }
 
-impl Uiv<Aes128Dec> {
+impl Uiv<Aes128Decrypt> {
     #[inline]
     fn decrypt(&self, tweak: Tweak<'_>, cell: &mut [u8; PAYLOAD]) {
-        let (left, right) = cell.split_first_chunk_mut::<BLOCK>().expect("a cell is longer");
+        let (left, right) = halves(cell);
         self.stream(left, right);
         let hash = self.tweak_hash(tweak, right);
         xor(left, &hash);
-        self.et.decrypt_block(left.into());
+        self.et.decrypt_block(left);
         xor(left, &hash);
     }
+}
+
+/// X_L and X_R.
+#[inline]
+fn halves(cell: &mut [u8; PAYLOAD]) -> (&mut [u8; BLOCK], &mut [u8; RIGHT]) {
+    let (left, right) = cell.split_at_mut(BLOCK);
+    (left.try_into().expect("a block"), right.try_into().expect("the rest"))
 }
 
 #[inline]
@@ -135,11 +155,11 @@ struct Half<B> {
     tag: [u8; BLOCK],
 }
 
-impl<B: KeyInit> Half<B> {
-    fn new(seed: &[u8]) -> Self {
+impl<B: BlockCipher> Half<B> {
+    fn new(cpu: Cpu, seed: &[u8]) -> Self {
         let (blocks, _) = seed.as_chunks::<BLOCK>();
         let (keys, rest) = blocks.split_first_chunk().expect("the seed has five blocks");
-        Self { uiv: Uiv::new(keys), nonce: rest[0], tag: [0; BLOCK] }
+        Self { uiv: Uiv::new(cpu, keys), nonce: rest[0], tag: [0; BLOCK] }
     }
 
     fn put_nonce(&self, cell: &mut [u8; PAYLOAD]) {
@@ -149,17 +169,11 @@ impl<B: KeyInit> Half<B> {
 
 impl<B> Drop for Half<B> {
     fn drop(&mut self) {
+        // The ciphers and hashes wipe themselves.
         self.nonce.zeroize();
         self.tag.zeroize();
     }
 }
-
-/// The ciphers and hashes wipe themselves.
-const _: () = {
-    const fn wipes<T: ZeroizeOnDrop>() {}
-    wipes::<Aes128Enc>();
-    wipes::<Aes128Dec>();
-};
 
 fn first_block(cell: &[u8; PAYLOAD]) -> [u8; BLOCK] {
     *cell.first_chunk().expect("a cell is longer")
@@ -178,13 +192,14 @@ fn tag(bytes: [u8; BLOCK]) -> Tag {
 }
 
 pub(super) struct Relay {
-    outbound: Half<Aes128Enc>,
-    inbound: Half<Aes128Enc>,
+    outbound: Half<Aes128>,
+    inbound: Half<Aes128>,
 }
 
 impl Relay {
-    pub(super) fn new(material: &[u8]) -> Self {
-        Self { outbound: Half::new(&material[..SEED]), inbound: Half::new(&material[SEED..]) }
+    pub(super) fn new(cpu: Cpu, material: &[u8]) -> Self {
+        let (outbound, inbound) = material.split_at(SEED);
+        Self { outbound: Half::new(cpu, outbound), inbound: Half::new(cpu, inbound) }
     }
 
     #[inline]
@@ -218,13 +233,14 @@ impl Relay {
 }
 
 pub(super) struct Client {
-    outbound: Half<Aes128Dec>,
-    inbound: Half<Aes128Dec>,
+    outbound: Half<Aes128Decrypt>,
+    inbound: Half<Aes128Decrypt>,
 }
 
 impl Client {
-    pub(super) fn new(material: &[u8]) -> Self {
-        Self { outbound: Half::new(&material[..SEED]), inbound: Half::new(&material[SEED..]) }
+    pub(super) fn new(cpu: Cpu, material: &[u8]) -> Self {
+        let (outbound, inbound) = material.split_at(SEED);
+        Self { outbound: Half::new(cpu, outbound), inbound: Half::new(cpu, inbound) }
     }
 
     pub(super) fn originate(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) -> Tag {
@@ -277,27 +293,27 @@ mod for_vectors {
         pub(in crate::layer) const ZERO: Self = Self { keys: [0; 4 * BLOCK], nonce: [0; BLOCK], tag: [0; BLOCK] };
     }
 
-    impl<B: KeyInit> Half<B> {
-        fn from_state(state: &State) -> Self {
-            let mut half = Self::new(&[&state.keys[..], &state.nonce].concat());
+    impl<B: BlockCipher> Half<B> {
+        fn from_state(cpu: Cpu, state: &State) -> Self {
+            let mut half = Self::new(cpu, &[&state.keys[..], &state.nonce].concat());
             half.tag = state.tag;
             half
         }
     }
 
     /// Keys can't be read back, so two states are the same if they encrypt alike.
-    fn assert_same<B: KeyInit>(half: &Half<B>, expected: &State, crypt: impl Fn(&Uiv<B>, &mut [u8; PAYLOAD])) {
+    fn assert_same<B: BlockCipher>(half: &Half<B>, expected: &State, crypt: impl Fn(&Uiv<B>, &mut [u8; PAYLOAD])) {
         assert_eq!((half.nonce, half.tag), (expected.nonce, expected.tag));
         let probe = std::array::from_fn(|index| index as u8);
         let (mut ours, mut theirs) = (probe, probe);
         crypt(&half.uiv, &mut ours);
-        crypt(&Half::<B>::from_state(expected).uiv, &mut theirs);
+        crypt(&Half::<B>::from_state(half.uiv.cpu, expected).uiv, &mut theirs);
         assert_eq!(ours, theirs);
     }
 
     impl Relay {
-        pub(in crate::layer) fn from_states(outbound: &State, inbound: &State) -> Self {
-            Self { outbound: Half::from_state(outbound), inbound: Half::from_state(inbound) }
+        pub(in crate::layer) fn from_states(cpu: Cpu, outbound: &State, inbound: &State) -> Self {
+            Self { outbound: Half::from_state(cpu, outbound), inbound: Half::from_state(cpu, inbound) }
         }
 
         pub(in crate::layer) fn assert_state(&self, inbound: bool, expected: &State) {
@@ -307,8 +323,8 @@ mod for_vectors {
     }
 
     impl Client {
-        pub(in crate::layer) fn from_states(outbound: &State, inbound: &State) -> Self {
-            Self { outbound: Half::from_state(outbound), inbound: Half::from_state(inbound) }
+        pub(in crate::layer) fn from_states(cpu: Cpu, outbound: &State, inbound: &State) -> Self {
+            Self { outbound: Half::from_state(cpu, outbound), inbound: Half::from_state(cpu, inbound) }
         }
 
         pub(in crate::layer) fn assert_state(&self, inbound: bool, expected: &State) {
@@ -318,6 +334,7 @@ mod for_vectors {
     }
 
     pub(in crate::layer) fn uiv_for_vectors(
+        cpu: Cpu,
         encrypt: bool,
         keys: &[u8; 64],
         tweak: &[u8; 17],
@@ -327,8 +344,8 @@ mod for_vectors {
         let keys = blocks.first_chunk().expect("four blocks");
         let (tag, command) = (tweak.first_chunk().expect("17 bytes"), Command(tweak[16]));
         match encrypt {
-            true => Uiv::<Aes128Enc>::new(keys).encrypt((tag, command), cell),
-            false => Uiv::<Aes128Dec>::new(keys).decrypt((tag, command), cell),
+            true => Uiv::<Aes128>::new(cpu, keys).encrypt((tag, command), cell),
+            false => Uiv::<Aes128Decrypt>::new(cpu, keys).decrypt((tag, command), cell),
         }
     }
 }

@@ -4,12 +4,18 @@
 use super::cgo::{self, State};
 use super::{ClientLayer, Crypto, Onion};
 use crate::cell::{Command, PAYLOAD};
+use candor_primitives::Cpu;
 use serde_json::Value;
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
 #[path = "../../tests/vectors/mod.rs"]
 mod files;
 use files::{bytes, list, load};
+
+/// Each tier that this machine can run.
+fn cpus() -> impl Iterator<Item = Cpu> {
+    Cpu::tiers().map(|tier| Cpu::named(tier.name).unwrap())
+}
 
 fn cell(of: &Value, name: &str) -> [u8; PAYLOAD] {
     bytes(of, name).try_into().unwrap()
@@ -38,21 +44,27 @@ fn uiv_gives_the_published_cells() {
     for vector in list(&load("cgo.json"), "uiv") {
         let keys: [u8; 64] = bytes(vector, "keys").try_into().unwrap();
         let tweak: [u8; 17] = bytes(vector, "tweak").try_into().unwrap();
-        let mut cell = cell(vector, "in");
         let encrypt = vector["encrypt"].as_bool().unwrap();
-        cgo::uiv_for_vectors(encrypt, &keys, &tweak, &mut cell);
-        assert_eq!(cell[..], bytes(vector, "out")[..]);
+        for cpu in cpus() {
+            let mut cell = cell(vector, "in");
+            cgo::uiv_for_vectors(cpu, encrypt, &keys, &tweak, &mut cell);
+            assert_eq!(cell[..], bytes(vector, "out")[..], "{cpu:?}");
+        }
     }
 }
 
 #[test]
 fn cgo_relays_give_the_published_cells_and_states() {
+    cpus().for_each(cgo_relays);
+}
+
+fn cgo_relays(cpu: Cpu) {
     let file = load("cgo.json");
     for vector in list(&file, "relay") {
         let (mut cell, inbound) = (cell(vector, "in"), vector["inbound"].as_bool().unwrap());
         let mut relay = match inbound {
-            true => cgo::Relay::from_states(&State::ZERO, &state(&vector["state"])),
-            false => cgo::Relay::from_states(&state(&vector["state"]), &State::ZERO),
+            true => cgo::Relay::from_states(cpu, &State::ZERO, &state(&vector["state"])),
+            false => cgo::Relay::from_states(cpu, &state(&vector["state"]), &State::ZERO),
         };
         match inbound {
             true => relay.inbound(command(vector), &mut cell),
@@ -63,7 +75,7 @@ fn cgo_relays_give_the_published_cells_and_states() {
     }
     for vector in list(&file, "relay_originate") {
         let mut cell = body(vector);
-        let mut relay = cgo::Relay::from_states(&State::ZERO, &state(&vector["state"]));
+        let mut relay = cgo::Relay::from_states(cpu, &State::ZERO, &state(&vector["state"]));
         let tag = relay.originate(command(vector), &mut cell);
         assert_eq!(cell[..], bytes(vector, "out")[..]);
         assert_eq!(tag.as_bytes(), &cell[..16]);
@@ -73,9 +85,13 @@ fn cgo_relays_give_the_published_cells_and_states() {
 
 #[test]
 fn cgo_clients_give_the_published_cells_and_states() {
+    cpus().for_each(cgo_clients);
+}
+
+fn cgo_clients(cpu: Cpu) {
     for vector in list(&load("cgo.json"), "client_originate") {
         let mut layers: Vec<cgo::Client> =
-            list(vector, "states").iter().map(|of| cgo::Client::from_states(&state(of), &State::ZERO)).collect();
+            list(vector, "states").iter().map(|of| cgo::Client::from_states(cpu, &state(of), &State::ZERO)).collect();
         let hop = usize::try_from(vector["hop"].as_u64().unwrap()).unwrap();
         let (mut cell, command) = (body(vector), command(vector));
         layers[hop - 1].originate(command, &mut cell);
@@ -89,11 +105,15 @@ fn cgo_clients_give_the_published_cells_and_states() {
 
 #[test]
 fn tor1_gives_the_cells_of_c_tor() {
+    cpus().for_each(tor1_clients);
+}
+
+fn tor1_clients(cpu: Cpu) {
     let file = load("tor1.json");
     let mut onion = Onion::default();
     for keys in file["keys"].as_array().unwrap() {
         let material = bytes(&serde_json::json!({ "keys": keys }), "keys");
-        onion.push(ClientLayer::from_material(Crypto::Tor1, &material[..Crypto::Tor1.key_length()]).unwrap());
+        onion.push(ClientLayer::with_cpu(cpu, Crypto::Tor1, &material[..Crypto::Tor1.key_length()]).unwrap());
     }
     let mut stream = Shake256::default().chain(bytes(&file, "shake256_seed")).finalize_xof();
     let mut expected = list(&file, "cells").iter().peekable();

@@ -1,0 +1,211 @@
+//! AES-128 (FIPS 197): single blocks, and counter mode.
+//!
+//! ```
+//! use candor_primitives::aes::Aes128;
+//! let cipher = Aes128::new(&[7; 16]);
+//! let mut data = *b"two blocks of it, and some more";
+//! cipher.apply_counter_mode(&[0; 16], &mut data);
+//! cipher.apply_counter_mode(&[0; 16], &mut data);
+//! assert_eq!(&data, b"two blocks of it, and some more");
+//! ```
+
+#[cfg(target_arch = "x86_64")]
+use crate::low::x86_64::aes::{self as low, RoundKeys};
+use ::aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
+use candor_cpu::{Cpu, secret};
+#[cfg(target_arch = "x86_64")]
+use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+use core::fmt;
+#[cfg(target_arch = "x86_64")]
+use zeroize::Zeroize;
+
+/// AES-128 for encryption. Wiped on drop.
+pub struct Aes128(Encrypt);
+
+/// AES-128 for decryption of single blocks. Wiped on drop.
+pub struct Aes128Decrypt(Decrypt);
+
+/// A key in the form that an arm wants. Holding one of the accelerated is proof that the CPU has what it needs.
+enum Encrypt {
+    /// x86-64: AES-NI for single blocks, and the widest there is for counter mode.
+    #[cfg(target_arch = "x86_64")]
+    X86(HaveClmul, Wide, Schedule),
+    /// Crate `aes`, which chooses its code itself.
+    Library(::aes::Aes128Enc),
+}
+
+/// Likewise.
+enum Decrypt {
+    #[cfg(target_arch = "x86_64")]
+    X86(HaveClmul, Schedule),
+    Library(::aes::Aes128Dec),
+}
+
+/// Which registers counter mode uses.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+enum Wide {
+    Aes,
+    Vaes(HaveVpclmul),
+    Avx512(HaveAvx512),
+}
+
+/// Round keys, wiped on drop.
+#[cfg(target_arch = "x86_64")]
+struct Schedule(RoundKeys);
+
+impl Aes128 {
+    /// For the fastest arm.
+    pub fn new(key: &[u8; 16]) -> Self {
+        Self::with_cpu(Cpu::default(), key)
+    }
+
+    /// For the arm that `cpu` allows.
+    pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = HaveClmul::check(cpu) {
+            let wide = if let Some(token) = HaveAvx512::check(cpu) {
+                Wide::Avx512(token)
+            } else {
+                HaveVpclmul::check(cpu).map_or(Wide::Aes, Wide::Vaes)
+            };
+            return Self(Encrypt::X86(token, wide, Schedule::new(token, key)));
+        }
+        let _ = cpu;
+        Self(Encrypt::Library(::aes::Aes128Enc::new(key.into())))
+    }
+
+    /// Encrypts a block.
+    #[inline]
+    pub fn encrypt_block(&self, block: &mut [u8; 16]) {
+        secret::ran("aes-128", self.block_arm());
+        match &self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Encrypt::X86(token, _, schedule) => low::encrypt(*token, &schedule.0, block),
+            Encrypt::Library(cipher) => cipher.encrypt_block(block.into()),
+        }
+    }
+
+    /// XORs the encryption of `first`, of `first` + 1 and so on into `data`, and gives back the last of these blocks, of which `data`
+    /// may have taken a part only (zeros or noise if `data` is empty). What is counted are the last 32 bits, big-endian and modulo
+    /// 2^32 (SP 800-38D §6.2, inc_32).
+    #[inline]
+    pub fn apply_counter_mode(&self, first: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
+        secret::ran("aes-128-ctr", self.counter_arm());
+        match &self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Encrypt::X86(token, Wide::Aes, schedule) => low::counter_mode_aes(*token, &schedule.0, first, data),
+            #[cfg(target_arch = "x86_64")]
+            Encrypt::X86(_, Wide::Vaes(token), schedule) => low::counter_mode_vaes(*token, &schedule.0, first, data),
+            #[cfg(target_arch = "x86_64")]
+            Encrypt::X86(_, Wide::Avx512(token), schedule) => {
+                low::counter_mode_avx512(*token, &schedule.0, first, data)
+            }
+            Encrypt::Library(cipher) => library_counter_mode(cipher, first, data),
+        }
+    }
+
+    fn block_arm(&self) -> &'static str {
+        match &self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Encrypt::X86(..) => "aes-ni",
+            Encrypt::Library(_) => "library",
+        }
+    }
+
+    fn counter_arm(&self) -> &'static str {
+        match &self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Encrypt::X86(_, Wide::Aes, _) => "aes-ni",
+            #[cfg(target_arch = "x86_64")]
+            Encrypt::X86(_, Wide::Vaes(_), _) => "vaes",
+            #[cfg(target_arch = "x86_64")]
+            Encrypt::X86(_, Wide::Avx512(_), _) => "avx512",
+            Encrypt::Library(_) => "library",
+        }
+    }
+}
+
+impl Aes128Decrypt {
+    /// For the fastest arm.
+    pub fn new(key: &[u8; 16]) -> Self {
+        Self::with_cpu(Cpu::default(), key)
+    }
+
+    /// For the arm that `cpu` allows.
+    pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = HaveClmul::check(cpu) {
+            let mut schedule = Schedule::new(token, key);
+            low::invert(token, &mut schedule.0);
+            return Self(Decrypt::X86(token, schedule));
+        }
+        let _ = cpu;
+        Self(Decrypt::Library(::aes::Aes128Dec::new(key.into())))
+    }
+
+    /// Decrypts a block.
+    #[inline]
+    pub fn decrypt_block(&self, block: &mut [u8; 16]) {
+        match &self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Decrypt::X86(token, schedule) => {
+                secret::ran("aes-128-decrypt", "aes-ni");
+                low::decrypt(*token, &schedule.0, block);
+            }
+            Decrypt::Library(cipher) => {
+                secret::ran("aes-128-decrypt", "library");
+                cipher.decrypt_block(block.into());
+            }
+        }
+    }
+}
+
+/// Blocks that crate `aes` gets at once.
+const BATCH: usize = 32;
+
+fn library_counter_mode(cipher: &::aes::Aes128Enc, first: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
+    let mut counter = u32::from_be_bytes([first[12], first[13], first[14], first[15]]);
+    let mut last = [0; 16];
+    for data in data.chunks_mut(16 * BATCH) {
+        let mut blocks: [Array<u8, _>; BATCH] = [(*first).into(); BATCH];
+        let blocks = &mut blocks[..data.len().div_ceil(16)];
+        for block in &mut *blocks {
+            block[12..].copy_from_slice(&counter.to_be_bytes());
+            counter = counter.wrapping_add(1);
+        }
+        cipher.encrypt_blocks(blocks);
+        let stream = Array::cast_slice_to_core(blocks);
+        data.iter_mut().zip(stream.as_flattened()).for_each(|(byte, key)| *byte ^= key);
+        last = stream[stream.len() - 1];
+    }
+    last
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Schedule {
+    fn new(token: HaveClmul, key: &[u8; 16]) -> Self {
+        let mut schedule = Self([[0; 16]; 11]);
+        low::expand(token, key, &mut schedule.0);
+        schedule
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Drop for Schedule {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl fmt::Debug for Aes128 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Aes128(..)")
+    }
+}
+
+impl fmt::Debug for Aes128Decrypt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Aes128Decrypt(..)")
+    }
+}

@@ -1,0 +1,175 @@
+//! AES-128 (FIPS 197) with the AES instructions: single blocks, and counter mode over many blocks in flight.
+
+use super::blocks::Blocks;
+use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+use core::arch::x86_64::*;
+use core::slice::{from_mut, from_ref};
+
+/// The key schedule.
+pub(crate) type RoundKeys = [[u8; 16]; 11];
+
+/// The key schedule (FIPS 197 §5.2).
+#[inline]
+pub(crate) fn expand(_: HaveClmul, key: &[u8; 16], keys: &mut RoundKeys) {
+    // SAFETY: the token proves the features.
+    unsafe { expand_aes(key, keys) }
+}
+
+/// Turns a key schedule into that of the equivalent inverse cipher (FIPS 197 §5.3.5).
+#[inline]
+pub(crate) fn invert(_: HaveClmul, keys: &mut RoundKeys) {
+    // SAFETY: the token proves the features.
+    unsafe { invert_aes(keys) }
+}
+
+/// Encrypts a block.
+#[inline]
+pub(crate) fn encrypt(_: HaveClmul, keys: &RoundKeys, block: &mut [u8; 16]) {
+    // SAFETY: the token proves the features.
+    unsafe { encrypt_aes(keys, block) }
+}
+
+/// Decrypts a block, with an inverted key schedule.
+#[inline]
+pub(crate) fn decrypt(_: HaveClmul, keys: &RoundKeys, block: &mut [u8; 16]) {
+    // SAFETY: the token proves the features.
+    unsafe { decrypt_aes(keys, block) }
+}
+
+/// Makes the entry points of counter mode, which xors the key stream into `data` and gives back the stream's last block. What counts
+/// are the last four bytes, big-endian, modulo 2^32.
+macro_rules! counter_mode {
+    ($name:ident, $token:ty, $features:literal, $vector:ty, $in_flight:literal) => {
+        #[inline]
+        pub(crate) fn $name(_: $token, keys: &RoundKeys, first: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
+            #[target_feature(enable = $features)]
+            fn with_features(keys: &RoundKeys, first: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
+                counter_mode::<$vector, $in_flight, { $in_flight * <$vector>::LANES }>(keys, first, data)
+            }
+            // SAFETY: the token proves the features.
+            unsafe { with_features(keys, first, data) }
+        }
+    };
+}
+
+counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", __m128i, 8);
+counter_mode!(counter_mode_vaes, HaveVpclmul, "avx2,aes,vaes", __m256i, 8);
+counter_mode!(counter_mode_avx512, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl,vaes", __m512i, 8);
+
+/// `BATCH` blocks in `VECTORS` vectors at a time; what is left is done as if it were a whole batch.
+#[inline(always)]
+fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
+    keys: &RoundKeys,
+    first: &[u8; 16],
+    data: &mut [u8],
+) -> [u8; 16] {
+    let lanes = [[0; 16], one(1), one(2), one(3)];
+    let mut stream = Stream {
+        keys: [V::splat(__m128i::load(&keys[..1])); 11],
+        counters: V::splat(__m128i::load(from_ref(first)).reverse()).add32(V::load(&lanes)),
+        step: V::splat(__m128i::load(&[one(V::LANES as u8)])),
+    };
+    for (wide, key) in stream.keys.iter_mut().zip(keys) {
+        *wide = V::splat(__m128i::load(from_ref(key)));
+    }
+
+    // The last batch, or what there is of it, is the one whose last block the caller gets.
+    let (batches, rest) = data.split_at_mut(data.len().saturating_sub(1) / (16 * BATCH) * (16 * BATCH));
+    let (batches, _) = batches.as_chunks_mut::<16>();
+    for batch in batches.chunks_exact_mut(BATCH) {
+        for (data, key) in batch.chunks_exact_mut(V::LANES).zip(stream.next::<VECTORS>()) {
+            V::load(data).xor(key).store(data);
+        }
+    }
+    let mut keys = [[0; 16]; BATCH];
+    for (keys, key) in keys.chunks_exact_mut(V::LANES).zip(stream.next::<VECTORS>()) {
+        key.store(keys);
+    }
+    let (whole, end) = rest.as_chunks_mut::<16>();
+    for (data, key) in whole.iter_mut().zip(&keys) {
+        __m128i::load(&[*data]).xor(__m128i::load(&[*key])).store(from_mut(data));
+    }
+    let last = keys[(whole.len() + usize::from(!end.is_empty())).saturating_sub(1)];
+    end.iter_mut().zip(last).for_each(|(byte, key)| *byte ^= key);
+    last
+}
+
+/// A key stream.
+struct Stream<V> {
+    keys: [V; 11],
+    /// Bytes reversed, so that the word that counts is the lowest.
+    counters: V,
+    step: V,
+}
+
+impl<V: Blocks> Stream<V> {
+    // No closures here: they would not have the features.
+    #[inline(always)]
+    fn next<const VECTORS: usize>(&mut self) -> [V; VECTORS] {
+        let mut blocks = [self.counters; VECTORS];
+        for block in &mut blocks {
+            *block = self.counters.reverse().xor(self.keys[0]);
+            self.counters = self.counters.add32(self.step);
+        }
+        for key in &self.keys[1..10] {
+            for block in &mut blocks {
+                *block = block.encrypt_round(*key);
+            }
+        }
+        for block in &mut blocks {
+            *block = block.encrypt_last(self.keys[10]);
+        }
+        blocks
+    }
+}
+
+/// A block that holds `n` in its lowest word.
+const fn one(n: u8) -> [u8; 16] {
+    [n, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+}
+
+#[target_feature(enable = "sse4.1,aes")]
+fn expand_aes(key: &[u8; 16], keys: &mut RoundKeys) {
+    keys[0] = *key;
+    let mut last = __m128i::load(&[*key]);
+    // Rcon is the instruction's immediate.
+    macro_rules! round {
+        ($($round:literal $rcon:literal),+) => {$(
+            let word = _mm_shuffle_epi32::<0xff>(_mm_aeskeygenassist_si128::<$rcon>(last));
+            // Each word is the xor of the old ones up to it, and of the transformed last one.
+            last = _mm_xor_si128(last, _mm_slli_si128::<4>(last));
+            last = _mm_xor_si128(last, _mm_slli_si128::<8>(last));
+            last = _mm_xor_si128(last, word);
+            last.store(from_mut(&mut keys[$round]));
+        )+};
+    }
+    round!(1 0x01, 2 0x02, 3 0x04, 4 0x08, 5 0x10, 6 0x20, 7 0x40, 8 0x80, 9 0x1b, 10 0x36);
+}
+
+#[target_feature(enable = "sse4.1,aes")]
+fn invert_aes(keys: &mut RoundKeys) {
+    keys.reverse();
+    for key in &mut keys[1..10] {
+        _mm_aesimc_si128(__m128i::load(&[*key])).store(from_mut(key));
+    }
+}
+
+#[target_feature(enable = "sse4.1,aes")]
+fn encrypt_aes(keys: &RoundKeys, block: &mut [u8; 16]) {
+    let key = |round: usize| __m128i::load(from_ref(&keys[round]));
+    let mut state = __m128i::load(from_ref(block)).xor(key(0));
+    for round in 1..10 {
+        state = _mm_aesenc_si128(state, key(round));
+    }
+    _mm_aesenclast_si128(state, key(10)).store(from_mut(block));
+}
+
+#[target_feature(enable = "sse4.1,aes")]
+fn decrypt_aes(keys: &RoundKeys, block: &mut [u8; 16]) {
+    let key = |round: usize| __m128i::load(from_ref(&keys[round]));
+    let mut state = __m128i::load(from_ref(block)).xor(key(0));
+    for round in 1..10 {
+        state = _mm_aesdec_si128(state, key(round));
+    }
+    _mm_aesdeclast_si128(state, key(10)).store(from_mut(block));
+}

@@ -1,0 +1,117 @@
+//! POLYVAL (RFC 8452 §3), the universal hash of AES-GCM-SIV and of Tor's CGO.
+//!
+//! Keys have their powers computed beforehand, so that a message is one sum of products; nothing is cloned for a message.
+//!
+//! ```
+//! use candor_primitives::polyval::Polyval;
+//! let hash = Polyval::<8>::new(&[7; 16]);
+//! let (a, b) = ([[1; 16]; 3], [[2; 16]; 20]);
+//! assert_eq!(hash.hash([&a, &b]), hash.hash([&[&a[..], &b].concat()]));
+//! ```
+
+#[cfg(target_arch = "x86_64")]
+use crate::low::x86_64::polyval as low;
+use ::polyval::universal_hash::UniversalHash;
+use candor_cpu::{Cpu, secret};
+#[cfg(target_arch = "x86_64")]
+use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+use core::fmt;
+#[cfg(target_arch = "x86_64")]
+use zeroize::Zeroize;
+
+/// POLYVAL with one key, of which it keeps `N` powers, a power of two. As many blocks cost one reduction; 1 is enough for messages of
+/// one block. Wiped on drop.
+pub struct Polyval<const N: usize>(Arm<N>);
+
+/// The key in the form that an arm wants. Holding one of the accelerated is proof that the CPU has what it needs.
+enum Arm<const N: usize> {
+    /// x86-64: carry-less multiplication of a block.
+    #[cfg(target_arch = "x86_64")]
+    Clmul(HaveClmul, Powers<N>),
+    /// x86-64: of two blocks.
+    #[cfg(target_arch = "x86_64")]
+    Vpclmul(HaveVpclmul, Powers<N>),
+    /// x86-64: of four.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(HaveAvx512, Powers<N>),
+    /// Crate `polyval`, which chooses its code itself.
+    Library(::polyval::Polyval),
+}
+
+/// H^N to H, wiped on drop.
+#[cfg(target_arch = "x86_64")]
+#[repr(align(64))]
+struct Powers<const N: usize>([[u8; 16]; N]);
+
+impl<const N: usize> Polyval<N> {
+    /// For the fastest arm.
+    pub fn new(key: &[u8; 16]) -> Self {
+        Self::with_cpu(Cpu::default(), key)
+    }
+
+    /// For the arm that `cpu` allows.
+    pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let mut powers = Powers([[0; 16]; N]);
+            if let Some(token) = HaveAvx512::check(cpu) {
+                low::powers_avx512(token, key, &mut powers.0);
+                return Self(Arm::Avx512(token, powers));
+            }
+            if let Some(token) = HaveVpclmul::check(cpu) {
+                low::powers_vpclmul(token, key, &mut powers.0);
+                return Self(Arm::Vpclmul(token, powers));
+            }
+            if let Some(token) = HaveClmul::check(cpu) {
+                low::powers_clmul(token, key, &mut powers.0);
+                return Self(Arm::Clmul(token, powers));
+            }
+        }
+        let _ = cpu;
+        Self(Arm::Library(<::polyval::Polyval as ::polyval::universal_hash::KeyInit>::new(&(*key).into())))
+    }
+
+    /// The hash of the parts' blocks, one after another. Without any block it is zero.
+    #[inline]
+    pub fn hash<const P: usize>(&self, parts: [&[[u8; 16]]; P]) -> [u8; 16] {
+        secret::ran("polyval", self.arm());
+        match &self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Arm::Clmul(token, powers) => low::hash_clmul(*token, &powers.0, parts),
+            #[cfg(target_arch = "x86_64")]
+            Arm::Vpclmul(token, powers) => low::hash_vpclmul(*token, &powers.0, parts),
+            #[cfg(target_arch = "x86_64")]
+            Arm::Avx512(token, powers) => low::hash_avx512(*token, &powers.0, parts),
+            Arm::Library(key) => {
+                let mut hash = key.clone();
+                parts.iter().for_each(|part| hash.update(::polyval::Block::cast_slice_from_core(part)));
+                hash.finalize().into()
+            }
+        }
+    }
+
+    fn arm(&self) -> &'static str {
+        match &self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Arm::Clmul(..) => "clmul",
+            #[cfg(target_arch = "x86_64")]
+            Arm::Vpclmul(..) => "vpclmul",
+            #[cfg(target_arch = "x86_64")]
+            Arm::Avx512(..) => "avx512",
+            Arm::Library(_) => "library",
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<const N: usize> Drop for Powers<N> {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl<const N: usize> fmt::Debug for Polyval<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Polyval(..)")
+    }
+}
