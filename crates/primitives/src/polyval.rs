@@ -90,7 +90,9 @@ impl<const N: usize> Polyval<N> {
         }
     }
 
-    fn arm(&self) -> &'static str {
+    /// The arm that runs: `avx512`, `vpclmul`, `clmul` (x86-64), or `library`, which is crate `polyval`.
+    #[must_use]
+    pub fn arm(&self) -> &'static str {
         match &self.0 {
             #[cfg(target_arch = "x86_64")]
             Arm::Clmul(..) => "clmul",

@@ -5,13 +5,13 @@
 
 use crate::ours::{AUTO, ours};
 use crate::seed::Stream;
+use candor_cpu::Cpu;
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Task, Witness};
 use candor_onion::Error;
 use candor_onion::cell::{Command, PAYLOAD};
-use candor_onion::handshake::{Client, Handshake, NtorV3Default, Request};
 use candor_onion::layer::{ClientLayer, Crypto, Onion, RelayLayer};
+use candor_primitives::polyval::Polyval;
 use std::hint::black_box;
-use std::slice::from_ref;
 
 /// Where a layer leaves a cell's content alone, in both formats: behind CGO's tag and tor1's header.
 const CONTENT: std::ops::Range<usize> = 32..PAYLOAD;
@@ -27,35 +27,54 @@ fn task(crypto: Crypto) -> Task {
         crypto.name()
     );
     // A cell's payload.
-    Task::new(format!("relay/cells/{}", crypto.name()), what).bytes(PAYLOAD as u64).entry(Entry::new(AUTO, move || {
-        Ok(Forwards { crypto, layer: None, cell: Box::new([0; PAYLOAD]), content: Vec::new() })
-    }))
+    let mut task = Task::new(format!("relay/cells/{}", crypto.name()), what).bytes(PAYLOAD as u64);
+    for (arm, cpu) in arms() {
+        // Without kernels of ours the kept crates run, on the arm that they choose.
+        let name = if arm == "library" { AUTO.to_owned() } else { format!("candor@{arm}") };
+        task.entries.push(Entry::new(name, move || {
+            Ok(Forwards { crypto, cpu, arm, layer: None, cell: Box::new([0; PAYLOAD]), content: Vec::new() })
+        }));
+    }
+    task
+}
+
+/// The arm that this process takes by default, then the machine's others. AES and POLYVAL have the same.
+fn arms() -> Vec<(&'static str, Cpu)> {
+    let arm = |cpu| Polyval::<1>::with_cpu(cpu, &[1; 16]).arm();
+    let mut arms = vec![(arm(Cpu::default()), Cpu::default())];
+    for tier in Cpu::tiers() {
+        let cpu = Cpu::named(tier.name).expect("a tier that this machine lists");
+        if arms.iter().all(|(known, _)| *known != arm(cpu)) {
+            arms.push((arm(cpu), cpu));
+        }
+    }
+    arms
 }
 
 /// A middle relay.
 struct Forwards {
     crypto: Crypto,
+    cpu: Cpu,
+    arm: &'static str,
     layer: Option<RelayLayer>,
     cell: Box<[u8; PAYLOAD]>,
     /// What a second hop read.
     content: Vec<u8>,
 }
 
-/// Both ends of a layer.
-fn pair(crypto: Crypto) -> Result<(ClientLayer, RelayLayer), Error> {
-    let handshake = NtorV3Default::default();
-    let relay = handshake.generate_relay([7; 32])?;
-    let (waiting, onionskin) = handshake.start(handshake.public(&relay), b"")?;
-    let (reply, keys) = handshake.accept(from_ref(&relay), &onionskin)?.respond(b"")?;
-    Ok((ClientLayer::new(crypto, &waiting.finish(&reply)?.keys)?, RelayLayer::new(crypto, &keys)?))
+/// Both ends of a layer, with keys of the seed's.
+fn pair(cpu: Cpu, crypto: Crypto, mut keys: Stream) -> Result<(ClientLayer, RelayLayer), Error> {
+    let mut material = vec![0; crypto.key_length()];
+    keys.fill(&mut material);
+    Ok((ClientLayer::with_cpu(cpu, crypto, &material)?, RelayLayer::with_cpu(cpu, crypto, &material)?))
 }
 
 impl Forwards {
     /// Wraps the seed's content for the second of two hops, lets the first pass it on, and gives what the second reads.
     fn pass_on(&self, seed: u64) -> Result<(RelayLayer, Vec<u8>), String> {
         let failed = |error: Error| error.to_string();
-        let ((first_client, mut first), (second_client, mut second)) =
-            (pair(self.crypto).map_err(failed)?, pair(self.crypto).map_err(failed)?);
+        let hop = |purpose| pair(self.cpu, self.crypto, Stream::new(seed, purpose)).map_err(failed);
+        let ((first_client, mut first), (second_client, mut second)) = (hop("first hop")?, hop("second hop")?);
         let mut onion = Onion::default();
         onion.push(first_client);
         onion.push(second_client);
@@ -105,7 +124,11 @@ impl Subject for Forwards {
             self.crypto.name()
         );
         let mut provenance = ours(&timed);
-        provenance.arm = Some("AES and POLYVAL: chosen by RustCrypto's crates at run time".into());
+        provenance.arm = Some(match (self.arm, self.crypto) {
+            ("library", _) => "AES, POLYVAL and SHA-1: chosen by RustCrypto's crates at run time".into(),
+            (arm, Crypto::Cgo) => format!("AES and POLYVAL: {arm}"),
+            (arm, _) => format!("AES: {arm}; SHA-1 is not needed where nothing is recognised"),
+        });
         provenance
     }
 }
