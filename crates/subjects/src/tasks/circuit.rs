@@ -13,7 +13,7 @@ use candor_lab::{Entry, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, 
 use candor_network::{Crypto, Error, Suite};
 
 /// What the other handshakes are compared with.
-const NTOR: &str = "candor+ntor";
+const NTOR: &str = "candor@auto+ntor";
 
 /// Whether the links are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
