@@ -45,6 +45,7 @@ pub fn tasks() -> Vec<Task> {
     tasks.extend(tasks::ksf::tasks());
     tasks.extend(tasks::ntor::tasks());
     tasks.extend(tasks::opaque::tasks());
+    tasks.extend(tasks::oprf::tasks());
     tasks.extend(tasks::gf2::tasks());
     tasks.extend(tasks::gf2m::tasks());
     tasks.extend(tasks::relay_cells::tasks());

@@ -6,10 +6,12 @@ pub(crate) mod hash;
 pub(crate) mod ksf;
 pub(crate) mod ntor;
 pub(crate) mod opaque;
+pub(crate) mod oprf;
 pub(crate) mod town;
 
 pub(crate) use ksf::argon2id;
 pub(crate) use opaque::{HybridOpaque, hybrid_opaque, opaque, opaque_provenance, opaque_upload};
+pub(crate) use oprf::oprf;
 
 use crate::linked;
 use crate::tasks::{ml_kem, x25519};

@@ -4,7 +4,7 @@
 
 use crate::linked;
 use crate::tasks::hash::{Algorithm, Shape};
-use crate::tasks::{gf2, gf2m, ml_kem, ntor, opaque, x25519};
+use crate::tasks::{gf2, gf2m, ml_kem, ntor, opaque, oprf, x25519};
 use candor_lab::Entry;
 use candor_primitives::ksf;
 use serde::Serialize;
@@ -55,6 +55,8 @@ mod rustcrypto_hash;
 mod rustcrypto_ml_kem;
 #[cfg(any(feature = "peer-libgcrypt", feature = "peer-libsodium"))]
 mod shared_object;
+#[cfg(feature = "peer-opaque-ke")]
+mod voprf;
 
 /// Someone else's library, and whether it can be measured here.
 #[derive(Clone, Debug, Serialize)]
@@ -124,6 +126,7 @@ pub(crate) fn all() -> Vec<Peer> {
         "peer-libcrux", "libcrux-ml-kem", libcrux;
         "peer-ml-kem", "ml-kem", rustcrypto_ml_kem;
         "peer-opaque-ke", "opaque-ke", opaque_ke;
+        "peer-opaque-ke", "voprf", voprf;
         "peer-ring", "ring", ring;
         "peer-dalek", "x25519-dalek", dalek;
         "peer-blake2b-simd", "blake2b_simd", blake2b_simd;
@@ -267,6 +270,15 @@ pub(crate) fn opaque(suite: opaque::Suite, op: opaque::Op) -> Vec<Entry> {
     flat([
         #[cfg(feature = "peer-opaque-ke")]
         opaque_ke::opaque(suite, op),
+    ])
+}
+
+/// The peers' entries for the OPRF below OPAQUE.
+pub(crate) fn oprf(op: oprf::Op) -> Vec<Entry> {
+    let _ = op;
+    flat([
+        #[cfg(feature = "peer-opaque-ke")]
+        vec![voprf::oprf(op)],
     ])
 }
 

@@ -10,5 +10,6 @@ pub(crate) mod mac;
 pub(crate) mod ml_kem;
 pub(crate) mod ntor;
 pub(crate) mod opaque;
+pub(crate) mod oprf;
 pub(crate) mod relay_cells;
 pub(crate) mod x25519;

@@ -82,6 +82,7 @@ fn parts(task: &str) -> &'static [&'static str] {
         Some("keygen") => &["public key", "proof", "shared secret"],
         Some("exchange") => &["public key", "proof", "ciphertext", "shared secret"],
         Some("handshake") => &HANDSHAKE,
+        _ if task.starts_with("opaque/oprf/") => &["output", "key times generator"],
         _ if task.starts_with("opaque/") => {
             &["export key as client", "export key given by its server", "length of KE2"]
         }
