@@ -11,7 +11,7 @@
 
 mod batch;
 mod batch_mux;
-mod blake2b;
+pub(crate) mod blake2b;
 mod blake2b_mux;
 mod blake2b_portable;
 mod keccak_mux;

@@ -15,6 +15,7 @@ pub(crate) use oprf::oprf;
 
 use crate::linked;
 use crate::tasks::{ml_kem, x25519};
+use candor_cpu::Cpu;
 use candor_lab::{Entry, Provenance};
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::{self, DiffieHellman};
@@ -22,6 +23,18 @@ use candor_primitives::kem::{self, Kem};
 
 /// `candor@auto`: the back end picks its own arm, so candor has no tiers here.
 pub(crate) const AUTO: &str = "candor@auto";
+
+/// Arms by name, each with a CPU that takes it: the default first, then what the other tiers of this machine take.
+pub(crate) fn distinct_arms(arm: impl Fn(Cpu) -> &'static str) -> Vec<(&'static str, Cpu)> {
+    let tiers = Cpu::tiers().map(|tier| Cpu::named(tier.name).expect("a tier that this machine lists"));
+    let mut arms: Vec<(&'static str, Cpu)> = Vec::new();
+    for cpu in std::iter::once(Cpu::default()).chain(tiers) {
+        if arms.iter().all(|(known, _)| *known != arm(cpu)) {
+            arms.push((arm(cpu), cpu));
+        }
+    }
+    arms
+}
 
 /// Our ML-KEM, back end AWS-LC.
 pub(crate) fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {

@@ -114,6 +114,15 @@ impl Inner {
     }
 }
 
+/// The hash of `parts`, one after another, with a digest of as many bytes as `out` has, 1 to 64: for constructions that choose its length
+/// at run time.
+pub(crate) fn hash_into(parts: &[&[u8]], out: &mut [u8]) {
+    debug_assert!((1..=64).contains(&out.len()));
+    let mut inner = Inner::new(Cpu::default(), out.len(), &[]);
+    parts.iter().for_each(|part| inner.update(part));
+    inner.finalize(out);
+}
+
 impl Drop for Inner {
     #[inline]
     fn drop(&mut self) {

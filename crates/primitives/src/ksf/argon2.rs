@@ -3,7 +3,7 @@
 use super::argon2_mux::{self, Arm};
 use super::memory::{Block, Memory};
 use super::{KsfError, Params};
-use blake2b_simd::Params as Blake2b;
+use crate::hash::blake2b;
 use candor_cpu::{Cpu, secret};
 use zeroize::Zeroize;
 
@@ -86,41 +86,51 @@ impl Argon2id {
 
 /// H₀ of section 3.2, with room behind it for the two counters of the first columns.
 fn first_digest(params: Params, inputs: [&[u8]; 4], output: usize) -> Result<[u8; 72], KsfError> {
-    let counted = |length: usize| u32::try_from(length).map_err(|_| KsfError::TooLong);
-    let mut hash = Blake2b::new().hash_length(64).to_state();
-    for number in [params.lanes(), counted(output)?, params.memory(), params.passes(), VERSION, ID] {
-        hash.update(&number.to_le_bytes());
-    }
-    for input in inputs {
-        hash.update(&counted(input.len())?.to_le_bytes());
-        hash.update(input);
-    }
+    let counted = |length: usize| u32::try_from(length).map(u32::to_le_bytes).map_err(|_| KsfError::TooLong);
+    let numbers = [params.lanes(), params.memory(), params.passes(), VERSION, ID].map(u32::to_le_bytes);
+    let [lanes, memory, passes, version, id] = &numbers;
+    let [password, salt, secret, associated] = inputs;
+    let parts: [&[u8]; 14] = [
+        lanes,
+        &counted(output)?,
+        memory,
+        passes,
+        version,
+        id,
+        &counted(password.len())?,
+        password,
+        &counted(salt.len())?,
+        salt,
+        &counted(secret.len())?,
+        secret,
+        &counted(associated.len())?,
+        associated,
+    ];
     let mut seed = [0; 72];
-    seed[..64].copy_from_slice(hash.finalize().as_bytes());
+    blake2b::hash_into(&parts, &mut seed[..64]);
     Ok(seed)
 }
 
 /// H′, BLAKE2b stretched to any length (section 3.3).
 fn long_hash(input: &[u8], output: &mut [u8]) {
     let length = (output.len() as u32).to_le_bytes();
-    let short = |size: usize| Blake2b::new().hash_length(size).to_state();
     if output.len() <= 64 {
-        let digest = short(output.len()).update(&length).update(input).finalize();
-        output.copy_from_slice(digest.as_bytes());
+        blake2b::hash_into(&[&length, input], output);
         return;
     }
-    let mut digest = short(64).update(&length).update(input).finalize();
+    let (mut digest, mut next) = ([0; 64], [0; 64]);
+    blake2b::hash_into(&[&length, input], &mut digest);
     let mut rest = output;
-    loop {
+    while rest.len() > 64 {
         let (half, after) = rest.split_at_mut(32);
-        half.copy_from_slice(&digest.as_bytes()[..32]);
+        half.copy_from_slice(&digest[..32]);
         rest = after;
-        digest = short(rest.len().min(64)).update(digest.as_bytes()).finalize();
-        if rest.len() <= 64 {
-            rest.copy_from_slice(digest.as_bytes());
-            return;
-        }
+        blake2b::hash_into(&[&digest], &mut next[..rest.len().min(64)]);
+        digest = next;
     }
+    rest.copy_from_slice(&digest[..rest.len()]);
+    digest.zeroize();
+    next.zeroize();
 }
 
 /// One call's view of the memory: rows of `lane` blocks, one after the other.

@@ -1,6 +1,6 @@
 //! Our binary polynomials: each arm that this machine has, the best one first.
 
-use super::ours;
+use super::{distinct_arms, ours};
 use crate::tasks::gf2::{self, Loop, Product, Work};
 use candor_cpu::Cpu;
 use candor_gf2::Multiplier;
@@ -8,23 +8,23 @@ use candor_gf2::plan::{Plans, Scheme};
 use candor_lab::{Entry, Provenance};
 use std::hint::black_box;
 
+/// The arm that is the default, then the machine's others from most to least.
+pub(super) fn best_first(arm: impl Fn(Cpu) -> &'static str) -> Vec<(&'static str, Cpu)> {
+    let mut arms = distinct_arms(arm);
+    arms[1..].reverse();
+    arms
+}
+
 /// The entries for products of `words` words.
 pub(crate) fn products(words: usize, work: Work) -> Vec<Entry> {
-    let mut arms = vec![Multiplier::new()];
-    for tier in Cpu::tiers().collect::<Vec<_>>().into_iter().rev() {
-        let multiplier = Multiplier::with_cpu(Cpu::named(tier.name).expect("a tier that this machine lists"));
-        if arms.iter().all(|known| known.arm() != multiplier.arm()) {
-            arms.push(multiplier);
-        }
-    }
-    let entry = |multiplier: Multiplier| {
-        let name = format!("candor@{}", multiplier.arm());
+    let entry = |(arm, cpu)| {
+        let (name, multiplier) = (format!("candor@{arm}"), Multiplier::with_cpu(cpu));
         match work {
             Work::Inlined => inlined(name, words, multiplier),
             _ => gf2::entry(name, words, work, move || Ok(Ours(multiplier))),
         }
     };
-    arms.into_iter().map(entry).collect()
+    best_first(|cpu| Multiplier::with_cpu(cpu).arm()).into_iter().map(entry).collect()
 }
 
 fn inlined(name: String, words: usize, multiplier: Multiplier) -> Entry {

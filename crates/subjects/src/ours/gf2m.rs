@@ -1,8 +1,8 @@
 //! Our fields GF(2^m): each arm that this machine has, the best one first.
 
+use super::gf2::best_first;
 use super::ours;
 use crate::tasks::gf2m::{self, Op, Operands};
-use candor_cpu::Cpu;
 use candor_gf2::field::{Element, Field, Gcm128, Modulus, Nist163, Nist233, Nist283, Nist409, Nist571, Operations};
 use candor_lab::{Entry, Provenance};
 use std::hint::black_box;
@@ -21,16 +21,11 @@ pub(crate) fn entries(modulus: gf2m::Modulus, op: Op) -> Vec<Entry> {
 }
 
 fn arms<M: Modulus>(modulus: gf2m::Modulus, op: Op) -> Vec<Entry> {
-    let mut arms = vec![Field::<M>::new()];
-    for tier in Cpu::tiers().collect::<Vec<_>>().into_iter().rev() {
-        let field = Field::<M>::with_cpu(Cpu::named(tier.name).expect("a tier that this machine lists"));
-        if arms.iter().all(|known| known.arm() != field.arm()) {
-            arms.push(field);
-        }
-    }
-    let entry =
-        |field: Field<M>| gf2m::entry(format!("candor@{}", field.arm()), modulus, op, move || Ok(OurField::new(field)));
-    arms.into_iter().map(entry).collect()
+    let entry = |(arm, cpu)| {
+        let field = Field::<M>::with_cpu(cpu);
+        gf2m::entry(format!("candor@{arm}"), modulus, op, move || Ok(OurField::new(field)))
+    };
+    best_first(|cpu| Field::<M>::with_cpu(cpu).arm()).into_iter().map(entry).collect()
 }
 
 struct OurField<M: Modulus> {

@@ -1,6 +1,6 @@
 //! candor's hashes, one message after another and in batches, and HMAC and HKDF over them.
 
-use super::ours;
+use super::{distinct_arms, ours};
 use crate::linked;
 use crate::tasks::hash::{self, Algorithm, BatchHash, Hash, Shape};
 use crate::tasks::{kdf, mac};
@@ -74,19 +74,7 @@ pub(crate) fn singles(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
 
 fn arms<H: OurHash>(shape: Shape) -> Vec<Entry> {
     let entry = |(arm, cpu)| hash::entry(format!("candor@{arm}"), shape, move || Ok(Single::<H>::on(cpu)));
-    distinct(H::arm).into_iter().map(entry).collect()
-}
-
-/// Arms by name, each with a CPU that takes it: the default first, then what the other tiers of this machine take.
-fn distinct(arm: fn(Cpu) -> &'static str) -> Vec<(&'static str, Cpu)> {
-    let tiers = Cpu::tiers().map(|tier| Cpu::named(tier.name).expect("a tier that this machine lists"));
-    let mut arms: Vec<(&'static str, Cpu)> = Vec::new();
-    for cpu in std::iter::once(Cpu::default()).chain(tiers) {
-        if arms.iter().all(|(known, _)| *known != arm(cpu)) {
-            arms.push((arm(cpu), cpu));
-        }
-    }
-    arms
+    distinct_arms(H::arm).into_iter().map(entry).collect()
 }
 
 struct Single<H> {
@@ -131,7 +119,7 @@ pub(crate) fn batches(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     };
     // One by one is what the entries of single messages are; only a process that has nothing else needs it here.
     let default = arm(Cpu::default());
-    let arms = distinct(arm).into_iter().filter(|(arm, _)| *arm == default || *arm != "one-by-one");
+    let arms = distinct_arms(arm).into_iter().filter(|(arm, _)| *arm == default || *arm != "one-by-one");
     arms.map(entry).collect()
 }
 

@@ -1,28 +1,19 @@
 //! Our Argon2id on each of the machine's arms.
 
-use super::ours;
+use super::{distinct_arms, ours};
 use crate::tasks::ksf::{self, Argon2id, Tag};
-use candor_cpu::Cpu;
 use candor_lab::{Entry, Provenance, Refusal};
 use candor_primitives::ksf::{Argon2id as Candor, Memory, Params};
 
 /// The arm that this process takes by default, then the machine's others.
 pub(crate) fn argon2id(params: Params) -> Vec<Entry> {
-    let mut arms = vec![Candor::new(params)];
-    for tier in Cpu::tiers() {
-        let cpu = Cpu::named(tier.name).expect("a tier that this machine lists");
-        let argon2id = Candor::with_cpu(cpu, params);
-        if arms.iter().all(|known| known.arm() != argon2id.arm()) {
-            arms.push(argon2id);
-        }
-    }
-    let entry = |argon2id: Candor| {
-        ksf::entry(format!("candor@{}", argon2id.arm()), move || {
+    let entry = |(arm, cpu)| {
+        ksf::entry(format!("candor@{arm}"), move || {
             let memory = Memory::new(params).map_err(|error| Refusal::new(error.to_string()))?;
-            Ok(Ours { argon2id, memory })
+            Ok(Ours { argon2id: Candor::with_cpu(cpu, params), memory })
         })
     };
-    arms.into_iter().map(entry).collect()
+    distinct_arms(|cpu| Candor::with_cpu(cpu, params).arm()).into_iter().map(entry).collect()
 }
 
 struct Ours {

@@ -3,7 +3,7 @@
 //! A cell goes outwards through a middle relay's layer: the layer is taken off, and the cell is found to be for somebody behind it.
 //! No socket, no queue, no allocation.
 
-use crate::ours::{AUTO, ours};
+use crate::ours::{AUTO, distinct_arms, ours};
 use crate::seed::Stream;
 use candor_cpu::Cpu;
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Task, Witness};
@@ -28,7 +28,8 @@ fn task(crypto: Crypto) -> Task {
     );
     // A cell's payload.
     let mut task = Task::new(format!("relay/cells/{}", crypto.name()), what).bytes(PAYLOAD as u64);
-    for (arm, cpu) in arms() {
+    // AES has the same arms as POLYVAL.
+    for (arm, cpu) in distinct_arms(|cpu| Polyval::<1>::with_cpu(cpu, &[1; 16]).arm()) {
         // Without kernels of ours the kept crates run, on the arm that they choose.
         let name = if arm == "library" { AUTO.to_owned() } else { format!("candor@{arm}") };
         task.entries.push(Entry::new(name, move || {
@@ -36,19 +37,6 @@ fn task(crypto: Crypto) -> Task {
         }));
     }
     task
-}
-
-/// The arm that this process takes by default, then the machine's others. AES and POLYVAL have the same.
-fn arms() -> Vec<(&'static str, Cpu)> {
-    let arm = |cpu| Polyval::<1>::with_cpu(cpu, &[1; 16]).arm();
-    let mut arms = vec![(arm(Cpu::default()), Cpu::default())];
-    for tier in Cpu::tiers() {
-        let cpu = Cpu::named(tier.name).expect("a tier that this machine lists");
-        if arms.iter().all(|(known, _)| *known != arm(cpu)) {
-            arms.push((arm(cpu), cpu));
-        }
-    }
-    arms
 }
 
 /// A middle relay.
