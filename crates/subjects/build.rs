@@ -20,7 +20,9 @@ const BELOW: [&str; 2] = ["aws-lc-sys", "curve25519-dalek"];
 
 /// Writes `versions.rs`: name, version and checksum of this crate's libraries, and of those below wrappers.
 fn write_versions(out: &Path) {
-    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    // Asked for at run time: a target directory outlives the place where the script was compiled.
+    let here = env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    let lock = Path::new(&here).join("../../Cargo.lock");
     println!("cargo:rerun-if-changed={}", lock.display());
     let text = fs::read_to_string(&lock).unwrap_or_else(|error| panic!("{}: {error}", lock.display()));
     let packages = parse_lock(&text);

@@ -75,7 +75,11 @@ fn print(text: &str) -> Result<(), Failure> {
 
 /// Everything that a worker can be asked for: the tasks of the list, and those of the self-test.
 fn all_tasks() -> Vec<Task> {
-    let mut tasks = candor_subjects::tasks();
+    with_self_test(candor_subjects::tasks())
+}
+
+/// `tasks`, and those of the self-test.
+fn with_self_test(mut tasks: Vec<Task>) -> Vec<Task> {
     tasks.extend(candor_subjects::self_test::all().into_iter().map(|test| test.task));
     tasks
 }

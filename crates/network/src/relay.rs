@@ -4,7 +4,7 @@
 //! | who | does |
 //! |---|---|
 //! | a task for each link | reads cells, takes off or adds a layer, queues what comes of it on the same or another link |
-//! | the threads of the handshake [pool](pool) | answer creations |
+//! | the threads of the handshake [`pool`] | answer creations |
 //! | a task for each exit stream | a TCP connection |
 //! | a task for each new link to another relay | connects once for all circuits that want it |
 //!

@@ -2,7 +2,7 @@
 //!
 //! | to add | write |
 //! |---|---|
-//! | a task | `tasks/<name>.rs`, and its line in [`tasks()`] |
+//! | a task | `tasks/<name>.rs`, and its line in `FAMILIES` |
 //! | a peer | `peers/<name>.rs`, and its line in `peers.rs` |
 //!
 //! A library that does a task implements the task's own small trait (`tasks::ml_kem::MlKem`, …); preparing, checking and
@@ -33,24 +33,37 @@ pub use peers::{Peer, PeerState, insecure_seed};
 
 use candor_lab::Task;
 
+/// How the names of a family's tasks begin, and what makes them.
+type Family = (&'static str, fn() -> Vec<Task>);
+
+/// All families, in the order in which their tasks are listed and run.
+const FAMILIES: &[Family] = &[
+    ("kem/ml-kem-", tasks::ml_kem::tasks),
+    ("ec/x25519/", tasks::x25519::tasks),
+    ("hash/", tasks::hash::tasks),
+    ("mac/", tasks::mac::tasks),
+    ("kdf/", tasks::kdf::tasks),
+    ("ksf/", tasks::ksf::tasks),
+    ("ntor/", tasks::ntor::tasks),
+    ("opaque/", tasks::opaque::tasks),
+    ("opaque/oprf/", tasks::oprf::tasks),
+    ("gf2/", tasks::gf2::tasks),
+    ("gf2m/", tasks::gf2m::tasks),
+    ("relay/cells/", tasks::relay_cells::tasks),
+    ("circuit/", tasks::circuit::tasks),
+];
+
 /// All tasks, in the order in which they are listed and run.
 #[must_use]
 pub fn tasks() -> Vec<Task> {
-    let mut tasks = Vec::new();
-    tasks.extend(tasks::ml_kem::tasks());
-    tasks.extend(tasks::x25519::tasks());
-    tasks.extend(tasks::hash::tasks());
-    tasks.extend(tasks::mac::tasks());
-    tasks.extend(tasks::kdf::tasks());
-    tasks.extend(tasks::ksf::tasks());
-    tasks.extend(tasks::ntor::tasks());
-    tasks.extend(tasks::opaque::tasks());
-    tasks.extend(tasks::oprf::tasks());
-    tasks.extend(tasks::gf2::tasks());
-    tasks.extend(tasks::gf2m::tasks());
-    tasks.extend(tasks::relay_cells::tasks());
-    tasks.extend(tasks::circuit::tasks());
-    tasks
+    FAMILIES.iter().flat_map(|(_, tasks)| tasks()).collect()
+}
+
+/// Only the tasks of those families that a task of this name can belong to. For a worker, which runs one task: the peers of the others
+/// need not be looked for and loaded.
+#[must_use]
+pub fn tasks_near(name: &str) -> Vec<Task> {
+    FAMILIES.iter().filter(|(prefix, _)| name.starts_with(prefix)).flat_map(|(_, tasks)| tasks()).collect()
 }
 
 /// Puts the user's tables of gf2's plans in force (`CANDOR_GF2_PLANS`, or `~/.config/candor/gf2-ARM.plan`). For a program's `main`: every

@@ -172,6 +172,16 @@ const NTOR: [&str; 8] = [
     "ntor/parts/ml-kem-512",
 ];
 
+/// Else a worker would not find the task that it was asked for.
+#[test]
+fn every_task_is_near_its_own_name() {
+    for task in candor_subjects::tasks() {
+        let near = candor_subjects::tasks_near(&task.name);
+        assert!(near.iter().any(|other| other.name == task.name), "{}", task.name);
+    }
+    assert!(candor_subjects::tasks_near("self-test/").is_empty());
+}
+
 #[test]
 fn names_are_unique_and_as_the_design_has_them() {
     let tasks = candor_subjects::tasks();

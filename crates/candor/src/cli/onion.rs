@@ -72,7 +72,7 @@ pub(crate) struct RelayArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct FetchArguments {
-    /// What to fetch: http://host[:port]/path
+    /// What to fetch: `http://host:port/path`; the port may be left out
     pub(crate) url: String,
     /// The relay list: a relay's entry a line
     #[arg(long, value_name = "FILE")]

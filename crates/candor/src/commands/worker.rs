@@ -1,6 +1,6 @@
 //! The worker: a request on stdin, replies on stdout.
 
-use super::all_tasks;
+use super::with_self_test;
 use crate::Failure;
 use candor_lab::worker::{Reply, Request, serve};
 use std::io::{BufRead, Write};
@@ -15,7 +15,8 @@ pub(crate) fn execute() -> Result<(), Failure> {
     std::panic::set_hook(Box::new(|_| {}));
     let mut out = std::io::stdout().lock();
     let mut broken = None;
-    serve(&all_tasks(), &request, &mut |reply: Reply| {
+    let tasks = with_self_test(candor_subjects::tasks_near(request.task()));
+    serve(&tasks, &request, &mut |reply: Reply| {
         let mut line = serde_json::to_vec(&reply).expect("a reply is plain data");
         line.push(b'\n');
         if let Err(error) = out.write_all(&line).and_then(|()| out.flush()) {
