@@ -126,9 +126,13 @@ impl Multiplier {
         let words = self.scratch_words(a.len(), b.len());
         match words {
             0 => self.recursion.unbalanced(out, a, b, &mut []),
+            // Fine steps: the scratch is zeroed, and what is not needed would only push the factors out of the cache.
             1..129 => self.mul_on_stack::<128>(out, a, b),
-            129..513 => self.mul_on_stack::<512>(out, a, b),
-            513..4097 => self.mul_on_stack::<4096>(out, a, b),
+            129..257 => self.mul_on_stack::<256>(out, a, b),
+            257..513 => self.mul_on_stack::<512>(out, a, b),
+            513..1025 => self.mul_on_stack::<1024>(out, a, b),
+            1025..2049 => self.mul_on_stack::<2048>(out, a, b),
+            2049..4097 => self.mul_on_stack::<4096>(out, a, b),
             _ => {
                 let mut scratch = vec![0; words];
                 self.recursion.unbalanced(out, a, b, &mut scratch);

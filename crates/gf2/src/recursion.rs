@@ -129,58 +129,28 @@ impl Recursion<'_> {
         let (at_1, scratch) = scratch.split_at_mut(2 * part);
         // The values stand where the product will: there is room for two of them, since words < n.
         let (value_a, value_b) = out[..2 * words].split_at_mut(words);
-        for (value, u) in [(&mut *value_a, a), (&mut *value_b, b)] {
-            value[..part].copy_from_slice(&u[..part]);
-            value[part..].fill(0);
-            self.kernel.add_into(&mut value[1..=part], &u[part..2 * part]);
-            self.kernel.add_into(&mut value[2..2 + n - 2 * part], &u[2 * part..]);
-        }
+        self.kernel.toom3_at_x(value_a, a, part);
+        self.kernel.toom3_at_x(value_b, b, part);
         self.balanced(at_x, value_a, value_b, scratch);
+        let top = n - 2 * part;
         for (value, u) in [(&mut *value_a, a), (&mut *value_b, b)] {
-            self.kernel.add_into(&mut value[..part], &u[part..2 * part]);
-            self.kernel.add_into(&mut value[..n - 2 * part], &u[2 * part..]);
+            let (both, rest) = value[..part].split_at_mut(top);
+            self.kernel.add2_into(both, &u[part..part + top], &u[2 * part..]);
+            self.kernel.add_into(rest, &u[part + top..2 * part]);
         }
         self.balanced(at_x1, value_a, value_b, scratch);
         for (value, u) in [(&mut *value_a, a), (&mut *value_b, b)] {
-            self.kernel.add(&mut value[..part], &u[..part], &u[part..2 * part]);
-            self.kernel.add_into(&mut value[..n - 2 * part], &u[2 * part..]);
+            let (both, rest) = value[..part].split_at_mut(top);
+            self.kernel.add3(both, &u[..top], &u[part..part + top], &u[2 * part..]);
+            self.kernel.add(rest, &u[top..part], &u[part + top..2 * part]);
         }
         self.balanced(at_1, &value_a[..part], &value_b[..part], scratch);
         self.balanced(&mut out[..2 * part], &a[..part], &b[..part], scratch);
         self.balanced(&mut out[4 * part..], &a[2 * part..], &b[2 * part..], scratch);
-        self.toom3_interpolate(part, out, [at_1, at_x, at_x1]);
-    }
-
-    /// From c₀ and c₄ in place and the values at 1, X and X + 1, which it uses up, to the whole product.
-    fn toom3_interpolate(self, part: usize, out: &mut [u64], [at_1, at_x, at_x1]: [&mut [u64]; 3]) {
-        let k = self.kernel;
-        let top = out.len() - 4 * part;
-        {
-            let (c0, c4) = (&out[..2 * part], &out[4 * part..]);
-            k.add_into(at_1, c0);
-            k.add_into(&mut at_1[..top], c4);
-            k.add_into(&mut at_x[..2 * part], c0);
-            k.add_into(&mut at_x[4..4 + top], c4);
-            k.add_into(&mut at_x1[..2 * part], c0);
-            k.add_into(&mut at_x1[..top], c4);
-            k.add_into(&mut at_x1[4..4 + top], c4);
-        }
-        // Now at_1 = c₁ + c₂ + c₃, at_x = X·(c₁ + c₂X + c₃X²), at_x1 = (X + 1)·(c₁ + c₂(X + 1) + c₃(X² + 1)).
-        divide_by_x_plus_1(at_x1);
-        // No coefficient has more than 2·part words, and these differences have no more either.
-        let (s, d, c1) = (&mut at_x1[..2 * part], &mut at_x[1..], at_1);
-        k.add_into(s, &d[..2 * part]); // c₂ + c₃
-        k.add_into(c1, s);
-        k.add_into(&mut d[..2 * part], c1); // X·(c₂ + c₃X)
-        let c3 = &mut d[1..=2 * part];
-        k.add_into(c3, s);
-        divide_by_x_plus_1(c3);
-        k.add_into(s, c3); // c₂
-        out[2 * part..4 * part].copy_from_slice(s);
-        k.add_into(&mut out[part..3 * part], c1);
-        // c₃ is a product of parts of `part` and `top / 2` words.
-        let words = part + top / 2;
-        k.add_into(&mut out[3 * part..3 * part + words], &c3[..words]);
+        self.kernel.toom3_interpolate(out, at_1, at_x, at_x1);
+        self.kernel.add_into(&mut out[part..3 * part], at_1);
+        // c₃ is a product of parts of `part` and `top` words.
+        self.kernel.add_into(&mut out[3 * part..4 * part + top], &at_x[..part + top]);
     }
 
     /// `sum = x + y` for y no longer than x.
@@ -188,14 +158,5 @@ impl Recursion<'_> {
         let (sum_both, sum_rest) = sum.split_at_mut(y.len());
         self.kernel.add(sum_both, &x[..y.len()], y);
         sum_rest.copy_from_slice(&x[y.len()..]);
-    }
-}
-
-/// Exact division by X + 1, lowest word first: from d = q·X + q follows q[i] = d[i] + q[i-1].
-fn divide_by_x_plus_1(d: &mut [u64]) {
-    let mut q = 0;
-    for word in d {
-        q ^= *word;
-        *word = q;
     }
 }

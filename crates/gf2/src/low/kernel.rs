@@ -1,6 +1,7 @@
 //! The one contract that every arm fills, and the safe way to call it.
 
 use crate::low::memory;
+use crate::plan::toom3_words;
 
 /// The most words for which an arm may have a product of its own.
 pub(crate) const LEAVES: usize = 32;
@@ -103,7 +104,23 @@ impl Kernel {
     pub(crate) fn add_into(&self, out: &mut [u64], x: &[u64]) {
         assert!(x.len() == out.len());
         // SAFETY: both have `out.len()` words, and `out` is borrowed alone.
-        unsafe { (self.memory.add_into)(out.as_mut_ptr(), x.as_ptr(), out.len()) }
+        unsafe { (self.memory.add)(out.as_mut_ptr(), out.as_ptr(), x.as_ptr(), out.len()) }
+    }
+
+    /// `out = x ^ y ^ z`.
+    #[inline]
+    pub(crate) fn add3(&self, out: &mut [u64], x: &[u64], y: &[u64], z: &[u64]) {
+        assert!(x.len() == out.len() && y.len() == out.len() && z.len() == out.len());
+        // SAFETY: all four have `out.len()` words, and `out` is borrowed alone.
+        unsafe { (self.memory.add3)(out.as_mut_ptr(), x.as_ptr(), y.as_ptr(), z.as_ptr(), out.len()) }
+    }
+
+    /// `out ^= x ^ y`.
+    #[inline]
+    pub(crate) fn add2_into(&self, out: &mut [u64], x: &[u64], y: &[u64]) {
+        assert!(x.len() == out.len() && y.len() == out.len());
+        // SAFETY: all three have `out.len()` words, and `out` is borrowed alone.
+        unsafe { (self.memory.add3)(out.as_mut_ptr(), out.as_ptr(), x.as_ptr(), y.as_ptr(), out.len()) }
     }
 
     /// The last step of Karatsuba with two parts of h and r ≤ h words: `out` holds the products of the lower (2h) and the upper
@@ -126,6 +143,28 @@ impl Kernel {
         assert!(cross.len() == 6 * k && out.len() == 2 * (2 * k + r) && r <= k);
         // SAFETY: k and r describe the buffers as the function wants them, and `out` is borrowed alone.
         unsafe { (self.memory.karatsuba3_join)(out.as_mut_ptr(), cross.as_ptr(), k, r) }
+    }
+
+    /// Toom-Cook's value at X of a factor in parts of `k` words, and fewer in the last: `out` is as long as `plan::toom3_words` says.
+    #[inline]
+    pub(crate) fn toom3_at_x(&self, out: &mut [u64], u: &[u64], k: usize) {
+        let n = u.len();
+        assert!(2 * k < n && n <= 3 * k && out.len() == toom3_words(n, k));
+        // SAFETY: the lengths are what the function asks for, and `out` is borrowed alone.
+        unsafe { (self.memory.toom3_at_x)(out.as_mut_ptr(), u.as_ptr(), n, k) }
+    }
+
+    /// Toom-Cook's interpolation with parts of k, k and r ≤ k words: `out` holds c₀ (2k) and, from word 4k, c₄ (2r), the others the values
+    /// at 1 (2k words), X and X + 1. Afterwards `at_1` holds c₁, `at_x` c₃ (2k words each), and c₂ stands in `out` from word 2k.
+    #[inline]
+    pub(crate) fn toom3_interpolate(&self, out: &mut [u64], at_1: &mut [u64], at_x: &mut [u64], at_x1: &mut [u64]) {
+        let k = at_1.len() / 2;
+        let r = (out.len() / 2).wrapping_sub(2 * k);
+        assert!(at_1.len() == 2 * k && out.len() == 2 * (2 * k + r) && 1 <= r && r <= k);
+        assert!(at_x.len() >= 2 * k + 2 && at_x1.len() >= 2 * k + 2);
+        let values = [at_1.as_mut_ptr(), at_x.as_mut_ptr(), at_x1.as_mut_ptr()];
+        // SAFETY: k and r describe the buffers as the function wants them, and all four are borrowed alone.
+        unsafe { (self.memory.toom3_interpolate)(out.as_mut_ptr(), values, k, r) }
     }
 }
 
@@ -179,32 +218,55 @@ macro_rules! batch {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use batch;
 
-/// A leaf for fewer words than that of `whole` words: zeros fill up.
+/// The leaves for 17 to 32 words from the arm's `mul24` and `mul32`, which take the number of words: the full lengths with all loads and
+/// stores whole, the others through one function a size. Then the tables of all 32.
 #[cfg(target_arch = "x86_64")]
-macro_rules! padded {
-    ($leaf:ident, $batch:ident, $n:literal, $whole:ident, $words:literal) => {
+macro_rules! long_leaves {
+    ($features:literal) => {
         /// # Safety
-        /// As the whole leaf, but for n words, for the n in the name.
-        unsafe fn $leaf(out: *mut u64, a: *const u64, b: *const u64) {
-            let (mut x, mut y, mut product) = ([0; $words], [0; $words], [0; 2 * $words]);
-            // SAFETY: the caller's promise; n is below the whole leaf's words.
-            unsafe {
-                x[..$n].copy_from_slice(core::slice::from_raw_parts(a, $n));
-                y[..$n].copy_from_slice(core::slice::from_raw_parts(b, $n));
-                $whole(product.as_mut_ptr(), x.as_ptr(), y.as_ptr());
-                core::slice::from_raw_parts_mut(out, 2 * $n).copy_from_slice(&product[..2 * $n]);
-            }
+        /// As `mul24`.
+        #[target_feature(enable = $features)]
+        unsafe fn cut24(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
+            // SAFETY: the caller's promise.
+            unsafe { mul24(out, a, b, n) }
         }
-
         /// # Safety
-        /// As the leaf, `count` times in a row.
-        unsafe fn $batch(out: *mut u64, a: *const u64, b: *const u64, count: usize) {
-            for i in 0..count {
-                // SAFETY: the caller's promise for the i-th of count.
-                unsafe { $leaf(out.add(2 * $n * i), a.add($n * i), b.add($n * i)) }
-            }
+        /// As `mul32`.
+        #[target_feature(enable = $features)]
+        unsafe fn cut32(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
+            // SAFETY: the caller's promise.
+            unsafe { mul32(out, a, b, n) }
         }
+        $crate::low::kernel::long_leaves! { $features,
+            cut24: leaf17 batch17 17, leaf18 batch18 18, leaf19 batch19 19, leaf20 batch20 20, leaf21 batch21 21, leaf22 batch22 22,
+                leaf23 batch23 23;
+            mul24: leaf24 batch24 24;
+            cut32: leaf25 batch25 25, leaf26 batch26 26, leaf27 batch27 27, leaf28 batch28 28, leaf29 batch29 29, leaf30 batch30 30,
+                leaf31 batch31 31;
+            mul32: leaf32 batch32 32;
+        }
+        const LEAVES: [Leaf; 32] = [
+            leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15, leaf16,
+            leaf17, leaf18, leaf19, leaf20, leaf21, leaf22, leaf23, leaf24, leaf25, leaf26, leaf27, leaf28, leaf29, leaf30, leaf31,
+            leaf32,
+        ];
+        const BATCHES: [Batch; 32] = [
+            batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13, batch14,
+            batch15, batch16, batch17, batch18, batch19, batch20, batch21, batch22, batch23, batch24, batch25, batch26, batch27,
+            batch28, batch29, batch30, batch31, batch32,
+        ];
     };
+    ($features:literal, $($of:ident: $($leaf:ident $batch:ident $n:literal),*;)*) => {$($(
+        /// # Safety
+        /// The features exist; `a` and `b` point to n words each, `out` to 2n, for the n in the name.
+        #[inline]
+        #[target_feature(enable = $features)]
+        unsafe fn $leaf(out: *mut u64, a: *const u64, b: *const u64) {
+            // SAFETY: the caller's promise.
+            unsafe { $of(out, a, b, $n) }
+        }
+        $crate::low::kernel::batch!($features, $batch, $leaf, $n);
+    )*)*};
 }
 #[cfg(target_arch = "x86_64")]
-pub(super) use padded;
+pub(super) use long_leaves;

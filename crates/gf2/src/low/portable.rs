@@ -9,4 +9,5 @@ scalar_kernel!(Portable);
 
 /// Runs everywhere.
 // SAFETY: the functions come from `scalar_kernel`, which fits them to the contract, and need no special instruction.
-pub(crate) static KERNEL: Kernel = unsafe { Kernel::new("portable", &LEAVES, &BATCHES, row, square, memory::PLAIN) };
+pub(crate) static KERNEL: Kernel =
+    unsafe { Kernel::new("portable", &LEAVES, &BATCHES, row, square, memory::table!(u64)) };

@@ -75,15 +75,15 @@ impl Plans {
             }
             Scheme::Toom3 { part } => {
                 let (r, words) = (n - 2 * part, toom3_words(n, part));
-                // Per factor: the values at X (k + r), X + 1 and 1 (k + r each). Interpolation: line by line as `recursion` has it.
+                // Per factor: the values at X, X + 1 and 1 (k + r each). Then `memory::Interpolation` word by word, c₄ where it reaches,
+                // and the places where c₁ and c₃ are added.
                 let values = 2 * (3 * (part + r));
-                let ends = 2 * part + 2 * r + 2 * part + 2 * r + 2 * part + 4 * r;
-                let middle = 2 * words + 2 * part * 5 + 2 * part;
+                let interpolation = 10 * (2 * part) + 3 * (2 * r);
                 let out = 2 * part + part + r;
                 2 * self.counts(words)
                     + 2 * self.counts(part)
                     + self.counts(r)
-                    + Counts::xors(values + ends + middle + out)
+                    + Counts::xors(values + interpolation + out)
             }
         }
     }

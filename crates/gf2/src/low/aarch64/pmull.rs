@@ -2,7 +2,7 @@
 
 use crate::lanes::{self, Lanes};
 use crate::low::kernel::{Batch, Kernel, Leaf, lane_leaf};
-use crate::low::memory;
+use crate::low::memory::{self, Vector};
 use candor_cpu::HavePmull;
 use core::arch::aarch64::*;
 
@@ -55,6 +55,45 @@ fn product_low(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
 #[target_feature(enable = "neon,aes")]
 fn product_high(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
     vreinterpretq_u64_p128(vmull_high_p64(vreinterpretq_p64_u64(a), vreinterpretq_p64_u64(b)))
+}
+
+impl Vector for Neon {
+    const WORDS: usize = 2;
+    const MASKED: bool = false;
+    #[inline(always)]
+    unsafe fn load(at: *const u64, _: usize) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { vld1q_u64(at) })
+    }
+    #[inline(always)]
+    unsafe fn store(self, at: *mut u64, _: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { vst1q_u64(at, self.0) }
+    }
+    #[inline(always)]
+    unsafe fn splat(word: u64) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { vdupq_n_u64(word) })
+    }
+    #[inline(always)]
+    fn word(self) -> u64 {
+        // SAFETY: holding `self` proves NEON.
+        unsafe { vgetq_lane_u64::<0>(self.0) }
+    }
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.xor(other)
+    }
+    #[inline(always)]
+    fn running(self) -> Self {
+        // SAFETY: holding `self` proves NEON.
+        self.xor(Self(unsafe { vextq_u64::<1>(vdupq_n_u64(0), self.0) }))
+    }
+    #[inline(always)]
+    fn last(self) -> Self {
+        // SAFETY: holding `self` proves NEON.
+        Self(unsafe { vdupq_laneq_u64::<1>(self.0) })
+    }
 }
 
 /// # Safety
@@ -147,7 +186,19 @@ unsafe fn square(out: *mut u64, a: *const u64, n: usize) {
 }
 
 // SAFETY: the functions keep to the contract, and `kernel` hands the value out only against the token of their features.
-static KERNEL: Kernel = unsafe { Kernel::new("pmull", &LEAVES, &BATCHES, row, square, memory::table!("neon")) };
+static KERNEL: Kernel = unsafe {
+    Kernel::new(
+        "pmull",
+        &LEAVES,
+        &BATCHES,
+        row,
+        square,
+        memory::table!(
+            #[target_feature(enable = "neon")]
+            Neon
+        ),
+    )
+};
 
 /// The arm, for whoever can prove that it runs.
 #[inline]

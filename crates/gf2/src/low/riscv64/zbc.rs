@@ -47,7 +47,7 @@ scalar_kernel!(Zbc(()));
 
 // SAFETY: the functions come from `scalar_kernel`, which fits them to the contract, and `kernel` hands the value out only against
 // the token.
-static KERNEL: Kernel = unsafe { Kernel::new("zbc", &LEAVES, &BATCHES, row, square, memory::PLAIN) };
+static KERNEL: Kernel = unsafe { Kernel::new("zbc", &LEAVES, &BATCHES, row, square, memory::table!(u64)) };
 
 /// The arm, for whoever can prove that it runs.
 #[inline]

@@ -5,8 +5,8 @@
 //! alone. So 8×8 words (parts of one lane) take 3 + 3 + 1 carry-less instructions, 16×16 words (parts of two lanes) 9 + 9 + 3.
 
 use crate::lanes::{self, Lanes};
-use crate::low::kernel::{Batch, Kernel, Leaf, batch, padded};
-use crate::low::memory;
+use crate::low::kernel::{Batch, Kernel, Leaf, batch, long_leaves};
+use crate::low::memory::{self, Vector};
 use crate::low::x86_64::clmul::{self, leaf};
 use crate::low::x86_64::vpclmul;
 use candor_cpu::{HaveAvx512, HaveClmul};
@@ -243,40 +243,65 @@ fn mul9(a: [Zmm; 2], b: [Zmm; 2]) -> [Zmm; 3] {
     }
 }
 
-/// 24×24 words by Karatsuba with three parts over [`mul8`], sums straight from the factors.
+/// Vector `i` of a factor of `n` words; what is beyond is zero.
 ///
 /// # Safety
-/// AVX-512 and VPCLMULQDQ exist; `a` and `b` point to 24 words, `out` to 48.
+/// AVX-512 exists; `words` points to `n` words.
 #[inline(always)]
-unsafe fn mul24(out: *mut u64, a: *const u64, b: *const u64) {
+unsafe fn vector(words: *const u64, n: usize, i: usize) -> Zmm {
+    // SAFETY: what is beyond is not read.
+    unsafe { Vector::load(words.wrapping_add(8 * i), n.saturating_sub(8 * i).min(8)) }
+}
+
+/// Writes as many of the vectors as `n` words take.
+///
+/// # Safety
+/// `out` points to `n` words.
+#[inline(always)]
+unsafe fn store_product<const VECTORS: usize>(out: *mut u64, n: usize, product: [Zmm; VECTORS]) {
+    for (i, vector) in product.into_iter().enumerate() {
+        // SAFETY: what is beyond is not written.
+        unsafe { Vector::store(vector, out.wrapping_add(8 * i), n.saturating_sub(8 * i).min(8)) }
+    }
+}
+
+/// n×n words, 17 to 24, by Karatsuba with three parts over [`mul8`], sums straight from the factors.
+///
+/// # Safety
+/// AVX-512 and VPCLMULQDQ exist; `a` and `b` point to n words, `out` to 2n.
+#[inline(always)]
+unsafe fn mul24(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
     // SAFETY: the caller's promise.
     unsafe {
-        let (a0, a1, a2) = (load::<24>(a, 0), load::<24>(a, 1), load::<24>(a, 2));
-        let (b0, b1, b2) = (load::<24>(b, 0), load::<24>(b, 1), load::<24>(b, 2));
+        let (a0, a1, a2) = (vector(a, n, 0), vector(a, n, 1), vector(a, n, 2));
+        let (b0, b1, b2) = (vector(b, n, 0), vector(b, n, 1), vector(b, n, 2));
         let (p0, p1, p2) = (mul8(a0, b0), mul8(a1, b1), mul8(a2, b2));
         let c01 = mul8(a0.xor(a1), b0.xor(b1));
         let c02 = mul8(a0.xor(a2), b0.xor(b2));
         let c12 = mul8(a1.xor(a2), b1.xor(b2));
         // As in `memory::karatsuba3_join`.
         let (below, above) = (p0[0].xor3(p0[1], p1[0]), p1[1].xor3(p2[0], p2[1]));
-        store::<48>(out, 0, p0[0]);
-        store::<48>(out, 1, below.xor(c01[0]));
-        store::<48>(out, 2, below.xor3(p1[1], p2[0]).xor3(c01[1], c02[0]));
-        store::<48>(out, 3, above.xor3(p0[1], p1[0]).xor3(c02[1], c12[0]));
-        store::<48>(out, 4, above.xor(c12[1]));
-        store::<48>(out, 5, p2[1]);
+        let product = [
+            p0[0],
+            below.xor(c01[0]),
+            below.xor3(p1[1], p2[0]).xor3(c01[1], c02[0]),
+            above.xor3(p0[1], p1[0]).xor3(c02[1], c12[0]),
+            above.xor(c12[1]),
+            p2[1],
+        ];
+        store_product(out, 2 * n, product);
     }
 }
 
-/// 32×32 words by Karatsuba over [`mul16`], sums straight from the factors.
+/// n×n words, 25 to 32, by Karatsuba over [`mul16`], sums straight from the factors.
 ///
 /// # Safety
-/// AVX-512 and VPCLMULQDQ exist; `a` and `b` point to 32 words, `out` to 64.
+/// AVX-512 and VPCLMULQDQ exist; `a` and `b` point to n words, `out` to 2n.
 #[inline(always)]
-unsafe fn mul32(out: *mut u64, a: *const u64, b: *const u64) {
+unsafe fn mul32(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
     // SAFETY: the caller's promise.
     unsafe {
-        let half = |x: *const u64, i: usize| [load::<32>(x, i), load::<32>(x, i + 1)];
+        let half = |x: *const u64, i: usize| [vector(x, n, i), vector(x, n, i + 1)];
         let (a0, a1, b0, b1) = (half(a, 0), half(a, 2), half(b, 0), half(b, 2));
         let low = mul16(a0, b0);
         let high = mul16(a1, b1);
@@ -292,87 +317,59 @@ unsafe fn mul32(out: *mut u64, a: *const u64, b: *const u64) {
             high[2],
             high[3],
         ];
-        for (i, vector) in product.into_iter().enumerate() {
-            store::<64>(out, i, vector);
-        }
+        store_product(out, 2 * n, product);
     }
 }
 
-/// `memory::karatsuba2_join`, with whole vectors where the halves are equal and full.
-///
-/// # Safety
-/// AVX-512 exists; as `memory::karatsuba2_join`.
-#[inline(always)]
-unsafe fn karatsuba2_join(out: *mut u64, middle: *const u64, h: usize, r: usize) {
-    // SAFETY: the caller's promise: with r = h there are 4h words in `out` and 2h in `middle`, and i + 8 ≤ h.
-    unsafe {
-        if r != h || !h.is_multiple_of(8) {
-            return memory::karatsuba2_join(out, middle, h, r);
-        }
-        let load = |x: *const u64| Zmm(_mm512_loadu_epi64(x.cast()));
-        for i in (0..h).step_by(8) {
-            let at = out.add(i);
-            let shared = load(at.add(h)).xor(load(at.add(2 * h)));
-            let low = shared.xor3(load(at), load(middle.add(i)));
-            let high = shared.xor3(load(at.add(3 * h)), load(middle.add(h + i)));
-            _mm512_storeu_epi64(at.add(h).cast(), low.0);
-            _mm512_storeu_epi64(at.add(2 * h).cast(), high.0);
+impl Vector for Zmm {
+    const WORDS: usize = 8;
+    const MASKED: bool = true;
+    #[inline(always)]
+    unsafe fn load(at: *const u64, n: usize) -> Self {
+        // SAFETY: the caller's promise; what the mask leaves out is not read.
+        Self(unsafe {
+            if n == 8 { _mm512_loadu_epi64(at.cast()) } else { _mm512_maskz_loadu_epi64((1 << n) - 1, at.cast()) }
+        })
+    }
+    #[inline(always)]
+    unsafe fn store(self, at: *mut u64, n: usize) {
+        // SAFETY: the caller's promise; what the mask leaves out is not written.
+        unsafe {
+            if n == 8 {
+                _mm512_storeu_epi64(at.cast(), self.0);
+            } else {
+                _mm512_mask_storeu_epi64(at.cast(), (1 << n) - 1, self.0);
+            }
         }
     }
-}
-
-/// `memory::add` with whole vectors, so that what is loaded as a vector later finds one store to come from.
-///
-/// # Safety
-/// AVX-512 exists; as `memory::add`.
-#[inline(always)]
-unsafe fn add(out: *mut u64, x: *const u64, y: *const u64, n: usize) {
-    let whole = n - n % 8;
-    // SAFETY: the caller's promise: i + 8 ≤ n, and the mask leaves out what is beyond n.
-    unsafe {
-        for i in (0..whole).step_by(8) {
-            let sum = _mm512_xor_si512(_mm512_loadu_epi64(x.add(i).cast()), _mm512_loadu_epi64(y.add(i).cast()));
-            _mm512_storeu_epi64(out.add(i).cast(), sum);
-        }
-        let rest = (1u8 << (n % 8)) - 1;
-        let (x, y) = (x.add(whole).cast(), y.add(whole).cast());
-        let sum = _mm512_xor_si512(_mm512_maskz_loadu_epi64(rest, x), _mm512_maskz_loadu_epi64(rest, y));
-        _mm512_mask_storeu_epi64(out.add(whole).cast(), rest, sum);
+    #[inline(always)]
+    unsafe fn splat(word: u64) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { _mm512_set1_epi64(word.cast_signed()) })
     }
-}
-
-/// The mask of the words of vector `i` that are among the first `n`.
-const fn mask(n: usize, i: usize) -> u8 {
-    let words = n.saturating_sub(8 * i);
-    if words >= 8 { 0xff } else { (1 << words) - 1 }
-}
-
-/// # Safety
-/// AVX-512 exists, and `words` points to `N` words.
-#[inline(always)]
-unsafe fn load<const N: usize>(words: *const u64, i: usize) -> Zmm {
-    // SAFETY: what the mask leaves out is not read.
-    Zmm(unsafe {
-        let at = words.wrapping_add(8 * i).cast();
-        match mask(N, i) {
-            0xff => _mm512_loadu_epi64(at),
-            mask => _mm512_maskz_loadu_epi64(mask, at),
+    #[inline(always)]
+    fn word(self) -> u64 {
+        // SAFETY: holding `self` proves AVX-512.
+        unsafe { _mm_cvtsi128_si64(_mm512_castsi512_si128(self.0)).cast_unsigned() }
+    }
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.xor(other)
+    }
+    #[inline(always)]
+    fn running(self) -> Self {
+        // SAFETY: holding `self` proves AVX-512. Each line moves the words up, by one, two and four places.
+        unsafe {
+            let zero = _mm512_setzero_si512();
+            let x = self.xor(Self(_mm512_alignr_epi64::<7>(self.0, zero)));
+            let x = x.xor(Self(_mm512_alignr_epi64::<6>(x.0, zero)));
+            x.xor(Self(_mm512_alignr_epi64::<4>(x.0, zero)))
         }
-    })
-}
-
-/// # Safety
-/// `words` points to `N` words.
-#[inline(always)]
-unsafe fn store<const N: usize>(words: *mut u64, i: usize, vector: Zmm) {
-    // SAFETY: what the mask leaves out is not written.
-    unsafe {
-        let at = words.wrapping_add(8 * i).cast();
-        match mask(N, i) {
-            0xff => _mm512_storeu_epi64(at, vector.0),
-            0 => (),
-            mask => _mm512_mask_storeu_epi64(at, mask, vector.0),
-        }
+    }
+    #[inline(always)]
+    fn last(self) -> Self {
+        // SAFETY: holding `self` proves AVX-512.
+        Self(unsafe { _mm512_permutexvar_epi64(_mm512_set1_epi64(7), self.0) })
     }
 }
 
@@ -385,11 +382,9 @@ macro_rules! leaf512 {
         unsafe fn $leaf(out: *mut u64, a: *const u64, b: *const u64) {
             // SAFETY: the caller's promise.
             unsafe {
-                let a = core::array::from_fn(|i| load::<$n>(a, i));
-                let b = core::array::from_fn(|i| load::<$n>(b, i));
-                for (i, vector) in $mul(a, b).into_iter().enumerate() {
-                    store::<{ 2 * $n }>(out, i, vector);
-                }
+                let a = core::array::from_fn(|i| vector(a, $n, i));
+                let b = core::array::from_fn(|i| vector(b, $n, i));
+                store_product(out, 2 * $n, $mul(a, b));
             }
         }
         batch!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", $batch, $leaf, $n);
@@ -422,37 +417,7 @@ leaf512!(leaf13, batch13, 13, mul16);
 leaf512!(leaf14, batch14, 14, mul16);
 leaf512!(leaf15, batch15, 15, mul16);
 leaf512!(leaf16, batch16, 16, mul16);
-vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf24, batch24, 24, |out, a, b| mul24(
-    out, a, b
-));
-vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf32, batch32, 32, |out, a, b| mul32(
-    out, a, b
-));
-padded!(leaf17, batch17, 17, leaf24, 24);
-padded!(leaf18, batch18, 18, leaf24, 24);
-padded!(leaf19, batch19, 19, leaf24, 24);
-padded!(leaf20, batch20, 20, leaf24, 24);
-padded!(leaf21, batch21, 21, leaf24, 24);
-padded!(leaf22, batch22, 22, leaf24, 24);
-padded!(leaf23, batch23, 23, leaf24, 24);
-padded!(leaf25, batch25, 25, leaf32, 32);
-padded!(leaf26, batch26, 26, leaf32, 32);
-padded!(leaf27, batch27, 27, leaf32, 32);
-padded!(leaf28, batch28, 28, leaf32, 32);
-padded!(leaf29, batch29, 29, leaf32, 32);
-padded!(leaf30, batch30, 30, leaf32, 32);
-padded!(leaf31, batch31, 31, leaf32, 32);
-
-const LEAVES: [Leaf; 32] = [
-    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
-    leaf16, leaf17, leaf18, leaf19, leaf20, leaf21, leaf22, leaf23, leaf24, leaf25, leaf26, leaf27, leaf28, leaf29,
-    leaf30, leaf31, leaf32,
-];
-const BATCHES: [Batch; 32] = [
-    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
-    batch14, batch15, batch16, batch17, batch18, batch19, batch20, batch21, batch22, batch23, batch24, batch25,
-    batch26, batch27, batch28, batch29, batch30, batch31, batch32,
-];
+long_leaves!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq");
 
 // SAFETY: the functions keep to the contract, and `kernel` hands the value out only against the token of their features.
 static KERNEL: Kernel = unsafe {
@@ -462,7 +427,10 @@ static KERNEL: Kernel = unsafe {
         &BATCHES,
         clmul::row,
         clmul::square,
-        memory::table!("avx512f,avx512bw,avx512dq,avx512vl", add, karatsuba2_join),
+        memory::table!(
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            Zmm
+        ),
     )
 };
 

@@ -2,7 +2,7 @@
 
 use crate::lanes::{self, Lanes};
 use crate::low::kernel::{Batch, Kernel, Leaf};
-use crate::low::memory;
+use crate::low::memory::{self, Vector};
 use candor_cpu::HaveClmul;
 use core::arch::x86_64::*;
 
@@ -38,6 +38,45 @@ impl Lanes for Xmm {
         // SAFETY: SSE2 is part of x86-64.
         let (up, down) = unsafe { (_mm_slli_si128::<8>(middle.0), _mm_srli_si128::<8>(middle.0)) };
         [low.xor(Self(up)), high.xor(Self(down))]
+    }
+}
+
+impl Vector for Xmm {
+    const WORDS: usize = 2;
+    const MASKED: bool = false;
+    #[inline(always)]
+    unsafe fn load(at: *const u64, _: usize) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { _mm_loadu_si128(at.cast()) })
+    }
+    #[inline(always)]
+    unsafe fn store(self, at: *mut u64, _: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { _mm_storeu_si128(at.cast(), self.0) }
+    }
+    #[inline(always)]
+    unsafe fn splat(word: u64) -> Self {
+        // SAFETY: SSE2 is part of x86-64.
+        Self(unsafe { _mm_set1_epi64x(word.cast_signed()) })
+    }
+    #[inline(always)]
+    fn word(self) -> u64 {
+        // SAFETY: SSE2 is part of x86-64.
+        unsafe { _mm_cvtsi128_si64(self.0).cast_unsigned() }
+    }
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.xor(other)
+    }
+    #[inline(always)]
+    fn running(self) -> Self {
+        // SAFETY: SSE2 is part of x86-64.
+        self.xor(Self(unsafe { _mm_slli_si128::<8>(self.0) }))
+    }
+    #[inline(always)]
+    fn last(self) -> Self {
+        // SAFETY: SSE2 is part of x86-64.
+        Self(unsafe { _mm_unpackhi_epi64(self.0, self.0) })
     }
 }
 
@@ -149,8 +188,19 @@ pub(super) unsafe fn square(out: *mut u64, a: *const u64, n: usize) {
 }
 
 // SAFETY: the functions keep to the contract, and `kernel` hands the value out only against the token of their features.
-static KERNEL: Kernel =
-    unsafe { Kernel::new("clmul", &LEAVES, &BATCHES, row, square, memory::table!("sse4.1,pclmulqdq")) };
+static KERNEL: Kernel = unsafe {
+    Kernel::new(
+        "clmul",
+        &LEAVES,
+        &BATCHES,
+        row,
+        square,
+        memory::table!(
+            #[target_feature(enable = "sse4.1,pclmulqdq")]
+            Xmm
+        ),
+    )
+};
 
 /// The arm, for whoever can prove that it runs.
 #[inline]

@@ -5,8 +5,8 @@
 //! CPUs known to us carry-less instructions are the bottleneck, and logic runs beside them.
 
 use crate::lanes::{self, Lanes};
-use crate::low::kernel::{Batch, Kernel, Leaf, padded};
-use crate::low::memory;
+use crate::low::kernel::{Batch, Kernel, Leaf, long_leaves};
+use crate::low::memory::{self, Vector};
 use crate::low::x86_64::clmul::{self, Xmm, leaf};
 use candor_cpu::HaveVpclmul;
 use core::arch::x86_64::*;
@@ -42,6 +42,49 @@ impl Lanes for Ymm {
         // SAFETY: holding `low` proves AVX2.
         let (up, down) = unsafe { (_mm256_slli_si256::<8>(middle.0), _mm256_srli_si256::<8>(middle.0)) };
         [low.xor(Self(up)), high.xor(Self(down))]
+    }
+}
+
+impl Vector for Ymm {
+    const WORDS: usize = 4;
+    const MASKED: bool = false; // AVX2 has masked moves, but they are slow on Zen
+    #[inline(always)]
+    unsafe fn load(at: *const u64, _: usize) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { _mm256_loadu_si256(at.cast()) })
+    }
+    #[inline(always)]
+    unsafe fn store(self, at: *mut u64, _: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { _mm256_storeu_si256(at.cast(), self.0) }
+    }
+    #[inline(always)]
+    unsafe fn splat(word: u64) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { _mm256_set1_epi64x(word.cast_signed()) })
+    }
+    #[inline(always)]
+    fn word(self) -> u64 {
+        // SAFETY: holding `self` proves AVX2.
+        unsafe { _mm_cvtsi128_si64(_mm256_castsi256_si128(self.0)).cast_unsigned() }
+    }
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.xor(other)
+    }
+    #[inline(always)]
+    fn running(self) -> Self {
+        // SAFETY: holding `self` proves AVX2. Within the lanes first; then the lower lane's sum into both words of the upper one.
+        unsafe {
+            let x = self.xor(Self(_mm256_slli_si256::<8>(self.0)));
+            let lower = _mm256_permute4x64_epi64::<0b01_01_01_01>(x.0);
+            x.xor(Self(_mm256_blend_epi32::<0xf0>(_mm256_setzero_si256(), lower)))
+        }
+    }
+    #[inline(always)]
+    fn last(self) -> Self {
+        // SAFETY: holding `self` proves AVX2.
+        Self(unsafe { _mm256_permute4x64_epi64::<0xff>(self.0) })
     }
 }
 
@@ -352,63 +395,84 @@ fn mul16(a: [Ymm; 4], b: [Ymm; 4]) -> [Xmm; 16] {
     join!(lanes::mul4(halves(a), halves(b)), middle, 4)
 }
 
-/// 24×24 words by Karatsuba over [`mul12`], sums straight from the factors.
+/// n×n words, 17 to 24, by Karatsuba over [`mul12`], sums straight from the factors.
 ///
 /// # Safety
-/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to 24 words, `out` to 48.
+/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to n words, `out` to 2n.
 #[inline(always)]
-unsafe fn mul24(out: *mut u64, a: *const u64, b: *const u64) {
-    // SAFETY: the caller's promise.
+unsafe fn mul24(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
+    let r = n - 12;
+    // SAFETY: the caller's promise; what is beyond n words is neither read nor written.
     unsafe {
-        let (a0, a1, b0, b1) = (lanes6(a, 12), lanes6(a.add(12), 12), lanes6(b, 12), lanes6(b.add(12), 12));
+        let (a0, a1, b0, b1) = (lanes6(a, 12), upper6(a.add(12), r), lanes6(b, 12), upper6(b.add(12), r));
         let sums = |x: [Xmm; 6], y: [Xmm; 6]| {
             [x[0].xor(y[0]), x[1].xor(y[1]), x[2].xor(y[2]), x[3].xor(y[3]), x[4].xor(y[4]), x[5].xor(y[5])]
         };
         store(out, 24, mul12(a0, b0));
-        store(out.add(24), 24, mul12(a1, b1));
+        store_lanes(out.add(24), r, mul12(a1, b1));
         let mut middle = [0u64; 24];
         store(middle.as_mut_ptr(), 24, mul12(sums(a0, a1), sums(b0, b1)));
-        karatsuba2_join(out, middle.as_ptr(), 12, 12);
+        memory::karatsuba2_join::<Ymm>(out, middle.as_ptr(), 12, r);
     }
 }
 
-/// 32×32 words by Karatsuba over [`mul16`], sums straight from the factors.
+/// n×n words, 25 to 32, by Karatsuba over [`mul16`], sums straight from the factors.
 ///
 /// # Safety
-/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to 32 words, `out` to 64.
+/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to n words, `out` to 2n.
 #[inline(always)]
-unsafe fn mul32(out: *mut u64, a: *const u64, b: *const u64) {
-    // SAFETY: the caller's promise.
+unsafe fn mul32(out: *mut u64, a: *const u64, b: *const u64, n: usize) {
+    let r = n - 16;
+    // SAFETY: the caller's promise; what is beyond n words is neither read nor written.
     unsafe {
-        let (a0, a1, b0, b1) = (vectors4(a, 16), vectors4(a.add(16), 16), vectors4(b, 16), vectors4(b.add(16), 16));
+        let (a0, a1, b0, b1) = (vectors4(a, 16), upper4(a.add(16), r), vectors4(b, 16), upper4(b.add(16), r));
         let sums = |x: [Ymm; 4], y: [Ymm; 4]| [x[0].xor(y[0]), x[1].xor(y[1]), x[2].xor(y[2]), x[3].xor(y[3])];
         store(out, 32, mul16(a0, b0));
-        store(out.add(32), 32, mul16(a1, b1));
+        store_lanes(out.add(32), r, mul16(a1, b1));
         let mut middle = [0u64; 32];
         store(middle.as_mut_ptr(), 32, mul16(sums(a0, a1), sums(b0, b1)));
-        karatsuba2_join(out, middle.as_ptr(), 16, 16);
+        memory::karatsuba2_join::<Ymm>(out, middle.as_ptr(), 16, r);
     }
 }
 
-/// `memory::karatsuba2_join` for r = h, with whole vectors as far as they go.
+/// [`lanes6`] for any length.
 ///
 /// # Safety
-/// AVX2 exists; as `memory::karatsuba2_join`.
+/// AVX2 exists; `words` points to `n` words.
 #[inline(always)]
-unsafe fn karatsuba2_join(out: *mut u64, middle: *const u64, h: usize, r: usize) {
-    // SAFETY: the caller's promise: with r = h there are 4h words in `out` and 2h in `middle`, and i + 4 ≤ h.
-    unsafe {
-        if r != h || !h.is_multiple_of(4) {
-            return memory::karatsuba2_join(out, middle, h, r);
+unsafe fn upper6(words: *const u64, n: usize) -> [Xmm; 6] {
+    // SAFETY: the caller's promise; at least a word is in a lane that is loaded.
+    let lane = |i| unsafe { if 2 * i < n { clmul::load(words, n, i) } else { Xmm(_mm_setzero_si128()) } };
+    [lane(0), lane(1), lane(2), lane(3), lane(4), lane(5)]
+}
+
+/// [`vectors4`] for any length.
+///
+/// # Safety
+/// AVX2 exists; `words` points to `n` words.
+#[inline(always)]
+unsafe fn upper4(words: *const u64, n: usize) -> [Ymm; 4] {
+    // SAFETY: the caller's promise; at least a word is in a lane that is loaded.
+    let vector = |i: usize| unsafe {
+        match n.saturating_sub(4 * i) {
+            0 => Ymm(_mm256_setzero_si256()),
+            1 | 2 => pair(clmul::load(words, n, 2 * i), Xmm(_mm_setzero_si128())),
+            _ => load(words, n, 2 * i),
         }
-        let load = |x: *const u64| Ymm(_mm256_loadu_si256(x.cast()));
-        for i in (0..h).step_by(4) {
-            let at = out.add(i);
-            let shared = load(at.add(h)).xor(load(at.add(2 * h)));
-            let low = shared.xor3(load(at), load(middle.add(i)));
-            let high = shared.xor3(load(at.add(3 * h)), load(middle.add(h + i)));
-            _mm256_storeu_si256(at.add(h).cast(), low.0);
-            _mm256_storeu_si256(at.add(2 * h).cast(), high.0);
+    };
+    [vector(0), vector(1), vector(2), vector(3)]
+}
+
+/// Writes the first `n` lanes.
+///
+/// # Safety
+/// `out` points to 2n words, and n ≤ LANES.
+#[inline(always)]
+unsafe fn store_lanes<const LANES: usize>(out: *mut u64, n: usize, lanes: [Xmm; LANES]) {
+    for (i, lane) in lanes.into_iter().enumerate() {
+        if i < n {
+            // SAFETY: the caller's promise.
+            unsafe { Vector::store(lane, out.add(2 * i), 2) }
         }
     }
 }
@@ -478,22 +542,7 @@ leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf16, batch16, 16, |out, a, b| store(
     mul16(vectors4(a, 16), vectors4(b, 16))
 ));
 
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf24, batch24, 24, |out, a, b| mul24(out, a, b));
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf32, batch32, 32, |out, a, b| mul32(out, a, b));
-padded!(leaf17, batch17, 17, leaf24, 24);
-padded!(leaf18, batch18, 18, leaf24, 24);
-padded!(leaf19, batch19, 19, leaf24, 24);
-padded!(leaf20, batch20, 20, leaf24, 24);
-padded!(leaf21, batch21, 21, leaf24, 24);
-padded!(leaf22, batch22, 22, leaf24, 24);
-padded!(leaf23, batch23, 23, leaf24, 24);
-padded!(leaf25, batch25, 25, leaf32, 32);
-padded!(leaf26, batch26, 26, leaf32, 32);
-padded!(leaf27, batch27, 27, leaf32, 32);
-padded!(leaf28, batch28, 28, leaf32, 32);
-padded!(leaf29, batch29, 29, leaf32, 32);
-padded!(leaf30, batch30, 30, leaf32, 32);
-padded!(leaf31, batch31, 31, leaf32, 32);
+long_leaves!("avx2,vpclmulqdq,pclmulqdq");
 
 /// # Safety
 /// `words` points to `n` words, 5 or 6.
@@ -503,17 +552,6 @@ pub(super) unsafe fn lanes3(words: *const u64, n: usize) -> [Xmm; 3] {
     unsafe { [clmul::load(words, n, 0), clmul::load(words, n, 1), clmul::load(words, n, 2)] }
 }
 
-const LEAVES: [Leaf; 32] = [
-    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
-    leaf16, leaf17, leaf18, leaf19, leaf20, leaf21, leaf22, leaf23, leaf24, leaf25, leaf26, leaf27, leaf28, leaf29,
-    leaf30, leaf31, leaf32,
-];
-const BATCHES: [Batch; 32] = [
-    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
-    batch14, batch15, batch16, batch17, batch18, batch19, batch20, batch21, batch22, batch23, batch24, batch25,
-    batch26, batch27, batch28, batch29, batch30, batch31, batch32,
-];
-
 // SAFETY: the functions keep to the contract, and `kernel` hands the value out only against the token of their features.
 static KERNEL: Kernel = unsafe {
     Kernel::new(
@@ -522,7 +560,10 @@ static KERNEL: Kernel = unsafe {
         &BATCHES,
         clmul::row,
         clmul::square,
-        memory::table!("avx2,vpclmulqdq,pclmulqdq", memory::add, karatsuba2_join),
+        memory::table!(
+            #[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq")]
+            Ymm
+        ),
     )
 };
 
