@@ -228,7 +228,7 @@ fn write_hybrid_vectors() {
     let names = ["hybrid-512", "hybrid-768", "hybrid-1024", "hybrid-512-auth", "hybrid-768-auth", "hybrid-1024-auth"];
     let mut handshakes = Vec::new();
     for (number, name) in names.iter().enumerate() {
-        let count = |from: usize, length: usize| hex(&(0..length).map(|at| (from + at) as u8).collect::<Vec<_>>());
+        let count = |from: usize, length: usize| hex((0..length).map(|at| (from + at) as u8).collect::<Vec<_>>());
         let mut vector = json!({
             "handshake": name,
             "identity": count(number + 1, 32), "b": count(0x20 + number, 32), "x": count(0x40 + number, 32),

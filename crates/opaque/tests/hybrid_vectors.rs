@@ -201,11 +201,11 @@ fn write_hybrid_vectors() {
     let mut logins = Vec::new();
     for (number, (suite, named)) in SUITES.into_iter().enumerate() {
         let count =
-            |from: usize, length: usize| hex(&(0..length).map(|at| (from + number + at) as u8).collect::<Vec<_>>());
+            |from: usize, length: usize| hex((0..length).map(|at| (from + number + at) as u8).collect::<Vec<_>>());
         // A scalar is below 2^252.
         let scalar = |from: usize| count(from, 31) + "01";
         let mut vector = json!({
-            "suite": suite, "ksf": hex(&KsfParams::Identity.to_bytes()),
+            "suite": suite, "ksf": hex(KsfParams::Identity.to_bytes()),
             "oprf_seed": count(0x01, 64), "server_private_key": scalar(0x20),
             "password": hex(b"correct horse battery staple"), "credential_identifier": hex(b"account 17"),
             "blind_registration": scalar(0x30), "envelope_nonce": count(0x40, 32),
