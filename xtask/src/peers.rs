@@ -99,6 +99,12 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
+/// Writes `PROVENANCE` into `folder`, beside the library: a field a line. The subjects take from it what the library does not tell.
+fn write_provenance(folder: &Path, fields: &[(&str, &str)]) -> Result<(), Failure> {
+    let text: String = fields.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+    write(&folder.join("PROVENANCE"), &text)
+}
+
 /// The first line of `cc --version`.
 fn compiler() -> String {
     let said = crate::stage::program("cc").arg("--version").output().ok();

@@ -4,6 +4,7 @@
 //! bites without building a crate. This file walks the tree and hands the rules what they read.
 
 mod edges;
+mod fuzz;
 mod heads;
 mod manifest;
 mod sizes;
@@ -12,6 +13,7 @@ mod unsafety;
 
 use crate::Failure;
 use crate::workspace::Workspace;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -83,8 +85,31 @@ fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
             violations.extend(unsafety::check_one_way(&shown, &code));
         }
     }
+    let manifest = workspace.root.join("fuzz/Cargo.toml");
+    if manifest.exists() {
+        violations.extend(fuzz::check(&read(&manifest)?, &fuzz_targets(workspace)?));
+    }
     violations.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok((files, violations))
+}
+
+fn fuzz_targets(workspace: &Workspace) -> Result<fuzz::Targets, Failure> {
+    let at = workspace.root.join("fuzz");
+    let source = |path: &Path| path.extension().is_some_and(|extension| extension == "rs");
+    let corpus = |path: &Path| std::fs::read_dir(path).is_ok_and(|mut files| files.next().is_some());
+    let bodies = workspace.members.iter().map(|member| member.folder.join("tests/fuzz_bodies.rs"));
+    Ok(fuzz::Targets {
+        sources: stems(&at.join("fuzz_targets"), source)?,
+        corpora: stems(&at.join("corpus"), corpus)?,
+        stable: bodies.filter(|path| path.exists()).map(|path| read(&path)).collect::<Result<_, _>>()?,
+    })
+}
+
+/// The names, without endings, of what is in a folder and is `wanted`.
+fn stems(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Result<BTreeSet<String>, Failure> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    let paths = entries.flatten().map(|entry| entry.path()).filter(|path| wanted(path));
+    Ok(paths.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect())
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

@@ -20,7 +20,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `arithmetic.rs` | [`Field`]; `field_mux.rs` chooses the arm |
+//! | `arithmetic.rs` | [`Field`]; `field_mux.rs` calls the arm |
 //! | `modulus.rs`, `derived.rs` | moduli, and the constants that follow from one |
 //! | `limbs.rs`, `fused.rs` | products and their reduction, over vectors of 128-bit lanes |
 //! | `wide.rs` | what such vectors do, and the lanes in safe Rust; `low/` has those that need instructions |

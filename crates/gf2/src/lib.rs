@@ -17,7 +17,8 @@
 //!
 //! | room | holds |
 //! |---|---|
-//! | `multiplier.rs` | what users call; `multiplier_mux.rs` chooses the arm |
+//! | `arm.rs` | the ways to multiply; chooses one for a CPU |
+//! | `multiplier.rs` | what users call; `multiplier_mux.rs` has the arm's kernel and plans |
 //! | `recursion.rs` | the schemes (Karatsuba, Toom-Cook, splits) over an arm's leaf products |
 //! | `plan/` | tables, their text form, operation counts |
 //! | `low/` | the arms, the only `unsafe`; `low/kernel.rs` is their contract |
@@ -27,6 +28,7 @@
 
 extern crate alloc;
 
+mod arm;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lanes;
 mod low;

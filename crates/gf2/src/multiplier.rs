@@ -1,6 +1,6 @@
 //! The products as users call them.
 
-use crate::multiplier_mux::Arm;
+use crate::arm::Arm;
 use crate::plan::Plans;
 use crate::recursion::Recursion;
 use alloc::vec;

@@ -1,64 +1,10 @@
-//! Which arm multiplies, and with which table.
+//! The kernel of an arm, and the table that it works with.
 
+use crate::arm::Arm;
 use crate::low::{self, kernel::Kernel};
 use crate::plan::{self, Plans};
-use candor_cpu::Cpu;
-#[cfg(target_arch = "aarch64")]
-use candor_cpu::HavePmull;
-#[cfg(target_arch = "riscv64")]
-use candor_cpu::HaveZbc;
-#[cfg(target_arch = "x86_64")]
-use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
-
-/// One way to multiply. Holding one of the accelerated is proof that the CPU has its instructions.
-#[derive(Clone, Copy)]
-pub(crate) enum Arm {
-    /// x86-64: VPCLMULQDQ on 512-bit registers.
-    #[cfg(target_arch = "x86_64")]
-    Avx512(HaveAvx512, HaveClmul),
-    /// x86-64: VPCLMULQDQ on 256-bit registers.
-    #[cfg(target_arch = "x86_64")]
-    Vpclmul(HaveVpclmul),
-    /// x86-64: PCLMULQDQ on 128-bit registers.
-    #[cfg(target_arch = "x86_64")]
-    Clmul(HaveClmul),
-    /// AArch64: PMULL.
-    #[cfg(target_arch = "aarch64")]
-    Pmull(HavePmull),
-    /// RISC-V: Zbc.
-    #[cfg(target_arch = "riscv64")]
-    Zbc(HaveZbc),
-    /// Safe Rust.
-    Portable,
-}
 
 impl Arm {
-    #[inline]
-    pub(crate) fn choose(cpu: Cpu) -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if let (Some(avx512), Some(clmul)) = (HaveAvx512::check(cpu), HaveClmul::check(cpu)) {
-                return Self::Avx512(avx512, clmul);
-            }
-            if let Some(token) = HaveVpclmul::check(cpu) {
-                return Self::Vpclmul(token);
-            }
-            if let Some(token) = HaveClmul::check(cpu) {
-                return Self::Clmul(token);
-            }
-        }
-        #[cfg(target_arch = "aarch64")]
-        if let Some(token) = HavePmull::check(cpu) {
-            return Self::Pmull(token);
-        }
-        #[cfg(target_arch = "riscv64")]
-        if let Some(token) = HaveZbc::check(cpu) {
-            return Self::Zbc(token);
-        }
-        let _ = cpu;
-        Self::Portable
-    }
-
     #[inline]
     pub(crate) fn kernel(self) -> &'static Kernel {
         match self {
@@ -78,7 +24,7 @@ impl Arm {
 
     #[inline]
     pub(crate) fn plans(self) -> &'static Plans {
-        let arm = self.kernel().arm;
+        let arm = self.name();
         #[cfg(feature = "std")]
         if let Some(plans) = plan::installed(arm) {
             return plans;

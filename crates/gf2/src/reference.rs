@@ -17,15 +17,8 @@ pub(crate) fn product(a: &[u64], b: &[u64]) -> Vec<u64> {
     out
 }
 
-/// Words that look random and are the same in every run (SplitMix64 of the seed).
+/// Words that look random and are the same in every run.
 pub(crate) fn words(seed: u64, n: usize) -> Vec<u64> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_add(0x9e3779b97f4a7c15);
-        let mut z = state;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d049bb133111eb);
-        z ^ z >> 31
-    };
-    (0..n).map(|_| next()).collect()
+    let mut random = candor_test_support::Random::new(seed);
+    (0..n).map(|_| random.word()).collect()
 }

@@ -95,7 +95,7 @@ fn every_scheme_at_every_length_that_it_fits() {
                 let plans = m.plans().clone().with(n, scheme).unwrap();
                 let mut scratch = vec![u64::MAX; plans.scratch_words(n)];
                 let mut out = vec![u64::MAX; 2 * n];
-                let kernel = crate::multiplier_mux::Arm::choose(cpu).kernel();
+                let kernel = crate::arm::Arm::choose(cpu).kernel();
                 crate::recursion::Recursion { kernel, plans: &plans }.balanced(&mut out, &a, &b, &mut scratch);
                 assert!(out == expected, "{} {n} words by {scheme}", m.arm());
             }

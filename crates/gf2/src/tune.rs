@@ -4,7 +4,7 @@
 //! lengths, and the fastest is entered. What is measured is the code that will run, not a model of it. Beside it stands what the model
 //! would have chosen: the plan with the fewest operations ([`Counts`](crate::plan::Counts)).
 
-use crate::multiplier_mux::Arm;
+use crate::arm::Arm;
 use crate::plan::{MOST_WORDS, Plans, Scheme};
 use crate::recursion::Recursion;
 use candor_cpu::Cpu;

@@ -3,7 +3,8 @@
 mod field_reference;
 
 use candor_gf2::field::*;
-use field_reference::{Bits, elements, fields, mul, remainder, words};
+use candor_test_support::Random;
+use field_reference::{elements, fields, mul, remainder, words};
 
 /// x^113 + x^9 + 1 (SEC 2: sect113r1): two words, an odd degree.
 #[derive(Clone, Copy, Debug)]
@@ -91,14 +92,14 @@ fn products<M: Modulus>() {
 
 fn reductions<M: Modulus>() {
     let n = M::MODULUS.words();
-    let mut bits = Bits(n as u64);
+    let mut random = Random::new(n as u64);
     let mut inputs: Vec<Vec<u64>> = vec![vec![u64::MAX; 2 * n], vec![0; 2 * n]];
     inputs.extend((0..128 * n).map(|i| {
         let mut one = vec![0; 2 * n];
         one[i / 64] = 1 << (i % 64);
         one
     }));
-    inputs.extend((0..200).map(|_| (0..2 * n).map(|_| bits.word()).collect()));
+    inputs.extend((0..200).map(|_| (0..2 * n).map(|_| random.word()).collect()));
     for input in inputs {
         let right = remainder(&M::MODULUS, &input);
         let (low, high) = (words::<M>(&input[..n]), words::<M>(&input[n..]));

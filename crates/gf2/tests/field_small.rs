@@ -4,7 +4,9 @@ mod field_reference;
 
 use candor_cpu::Cpu;
 use candor_gf2::field::*;
+use candor_test_support::Random;
 use field_reference::remainder;
+use std::cell::RefCell;
 
 /// x^9 + x^8 + 1: its tap lies right below the degree, so that feedback takes three rounds.
 #[derive(Clone, Copy)]
@@ -121,9 +123,9 @@ fn every_product_of_mceliece13_is_right() {
 
 #[test]
 fn products_of_sixteen_bits_are_right_at_random_and_at_the_edges() {
-    let mut bits = field_reference::Bits(16);
+    let mut random = Random::new(16);
     let edges = (0..=u16::MAX).rev().take(40).chain([1, 2, 1 << 15, 0x5555, 0xaaaa]);
-    for a in edges.chain((0..100).map(|_| bits.word() as u16)).collect::<Vec<_>>() {
+    for a in edges.chain((0..100).map(|_| random.word() as u16)).collect::<Vec<_>>() {
         let right = row::<Wide16>(a);
         let all: Vec<u16> = (0..=u16::MAX).collect();
         for tier in every_tier() {
@@ -201,7 +203,7 @@ fn check(modulus: &SparseModulus<'_>, input: u64, right: u64) {
 
 #[test]
 fn reducers_are_right_on_long_polynomials_even_where_a_word_folds_into_itself() {
-    let mut bits = field_reference::Bits(64);
+    let mut random = Random::new(64);
     let all_below: Vec<usize> = (0..130).rev().collect();
     for m in [1, 2, 5, 31, 63, 64, 65, 100, 127, 128, 130] {
         let all = &all_below[130 - m..];
@@ -209,7 +211,7 @@ fn reducers_are_right_on_long_polynomials_even_where_a_word_folds_into_itself() 
             let modulus = SparseModulus::new(m, taps).unwrap();
             for length in 1..=5 {
                 for _ in 0..4 {
-                    let input: Vec<u64> = (0..length).map(|_| bits.word()).collect();
+                    let input: Vec<u64> = (0..length).map(|_| random.word()).collect();
                     let mut right = remainder(&modulus, &input);
                     right.resize(length.max(right.len()), 0);
                     right.truncate(length);
@@ -242,11 +244,11 @@ fn reducers_are_right_for_every_modulus_and_product_up_to_degree_ten() {
 
 #[test]
 fn reducers_are_right_for_every_modulus_up_to_degree_ten_on_every_bit_and_at_random() {
-    let bits = core::cell::RefCell::new(field_reference::Bits(10));
+    let random = RefCell::new(Random::new(10));
     every_modulus(8..=10, |modulus| {
         let powers = powers(modulus);
-        let random = (0..8).map(|_| bits.borrow_mut().word());
-        for input in (0..64).map(|i| 1 << i).chain([u64::MAX]).chain(random) {
+        let words = (0..8).map(|_| random.borrow_mut().word());
+        for input in (0..64).map(|i| 1 << i).chain([u64::MAX]).chain(words) {
             check(modulus, input, (0..64).filter(|i| input >> i & 1 == 1).fold(0, |sum, i| sum ^ powers[i]));
         }
     });

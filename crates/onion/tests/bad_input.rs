@@ -8,14 +8,13 @@ use candor_onion::handshake::{
 use candor_primitives::dh::{DhError, DiffieHellman, aws_lc::X25519};
 use candor_primitives::kem::aws_lc::{MlKem512, MlKem768, MlKem1024};
 use candor_primitives::kem::{Kem, KemError};
+use candor_test_support::back_ends::{SendsCoefficient, SendsPoint, Twisted};
 use handshakes::{identity, keys, message, tampered};
 use proptest::prelude::*;
-use scripted::{LyingDh, LyingKem};
 use std::slice::from_ref;
 
 #[macro_use]
 mod handshakes;
-mod scripted;
 
 /// How long the handshake's messages are in these tests.
 fn lengths<H: Handshake>() -> (usize, usize) {
@@ -183,7 +182,7 @@ fn small_order() -> Vec<[u8; 32]> {
 fn points_of_small_order_are_refused_wherever_they_stand() {
     const ZERO: Error = Error::Dh(DhError::NonContributory);
     for point in small_order() {
-        let lying = LyingDh { inner: X25519, sends: point };
+        let lying = Twisted::new(X25519, SendsPoint(point));
 
         let (honest, liar) = (NtorDefault::default(), Ntor::new(lying.clone()));
         let b = || X25519.secret_from_bytes(&[9; 32]).unwrap();
@@ -235,8 +234,9 @@ fn an_unreduced_kem_key_is_refused() {
         let relay = honest.generate_relay([1; 32]).unwrap();
         // 12 bits each: q = 3329 = 0xd01 and then 4095, at the first, a middle and the last coefficients.
         for at in [0, 384, K::PUBLIC - 32 - 3] {
-            for sends in [[0x01, 0x0d, 0x00], [0xff, 0xff, 0xff]] {
-                let liar = Hybrid::new(LyingKem { inner: kem.clone(), at, sends }, X25519, NoStaticKem);
+            for bytes in [[0x01, 0x0d, 0x00], [0xff, 0xff, 0xff]] {
+                let lying = Twisted::new(kem.clone(), SendsCoefficient { at, bytes });
+                let liar = Hybrid::new(lying, X25519, NoStaticKem);
                 let (_, onionskin) = liar.start(honest.public(&relay), b"").unwrap();
                 let error = honest.accept(from_ref(&relay), &onionskin).unwrap_err();
                 assert_eq!(error, Error::Kem(KemError::PublicKey), "{} at {at}", K::NAME);

@@ -6,23 +6,24 @@ use candor_onion::handshake::{
 };
 use candor_primitives::dh::{self, DiffieHellman};
 use candor_primitives::kem::{self, DerandomizedKem};
-use scripted::{Script, ScriptedDh, ScriptedKem};
+use candor_test_support::back_ends::{Draws, Script, Twisted};
+use candor_test_support::vectors::{array, bytes, hex, list, load, save};
 use serde_json::{Map, Value, json};
 use std::slice::from_ref;
-use vectors_file::{bytes, list, load};
 
 mod book;
-mod scripted;
-#[path = "vectors/mod.rs"]
-mod vectors_file;
 
-fn key(of: &Value, name: &str) -> [u8; 32] {
-    bytes(of, name).try_into().unwrap_or_else(|_| panic!("{name} has 32 bytes"))
+/// A back end whose randomness a vector has written down.
+type Scripted<B> = Twisted<B, Draws<Script>>;
+
+fn scripted<B: Default, const N: usize>(vector: &Value, draws: [&str; N]) -> Scripted<B> {
+    let bytes = draws.map(|name| bytes(vector, name));
+    Twisted::new(B::default(), Draws(Script::of(bytes.each_ref().map(Vec::as_slice))))
 }
 
 /// X25519 whose next key pairs are the client's and then the relay's.
-fn scripted_dh<D: DiffieHellman + Default>(vector: &Value) -> ScriptedDh<D> {
-    ScriptedDh { inner: D::default(), script: Script::of([&bytes(vector, "x"), &bytes(vector, "y")]) }
+fn scripted_dh<D: DiffieHellman + Default>(vector: &Value) -> Scripted<D> {
+    scripted(vector, ["x", "y"])
 }
 
 fn ntor_vectors<D: DiffieHellman + Clone + Default>() {
@@ -30,8 +31,8 @@ fn ntor_vectors<D: DiffieHellman + Clone + Default>() {
     for vector in list(&file, "handshake") {
         let handshake = Ntor::new(scripted_dh::<D>(vector));
         let identity = bytes(vector, "identity").try_into().expect("20 bytes");
-        let relay = handshake.relay(identity, D::default().secret_from_bytes(&key(vector, "b")).unwrap()).unwrap();
-        assert_eq!(handshake.public(&relay).onion_key, key(vector, "b_public"));
+        let relay = handshake.relay(identity, D::default().secret_from_bytes(&array(vector, "b")).unwrap()).unwrap();
+        assert_eq!(handshake.public(&relay).onion_key, array(vector, "b_public"));
 
         let (client, onionskin) = handshake.start(handshake.public(&relay), b"").unwrap();
         assert_eq!(onionskin, bytes(vector, "onionskin"));
@@ -53,9 +54,9 @@ fn ntor_v3_vectors<D: DiffieHellman + Clone + Default>() {
     let file = load("ntor-v3.json");
     for vector in list(&file, "handshake") {
         let handshake = NtorV3::new(scripted_dh::<D>(vector)).with_verification(bytes(vector, "verification"));
-        let secret = D::default().secret_from_bytes(&key(vector, "b")).unwrap();
-        let relay = handshake.relay(key(vector, "identity"), secret).unwrap();
-        assert_eq!(handshake.public(&relay).onion_key, key(vector, "b_public"));
+        let secret = D::default().secret_from_bytes(&array(vector, "b")).unwrap();
+        let relay = handshake.relay(array(vector, "identity"), secret).unwrap();
+        assert_eq!(handshake.public(&relay).onion_key, array(vector, "b_public"));
 
         let (cm, sm) = (bytes(vector, "client_message"), bytes(vector, "relay_message"));
         let (client, onionskin) = handshake.start(handshake.public(&relay), &cm).unwrap();
@@ -82,16 +83,12 @@ fn ntor_v3_gives_tors_published_answers() {
 struct Inputs<'a>(&'a Value);
 
 impl Inputs<'_> {
-    fn kem<K: DerandomizedKem + Default>(&self) -> ScriptedKem<K> {
-        ScriptedKem {
-            inner: K::default(),
-            script: Script::of([&bytes(self.0, "kem_seed"), &bytes(self.0, "kem_coins")]),
-        }
+    fn kem<K: DerandomizedKem + Default>(&self) -> Scripted<K> {
+        scripted(self.0, ["kem_seed", "kem_coins"])
     }
 
-    fn static_kem<K: DerandomizedKem + Default>(&self) -> StaticKem<ScriptedKem<K>> {
-        let script = Script::of([&bytes(self.0, "static_seed"), &bytes(self.0, "static_coins")]);
-        StaticKem(ScriptedKem { inner: K::default(), script })
+    fn static_kem<K: DerandomizedKem + Default>(&self) -> StaticKem<Scripted<K>> {
+        StaticKem(scripted(self.0, ["static_seed", "static_coins"]))
     }
 }
 
@@ -101,8 +98,8 @@ fn run<K: DerandomizedKem + Clone + Default, D: DiffieHellman + Clone + Default,
     static_key: S,
 ) -> Map<String, Value> {
     let handshake = Hybrid::new(Inputs(vector).kem::<K>(), scripted_dh::<D>(vector), static_key.clone());
-    let secret = D::default().secret_from_bytes(&key(vector, "b")).unwrap();
-    let relay = handshake.relay(key(vector, "identity"), secret, static_key.generate().unwrap()).unwrap();
+    let secret = D::default().secret_from_bytes(&array(vector, "b")).unwrap();
+    let relay = handshake.relay(array(vector, "identity"), secret, static_key.generate().unwrap()).unwrap();
     let (cm, sm) = (bytes(vector, "client_message"), bytes(vector, "relay_message"));
 
     let (client, onionskin) = handshake.start(handshake.public(&relay), &cm).unwrap();
@@ -118,7 +115,7 @@ fn run<K: DerandomizedKem + Clone + Default, D: DiffieHellman + Clone + Default,
     out.insert("key_id".to_owned(), json!(hex(handshake.public(&relay).key_id())));
     out.insert("onionskin".to_owned(), json!(hex(&onionskin)));
     out.insert("reply".to_owned(), json!(hex(&reply)));
-    out.insert("keys".to_owned(), json!(hex(&relay_keys.expand(72).unwrap())));
+    out.insert("keys".to_owned(), json!(hex(relay_keys.expand(72).unwrap())));
     out
 }
 
@@ -166,7 +163,7 @@ fn hybrids_give_the_recorded_answers_on_every_back_end_that_can() {
 fn the_recorded_answers_are_the_specifications() {
     fn check<K: DerandomizedKem + Default>(vector: &Value, auth: bool) {
         let (k, x25519) = (K::default(), dh::dalek::X25519);
-        let secret = |name| x25519.secret_from_bytes(&key(vector, name)).unwrap();
+        let secret = |name| x25519.secret_from_bytes(&array(vector, name)).unwrap();
         let (b, x, y) = (secret("b"), secret("x"), secret("y"));
         let public = |of| x25519.public_of(of).unwrap();
 
@@ -191,7 +188,7 @@ fn the_recorded_answers_are_the_specifications() {
             static_secrets.extend_from_slice(ss_s.as_bytes());
         }
 
-        let key_id = book::hybrid_key_id(&protoid, &key(vector, "identity"), &public(&b), &ek_s);
+        let key_id = book::hybrid_key_id(&protoid, &bytes(vector, "identity"), &public(&b), &ek_s);
         assert_eq!(key_id, bytes(vector, "key_id"));
         let header = [&key_id[..], &public(&x), &encode(&ek), &ct_s].concat();
         let rest =
@@ -200,7 +197,7 @@ fn the_recorded_answers_are_the_specifications() {
         assert_eq!(onionskin, bytes(vector, "onionskin"));
 
         let relay = Relay {
-            identity: &key(vector, "identity"),
+            identity: &bytes(vector, "identity"),
             onion_key: &public(&b),
             static_secrets: &static_secrets,
             fresh_secrets: &[&x25519.agree(&y, &public(&x)).unwrap().as_bytes()[..], ss_e.as_bytes()].concat(),
@@ -223,10 +220,6 @@ fn the_recorded_answers_are_the_specifications() {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Writes `vectors/onion-hybrid.json` anew: the inputs count upwards, the outputs are what comes out. The file's digest in
 /// `vectors/SOURCES.toml` must follow.
 #[test]
@@ -235,7 +228,7 @@ fn write_hybrid_vectors() {
     let names = ["hybrid-512", "hybrid-768", "hybrid-1024", "hybrid-512-auth", "hybrid-768-auth", "hybrid-1024-auth"];
     let mut handshakes = Vec::new();
     for (number, name) in names.iter().enumerate() {
-        let count = |from: usize, length: usize| hex(&(0..length).map(|at| (from + at) as u8).collect::<Vec<_>>());
+        let count = |from: usize, length: usize| hex((0..length).map(|at| (from + at) as u8).collect::<Vec<_>>());
         let mut vector = json!({
             "handshake": name,
             "identity": count(number + 1, 32), "b": count(0x20 + number, 32), "x": count(0x40 + number, 32),
@@ -250,7 +243,5 @@ fn write_hybrid_vectors() {
         vector.as_object_mut().unwrap().extend(outputs);
         handshakes.push(vector);
     }
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/onion-hybrid.json");
-    let text = serde_json::to_string_pretty(&json!({ "handshakes": handshakes })).unwrap();
-    std::fs::write(path, text + "\n").unwrap();
+    save("onion-hybrid.json", &json!({ "handshakes": handshakes }));
 }

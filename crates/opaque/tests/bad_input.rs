@@ -5,11 +5,10 @@ use candor_opaque::{
     Password, Record, Rfc9807, Server, ServerLogin,
 };
 use candor_primitives::kem::{KemError, aws_lc::MlKem768};
+use candor_test_support::back_ends::system;
 use proptest::prelude::*;
-use scripted::system;
 use world::{Edits, Make, PARTIES, PASSWORD, USER, World, every_suite, register};
 
-mod scripted;
 mod world;
 
 const NAMED: (&KsfParams, &Parties<'static>) = (&KsfParams::Identity, &PARTIES);

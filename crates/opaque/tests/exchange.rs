@@ -5,9 +5,9 @@ use candor_opaque::{
     Server, ServerLogin, Suite,
 };
 use candor_primitives::kem::aws_lc::MlKem768;
+use candor_test_support::back_ends::system;
 use world::{Make, PARTIES, USER, World, every_suite, register};
 
-mod scripted;
 mod world;
 
 #[test]
@@ -35,8 +35,8 @@ fn sizes_are_those_of_the_table() {
     assert_eq!(sizes::<HybridPinned<MlKem768>>(), [2368, 1408, 64, 130]);
     fn check<S: Make>() {
         let world = S::world();
-        let (_, ke1) = world.client.start_login(&mut scripted::system(), &Password::from_bytes(b"x").unwrap()).unwrap();
-        let answer = world.server.respond(&mut scripted::system(), &ke1, None, USER, &PARTIES).unwrap();
+        let (_, ke1) = world.client.start_login(&mut system(), &Password::from_bytes(b"x").unwrap()).unwrap();
+        let answer = world.server.respond(&mut system(), &ke1, None, USER, &PARTIES).unwrap();
         assert_eq!((ke1.len(), answer.ke2.len()), (S::KE1, S::KE2), "{}", S::NAME);
         assert_eq!(answer.state.to_bytes().len(), ServerLogin::<S>::LENGTH, "{}", S::NAME);
         assert_eq!(world.record.to_bytes().len(), Record::LENGTH);
@@ -75,14 +75,14 @@ fn argon2id_is_used_as_the_record_says() {
     let params = KsfParams::Argon2id { memory_kib: 64, iterations: 2, parallelism: 2 };
     let world = DefaultSuite::world();
     let password = Password::from_bytes(b"password").unwrap();
-    let (registration, request) = world.client.start_registration(&mut scripted::system(), &password).unwrap();
+    let (registration, request) = world.client.start_registration(&mut system(), &password).unwrap();
     let response = world.server.register(&request, USER).unwrap();
     let mut ksf = Argon2id::new();
-    let done = registration.finish(&mut scripted::system(), &response, &params, &mut ksf, &PARTIES).unwrap();
+    let done = registration.finish(&mut system(), &response, &params, &mut ksf, &PARTIES).unwrap();
     let record = Record::from_bytes(Record::from_upload(&done.upload, &params).unwrap().to_bytes()).unwrap();
 
-    let (login, ke1) = world.client.start_login(&mut scripted::system(), &password).unwrap();
-    let answer = world.server.respond(&mut scripted::system(), &ke1, Some(&record), USER, &PARTIES).unwrap();
+    let (login, ke1) = world.client.start_login(&mut system(), &password).unwrap();
+    let answer = world.server.respond(&mut system(), &ke1, Some(&record), USER, &PARTIES).unwrap();
     assert_eq!(answer.ksf, params);
     let back = login.finish(&answer.ke2, &answer.ksf, &mut ksf, &PARTIES).unwrap();
     assert_eq!(answer.state.finish(&back.ke3).unwrap(), back.session_key);
@@ -132,14 +132,14 @@ fn the_longest_names_and_passwords_work() {
     let parties = Parties { context: &long, client: Some(&long), server: Some(&long) };
     let password = Password::from_bytes(&long).unwrap();
     let client: &Client<DefaultSuite> = &world.client;
-    let (registration, request) = client.start_registration(&mut scripted::system(), &password).unwrap();
+    let (registration, request) = client.start_registration(&mut system(), &password).unwrap();
     let response = world.server.register(&request, &long).unwrap();
     let done = registration
-        .finish(&mut scripted::system(), &response, &KsfParams::Identity, &mut world::AnyStretching, &parties)
+        .finish(&mut system(), &response, &KsfParams::Identity, &mut world::AnyStretching, &parties)
         .unwrap();
     let record = Record::from_upload(&done.upload, &KsfParams::Identity).unwrap();
-    let (login, ke1) = client.start_login(&mut scripted::system(), &password).unwrap();
-    let answer = world.server.respond(&mut scripted::system(), &ke1, Some(&record), &long, &parties).unwrap();
+    let (login, ke1) = client.start_login(&mut system(), &password).unwrap();
+    let answer = world.server.respond(&mut system(), &ke1, Some(&record), &long, &parties).unwrap();
     let back = login.finish(&answer.ke2, &answer.ksf, &mut world::AnyStretching, &parties).unwrap();
     assert_eq!(answer.state.finish(&back.ke3).unwrap(), back.session_key);
 }

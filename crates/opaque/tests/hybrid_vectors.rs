@@ -7,24 +7,13 @@ use candor_opaque::{
     Server, Suite,
 };
 use candor_primitives::kem::{self, DerandomizedKem, Kem};
-use scripted::{Script, ScriptedKem};
+use candor_test_support::back_ends::{Draws, Script, Twisted};
+use candor_test_support::vectors::{array, bytes, hex, list, load, save};
 use serde_json::{Map, Value, json};
-use vectors_file::{bytes, list, load};
 
 mod book;
-mod scripted;
-#[path = "vectors/mod.rs"]
-mod vectors_file;
 
 const FILE: &str = "opaque-hybrid.json";
-
-fn array<const N: usize>(of: &Value, name: &str) -> [u8; N] {
-    bytes(of, name).try_into().unwrap_or_else(|_| panic!("{name} has not {N} bytes"))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// Context and identities of a vector; a field that is not there is no identity.
 struct Names([Option<Vec<u8>>; 3]);
@@ -48,11 +37,10 @@ impl Names {
 
 /// A KEM that plays a vector: the server's static key if there is one, then the client's; the client's encapsulation to the static key, then the
 /// server's.
-fn scripted<K: DerandomizedKem>(vector: &Value, kem: K) -> ScriptedKem<K> {
-    let coins = |names: [&str; 2]| -> Vec<Vec<u8>> {
-        names.iter().filter(|name| vector.get(**name).is_some()).map(|name| bytes(vector, name)).collect()
-    };
-    ScriptedKem::new(kem, &coins(["static_seed", "kem_seed"]), &coins(["static_coins", "kem_coins"]))
+fn scripted<K: DerandomizedKem>(vector: &Value, kem: K) -> Twisted<K, Draws<Script>> {
+    let draws = ["static_seed", "kem_seed", "static_coins", "kem_coins"]
+        .map(|name| vector.get(name).map_or(Vec::new(), |_| bytes(vector, name)));
+    Twisted::new(kem, Draws(Script::of(draws.each_ref().map(Vec::as_slice))))
 }
 
 /// Runs a vector and gives what came out, in the file's form.
@@ -213,11 +201,11 @@ fn write_hybrid_vectors() {
     let mut logins = Vec::new();
     for (number, (suite, named)) in SUITES.into_iter().enumerate() {
         let count =
-            |from: usize, length: usize| hex(&(0..length).map(|at| (from + number + at) as u8).collect::<Vec<_>>());
+            |from: usize, length: usize| hex((0..length).map(|at| (from + number + at) as u8).collect::<Vec<_>>());
         // A scalar is below 2^252.
         let scalar = |from: usize| count(from, 31) + "01";
         let mut vector = json!({
-            "suite": suite, "ksf": hex(&KsfParams::Identity.to_bytes()),
+            "suite": suite, "ksf": hex(KsfParams::Identity.to_bytes()),
             "oprf_seed": count(0x01, 64), "server_private_key": scalar(0x20),
             "password": hex(b"correct horse battery staple"), "credential_identifier": hex(b"account 17"),
             "blind_registration": scalar(0x30), "envelope_nonce": count(0x40, 32),
@@ -237,6 +225,5 @@ fn write_hybrid_vectors() {
         vector.as_object_mut().unwrap().extend(found);
         logins.push(vector);
     }
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(FILE);
-    std::fs::write(path, serde_json::to_string_pretty(&json!({ "logins": logins })).unwrap() + "\n").unwrap();
+    save(FILE, &json!({ "logins": logins }));
 }

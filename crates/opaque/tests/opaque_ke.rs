@@ -5,6 +5,7 @@ use candor_opaque::{
     ServerLogin, Suite, suite::NoKem,
 };
 use candor_primitives::kem::{aws_lc, libcrux, rustcrypto};
+use candor_test_support::back_ends::system;
 use opaque_ke::rand::rngs::OsRng;
 use opaque_ke::{
     CipherSuite, ClientLogin, ClientLoginFinishParameters, ClientRegistration, ClientRegistrationFinishParameters,
@@ -13,8 +14,6 @@ use opaque_ke::{
     TripleDh, TripleDhKem,
 };
 use sha2_0_10::Sha512;
-
-mod scripted;
 
 const PASSWORD: &[u8] = b"correct horse battery staple";
 const USER: &[u8] = b"alice";
@@ -65,16 +64,16 @@ macro_rules! both_ways {
             // Our client, their server.
             let setup = ServerSetup::<$theirs>::new(&mut OsRng);
             let password = Password::from_bytes(PASSWORD).unwrap();
-            let (registration, request) = client.start_registration(&mut scripted::system(), &password).unwrap();
+            let (registration, request) = client.start_registration(&mut system(), &password).unwrap();
             let request = RegistrationRequest::deserialize(&request).unwrap();
             let response = ServerRegistration::start(&setup, request, USER).unwrap().message.serialize();
             let registered = registration
-                .finish(&mut scripted::system(), &response, &params, &mut stretching.ours, &parties)
+                .finish(&mut system(), &response, &params, &mut stretching.ours, &parties)
                 .unwrap();
             let upload = RegistrationUpload::<$theirs>::deserialize(&registered.upload).unwrap();
             let file = ServerRegistration::finish(upload);
 
-            let (login, ke1) = client.start_login(&mut scripted::system(), &password).unwrap();
+            let (login, ke1) = client.start_login(&mut system(), &password).unwrap();
             let server_parameters =
                 || ServerLoginParameters { context: Some(parties.context), identifiers: identifiers(&parties) };
             let started = opaque_ke::ServerLogin::start(
@@ -93,7 +92,7 @@ macro_rules! both_ways {
             assert_eq!(done.export_key, registered.export_key);
 
             // Their client, our server.
-            let server = Server::generate($ours, &mut scripted::system()).unwrap();
+            let server = Server::generate($ours, &mut system()).unwrap();
             let started = ClientRegistration::<$theirs>::start(&mut OsRng, PASSWORD).unwrap();
             let response = server.register(&started.message.serialize(), USER).unwrap();
             let registered = started
@@ -109,7 +108,7 @@ macro_rules! both_ways {
 
             let started = ClientLogin::<$theirs>::start(&mut OsRng, PASSWORD).unwrap();
             let answer = server
-                .respond(&mut scripted::system(), &started.message.serialize(), Some(&record), USER, &parties)
+                .respond(&mut system(), &started.message.serialize(), Some(&record), USER, &parties)
                 .unwrap();
             let finished = started
                 .state
@@ -132,7 +131,7 @@ macro_rules! both_ways {
             // Their client with the wrong password gives up; ours takes their records of made-up users for a wrong password.
             let started = ClientLogin::<$theirs>::start(&mut OsRng, b"wrong").unwrap();
             let answer = server
-                .respond(&mut scripted::system(), &started.message.serialize(), Some(&record), USER, &parties)
+                .respond(&mut system(), &started.message.serialize(), Some(&record), USER, &parties)
                 .unwrap();
             let refused = started.state.finish(
                 &mut OsRng,
@@ -145,7 +144,7 @@ macro_rules! both_ways {
                 ),
             );
             assert!(refused.is_err());
-            let (login, ke1) = client.start_login(&mut scripted::system(), &password).unwrap();
+            let (login, ke1) = client.start_login(&mut system(), &password).unwrap();
             let ke1 = CredentialRequest::deserialize(&ke1).unwrap();
             let unknown =
                 opaque_ke::ServerLogin::start(&mut OsRng, &setup, None, ke1, b"nobody", server_parameters()).unwrap();
@@ -200,9 +199,9 @@ fn a_server_takes_over_their_keys_and_records() {
         let server = Server::from_keys(suite.clone(), seed, secret_key).unwrap();
         let client = Client::new(suite).with_limits(Limits::NONE);
         let password = Password::from_bytes(PASSWORD).unwrap();
-        let (login, ke1) = client.start_login(&mut scripted::system(), &password).unwrap();
+        let (login, ke1) = client.start_login(&mut system(), &password).unwrap();
         let parties = Parties::default();
-        let answer = server.respond(&mut scripted::system(), &ke1, Some(record), USER, &parties).unwrap();
+        let answer = server.respond(&mut system(), &ke1, Some(record), USER, &parties).unwrap();
         let done = login.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &parties).unwrap();
         let state = ServerLogin::<S>::from_bytes(answer.state.to_bytes().as_slice()).unwrap();
         assert_eq!(state.finish(&done.ke3).unwrap(), done.session_key);

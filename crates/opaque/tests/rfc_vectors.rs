@@ -2,22 +2,14 @@
 
 use candor_opaque::oprf::{Blinded, Key};
 use candor_opaque::{Client, KsfParams, Limits, NoStretching, Parties, Password, Record, Rfc9807, Server};
-use scripted::Script;
+use candor_test_support::back_ends::Script;
+use candor_test_support::vectors::{array, bytes, list, load};
 use serde_json::Value;
-use vectors_file::{bytes, list, load};
-
-mod scripted;
-#[path = "vectors/mod.rs"]
-mod vectors_file;
 
 /// Groups of RFC 9807's appendix C that this crate does not have, and how many vectors that leaves out.
 const LEFT_OUT: [(&str, usize); 2] = [("curve25519", 3), ("P256_XMD:SHA-256_SSWU_RO_", 3)];
 const GROUP: &str = "ristretto255";
 const UPPER_HALF: [u8; 32] = [0; 32];
-
-fn array<const N: usize>(of: &Value, name: &str) -> [u8; N] {
-    bytes(of, name).try_into().unwrap_or_else(|_| panic!("{name} has not {N} bytes"))
-}
 
 /// The vectors of our group.
 fn vectors(fake: bool) -> Vec<Value> {

@@ -1,24 +1,19 @@
 //! X25519, every back end: RFC 7748's vectors, Wycheproof's, agreement between back ends, points of small order.
 
 use candor_primitives::dh::{DhError, DiffieHellman, aws_lc, dalek};
+use candor_test_support::vectors::{self, array};
 use proptest::prelude::*;
 use wycheproof::{TestResult, xdh};
-
-mod vectors;
 
 /// X25519(scalar, u) through the trait.
 fn x25519<D: DiffieHellman>(dh: &D, scalar: &[u8; 32], u: &[u8; 32]) -> Result<[u8; 32], DhError> {
     Ok(*dh.agree(&dh.secret_from_bytes(scalar)?, u)?.as_bytes())
 }
 
-fn field(of: &serde_json::Value, name: &str) -> [u8; 32] {
-    vectors::bytes(of, name).try_into().expect("32 bytes")
-}
-
 fn rfc_7748<D: DiffieHellman>(dh: D) {
     let file = vectors::load("x25519.json");
     for vector in vectors::list(&file, "function") {
-        assert_eq!(x25519(&dh, &field(vector, "scalar"), &field(vector, "u")), Ok(field(vector, "output")));
+        assert_eq!(x25519(&dh, &array(vector, "scalar"), &array(vector, "u")), Ok(array(vector, "output")));
     }
 
     let mut nine = [0; 32];
@@ -28,17 +23,17 @@ fn rfc_7748<D: DiffieHellman>(dh: D) {
         for _ in 0..vector["times"].as_u64().expect("a count") {
             (k, u) = (x25519(&dh, &k, &u).expect("not of small order"), k);
         }
-        assert_eq!(k, field(vector, "output"));
+        assert_eq!(k, array(vector, "output"));
     }
 
     let exchange = &file["exchange"];
     for (own, own_public, other_public) in
         [("alice", "alice_public", "bob_public"), ("bob", "bob_public", "alice_public")]
     {
-        let secret = dh.secret_from_bytes(&field(exchange, own)).unwrap();
-        assert_eq!(dh.public_of(&secret), Ok(field(exchange, own_public)));
-        let shared = dh.agree(&secret, &field(exchange, other_public)).unwrap();
-        assert_eq!(shared.as_bytes(), &field(exchange, "shared"));
+        let secret = dh.secret_from_bytes(&array(exchange, own)).unwrap();
+        assert_eq!(dh.public_of(&secret), Ok(array(exchange, own_public)));
+        let shared = dh.agree(&secret, &array(exchange, other_public)).unwrap();
+        assert_eq!(shared.as_bytes(), &array(exchange, "shared"));
     }
 }
 

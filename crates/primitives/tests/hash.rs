@@ -5,11 +5,10 @@ use candor_cpu::Cpu;
 use candor_primitives::hash::{
     Blake2b256, Blake2b512, Blake2bMac, Digest, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3,
 };
+use candor_test_support::vectors;
 use digest::{FixedOutput, FixedOutputReset, KeyInit, Update, typenum::U32};
 use proptest::prelude::*;
 use std::fmt::Debug;
-
-mod vectors;
 
 /// What the tests need of a hash: an arm for each tier, and another implementation of the same.
 trait Hash: Digest + FixedOutputReset + Clone + Debug {

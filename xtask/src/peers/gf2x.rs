@@ -9,7 +9,7 @@
 //! stays in `target/peers`: no product links it.
 
 use super::debian::{Apt, entries};
-use super::{check_digest, compiler, cpu, make_directory, ntl, quiet_step, today, write};
+use super::{check_digest, compiler, cpu, make_directory, ntl, quiet_step, today, write, write_provenance};
 use crate::Failure;
 use crate::stage::program;
 use std::fs;
@@ -69,15 +69,17 @@ fn portable(apt: &Apt<'_>, at: &Path) -> Result<(), Failure> {
     let library = libraries.first().map(|folder| folder.join("libgf2x.so.3"));
     let to = at.join("portable");
     install(library.ok_or("Debian's package holds no library")?, &to.join("libgf2x.so.3"))?;
-    let text = provenance(&[
-        ("variant", "portable"),
-        ("version", VERSION),
-        ("commit", &format!("Debian {package}")),
-        ("build", "Debian's own binary: gcc -O2, ./configure --disable-hardware-specific-code"),
-        ("arm", "portable: configured without hardware code"),
-        ("leaves-unused", "PCLMULQDQ: Debian configures it with --disable-hardware-specific-code"),
-    ]);
-    write(&to.join("PROVENANCE"), &text)
+    write_provenance(
+        &to,
+        &[
+            ("variant", "portable"),
+            ("version", VERSION),
+            ("commit", &format!("Debian {package}")),
+            ("build", "Debian's own binary: gcc -O2, ./configure --disable-hardware-specific-code"),
+            ("arm", "portable: configured without hardware code"),
+            ("leaves-unused", "PCLMULQDQ: Debian configures it with --disable-hardware-specific-code"),
+        ],
+    )
 }
 
 /// What tuning found, in words for the provenance.
@@ -149,7 +151,7 @@ fn tuned(at: &Path, source: &Path, tuning: &Tuning) -> Result<(), Failure> {
     link.args(["-shared", "-Wl,-soname,libgf2x.so.3", "-o"]).arg(to.join("libgf2x.so.3"));
     link.arg("-Wl,--whole-archive").arg(source.join(".libs/libgf2x.a")).arg("-Wl,--no-whole-archive");
     quiet_step("linking the tuned library", link)?;
-    write(&to.join("PROVENANCE"), &tuned_provenance("tuned", "", tuning))
+    write_tuned_provenance(&to, "tuned", "", tuning)
 }
 
 /// Loops over the tuned library's inlined routines.
@@ -162,26 +164,21 @@ fn inlined(at: &Path, source: &Path, tuning: &Tuning) -> Result<(), Failure> {
     compile.args(CFLAGS.split(' ')).args(["-mpclmul", "-shared", "-o"]).arg(to.join("libgf2x-inlined.so.1"));
     compile.arg("-I").arg(source).arg(&shim);
     quiet_step("compiling the shim over the inlined routines", compile)?;
-    write(
-        &to.join("PROVENANCE"),
-        &tuned_provenance("inlined", "; loops over gf2x_mul1 to gf2x_mul9 of gf2x-small.h", tuning),
+    write_tuned_provenance(&to, "inlined", "; loops over gf2x_mul1 to gf2x_mul9 of gf2x-small.h", tuning)
+}
+
+fn write_tuned_provenance(to: &Path, variant: &str, more: &str, tuning: &Tuning) -> Result<(), Failure> {
+    write_provenance(
+        to,
+        &[
+            ("variant", variant),
+            ("version", VERSION),
+            ("commit", &format!("Debian source gf2x {DEBIAN}, gf2x_{VERSION}.orig.tar.gz sha256:{DIGEST}")),
+            ("build", &format!("{}, {CFLAGS}{more}", compiler())),
+            ("arm", &format!("PCLMULQDQ, fixed when it was built; {}", tuning.found)),
+            ("tuning", &tuning.line),
+        ],
     )
-}
-
-fn tuned_provenance(variant: &str, more: &str, tuning: &Tuning) -> String {
-    provenance(&[
-        ("variant", variant),
-        ("version", VERSION),
-        ("commit", &format!("Debian source gf2x {DEBIAN}, gf2x_{VERSION}.orig.tar.gz sha256:{DIGEST}")),
-        ("build", &format!("{}, {CFLAGS}{more}", compiler())),
-        ("arm", &format!("PCLMULQDQ, fixed when it was built; {}", tuning.found)),
-        ("tuning", &tuning.line),
-    ])
-}
-
-/// A `PROVENANCE`: a field a line.
-pub(super) fn provenance(fields: &[(&str, &str)]) -> String {
-    fields.iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
 }
 
 /// The thresholds that decide at the sizes that we measure.

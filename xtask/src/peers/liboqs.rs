@@ -1,7 +1,7 @@
 //! liboqs, from the source that crates.io has in the package `oqs-sys`.
 
 use super::crates_io::Package;
-use super::{compiler, make_directory, quiet_step, write};
+use super::{compiler, make_directory, quiet_step, write_provenance};
 use crate::Failure;
 use crate::stage::program;
 use std::path::Path;
@@ -30,8 +30,9 @@ pub(super) fn build(peers: &Path) -> Result<(), Failure> {
     let mut make = program("cmake");
     make.arg("--build").arg(&build).args(["--parallel", "2"]);
     quiet_step("compiling liboqs (a minute)", make)?;
-    let told = format!("{}, cmake {} (source: crates.io oqs-sys {PACKAGE})\n", compiler(), OPTIONS.join(" "));
-    write(&build.join("BUILD"), &told)?;
-    println!("liboqs {version} is in {}", build.join("lib").display());
+    let at = build.join("lib");
+    let told = format!("{}, cmake {} (source: crates.io oqs-sys {PACKAGE})", compiler(), OPTIONS.join(" "));
+    write_provenance(&at, &[("build", &told)])?;
+    println!("liboqs {version} is in {}", at.display());
     Ok(())
 }

@@ -4,8 +4,8 @@
 //! fair comparison. This one is compiled for this CPU, without threads, so that its current field is a plain variable.
 
 use super::debian::Apt;
-use super::gf2x::{Tuning, make, provenance, untar};
-use super::{check_digest, compiler, make_directory, quiet_step, write};
+use super::gf2x::{Tuning, make, untar};
+use super::{check_digest, compiler, make_directory, quiet_step, write, write_provenance};
 use crate::Failure;
 use crate::stage::program;
 use std::path::Path;
@@ -49,15 +49,17 @@ pub(super) fn build(apt: &Apt<'_>, at: &Path, tuning: &Tuning) -> Result<(), Fai
     compile.args(CXXFLAGS.split(' ')).args(["-shared", "-o"]).arg(to.join("libcandor-ntl.so.1")).arg(&shim);
     compile.arg("-I").arg(source.join("../include")).arg(source.join("ntl.a")).arg(gf2x.join(".libs/libgf2x.a"));
     quiet_step("compiling the shim over NTL", compile)?;
-    let text = provenance(&[
-        ("variant", "tuned"),
-        ("version", VERSION),
-        ("commit", &format!("Debian source ntl {DEBIAN}, {archive} sha256:{DIGEST}")),
-        ("build", &format!("{}, {CXXFLAGS}, {}", compiler(), OPTIONS.join(" "))),
-        ("arm", &format!("PCLMULQDQ, fixed when it was built; gf2x: {}", tuning.found)),
-        ("tuning", &format!("gf2x below it, {}", tuning.line)),
-    ]);
-    write(&to.join("PROVENANCE"), &text)?;
+    write_provenance(
+        &to,
+        &[
+            ("variant", "tuned"),
+            ("version", VERSION),
+            ("commit", &format!("Debian source ntl {DEBIAN}, {archive} sha256:{DIGEST}")),
+            ("build", &format!("{}, {CXXFLAGS}, {}", compiler(), OPTIONS.join(" "))),
+            ("arm", &format!("PCLMULQDQ, fixed when it was built; gf2x: {}", tuning.found)),
+            ("tuning", &format!("gf2x below it, {}", tuning.line)),
+        ],
+    )?;
     println!("NTL {VERSION} stands in {}", to.display());
     Ok(())
 }

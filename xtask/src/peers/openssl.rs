@@ -2,7 +2,7 @@
 //! the OpenSSL that the system has.
 
 use super::crates_io::Package;
-use super::{compiler, counted_step, make_directory, quiet_step, today, write};
+use super::{compiler, counted_step, make_directory, quiet_step, today, write_provenance};
 use crate::Failure;
 use crate::stage::program;
 use std::path::Path;
@@ -47,8 +47,8 @@ pub(super) fn build(peers: &Path) -> Result<(), Failure> {
     quiet_step("linking libcrypto.so.4", link)?;
 
     // The library tells its compiler's flags itself, but not its options nor where the source is from.
-    let told = format!("{}; {}; Configure {}; built {}\n", package.id(), compiler(), OPTIONS.join(" "), today());
-    write(&build.join("BUILD"), &told)?;
+    let told = format!("{}; {}; Configure {}; built {}", package.id(), compiler(), OPTIONS.join(" "), today());
+    write_provenance(&build, &[("commit", &told)])?;
     println!("OpenSSL {version} is in {}", build.display());
     Ok(())
 }

@@ -20,6 +20,8 @@ enum Place {
     Product(u8),
     /// What measures, runs or checks the products; no product may know it.
     Above,
+    /// What tests share: anyone's tests may use it.
+    ForTests,
 }
 
 const EVERY_PRODUCT: &[&str] =
@@ -45,12 +47,27 @@ const ROOMS: &[Room] = &[
     Room {
         name: "subjects",
         place: Place::Above,
-        may_use: &["lab", "cpu", "primitives", "gf2", "codes", "opaque", "onion", "links", "network", "login"],
+        // `test-support` for the reference that checks the answers of handshakes: a test that is part of each run.
+        may_use: &[
+            "lab",
+            "cpu",
+            "primitives",
+            "gf2",
+            "codes",
+            "opaque",
+            "onion",
+            "links",
+            "network",
+            "login",
+            "test-support",
+        ],
     },
     // `cpu` for the names of the tiers that it lists and sets.
     Room { name: "candor", place: Place::Above, may_use: &["subjects", "lab", "cpu", "network", "login"] },
     Room { name: "ct", place: Place::Above, may_use: EVERY_PRODUCT },
     Room { name: "xtask", place: Place::Above, may_use: &[] },
+    // `primitives` for the traits of the back ends that it twists.
+    Room { name: "test-support", place: Place::ForTests, may_use: &["primitives"] },
 ];
 
 /// Libraries that we are measured against. A product that used one would lean on what it claims to better; as an oracle
@@ -142,6 +159,11 @@ fn own_edge(from: &Room, to: &str, kind: Kind) -> Option<String> {
     let target = room(to).map(|room| room.place);
     match (from.place, target, kind) {
         (Place::Product(from), Some(Place::Product(to)), Kind::Dev) if to < from => None,
+        (_, Some(Place::ForTests), Kind::Dev) => None,
+        (Place::Product(_), Some(Place::ForTests), _) => Some(format!(
+            "`{}` is a product and may use `{to}` in its tests only: write it under [dev-dependencies]",
+            from.name
+        )),
         (Place::Product(_), Some(Place::Above), _) => Some(format!(
             "`{}` is a product and must not know `{to}`, not even in its tests: products do not know who measures or runs them",
             from.name
@@ -231,6 +253,19 @@ mod tests {
         assert!(!may("onion", "gf2", Kind::Normal));
         assert!(!may("onion", "codes", Kind::Dev));
         assert!(!may("primitives", "onion", Kind::Dev));
+    }
+
+    #[test]
+    fn what_tests_share_is_for_tests() {
+        for from in ["primitives", "gf2", "onion", "lab", "subjects"] {
+            assert!(may(from, "test-support", Kind::Dev), "{from}");
+        }
+        for from in ["primitives", "gf2", "onion", "lab", "candor"] {
+            assert!(!may(from, "test-support", Kind::Normal), "{from}");
+            assert!(!may(from, "test-support", Kind::Build), "{from}");
+        }
+        assert!(may("subjects", "test-support", Kind::Normal));
+        assert!(!may("test-support", "onion", Kind::Dev));
     }
 
     #[test]

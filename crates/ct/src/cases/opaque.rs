@@ -33,7 +33,7 @@ pub(crate) fn oprf_client(_: Cpu) {
     let (password, expected) = (*PASSWORD, key.evaluate_alone(PASSWORD).expect("an output"));
     secret::arms();
     secret::poison(&password);
-    let (blinded, sent) = Blinded::new(&mut Poisoned(1), &password).expect("a blinded element");
+    let (blinded, sent) = Blinded::new(&mut poisoned(1), &password).expect("a blinded element");
     secret::declassify(&sent, "blinded-element");
     let output = blinded.finalize(&key.evaluate(&sent).expect("an element")).expect("an output");
     secret::declassify(output.as_slice(), "result");
@@ -41,7 +41,7 @@ pub(crate) fn oprf_client(_: Cpu) {
 }
 
 pub(crate) fn oprf_evaluate(_: Cpu) {
-    let (_, sent) = Blinded::new(&mut Clean(1), PASSWORD).expect("a blinded element");
+    let (_, sent) = Blinded::new(&mut clean(1), PASSWORD).expect("a blinded element");
     let expected = Key::derive(&SEED32, b"ct").expect("a key").evaluate(&sent).expect("an element");
     secret::arms();
     let seed = SEED32;
@@ -59,7 +59,7 @@ pub(crate) fn register(_: Cpu) {
     let (registration, request) = secret_registration(Rfc9807);
     let response = server.register(&request, USER).expect("a response");
     let done = registration
-        .finish(&mut Poisoned(2), &response, &KsfParams::Identity, &mut NoStretching, &PARTIES)
+        .finish(&mut poisoned(2), &response, &KsfParams::Identity, &mut NoStretching, &PARTIES)
         .expect("an upload");
     secret::declassify(&done.upload, "registration-upload");
     let record = Record::from_upload(&done.upload, &KsfParams::Identity).expect("a record");
@@ -102,10 +102,10 @@ fn clean_server<S: Suite<Static = NoKem>>(suite: S) -> Server<S> {
 fn clean_record() -> Record {
     let (server, client) = (clean_server(Rfc9807), clean_client(Rfc9807));
     let password = Password::from_bytes(PASSWORD).expect("a good password");
-    let (registration, request) = client.start_registration(&mut Clean(3), &password).expect("a request");
+    let (registration, request) = client.start_registration(&mut clean(3), &password).expect("a request");
     let response = server.register(&request, USER).expect("a response");
     let done = registration
-        .finish(&mut Clean(4), &response, &KsfParams::Identity, &mut NoStretching, &PARTIES)
+        .finish(&mut clean(4), &response, &KsfParams::Identity, &mut NoStretching, &PARTIES)
         .expect("an upload");
     Record::from_upload(&done.upload, &KsfParams::Identity).expect("a record")
 }
@@ -115,7 +115,7 @@ fn secret_registration<S: Suite<Static = NoKem>>(suite: S) -> (ClientRegistratio
     let password = *PASSWORD;
     secret::poison(&password);
     let password = Password::from_bytes(&password).expect("a good password");
-    let (state, request) = clean_client(suite).start_registration(&mut Poisoned(1), &password).expect("a request");
+    let (state, request) = clean_client(suite).start_registration(&mut poisoned(1), &password).expect("a request");
     secret::declassify(&request, "blinded-element");
     (state, request)
 }
@@ -125,7 +125,7 @@ fn secret_login<S: Suite<Static = NoKem>>(suite: S) -> (ClientLogin<S>, Vec<u8>)
     let password = *PASSWORD;
     secret::poison(&password);
     let password = Password::from_bytes(&password).expect("a good password");
-    let (state, ke1) = clean_client(suite).start_login(&mut Poisoned(1), &password).expect("KE1");
+    let (state, ke1) = clean_client(suite).start_login(&mut poisoned(1), &password).expect("KE1");
     secret::declassify(&ke1, "ke1");
     (state, ke1)
 }
@@ -134,7 +134,7 @@ fn secret_login<S: Suite<Static = NoKem>>(suite: S) -> (ClientLogin<S>, Vec<u8>)
 fn start<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C) {
     let record = clean_record();
     let (_, ke1) = secret_login(suite);
-    let answer = clean_server(clean).respond(&mut Clean(5), &ke1, Some(&record), USER, &PARTIES);
+    let answer = clean_server(clean).respond(&mut clean(5), &ke1, Some(&record), USER, &PARTIES);
     assert!(answer.is_ok(), "the server refuses KE1, so whatever ran was no OPAQUE");
 }
 
@@ -142,7 +142,7 @@ fn start<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C)
 fn finish<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C) {
     let record = clean_record();
     let (state, ke1) = secret_login(suite);
-    let answer = clean_server(clean).respond(&mut Clean(5), &ke1, Some(&record), USER, &PARTIES).expect("KE2");
+    let answer = clean_server(clean).respond(&mut clean(5), &ke1, Some(&record), USER, &PARTIES).expect("KE2");
     let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
     secret::declassify(&done.ke3, "ke3");
     secret::declassify(done.session_key.as_bytes(), "result");
@@ -154,7 +154,7 @@ fn finish<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C
 fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C) {
     let (stored, client) = (*clean_record().to_bytes(), clean_client(clean));
     let password = Password::from_bytes(PASSWORD).expect("a good password");
-    let (state, ke1) = client.start_login(&mut Clean(6), &password).expect("KE1");
+    let (state, ke1) = client.start_login(&mut clean(6), &password).expect("KE1");
     secret::arms();
     let (seed, key) = (SEED, KEY);
     secret::poison(&seed);
@@ -162,9 +162,9 @@ fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: 
     secret::poison(&stored[32..192]);
     let server = Server::from_keys(suite, &seed, &key).expect("a good key");
     let record = Record::from_bytes(&stored).expect("a record");
-    let unknown = server.respond(&mut Poisoned(7), &ke1, None, USER, &PARTIES).expect("KE2");
+    let unknown = server.respond(&mut poisoned(7), &ke1, None, USER, &PARTIES).expect("KE2");
     secret::declassify(&unknown.ke2, "ke2");
-    let answer = server.respond(&mut Poisoned(8), &ke1, Some(&record), USER, &PARTIES).expect("KE2");
+    let answer = server.respond(&mut poisoned(8), &ke1, Some(&record), USER, &PARTIES).expect("KE2");
     secret::declassify(&answer.ke2, "ke2");
     let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
     assert!(unknown.state.finish(&done.ke3).is_err(), "a user that there isn't was let in");
@@ -175,19 +175,28 @@ fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: 
 
 fn log_in<S: Suite>(client: &Client<S>, server: &Server<S>, record: &Record) {
     let password = Password::from_bytes(PASSWORD).expect("a good password");
-    let (state, ke1) = client.start_login(&mut Clean(6), &password).expect("KE1");
-    let answer = server.respond(&mut Clean(7), &ke1, Some(record), USER, &PARTIES).expect("KE2");
+    let (state, ke1) = client.start_login(&mut clean(6), &password).expect("KE1");
+    let answer = server.respond(&mut clean(7), &ke1, Some(record), USER, &PARTIES).expect("KE2");
     let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
     assert!(answer.state.finish(&done.ke3).is_ok(), "the result is wrong, so whatever ran was no OPAQUE");
 }
 
 /// A generator that counts; the number sets it apart from others.
-struct Clean(u8);
+struct Counting {
+    next: u8,
+    poisoned: bool,
+}
 
-/// The same, and what it gives is poisoned.
-struct Poisoned(u8);
+fn clean(number: u8) -> Counting {
+    Counting { next: number, poisoned: false }
+}
 
-impl TryRng for Clean {
+/// What it gives is poisoned.
+fn poisoned(number: u8) -> Counting {
+    Counting { next: number, poisoned: true }
+}
+
+impl TryRng for Counting {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
@@ -199,34 +208,15 @@ impl TryRng for Clean {
     }
 
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        for byte in out {
-            self.0 = self.0.wrapping_mul(5).wrapping_add(1);
-            *byte = self.0;
+        for byte in &mut *out {
+            self.next = self.next.wrapping_mul(5).wrapping_add(1);
+            *byte = self.next;
+        }
+        if self.poisoned {
+            secret::poison(out);
         }
         Ok(())
     }
 }
 
-impl TryCryptoRng for Clean {}
-
-impl TryRng for Poisoned {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        unreachable!("the crate asks for bytes")
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        unreachable!("the crate asks for bytes")
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        let mut clean = Clean(self.0);
-        clean.try_fill_bytes(out)?;
-        self.0 = clean.0;
-        secret::poison(out);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Poisoned {}
+impl TryCryptoRng for Counting {}

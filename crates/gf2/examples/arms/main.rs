@@ -7,6 +7,7 @@ mod low;
 
 use candor_cpu::Cpu;
 use candor_gf2::{Multiplier, Product};
+use candor_test_support::Random;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -39,13 +40,13 @@ fn check(cpu: Cpu, wanted: &str) -> Result<usize, String> {
     if arm.arm() != wanted {
         return Err(format!("arm {} was chosen, and {wanted} asked for", arm.arm()));
     }
-    let mut random = SplitMix(7);
+    let mut random = Random::new(7);
     let mut count = 0;
     let lengths =
         (1..=64).map(|n| (n, n)).chain([(0, 3), (3, 1), (9, 70), (97, 33), (128, 128), (277, 277), (901, 901)]);
     for (an, bn) in lengths {
         for pattern in 0..4 {
-            let (a, b) = (random.factor(an, pattern), random.factor(bn, pattern / 2));
+            let (a, b) = (factor(&mut random, an, pattern), factor(&mut random, bn, pattern / 2));
             let (mut ours, mut theirs) = (vec![0; an + bn], vec![0; an + bn]);
             arm.mul(&mut ours, &a, &b);
             portable.mul(&mut theirs, &a, &b);
@@ -65,9 +66,9 @@ fn check(cpu: Cpu, wanted: &str) -> Result<usize, String> {
 }
 
 /// The same for products of one length in a row.
-fn many<const N: usize>(arm: Multiplier, portable: Multiplier, random: &mut SplitMix) -> Result<usize, String> {
-    let factors = |random: &mut SplitMix| -> Vec<[u64; N]> {
-        (0..5).map(|pattern| random.factor(N, pattern).try_into().expect("as long as asked for")).collect()
+fn many<const N: usize>(arm: Multiplier, portable: Multiplier, random: &mut Random) -> Result<usize, String> {
+    let factors = |random: &mut Random| -> Vec<[u64; N]> {
+        (0..5).map(|pattern| factor(random, N, pattern).try_into().expect("as long as asked for")).collect()
     };
     let (a, b) = (factors(random), factors(random));
     let empty: Product<N> = [[0; N]; 2];
@@ -85,33 +86,21 @@ fn same(ours: &[u64], theirs: &[u64], what: &str) -> Result<(), String> {
     }
 }
 
-/// Test inputs: SplitMix64.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d049bb133111eb);
-        z ^ (z >> 31)
-    }
-
-    /// All ones, the lowest and the highest bit, or random words.
-    fn factor(&mut self, words: usize, pattern: usize) -> Vec<u64> {
-        let mut factor: Vec<u64> = (0..words).map(|_| self.word()).collect();
-        match pattern {
-            1 => factor.fill(u64::MAX),
-            2 => {
-                factor.fill(0);
-                if let Some(first) = factor.first_mut() {
-                    *first = 1;
-                }
-                if let Some(last) = factor.last_mut() {
-                    *last |= 1 << 63;
-                }
+/// A factor: all ones, the lowest and the highest bit, or random words.
+fn factor(random: &mut Random, words: usize, pattern: usize) -> Vec<u64> {
+    let mut factor: Vec<u64> = (0..words).map(|_| random.word()).collect();
+    match pattern {
+        1 => factor.fill(u64::MAX),
+        2 => {
+            factor.fill(0);
+            if let Some(first) = factor.first_mut() {
+                *first = 1;
             }
-            _ => {}
+            if let Some(last) = factor.last_mut() {
+                *last |= 1 << 63;
+            }
         }
-        factor
+        _ => {}
     }
+    factor
 }

@@ -2,10 +2,10 @@
 
 use super::derived::{Derived, MOST_WORDS};
 use super::element::Element;
-use super::field_mux::Arm;
 use super::limbs::Columns;
 use super::low;
 use super::modulus::Modulus;
+use crate::arm::Arm;
 use candor_cpu::Cpu;
 use core::fmt;
 use core::marker::PhantomData;
@@ -79,6 +79,9 @@ impl<M: Modulus> Field<M> {
 
     /// The element with these coefficients, x^0 in the lowest bit of the first word, if no bit is set at m or above. Whether it is
     /// so is public.
+    ///
+    /// # Errors
+    /// [`NotReduced`] if one is.
     pub fn element(&self, words: M::Words) -> Result<Element<M>, NotReduced> {
         let rest = M::MODULUS.degree() % 64;
         let top = words.as_ref()[M::Words::COUNT - 1];

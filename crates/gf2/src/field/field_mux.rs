@@ -1,4 +1,4 @@
-//! Which arm multiplies in a field.
+//! The operations of a field on the arm that was chosen.
 
 #[cfg(target_arch = "aarch64")]
 use super::low::aarch64;
@@ -6,34 +6,12 @@ use super::low::aarch64;
 use super::low::x86_64::{avx512, clmul, vpclmul};
 use super::modulus::Modulus;
 use super::{fused, wide::Words};
+use crate::arm::Arm;
 #[cfg(target_arch = "riscv64")]
 use crate::low::riscv64::zbc;
 use crate::word::{Portable, WordProduct};
-#[cfg(target_arch = "aarch64")]
-use candor_cpu::HavePmull;
-#[cfg(target_arch = "riscv64")]
-use candor_cpu::HaveZbc;
-use candor_cpu::{Cpu, secret};
-#[cfg(target_arch = "x86_64")]
-use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+use candor_cpu::secret;
 use core::slice::{from_mut, from_ref};
-
-/// One way to multiply. Holding one of the accelerated is proof that the CPU has its instructions.
-#[derive(Clone, Copy)]
-pub(super) enum Arm {
-    #[cfg(target_arch = "x86_64")]
-    Avx512(HaveAvx512),
-    #[cfg(target_arch = "x86_64")]
-    Vpclmul(HaveVpclmul),
-    #[cfg(target_arch = "x86_64")]
-    Clmul(HaveClmul),
-    #[cfg(target_arch = "aarch64")]
-    Pmull(HavePmull),
-    #[cfg(target_arch = "riscv64")]
-    Zbc(HaveZbc),
-    /// Safe Rust.
-    Portable,
-}
 
 /// Calls the same function of the arm's module, or `$scalar` with the arm's word product.
 macro_rules! on {
@@ -41,7 +19,7 @@ macro_rules! on {
         secret::ran($routine, $arm.name());
         match $arm {
             #[cfg(target_arch = "x86_64")]
-            Arm::Avx512(token) => avx512::$function::<M>(token, $($argument),+),
+            Arm::Avx512(token, _) => avx512::$function::<M>(token, $($argument),+),
             #[cfg(target_arch = "x86_64")]
             Arm::Vpclmul(token) => vpclmul::$function::<M>(token, $($argument),+),
             #[cfg(target_arch = "x86_64")]
@@ -56,49 +34,6 @@ macro_rules! on {
 }
 
 impl Arm {
-    #[inline]
-    pub(super) fn choose(cpu: Cpu) -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if let Some(token) = HaveAvx512::check(cpu) {
-                return Self::Avx512(token);
-            }
-            if let Some(token) = HaveVpclmul::check(cpu) {
-                return Self::Vpclmul(token);
-            }
-            if let Some(token) = HaveClmul::check(cpu) {
-                return Self::Clmul(token);
-            }
-        }
-        #[cfg(target_arch = "aarch64")]
-        if let Some(token) = HavePmull::check(cpu) {
-            return Self::Pmull(token);
-        }
-        #[cfg(target_arch = "riscv64")]
-        if let Some(token) = HaveZbc::check(cpu) {
-            return Self::Zbc(token);
-        }
-        let _ = cpu;
-        Self::Portable
-    }
-
-    #[inline]
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => "avx512",
-            #[cfg(target_arch = "x86_64")]
-            Self::Vpclmul(_) => "vpclmul",
-            #[cfg(target_arch = "x86_64")]
-            Self::Clmul(_) => "clmul",
-            #[cfg(target_arch = "aarch64")]
-            Self::Pmull(_) => "pmull",
-            #[cfg(target_arch = "riscv64")]
-            Self::Zbc(_) => "zbc",
-            Self::Portable => "portable",
-        }
-    }
-
     /// out = a·b.
     #[inline]
     pub(super) fn mul<M: Modulus>(self, a: &M::Words, b: &M::Words, out: &mut M::Words) {

@@ -55,6 +55,9 @@ pub enum ModulusError {
 
 impl<'t> SparseModulus<'t> {
     /// x^`degree` + Σ x^t over `taps`, which fall strictly, as standards write them: `new(571, &[10, 5, 2, 0])`.
+    ///
+    /// # Errors
+    /// [`ModulusError`] for degree zero, and for taps that do not fall or are not below the degree.
     pub const fn new(degree: usize, taps: &'t [usize]) -> Result<Self, ModulusError> {
         if degree == 0 {
             return Err(ModulusError::DegreeZero);

@@ -4,11 +4,11 @@
 //! gives a₀b₀ in the lowest slot and a₁b₁ in the third; what meets in the second is not looked at. The reduction runs in the slots,
 //! by rounds of feedback, where shifts fall off at the slot's edge by themselves.
 
-use super::field_mux::Arm;
-#[cfg(target_arch = "x86_64")]
 use super::low::x86_64_packed::{avx512, clmul, vpclmul};
 use super::modulus::{Modulus, SparseModulus};
 use super::word::Word;
+#[cfg(target_arch = "x86_64")]
+use crate::arm::Arm;
 use candor_cpu::{Cpu, secret};
 use core::marker::PhantomData;
 
@@ -46,7 +46,7 @@ impl<M: Modulus> Packed<M> {
     pub fn arm(&self) -> &'static str {
         match self.arm {
             #[cfg(target_arch = "x86_64")]
-            Arm::Avx512(_) | Arm::Vpclmul(_) | Arm::Clmul(_) => self.arm.name(),
+            Arm::Avx512(..) | Arm::Vpclmul(_) | Arm::Clmul(_) => self.arm.name(),
             _ => "portable",
         }
     }
@@ -60,7 +60,7 @@ impl<M: Modulus> Packed<M> {
         secret::ran("gf2m-packed", self.arm());
         match self.arm {
             #[cfg(target_arch = "x86_64")]
-            Arm::Avx512(token) => avx512::<M>(token, a, b, out),
+            Arm::Avx512(token, _) => avx512::<M>(token, a, b, out),
             #[cfg(target_arch = "x86_64")]
             Arm::Vpclmul(token) => vpclmul::<M>(token, a, b, out),
             #[cfg(target_arch = "x86_64")]

@@ -245,12 +245,12 @@ macro_rules! long_leaves {
                 leaf31 batch31 31;
             mul32: leaf32 batch32 32;
         }
-        const LEAVES: [Leaf; 32] = [
+        const LEAVES: [$crate::low::kernel::Leaf; 32] = [
             leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15, leaf16,
             leaf17, leaf18, leaf19, leaf20, leaf21, leaf22, leaf23, leaf24, leaf25, leaf26, leaf27, leaf28, leaf29, leaf30, leaf31,
             leaf32,
         ];
-        const BATCHES: [Batch; 32] = [
+        const BATCHES: [$crate::low::kernel::Batch; 32] = [
             batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13, batch14,
             batch15, batch16, batch17, batch18, batch19, batch20, batch21, batch22, batch23, batch24, batch25, batch26, batch27,
             batch28, batch29, batch30, batch31, batch32,
@@ -270,3 +270,20 @@ macro_rules! long_leaves {
 }
 #[cfg(target_arch = "x86_64")]
 pub(super) use long_leaves;
+
+/// The tables of a kernel with leaves for 1 to 16 words, which stand in scope by their names.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! tables_of_16 {
+    () => {
+        const LEAVES: [$crate::low::kernel::Leaf; 16] = [
+            leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14,
+            leaf15, leaf16,
+        ];
+        const BATCHES: [$crate::low::kernel::Batch; 16] = [
+            batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
+            batch14, batch15, batch16,
+        ];
+    };
+}
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) use tables_of_16;

@@ -3,6 +3,7 @@
 
 use candor_cpu::Cpu;
 use candor_gf2::field::{Field, Modulus, SparseModulus};
+use candor_test_support::Random;
 
 /// The remainder, bit by bit from the top.
 pub fn remainder(modulus: &SparseModulus<'_>, words: &[u64]) -> Vec<u64> {
@@ -54,19 +55,6 @@ pub fn fields<M: Modulus>() -> Vec<(&'static str, Field<M>)> {
     Cpu::tiers().map(|tier| (tier.name, Field::with_cpu(Cpu::named(tier.name).unwrap()))).collect()
 }
 
-/// SplitMix64: the same bits in every run.
-pub struct Bits(pub u64);
-
-impl Bits {
-    pub fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-}
-
 /// Elements at which carries, masks and word boundaries show, then `random` ones.
 pub fn elements<M: Modulus>(random: usize) -> Vec<M::Words> {
     let (m, n) = (M::MODULUS.degree(), M::MODULUS.words());
@@ -87,9 +75,9 @@ pub fn elements<M: Modulus>(random: usize) -> Vec<M::Words> {
     for i in (0..m).filter(|i| i % 64 < 2 || i % 64 > 61 || *i + 2 > m || M::MODULUS.taps().contains(i)) {
         out.push(bit(i));
     }
-    let mut bits = Bits(m as u64);
+    let mut sequence = Random::new(m as u64);
     for _ in 0..random {
-        let mut words: Vec<u64> = (0..n).map(|_| bits.word()).collect();
+        let mut words: Vec<u64> = (0..n).map(|_| sequence.word()).collect();
         words[n - 1] &= top;
         out.push(words);
     }

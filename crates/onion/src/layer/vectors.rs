@@ -5,12 +5,9 @@ use super::cgo::{self, State};
 use super::{ClientLayer, Crypto, Onion};
 use crate::cell::{Command, PAYLOAD};
 use candor_primitives::Cpu;
+use candor_test_support::vectors::{bytes, list, load};
 use serde_json::Value;
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
-
-#[path = "../../tests/vectors/mod.rs"]
-mod files;
-use files::{bytes, list, load};
 
 /// Each tier that this machine can run.
 fn cpus() -> impl Iterator<Item = Cpu> {

@@ -285,17 +285,7 @@ fn secret<H: Handshake>(handshake: &H, hop: usize) -> H::RelaySecret {
     handshake.generate_relay(identity).unwrap()
 }
 
-/// Bytes that follow from a seed (splitmix64).
+/// Bytes that follow from a seed.
 pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
-    let mut state = seed;
-    let mut out = Vec::with_capacity(length + 8);
-    while out.len() < length {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut word = state;
-        word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        out.extend_from_slice(&(word ^ (word >> 31)).to_le_bytes());
-    }
-    out.truncate(length);
-    out
+    candor_test_support::Random::new(seed).bytes(length)
 }

@@ -1,13 +1,13 @@
 //! A server, a client and a registered user, for each suite.
 #![allow(dead_code)] // not every test file uses all of it
 
-use crate::scripted::system;
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
     Client, Error, ExportKey, Hybrid, HybridCompat, HybridPinned, KsfParams, Limits, NoStretching, Parties, Password,
     Record, Rfc9807, Server, ServerLogin, SessionKey, Suite,
 };
 use candor_primitives::kem::aws_lc::MlKem768;
+use candor_test_support::back_ends::system;
 
 pub(crate) const PASSWORD: &[u8] = b"correct horse battery staple";
 pub(crate) const USER: &[u8] = b"account 17";

@@ -3,7 +3,8 @@
 use super::{distinct_arms, ours};
 use crate::linked;
 use crate::tasks::hash::{self, Algorithm, BatchHash, Hash, Shape};
-use crate::tasks::{kdf, mac};
+use crate::tasks::kdf;
+use crate::tasks::mac::{self, Keyed};
 use candor_cpu::Cpu;
 use candor_lab::{Entry, Provenance, Refusal};
 use candor_primitives::hash::{
@@ -163,33 +164,7 @@ pub(crate) fn hmac(hash: Algorithm, bytes: usize) -> Vec<Entry> {
 }
 
 fn hmac_over<M: KeyInit + Mac + Clone + 'static>(arm: &'static str, bytes: usize) -> Entry {
-    mac::entry(format!("candor@{arm}"), bytes, move || Ok(OurHmac::<M> { arm, keyed: None }))
-}
-
-struct OurHmac<M> {
-    arm: &'static str,
-    /// Has absorbed the key; each message starts from a copy.
-    keyed: Option<M>,
-}
-
-impl<M: KeyInit + Mac + Clone + 'static> mac::Hmac for OurHmac<M> {
-    type Tag = digest::Output<M>;
-
-    fn set_key(&mut self, key: &[u8; 32]) -> Result<(), Refusal> {
-        let keyed = <M as KeyInit>::new_from_slice(key).map_err(|_| Refusal::new("refuses the key"))?;
-        self.keyed = Some(keyed);
-        Ok(())
-    }
-
-    fn tag(&mut self, message: &[u8]) -> Self::Tag {
-        let mut mac = self.keyed.clone().expect("the key is set before the first message");
-        mac.update(message);
-        mac.finalize().into_bytes()
-    }
-
-    fn provenance(&self, timed: &str) -> Provenance {
-        on_arm(format!("{timed} (a clone of the keyed state for each message)"), self.arm)
-    }
+    mac::entry(format!("candor@{arm}"), bytes, move || Ok(Keyed::<M>::new(move |timed| on_arm(timed.to_owned(), arm))))
 }
 
 /// HKDF over SHA-256 on its default arm.

@@ -1,13 +1,12 @@
 //! AWS-LC through `aws-lc-rs`, called as its users call it. The row that our own traits must be the same as.
 
 use super::linked_peer;
+use super::ring_interface::ring_interface;
 use crate::linked;
 use crate::tasks::hash::{Algorithm, Shape};
 use crate::tasks::{hash, kdf, mac, ml_kem, x25519};
 use aws_lc_rs::agreement::{self, PrivateKey, UnparsedPublicKey};
-use aws_lc_rs::digest::{self, Digest};
-use aws_lc_rs::hkdf::{HKDF_SHA256, KeyType, Salt};
-use aws_lc_rs::hmac::{self, Key, Tag};
+use aws_lc_rs::digest;
 use aws_lc_rs::kem::{self, Ciphertext, DecapsulationKey, EncapsulationKey, EncapsulationKeyBytes, SharedSecret};
 use candor_lab::{Entry, Provenance, Refusal};
 
@@ -39,25 +38,10 @@ pub(super) fn hash(algorithm: Algorithm, shape: Shape) -> Entry {
         Algorithm::Sha3_512 => &digest::SHA3_512,
         other => return has_no(other.title()),
     };
-    hash::entry(linked::subject(PACKAGE), shape, move || Ok(AwsLcHash(digest)))
+    hash::entry(linked::subject(PACKAGE), shape, move || Ok(LibraryHash(digest)))
 }
 
-pub(super) fn hmac(algorithm: Algorithm, bytes: usize) -> Entry {
-    let algorithm = match algorithm {
-        Algorithm::Sha256 => hmac::HMAC_SHA256,
-        Algorithm::Sha512 => hmac::HMAC_SHA512,
-        other => return has_no(&format!("HMAC over {}", other.title())),
-    };
-    mac::entry(linked::subject(PACKAGE), bytes, move || Ok(AwsLcHmac { algorithm, key: None }))
-}
-
-pub(super) fn hkdf() -> Entry {
-    kdf::entry(linked::subject(PACKAGE), || Ok(AwsLcHkdf))
-}
-
-fn has_no(what: &str) -> Entry {
-    Entry::refused(linked::subject(PACKAGE), Refusal::new(format!("has no {what}")))
-}
+ring_interface!(aws_lc_rs);
 
 /// The library's bytes of a public key, which give a slice in another way.
 struct PublicBytes(EncapsulationKeyBytes<'static>);
@@ -137,67 +121,6 @@ impl x25519::X25519 for AwsLcX25519 {
 
     fn provenance(&self, op: x25519::Op) -> Provenance {
         provenance(op.timed())
-    }
-}
-
-struct AwsLcHash(&'static digest::Algorithm);
-
-impl hash::Hash for AwsLcHash {
-    type Digest = Digest;
-
-    fn digest(&mut self, message: &[u8]) -> Digest {
-        digest::digest(self.0, message)
-    }
-
-    fn provenance(&self, timed: &str) -> Provenance {
-        provenance(timed)
-    }
-}
-
-struct AwsLcHmac {
-    algorithm: hmac::Algorithm,
-    key: Option<Key>,
-}
-
-impl mac::Hmac for AwsLcHmac {
-    type Tag = Tag;
-
-    fn set_key(&mut self, key: &[u8; 32]) -> Result<(), Refusal> {
-        self.key = Some(Key::new(self.algorithm, key));
-        Ok(())
-    }
-
-    fn tag(&mut self, message: &[u8]) -> Tag {
-        hmac::sign(self.key.as_ref().expect("the key is set before the first message"), message)
-    }
-
-    fn provenance(&self, timed: &str) -> Provenance {
-        provenance(timed)
-    }
-}
-
-struct AwsLcHkdf;
-
-/// The length that keys are derived in.
-struct Bytes64;
-
-impl KeyType for Bytes64 {
-    fn len(&self) -> usize {
-        64
-    }
-}
-
-impl kdf::Hkdf for AwsLcHkdf {
-    fn derive(&mut self, input: &kdf::Input) -> [u8; 64] {
-        let mut keys = [0; 64];
-        let extracted = Salt::new(HKDF_SHA256, &input.salt).extract(&input.secret);
-        let filled = extracted.expand(&[&input.info], Bytes64).and_then(|okm| okm.fill(&mut keys));
-        filled.expect("64 bytes are not too many");
-        keys
-    }
-
-    fn provenance(&self, timed: &str) -> Provenance {
-        provenance(timed)
     }
 }
 

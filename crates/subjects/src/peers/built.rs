@@ -24,7 +24,7 @@ impl Built {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The provenance of a subject of this library. `untuned` is what to say where the file tells of no tuning.
+    /// The provenance of a subject of this library (OpenSSL tells more of itself, and takes the fields one by one). `untuned` is what to say where the file tells of no tuning.
     pub(super) fn provenance(&self, library: &str, version: &str, timed: &str, untuned: Tuning) -> Provenance {
         let field = |name| self.field(name).map(str::to_owned);
         Provenance {

@@ -6,19 +6,23 @@
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
 use super::Peer;
-use super::shared_object::{Found, SharedObject, each, find_all, function, peers as listed};
+use super::built::Built;
+use super::shared_object::{CHOSEN_AT_RUN_TIME, Found, SharedObject, Which, function};
 use crate::tasks::hash::{self, Algorithm, Hash, Output, Shape};
 use crate::tasks::mac;
 use candor_lab::{Entry, Provenance, Refusal};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-const LIBRARY: &str = "libgcrypt";
-const WHAT: &str = "GnuPG's cryptography, loaded at run time";
-const HOW: &str =
-    "install it (Debian: apt install libgcrypt20), or name a directory with a libgcrypt.so.* in CANDOR_PEERS";
+static LIBRARY: Which = Which {
+    name: "libgcrypt",
+    file: "libgcrypt",
+    what: "GnuPG's cryptography, loaded at run time",
+    how: "install it (Debian: apt install libgcrypt20), or name a directory with a libgcrypt.so.* in CANDOR_PEERS",
+    arm: CHOSEN_AT_RUN_TIME,
+};
 
 // Commands of gcry_control and gcry_mac_ctl (gcrypt.h).
 const RESET: c_int = 4;
@@ -49,7 +53,7 @@ struct Functions {
     _library: Library,
 }
 
-fn look_up(library: Library) -> Result<(String, Functions), String> {
+fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
     // SAFETY: the types are those of gcrypt.h.
     unsafe {
         let check_version =
@@ -90,30 +94,27 @@ fn look_up(library: Library) -> Result<(String, Functions), String> {
     }
 }
 
-fn found() -> &'static Found<Functions> {
-    static FOUND: OnceLock<Found<Functions>> = OnceLock::new();
-    FOUND.get_or_init(|| find_all(LIBRARY, look_up))
-}
+static FOUND: LazyLock<Found<Functions>> = LazyLock::new(|| Found::look_for(&LIBRARY, look_up));
 
 pub(super) fn peers() -> Vec<Peer> {
-    listed(found(), LIBRARY, WHAT, HOW)
+    FOUND.peers()
 }
 
 pub(super) fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
-    each(found(), LIBRARY, HOW, |object| match algorithm.is_extendable() {
+    FOUND.each(|object| match algorithm.is_extendable() {
         false => hash::entry(&object.name, shape, move || Buffer::new(object, algorithm)),
         true => hash::entry(&object.name, shape, move || Extendable::new(object, algorithm)),
     })
 }
 
 pub(super) fn hmac(algorithm: Algorithm, bytes: usize) -> Vec<Entry> {
-    each(found(), LIBRARY, HOW, |object| mac::entry(&object.name, bytes, move || GcryptHmac::new(object, algorithm)))
+    FOUND.each(|object| mac::entry(&object.name, bytes, move || GcryptHmac::new(object, algorithm)))
 }
 
 /// HKDF came with 1.11 (`GCRY_KDF_HKDF`), which Debian 12 does not have, so there is nothing to check a call against.
 pub(super) fn hkdf() -> Vec<Entry> {
     let refusal = Refusal::new("has HKDF from 1.11 on only, and that is not measured here");
-    each(found(), LIBRARY, HOW, |object| Entry::refused(&object.name, refusal.clone()))
+    FOUND.each(|object| Entry::refused(&object.name, refusal.clone()))
 }
 
 /// The numbers of gcrypt.h.
@@ -134,8 +135,9 @@ fn number(algorithm: Algorithm) -> c_int {
 impl SharedObject<Functions> {
     fn told(&self, timed: &str) -> Provenance {
         let line = |key: &str| self.functions.config.lines().find(|line| line.starts_with(key)).map(str::to_owned);
+        let told = self.provenance(timed);
         // The library tells which instructions it sees, and picks by that.
-        self.provenance(timed, line("cc:"), line("hwflist:"))
+        Provenance { build: line("cc:").or(told.build), arm: line("hwflist:").or(told.arm), ..told }
     }
 
     /// Whether this version has the algorithm.

@@ -8,23 +8,28 @@
 
 #![allow(unsafe_code)] // C libraries behind dlopen: every call crosses into them.
 
+use super::built::Built;
 use super::insecure_seed::{Hash, InsecureSeed};
-use super::{Peer, PeerState, find, openssl};
+use super::shared_object::{CHOSEN_AT_RUN_TIME, Found, SharedObject, Which, function};
+use super::{Peer, openssl};
 use crate::tasks::ml_kem::Level;
 use crate::tasks::ntor::{self, Kind};
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Refusal};
 use candor_primitives::SharedSecret;
 use candor_primitives::kem::{Kem, KemError};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 use zeroize::Zeroizing;
 
-const WHAT: &str =
-    "Open Quantum Safe's library of KEMs and signatures, which pq-ntor-experiment uses, loaded at run time";
-const HOW: &str = "build it with `cargo xtask peers liboqs`, or name a directory with a liboqs.so.* in CANDOR_PEERS";
+static LIBRARY: Which = Which {
+    name: "liboqs",
+    file: "liboqs",
+    what: "Open Quantum Safe's library of KEMs and signatures, which pq-ntor-experiment uses, loaded at run time",
+    how: "build it with `cargo xtask peers liboqs`, or name a directory with a liboqs.so.* in CANDOR_PEERS",
+    arm: CHOSEN_AT_RUN_TIME,
+};
 
 /// The fields of `OQS_KEM` (oqs/kem.h) up to the lengths, which are the same in all versions from 0.8 on.
 #[repr(C)]
@@ -39,15 +44,6 @@ struct OqsKem {
     length_shared_secret: usize,
 }
 
-/// One liboqs of this machine.
-struct Found {
-    name: String,
-    version: String,
-    path: PathBuf,
-    functions: Functions,
-    sha256: OnceLock<Option<String>>,
-}
-
 struct Functions {
     kem_new: unsafe extern "C" fn(*const c_char) -> *mut OqsKem,
     kem_free: unsafe extern "C" fn(*mut OqsKem),
@@ -58,138 +54,77 @@ struct Functions {
     _library: Library,
 }
 
-/// Looks one function up.
-///
-/// # Safety
-/// `F` is the type of the function of that name, and is not used once the library is gone.
-unsafe fn function<F: Copy>(library: &Library, name: &str) -> Result<F, String> {
-    // SAFETY: the caller's promise.
-    unsafe { library.get::<F>(name) }.map(|function| *function).map_err(|_| format!("has no {name}"))
-}
-
-/// All that can be used, once for each version.
-fn found() -> &'static [Result<Found, (PathBuf, String)>] {
-    static FOUND: OnceLock<Vec<Result<Found, (PathBuf, String)>>> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let mut all: Vec<Result<Found, _>> = Vec::new();
-        for path in find::libraries("liboqs") {
-            let opened = open(&path).map_err(|reason| (path, reason));
-            let known = |new: &Found| all.iter().flatten().any(|found| found.name == new.name);
-            if !opened.as_ref().is_ok_and(known) {
-                all.push(opened);
-            }
-        }
-        all
-    })
-}
-
-fn open(path: &Path) -> Result<Found, String> {
-    // SAFETY: loading runs the library's constructors, of which liboqs has none.
-    let library = unsafe { Library::new(path) }.map_err(|error| format!("does not load: {error}"))?;
-    // SAFETY: the types are those of oqs/common.h and oqs/kem.h, which have not changed since 0.8.
-    let (init, version, functions) = unsafe {
-        (
-            function::<unsafe extern "C" fn()>(&library, "OQS_init")?,
-            function::<unsafe extern "C" fn() -> *const c_char>(&library, "OQS_version")?,
-            Functions {
-                kem_new: function(&library, "OQS_KEM_new")?,
-                kem_free: function(&library, "OQS_KEM_free")?,
-                keypair: function(&library, "OQS_KEM_keypair")?,
-                encaps: function(&library, "OQS_KEM_encaps")?,
-                decaps: function(&library, "OQS_KEM_decaps")?,
-                _library: library,
-            },
-        )
-    };
-    // SAFETY: takes nothing; must come first, and may come twice. The version is a constant string.
-    let version = unsafe {
+fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
+    // SAFETY: the types are those of oqs/common.h and oqs/kem.h, which have not changed since 0.8. `OQS_init` must come first, and may
+    // come twice; the version is a constant.
+    unsafe {
+        let init = function::<unsafe extern "C" fn()>(&library, "OQS_init")?;
+        let version = function::<unsafe extern "C" fn() -> *const c_char>(&library, "OQS_version")?;
+        let functions = Functions {
+            kem_new: function(&library, "OQS_KEM_new")?,
+            kem_free: function(&library, "OQS_KEM_free")?,
+            keypair: function(&library, "OQS_KEM_keypair")?,
+            encaps: function(&library, "OQS_KEM_encaps")?,
+            decaps: function(&library, "OQS_KEM_decaps")?,
+            _library: library,
+        };
         init();
-        CStr::from_ptr(version()).to_string_lossy().into_owned()
-    };
-    Ok(Found { name: format!("liboqs-{version}"), version, path: path.to_owned(), functions, sha256: OnceLock::new() })
+        Ok((CStr::from_ptr(version()).to_string_lossy().into_owned(), functions))
+    }
 }
 
-/// For `candor list peers`.
+static FOUND: LazyLock<Found<Functions>> = LazyLock::new(|| Found::look_for(&LIBRARY, look_up));
+
 pub(super) fn peers() -> Vec<Peer> {
-    let peer = |name: &str, state| Peer { name: name.into(), library: "liboqs".into(), what: WHAT, state };
-    let known = |found: &Result<Found, (PathBuf, String)>| match found {
-        Ok(found) => peer(&found.name, PeerState::Found { version: found.version.clone(), path: found.path.clone() }),
-        Err((path, reason)) => peer("liboqs", PeerState::Refused { reason: format!("{}: {reason}", path.display()) }),
-    };
-    match found() {
-        [] => vec![peer("liboqs", PeerState::Missing { how: HOW.into() })],
-        all => all.iter().map(known).collect(),
-    }
+    FOUND.peers()
 }
 
 /// The original's handshake on the original's libraries.
 pub(super) fn insecure_seed(level: Level) -> Vec<Entry> {
-    let usable: Vec<_> = found().iter().flatten().collect();
-    if usable.is_empty() {
-        return vec![Entry::refused("liboqs", Refusal::new(format!("is not on this machine: {HOW}")))];
-    }
-    let entry = |found: &'static Found| match level {
-        Level::L512 => entry::<512>(found, level),
-        Level::L768 => entry::<768>(found, level),
-        Level::L1024 => entry::<1024>(found, level),
-    };
-    usable.into_iter().map(entry).collect()
-}
-
-fn entry<const N: usize>(found: &'static Found, level: Level) -> Entry {
-    ntor::entry(&found.name, Kind::InsecureSeed(level), move || {
-        let hash = OpenSslHash::new().map_err(Refusal::new)?;
-        let library = hash.name;
-        let scheme = InsecureSeed::new(MlKem::<N>::new(found)?, hash);
-        Ok(scheme.by(move |timed| found.provenance(timed, library)))
+    FOUND.each(|object| match level {
+        Level::L512 => entry::<512>(object, level),
+        Level::L768 => entry::<768>(object, level),
+        Level::L1024 => entry::<1024>(object, level),
     })
 }
 
-impl Found {
-    fn provenance(&self, timed: &str, hashes: &str) -> Provenance {
-        // What `cargo xtask peers` writes beside the library that it builds.
-        let told = self.path.ancestors().skip(1).take(2).find_map(|at| std::fs::read_to_string(at.join("BUILD")).ok());
-        let told = told.map(|text| text.trim().to_owned());
-        Provenance {
-            build: Some(told.unwrap_or_else(|| "unknown: liboqs does not tell how it was built".into())),
-            arm: Some("chosen by liboqs at run time, which does not tell which".into()),
-            object_sha256: self.sha256.get_or_init(|| find::sha256(&self.path)).clone(),
-            ..Provenance::of(
-                "liboqs",
-                &self.version,
-                &format!(
-                    "{timed} (the scheme of pq-ntor-experiment with ML-KEM from {}, low-level SHA-256 and one-shot HMAC \
-                     from {hashes})",
-                    self.path.display()
-                ),
-            )
-        }
-    }
+fn entry<const N: usize>(object: &'static SharedObject<Functions>, level: Level) -> Entry {
+    ntor::entry(&object.name, Kind::InsecureSeed(level), move || {
+        let hash = OpenSslHash::new().map_err(Refusal::new)?;
+        let hashes = hash.name;
+        let scheme = InsecureSeed::new(MlKem::<N>::new(&object.functions)?, hash);
+        Ok(scheme.by(move |timed| {
+            object.provenance(&format!(
+                "{timed}, the scheme of pq-ntor-experiment with ML-KEM from liboqs, low-level SHA-256 and one-shot HMAC from {hashes}"
+            ))
+        }))
+    })
 }
 
 /// ML-KEM-`N` of one liboqs. Keys are bytes, as liboqs has them.
 struct MlKem<const N: usize> {
-    found: &'static Found,
+    functions: &'static Functions,
     kem: NonNull<OqsKem>,
 }
 
 impl<const N: usize> Drop for MlKem<N> {
     fn drop(&mut self) {
         // SAFETY: made by OQS_KEM_new, owned by this value, and not used after.
-        unsafe { (self.found.functions.kem_free)(self.kem.as_ptr()) }
+        unsafe { (self.functions.kem_free)(self.kem.as_ptr()) }
     }
 }
 
 impl<const N: usize> MlKem<N> {
-    fn new(found: &'static Found) -> Result<Self, Refusal> {
+    fn new(functions: &'static Functions) -> Result<Self, Refusal> {
         let name = match N {
             512 => c"ML-KEM-512",
             768 => c"ML-KEM-768",
             _ => c"ML-KEM-1024",
         };
         // SAFETY: a name that ends in zero.
-        let kem = NonNull::new(unsafe { (found.functions.kem_new)(name.as_ptr()) });
-        let made = Self { found, kem: kem.ok_or_else(|| Refusal::new("has no ML-KEM (needs 0.11, built with it)"))? };
+        let kem = NonNull::new(unsafe { (functions.kem_new)(name.as_ptr()) });
+        let made =
+            Self { functions, kem: kem.ok_or_else(|| Refusal::new("has no ML-KEM (needs 0.11, built with it)"))? };
         // SAFETY: a live object that begins with these fields.
         let told = unsafe { made.kem.as_ref() };
         let lengths =
@@ -223,7 +158,7 @@ impl<const N: usize> Kem for MlKem<N> {
 
     fn generate(&self) -> Result<(Vec<u8>, Vec<u8>), KemError> {
         let (mut secret, mut public) = (vec![0; Self::SECRET], vec![0; Self::PUBLIC]);
-        let keypair = self.found.functions.keypair;
+        let keypair = self.functions.keypair;
         // SAFETY: a live object, and memory of the lengths that it was asked for in `new`.
         let status = unsafe { keypair(self.kem.as_ptr(), public.as_mut_ptr(), secret.as_mut_ptr()) };
         if status == 0 { Ok((secret, public)) } else { Err(FAILED) }
@@ -251,7 +186,7 @@ impl<const N: usize> Kem for MlKem<N> {
         check("public key", Self::PUBLIC, to)?;
         check("ciphertext", Self::CIPHERTEXT, ciphertext)?;
         let mut shared = [0; 32];
-        let encaps = self.found.functions.encaps;
+        let encaps = self.functions.encaps;
         // SAFETY: a live object, and memory of the lengths that it was asked for in `new`.
         let status = unsafe { encaps(self.kem.as_ptr(), ciphertext.as_mut_ptr(), shared.as_mut_ptr(), to.as_ptr()) };
         if status == 0 { Ok(shared.into()) } else { Err(FAILED) }
@@ -261,7 +196,7 @@ impl<const N: usize> Kem for MlKem<N> {
         check("secret key", Self::SECRET, with)?;
         check("ciphertext", Self::CIPHERTEXT, ciphertext)?;
         let mut shared = [0; 32];
-        let decaps = self.found.functions.decaps;
+        let decaps = self.functions.decaps;
         // SAFETY: as above.
         let status = unsafe { decaps(self.kem.as_ptr(), shared.as_mut_ptr(), ciphertext.as_ptr(), with.as_ptr()) };
         if status == 0 { Ok(shared.into()) } else { Err(FAILED) }

@@ -3,7 +3,8 @@
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
 use super::Peer;
-use super::shared_object::{Found, SharedObject, each, find_all, function, peers as listed};
+use super::built::Built;
+use super::shared_object::{CHOSEN_AT_RUN_TIME, Found, SharedObject, Which, function};
 use crate::tasks::hash::{self, Algorithm, Hash, Shape};
 use crate::tasks::ksf::{self, Argon2id, Tag};
 use candor_lab::{Entry, Provenance, Refusal};
@@ -11,12 +12,15 @@ use candor_primitives::ksf::Params;
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_ulonglong};
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-const LIBRARY: &str = "libsodium";
-const WHAT: &str = "the NaCl family's library, loaded at run time";
-const HOW: &str =
-    "install it (Debian: apt install libsodium23), or name a directory with a libsodium.so.* in CANDOR_PEERS";
+static LIBRARY: Which = Which {
+    name: "libsodium",
+    file: "libsodium",
+    what: "the NaCl family's library, loaded at run time",
+    how: "install it (Debian: apt install libsodium23), or name a directory with a libsodium.so.* in CANDOR_PEERS",
+    arm: CHOSEN_AT_RUN_TIME,
+};
 
 type GenericHash =
     unsafe extern "C" fn(*mut c_uchar, usize, *const c_uchar, c_ulonglong, *const c_uchar, usize) -> c_int;
@@ -44,7 +48,7 @@ struct Functions {
     _library: Library,
 }
 
-fn look_up(library: Library) -> Result<(String, Functions), String> {
+fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
     // SAFETY: the types are those of sodium.h. `sodium_init` must come first, and may come twice; the version is a constant.
     unsafe {
         let init = function::<unsafe extern "C" fn() -> c_int>(&library, "sodium_init")?;
@@ -59,13 +63,10 @@ fn look_up(library: Library) -> Result<(String, Functions), String> {
     }
 }
 
-fn found() -> &'static Found<Functions> {
-    static FOUND: OnceLock<Found<Functions>> = OnceLock::new();
-    FOUND.get_or_init(|| find_all(LIBRARY, look_up))
-}
+static FOUND: LazyLock<Found<Functions>> = LazyLock::new(|| Found::look_for(&LIBRARY, look_up));
 
 pub(super) fn peers() -> Vec<Peer> {
-    listed(found(), LIBRARY, WHAT, HOW)
+    FOUND.peers()
 }
 
 /// BLAKE2b only: its SHA-2 is plain C.
@@ -73,7 +74,7 @@ pub(super) fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     if algorithm != Algorithm::Blake2b512 {
         return Vec::new();
     }
-    each(found(), LIBRARY, HOW, |object| hash::entry(&object.name, shape, move || Ok(Blake2b(object))))
+    FOUND.each(|object| hash::entry(&object.name, shape, move || Ok(Blake2b(object))))
 }
 
 struct Blake2b(&'static SharedObject<Functions>);
@@ -93,12 +94,12 @@ impl Hash for Blake2b {
     }
 
     fn provenance(&self, timed: &str) -> Provenance {
-        self.0.provenance(&format!("{timed}, crypto_generichash_blake2b"), None, None)
+        self.0.provenance(&format!("{timed}, crypto_generichash_blake2b"))
     }
 }
 
 pub(super) fn argon2id(params: Params) -> Vec<Entry> {
-    each(found(), LIBRARY, HOW, |object| match params.lanes() {
+    FOUND.each(|object| match params.lanes() {
         1 => ksf::entry(&object.name, move || Ok(PasswordHash { object, params })),
         _ => Entry::refused(&object.name, Refusal::new("has Argon2 with one lane only")),
     })
@@ -130,6 +131,6 @@ impl Argon2id for PasswordHash {
 
     fn provenance(&self) -> Provenance {
         let timed = format!("{}, crypto_pwhash, which maps and unmaps its memory in each call", ksf::TIMED);
-        self.object.provenance(&timed, None, None)
+        self.object.provenance(&timed)
     }
 }

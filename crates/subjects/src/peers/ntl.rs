@@ -2,18 +2,23 @@
 
 #![allow(unsafe_code)] // A C++ library behind dlopen: every call crosses into it.
 
+use super::Peer;
 use super::built::Built;
-use super::{Peer, PeerState, find};
+use super::shared_object::{Found, SharedObject, Which, function};
 use crate::tasks::gf2m::{self, Field, Modulus, Op, Operands};
-use candor_lab::{Entry, Provenance, Refusal, Tuning};
+use candor_lab::{Entry, Provenance, Tuning};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_ulong, c_void};
-use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
-const WHAT: &str = "Victor Shoup's library for number theory, on the tuned gf2x, loaded at run time";
-const HOW: &str = "build it with `cargo xtask peers gf2x`";
+static LIBRARY: Which = Which {
+    name: "ntl",
+    file: "libcandor-ntl",
+    what: "Victor Shoup's library for number theory, on the tuned gf2x, loaded at run time",
+    how: "build it with `cargo xtask peers gf2x`",
+    arm: "fixed when it was compiled",
+};
 
 /// The library is built without threads: its current field is a variable of the process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -21,11 +26,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 type Repeat = unsafe extern "C" fn(*mut c_void, c_ulong);
 type Set = unsafe extern "C" fn(*mut c_void, usize, *const c_uchar, *const c_uchar, c_long, *const c_uchar, c_long);
 
-struct Found {
-    name: String,
-    version: String,
-    path: PathBuf,
-    built: Built,
+struct Functions {
     new: unsafe extern "C" fn(*const c_long, usize, usize) -> *mut c_void,
     free: unsafe extern "C" fn(*mut c_void),
     set: Set,
@@ -35,82 +36,53 @@ struct Found {
     square: Repeat,
     reduce: Repeat,
     inverse: Repeat,
-    sha256: OnceLock<Option<String>>,
     /// Keeps the code mapped for as long as the pointers above exist.
     _library: Library,
 }
 
-/// The first shim found, or why it is of no use; nothing if there is none.
-fn found() -> Option<&'static Result<Found, String>> {
-    static FOUND: OnceLock<Option<Result<Found, String>>> = OnceLock::new();
-    FOUND.get_or_init(|| find::libraries("libcandor-ntl").first().map(|path| open(path))).as_ref()
-}
-
-fn open(path: &Path) -> Result<Found, String> {
-    let built = Built::beside(path).ok_or("has no PROVENANCE beside it")?;
-    // SAFETY: loading runs NTL's constructors, which fill tables of its own.
-    let library = unsafe { Library::new(path) }.map_err(|error| format!("does not load: {error}"))?;
-    /// Looks one function up.
-    macro_rules! function {
-        ($name:literal) => {
-            // SAFETY: the types are those of the shim, which our own recipe compiles.
-            *unsafe { library.get($name) }.map_err(|_| format!("has no {}", $name))?
+fn look_up(library: Library, built: &Built) -> Result<(String, Functions), String> {
+    // Without it nobody knows which gf2x is below.
+    built.field("variant").ok_or("has no PROVENANCE beside it")?;
+    // SAFETY: the types are those of the shim, which our own recipe compiles. The version is a constant.
+    unsafe {
+        let version = function::<unsafe extern "C" fn() -> *const c_char>(&library, "candor_ntl_version")?;
+        let functions = Functions {
+            new: function(&library, "candor_ntl_new")?,
+            free: function(&library, "candor_ntl_free")?,
+            set: function(&library, "candor_ntl_set")?,
+            get: function(&library, "candor_ntl_get")?,
+            mul: function(&library, "candor_ntl_mul")?,
+            mul_chain: function(&library, "candor_ntl_mul_chain")?,
+            square: function(&library, "candor_ntl_square")?,
+            reduce: function(&library, "candor_ntl_reduce")?,
+            inverse: function(&library, "candor_ntl_inverse")?,
+            _library: library,
         };
+        Ok((CStr::from_ptr(version()).to_string_lossy().into_owned(), functions))
     }
-    let version: unsafe extern "C" fn() -> *const c_char = function!("candor_ntl_version");
-    // SAFETY: takes nothing and gives a constant string.
-    let version = unsafe { CStr::from_ptr(version()) }.to_string_lossy().into_owned();
-    let variant = built.field("variant").unwrap_or("unknown");
-    Ok(Found {
-        name: format!("ntl-{version}+{variant}"),
-        version,
-        path: path.to_owned(),
-        new: function!("candor_ntl_new"),
-        free: function!("candor_ntl_free"),
-        set: function!("candor_ntl_set"),
-        get: function!("candor_ntl_get"),
-        mul: function!("candor_ntl_mul"),
-        mul_chain: function!("candor_ntl_mul_chain"),
-        square: function!("candor_ntl_square"),
-        reduce: function!("candor_ntl_reduce"),
-        inverse: function!("candor_ntl_inverse"),
-        sha256: OnceLock::new(),
-        built,
-        _library: library,
-    })
 }
 
-/// For `candor list peers`.
-pub(super) fn peer() -> Peer {
-    let (name, state) = match found() {
-        Some(Ok(found)) => {
-            (found.name.as_str(), PeerState::Found { version: found.version.clone(), path: found.path.clone() })
-        }
-        Some(Err(reason)) => ("ntl", PeerState::Refused { reason: reason.clone() }),
-        None => ("ntl", PeerState::Missing { how: HOW.into() }),
-    };
-    Peer { name: name.into(), library: "ntl".into(), what: WHAT, state }
+static FOUND: LazyLock<Found<Functions>> = LazyLock::new(|| Found::look_for(&LIBRARY, look_up));
+
+pub(super) fn peers() -> Vec<Peer> {
+    FOUND.peers()
 }
 
-/// The entry for an operation in a field.
-pub(super) fn entry(modulus: Modulus, op: Op) -> Entry {
-    match found() {
-        Some(Ok(found)) => gf2m::entry(&found.name, modulus, op, move || Ok(NtlField::new(found, modulus))),
-        Some(Err(reason)) => Entry::refused("ntl", Refusal::new(reason.clone())),
-        None => Entry::refused("ntl", Refusal::new(format!("is not on this machine: {HOW}"))),
-    }
+/// The entries for an operation in a field.
+pub(super) fn entries(modulus: Modulus, op: Op) -> Vec<Entry> {
+    FOUND.each(|object| gf2m::entry(&object.name, modulus, op, move || Ok(NtlField::new(object, modulus))))
 }
 
 struct NtlField {
-    found: &'static Found,
+    object: &'static SharedObject<Functions>,
     modulus: Modulus,
     field: Option<NonNull<c_void>>,
     ring: usize,
 }
 
 impl NtlField {
-    fn new(found: &'static Found, modulus: Modulus) -> Self {
-        Self { found, modulus, field: None, ring: 0 }
+    fn new(object: &'static SharedObject<Functions>, modulus: Modulus) -> Self {
+        Self { object, modulus, field: None, ring: 0 }
     }
 
     fn field(&self) -> *mut c_void {
@@ -123,7 +95,7 @@ impl Drop for NtlField {
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(field) = self.field {
             // SAFETY: made by candor_ntl_new, owned by this value, and not used after.
-            unsafe { (self.found.free)(field.as_ptr()) }
+            unsafe { (self.object.functions.free)(field.as_ptr()) }
         }
     }
 }
@@ -139,8 +111,8 @@ impl Field for NtlField {
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: as many exponents as said; a field that is freed is not used again.
         let field = unsafe {
-            old.into_iter().for_each(|old| (self.found.free)(old.as_ptr()));
-            (self.found.new)(exponents.as_ptr(), exponents.len(), ring.len())
+            old.into_iter().for_each(|old| (self.object.functions.free)(old.as_ptr()));
+            (self.object.functions.new)(exponents.as_ptr(), exponents.len(), ring.len())
         };
         self.field = NonNull::new(field);
         self.ring = ring.len();
@@ -148,7 +120,7 @@ impl Field for NtlField {
             let (a, b, wide) = (bytes(&operands.a), bytes(&operands.b), bytes(&operands.wide));
             // SAFETY: a live field with that many places; as many bytes as said.
             unsafe {
-                (self.found.set)(
+                (self.object.functions.set)(
                     self.field(),
                     i,
                     a.as_ptr(),
@@ -163,11 +135,11 @@ impl Field for NtlField {
 
     fn run(&mut self, op: Op, count: u64) {
         let repeat = match op {
-            Op::Mul | Op::MulMany => self.found.mul,
-            Op::MulLatency => self.found.mul_chain,
-            Op::Square => self.found.square,
-            Op::Reduce => self.found.reduce,
-            Op::Inverse => self.found.inverse,
+            Op::Mul | Op::MulMany => self.object.functions.mul,
+            Op::MulLatency => self.object.functions.mul_chain,
+            Op::Square => self.object.functions.square,
+            Op::Reduce => self.object.functions.reduce,
+            Op::Inverse => self.object.functions.inverse,
         };
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: a live field, whose operands have been set; none of them is zero.
@@ -181,7 +153,7 @@ impl Field for NtlField {
         let result = |i| {
             // SAFETY: a live field with that many places, and room for as many bytes as said.
             unsafe {
-                (self.found.get)(
+                (self.object.functions.get)(
                     self.field(),
                     i,
                     bytes.as_mut_ptr(),
@@ -195,10 +167,6 @@ impl Field for NtlField {
     }
 
     fn provenance(&self, _: Op, timed: &str) -> Provenance {
-        let timed = format!("{timed}; GF2E in NTL's own form, one by one ({})", self.found.path.display());
-        Provenance {
-            object_sha256: self.found.sha256.get_or_init(|| find::sha256(&self.found.path)).clone(),
-            ..self.found.built.provenance("ntl", &self.found.version, &timed, Tuning::Stock)
-        }
+        self.object.provenance_of_tunable(&format!("{timed}; GF2E in NTL's own form, one by one"), Tuning::Stock)
     }
 }

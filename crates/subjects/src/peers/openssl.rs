@@ -13,6 +13,7 @@ mod mac;
 mod ml_kem;
 mod x25519;
 
+use super::built::Built;
 use super::{Peer, PeerState, find};
 use crate::tasks;
 use crate::tasks::hash::{Algorithm, Shape};
@@ -129,7 +130,7 @@ impl Found {
         let mask = std::env::var("OPENSSL_ia32cap").or_else(|_| std::env::var("OPENSSL_armcap")).ok();
         let not_at_its_best = mask.map(|mask| format!("the environment masks CPU features ({mask})"));
         Provenance {
-            commit: self.source(),
+            commit: Built::beside(&self.path).and_then(|built| built.field("commit").map(str::to_owned)),
             build: Some(api.build_line()),
             // The library tells which instructions it sees, and picks by that.
             arm: api.cpu_line(),
@@ -141,12 +142,6 @@ impl Found {
                 &format!("{timed} (EVP, provider {provider}, {})", self.path.display()),
             )
         }
-    }
-
-    /// What `cargo xtask peers` writes beside the library that it builds: source, options, date.
-    fn source(&self) -> Option<String> {
-        let told = std::fs::read_to_string(self.path.with_file_name("BUILD")).ok()?;
-        Some(told.trim().to_owned())
     }
 
     /// SHA-256 of the file; read once a process.

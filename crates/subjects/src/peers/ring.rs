@@ -1,14 +1,13 @@
 //! ring: BoringSSL's cryptography with a Rust interface.
 
 use super::linked_peer;
+use super::ring_interface::ring_interface;
 use crate::linked;
 use crate::tasks::hash::{Algorithm, Shape};
 use crate::tasks::{hash, kdf, mac, x25519};
 use candor_lab::{Entry, Provenance, Refusal};
 use ring::agreement::{self, EphemeralPrivateKey, UnparsedPublicKey};
-use ring::digest::{self, Digest};
-use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
-use ring::hmac::{self, Key, Tag};
+use ring::digest;
 use ring::rand::SystemRandom;
 
 const PACKAGE: &str = "ring";
@@ -36,25 +35,10 @@ pub(super) fn hash(algorithm: Algorithm, shape: Shape) -> Entry {
         Algorithm::Sha512 => &digest::SHA512,
         other => return has_no(other.title()),
     };
-    hash::entry(linked::subject(PACKAGE), shape, move || Ok(RingHash(digest)))
+    hash::entry(linked::subject(PACKAGE), shape, move || Ok(LibraryHash(digest)))
 }
 
-pub(super) fn hmac(algorithm: Algorithm, bytes: usize) -> Entry {
-    let algorithm = match algorithm {
-        Algorithm::Sha256 => hmac::HMAC_SHA256,
-        Algorithm::Sha512 => hmac::HMAC_SHA512,
-        other => return has_no(&format!("HMAC over {}", other.title())),
-    };
-    mac::entry(linked::subject(PACKAGE), bytes, move || Ok(RingHmac { algorithm, key: None }))
-}
-
-pub(super) fn hkdf() -> Entry {
-    kdf::entry(linked::subject(PACKAGE), || Ok(RingHkdf))
-}
-
-fn has_no(what: &str) -> Entry {
-    Entry::refused(linked::subject(PACKAGE), Refusal::new(format!("has no {what}")))
-}
+ring_interface!(ring);
 
 struct Ring(SystemRandom);
 
@@ -85,67 +69,6 @@ impl x25519::X25519 for Ring {
 
     fn provenance(&self, op: x25519::Op) -> Provenance {
         provenance(&format!("{}, by a system call", op.timed()))
-    }
-}
-
-struct RingHash(&'static digest::Algorithm);
-
-impl hash::Hash for RingHash {
-    type Digest = Digest;
-
-    fn digest(&mut self, message: &[u8]) -> Digest {
-        digest::digest(self.0, message)
-    }
-
-    fn provenance(&self, timed: &str) -> Provenance {
-        provenance(timed)
-    }
-}
-
-struct RingHmac {
-    algorithm: hmac::Algorithm,
-    key: Option<Key>,
-}
-
-impl mac::Hmac for RingHmac {
-    type Tag = Tag;
-
-    fn set_key(&mut self, key: &[u8; 32]) -> Result<(), Refusal> {
-        self.key = Some(Key::new(self.algorithm, key));
-        Ok(())
-    }
-
-    fn tag(&mut self, message: &[u8]) -> Tag {
-        hmac::sign(self.key.as_ref().expect("the key is set before the first message"), message)
-    }
-
-    fn provenance(&self, timed: &str) -> Provenance {
-        provenance(timed)
-    }
-}
-
-struct RingHkdf;
-
-/// The length that keys are derived in.
-struct Bytes64;
-
-impl KeyType for Bytes64 {
-    fn len(&self) -> usize {
-        64
-    }
-}
-
-impl kdf::Hkdf for RingHkdf {
-    fn derive(&mut self, input: &kdf::Input) -> [u8; 64] {
-        let mut keys = [0; 64];
-        let extracted = Salt::new(HKDF_SHA256, &input.salt).extract(&input.secret);
-        let filled = extracted.expand(&[&input.info], Bytes64).and_then(|okm| okm.fill(&mut keys));
-        filled.expect("64 bytes are not too many");
-        keys
-    }
-
-    fn provenance(&self, timed: &str) -> Provenance {
-        provenance(timed)
     }
 }
 

@@ -3,7 +3,8 @@
 use super::{Peer, linked_peer};
 use crate::linked;
 use crate::tasks::hash::{self, Algorithm, Hash, Shape};
-use crate::tasks::{kdf, mac};
+use crate::tasks::kdf;
+use crate::tasks::mac::{self, Keyed};
 use candor_lab::{Entry, Provenance, Refusal};
 use digest::{Digest, ExtendableOutput, Update, XofReader};
 use hmac::{KeyInit, Mac};
@@ -99,34 +100,9 @@ impl<X: Default + Update + ExtendableOutput + 'static, const N: usize> Hash for 
 
 fn hmac_over<M: KeyInit + Mac + Clone + 'static>(package: &'static str, arm: &'static str, bytes: usize) -> Entry {
     let subject = format!("{}+{}", linked::subject("hmac"), linked::subject(package));
-    mac::entry(subject, bytes, move || Ok(HmacOver::<M> { package, arm, keyed: None }))
-}
-
-struct HmacOver<M> {
-    package: &'static str,
-    arm: &'static str,
-    /// Has absorbed the key; each message starts from a copy.
-    keyed: Option<M>,
-}
-
-impl<M: KeyInit + Mac + Clone + 'static> mac::Hmac for HmacOver<M> {
-    type Tag = digest::Output<M>;
-
-    fn set_key(&mut self, key: &[u8; 32]) -> Result<(), Refusal> {
-        self.keyed = Some(<M as KeyInit>::new_from_slice(key).map_err(|_| Refusal::new("refuses the key"))?);
-        Ok(())
-    }
-
-    fn tag(&mut self, message: &[u8]) -> Self::Tag {
-        let mut mac = self.keyed.clone().expect("the key is set before the first message");
-        mac.update(message);
-        mac.finalize().into_bytes()
-    }
-
-    fn provenance(&self, timed: &str) -> Provenance {
-        let timed = format!("{timed} (a clone of the keyed state for each message)");
-        over(linked::provenance("hmac", timed), self.package, self.arm)
-    }
+    mac::entry(subject, bytes, move || {
+        Ok(Keyed::<M>::new(move |timed| over(linked::provenance("hmac", timed), package, arm)))
+    })
 }
 
 struct HkdfSha256;

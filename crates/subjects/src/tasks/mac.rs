@@ -4,6 +4,7 @@ use super::hash::Algorithm;
 use crate::seed::Stream;
 use crate::{ours, peers};
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Task, Witness};
+use hmac::{KeyInit, Mac};
 use std::hint::black_box;
 
 /// What the timed call does, in a sentence without its stop.
@@ -32,6 +33,37 @@ pub(crate) trait Hmac: 'static {
 
     /// Where the library comes from and how it was built; `timed` as for `Hash`.
     fn provenance(&self, timed: &str) -> Provenance;
+}
+
+/// HMAC through the traits of `digest`: a keyed state, and a clone of it for each message. Ours and RustCrypto's are called in this way.
+pub(crate) struct Keyed<M> {
+    keyed: Option<M>,
+    provenance: Box<dyn Fn(&str) -> Provenance>,
+}
+
+impl<M: KeyInit + Mac + Clone + 'static> Keyed<M> {
+    pub(crate) fn new(provenance: impl Fn(&str) -> Provenance + 'static) -> Self {
+        Self { keyed: None, provenance: Box::new(provenance) }
+    }
+}
+
+impl<M: KeyInit + Mac + Clone + 'static> Hmac for Keyed<M> {
+    type Tag = digest::Output<M>;
+
+    fn set_key(&mut self, key: &[u8; KEY]) -> Result<(), Refusal> {
+        self.keyed = Some(<M as KeyInit>::new_from_slice(key).map_err(|_| Refusal::new("refuses the key"))?);
+        Ok(())
+    }
+
+    fn tag(&mut self, message: &[u8]) -> Self::Tag {
+        let mut mac = self.keyed.clone().expect("the key is set before the first message");
+        mac.update(message);
+        mac.finalize().into_bytes()
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        (self.provenance)(&format!("{timed} (a clone of the keyed state for each message)"))
+    }
 }
 
 /// All tasks of HMAC.

@@ -11,7 +11,6 @@
 mod handshake;
 mod parts;
 mod reference;
-mod seeded;
 
 pub(crate) use handshake::entry;
 pub(crate) use parts::entry as parts_entry;

@@ -5,7 +5,7 @@
 //! alone. So 8×8 words (parts of one lane) take 3 + 3 + 1 carry-less instructions, 16×16 words (parts of two lanes) 9 + 9 + 3.
 
 use crate::lanes::{self, Lanes};
-use crate::low::kernel::{Batch, Kernel, Leaf, batch, long_leaves};
+use crate::low::kernel::{Kernel, batch, long_leaves};
 use crate::low::memory::{self, Vector};
 use crate::low::x86_64::clmul::{self, leaf};
 use crate::low::x86_64::vpclmul;

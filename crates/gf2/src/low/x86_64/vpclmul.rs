@@ -5,7 +5,7 @@
 //! CPUs known to us carry-less instructions are the bottleneck, and logic runs beside them.
 
 use crate::lanes::{self, Lanes};
-use crate::low::kernel::{Batch, Kernel, Leaf, long_leaves};
+use crate::low::kernel::{Kernel, long_leaves};
 use crate::low::memory::{self, Vector};
 use crate::low::x86_64::clmul::{self, Xmm, leaf};
 use candor_cpu::HaveVpclmul;

@@ -13,7 +13,6 @@
 
 use super::super::ml_kem::{KeyPair, Level};
 use super::parts;
-use super::seeded::{SeededDh, SeededKem};
 use super::{Failed, Kind, Scheme};
 use crate::ours::ntor::Ours;
 use crate::peers::insecure_seed::{InsecureSeed, OurHash};
@@ -22,6 +21,7 @@ use candor_lab::{Mismatch, Witness};
 use candor_onion::handshake::{Hybrid, NoStaticKem, Ntor, NtorV3, StaticKem};
 use candor_primitives::dh::aws_lc::X25519;
 use candor_primitives::kem::rustcrypto::{MlKem512, MlKem768, MlKem1024};
+use candor_test_support::back_ends::{Draws, Twisted};
 
 /// The long-term secrets of the seed's relay, the same for everyone.
 pub(crate) struct RelaySecrets {
@@ -75,9 +75,11 @@ impl<S: Scheme> Neutral for Reference<S> {
     }
 }
 
-/// The reference in a role; client and relay must not draw the same keys.
+/// The reference in a role; client and relay must not draw the same keys. In one role each draw is the same every time, so that a side can be
+/// played again.
 fn neutral(kind: Kind, seed: u64, role: &'static str) -> Result<Box<dyn Neutral>, Failed> {
-    let dh = SeededDh { dh: X25519, seed, role };
+    let draws = |what: &str| Draws(Stream::new(seed, &format!("{what} of the {role}")));
+    let dh = Twisted::new(X25519, draws("x25519"));
     let secrets = RelaySecrets::new(seed, kind);
     /// The scheme over the back end of `$level`.
     macro_rules! at {
@@ -89,7 +91,7 @@ fn neutral(kind: Kind, seed: u64, role: &'static str) -> Result<Box<dyn Neutral>
             }
         };
         ($back_end:ident, $kem:ident, $scheme:expr) => {{
-            let $kem = SeededKem { kem: $back_end, seed, role };
+            let $kem = Twisted::new($back_end, draws("kem"));
             boxed($scheme, &secrets)
         }};
     }

@@ -1,0 +1,89 @@
+//! Subjects over ring's interface, which AWS-LC's Rust wrapper has as well: the same calls on another library.
+
+/// SHA-2, HMAC and HKDF of the crate `$library`. The caller has `PACKAGE` and `provenance(timed: &str) -> Provenance` in scope.
+macro_rules! ring_interface {
+    ($library:ident) => {
+        /// A hash of the library's.
+        struct LibraryHash(&'static $library::digest::Algorithm);
+
+        impl hash::Hash for LibraryHash {
+            type Digest = $library::digest::Digest;
+
+            fn digest(&mut self, message: &[u8]) -> Self::Digest {
+                $library::digest::digest(self.0, message)
+            }
+
+            fn provenance(&self, timed: &str) -> Provenance {
+                provenance(timed)
+            }
+        }
+
+        pub(super) fn hmac(algorithm: Algorithm, bytes: usize) -> Entry {
+            let algorithm = match algorithm {
+                Algorithm::Sha256 => $library::hmac::HMAC_SHA256,
+                Algorithm::Sha512 => $library::hmac::HMAC_SHA512,
+                other => return has_no(&format!("HMAC over {}", other.title())),
+            };
+            mac::entry(linked::subject(PACKAGE), bytes, move || Ok(LibraryHmac { algorithm, key: None }))
+        }
+
+        struct LibraryHmac {
+            algorithm: $library::hmac::Algorithm,
+            key: Option<$library::hmac::Key>,
+        }
+
+        impl mac::Hmac for LibraryHmac {
+            type Tag = $library::hmac::Tag;
+
+            fn set_key(&mut self, key: &[u8; 32]) -> Result<(), Refusal> {
+                self.key = Some($library::hmac::Key::new(self.algorithm, key));
+                Ok(())
+            }
+
+            fn tag(&mut self, message: &[u8]) -> Self::Tag {
+                let key = self.key.as_ref().expect("the key is set before the first message");
+                $library::hmac::sign(key, message)
+            }
+
+            fn provenance(&self, timed: &str) -> Provenance {
+                provenance(timed)
+            }
+        }
+
+        pub(super) fn hkdf() -> Entry {
+            kdf::entry(linked::subject(PACKAGE), || Ok(LibraryHkdf))
+        }
+
+        struct LibraryHkdf;
+
+        /// The length that keys are derived in.
+        struct Bytes64;
+
+        impl $library::hkdf::KeyType for Bytes64 {
+            fn len(&self) -> usize {
+                64
+            }
+        }
+
+        impl kdf::Hkdf for LibraryHkdf {
+            fn derive(&mut self, input: &kdf::Input) -> [u8; 64] {
+                let mut keys = [0; 64];
+                let salt = $library::hkdf::Salt::new($library::hkdf::HKDF_SHA256, &input.salt);
+                let extracted = salt.extract(&input.secret);
+                let filled = extracted.expand(&[&input.info], Bytes64).and_then(|okm| okm.fill(&mut keys));
+                filled.expect("64 bytes are not too many");
+                keys
+            }
+
+            fn provenance(&self, timed: &str) -> Provenance {
+                provenance(timed)
+            }
+        }
+
+        fn has_no(what: &str) -> Entry {
+            Entry::refused(linked::subject(PACKAGE), Refusal::new(format!("has no {what}")))
+        }
+    };
+}
+
+pub(super) use ring_interface;

@@ -1,0 +1,192 @@
+//! Back ends that do something otherwise than the one below them.
+//!
+//! [`Twisted`] is a back end with a twist. [`Draws`] makes vectors and witnesses: keys and encapsulations come from a generator that the test
+//! chooses. [`SendsPoint`] and [`SendsCoefficient`] make what no honest side would send.
+//!
+//! ```
+//! use candor_primitives::dh::{DhError, DiffieHellman};
+//! use candor_test_support::back_ends::{Draws, Script, Twisted};
+//!
+//! /// The public key that belongs to a secret of ones.
+//! fn known<D: DiffieHellman>(dh: D) -> Result<[u8; 32], DhError> {
+//!     Ok(Twisted::new(dh, Draws(Script::of([&[1; 32]]))).generate()?.1)
+//! }
+//! ```
+
+use candor_primitives::SharedSecret;
+use candor_primitives::dh::{DhError, DiffieHellman};
+use candor_primitives::kem::{DerandomizedKem, Kem, KemError};
+use zeroize::Zeroizing;
+
+mod script;
+
+pub use script::Script;
+
+/// The operating system's generator, for the randomness that does not matter to a test.
+pub fn system() -> rand_core::UnwrapErr<getrandom::SysRng> {
+    rand_core::UnwrapErr(getrandom::SysRng)
+}
+
+/// The back end `below`, with a `twist`: a [`DhTwist`] or a [`KemTwist`].
+#[derive(Clone, Default)]
+pub struct Twisted<B, T> {
+    below: B,
+    twist: T,
+}
+
+impl<B, T> Twisted<B, T> {
+    /// `below`, with `twist`.
+    pub fn new(below: B, twist: T) -> Self {
+        Self { below, twist }
+    }
+}
+
+/// What a Diffie-Hellman back end does otherwise than `dh`.
+pub trait DhTwist<D: DiffieHellman> {
+    /// In place of [`DiffieHellman::generate`].
+    ///
+    /// # Errors
+    /// Those of `dh`.
+    fn generate(&self, dh: &D) -> Result<(D::Secret, [u8; 32]), DhError>;
+}
+
+/// What a KEM back end does otherwise than `kem`; what is not said, it does the same.
+pub trait KemTwist<K: Kem> {
+    /// In place of [`Kem::generate`].
+    ///
+    /// # Errors
+    /// Those of `kem`.
+    fn generate(&self, kem: &K) -> Result<(K::Secret, K::Public), KemError> {
+        kem.generate()
+    }
+
+    /// In place of [`Kem::encapsulate`].
+    ///
+    /// # Errors
+    /// Those of `kem`.
+    fn encapsulate(&self, kem: &K, to: &K::Public, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
+        kem.encapsulate(to, ciphertext)
+    }
+
+    /// In place of [`Kem::public_to_bytes`].
+    ///
+    /// # Errors
+    /// Those of `kem`.
+    fn public_to_bytes(&self, kem: &K, public: &K::Public, bytes: &mut [u8]) -> Result<(), KemError> {
+        kem.public_to_bytes(public, bytes)
+    }
+}
+
+/// Key pairs and encapsulations are drawn from a generator instead of the operating system.
+///
+/// Each is drawn from a *clone* of it. Clones of a [`Script`] share what is left of it, so one draw follows the other. Clones of a generator
+/// that has its state to itself begin again, so each draw is the same.
+#[derive(Clone, Default)]
+pub struct Draws<R>(pub R);
+
+impl<D: DiffieHellman, R: rand_core::CryptoRng + Clone> DhTwist<D> for Draws<R> {
+    fn generate(&self, dh: &D) -> Result<(D::Secret, [u8; 32]), DhError> {
+        dh.generate_with(&mut self.0.clone())
+    }
+}
+
+impl<K: DerandomizedKem, R: rand_core::CryptoRng + Clone> KemTwist<K> for Draws<R> {
+    fn generate(&self, kem: &K) -> Result<(K::Secret, K::Public), KemError> {
+        kem.generate_with(&mut self.0.clone())
+    }
+
+    fn encapsulate(&self, kem: &K, to: &K::Public, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
+        kem.encapsulate_with(&mut self.0.clone(), to, ciphertext)
+    }
+}
+
+/// The public key that is sent is this one, whatever the secret key.
+#[derive(Clone)]
+pub struct SendsPoint(pub [u8; 32]);
+
+impl<D: DiffieHellman> DhTwist<D> for SendsPoint {
+    fn generate(&self, dh: &D) -> Result<(D::Secret, [u8; 32]), DhError> {
+        Ok((dh.generate()?.0, self.0))
+    }
+}
+
+/// Encoded public keys have these three bytes (two coefficients of ML-KEM, of 12 bits each) at the offset `at`.
+#[derive(Clone)]
+pub struct SendsCoefficient {
+    /// Where, from the beginning of the encoded key.
+    pub at: usize,
+    /// What.
+    pub bytes: [u8; 3],
+}
+
+impl<K: Kem> KemTwist<K> for SendsCoefficient {
+    fn public_to_bytes(&self, kem: &K, public: &K::Public, bytes: &mut [u8]) -> Result<(), KemError> {
+        kem.public_to_bytes(public, bytes)?;
+        bytes[self.at..self.at + 3].copy_from_slice(&self.bytes);
+        Ok(())
+    }
+}
+
+impl<D: DiffieHellman, T: DhTwist<D>> DiffieHellman for Twisted<D, T> {
+    type Secret = D::Secret;
+
+    const NAME: &'static str = D::NAME;
+
+    fn generate(&self) -> Result<(D::Secret, [u8; 32]), DhError> {
+        self.twist.generate(&self.below)
+    }
+
+    fn secret_from_bytes(&self, bytes: &[u8; 32]) -> Result<D::Secret, DhError> {
+        self.below.secret_from_bytes(bytes)
+    }
+
+    fn secret_to_bytes(&self, secret: &D::Secret) -> Result<Zeroizing<[u8; 32]>, DhError> {
+        self.below.secret_to_bytes(secret)
+    }
+
+    fn public_of(&self, secret: &D::Secret) -> Result<[u8; 32], DhError> {
+        self.below.public_of(secret)
+    }
+
+    fn agree(&self, secret: &D::Secret, peer: &[u8; 32]) -> Result<SharedSecret, DhError> {
+        self.below.agree(secret, peer)
+    }
+}
+
+impl<K: Kem, T: KemTwist<K>> Kem for Twisted<K, T> {
+    type Secret = K::Secret;
+    type Public = K::Public;
+
+    const NAME: &'static str = K::NAME;
+    const PUBLIC: usize = K::PUBLIC;
+    const SECRET: usize = K::SECRET;
+    const CIPHERTEXT: usize = K::CIPHERTEXT;
+
+    fn generate(&self) -> Result<(K::Secret, K::Public), KemError> {
+        self.twist.generate(&self.below)
+    }
+
+    fn public_from_bytes(&self, bytes: &[u8]) -> Result<K::Public, KemError> {
+        self.below.public_from_bytes(bytes)
+    }
+
+    fn public_to_bytes(&self, public: &K::Public, bytes: &mut [u8]) -> Result<(), KemError> {
+        self.twist.public_to_bytes(&self.below, public, bytes)
+    }
+
+    fn secret_from_bytes(&self, bytes: &[u8]) -> Result<K::Secret, KemError> {
+        self.below.secret_from_bytes(bytes)
+    }
+
+    fn secret_to_bytes(&self, secret: &K::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
+        self.below.secret_to_bytes(secret)
+    }
+
+    fn encapsulate(&self, to: &K::Public, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
+        self.twist.encapsulate(&self.below, to, ciphertext)
+    }
+
+    fn decapsulate(&self, with: &K::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
+        self.below.decapsulate(with, ciphertext)
+    }
+}

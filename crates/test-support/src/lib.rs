@@ -1,0 +1,30 @@
+//! What the tests of several crates share. Nothing in here is for users of candor.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`corpus`] | runs a fuzz body over the committed corpus of its target, and over mutations of it |
+//! | [`random`] | test inputs that are the same in every run |
+//! | `vectors` (feature `vectors`) | reads the files of `vectors/` |
+//! | `back_ends` (feature `back-ends`) | KEMs and Diffie-Hellman that do something otherwise: draw from a script, or lie |
+//!
+//! All of it panics when something is missing or wrong, with a message that names the file or the field: a test has no better use for an error.
+//!
+//! A crate names this one under `[dev-dependencies]`. The one that needs it at run time is `candor-subjects`: the reference which checks what
+//! the subjects of a handshake answer is itself a test.
+
+pub mod corpus;
+pub mod random;
+
+#[cfg(feature = "back-ends")]
+pub mod back_ends;
+#[cfg(feature = "vectors")]
+pub mod vectors;
+
+pub use random::Random;
+
+use std::path::{Path, PathBuf};
+
+/// A path from the root of the repository.
+fn from_root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}

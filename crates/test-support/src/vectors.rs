@@ -1,0 +1,89 @@
+//! The files of `vectors/`: JSON, byte strings in hex. `vectors/SOURCES.toml` says where each comes from and has its digest.
+
+use serde_json::Value;
+use std::fs;
+
+/// The file of that name.
+///
+/// # Panics
+/// If it is not there or no JSON.
+pub fn load(name: &str) -> Value {
+    let path = crate::from_root("vectors").join(name);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Writes that file anew: for the tests, ignored by default, which make our own vectors. Its digest in `vectors/SOURCES.toml` must follow.
+///
+/// # Panics
+/// If it can't be written.
+pub fn save(name: &str, content: &Value) {
+    let path = crate::from_root("vectors").join(name);
+    fs::write(&path, format!("{content:#}\n")).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+/// The bytes that field `name` holds in hex.
+///
+/// # Panics
+/// If there is no such field, or no hex in it.
+pub fn bytes(of: &Value, name: &str) -> Vec<u8> {
+    let text = of[name].as_str().unwrap_or_else(|| panic!("no text field {name}"));
+    let digit = |c: u8| char::from(c).to_digit(16).unwrap_or_else(|| panic!("{name} is not hex")) as u8;
+    assert!(text.len().is_multiple_of(2), "{name} has half a byte");
+    text.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+}
+
+/// The same, where there must be `N` of them.
+///
+/// # Panics
+/// As [`bytes`], or if there are more or fewer.
+pub fn array<const N: usize>(of: &Value, name: &str) -> [u8; N] {
+    let bytes = bytes(of, name);
+    let length = bytes.len();
+    bytes.try_into().unwrap_or_else(|_| panic!("{name} has {length} bytes and not {N}"))
+}
+
+/// The elements of the list in field `name`.
+///
+/// # Panics
+/// If there is none, or it is empty: no test passes by having nothing to do.
+pub fn list<'a>(of: &'a Value, name: &str) -> &'a [Value] {
+    let list = of[name].as_array().unwrap_or_else(|| panic!("no list {name}"));
+    assert!(!list.is_empty(), "the list {name} is empty");
+    list
+}
+
+/// Bytes as the files have them.
+pub fn hex(bytes: impl AsRef<[u8]>) -> String {
+    bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn bytes_are_read_as_hex_writes_them() {
+        assert_eq!(bytes(&json!({ "x": hex([0, 0x1f, 0xff]) }), "x"), [0, 0x1f, 0xff]);
+        assert_eq!(array(&json!({ "x": "00Ff" }), "x"), [0, 0xff]);
+    }
+
+    #[test]
+    #[should_panic(expected = "half a byte")]
+    fn half_a_byte_is_not_read_over() {
+        bytes(&json!({ "x": "123" }), "x");
+    }
+
+    #[test]
+    #[should_panic(expected = "x has 2 bytes and not 3")]
+    fn a_length_that_is_not_the_one_asked_for_is_refused() {
+        array::<3>(&json!({ "x": "0011" }), "x");
+    }
+
+    #[test]
+    #[should_panic(expected = "the list x is empty")]
+    fn an_empty_list_is_no_success() {
+        list(&json!({ "x": [] }), "x");
+    }
+}
