@@ -189,12 +189,18 @@ fn keccak<V: Words64, const L: usize>(state: &mut [[u64; L]; 25]) {
     for (word, lanes) in a.iter_mut().zip(&*state) {
         *word = V::load(lanes);
     }
+    for (lanes, word) in state.iter_mut().zip(keccak_rounds(a)) {
+        word.store(lanes);
+    }
+}
+
+/// All rounds, two at a time: the second brings the lanes back to where the first found them.
+#[inline(always)]
+pub(super) fn keccak_rounds<V: Words64>(mut a: [V; 25]) -> [V; 25] {
     for [even, odd] in ROUND_CONSTANTS.as_chunks::<2>().0 {
         a = keccak_round(keccak_round(a, V::splat(*even)), V::splat(*odd));
     }
-    for (lanes, word) in state.iter_mut().zip(a) {
-        word.store(lanes);
-    }
+    a
 }
 
 /// One round, as in `keccak_portable`.

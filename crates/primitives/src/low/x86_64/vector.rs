@@ -45,6 +45,10 @@ pub(super) trait Words64: Copy {
     fn chi(self, b: Self, c: Self) -> Self;
 }
 
+/// AVX-512 (F and VL) on registers of 128 bits, for a single word: more registers, and logic of three operands.
+#[derive(Clone, Copy)]
+pub(super) struct XmmVl(__m128i);
+
 /// AVX2.
 #[derive(Clone, Copy)]
 pub(super) struct Ymm(__m256i);
@@ -144,6 +148,14 @@ words! {
     xor3(a, b, c) => _mm512_ternarylogic_epi32::<0x96>(a, b, c);
     choice(a, b, c) => _mm512_ternarylogic_epi32::<0xca>(a, b, c);
     majority(a, b, c) => _mm512_ternarylogic_epi32::<0xe8>(a, b, c);
+}
+
+words! {
+    Words64 for XmmVl: [u64 as i64; 1], _mm_set1_epi64x, _mm_loadl_epi64, _mm_storel_epi64;
+    xor(a, b) => _mm_xor_si128(a, b);
+    rol<N: i32, R: i32>(a) => _mm_rol_epi64::<N>(a);
+    xor3(a, b, c) => _mm_ternarylogic_epi64::<0x96>(a, b, c);
+    chi(a, b, c) => _mm_ternarylogic_epi64::<0xd2>(a, b, c);
 }
 
 words! {
