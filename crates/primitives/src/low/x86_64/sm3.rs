@@ -69,7 +69,7 @@ macro_rules! early {
     };
 }
 
-/// One of the rounds 16 to 63.
+/// One of the rounds 16 to 63. The order is the fastest of some hundreds, measured on Zen 5: 3 % over the order of the formulas.
 macro_rules! late {
     ($j:expr, $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident, $p:ident $q:ident, $w:ident) => {
         // SAFETY: as above.
@@ -79,32 +79,32 @@ macro_rules! late {
                 "lea {y:e}, [{x:r} + {t}]",
                 "add {y:e}, {e:e}",
                 "rol {y:e}, 7", // SS1
+                "add {h:e}, [{w} + {w_at}]",
                 "mov {z:e}, {f:e}",
                 "xor {z:e}, {g:e}",
-                "add {h:e}, [{w} + {w_at}]",
+                "and {p:e}, {z:e}",
+                "add {d:e}, [{w} + {prime_at}]",
                 "and {q:e}, {z:e}",
                 "xor {q:e}, {g:e}",
-                "and {p:e}, {z:e}",
                 "xor {p:e}, {q:e}", // GG
+                "rol {f:e}, 19",
                 "add {h:e}, {p:e}",
                 "add {h:e}, {y:e}", // TT2
-                "xor {x:e}, {y:e}", // SS2
-                "rorx {q:e}, {h:e}, 15",
                 "rorx {p:e}, {h:e}, 23",
+                "xor {x:e}, {y:e}", // SS2
                 "xor {p:e}, {h:e}",
-                "mov {h:e}, {p:e}",
-                "xor {h:e}, {q:e}", // P0(TT2)
-                "add {d:e}, [{w} + {prime_at}]",
+                "rorx {q:e}, {h:e}, 15",
                 "mov {z:e}, {b:e}",
+                "mov {h:e}, {p:e}",
                 "and {z:e}, {c:e}",
                 "add {d:e}, {z:e}",
                 "mov {z:e}, {b:e}",
                 "xor {z:e}, {c:e}",
                 "and {z:e}, {a:e}",
+                "xor {h:e}, {q:e}", // P0(TT2)
                 "add {d:e}, {z:e}", // FF = B∧C + A∧(B⊕C): no bit in common
                 "add {d:e}, {x:e}", // TT1
                 "rol {b:e}, 9",
-                "rol {f:e}, 19",
                 a = in(reg) $a, b = inout(reg) $b, c = in(reg) $c, d = inout(reg) $d, e = in(reg) $e, f = inout(reg) $f,
                 g = in(reg) $g, h = inout(reg) $h, p = inout(reg) $p, q = inout(reg) $q,
                 x = out(reg) _, y = out(reg) _, z = out(reg) _, w = in(reg) $w, t = const T[$j] as i32,
@@ -114,13 +114,43 @@ macro_rules! late {
     };
 }
 
+/// The state and the variables xored, into both. Assembly since LLVM would do it in vectors, and the way there and back is part of the
+/// chain.
+macro_rules! chain {
+    ($state:ident, $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
+        // SAFETY: as many words are read and written as the state has.
+        unsafe {
+            asm!(
+                "xor {a:e}, [{state}]",
+                "xor {b:e}, [{state} + 4]",
+                "xor {c:e}, [{state} + 8]",
+                "xor {d:e}, [{state} + 12]",
+                "xor {e:e}, [{state} + 16]",
+                "xor {f:e}, [{state} + 20]",
+                "xor {g:e}, [{state} + 24]",
+                "xor {h:e}, [{state} + 28]",
+                "mov [{state}], {a:e}",
+                "mov [{state} + 4], {b:e}",
+                "mov [{state} + 8], {c:e}",
+                "mov [{state} + 12], {d:e}",
+                "mov [{state} + 16], {e:e}",
+                "mov [{state} + 20], {f:e}",
+                "mov [{state} + 24], {g:e}",
+                "mov [{state} + 28], {h:e}",
+                a = inout(reg) $a, b = inout(reg) $b, c = inout(reg) $c, d = inout(reg) $d, e = inout(reg) $e, f = inout(reg) $f,
+                g = inout(reg) $g, h = inout(reg) $h, state = in(reg) $state.as_mut_ptr(), options(nostack),
+            )
+        }
+    };
+}
+
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn compress_avx2(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
     let mut schedule = Schedule([[0; WORDS]; 2]);
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
     for block in blocks {
         let mut made = begin(&mut schedule, block);
         let w = schedule.0.as_ptr();
-        let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
         let (mut p, mut q): (u32, u32);
         macro_rules! step {
             ($k:expr) => {
@@ -160,11 +190,9 @@ fn compress_avx2(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
         late!(62, c d a b g h e f, p q, w);
         late!(63, b c d a f g h e, p q, w);
         let _ = (p, q, made);
-        for (word, working) in state.iter_mut().zip([a, b, c, d, e, f, g, h]) {
-            *word ^= working;
-        }
+        chain!(state, a b c d e f g h);
     }
-    schedule.0 = [[0; WORDS]; 2];
+    schedule.0.as_flattened_mut().fill(0);
     optimization_barrier(&schedule);
 }
 
