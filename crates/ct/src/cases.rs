@@ -95,6 +95,7 @@ pub(crate) const ALL: &[Case] = &[
         "batch::keccak_avx2::with_features",
         hash::sha3_256_batch,
     ),
+    unseen("keccak@avx512", ("keccak", "avx512"), "avx512", NO_AVX512, hash::sha3_256),
     unseen("sha256-batch@sha", ("sha256-batch", "sha"), "sha", NO_SHA, hash::sha256_batch),
     unseen("sha256-batch@avx512", ("sha256-batch", "avx512"), "avx512", NO_AVX512, hash::sha256_batch),
     unseen("sm3-batch@avx512", ("sm3-batch", "avx512"), "avx512", NO_AVX512, hash::sm3_batch),

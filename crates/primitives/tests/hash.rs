@@ -224,6 +224,9 @@ fn the_arm_is_the_tiers() {
             assert_eq!(Sm3::with_cpu(cpu).arm(), arm, "{tier}");
         }
     }
+    if let Ok(cpu) = Cpu::named("avx512") {
+        assert_eq!(Sha3_256::with_cpu(cpu).arm(), "avx512");
+    }
     assert_eq!(Sha256::new().arm(), Sha256::with_cpu(Cpu::default()).arm());
 }
 

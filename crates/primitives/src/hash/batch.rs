@@ -139,6 +139,15 @@ fn sha256_all(cpu: Cpu, messages: &[&[u8]], digests: &mut [[u8; 32]]) {
             digests,
         ),
         #[cfg(target_arch = "x86_64")]
+        Sha256Arm::Avx512(token) if messages.len() > 6 => block_lanes::hash::<8>(
+            |state, blocks| kernels::sha256_avx512_8(token, state, blocks),
+            single,
+            4,
+            initial,
+            messages,
+            digests,
+        ),
+        #[cfg(target_arch = "x86_64")]
         Sha256Arm::Avx2(token) => block_lanes::hash::<8>(
             |state, blocks| kernels::sha256_avx2(token, state, blocks),
             single,

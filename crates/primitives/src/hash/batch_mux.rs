@@ -2,7 +2,7 @@
 //!
 //! | arm | SHA-256 | SM3 | Keccak |
 //! |---|---|---|---|
-//! | `avx512` | 16 lanes; up to 8 messages as `sha` | 16 lanes, 8 for up to 8 messages | 8 lanes |
+//! | `avx512` | 16 lanes, 8 for 7 or 8 messages; fewer as `sha` | 16 lanes, 8 for up to 8 messages | 8 lanes |
 //! | `sha` | 2 lanes | – | – |
 //! | `avx2` | 8 lanes | 8 lanes | 4 lanes |
 //! | none of these | one by one | one by one | one by one |

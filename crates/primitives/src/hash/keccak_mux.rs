@@ -3,11 +3,13 @@
 use super::keccak_portable;
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64;
-use candor_cpu::{Cpu, HaveAvx2, secret};
+use candor_cpu::{Cpu, HaveAvx2, HaveAvx512, secret};
 
 /// One way to compute the permutation. Holding one of the accelerated is proof that the CPU has what it needs.
 #[derive(Clone, Copy)]
 pub(super) enum Arm {
+    /// x86-64's AVX-512: a lane a register.
+    Avx512(HaveAvx512),
     /// x86-64's BMI, which comes with AVX2.
     Avx2(HaveAvx2),
     /// Safe Rust.
@@ -17,12 +19,17 @@ pub(super) enum Arm {
 impl Arm {
     #[inline]
     pub(super) fn choose(cpu: Cpu) -> Self {
-        HaveAvx2::check(cpu).map_or(Self::Portable, Self::Avx2)
+        if let Some(token) = HaveAvx512::check(cpu) {
+            Self::Avx512(token)
+        } else {
+            HaveAvx2::check(cpu).map_or(Self::Portable, Self::Avx2)
+        }
     }
 
     #[inline]
     pub(super) fn name(self) -> &'static str {
         match self {
+            Self::Avx512(_) => "avx512",
             Self::Avx2(_) => "avx2",
             Self::Portable => "portable",
         }
@@ -35,6 +42,8 @@ pub(super) fn absorb<const RATE: usize>(arm: Arm, state: &mut [u64; 25], blocks:
     secret::ran("keccak", arm.name());
     match arm {
         #[cfg(target_arch = "x86_64")]
+        Arm::Avx512(token) => x86_64::keccak::absorb_avx512(token, state, blocks),
+        #[cfg(target_arch = "x86_64")]
         Arm::Avx2(token) => x86_64::keccak::absorb(token, state, blocks),
         _ => keccak_portable::absorb(state, blocks),
     }
@@ -45,6 +54,8 @@ pub(super) fn absorb<const RATE: usize>(arm: Arm, state: &mut [u64; 25], blocks:
 pub(super) fn permute(arm: Arm, state: &mut [u64; 25]) {
     secret::ran("keccak", arm.name());
     match arm {
+        #[cfg(target_arch = "x86_64")]
+        Arm::Avx512(token) => x86_64::keccak::permute_avx512(token, state),
         #[cfg(target_arch = "x86_64")]
         Arm::Avx2(token) => x86_64::keccak::permute(token, state),
         _ => keccak_portable::permute(state),

@@ -34,7 +34,7 @@ macro_rules! sponge {
                 Self { sponge: Sponge::with_cpu(cpu) }
             }
 
-            /// The arm that this value runs: `avx2` (x86-64) or `portable`.
+            /// The arm that this value runs: `avx512`, `avx2` (x86-64) or `portable`.
             #[must_use]
             pub fn arm(&self) -> &'static str {
                 self.sponge.arm()

@@ -28,18 +28,20 @@ macro_rules! entry {
 entry! {
     /// SHA-256's compression of blocks in each of 8 lanes, as many as the shortest list has.
     sha256_avx2, HaveAvx2, "avx2", sha256, Ymm, [[u32; 8]; 8], [[u8; 64]];
+    /// The same.
+    sha256_avx512_8, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl", sha256, YmmVl, [[u32; 8]; 8], [[u8; 64]];
     /// The same in 16 lanes.
-    sha256_avx512, HaveAvx512, "avx2,avx512f,avx512vl", sha256, Zmm, [[u32; 16]; 8], [[u8; 64]];
+    sha256_avx512, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl", sha256, Zmm, [[u32; 16]; 8], [[u8; 64]];
     /// SM3's compression of blocks in each of 8 lanes, as many as the shortest list has.
     sm3_avx2, HaveAvx2, "avx2", sm3, Ymm, [[u32; 8]; 8], [[u8; 64]];
     /// The same.
-    sm3_avx512_8, HaveAvx512, "avx2,avx512f,avx512vl", sm3, YmmVl, [[u32; 8]; 8], [[u8; 64]];
+    sm3_avx512_8, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl", sm3, YmmVl, [[u32; 8]; 8], [[u8; 64]];
     /// The same in 16 lanes.
-    sm3_avx512, HaveAvx512, "avx2,avx512f,avx512vl", sm3, Zmm, [[u32; 16]; 8], [[u8; 64]];
+    sm3_avx512, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl", sm3, Zmm, [[u32; 16]; 8], [[u8; 64]];
     /// Keccak's permutation in 4 lanes.
     keccak_avx2, HaveAvx2, "avx2", keccak, Ymm, [[u64; 4]; 25];
     /// The same in 8 lanes.
-    keccak_avx512, HaveAvx512, "avx2,avx512f,avx512vl", keccak, Zmm, [[u64; 8]; 25];
+    keccak_avx512, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl", keccak, Zmm, [[u64; 8]; 25];
 }
 
 /// `$round!(0); … $round!(15);`, since the registers of a schedule must be known where the code is made.
@@ -67,57 +69,42 @@ macro_rules! each_of_sixteen {
 /// How many blocks the shortest list has.
 #[inline(always)]
 fn shortest<const L: usize>(blocks: &[&[[u8; 64]]; L]) -> usize {
-    blocks.iter().map(|blocks| blocks.len()).min().unwrap_or(0)
+    let mut shortest = usize::MAX;
+    for blocks in blocks {
+        shortest = shortest.min(blocks.len());
+    }
+    shortest
 }
 
 /// The sixteen words of block `n` of each list, big-endian, transposed.
 #[inline(always)]
 fn words<V: Words32, const L: usize>(blocks: &[&[[u8; 64]]; L], n: usize) -> [V; 16] {
-    let mut rows = [[0u32; L]; 16];
-    for (lane, blocks) in blocks.iter().enumerate() {
-        for (row, bytes) in rows.iter_mut().zip(blocks[n].as_chunks::<4>().0) {
-            row[lane] = u32::from_be_bytes(*bytes);
-        }
+    const { assert!(V::LANES == L) }
+    let mut block = [&[0; 64]; L];
+    for (block, blocks) in block.iter_mut().zip(blocks) {
+        *block = &blocks[n];
     }
-    let mut words = [V::splat(0); 16];
-    for (word, row) in words.iter_mut().zip(&rows) {
-        *word = V::load(row);
-    }
-    words
+    let [[w0, w1, w2, w3], [w4, w5, w6, w7]] = [V::of_blocks(&block, 0), V::of_blocks(&block, 1)];
+    let [[w8, w9, w10, w11], [w12, w13, w14, w15]] = [V::of_blocks(&block, 2), V::of_blocks(&block, 3)];
+    [w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15]
 }
 
 /// FIPS 180-4 §6.2.2, a block a lane.
 #[inline(always)]
 fn sha256<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[[u8; 64]]; L]) {
-    const { assert!(V::LANES == L) }
     let mut chaining = [V::splat(0); 8];
     for (word, lanes) in chaining.iter_mut().zip(&*state) {
         *word = V::load(lanes);
     }
+    let (first, rest) = K.as_chunks::<16>().0.split_at(1);
     for n in 0..shortest(&blocks) {
         let mut w = words::<V, L>(&blocks, n);
-        let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = chaining;
-        for (sixteen, k) in K.as_chunks::<16>().0.iter().enumerate() {
-            macro_rules! round {
-                ($t:literal) => {
-                    if sixteen > 0 {
-                        let [w15, w7, w2] = [w[($t + 1) % 16], w[($t + 9) % 16], w[($t + 14) % 16]];
-                        let sigma0 = w15.rol::<25, 7>().xor3(w15.rol::<14, 18>(), w15.shr::<3>());
-                        let sigma1 = w2.rol::<15, 17>().xor3(w2.rol::<13, 19>(), w2.shr::<10>());
-                        w[$t] = w[$t].add(sigma0).add(w7).add(sigma1);
-                    }
-                    // Σ1(e) is the last to be ready, so it is added last, to the new e and to T1.
-                    let sum1 = e.rol::<26, 6>().xor3(e.rol::<21, 11>(), e.rol::<7, 25>());
-                    let without = h.add(w[$t].add(V::splat(k[$t]))).add(e.choice(f, g));
-                    let sum0 = a.rol::<30, 2>().xor3(a.rol::<19, 13>(), a.rol::<10, 22>());
-                    let t2 = sum0.add(a.majority(b, c));
-                    let new_a = without.add(sum1).add(t2);
-                    (h, g, f, e, d, c, b, a) = (g, f, e, d.add(without).add(sum1), c, b, a, new_a);
-                };
-            }
-            each_of_sixteen!(round);
+        let mut v = chaining;
+        sha256_rounds::<V, false>(&mut v, &mut w, &first[0]);
+        for k in rest {
+            sha256_rounds::<V, true>(&mut v, &mut w, k);
         }
-        let [a0, b0, c0, d0, e0, f0, g0, h0] = chaining;
+        let ([a0, b0, c0, d0, e0, f0, g0, h0], [a, b, c, d, e, f, g, h]) = (chaining, v);
         chaining = [a0.add(a), b0.add(b), c0.add(c), d0.add(d), e0.add(e), f0.add(f), g0.add(g), h0.add(h)];
     }
     for (lanes, words) in state.iter_mut().zip(chaining) {
@@ -125,43 +112,73 @@ fn sha256<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[[u8;
     }
 }
 
+/// Sixteen rounds; with `EXTEND`, each takes the schedule sixteen words further before it uses the word.
+#[inline(always)]
+fn sha256_rounds<V: Words32, const EXTEND: bool>(v: &mut [V; 8], w: &mut [V; 16], k: &[u32; 16]) {
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *v;
+    macro_rules! round {
+        ($t:literal) => {
+            if EXTEND {
+                let [w15, w7, w2] = [w[($t + 1) % 16], w[($t + 9) % 16], w[($t + 14) % 16]];
+                let sigma0 = w15.rol::<25, 7>().xor3(w15.rol::<14, 18>(), w15.shr::<3>());
+                let sigma1 = w2.rol::<15, 17>().xor3(w2.rol::<13, 19>(), w2.shr::<10>());
+                w[$t] = w[$t].add(sigma0).add(w7).add(sigma1);
+            }
+            let sum1 = e.rol::<26, 6>().xor3(e.rol::<21, 11>(), e.rol::<7, 25>());
+            let sum0 = a.rol::<30, 2>().xor3(a.rol::<19, 13>(), a.rol::<10, 22>());
+            let early = d.add(h).add(w[$t].add(V::splat(k[$t]))).settled();
+            let new_e = early.add(e.choice(f, g)).settled().add(sum1);
+            let new_a = new_e.add(a.majority(b, c).sub(d)).settled().add(sum0);
+            (h, g, f, e, d, c, b, a) = (g, f, e, new_e, c, b, a, new_a);
+        };
+    }
+    each_of_sixteen!(round);
+    *v = [a, b, c, d, e, f, g, h];
+}
+
 /// GB/T 32905 §5.3, a block a lane.
 #[inline(always)]
 fn sm3<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[[u8; 64]]; L]) {
-    const { assert!(V::LANES == L) }
     let mut chaining = [V::splat(0); 8];
     for (word, lanes) in chaining.iter_mut().zip(&*state) {
         *word = V::load(lanes);
     }
+    let (first, rest) = T.as_chunks::<16>().0.split_at(1);
     for n in 0..shortest(&blocks) {
         let mut w = words::<V, L>(&blocks, n);
-        let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = chaining;
-        for (sixteen, t) in T.as_chunks::<16>().0.iter().enumerate() {
-            macro_rules! round {
-                ($j:literal) => {
-                    let a12 = a.rol::<12, 20>();
-                    let ss1 = a12.add(V::splat(t[$j])).add(e).rol::<7, 25>();
-                    let (ff, gg) =
-                        if sixteen == 0 { (a.xor3(b, c), e.xor3(f, g)) } else { (a.majority(b, c), e.choice(f, g)) };
-                    let tt1 = ff.add(d).add(w[$j].xor(w[($j + 4) % 16])).add(ss1.xor(a12));
-                    let tt2 = gg.add(h.add(w[$j])).add(ss1);
-                    (h, g, f, e) = (g, f.rol::<19, 13>(), e, tt2.xor3(tt2.rol::<9, 23>(), tt2.rol::<17, 15>()));
-                    (d, c, b, a) = (c, b.rol::<9, 23>(), a, tt1);
-                    if sixteen < 3 || $j < 4 {
-                        let x = w[$j].xor3(w[($j + 7) % 16], w[($j + 13) % 16].rol::<15, 17>());
-                        let p1 = x.xor3(x.rol::<15, 17>(), x.rol::<23, 9>());
-                        w[$j] = p1.xor3(w[($j + 3) % 16].rol::<7, 25>(), w[($j + 10) % 16]);
-                    }
-                };
-            }
-            each_of_sixteen!(round);
+        let mut v = chaining;
+        sm3_rounds::<V, true>(&mut v, &mut w, &first[0]);
+        for t in rest {
+            sm3_rounds::<V, false>(&mut v, &mut w, t);
         }
-        let [a0, b0, c0, d0, e0, f0, g0, h0] = chaining;
+        let ([a0, b0, c0, d0, e0, f0, g0, h0], [a, b, c, d, e, f, g, h]) = (chaining, v);
         chaining = [a0.xor(a), b0.xor(b), c0.xor(c), d0.xor(d), e0.xor(e), f0.xor(f), g0.xor(g), h0.xor(h)];
     }
     for (lanes, words) in state.iter_mut().zip(chaining) {
         words.store(lanes);
     }
+}
+
+/// Sixteen rounds, `FIRST` those with other Boolean functions; each takes the schedule sixteen words further after it used the word.
+#[inline(always)]
+fn sm3_rounds<V: Words32, const FIRST: bool>(v: &mut [V; 8], w: &mut [V; 16], t: &[u32; 16]) {
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *v;
+    macro_rules! round {
+        ($j:literal) => {
+            let a12 = a.rol::<12, 20>();
+            let ss1 = a12.add(V::splat(t[$j])).add(e).rol::<7, 25>();
+            let (ff, gg) = if FIRST { (a.xor3(b, c), e.xor3(f, g)) } else { (a.majority(b, c), e.choice(f, g)) };
+            let tt1 = ff.add(d).add(w[$j].xor(w[($j + 4) % 16])).add(ss1.xor(a12));
+            let tt2 = gg.add(h.add(w[$j])).add(ss1);
+            (h, g, f, e) = (g, f.rol::<19, 13>(), e, tt2.xor3(tt2.rol::<9, 23>(), tt2.rol::<17, 15>()));
+            (d, c, b, a) = (c, b.rol::<9, 23>(), a, tt1);
+            let x = w[$j].xor3(w[($j + 7) % 16], w[($j + 13) % 16].rol::<15, 17>());
+            let p1 = x.xor3(x.rol::<15, 17>(), x.rol::<23, 9>());
+            w[$j] = p1.xor3(w[($j + 3) % 16].rol::<7, 25>(), w[($j + 10) % 16]);
+        };
+    }
+    each_of_sixteen!(round);
+    *v = [a, b, c, d, e, f, g, h];
 }
 
 /// KECCAK-p[1600, 24] (FIPS 202 §3.3), a state a lane.
@@ -172,12 +189,18 @@ fn keccak<V: Words64, const L: usize>(state: &mut [[u64; L]; 25]) {
     for (word, lanes) in a.iter_mut().zip(&*state) {
         *word = V::load(lanes);
     }
+    for (lanes, word) in state.iter_mut().zip(keccak_rounds(a)) {
+        word.store(lanes);
+    }
+}
+
+/// All rounds, two at a time: the second brings the lanes back to where the first found them.
+#[inline(always)]
+pub(super) fn keccak_rounds<V: Words64>(mut a: [V; 25]) -> [V; 25] {
     for [even, odd] in ROUND_CONSTANTS.as_chunks::<2>().0 {
         a = keccak_round(keccak_round(a, V::splat(*even)), V::splat(*odd));
     }
-    for (lanes, word) in state.iter_mut().zip(a) {
-        word.store(lanes);
-    }
+    a
 }
 
 /// One round, as in `keccak_portable`.

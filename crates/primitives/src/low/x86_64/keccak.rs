@@ -1,10 +1,17 @@
-//! Keccak's permutation with BMI: rotations that leave their source alone (RORX) and and-not in one instruction (ANDN).
+//! Keccak's permutation of one state.
 //!
-//! 25 lanes don't fit 15 registers, so what decides is how few instructions move them about. LLVM does that well if it sees two
-//! rounds at a time, since the second brings the lanes back to where the first found them.
+//! **With BMI**: rotations that leave their source alone (RORX) and and-not in one instruction (ANDN). 25 lanes don't fit 15 registers, so
+//! what decides is how few instructions move them about. LLVM does that well if it sees two rounds at a time, since the second brings
+//! the lanes back to where the first found them.
+//!
+//! **With AVX-512** the lanes lie in 25 of the 32 vector registers, one in each, the rest of each register idle. A vector unit does fewer
+//! instructions a cycle than the scalar one, but nothing is moved about, and χ and the xor of three are one instruction each: 95 a
+//! round where BMI takes 230.
 
+use super::batch::keccak_rounds;
+use super::vector::{Words64, XmmVl};
 use crate::hash::keccak_portable::{ROUND_CONSTANTS, round};
-use candor_cpu::HaveAvx2;
+use candor_cpu::{HaveAvx2, HaveAvx512};
 
 /// Absorbs `blocks`: xors each into the state's first words and permutes.
 #[inline]
@@ -39,4 +46,52 @@ fn permute_bmi(state: &mut [u64; 25]) {
         round(&mut a, *odd);
     }
     *state = a;
+}
+
+/// [`absorb`] with AVX-512.
+#[inline]
+pub(crate) fn absorb_avx512<const RATE: usize>(_: HaveAvx512, state: &mut [u64; 25], blocks: &[[u8; RATE]]) {
+    // SAFETY: the token proves AVX-512 F and VL.
+    unsafe { absorb_vl(state, blocks) }
+}
+
+/// [`permute`] with AVX-512.
+#[inline]
+pub(crate) fn permute_avx512(_: HaveAvx512, state: &mut [u64; 25]) {
+    // SAFETY: the token proves AVX-512 F and VL.
+    unsafe { permute_vl(state) }
+}
+
+#[target_feature(enable = "avx512f,avx512vl")]
+fn absorb_vl<const RATE: usize>(state: &mut [u64; 25], blocks: &[[u8; RATE]]) {
+    let mut a = loaded(state);
+    for block in blocks {
+        for (lane, bytes) in a.iter_mut().zip(block.as_chunks::<8>().0) {
+            *lane = lane.xor(XmmVl::load(&[u64::from_le_bytes(*bytes)]));
+        }
+        a = keccak_rounds(a);
+    }
+    store(a, state);
+}
+
+#[target_feature(enable = "avx512f,avx512vl")]
+fn permute_vl(state: &mut [u64; 25]) {
+    store(keccak_rounds(loaded(state)), state);
+}
+
+/// The state, a lane a register.
+#[inline(always)]
+fn loaded(state: &[u64; 25]) -> [XmmVl; 25] {
+    let mut a = [XmmVl::splat(0); 25];
+    for (lane, word) in a.iter_mut().zip(state) {
+        *lane = XmmVl::load(&[*word]);
+    }
+    a
+}
+
+#[inline(always)]
+fn store(a: [XmmVl; 25], state: &mut [u64; 25]) {
+    for (lane, word) in a.into_iter().zip(state.as_chunks_mut::<1>().0) {
+        lane.store(word);
+    }
 }
