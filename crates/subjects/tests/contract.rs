@@ -82,6 +82,9 @@ fn parts(task: &str) -> &'static [&'static str] {
         Some("keygen") => &["public key", "proof", "shared secret"],
         Some("exchange") => &["public key", "proof", "ciphertext", "shared secret"],
         Some("handshake") => &HANDSHAKE,
+        Some("keypair") => &["public key", "shared secret"],
+        Some("dh") => &["shared secret 0", "shared secret 15"],
+        Some("3dh") => &["dh1", "dh2", "dh3"],
         _ if task.starts_with("opaque/oprf/") => &["output", "key times generator"],
         _ if task.starts_with("opaque/") => {
             &["export key as client", "export key given by its server", "length of KE2"]
@@ -109,7 +112,7 @@ fn damage(witness: &Witness, part: &str) -> Result<Witness, candor_lab::Mismatch
     bytes[0] ^= 1;
     let others = ["answer", "public key", "secret key", "proof", "ciphertext", "shared secret", "implicit rejection"];
     let numbered: Vec<_> = (0..16).map(|i| format!("shared secret {i}")).collect();
-    let ntor = HANDSHAKE.into_iter().chain(PARTS);
+    let ntor = HANDSHAKE.into_iter().chain(PARTS).chain(["dh1", "dh2", "dh3"]);
     let names: BTreeSet<_> = others.into_iter().chain(ntor).chain(numbered.iter().map(String::as_str)).collect();
     let mut damaged = Witness::default().with(part, bytes);
     for name in names.into_iter().filter(|name| *name != part) {

@@ -134,6 +134,14 @@ pub(super) fn products(words: usize, work: Work) -> Vec<Entry> {
     entries
 }
 
+/// Every gf2x, by `gf2x_mul` and by `gf2x_mul_r` with a pool. For `differential`.
+pub(super) fn multipliers() -> Vec<(String, Box<dyn Product>)> {
+    let both = |found: &'static Found| -> [(String, Box<dyn Product>); 2] {
+        [(found.name.clone(), Box::new(Plain(found))), (format!("{}-pool", found.name), Box::new(Pooled::new(found)))]
+    };
+    found().iter().flatten().flat_map(both).collect()
+}
+
 impl Found {
     fn provenance(&self, timed: &str) -> Provenance {
         // Whoever has a tuned one beside it knows; otherwise the lint `peer-untuned` tells.
@@ -211,27 +219,35 @@ struct Inlined {
     _library: Library,
 }
 
+/// The shim, and what is known of it.
+fn shim() -> Option<(PathBuf, Built)> {
+    find::libraries("libgf2x-inlined").into_iter().find_map(|path| Built::beside(&path).map(|built| (path, built)))
+}
+
+/// The inlined routine for `words` words. For `differential`.
+pub(super) fn inlined(words: usize) -> Option<(String, Box<dyn Loop>)> {
+    let (path, built) = shim()?;
+    let name = format!("gf2x-{}+inlined", built.field("version").unwrap_or("unknown"));
+    Some((name, Box::new(open_inlined(&path, &built, words).ok()?)))
+}
+
 fn inlined_entry(words: usize) -> Entry {
-    let Some((path, built)) =
-        find::libraries("libgf2x-inlined").into_iter().find_map(|path| Built::beside(&path).map(|built| (path, built)))
-    else {
+    let Some((path, built)) = shim() else {
         let how = "is not on this machine: build it with `cargo xtask peers gf2x`";
         return Entry::refused("gf2x+inlined", Refusal::new(how));
     };
     let name = format!("gf2x-{}+inlined", built.field("version").unwrap_or("unknown"));
-    gf2::inlined(name, words, move || {
-        // SAFETY: loading runs the library's constructors, of which it has none.
-        let library = unsafe { Library::new(&path) };
-        let library = library.map_err(|error| Refusal::new(format!("does not load: {error}")))?;
-        // SAFETY: the type is that of the shim, which our own recipe compiles.
-        let around = unsafe { function::<MulLoop>(&library, &format!("candor_gf2x_inlined_{words}")) };
-        Ok(Inlined {
-            path: path.clone(),
-            built: built.clone(),
-            around: around.map_err(Refusal::new)?,
-            _library: library,
-        })
-    })
+    gf2::inlined(name, words, move || open_inlined(&path, &built, words))
+}
+
+fn open_inlined(path: &Path, built: &Built, words: usize) -> Result<Inlined, Refusal> {
+    // SAFETY: loading runs the library's constructors, of which it has none.
+    let library = unsafe { Library::new(path) };
+    let library = library.map_err(|error| Refusal::new(format!("does not load: {error}")))?;
+    // SAFETY: the type is that of the shim, which our own recipe compiles.
+    let around = unsafe { function::<MulLoop>(&library, &format!("candor_gf2x_inlined_{words}")) };
+    let around = around.map_err(Refusal::new)?;
+    Ok(Inlined { path: path.to_owned(), built: built.clone(), around, _library: library })
 }
 
 impl Loop for Inlined {

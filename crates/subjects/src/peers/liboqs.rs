@@ -128,25 +128,35 @@ pub(super) fn insecure_seed(level: Level) -> Vec<Entry> {
     if usable.is_empty() {
         return vec![Entry::refused("liboqs", Refusal::new(format!("is not on this machine: {HOW}")))];
     }
-    let entry = |found: &'static Found| match level {
-        Level::L512 => entry::<512>(found, level),
-        Level::L768 => entry::<768>(found, level),
-        Level::L1024 => entry::<1024>(found, level),
+    let hashes: Vec<Hashes> = openssl::usable().collect();
+    if hashes.is_empty() {
+        let refused = |found: &&Found| {
+            Entry::refused(&found.name, Refusal::new("needs an OpenSSL for its hashes, and there is none here"))
+        };
+        return usable.iter().map(refused).collect();
+    }
+    let entry = |found: &'static Found, hashes: Hashes| match level {
+        Level::L512 => entry::<512>(found, hashes, level),
+        Level::L768 => entry::<768>(found, hashes, level),
+        Level::L1024 => entry::<1024>(found, hashes, level),
     };
-    usable.into_iter().map(entry).collect()
+    usable.into_iter().flat_map(|found| hashes.iter().map(move |&hashes| entry(found, hashes))).collect()
 }
 
-fn entry<const N: usize>(found: &'static Found, level: Level) -> Entry {
-    ntor::entry(&found.name, Kind::InsecureSeed(level), move || {
-        let hash = OpenSslHash::new().map_err(Refusal::new)?;
-        let library = hash.name;
+/// An OpenSSL, by name and path.
+type Hashes = (&'static str, &'static Path);
+
+/// `liboqs-0.13.0+openssl-3.0.19`: the hashes are a good part of what is timed, so whose they are stands in the name.
+fn entry<const N: usize>(found: &'static Found, hashes: Hashes, level: Level) -> Entry {
+    ntor::entry(format!("{}+{}", found.name, hashes.0), Kind::InsecureSeed(level), move || {
+        let hash = OpenSslHash::new(hashes).map_err(Refusal::new)?;
         let scheme = InsecureSeed::new(MlKem::<N>::new(found)?, hash);
-        Ok(scheme.by(move |timed| found.provenance(timed, library)))
+        Ok(scheme.by(move |timed| found.provenance(timed, hashes)))
     })
 }
 
 impl Found {
-    fn provenance(&self, timed: &str, hashes: &str) -> Provenance {
+    fn provenance(&self, timed: &str, (openssl, at): Hashes) -> Provenance {
         // What `cargo xtask peers` writes beside the library that it builds.
         let told = self.path.ancestors().skip(1).take(2).find_map(|at| std::fs::read_to_string(at.join("BUILD")).ok());
         let told = told.map(|text| text.trim().to_owned());
@@ -159,8 +169,9 @@ impl Found {
                 &self.version,
                 &format!(
                     "{timed} (the scheme of pq-ntor-experiment with ML-KEM from {}, low-level SHA-256 and one-shot HMAC \
-                     from {hashes})",
-                    self.path.display()
+                     from {openssl}, {})",
+                    self.path.display(),
+                    at.display()
                 ),
             )
         }
@@ -281,7 +292,6 @@ type Context = [u32; 28];
 
 /// SHA-256 and HMAC as the original calls them.
 struct OpenSslHash {
-    name: &'static str,
     init: unsafe extern "C" fn(*mut Context) -> c_int,
     update: unsafe extern "C" fn(*mut Context, *const u8, usize) -> c_int,
     finish: unsafe extern "C" fn(*mut u8, *mut Context) -> c_int,
@@ -291,14 +301,12 @@ struct OpenSslHash {
 }
 
 impl OpenSslHash {
-    fn new() -> Result<Self, String> {
-        let (name, path) = openssl::first().ok_or("needs an OpenSSL for its hashes, and there is none here")?;
+    fn new((name, path): Hashes) -> Result<Self, String> {
         // SAFETY: it is loaded already, by `openssl`.
         let library = unsafe { Library::new(path) }.map_err(|error| format!("{name} does not load: {error}"))?;
         // SAFETY: the types are those of openssl/sha.h, openssl/evp.h and openssl/hmac.h.
         unsafe {
             Ok(Self {
-                name,
                 init: function(&library, "SHA256_Init")?,
                 update: function(&library, "SHA256_Update")?,
                 finish: function(&library, "SHA256_Final")?,
@@ -352,11 +360,12 @@ mod tests {
 
     #[test]
     fn openssl_hashes_as_we_do() {
-        let Ok(theirs) = OpenSslHash::new() else { return };
-        for length in [0, 1, 64, 1700] {
-            let data = vec![7; length];
-            assert_eq!(theirs.sha256(&data), OurHash.sha256(&data));
-            assert_eq!(theirs.hmac(&[3; 32], &data), OurHash.hmac(&[3; 32], &data));
+        for theirs in openssl::usable().map(|hashes| OpenSslHash::new(hashes).unwrap()) {
+            for length in [0, 1, 64, 1700] {
+                let data = vec![7; length];
+                assert_eq!(theirs.sha256(&data), OurHash.sha256(&data));
+                assert_eq!(theirs.hmac(&[3; 32], &data), OurHash.hmac(&[3; 32], &data));
+            }
         }
     }
 }
