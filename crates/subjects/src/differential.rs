@@ -27,7 +27,7 @@ pub struct Extent {
 
 impl Default for Extent {
     fn default() -> Self {
-        Self { seed: 1, every: 128, longest: 1200, random: 400 }
+        Self { seed: 1, every: 128, longest: 1200, random: 2000 }
     }
 }
 

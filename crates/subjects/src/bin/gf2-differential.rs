@@ -6,7 +6,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 gf2-differential [--seed N] [--random N]
   compares every arm of this CPU with gf2x (stock, tuned, inlined) and NTL: every length up to 128 words, N random ones up to 1,200 and N
-  random moduli (default 400), from the seed (default 1). Exit 0: all agree; 1: they don't; 2: a library is missing
+  random moduli (default 2000), from the seed (default 1). Exit 0: all agree; 1: they don't; 2: a library is missing
 ";
 
 fn main() -> ExitCode {

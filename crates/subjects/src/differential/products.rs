@@ -9,7 +9,7 @@ use candor_gf2::Multiplier;
 /// Lengths up to here are inlined by gf2x.
 pub(super) const INLINED: usize = 9;
 /// Unequal lengths up to here are tried in every combination.
-const UNEQUAL: usize = 24;
+const UNEQUAL: usize = 48;
 /// Random pairs of each length up to `Extent::every`.
 const PAIRS: usize = 4;
 /// What stands where a product should be written.
