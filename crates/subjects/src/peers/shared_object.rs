@@ -129,7 +129,7 @@ impl<F> SharedObject<F> {
         let timed = format!("{timed} ({})", self.path.display());
         let told = self.built.provenance(self.which.name, &self.version, &timed, untuned);
         Provenance {
-            build: told.build.or_else(|| Some("as the system ships it; the library does not tell how".into())),
+            build: told.build.or_else(|| Some("unknown: the library does not tell how it was built".into())),
             arm: told.arm.or_else(|| Some(self.which.arm.into())),
             object_sha256: self.sha256.get_or_init(|| find::sha256(&self.path)).clone(),
             ..told
