@@ -13,6 +13,7 @@
 
 mod circuit;
 mod exit;
+mod fair;
 mod links;
 mod pool;
 mod shutdown;
@@ -75,7 +76,7 @@ impl RelayConfig {
 pub struct RelayLimits {
     /// Threads for handshakes.
     pub handshake_threads: usize,
-    /// Handshakes that may wait; what comes on top is refused with RESOURCELIMIT.
+    /// Handshakes that may wait; what comes on top is refused with RESOURCELIMIT, from the link that has most waiting.
     pub handshake_queue: usize,
     /// Links, in and out.
     pub links: usize,

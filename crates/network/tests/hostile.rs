@@ -184,6 +184,22 @@ async fn a_stopped_relay_drops_who_has_not_finished_the_link_handshake() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_that_stops_while_it_extends_a_circuit_says_so() {
+    let mut town = Town::with(|config| config.limits.link = Duration::from_secs(600)).await;
+    let (address, count) = silent().await;
+    let eve = RelayKeys::generate().unwrap().listed(Some("eve".into()), address, &Suite::ALL).unwrap();
+    let client = client();
+    let mut circuit = client.circuit(&[town.relay(0).listed()], Suite::Hybrid768).await.unwrap();
+    let stopping = async {
+        until(|| count.load(Ordering::Relaxed) == 1).await;
+        town.relays[0].take().unwrap().shutdown(Duration::ZERO).await;
+    };
+    let (extended, ()) = tokio::join!(circuit.extend(&eve, Suite::Hybrid768), stopping);
+    let error = extended.unwrap_err().to_string();
+    assert!(error.starts_with("hop ") && error.contains("hibernates"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_that_nobody_answers_is_given_up() {
     // One connection fills this queue, and whoever comes after it gets no answer.
     let socket = TcpSocket::new_v4().unwrap();

@@ -95,7 +95,7 @@ fn create(relay: &Arc<Shared>, link: &Arc<RelayLink>, number: u32, message: Mess
     if let Err(reason) = link.accept(number, Slot { circuit: Arc::clone(&circuit), from_client: true }) {
         return refuse(link, number, reason);
     }
-    if !relay.pool.submit(job, &circuit, last) {
+    if let Some(circuit) = relay.pool.submit(job, &circuit, last) {
         circuit.with(|inner| inner.machine.close(DestroyReason::RESOURCELIMIT));
         let refused = relay.pool.refused();
         if refused.is_power_of_two() {
@@ -148,6 +148,11 @@ impl Circuit {
         let result = work(&mut inner);
         self.act(&mut inner);
         result
+    }
+
+    /// The same for all circuits that came over the same link.
+    pub(super) fn link_key(&self) -> usize {
+        Arc::as_ptr(&self.previous).addr()
     }
 
     pub(super) fn is_closed(&self) -> bool {

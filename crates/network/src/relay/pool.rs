@@ -8,10 +8,10 @@
 //! one that comes alone is answered [where it came](Here).
 
 use super::circuit::Circuit;
+use super::fair::Fair;
 use crate::Error;
 use crate::link::locked;
 use candor_onion::circuit::{HandshakeJob, OnionKeys};
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -22,7 +22,6 @@ pub(super) struct Pool(Arc<Queue>);
 
 struct Queue {
     keys: OnionKeys,
-    most: usize,
     state: Mutex<State>,
     work: Condvar,
     answered: AtomicU64,
@@ -30,9 +29,9 @@ struct Queue {
     refused: AtomicU64,
 }
 
-#[derive(Default)]
 struct State {
-    jobs: VecDeque<(HandshakeJob, Arc<Circuit>)>,
+    /// By the link that they came over.
+    jobs: Fair<(HandshakeJob, Arc<Circuit>)>,
     /// How many threads of the pool are at work.
     working: usize,
     here: Here,
@@ -52,8 +51,7 @@ impl Pool {
     pub(super) fn start(keys: OnionKeys, threads: usize, most: usize) -> Result<Self, Error> {
         let queue = Arc::new(Queue {
             keys,
-            most,
-            state: Mutex::default(),
+            state: Mutex::new(State { jobs: Fair::new(most), working: 0, here: Here::default(), closed: false }),
             work: Condvar::new(),
             answered: AtomicU64::new(0),
             answered_here: AtomicU64::new(0),
@@ -68,9 +66,9 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Does a job or queues it; the answer goes to the circuit. `false` if too many wait. `alone`: nothing else waits to be read on the
-    /// link that it came over.
-    pub(super) fn submit(&self, job: HandshakeJob, circuit: &Arc<Circuit>, alone: bool) -> bool {
+    /// Does a job or queues it; the answer goes to the circuit. If too many wait, gives back a circuit that is refused for it: this one,
+    /// or one that came over a link with more that wait. `alone`: nothing else waits to be read on the link that it came over.
+    pub(super) fn submit(&self, job: HandshakeJob, circuit: &Arc<Circuit>, alone: bool) -> Option<Arc<Circuit>> {
         let mut state = locked(&self.0.state);
         let idle = state.jobs.is_empty() && state.working == 0;
         if alone && idle && !state.closed {
@@ -80,18 +78,21 @@ impl Pool {
                 self.0.answered_here.fetch_add(1, Ordering::Relaxed);
                 self.0.run(job, circuit);
                 locked(&self.0.state).here.end(start, Instant::now());
-                return true;
+                return None;
             }
         }
-        if state.jobs.len() >= self.0.most {
-            drop(state);
-            self.0.refused.fetch_add(1, Ordering::Relaxed);
-            return false;
-        }
-        state.jobs.push_back((job, Arc::clone(circuit)));
+        let refused = state.jobs.push(circuit.link_key(), (job, Arc::clone(circuit)));
         drop(state);
-        self.0.work.notify_one();
-        true
+        match refused {
+            Some((_, circuit)) => {
+                self.0.refused.fetch_add(1, Ordering::Relaxed);
+                Some(circuit)
+            }
+            None => {
+                self.0.work.notify_one();
+                None
+            }
+        }
     }
 
     pub(super) fn answered(&self) -> u64 {
@@ -121,7 +122,7 @@ impl Queue {
     fn serve(&self) {
         let mut state = locked(&self.state);
         while !state.closed {
-            let Some((job, circuit)) = state.jobs.pop_front() else {
+            let Some((job, circuit)) = state.jobs.pop() else {
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
