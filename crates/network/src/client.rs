@@ -16,19 +16,17 @@ mod circuit;
 pub use circuit::Circuit;
 
 use crate::Error;
-use crate::link::{Budget, Link, connect, drive, locked};
+use crate::link::{Budget, Link, Ways, connect, drive};
 use crate::relay_list::ListedRelay;
 use crate::suite::Suite;
 use crate::tls::Connector;
-use candor_onion::cell::Message;
+use candor_onion::cell::{Cell, Message};
 use candor_onion::circuit::{Limits, Side};
 use candor_onion::layer::Crypto;
 use circuit::State;
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::OnceCell;
 
 /// A client's bounds and choices.
 #[derive(Clone)]
@@ -37,6 +35,8 @@ pub struct ClientOptions {
     pub crypto: Crypto,
     /// How long a link may take to come about.
     pub link: Duration,
+    /// How long a stream may take to be opened by the exit.
+    pub stream: Duration,
     /// A circuit's bounds, among them how long a hop may take.
     pub limits: Limits,
     /// Is told of each link without a post-quantum key exchange: the relay, and what was used.
@@ -47,11 +47,12 @@ pub struct ClientOptions {
 type Listener = dyn Fn(&str, &str) + Send + Sync;
 
 impl Default for ClientOptions {
-    /// CGO, ten seconds for everything, and nobody is told.
+    /// CGO, ten seconds for links and hops and twenty for streams, and nobody is told.
     fn default() -> Self {
         Self {
             crypto: Crypto::Cgo,
             link: Duration::from_secs(10),
+            stream: Duration::from_secs(20),
             limits: Limits::default(),
             not_post_quantum: Arc::new(|_, _| {}),
         }
@@ -62,15 +63,17 @@ impl Default for ClientOptions {
 pub struct Client {
     options: ClientOptions,
     connector: Connector,
-    links: Mutex<HashMap<[u8; 32], Way>>,
+    ways: Ways<Arc<State>, Error>,
     budget: Arc<Budget>,
 }
 
 type ClientLink = Link<Arc<State>>;
-type Way = Arc<OnceCell<Arc<ClientLink>>>;
 
-/// Cells that all of a client's links may have queued; a client only queues what it makes, and waits in front of long queues.
+/// Cells that all of a client's links may have queued and its streams unread; a client only queues what it makes, and waits in front of
+/// long queues.
 const CELLS: usize = 1 << 20;
+/// How long a relay may take nothing of what is queued for it, before its link is closed.
+const STUCK: Duration = Duration::from_secs(60);
 /// Circuits on one link.
 const CIRCUITS: usize = 1 << 16;
 
@@ -81,7 +84,7 @@ impl Client {
     /// [`Error::Internal`] if TLS can't be set up.
     pub fn new(options: ClientOptions) -> Result<Self, Error> {
         let connector = Connector::new()?;
-        Ok(Self { options, connector, links: Mutex::default(), budget: Budget::new(CELLS) })
+        Ok(Self { options, connector, ways: Ways::new(), budget: Budget::new(CELLS) })
     }
 
     /// Builds a circuit through `path`, the first relay first, with the same handshake at each.
@@ -110,7 +113,7 @@ impl Client {
     pub async fn first_hop(&self, relay: &ListedRelay, suite: Suite) -> Result<Circuit, Error> {
         let offer = relay.offer(suite)?;
         let link = self.link(relay).await?;
-        let state = State::new(link, self.options.limits, self.options.crypto)
+        let state = State::new(link, &self.options, &self.budget)
             .map_err(|source| Error::FirstHop { relay: relay.to_string(), source: Box::new(source) })?;
         let mut circuit = Circuit::new(state);
         circuit.create(relay, offer).await?;
@@ -127,22 +130,12 @@ impl Client {
 
     /// Closes all links, with the circuits on them.
     pub fn disconnect(&self) {
-        for (_, way) in locked(&self.links).drain() {
-            if let Some(link) = way.get() {
-                link.close().into_iter().for_each(|state| state.link_closed());
-            }
+        for link in self.ways.drain() {
+            link.close().into_iter().for_each(|state| state.link_closed());
         }
     }
 
     async fn link(&self, relay: &ListedRelay) -> Result<Arc<ClientLink>, Error> {
-        let way = {
-            let mut links = locked(&self.links);
-            let way = links.entry(*relay.identity()).or_default();
-            if way.get().is_some_and(|link| link.is_closed()) {
-                *way = Way::default();
-            }
-            Arc::clone(way)
-        };
         let connecting = || async {
             let expect = Some(*relay.identity());
             let shaken = connect(&self.connector, relay.address(), expect, None, self.options.link).await?;
@@ -154,7 +147,7 @@ impl Client {
                 Arc::new(Link::new(&shaken, Side::Initiator, CIRCUITS, Arc::clone(&self.budget)));
             let driven = Arc::clone(&link);
             tokio::spawn(async move {
-                let on_cell = |cell: candor_onion::cell::Cell| {
+                let on_cell = |cell: Cell, _| {
                     let Some(state) = driven.circuit(cell.circuit) else { return };
                     let over = matches!(cell.message, Message::Destroy(_));
                     state.receive(cell.message);
@@ -163,13 +156,13 @@ impl Client {
                         driven.outbox.clear(cell.circuit);
                     }
                 };
-                let _ = drive(shaken.stream, shaken.decoder, &driven.outbox, on_cell).await;
+                let _ = drive(shaken.stream, shaken.decoder, &driven.outbox, STUCK, on_cell).await;
                 driven.close().into_iter().for_each(|state| state.link_closed());
             });
             Ok(link)
         };
-        let made = way.get_or_try_init(connecting).await;
-        made.cloned().map_err(|source| Error::FirstHop { relay: relay.to_string(), source: Box::new(source) })
+        let made = self.ways.reach(*relay.identity(), relay.address(), connecting).await;
+        made.map_err(|source| Error::FirstHop { relay: relay.to_string(), source: Box::new(source) })
     }
 }
 
@@ -181,6 +174,6 @@ impl Drop for Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Client({} links)", locked(&self.links).len())
+        write!(f, "Client({} links)", self.ways.count())
     }
 }

@@ -3,10 +3,12 @@
 mod drive;
 mod outbox;
 mod shake;
+mod ways;
 
 pub(crate) use drive::drive;
 pub(crate) use outbox::{Budget, Full, Outbox, SHORT};
 pub(crate) use shake::{Shaken, accept, connect};
+pub(crate) use ways::Ways;
 
 use candor_onion::cell::{DestroyReason, Message};
 use candor_onion::circuit::{Circuits, Side};
@@ -26,7 +28,7 @@ pub(crate) struct Link<T> {
 impl<T: Clone> Link<T> {
     pub(crate) fn new(shaken: &Shaken, side: Side, most_circuits: usize, budget: Arc<Budget>) -> Self {
         Self {
-            outbox: Outbox::new(budget),
+            outbox: Outbox::new(budget, most_circuits),
             circuits: Mutex::new(Some(Circuits::new(side, shaken.first_number, most_circuits))),
             peer: shaken.link.peer,
             wide: shaken.link.is_wide(),
@@ -88,7 +90,6 @@ impl<T: Clone> Link<T> {
 
 /// Queues a DESTROY for a number that no circuit has.
 pub(crate) fn refuse<T>(link: &Link<T>, number: u32, reason: DestroyReason) {
-    // Whoever asks for circuits faster than he takes the refusals gets no refusals.
     let _ = link.outbox.push(number, Message::Destroy(reason));
 }
 

@@ -4,7 +4,7 @@
 //! | who | does |
 //! |---|---|
 //! | a task for each link | reads cells, takes off or adds a layer, queues what comes of it on the same or another link |
-//! | the threads of the handshake [`pool`] | answer creations |
+//! | the threads of the handshake [`pool`] | answer creations, but for those that come alone: the link's task does that |
 //! | a task for each exit stream | a TCP connection |
 //! | a task for each new link to another relay | connects once for all circuits that want it |
 //!
@@ -13,6 +13,7 @@
 
 mod circuit;
 mod exit;
+mod fair;
 mod links;
 mod pool;
 mod shutdown;
@@ -31,10 +32,10 @@ use pool::Pool;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
 /// What a relay is to be.
@@ -75,18 +76,23 @@ impl RelayConfig {
 pub struct RelayLimits {
     /// Threads for handshakes.
     pub handshake_threads: usize,
-    /// Handshakes that may wait; what comes on top is refused with RESOURCELIMIT.
+    /// Handshakes that may wait; what comes on top is refused with RESOURCELIMIT, from the link that has most waiting.
     pub handshake_queue: usize,
     /// Links, in and out.
     pub links: usize,
     /// Circuits on one link.
     pub circuits: usize,
+    /// Circuits on all links.
+    pub all_circuits: usize,
     /// Connections of the exit at a time.
     pub streams: usize,
-    /// Cells in all queues together; 100,000 are 50 MB.
+    /// Cells in all queues and unread in all streams together; 100,000 are 50 MB.
     pub cells: usize,
     /// How long a link may take to come about.
     pub link: Duration,
+    /// How long a neighbour may take nothing of what is queued for it, before its link is closed. A second is enough if three quarters of
+    /// [`cells`](Self::cells) are used up.
+    pub stuck: Duration,
     /// How long an exit's connection may take to come about.
     pub connect: Duration,
     /// A circuit's own bounds.
@@ -100,9 +106,11 @@ impl Default for RelayLimits {
             handshake_queue: 256,
             links: 4096,
             circuits: 8192,
+            all_circuits: 1 << 18,
             streams: 4096,
             cells: 400_000,
             link: Duration::from_secs(10),
+            stuck: Duration::from_secs(60),
             connect: Duration::from_secs(15),
             circuit: Limits::default(),
         }
@@ -152,6 +160,8 @@ impl fmt::Display for RelayEvent {
 pub struct RelayCounts {
     /// Handshakes answered.
     pub handshakes: u64,
+    /// Of these, those that came alone and were answered by the link's own task, not by a thread of the pool.
+    pub handshakes_at_once: u64,
     /// Handshakes refused because too many waited.
     pub refused: u64,
     /// Relay cells that were passed on or taken.
@@ -183,8 +193,9 @@ struct Shared {
     streams: Arc<Semaphore>,
     /// Private addresses may be extended to: the relay itself has one.
     may_extend_privately: bool,
-    stopping: AtomicBool,
-    stopped: Notify,
+    /// A permit for each circuit there may be.
+    circuits: Arc<Semaphore>,
+    stopping: watch::Sender<bool>,
     cells: AtomicU64,
 }
 
@@ -212,8 +223,8 @@ impl Relay {
             budget: Budget::new(limits.cells),
             streams: Arc::new(Semaphore::new(limits.streams)),
             may_extend_privately: !crate::policy::is_public(address.ip()) && !address.ip().is_unspecified(),
-            stopping: AtomicBool::new(false),
-            stopped: Notify::new(),
+            circuits: Arc::new(Semaphore::new(limits.all_circuits.min(Semaphore::MAX_PERMITS))),
+            stopping: watch::Sender::new(false),
             cells: AtomicU64::new(0),
         });
         let tasks = vec![
@@ -233,6 +244,7 @@ impl Relay {
         let links = self.shared.links.all();
         RelayCounts {
             handshakes: self.shared.pool.answered(),
+            handshakes_at_once: self.shared.pool.answered_here(),
             refused: self.shared.pool.refused(),
             cells: self.shared.cells.load(Ordering::Relaxed),
             links: links.len(),
@@ -253,7 +265,7 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        self.shared.stopping.store(true, Ordering::Relaxed);
+        self.shared.stop();
         self.tasks.iter().for_each(JoinHandle::abort);
         // Links hold the shared part and their circuits hold the links; closing them lets go.
         self.shared.close_all(candor_onion::cell::DestroyReason::HIBERNATING);
@@ -265,8 +277,19 @@ impl Shared {
         (self.log)(event);
     }
 
+    /// Nothing new is taken from now on.
+    fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
     fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        *self.stopping.borrow()
+    }
+
+    /// Comes back when the relay stops.
+    async fn stopped(&self) {
+        // It can't fail: the sender is here.
+        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 }
 

@@ -1,5 +1,6 @@
 //! A stream through a circuit, as bytes to read and write. Client and exit use the same.
 
+use crate::link::{Budget, Full};
 use candor_onion::circuit::StreamId;
 use candor_onion::relay::message::EndReason;
 use std::collections::{HashMap, VecDeque};
@@ -106,11 +107,12 @@ impl std::fmt::Debug for CircuitStream {
 }
 
 /// A circuit's streams at this end: what has come and was not read yet, and who waits.
-#[derive(Default)]
 pub(crate) struct Ends {
     ends: HashMap<StreamId, End>,
     /// Bytes that have come and were not read yet, over all streams.
     unread: usize,
+    /// Has room for what has come: a cell's worth for each piece.
+    budget: Arc<Budget>,
 }
 
 #[derive(Default)]
@@ -145,6 +147,10 @@ pub(crate) enum Read {
 }
 
 impl Ends {
+    pub(crate) fn new(budget: Arc<Budget>) -> Self {
+        Self { ends: HashMap::new(), unread: 0, budget }
+    }
+
     pub(crate) fn open(&mut self, id: StreamId) {
         self.ends.insert(id, End::default());
     }
@@ -177,12 +183,15 @@ impl Ends {
         }
     }
 
-    pub(crate) fn data(&mut self, id: StreamId, bytes: Vec<u8>) {
+    /// Keeps what has come, if there is room.
+    pub(crate) fn data(&mut self, id: StreamId, bytes: Vec<u8>) -> Result<(), Full> {
         if let Some(end) = self.ends.get_mut(&id) {
+            self.budget.take()?;
             self.unread += bytes.len();
             end.arrived.push_back(bytes);
             wake(&mut end.reader);
         }
+        Ok(())
     }
 
     pub(crate) fn over(&mut self, id: StreamId, reason: EndReason) {
@@ -232,6 +241,7 @@ impl Ends {
             if end.read == first.len() {
                 end.arrived.pop_front();
                 end.read = 0;
+                self.budget.give(1);
             }
         }
         let taken = buffer.filled().len() - before;
@@ -250,6 +260,7 @@ impl Ends {
         if let Some(end) = self.ends.remove(&id) {
             let rest: usize = end.arrived.iter().map(Vec::len).sum();
             self.unread -= rest - end.read;
+            self.budget.give(end.arrived.len());
             end.wake_all();
         }
     }
@@ -257,7 +268,16 @@ impl Ends {
     /// All streams are gone; those who wait find that out.
     pub(crate) fn clear(&mut self) {
         self.unread = 0;
-        self.ends.drain().for_each(|(_, end)| end.wake_all());
+        for (_, end) in self.ends.drain() {
+            self.budget.give(end.arrived.len());
+            end.wake_all();
+        }
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 

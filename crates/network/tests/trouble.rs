@@ -177,6 +177,17 @@ async fn more_handshakes_than_fit_the_queue_are_refused_and_the_rest_are_answere
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_creation_that_comes_alone_to_an_idle_relay_is_answered_at_once() {
+    let town = Town::new().await;
+    let client = client();
+    let _circuit = town.circuit(&client).await;
+    for index in 0..3 {
+        let counts = town.relay(index).counts();
+        assert_eq!((counts.handshakes, counts.handshakes_at_once), (1, 1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn circuits_above_a_links_bound_are_refused() {
     let town = Town::with(|config| config.limits.circuits = 3).await;
     let client = client();

@@ -1,13 +1,13 @@
 //! A circuit at its client, on its link.
 
-use super::ClientLink;
+use super::{ClientLink, ClientOptions};
 use crate::Error;
-use crate::link::{Full, SHORT, locked};
+use crate::link::{Budget, Full, SHORT, locked};
 use crate::relay_list::ListedRelay;
 use crate::stream::{Carrier, CircuitStream, Ends, Read};
 use crate::suite::{Offer, Suite, with_offer};
 use candor_onion::cell::Message;
-use candor_onion::circuit::{Cause, ClientAction, ClientCircuit, Failure, HopOptions, Limits, StreamId};
+use candor_onion::circuit::{Cause, ClientAction, ClientCircuit, Failure, HopOptions, StreamId};
 use candor_onion::layer::Crypto;
 use candor_onion::relay::message::{Begin, EndReason, NextRelay};
 use std::fmt;
@@ -15,9 +15,9 @@ use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Waker, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::io::ReadBuf;
-use tokio::time::timeout_at;
+use tokio::time::{timeout, timeout_at};
 
 /// A circuit. Dropping it destroys it, with its streams.
 pub struct Circuit(Arc<State>);
@@ -26,6 +26,8 @@ pub(super) struct State {
     link: Arc<ClientLink>,
     number: OnceLock<u32>,
     crypto: Crypto,
+    /// How long a stream may take to be opened.
+    patience: Duration,
     inner: Mutex<Inner>,
 }
 
@@ -97,8 +99,8 @@ impl Circuit {
     /// Opens a stream from the last hop to a host (a name, an IPv4 address, or an IPv6 address in brackets) and a port.
     ///
     /// # Errors
-    /// [`Error::Stream`] if the exit refuses; [`Error::Circuit`] if the circuit is over; [`Error::Internal`] if it has too many
-    /// streams, or the host can't be sent.
+    /// [`Error::Stream`] if the exit refuses; [`Error::Timeout`] if it says nothing in time; [`Error::Circuit`] if the circuit is over;
+    /// [`Error::Internal`] if it has too many streams, or the host can't be sent.
     pub async fn open(&self, host: &str, port: u16) -> Result<CircuitStream, Error> {
         let unfit = |error: candor_onion::Error| Error::Internal(error.to_string());
         let target = Begin::new(host, port).map_err(unfit)?;
@@ -119,7 +121,14 @@ impl Circuit {
                 (None, answer) => answer.map_err(|reason| Error::Stream { target: format!("{host}:{port}"), reason }),
             }
         });
-        answer.await.map(|()| stream)
+        let patience = self.0.patience;
+        match timeout(patience, answer).await {
+            Ok(answer) => answer.map(|()| stream),
+            Err(_) => {
+                stream.end(EndReason::TIMEOUT);
+                Err(Error::Timeout { what: format!("opening a stream to {host}:{port}"), after: patience })
+            }
+        }
     }
 
     /// How many hops there are.
@@ -147,15 +156,20 @@ impl fmt::Debug for Circuit {
 }
 
 impl State {
-    pub(super) fn new(link: Arc<ClientLink>, limits: Limits, crypto: Crypto) -> Result<Arc<Self>, Error> {
+    pub(super) fn new(
+        link: Arc<ClientLink>,
+        options: &ClientOptions,
+        budget: &Arc<Budget>,
+    ) -> Result<Arc<Self>, Error> {
         let inner = Inner {
-            machine: ClientCircuit::new(limits, link.wide),
-            streams: Ends::default(),
+            machine: ClientCircuit::new(options.limits, link.wide),
+            streams: Ends::new(Arc::clone(budget)),
             failure: None,
             relays: Vec::new(),
             builder: None,
         };
-        let state = Arc::new(Self { link, number: OnceLock::new(), crypto, inner: Mutex::new(inner) });
+        let (crypto, patience) = (options.crypto, options.stream);
+        let state = Arc::new(Self { link, number: OnceLock::new(), crypto, patience, inner: Mutex::new(inner) });
         // Held until the number is known, since from `open` on the other side can send for it.
         let held = locked(&state.inner);
         let number = state.link.open(Arc::clone(&state));
@@ -222,7 +236,12 @@ impl State {
             },
             ClientAction::Extended { .. } => inner.wake_builder(),
             ClientAction::Connected { stream, .. } => inner.streams.connected(stream),
-            ClientAction::Data { stream, bytes } => inner.streams.data(stream, bytes),
+            ClientAction::Data { stream, bytes } => {
+                let kept = inner.streams.data(stream, bytes);
+                if kept.is_err() {
+                    inner.machine.close();
+                }
+            }
             ClientAction::Ended { stream, reason } => inner.streams.over(stream, reason),
             ClientAction::Writable { stream } => inner.streams.writable(stream),
             ClientAction::Closed(failure) => {

@@ -9,26 +9,36 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// Bytes to read at a time: a TLS record.
 const READ: usize = 16 << 10;
 /// Batches to write before reading is tried again, so that neither starves the other.
 const WRITES: usize = 4;
+/// How long the other side may take nothing of a batch when the link closes, or room is short.
+const PRESSED: Duration = Duration::from_secs(1);
+/// How long saying farewell may take.
+const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Drives a link until it closes; `decoder` may hold cells that came with the handshake. `Ok` if our side closed it, or the
-/// other side did in good order.
+/// Drives a link until it closes; `decoder` may hold cells that came with the handshake. `on_cell` is given each cell, and whether it
+/// is the last of what has come so far. `Ok` if our side closed the link, or the other side did in good order. If the other side does
+/// not take a single batch for as long as `patience`, the link is given up.
 pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     mut decoder: Decoder,
     outbox: &Outbox,
-    mut on_cell: impl FnMut(Cell),
+    patience: Duration,
+    mut on_cell: impl FnMut(Cell, bool),
 ) -> Result<(), String> {
     let mut output = Output::default();
     let mut input = vec![0; READ];
+    let mut alarm = Box::pin(sleep(Duration::ZERO));
     loop {
         while let Some(cell) = decoder.next().map_err(|error| error.to_string())? {
-            on_cell(cell);
+            let last = decoder.pending() == 0;
+            on_cell(cell, last);
         }
         let step = poll_fn(|cx| {
             let open = match output.poll_write(Pin::new(&mut stream), outbox, cx) {
@@ -39,6 +49,9 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
             if !open {
                 return Poll::Ready(Ok(None));
             }
+            if output.poll_stuck(outbox, patience, alarm.as_mut(), cx).is_ready() {
+                return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side takes nothing")));
+            }
             let mut buffer = ReadBuf::new(&mut input);
             ready!(Pin::new(&mut stream).poll_read(cx, &mut buffer))?;
             Poll::Ready(Ok(Some(buffer.filled().len())))
@@ -46,7 +59,7 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
         match step.await {
             // We closed and all is written.
             Ok(None) => {
-                let _ = stream.shutdown().await;
+                let _ = timeout(FAREWELL, stream.shutdown()).await;
                 return Ok(());
             }
             Ok(Some(0)) => return Ok(()),
@@ -64,6 +77,8 @@ struct Output {
     bytes: Vec<u8>,
     written: usize,
     unflushed: bool,
+    /// Since when the stream has taken less than a batch.
+    stuck: Option<Instant>,
 }
 
 impl Output {
@@ -78,6 +93,9 @@ impl Output {
         let mut pending = false;
         for _ in 0..WRITES {
             if self.written == self.bytes.len() {
+                if self.written > 0 {
+                    self.stuck = None;
+                }
                 self.bytes.clear();
                 self.written = 0;
                 match outbox.poll_fill(cx, &mut self.bytes) {
@@ -117,5 +135,29 @@ impl Output {
             cx.waker().wake_by_ref();
         }
         Poll::Pending
+    }
+
+    /// Ready when the other side has taken nothing for too long.
+    fn poll_stuck(
+        &mut self,
+        outbox: &Outbox,
+        patience: Duration,
+        mut alarm: Pin<&mut Sleep>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        if self.written == self.bytes.len() && !self.unflushed {
+            self.stuck = None;
+            return Poll::Pending;
+        }
+        let now = Instant::now();
+        let since = *self.stuck.get_or_insert(now);
+        loop {
+            ready!(alarm.as_mut().poll(cx));
+            let enough = if outbox.is_pressed() { PRESSED.min(patience) } else { patience };
+            if now.duration_since(since) >= enough {
+                return Poll::Ready(());
+            }
+            alarm.as_mut().reset(now + PRESSED.min(patience));
+        }
     }
 }

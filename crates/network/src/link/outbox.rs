@@ -4,6 +4,9 @@
 //! A queue is bounded, and so are all queues of a process together. Nobody waits for room in another's queue while it holds cells
 //! of its own, or two relays could wait for each other: a circuit that would overflow is destroyed. Honest circuits stay far below,
 //! since flow control bounds what is on its way; whoever makes data ([`Outbox::poll_room`]) waits until its queue is short.
+//!
+//! A DESTROY always finds room, or the other side would never hear of the end; there can't be many more than a link has circuits. A
+//! neighbour who has that many to read and goes on asking for circuits loses the link.
 
 use super::locked;
 use candor_onion::cell::{Cell, Message};
@@ -19,7 +22,7 @@ pub(crate) const SHORT: usize = 128;
 /// Bytes to write at a time: as many whole cells as fit a TLS record.
 const BATCH: usize = 31 * candor_onion::cell::CELL;
 
-/// How many cells all links of a process may have queued together.
+/// How many cells a process may keep, queued on links and unread in streams.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,
@@ -31,7 +34,8 @@ impl Budget {
         Arc::new(Self { most, used: AtomicUsize::new(0) })
     }
 
-    fn take(&self) -> Result<(), Full> {
+    /// Room for one more.
+    pub(crate) fn take(&self) -> Result<(), Full> {
         if self.used.fetch_add(1, Ordering::Relaxed) < self.most {
             return Ok(());
         }
@@ -39,8 +43,14 @@ impl Budget {
         Err(Full)
     }
 
-    fn give(&self, cells: usize) {
+    /// Gives back the room of so many.
+    pub(crate) fn give(&self, cells: usize) {
         self.used.fetch_sub(cells, Ordering::Relaxed);
+    }
+
+    /// Whether three quarters are used up.
+    fn is_short(&self) -> bool {
+        self.used.load(Ordering::Relaxed) >= self.most - self.most / 4
     }
 }
 
@@ -51,6 +61,7 @@ pub(crate) struct Full;
 /// The queues of one link.
 pub(crate) struct Outbox {
     budget: Arc<Budget>,
+    most_destroys: usize,
     state: Mutex<State>,
 }
 
@@ -59,6 +70,8 @@ struct State {
     queues: HashMap<u32, Queue>,
     /// Circuits with cells, each once, the next to be served first.
     turns: VecDeque<u32>,
+    /// DESTROY cells in the queues; all others have their room from the budget.
+    destroys: usize,
     closing: bool,
     driver: Option<Waker>,
 }
@@ -70,9 +83,20 @@ struct Queue {
     waiting: Vec<Waker>,
 }
 
+impl Queue {
+    fn destroys(&self) -> usize {
+        self.cells.iter().filter(|message| is_destroy(message)).count()
+    }
+}
+
+fn is_destroy(message: &Message) -> bool {
+    matches!(message, Message::Destroy(_))
+}
+
 impl Outbox {
-    pub(crate) fn new(budget: Arc<Budget>) -> Self {
-        Self { budget, state: Mutex::default() }
+    /// For a link of at most so many circuits.
+    pub(crate) fn new(budget: Arc<Budget>, circuits: usize) -> Self {
+        Self { budget, most_destroys: circuits.saturating_mul(2).saturating_add(1024), state: Mutex::default() }
     }
 
     /// Queues a cell; how many of the circuit's are queued then. On a link that closes it is dropped.
@@ -81,12 +105,21 @@ impl Outbox {
         if state.closing {
             return Ok(0);
         }
+        if is_destroy(&message) {
+            if state.destroys >= self.most_destroys {
+                self.drop_all(&mut state);
+                state.close();
+                return Ok(0);
+            }
+            state.destroys += 1;
+        } else {
+            if state.queues.get(&circuit).is_some_and(|queue| queue.cells.len() >= MOST) {
+                return Err(Full);
+            }
+            self.budget.take()?;
+        }
         let state = &mut *state;
         let queue = state.queues.entry(circuit).or_default();
-        if queue.cells.len() >= MOST {
-            return Err(Full);
-        }
-        self.budget.take()?;
         if queue.cells.is_empty() {
             state.turns.push_back(circuit);
         }
@@ -103,7 +136,9 @@ impl Outbox {
         let mut state = locked(&self.state);
         if let Some(queue) = state.queues.remove(&circuit) {
             state.turns.retain(|other| *other != circuit);
-            self.budget.give(queue.cells.len());
+            let destroys = queue.destroys();
+            state.destroys -= destroys;
+            self.budget.give(queue.cells.len() - destroys);
             drop(state);
             queue.waiting.into_iter().for_each(Waker::wake);
         }
@@ -141,8 +176,10 @@ impl Outbox {
             let Some(circuit) = state.turns.pop_front() else { break };
             let Some(queue) = state.queues.get_mut(&circuit) else { continue };
             let Some(message) = queue.cells.pop_front() else { continue };
+            let destroy = is_destroy(&message);
+            state.destroys -= usize::from(destroy);
+            taken += usize::from(!destroy);
             Cell { circuit, message }.encode(out);
-            taken += 1;
             if queue.cells.len() < SHORT {
                 queue.waiting.drain(..).for_each(Waker::wake);
             }
@@ -158,11 +195,20 @@ impl Outbox {
 
     /// Takes nothing more; the driver ends when all is sent.
     pub(crate) fn close(&self) {
-        let mut state = locked(&self.state);
-        state.closing = true;
-        if let Some(driver) = state.driver.take() {
-            driver.wake();
-        }
+        locked(&self.state).close();
+    }
+
+    /// Whether what waits should be given up soon: the link closes, or room is short.
+    pub(super) fn is_pressed(&self) -> bool {
+        locked(&self.state).closing || self.budget.is_short()
+    }
+
+    fn drop_all(&self, state: &mut State) {
+        let all: usize = state.queues.values().map(|queue| queue.cells.len()).sum();
+        self.budget.give(all - state.destroys);
+        state.destroys = 0;
+        state.turns.clear();
+        state.queues.drain().flat_map(|(_, queue)| queue.waiting).for_each(Waker::wake);
     }
 
     /// Whether nothing waits.
@@ -171,12 +217,18 @@ impl Outbox {
     }
 }
 
+impl State {
+    fn close(&mut self) {
+        self.closing = true;
+        if let Some(driver) = self.driver.take() {
+            driver.wake();
+        }
+    }
+}
+
 impl Drop for Outbox {
     fn drop(&mut self) {
-        let state = locked(&self.state);
-        self.budget.give(state.queues.values().map(|queue| queue.cells.len()).sum());
-        let waiting = state.queues.values().flat_map(|queue| &queue.waiting);
-        waiting.for_each(Waker::wake_by_ref);
+        self.drop_all(&mut locked(&self.state));
     }
 }
 
@@ -184,6 +236,10 @@ impl Drop for Outbox {
 mod tests {
     use super::*;
     use candor_onion::cell::{DestroyReason, PAYLOAD};
+
+    fn destroy() -> Message {
+        Message::Destroy(DestroyReason::NONE)
+    }
 
     fn relay() -> Message {
         Message::Relay(Box::new([0; PAYLOAD]))
@@ -195,7 +251,7 @@ mod tests {
 
     #[test]
     fn circuits_take_turns() {
-        let outbox = Outbox::new(Budget::new(100));
+        let outbox = Outbox::new(Budget::new(100), 10);
         for circuit in [1, 1, 1, 2, 3] {
             outbox.push(circuit, relay()).unwrap();
         }
@@ -211,22 +267,23 @@ mod tests {
     #[test]
     fn a_circuit_and_all_together_have_their_bounds() {
         let budget = Budget::new(MOST + 1);
-        let outbox = Outbox::new(Arc::clone(&budget));
+        let outbox = Outbox::new(Arc::clone(&budget), 10);
         for _ in 0..MOST {
             outbox.push(1, relay()).unwrap();
         }
         assert_eq!(outbox.push(1, relay()), Err(Full), "the circuit's own");
-        assert_eq!(outbox.push(2, Message::Destroy(DestroyReason::NONE)), Ok(1));
+        assert_eq!(outbox.push(2, relay()), Ok(1));
         assert_eq!(outbox.push(3, relay()), Err(Full), "all together");
+        assert_eq!(outbox.push(3, destroy()), Ok(1), "the end is always told");
         outbox.clear(1);
-        assert_eq!(outbox.push(3, relay()), Ok(1));
+        assert_eq!(outbox.push(3, relay()), Ok(2));
         drop(outbox);
         assert_eq!(budget.used.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn who_makes_data_waits_until_the_queue_is_short() {
-        let outbox = Outbox::new(Budget::new(1000));
+        let outbox = Outbox::new(Budget::new(1000), 10);
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..SHORT {
             assert_eq!(outbox.poll_room(1, &mut cx), Poll::Ready(()));
@@ -236,5 +293,21 @@ mod tests {
         assert_eq!(outbox.poll_room(2, &mut cx), Poll::Ready(()), "another circuit");
         let _ = outbox.poll_fill(&mut cx, &mut Vec::new());
         assert_eq!(outbox.poll_room(1, &mut cx), Poll::Ready(()));
+    }
+
+    #[test]
+    fn who_lets_more_destroys_pile_up_than_circuits_can_give_loses_the_link() {
+        let budget = Budget::new(10);
+        let outbox = Outbox::new(Arc::clone(&budget), 10);
+        outbox.push(1, relay()).unwrap();
+        for circuit in 0..1044 {
+            outbox.push(circuit, destroy()).unwrap();
+        }
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(!outbox.is_pressed() && !outbox.is_empty());
+        outbox.push(2000, destroy()).unwrap();
+        assert!(outbox.is_pressed() && outbox.is_empty());
+        assert_eq!(outbox.poll_fill(&mut cx, &mut Vec::new()), Poll::Ready(false));
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
     }
 }

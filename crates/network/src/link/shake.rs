@@ -5,6 +5,7 @@ use crate::tls::{self, Acceptor, Connector};
 use crate::{Error, clock};
 use candor_onion::cell::Decoder;
 use candor_onion::link::{Initiator, Link, LinkHandshake, RelayIdentity, Responder};
+use socket2::{SockRef, TcpKeepalive};
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -35,7 +36,7 @@ pub(crate) async fn connect(
     let steps = async {
         let failed = |error: io::Error| Error::Connect { address, why: error.to_string() };
         let tcp = TcpStream::connect(address).await.map_err(failed)?;
-        tcp.set_nodelay(true).map_err(failed)?;
+        set_up(&tcp).map_err(failed)?;
         let broken = |why: String| Error::Tls { address, why };
         let name = Connector::name(address.ip());
         let stream = connector.0.connect(name, tcp).await.map_err(|error| broken(error.to_string()))?;
@@ -60,7 +61,7 @@ pub(crate) async fn accept(
 ) -> Result<Shaken, Error> {
     let steps = async {
         let broken = |why: String| Error::Tls { address, why };
-        tcp.set_nodelay(true).map_err(|error| broken(error.to_string()))?;
+        set_up(&tcp).map_err(|error| broken(error.to_string()))?;
         let stream = acceptor.tls.accept(tcp).await.map_err(|error| broken(error.to_string()))?;
         let connection = stream.get_ref().1;
         let binding = tls::binding(connection, acceptor.certificate).map_err(|error| broken(error.to_string()))?;
@@ -75,6 +76,14 @@ pub(crate) async fn accept(
         run(stream.into(), LinkHandshake::responder(responder), address, group).await
     };
     limited(steps, address, limit).await
+}
+
+/// Cells go out at once, and a neighbour who has vanished without a word is found out by the kernel within two minutes: a link that only
+/// waits would else be kept forever.
+fn set_up(tcp: &TcpStream) -> io::Result<()> {
+    tcp.set_nodelay(true)?;
+    let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(15));
+    SockRef::from(tcp).set_tcp_keepalive(&keepalive.with_retries(4))
 }
 
 async fn limited(
@@ -114,4 +123,23 @@ async fn run(
     let (link, decoder) = handshake.finish().map_err(wrong)?;
     let first_number = u32::from_be_bytes(*random()?);
     Ok(Shaken { stream, decoder, link, group, first_number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn both_ends_of_a_link_notice_that_the_other_has_vanished() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (made, taken) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
+        for tcp in [made.unwrap(), taken.unwrap().0] {
+            set_up(&tcp).unwrap();
+            let socket = SockRef::from(&tcp);
+            assert!(tcp.nodelay().unwrap() && socket.keepalive().unwrap());
+            let vanished = socket.tcp_keepalive_time().unwrap()
+                + socket.tcp_keepalive_interval().unwrap() * socket.tcp_keepalive_retries().unwrap();
+            assert_eq!(vanished, Duration::from_secs(120));
+        }
+    }
 }

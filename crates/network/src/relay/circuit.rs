@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 use tokio::io::ReadBuf;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// Bytes that the streams of one circuit may have received and not written on. Honest clients stop at a quarter of it.
 const MOST_UNREAD: usize = 8 << 20;
@@ -31,6 +32,7 @@ pub(super) struct Circuit {
     previous: Arc<RelayLink>,
     number: u32,
     inner: Mutex<Inner>,
+    _permit: OwnedSemaphorePermit,
 }
 
 pub(super) struct Inner {
@@ -40,20 +42,20 @@ pub(super) struct Inner {
     pub(super) last_cell: Instant,
 }
 
-/// A cell that came over a link.
-pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell) {
+/// A cell that came over a link; `last` if nothing has come behind it so far.
+pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell, last: bool) {
     let Cell { circuit: number, message } = cell;
     match message {
-        Message::Create2(_) | Message::Create2v(_) => create(relay, link, number, message),
+        Message::Create2(_) | Message::Create2v(_) => create(relay, link, number, message, last),
         Message::Relay(_) | Message::RelayEarly(_) | Message::Created2(_) | Message::Created2v(_) => {
             relay.cells.fetch_add(1, Ordering::Relaxed);
             if let Some(slot) = link.circuit(number) {
-                slot.circuit.receive(slot.from_client, message);
+                slot.receive(link, number, message);
             }
         }
         Message::Destroy(_) => {
             if let Some(slot) = link.circuit(number) {
-                slot.circuit.receive(slot.from_client, message);
+                slot.receive(link, number, message);
                 link.forget(number);
                 link.outbox.clear(number);
             }
@@ -62,10 +64,16 @@ pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell) {
     }
 }
 
-fn create(relay: &Arc<Shared>, link: &Arc<RelayLink>, number: u32, message: Message) {
+fn create(relay: &Arc<Shared>, link: &Arc<RelayLink>, number: u32, message: Message, last: bool) {
     if relay.is_stopping() {
         return refuse(link, number, DestroyReason::HIBERNATING);
     }
+    if let Some(slot) = link.circuit(number).filter(|slot| slot.from_client) {
+        return slot.circuit.with(|inner| inner.machine.close(DestroyReason::PROTOCOL));
+    }
+    let Ok(permit) = Arc::clone(&relay.circuits).try_acquire_owned() else {
+        return refuse(link, number, DestroyReason::RESOURCELIMIT);
+    };
     let limits = relay.limits.circuit;
     let (machine, job) = match message {
         Message::Create2v(create) => RelayCircuit::create_wide(create, limits),
@@ -76,17 +84,60 @@ fn create(relay: &Arc<Shared>, link: &Arc<RelayLink>, number: u32, message: Mess
         relay: Arc::clone(relay),
         previous: Arc::clone(link),
         number,
-        inner: Mutex::new(Inner { machine, next: None, streams: Ends::default(), last_cell: Instant::now() }),
+        inner: Mutex::new(Inner {
+            machine,
+            next: None,
+            streams: Ends::new(Arc::clone(&relay.budget)),
+            last_cell: Instant::now(),
+        }),
+        _permit: permit,
     });
     if let Err(reason) = link.accept(number, Slot { circuit: Arc::clone(&circuit), from_client: true }) {
         return refuse(link, number, reason);
     }
-    if !relay.pool.submit(job, &circuit) {
+    if let Some(circuit) = relay.pool.submit(job, &circuit, last) {
         circuit.with(|inner| inner.machine.close(DestroyReason::RESOURCELIMIT));
         let refused = relay.pool.refused();
         if refused.is_power_of_two() {
             relay.log(&RelayEvent::Overloaded { refused });
         }
+    }
+}
+
+impl Slot {
+    fn receive(&self, link: &Arc<RelayLink>, number: u32, message: Message) {
+        let now = Instant::now();
+        self.circuit.with(|inner| {
+            if self.from_client {
+                inner.last_cell = now;
+                inner.machine.receive_from_client(message, now);
+            } else if inner.is_next(link, Some(number)) {
+                inner.last_cell = now;
+                inner.machine.receive_from_next(message);
+            }
+        });
+    }
+
+    /// The link is gone.
+    pub(super) fn link_closed(&self, link: &Arc<RelayLink>) {
+        self.circuit.with(|inner| {
+            if self.from_client {
+                inner.machine.client_link_closed();
+            } else if inner.is_next(link, None) {
+                inner.next = None;
+                inner.machine.next_failed(DestroyReason::CHANNEL_CLOSED);
+            }
+        });
+    }
+}
+
+impl Inner {
+    /// Whether the circuit goes on over that link, by that number if it is known. It may have gone on elsewhere while somebody on another
+    /// thread was bringing news from there.
+    fn is_next(&self, link: &Arc<RelayLink>, number: Option<u32>) -> bool {
+        let is_it =
+            |(next, its): &(Arc<RelayLink>, u32)| Arc::ptr_eq(next, link) && number.is_none_or(|number| number == *its);
+        self.next.as_ref().is_some_and(is_it)
     }
 }
 
@@ -99,6 +150,11 @@ impl Circuit {
         result
     }
 
+    /// The same for all circuits that came over the same link.
+    pub(super) fn link_key(&self) -> usize {
+        Arc::as_ptr(&self.previous).addr()
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         locked(&self.inner).machine.is_closed()
     }
@@ -107,28 +163,6 @@ impl Circuit {
     pub(super) fn is_busy(&self, since: Instant) -> bool {
         let inner = locked(&self.inner);
         !inner.streams.is_empty() || inner.last_cell > since
-    }
-
-    fn receive(self: &Arc<Self>, from_client: bool, message: Message) {
-        let now = Instant::now();
-        self.with(|inner| {
-            inner.last_cell = now;
-            match from_client {
-                true => inner.machine.receive_from_client(message, now),
-                false => inner.machine.receive_from_next(message),
-            }
-        });
-    }
-
-    /// A link of the circuit's is gone.
-    pub(super) fn link_closed(self: &Arc<Self>, from_client: bool) {
-        self.with(|inner| match from_client {
-            true => inner.machine.client_link_closed(),
-            false => {
-                inner.next = None;
-                inner.machine.next_failed(DestroyReason::CHANNEL_CLOSED);
-            }
-        });
     }
 
     fn act(self: &Arc<Self>, inner: &mut Inner) {
@@ -159,8 +193,8 @@ impl Circuit {
                     }
                 }
                 RelayAction::Data { stream, bytes } => {
-                    inner.streams.data(stream, bytes);
-                    if inner.streams.unread() > MOST_UNREAD {
+                    let kept = inner.streams.data(stream, bytes);
+                    if kept.is_err() || inner.streams.unread() > MOST_UNREAD {
                         self.overflow(inner);
                     }
                 }

@@ -3,49 +3,41 @@
 use super::circuit::{self, Slot};
 use super::{RelayEvent, Shared};
 use crate::Error;
-use crate::link::{Link, Shaken, accept, connect, drive, locked};
+use crate::link::{Link, Shaken, Ways, accept, connect, drive, locked};
 use candor_onion::cell::DestroyReason;
 use candor_onion::circuit::Side;
-use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub(super) type RelayLink = Link<Slot>;
-
-/// A relay that others are waiting to reach, or have reached.
-type Way = Arc<OnceCell<Arc<RelayLink>>>;
 
 pub(super) struct Links {
     most: usize,
     /// A permit for each link there may be, from the first byte on.
     permits: Arc<Semaphore>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    all: Vec<Arc<RelayLink>>,
-    ways: HashMap<[u8; 32], Way>,
+    /// A permit for each link that is being made to another relay: an eighth of all, since clients say where to.
+    attempts: Semaphore,
+    all: Mutex<Vec<Arc<RelayLink>>>,
+    ways: Ways<Slot, DestroyReason>,
 }
 
 impl Links {
     pub(super) fn new(most: usize) -> Self {
-        Self { most, permits: Arc::new(Semaphore::new(most)), state: Mutex::default() }
+        let attempts = Semaphore::new(most.div_ceil(8));
+        Self { most, permits: Arc::new(Semaphore::new(most)), attempts, all: Mutex::default(), ways: Ways::new() }
     }
 
     /// Every link.
     pub(super) fn all(&self) -> Vec<Arc<RelayLink>> {
-        locked(&self.state).all.clone()
+        locked(&self.all).clone()
     }
 
     /// An open link to that relay.
     pub(super) fn ready(&self, identity: &[u8; 32]) -> Option<Arc<RelayLink>> {
-        let state = locked(&self.state);
-        let link = state.ways.get(identity)?.get()?;
-        (!link.is_closed()).then(|| Arc::clone(link))
+        self.ways.ready(identity)
     }
 
     /// Waits until no link is left.
@@ -53,28 +45,13 @@ impl Links {
         let _ = self.permits.acquire_many(u32::try_from(self.most).unwrap_or(u32::MAX)).await;
     }
 
-    /// Where links to that relay are kept; a closed one is forgotten.
-    fn way(&self, identity: [u8; 32]) -> Way {
-        let mut state = locked(&self.state);
-        let way = state.ways.entry(identity).or_default();
-        if way.get().is_some_and(|link| link.is_closed()) {
-            *way = Way::default();
-        }
-        Arc::clone(way)
-    }
-
     fn add(&self, link: &Arc<RelayLink>) {
-        locked(&self.state).all.push(Arc::clone(link));
+        locked(&self.all).push(Arc::clone(link));
     }
 
     fn remove(&self, link: &Arc<RelayLink>) {
-        let mut state = locked(&self.state);
-        state.all.retain(|other| !Arc::ptr_eq(other, link));
-        if let Some(identity) = link.peer
-            && state.ways.get(&identity).and_then(|way| way.get()).is_some_and(|kept| Arc::ptr_eq(kept, link))
-        {
-            state.ways.remove(&identity);
-        }
+        locked(&self.all).retain(|other| !Arc::ptr_eq(other, link));
+        self.ways.forget(link);
     }
 }
 
@@ -91,7 +68,7 @@ pub(super) async fn listen(relay: Arc<Shared>, listener: TcpListener) {
                     continue;
                 }
             },
-            () = relay.stopped.notified() => return,
+            () = relay.stopped() => return,
         };
         // Over the limit the connection is closed again, which its other side sees at once.
         if let Ok(permit) = Arc::clone(&relay.links.permits).try_acquire_owned() {
@@ -101,12 +78,15 @@ pub(super) async fn listen(relay: Arc<Shared>, listener: TcpListener) {
 }
 
 async fn take_in(relay: Arc<Shared>, tcp: TcpStream, address: SocketAddr, permit: OwnedSemaphorePermit) {
-    match accept(&relay.acceptor, tcp, address, &relay.identity, relay.limits.link).await {
+    let accepted = tokio::select! {
+        accepted = accept(&relay.acceptor, tcp, address, &relay.identity, relay.limits.link) => accepted,
+        () = relay.stopped() => return,
+    };
+    match accepted {
         Ok(shaken) => {
             let (link, driven) = made(&relay, shaken, Side::Responder, permit);
             if let Some(identity) = link.peer {
-                // If somebody is connecting there just now, that link will be used, and this one only for what it brings.
-                let _ = relay.links.way(identity).set(Arc::clone(&link));
+                relay.links.ways.keep(identity, &link);
             }
             driven.await;
         }
@@ -120,12 +100,16 @@ pub(super) async fn reach(
     identity: [u8; 32],
     address: SocketAddr,
 ) -> Result<Arc<RelayLink>, DestroyReason> {
-    let way = relay.links.way(identity);
     let connecting = || async {
-        let permit = Arc::clone(&relay.links.permits).try_acquire_owned().map_err(|_| DestroyReason::RESOURCELIMIT)?;
+        let full = |_| DestroyReason::RESOURCELIMIT;
+        let _attempt = relay.links.attempts.try_acquire().map_err(full)?;
+        let permit = Arc::clone(&relay.links.permits).try_acquire_owned().map_err(full)?;
         let us = Some(&relay.identity);
-        let shaken = connect(&relay.connector, address, Some(identity), us, relay.limits.link).await;
-        let shaken = shaken.map_err(|error| {
+        let connected = tokio::select! {
+            connected = connect(&relay.connector, address, Some(identity), us, relay.limits.link) => connected,
+            () = relay.stopped() => return Err(DestroyReason::HIBERNATING),
+        };
+        let shaken = connected.map_err(|error| {
             let wrong = matches!(error, Error::Link { source: candor_onion::Error::WrongIdentity, .. });
             relay.log(&RelayEvent::LinkFailed { why: error.to_string() });
             if wrong { DestroyReason::OR_IDENTITY } else { DestroyReason::CONNECTFAILED }
@@ -134,10 +118,10 @@ pub(super) async fn reach(
         tokio::spawn(driven);
         Ok(link)
     };
-    let link = way.get_or_try_init(connecting).await?;
+    let link = relay.links.ways.reach(identity, address, connecting).await?;
     match relay.is_stopping() {
         true => Err(DestroyReason::HIBERNATING),
-        false => Ok(Arc::clone(link)),
+        false => Ok(link),
     }
 }
 
@@ -162,10 +146,11 @@ fn made(
     let work = async move {
         let _permit = permit;
         // How a link ends is its circuits' business, and they are told.
-        let _ = drive(stream, decoder, &driven.outbox, |cell| circuit::on_cell(&relay, &driven, cell)).await;
+        let on_cell = |cell, last| circuit::on_cell(&relay, &driven, cell, last);
+        let _ = drive(stream, decoder, &driven.outbox, relay.limits.stuck, on_cell).await;
         relay.links.remove(&driven);
         for slot in driven.close() {
-            slot.circuit.link_closed(slot.from_client);
+            slot.link_closed(&driven);
         }
     };
     (link, work)

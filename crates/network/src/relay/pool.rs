@@ -1,48 +1,64 @@
-//! The threads that answer creations.
+//! Who answers creations: threads of their own, or, where nobody waits, the link's.
 //!
 //! A handshake is some tens of microseconds of computation. On the threads that serve links it would hold up the cells of all other
 //! circuits, and a flood of creations would stop the relay. So there is a queue with a bound, and what does not fit is refused
 //! at once, which costs the relay next to nothing.
+//!
+//! A handshake of another thread takes two wake-ups, there and back, which on an idle relay cost about as much as the handshake. So
+//! one that comes alone is answered [where it came](Here).
 
 use super::circuit::Circuit;
+use super::fair::Fair;
 use crate::Error;
 use crate::link::locked;
 use candor_onion::circuit::{HandshakeJob, OnionKeys};
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 /// The pool. Its threads end when it is dropped.
 pub(super) struct Pool(Arc<Queue>);
 
 struct Queue {
     keys: OnionKeys,
-    most: usize,
     state: Mutex<State>,
     work: Condvar,
     answered: AtomicU64,
+    answered_here: AtomicU64,
     refused: AtomicU64,
 }
 
-#[derive(Default)]
 struct State {
-    jobs: VecDeque<(HandshakeJob, Arc<Circuit>)>,
+    /// By the link that they came over.
+    jobs: Fair<(HandshakeJob, Arc<Circuit>)>,
+    /// How many threads of the pool are at work.
+    working: usize,
+    here: Here,
     closed: bool,
+}
+
+/// Handshakes on threads that serve links: one at a time in the whole relay, and then none for three times as long as it took. So no
+/// cell is ever held up by more than one of them, and whoever floods the relay with creations gets a quarter of one thread, and else the
+/// queue.
+#[derive(Default)]
+struct Here {
+    busy: bool,
+    next: Option<Instant>,
 }
 
 impl Pool {
     pub(super) fn start(keys: OnionKeys, threads: usize, most: usize) -> Result<Self, Error> {
         let queue = Arc::new(Queue {
             keys,
-            most,
-            state: Mutex::default(),
+            state: Mutex::new(State { jobs: Fair::new(most), working: 0, here: Here::default(), closed: false }),
             work: Condvar::new(),
             answered: AtomicU64::new(0),
+            answered_here: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         });
         let pool = Self(Arc::clone(&queue));
-        for _ in 0..threads {
+        for _ in 0..threads.max(1) {
             let queue = Arc::clone(&queue);
             let spawned = thread::Builder::new().name("handshakes".into()).spawn(move || queue.serve());
             spawned.map_err(|error| Error::Internal(format!("can't start a thread for handshakes: {error}")))?;
@@ -50,22 +66,42 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Queues a job, whose answer goes to the circuit; `false` if too many wait.
-    pub(super) fn submit(&self, job: HandshakeJob, circuit: &Arc<Circuit>) -> bool {
+    /// Does a job or queues it; the answer goes to the circuit. If too many wait, gives back a circuit that is refused for it: this one,
+    /// or one that came over a link with more that wait. `alone`: nothing else waits to be read on the link that it came over.
+    pub(super) fn submit(&self, job: HandshakeJob, circuit: &Arc<Circuit>, alone: bool) -> Option<Arc<Circuit>> {
         let mut state = locked(&self.0.state);
-        if state.jobs.len() >= self.0.most {
-            drop(state);
-            self.0.refused.fetch_add(1, Ordering::Relaxed);
-            return false;
+        let idle = state.jobs.is_empty() && state.working == 0;
+        if alone && idle && !state.closed {
+            let start = Instant::now();
+            if state.here.begin(start) {
+                drop(state);
+                self.0.answered_here.fetch_add(1, Ordering::Relaxed);
+                self.0.run(job, circuit);
+                locked(&self.0.state).here.end(start, Instant::now());
+                return None;
+            }
         }
-        state.jobs.push_back((job, Arc::clone(circuit)));
+        let refused = state.jobs.push(circuit.link_key(), (job, Arc::clone(circuit)));
         drop(state);
-        self.0.work.notify_one();
-        true
+        match refused {
+            Some((_, circuit)) => {
+                self.0.refused.fetch_add(1, Ordering::Relaxed);
+                Some(circuit)
+            }
+            None => {
+                self.0.work.notify_one();
+                None
+            }
+        }
     }
 
     pub(super) fn answered(&self) -> u64 {
         self.0.answered.load(Ordering::Relaxed)
+    }
+
+    /// Of the answered, those that took no thread of the pool.
+    pub(super) fn answered_here(&self) -> u64 {
+        self.0.answered_here.load(Ordering::Relaxed)
     }
 
     pub(super) fn refused(&self) -> u64 {
@@ -84,27 +120,59 @@ impl Drop for Pool {
 
 impl Queue {
     fn serve(&self) {
-        while let Some((job, circuit)) = self.next() {
-            // Who has gone meanwhile is not worth a handshake.
-            if circuit.is_closed() {
+        let mut state = locked(&self.state);
+        while !state.closed {
+            let Some((job, circuit)) = state.jobs.pop() else {
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
+            };
+            state.working += 1;
+            drop(state);
+            // Who has gone meanwhile is not worth a handshake.
+            if !circuit.is_closed() {
+                self.run(job, &circuit);
             }
-            let answer = job.run(&self.keys);
-            self.answered.fetch_add(1, Ordering::Relaxed);
-            circuit.with(|inner| inner.machine.answer(answer));
+            drop(circuit);
+            state = locked(&self.state);
+            state.working -= 1;
         }
     }
 
-    fn next(&self) -> Option<(HandshakeJob, Arc<Circuit>)> {
-        let mut state = locked(&self.state);
-        loop {
-            if state.closed {
-                return None;
-            }
-            if let Some(job) = state.jobs.pop_front() {
-                return Some(job);
-            }
-            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+    fn run(&self, job: HandshakeJob, circuit: &Arc<Circuit>) {
+        let answer = job.run(&self.keys);
+        self.answered.fetch_add(1, Ordering::Relaxed);
+        circuit.with(|inner| inner.machine.answer(answer));
+    }
+}
+
+impl Here {
+    fn begin(&mut self, now: Instant) -> bool {
+        let may = !self.busy && self.next.is_none_or(|next| next <= now);
+        self.busy |= may;
+        may
+    }
+
+    fn end(&mut self, start: Instant, now: Instant) {
+        *self = Self { busy: false, next: Some(now + now.saturating_duration_since(start) * 3) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn links_threads_do_one_handshake_at_a_time_and_rest_for_three() {
+        let start = Instant::now();
+        let at = |microseconds| start + Duration::from_micros(microseconds);
+        let mut here = Here::default();
+        assert!(here.begin(at(0)));
+        assert!(!here.begin(at(1_000_000)), "one is under way");
+        here.end(at(0), at(100));
+        assert!(!here.begin(at(399)));
+        assert!(here.begin(at(400)));
+        here.end(at(400), at(400));
+        assert!(here.begin(at(400)), "a clock that stands still costs nothing");
     }
 }

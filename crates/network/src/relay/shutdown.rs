@@ -4,7 +4,6 @@ use super::Shared;
 use candor_onion::cell::DestroyReason;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
@@ -34,7 +33,7 @@ pub(super) async fn keep_time(relay: Arc<Shared>) {
             if now.duration_since(since) < IDLE_LINK {
                 still_idle.insert(key, since);
             } else {
-                link.close().into_iter().for_each(|slot| slot.circuit.link_closed(slot.from_client));
+                link.close().into_iter().for_each(|slot| slot.link_closed(link));
             }
         }
         idle = still_idle;
@@ -43,8 +42,7 @@ pub(super) async fn keep_time(relay: Arc<Shared>) {
 
 /// [`super::Relay::shutdown`].
 pub(super) async fn run(relay: &Arc<Shared>, limit: Duration) {
-    relay.stopping.store(true, Ordering::Relaxed);
-    relay.stopped.notify_one();
+    relay.stop();
     let end = Instant::now() + limit;
     while Instant::now() < end && relay.is_busy() {
         sleep(Duration::from_millis(20)).await;
@@ -67,8 +65,8 @@ impl Shared {
         for slot in links.iter().flat_map(|link| link.all()) {
             slot.circuit.with(|inner| inner.machine.close(reason));
         }
-        for slot in links.iter().flat_map(|link| link.close()) {
-            slot.circuit.link_closed(slot.from_client);
+        for link in &links {
+            link.close().into_iter().for_each(|slot| slot.link_closed(link));
         }
     }
 }

@@ -1,4 +1,5 @@
 //! A neighbour of a relay's that does what it likes: a link by hand.
+#![allow(dead_code)] // not every test needs all of it
 
 use candor_network::ListedRelay;
 use candor_onion::cell::payload::Create2;
@@ -59,10 +60,15 @@ impl Neighbour {
 
     /// Sends cells in one go.
     pub(crate) async fn send(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.try_send(cells).await.unwrap();
+    }
+
+    /// The same to a relay that may have hung up.
+    pub(crate) async fn try_send(&mut self, cells: impl IntoIterator<Item = Cell>) -> std::io::Result<()> {
         let mut bytes = Vec::new();
         cells.into_iter().for_each(|cell| cell.encode(&mut bytes));
-        self.stream.write_all(&bytes).await.unwrap();
-        self.stream.flush().await.unwrap();
+        self.stream.write_all(&bytes).await?;
+        self.stream.flush().await
     }
 
     /// The next cell; `None` if the relay has hung up.

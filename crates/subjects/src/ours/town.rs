@@ -8,11 +8,17 @@ use candor_network::{
     Circuit, Client, ClientOptions, Crypto, Error, ListedRelay, Policy, Relay, RelayConfig, RelayKeys, RelayList,
     Suite, Target, http,
 };
+use candor_onion::relay::message::EndReason;
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
+use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
+
+/// A port that the relays' policy does not list.
+const NOBODY: u16 = 1;
 
 /// The relays of a measurement, and the client with a runtime on the caller's thread.
 pub(crate) struct Town {
@@ -109,19 +115,47 @@ impl Town {
 
     /// Builds a circuit of three hops; `lap` is called when the link is there and after each hop. The circuit lives on until the
     /// caller drops it.
-    pub(crate) fn circuit(&self, suite: Suite, mut lap: impl FnMut(Step)) -> Result<Circuit, Error> {
-        let [first, second, third] = self.path() else { return Err(Error::Internal("not three relays".to_owned())) };
+    pub(crate) fn circuit(&self, suite: Suite, lap: impl FnMut(Step)) -> Result<Circuit, Error> {
+        self.circuit_of(3, suite, lap)
+    }
+
+    /// The same for one, two or three hops.
+    pub(crate) fn circuit_of(&self, hops: usize, suite: Suite, mut lap: impl FnMut(Step)) -> Result<Circuit, Error> {
+        let path = self.path().get(..hops).and_then(<[_]>::split_first);
+        let Some((first, rest)) = path else { return Err(Error::Internal(format!("no path of {hops} relays"))) };
         self.runtime.block_on(async {
             self.client.connect(first).await?;
             lap(Step::Link);
             let mut circuit = self.client.first_hop(first, suite).await?;
             lap(Step::Hop);
-            circuit.extend(second, suite).await?;
-            lap(Step::Hop);
-            circuit.extend(third, suite).await?;
-            lap(Step::Hop);
+            for relay in rest {
+                circuit.extend(relay, suite).await?;
+                lap(Step::Hop);
+            }
             Ok(circuit)
         })
+    }
+
+    /// Sends so many cells at once to the last hop, each of which it answers with one: streams to where it may not connect.
+    pub(crate) fn cross(&self, circuit: &Circuit, cells: usize) -> Result<(), Error> {
+        let mut opening: Vec<_> = (0..cells).map(|_| Box::pin(circuit.open("127.0.0.1", NOBODY))).collect();
+        let mut result = Ok(());
+        let answered = poll_fn(|cx| {
+            opening.retain_mut(|stream| match stream.as_mut().poll(cx) {
+                Poll::Pending => true,
+                Poll::Ready(answer) => {
+                    match answer {
+                        Err(Error::Stream { reason: EndReason::EXITPOLICY, .. }) => {}
+                        Err(error) => result = Err(error),
+                        Ok(_) => result = Err(Error::Internal("an exit allows what its policy does not".to_owned())),
+                    }
+                    false
+                }
+            });
+            if opening.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+        });
+        self.runtime.block_on(answered);
+        result
     }
 
     /// Closes every link, so that the next circuit has to make its own.

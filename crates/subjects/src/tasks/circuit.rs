@@ -5,12 +5,15 @@
 //! first and the second relay, which authenticate to the next one.
 //!
 //! In every table stands the circuit by `ntor` at the same temperature, so that the price of a handshake is a ratio of its own
-//! run. An operation that fails is counted and not timed out of the table: [`Subject::outcomes`].
+//! run; and in those of warm links the sum of a circuit's parts (`parts@auto`): the same handshakes without a link, and cells that go
+//! the same ways without a handshake. An operation that fails is counted and not timed out of the table: [`Subject::outcomes`].
+
+mod parts;
 
 use crate::ours::town::{Step, Town};
 use crate::ours::{AUTO, on_aws_lc};
 use candor_lab::{Entry, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, Witness};
-use candor_network::{Crypto, Error, Suite};
+use candor_network::{Circuit, Crypto, Error, Suite};
 
 /// What the other handshakes are compared with.
 const NTOR: &str = "candor@auto+ntor";
@@ -48,11 +51,25 @@ fn task(suite: Suite, links: Links) -> Task {
     );
     let task = Task::new(format!("circuit/loopback/{suite}/{}", links.name()), what);
     let task = task.entry(entry(AUTO, suite, links));
-    if suite == Suite::Ntor { task } else { task.entry(entry(NTOR, Suite::Ntor, links)) }
+    let task = if suite == Suite::Ntor { task } else { task.entry(entry(NTOR, Suite::Ntor, links)) };
+    if links == Links::Warm { task.entry(parts::entry(suite)) } else { task }
 }
 
 fn entry(name: &str, suite: Suite, links: Links) -> Entry {
     Entry::new(name, move || Ok(Builds { suite, links, town: None, outcomes: Outcomes::default() }))
+}
+
+/// The page that a subject fetches: its bytes depend on the seed alone.
+fn page(town: &Town, circuit: &Circuit, seed: u64) -> Result<Vec<u8>, Error> {
+    town.fetch(circuit, 1000 + seed % 1000)
+}
+
+fn refused(error: Error) -> Refusal {
+    Refusal::new(error.to_string())
+}
+
+fn wrong(error: Error) -> Mismatch {
+    Mismatch::new(error.to_string())
 }
 
 /// Builds circuits.
@@ -77,12 +94,11 @@ impl Builds {
 }
 
 impl Subject for Builds {
-    /// A page through a circuit: its bytes depend on the seed alone.
+    /// A page through a circuit.
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let refused = |error: Error| Refusal::new(error.to_string());
         let town = Town::new(Crypto::Cgo).map_err(refused)?;
         let circuit = town.circuit(self.suite, |_| {}).map_err(refused)?;
-        let page = town.fetch(&circuit, 1000 + seed % 1000).map_err(refused)?;
+        let page = page(&town, &circuit, seed).map_err(refused)?;
         drop(circuit);
         self.town = Some(town);
         Ok(Witness::default().with("page", page))
@@ -90,7 +106,6 @@ impl Subject for Builds {
 
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
         let town = self.town.as_ref().ok_or_else(|| Mismatch::new("was checked before it was prepared"))?;
-        let wrong = |error: Error| Mismatch::new(error.to_string());
         let theirs = other.part("page")?;
         let circuit = town.circuit(self.suite, |_| {}).map_err(wrong)?;
         let page = town.fetch(&circuit, theirs.len() as u64).map_err(wrong)?;

@@ -148,6 +148,11 @@ fn cells(bytes: usize) -> usize {
     1 + bytes.saturating_sub(FIRST_CELL).div_ceil(NEXT_CELL)
 }
 
+/// Cells that EXTEND2 takes with this handshake.
+pub(crate) fn extension_cells(kind: Kind) -> usize {
+    cells(EXTEND2 + ours::ntor::sizes(kind).0)
+}
+
 /// Both messages in bytes and in cells.
 fn sizes(onionskin: usize, reply: usize) -> String {
     let count = |cells: usize| if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") };

@@ -1,0 +1,101 @@
+//! A bounded queue that is fair to those who fill it.
+
+use std::collections::{HashMap, VecDeque};
+
+/// What waits, by whom it came from: they are served in turn, and over the bound whoever has most waiting loses. So a neighbour who floods
+/// the queue fills the others' places only until they want them.
+pub(super) struct Fair<T> {
+    most: usize,
+    length: usize,
+    queues: HashMap<usize, VecDeque<T>>,
+    /// Those who have something waiting, each once, the next to be served first.
+    turns: VecDeque<usize>,
+}
+
+impl<T> Fair<T> {
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, length: 0, queues: HashMap::new(), turns: VecDeque::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Takes in what came from `from`, and gives back what finds no room: nothing, the same, or the last of somebody who has more.
+    pub(super) fn push(&mut self, from: usize, item: T) -> Option<T> {
+        let mut out = None;
+        if self.length >= self.most {
+            let own = self.queues.get(&from).map_or(0, VecDeque::len);
+            let longest = self.queues.iter_mut().max_by_key(|(_, queue)| queue.len());
+            // One more of its own must not make it the one who has most.
+            let Some((_, queue)) = longest.filter(|(_, queue)| own + 1 < queue.len()) else { return Some(item) };
+            out = queue.pop_back();
+            self.length -= 1;
+        }
+        let queue = self.queues.entry(from).or_default();
+        if queue.is_empty() {
+            self.turns.push_back(from);
+        }
+        queue.push_back(item);
+        self.length += 1;
+        out
+    }
+
+    pub(super) fn pop(&mut self) -> Option<T> {
+        let from = self.turns.pop_front()?;
+        let queue = self.queues.get_mut(&from)?;
+        let item = queue.pop_front()?;
+        if queue.is_empty() {
+            self.queues.remove(&from);
+        } else {
+            self.turns.push_back(from);
+        }
+        self.length -= 1;
+        Some(item)
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(self.most);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(fair: &mut Fair<char>) -> String {
+        std::iter::from_fn(|| fair.pop()).collect()
+    }
+
+    #[test]
+    fn everybody_is_served_in_turn() {
+        let mut fair = Fair::new(10);
+        for (from, item) in [(1, 'a'), (1, 'b'), (1, 'c'), (2, 'x'), (3, 'y')] {
+            assert_eq!(fair.push(from, item), None);
+        }
+        assert_eq!(all(&mut fair), "axybc");
+        assert!(fair.is_empty() && fair.queues.is_empty() && fair.turns.is_empty());
+    }
+
+    #[test]
+    fn who_floods_the_queue_makes_room_for_others() {
+        let mut fair = Fair::new(4);
+        for item in "abcd".chars() {
+            assert_eq!(fair.push(1, item), None);
+        }
+        assert_eq!(fair.push(1, 'e'), Some('e'), "his own is refused");
+        assert_eq!(fair.push(2, 'x'), Some('d'));
+        assert_eq!(fair.push(1, 'f'), Some('f'));
+        assert_eq!(fair.push(2, 'y'), Some('c'));
+        assert_eq!(fair.push(2, 'z'), Some('z'), "both have as many now");
+        let out = fair.push(3, 'q');
+        assert!(out == Some('b') || out == Some('y'), "a third takes from one of those who have two: {out:?}");
+        assert_eq!(fair.length, 4);
+        assert_eq!(all(&mut fair).len(), 4);
+    }
+
+    #[test]
+    fn a_queue_without_places_takes_nothing() {
+        assert_eq!(Fair::new(0).push(1, 'a'), Some('a'));
+    }
+}
