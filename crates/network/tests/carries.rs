@@ -2,7 +2,7 @@
 
 mod town;
 
-use candor_network::{Client, ClientOptions, Crypto, Error, Suite, Target};
+use candor_network::{Client, ClientOptions, Crypto, Error, RelayList, Suite, Target};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use town::{Town, client};
@@ -19,6 +19,24 @@ async fn every_handshake_builds_three_hops_with_either_cryptography() {
         }
     }
     assert!(town.told.lock().unwrap().is_empty(), "{:?}", town.told);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_listed_as_tors_are_is_asked_for_nothing_that_they_would_refuse() {
+    let town = Town::new().await;
+    let client = client();
+    let path = town.path();
+    let mut line: serde_json::Value = serde_json::from_str(&path[0].to_line()).unwrap();
+    line["handshakes"] = serde_json::json!(["ntor", "ntor-v3"]);
+    line["keys"] = serde_json::json!({ "x25519": line["keys"]["x25519"] });
+    let list = RelayList::parse(&line.to_string()).unwrap();
+    let as_tors = &list.relays()[0];
+    let circuit = client.circuit(&[as_tors, path[1], path[2]], Suite::NtorV3).await.unwrap();
+    assert_eq!(town.fetch(&circuit, 5000).await, Target::digest(5000));
+    // Without fragments from that hop a post-quantum onionskin can't be sent behind it.
+    let mut circuit = client.circuit(&[as_tors], Suite::NtorV3).await.unwrap();
+    let error = circuit.extend(path[1], Suite::Hybrid768).await.unwrap_err().to_string();
+    assert!(error.starts_with("hop 2:") && error.contains("message for this hop"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -47,7 +47,7 @@ impl Circuit {
     }
 
     pub(super) async fn create(&mut self, relay: &ListedRelay, offer: &Offer) -> Result<(), Error> {
-        let options = self.0.options();
+        let options = self.0.options(relay);
         self.0.ask(relay, |machine| {
             with_offer!(offer, |handshake, public| machine.create(handshake, public, options, Instant::now()))
         })?;
@@ -60,7 +60,7 @@ impl Circuit {
     /// [`Error::Handshake`] if the relay does not offer the handshake; [`Error::Circuit`], after which the circuit is over.
     pub async fn extend(&mut self, relay: &ListedRelay, suite: Suite) -> Result<(), Error> {
         let offer = relay.offer(suite)?;
-        let options = self.0.options();
+        let options = self.0.options(relay);
         let next = NextRelay {
             addresses: vec![relay.address()],
             ed25519: Some(*relay.identity()),
@@ -179,8 +179,10 @@ impl State {
         Ok(state)
     }
 
-    fn options(&self) -> HopOptions {
-        HopOptions { crypto: self.crypto, fragments: true }
+    /// What to ask a relay for. Fragments are needed for post-quantum onionskins and known to relays of ours alone, so who offers no
+    /// handshake with such a one is not asked for them: a relay of Tor's would refuse.
+    fn options(&self, relay: &ListedRelay) -> HopOptions {
+        HopOptions { crypto: self.crypto, fragments: relay.suites().any(Suite::is_post_quantum) }
     }
 
     /// Asks for another hop, and says how many there are.
