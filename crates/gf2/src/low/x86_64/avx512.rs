@@ -5,7 +5,7 @@
 //! alone. So 8×8 words (parts of one lane) take 3 + 3 + 1 carry-less instructions, 16×16 words (parts of two lanes) 9 + 9 + 3.
 
 use crate::lanes::{self, Lanes};
-use crate::low::kernel::{Kernel, batch, tables_of_32};
+use crate::low::kernel::{Batch, Kernel, Leaf, batch, padded};
 use crate::low::memory;
 use crate::low::x86_64::clmul::{self, leaf};
 use crate::low::x86_64::vpclmul;
@@ -428,8 +428,31 @@ vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", lea
 vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf32, batch32, 32, |out, a, b| mul32(
     out, a, b
 ));
+padded!(leaf17, batch17, 17, leaf24, 24);
+padded!(leaf18, batch18, 18, leaf24, 24);
+padded!(leaf19, batch19, 19, leaf24, 24);
+padded!(leaf20, batch20, 20, leaf24, 24);
+padded!(leaf21, batch21, 21, leaf24, 24);
+padded!(leaf22, batch22, 22, leaf24, 24);
+padded!(leaf23, batch23, 23, leaf24, 24);
+padded!(leaf25, batch25, 25, leaf32, 32);
+padded!(leaf26, batch26, 26, leaf32, 32);
+padded!(leaf27, batch27, 27, leaf32, 32);
+padded!(leaf28, batch28, 28, leaf32, 32);
+padded!(leaf29, batch29, 29, leaf32, 32);
+padded!(leaf30, batch30, 30, leaf32, 32);
+padded!(leaf31, batch31, 31, leaf32, 32);
 
-tables_of_32!();
+const LEAVES: [Leaf; 32] = [
+    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
+    leaf16, leaf17, leaf18, leaf19, leaf20, leaf21, leaf22, leaf23, leaf24, leaf25, leaf26, leaf27, leaf28, leaf29,
+    leaf30, leaf31, leaf32,
+];
+const BATCHES: [Batch; 32] = [
+    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
+    batch14, batch15, batch16, batch17, batch18, batch19, batch20, batch21, batch22, batch23, batch24, batch25,
+    batch26, batch27, batch28, batch29, batch30, batch31, batch32,
+];
 
 // SAFETY: the functions keep to the contract, and `kernel` hands the value out only against the token of their features.
 static KERNEL: Kernel = unsafe {

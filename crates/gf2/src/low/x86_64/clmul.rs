@@ -1,7 +1,7 @@
 //! PCLMULQDQ on 128-bit registers: Westmere, Bulldozer and later, and whatever lacks the wider forms.
 
 use crate::lanes::{self, Lanes};
-use crate::low::kernel::{Kernel, tables_of_16};
+use crate::low::kernel::{Batch, Kernel, Leaf};
 use crate::low::memory;
 use candor_cpu::HaveClmul;
 use core::arch::x86_64::*;
@@ -108,7 +108,14 @@ leaf!("sse4.1,pclmulqdq", leaf14, batch14, 14, lanes::mul7);
 leaf!("sse4.1,pclmulqdq", leaf15, batch15, 15, lanes::mul8);
 leaf!("sse4.1,pclmulqdq", leaf16, batch16, 16, lanes::mul8);
 
-tables_of_16!();
+const LEAVES: [Leaf; 16] = [
+    leaf1, leaf2, leaf3, leaf4, leaf5, leaf6, leaf7, leaf8, leaf9, leaf10, leaf11, leaf12, leaf13, leaf14, leaf15,
+    leaf16,
+];
+const BATCHES: [Batch; 16] = [
+    batch1, batch2, batch3, batch4, batch5, batch6, batch7, batch8, batch9, batch10, batch11, batch12, batch13,
+    batch14, batch15, batch16,
+];
 
 /// # Safety
 /// PCLMULQDQ exists; `a` points to n words, `out` to n + 1, and they do not overlap.
