@@ -5,6 +5,7 @@
 mod bars;
 mod check;
 mod ct;
+mod differential;
 mod gate;
 mod install;
 mod mutants;
@@ -49,6 +50,10 @@ cargo xtask COMMAND
                         this machine, and NTL on it: libraries that subjects load), liboqs and openssl-4 (others), tor (C tor's bench
                         program, whose figures candor report sets beside a run)
                           cargo xtask peers gf2x
+  differential gf2 [OPTION…]
+                        binary polynomials and fields on every arm of this CPU against gf2x and NTL (peers gf2x), bit for bit, with the
+                        number of comparisons; `--seed N`, `--random N`
+                          cargo xtask differential gf2
   tune gf2 [OPTION…]    which scheme multiplies binary polynomials of which length best on this machine (some minutes); `-o FILE` for
                         the table, `--tier NAME` for another arm than the best, `--most WORDS`. candor loads
                         ~/.config/candor/gf2-ARM.plan
@@ -96,6 +101,7 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         "qemu" => no_more(command, rest).and_then(|()| qemu::run(&Workspace::here()?)).map(|tally| tally.failed == 0),
         "bars" => bars::run(rest),
         "peers" => peers::run(rest),
+        "differential" => differential::run(rest),
         "tune" => tune::run(rest),
         other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
     }
@@ -152,7 +158,9 @@ mod tests {
 
     #[test]
     fn help_has_an_example_of_each_command() {
-        for command in ["check", "test", "structure", "vectors", "ct", "mutants", "qemu", "bars", "peers", "tune"] {
+        let commands =
+            ["check", "test", "structure", "vectors", "ct", "mutants", "qemu", "bars", "peers", "differential", "tune"];
+        for command in commands {
             assert!(HELP.contains(&format!("cargo xtask {command}")), "no example of {command}");
         }
     }

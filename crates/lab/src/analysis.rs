@@ -7,7 +7,7 @@ use crate::runfile::{Block, RefusalRecord, Run, SubjectRecord, TaskRecord};
 use crate::stats::{Interval, fewest_processes, median, quantile};
 use crate::trial::{self, Count};
 use crate::verdict::{self, Estimate, LEVEL, Verdict};
-use crate::{Evidence, Outcomes, Provenance};
+use crate::{Evidence, Outcomes, Provenance, Quantity};
 use std::collections::BTreeMap;
 
 /// Everything that a report prints of one run.
@@ -42,6 +42,8 @@ pub struct TaskReport {
     pub bytes: Option<u64>,
     /// The baseline first, the control last.
     pub rows: Vec<Row>,
+    /// What was counted rather than timed, by subject.
+    pub counted: Vec<Counted>,
     /// Who got no time, and why.
     pub refusals: Vec<RefusalRecord>,
 }
@@ -103,11 +105,29 @@ pub struct Phase {
     pub median_ns: f64,
 }
 
+/// What a subject counted: sizes, counts, and the rate at which it succeeded.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// The subject's name.
+    pub subject: String,
+    /// The name as people see it.
+    pub label: String,
+    /// What kind of evidence this is. Never `measured-paired`: a size has no rounds.
+    pub evidence: Evidence,
+    /// In the order in which the subject gives them.
+    pub quantities: Vec<Quantity>,
+}
+
+/// A subject's name as people see it: an insecure scheme is called so wherever it is shown.
+fn label(subject: &str, provenance: &Provenance) -> String {
+    let insecure = if provenance.insecure.is_some() { " INSECURE" } else { "" };
+    format!("{subject}{insecure}")
+}
+
 impl Row {
     /// The subject's name as people see it: an insecure scheme is called so wherever it is shown.
     pub fn label(&self) -> String {
-        let insecure = if self.provenance.insecure.is_some() { " INSECURE" } else { "" };
-        format!("{}{insecure}", self.subject)
+        label(&self.subject, &self.provenance)
     }
 
     /// Bytes per second, where the task has bytes.
@@ -121,12 +141,16 @@ impl Report {
     pub fn of(run: &Run) -> Self {
         let manifest = &run.manifest;
         let level = LEVEL / manifest.comparisons.max(1) as f64;
-        let tasks = run.tasks.iter().map(|task| TaskReport {
-            task: task.task.clone(),
-            what: task.what.clone(),
-            bytes: task.bytes,
-            rows: task.plan.as_ref().map_or(Vec::new(), |plan| rows(run, task, plan, level)),
-            refusals: run.refusals.iter().filter(|refusal| refusal.task == task.task).cloned().collect(),
+        let tasks = run.tasks.iter().map(|task| {
+            let rows = task.plan.as_ref().map_or(Vec::new(), |plan| rows(run, task, plan, level));
+            TaskReport {
+                task: task.task.clone(),
+                what: task.what.clone(),
+                bytes: task.bytes,
+                counted: counted(run, task, &rows),
+                rows,
+                refusals: run.refusals.iter().filter(|refusal| refusal.task == task.task).cloned().collect(),
+            }
         });
         let dirty = if manifest.tool.dirty { "+dirty" } else { "" };
         let mut report = Self {
@@ -153,6 +177,33 @@ impl Report {
     pub fn rows(&self) -> impl Iterator<Item = (&TaskReport, &Row)> {
         self.tasks.iter().flat_map(|task| task.rows.iter().map(move |row| (task, row)))
     }
+}
+
+/// What each subject of a task counted, and the success rate of those that can fail.
+fn counted(run: &Run, task: &TaskRecord, rows: &[Row]) -> Vec<Counted> {
+    let of_subject = |subject: &SubjectRecord| {
+        let mut quantities = subject.quantities.clone();
+        let outcomes = rows.iter().find(|row| row.subject == subject.subject).and_then(|row| row.outcomes);
+        quantities.extend(outcomes.into_iter().flat_map(successes));
+        let evidence = match subject.provenance.evidence {
+            Evidence::MeasuredPaired => Evidence::MeasuredAlone,
+            other => other,
+        };
+        let label = label(&subject.subject, &subject.provenance);
+        Counted { subject: subject.subject.clone(), label, evidence, quantities }
+    };
+    let subjects = run.subjects.iter().filter(|subject| subject.task == task.task).map(of_subject);
+    subjects.filter(|counted| !counted.quantities.is_empty()).collect()
+}
+
+/// The success rate, the lower end of its interval (Clopper–Pearson), and how often it was tried.
+fn successes(outcomes: Outcomes) -> Vec<Quantity> {
+    let Some(rate) = outcomes.rate() else { return Vec::new() };
+    vec![
+        Quantity::new("success rate", rate * 100.0, "%"),
+        Quantity::new("success rate at least (95 %)", outcomes.at_least() * 100.0, "%"),
+        Quantity::new("attempts", outcomes.attempts as f64, "times"),
+    ]
 }
 
 fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {

@@ -3,8 +3,10 @@
 //! A claim is a line in a TOML file under `claims/`. It is never divided by a measurement: it is shown next to the row that
 //! does the same work on this machine, with the reasons why the two can't be compared.
 
+use crate::Quantity;
 use crate::analysis::Report;
 use crate::lint::Lint;
+use crate::report::time;
 use serde::{Deserialize, Serialize};
 
 /// One publication.
@@ -43,6 +45,9 @@ pub struct Claim {
     /// The subject of that task whose row stands beside it; the baseline if empty. A beginning is enough.
     #[serde(default)]
     pub subject: String,
+    /// For a size, a count or a rate: by which name that subject counts it. Empty for a time.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub quantity: String,
     /// Samples behind the number, where the publication says.
     #[serde(default)]
     pub samples: Option<u64>,
@@ -76,7 +81,7 @@ pub struct Beside {
     pub source: String,
     /// The claim.
     pub claim: Claim,
-    /// Our row: subject and nanoseconds. `None` if this run did not measure the task.
+    /// Our row: subject and nanoseconds, or what it counted. `None` if this run did not measure the task.
     pub here: Option<Here>,
     /// Why the two can't be compared.
     pub lints: Vec<(&'static str, String)>,
@@ -89,8 +94,32 @@ pub struct Here {
     pub task: String,
     /// The subject.
     pub subject: String,
-    /// Nanoseconds per operation.
-    pub median_ns: f64,
+    /// What was found.
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+/// What stands beside a claim.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Found {
+    /// A time.
+    Time {
+        /// Nanoseconds per operation.
+        median_ns: f64,
+    },
+    /// A size, a count or a rate.
+    Counted(Quantity),
+}
+
+impl Found {
+    /// In words.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Time { median_ns } => time(*median_ns),
+            Self::Counted(quantity) => quantity.amount(),
+        }
+    }
 }
 
 impl Claims {
@@ -113,7 +142,8 @@ impl Claims {
 fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
     let row = report.rows().find(|(task, row)| task.task == claim.task && row.subject.starts_with(&claim.subject));
     let mut lints = Vec::new();
-    if claim.hardware != report.machine.cpu {
+    // A size is the same on every machine.
+    if claim.quantity.is_empty() && claim.hardware != report.machine.cpu {
         let theirs = if claim.hardware.is_empty() { "it does not say where" } else { claim.hardware.as_str() };
         lints.push(("different-machine", format!("measured on {theirs}; here on {}", report.machine.cpu)));
     }
@@ -144,13 +174,25 @@ fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
         key: claims.key.clone(),
         source: claims.source.clone(),
         claim: claim.clone(),
-        here: row.map(|(task, row)| Here {
-            task: task.task.clone(),
-            subject: row.subject.clone(),
-            median_ns: row.median_ns,
-        }),
+        here: match claim.quantity.as_str() {
+            "" => row.map(|(task, row)| Here {
+                task: task.task.clone(),
+                subject: row.subject.clone(),
+                found: Found::Time { median_ns: row.median_ns },
+            }),
+            name => counted(claim, name, report),
+        },
         lints,
     }
+}
+
+/// What our subject counted under that name.
+fn counted(claim: &Claim, name: &str, report: &Report) -> Option<Here> {
+    let task = report.tasks.iter().find(|task| task.task == claim.task)?;
+    let counted = task.counted.iter().find(|counted| counted.subject.starts_with(&claim.subject))?;
+    let quantity = counted.quantities.iter().find(|quantity| quantity.name == name)?;
+    let found = Found::Counted(quantity.clone());
+    Some(Here { task: task.task.clone(), subject: counted.subject.clone(), found })
 }
 
 impl Beside {

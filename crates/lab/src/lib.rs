@@ -5,7 +5,7 @@
 //!
 //! | module | what happens there |
 //! |---|---|
-//! | [`Subject`], [`Task`] | what is measured |
+//! | [`Subject`], [`Task`] | what is measured; [`Quantity`]: what is counted |
 //! | [`plan`] | how many processes, rounds and iterations, fixed before the first sample |
 //! | [`session`] | a run: probe, plan, measure, seal |
 //! | [`worker`] | what one fresh process does: build, check answers, time rounds |
@@ -21,6 +21,7 @@
 mod clock;
 mod error;
 mod order;
+mod quantity;
 mod subject;
 
 pub mod analysis;
@@ -42,4 +43,5 @@ pub mod worker;
 pub use clock::quantum;
 pub use error::LabError;
 pub use order::{Orders, Random};
+pub use quantity::Quantity;
 pub use subject::{Entry, Evidence, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, Tuning, Witness};

@@ -6,7 +6,8 @@ mod json;
 mod markdown;
 mod text;
 
-use crate::analysis::{Report, Row};
+use crate::Quantity;
+use crate::analysis::{Counted, Report, Row, TaskReport};
 use crate::claims::Beside;
 
 /// A form that a report can take.
@@ -33,6 +34,22 @@ pub fn render(reports: &[Report], claims: &[Beside], form: Form) -> String {
         Form::Json => json::render(reports, claims),
         Form::Html => html::render(reports, claims),
     }
+}
+
+/// The names of what a task's subjects counted, in the order in which they first appear: the columns of its table.
+fn quantity_names(task: &TaskReport) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for quantity in task.counted.iter().flat_map(|counted| &counted.quantities) {
+        if !names.contains(&quantity.name.as_str()) {
+            names.push(&quantity.name);
+        }
+    }
+    names
+}
+
+/// How much of it a subject counted, with the unit.
+fn amount(counted: &Counted, name: &str) -> Option<String> {
+    counted.quantities.iter().find(|quantity| quantity.name == name).map(Quantity::amount)
 }
 
 /// Nanoseconds with three significant digits and a unit that fits.

@@ -3,7 +3,7 @@
 //! ```text
 //! {"kind":"manifest",…}    who, where, with what settings
 //! {"kind":"task",…}        what was fixed before the first sample
-//! {"kind":"subject",…}     where each subject comes from
+//! {"kind":"subject",…}     where each subject comes from, and what it counts
 //! {"kind":"refusal",…}     who got no time, and why
 //! {"kind":"block",…}       the raw epochs of one process
 //! {"kind":"lost",…}        a process that died

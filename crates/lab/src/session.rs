@@ -213,8 +213,9 @@ fn probe(
             probe.able.extend(reply.probed());
             match reply {
                 Reply::Trying(subject) => trying = subject,
-                Reply::Able { subject, provenance, .. } => {
-                    probe.subjects.push(SubjectRecord { task: task.name.clone(), subject, provenance: *provenance })
+                Reply::Able { subject, provenance, quantities, .. } => {
+                    let task = task.name.clone();
+                    probe.subjects.push(SubjectRecord { task, subject, provenance: *provenance, quantities })
                 }
                 Reply::Out { subject, reason } => {
                     probe.out.push(RefusalRecord { task: task.name.clone(), subject, reason });

@@ -3,6 +3,7 @@
 //! A [`Task`] is one exact piece of work. Each [`Entry`] of it makes a [`Subject`]: one implementation at one tier. The lab
 //! lets all subjects answer first, takes out those whose answers don't agree, and only then reads a clock.
 
+use crate::Quantity;
 use crate::stats::clopper_pearson;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -68,6 +69,12 @@ pub trait Subject {
         None
     }
 
+    /// What can be said of the work without a clock: the sizes of its messages, what one side must keep. Taken from what the work
+    /// really made, never from a constant. Called after [`prepare`](Self::prepare).
+    fn quantities(&self) -> Vec<Quantity> {
+        Vec::new()
+    }
+
     /// Version, commit, build flags, CPU arm executed, tuning, and what the timed call leaves out.
     fn provenance(&self) -> Provenance;
 
@@ -91,6 +98,11 @@ impl Outcomes {
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self { attempts: self.attempts + other.attempts, successes: self.successes + other.successes }
+    }
+
+    /// Successes by attempts, if there was one.
+    pub fn rate(self) -> Option<f64> {
+        (self.attempts > 0).then(|| self.successes.min(self.attempts) as f64 / self.attempts as f64)
     }
 
     /// The rate that the true one is at least, at 95 % (the lower end of the two-sided Clopper–Pearson interval).

@@ -5,7 +5,7 @@
 
 use crate::plan::{Probed, TaskPlan, control_of};
 use crate::runfile::{Block, Phases};
-use crate::{Mismatch, Orders, Provenance, Random, Refusal, Subject, Task, Witness, clock, machine};
+use crate::{Mismatch, Orders, Provenance, Quantity, Random, Refusal, Subject, Task, Witness, clock, machine};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -59,6 +59,8 @@ pub enum Reply {
         ns: f64,
         /// Whether it has phases.
         phased: bool,
+        /// What it counts.
+        quantities: Vec<Quantity>,
         /// Where it comes from.
         provenance: Box<Provenance>,
     },
@@ -117,16 +119,25 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
     }
     for Ready { name, subject, .. } in &mut ready {
         say(Reply::Trying(name.clone()));
-        let ns = guarded(|| rough_ns(subject.as_mut()));
-        match ns {
-            Ok(ns) => say(Reply::Able {
+        let tried = guarded(|| (rough_ns(subject.as_mut()), subject.quantities()));
+        match tried.and_then(|(ns, quantities)| Ok((ns, finite(quantities)?))) {
+            Ok((ns, quantities)) => say(Reply::Able {
                 subject: name.clone(),
                 ns,
                 phased: !subject.phases().is_empty(),
+                quantities,
                 provenance: Box::new(subject.provenance()),
             }),
-            Err(panic) => say(Reply::Out { subject: name.clone(), reason: panic }),
+            Err(reason) => say(Reply::Out { subject: name.clone(), reason }),
         }
+    }
+}
+
+/// JSON has no other numbers.
+fn finite(quantities: Vec<Quantity>) -> Result<Vec<Quantity>, String> {
+    match quantities.iter().find(|quantity| !quantity.value.is_finite()) {
+        Some(odd) => Err(format!("counts {} as {}, which is no number", odd.name, odd.value)),
+        None => Ok(quantities),
     }
 }
 

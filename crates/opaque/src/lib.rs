@@ -1,5 +1,7 @@
 //! OPAQUE (RFC 9807), and its hybrid with ML-KEM-768, without I/O.
 //!
+//! [docs/hybrid.md]: crate::specification
+// (Of two definitions of a link the first counts: here the specification is a page, in a repository a file.)
 #![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
@@ -19,6 +21,8 @@ mod messages;
 #[cfg(all(doctest, feature = "aws-lc"))]
 mod misuse;
 mod parties;
+#[doc(hidden)]
+pub mod parts;
 mod password;
 mod schedule;
 mod secret;
@@ -41,6 +45,20 @@ pub use suite::{Hybrid, HybridCompat, HybridPinned, Rfc9807, Suite};
 /// The suite to take if there is no reason for another: [`Hybrid`] with ML-KEM-768 of AWS-LC.
 #[cfg(feature = "aws-lc")]
 pub type DefaultSuite = Hybrid<candor_primitives::kem::aws_lc::MlKem768>;
+
+#[cfg(doc)]
+pub mod specification {
+    //! The specification of the hybrid suites: `docs/hybrid.md` of this crate.
+    //!
+    //! [`model/`]: self::model
+    #![doc = include_str!("../docs/hybrid.md")]
+
+    pub mod model {
+        //! Symbolic models of the hybrid: `docs/model` of this crate.
+        //!
+        #![doc = include_str!("../docs/model/README.md")]
+    }
+}
 
 /// Whether two secrets are the same; the answer is made public, under this name in SOUNDNESS.md.
 #[inline]

@@ -27,6 +27,7 @@ mod peers;
 mod seed;
 mod tasks;
 
+pub mod differential;
 pub mod self_test;
 
 pub use peers::{Peer, PeerState, insecure_seed};

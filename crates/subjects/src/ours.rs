@@ -7,11 +7,13 @@ pub(crate) mod ksf;
 pub(crate) mod ntor;
 pub(crate) mod opaque;
 pub(crate) mod oprf;
+pub(crate) mod ristretto;
 pub(crate) mod town;
 
 pub(crate) use ksf::argon2id;
 pub(crate) use opaque::{HybridOpaque, hybrid_opaque, opaque, opaque_provenance, opaque_upload};
 pub(crate) use oprf::oprf;
+pub(crate) use ristretto::ristretto;
 
 use crate::linked;
 use crate::tasks::{ml_kem, x25519};

@@ -130,7 +130,6 @@ pub(crate) fn all() -> Vec<Peer> {
         "peer-opaque-ke", "opaque-ke", opaque_ke;
         "peer-opaque-ke", "voprf", voprf;
         "peer-ring", "ring", ring;
-        "peer-dalek", "x25519-dalek", dalek;
         "peer-blake2b-simd", "blake2b_simd", blake2b_simd;
         "peer-libsm", "libsm", libsm;
     }
@@ -145,6 +144,7 @@ pub(crate) fn all() -> Vec<Peer> {
     }
     families_of_peers! {
         "peer-rustcrypto-hash", "sha2", rustcrypto_hash;
+        "peer-dalek", "x25519-dalek", dalek;
         "peer-openssl", "openssl", openssl;
         "peer-libgcrypt", "libgcrypt", libgcrypt;
         "peer-libsodium", "libsodium", libsodium;
@@ -282,6 +282,19 @@ pub(crate) fn oprf(op: oprf::Op) -> Vec<Entry> {
     ])
 }
 
+/// The peers' entries for the key exchange below OPAQUE.
+pub(crate) fn ristretto(op: opaque::parts::Op) -> Vec<Entry> {
+    let _ = op;
+    flat([
+        #[cfg(feature = "peer-opaque-ke")]
+        vec![opaque_ke::ristretto(op)],
+        #[cfg(feature = "peer-dalek")]
+        vec![dalek::ristretto(op)],
+        #[cfg(feature = "peer-libsodium")]
+        libsodium::ristretto(op),
+    ])
+}
+
 /// The peers' entries for a handshake; the original's scheme stands beside the hybrid of its level, and in
 /// a task of its own on the libraries that the original used.
 pub(crate) fn ntor(kind: ntor::Kind) -> Vec<Entry> {
@@ -309,6 +322,32 @@ pub(crate) fn gf2m(modulus: gf2m::Modulus, op: gf2m::Op) -> Vec<Entry> {
         #[cfg(feature = "peer-gf2x")]
         ntl::entries(modulus, op),
     ])
+}
+
+/// Everyone who multiplies binary polynomials of any length.
+pub(crate) fn gf2_products() -> Vec<(String, Box<dyn gf2::Product>)> {
+    #[cfg(feature = "peer-gf2x")]
+    return gf2x::multipliers().into_iter().chain(ntl::product()).collect();
+    #[cfg(not(feature = "peer-gf2x"))]
+    Vec::new()
+}
+
+/// gf2x's own routine for a product of `words` words.
+pub(crate) fn gf2_inlined(words: usize) -> Option<(String, Box<dyn gf2::Loop>)> {
+    let _ = words;
+    #[cfg(feature = "peer-gf2x")]
+    return gf2x::inlined(words);
+    #[cfg(not(feature = "peer-gf2x"))]
+    None
+}
+
+/// NTL modulo the polynomial with these exponents, the degree first.
+pub(crate) fn gf2_field(exponents: &[usize]) -> Option<(String, Box<dyn gf2m::Field>)> {
+    let _ = exponents;
+    #[cfg(feature = "peer-gf2x")]
+    return ntl::field(exponents);
+    #[cfg(not(feature = "peer-gf2x"))]
+    None
 }
 
 fn flat<const N: usize>(entries: [Vec<Entry>; N]) -> Vec<Entry> {

@@ -82,6 +82,9 @@ fn parts(task: &str) -> &'static [&'static str] {
         Some("keygen") => &["public key", "proof", "shared secret"],
         Some("exchange") => &["public key", "proof", "ciphertext", "shared secret"],
         Some("handshake") => &HANDSHAKE,
+        Some("keypair") => &["public key", "shared secret"],
+        Some("dh") => &["shared secret 0", "shared secret 15"],
+        Some("3dh") => &["dh1", "dh2", "dh3"],
         _ if task.starts_with("opaque/oprf/") => &["output", "key times generator"],
         _ if task.starts_with("opaque/") => {
             &["export key as client", "export key given by its server", "length of KE2"]
@@ -109,7 +112,7 @@ fn damage(witness: &Witness, part: &str) -> Result<Witness, candor_lab::Mismatch
     bytes[0] ^= 1;
     let others = ["answer", "public key", "secret key", "proof", "ciphertext", "shared secret", "implicit rejection"];
     let numbered: Vec<_> = (0..16).map(|i| format!("shared secret {i}")).collect();
-    let ntor = HANDSHAKE.into_iter().chain(PARTS);
+    let ntor = HANDSHAKE.into_iter().chain(PARTS).chain(["dh1", "dh2", "dh3"]);
     let names: BTreeSet<_> = others.into_iter().chain(ntor).chain(numbered.iter().map(String::as_str)).collect();
     let mut damaged = Witness::default().with(part, bytes);
     for name in names.into_iter().filter(|name| *name != part) {
@@ -231,6 +234,51 @@ fn what_is_no_authenticated_handshake_says_so() {
             let other = entry.subject.starts_with("parts") || (insecure && !task.name.contains("/insecure-seed"));
             assert_eq!(provenance.different_operation.is_some(), other, "{}: {}", task.name, entry.subject);
         }
+    }
+}
+
+/// What each subject of a task counts under a name.
+fn counted(task: &str, quantity: &str) -> Vec<(String, f64)> {
+    let tasks = candor_subjects::tasks_near(task);
+    let task = tasks.iter().find(|known| known.name == task).unwrap();
+    let subjects = prepared(task).0.into_iter();
+    let counts = subjects.filter_map(|(name, subject, _)| {
+        let found = subject.quantities().into_iter().find(|found| found.name == quantity)?;
+        Some((name, found.value))
+    });
+    counts.collect()
+}
+
+/// RFC 9807 §4 to §6, opaque-ke's TripleDhKem, FIPS 203 §8, tor-spec and prop 359: whoever makes the message.
+#[test]
+fn what_is_counted_is_what_the_standards_say() {
+    for (task, quantity, expected) in [
+        ("opaque/rfc9807/register", "messages", 32 + 64 + 192),
+        ("opaque/rfc9807/login", "KE1", 96),
+        ("opaque/rfc9807/login", "messages", 96 + 320 + 64),
+        ("opaque/hybrid/login", "messages", 1280 + 1408 + 64),
+        ("opaque/hybrid-compat/server-ke2", "KE2", 1408),
+        ("opaque/hybrid/client-finish", "KE3", 64),
+        ("kem/ml-kem-512/keygen", "public key", 800),
+        ("kem/ml-kem-768/encaps", "ciphertext", 1088),
+        ("kem/ml-kem-1024/exchange", "ciphertext", 1568),
+        ("ntor/ntor/handshake", "onionskin", 84),
+        ("ntor/hybrid-768/handshake", "EXTEND2", 3),
+    ] {
+        let counts = counted(task, quantity);
+        assert!(!counts.is_empty(), "{task}: nobody counts {quantity}");
+        for (subject, count) in counts.into_iter().filter(|(subject, _)| !subject.starts_with("insecure-seed")) {
+            assert_eq!(count, f64::from(expected), "{task}: {quantity} of {subject}");
+        }
+    }
+}
+
+/// The bar of issue 6: at most 200 bytes, in every suite.
+#[test]
+fn a_server_keeps_little_between_ke2_and_ke3() {
+    for suite in ["rfc9807", "hybrid-compat", "hybrid"] {
+        let counts = counted(&format!("opaque/{suite}/login"), "server's state until KE3");
+        assert!(counts[0].0.starts_with("candor@") && counts[0].1 <= 200.0, "{suite}: {counts:?}");
     }
 }
 

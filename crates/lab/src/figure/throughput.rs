@@ -215,7 +215,7 @@ mod tests {
             row("peer", ns * 2.0, Verdict::Faster),
             row("ours#2", ns, Verdict::Control),
         ];
-        TaskReport { task: name.into(), what: String::new(), bytes, rows, refusals: Vec::new() }
+        TaskReport { task: name.into(), what: String::new(), bytes, rows, counted: Vec::new(), refusals: Vec::new() }
     }
 
     fn report(tasks: Vec<TaskReport>) -> Report {

@@ -1,10 +1,13 @@
-//! CSV after RFC 4180: a line per row, nothing rounded.
+//! CSV after RFC 4180: a line per row, nothing rounded. What was counted has lines of its own, with the last three columns in place of
+//! the times.
 
 use crate::analysis::Report;
 use std::fmt::Write;
 
 const HEAD: &str = "run,task,subject,baseline,evidence,median_ns,min_ns,p25_ns,p75_ns,p99_ns,bytes,ratio,low,high,floor,\
-                    verdict,processes,rounds,reason";
+                    verdict,processes,rounds,reason,quantity,value,unit";
+
+const COLUMNS: usize = 22;
 
 pub(super) fn render(reports: &[Report]) -> String {
     let mut out = format!("{HEAD}\n");
@@ -38,11 +41,28 @@ pub(super) fn render(reports: &[Report]) -> String {
                         .map(|why| format!("INSECURE: {why}"))
                         .or(row.advice.clone())
                         .unwrap_or_default(),
+                    String::new(),
+                    String::new(),
+                    String::new(),
                 ];
                 line(&mut out, &fields);
             }
+            for counted in &task.counted {
+                for quantity in &counted.quantities {
+                    let mut fields: [String; COLUMNS] = Default::default();
+                    fields[0] = report.run.clone();
+                    fields[1] = task.task.clone();
+                    fields[2] = counted.subject.clone();
+                    fields[3] = baseline.to_owned();
+                    fields[4] = counted.evidence.word().to_owned();
+                    fields[19] = quantity.name.clone();
+                    fields[20] = quantity.value.to_string();
+                    fields[21] = quantity.unit.clone();
+                    line(&mut out, &fields);
+                }
+            }
             for refusal in &task.refusals {
-                let mut fields: [String; 19] = Default::default();
+                let mut fields: [String; COLUMNS] = Default::default();
                 fields[0] = report.run.clone();
                 fields[1] = task.task.clone();
                 fields[2] = refusal.subject.clone();

@@ -1,6 +1,6 @@
 //! One self-contained page: no script, no request, light and dark, prints well.
 
-use super::{interval, rate, ratio, resolves, time};
+use super::{amount, interval, quantity_names, rate, ratio, resolves, time};
 use crate::analysis::{Report, Row, TaskReport};
 use crate::claims::Beside;
 use crate::figure::{self, escape};
@@ -145,11 +145,34 @@ fn table(out: &mut String, task: &TaskReport) {
             escape(&refusal.reason)
         );
     }
-    out.push_str("</table></div>\n<details><summary>What each subject is</summary><ul>\n");
+    out.push_str("</table></div>\n");
+    counted(out, task);
+    out.push_str("<details><summary>What each subject is</summary><ul>\n");
     for row in task.rows.iter().filter(|row| row.verdict != Verdict::Control) {
         let _ = writeln!(out, "<li><strong>{}</strong>: {}</li>", escape(&row.label()), escape(&provenance(row)));
     }
     out.push_str("</ul></details></section>\n");
+}
+
+/// What was counted: a column for each quantity, a line for each subject.
+fn counted(out: &mut String, task: &TaskReport) {
+    let names = quantity_names(task);
+    if names.is_empty() {
+        return;
+    }
+    out.push_str("<div class=\"scroll\"><table><tr><th>counted</th>");
+    for name in &names {
+        let _ = write!(out, "<th>{}</th>", escape(name));
+    }
+    out.push_str("<th>evidence</th></tr>\n");
+    for counted in &task.counted {
+        let _ = write!(out, "<tr><td>{}</td>", escape(&counted.label));
+        for name in &names {
+            let _ = write!(out, "<td>{}</td>", amount(counted, name).map_or("–".into(), |cell| escape(&cell)));
+        }
+        let _ = writeln!(out, "<td>{}</td></tr>", counted.evidence.word());
+    }
+    out.push_str("</table></div>\n");
 }
 
 fn verdict(row: &Row) -> String {
@@ -186,7 +209,7 @@ fn quoted(out: &mut String, claims: &[Beside]) {
     );
     for beside in claims {
         let here = beside.here.as_ref().map_or("not measured in this run".into(), |here| {
-            format!("{} ({} of {})", time(here.median_ns), here.subject, here.task)
+            format!("{} ({} of {})", here.found.shown(), here.subject, here.task)
         });
         let mut doubts: Vec<String> = beside.lints.iter().map(|(name, text)| format!("{name}: {text}")).collect();
         doubts.extend(beside.claim.doubt.clone());

@@ -2,6 +2,8 @@
 //!
 //! `ratio` says how many times faster the baseline is than the subject: above 1, the baseline is faster. `low` and `high`
 //! are null where there were too few processes for an interval, `floor` where there was no control.
+//!
+//! What was counted has rows of its own, with `quantity`, `value` and `unit` in place of a time, a ratio and a verdict.
 
 use crate::analysis::{Report, Row, TaskReport};
 use crate::claims::Beside;
@@ -29,7 +31,7 @@ fn object(report: &Report) -> Value {
         "date": report.date,
         "commit": report.commit,
         "machine": report.machine,
-        "rows": report.rows().map(|(task, subject)| row(task, subject)).collect::<Vec<_>>(),
+        "rows": report.tasks.iter().flat_map(rows).collect::<Vec<_>>(),
         "refusals": refusals.collect::<Vec<_>>(),
         "lints": lints.collect::<Vec<_>>(),
     });
@@ -37,6 +39,30 @@ fn object(report: &Report) -> Value {
         value["trials"] = json!(report.trials);
     }
     value
+}
+
+/// The times of a task, then what was counted.
+fn rows(task: &TaskReport) -> Vec<Value> {
+    let counted = task.counted.iter().flat_map(|counted| {
+        counted.quantities.iter().map(|quantity| {
+            json!({
+                "task": task.task,
+                "subject": counted.subject,
+                "baseline_task": task.task,
+                "baseline": task.rows.first().map(|row| &row.subject),
+                "evidence": counted.evidence,
+                "quantity": quantity.name,
+                "value": number(quantity.value),
+                "unit": quantity.unit,
+            })
+        })
+    });
+    task.rows.iter().map(|subject| row(task, subject)).chain(counted).collect()
+}
+
+/// Whole where it is whole: 1408, and not 1408.0.
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 1e15 { json!(value as i64) } else { json!(value) }
 }
 
 fn row(task: &TaskReport, row: &Row) -> Value {

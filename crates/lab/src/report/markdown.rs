@@ -1,7 +1,7 @@
 //! Markdown: for a README, a review, a pull request.
 
-use super::{interval, rate, ratio, resolves, time};
-use crate::analysis::Report;
+use super::{amount, interval, quantity_names, rate, ratio, resolves, time};
+use crate::analysis::{Report, TaskReport};
 use crate::claims::Beside;
 use crate::lint;
 use crate::verdict::Verdict;
@@ -60,6 +60,7 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
                 let _ = write!(out, "\nPhases of {}: {}.", row.label(), phases.collect::<Vec<_>>().join(", "));
             }
             out.push('\n');
+            counted(&mut out, task);
         }
         if !report.trials.is_empty() {
             let _ = writeln!(
@@ -100,7 +101,7 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
         let here = beside
             .here
             .as_ref()
-            .map_or("not measured".into(), |here| format!("{} ({})", time(here.median_ns), here.subject));
+            .map_or("not measured".into(), |here| format!("{} ({})", here.found.shown(), here.subject));
         let mut doubts: Vec<String> = beside.lints.iter().map(|(name, text)| format!("`{name}`: {text}")).collect();
         doubts.extend(claim.doubt.clone());
         let _ = writeln!(
@@ -115,6 +116,22 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
         );
     }
     out
+}
+
+/// What was counted: a column for each quantity, a line for each subject.
+fn counted(out: &mut String, task: &TaskReport) {
+    let names = quantity_names(task);
+    if names.is_empty() {
+        return;
+    }
+    let heads: Vec<String> = names.iter().map(|name| escape(name)).collect();
+    let _ = writeln!(out, "\n| counted | {} | evidence |\n|---|{}---|", heads.join(" | "), "--:|".repeat(names.len()));
+    for counted in &task.counted {
+        let cells: Vec<String> =
+            names.iter().map(|name| amount(counted, name).map_or("–".into(), |cell| escape(&cell))).collect();
+        let _ = writeln!(out, "| {} | {} | {} |", counted.label, cells.join(" | "), counted.evidence.word());
+    }
+    out.push('\n');
 }
 
 /// A reason from outside must not end the cell.

@@ -36,7 +36,7 @@ fn quoted(claims: &[Beside]) -> String {
             writeln!(out, "\nquoted: {} {}: {} {} ({})", beside.key, claim.place, claim.value, claim.unit, claim.what);
         match &beside.here {
             Some(here) => {
-                let _ = writeln!(out, "  here: {} ({} of {})", time(here.median_ns), here.subject, here.task);
+                let _ = writeln!(out, "  here: {} ({} of {})", here.found.shown(), here.subject, here.task);
             }
             None => out.push_str("  here: not measured in this run\n"),
         }
@@ -94,17 +94,10 @@ fn table(task: &TaskReport) -> String {
             width = widths[0].max(2) - 2
         );
     }
-    for row in task.rows.iter().filter(|row| row.verdict != Verdict::Control) {
-        let Some(outcomes) = row.outcomes else { continue };
-        let _ = writeln!(
-            out,
-            "  {:<width$}  succeeded {} times of {}, a rate of at least {:.2} % (Clopper–Pearson, 95 %)",
-            row.label(),
-            outcomes.successes,
-            outcomes.attempts,
-            outcomes.at_least() * 100.0,
-            width = widths[0].max(2) - 2
-        );
+    for counted in &task.counted {
+        let quantities = counted.quantities.iter().map(|quantity| format!("{} {}", quantity.name, quantity.amount()));
+        let all = quantities.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(out, "  {:<width$}  {all}", counted.label, width = widths[0].max(2) - 2);
     }
     for advice in said {
         let _ = writeln!(out, "  can't tell: {advice}");

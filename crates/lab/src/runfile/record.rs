@@ -1,7 +1,7 @@
 //! The lines of a run file. Each is a JSON object with a `kind`; keys are sorted, times are whole nanoseconds.
 
 use crate::machine::{Machine, Noise};
-use crate::{Outcomes, Provenance, plan::TaskPlan, trial::Trial};
+use crate::{Outcomes, Provenance, Quantity, plan::TaskPlan, trial::Trial};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -113,6 +113,9 @@ pub struct SubjectRecord {
     pub subject: String,
     /// Where it comes from.
     pub provenance: Provenance,
+    /// Sizes, counts and rates of its work; a run of before these were recorded has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quantities: Vec<Quantity>,
 }
 
 /// A subject that gets no time.

@@ -27,6 +27,22 @@ pub(crate) fn products(words: usize, work: Work) -> Vec<Entry> {
     best_first(|cpu| Multiplier::with_cpu(cpu).arm()).into_iter().map(entry).collect()
 }
 
+/// Loops over products of `words` words, up to nine, by the public entry point for many of one length.
+pub(crate) fn many(words: usize, multiplier: Multiplier) -> Box<dyn Loop> {
+    match words {
+        1 => Box::new(Many::<1>(multiplier)),
+        2 => Box::new(Many::<2>(multiplier)),
+        3 => Box::new(Many::<3>(multiplier)),
+        4 => Box::new(Many::<4>(multiplier)),
+        5 => Box::new(Many::<5>(multiplier)),
+        6 => Box::new(Many::<6>(multiplier)),
+        7 => Box::new(Many::<7>(multiplier)),
+        8 => Box::new(Many::<8>(multiplier)),
+        9 => Box::new(Many::<9>(multiplier)),
+        _ => unreachable!("no one asks for {words} words"),
+    }
+}
+
 fn inlined(name: String, words: usize, multiplier: Multiplier) -> Entry {
     match words {
         3 => gf2::inlined(name, words, move || Ok(Many::<3>(multiplier))),

@@ -3,7 +3,10 @@
 use super::gf2::best_first;
 use super::ours;
 use crate::tasks::gf2m::{self, Op, Operands};
-use candor_gf2::field::{Element, Field, Gcm128, Modulus, Nist163, Nist233, Nist283, Nist409, Nist571, Operations};
+use candor_gf2::field::{
+    Aes8, Element, Field, Gcm128, Hqc8, McEliece12, McEliece13, Modulus, Nist163, Nist233, Nist283, Nist409, Nist571,
+    Operations, SparseModulus,
+};
 use candor_lab::{Entry, Provenance};
 use std::hint::black_box;
 
@@ -26,6 +29,75 @@ fn arms<M: Modulus>(modulus: gf2m::Modulus, op: Op) -> Vec<Entry> {
         gf2m::entry(format!("candor@{arm}"), modulus, op, move || Ok(OurField::new(field)))
     };
     best_first(|cpu| Field::<M>::with_cpu(cpu).arm()).into_iter().map(entry).collect()
+}
+
+/// An arm's name, and the field on it.
+type OnArm = (&'static str, Box<dyn gf2m::Field>);
+
+/// A field that the compiler knows, for `differential`.
+pub(crate) struct Known {
+    /// Irreducible.
+    pub(crate) modulus: SparseModulus<'static>,
+    /// The field on each arm of this machine.
+    pub(crate) arms: fn() -> Vec<OnArm>,
+}
+
+/// The crate's own moduli, and some whose word counts or taps none of those have.
+pub(crate) fn known() -> Vec<Known> {
+    fn arms<M: Modulus>() -> Vec<OnArm> {
+        let mut arms: Vec<OnArm> = Vec::new();
+        for (arm, cpu) in best_first(|cpu| Field::<M>::with_cpu(cpu).arm()) {
+            arms.push((arm, Box::new(OurField::<M>::new(Field::with_cpu(cpu)))));
+        }
+        arms
+    }
+    fn one<M: Modulus>() -> Known {
+        Known { modulus: M::MODULUS, arms: arms::<M> }
+    }
+    vec![
+        one::<Hqc8>(),
+        one::<Aes8>(),
+        one::<McEliece12>(),
+        one::<McEliece13>(),
+        one::<OneWord>(),
+        one::<Sect113>(),
+        one::<Gcm128>(),
+        one::<Nist163>(),
+        one::<Sect193>(),
+        one::<Nist233>(),
+        one::<Sect239>(),
+        one::<Nist283>(),
+        one::<SixWords>(),
+        one::<Nist409>(),
+        one::<EightWords>(),
+        one::<Nist571>(),
+    ]
+}
+
+macro_rules! more_moduli {
+    ($($(#[$doc:meta])* $name:ident = $m:literal, $taps:expr, $words:literal;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        struct $name;
+
+        impl Modulus for $name {
+            const MODULUS: SparseModulus<'static> = SparseModulus::constant($m, &$taps);
+            type Words = [u64; $words];
+        }
+    )+};
+}
+
+// From Seroussi's table of irreducible polynomials (HP Labs, HPL-98-135), and from SEC 2.
+more_moduli! {
+    OneWord = 64, [4, 3, 1, 0], 1;
+    /// SEC 2, sect113r1.
+    Sect113 = 113, [9, 0], 2;
+    /// SEC 2, sect193r1.
+    Sect193 = 193, [15, 0], 4;
+    /// SEC 2, sect239k1: its tap is above the middle, so one round is not enough.
+    Sect239 = 239, [158, 0], 4;
+    SixWords = 384, [12, 3, 2, 0], 6;
+    EightWords = 512, [8, 5, 2, 0], 8;
 }
 
 struct OurField<M: Modulus> {

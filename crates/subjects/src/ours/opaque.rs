@@ -19,9 +19,9 @@ pub(crate) type HybridOpaque = Ours<Hybrid<MlKem768>>;
 
 pub(crate) fn opaque(suite: opaque::Suite, op: Op) -> Entry {
     match suite {
-        opaque::Suite::Rfc9807 => opaque::entry(AUTO, op, rfc9807, rfc9807),
-        opaque::Suite::HybridCompat => opaque::entry(AUTO, op, hybrid_compat, hybrid_compat),
-        opaque::Suite::Hybrid => opaque::entry(AUTO, op, hybrid_opaque, hybrid_opaque),
+        opaque::Suite::Rfc9807 => opaque::entry(AUTO, suite, op, rfc9807, rfc9807),
+        opaque::Suite::HybridCompat => opaque::entry(AUTO, suite, op, hybrid_compat, hybrid_compat),
+        opaque::Suite::Hybrid => opaque::entry(AUTO, suite, op, hybrid_opaque, hybrid_opaque),
     }
 }
 
@@ -115,6 +115,15 @@ impl<S: Suite<Static = NoKem> + 'static> Library for Ours<S> {
         let done = client.finish_kept(ke2, &KsfParams::Identity, &mut NoStretching, &parties()).map_err(failed)?;
         let (session, export) = (done.session_key.as_bytes(), done.export_key.as_bytes());
         Ok(Done { ke3: done.ke3.to_vec(), session_key: *session, export_key: *export })
+    }
+
+    fn server_state(&self, server: &ServerLogin<S>) -> usize {
+        server.to_bytes().len()
+    }
+
+    /// A client's state stays in its memory; it has no encoding.
+    fn client_state(&self, _: &ClientLogin<S>) -> Option<usize> {
+        None
     }
 
     fn finish(&self, server: ServerLogin<S>, ke3: &[u8]) -> Result<[u8; 64], Failed> {

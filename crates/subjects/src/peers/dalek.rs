@@ -1,15 +1,22 @@
-//! x25519-dalek on curve25519-dalek: X25519 in Rust.
+//! curve25519-dalek, and x25519-dalek on it: X25519 and ristretto255 in Rust.
 
 use super::linked_peer;
 use crate::linked;
+use crate::tasks::opaque::parts::{self, Ristretto};
 use crate::tasks::x25519::{self, Failed, Op, X25519};
 use candor_lab::{Entry, Provenance};
+use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
+use curve25519_dalek::scalar::Scalar;
 use x25519_dalek::{PublicKey, SharedSecret, StaticSecret};
 
 const PACKAGE: &str = "x25519-dalek";
+const BELOW: &str = "curve25519-dalek";
 
-pub(super) fn peer() -> super::Peer {
-    linked_peer(PACKAGE, "X25519 on curve25519-dalek, Rust")
+pub(super) fn peers() -> Vec<super::Peer> {
+    vec![
+        linked_peer(PACKAGE, "X25519 on curve25519-dalek, Rust"),
+        linked_peer(BELOW, "the group ristretto255 in Rust, on which candor's OPAQUE stands as well"),
+    ]
 }
 
 pub(super) fn x25519(op: Op) -> Entry {
@@ -54,9 +61,56 @@ impl X25519 for Dalek {
             Op::Ecdh => format!("{}; was_contributory included", op.timed()),
         };
         let mut provenance = linked::provenance(PACKAGE, timed);
-        let (version, checksum) = linked::package("curve25519-dalek");
-        let below = linked::package_id("curve25519-dalek", version, checksum);
+        let (version, checksum) = linked::package(BELOW);
+        let below = linked::package_id(BELOW, version, checksum);
         provenance.commit = provenance.commit.map(|id| format!("{id}, {below}"));
         provenance
+    }
+}
+
+/// ristretto255 as its documentation shows it.
+pub(super) fn ristretto(op: parts::Op) -> Entry {
+    parts::entry(linked::subject(BELOW), op, || Ok(Group))
+}
+
+struct Group;
+
+fn decode(public: &[u8; 32]) -> Result<RistrettoPoint, String> {
+    CompressedRistretto(*public).decompress().ok_or_else(|| "the public key is no element".into())
+}
+
+impl Ristretto for Group {
+    type Secret = Scalar;
+
+    fn keypair(&self) -> Result<(Scalar, [u8; 32]), String> {
+        let mut wide = [0; 64];
+        getrandom::fill(&mut wide).map_err(|error| error.to_string())?;
+        let secret = Scalar::from_bytes_mod_order_wide(&wide);
+        Ok((secret, RistrettoPoint::mul_base(&secret).compress().to_bytes()))
+    }
+
+    fn secret(&self, bytes: &[u8; 32]) -> Result<Scalar, String> {
+        Option::from(Scalar::from_canonical_bytes(*bytes)).ok_or_else(|| "no canonical scalar".into())
+    }
+
+    fn dh(&self, secret: &Scalar, public: &[u8; 32]) -> Result<[u8; 32], String> {
+        Ok((decode(public)? * secret).compress().to_bytes())
+    }
+
+    fn triple_dh(
+        &self,
+        [ephemeral, long_term]: [&Scalar; 2],
+        [share, key]: [&[u8; 32]; 2],
+    ) -> Result<[[u8; 32]; 3], String> {
+        let (share, key) = (decode(share)?, decode(key)?);
+        let products = [share * ephemeral, key * ephemeral, share * long_term];
+        Ok(products.map(|product| product.compress().to_bytes()))
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        linked::provenance(
+            BELOW,
+            format!("{timed}; each product encoded on its own, nothing wiped, the identity not refused"),
+        )
     }
 }

@@ -81,7 +81,7 @@ fn is_tuned(object: &SharedObject<Functions>) -> bool {
 /// The entries for products of `words` words.
 pub(super) fn products(words: usize, work: Work) -> Vec<Entry> {
     if work == Work::Inlined {
-        return inlined(words);
+        return ROUTINES.each(|object| gf2::inlined(&object.name, words, move || Inlined::new(object, words)));
     }
     let mut entries = FOUND.each(|object| gf2::entry(&object.name, words, work, move || Ok(Plain(object))));
     // gf2x_mul allocates its scratch in each call from its Karatsuba threshold on; with a pool it does so once.
@@ -94,6 +94,17 @@ pub(super) fn products(words: usize, work: Work) -> Vec<Entry> {
         );
     }
     entries
+}
+
+/// Every gf2x, by `gf2x_mul` and by `gf2x_mul_r` with a pool. For `differential`.
+pub(super) fn multipliers() -> Vec<(String, Box<dyn Product>)> {
+    let both = |object: &'static SharedObject<Functions>| -> [(String, Box<dyn Product>); 2] {
+        [
+            (object.name.clone(), Box::new(Plain(object))),
+            (format!("{}-pool", object.name), Box::new(Pooled::new(object))),
+        ]
+    };
+    FOUND.usable().flat_map(both).collect()
 }
 
 fn provenance(object: &SharedObject<Functions>, timed: &str) -> Provenance {
@@ -170,18 +181,23 @@ struct Inlined {
     around: MulLoop,
 }
 
-fn inlined(words: usize) -> Vec<Entry> {
-    static FOUND: LazyLock<Found<Library>> = LazyLock::new(|| {
-        let look_up = |library, built: &Built| Ok((built.field("version").unwrap_or("unknown").to_owned(), library));
-        Found::look_for(&INLINED, look_up)
-    });
-    FOUND.each(|object| {
-        gf2::inlined(&object.name, words, move || {
-            // SAFETY: the type is that of the shim, which our own recipe compiles.
-            let around = unsafe { function::<MulLoop>(&object.functions, &format!("candor_gf2x_inlined_{words}")) };
-            Ok(Inlined { object, around: around.map_err(Refusal::new)? })
-        })
-    })
+static ROUTINES: LazyLock<Found<Library>> = LazyLock::new(|| {
+    let look_up = |library, built: &Built| Ok((built.field("version").unwrap_or("unknown").to_owned(), library));
+    Found::look_for(&INLINED, look_up)
+});
+
+/// The inlined routine for `words` words. For `differential`.
+pub(super) fn inlined(words: usize) -> Option<(String, Box<dyn Loop>)> {
+    let object = ROUTINES.usable().next()?;
+    Some((object.name.clone(), Box::new(Inlined::new(object, words).ok()?)))
+}
+
+impl Inlined {
+    fn new(object: &'static SharedObject<Library>, words: usize) -> Result<Self, Refusal> {
+        // SAFETY: the type is that of the shim, which our own recipe compiles.
+        let around = unsafe { function::<MulLoop>(&object.functions, &format!("candor_gf2x_inlined_{words}")) };
+        Ok(Self { object, around: around.map_err(Refusal::new)? })
+    }
 }
 
 impl Loop for Inlined {

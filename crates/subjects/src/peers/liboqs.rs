@@ -19,6 +19,7 @@ use candor_primitives::SharedSecret;
 use candor_primitives::kem::{Kem, KemError};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 use zeroize::Zeroizing;
@@ -81,21 +82,36 @@ pub(super) fn peers() -> Vec<Peer> {
 
 /// The original's handshake on the original's libraries.
 pub(super) fn insecure_seed(level: Level) -> Vec<Entry> {
-    FOUND.each(|object| match level {
-        Level::L512 => entry::<512>(object, level),
-        Level::L768 => entry::<768>(object, level),
-        Level::L1024 => entry::<1024>(object, level),
-    })
+    let hashes: Vec<Hashes> = openssl::usable().collect();
+    if hashes.is_empty() {
+        let why = "needs an OpenSSL for its hashes, and there is none here";
+        return FOUND.each(|object| Entry::refused(&object.name, Refusal::new(why)));
+    }
+    if FOUND.usable().next().is_none() {
+        return FOUND.each(|object| entry::<512>(object, hashes[0], level)); // says how to get one
+    }
+    let entry = |object, hashes| match level {
+        Level::L512 => entry::<512>(object, hashes, level),
+        Level::L768 => entry::<768>(object, hashes, level),
+        Level::L1024 => entry::<1024>(object, hashes, level),
+    };
+    FOUND.usable().flat_map(|object| hashes.iter().map(move |&hashes| entry(object, hashes))).collect()
 }
 
-fn entry<const N: usize>(object: &'static SharedObject<Functions>, level: Level) -> Entry {
-    ntor::entry(&object.name, Kind::InsecureSeed(level), move || {
-        let hash = OpenSslHash::new().map_err(Refusal::new)?;
-        let hashes = hash.name;
+/// An OpenSSL, by name and path.
+type Hashes = (&'static str, &'static Path);
+
+/// `liboqs-0.13.0+openssl-3.0.19`: the hashes are a good part of what is timed, so whose they are stands in the name.
+fn entry<const N: usize>(object: &'static SharedObject<Functions>, hashes: Hashes, level: Level) -> Entry {
+    ntor::entry(format!("{}+{}", object.name, hashes.0), Kind::InsecureSeed(level), move || {
+        let hash = OpenSslHash::new(hashes).map_err(Refusal::new)?;
         let scheme = InsecureSeed::new(MlKem::<N>::new(&object.functions)?, hash);
+        let (openssl, at) = hashes;
         Ok(scheme.by(move |timed| {
             object.provenance(&format!(
-                "{timed}, the scheme of pq-ntor-experiment with ML-KEM from liboqs, low-level SHA-256 and one-shot HMAC from {hashes}"
+                "{timed}, the scheme of pq-ntor-experiment with ML-KEM from liboqs, low-level SHA-256 and one-shot HMAC from {openssl}, \
+                 {}",
+                at.display()
             ))
         }))
     })
@@ -216,7 +232,6 @@ type Context = [u32; 28];
 
 /// SHA-256 and HMAC as the original calls them.
 struct OpenSslHash {
-    name: &'static str,
     init: unsafe extern "C" fn(*mut Context) -> c_int,
     update: unsafe extern "C" fn(*mut Context, *const u8, usize) -> c_int,
     finish: unsafe extern "C" fn(*mut u8, *mut Context) -> c_int,
@@ -226,14 +241,12 @@ struct OpenSslHash {
 }
 
 impl OpenSslHash {
-    fn new() -> Result<Self, String> {
-        let (name, path) = openssl::first().ok_or("needs an OpenSSL for its hashes, and there is none here")?;
+    fn new((name, path): Hashes) -> Result<Self, String> {
         // SAFETY: it is loaded already, by `openssl`.
         let library = unsafe { Library::new(path) }.map_err(|error| format!("{name} does not load: {error}"))?;
         // SAFETY: the types are those of openssl/sha.h, openssl/evp.h and openssl/hmac.h.
         unsafe {
             Ok(Self {
-                name,
                 init: function(&library, "SHA256_Init")?,
                 update: function(&library, "SHA256_Update")?,
                 finish: function(&library, "SHA256_Final")?,
@@ -287,11 +300,12 @@ mod tests {
 
     #[test]
     fn openssl_hashes_as_we_do() {
-        let Ok(theirs) = OpenSslHash::new() else { return };
-        for length in [0, 1, 64, 1700] {
-            let data = vec![7; length];
-            assert_eq!(theirs.sha256(&data), OurHash.sha256(&data));
-            assert_eq!(theirs.hmac(&[3; 32], &data), OurHash.hmac(&[3; 32], &data));
+        for theirs in openssl::usable().map(|hashes| OpenSslHash::new(hashes).unwrap()) {
+            for length in [0, 1, 64, 1700] {
+                let data = vec![7; length];
+                assert_eq!(theirs.sha256(&data), OurHash.sha256(&data));
+                assert_eq!(theirs.hmac(&[3; 32], &data), OurHash.hmac(&[3; 32], &data));
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! libsodium, loaded at run time: BLAKE2b by `crypto_generichash`, Argon2id by `crypto_pwhash`, which choose among SSE and AVX2.
+//! libsodium, loaded at run time: BLAKE2b by `crypto_generichash`, Argon2id by `crypto_pwhash`, which choose among SSE and AVX2;
+//! ristretto255.
 
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
@@ -7,6 +8,7 @@ use super::built::Built;
 use super::shared_object::{CHOSEN_AT_RUN_TIME, Found, SharedObject, Which, function};
 use crate::tasks::hash::{self, Algorithm, Hash, Shape};
 use crate::tasks::ksf::{self, Argon2id, Tag};
+use crate::tasks::opaque::parts::{self, Ristretto};
 use candor_lab::{Entry, Provenance, Refusal};
 use candor_primitives::ksf::Params;
 use libloading::Library;
@@ -44,8 +46,32 @@ const ARGON2ID13: c_int = 2;
 struct Functions {
     generichash: GenericHash,
     pwhash: PwHash,
+    ristretto: Option<RistrettoFunctions>,
     /// Keeps the code mapped for as long as the pointers above exist.
     _library: Library,
+}
+
+/// ristretto255, which came with 1.0.18.
+#[derive(Clone, Copy)]
+struct RistrettoFunctions {
+    scalar_random: unsafe extern "C" fn(*mut c_uchar),
+    /// Product, scalar.
+    base: unsafe extern "C" fn(*mut c_uchar, *const c_uchar) -> c_int,
+    /// Product, scalar, element.
+    scalarmult: unsafe extern "C" fn(*mut c_uchar, *const c_uchar, *const c_uchar) -> c_int,
+}
+
+/// # Safety
+/// As for [`function`].
+unsafe fn ristretto_of(library: &Library) -> Result<RistrettoFunctions, String> {
+    // SAFETY: the types are those of sodium.h; the caller keeps the library.
+    unsafe {
+        Ok(RistrettoFunctions {
+            scalar_random: function(library, "crypto_core_ristretto255_scalar_random")?,
+            base: function(library, "crypto_scalarmult_ristretto255_base")?,
+            scalarmult: function(library, "crypto_scalarmult_ristretto255")?,
+        })
+    }
 }
 
 fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
@@ -55,11 +81,12 @@ fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
         let version = function::<unsafe extern "C" fn() -> *const c_char>(&library, "sodium_version_string")?;
         let generichash = function(&library, "crypto_generichash_blake2b")?;
         let pwhash = function(&library, "crypto_pwhash")?;
+        let ristretto = ristretto_of(&library).ok();
         if init() < 0 {
             return Err("does not initialise".into());
         }
         let version = CStr::from_ptr(version()).to_string_lossy().into_owned();
-        Ok((version, Functions { generichash, pwhash, _library: library }))
+        Ok((version, Functions { generichash, pwhash, ristretto, _library: library }))
     }
 }
 
@@ -132,5 +159,49 @@ impl Argon2id for PasswordHash {
     fn provenance(&self) -> Provenance {
         let timed = format!("{}, crypto_pwhash, which maps and unmaps its memory in each call", ksf::TIMED);
         self.object.provenance(&timed)
+    }
+}
+
+pub(super) fn ristretto(op: parts::Op) -> Vec<Entry> {
+    FOUND.each(|object| match object.functions.ristretto {
+        Some(functions) => parts::entry(&object.name, op, move || Ok(Group { object, functions })),
+        None => Entry::refused(&object.name, Refusal::new("has no ristretto255 (needs 1.0.18)")),
+    })
+}
+
+/// Scalars and elements are bytes, as libsodium has them.
+struct Group {
+    object: &'static SharedObject<Functions>,
+    functions: RistrettoFunctions,
+}
+
+impl Ristretto for Group {
+    type Secret = [u8; 32];
+
+    fn keypair(&self) -> Result<([u8; 32], [u8; 32]), String> {
+        let (mut secret, mut public) = ([0; 32], [0; 32]);
+        // SAFETY: each of the buffers has the 32 bytes that are written or read.
+        let failed = unsafe {
+            (self.functions.scalar_random)(secret.as_mut_ptr());
+            (self.functions.base)(public.as_mut_ptr(), secret.as_ptr())
+        };
+        if failed == 0 { Ok((secret, public)) } else { Err("crypto_scalarmult_ristretto255_base failed".into()) }
+    }
+
+    fn secret(&self, bytes: &[u8; 32]) -> Result<[u8; 32], String> {
+        Ok(*bytes)
+    }
+
+    fn dh(&self, secret: &[u8; 32], public: &[u8; 32]) -> Result<[u8; 32], String> {
+        let mut shared = [0; 32];
+        // SAFETY: each of the buffers has the 32 bytes that are written or read.
+        let failed = unsafe { (self.functions.scalarmult)(shared.as_mut_ptr(), secret.as_ptr(), public.as_ptr()) };
+        if failed == 0 { Ok(shared) } else { Err("crypto_scalarmult_ristretto255 refuses the public key".into()) }
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        let timed = format!("{timed}, crypto_scalarmult_ristretto255, which decodes and encodes in each call");
+        let arm = "fixed when it was built: libsodium has one ristretto255, on 51-bit limbs where the compiler has 128-bit integers";
+        Provenance { arm: Some(arm.into()), ..self.object.provenance(&timed) }
     }
 }

@@ -5,6 +5,7 @@
 use super::Peer;
 use super::built::Built;
 use super::shared_object::{Found, SharedObject, Which, function};
+use crate::tasks::gf2::Product;
 use crate::tasks::gf2m::{self, Field, Modulus, Op, Operands};
 use candor_lab::{Entry, Provenance, Tuning};
 use libloading::Library;
@@ -70,19 +71,51 @@ pub(super) fn peers() -> Vec<Peer> {
 
 /// The entries for an operation in a field.
 pub(super) fn entries(modulus: Modulus, op: Op) -> Vec<Entry> {
-    FOUND.each(|object| gf2m::entry(&object.name, modulus, op, move || Ok(NtlField::new(object, modulus))))
+    FOUND.each(|object| gf2m::entry(&object.name, modulus, op, move || Ok(NtlField::new(object, modulus.1))))
+}
+
+/// A field modulo the polynomial with these exponents, the degree first. For `differential`.
+pub(super) fn field(exponents: &[usize]) -> Option<(String, Box<dyn Field>)> {
+    let object = FOUND.usable().next()?;
+    Some((object.name.clone(), Box::new(NtlField::new(object, exponents))))
+}
+
+/// Products of polynomials, for `differential`.
+pub(super) fn product() -> Option<(String, Box<dyn Product>)> {
+    let object = FOUND.usable().next()?;
+    Some((object.name.clone(), Box::new(Unreduced(object))))
+}
+
+/// Products modulo a trinomial whose degree no product reaches.
+struct Unreduced(&'static SharedObject<Functions>);
+
+impl Product for Unreduced {
+    fn mul(&mut self, out: &mut [u64], a: &[u64], b: &[u64]) {
+        let longer = a.len().max(b.len());
+        let padded = |factor: &[u64]| [factor, &vec![0; longer - factor.len()]].concat();
+        let operands = Operands { a: padded(a), b: padded(b), wide: vec![0] };
+        let mut field = NtlField::new(self.0, &[64 * out.len(), 1, 0]);
+        field.set(&[operands]);
+        field.run(Op::Mul, 1);
+        out.copy_from_slice(&field.results(Op::Mul)[0]);
+    }
+
+    fn provenance(&self, _: usize, timed: &str) -> Provenance {
+        self.0.provenance_of_tunable(timed, Tuning::Stock)
+    }
 }
 
 struct NtlField {
     object: &'static SharedObject<Functions>,
-    modulus: Modulus,
+    /// Of the modulus, the degree first.
+    exponents: Vec<usize>,
     field: Option<NonNull<c_void>>,
     ring: usize,
 }
 
 impl NtlField {
-    fn new(object: &'static SharedObject<Functions>, modulus: Modulus) -> Self {
-        Self { object, modulus, field: None, ring: 0 }
+    fn new(object: &'static SharedObject<Functions>, exponents: &[usize]) -> Self {
+        Self { object, exponents: exponents.to_vec(), field: None, ring: 0 }
     }
 
     fn field(&self) -> *mut c_void {
@@ -106,7 +139,7 @@ fn bytes(words: &[u64]) -> Vec<u8> {
 
 impl Field for NtlField {
     fn set(&mut self, ring: &[Operands]) {
-        let exponents: Vec<c_long> = self.modulus.1.iter().map(|&exponent| exponent as c_long).collect();
+        let exponents: Vec<c_long> = self.exponents.iter().map(|&exponent| exponent as c_long).collect();
         let old = self.field.take();
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: as many exponents as said; a field that is freed is not used again.
@@ -148,7 +181,7 @@ impl Field for NtlField {
 
     fn results(&mut self, op: Op) -> Vec<Vec<u64>> {
         let places = if op == Op::MulLatency { 1 } else { self.ring };
-        let mut bytes = vec![0; 8 * self.modulus.0.div_ceil(64)];
+        let mut bytes = vec![0; 8 * self.exponents[0].div_ceil(64)];
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let result = |i| {
             // SAFETY: a live field with that many places, and room for as many bytes as said.

@@ -3,8 +3,11 @@
 use super::linked_peer;
 use crate::linked;
 use crate::ours;
+use crate::tasks::opaque::parts::{self, Ristretto};
 use crate::tasks::opaque::{self, CONTEXT, Done, Failed, Keys, Library, Op, PASSWORD, Suite, USER};
 use candor_lab::{Entry, Provenance};
+use opaque_ke::key_exchange::group::Group;
+use opaque_ke::key_exchange::tripledh::DiffieHellman;
 use opaque_ke::rand::rngs::OsRng;
 use opaque_ke::{
     CipherSuite, ClientLogin, ClientLoginFinishParameters, ClientRegistration, ClientRegistrationFinishParameters,
@@ -26,13 +29,58 @@ pub(super) fn peer() -> super::Peer {
 pub(super) fn opaque(suite: Suite, op: Op) -> Vec<Entry> {
     let name = linked::subject(PACKAGE);
     match suite {
-        Suite::Rfc9807 => vec![opaque::entry(name, op, Theirs::<Plain>::open, ours::opaque::rfc9807)],
+        Suite::Rfc9807 => vec![opaque::entry(name, suite, op, Theirs::<Plain>::open, ours::opaque::rfc9807)],
         // Its wire format is that of `hybrid-compat`; beside `hybrid` it is what a user would take instead.
         Suite::HybridCompat | Suite::Hybrid => vec![
             #[cfg(feature = "peer-aws-lc")]
-            opaque::entry(format!("{name}+fast-kem"), op, Theirs::<Fast>::open, ours::opaque::hybrid_compat),
-            opaque::entry(name, op, Theirs::<WithKem>::open, ours::opaque::hybrid_compat),
+            opaque::entry(format!("{name}+fast-kem"), suite, op, Theirs::<Fast>::open, ours::opaque::hybrid_compat),
+            opaque::entry(name, suite, op, Theirs::<WithKem>::open, ours::opaque::hybrid_compat),
         ],
+    }
+}
+
+/// The group below its key exchange, through its public trait.
+pub(super) fn ristretto(op: parts::Op) -> Entry {
+    parts::entry(linked::subject(PACKAGE), op, || Ok(TheirGroup))
+}
+
+struct TheirGroup;
+
+type Public = <Ristretto255 as Group>::Pk;
+
+fn decode(public: &[u8; 32]) -> Result<Public, Failed> {
+    Ristretto255::deserialize_take_pk(&mut &public[..]).map_err(failed)
+}
+
+impl Ristretto for TheirGroup {
+    type Secret = <Ristretto255 as Group>::Sk;
+
+    fn keypair(&self) -> Result<(Self::Secret, [u8; 32]), Failed> {
+        let secret = Ristretto255::random_sk(&mut OsRng);
+        let public = Ristretto255::public_key(&secret);
+        Ok((secret, Ristretto255::serialize_pk(&public).into()))
+    }
+
+    fn secret(&self, bytes: &[u8; 32]) -> Result<Self::Secret, Failed> {
+        Ristretto255::deserialize_take_sk(&mut &bytes[..]).map_err(failed)
+    }
+
+    fn dh(&self, secret: &Self::Secret, public: &[u8; 32]) -> Result<[u8; 32], Failed> {
+        Ok(secret.diffie_hellman(&decode(public)?).into())
+    }
+
+    fn triple_dh(
+        &self,
+        [ephemeral, long_term]: [&Self::Secret; 2],
+        [share, key]: [&[u8; 32]; 2],
+    ) -> Result<[[u8; 32]; 3], Failed> {
+        let (share, key) = (decode(share)?, decode(key)?);
+        let secrets = [(ephemeral, &share), (ephemeral, &key), (long_term, &share)];
+        Ok(secrets.map(|(secret, public)| secret.diffie_hellman(public).into()))
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        linked::provenance(PACKAGE, format!("{timed} (its traits Group and DiffieHellman for Ristretto255)"))
     }
 }
 
@@ -155,6 +203,14 @@ macro_rules! library {
                     session_key: done.session_key.into(),
                     export_key: done.export_key.into(),
                 })
+            }
+
+            fn server_state(&self, server: &Self::Server) -> usize {
+                server.serialize().len()
+            }
+
+            fn client_state(&self, client: &Self::Client) -> Option<usize> {
+                Some(client.serialize().len())
             }
 
             fn finish(&self, server: Self::Server, ke3: &[u8]) -> Result<[u8; 64], Failed> {

@@ -65,11 +65,12 @@ fn name_apart(mut found: Vec<Found>) -> Vec<Found> {
     found
 }
 
-/// The first OpenSSL that can be used, by name and path.
+/// Every OpenSSL that can be used, by name and path: for a peer that stands on one. None of them is *the* OpenSSL of this machine, so
+/// such a peer has a row with each.
 #[cfg(feature = "peer-liboqs")]
-pub(super) fn first() -> Option<(&'static str, &'static Path)> {
-    let first = found().iter().find(|found| found.api.is_ok())?;
-    Some((&first.name, &first.path))
+pub(super) fn usable() -> impl Iterator<Item = (&'static str, &'static Path)> {
+    let usable = found().iter().filter(|found| found.api.is_ok());
+    usable.map(|found| (found.name.as_str(), found.path.as_path()))
 }
 
 /// For `candor list peers`.

@@ -111,8 +111,8 @@ impl Op {
                 "decapsulates bytes with a secret key that is already parsed; sixteen valid ciphertexts in turn"
             }
             Self::Exchange => {
-                "a whole exchange: a fresh key pair to public bytes; those bytes parsed and encapsulated to; the \
-                 ciphertext decapsulated"
+                "a whole exchange, which others call a full round: a fresh key pair to public bytes; those bytes parsed and \
+                 encapsulated to; the ciphertext decapsulated"
             }
         }
     }

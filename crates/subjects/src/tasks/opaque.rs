@@ -1,10 +1,12 @@
 //! `opaque/<suite>/{register,login,server-ke2,client-start,client-finish}` and `opaque/hybrid/unknown-user`: OPAQUE (RFC 9807) and its
-//! hybrids, from bytes to bytes, without key stretching (that is `ksf/argon2id`).
+//! hybrids, from bytes to bytes, without key stretching (that is `ksf/argon2id`). `opaque/parts/…` are the operations in it.
 //!
 //! An implementation is a [`Library`]; the subjects in `opaque/work` are generic over it. Before any clock is read each has logged in to the
 //! reference with its client and has let the reference's client in with its server, on one registration that all share: all must come to the
 //! export key of that registration. The reference is candor's suite of the same wire format, which passes RFC 9807's vectors.
 
+pub(crate) mod parts;
+mod sizes;
 mod unknown;
 mod work;
 
@@ -43,7 +45,7 @@ impl Suite {
         }
     }
 
-    /// What it is, and how long its messages are: KE1, KE2, KE3.
+    /// What it is, and how long its messages are: KE1, KE2, KE3. `sizes` holds those of every library against these.
     fn what(self) -> (&'static str, [usize; 3]) {
         match self {
             Self::Rfc9807 => ("OPAQUE-3DH of RFC 9807 with ristretto255 and SHA-512", [96, 320, 64]),
@@ -135,6 +137,10 @@ pub(crate) trait Library: 'static {
     fn ke2(&self, record: Option<&[u8]>, ke1: &[u8]) -> Result<(Self::Server, Vec<u8>), Failed>;
     /// By reference, so that it can be timed alone: a state can be made only by [`Self::ke1`].
     fn ke3(&self, client: &Self::Client, ke2: &[u8]) -> Result<Done, Failed>;
+    /// Bytes of the state that a server keeps between KE2 and KE3, as the library writes it.
+    fn server_state(&self, server: &Self::Server) -> usize;
+    /// Bytes of the client's state meanwhile. Nothing where the library has no encoding for it.
+    fn client_state(&self, client: &Self::Client) -> Option<usize>;
     /// The server's session key.
     fn finish(&self, server: Self::Server, ke3: &[u8]) -> Result<[u8; 64], Failed>;
 
@@ -149,6 +155,7 @@ pub(crate) fn tasks() -> Vec<Task> {
         tasks.extend(Op::ALL.map(|op| task(suite, op)));
     }
     tasks.push(unknown::task());
+    tasks.extend(parts::tasks());
     tasks
 }
 

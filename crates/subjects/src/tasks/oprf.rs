@@ -1,5 +1,6 @@
 //! `opaque/oprf/{blind,evaluate,finalize}`: the three operations of RFC 9497's OPRF(ristretto255, SHA-512), from bytes to bytes: what OPAQUE does
-//! once each in a login. Its other operations are tasks elsewhere: ML-KEM in `kem/ml-kem-768`, key stretching in `ksf`.
+//! once each in a login. Its other operations are tasks elsewhere: the key exchange's in `opaque/parts`, ML-KEM in `kem/ml-kem-768`, key
+//! stretching in `ksf`.
 
 use crate::seed::Stream;
 use crate::{ours, peers};

@@ -3,7 +3,7 @@
 use super::reference::{decapsulate_with, encapsulate_to};
 use super::{Failed, KeyPair, Level, MlKem, Op};
 use crate::seed::Stream;
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Mismatch, Provenance, Quantity, Refusal, Subject, Witness};
 use std::hint::black_box;
 
 /// Distinct ciphertexts that decapsulation works through in turn, so that no branch predictor learns one by heart.
@@ -17,10 +17,10 @@ pub(crate) fn entry<K: MlKem>(
     make: impl Fn() -> Result<K, Refusal> + Send + Sync + 'static,
 ) -> Entry {
     match op {
-        Op::Keygen => Entry::new(subject, move || Ok(Keygen { kem: make()?, level, seed: 0 })),
-        Op::Encaps => Entry::new(subject, move || Ok(Encaps { kem: make()?, level, key: None })),
+        Op::Keygen => Entry::new(subject, move || Ok(Keygen { kem: make()?, level, seed: 0, sizes: Vec::new() })),
+        Op::Encaps => Entry::new(subject, move || Ok(Encaps { kem: make()?, level, key: None, sizes: Vec::new() })),
         Op::Decaps => Entry::new(subject, move || Ok(Decaps { kem: make()?, level, key: None, next: 0 })),
-        Op::Exchange => Entry::new(subject, move || Ok(Exchange { kem: make()?, level, seed: 0 })),
+        Op::Exchange => Entry::new(subject, move || Ok(Exchange { kem: make()?, level, seed: 0, sizes: Vec::new() })),
     }
 }
 
@@ -29,13 +29,16 @@ struct Keygen<K> {
     kem: K,
     level: Level,
     seed: u64,
+    sizes: Vec<Quantity>,
 }
 
 impl<K: MlKem> Subject for Keygen<K> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         self.seed = seed;
         let (secret, public) = self.kem.keygen().map_err(Refusal::new)?;
-        key_pair_witness(&self.kem, self.level, seed, &secret, public.as_ref())
+        let witness = key_pair_witness(&self.kem, self.level, seed, &secret, public.as_ref())?;
+        self.sizes = sizes(&witness, &["public key", "secret key"]);
+        Ok(witness)
     }
 
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
@@ -48,6 +51,10 @@ impl<K: MlKem> Subject for Keygen<K> {
         }
     }
 
+    fn quantities(&self) -> Vec<Quantity> {
+        self.sizes.clone()
+    }
+
     fn provenance(&self) -> Provenance {
         self.kem.provenance(Op::Keygen)
     }
@@ -58,6 +65,7 @@ struct Encaps<K: MlKem> {
     kem: K,
     level: Level,
     key: Option<(KeyPair, K::Public)>,
+    sizes: Vec<Quantity>,
 }
 
 impl<K: MlKem> Subject for Encaps<K> {
@@ -66,7 +74,9 @@ impl<K: MlKem> Subject for Encaps<K> {
         let public = self.kem.public(&key.public).map_err(Refusal::new)?;
         let (ciphertext, shared) = self.kem.encaps(&public).map_err(Refusal::new)?;
         self.key = Some((key, public));
-        Ok(Witness::default().with("ciphertext", ciphertext).with("shared secret", shared))
+        let witness = Witness::default().with("ciphertext", ciphertext).with("shared secret", shared);
+        self.sizes = sizes(&witness, &["ciphertext", "shared secret"]);
+        Ok(witness)
     }
 
     /// Decapsulates the other's ciphertext with this library.
@@ -82,6 +92,10 @@ impl<K: MlKem> Subject for Encaps<K> {
         for _ in 0..iterations {
             black_box(self.kem.encaps(black_box(public)).expect("encapsulation has worked before"));
         }
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        self.sizes.clone()
     }
 
     fn provenance(&self) -> Provenance {
@@ -145,6 +159,7 @@ struct Exchange<K> {
     kem: K,
     level: Level,
     seed: u64,
+    sizes: Vec<Quantity>,
 }
 
 impl<K: MlKem> Exchange<K> {
@@ -177,7 +192,9 @@ impl<K: MlKem> Subject for Exchange<K> {
             return Err(Refusal::new("gives the two sides of one exchange different secrets"));
         }
         let witness = key_pair_witness(&self.kem, self.level, seed, &secret, encoded.as_ref())?;
-        Ok(witness.with("ciphertext", sent).with("shared secret", ours))
+        let witness = witness.with("ciphertext", sent).with("shared secret", ours);
+        self.sizes = sizes(&witness, &["public key", "ciphertext"]);
+        Ok(witness)
     }
 
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
@@ -201,9 +218,18 @@ impl<K: MlKem> Subject for Exchange<K> {
         Self::exchange(&self.kem, lap).expect("the exchange has worked before");
     }
 
+    fn quantities(&self) -> Vec<Quantity> {
+        self.sizes.clone()
+    }
+
     fn provenance(&self) -> Provenance {
         self.kem.provenance(Op::Exchange)
     }
+}
+
+/// How long these parts of a witness are; a part that the library does not give away has no size.
+fn sizes(witness: &Witness, parts: &[&str]) -> Vec<Quantity> {
+    parts.iter().filter_map(|name| Some(Quantity::bytes(name, witness.part(name).ok()?))).collect()
 }
 
 /// What shows that a fresh key pair is one: its public key, the secret in a ciphertext that the reference made for it, and,

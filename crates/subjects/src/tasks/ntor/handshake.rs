@@ -1,8 +1,8 @@
 //! The subject of `ntor/<handshake>/handshake`.
 
 use super::reference::{check, witness};
-use super::{Failed, Kind, RelaySecrets, Scheme};
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use super::{EXTEND2, EXTENDED2, Failed, Kind, RelaySecrets, Scheme, cells};
+use candor_lab::{Entry, Mismatch, Provenance, Quantity, Refusal, Subject, Witness};
 use std::hint::black_box;
 
 /// The entry of an implementation of `kind`. `make` opens it, or says why it can't be had.
@@ -11,7 +11,7 @@ pub(crate) fn entry<S: Scheme>(
     kind: Kind,
     make: impl Fn() -> Result<S, Refusal> + Send + Sync + 'static,
 ) -> Entry {
-    Entry::new(subject, move || Ok(Whole { scheme: make()?, kind, seed: 0, relay: None }))
+    Entry::new(subject, move || Ok(Whole { scheme: make()?, kind, seed: 0, relay: None, sizes: Vec::new() }))
 }
 
 /// A whole handshake, both sides.
@@ -20,6 +20,18 @@ struct Whole<S: Scheme> {
     kind: Kind,
     seed: u64,
     relay: Option<S::Relay>,
+    sizes: Vec<Quantity>,
+}
+
+/// How long both messages of a handshake are, and how many cells they fill on their way through a circuit.
+fn sizes(witness: &Witness) -> Result<Vec<Quantity>, Mismatch> {
+    let (onionskin, reply) = (witness.part("onionskin")?, witness.part("reply")?);
+    Ok(vec![
+        Quantity::bytes("onionskin", onionskin),
+        Quantity::bytes("reply", reply),
+        Quantity::count("EXTEND2", cells(EXTEND2 + onionskin.len()), "cells"),
+        Quantity::count("EXTENDED2", cells(EXTENDED2 + reply.len()), "cells"),
+    ])
 }
 
 /// One handshake. `lap` is called at the end of each phase, after the phase's garbage is gone.
@@ -45,6 +57,7 @@ impl<S: Scheme> Subject for Whole<S> {
             return Err(Refusal::new("client and relay end with different keys"));
         }
         let witness = witness(&self.scheme, &relay, self.kind, seed).map_err(Refusal::new)?;
+        self.sizes = sizes(&witness).map_err(|missing| Refusal::new(missing.to_string()))?;
         self.relay = Some(relay);
         Ok(witness)
     }
@@ -75,6 +88,10 @@ impl<S: Scheme> Subject for Whole<S> {
     fn run_phased(&mut self, lap: &mut dyn FnMut()) {
         let relay = self.relay.as_ref().expect("prepare comes before run");
         black_box(handshake(&self.scheme, relay, lap).expect("the handshake has worked before"));
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        self.sizes.clone()
     }
 
     fn provenance(&self) -> Provenance {

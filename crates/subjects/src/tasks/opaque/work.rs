@@ -1,21 +1,24 @@
 //! The subjects: one operation by one library, checked against the reference.
 
-use super::{Failed, Keys, Library, Op};
+use super::sizes::Sizes;
+use super::{Failed, Keys, Library, Op, Suite};
 use crate::ours;
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_lab::{Entry, Mismatch, Provenance, Quantity, Refusal, Subject, Witness};
 use std::hint::black_box;
 
 /// The entry of a library. `open` makes it with the server's keys; `reference` is ours of the same wire format.
 pub(crate) fn entry<L: Library, R: Library>(
     subject: impl Into<String>,
+    suite: Suite,
     op: Op,
     open: fn(&Keys) -> Result<L, Failed>,
     reference: fn(&Keys) -> Result<R, Failed>,
 ) -> Entry {
-    Entry::new(subject, move || Ok(Work { op, open, reference, ready: None, witness: Witness::default() }))
+    Entry::new(subject, move || Ok(Work { suite, op, open, reference, ready: None, witness: Witness::default() }))
 }
 
 struct Work<L: Library, R> {
+    suite: Suite,
     op: Op,
     open: fn(&Keys) -> Result<L, Failed>,
     reference: fn(&Keys) -> Result<R, Failed>,
@@ -30,6 +33,7 @@ struct Ready<L: Library> {
     client: L::Client,
     ke1: Vec<u8>,
     ke2: Vec<u8>,
+    sizes: Sizes,
 }
 
 /// A whole login; the export key if both sides have the same session key.
@@ -59,7 +63,9 @@ impl<L: Library, R: Library> Work<L, R> {
         let (_, ke2) = library.ke2(Some(&record), &ke1)?;
         let witness = Witness::default().with("export key as client", with_client);
         let witness = witness.with("export key given by its server", with_server);
-        Ok((Ready { library, record, client, ke1, ke2 }, witness))
+        let sizes = Sizes::of(&library)?;
+        sizes.check(self.suite)?;
+        Ok((Ready { library, record, client, ke1, ke2, sizes }, witness))
     }
 
     fn ready(&self) -> &Ready<L> {
@@ -87,7 +93,7 @@ impl<L: Library, R: Library> Subject for Work<L, R> {
 
     fn run(&mut self, iterations: u64) {
         const WORKED: &str = "it worked when it was prepared";
-        let Ready { library, record, client, ke1, ke2 } = self.ready();
+        let Ready { library, record, client, ke1, ke2, .. } = self.ready();
         for _ in 0..iterations {
             match self.op {
                 Op::Register => drop(black_box(register(library).expect(WORKED))),
@@ -134,6 +140,10 @@ impl<L: Library, R: Library> Subject for Work<L, R> {
             drop(client);
         }
         lap();
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        self.ready().sizes.quantities(self.op)
     }
 
     fn provenance(&self) -> Provenance {

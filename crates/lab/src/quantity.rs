@@ -1,0 +1,60 @@
+//! What is counted rather than timed: sizes, counts, rates.
+
+use serde::{Deserialize, Serialize};
+
+/// A size, a count or a rate of the work that a subject does: a message's bytes, the cells that it takes.
+///
+/// ```
+/// use candor_lab::Quantity;
+/// let ke1 = Quantity::bytes("KE1", &[0; 96]);
+/// assert_eq!((ke1.value, ke1.unit.as_str()), (96.0, "bytes"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// What it is of, in a few words: `KE1`, `state between KE2 and KE3`.
+    pub name: String,
+    /// How much. Whole for sizes and counts.
+    pub value: f64,
+    /// `bytes`, `cells`, `%`.
+    pub unit: String,
+}
+
+impl Quantity {
+    /// So many of a unit.
+    pub fn new(name: &str, value: f64, unit: &str) -> Self {
+        Self { name: name.into(), value, unit: unit.into() }
+    }
+
+    /// So many of something that is countable.
+    pub fn count(name: &str, count: usize, unit: &str) -> Self {
+        Self::new(name, count as f64, unit)
+    }
+
+    /// The size of a message, from the message itself.
+    pub fn bytes(name: &str, message: &[u8]) -> Self {
+        Self::count(name, message.len(), "bytes")
+    }
+
+    /// `1408 bytes`, `99.3 %`: whole numbers in full, others with three digits.
+    pub(crate) fn amount(&self) -> String {
+        match self.value {
+            whole if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole:.0} {}", self.unit),
+            value if value.abs() < 9.995 => format!("{value:.2} {}", self.unit),
+            value if value.abs() < 99.95 => format!("{value:.1} {}", self.unit),
+            value => format!("{value:.0} {}", self.unit),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_written_in_full() {
+        assert_eq!(Quantity::count("KE2", 1408, "bytes").amount(), "1408 bytes");
+        assert_eq!(Quantity::count("traffic", 12_345_678, "bytes").amount(), "12345678 bytes");
+        assert_eq!(Quantity::new("success rate", 97.56, "%").amount(), "97.6 %");
+        assert_eq!(Quantity::new("nothing", 0.0, "%").amount(), "0 %");
+    }
+}
