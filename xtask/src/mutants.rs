@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 const LIST: &str = "xtask/mutants.toml";
-/// What a copy of the tree needs no copy of.
+/// What stands at the root of the tree and the copy does not need.
 const LEFT_OUT: [&str; 5] = [".git", "target", "runs", "candor-runs", "fuzz"];
 
 /// One mistake.
@@ -46,7 +46,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<bool, Failure> {
     let at = workspace.target.join("mutants");
     let tree = Tree { root: at.join("tree"), build: at.join("build") };
     let _ = fs::remove_dir_all(&tree.root);
-    copy(&workspace.root, &tree.root)?;
+    copy(&workspace.root, &tree.root, &LEFT_OUT)?;
 
     for test in mutants.iter().map(|mutant| &mutant.test).collect::<BTreeSet<_>>() {
         match tree.test(test)? {
@@ -148,17 +148,17 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Copies a folder without what is left out.
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+/// Copies a folder, without those of its entries that are left out.
+fn copy(from: &Path, to: &Path, left_out: &[&str]) -> Result<(), Failure> {
     make_directory(to)?;
     let listed = fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
     for entry in listed.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
-        if LEFT_OUT.iter().any(|left_out| name == *left_out) {
+        if left_out.iter().any(|left_out| name == *left_out) {
             continue;
         }
         if path.is_dir() {
-            copy(&path, &to.join(name))?;
+            copy(&path, &to.join(name), &[])?;
         } else {
             fs::copy(&path, to.join(name)).map_err(|error| format!("cannot copy {}: {error}", path.display()))?;
         }
@@ -177,6 +177,20 @@ mod tests {
             let original = read(&root.join(&mutant.file)).unwrap();
             assert_ne!(mutant.apply(&original).unwrap(), original, "{}", mutant.what);
         }
+    }
+
+    #[test]
+    fn only_the_root_is_copied_in_part() {
+        let root = std::env::temp_dir().join(format!("xtask-mutants-{}", std::process::id()));
+        let (from, to) = (root.join("from"), root.join("to"));
+        for file in ["fuzz/a", "src/fuzz/b"] {
+            fs::create_dir_all(from.join(file).parent().unwrap()).unwrap();
+            write(&from.join(file), "").unwrap();
+        }
+        copy(&from, &to, &LEFT_OUT).unwrap();
+        let copied = ["fuzz/a", "src/fuzz/b"].map(|file| to.join(file).exists());
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(copied, [false, true]);
     }
 
     #[test]

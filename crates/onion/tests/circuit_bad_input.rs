@@ -116,6 +116,20 @@ fn a_tor1_cell_can_be_tagged_through_an_honest_relay() {
     assert_eq!(paper.failure().cause, Cause::Destroyed(DestroyReason::PROTOCOL));
 }
 
+/// tor1: RECOGNIZED has two bytes, the digest four, and each of them counts.
+#[test]
+fn every_byte_that_tor1_recognises_a_cell_by_counts() {
+    for byte in [1, 2, 5, 6, 7, 8] {
+        let mut paper = Paper::build(NtorDefault::default(), 3, TOR1);
+        let stream = paper.begin();
+        flip(&mut paper, 0, Way::Out, 0, byte);
+        paper.client.send(stream, b"hello", paper.now).unwrap();
+        paper.run();
+        let destroyed = Cause::Destroyed(DestroyReason::PROTOCOL);
+        assert_eq!(paper.failure(), Failure { hop: Some(3), cause: destroyed }, "byte {byte}");
+    }
+}
+
 /// A hop that answers with something else than its handshake's reply.
 #[test]
 fn garbage_for_an_answer_ends_the_circuit_and_names_the_hop() {

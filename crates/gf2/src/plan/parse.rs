@@ -73,6 +73,17 @@ impl Plans {
     /// # Errors
     /// The first line that is wrong, and why. A table that is accepted multiplies correctly, whatever its choices.
     pub const fn parse(text: &'static str) -> Result<Self, PlanError> {
+        match Self::read(text) {
+            Ok((mut plans, head)) => {
+                plans.provenance = text.split_at(head).0;
+                Ok(plans)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The table without its provenance, from any text; and where in it the provenance ends, which is on a boundary of characters.
+    pub(crate) const fn read(text: &str) -> Result<(Self, usize), PlanError> {
         let bytes = text.as_bytes();
         let (mut at, mut line, mut plans, mut provenance_end) = (0, 0, None, 0);
         while at < bytes.len() {
@@ -105,13 +116,11 @@ impl Plans {
                 }
             }
         }
-        let Some(mut plans) = plans else {
+        let Some(plans) = plans else {
             let mistake = if line == 0 { PlanMistake::Format } else { PlanMistake::ArmMissing };
             return Err(PlanError { line: if line == 0 { 1 } else { line }, mistake });
         };
-        // Cut where a line ends, so on a boundary of characters.
-        plans.provenance = text.split_at(provenance_end).0;
-        Ok(plans.with_scratch())
+        Ok((plans.with_scratch(), provenance_end))
     }
 }
 

@@ -3,8 +3,8 @@
 
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
-    Client, Error, ExportKey, Hybrid, HybridCompat, HybridPinned, KsfParams, Limits, NoStretching, Parties, Password,
-    Record, Rfc9807, Server, ServerLogin, SessionKey, Suite,
+    Client, Error, ExportKey, Hybrid, HybridCompat, HybridPinned, KsfParams, Limits, LoggedIn, NoStretching, Parties,
+    Password, Record, Rfc9807, Server, ServerLogin, SessionKey, Suite,
 };
 use candor_primitives::kem::aws_lc::MlKem768;
 use candor_test_support::back_ends::system;
@@ -97,10 +97,11 @@ impl<S: Suite> World<S> {
         let mut answer = self.server.respond(&mut system(), &ke1, Some(&self.record), USER, &PARTIES)?;
         (edits.ke2)(&mut answer.ke2);
         let done = login.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES)?;
+        let saved = answer.state.to_bytes();
+        content(answer.state, &done);
         let mut ke3 = done.ke3.to_vec();
         (edits.ke3)(&mut ke3);
-        let state = ServerLogin::<S>::from_bytes(answer.state.to_bytes().as_slice())?;
-        let server = state.finish(&ke3)?;
+        let server = ServerLogin::<S>::from_bytes(saved.as_slice())?.finish(&ke3)?;
         Ok(Session { client: done.session_key, server, export_key: done.export_key })
     }
 
@@ -116,8 +117,20 @@ impl<S: Suite> World<S> {
         let (login, ke1) = self.client.start_login(&mut system(), &Password::from_bytes(password)?)?;
         let answer = self.server.respond(&mut system(), &ke1, record, credential_id, server_parties)?;
         let done = login.finish(&answer.ke2, client_side.0, &mut AnyStretching, client_side.1)?;
-        answer.state.finish(&done.ke3)
+        content(answer.state, &done);
+        Ok(done.session_key)
     }
+}
+
+/// A client that ends without an error shares the server's key: whatever was changed before KE3 is for the client to notice, and not
+/// for the server, which would refuse KE3 anyway.
+fn content<S: Suite>(server: ServerLogin<S>, client: &LoggedIn) {
+    let theirs = server.finish(&client.ke3);
+    assert!(
+        theirs.is_ok_and(|key| key == client.session_key),
+        "{}: the client accepts what the server refuses",
+        S::NAME
+    );
 }
 
 /// Registers a user, with no stretching.
