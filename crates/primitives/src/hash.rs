@@ -20,6 +20,7 @@ mod merkle_damgard;
 mod sha256;
 mod sha256_mux;
 pub(crate) mod sha256_portable;
+mod sha2_portable;
 mod sha3;
 mod sha512;
 mod sha512_mux;

@@ -1,73 +1,7 @@
 //! SHA-512's compression function (FIPS 180-4 §6.4.2) in safe Rust.
-//!
-//! Constant time: additions, rotations and logic on words; the only indices are loop counters.
 
-/// Runs the compression function over `blocks`, one after another. A function of its own in the binary too, so that
-/// `cargo xtask ct` can see that it ran.
-#[inline(never)]
-pub(super) fn compress(state: &mut [u64; 8], blocks: &[[u8; 128]]) {
-    for block in blocks {
-        let mut schedule = [0u64; 16];
-        for (w, bytes) in schedule.iter_mut().zip(block.as_chunks::<8>().0) {
-            *w = u64::from_be_bytes(*bytes);
-        }
-        let mut v = *state;
-        for (sixteen, k) in K.as_chunks::<16>().0.iter().enumerate() {
-            if sixteen == 0 {
-                steps::<false>(&mut v, &mut schedule, k);
-            } else {
-                steps::<true>(&mut v, &mut schedule, k);
-            }
-        }
-        for (word, working) in state.iter_mut().zip(v) {
-            *word = word.wrapping_add(working);
-        }
-    }
-}
-
-/// Sixteen steps, as in SHA-256's file: with `EXTEND`, each extends the schedule by a word, in place, just before it uses it.
-#[inline(always)]
-fn steps<const EXTEND: bool>(v: &mut [u64; 8], w: &mut [u64; 16], k: &[u64; 16]) {
-    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *v;
-    macro_rules! eight {
-        ($t:expr) => {
-            step(a, b, c, &mut d, e, f, g, &mut h, word::<EXTEND, { $t }>(w, k));
-            step(h, a, b, &mut c, d, e, f, &mut g, word::<EXTEND, { $t + 1 }>(w, k));
-            step(g, h, a, &mut b, c, d, e, &mut f, word::<EXTEND, { $t + 2 }>(w, k));
-            step(f, g, h, &mut a, b, c, d, &mut e, word::<EXTEND, { $t + 3 }>(w, k));
-            step(e, f, g, &mut h, a, b, c, &mut d, word::<EXTEND, { $t + 4 }>(w, k));
-            step(d, e, f, &mut g, h, a, b, &mut c, word::<EXTEND, { $t + 5 }>(w, k));
-            step(c, d, e, &mut f, g, h, a, &mut b, word::<EXTEND, { $t + 6 }>(w, k));
-            step(b, c, d, &mut e, f, g, h, &mut a, word::<EXTEND, { $t + 7 }>(w, k));
-        };
-    }
-    eight!(0);
-    eight!(8);
-    *v = [a, b, c, d, e, f, g, h];
-}
-
-/// The sum of a step's constant and its schedule word, `T` counted within the sixteen.
-#[inline(always)]
-fn word<const EXTEND: bool, const T: usize>(w: &mut [u64; 16], k: &[u64; 16]) -> u64 {
-    if EXTEND {
-        let [w15, w7, w2] = [w[(T + 1) % 16], w[(T + 9) % 16], w[(T + 14) % 16]];
-        let sigma0 = w15.rotate_right(1) ^ w15.rotate_right(8) ^ (w15 >> 7);
-        let sigma1 = w2.rotate_right(19) ^ w2.rotate_right(61) ^ (w2 >> 6);
-        w[T] = w[T].wrapping_add(sigma0).wrapping_add(w7).wrapping_add(sigma1);
-    }
-    k[T].wrapping_add(w[T])
-}
-
-/// One step: the new e goes to d's place and the new a to h's.
-#[inline(always)]
-fn step(a: u64, b: u64, c: u64, d: &mut u64, e: u64, f: u64, g: u64, h: &mut u64, k_plus_w: u64) {
-    let sum1 = e.rotate_right(14) ^ e.rotate_right(18) ^ e.rotate_right(41);
-    let choice = g ^ (e & (f ^ g));
-    let t1 = h.wrapping_add(sum1).wrapping_add(choice).wrapping_add(k_plus_w);
-    let sum0 = a.rotate_right(28) ^ a.rotate_right(34) ^ a.rotate_right(39);
-    let majority = (a & b) | (c & (a | b));
-    *d = d.wrapping_add(t1);
-    *h = t1.wrapping_add(sum0).wrapping_add(majority);
+super::sha2_portable::sha2! {
+    u64, 128, K, big0(28, 34, 39), big1(14, 18, 41), small0(1, 8, 7), small1(19, 61, 6)
 }
 
 /// The first 64 bits of the fractional parts of the cube roots of the first 80 primes (FIPS 180-4 §4.2.3).
