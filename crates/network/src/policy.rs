@@ -115,7 +115,8 @@ impl Host {
         };
         match (text, host_address(address)) {
             ("*", _) => Ok(Self::Any),
-            ("private", _) => Ok(Self::Private),
+            // In capitals too: it must not be the name of a host that prints as the word.
+            (word, _) if word.eq_ignore_ascii_case("private") => Ok(Self::Private),
             (_, Some(IpAddr::V6(_))) if !address.starts_with('[') => Err("an IPv6 address stands in brackets"),
             (_, Some(address)) => {
                 let most = if address.is_ipv4() { 32 } else { 128 };
@@ -285,6 +286,11 @@ mod tests {
             let error = Policy::parse(wrong).expect_err(wrong).to_string();
             assert!(error.contains("rules look like"), "{error}");
         }
+    }
+
+    #[test]
+    fn private_is_no_name_in_capitals_either() {
+        assert_eq!(Policy::parse("Private:1").unwrap(), Policy::parse("private:1").unwrap());
     }
 
     #[test]

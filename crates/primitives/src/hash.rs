@@ -6,7 +6,7 @@
 //! assert_eq!(digest[..4], [0xba, 0x78, 0x16, 0xbf]);
 //! ```
 //!
-//! [`Batch`] hashes many messages at once, which is faster wherever SIMD has lanes for them. HMAC is in [`crate::mac`], HKDF in
+//! [`Batch`] hashes many messages at once, in SIMD lanes where there are some for them. HMAC is in [`crate::mac`], HKDF in
 //! [`crate::kdf`].
 
 mod batch;

@@ -9,7 +9,7 @@
 //! let params = Params::new(64, 1, 1)?; // KiB, passes, lanes: far too cheap for real use
 //! let mut memory = Memory::new(params)?;
 //! let mut key = [0; 32];
-//! Argon2id::new(params).derive(b"correct horse battery staple", b"sixteen byte salt", &mut memory, &mut key)?;
+//! Argon2id::new(params).derive(b"correct horse battery staple", b"sixteen bytes!!!", &mut memory, &mut key)?;
 //! # Ok(()) }
 //! ```
 
@@ -85,6 +85,9 @@ impl Params {
     /// `memory` in KiB (8 for each lane at least), `passes` over it, `lanes` in it.
     ///
     /// Lanes are computed one after the other: they bind an attacker's hardware, but don't speed up this one call.
+    ///
+    /// # Errors
+    /// [`KsfError::Lanes`], [`KsfError::MemoryTooSmall`] or [`KsfError::Passes`], whichever is out of Argon2's bounds (RFC 9106, section 3.1).
     pub const fn new(memory: u32, passes: u32, lanes: u32) -> Result<Self, KsfError> {
         if lanes == 0 || lanes >= 1 << 24 {
             return Err(KsfError::Lanes(lanes));

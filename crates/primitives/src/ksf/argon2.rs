@@ -47,11 +47,18 @@ impl Argon2id {
     }
 
     /// Stretches `password` with `salt` (8 bytes or more) into `output` (4 bytes or more). `memory` is wiped before this returns.
+    ///
+    /// # Errors
+    /// [`KsfError::Salt`], [`KsfError::Output`] or [`KsfError::TooLong`] for a length that Argon2 does not take, [`KsfError::WrongMemory`] if
+    /// `memory` was made for fewer blocks.
     pub fn derive(&self, password: &[u8], salt: &[u8], memory: &mut Memory, output: &mut [u8]) -> Result<(), KsfError> {
         self.derive_with(password, salt, &[], &[], memory, output)
     }
 
     /// The same with the optional secret K and associated data X of RFC 9106, section 3.1.
+    ///
+    /// # Errors
+    /// As for [`derive`](Self::derive).
     pub fn derive_with(
         &self,
         password: &[u8],

@@ -21,6 +21,9 @@ pub struct Memory {
 
 impl Memory {
     /// For calls that need up to as much as `params`.
+    ///
+    /// # Errors
+    /// [`KsfError::OutOfMemory`] if the system gives no more.
     pub fn new(params: Params) -> Result<Self, KsfError> {
         let blocks = params.blocks();
         let pages = Pages::zeroed(blocks, Block([0; 128])).ok_or(KsfError::OutOfMemory(blocks))?;

@@ -13,7 +13,7 @@ use std::vec::Vec;
 /// let params = Params::new(64, 1, 1)?;
 /// let pool = Pool::new(params, 2);
 /// let mut key = [0; 32];
-/// Argon2id::new(params).derive(b"password", b"sixteen byte salt", &mut *pool.take()?, &mut key)?;
+/// Argon2id::new(params).derive(b"password", b"sixteen bytes!!!", &mut *pool.take()?, &mut key)?;
 /// # Ok(()) }
 /// ```
 pub struct Pool {
@@ -30,6 +30,9 @@ impl Pool {
     }
 
     /// A buffer: an idle one if there is, else a new one. It comes back when the lease is dropped.
+    ///
+    /// # Errors
+    /// [`KsfError::OutOfMemory`] if there is no idle one and the system gives no more.
     pub fn take(&self) -> Result<Lease<'_>, KsfError> {
         let idle = self.idle().pop();
         let memory = match idle {
