@@ -131,18 +131,18 @@ fn secret_login<S: Suite<Static = NoKem>>(suite: S) -> (ClientLogin<S>, Vec<u8>)
 }
 
 /// The client up to KE1, which a clean server takes.
-fn start<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C) {
+fn start<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: C) {
     let record = clean_record();
     let (_, ke1) = secret_login(suite);
-    let answer = clean_server(clean).respond(&mut clean(5), &ke1, Some(&record), USER, &PARTIES);
+    let answer = clean_server(other).respond(&mut clean(5), &ke1, Some(&record), USER, &PARTIES);
     assert!(answer.is_ok(), "the server refuses KE1, so whatever ran was no OPAQUE");
 }
 
 /// The client up to its keys.
-fn finish<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C) {
+fn finish<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: C) {
     let record = clean_record();
     let (state, ke1) = secret_login(suite);
-    let answer = clean_server(clean).respond(&mut clean(5), &ke1, Some(&record), USER, &PARTIES).expect("KE2");
+    let answer = clean_server(other).respond(&mut clean(5), &ke1, Some(&record), USER, &PARTIES).expect("KE2");
     let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
     secret::declassify(&done.ke3, "ke3");
     secret::declassify(done.session_key.as_bytes(), "result");
@@ -151,8 +151,8 @@ fn finish<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C
 }
 
 /// The server from KE1 to its keys, once for a user that there is and once for one that there isn't.
-fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, clean: C) {
-    let (stored, client) = (*clean_record().to_bytes(), clean_client(clean));
+fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: C) {
+    let (stored, client) = (*clean_record().to_bytes(), clean_client(other));
     let password = Password::from_bytes(PASSWORD).expect("a good password");
     let (state, ke1) = client.start_login(&mut clean(6), &password).expect("KE1");
     secret::arms();
