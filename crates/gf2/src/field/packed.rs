@@ -4,10 +4,10 @@
 //! gives a₀b₀ in the lowest slot and a₁b₁ in the third; what meets in the second is not looked at. The reduction runs in the slots,
 //! by rounds of feedback, where shifts fall off at the slot's edge by themselves.
 
+#[cfg(target_arch = "x86_64")]
 use super::low::x86_64_packed::{avx512, clmul, vpclmul};
 use super::modulus::{Modulus, SparseModulus};
 use super::word::Word;
-#[cfg(target_arch = "x86_64")]
 use crate::arm::Arm;
 use candor_cpu::{Cpu, secret};
 use core::marker::PhantomData;
