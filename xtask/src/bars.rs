@@ -153,6 +153,8 @@ fn parse_tasks(json: &str) -> Vec<String> {
 #[derive(Clone, Debug)]
 struct Row {
     run: String,
+    /// When the run began, as RFC 3339 has it, in UTC: the order of the texts is that of the times.
+    date: String,
     task: String,
     subject: String,
     baseline: String,
@@ -167,17 +169,20 @@ fn parse_report(json: &str) -> Result<Vec<Row>, Failure> {
         None => return Err("not a report: it has no `schema`".to_owned()),
     }
     let run = report.get("run").and_then(Value::as_str).unwrap_or("?");
+    // The name of a run holds the day and a digest, which says nothing about the hour.
+    let date = report.get("date").and_then(Value::as_str).ok_or("not a report: it has no `date`")?;
     let rows = report.get("rows").and_then(Value::as_array).ok_or("not a report: it has no `rows`")?;
-    Ok(rows.iter().filter_map(|row| parse_row(run, row)).collect())
+    Ok(rows.iter().filter_map(|row| parse_row(run, date, row)).collect())
 }
 
 /// Rows without a ratio (sizes, rates, the baseline itself) are no rows for a ratio bar. A row without an interval (too few
 /// processes) is one, and nothing can be told from it.
-fn parse_row(run: &str, row: &Value) -> Option<Row> {
+fn parse_row(run: &str, date: &str, row: &Value) -> Option<Row> {
     let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
     Some(Row {
         run: run.to_owned(),
+        date: date.to_owned(),
         task: text("task")?,
         subject: text("subject")?,
         baseline: text("baseline")?,
@@ -241,7 +246,7 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
             .filter(|row| row.task == *task && matches(baseline, &row.baseline) && !is_control(row))
             .filter(|row| if subject == "best-peer" { !is_ours(&row.subject) } else { matches(subject, &row.subject) })
             .collect();
-        let Some(run) = of_task.last().map(|row| row.run.clone()) else {
+        let Some(run) = of_task.iter().max_by_key(|row| &row.date).map(|row| row.run.clone()) else {
             lines.push(empty(Outcome::NotMeasured, task));
             continue;
         };
@@ -316,7 +321,7 @@ fn print(bars: &[(&Bar, Vec<Line>)]) -> bool {
 mod tests {
     use super::*;
 
-    const REPORT: &str = r#"{"schema": 1, "run": "2026-11-21-zen3-3f9c1a", "machine": {}, "rows": [
+    const REPORT: &str = r#"{"schema": 1, "run": "2026-11-21-zen3-3f9c1a", "date": "2026-11-21T10:00:00Z", "machine": {}, "rows": [
         {"task": "hash/sm3/10m", "subject": "candor@avx2#2", "baseline": "candor@avx2", "ratio": 1.0, "low": 0.99, "high": 1.01, "verdict": "same"},
         {"task": "hash/sm3/10m", "subject": "candor@portable", "baseline": "candor@avx2", "ratio": 0.5, "low": 0.4, "high": 0.6, "verdict": "slower"},
         {"task": "hash/sm3/10m", "subject": "openssl-4.0.3", "baseline": "candor@avx2", "ratio": 1.8, "low": 1.7, "high": 1.9, "verdict": "faster"},
@@ -360,11 +365,12 @@ mod tests {
     #[test]
     fn the_newest_run_counts_and_not_the_best() {
         let mut rows = parse_report(REPORT).unwrap();
-        let later = REPORT.replace("2026-11-21", "2026-11-22").replace("1.7", "1.2");
-        rows.extend(parse_report(&later).unwrap());
+        // An hour later, with a name that comes before.
+        let later = REPORT.replace("T10:", "T11:").replace("3f9c1a", "000000").replace("1.7", "1.2");
+        rows.splice(0..0, parse_report(&later).unwrap());
         let lines = lines(&bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5"), &rows, &[]);
         assert_eq!(lines.len(), 1);
-        assert_eq!((lines[0].outcome, lines[0].source.as_str()), (Outcome::CantTell, "2026-11-22-zen3-3f9c1a"));
+        assert_eq!((lines[0].outcome, lines[0].source.as_str()), (Outcome::CantTell, "2026-11-21-zen3-000000"));
     }
 
     #[test]
