@@ -1,17 +1,16 @@
 //! Sizes, counts and rates: from the subject through the run file into every form of a report.
 
+mod quick;
+
 use candor_lab::analysis::Report;
 use candor_lab::claims::Claims;
 use candor_lab::report::{Form, render};
-use candor_lab::runfile::{Run, Tool};
-use candor_lab::session::{self, InProcess, Settings};
+use candor_lab::runfile::Run;
 use candor_lab::{
     Entry, Evidence, LabError, Mismatch, Outcomes, Provenance, Quantity, Refusal, Subject, Task, Witness,
 };
 use std::hint::black_box;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// Writes a letter, which has a size; every third one is lost.
 #[derive(Clone)]
@@ -56,19 +55,7 @@ fn letters(name: &str, length: usize, counts: fn(&[u8]) -> Vec<Quantity>) -> Ent
 
 fn measured(entries: Vec<Entry>, directory: &Path) -> Result<Run, LabError> {
     let tasks = [entries.into_iter().fold(Task::new("letters/write", "writes a letter"), Task::entry)];
-    let settings = Settings {
-        budget: Duration::from_millis(200),
-        processes: Some(6),
-        seed: Some(1),
-        subjects: Vec::new(),
-        directory: directory.into(),
-        layout: None,
-        repeats: None,
-        tool: Tool::default(),
-        command: vec!["test".into()],
-    };
-    let finished = session::run(&tasks, &settings, &InProcess(&tasks), &AtomicBool::new(false), &mut |_| {})?;
-    Run::open(&finished.path)
+    quick::measure(&tasks, directory)
 }
 
 fn two_letters() -> Report {

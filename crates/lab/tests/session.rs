@@ -1,16 +1,18 @@
 //! Whole runs with made-up subjects: what goes wrong must end in a clear word, and nothing half may pass for a run.
 
+mod quick;
+
 use candor_lab::analysis::Report;
 use candor_lab::report::{Form, render};
-use candor_lab::runfile::{Run, Tool};
+use candor_lab::runfile::Run;
 use candor_lab::session::{self, InProcess, Progress, Settings, WorkerDeath, Workers};
 use candor_lab::verdict::Verdict;
 use candor_lab::worker::{Reply, Request};
 use candor_lab::{Entry, LabError, Mismatch, Provenance, Refusal, Subject, Task, Witness};
+use quick::{measure, settings};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 /// Mixes integers for a given number of steps; may be told to be wrong.
 struct Mixer {
@@ -58,26 +60,6 @@ fn mixer(name: &str, steps: u64, wrong: bool) -> Entry {
 
 fn task(entries: Vec<Entry>) -> Vec<Task> {
     vec![entries.into_iter().fold(Task::new("mix/1k", "mixes a thousand integers"), Task::entry)]
-}
-
-fn settings(directory: &Path) -> Settings {
-    Settings {
-        budget: Duration::from_millis(300),
-        processes: Some(6),
-        seed: Some(1),
-        subjects: Vec::new(),
-        directory: directory.into(),
-        layout: None,
-        repeats: None,
-        tool: Tool::default(),
-        command: vec!["test".into()],
-    }
-}
-
-fn measure(tasks: &[Task], directory: &Path) -> Result<Run, LabError> {
-    let stop = AtomicBool::new(false);
-    let finished = session::run(tasks, &settings(directory), &InProcess(tasks), &stop, &mut |_| {})?;
-    Run::open(&finished.path)
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {

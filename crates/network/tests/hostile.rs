@@ -87,8 +87,7 @@ async fn a_second_creation_by_the_same_number_ends_the_circuit() {
     let relay = town.relay(0).listed();
     let mut neighbour = Neighbour::new(relay, vec![X25519MLKEM768]).await;
     let number = 0x8000_0001;
-    neighbour.send([create(relay, number)]).await;
-    assert!(matches!(neighbour.next().await, Some(Cell { message: Message::Created2(_), .. })));
+    neighbour.created(relay, number).await;
     neighbour.send([create(relay, number)]).await;
     assert_eq!(neighbour.next().await.unwrap().message, Message::Destroy(DestroyReason::PROTOCOL));
     until(|| town.relay(0).counts().circuits == 0).await;

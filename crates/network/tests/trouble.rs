@@ -123,8 +123,7 @@ async fn a_link_without_a_post_quantum_group_works_and_is_told() {
     let relay = town.relay(0).listed();
     for (group, told) in [(X25519MLKEM768, 0), (X25519, 1)] {
         let mut neighbour = Neighbour::new(relay, vec![group]).await;
-        neighbour.send([create(relay, 0x8000_0001)]).await;
-        assert!(matches!(neighbour.next().await, Some(Cell { message: Message::Created2(_), .. })));
+        neighbour.created(relay, 0x8000_0001).await;
         let events = town.told.lock().unwrap().clone();
         assert_eq!(events.len(), told, "{events:?}");
         let expected = |event: &RelayEvent| matches!(event, RelayEvent::NotPostQuantum { group, relay: false } if group == "X25519");
@@ -138,8 +137,7 @@ async fn cells_after_destroy_are_nobodys_and_the_link_goes_on() {
     let relay = town.relay(0).listed();
     let mut neighbour = Neighbour::new(relay, vec![X25519MLKEM768]).await;
     let number = 0x8000_0001;
-    neighbour.send([create(relay, number)]).await;
-    assert!(matches!(neighbour.next().await, Some(Cell { message: Message::Created2(_), .. })));
+    neighbour.created(relay, number).await;
     let late = || Cell { circuit: number, message: Message::Relay(Box::new([1; PAYLOAD])) };
     let destroy = Cell { circuit: number, message: Message::Destroy(DestroyReason::REQUESTED) };
     let wrong_half = create(relay, 5);

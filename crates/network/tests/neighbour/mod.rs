@@ -84,6 +84,12 @@ impl Neighbour {
             }
         }
     }
+
+    /// Creates a circuit, and waits for the answer.
+    pub(crate) async fn created(&mut self, relay: &ListedRelay, circuit: u32) {
+        self.send([create(relay, circuit)]).await;
+        assert!(matches!(self.next().await, Some(Cell { message: Message::Created2(_), .. })));
+    }
 }
 
 /// CREATE2 by ntor-v3, whose answer nobody will check.

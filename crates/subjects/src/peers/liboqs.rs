@@ -82,20 +82,19 @@ pub(super) fn peers() -> Vec<Peer> {
 
 /// The original's handshake on the original's libraries.
 pub(super) fn insecure_seed(level: Level) -> Vec<Entry> {
-    let hashes: Vec<Hashes> = openssl::usable().collect();
-    if hashes.is_empty() {
-        let why = "needs an OpenSSL for its hashes, and there is none here";
-        return FOUND.each(|object| Entry::refused(&object.name, Refusal::new(why)));
-    }
-    if FOUND.usable().next().is_none() {
-        return FOUND.each(|object| entry::<512>(object, hashes[0], level)); // says how to get one
-    }
-    let entry = |object, hashes| match level {
+    let with = |object, hashes| match level {
         Level::L512 => entry::<512>(object, hashes, level),
         Level::L768 => entry::<768>(object, hashes, level),
         Level::L1024 => entry::<1024>(object, hashes, level),
     };
-    FOUND.usable().flat_map(|object| hashes.iter().map(move |&hashes| entry(object, hashes))).collect()
+    FOUND.each_by_several(|object| {
+        let entries: Vec<Entry> = openssl::usable().map(|hashes| with(object, hashes)).collect();
+        if entries.is_empty() {
+            let why = "needs an OpenSSL for its hashes, and there is none here";
+            return vec![Entry::refused(&object.name, Refusal::new(why))];
+        }
+        entries
+    })
 }
 
 /// An OpenSSL, by name and path.

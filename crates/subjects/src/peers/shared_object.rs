@@ -87,7 +87,12 @@ impl<F> Found<F> {
 
     /// An entry for every object that can be used, or one that says how to get one.
     pub(super) fn each(&'static self, entry: impl Fn(&'static SharedObject<F>) -> Entry) -> Vec<Entry> {
-        let entries: Vec<Entry> = self.usable().map(entry).collect();
+        self.each_by_several(|object| vec![entry(object)])
+    }
+
+    /// The same where an object has several entries.
+    pub(super) fn each_by_several(&'static self, of: impl Fn(&'static SharedObject<F>) -> Vec<Entry>) -> Vec<Entry> {
+        let entries: Vec<Entry> = self.usable().flat_map(of).collect();
         match entries.is_empty() {
             true => {
                 let reason = format!("is not on this machine: {}", self.which.how);
