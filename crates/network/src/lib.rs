@@ -12,7 +12,6 @@ mod clock;
 mod error;
 #[doc(hidden)]
 pub mod fuzz;
-mod hex;
 pub mod http;
 mod keys;
 mod link;
