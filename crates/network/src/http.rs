@@ -242,7 +242,7 @@ mod tests {
         ] {
             let (stream, mut server) = tokio::io::duplex(1 << 10);
             let serve = async {
-                server.read(&mut [0; 1 << 10]).await.unwrap();
+                assert!(server.read(&mut [0; 1 << 10]).await.unwrap() > 0);
                 server.write_all(said.as_bytes()).await.unwrap();
             };
             let (fetched, ()) = tokio::join!(get(stream, &url, patience, |_| Ok(())), serve);
