@@ -153,16 +153,56 @@ impl Witness {
     }
 }
 
-/// Why a subject can't do the task here. Stands in the table in place of a time.
+/// Why a subject can't do the task here. The reason stands in the table in place of a time.
+///
+/// Every reason finishes the sentence "openssl-3.0.19 …": "has no ML-KEM (needs 3.5)".
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(String);
+pub struct Refusal {
+    kind: RefusalKind,
+    reason: String,
+}
+
+/// What a refusal means to whoever asks whether everything works here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RefusalKind {
+    /// The library has no such operation: a fact about it, the same on every machine.
+    NotOffered,
+    /// The library has it, but not here: it is not installed, or this CPU lacks what it needs.
+    Unavailable,
+    /// The subject was tried and broke: it returned an error, panicked or gave a wrong answer.
+    Failed,
+}
 
 impl Refusal {
-    /// `reason` finishes the sentence "openssl-3.0.19 …": "has no ML-KEM (needs 3.5)".
-    pub fn new(reason: impl Into<String>) -> Self {
-        Self(reason.into())
+    /// The library has no such operation ("has no SM3").
+    pub fn not_offered(reason: impl Into<String>) -> Self {
+        Self { kind: RefusalKind::NotOffered, reason: reason.into() }
+    }
+
+    /// The library can't be had on this machine ("is not on this machine: …").
+    pub fn unavailable(reason: impl Into<String>) -> Self {
+        Self { kind: RefusalKind::Unavailable, reason: reason.into() }
+    }
+
+    /// The operation should work and does not.
+    pub fn failed(reason: impl Into<String>) -> Self {
+        Self { kind: RefusalKind::Failed, reason: reason.into() }
+    }
+
+    /// Whether this is a fact about the library, about the machine, or a failure.
+    pub fn kind(&self) -> RefusalKind {
+        self.kind
     }
 }
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
 
 /// How one subject's answer failed another's check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,18 +215,13 @@ impl Mismatch {
     }
 }
 
-macro_rules! shown {
-    ($($name:ident),+) => {$(
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-        impl std::error::Error for $name {}
-    )+};
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
-shown!(Refusal, Mismatch);
+impl std::error::Error for Mismatch {}
 
 /// What a reader needs to know about a subject to trust its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

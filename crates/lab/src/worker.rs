@@ -5,7 +5,9 @@
 
 use crate::plan::{Probed, TaskPlan, control_of};
 use crate::runfile::{Block, Phases};
-use crate::{Mismatch, Orders, Provenance, Quantity, Random, Refusal, Subject, Task, Witness, clock, machine};
+use crate::{
+    Mismatch, Orders, Provenance, Quantity, Random, Refusal, RefusalKind, Subject, Task, Witness, clock, machine,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,6 +70,8 @@ pub enum Reply {
     Out {
         /// The subject's name.
         subject: String,
+        /// Whether that is a fact about the library, about the machine, or a failure.
+        kind: RefusalKind,
         /// Why.
         reason: String,
     },
@@ -111,11 +115,11 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
         say(Reply::Trying(entry.subject.clone()));
         match make(&entry.subject, || entry.make(), seed) {
             Ok(subject) => ready.push(subject),
-            Err(refusal) => say(Reply::Out { subject: entry.subject.clone(), reason: refusal.to_string() }),
+            Err(refusal) => say(out(&entry.subject, &refusal)),
         }
     }
     for (name, reason) in expel_the_wrong(&mut ready, say) {
-        say(Reply::Out { subject: name, reason });
+        say(out(&name, &Refusal::failed(reason)));
     }
     for Ready { name, subject, .. } in &mut ready {
         say(Reply::Trying(name.clone()));
@@ -128,9 +132,13 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
                 quantities,
                 provenance: Box::new(subject.provenance()),
             }),
-            Err(reason) => say(Reply::Out { subject: name.clone(), reason }),
+            Err(reason) => say(out(name, &Refusal::failed(reason))),
         }
     }
+}
+
+fn out(subject: &str, refusal: &Refusal) -> Reply {
+    Reply::Out { subject: subject.to_owned(), kind: refusal.kind(), reason: refusal.to_string() }
 }
 
 /// JSON has no other numbers.
@@ -141,14 +149,14 @@ fn finite(quantities: Vec<Quantity>) -> Result<Vec<Quantity>, String> {
     }
 }
 
-/// Makes a subject and lets it answer; a panic is a refusal like any other.
+/// Makes a subject and lets it answer; a panic is a failure like any other.
 fn make(name: &str, make: impl Fn() -> Result<Box<dyn Subject>, Refusal>, seed: u64) -> Result<Ready, Refusal> {
     guarded(|| {
         let mut subject = make()?;
         let witness = subject.prepare(seed)?;
         Ok(Ready { name: name.to_owned(), subject, witness })
     })
-    .unwrap_or_else(|panic| Err(Refusal::new(panic)))
+    .unwrap_or_else(|panic| Err(Refusal::failed(panic)))
 }
 
 /// Runs `work`; a panic becomes the sentence that a table can show.

@@ -2,10 +2,10 @@
 
 use super::{print, workers};
 use crate::Failure;
-use candor_lab::Task;
 use candor_lab::plan::TaskPlan;
 use candor_lab::session::{Spawn, WorkerDeath, Workers};
 use candor_lab::worker::{Reply, Request};
+use candor_lab::{RefusalKind, Task};
 
 /// What a request brought to light.
 #[derive(Default)]
@@ -22,10 +22,10 @@ impl Found {
     fn ask(&mut self, workers: &Spawn, request: &Request) {
         let served = workers.serve(request, 0, &mut |reply| match reply {
             Reply::Able { subject, .. } => self.able.push(subject),
-            Reply::Out { subject, reason } if reason.starts_with("wrong answer") || reason.starts_with("panicked") => {
+            Reply::Out { subject, kind: RefusalKind::Failed, reason } => {
                 self.failed.push(format!("{subject}: {reason}"));
             }
-            Reply::Out { subject, reason } => self.refused.push(format!("{subject}: {reason}")),
+            Reply::Out { subject, reason, .. } => self.refused.push(format!("{subject}: {reason}")),
             Reply::Failed(why) => self.failed.push(why),
             Reply::Measured(_) => self.measured = true,
             Reply::Trying(_) | Reply::Done => {}

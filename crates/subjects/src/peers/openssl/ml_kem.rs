@@ -33,7 +33,7 @@ impl OpenSslKem {
             (api.EVP_KEM_free)(kem);
             provider
         };
-        let generator = Context::generator(api, name(level)).map_err(Refusal::new)?;
+        let generator = Context::generator(api, name(level)).map_err(Refusal::failed)?;
         Ok(Self { found, api, level, generator, provider })
     }
 }
@@ -43,7 +43,7 @@ fn missing(version: &str) -> Refusal {
     let mut numbers = version.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     let why = if version < (3, 5) { "needs 3.5" } else { "its providers here don't offer it" };
-    Refusal::new(format!("has no ML-KEM ({why})"))
+    Refusal::not_offered(format!("has no ML-KEM ({why})"))
 }
 
 fn name(level: Level) -> &'static CStr {

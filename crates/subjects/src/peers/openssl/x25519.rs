@@ -23,7 +23,7 @@ impl OpenSslX25519 {
         // SAFETY: a name that ends in zero; no properties.
         let exchange = unsafe { (api.EVP_KEYEXCH_fetch)(DEFAULT, NAME.as_ptr(), ptr::null()) };
         if exchange.is_null() {
-            return Err(Refusal::new("has no X25519 in its providers"));
+            return Err(Refusal::not_offered("has no X25519 in its providers"));
         }
         // SAFETY: just fetched, not null, and freed once.
         let provider = unsafe {
@@ -31,7 +31,7 @@ impl OpenSslX25519 {
             (api.EVP_KEYEXCH_free)(exchange);
             provider
         };
-        let generator = Context::generator(api, NAME).map_err(Refusal::new)?;
+        let generator = Context::generator(api, NAME).map_err(Refusal::failed)?;
         Ok(Self { found, api, generator, provider })
     }
 }
