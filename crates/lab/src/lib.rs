@@ -27,8 +27,6 @@ mod subject;
 pub mod analysis;
 pub mod claims;
 pub mod figure;
-#[doc(hidden)]
-pub mod fuzz;
 pub mod lint;
 pub mod machine;
 pub mod plan;
