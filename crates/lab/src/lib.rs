@@ -23,12 +23,11 @@ mod error;
 mod order;
 mod quantity;
 mod subject;
+mod units;
 
 pub mod analysis;
 pub mod claims;
 pub mod figure;
-#[doc(hidden)]
-pub mod fuzz;
 pub mod lint;
 pub mod machine;
 pub mod plan;
