@@ -45,4 +45,6 @@ pub use clock::quantum;
 pub use error::LabError;
 pub use order::{Orders, Random};
 pub use quantity::Quantity;
-pub use subject::{Entry, Evidence, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, Tuning, Witness};
+pub use subject::{
+    Entry, Evidence, Mismatch, Outcomes, Provenance, Refusal, RefusalKind, Subject, Task, Tuning, Witness,
+};
