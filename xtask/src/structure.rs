@@ -103,11 +103,14 @@ fn fuzz_targets(workspace: &Workspace) -> Result<fuzz::Targets, Failure> {
     let at = workspace.root.join("fuzz");
     let source = |path: &Path| path.extension().is_some_and(|extension| extension == "rs");
     let corpus = |path: &Path| std::fs::read_dir(path).is_ok_and(|mut files| files.next().is_some());
-    let bodies = workspace.members.iter().map(|member| member.folder.join("tests/fuzz_bodies.rs"));
+    let tests = workspace.root.join("crates/fuzz-bodies/tests/fuzz_bodies");
     Ok(fuzz::Targets {
         sources: stems(&at.join("fuzz_targets"), source)?,
         corpora: stems(&at.join("corpus"), corpus)?,
-        stable: bodies.filter(|path| path.exists()).map(|path| read(&path)).collect::<Result<_, _>>()?,
+        stable: stems(&tests, source)?
+            .iter()
+            .map(|name| read(&tests.join(format!("{name}.rs"))))
+            .collect::<Result<_, _>>()?,
     })
 }
 
