@@ -28,8 +28,6 @@ mod units;
 pub mod analysis;
 pub mod claims;
 pub mod figure;
-#[doc(hidden)]
-pub mod fuzz;
 pub mod lint;
 pub mod machine;
 pub mod plan;

@@ -161,8 +161,9 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(Answer, Body, usize)>, String> {
     }
 }
 
-/// For the fuzzer: the body of an answer that is all there.
-pub(crate) fn parse_whole(bytes: &[u8]) -> Option<Vec<u8>> {
+/// The body of an answer that is all there.
+#[cfg(test)]
+fn parse_whole(bytes: &[u8]) -> Option<Vec<u8>> {
     let (_, mut body, at) = parse_head(bytes).ok()??;
     let mut out = Vec::new();
     for piece in bytes[at..].chunks(7) {

@@ -13,8 +13,6 @@ extern crate std;
 mod client;
 mod envelope;
 mod error;
-#[doc(hidden)]
-pub mod fuzz;
 mod group;
 mod kdf;
 mod messages;
