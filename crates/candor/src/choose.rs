@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn another_baseline_goes_first_and_the_others_keep_their_order() {
         use candor_lab::{Entry, Refusal};
-        let entry = |name: &str| Entry::refused(name, Refusal::unavailable("a test"));
+        let entry = |name: &str| Entry::refused(name, Refusal::new("a test"));
         let mut tasks = [Task::new("t", "").entry(entry("a")).entry(entry("b")).entry(entry("c"))];
         assert!(baseline(&mut tasks, "c").is_ok());
         let names: Vec<_> = tasks[0].entries.iter().map(|entry| entry.subject.as_str()).collect();

@@ -153,44 +153,45 @@ impl Witness {
     }
 }
 
-/// Why a subject can't do the task here. The reason stands in the table in place of a time.
-///
-/// Every reason finishes the sentence "openssl-3.0.19 …": "has no ML-KEM (needs 3.5)".
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a subject has no time. The reason stands in the table in its place and finishes the sentence "openssl-3.0.19 …":
+/// "has no ML-KEM (needs 3.5)".
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     kind: RefusalKind,
     reason: String,
 }
 
-/// What a refusal means to whoever asks whether everything works here.
+/// What a [`Refusal`] means to somebody who wants to know whether everything works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum RefusalKind {
-    /// The library has no such operation: a fact about it, the same on every machine.
-    NotOffered,
-    /// The library has it, but not here: it is not installed, or this CPU lacks what it needs.
-    Unavailable,
-    /// The subject was tried and broke: it returned an error, panicked or gave a wrong answer.
+    /// A fact about this version of the library, the same on every machine: "has no SM3". Nothing was left untested.
+    Never,
+    /// Something is missing on this machine or in this build: a CPU feature, a shared object, an algorithm that somebody
+    /// left out. Another machine may have it.
+    NotHere,
+    /// The subject is broken: its work failed, its answer was wrong, it panicked or crashed.
     Failed,
 }
 
 impl Refusal {
-    /// The library has no such operation ("has no SM3").
-    pub fn not_offered(reason: impl Into<String>) -> Self {
-        Self { kind: RefusalKind::NotOffered, reason: reason.into() }
+    /// The subject can't do the work on this machine or in this build.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self { kind: RefusalKind::NotHere, reason: reason.into() }
     }
 
-    /// The library can't be had on this machine ("is not on this machine: …").
-    pub fn unavailable(reason: impl Into<String>) -> Self {
-        Self { kind: RefusalKind::Unavailable, reason: reason.into() }
+    /// The library can't do the work on any machine.
+    pub fn never(reason: impl Into<String>) -> Self {
+        Self { kind: RefusalKind::Never, reason: reason.into() }
     }
 
-    /// The operation should work and does not.
+    /// The subject should do the work and doesn't.
     pub fn failed(reason: impl Into<String>) -> Self {
         Self { kind: RefusalKind::Failed, reason: reason.into() }
     }
 
-    /// Whether this is a fact about the library, about the machine, or a failure.
+    /// What the refusal means.
     pub fn kind(&self) -> RefusalKind {
         self.kind
     }

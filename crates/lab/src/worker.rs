@@ -5,9 +5,7 @@
 
 use crate::plan::{Probed, TaskPlan, control_of};
 use crate::runfile::{Block, Phases};
-use crate::{
-    Mismatch, Orders, Provenance, Quantity, Random, Refusal, RefusalKind, Subject, Task, Witness, clock, machine,
-};
+use crate::{Mismatch, Orders, Provenance, Quantity, Random, Refusal, Subject, Task, Witness, clock, machine};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -70,10 +68,8 @@ pub enum Reply {
     Out {
         /// The subject's name.
         subject: String,
-        /// Whether that is a fact about the library, about the machine, or a failure.
-        kind: RefusalKind,
         /// Why.
-        reason: String,
+        refusal: Refusal,
     },
     /// The raw epochs.
     Measured(Box<Block>),
@@ -115,11 +111,11 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
         say(Reply::Trying(entry.subject.clone()));
         match make(&entry.subject, || entry.make(), seed) {
             Ok(subject) => ready.push(subject),
-            Err(refusal) => say(out(&entry.subject, &refusal)),
+            Err(refusal) => say(Reply::Out { subject: entry.subject.clone(), refusal }),
         }
     }
-    for (name, reason) in expel_the_wrong(&mut ready, say) {
-        say(out(&name, &Refusal::failed(reason)));
+    for (subject, refusal) in expel_the_wrong(&mut ready, say) {
+        say(Reply::Out { subject, refusal });
     }
     for Ready { name, subject, .. } in &mut ready {
         say(Reply::Trying(name.clone()));
@@ -132,13 +128,9 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
                 quantities,
                 provenance: Box::new(subject.provenance()),
             }),
-            Err(reason) => say(out(name, &Refusal::failed(reason))),
+            Err(reason) => say(Reply::Out { subject: name.clone(), refusal: Refusal::failed(reason) }),
         }
     }
-}
-
-fn out(subject: &str, refusal: &Refusal) -> Reply {
-    Reply::Out { subject: subject.to_owned(), kind: refusal.kind(), reason: refusal.to_string() }
 }
 
 /// JSON has no other numbers.
@@ -149,7 +141,7 @@ fn finite(quantities: Vec<Quantity>) -> Result<Vec<Quantity>, String> {
     }
 }
 
-/// Makes a subject and lets it answer; a panic is a failure like any other.
+/// Makes a subject and lets it answer; a panic is a refusal like any other.
 fn make(name: &str, make: impl Fn() -> Result<Box<dyn Subject>, Refusal>, seed: u64) -> Result<Ready, Refusal> {
     guarded(|| {
         let mut subject = make()?;
@@ -170,7 +162,7 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 
 /// Lets everyone check everyone, and takes out, one by one, whoever disagrees with most others; the baseline last among
 /// equals, since the others are measured against it. Answers who went and why.
-fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(String, String)> {
+fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(String, Refusal)> {
     let n = ready.len();
     let mut complaints: BTreeMap<(usize, usize), Mismatch> = BTreeMap::new();
     for judge in 0..n {
@@ -192,11 +184,12 @@ fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(S
         let ((judge, judged), mismatch) =
             complaints.iter().find(|((a, b), _)| *a == worst || *b == worst).expect("it has a quarrel");
         let (of, by) = (&ready[*judged].name, &ready[*judge].name);
-        gone.push((worst, format!("wrong answer, so no time: {by} found in the answer of {of}: {mismatch}")));
+        let reason = format!("wrong answer, so no time: {by} found in the answer of {of}: {mismatch}");
+        gone.push((worst, Refusal::failed(reason)));
         complaints.retain(|(a, b), _| *a != worst && *b != worst);
     }
     gone.sort_by_key(|(i, _)| std::cmp::Reverse(*i));
-    gone.into_iter().map(|(i, reason)| (ready.remove(i).name, reason)).collect()
+    gone.into_iter().map(|(i, refusal)| (ready.remove(i).name, refusal)).collect()
 }
 
 /// Nanoseconds per operation: doubles the iterations until an epoch lasts, then takes the best of three.

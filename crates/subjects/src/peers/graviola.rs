@@ -29,7 +29,7 @@ pub(super) fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
     let subject = linked::subject(PACKAGE);
     match level {
         ml_kem::Level::L768 => ml_kem::entry(subject, level, op, || cpu().map(|()| Graviola)),
-        _ => Entry::refused(subject, Refusal::not_offered(format!("has no ML-KEM-{} (only 768)", level.number()))),
+        _ => Entry::refused(subject, Refusal::never(format!("has no ML-KEM-{} (only 768)", level.number()))),
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) fn x25519(op: x25519::Op) -> Entry {
 fn cpu() -> Result<(), Refusal> {
     match graviola::util::is_cpu_supported() {
         true => Ok(()),
-        false => Err(Refusal::unavailable("needs a CPU with AVX2, BMI, ADX and AES, or an AArch64 with AES and SHA-2")),
+        false => Err(Refusal::new("needs a CPU with AVX2, BMI, ADX and AES, or an AArch64 with AES and SHA-2")),
     }
 }
 

@@ -44,7 +44,7 @@ impl Kernel {
     /// The copy in the shared object, which goes into a file only to be loaded from it.
     pub(crate) fn shared() -> Result<Self, Refusal> {
         if SHARED_OBJECT.is_empty() {
-            return Err(Refusal::unavailable("was built without its shared object: the C compiler refused -shared"));
+            return Err(Refusal::new("was built without its shared object: the C compiler refused -shared"));
         }
         let file = File::with(SHARED_OBJECT).map_err(|error| Refusal::failed(format!("can't be written: {error}")))?;
         // SAFETY: build.rs made the object from layout.c, which has no constructors, and the file was made just now with

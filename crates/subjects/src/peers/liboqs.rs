@@ -91,7 +91,7 @@ pub(super) fn insecure_seed(level: Level) -> Vec<Entry> {
         let entries: Vec<Entry> = openssl::usable().map(|hashes| with(object, hashes)).collect();
         if entries.is_empty() {
             let why = "needs an OpenSSL for its hashes, and there is none here";
-            return vec![Entry::refused(&object.name, Refusal::unavailable(why))];
+            return vec![Entry::refused(&object.name, Refusal::new(why))];
         }
         entries
     })
@@ -138,10 +138,8 @@ impl<const N: usize> MlKem<N> {
         };
         // SAFETY: a name that ends in zero.
         let kem = NonNull::new(unsafe { (functions.kem_new)(name.as_ptr()) });
-        let made = Self {
-            functions,
-            kem: kem.ok_or_else(|| Refusal::not_offered("has no ML-KEM (needs 0.11, built with it)"))?,
-        };
+        let made =
+            Self { functions, kem: kem.ok_or_else(|| Refusal::never("has no ML-KEM (needs 0.11, built with it)"))? };
         // SAFETY: a live object that begins with these fields.
         let told = unsafe { made.kem.as_ref() };
         let lengths =

@@ -46,9 +46,9 @@ fn found() -> &'static [Found] {
 fn open(path: &Path) -> Found {
     let (name, version, api) = match Api::load(path) {
         Ok((identity, api)) => {
-            (format!("{}-{}", identity.library, identity.version), identity.version, api.map_err(Refusal::unavailable))
+            (format!("{}-{}", identity.library, identity.version), identity.version, api.map_err(Refusal::new))
         }
-        Err(reason) => ("openssl".into(), String::new(), Err(Refusal::unavailable(reason))),
+        Err(reason) => ("openssl".into(), String::new(), Err(Refusal::new(reason))),
     };
     Found { name, version, path: path.to_owned(), api, sha256: OnceLock::new() }
 }
@@ -116,7 +116,7 @@ pub(super) fn hkdf() -> Vec<Entry> {
 /// An entry for every library found, a refused one where it is of no use, and one that says how to get it if there is none.
 fn each(entry: impl Fn(&'static Found, &'static Api) -> Entry) -> Vec<Entry> {
     if found().is_empty() {
-        return vec![Entry::refused("openssl", Refusal::unavailable(format!("is not on this machine: {HOW}")))];
+        return vec![Entry::refused("openssl", Refusal::new(format!("is not on this machine: {HOW}")))];
     }
     let entries = found().iter().map(|found| match &found.api {
         Ok(api) => entry(found, api),
@@ -160,7 +160,7 @@ mod tests {
             name: name.into(),
             version: String::new(),
             path: PathBuf::new(),
-            api: Err(Refusal::unavailable("a test")),
+            api: Err(Refusal::new("a test")),
             sha256: OnceLock::new(),
         }
     }

@@ -96,7 +96,7 @@ impl<F> Found<F> {
         match entries.is_empty() {
             true => {
                 let reason = format!("is not on this machine: {}", self.which.how);
-                vec![Entry::refused(self.which.name, Refusal::unavailable(reason))]
+                vec![Entry::refused(self.which.name, Refusal::new(reason))]
             }
             false => entries,
         }

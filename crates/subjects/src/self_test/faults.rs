@@ -38,7 +38,7 @@ impl Subject for Faulty {
                 Ok(Witness::bytes(answer))
             }
             Fault::Panics => panic!("this subject of the self-test panics on purpose"),
-            Fault::Refuses => Err(Refusal::not_offered("refuses on purpose (a self-test)")),
+            Fault::Refuses => Err(Refusal::never("refuses on purpose (a self-test)")),
             Fault::Aborts => std::process::abort(),
         }
     }

@@ -143,7 +143,7 @@ impl<X: X25519> Subject for Ecdh<X> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         let mut stream = Stream::new(seed, "x25519 ecdh");
         let secret = self.x25519.import(&stream.array());
-        let secret = secret.ok_or_else(|| Refusal::not_offered("can't import a private key"))?;
+        let secret = secret.ok_or_else(|| Refusal::never("can't import a private key"))?;
         let secret = secret.map_err(Refusal::failed)?;
         // Every string of 32 bytes is a public key (RFC 7748 §5). Half of them lie on the twist, which the ladder does
         // not notice.

@@ -39,7 +39,7 @@ impl OpenSslHash {
         let context = unsafe { (api.EVP_MD_CTX_new)() };
         let made = Self { found, api, algorithm, digest, context };
         if digest.is_null() || context.is_null() {
-            return Err(Refusal::not_offered(format!("has no {} in its providers", algorithm.title())));
+            return Err(Refusal::new(format!("has no {} in its providers", algorithm.title())));
         }
         Ok(made)
     }

@@ -22,7 +22,7 @@ impl OpenSslHmac {
         // SAFETY: a name that ends in zero; no properties.
         let mac = unsafe { (api.EVP_MAC_fetch)(DEFAULT, c"HMAC".as_ptr(), ptr::null()) };
         if mac.is_null() {
-            return Err(Refusal::not_offered("has no HMAC in its providers"));
+            return Err(Refusal::new("has no HMAC in its providers"));
         }
         // SAFETY: what was just fetched; the context takes a reference of its own.
         let context = unsafe { (api.EVP_MAC_CTX_new)(mac) };
@@ -50,7 +50,7 @@ impl mac::Hmac for OpenSslHmac {
         let done = unsafe { (self.api.EVP_MAC_init)(self.context, key.as_ptr(), key.len(), parameters.as_ptr()) };
         match done {
             1 => Ok(()),
-            _ => Err(Refusal::not_offered(format!("has no HMAC over {}", self.algorithm.title()))),
+            _ => Err(Refusal::never(format!("has no HMAC over {}", self.algorithm.title()))),
         }
     }
 
@@ -90,7 +90,7 @@ impl OpenSslHkdf {
         // SAFETY: a name that ends in zero; no properties.
         let kdf = unsafe { (api.EVP_KDF_fetch)(DEFAULT, c"HKDF".as_ptr(), ptr::null()) };
         if kdf.is_null() {
-            return Err(Refusal::not_offered("has no HKDF in its providers"));
+            return Err(Refusal::new("has no HKDF in its providers"));
         }
         // SAFETY: what was just fetched; the context takes a reference of its own.
         let context = unsafe { (api.EVP_KDF_CTX_new)(kdf) };
@@ -102,7 +102,7 @@ impl OpenSslHkdf {
         let parameters = [Parameter::name(c"digest", name(Algorithm::Sha256)), Parameter::END];
         // SAFETY: a live context, and a list with its end.
         let done = unsafe { (api.EVP_KDF_CTX_set_params)(context, parameters.as_ptr()) };
-        if done == 1 { Ok(made) } else { Err(Refusal::not_offered("has no HKDF over SHA-256")) }
+        if done == 1 { Ok(made) } else { Err(Refusal::never("has no HKDF over SHA-256")) }
     }
 }
 

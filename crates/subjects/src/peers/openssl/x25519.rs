@@ -23,7 +23,7 @@ impl OpenSslX25519 {
         // SAFETY: a name that ends in zero; no properties.
         let exchange = unsafe { (api.EVP_KEYEXCH_fetch)(DEFAULT, NAME.as_ptr(), ptr::null()) };
         if exchange.is_null() {
-            return Err(Refusal::not_offered("has no X25519 in its providers"));
+            return Err(Refusal::new("has no X25519 in its providers"));
         }
         // SAFETY: just fetched, not null, and freed once.
         let provider = unsafe {
