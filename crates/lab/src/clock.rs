@@ -9,6 +9,7 @@ use std::time::Instant;
 /// Wall nanoseconds of `iterations` operations.
 #[inline(never)]
 pub(crate) fn epoch(subject: &mut dyn Subject, iterations: u64) -> u64 {
+    subject.restock(iterations);
     let start = Instant::now();
     subject.run(iterations);
     nanoseconds(start, Instant::now())
