@@ -90,6 +90,36 @@ mod tests {
         assert_eq!(phased_epoch(&mut Lapper(3), 3), None);
     }
 
+    /// Uses up what it has in stock.
+    #[derive(Default)]
+    struct Consumer(u64);
+
+    impl Subject for Consumer {
+        fn prepare(&mut self, _: u64) -> Result<Witness, Refusal> {
+            Ok(Witness::default())
+        }
+        fn check(&mut self, _: &Witness) -> Result<(), Mismatch> {
+            Ok(())
+        }
+        fn restock(&mut self, iterations: u64) {
+            self.0 = iterations;
+        }
+        fn run(&mut self, iterations: u64) {
+            self.0 = self.0.checked_sub(iterations).expect("as much in stock as is used up");
+        }
+        fn provenance(&self) -> Provenance {
+            Provenance::default()
+        }
+    }
+
+    #[test]
+    fn a_subject_is_restocked_for_each_epoch() {
+        let mut consumer = Consumer::default();
+        epoch(&mut consumer, 3);
+        epoch(&mut consumer, 5);
+        assert_eq!(consumer.0, 0);
+    }
+
     #[test]
     fn the_clock_moves() {
         assert!(quantum() < 1_000_000, "a clock that steps in milliseconds can't time epochs of one");

@@ -23,6 +23,7 @@ mod error;
 mod order;
 mod quantity;
 mod subject;
+mod units;
 
 pub mod analysis;
 pub mod claims;

@@ -30,7 +30,7 @@ pub use client::{Circuit, Client, ClientOptions};
 pub use error::Error;
 pub use keys::RelayKeys;
 pub use policy::Policy;
-pub use relay::{Relay, RelayConfig, RelayCounts, RelayEvent, RelayLimits};
+pub use relay::{Relay, RelayConfig, RelayCounts, RelayEvent, RelayHeld, RelayLimits};
 pub use relay_list::{ListedRelay, RelayList};
 pub use stream::CircuitStream;
 pub use suite::Suite;

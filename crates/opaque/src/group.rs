@@ -3,8 +3,8 @@
 use crate::error::{Element, PasswordError};
 use crate::{Error, agree};
 use candor_cpu::secret;
-use candor_primitives::hash::digest::{FixedOutput, Update};
 use candor_primitives::hash::Sha512;
+use candor_primitives::hash::digest::{FixedOutput, Update};
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
 use curve25519_dalek::traits::Identity;

@@ -6,9 +6,9 @@ use crate::messages::{Ke1, NONCE, RESPONSE};
 use crate::parties::{Parties, vector};
 use crate::suite::{Slot, Suite};
 use candor_primitives::SharedSecret;
-use core::marker::PhantomData;
 use candor_primitives::hash::Sha512;
 use candor_primitives::hash::digest::{FixedOutput, Update};
+use core::marker::PhantomData;
 use zeroize::Zeroizing;
 
 /// What begins the name of an encrypted suite in its transcript.

@@ -7,6 +7,7 @@ mod unknown;
 pub use login::{Answer, ServerLogin};
 pub use record::Record;
 
+use crate::Error;
 use crate::client::StaticId;
 use crate::error::{Input, StateError, exactly, expect_short};
 use crate::group::{self, Base, encode_products};
@@ -14,7 +15,6 @@ use crate::kdf::Prk;
 use crate::ksf::KsfParams;
 use crate::oprf;
 use crate::suite::{NoKem, Slot, Suite};
-use crate::Error;
 use alloc::vec::Vec;
 use candor_cpu::secret;
 use core::fmt;

@@ -1,5 +1,6 @@
 //! What must fail: each change to a message, each wrong name, each mix-up. An error each time, no panic, no key.
 
+use candor_opaque::error::{Input, StateError};
 use candor_opaque::{
     Client, DefaultSuite, Error, Hybrid, HybridCompat, HybridPinned, Ksf, KsfParams, Limits, NoStretching, Parties,
     Password, Record, Rfc9807, Server, ServerLogin,
@@ -7,7 +8,6 @@ use candor_opaque::{
 use candor_primitives::kem::{KemError, aws_lc::MlKem768};
 use candor_test_support::back_ends::system;
 use proptest::prelude::*;
-use candor_opaque::error::{Input, StateError};
 use world::{Edits, Make, PARTIES, PASSWORD, USER, World, every_suite, register};
 
 mod world;

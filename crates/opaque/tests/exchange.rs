@@ -1,8 +1,8 @@
 //! What must succeed: registration and login in every suite, and the sizes.
 
 use candor_opaque::{
-    Argon2id, Client, ClientLogin, DefaultSuite, Hybrid, HybridCompat, HybridPinned, KsfParams, NoStretching, Parties, Password,
-    Record, Rfc9807, Server, ServerLogin, Suite,
+    Argon2id, Client, ClientLogin, DefaultSuite, Hybrid, HybridCompat, HybridPinned, KsfParams, NoStretching, Parties,
+    Password, Record, Rfc9807, Server, ServerLogin, Suite,
 };
 use candor_primitives::kem::aws_lc::MlKem768;
 use candor_test_support::back_ends::system;

@@ -1,7 +1,8 @@
 //! `candor run --smoke`: one round of everything, no verdicts, nothing saved. Does each subject work here?
 
-use super::{print, workers};
 use crate::Failure;
+use crate::measure::workers;
+use crate::output::print;
 use candor_lab::Task;
 use candor_lab::plan::TaskPlan;
 use candor_lab::session::{Spawn, WorkerDeath, Workers};

@@ -1,8 +1,8 @@
 //! The client's half of a login (RFC 9807 §6).
 
 use super::{Client, StaticId};
-use crate::error::{Element, Input, StateError, exactly};
 use crate::envelope::{DERIVE_DH, RandomizedPassword, mask};
+use crate::error::{Element, Input, StateError, exactly};
 use crate::group::{self, Base, decode, derive_key, encode_products};
 use crate::ksf::{Ksf, KsfParams, Limits};
 use crate::messages::{Ke1, Ke2, MAC, Response};
@@ -179,14 +179,7 @@ impl<S: Suite> ClientLogin<S> {
         let mut bytes = Zeroizing::new(vec![0; Self::LENGTH]);
         crate::write(
             &mut bytes,
-            &[
-                &[VERSION, S::ID],
-                blind.as_slice(),
-                share_key.as_slice(),
-                static_secret,
-                &self.ke1,
-                &decapsulation_key,
-            ],
+            &[&[VERSION, S::ID], blind.as_slice(), share_key.as_slice(), static_secret, &self.ke1, &decapsulation_key],
         );
         Ok(bytes)
     }

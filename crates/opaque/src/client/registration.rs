@@ -60,7 +60,8 @@ impl ClientRegistration {
     ) -> Result<Registered, Error> {
         self.limits.check(params)?;
         parties.check()?;
-        let [evaluated, server_public_key] = *exactly::<64>(Input::RegistrationResponse, response)?.as_chunks().0 else {
+        let [evaluated, server_public_key] = *exactly::<64>(Input::RegistrationResponse, response)?.as_chunks().0
+        else {
             unreachable!("64 bytes are two chunks of 32")
         };
         decode(Element::ServerPublicKey, &server_public_key)?;

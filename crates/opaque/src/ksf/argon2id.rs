@@ -52,8 +52,7 @@ impl Ksf for Argon2id {
         let KsfParams::Argon2id { memory_kib, iterations, parallelism } = *params else {
             return Err(Error::Ksf(Cause::OtherFunction));
         };
-        let params = Params::new(memory_kib, iterations, parallelism)
-            .map_err(|_| Error::Ksf(Cause::Parameters))?;
+        let params = Params::new(memory_kib, iterations, parallelism).map_err(|_| Error::Ksf(Cause::Parameters))?;
         let memory = self.reserve(params).map_err(|_| Error::Ksf(Cause::OutOfMemory))?;
         ksf::Argon2id::new(params).derive(input, &[0; 16], memory, stretched).map_err(|_| Error::Ksf(Cause::Failed))
     }

@@ -151,7 +151,8 @@ impl<S: Suite> ServerLogin<S> {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; 130] = exactly(Input::ServerLogin, bytes)?;
         StateError::check(&bytes[..2], [VERSION, S::ID])?;
-        let key = |at: usize| exactly(Input::ServerLogin, &bytes[at..at + 64]).map(|key: &[u8; 64]| Zeroizing::new(*key));
+        let key =
+            |at: usize| exactly(Input::ServerLogin, &bytes[at..at + 64]).map(|key: &[u8; 64]| Zeroizing::new(*key));
         Ok(Self { session_key: key(2)?, expected: key(66)?, suite: PhantomData })
     }
 }

@@ -45,8 +45,8 @@ impl Ristretto for Ours {
         [share, key]: [&[u8; 32]; 2],
     ) -> Result<[[u8; 32]; 3], Failed> {
         let (share, key) = (decode(share)?, decode(key)?);
-        let halves = [(ephemeral, share), (ephemeral, key), (long_term, share)]
-            .map(|(secret, point)| point * secret.div_by_2());
+        let halves =
+            [(ephemeral, share), (ephemeral, key), (long_term, share)].map(|(secret, point)| point * secret.div_by_2());
         let encoded = RistrettoPoint::double_and_compress_batch(&halves);
         Ok(std::array::from_fn(|index| encoded[index].to_bytes()))
     }

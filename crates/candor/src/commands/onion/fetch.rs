@@ -1,8 +1,8 @@
 //! `candor onion fetch`.
 
-use super::super::Talk;
 use crate::Failure;
 use crate::cli::{Cells, FetchArguments};
+use crate::output::Talk;
 use candor_network::http::{Url, get};
 use candor_network::{Client, ClientOptions, Crypto, ListedRelay, RelayList, Suite};
 use std::fs::File;

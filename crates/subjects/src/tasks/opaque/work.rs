@@ -105,8 +105,7 @@ impl<L: Library, R: Library> Subject for Work<L, R> {
 
     fn run(&mut self, iterations: u64) {
         const WORKED: &str = "it worked when it was prepared";
-        let Ready { library, record, clients, ke1, ke2, .. } =
-            self.ready.as_mut().expect("prepared before it runs");
+        let Ready { library, record, clients, ke1, ke2, .. } = self.ready.as_mut().expect("prepared before it runs");
         for _ in 0..iterations {
             match self.op {
                 Op::Register => drop(black_box(register(library).expect(WORKED))),

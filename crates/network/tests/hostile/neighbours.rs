@@ -1,26 +1,17 @@
 //! Neighbours who take without giving back: they lose what is theirs, and nobody else loses anything.
 
-mod neighbour;
-mod town;
-
+use crate::raw::{Heard, Raw, create};
+use crate::scene::{Scene, until};
+use crate::town::{Town, client, local};
 use candor_network::{Client, ClientOptions, Error, ListedRelay, Policy, RelayKeys, RelayList, Suite, Target};
 use candor_onion::cell::{Cell, DestroyReason, Message};
-use neighbour::{Neighbour, create};
-use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
+use candor_onion::relay::RelayCommand;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use town::{Town, client, local};
-
-/// Waits for something that has to come about, however long it takes.
-async fn until(mut is_so: impl FnMut() -> bool) {
-    while !is_so() {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
 
 /// A creation with a number that is not the client's to give: each is answered by DESTROY.
 fn refused(relay: &ListedRelay, count: u32) -> Vec<Cell> {
@@ -35,7 +26,7 @@ const MANY: u32 = 15_000;
 async fn who_reads_no_refusals_takes_no_room_from_others() {
     let town = Town::with(|config| config.limits.cells = 1000).await;
     let relay = town.relay(0).listed();
-    let mut neighbour = Neighbour::new(relay, vec![X25519MLKEM768]).await;
+    let mut neighbour = Raw::new(relay).await;
     neighbour.send(refused(relay, MANY)).await;
     let client = client();
     let circuit = town.circuit(&client).await;
@@ -51,7 +42,7 @@ async fn who_reads_no_refusals_takes_no_room_from_others() {
 async fn who_asks_on_and_on_and_reads_nothing_loses_his_link() {
     let town = Town::with(|config| config.limits.circuits = 10).await;
     let relay = town.relay(0).listed();
-    let mut neighbour = Neighbour::new(relay, vec![X25519MLKEM768]).await;
+    let mut neighbour = Raw::new(relay).await;
     let cells = refused(relay, MANY);
     while neighbour.try_send(cells.clone()).await.is_ok() {}
     until(|| town.relay(0).counts().links == 0).await;
@@ -61,7 +52,7 @@ async fn who_asks_on_and_on_and_reads_nothing_loses_his_link() {
 async fn who_reads_nothing_loses_his_link_in_time() {
     let town = Town::with(|config| config.limits.stuck = Duration::from_millis(100)).await;
     let relay = town.relay(0).listed();
-    let mut neighbour = Neighbour::new(relay, vec![X25519MLKEM768]).await;
+    let mut neighbour = Raw::new(relay).await;
     neighbour.send(refused(relay, MANY)).await;
     until(|| town.relay(0).counts().links == 0).await;
     drop(neighbour);
@@ -71,7 +62,7 @@ async fn who_reads_nothing_loses_his_link_in_time() {
 async fn a_link_that_is_closed_goes_though_nobody_reads_its_last_cells() {
     let town = Town::with(|config| config.limits.links = 1).await;
     let relay = town.relay(0);
-    let mut neighbour = Neighbour::new(relay.listed(), vec![X25519MLKEM768]).await;
+    let mut neighbour = Raw::new(relay.listed()).await;
     neighbour.send(refused(relay.listed(), MANY)).await;
     relay.disconnect();
     // There is one place, and it is free only when the old link is really gone.
@@ -85,7 +76,7 @@ async fn a_link_that_is_closed_goes_though_nobody_reads_its_last_cells() {
 async fn a_second_creation_by_the_same_number_ends_the_circuit() {
     let town = Town::new().await;
     let relay = town.relay(0).listed();
-    let mut neighbour = Neighbour::new(relay, vec![X25519MLKEM768]).await;
+    let mut neighbour = Raw::new(relay).await;
     let number = 0x8000_0001;
     neighbour.created(relay, number).await;
     neighbour.send([create(relay, number)]).await;
@@ -249,4 +240,21 @@ async fn bytes_that_a_target_does_not_take_have_their_bound_too() {
     }
     let error = circuit.failure().expect("nobody stops the client, so the exit does").to_string();
     assert!(error.starts_with("hop 3:") && error.contains("out of resources"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_circuit_by_hand_is_served_like_any_other() {
+    let scene = Scene::new(|_| {}).await;
+    let mut raw = scene.raw(0, [127, 1, 1, 1]).await;
+    let mut circuit = raw.open(scene.listed(0)).await;
+    raw.extend(&mut circuit, scene.listed(1)).await.unwrap();
+    raw.extend(&mut circuit, scene.listed(2)).await.unwrap();
+    let port = scene.target.address().port();
+    raw.send([circuit.cell(2, RelayCommand::BEGIN, 1, format!("127.0.0.1:{port}\0").as_bytes())]).await;
+    assert!(matches!(raw.hear(&mut circuit).await, Heard::Said(2, RelayCommand::CONNECTED, 1, _)));
+    raw.send([circuit.cell(0, RelayCommand::TRUNCATE, 0, &[])]).await;
+    assert!(matches!(raw.hear(&mut circuit).await, Heard::Said(0, RelayCommand::TRUNCATED, 0, _)));
+    scene.serves().await;
+    drop(raw);
+    scene.is_as_before().await;
 }
