@@ -10,7 +10,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
 /// The longest head of an answer, and the most header lines.
@@ -164,28 +164,29 @@ fn broken(url: &Url, error: &hyper::Error) -> Error {
     Error::Http { url: url.to_string(), why }
 }
 
-/// For the fuzzer: what a fetch makes of this answer, at whose end the server closes.
-pub(crate) fn whole_body(answer: &[u8]) -> Result<Vec<u8>, Error> {
-    let url = Url::parse("http://127.0.0.1/").expect("a URL");
-    let mut body = Vec::new();
-    let (stream, mut server) = tokio::io::duplex(1 << 10);
-    let serve = async move {
-        // hyper takes no answer before it has asked. If it has hung up, `get` says why.
-        let _ = server.read(&mut [0; 1 << 10]).await;
-        let _ = server.write_all(answer).await;
-    };
-    let fetch = get(stream, &url, Duration::MAX, |piece| {
-        body.extend_from_slice(piece);
-        Ok(())
-    });
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.expect("a runtime without sockets needs nothing from the system");
-    runtime.block_on(async { tokio::join!(fetch, serve).0 }).map(|_| body)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    /// The body that a fetch reads from this answer, after which the server closes.
+    fn whole_body(answer: &[u8]) -> Result<Vec<u8>, Error> {
+        let url = Url::parse("http://127.0.0.1/").expect("a URL");
+        let mut body = Vec::new();
+        let (stream, mut server) = tokio::io::duplex(1 << 10);
+        let serve = async move {
+            // hyper takes no answer before it has asked. If it has hung up, `get` says why.
+            let _ = server.read(&mut [0; 1 << 10]).await;
+            let _ = server.write_all(answer).await;
+        };
+        let fetch = get(stream, &url, Duration::MAX, |piece| {
+            body.extend_from_slice(piece);
+            Ok(())
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.expect("a runtime without sockets needs nothing from the system");
+        runtime.block_on(async { tokio::join!(fetch, serve).0 }).map(|_| body)
+    }
 
     #[test]
     fn urls_have_a_host_a_port_and_a_path() {

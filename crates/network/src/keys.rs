@@ -86,7 +86,10 @@ impl RelayKeys {
     }
 
     /// Reads a key file's text.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// What is wrong with the text; never a key in it.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         if lines.next() != Some(HEAD) {
             return Err(format!("the first line is not `{HEAD}`"));

@@ -10,8 +10,6 @@
 mod client;
 mod clock;
 mod error;
-#[doc(hidden)]
-pub mod fuzz;
 pub mod http;
 mod keys;
 mod link;
