@@ -74,7 +74,15 @@ impl Flow {
     }
 
     fn new(increment: u32, window: Window) -> Self {
-        Self { increment, window, inflight: 0, since_mark: 0, expected: VecDeque::new(), received: 0, due: VecDeque::new() }
+        Self {
+            increment,
+            window,
+            inflight: 0,
+            since_mark: 0,
+            expected: VecDeque::new(),
+            received: 0,
+            due: VecDeque::new(),
+        }
     }
 
     /// How many DATA cells may be sent now.
@@ -182,8 +190,7 @@ mod tests {
 
     #[test]
     fn a_sender_that_does_not_wait_for_acknowledgements_is_found_out() {
-        for (mut flow, window) in
-            [(Flow::fixed(), 1000), (Flow::vegas(31, Parameters::default()), MOST_UNACKNOWLEDGED)]
+        for (mut flow, window) in [(Flow::fixed(), 1000), (Flow::vegas(31, Parameters::default()), MOST_UNACKNOWLEDGED)]
         {
             (1..=window).for_each(|cell| flow.received(tag(cell)).expect("the window allows it"));
             assert!(flow.received(tag(0)).is_err());

@@ -127,7 +127,10 @@ impl Response {
                     response.sendme_increment = Some(increment);
                 }
                 (CC_RESPONSE, _) => {
-                    return Err(Error::Malformed { what: "extension message", why: "SENDME increment differs from ours by more than 1" });
+                    return Err(Error::Malformed {
+                        what: "extension message",
+                        why: "SENDME increment differs from ours by more than 1",
+                    });
                 }
                 _ => {}
             }
@@ -179,7 +182,8 @@ mod tests {
 
     #[test]
     fn an_increment_far_from_ours_is_refused() {
-        for (increment, good) in [(0, false), (1, false), (29, false), (30, true), (31, true), (32, true), (255, false)] {
+        for (increment, good) in [(0, false), (1, false), (29, false), (30, true), (31, true), (32, true), (255, false)]
+        {
             let response = Response { sendme_increment: Some(increment) };
             assert_eq!(Response::read(&response.encode()).ok(), good.then_some(response), "{increment}");
         }
