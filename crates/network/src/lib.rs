@@ -10,9 +10,6 @@
 mod client;
 mod clock;
 mod error;
-#[doc(hidden)]
-pub mod fuzz;
-mod hex;
 pub mod http;
 mod keys;
 mod link;

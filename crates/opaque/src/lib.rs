@@ -12,8 +12,6 @@ extern crate std;
 
 mod client;
 mod envelope;
-#[doc(hidden)]
-pub mod fuzz;
 mod group;
 mod kdf;
 mod messages;

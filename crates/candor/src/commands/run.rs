@@ -41,7 +41,7 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
     let peers = if arguments.peer.is_empty() { config.peer.clone() } else { arguments.peer.clone() };
     known_peers(&tasks, &peers)?;
     if arguments.smoke {
-        return smoke::execute(&tasks);
+        return smoke::execute(&tasks, arguments.format);
     }
 
     let budget = if arguments.quick { Some(QUICK) } else { arguments.budget.or(config.budget) };

@@ -84,7 +84,7 @@ fn register<L: Library>(library: &L) -> Result<Vec<u8>, Failed> {
 
 impl<L: Library, R: Library> Subject for Work<L, R> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let (ready, witness) = self.make_ready(seed).map_err(Refusal::new)?;
+        let (ready, witness) = self.make_ready(seed).map_err(Refusal::failed)?;
         self.ready = Some(ready);
         self.witness = witness.clone();
         Ok(witness)

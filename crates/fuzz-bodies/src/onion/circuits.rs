@@ -1,11 +1,13 @@
 //! Bodies for what a circuit does with cells that were properly wrapped by somebody who does as he likes.
 
-use crate::cell::payload::{Create2, Created2};
-use crate::cell::{Command, Message, PAYLOAD};
-use crate::circuit::{ClientAction, ClientCircuit, HopOptions, Limits, OnionKeys, RelayAction, RelayCircuit, Request};
-use crate::handshake::{Client, Handshake, NtorV3Default, Request as _, number};
-use crate::layer::{ClientLayer, Crypto, RelayLayer};
-use crate::relay::Format;
+use candor_onion::cell::payload::{Create2, Created2};
+use candor_onion::cell::{Command, Message, PAYLOAD};
+use candor_onion::circuit::{
+    ClientAction, ClientCircuit, HopOptions, Limits, OnionKeys, RelayAction, RelayCircuit, Request,
+};
+use candor_onion::handshake::{Client, Handshake, NtorV3Default, Request as _, number};
+use candor_onion::layer::{ClientLayer, Crypto, RelayLayer};
+use candor_onion::relay::Format;
 use std::slice::from_ref;
 use std::time::{Duration, Instant};
 
@@ -63,12 +65,12 @@ pub fn client_circuit(data: &[u8]) {
     let Some(ClientAction::Send(Message::Create2(create))) = circuit.poll() else { panic!("no creation") };
     let accepted = handshake.accept(from_ref(&relay), create.onionskin()).expect("an honest client");
     let sendme_increment = (crypto == Crypto::Cgo).then_some(31);
-    let response = crate::circuit::Response { sendme_increment };
+    let response = candor_onion::circuit::Response { sendme_increment };
     let (reply, keys) = accepted.respond(&response.encode()).expect("an honest client");
     circuit.receive(Message::Created2(Created2::new(reply).expect("short")), now);
     assert!(circuit.poll() == Some(ClientAction::Extended { hop: 1 }));
     let mut layer = RelayLayer::new(crypto, &keys).expect("enough keys");
-    let target = crate::relay::message::Begin::new("a", 1).expect("a good target");
+    let target = candor_onion::relay::message::Begin::new("a", 1).expect("a good target");
     let stream = circuit.begin(&target).expect("a new stream");
 
     for cell in cells.chunks(PAYLOAD + 1) {

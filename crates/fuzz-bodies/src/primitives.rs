@@ -1,16 +1,11 @@
-//! Fuzz bodies: plain functions of bytes, which panic if what must hold does not. The target in `fuzz/` calls them under
-//! libFuzzer; `tests/fuzz_bodies.rs` calls them on stable.
-#![cfg(all(feature = "std", feature = "aws-lc", feature = "libcrux", feature = "rustcrypto"))]
+//! Keys and ciphertexts of KEMs; messages for hashes.
 
-use crate::hash::{Batch, Blake2b512, Digest, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
-use crate::kem::{Kem, aws_lc, libcrux, rustcrypto};
-use alloc::vec;
-use alloc::vec::Vec;
 use candor_cpu::Cpu;
+use candor_primitives::hash::{Batch, Blake2b512, Digest, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
+use candor_primitives::kem::{Kem, aws_lc, libcrux, rustcrypto};
 
-/// The same bytes as a key and as a ciphertext of every back end and level: nobody panics, all back ends agree on which keys
-/// they take, and a public key that was
-/// taken is given back unchanged.
+/// The same bytes as a key and as a ciphertext of every back end and level: nothing panics, all back ends accept the same keys, and an
+/// accepted public key is given back unchanged.
 pub fn kem_bytes(data: &[u8]) {
     fn takes<K: Kem>(kem: K, data: &[u8]) -> [bool; 2] {
         let public = kem.public_from_bytes(data);

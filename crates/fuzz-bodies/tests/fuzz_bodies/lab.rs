@@ -1,6 +1,4 @@
-//! The fuzz bodies on stable: over the committed corpora, and over mutations of them that are the same in every run.
-
-use candor_lab::fuzz;
+use candor_fuzz_bodies::lab as fuzz;
 use candor_test_support::corpus::Corpus;
 
 /// Mutations of each file of a corpus.

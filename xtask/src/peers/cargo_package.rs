@@ -1,4 +1,4 @@
-//! C source that a package on crates.io holds. cargo fetches it and checks its digest against the registry's index.
+//! C source inside a Rust package. cargo fetches the package and checks its digest against the registry's index.
 
 use super::{make_directory, quiet_step, step, write};
 use crate::Failure;
@@ -34,7 +34,7 @@ impl Package {
         write(&manifest, &text)?;
         let mut fetch = cargo();
         fetch.args(["fetch", "--manifest-path"]).arg(&manifest);
-        step(&format!("fetching {name} from crates.io"), fetch)?;
+        step(&format!("fetching the package {name}"), fetch)?;
         let mut metadata = cargo();
         metadata.args(["metadata", "--format-version", "1", "--offline", "--manifest-path"]).arg(&manifest);
         let metadata = quiet_step("looking where cargo has put it", metadata)?;
@@ -75,7 +75,7 @@ impl Package {
 
     /// The package's id, enough to get the same source again.
     pub(super) fn id(&self) -> String {
-        format!("crates.io {} {} sha256:{}", self.name, self.version, self.checksum)
+        format!("package {} {}, sha256 {}", self.name, self.version, self.checksum)
     }
 
     /// Unpacks the packed file once more, after looking at its digest: cargo looks only when it fetches, and its unpacked
@@ -119,7 +119,7 @@ mod tests {
         let package = Package::locate("oqs-sys", METADATA, LOCK).unwrap();
         assert_eq!(package.library_version("liboqs-"), Ok("0.13.0"));
         assert_eq!(package.folder, Path::new("/r/src/i/oqs"));
-        assert_eq!(package.id(), "crates.io oqs-sys 0.11.0+liboqs-0.13.0 sha256:22");
+        assert_eq!(package.id(), "package oqs-sys 0.11.0+liboqs-0.13.0, sha256 22");
         assert!(package.library_version("openssl-").is_err());
     }
 
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn an_archive_with_another_digest_is_not_unpacked() {
-        let root = std::env::temp_dir().join(format!("candor-crates-io-{}", std::process::id()));
+        let root = std::env::temp_dir().join(format!("candor-cargo-package-{}", std::process::id()));
         std::fs::create_dir_all(root.join("cache/i")).unwrap();
         std::fs::write(root.join("cache/i/x-1.0.0.crate"), b"not it").unwrap();
         let (name, version, checksum) = ("x".to_owned(), "1.0.0".to_owned(), "00".repeat(32));

@@ -1,11 +1,7 @@
-//! Fuzz bodies: plain functions of bytes, which panic if what must hold does not.
+//! Handshakes, cells, links and circuits, on the default back ends.
 //!
-//! The targets in `fuzz/` call them under libFuzzer; `tests/fuzz_bodies.rs` calls them on stable, over the corpora and over
-//! mutations of those. They run on the default back ends.
-//!
-//! Relays keep the same X25519 key and identity in every process, so that a corpus stays meaningful; a static KEM key is fresh
-//! in each, since AWS-LC can't derive one.
-#![cfg(feature = "aws-lc")]
+//! Relays keep the same X25519 key and identity in every process, so that a corpus stays meaningful. A static KEM key is fresh in each,
+//! since AWS-LC can't derive one.
 
 mod circuits;
 mod wire;
@@ -13,8 +9,8 @@ mod wire;
 pub use circuits::{client_circuit, relay_circuit};
 pub use wire::{cells, certificates, extensions, honest_wire, link, relay_messages};
 
-use crate::Error;
-use crate::handshake::{
+use candor_onion::Error;
+use candor_onion::handshake::{
     Client, Handshake, Hybrid512, Hybrid768, Hybrid768Auth, Hybrid1024, HybridRelay, NoStaticKem, NtorDefault,
     NtorRelay, NtorV3Default, NtorV3Relay, Request, StaticKem,
 };

@@ -1,18 +1,15 @@
-//! Fuzz bodies: plain functions of bytes, which panic if what must hold does not.
+//! Messages, stored states and passwords of OPAQUE.
 //!
-//! The targets in `fuzz/` call them under libFuzzer; `tests/fuzz_bodies.rs` calls them on stable, over the corpora and over mutations
-//! of those. The server's keys and the user's record are the same in every process, so that a corpus stays meaningful.
-#![cfg(all(feature = "aws-lc", feature = "std"))]
+//! The server's keys and the user's record are the same in every process, so that a corpus stays meaningful.
 
-use crate::suite::NoKem;
-use crate::{
+use candor_opaque::suite::NoKem;
+use candor_opaque::{
     Client, Hybrid, HybridCompat, KsfParams, Limits, NoStretching, Parties, Password, Record, Rfc9807, Server,
     ServerLogin, Suite,
 };
-use alloc::vec::Vec;
 use candor_primitives::kem::aws_lc::MlKem768;
-use core::convert::Infallible;
 use rand_core::{TryCryptoRng, TryRng};
+use std::convert::Infallible;
 
 const USER: &[u8] = b"account 17";
 const PASSWORD: &[u8] = b"correct horse battery staple";
@@ -98,11 +95,10 @@ pub fn registration_response(data: &[u8]) {
 }
 
 /// A text from anywhere as a password: taken, it is what it was prepared to, and preparing it again changes nothing.
-#[cfg(feature = "unicode")]
 pub fn password_text(data: &[u8]) {
-    let Ok(text) = core::str::from_utf8(data) else { return };
+    let Ok(text) = str::from_utf8(data) else { return };
     if let Ok(password) = Password::from_text(text) {
-        let prepared = core::str::from_utf8(password.as_bytes()).expect("it is still text");
+        let prepared = str::from_utf8(password.as_bytes()).expect("it is still text");
         assert!(Password::from_text(prepared).expect("prepared once, it can be prepared again") == password);
     }
 }

@@ -1,6 +1,5 @@
-//! The fuzz bodies on stable: over their corpora, and over mutations of them that are the same in every run.
-
-use candor_network::{RelayKeys, Suite, fuzz};
+use candor_fuzz_bodies::network as fuzz;
+use candor_network::{RelayKeys, Suite};
 use candor_test_support::corpus::Corpus;
 
 /// Mutations of each file of a corpus.

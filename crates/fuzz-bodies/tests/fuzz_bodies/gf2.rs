@@ -1,6 +1,4 @@
-//! The fuzz body on stable: over the committed corpus, and over mutations of it that are the same in every run.
-
-use candor_gf2::fuzz::plan_text;
+use candor_fuzz_bodies::gf2::plan_text;
 use candor_gf2::plan::Plans;
 use candor_test_support::corpus::Corpus;
 

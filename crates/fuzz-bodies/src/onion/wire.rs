@@ -1,12 +1,13 @@
 //! Bodies for what parses bytes off a link and out of relay cells.
 
-use crate::cell::{Cell, Decoder, MOST_VARIABLE, Message, PAYLOAD, payload::Create2};
-use crate::circuit::{Request, Response};
-use crate::layer::Crypto;
-use crate::link::certificate::{self, Certificate, RsaCross};
-use crate::link::{Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
-use crate::relay::message::{Begin, Connected, Extend2, NextRelay, read_sendme};
-use crate::relay::{Format, Fragments, RelayCommand, cells_for, write_fragment};
+use candor_onion::cell::payload::{Certs, Create2};
+use candor_onion::cell::{Cell, Decoder, MOST_VARIABLE, Message, PAYLOAD};
+use candor_onion::circuit::{Request, Response};
+use candor_onion::layer::Crypto;
+use candor_onion::link::certificate::{self, Certificate, RsaCross};
+use candor_onion::link::{Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
+use candor_onion::relay::message::{Begin, Connected, Extend2, NextRelay, read_sendme};
+use candor_onion::relay::{Format, Fragments, RelayCommand, cells_for, write_fragment};
 use std::time::Instant;
 
 /// A link's bytes, in one piece and in pieces of the sizes that the first bytes say, give the same cells; each cell, written
@@ -59,7 +60,7 @@ pub fn relay_messages(data: &[u8]) {
         payload[..chunk.len()].copy_from_slice(chunk);
         let Ok(whole) = fragments.receive(&payload, number == 0, now) else { return };
         let Some(whole) = whole else { continue };
-        assert!(whole.cells == 1 || whole.body.len() <= crate::relay::MOST_BODY);
+        assert!(whole.cells == 1 || whole.body.len() <= candor_onion::relay::MOST_BODY);
         match whole.command {
             RelayCommand::BEGIN => {
                 if let Ok(begin) = Begin::read(&whole.body) {
@@ -152,11 +153,13 @@ pub fn honest_wire() -> Vec<(&'static str, String, Vec<u8>)> {
     }
     files.push(("onion_cells", "traffic".to_owned(), traffic));
 
-    for (name, kind, certs) in [
-        ("responder", certificate::IDENTITY_SIGNING, relay.responder_certs(&[2; 32])),
-        ("initiator", certificate::IDENTITY_SIGNING, relay.initiator_certs()),
-    ] {
-        let certificate = certs.only(kind).expect("it is there");
+    let mut client = LinkHandshake::initiator(Initiator { relay: Some(&relay), ..initiator() });
+    let hello = client.take_output();
+    client.receive(&answer).expect("an honest relay");
+    for (name, sent) in [("responder", answer), ("initiator", [hello, client.take_output()].concat())] {
+        let kind = certificate::IDENTITY_SIGNING;
+        let certs = sent_certs(&sent);
+        let certificate = certs.only(kind).expect("every relay proves its identity");
         files.push(("onion_certificates", name.to_owned(), [&[kind], certificate].concat()));
     }
     for (name, crypto, fragments) in
@@ -182,7 +185,7 @@ pub fn honest_wire() -> Vec<(&'static str, String, Vec<u8>)> {
             ("connected", RelayCommand::CONNECTED, Connected { address: Some([1, 2, 3, 4].into()) }.write()),
         ] {
             let mut payload = [0; PAYLOAD];
-            let header = crate::relay::Header { command, stream: 1, length: body.len() as u16 };
+            let header = candor_onion::relay::Header { command, stream: 1, length: body.len() as u16 };
             format.write(&mut payload, header, &body);
             files.push(("onion_relay_messages", format!("{name}-{format:?}"), [&[choice], &payload[..]].concat()));
             files.push(("onion_relay_circuit", format!("{name}-{format:?}"), [&[choice, 0], &payload[..]].concat()));
@@ -190,6 +193,17 @@ pub fn honest_wire() -> Vec<(&'static str, String, Vec<u8>)> {
         }
     }
     files
+}
+
+/// The CERTS cell in one side's part of a link handshake.
+fn sent_certs(bytes: &[u8]) -> Certs {
+    let mut decoder = Decoder::new();
+    decoder.receive(bytes);
+    loop {
+        if let Message::Certs(certs) = decoder.next().expect("our own cells").expect("a relay sends CERTS").message {
+            return certs;
+        }
+    }
 }
 
 const NOW: u64 = 1_790_000_000;

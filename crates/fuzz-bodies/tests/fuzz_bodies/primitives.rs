@@ -1,7 +1,4 @@
-//! The fuzz bodies on stable: over the committed corpora (a key pair of each ML-KEM level; two messages), and over mutations of it that are the
-//! same in every run.
-
-use candor_primitives::fuzz;
+use candor_fuzz_bodies::primitives as fuzz;
 use candor_test_support::corpus::Corpus;
 
 #[test]

@@ -1,11 +1,10 @@
-//! Fuzz bodies: plain functions of bytes, which panic if what must hold does not. The targets in `fuzz/` call them under
-//! libFuzzer; `tests/fuzz_bodies.rs` calls them on stable, over the corpora and over mutations of those.
+//! Run files and claims files.
 
-use crate::analysis::Report;
-use crate::claims::Claims;
-use crate::figure::figures;
-use crate::report::{Form, render};
-use crate::runfile::{Run, reseal};
+use candor_lab::analysis::Report;
+use candor_lab::claims::Claims;
+use candor_lab::figure::figures;
+use candor_lab::report::{Form, render};
+use candor_lab::runfile::{Run, reseal};
 
 /// Bytes from anywhere, as they are and with a seal that fits: whatever is taken for a run can be reported in every form.
 pub fn run_file(data: &[u8]) {
