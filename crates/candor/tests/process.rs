@@ -66,6 +66,32 @@ fn a_peer_that_answers_wrongly_or_crashes_is_in_the_table_with_its_reason() {
     }
 }
 
+#[test]
+fn smoke_tells_what_is_broken_from_what_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let smoke = |task: &str| {
+        let output = output(&["run", "--smoke", task, "--format", "json"], dir.path());
+        let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one task, one JSON object");
+        (output.status.code(), value)
+    };
+    let kinds = |outs: &serde_json::Value| -> Vec<(String, String)> {
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        outs.as_array().unwrap().iter().map(|out| (text(&out["subject"]), text(&out["kind"]))).collect()
+    };
+    let named = |subject: &str, kind: &str| (subject.to_owned(), kind.to_owned());
+
+    let (status, outcome) = smoke("self-test/wrong-answer");
+    assert_eq!(status, Some(1));
+    assert_eq!(kinds(&outcome["refused"]), [named("kernel-refuses", "not-here")]);
+    let failed = kinds(&outcome["failed"]);
+    assert!(failed.contains(&named("kernel-wrong", "failed")), "{outcome}");
+    assert!(failed.contains(&named("kernel-panics", "failed")), "{outcome}");
+
+    let (status, outcome) = smoke("self-test/same");
+    assert_eq!((status, kinds(&outcome["failed"])), (Some(0), Vec::new()), "{outcome}");
+    assert_eq!(outcome["passed"].as_array().map(Vec::len), Some(2), "{outcome}");
+}
+
 /// A run in a process group of its own, past its planning: the first remark on stderr says so.
 fn started(directory: &Path) -> (Child, BufReader<std::process::ChildStderr>) {
     let mut child = candor(&["run", "self-test/same", "--budget", "20"], directory)

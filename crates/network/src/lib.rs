@@ -10,9 +10,6 @@
 mod client;
 mod clock;
 mod error;
-#[doc(hidden)]
-pub mod fuzz;
-mod hex;
 pub mod http;
 mod keys;
 mod link;
@@ -30,7 +27,7 @@ pub use client::{Circuit, Client, ClientOptions};
 pub use error::Error;
 pub use keys::RelayKeys;
 pub use policy::Policy;
-pub use relay::{Relay, RelayConfig, RelayCounts, RelayEvent, RelayLimits};
+pub use relay::{Relay, RelayConfig, RelayCounts, RelayEvent, RelayHeld, RelayLimits};
 pub use relay_list::{ListedRelay, RelayList};
 pub use stream::CircuitStream;
 pub use suite::Suite;

@@ -12,7 +12,9 @@
 //! RESOURCELIMIT. What a hostile neighbour can make a relay keep is therefore [`RelayLimits`], whatever it sends.
 
 mod circuit;
+mod creation;
 mod exit;
+mod extension;
 mod fair;
 mod links;
 mod pool;
@@ -172,6 +174,21 @@ pub struct RelayCounts {
     pub circuits: usize,
 }
 
+/// What a relay holds at this moment for others. All of it is given back when they are gone, so this is what to watch, and what tests
+/// compare before and after an attack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RelayHeld {
+    /// Links, from the end of their handshake on.
+    pub links: usize,
+    /// Circuit numbers on all links. A circuit that goes on to another relay has two.
+    pub circuits: usize,
+    /// Connections of the exit, open or being opened.
+    pub streams: usize,
+    /// Cells queued on links, and pieces of data unread in streams.
+    pub cells: usize,
+}
+
 /// A running relay. Dropping it stops it at once; [`Relay::shutdown`] lets it finish what is in flight.
 pub struct Relay {
     shared: Arc<Shared>,
@@ -249,6 +266,17 @@ impl Relay {
             cells: self.shared.cells.load(Ordering::Relaxed),
             links: links.len(),
             circuits: links.iter().map(|link| link.count()).sum(),
+        }
+    }
+
+    /// What it holds for others now.
+    pub fn held(&self) -> RelayHeld {
+        let links = self.shared.links.all();
+        RelayHeld {
+            links: links.len(),
+            circuits: links.iter().map(|link| link.count()).sum(),
+            streams: self.shared.limits.streams.saturating_sub(self.shared.streams.available_permits()),
+            cells: self.shared.budget.used(),
         }
     }
 

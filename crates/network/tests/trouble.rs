@@ -1,11 +1,12 @@
 //! Relays that are silent, wrong, gone or overrun: the circuit ends, the error names the hop and the cause, others go on.
 
-mod neighbour;
+#[path = "hostile/raw.rs"]
+mod raw;
 mod town;
 
 use candor_network::{Client, Error, ListedRelay, Policy, RelayEvent, RelayKeys, RelayList, Suite, Target};
 use candor_onion::cell::{Cell, DestroyReason, Message, PAYLOAD};
-use neighbour::{Neighbour, create};
+use raw::{Raw, create};
 use rustls::crypto::aws_lc_rs::kx_group::{X25519, X25519MLKEM768};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -122,7 +123,7 @@ async fn a_link_without_a_post_quantum_group_works_and_is_told() {
     let town = Town::new().await;
     let relay = town.relay(0).listed();
     for (group, told) in [(X25519MLKEM768, 0), (X25519, 1)] {
-        let mut neighbour = Neighbour::new(relay, vec![group]).await;
+        let mut neighbour = Raw::with_group(relay, group).await;
         neighbour.created(relay, 0x8000_0001).await;
         let events = town.told.lock().unwrap().clone();
         assert_eq!(events.len(), told, "{events:?}");
@@ -135,7 +136,7 @@ async fn a_link_without_a_post_quantum_group_works_and_is_told() {
 async fn cells_after_destroy_are_nobodys_and_the_link_goes_on() {
     let town = Town::new().await;
     let relay = town.relay(0).listed();
-    let mut neighbour = Neighbour::new(relay, vec![X25519MLKEM768]).await;
+    let mut neighbour = Raw::new(relay).await;
     let number = 0x8000_0001;
     neighbour.created(relay, number).await;
     let late = || Cell { circuit: number, message: Message::Relay(Box::new([1; PAYLOAD])) };
@@ -156,7 +157,7 @@ async fn cells_after_destroy_are_nobodys_and_the_link_goes_on() {
 async fn more_handshakes_than_fit_the_queue_are_refused_and_the_rest_are_answered() {
     let town = Town::with(|config| config.limits.handshake_queue = 4).await;
     let relay = town.relay(0).listed();
-    let mut neighbour = Neighbour::new(relay, vec![X25519MLKEM768]).await;
+    let mut neighbour = Raw::new(relay).await;
     let flood: Vec<_> = (1..=500).map(|number| create(relay, 0x8000_0000 | number)).collect();
     neighbour.send(flood).await;
     let (mut answered, mut refused) = (0, 0);
@@ -212,7 +213,7 @@ async fn shutting_down_finishes_what_is_in_flight() {
         let stream = circuit.open("127.0.0.1", port).await.unwrap();
         tokio::spawn(async move {
             let url = candor_network::http::Url::parse(&format!("http://127.0.0.1:{port}/bytes/5000000")).unwrap();
-            candor_network::http::get(stream, &url, |_| Ok(())).await
+            candor_network::http::get(stream, &url, town::PATIENCE, |_| Ok(())).await
         })
     };
     let exit = town.relays[2].take().unwrap();

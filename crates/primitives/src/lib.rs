@@ -21,9 +21,6 @@ pub mod aes;
 #[cfg(feature = "dh")]
 pub mod dh;
 #[cfg(feature = "hash")]
-#[doc(hidden)]
-pub mod fuzz;
-#[cfg(feature = "hash")]
 pub mod hash;
 #[cfg(feature = "kdf")]
 pub mod kdf;

@@ -1,6 +1,7 @@
 //! `candor explain`.
 
-use super::{all_tasks, print};
+use crate::measure::all_tasks;
+use crate::output::print;
 use crate::{Failure, choose};
 use candor_lab::lint::LINTS;
 

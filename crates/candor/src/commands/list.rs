@@ -1,8 +1,8 @@
 //! `candor list`.
 
-use super::print;
 use crate::Failure;
 use crate::cli::{ListFormat, Listed};
+use crate::output::print;
 use candor_cpu::{Cpu, TIERS};
 use candor_subjects::PeerState;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! `candor report`.
 
-use super::{Talk, print};
 use crate::Failure;
 use crate::cli::{Format, Picture, ReportArguments};
+use crate::output::{Talk, print};
 use candor_lab::LabError;
 use candor_lab::analysis::Report;
 use candor_lab::claims::{Beside, Claims};

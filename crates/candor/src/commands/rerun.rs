@@ -1,9 +1,10 @@
 //! `candor rerun`: the same plan, here. Which verdicts hold?
 
-use super::{Talk, all_tasks, print, run};
 use crate::Failure;
 use crate::cli::{ListFormat, RerunArguments};
 use crate::config::Config;
+use crate::measure::{all_tasks, measure, settings};
+use crate::output::{Talk, print};
 use candor_lab::Task;
 use candor_lab::analysis::{Report, Row};
 use candor_lab::runfile::Run;
@@ -41,9 +42,9 @@ pub(crate) fn execute(arguments: RerunArguments, talk: Talk) -> Result<(), Failu
     let budget = setting("budget_seconds").and_then(|seconds| seconds.parse().ok());
     let subjects = setting("subjects").map(|names| names.split(' ').map(str::to_owned).collect()).unwrap_or_default();
     // The run's own number of processes, so that its level is kept; its seed, so that inputs are the same.
-    let settings = run::settings(budget, Some(old.manifest.processes), Some(old.manifest.seed), subjects, directory);
+    let settings = settings(budget, Some(old.manifest.processes), Some(old.manifest.seed), subjects, directory);
     let settings = Settings { repeats: Some(old.name.clone()), ..settings };
-    let new = run::measure(&tasks, &settings, talk)?;
+    let new = measure(&tasks, &settings, talk)?;
     let old = Report::of(&old);
 
     let rows = compare(&old, &new);

@@ -1,9 +1,10 @@
 //! The terminal: a table a task, the reasons of those without a time, then what is doubtful.
 
-use super::{interval, rate, ratio, resolves, time};
-use crate::analysis::{Report, Row, TaskReport};
+use super::{interval, ratio, resolves};
+use crate::analysis::{self, Report, Row, TaskReport};
 use crate::claims::Beside;
-use crate::lint::{self, Lint};
+use crate::lint::Lint;
+use crate::units::{rate, time};
 use crate::verdict::Verdict;
 use std::fmt::Write;
 
@@ -20,7 +21,7 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
         out.push_str(&trials(report));
         out.push_str(&lints(&report.lints));
     }
-    if let Some(lint) = lint::across(reports) {
+    if let Some(lint) = analysis::across(reports) {
         let _ = writeln!(out, "! {}: {}", lint.name, lint.text);
     }
     out.push_str(&quoted(claims));

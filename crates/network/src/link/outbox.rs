@@ -48,9 +48,14 @@ impl Budget {
         self.used.fetch_sub(cells, Ordering::Relaxed);
     }
 
+    /// How many are taken.
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
     /// Whether three quarters are used up.
     fn is_short(&self) -> bool {
-        self.used.load(Ordering::Relaxed) >= self.most - self.most / 4
+        self.used() >= self.most - self.most / 4
     }
 }
 
@@ -278,7 +283,7 @@ mod tests {
         outbox.clear(1);
         assert_eq!(outbox.push(3, relay()), Ok(2));
         drop(outbox);
-        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
+        assert_eq!(budget.used(), 0);
     }
 
     #[test]
@@ -308,6 +313,6 @@ mod tests {
         outbox.push(2000, destroy()).unwrap();
         assert!(outbox.is_pressed() && outbox.is_empty());
         assert_eq!(outbox.poll_fill(&mut cx, &mut Vec::new()), Poll::Ready(false));
-        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
+        assert_eq!(budget.used(), 0);
     }
 }

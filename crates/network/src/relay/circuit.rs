@@ -1,12 +1,12 @@
 //! A circuit at a relay: the state machine of `onion`, and the doing of what it wants done.
 
 use super::links::RelayLink;
-use super::{RelayEvent, Shared, exit};
-use crate::link::{Full, SHORT, locked, refuse};
+use super::{Shared, exit};
+use crate::link::{Full, SHORT, locked};
 use crate::stream::{Carrier, Ends, Read};
 use candor_onion::cell::{Cell, DestroyReason, Message};
 use candor_onion::circuit::{RelayAction, RelayCircuit, StreamId};
-use candor_onion::relay::message::{EndReason, NextRelay};
+use candor_onion::relay::message::EndReason;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -27,9 +27,9 @@ pub(super) struct Slot {
 }
 
 pub(super) struct Circuit {
-    relay: Arc<Shared>,
+    pub(super) relay: Arc<Shared>,
     /// The link that it came over, and its number there.
-    previous: Arc<RelayLink>,
+    pub(super) previous: Arc<RelayLink>,
     number: u32,
     inner: Mutex<Inner>,
     _permit: OwnedSemaphorePermit,
@@ -37,7 +37,7 @@ pub(super) struct Circuit {
 
 pub(super) struct Inner {
     pub(super) machine: RelayCircuit,
-    next: Option<(Arc<RelayLink>, u32)>,
+    pub(super) next: Option<(Arc<RelayLink>, u32)>,
     streams: Ends,
     pub(super) last_cell: Instant,
 }
@@ -46,7 +46,7 @@ pub(super) struct Inner {
 pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell, last: bool) {
     let Cell { circuit: number, message } = cell;
     match message {
-        Message::Create2(_) | Message::Create2v(_) => create(relay, link, number, message, last),
+        Message::Create2(_) | Message::Create2v(_) => super::creation::create(relay, link, number, message, last),
         Message::Relay(_) | Message::RelayEarly(_) | Message::Created2(_) | Message::Created2v(_) => {
             relay.cells.fetch_add(1, Ordering::Relaxed);
             if let Some(slot) = link.circuit(number) {
@@ -61,46 +61,6 @@ pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell, la
             }
         }
         _ => {}
-    }
-}
-
-fn create(relay: &Arc<Shared>, link: &Arc<RelayLink>, number: u32, message: Message, last: bool) {
-    if relay.is_stopping() {
-        return refuse(link, number, DestroyReason::HIBERNATING);
-    }
-    if let Some(slot) = link.circuit(number).filter(|slot| slot.from_client) {
-        return slot.circuit.with(|inner| inner.machine.close(DestroyReason::PROTOCOL));
-    }
-    let Ok(permit) = Arc::clone(&relay.circuits).try_acquire_owned() else {
-        return refuse(link, number, DestroyReason::RESOURCELIMIT);
-    };
-    let limits = relay.limits.circuit;
-    let (machine, job) = match message {
-        Message::Create2v(create) => RelayCircuit::create_wide(create, limits),
-        Message::Create2(create) => RelayCircuit::create(create, limits),
-        _ => return,
-    };
-    let circuit = Arc::new(Circuit {
-        relay: Arc::clone(relay),
-        previous: Arc::clone(link),
-        number,
-        inner: Mutex::new(Inner {
-            machine,
-            next: None,
-            streams: Ends::new(Arc::clone(&relay.budget)),
-            last_cell: Instant::now(),
-        }),
-        _permit: permit,
-    });
-    if let Err(reason) = link.accept(number, Slot { circuit: Arc::clone(&circuit), from_client: true }) {
-        return refuse(link, number, reason);
-    }
-    if let Some(circuit) = relay.pool.submit(job, &circuit, last) {
-        circuit.with(|inner| inner.machine.close(DestroyReason::RESOURCELIMIT));
-        let refused = relay.pool.refused();
-        if refused.is_power_of_two() {
-            relay.log(&RelayEvent::Overloaded { refused });
-        }
     }
 }
 
@@ -142,6 +102,24 @@ impl Inner {
 }
 
 impl Circuit {
+    /// A circuit that came over `previous` by that number.
+    pub(super) fn new(
+        relay: &Arc<Shared>,
+        previous: &Arc<RelayLink>,
+        number: u32,
+        machine: RelayCircuit,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        let streams = Ends::new(Arc::clone(&relay.budget));
+        Self {
+            relay: Arc::clone(relay),
+            previous: Arc::clone(previous),
+            number,
+            inner: Mutex::new(Inner { machine, next: None, streams, last_cell: Instant::now() }),
+            _permit: permit,
+        }
+    }
+
     /// Lets `work` change the circuit, and does what it then wants done.
     pub(super) fn with<T>(self: &Arc<Self>, work: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = locked(&self.inner);
@@ -213,54 +191,6 @@ impl Circuit {
     fn overflow(&self, inner: &mut Inner) {
         self.previous.outbox.clear(self.number);
         inner.machine.close(DestroyReason::RESOURCELIMIT);
-    }
-
-    fn extend(self: &Arc<Self>, inner: &mut Inner, next: &NextRelay) {
-        let (identity, address) = match self.way_to(next) {
-            Ok(way) => way,
-            Err(reason) => return inner.machine.next_failed(reason),
-        };
-        if let Some(link) = self.relay.links.ready(&identity) {
-            return self.next_link(inner, Ok(link));
-        }
-        let circuit = Arc::clone(self);
-        tokio::spawn(async move {
-            let link = super::links::reach(&circuit.relay, identity, address).await;
-            circuit.with(|inner| circuit.next_link(inner, link));
-        });
-    }
-
-    /// Who is next, and where.
-    fn way_to(&self, next: &NextRelay) -> Result<([u8; 32], std::net::SocketAddr), DestroyReason> {
-        // Without an Ed25519 identity nobody could tell who answers. We have no RSA identities to compare.
-        let identity = next.ed25519.ok_or(DestroyReason::PROTOCOL)?;
-        if identity == *self.relay.identity.id() || Some(identity) == self.previous.peer {
-            return Err(DestroyReason::PROTOCOL);
-        }
-        let may = |address: &&std::net::SocketAddr| {
-            address.port() != 0 && (self.relay.may_extend_privately || crate::policy::is_public(address.ip()))
-        };
-        let address = next.addresses.iter().find(may).ok_or(DestroyReason::CONNECTFAILED)?;
-        Ok((identity, *address))
-    }
-
-    /// Goes on with an extension, now that there is a link or the reason why there is none.
-    fn next_link(self: &Arc<Self>, inner: &mut Inner, link: Result<Arc<RelayLink>, DestroyReason>) {
-        if inner.machine.is_closed() {
-            return;
-        }
-        let opened = link.and_then(|link| {
-            let number = link.open(Slot { circuit: Arc::clone(self), from_client: false })?;
-            Ok((link, number))
-        });
-        match opened {
-            Ok((link, number)) => {
-                let wide = link.wide;
-                inner.next = Some((link, number));
-                inner.machine.next_ready(wide);
-            }
-            Err(reason) => inner.machine.next_failed(reason),
-        }
     }
 }
 

@@ -53,7 +53,8 @@ impl Begin {
         Self::new(host, port.parse().map_err(|_| wrong("a port above 65535"))?)
     }
 
-    pub(crate) fn write(&self) -> Vec<u8> {
+    /// Writes the body.
+    pub fn write(&self) -> Vec<u8> {
         let mut body = format!("{}:{}", self.host, self.port).into_bytes();
         body.push(0);
         body.extend_from_slice(&[0; 4]);
@@ -88,7 +89,8 @@ impl Connected {
         }
     }
 
-    pub(crate) fn write(&self) -> Vec<u8> {
+    /// Writes the body.
+    pub fn write(&self) -> Vec<u8> {
         let mut body = Vec::with_capacity(25);
         match self.address {
             None => return body,
@@ -163,15 +165,18 @@ impl fmt::Debug for EndReason {
 
 /// SENDME, version 1: the tag of the cell that it acknowledges (prop 289). Version 0, which is empty, is not taken for
 /// circuits.
-pub(crate) fn write_sendme(tag: Tag) -> Vec<u8> {
+pub fn write_sendme(tag: Tag) -> Vec<u8> {
     let tag = tag.as_bytes();
     let mut body = vec![1, 0, tag.len() as u8];
     body.extend_from_slice(tag);
     body
 }
 
-/// The tag in a SENDME.
-pub(crate) fn read_sendme(body: &[u8]) -> Result<Tag, Error> {
+/// Reads the tag of a SENDME.
+///
+/// # Errors
+/// [`Error::Length`], or [`Error::Malformed`] for another version than 1 and a tag of a length that no layer has.
+pub fn read_sendme(body: &[u8]) -> Result<Tag, Error> {
     let mut parts = Parts::of("SENDME", body, 3, true)?;
     let [version] = *parts.array()?;
     let length = parts.u16()?;
@@ -230,7 +235,8 @@ impl Extend2 {
         Ok(Self { next, create: Create2::read(parts.rest())? })
     }
 
-    pub(crate) fn write(&self) -> Vec<u8> {
+    /// Writes the body.
+    pub fn write(&self) -> Vec<u8> {
         let mut body = vec![0];
         let mut put = |kind: u8, parts: &[&[u8]]| {
             body[0] += 1;

@@ -1,9 +1,9 @@
 //! `candor onion relay`.
 
-use super::super::{Talk, print};
 use super::{Stop, runtime};
 use crate::Failure;
 use crate::cli::RelayArguments;
+use crate::output::{Talk, print};
 use candor_network::{Policy, Relay, RelayConfig, RelayKeys, Suite};
 use std::path::Path;
 use std::sync::Arc;

@@ -1,0 +1,58 @@
+//! Extensions: from a circuit to the next relay.
+
+use super::circuit::{Circuit, Inner, Slot};
+use super::links::{self, RelayLink};
+use candor_onion::cell::DestroyReason;
+use candor_onion::relay::message::NextRelay;
+use std::sync::Arc;
+
+impl Circuit {
+    /// Starts an extension. Called with the circuit locked.
+    pub(super) fn extend(self: &Arc<Self>, inner: &mut Inner, next: &NextRelay) {
+        let (identity, address) = match self.way_to(next) {
+            Ok(way) => way,
+            Err(reason) => return inner.machine.next_failed(reason),
+        };
+        if let Some(link) = self.relay.links.ready(&identity) {
+            return self.next_link(inner, Ok(link));
+        }
+        let circuit = Arc::clone(self);
+        tokio::spawn(async move {
+            let link = links::reach(&circuit.relay, identity, address).await;
+            circuit.with(|inner| circuit.next_link(inner, link));
+        });
+    }
+
+    /// Who is next, and where.
+    fn way_to(&self, next: &NextRelay) -> Result<([u8; 32], std::net::SocketAddr), DestroyReason> {
+        // Without an Ed25519 identity nobody could tell who answers. We have no RSA identities to compare.
+        let identity = next.ed25519.ok_or(DestroyReason::PROTOCOL)?;
+        if identity == *self.relay.identity.id() || Some(identity) == self.previous.peer {
+            return Err(DestroyReason::PROTOCOL);
+        }
+        let may = |address: &&std::net::SocketAddr| {
+            address.port() != 0 && (self.relay.may_extend_privately || crate::policy::is_public(address.ip()))
+        };
+        let address = next.addresses.iter().find(may).ok_or(DestroyReason::CONNECTFAILED)?;
+        Ok((identity, *address))
+    }
+
+    /// Goes on with an extension, now that there is a link or the reason why there is none.
+    fn next_link(self: &Arc<Self>, inner: &mut Inner, link: Result<Arc<RelayLink>, DestroyReason>) {
+        if inner.machine.is_closed() {
+            return;
+        }
+        let opened = link.and_then(|link| {
+            let number = link.open(Slot { circuit: Arc::clone(self), from_client: false })?;
+            Ok((link, number))
+        });
+        match opened {
+            Ok((link, number)) => {
+                let wide = link.wide;
+                inner.next = Some((link, number));
+                inner.machine.next_ready(wide);
+            }
+            Err(reason) => inner.machine.next_failed(reason),
+        }
+    }
+}

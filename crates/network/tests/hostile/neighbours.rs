@@ -1,0 +1,260 @@
+//! Neighbours who take without giving back: they lose what is theirs, and nobody else loses anything.
+
+use crate::raw::{Heard, Raw, create};
+use crate::scene::{Scene, until};
+use crate::town::{Town, client, local};
+use candor_network::{Client, ClientOptions, Error, ListedRelay, Policy, RelayKeys, RelayList, Suite, Target};
+use candor_onion::cell::{Cell, DestroyReason, Message};
+use candor_onion::relay::RelayCommand;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
+/// A creation with a number that is not the client's to give: each is answered by DESTROY.
+fn refused(relay: &ListedRelay, count: u32) -> Vec<Cell> {
+    let Cell { message, .. } = create(relay, 1);
+    (1..=count).map(|number| Cell { circuit: number, message: message.clone() }).collect()
+}
+
+/// More answers than TCP's buffers hold, so that many wait in the relay, and fewer than the relay minds.
+const MANY: u32 = 15_000;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_reads_no_refusals_takes_no_room_from_others() {
+    let town = Town::with(|config| config.limits.cells = 1000).await;
+    let relay = town.relay(0).listed();
+    let mut neighbour = Raw::new(relay).await;
+    neighbour.send(refused(relay, MANY)).await;
+    let client = client();
+    let circuit = town.circuit(&client).await;
+    assert_eq!(town.fetch(&circuit, 50_000).await, Target::digest(50_000));
+    assert_eq!(
+        neighbour.next().await.unwrap().message,
+        Message::Destroy(DestroyReason::PROTOCOL),
+        "he could have read"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_asks_on_and_on_and_reads_nothing_loses_his_link() {
+    let town = Town::with(|config| config.limits.circuits = 10).await;
+    let relay = town.relay(0).listed();
+    let mut neighbour = Raw::new(relay).await;
+    let cells = refused(relay, MANY);
+    while neighbour.try_send(cells.clone()).await.is_ok() {}
+    until(|| town.relay(0).counts().links == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_reads_nothing_loses_his_link_in_time() {
+    let town = Town::with(|config| config.limits.stuck = Duration::from_millis(100)).await;
+    let relay = town.relay(0).listed();
+    let mut neighbour = Raw::new(relay).await;
+    neighbour.send(refused(relay, MANY)).await;
+    until(|| town.relay(0).counts().links == 0).await;
+    drop(neighbour);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_that_is_closed_goes_though_nobody_reads_its_last_cells() {
+    let town = Town::with(|config| config.limits.links = 1).await;
+    let relay = town.relay(0);
+    let mut neighbour = Raw::new(relay.listed()).await;
+    neighbour.send(refused(relay.listed(), MANY)).await;
+    relay.disconnect();
+    // There is one place, and it is free only when the old link is really gone.
+    while client().circuit(&[relay.listed()], Suite::NtorV3).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    drop(neighbour);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_creation_by_the_same_number_ends_the_circuit() {
+    let town = Town::new().await;
+    let relay = town.relay(0).listed();
+    let mut neighbour = Raw::new(relay).await;
+    let number = 0x8000_0001;
+    neighbour.created(relay, number).await;
+    neighbour.send([create(relay, number)]).await;
+    assert_eq!(neighbour.next().await.unwrap().message, Message::Destroy(DestroyReason::PROTOCOL));
+    until(|| town.relay(0).counts().circuits == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn circuits_of_all_links_together_have_a_bound() {
+    let town = Town::with(|config| config.limits.all_circuits = 3).await;
+    let path = [town.relay(0).listed()];
+    let clients = [client(), client()];
+    let mut kept = Vec::new();
+    for index in 0..3 {
+        kept.push(clients[index % 2].circuit(&path, Suite::NtorV3).await.unwrap());
+    }
+    let error = clients[1].circuit(&path, Suite::NtorV3).await.unwrap_err().to_string();
+    assert!(error.starts_with("hop 1:") && error.contains("out of resources"), "{error}");
+    drop(kept);
+    while clients[0].circuit(&path, Suite::NtorV3).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Somebody who takes connections and says nothing; how many came.
+async fn silent() -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind(local()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        let mut kept = Vec::new();
+        while let Ok((tcp, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::Relaxed);
+            kept.push(tcp);
+        }
+    });
+    (address, count)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_asked_for_at_a_wrong_address_can_still_be_reached_at_its_own() {
+    let town = Town::with(|config| config.limits.link = Duration::from_secs(600)).await;
+    let (address, count) = silent().await;
+    let mut line: serde_json::Value = serde_json::from_str(&town.relay(1).listed().to_line()).unwrap();
+    line["address"] = address.to_string().into();
+    let misled = RelayList::parse(&line.to_string()).unwrap();
+    let mut client = ClientOptions::default();
+    client.limits.build = Duration::from_secs(600);
+    let client = Arc::new(Client::new(client).unwrap());
+    let mut first = client.circuit(&[town.relay(0).listed()], Suite::Hybrid768).await.unwrap();
+    let waits = tokio::spawn(async move { first.extend(&misled.relays()[0], Suite::Hybrid768).await });
+    until(|| count.load(Ordering::Relaxed) == 1).await;
+    assert_eq!(town.circuit(&client).await.hops(), 3);
+    assert!(!waits.is_finished(), "the other one still waits");
+    waits.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_for_the_same_dead_relay_waits_once() {
+    let town = Town::with(|config| config.limits.link = Duration::from_secs(2)).await;
+    let (address, count) = silent().await;
+    let eve = RelayKeys::generate().unwrap().listed(None, address, &Suite::ALL).unwrap();
+    let client = Arc::new(client());
+    let mut circuits = Vec::new();
+    for _ in 0..4 {
+        circuits.push(client.circuit(&[town.relay(0).listed()], Suite::Hybrid768).await.unwrap());
+    }
+    let eve = Arc::new(RelayList::parse(&eve.to_line()).unwrap());
+    let extending: Vec<_> = circuits
+        .into_iter()
+        .map(|mut circuit| {
+            let eve = Arc::clone(&eve);
+            tokio::spawn(async move { circuit.extend(&eve.relays()[0], Suite::Hybrid768).await })
+        })
+        .collect();
+    for one in extending {
+        let error = one.await.unwrap().unwrap_err().to_string();
+        assert!(error.starts_with("hop 2: destroyed: the next relay can't be reached"), "{error}");
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopped_relay_drops_who_has_not_finished_the_link_handshake() {
+    let mut town = Town::with(|config| config.limits.link = Duration::from_secs(600)).await;
+    let mut loris = TcpStream::connect(town.relay(0).listed().address()).await.unwrap();
+    let mut other = TcpStream::connect(town.relay(1).listed().address()).await.unwrap();
+    // Once this circuit stands, the relays have long taken in who came before.
+    assert_eq!(town.circuit(&client()).await.hops(), 3);
+    town.relays[0].take().unwrap().shutdown(Duration::ZERO).await;
+    assert!(matches!(loris.read(&mut [0]).await, Ok(0) | Err(_)));
+    drop(town.relays[1].take());
+    assert!(matches!(other.read(&mut [0]).await, Ok(0) | Err(_)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_that_stops_while_it_extends_a_circuit_says_so() {
+    let mut town = Town::with(|config| config.limits.link = Duration::from_secs(600)).await;
+    let (address, count) = silent().await;
+    let eve = RelayKeys::generate().unwrap().listed(Some("eve".into()), address, &Suite::ALL).unwrap();
+    let client = client();
+    let mut circuit = client.circuit(&[town.relay(0).listed()], Suite::Hybrid768).await.unwrap();
+    let stopping = async {
+        until(|| count.load(Ordering::Relaxed) == 1).await;
+        town.relays[0].take().unwrap().shutdown(Duration::ZERO).await;
+    };
+    let (extended, ()) = tokio::join!(circuit.extend(&eve, Suite::Hybrid768), stopping);
+    let error = extended.unwrap_err().to_string();
+    assert!(error.starts_with("hop ") && error.contains("hibernates"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_nobody_answers_is_given_up() {
+    // One connection fills this queue, and whoever comes after it gets no answer.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(local()).unwrap();
+    let full = socket.listen(0).unwrap();
+    let port = full.local_addr().unwrap().port();
+    let _first = TcpStream::connect(full.local_addr().unwrap()).await.unwrap();
+    let policy = Policy::parse(&format!("127.0.0.1:{port}")).unwrap();
+    let town = Town::with(|config| {
+        config.policy = policy.clone();
+        config.limits.connect = Duration::from_secs(600);
+    })
+    .await;
+    let options = ClientOptions { stream: Duration::from_millis(200), ..ClientOptions::default() };
+    let client = Client::new(options).unwrap();
+    let circuit = town.circuit(&client).await;
+    let error = circuit.open("127.0.0.1", port).await.unwrap_err();
+    assert!(matches!(error, Error::Timeout { .. }) && error.to_string().contains("opening a stream"), "{error}");
+    assert!(circuit.failure().is_none(), "the circuit goes on");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bytes_that_a_target_does_not_take_have_their_bound_too() {
+    let listener = TcpListener::bind(local()).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let policy = Policy::parse(&format!("127.0.0.1:{port}")).unwrap();
+    let town = Town::with(|config| {
+        config.policy = policy.clone();
+        if config.name.as_deref() == Some("cyd") {
+            config.limits.cells = 300;
+        }
+    })
+    .await;
+    let client = client();
+    let circuit = town.circuit(&client).await;
+    let (mut kept, mut streams) = (Vec::new(), Vec::new());
+    for _ in 0..8 {
+        streams.push(circuit.open("127.0.0.1", port).await.unwrap());
+        kept.push(listener.accept().await.unwrap());
+    }
+    let upload = |mut stream: candor_network::CircuitStream| async move {
+        let piece = vec![0; 100_000];
+        while stream.write_all(&piece).await.is_ok() {}
+    };
+    let uploads: Vec<_> = streams.into_iter().map(|stream| tokio::spawn(upload(stream))).collect();
+    for upload in uploads {
+        upload.await.unwrap();
+    }
+    let error = circuit.failure().expect("nobody stops the client, so the exit does").to_string();
+    assert!(error.starts_with("hop 3:") && error.contains("out of resources"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_circuit_by_hand_is_served_like_any_other() {
+    let scene = Scene::new(|_| {}).await;
+    let mut raw = scene.raw(0, [127, 1, 1, 1]).await;
+    let mut circuit = raw.open(scene.listed(0)).await;
+    raw.extend(&mut circuit, scene.listed(1)).await.unwrap();
+    raw.extend(&mut circuit, scene.listed(2)).await.unwrap();
+    let port = scene.target.address().port();
+    raw.send([circuit.cell(2, RelayCommand::BEGIN, 1, format!("127.0.0.1:{port}\0").as_bytes())]).await;
+    assert!(matches!(raw.hear(&mut circuit).await, Heard::Said(2, RelayCommand::CONNECTED, 1, _)));
+    raw.send([circuit.cell(0, RelayCommand::TRUNCATE, 0, &[])]).await;
+    assert!(matches!(raw.hear(&mut circuit).await, Heard::Said(0, RelayCommand::TRUNCATED, 0, _)));
+    scene.serves().await;
+    drop(raw);
+    scene.is_as_before().await;
+}
