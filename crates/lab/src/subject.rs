@@ -50,6 +50,11 @@ pub trait Subject {
     /// signature verifies". Called after [`prepare`](Self::prepare).
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch>;
 
+    /// Makes what the next call of [`run`](Self::run) uses up, outside the clock: states that can be used only once.
+    fn restock(&mut self, iterations: u64) {
+        let _ = iterations;
+    }
+
     /// The only call inside the clock: does the whole work `iterations` times.
     fn run(&mut self, iterations: u64);
 

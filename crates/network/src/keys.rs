@@ -11,9 +11,9 @@
 //! ml-kem-1024 <secret> <public>
 //! ```
 
+use crate::Error;
 use crate::relay_list::ListedRelay;
 use crate::suite::{KEMS, OnionSecrets, Suite};
-use crate::{Error, hex};
 use candor_onion::circuit::OnionKeys;
 use candor_onion::link::RelayIdentity;
 use std::fmt::Write as _;
@@ -100,14 +100,14 @@ impl RelayKeys {
         };
         let wrong = |name: &str| format!("the key {name} is not one; restore the file from where it was saved");
         let key = |name: &str, text: &str| {
-            let bytes = hex::decode(text).and_then(|bytes| bytes.as_slice().try_into().map(Zeroizing::new).ok());
+            let bytes = decode(text).and_then(|bytes| bytes.as_slice().try_into().map(Zeroizing::new).ok());
             bytes.ok_or_else(|| wrong(name))
         };
         let identity = key("identity", next("identity")?)?;
         let x25519 = key("x25519", next("x25519")?)?;
         let mut kem = |name: &str| {
             let (secret, public) = next(name)?.split_once(' ').ok_or_else(|| wrong(name))?;
-            let pair = hex::decode(secret).zip(hex::decode(public)).ok_or_else(|| wrong(name))?;
+            let pair = decode(secret).zip(decode(public)).ok_or_else(|| wrong(name))?;
             Ok::<_, String>((pair.0, pair.1.to_vec()))
         };
         let kems = [kem(KEMS[0])?, kem(KEMS[1])?, kem(KEMS[2])?];
@@ -123,7 +123,8 @@ impl RelayKeys {
     fn save(&self, path: &Path) -> Result<(), Error> {
         let mut text = Zeroizing::new(String::with_capacity(1 << 15));
         let put = |text: &mut String, name: &str, key: &[u8]| {
-            write!(text, "{name} {}", hex::encode(key)).expect("writing to memory");
+            let digits = Zeroizing::new(base16ct::lower::encode_string(key));
+            write!(text, "{name} {}", *digits).expect("writing to memory");
         };
         text.push_str(HEAD);
         put(&mut text, "\nidentity", self.identity.as_slice());
@@ -164,8 +165,13 @@ impl RelayKeys {
 
 impl std::fmt::Debug for RelayKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RelayKeys({})", hex::encode(&self.id))
+        write!(f, "RelayKeys({})", base16ct::lower::encode_string(&self.id))
     }
+}
+
+/// The bytes behind hexadecimal digits. Wiped on drop, since most are secret keys.
+fn decode(text: &str) -> Option<Zeroizing<Vec<u8>>> {
+    base16ct::mixed::decode_vec(text).ok().map(Zeroizing::new)
 }
 
 /// Random bytes of the operating system.

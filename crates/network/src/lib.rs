@@ -10,7 +10,6 @@
 mod client;
 mod clock;
 mod error;
-mod hex;
 pub mod http;
 mod keys;
 mod link;

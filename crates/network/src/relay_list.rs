@@ -9,8 +9,8 @@
 //! `name` is for people and may be left out. `rsa_identity`, 20 bytes, is there for relays of Tor's, which `ntor` names by it.
 //! A circuit is as authentic as the list that it was built from.
 
+use crate::Error;
 use crate::suite::{KEMS, Offer, Suite};
-use crate::{Error, hex};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -100,19 +100,19 @@ impl ListedRelay {
         kems: [Vec<u8>; 3],
         suites: &[Suite],
     ) -> Result<Self, Error> {
-        let mut keys = BTreeMap::from([("x25519".to_owned(), hex::encode(&x25519))]);
+        let mut keys = BTreeMap::from([("x25519".to_owned(), base16ct::lower::encode_string(&x25519))]);
         let wanted = |index| match index {
             0 => suites.contains(&Suite::Hybrid512Auth),
             1 => suites.contains(&Suite::Hybrid768Auth),
             _ => suites.contains(&Suite::Hybrid1024Auth),
         };
         for index in (0..3).filter(|index| wanted(*index)) {
-            keys.insert(KEMS[index].to_owned(), hex::encode(&kems[index]));
+            keys.insert(KEMS[index].to_owned(), base16ct::lower::encode_string(&kems[index]));
         }
         let line = Line {
             name,
             address: address.to_string(),
-            identity: hex::encode(&identity),
+            identity: base16ct::lower::encode_string(&identity),
             rsa_identity: None,
             handshakes: suites.iter().map(|suite| suite.name().to_owned()).collect(),
             keys,
@@ -122,20 +122,19 @@ impl ListedRelay {
 
     fn parse(line: Line) -> Result<Self, String> {
         let address = line.address.parse().map_err(|_| format!("`{}` is no address with a port", line.address))?;
-        let identity = hex::array(&line.identity).ok_or("the identity is not 64 hexadecimal digits")?;
+        let identity = array(&line.identity).ok_or("the identity is not 64 hexadecimal digits")?;
         let rsa_identity = match &line.rsa_identity {
-            Some(text) => Some(hex::array(text).ok_or("rsa_identity is not 40 hexadecimal digits")?),
+            Some(text) => Some(array(text).ok_or("rsa_identity is not 40 hexadecimal digits")?),
             None => None,
         };
         if let Some(name) = line.keys.keys().find(|name| *name != "x25519" && !KEMS.contains(&name.as_str())) {
             return Err(format!("there is no kind of key `{name}`; there are x25519, {}", KEMS.join(", ")));
         }
-        let x25519 = line.keys.get("x25519").and_then(|text| hex::array(text));
+        let x25519 = line.keys.get("x25519").and_then(|text| array(text));
         let x25519 = x25519.ok_or("the key x25519 is missing, or not 64 hexadecimal digits")?;
         let kem = |index: usize| {
             let text = line.keys.get(KEMS[index]).ok_or_else(|| format!("the key {} is missing", KEMS[index]))?;
-            let bytes = hex::decode(text).ok_or_else(|| format!("the key {} is not hexadecimal", KEMS[index]))?;
-            Ok(bytes.to_vec())
+            base16ct::mixed::decode_vec(text).map_err(|_| format!("the key {} is not hexadecimal", KEMS[index]))
         };
         let mut offers: Vec<(Suite, Offer)> = Vec::new();
         for name in &line.handshakes {
@@ -201,6 +200,11 @@ impl fmt::Debug for ListedRelay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ListedRelay({self})")
     }
+}
+
+/// The bytes behind exactly as many hexadecimal digits as they need.
+fn array<const N: usize>(text: &str) -> Option<[u8; N]> {
+    base16ct::mixed::decode_vec(text).ok()?.try_into().ok()
 }
 
 #[cfg(test)]

@@ -213,7 +213,7 @@ async fn shutting_down_finishes_what_is_in_flight() {
         let stream = circuit.open("127.0.0.1", port).await.unwrap();
         tokio::spawn(async move {
             let url = candor_network::http::Url::parse(&format!("http://127.0.0.1:{port}/bytes/5000000")).unwrap();
-            candor_network::http::get(stream, &url, |_| Ok(())).await
+            candor_network::http::get(stream, &url, town::PATIENCE, |_| Ok(())).await
         })
     };
     let exit = town.relays[2].take().unwrap();

@@ -12,6 +12,9 @@ pub(crate) fn local() -> std::net::SocketAddr {
     "127.0.0.1:0".parse().unwrap()
 }
 
+/// How long a fetch may stand still.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
 /// What relays have told.
 pub(crate) type Told = Arc<Mutex<Vec<RelayEvent>>>;
 
@@ -81,7 +84,7 @@ pub(crate) async fn fetch(circuit: &Circuit, port: u16, length: u64) -> Result<S
     let stream = circuit.open("127.0.0.1", port).await?;
     let url = candor_network::http::Url::parse(&format!("http://127.0.0.1:{port}/bytes/{length}"))?;
     let mut hash = sha2::Sha256::new();
-    let answer = candor_network::http::get(stream, &url, |bytes| {
+    let answer = candor_network::http::get(stream, &url, PATIENCE, |bytes| {
         hash.update(bytes);
         Ok(())
     })

@@ -14,11 +14,14 @@ use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
 use std::task::Poll;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
 /// A port that the relays' policy does not list.
 const NOBODY: u16 = 1;
+/// How long a fetch may stand still.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The relays of a measurement, and the client with a runtime on the caller's thread.
 pub(crate) struct Town {
@@ -170,7 +173,7 @@ impl Town {
             let url = http::Url::parse(&format!("http://{}/bytes/{length}", self.target))?;
             let stream = circuit.open(url.host(), url.port()).await?;
             let mut page = Vec::new();
-            http::get(stream, &url, |bytes| {
+            http::get(stream, &url, PATIENCE, |bytes| {
                 page.extend_from_slice(bytes);
                 Ok(())
             })

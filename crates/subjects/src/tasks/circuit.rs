@@ -65,7 +65,7 @@ fn page(town: &Town, circuit: &Circuit, seed: u64) -> Result<Vec<u8>, Error> {
 }
 
 fn refused(error: Error) -> Refusal {
-    Refusal::new(error.to_string())
+    Refusal::failed(error.to_string())
 }
 
 fn wrong(error: Error) -> Mismatch {

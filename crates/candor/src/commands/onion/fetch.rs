@@ -10,6 +10,9 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// How long the server may stand still.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Failure> {
     let url = Url::parse(&arguments.url)?;
     let suite: Suite = arguments.handshake.parse()?;
@@ -47,7 +50,7 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
         talk.say(&format!("circuit by {suite}: {}", laps.join(", ")));
         let start = Instant::now();
         let stream = circuit.open(url.host(), url.port()).await?;
-        let answer = get(stream, &url, |bytes| sink.write_all(bytes)).await?;
+        let answer = get(stream, &url, PATIENCE, |bytes| sink.write_all(bytes)).await?;
         talk.say(&format!("{} bytes in {}", answer.length, milliseconds(start.elapsed())));
         Ok::<_, candor_network::Error>(answer)
     })?;

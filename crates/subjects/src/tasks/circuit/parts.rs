@@ -14,7 +14,7 @@ use candor_network::{Circuit, Crypto, Suite};
 pub(super) fn entry(suite: Suite) -> Entry {
     Entry::new("parts@auto", move || {
         let kind = Kind::authenticated().find(|kind| kind.name() == suite.name());
-        let kind = kind.ok_or_else(|| Refusal::new("has no task for that handshake"))?;
+        let kind = kind.ok_or_else(|| Refusal::failed("has no task for that handshake"))?;
         // The very subject of `ntor/<handshake>/handshake`.
         let handshake = crate::ours::ntor::handshake(kind).swap_remove(0).make()?;
         Ok(Parts { suite, cells: ntor::extension_cells(kind), handshake, ready: None, outcomes: Outcomes::default() })
