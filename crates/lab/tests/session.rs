@@ -128,7 +128,11 @@ fn a_wrong_baseline_is_outvoted_and_nothing_is_compared_with_it() {
     assert!(files(dir.path()).is_empty(), "nothing was measured, so nothing is written");
     let tasks = task(vec![mixer("ours", 2000, false), mixer("a", 2000, false), mixer("b", 2000, false)]);
     let report = Report::of(&measure(&tasks, dir.path()).unwrap());
-    assert_eq!((report.tasks[0].refusals.len(), report.rows().count()), (0, 4), "right, it stands there with its control");
+    assert_eq!(
+        (report.tasks[0].refusals.len(), report.rows().count()),
+        (0, 4),
+        "right, it stands there with its control"
+    );
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn peers() -> (Value, Table) {
     let mut table = Table::new(&[Align::Left, Align::Left]);
     let peers = candor_subjects::peers();
     for peer in &peers {
-        table.row([peer.name, peer.what]);
+        table.row([peer.name.clone(), peer.what.to_owned()]);
         table.row([String::new(), state(&peer.state)]);
     }
     (json!(peers), table)
