@@ -37,7 +37,7 @@ fn also(config: &mut RelayConfig, address: SocketAddr) {
 
 fn begin(circuit: &mut RawCircuit, stream: u16, to: SocketAddr) -> Cell {
     let target = Begin::new(&to.ip().to_string(), to.port()).unwrap();
-    circuit.cell(0, RelayCommand::BEGIN, stream, &target.write())
+    circuit.cell(0, RelayCommand::BEGIN, stream, &target.encode())
 }
 
 fn data(circuit: &mut RawCircuit, stream: u16, cells: usize, length: usize) -> Vec<Cell> {

@@ -1,7 +1,7 @@
 //! Overloads, injected one at a time at each hop: the circuit ends cleanly, and its client is told the hop, the relay and the cause.
 
 use crate::town::{Town, client, fetch};
-use candor_network::{Circuit, Client, ClientOptions, Crypto, Error, RelayLimits, Suite};
+use candor_network::{Circuit, Client, ClientOptions, Crypto, Error, HandshakeType, RelayLimits};
 use tokio::io::AsyncWriteExt;
 
 /// Relays by hop.
@@ -62,7 +62,7 @@ async fn every_overload_is_named_with_its_hop_and_relay() {
                 })
                 .await;
                 let client = Client::new(ClientOptions { crypto, ..ClientOptions::default() }).unwrap();
-                let built = client.circuit(&town.path(), Suite::NtorV3).await;
+                let built = client.circuit(&town.path(), HandshakeType::NtorV3).await;
                 let error = match (overload.uploads, built) {
                     (Some(uploads), Ok(circuit)) => {
                         wear_out(&circuit, town.target.address().port(), uploads).await;
