@@ -291,8 +291,8 @@ impl ClientCircuit {
         self.with_last(|conversation, send| conversation.data(stream, bytes, now, send))
     }
 
-    /// Says that this many bytes of the stream's have been used up, so that the other end may send on. Without effect if the
-    /// stream has ended: its last bytes may still have been among the actions.
+    /// Says that this many bytes of the stream's have been used up or thrown away, so that the other end may send on. Report every
+    /// byte, also of a stream that has ended: what is unread holds the whole circuit back.
     pub fn consumed(&mut self, stream: StreamId, bytes: usize) {
         // Without a hop, or after the circuit's end, there is no stream either.
         let _ = self.with_last(|conversation, send| {

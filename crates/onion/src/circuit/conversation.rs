@@ -51,6 +51,8 @@ pub(super) struct Conversation {
     stream_windows: bool,
     limits: Limits,
     streams: BTreeMap<u16, Stream>,
+    /// Bytes of all streams, ended ones too, that the caller has and did not report as consumed.
+    unread: usize,
     /// Streams that this end has ended; cells for them may still be on their way.
     ended: BTreeSet<u16>,
     next_stream: u16,
@@ -72,6 +74,7 @@ impl Conversation {
             stream_windows: agreed.sendme_increment.is_none(),
             limits,
             streams: BTreeMap::new(),
+            unread: 0,
             ended: BTreeSet::new(),
             next_stream: 1,
         }
@@ -172,11 +175,22 @@ impl Conversation {
         Ok(done)
     }
 
-    /// The caller has used up this many bytes of the stream's.
+    /// The caller has used up, or thrown away, this many bytes of the stream's.
     pub(super) fn consumed(&mut self, id: StreamId, bytes: usize, send: Send<'_>) {
+        self.unread = self.unread.saturating_sub(bytes);
         if let Some(stream) = self.streams.get_mut(&id.0) {
             stream.incoming.unread = stream.incoming.unread.saturating_sub(bytes);
             self.regulate(id.0, send);
+        }
+        self.acknowledge(send);
+    }
+
+    /// Sends the SENDMEs that are due, unless the caller has too much to read.
+    fn acknowledge(&mut self, send: Send<'_>) {
+        while self.unread <= self.limits.circuit_unread
+            && let Some(tag) = self.flow.next_sendme()
+        {
+            self.message(RelayCommand::SENDME, 0, &write_sendme(tag), send);
         }
     }
 
@@ -275,11 +289,12 @@ impl Conversation {
     }
 
     fn on_data(&mut self, id: StreamId, body: &[u8], tag: Tag, send: Send<'_>) -> Result<News, Error> {
-        if let Some(tag) = self.flow.received(tag) {
-            self.message(RelayCommand::SENDME, 0, &Sendme { tag }.encode(), send);
-        }
-        let (end, windows, most) = (self.end, self.stream_windows, self.limits.unread);
-        let Some(stream) = self.open_stream(id)? else { return Ok(News::None) };
+        self.flow.received(tag)?;
+        let (end, windows) = (self.end, self.stream_windows);
+        let Some(stream) = self.open_stream(id)? else {
+            self.acknowledge(send);
+            return Ok(News::None);
+        };
         if end == End::Client && !stream.connected {
             return Err(wrong("DATA before CONNECTED"));
         }
@@ -288,16 +303,17 @@ impl Conversation {
         if windows && stream.incoming.cells > flow::STREAM_WINDOW {
             return Err(wrong("more DATA than the stream's window"));
         }
-        if !windows && stream.incoming.unread > most.saturating_mul(8) {
-            return Err(wrong("DATA in spite of XOFF"));
-        }
+        self.unread += body.len();
         self.regulate(id.0, send);
+        self.acknowledge(send);
         Ok(if body.is_empty() { News::None } else { News::Data(id, body.to_vec()) })
     }
 
     /// Sends what the stream's flow control has due: SENDME once the caller keeps up, XOFF when it does not, XON when it has
     /// caught up by half.
     fn regulate(&mut self, number: u16, send: Send<'_>) {
+        // A circuit with much to read stops each of its streams early.
+        let most = if self.unread > self.limits.circuit_unread { self.limits.unread / 10 } else { self.limits.unread };
         let Some(stream) = self.streams.get_mut(&number) else { return };
         let incoming = &mut stream.incoming;
         let command = if self.stream_windows {
@@ -307,10 +323,10 @@ impl Conversation {
             }
             incoming.cells -= flow::STREAM_INCREMENT;
             RelayCommand::SENDME
-        } else if !incoming.off && incoming.unread > self.limits.unread {
+        } else if !incoming.off && incoming.unread > most {
             incoming.off = true;
             RelayCommand::XOFF
-        } else if incoming.off && incoming.unread < self.limits.unread / 2 {
+        } else if incoming.off && incoming.unread <= most / 2 {
             incoming.off = false;
             RelayCommand::XON
         } else {
