@@ -190,7 +190,7 @@ impl Conversation {
         while self.unread <= self.limits.circuit_unread
             && let Some(tag) = self.flow.next_sendme()
         {
-            self.message(RelayCommand::SENDME, 0, &write_sendme(tag), send);
+            self.message(RelayCommand::SENDME, 0, &Sendme { tag }.encode(), send);
         }
     }
 
