@@ -234,7 +234,9 @@ impl Relay {
         let failed = |error: std::io::Error| Error::Listen { address: config.listen, why: error.to_string() };
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let listed = keys.listed(config.name, config.advertise.unwrap_or(address), &config.handshakes)?;
+        let listed = keys
+            .listed(config.name, config.advertise.unwrap_or(address), &config.handshakes)?
+            .with_exit(&config.policy);
         let onion_keys = keys.onion_keys(&config.handshakes)?;
         let limits = config.limits;
         let shared = Arc::new(Shared {
