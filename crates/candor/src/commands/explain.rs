@@ -1,4 +1,4 @@
-//! `candor explain`.
+//! `candor explain`: what exactly a task does, and what a lint means.
 
 use crate::measure::all_tasks;
 use crate::output::{columns, print};
@@ -20,7 +20,7 @@ pub(crate) fn execute(name: &str) -> Result<(), Failure> {
     };
     let mut text = format!("{}\n\n{}\n", task.name, paragraph("", &task.what, columns));
     for (i, entry) in task.entries.iter().enumerate() {
-        // Making a subject is enough to know where it comes from; nothing is measured.
+        // A subject that is only made, and not measured, already knows its origin.
         let (line, more) = match entry.make() {
             Ok(subject) => (subject.provenance().timed, subject.explanation()),
             Err(refusal) => (refusal.to_string(), None),
