@@ -75,7 +75,7 @@ impl Request {
     ///
     /// # Errors
     /// [`Error::Malformed`] for an unknown subprotocol, for lists that don't ascend, and for CGO without congestion control.
-    pub fn read(message: &[u8]) -> Result<(Self, bool), Error> {
+    pub fn decode(message: &[u8]) -> Result<(Self, bool), Error> {
         let wrong = |why| Error::Malformed { what: "extension message", why };
         let mut request = Self::NONE;
         let mut congestion_control = false;
@@ -119,7 +119,7 @@ impl Response {
     /// # Errors
     /// [`Error::Malformed`] for an increment of the wrong length, or further than 1 from ours (prop 324): a relay could make a client
     /// stand out by it, or owe it SENDMEs for next to nothing.
-    pub fn read(message: &[u8]) -> Result<Self, Error> {
+    pub fn decode(message: &[u8]) -> Result<Self, Error> {
         let mut response = Self::default();
         for extension in extensions(message)? {
             match extension {

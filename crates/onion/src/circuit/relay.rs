@@ -339,7 +339,7 @@ impl RelayCircuit {
 
     fn on_created(&mut self, created: &Created2, cells: usize) {
         let mut body = Vec::new();
-        created.write(&mut body);
+        created.encode(&mut body);
         let sent = self.with_client(|conversation, send| {
             conversation.long_message(RelayCommand::EXTENDED2, &body, false, cells, send)
         });
