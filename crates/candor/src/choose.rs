@@ -19,6 +19,14 @@ pub(crate) fn tasks(all: Vec<Task>, words: &[String]) -> Result<Vec<Task>, Failu
     Ok(all.into_iter().filter(|task| words.iter().any(|word| selects(word, &task.name))).collect())
 }
 
+/// The task of that name, or all tasks that the word selects.
+pub(crate) fn matches<'a>(all: &'a [Task], word: &str) -> Vec<&'a Task> {
+    match all.iter().find(|task| task.name == word) {
+        Some(task) => vec![task],
+        None => all.iter().filter(|task| selects(word, &task.name)).collect(),
+    }
+}
+
 /// Makes the subject of that name the baseline of every task. An error if a task does not have it.
 pub(crate) fn baseline(tasks: &mut [Task], subject: &str) -> Result<(), Failure> {
     for task in tasks {
@@ -92,6 +100,16 @@ mod tests {
         let names: Vec<_> = tasks[0].entries.iter().map(|entry| entry.subject.as_str()).collect();
         assert_eq!(names, ["c", "a", "b"]);
         assert!(baseline(&mut tasks, "d").is_err());
+    }
+
+    #[test]
+    fn the_name_of_a_task_matches_that_task_alone() {
+        let all = ["hash/sha256/1k", "batch/hash/sha256/1k", "hash/sm3/1k"].map(|name| Task::new(name, ""));
+        let found = |word| matches(&all, word).iter().map(|task| task.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(found("hash/sha256/1k"), ["hash/sha256/1k"]);
+        assert_eq!(found("sha256"), ["hash/sha256/1k", "batch/hash/sha256/1k"]);
+        assert_eq!(found("sm3"), ["hash/sm3/1k"]);
+        assert!(found("sm4").is_empty());
     }
 
     #[test]

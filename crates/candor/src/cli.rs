@@ -61,7 +61,7 @@ pub(crate) enum Command {
     },
     /// Explain a task or a lint: what is timed, or what went wrong
     Explain {
-        /// Name of a task or lint
+        /// Name of a task or lint; part of a task's name is enough if only one has it
         name: String,
     },
     /// Check how quiet this machine is, its clock and its tiers; with --self-test, how reliable the lab is on it

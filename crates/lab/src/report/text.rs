@@ -69,14 +69,14 @@ fn times(task: &TaskReport, columns: Option<usize>) -> String {
 
     let mut names = Table::new(&[left, left]);
     let mut below = Table::new(&[&aligned[..], &[left]].concat());
+    names.row([task.task.as_str(), "baseline is"]);
     below.row(heads.iter().map(|head| format!("    {head}")));
     for row in &task.rows {
         names.row([format!("  {}", row.label()), verdict(row)]);
         below.row(numbers(task, row));
     }
-    let below = below.rows(columns);
-    let rows = names.rows(columns).into_iter().zip(&below[1..]).map(|(name, numbers)| name + numbers);
-    format!("{}\n{}{}", task.task, below[0], rows.collect::<String>())
+    let rows = names.rows(columns).into_iter().zip(below.rows(columns));
+    rows.map(|(name, numbers)| name + &numbers).collect()
 }
 
 /// What stands below a table: refusals, phases, quantities, and what would settle an open verdict.
