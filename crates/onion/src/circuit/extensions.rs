@@ -185,7 +185,7 @@ mod tests {
         for (increment, good) in [(0, false), (1, false), (29, false), (30, true), (31, true), (32, true), (255, false)]
         {
             let response = Response { sendme_increment: Some(increment) };
-            assert_eq!(Response::read(&response.encode()).ok(), good.then_some(response), "{increment}");
+            assert_eq!(Response::decode(&response.encode()).ok(), good.then_some(response), "{increment}");
         }
     }
 }
