@@ -24,10 +24,10 @@ use crate::keys::RelayKeys;
 use crate::link::Budget;
 use crate::policy::Policy;
 use crate::relay_list::ListedRelay;
-use crate::suite::Suite;
 use crate::tls::{Acceptor, Connector};
 use crate::{Error, clock};
 use candor_onion::circuit::Limits;
+use candor_onion::handshake::HandshakeType;
 use candor_onion::link::RelayIdentity;
 use links::Links;
 use pool::Pool;
@@ -51,7 +51,7 @@ pub struct RelayConfig {
     /// Where it may connect to as an exit. The default: nowhere.
     pub policy: Policy,
     /// The handshakes that it offers.
-    pub suites: Vec<Suite>,
+    pub handshakes: Vec<HandshakeType>,
     /// Bounds.
     pub limits: RelayLimits,
     /// Is told what happens.
@@ -66,7 +66,7 @@ impl RelayConfig {
             advertise: None,
             name: None,
             policy: Policy::default(),
-            suites: Suite::ALL.to_vec(),
+            handshakes: HandshakeType::ALL.to_vec(),
             limits: RelayLimits::default(),
             log: Arc::new(|_| {}),
         }
@@ -225,8 +225,8 @@ impl Relay {
         let failed = |error: std::io::Error| Error::Listen { address: config.listen, why: error.to_string() };
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let listed = keys.listed(config.name, config.advertise.unwrap_or(address), &config.suites)?;
-        let onion_keys = keys.onion_keys(&config.suites)?;
+        let listed = keys.listed(config.name, config.advertise.unwrap_or(address), &config.handshakes)?;
+        let onion_keys = keys.onion_keys(&config.handshakes)?;
         let limits = config.limits;
         let shared = Arc::new(Shared {
             identity: keys.link_identity(clock::now())?,
