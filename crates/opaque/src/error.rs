@@ -120,6 +120,10 @@ pub enum PasswordError {
     TooLong,
     /// It has a control character.
     Control,
+    /// It has a character that nobody sees, such as a zero-width space.
+    Invisible,
+    /// It has conjoining Hangul jamo instead of syllables.
+    OldJamo,
     /// It hashes to the identity; nobody knows such a password.
     HashesToIdentity,
 }
@@ -242,6 +246,8 @@ texts! { PasswordError {
     Empty => "it is empty",
     TooLong => "it is longer than 65535 bytes",
     Control => "it contains a control character",
+    Invisible => "it contains an invisible character, such as a zero-width space",
+    OldJamo => "it contains conjoining Hangul jamo; write whole syllables",
     HashesToIdentity => "it hashes to the identity; choose another",
 } }
 
