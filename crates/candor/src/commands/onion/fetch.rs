@@ -16,8 +16,11 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
     let handshake: HandshakeType = arguments.handshake.parse()?;
     let deadline = Instant::now() + Duration::from_secs(arguments.wait.into());
     let list = loop {
-        let list = RelayList::load(&arguments.relays);
-        match list.map_err(Failure::from).and_then(|list| path(&list, arguments, &url, handshake).map(|_| list)) {
+        let suitable = |list: RelayList| match path(&list, arguments, &url, handshake) {
+            Ok(_) => Ok(list),
+            Err(failure) => Err(failure),
+        };
+        match RelayList::load(&arguments.relays).map_err(Failure::from).and_then(suitable) {
             Ok(list) => break list,
             Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(100)),
             Err(failure) => return Err(failure),
