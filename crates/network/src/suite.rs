@@ -78,6 +78,7 @@ impl FromStr for Suite {
 }
 
 /// A relay's onion keys as bytes.
+#[derive(Clone)]
 pub(crate) struct OnionSecrets {
     pub(crate) x25519: Zeroizing<[u8; 32]>,
     /// Secret and public key of ML-KEM-512, 768 and 1024.
@@ -106,36 +107,45 @@ impl OnionSecrets {
         X25519.secret_from_bytes(&self.x25519).and_then(|secret| X25519.public_of(&secret)).map_err(internal)
     }
 
-    /// The keys for `suites`, ready for use by the relay with this identity.
-    pub(crate) fn offer(&self, identity: &[u8; 32], suites: &[Suite]) -> Result<OnionKeys, Error> {
+    /// The keys for `suites`, ready for use by the relay with this identity. An onionskin may be for any of the `sets`.
+    pub(crate) fn offer(sets: &[&Self], identity: &[u8; 32], suites: &[Suite]) -> Result<OnionKeys, Error> {
         let mut keys = OnionKeys::default();
         for suite in suites {
-            let x25519 = X25519.secret_from_bytes(&self.x25519).map_err(internal)?;
             /// The static key pair of one KEM, parsed.
             macro_rules! pair {
-                ($kem:expr, $index:expr) => {{
-                    let (secret, public) = &self.kems[$index];
+                ($set:ident, $kem:expr, $index:expr) => {{
+                    let (secret, public) = &$set.kems[$index];
                     let secret = $kem.secret_from_bytes(secret).map_err(internal)?;
                     (secret, $kem.public_from_bytes(public).map_err(internal)?)
                 }};
             }
-            /// `keys` with the handshake and its one relay.
+            /// `keys` with the handshake, and a relay for each set.
             macro_rules! add {
-                ($handshake:ty, |$made:ident| $relay:expr) => {{
+                ($handshake:ty, |$made:ident, $x25519:ident, $set:ident| $relay:expr) => {{
                     let $made = <$handshake>::default();
-                    let relay = $relay.map_err(internal)?;
-                    keys.with($made, vec![relay])
+                    let relay = |$set: &&Self| {
+                        let $x25519 = X25519.secret_from_bytes(&$set.x25519).map_err(internal)?;
+                        $relay.map_err(internal)
+                    };
+                    let relays = sets.iter().map(relay).collect::<Result<Vec<_>, Error>>()?;
+                    keys.with($made, relays)
                 }};
             }
             keys = match suite {
-                Suite::Ntor => add!(NtorDefault, |h| h.relay(legacy_identity(identity), x25519)),
-                Suite::NtorV3 => add!(NtorV3Default, |h| h.relay(*identity, x25519)),
-                Suite::Hybrid512 => add!(Hybrid512, |h| h.relay(*identity, x25519, ((), ()))),
-                Suite::Hybrid768 => add!(Hybrid768, |h| h.relay(*identity, x25519, ((), ()))),
-                Suite::Hybrid1024 => add!(Hybrid1024, |h| h.relay(*identity, x25519, ((), ()))),
-                Suite::Hybrid512Auth => add!(Hybrid512Auth, |h| h.relay(*identity, x25519, pair!(MlKem512, 0))),
-                Suite::Hybrid768Auth => add!(Hybrid768Auth, |h| h.relay(*identity, x25519, pair!(MlKem768, 1))),
-                Suite::Hybrid1024Auth => add!(Hybrid1024Auth, |h| h.relay(*identity, x25519, pair!(MlKem1024, 2))),
+                Suite::Ntor => add!(NtorDefault, |h, x, set| h.relay(legacy_identity(identity), x)),
+                Suite::NtorV3 => add!(NtorV3Default, |h, x, set| h.relay(*identity, x)),
+                Suite::Hybrid512 => add!(Hybrid512, |h, x, set| h.relay(*identity, x, ((), ()))),
+                Suite::Hybrid768 => add!(Hybrid768, |h, x, set| h.relay(*identity, x, ((), ()))),
+                Suite::Hybrid1024 => add!(Hybrid1024, |h, x, set| h.relay(*identity, x, ((), ()))),
+                Suite::Hybrid512Auth => {
+                    add!(Hybrid512Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem512, 0)))
+                }
+                Suite::Hybrid768Auth => {
+                    add!(Hybrid768Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem768, 1)))
+                }
+                Suite::Hybrid1024Auth => {
+                    add!(Hybrid1024Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem1024, 2)))
+                }
             }
             .map_err(internal)?;
         }

@@ -14,8 +14,12 @@
 //! scene.is_as_before().await;
 //! ```
 
+mod extensions;
+mod floods;
 mod neighbours;
+mod proxy;
 mod raw;
+mod renewals;
 mod scene;
 #[path = "../town/mod.rs"]
 mod town;

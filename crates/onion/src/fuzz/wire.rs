@@ -4,7 +4,7 @@ use crate::cell::{Cell, Decoder, MOST_VARIABLE, Message, PAYLOAD, payload::Creat
 use crate::circuit::{Request, Response};
 use crate::layer::Crypto;
 use crate::link::certificate::{self, Certificate, RsaCross};
-use crate::link::{Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
+use crate::link::{Addresses, Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
 use crate::relay::message::{Begin, Connected, Extend2, NextRelay, read_sendme};
 use crate::relay::{Format, Fragments, RelayCommand, cells_for, write_fragment};
 use std::time::Instant;
@@ -120,7 +120,7 @@ pub fn link(data: &[u8]) {
             binding: BINDING,
             now: NOW,
             challenge: [4; 32],
-            peer_address: None,
+            addresses: Addresses::default(),
         }),
     };
     if link.receive(bytes).is_ok() && link.is_done() {
@@ -134,7 +134,8 @@ pub fn honest_wire() -> Vec<(&'static str, String, Vec<u8>)> {
     let relay = identity();
     let mut files = Vec::new();
     let mut client = LinkHandshake::initiator(initiator());
-    let responder = Responder { relay: &relay, binding: BINDING, now: NOW, challenge: [4; 32], peer_address: None };
+    let addresses = Addresses::default();
+    let responder = Responder { relay: &relay, binding: BINDING, now: NOW, challenge: [4; 32], addresses };
     let mut server = LinkHandshake::responder(responder);
     let hello = client.take_output();
     server.receive(&hello).expect("an honest client");
@@ -200,5 +201,5 @@ fn identity() -> RelayIdentity {
 }
 
 fn initiator() -> Initiator<'static> {
-    Initiator { relay: None, expect: None, binding: BINDING, now: NOW, nonce: [0; 24] }
+    Initiator { relay: None, expect: None, binding: BINDING, now: NOW, nonce: [0; 24], addresses: Addresses::default() }
 }
