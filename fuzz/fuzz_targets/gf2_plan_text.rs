@@ -1,4 +1,4 @@
 //! See the body.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| candor_gf2::fuzz::plan_text(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| candor_fuzz_bodies::gf2::plan_text(data));

@@ -1,4 +1,4 @@
 //! See the body.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| candor_network::fuzz::policy(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| candor_fuzz_bodies::network::policy(data));

@@ -1,4 +1,4 @@
 //! See the body.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| candor_opaque::fuzz::password_text(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| candor_fuzz_bodies::opaque::password_text(data));

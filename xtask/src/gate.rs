@@ -146,7 +146,7 @@ fn smoke(tally: &mut Tally, workspace: &Workspace) {
         return;
     }
     let mut command = program(&candor);
-    command.args(["run", "--smoke", "all"]);
+    command.args(["run", "--smoke", "all", "--format", "json"]);
     let mut reader = SmokeReader::default();
     match stream(command, |line| reader.line(line)) {
         Ok(succeeded) => reader.close("smoke", succeeded, tally),

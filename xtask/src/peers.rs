@@ -10,7 +10,7 @@
 //!
 //! Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
 
-mod crates_io;
+mod cargo_package;
 pub(crate) mod debian;
 mod gf2x;
 mod liboqs;
@@ -23,7 +23,7 @@ use crate::stage::{stream, stream_to};
 use crate::workspace::Workspace;
 use sha2::{Digest, Sha256};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 const NAMES: &str = "gf2x, liboqs, openssl-4, tor";
 
@@ -60,17 +60,29 @@ fn step(what: &str, command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Runs a step whose many lines nobody needs unless it fails.
-pub(crate) fn quiet_step(what: &str, mut command: Command) -> Result<String, Failure> {
+/// Runs a step quietly and returns what it printed on standard output. If it fails, the error has its last lines.
+pub(crate) fn quiet_step(what: &str, command: Command) -> Result<String, Failure> {
+    output_of(what, command).map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The same for a program that prints its results on standard error: returns standard output followed by standard error.
+fn quiet_step_both(what: &str, command: Command) -> Result<String, Failure> {
+    output_of(what, command).map(|output| everything(&output))
+}
+
+fn output_of(what: &str, mut command: Command) -> Result<Output, Failure> {
     println!("{what}");
     let output = command.output().map_err(|error| format!("{what}: cannot start: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
-        return Ok(said);
+        return Ok(output);
     }
-    let all = format!("{said}{}", String::from_utf8_lossy(&output.stderr));
+    let all = everything(&output);
     let lines: Vec<&str> = all.lines().collect();
     Err(format!("{what}: failed:\n{}", lines[lines.len().saturating_sub(20)..].join("\n")))
+}
+
+fn everything(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 /// Runs a long step and says after each tenth of its `total` lines that `counts` how far it is; all its lines only if it fails.

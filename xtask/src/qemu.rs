@@ -10,7 +10,7 @@
 
 use crate::Failure;
 use crate::install;
-use crate::peers::debian::Apt;
+use crate::peers::debian::{Apt, Release};
 use crate::peers::{make_directory, quiet_step};
 use crate::stage::program;
 use crate::tally::Tally;
@@ -28,10 +28,10 @@ const PACKAGES: [&str; 6] = [
 ];
 /// Debian's newer rustc. rustup's stands before it in PATH, so it is called by its full name.
 const RUSTC: &str = "/usr/bin/rustc";
-/// The standard library, and where Debian's releases before trixie get the one for RISC-V.
+/// The standard library.
 const LIBRARY: &str = "libstd-rust-web-dev";
-const RISCV_SOURCES: &str = "\nTypes: deb\nURIs: http://deb.debian.org/debian\nSuites: trixie\nComponents: main\n\
-     Architectures: riscv64\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n";
+/// The first release of Debian that has it for RISC-V.
+const RISCV_RELEASE: Release<'_> = Release { suite: "trixie", architecture: "riscv64" };
 
 /// A processor to emulate.
 struct Machine {
@@ -122,7 +122,7 @@ fn sysroot(at: &Path) -> Result<PathBuf, Failure> {
     let root = at.join(format!("rust-{}", version.trim()));
     let library = |machine: &Machine| root.join(format!("usr/lib/rustlib/{}-unknown-linux-gnu", machine.rust));
     if ![&AARCH64, &RISCV64].iter().all(|machine| library(machine).is_dir()) {
-        let apt = Apt::with(at, RISCV_SOURCES, &["amd64", AARCH64.debian, RISCV64.debian])?;
+        let apt = Apt::with(at, Some(RISCV_RELEASE), &["amd64", AARCH64.debian, RISCV64.debian])?;
         for machine in [&AARCH64, &RISCV64] {
             let package = format!("{LIBRARY}:{}", machine.debian);
             let mut madison = apt.command("apt-cache");
@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn the_library_must_be_of_the_compilers_source() {
-        let listed = "libstd-rust-web-dev | 1.96.0+dfsg1-1~deb13u1+b1 | http://deb.debian.org/debian trixie/main riscv64\n\
-                      libstd-rust-web-dev | 1.85.0+dfsg3-1~deb12u3 | http://deb.debian.org/debian bookworm/main riscv64\n";
+        let listed = "libstd-rust-web-dev | 1.96.0+dfsg1-1~deb13u1+b1 | http://mirror.example/debian trixie/main riscv64\n\
+                      libstd-rust-web-dev | 1.85.0+dfsg3-1~deb12u3 | http://mirror.example/debian bookworm/main riscv64\n";
         let fit = |version| fitting(listed, version);
         assert_eq!(fit("1.96.0+dfsg1-1~deb12u2").as_deref(), Some("1.96.0+dfsg1-1~deb13u1+b1"));
         assert_eq!(fit("1.85.0+dfsg3-1~deb12u3").as_deref(), Some("1.85.0+dfsg3-1~deb12u3"));

@@ -3,6 +3,7 @@
 //! Each rule is a file below `structure/` and a pure function from text to violations, so that its tests can show that it
 //! bites without building a crate. This file walks the tree and hands the rules what they read.
 
+mod addresses;
 mod edges;
 mod fuzz;
 mod heads;
@@ -12,10 +13,11 @@ mod strip;
 mod unsafety;
 
 use crate::Failure;
+use crate::stage::program;
 use crate::workspace::Workspace;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One thing that stands where it may not.
 #[derive(Debug)]
@@ -89,6 +91,10 @@ fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
     if manifest.exists() {
         violations.extend(fuzz::check(&read(&manifest)?, &fuzz_targets(workspace)?));
     }
+    for path in committed(&workspace.root)? {
+        let bytes = std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        violations.extend(addresses::check(&workspace.show(&path), &bytes));
+    }
     violations.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok((files, violations))
 }
@@ -97,12 +103,49 @@ fn fuzz_targets(workspace: &Workspace) -> Result<fuzz::Targets, Failure> {
     let at = workspace.root.join("fuzz");
     let source = |path: &Path| path.extension().is_some_and(|extension| extension == "rs");
     let corpus = |path: &Path| std::fs::read_dir(path).is_ok_and(|mut files| files.next().is_some());
-    let bodies = workspace.members.iter().map(|member| member.folder.join("tests/fuzz_bodies.rs"));
+    let tests = workspace.root.join("crates/fuzz-bodies/tests/fuzz_bodies");
     Ok(fuzz::Targets {
         sources: stems(&at.join("fuzz_targets"), source)?,
         corpora: stems(&at.join("corpus"), corpus)?,
-        stable: bodies.filter(|path| path.exists()).map(|path| read(&path)).collect::<Result<_, _>>()?,
+        stable: stems(&tests, source)?
+            .iter()
+            .map(|name| read(&tests.join(format!("{name}.rs"))))
+            .collect::<Result<_, _>>()?,
     })
+}
+
+/// What git tracks or would add, as far as it is there; every file where there is no repository.
+fn committed(root: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let listed = program("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .stdin(std::process::Stdio::null())
+        .output();
+    // A folder inside somebody else's repository is listed as empty.
+    if root.join(".git").exists()
+        && let Ok(output) = listed
+        && output.status.success()
+    {
+        let names = String::from_utf8_lossy(&output.stdout).into_owned();
+        return Ok(names.split_terminator('\0').map(|name| root.join(name)).filter(|path| path.is_file()).collect());
+    }
+    let mut files = Vec::new();
+    walk(root, &mut files)?;
+    Ok(files)
+}
+
+/// Every file below `folder`, without what builds and runs leave behind.
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let left_out = ["target", ".git", "candor-runs", "node_modules"].iter().any(|name| path.ends_with(name));
+        match path.is_dir() {
+            true if left_out => {}
+            true => walk(&path, files)?,
+            false => files.push(path),
+        }
+    }
+    Ok(())
 }
 
 /// The names, without endings, of what is in a folder and is `wanted`.
@@ -120,7 +163,6 @@ fn read(path: &Path) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
 
     #[test]
     fn the_real_tree_stands() {
@@ -179,6 +221,7 @@ mod tests {
                 ("crates/lab/src/helpers.rs", "//! Docs.\n"),
                 ("crates/lab/src/lib.rs", "fn f() {}\n"),
                 ("crates/cpu/Cargo.toml", "[dependencies]\nsubtle = \"2\"\n"),
+                ("docs/build.md", concat!("See /ho", "me/ada/candor.\n")),
             ],
         );
         let has = |start: &str| assert!(found.iter().any(|line| line.starts_with(start)), "{start} not in {found:#?}");
@@ -188,6 +231,7 @@ mod tests {
         has("crates/lab/src/helpers.rs:1: ");
         has("crates/lab/src/lib.rs:1: ");
         has("crates/cpu/Cargo.toml:2: ");
+        has("docs/build.md:1: ");
         has("crates/cpu/Cargo.toml:1: ");
     }
 }

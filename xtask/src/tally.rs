@@ -4,6 +4,7 @@
 //! and names of failed and ignored tests are read along, so that the last page of a long run says it all.
 
 use crate::Failure;
+use serde_json::Value;
 
 /// The sum over all stages.
 #[derive(Debug, Default)]
@@ -128,51 +129,52 @@ fn short_name(program: &str) -> String {
     file.rsplit_once('-').map_or(file, |(name, _)| name).to_owned()
 }
 
-/// Reads the output of `candor run --smoke all`, whose last line is `N passed, N failed, N refused` and which begins the
-/// line of each refusal with `refused`.
+/// Reads the output of `candor run --smoke all --format json`: one object per task, which says who passed, who was refused and
+/// who failed. A refusal of the kind `never` is a fact about a library and leaves nothing untested, so it is no skip.
 #[derive(Default)]
 pub(crate) struct SmokeReader {
-    counts: Option<(u64, u64, u64)>,
-    refusals: Vec<String>,
+    tasks: u64,
+    passed: u64,
+    skips: Vec<String>,
     failures: Vec<String>,
 }
 
 impl SmokeReader {
     pub(crate) fn line(&mut self, line: &str) {
-        let line = line.trim();
-        if let Some(counts) = three_counts(line) {
-            self.counts = Some(counts);
-        } else if let Some(reason) = line.strip_prefix("refused") {
-            self.refusals.push(reason.trim_start_matches([':', ' ']).to_owned());
-        } else if let Some(what) = line.strip_prefix("failed") {
-            self.failures.push(what.trim_start_matches([':', ' ']).to_owned());
+        if self.outcome(line).is_none() {
+            self.failures.push(format!("a line that is no outcome of a task: {line}"));
         }
+    }
+
+    fn outcome(&mut self, line: &str) -> Option<()> {
+        let outcome: Value = serde_json::from_str(line).ok()?;
+        let list = |name: &str| outcome.get(name)?.as_array();
+        let text = |value: &Value, name: &str| Some(value.get(name)?.as_str()?.to_owned());
+        let task = text(&outcome, "task")?;
+        let told = |out: &Value| Some(format!("{task}: {}: {}", text(out, "subject")?, text(out, "reason")?));
+        self.passed += list("passed")?.len() as u64;
+        for out in list("refused")? {
+            if text(out, "kind")? != "never" {
+                self.skips.push(told(out)?);
+            }
+        }
+        for out in list("failed")? {
+            self.failures.push(told(out)?);
+        }
+        self.tasks += 1;
+        Some(())
     }
 
     pub(crate) fn close(self, stage: &str, succeeded: bool, tally: &mut Tally) {
-        let Some((passed, failed, refused)) = self.counts else {
-            tally.fail(format!("{stage}: no line `N passed, N failed, N refused` at its end"));
-            return;
-        };
-        tally.passed += passed;
-        tally.failed += failed;
-        tally.skipped += refused;
-        tally.skips.extend(self.refusals.iter().map(|reason| format!("{stage}: {reason}")));
-        if failed > 0 {
-            tally.failures.extend(self.failures.iter().map(|what| format!("{stage}: {what}")));
-            tally.failures.push(format!("{stage}: {failed} task(s) failed; see above"));
-        } else if !succeeded {
-            tally.fail(format!("{stage}: ended with an error though it counted no failure"));
+        tally.passed += self.passed;
+        self.skips.iter().for_each(|what| tally.skip(stage, what));
+        self.failures.iter().for_each(|what| tally.fail(format!("{stage}: {what}")));
+        if self.tasks == 0 {
+            tally.fail(format!("{stage}: not a single task was tried"));
+        } else if !succeeded && self.failures.is_empty() {
+            tally.fail(format!("{stage}: ended with an error though it reported no failure"));
         }
     }
-}
-
-/// The three numbers of a line that is exactly `N passed, N failed, N refused`.
-fn three_counts(line: &str) -> Option<(u64, u64, u64)> {
-    let mut parts = line.split(", ");
-    let mut next = |word: &str| parts.next()?.strip_suffix(word)?.trim_end().parse().ok();
-    let counts = (next("passed")?, next("failed")?, next("refused")?);
-    parts.next().is_none().then_some(counts)
 }
 
 #[cfg(test)]
@@ -217,36 +219,37 @@ mod tests {
         assert_eq!(read("error: could not compile\n", false).line(), "0 passed, 1 failed, 0 skipped");
     }
 
-    #[test]
-    fn the_smoke_line_is_read_and_refusals_are_skips() {
-        let mut smoke = SmokeReader::default();
-        for line in [
-            "refused kem/ml-kem-768/encaps openssl-3.0.19: has no ML-KEM (needs 3.5)",
-            "ok",
-            "12 passed, 0 failed, 1 refused",
-        ] {
-            smoke.line(line);
-        }
+    fn smoke(lines: &[&str], succeeded: bool) -> Tally {
+        let mut reader = SmokeReader::default();
+        lines.iter().for_each(|line| reader.line(line));
         let mut tally = Tally::default();
-        smoke.close("smoke", true, &mut tally);
-        assert_eq!(tally.line(), "12 passed, 0 failed, 1 skipped");
-        assert!(tally.skips[0].contains("has no ML-KEM"));
+        reader.close("smoke", succeeded, &mut tally);
+        tally
+    }
+
+    const REFUSED: &str = r#"{"task":"kem/ml-kem-768/encaps","passed":["candor@auto","ring"],"failed":[],"refused":[
+        {"subject":"openssl-3.0.19","kind":"not-here","reason":"has no ML-KEM (needs 3.5)"},
+        {"subject":"graviola","kind":"never","reason":"has no ML-KEM-512 (only 768)"}]}"#;
+
+    #[test]
+    fn what_is_missing_here_is_a_skip_and_what_a_library_never_had_is_none() {
+        let tally = smoke(&[REFUSED], true);
+        assert_eq!(tally.line(), "2 passed, 0 failed, 1 skipped");
+        assert_eq!(tally.skips, ["smoke: kem/ml-kem-768/encaps: openssl-3.0.19: has no ML-KEM (needs 3.5)"]);
     }
 
     #[test]
-    fn smoke_without_its_last_line_is_a_failure() {
-        let mut tally = Tally::default();
-        SmokeReader::default().close("smoke", true, &mut tally);
-        assert_eq!(tally.line(), "0 passed, 1 failed, 0 skipped");
+    fn a_subject_that_fails_fails_the_stage() {
+        let line = r#"{"task":"t","passed":["a"],"refused":[],"failed":[{"subject":"b","kind":"failed","reason":"panicked"}]}"#;
+        let tally = smoke(&[line], false);
+        assert_eq!(tally.line(), "1 passed, 1 failed, 0 skipped");
+        assert_eq!(tally.failures, ["smoke: t: b: panicked"]);
     }
 
     #[test]
-    fn only_the_exact_line_counts() {
-        assert_eq!(three_counts("1 passed, 2 failed, 3 refused"), Some((1, 2, 3)));
-        for other in
-            ["1 passed, 2 failed", "a passed, 2 failed, 3 refused", "1 passed, 2 failed, 3 refused, 4 lost", ""]
-        {
-            assert_eq!(three_counts(other), None, "{other}");
-        }
+    fn smoke_that_says_nothing_or_dies_is_a_failure() {
+        assert_eq!(smoke(&[], true).line(), "0 passed, 1 failed, 0 skipped");
+        assert_eq!(smoke(&[REFUSED], false).line(), "2 passed, 1 failed, 1 skipped");
+        assert_eq!(smoke(&[REFUSED, "Illegal instruction"], true).line(), "2 passed, 1 failed, 1 skipped");
     }
 }

@@ -7,21 +7,15 @@ mod onion;
 mod report;
 mod rerun;
 mod run;
+mod self_test;
 mod smoke;
 mod tour;
 mod worker;
 
 use crate::Failure;
 use crate::cli::{Arguments, Command};
-use candor_lab::Task;
-use candor_lab::runfile::Tool;
-use candor_lab::session::Spawn;
+use crate::output::{Talk, print};
 use clap::CommandFactory;
-use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Set by Ctrl-C or SIGTERM: what has been measured by then is sealed.
-static STOP: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
     let talk = Talk { quiet: arguments.quiet, verbose: arguments.verbose };
@@ -46,66 +40,4 @@ pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
         }
         Some(Command::Worker) => worker::execute(),
     }
-}
-
-/// How much to say on stderr.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Talk {
-    pub(crate) quiet: bool,
-    pub(crate) verbose: bool,
-}
-
-impl Talk {
-    fn say(self, text: &str) {
-        if !self.quiet {
-            eprintln!("{text}");
-        }
-    }
-}
-
-/// Data to stdout. A reader that has seen enough (`| head`) is no error.
-fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::Error(format!("can't write to stdout: {error}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Everything that a worker can be asked for: the tasks of the list, and those of the self-test.
-fn all_tasks() -> Vec<Task> {
-    with_self_test(candor_subjects::tasks())
-}
-
-/// `tasks`, and those of the self-test.
-fn with_self_test(mut tasks: Vec<Task>) -> Vec<Task> {
-    tasks.extend(candor_subjects::self_test::all().into_iter().map(|test| test.task));
-    tasks
-}
-
-/// This very program as worker.
-fn workers() -> Result<Spawn, Failure> {
-    Ok(Spawn { program: std::env::current_exe()?, arguments: vec!["worker".into()] })
-}
-
-fn tool() -> Tool {
-    Tool {
-        version: env!("CARGO_PKG_VERSION").into(),
-        commit: option_env!("CANDOR_COMMIT").map(str::to_owned),
-        dirty: option_env!("CANDOR_DIRTY") == Some("true"),
-        rustc: env!("CANDOR_RUSTC").into(),
-        build: env!("CANDOR_BUILD").into(),
-    }
-}
-
-/// The command line as typed, without the path of the program.
-fn command_line() -> Vec<String> {
-    std::iter::once("candor".to_owned()).chain(std::env::args().skip(1)).collect()
-}
-
-/// From now on Ctrl-C and SIGTERM stop a run in good order.
-fn stop_in_good_order() -> Result<(), Failure> {
-    ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
-        .map_err(|error| Failure::Error(format!("can't take care of Ctrl-C: {error}")))
 }

@@ -7,6 +7,9 @@ mod choose;
 mod cli;
 mod commands;
 mod config;
+mod layout;
+mod measure;
+mod output;
 mod progress;
 
 use clap::Parser;

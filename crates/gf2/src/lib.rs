@@ -43,8 +43,6 @@ mod reference;
 mod tests;
 
 pub mod field;
-#[doc(hidden)]
-pub mod fuzz;
 pub mod plan;
 #[cfg(feature = "tune")]
 pub mod tune;

@@ -1,6 +1,10 @@
 //! From a run file to rows. Nothing here looks at anything but the file.
 
-use crate::lint::{self, Lint};
+mod lints;
+
+pub use lints::across;
+
+use crate::lint::Lint;
 use crate::machine::Machine;
 use crate::plan::{TaskPlan, control_of};
 use crate::runfile::{Block, RefusalRecord, Run, SubjectRecord, TaskRecord};
@@ -169,7 +173,7 @@ impl Report {
             trials: trial::count(&run.trials),
             lints: Vec::new(),
         };
-        report.lints = lint::of(run, &report);
+        report.lints = lints::of(run, &report);
         report
     }
 
@@ -219,7 +223,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
         run.subjects.iter().filter(|s| s.task == task.task).map(|s| (s.subject.as_str(), s)).collect();
 
     let against_baseline = |subject: &str| -> Option<Estimate> {
-        let medians: Vec<f64> = blocks.iter().filter_map(|block| paired(block, subject, plan.baseline())).collect();
+        let medians: Vec<f64> = blocks.iter().filter_map(|block| block.paired(subject, plan.baseline())).collect();
         verdict::estimate(&medians, level)
     };
     let layout = run.manifest.layout.as_ref().map_or(0.0, |layout| layout.floor);
@@ -265,13 +269,6 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
         })
     };
     names.into_iter().filter_map(row).collect()
-}
-
-/// A process's median paired log-ratio subject : baseline.
-pub(crate) fn paired(block: &Block, subject: &str, baseline: &str) -> Option<f64> {
-    let (subject, baseline) = (block.ns.get(subject)?, block.ns.get(baseline)?);
-    let ratios: Vec<f64> = subject.iter().zip(baseline).map(|(&a, &b)| (a as f64 / b as f64).ln()).collect();
-    median(&ratios)
 }
 
 fn per_operation(block: &Block, subject: &str) -> Option<Vec<f64>> {

@@ -6,7 +6,7 @@
 use crate::Quantity;
 use crate::analysis::Report;
 use crate::lint::Lint;
-use crate::report::time;
+use crate::units::time;
 use serde::{Deserialize, Serialize};
 
 /// One publication.

@@ -9,6 +9,7 @@ use std::time::Instant;
 /// Wall nanoseconds of `iterations` operations.
 #[inline(never)]
 pub(crate) fn epoch(subject: &mut dyn Subject, iterations: u64) -> u64 {
+    subject.restock(iterations);
     let start = Instant::now();
     subject.run(iterations);
     nanoseconds(start, Instant::now())
@@ -87,6 +88,36 @@ mod tests {
         assert_eq!(phased_epoch(&mut Lapper(2), 3).map(|sums| sums.len()), Some(2));
         assert_eq!(phased_epoch(&mut Lapper(1), 3), None);
         assert_eq!(phased_epoch(&mut Lapper(3), 3), None);
+    }
+
+    /// Uses up what it has in stock.
+    #[derive(Default)]
+    struct Consumer(u64);
+
+    impl Subject for Consumer {
+        fn prepare(&mut self, _: u64) -> Result<Witness, Refusal> {
+            Ok(Witness::default())
+        }
+        fn check(&mut self, _: &Witness) -> Result<(), Mismatch> {
+            Ok(())
+        }
+        fn restock(&mut self, iterations: u64) {
+            self.0 = iterations;
+        }
+        fn run(&mut self, iterations: u64) {
+            self.0 = self.0.checked_sub(iterations).expect("as much in stock as is used up");
+        }
+        fn provenance(&self) -> Provenance {
+            Provenance::default()
+        }
+    }
+
+    #[test]
+    fn a_subject_is_restocked_for_each_epoch() {
+        let mut consumer = Consumer::default();
+        epoch(&mut consumer, 3);
+        epoch(&mut consumer, 5);
+        assert_eq!(consumer.0, 0);
     }
 
     #[test]

@@ -23,12 +23,11 @@ mod error;
 mod order;
 mod quantity;
 mod subject;
+mod units;
 
 pub mod analysis;
 pub mod claims;
 pub mod figure;
-#[doc(hidden)]
-pub mod fuzz;
 pub mod lint;
 pub mod machine;
 pub mod plan;
@@ -36,6 +35,7 @@ pub mod report;
 pub mod runfile;
 pub mod session;
 pub mod stats;
+pub mod table;
 pub mod trial;
 pub mod verdict;
 pub mod worker;
@@ -44,4 +44,6 @@ pub use clock::quantum;
 pub use error::LabError;
 pub use order::{Orders, Random};
 pub use quantity::Quantity;
-pub use subject::{Entry, Evidence, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, Tuning, Witness};
+pub use subject::{
+    Entry, Evidence, Mismatch, Outcomes, Provenance, Refusal, RefusalKind, Subject, Task, Tuning, Witness,
+};

@@ -1,5 +1,6 @@
 //! What is counted rather than timed: sizes, counts, rates.
 
+use crate::units::three_digits;
 use serde::{Deserialize, Serialize};
 
 /// A size, a count or a rate of the work that a subject does: a message's bytes, the cells that it takes.
@@ -37,12 +38,9 @@ impl Quantity {
 
     /// `1408 bytes`, `99.3 %`: whole numbers in full, others with three digits.
     pub(crate) fn amount(&self) -> String {
-        match self.value {
-            whole if whole.fract() == 0.0 && whole.abs() < 1e15 => format!("{whole:.0} {}", self.unit),
-            value if value.abs() < 9.995 => format!("{value:.2} {}", self.unit),
-            value if value.abs() < 99.95 => format!("{value:.1} {}", self.unit),
-            value => format!("{value:.0} {}", self.unit),
-        }
+        let whole = self.value.fract() == 0.0 && self.value.abs() < 1e15;
+        let value = if whole { format!("{:.0}", self.value) } else { three_digits(self.value) };
+        format!("{value} {}", self.unit)
     }
 }
 

@@ -13,8 +13,13 @@ use crate::claims::Beside;
 /// A form that a report can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For the terminal.
+    /// For the terminal and for logs: a line per row.
     Text,
+    /// The same for a terminal that is so many columns wide.
+    Terminal {
+        /// How many characters fit into a line.
+        columns: usize,
+    },
     /// For a repository or a review.
     Markdown,
     /// A row per line, for other programs.
@@ -28,7 +33,8 @@ pub enum Form {
 /// Renders reports, several one after the other, and the claims that stand beside them. CSV has no place for claims.
 pub fn render(reports: &[Report], claims: &[Beside], form: Form) -> String {
     match form {
-        Form::Text => text::render(reports, claims),
+        Form::Text => text::render(reports, claims, None),
+        Form::Terminal { columns } => text::render(reports, claims, Some(columns)),
         Form::Markdown => markdown::render(reports, claims),
         Form::Csv => csv::render(reports),
         Form::Json => json::render(reports, claims),
@@ -52,33 +58,6 @@ fn amount(counted: &Counted, name: &str) -> Option<String> {
     counted.quantities.iter().find(|quantity| quantity.name == name).map(Quantity::amount)
 }
 
-/// Nanoseconds with three significant digits and a unit that fits.
-pub(crate) fn time(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ns if ns < 1e3 => (ns, "ns"),
-        ns if ns < 1e6 => (ns / 1e3, "µs"),
-        ns if ns < 1e9 => (ns / 1e6, "ms"),
-        ns => (ns / 1e9, "s"),
-    };
-    format!("{} {unit}", three_digits(value))
-}
-
-/// Bytes per second.
-pub(crate) fn rate(bytes_per_second: f64) -> String {
-    match bytes_per_second {
-        rate if rate < 1e9 => format!("{} MB/s", three_digits(rate / 1e6)),
-        rate => format!("{} GB/s", three_digits(rate / 1e9)),
-    }
-}
-
-fn three_digits(value: f64) -> String {
-    match value {
-        value if value < 9.995 => format!("{value:.2}"),
-        value if value < 99.95 => format!("{value:.1}"),
-        value => format!("{value:.0}"),
-    }
-}
-
 /// A ratio with as many digits as its interval can carry.
 fn ratio(row: &Row, value: f64) -> String {
     let width = row.interval.map_or(1.0, |interval| (interval.high - interval.low).abs());
@@ -99,20 +78,4 @@ fn interval(row: &Row) -> Option<String> {
 /// The floor in words; without a control interval there is none.
 fn resolves(row: &Row) -> String {
     if row.floor.is_finite() { format!("resolves {:.1} %", row.floor * 100.0) } else { "resolves nothing yet".into() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_three_digits_and_a_fitting_unit() {
-        assert_eq!(time(13.92), "13.9 ns");
-        assert_eq!(time(999.7), "1000 ns");
-        assert_eq!(time(15_104.0), "15.1 µs");
-        assert_eq!(time(2.5e6), "2.50 ms");
-        assert_eq!(time(3e9), "3.00 s");
-        assert_eq!(rate(1.583e9), "1.58 GB/s");
-        assert_eq!(rate(437e6), "437 MB/s");
-    }
 }

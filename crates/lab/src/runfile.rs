@@ -27,16 +27,9 @@ pub use write::RunWriter;
 /// when the seal is no help.
 #[doc(hidden)]
 pub fn reseal(bytes: &[u8]) -> Vec<u8> {
+    use base16ct::lower;
     use sha2::{Digest, Sha256};
     let kept = bytes.iter().rev().skip(1).position(|&byte| byte == b'\n').map_or(0, |at| bytes.len() - 1 - at);
-    let seal = Record::Seal(Seal { sha256: hex(&Sha256::digest(&bytes[..kept])) });
+    let seal = Record::Seal(Seal { sha256: lower::encode_string(&Sha256::digest(&bytes[..kept])) });
     [&bytes[..kept], write::to_line(&seal).as_bytes()].concat()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -217,7 +217,8 @@ fn probe(
                     let task = task.name.clone();
                     probe.subjects.push(SubjectRecord { task, subject, provenance: *provenance, quantities })
                 }
-                Reply::Out { subject, reason } => {
+                Reply::Out { subject, refusal } => {
+                    let reason = refusal.to_string();
                     probe.out.push(RefusalRecord { task: task.name.clone(), subject, reason });
                 }
                 Reply::Failed(why) => failed = Some(why),

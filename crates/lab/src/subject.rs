@@ -50,6 +50,11 @@ pub trait Subject {
     /// signature verifies". Called after [`prepare`](Self::prepare).
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch>;
 
+    /// Makes what the next call of [`run`](Self::run) uses up, outside the clock: states that can be used only once.
+    fn restock(&mut self, iterations: u64) {
+        let _ = iterations;
+    }
+
     /// The only call inside the clock: does the whole work `iterations` times.
     fn run(&mut self, iterations: u64);
 
@@ -153,16 +158,57 @@ impl Witness {
     }
 }
 
-/// Why a subject can't do the task here. Stands in the table in place of a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(String);
+/// Why a subject has no time. The reason stands in the table in its place and finishes the sentence "openssl-3.0.19 …":
+/// "has no ML-KEM (needs 3.5)".
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    kind: RefusalKind,
+    reason: String,
+}
+
+/// What a [`Refusal`] means to somebody who wants to know whether everything works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum RefusalKind {
+    /// A fact about this version of the library, the same on every machine: "has no SM3". Nothing was left untested.
+    Never,
+    /// Something is missing on this machine or in this build: a CPU feature, a shared object, an algorithm that somebody
+    /// left out. Another machine may have it.
+    NotHere,
+    /// The subject is broken: its work failed, its answer was wrong, it panicked or crashed.
+    Failed,
+}
 
 impl Refusal {
-    /// `reason` finishes the sentence "openssl-3.0.19 …": "has no ML-KEM (needs 3.5)".
+    /// The subject can't do the work on this machine or in this build.
     pub fn new(reason: impl Into<String>) -> Self {
-        Self(reason.into())
+        Self { kind: RefusalKind::NotHere, reason: reason.into() }
+    }
+
+    /// The library can't do the work on any machine.
+    pub fn never(reason: impl Into<String>) -> Self {
+        Self { kind: RefusalKind::Never, reason: reason.into() }
+    }
+
+    /// The subject should do the work and doesn't.
+    pub fn failed(reason: impl Into<String>) -> Self {
+        Self { kind: RefusalKind::Failed, reason: reason.into() }
+    }
+
+    /// What the refusal means.
+    pub fn kind(&self) -> RefusalKind {
+        self.kind
     }
 }
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
 
 /// How one subject's answer failed another's check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,18 +221,13 @@ impl Mismatch {
     }
 }
 
-macro_rules! shown {
-    ($($name:ident),+) => {$(
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-        impl std::error::Error for $name {}
-    )+};
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
-shown!(Refusal, Mismatch);
+impl std::error::Error for Mismatch {}
 
 /// What a reader needs to know about a subject to trust its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

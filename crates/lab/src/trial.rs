@@ -3,25 +3,10 @@
 //! A trial is a whole run of one comparison, with the default plan. Its record keeps the median of each process, so that
 //! the verdict can be derived again from the file.
 
-use crate::analysis::paired;
 use crate::plan::control_of;
-use crate::runfile::Run;
+use crate::runfile::{Run, Trial};
 use crate::verdict::{self, LEVEL, Verdict};
-use serde::{Deserialize, Serialize};
-
-/// One trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
-    /// What was tried: trials of the same name are counted together.
-    pub name: String,
-    /// The true log-ratio subject : baseline, where it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub truth: Option<f64>,
-    /// Each process's median paired log-ratio of the baseline against itself.
-    pub control: Vec<f64>,
-    /// The same of the subject against the baseline.
-    pub subject: Vec<f64>,
-}
+use serde::Serialize;
 
 impl Trial {
     /// Takes a trial out of a run of a task with a single subject beside the baseline, or the subject of that name.
@@ -29,7 +14,7 @@ impl Trial {
         let plan = run.tasks.iter().find_map(|task| task.plan.as_ref())?;
         let control = control_of(plan.baseline());
         let medians =
-            |subject: &str| run.blocks.iter().filter_map(|block| paired(block, subject, plan.baseline())).collect();
+            |subject: &str| run.blocks.iter().filter_map(|block| block.paired(subject, plan.baseline())).collect();
         Some(Self { name: name.to_owned(), truth, control: medians(&control), subject: medians(subject) })
     }
 

@@ -69,7 +69,7 @@ pub enum Reply {
         /// The subject's name.
         subject: String,
         /// Why.
-        reason: String,
+        refusal: Refusal,
     },
     /// The raw epochs.
     Measured(Box<Block>),
@@ -111,11 +111,11 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
         say(Reply::Trying(entry.subject.clone()));
         match make(&entry.subject, || entry.make(), seed) {
             Ok(subject) => ready.push(subject),
-            Err(refusal) => say(Reply::Out { subject: entry.subject.clone(), reason: refusal.to_string() }),
+            Err(refusal) => say(Reply::Out { subject: entry.subject.clone(), refusal }),
         }
     }
-    for (name, reason) in expel_the_wrong(&mut ready, say) {
-        say(Reply::Out { subject: name, reason });
+    for (subject, refusal) in expel_the_wrong(&mut ready, say) {
+        say(Reply::Out { subject, refusal });
     }
     for Ready { name, subject, .. } in &mut ready {
         say(Reply::Trying(name.clone()));
@@ -128,7 +128,7 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
                 quantities,
                 provenance: Box::new(subject.provenance()),
             }),
-            Err(reason) => say(Reply::Out { subject: name.clone(), reason }),
+            Err(reason) => say(Reply::Out { subject: name.clone(), refusal: Refusal::failed(reason) }),
         }
     }
 }
@@ -148,7 +148,7 @@ fn make(name: &str, make: impl Fn() -> Result<Box<dyn Subject>, Refusal>, seed: 
         let witness = subject.prepare(seed)?;
         Ok(Ready { name: name.to_owned(), subject, witness })
     })
-    .unwrap_or_else(|panic| Err(Refusal::new(panic)))
+    .unwrap_or_else(|panic| Err(Refusal::failed(panic)))
 }
 
 /// Runs `work`; a panic becomes the sentence that a table can show.
@@ -162,7 +162,7 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 
 /// Lets everyone check everyone, and takes out, one by one, whoever disagrees with most others; the baseline last among
 /// equals, since the others are measured against it. Answers who went and why.
-fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(String, String)> {
+fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(String, Refusal)> {
     let n = ready.len();
     let mut complaints: BTreeMap<(usize, usize), Mismatch> = BTreeMap::new();
     for judge in 0..n {
@@ -184,11 +184,12 @@ fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(S
         let ((judge, judged), mismatch) =
             complaints.iter().find(|((a, b), _)| *a == worst || *b == worst).expect("it has a quarrel");
         let (of, by) = (&ready[*judged].name, &ready[*judge].name);
-        gone.push((worst, format!("wrong answer, so no time: {by} found in the answer of {of}: {mismatch}")));
+        let reason = format!("wrong answer, so no time: {by} found in the answer of {of}: {mismatch}");
+        gone.push((worst, Refusal::failed(reason)));
         complaints.retain(|(a, b), _| *a != worst && *b != worst);
     }
     gone.sort_by_key(|(i, _)| std::cmp::Reverse(*i));
-    gone.into_iter().map(|(i, reason)| (ready.remove(i).name, reason)).collect()
+    gone.into_iter().map(|(i, refusal)| (ready.remove(i).name, refusal)).collect()
 }
 
 /// Nanoseconds per operation: doubles the iterations until an epoch lasts, then takes the best of three.

@@ -1,6 +1,7 @@
 //! What can go wrong in this crate.
 
 use candor_onion::circuit::Failure;
+use candor_onion::handshake::UnknownHandshake;
 use candor_onion::relay::message::EndReason;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -138,6 +139,12 @@ pub enum Error {
     /// A part of ours, or the operating system, is out of order.
     #[error("{0}")]
     Internal(String),
+}
+
+impl From<UnknownHandshake> for Error {
+    fn from(unknown: UnknownHandshake) -> Self {
+        Self::Handshake(unknown.to_string())
+    }
 }
 
 impl Error {

@@ -1,12 +1,17 @@
-//! A fetch by HTTP/1.1 over any stream (RFC 9112): GET, one request to a connection.
-
-mod body;
+//! A fetch by HTTP/1.1 over any stream: GET, one request to a connection. The protocol is hyper's.
 
 use crate::Error;
-use body::Body;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ACCEPT, CONNECTION, HOST, HeaderMap, TRANSFER_ENCODING, USER_AGENT};
+use hyper::{Request, Response, Uri};
+use hyper_util::rt::TokioIo;
+use std::error::Error as StdError;
 use std::fmt;
 use std::io;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
 
 /// The longest head of an answer, and the most header lines.
 const MOST_HEAD: usize = 64 << 10;
@@ -15,6 +20,7 @@ const MOST_HEADERS: usize = 100;
 /// An `http` URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
+    authority: String,
     host: String,
     port: u16,
     path: String,
@@ -27,30 +33,24 @@ impl Url {
     /// [`Error::Url`].
     pub fn parse(text: &str) -> Result<Self, Error> {
         let wrong = |why| Error::Url { url: text.to_owned(), why };
-        if text.starts_with("https://") {
-            return Err(wrong("https needs a TLS client behind the circuit, which this command does not have"));
+        let uri: Uri = text.parse().map_err(|_| wrong("not a URL; expected http://host[:port][/path] in ASCII"))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => return Err(wrong("https is not supported; there is no TLS client behind the circuit")),
+            _ => return Err(wrong("expected a URL that begins with http://")),
         }
-        let rest = text.strip_prefix("http://").ok_or(wrong("a URL begins with http://"))?;
-        let rest = rest.split('#').next().unwrap_or_default();
-        let split = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (authority, path) = rest.split_at(split);
-        if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(wrong("a path has no spaces and is ASCII; write others as %XX"));
+        let authority = uri.authority().ok_or(wrong("the host is missing"))?;
+        let host = authority.host();
+        if host.is_empty() || authority.as_str().contains('@') {
+            return Err(wrong("expected a host name or address after http://"));
         }
-        let bare_ipv6 = authority.ends_with(']');
-        let (host, port) = match authority.rsplit_once(':').filter(|_| !bare_ipv6) {
-            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
-                (host, port.parse().ok().filter(|port| *port > 0).ok_or(wrong("a port is a number from 1 to 65535"))?)
-            }
-            Some(_) => return Err(wrong("a port is a number from 1 to 65535")),
-            None => (authority, 80),
+        let port = match authority.as_str().strip_prefix(host) {
+            Some("") => 80,
+            _ => authority.port_u16().filter(|port| *port > 0).ok_or(wrong("expected a port from 1 to 65535"))?,
         };
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b".-_[]:".contains(&byte);
-        if host.is_empty() || !host.bytes().all(fits) {
-            return Err(wrong("the host is no name and no address"));
-        }
-        let slash = if path.starts_with('/') { "" } else { "/" };
-        Ok(Self { host: host.to_owned(), port, path: format!("{slash}{path}") })
+        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let path = format!("{}{query}", uri.path());
+        Ok(Self { authority: authority.to_string(), host: host.to_owned(), port, path })
     }
 
     /// The host: a name, an IPv4 address, or an IPv6 address in brackets.
@@ -66,118 +66,127 @@ impl Url {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}:{}{}", self.host, self.port, self.path)
+        write!(f, "http://{}{}", self.authority, self.path)
     }
 }
 
-/// An answer's head, and how much body came.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The head of an answer, and the length of its body.
+#[derive(Clone, Debug)]
 pub struct Answer {
     /// The status, such as 200.
     pub status: u16,
-    /// Header lines, names in lower case.
-    pub headers: Vec<(String, String)>,
     /// Bytes of body that were given to the sink.
     pub length: u64,
+    headers: HeaderMap,
 }
 
 impl Answer {
-    /// The first header of that name, which is in lower case.
+    /// The first header of that name, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers.get(name)?.to_str().ok()
     }
 }
 
-/// Fetches `url` over `stream`, which leads to its host and port. The body's bytes go to `sink` as they come.
+/// Fetches `url` over `stream`, which leads to its host and port. The body's bytes go to `sink` as they arrive. `patience` is how
+/// long the server may take to send the head, and then to send more of the body.
 ///
 /// # Errors
-/// [`Error::Http`] if the stream breaks, or what comes is not HTTP or is cut short; what the sink says.
+/// [`Error::Http`] if the stream breaks, or the answer is not HTTP or is cut short; [`Error::Timeout`] if the server stalls;
+/// [`Error::Internal`] if the sink fails.
 pub async fn get<S: AsyncRead + AsyncWrite + Unpin>(
-    mut stream: S,
+    stream: S,
     url: &Url,
+    patience: Duration,
+    sink: impl FnMut(&[u8]) -> io::Result<()>,
+) -> Result<Answer, Error> {
+    let mut builder = hyper::client::conn::http1::Builder::new();
+    builder.max_headers(MOST_HEADERS).max_buf_size(MOST_HEAD);
+    let wrong = |error: hyper::Error| broken(url, &error);
+    let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(wrong)?;
+    let request = Request::get(&url.path)
+        .header(HOST, &url.authority)
+        .header(USER_AGENT, "candor")
+        .header(ACCEPT, "*/*")
+        .header(CONNECTION, "close")
+        .body(Empty::<Bytes>::new())
+        .map_err(|_| Error::Url { url: url.to_string(), why: "the path or host can't be sent by HTTP" })?;
+    let exchange = async {
+        let stalled = |stage| move |_| Error::Timeout { what: format!("{url}: {stage}"), after: patience };
+        let answer = timeout(patience, sender.send_request(request)).await;
+        let answer = answer.map_err(stalled("waiting for the answer to begin"))?.map_err(wrong)?;
+        receive(answer, url, patience, sink).await
+    };
+    let mut exchange = std::pin::pin!(exchange);
+    tokio::select! {
+        biased;
+        answer = exchange.as_mut() => return answer,
+        // What went wrong with the connection, the exchange is told too.
+        _ = connection => {}
+    }
+    exchange.await
+}
+
+async fn receive(
+    answer: Response<Incoming>,
+    url: &Url,
+    patience: Duration,
     mut sink: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<Answer, Error> {
-    let wrong = |why: String| Error::Http { url: url.to_string(), why };
-    let broken = |error: io::Error| wrong(format!("broke off: {error}"));
-    let request = format!(
-        "GET {} HTTP/1.1\r\nHost: {}:{}\r\nUser-Agent: candor\r\nAccept: */*\r\nConnection: close\r\n\r\n",
-        url.path, url.host, url.port
-    );
-    stream.write_all(request.as_bytes()).await.map_err(broken)?;
-    stream.flush().await.map_err(broken)?;
-
-    let mut buffer = vec![0; 32 << 10];
-    let mut head = Vec::new();
-    let (mut answer, mut body, rest) = loop {
-        let length = stream.read(&mut buffer).await.map_err(broken)?;
-        if length == 0 {
-            return Err(wrong("ends before its head does".to_owned()));
-        }
-        head.extend_from_slice(&buffer[..length]);
-        if let Some((answer, body, at)) = parse_head(&head).map_err(&wrong)? {
-            break (answer, body, head.split_off(at));
-        }
-    };
-    let mut give = |bytes: &[u8]| {
-        answer.length += bytes.len() as u64;
-        sink(bytes).map_err(|error| Error::Internal(format!("can't write what came: {error}")))
-    };
-    body.receive(&rest, &mut give).map_err(|stop| stop.into_error(&wrong))?;
-    while !body.is_complete() {
-        let length = stream.read(&mut buffer).await.map_err(broken)?;
-        if length == 0 {
-            body.end().map_err(|why| wrong(why.to_owned()))?;
-            break;
-        }
-        body.receive(&buffer[..length], &mut give).map_err(|stop| stop.into_error(&wrong))?;
+    let (head, mut body) = answer.into_parts();
+    // hyper reads any other coding up to the connection's end, still encoded.
+    let mut codings = head.headers.get_all(TRANSFER_ENCODING).iter();
+    if let Some(coding) = codings.find(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+        let why = format!("has a transfer encoding that was not asked for: {}", coding.to_str().unwrap_or("not text"));
+        return Err(Error::Http { url: url.to_string(), why });
     }
-    Ok(answer)
+    let mut length = 0;
+    let stalled =
+        |length| Error::Timeout { what: format!("{url}: waiting for more after {length} bytes"), after: patience };
+    while let Some(frame) = timeout(patience, body.frame()).await.map_err(|_| stalled(length))? {
+        if let Ok(data) = frame.map_err(|error| broken(url, &error))?.into_data() {
+            length += data.len() as u64;
+            sink(&data).map_err(|error| Error::Internal(format!("can't write the page: {error}")))?;
+        }
+    }
+    Ok(Answer { status: head.status.as_u16(), length, headers: head.headers })
 }
 
-/// The head at the beginning of `bytes`, if it is whole, how the body is framed, and where it begins. Interim answers (1xx) are
-/// skipped.
-fn parse_head(bytes: &[u8]) -> Result<Option<(Answer, Body, usize)>, String> {
-    let mut start = 0;
-    loop {
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
-        let mut response = httparse::Response::new(&mut headers);
-        let parsed = response.parse(&bytes[start..]).map_err(|error| format!("is not HTTP: {error}"))?;
-        let httparse::Status::Complete(length) = parsed else {
-            return match bytes.len() > MOST_HEAD {
-                true => Err(format!("has a head of more than {MOST_HEAD} bytes")),
-                false => Ok(None),
-            };
-        };
-        start += length;
-        let status = response.code.ok_or("has no status")?;
-        if (100..200).contains(&status) {
-            continue;
-        }
-        let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-        let lines = response.headers.iter();
-        let headers: Vec<_> = lines.map(|line| (line.name.to_ascii_lowercase(), text(line.value))).collect();
-        let body = Body::framed_by(status, &headers)?;
-        return Ok(Some((Answer { status, headers, length: 0 }, body, start)));
+/// What went wrong, in the words of whoever noticed first: hyper wraps the stream's errors in its own.
+fn broken(url: &Url, error: &hyper::Error) -> Error {
+    let mut cause: &dyn StdError = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
     }
-}
-
-/// For the fuzzer: the body of an answer that is all there.
-pub(crate) fn parse_whole(bytes: &[u8]) -> Option<Vec<u8>> {
-    let (_, mut body, at) = parse_head(bytes).ok()??;
-    let mut out = Vec::new();
-    for piece in bytes[at..].chunks(7) {
-        let mut give = |bytes: &[u8]| {
-            out.extend_from_slice(bytes);
-            Ok(())
-        };
-        body.receive(piece, &mut give).ok()?;
-    }
-    body.end().ok().map(|()| out)
+    let why = match error.is_parse() {
+        true => format!("is not HTTP: {cause}"),
+        false => format!("broke off: {cause}"),
+    };
+    Error::Http { url: url.to_string(), why }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    /// The body that a fetch reads from this answer, after which the server closes.
+    fn whole_body(answer: &[u8]) -> Result<Vec<u8>, Error> {
+        let url = Url::parse("http://127.0.0.1/").expect("a URL");
+        let mut body = Vec::new();
+        let (stream, mut server) = tokio::io::duplex(1 << 10);
+        let serve = async move {
+            // hyper takes no answer before it has asked. If it has hung up, `get` says why.
+            let _ = server.read(&mut [0; 1 << 10]).await;
+            let _ = server.write_all(answer).await;
+        };
+        let fetch = get(stream, &url, Duration::MAX, |piece| {
+            body.extend_from_slice(piece);
+            Ok(())
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.expect("a runtime without sockets needs nothing from the system");
+        runtime.block_on(async { tokio::join!(fetch, serve).0 }).map(|_| body)
+    }
 
     #[test]
     fn urls_have_a_host_a_port_and_a_path() {
@@ -193,6 +202,7 @@ mod tests {
             "http://",
             "http://x:0",
             "http://x:y",
+            "http://x:",
             "http://a b/",
             "http://x/a b",
             "http://u@x/",
@@ -202,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_may_come_in_pieces_and_be_framed_in_three_ways() {
+    fn a_body_ends_after_its_length_its_last_chunk_or_with_the_connection() {
         for (answer, body) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", Some("hello")),
             ("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello", None),
@@ -218,7 +228,27 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", None),
             ("nonsense\r\n\r\n", None),
         ] {
-            assert_eq!(parse_whole(answer.as_bytes()).as_deref(), body.map(str::as_bytes), "{answer}");
+            let got = whole_body(answer.as_bytes());
+            assert_eq!(got.as_deref().ok(), body.map(str::as_bytes), "{answer}: {got:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_stalls_is_given_up_and_the_error_says_at_what() {
+        let url = Url::parse("http://127.0.0.1/").unwrap();
+        let patience = Duration::from_secs(30);
+        for (said, stage) in [
+            ("", "waiting for the answer to begin"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", "waiting for more after 3 bytes"),
+        ] {
+            let (stream, mut server) = tokio::io::duplex(1 << 10);
+            let serve = async {
+                assert!(server.read(&mut [0; 1 << 10]).await.unwrap() > 0);
+                server.write_all(said.as_bytes()).await.unwrap();
+            };
+            let (fetched, ()) = tokio::join!(get(stream, &url, patience, |_| Ok(())), serve);
+            let error = fetched.unwrap_err();
+            assert!(matches!(&error, Error::Timeout { what, .. } if what.ends_with(stage)), "{error}");
         }
     }
 }

@@ -16,11 +16,12 @@
 //! the file in one step ([`Renewal`]).
 
 use crate::clock::Clock;
+use crate::onion_keys::{KEMS, OnionSecrets};
 use crate::relay::Renewal;
 use crate::relay_list::ListedRelay;
-use crate::suite::{KEMS, OnionSecrets, Suite};
-use crate::{Error, files, hex};
+use crate::{Error, files};
 use candor_onion::circuit::OnionKeys;
+use candor_onion::handshake::HandshakeType;
 use candor_onion::link::RelayIdentity;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -119,7 +120,10 @@ impl RelayKeys {
     }
 
     /// Reads a key file's text.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// What is wrong with the text; never a key in it.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines().peekable();
         if lines.next() != Some(HEAD) {
             return Err(format!("expected `{HEAD}` in the first line"));
@@ -134,7 +138,7 @@ impl RelayKeys {
             let x25519 = key("x25519", next(&mut lines, "x25519")?)?;
             let mut kem = |name: &str| {
                 let (secret, public) = next(&mut lines, name)?.split_once(' ').ok_or_else(|| broken(name))?;
-                let pair = hex::decode(secret).zip(hex::decode(public)).ok_or_else(|| broken(name))?;
+                let pair = decode(secret).zip(decode(public)).ok_or_else(|| broken(name))?;
                 Ok::<_, String>((pair.0, pair.1.to_vec()))
             };
             let kems = [kem(KEMS[0])?, kem(KEMS[1])?, kem(KEMS[2])?];
@@ -143,14 +147,15 @@ impl RelayKeys {
         }
         let keys = Self::new(identity, onion).map_err(|error| error.to_string())?;
         // Parses every key once, so that a broken file is found now and not at the first circuit.
-        keys.onion_keys(&Suite::ALL).map_err(|error| error.to_string())?;
+        keys.onion_keys(&HandshakeType::ALL).map_err(|error| error.to_string())?;
         Ok(keys)
     }
 
     fn text(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(MOST));
         let put = |text: &mut String, name: &str, key: &[u8]| {
-            write!(text, "{name} {}", hex::encode(key)).expect("writing to memory");
+            let digits = Zeroizing::new(base16ct::lower::encode_string(key));
+            write!(text, "{name} {}", *digits).expect("writing to memory");
         };
         text.push_str(HEAD);
         put(&mut text, "\nidentity", self.identity.as_slice());
@@ -186,16 +191,21 @@ impl RelayKeys {
     ///
     /// # Errors
     /// [`Error::Internal`] if a library fails.
-    pub fn listed(&self, name: Option<String>, address: SocketAddr, suites: &[Suite]) -> Result<ListedRelay, Error> {
+    pub fn listed(
+        &self,
+        name: Option<String>,
+        address: SocketAddr,
+        handshakes: &[HandshakeType],
+    ) -> Result<ListedRelay, Error> {
         let set = &self.onion[0];
         let kems = [0, 1, 2].map(|index| set.secrets.kems[index].1.clone());
-        ListedRelay::new(name, address, self.id, set.x25519_public, kems, suites)
+        ListedRelay::new(name, address, self.id, set.x25519_public, kems, handshakes)
     }
 
     /// All onion keys that are accepted.
-    pub(crate) fn onion_keys(&self, suites: &[Suite]) -> Result<OnionKeys, Error> {
+    pub(crate) fn onion_keys(&self, handshakes: &[HandshakeType]) -> Result<OnionKeys, Error> {
         let sets: Vec<_> = self.onion.iter().map(|set| &set.secrets).collect();
-        OnionSecrets::offer(&sets, &self.id, suites)
+        OnionSecrets::offer(&sets, &self.id, handshakes)
     }
 
     /// The identity with fresh keys below it, for links made from now on.
@@ -242,7 +252,7 @@ fn next<'a>(lines: &mut Peekable<Lines<'a>>, name: &str) -> Result<&'a str, Stri
 }
 
 fn key(name: &str, text: &str) -> Result<Zeroizing<[u8; 32]>, String> {
-    let bytes = hex::decode(text).and_then(|bytes| bytes.as_slice().try_into().map(Zeroizing::new).ok());
+    let bytes = decode(text).and_then(|bytes| bytes.as_slice().try_into().map(Zeroizing::new).ok());
     bytes.ok_or_else(|| broken(name))
 }
 
@@ -252,8 +262,13 @@ fn broken(name: &str) -> String {
 
 impl std::fmt::Debug for RelayKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RelayKeys({})", hex::encode(&self.id))
+        write!(f, "RelayKeys({})", base16ct::lower::encode_string(&self.id))
     }
+}
+
+/// The bytes behind hexadecimal digits. Wiped on drop, since most are secret keys.
+fn decode(text: &str) -> Option<Zeroizing<Vec<u8>>> {
+    base16ct::mixed::decode_vec(text).ok().map(Zeroizing::new)
 }
 
 /// Random bytes of the operating system.
@@ -275,7 +290,7 @@ mod tests {
         let made = RelayKeys::load_or_create(&path).unwrap();
         let read = RelayKeys::load_or_create(&path).unwrap();
         let address = "127.0.0.1:1".parse().unwrap();
-        let line = |keys: &RelayKeys| keys.listed(None, address, &Suite::ALL).unwrap().to_line();
+        let line = |keys: &RelayKeys| keys.listed(None, address, &HandshakeType::ALL).unwrap().to_line();
         assert_eq!(line(&made), line(&read));
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

@@ -38,9 +38,9 @@ use crate::link::{Budget, locked};
 use crate::policy::Policy;
 use crate::prefix::Prefix;
 use crate::relay_list::{ListedRelay, RelayList};
-use crate::suite::Suite;
 use crate::tls::Connector;
 use crate::{Error, files};
+use candor_onion::handshake::HandshakeType;
 use journal::Journal;
 use links::Links;
 use networks::Networks;
@@ -70,7 +70,7 @@ pub struct RelayConfig {
     /// Where it may connect to as an exit. The default: nowhere.
     pub policy: Policy,
     /// The handshakes that it offers.
-    pub suites: Vec<Suite>,
+    pub handshakes: Vec<HandshakeType>,
     /// Bounds.
     pub limits: RelayLimits,
     /// Networks that [`RelayLimits::network`] is not for.
@@ -94,7 +94,7 @@ impl RelayConfig {
             advertise: None,
             name: None,
             policy: Policy::default(),
-            suites: Suite::ALL.to_vec(),
+            handshakes: HandshakeType::ALL.to_vec(),
             limits: RelayLimits::default(),
             test_networks: if listen.ip().is_loopback() { Prefix::LOOPBACK.to_vec() } else { Vec::new() },
             entry: None,
@@ -205,7 +205,7 @@ impl Relay {
         let address = config.advertise.map_or_else(|| listener.local_addr().map_err(failed), Ok)?;
         let (limits, now) = (config.limits, config.clock.now());
         let (keyring, onion_keys) =
-            Keyring::new(keys, config.name, address, config.suites, config.entry, config.renewal, now)?;
+            Keyring::new(keys, config.name, address, config.handshakes, config.entry, config.renewal, now)?;
         let journal = Journal::new(config.log, limits.log_lines);
         let needed = limits.links.saturating_add(limits.streams).saturating_add(64) as u64;
         if let Some(allowed) = files::raise_limit().filter(|allowed| *allowed < needed) {

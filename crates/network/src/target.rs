@@ -6,24 +6,33 @@
 //! | `POST /digest` | the SHA-256 of what was sent, in hexadecimal digits, and its length |
 //! | `GET /` | a line of text |
 //!
-//! It is for tests and measurements, and trusts nobody but itself: requests have bounds, and a slow one is cut off.
+//! It is for tests and measurements, and trusts nobody but itself: requests have bounds, and a connection that stands still is cut
+//! off. The protocol is hyper's.
 
-use crate::{Error, hex};
+use crate::Error;
 use candor_primitives::hash::Sha256;
 use digest::Digest;
+use http_body_util::{BodyExt, Either, Full};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio_io_timeout::TimeoutStream;
 
 /// The longest head of a request.
 const MOST_HEAD: usize = 16 << 10;
 /// The most bytes that can be asked for or sent: 1 GiB.
-pub(crate) const MOST_BYTES: u64 = 1 << 30;
-/// How long a read or a write may take.
+const MOST_BYTES: u64 = 1 << 30;
+/// How long a request's head may take, and then each read and write.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes to make at a time.
 const PIECE: usize = 64 << 10;
@@ -61,7 +70,7 @@ impl Target {
     }
 
     /// The bytes that `GET /bytes/length` answers with.
-    pub fn bytes(length: u64) -> impl Iterator<Item = Vec<u8>> {
+    pub fn bytes(length: u64) -> impl Iterator<Item = Vec<u8>> + Send {
         let mut state = length;
         let mut left = length;
         std::iter::from_fn(move || {
@@ -82,7 +91,7 @@ impl Target {
     pub fn digest(length: u64) -> String {
         let mut hash = Sha256::new();
         Self::bytes(length).for_each(|piece| hash.update(&piece));
-        hex::encode(&hash.finalize())
+        base16ct::lower::encode_string(&hash.finalize())
     }
 }
 
@@ -101,132 +110,126 @@ fn splitmix64(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A request, as far as it concerns us.
-enum Request {
-    Bytes(u64),
-    Digest(u64),
-    Root,
-    Wrong(&'static str),
-}
-
-async fn serve(mut tcp: TcpStream) {
+async fn serve(tcp: TcpStream) {
     // What goes wrong concerns the client only, and it finds out.
     let _ = tcp.set_nodelay(true);
-    let _ = answer(&mut tcp).await;
-    let _ = tcp.shutdown().await;
+    let mut tcp = TimeoutStream::new(tcp);
+    tcp.set_read_timeout(Some(PATIENCE));
+    tcp.set_write_timeout(Some(PATIENCE));
+    let answered = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .max_buf_size(MOST_HEAD)
+        .keep_alive(false)
+        .half_close(true)
+        .serve_connection(TokioIo::new(Box::pin(tcp)), service_fn(answer));
+    let _ = answered.await;
 }
 
-async fn answer(tcp: &mut TcpStream) -> io::Result<()> {
-    let mut buffer = vec![0; PIECE];
-    let mut head = Vec::new();
-    let (request, rest) = loop {
-        let length = patient(tcp.read(&mut buffer)).await?;
-        head.extend_from_slice(&buffer[..length]);
-        match parse(&head) {
-            Some((request, at)) => break (request, head.split_off(at)),
-            None if length == 0 => return Ok(()),
-            None if head.len() > MOST_HEAD => {
-                break (Request::Wrong("431 Request Header Fields Too Large"), Vec::new());
-            }
-            None => {}
-        }
-    };
-    match request {
-        Request::Bytes(length) => {
-            let digest = Target::digest(length);
-            say(tcp, "200 OK", &format!("Candor-SHA256: {digest}\r\n"), length).await?;
-            for piece in Target::bytes(length) {
-                patient(tcp.write_all(&piece)).await?;
-            }
-            Ok(())
-        }
-        Request::Digest(length) => {
-            let mut hash = Sha256::new();
-            hash.update(&rest);
-            let mut left = length.saturating_sub(rest.len() as u64);
-            while left > 0 {
-                let read = patient(tcp.read(&mut buffer)).await?;
-                if read == 0 {
-                    return Ok(());
-                }
-                hash.update(&buffer[..read]);
-                left = left.saturating_sub(read as u64);
-            }
-            text(tcp, "200 OK", &format!("{} {length}\n", hex::encode(&hash.finalize()))).await
-        }
-        Request::Root => text(tcp, "200 OK", "candor's target: GET /bytes/N, POST /digest\n").await,
-        Request::Wrong(status) => text(tcp, status, &format!("{status}\n")).await,
-    }
-}
+type Answer = Response<Either<Full<Bytes>, Pieces>>;
 
-async fn text(tcp: &mut TcpStream, status: &str, body: &str) -> io::Result<()> {
-    say(tcp, status, "", body.len() as u64).await?;
-    patient(tcp.write_all(body.as_bytes())).await
-}
-
-async fn say(tcp: &mut TcpStream, status: &str, headers: &str, length: u64) -> io::Result<()> {
-    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{headers}Connection: close\r\n\r\n");
-    patient(tcp.write_all(head.as_bytes())).await
-}
-
-async fn patient<T>(step: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    timeout(PATIENCE, step).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-}
-
-/// The request at the beginning of `bytes`, if its head is whole, and where its body begins.
-fn parse(bytes: &[u8]) -> Option<(Request, usize)> {
-    let mut headers = [httparse::EMPTY_HEADER; 64];
-    let mut request = httparse::Request::new(&mut headers);
-    let at = match request.parse(bytes) {
-        Ok(httparse::Status::Complete(at)) => at,
-        Ok(httparse::Status::Partial) => return None,
-        Err(_) => return Some((Request::Wrong("400 Bad Request"), bytes.len())),
-    };
-    let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number <= MOST_BYTES);
-    let path = request.path.unwrap_or_default();
-    let length = request.headers.iter().find(|line| line.name.eq_ignore_ascii_case("content-length"));
-    let length = length.and_then(|line| str::from_utf8(line.value).ok());
-    let request = match (request.method, path.strip_prefix("/bytes/")) {
-        (Some("GET"), Some(text)) => number(text).map_or(Request::Wrong("400 Bad Request"), Request::Bytes),
-        (Some("GET"), None) if path == "/" => Request::Root,
-        (Some("POST"), None) if path == "/digest" => match length.map(number) {
-            Some(Some(length)) => Request::Digest(length),
-            Some(None) => Request::Wrong("413 Content Too Large"),
-            None => Request::Wrong("411 Length Required"),
+async fn answer(request: Request<Incoming>) -> Result<Answer, Infallible> {
+    let path = request.uri().path();
+    Ok(match (request.method(), path.strip_prefix("/bytes/")) {
+        (&Method::GET, Some(length)) => match length.parse() {
+            Ok(length) if length <= MOST_BYTES => bytes(length),
+            _ => status(StatusCode::BAD_REQUEST),
         },
-        (Some("GET" | "POST"), _) => Request::Wrong("404 Not Found"),
-        _ => Request::Wrong("405 Method Not Allowed"),
-    };
-    Some((request, at))
+        (&Method::GET, None) if path == "/" => text("candor's target: GET /bytes/N, POST /digest\n".to_owned()),
+        (&Method::POST, None) if path == "/digest" => digest(request.into_body()).await,
+        (&Method::GET | &Method::POST, _) => status(StatusCode::NOT_FOUND),
+        _ => status(StatusCode::METHOD_NOT_ALLOWED),
+    })
+}
+
+fn bytes(length: u64) -> Answer {
+    let pieces = Pieces { left: length, pieces: Box::new(Target::bytes(length)) };
+    let answer = Response::builder().header("candor-sha256", Target::digest(length));
+    answer.body(Either::Right(pieces)).expect("digits fit a header")
+}
+
+async fn digest(mut body: Incoming) -> Answer {
+    let (mut hash, mut length) = (Sha256::new(), 0);
+    if body.size_hint().lower() > MOST_BYTES {
+        return status(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return status(StatusCode::BAD_REQUEST) };
+        let Some(data) = frame.data_ref() else { continue };
+        length += data.len() as u64;
+        if length > MOST_BYTES {
+            return status(StatusCode::PAYLOAD_TOO_LARGE);
+        }
+        hash.update(data);
+    }
+    text(format!("{} {length}\n", base16ct::lower::encode_string(&hash.finalize())))
+}
+
+fn text(text: String) -> Answer {
+    Response::new(Either::Left(text.into()))
+}
+
+fn status(status: StatusCode) -> Answer {
+    let mut answer = text(format!("{status}\n"));
+    *answer.status_mut() = status;
+    answer
+}
+
+/// What [`Target::bytes`] makes, as an answer's body.
+struct Pieces {
+    left: u64,
+    pieces: Box<dyn Iterator<Item = Vec<u8>> + Send>,
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let piece = self.pieces.next();
+        self.left -= piece.as_ref().map_or(0, |piece| piece.len() as u64);
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece.into()))))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[test]
     fn the_bytes_are_as_many_as_asked_for_and_always_the_same() {
         for length in [0, 1, 7, PIECE as u64, 3 * PIECE as u64 + 5] {
             let bytes: Vec<u8> = Target::bytes(length).flatten().collect();
             assert_eq!(bytes.len() as u64, length);
-            assert_eq!(hex::encode(&Sha256::digest(&bytes)), Target::digest(length));
+            assert_eq!(base16ct::lower::encode_string(&Sha256::digest(&bytes)), Target::digest(length));
         }
         assert_ne!(Target::bytes(100).next().unwrap()[..99], Target::bytes(99).next().unwrap()[..]);
     }
 
-    #[test]
-    fn requests_that_make_no_sense_are_refused() {
+    #[tokio::test]
+    async fn requests_that_make_no_sense_are_refused_and_the_rest_answered() {
+        let target = Target::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
         for (request, status) in [
+            ("GET /bytes/3 HTTP/1.1\r\n\r\n", "200"),
             ("GET /bytes/x HTTP/1.1\r\n\r\n", "400"),
-            ("GET /bytes/99999999999 HTTP/1.1\r\n\r\n", "400"),
+            ("GET /bytes/1073741825 HTTP/1.1\r\n\r\n", "400"),
             ("GET /other HTTP/1.1\r\n\r\n", "404"),
-            ("POST /digest HTTP/1.1\r\n\r\n", "411"),
+            ("POST /digest HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", "200"),
+            ("POST /digest HTTP/1.1\r\nContent-Length: 1073741825\r\n\r\nabc", "413"),
             ("DELETE / HTTP/1.1\r\n\r\n", "405"),
             ("\0\r\n\r\n", "400"),
         ] {
-            let Some((Request::Wrong(said), _)) = parse(request.as_bytes()) else { panic!("{request}") };
-            assert!(said.starts_with(status), "{request}: {said}");
+            let mut tcp = TcpStream::connect(target.address()).await.unwrap();
+            tcp.write_all(request.as_bytes()).await.unwrap();
+            let mut answer = Vec::new();
+            tcp.read_to_end(&mut answer).await.unwrap();
+            let answer = String::from_utf8_lossy(&answer);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
         }
-        assert!(parse(b"GET / HT").is_none());
     }
 }

@@ -74,8 +74,12 @@ pub struct Limits {
     /// How many streams a hop may have.
     pub streams: usize,
     /// Bytes that a stream may have received and not [consumed](ClientCircuit::consumed) before XOFF is sent (prop 324's
-    /// `cc_xoff`, 500 cells). At eight times as many, a sender that does not stop loses its circuit.
+    /// `cc_xoff`, 500 cells).
     pub unread: usize,
+    /// Bytes that all streams of a hop together may have received and not consumed before the circuit's SENDMEs are held back. What
+    /// the sender's window still allows may come on top: 1,000 cells with tor1,
+    /// [`MOST_UNACKNOWLEDGED`](crate::flow::MOST_UNACKNOWLEDGED) with congestion control.
+    pub circuit_unread: usize,
     /// The congestion window's parameters.
     pub congestion: Parameters,
 }
@@ -87,6 +91,7 @@ impl Default for Limits {
             fragments: Duration::from_secs(10),
             streams: 1024,
             unread: 500 * 498,
+            circuit_unread: 2000 * 498,
             congestion: Parameters::default(),
         }
     }

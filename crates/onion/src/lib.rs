@@ -18,8 +18,6 @@ pub mod cell;
 pub mod circuit;
 mod error;
 pub mod flow;
-#[doc(hidden)]
-pub mod fuzz;
 pub mod handshake;
 pub mod layer;
 pub mod link;

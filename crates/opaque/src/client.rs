@@ -11,10 +11,9 @@ use crate::kdf::HASH;
 use crate::ksf::Limits;
 use crate::password::Password;
 use crate::suite::{NoKem, Slot, Suite};
+use candor_primitives::hash::{Digest, Sha512};
 use core::fmt;
-use digest::Digest;
 use rand_core::CryptoRng;
-use sha2::Sha512;
 
 /// A client of one suite; many logins can be made with it.
 pub struct Client<S: Suite> {
@@ -99,6 +98,22 @@ impl<S: Suite> Client<S> {
         password: &Password<'_>,
     ) -> Result<(ClientLogin<S>, alloc::vec::Vec<u8>), Error> {
         ClientLogin::start(self, rng, password)
+    }
+
+    /// The login that [`ClientLogin::to_bytes`] saved, with the password again, which is not saved.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::State`], [`Error::Scalar`], [`Error::Kem`] if `saved` is not a state of this suite.
+    pub fn resume_login(&self, saved: &[u8], password: &Password<'_>) -> Result<ClientLogin<S>, Error> {
+        ClientLogin::resume(self, saved, password)
+    }
+
+    /// The registration that [`ClientRegistration::to_bytes`] saved, with the password again, which is not saved.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::State`], [`Error::Scalar`] if `saved` is not a state of a registration.
+    pub fn resume_registration(&self, saved: &[u8], password: &Password<'_>) -> Result<ClientRegistration, Error> {
+        ClientRegistration::resume(self.limits, saved, password)
     }
 }
 

@@ -2,7 +2,7 @@
 //! (RFC 9807 §4.1).
 
 use crate::group::{ELEMENT, derive_key};
-use crate::kdf::{self, Key, Prk};
+use crate::kdf::{self, Key, Mac, Prk};
 use crate::ksf::{Ksf, KsfParams};
 use crate::messages::{MASKED, NONCE};
 use crate::parties::{Parties, vector};
@@ -47,7 +47,7 @@ impl RandomizedPassword {
         let (server_length, server) = vector(parties.server.unwrap_or(server_public));
         let (client_length, client) = vector(parties.client.unwrap_or(client_public));
         let key = self.0.expand::<64>(&[nonce, b"AuthKey"]);
-        Prk::new(key.as_slice()).mac(&[nonce, server_public, &server_length, server, &client_length, client])
+        Mac::new(key.as_slice()).of(&[nonce, server_public, &server_length, server, &client_length, client])
     }
 
     /// export_key.

@@ -1,71 +1,282 @@
-//! What can go wrong in this crate.
+//! Why something was refused.
 
 use candor_primitives::kem::KemError;
+use core::fmt;
 
-/// Why a message was refused, or a password, key or parameter not taken.
+/// Why a message, a password, a key or a parameter was refused.
 ///
-/// No error tells a stranger whether an account exists: those of a server that depend on the account are for its operator
-/// ([`Error::Record`]), and a login with a wrong password and one of an unknown user end alike, in [`Error::Login`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+/// No error tells a stranger whether an account exists. Errors of a server that depend on the account are for its operator
+/// ([`Error::Record`]); a login with a wrong password and a login of an unknown user both end in [`Error::Login`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A message, a record or a saved state has the wrong length.
-    #[error("the {what} has {got} bytes, and this suite's has {expected}")]
+    /// An input has the wrong length.
     Length {
-        /// Which of them.
-        what: &'static str,
-        /// The length that it should have.
+        /// The input.
+        what: Input,
+        /// The length that this suite expects.
         expected: usize,
-        /// The length that came.
+        /// The length found.
         got: usize,
     },
-    /// A part of a message is no element of the group, or the identity, or our own element sent back.
-    #[error("the {0} is not a valid element of ristretto255; whoever sent it does not speak this protocol")]
-    Element(&'static str),
-    /// A secret key is no scalar, or zero.
-    #[error("the secret key is not a valid scalar; restore it from where it was saved")]
+    /// An input is longer than 65535 bytes, the most that its encoding allows.
+    TooLong {
+        /// The input.
+        what: Input,
+        /// The length found.
+        got: usize,
+    },
+    /// A group element in a message is not canonical, is the identity, or is our own element sent back.
+    Element(Element),
+    /// A secret key is not a canonical scalar, or is zero.
     Scalar,
-    /// A stored record does not hold an element where the client's key should be.
-    #[error("the stored record is damaged: its public key is not valid; the user must register again")]
+    /// A stored record is damaged: its public key is not a valid element.
     Record,
     /// The password can't be used.
-    #[error("this password can't be used: {0}")]
-    Password(&'static str),
-    /// An identity or a context has more than 65535 bytes.
-    #[error("the {what} has {got} bytes, and 65535 is the most")]
-    TooLong {
-        /// Which of them.
-        what: &'static str,
-        /// Its length.
-        got: usize,
-    },
-    /// Parameters of the key stretching function lie outside what the client accepts.
-    #[error("the key stretching parameters {0}; ask the service, and do not lower the limits to get in")]
-    KsfLimits(&'static str),
-    /// The key stretching function can't work with these parameters.
-    #[error("the key stretching function failed: {0}")]
-    Ksf(&'static str),
+    Password(PasswordError),
+    /// The client's [`Limits`](crate::Limits) refuse the key stretching parameters.
+    Limits(LimitError),
+    /// The key stretching function failed.
+    Ksf(KsfError),
     /// The login failed. For a client: the password, the user, the context or the server is not the right one, or a message was
-    /// changed on the way. For a server: the client did not know the password, or there is no such account, or the message was
+    /// changed on the way. For a server: the client did not know the password, there is no such account, or the message was
     /// changed or belongs to another login.
-    #[error("the login failed: wrong password or user, or a message was changed on the way")]
     Login,
-    /// A saved state is of another version or suite.
-    #[error("the saved state is of another version or suite; start the login again")]
-    State,
-    /// A KEM operation was refused.
-    #[error("KEM: {0}")]
-    Kem(#[from] KemError),
+    /// A saved state can't be read.
+    State(StateError),
+    /// The KEM refused an operation.
+    Kem(KemError),
+}
+
+/// What an [`Error::Length`] or [`Error::TooLong`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Input {
+    /// The client's first message of a registration.
+    RegistrationRequest,
+    /// The server's answer to it.
+    RegistrationResponse,
+    /// The client's last message of a registration.
+    RegistrationUpload,
+    /// The client's first message of a login.
+    Ke1,
+    /// The server's answer to it.
+    Ke2,
+    /// The client's last message of a login.
+    Ke3,
+    /// A stored [`Record`](crate::Record).
+    Record,
+    /// Saved keys of a [`Server`](crate::Server).
+    ServerKeys,
+    /// A saved [`ServerLogin`](crate::ServerLogin).
+    ServerLogin,
+    /// A saved [`ClientLogin`](crate::ClientLogin).
+    ClientLogin,
+    /// A saved [`ClientRegistration`](crate::ClientRegistration).
+    ClientRegistration,
+    /// Encoded [`KsfParams`](crate::KsfParams).
+    KsfParams,
+    /// A credential identifier.
+    CredentialId,
+    /// [`Parties::context`](crate::Parties::context).
+    Context,
+    /// [`Parties::client`](crate::Parties::client).
+    ClientIdentity,
+    /// [`Parties::server`](crate::Parties::server).
+    ServerIdentity,
+    /// The `info` of [`oprf::Key::derive`](crate::oprf::Key::derive).
+    KeyInfo,
+}
+
+/// What an [`Error::Element`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Element {
+    /// The client's blinded password.
+    Blinded,
+    /// The server's evaluation of it.
+    Evaluated,
+    /// The client's ephemeral key in KE1.
+    ClientKeyShare,
+    /// The server's ephemeral key in KE2.
+    ServerKeyShare,
+    /// The client's long-term key in a registration upload.
+    ClientPublicKey,
+    /// The server's long-term key in a registration response.
+    ServerPublicKey,
+}
+
+/// Why a password can't be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PasswordError {
+    /// It is empty.
+    Empty,
+    /// It is longer than 65535 bytes.
+    TooLong,
+    /// It has a control character.
+    Control,
+    /// It hashes to the identity; nobody knows such a password.
+    HashesToIdentity,
+}
+
+/// How key stretching parameters miss a client's [`Limits`](crate::Limits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// They ask for no stretching at all.
+    NoStretching,
+    /// They cost an attacker too little.
+    TooWeak,
+    /// They cost the client too much.
+    TooCostly,
+}
+
+/// Why key stretching failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KsfError {
+    /// No function has these parameters (RFC 9106 §3.1).
+    Parameters,
+    /// The parameters are for a function that this [`Ksf`](crate::Ksf) does not have.
+    OtherFunction,
+    /// The parameters ask for more memory than there is.
+    OutOfMemory,
+    /// The function itself failed.
+    Failed,
+}
+
+/// Why a saved state can't be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StateError {
+    /// Another version of this crate wrote it.
+    Version,
+    /// It belongs to another suite.
+    Suite,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { what, expected, got } => write!(f, "{what} is {got} bytes long; expected {expected}"),
+            Self::TooLong { what, got } => write!(f, "{what} is {got} bytes long; expected at most 65535"),
+            Self::Element(what) => {
+                write!(f, "{what} is not a valid element of ristretto255; the peer does not follow the protocol")
+            }
+            Self::Scalar => f.write_str("secret key is not a valid scalar; restore it from a backup"),
+            Self::Record => {
+                f.write_str("stored record is damaged: its public key is not valid; the user must register again")
+            }
+            Self::Password(cause) => write!(f, "password can't be used: {cause}"),
+            Self::Limits(cause) => {
+                write!(f, "key stretching parameters {cause}; report it to the service instead of lowering the limits")
+            }
+            Self::Ksf(cause) => write!(f, "key stretching failed: {cause}"),
+            Self::Login => f.write_str("login failed: wrong password or user, or a message was changed on the way"),
+            Self::State(cause) => write!(f, "saved state {cause}"),
+            Self::Kem(cause) => write!(f, "KEM: {cause}"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl From<KemError> for Error {
+    fn from(cause: KemError) -> Self {
+        Self::Kem(cause)
+    }
+}
+
+/// `Display` of an enum whose values have fixed texts.
+macro_rules! texts {
+    ($type:ty { $($value:ident => $text:literal,)+ }) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Self::$value => $text,)+
+                })
+            }
+        }
+    };
+}
+
+texts! { Input {
+    RegistrationRequest => "registration request",
+    RegistrationResponse => "registration response",
+    RegistrationUpload => "registration upload",
+    Ke1 => "KE1",
+    Ke2 => "KE2",
+    Ke3 => "KE3",
+    Record => "record",
+    ServerKeys => "saved server",
+    ServerLogin => "saved login of a server",
+    ClientLogin => "saved login of a client",
+    ClientRegistration => "saved registration of a client",
+    KsfParams => "encoding of key stretching parameters",
+    CredentialId => "credential identifier",
+    Context => "context",
+    ClientIdentity => "client's identity",
+    ServerIdentity => "server's identity",
+    KeyInfo => "key information",
+} }
+
+texts! { Element {
+    Blinded => "blinded element",
+    Evaluated => "evaluated element",
+    ClientKeyShare => "client's key share",
+    ServerKeyShare => "server's key share",
+    ClientPublicKey => "client's public key",
+    ServerPublicKey => "server's public key",
+} }
+
+texts! { PasswordError {
+    Empty => "it is empty",
+    TooLong => "it is longer than 65535 bytes",
+    Control => "it contains a control character",
+    HashesToIdentity => "it hashes to the identity; choose another",
+} }
+
+texts! { LimitError {
+    NoStretching => "ask for no stretching at all",
+    TooWeak => "are weaker than this client accepts",
+    TooCostly => "cost more than this client accepts",
+} }
+
+texts! { KsfError {
+    Parameters => "no function has these parameters",
+    OtherFunction => "the parameters are for another function",
+    OutOfMemory => "not enough memory",
+    Failed => "Argon2id failed",
+} }
+
+texts! { StateError {
+    Version => "was written by another version of this crate",
+    Suite => "belongs to another suite",
+} }
+
+impl StateError {
+    /// Whether a saved state begins with this version and suite.
+    pub(crate) fn check(found: &[u8], [version, suite]: [u8; 2]) -> Result<(), Error> {
+        match found {
+            [v, s] if [*v, *s] == [version, suite] => Ok(()),
+            [v, _] if *v == version => Err(Error::State(Self::Suite)),
+            _ => Err(Error::State(Self::Version)),
+        }
+    }
 }
 
 /// `bytes` as an array, if it has that length.
 #[inline]
-pub(crate) fn exactly<'a, const N: usize>(what: &'static str, bytes: &'a [u8]) -> Result<&'a [u8; N], Error> {
+pub(crate) fn exactly<const N: usize>(what: Input, bytes: &[u8]) -> Result<&[u8; N], Error> {
     bytes.try_into().map_err(|_| Error::Length { what, expected: N, got: bytes.len() })
 }
 
-/// Checks that a length fits into two bytes, and gives them.
+/// Checks that a length fits into two bytes.
 #[inline]
-pub(crate) fn expect_short(what: &'static str, bytes: &[u8]) -> Result<[u8; 2], Error> {
-    u16::try_from(bytes.len()).map(u16::to_be_bytes).map_err(|_| Error::TooLong { what, got: bytes.len() })
+pub(crate) fn expect_short(what: Input, bytes: &[u8]) -> Result<(), Error> {
+    match bytes.len() {
+        0..=0xffff => Ok(()),
+        got => Err(Error::TooLong { what, got }),
+    }
 }

@@ -1,13 +1,14 @@
 //! ristretto255 as RFC 9497 §4.1 uses it: hashing to the group and to scalars, encodings, keys from seeds.
 
+use crate::error::{Element, PasswordError};
 use crate::{Error, agree};
 use candor_cpu::secret;
+use candor_primitives::hash::Sha512;
+use candor_primitives::hash::digest::{FixedOutput, Update};
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
 use curve25519_dalek::traits::Identity;
-use digest::{Digest, FixedOutput, Update};
 use rand_core::CryptoRng;
-use sha2::Sha512;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
@@ -21,7 +22,7 @@ const CONTEXT: &[u8] = b"OPRFV1-\x00-ristretto255-SHA512";
 ///
 /// # Errors
 /// [`Error::Element`] if the encoding isn't canonical, or is the identity's.
-pub(crate) fn decode(what: &'static str, bytes: &[u8; ELEMENT]) -> Result<RistrettoPoint, Error> {
+pub(crate) fn decode(what: Element, bytes: &[u8; ELEMENT]) -> Result<RistrettoPoint, Error> {
     let point = CompressedRistretto(*bytes).decompress().ok_or(Error::Element(what))?;
     // The identity's encoding is all zeros, and each element has one encoding.
     if agree(bytes, &[0; ELEMENT], "opaque-identity") { Err(Error::Element(what)) } else { Ok(point) }
@@ -29,9 +30,10 @@ pub(crate) fn decode(what: &'static str, bytes: &[u8; ELEMENT]) -> Result<Ristre
 
 /// The encodings of `scalar · point` for each pair, in one batch: one inversion for all instead of one each.
 ///
-/// The batch encodes doubles, so the scalars are halved first. What it leaves on the heap dalek does not wipe; see SOUNDNESS.md.
+/// The batch encodes doubles, so the scalars are halved first. The encodings are wiped, on the heap too; dalek leaves intermediate
+/// coordinates there, see SOUNDNESS.md.
 #[inline]
-pub(crate) fn encode_products<const N: usize>(pairs: [(&Scalar, Base<'_>); N]) -> [[u8; ELEMENT]; N] {
+pub(crate) fn encode_products<const N: usize>(pairs: [(&Scalar, Base<'_>); N]) -> Zeroizing<[[u8; ELEMENT]; N]> {
     let halves = pairs.map(|(scalar, base)| {
         let half = Zeroizing::new(scalar.div_by_2());
         match base {
@@ -40,8 +42,10 @@ pub(crate) fn encode_products<const N: usize>(pairs: [(&Scalar, Base<'_>); N]) -
         }
     });
     let halves = Zeroizing::new(halves);
-    let encoded = RistrettoPoint::double_and_compress_batch(halves.iter());
-    core::array::from_fn(|index| encoded[index].to_bytes())
+    let encoded = Zeroizing::new(RistrettoPoint::double_and_compress_batch(halves.iter()));
+    let mut products = Zeroizing::new([[0; ELEMENT]; N]);
+    products.iter_mut().zip(encoded.iter()).for_each(|(product, encoded)| *product = encoded.0);
+    products
 }
 
 /// What a scalar is multiplied with.
@@ -63,7 +67,7 @@ pub(crate) fn hash_to_group(input: &[u8]) -> Result<RistrettoPoint, Error> {
     let identity = point.ct_eq(&RistrettoPoint::identity()).unwrap_u8();
     match secret::declassified(identity, "opaque-hash-identity") {
         0 => Ok(point),
-        _ => Err(Error::Password("it hashes to the identity; choose another")),
+        _ => Err(Error::Password(PasswordError::HashesToIdentity)),
     }
 }
 
@@ -141,16 +145,18 @@ mod tests {
         let point = RistrettoPoint::mul_base(&b);
         let batch = encode_products([(&a, Base::Generator), (&a, Base::Point(&point)), (&b, Base::Point(&point))]);
         let single = [RistrettoPoint::mul_base(&a), point * *a, point * *b];
-        assert_eq!(batch, single.map(|point| point.compress().to_bytes()));
+        assert_eq!(*batch, single.map(|point| point.compress().to_bytes()));
     }
 
     #[test]
     fn the_identity_and_unreduced_encodings_are_refused() {
+        let good = RistrettoPoint::mul_base(&Scalar::ONE).compress().to_bytes();
+        assert!(decode(Element::Blinded, &good).is_ok());
         let mut unreduced = [0xff; 32];
         unreduced[0] = 0xed;
         unreduced[31] = 0x7f;
         for bytes in [[0; 32], unreduced, [0xff; 32]] {
-            assert!(matches!(decode("element", &bytes), Err(Error::Element("element"))));
+            assert!(matches!(decode(Element::Blinded, &bytes), Err(Error::Element(Element::Blinded))));
         }
     }
 

@@ -10,6 +10,7 @@ mod argon2id;
 pub use argon2id::Argon2id;
 
 use crate::Error;
+use crate::error::{Input, KsfError, LimitError, exactly};
 
 /// Which key stretching function, and how much of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,7 +55,7 @@ impl KsfParams {
     /// [`Error::Length`]; [`Error::Ksf`] for a function that does not exist, or numbers that Argon2 does not have
     /// (RFC 9106 §3.1: p from 1 to 2²⁴ − 1, t from 1, m from 8p).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let bytes: &[u8; Self::LENGTH] = crate::error::exactly("key stretching parameters", bytes)?;
+        let bytes: &[u8; Self::LENGTH] = exactly(Input::KsfParams, bytes)?;
         let number = |index: usize| {
             let at = 1 + 4 * index;
             u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
@@ -64,7 +65,7 @@ impl KsfParams {
             (1, memory_kib, iterations @ 1.., parallelism @ 1..0x0100_0000) if memory_kib / 8 >= parallelism => {
                 Ok(Self::Argon2id { memory_kib, iterations, parallelism })
             }
-            _ => Err(Error::Ksf("no such function or parameters")),
+            _ => Err(Error::Ksf(KsfError::Parameters)),
         }
     }
 }
@@ -92,7 +93,7 @@ impl Ksf for NoStretching {
                 *stretched = *input;
                 Ok(())
             }
-            KsfParams::Argon2id { .. } => Err(Error::Ksf("this client was not given Argon2id")),
+            KsfParams::Argon2id { .. } => Err(Error::Ksf(KsfError::OtherFunction)),
         }
     }
 }
@@ -129,19 +130,19 @@ impl Limits {
     /// Whether the parameters are within these limits.
     ///
     /// # Errors
-    /// [`Error::KsfLimits`] says on which side they are not.
+    /// [`Error::Limits`] says on which side they are not.
     pub fn check(&self, params: &KsfParams) -> Result<(), Error> {
         let (memory, work) = match *params {
             KsfParams::Identity if self.identity => return Ok(()),
-            KsfParams::Identity => return Err(Error::KsfLimits("are none at all")),
+            KsfParams::Identity => return Err(Error::Limits(LimitError::NoStretching)),
             KsfParams::Argon2id { memory_kib, iterations, .. } => {
                 (memory_kib, u64::from(memory_kib) * u64::from(iterations))
             }
         };
         if memory < self.least_memory_kib || work < self.least_work {
-            Err(Error::KsfLimits("are weaker than this client accepts"))
+            Err(Error::Limits(LimitError::TooWeak))
         } else if memory > self.most_memory_kib || work > self.most_work {
-            Err(Error::KsfLimits("cost more than this client accepts"))
+            Err(Error::Limits(LimitError::TooCostly))
         } else {
             Ok(())
         }
@@ -193,7 +194,7 @@ mod tests {
             argon2id((2 << 20) + 1, 1),
             argon2id(1 << 20, 9),
         ] {
-            assert!(matches!(limits.check(&bad), Err(Error::KsfLimits(_))), "{bad:?}");
+            assert!(matches!(limits.check(&bad), Err(Error::Limits(_))), "{bad:?}");
         }
     }
 }

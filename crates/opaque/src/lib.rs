@@ -12,22 +12,18 @@ extern crate std;
 
 mod client;
 mod envelope;
-mod error;
-#[doc(hidden)]
-pub mod fuzz;
 mod group;
 mod kdf;
 mod messages;
 #[cfg(all(doctest, feature = "aws-lc"))]
 mod misuse;
 mod parties;
-#[doc(hidden)]
-pub mod parts;
 mod password;
 mod schedule;
 mod secret;
 mod server;
 
+pub mod error;
 pub mod ksf;
 pub mod oprf;
 pub mod suite;

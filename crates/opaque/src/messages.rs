@@ -10,6 +10,7 @@
 //! ```
 
 use crate::Error;
+use crate::error::Input;
 use crate::group::ELEMENT;
 use crate::kdf::HASH;
 use crate::suite::{Slot, Suite};
@@ -46,7 +47,7 @@ impl<'a> Ke1<'a> {
     /// # Errors
     /// [`Error::Length`].
     pub(crate) fn parse<S: Suite>(all: &'a [u8]) -> Result<Self, Error> {
-        let wrong = Error::Length { what: "KE1", expected: S::KE1, got: all.len() };
+        let wrong = Error::Length { what: Input::Ke1, expected: S::KE1, got: all.len() };
         if all.len() != S::KE1 {
             return Err(wrong);
         }
@@ -71,7 +72,7 @@ impl<'a> Ke2<'a> {
     /// # Errors
     /// [`Error::Length`].
     pub(crate) fn parse<S: Suite>(all: &'a [u8]) -> Result<Self, Error> {
-        let wrong = Error::Length { what: "KE2", expected: S::KE2, got: all.len() };
+        let wrong = Error::Length { what: Input::Ke2, expected: S::KE2, got: all.len() };
         if all.len() != S::KE2 {
             return Err(wrong);
         }

@@ -1,6 +1,7 @@
 //! The oblivious pseudorandom function of RFC 9497, mode OPRF, suite ristretto255-SHA512.
 //!
-//! A client learns F(key, input); the server that holds the key learns nothing of the input, and the client nothing of the key.
+//! A client learns F(key, input). The server, which holds the key, learns nothing about the input, and the client nothing about the key.
+//! OPAQUE is built on it; it stands on its own for other uses, such as private set membership or hardening a key with a remote secret.
 //!
 //! ```
 //! use candor_opaque::oprf::{Blinded, Key};
@@ -12,55 +13,57 @@
 //! # Ok::<(), candor_opaque::Error>(())
 //! ```
 
+use crate::error::{Element, Input, PasswordError, expect_short};
 use crate::group::{self, Base, ELEMENT, decode, encode_products, hash_to_group};
 use crate::kdf::HASH;
 use crate::{Error, agree};
 use candor_cpu::secret;
+use candor_primitives::hash::Sha512;
+use candor_primitives::hash::digest::{FixedOutput, Update};
 use curve25519_dalek::ristretto::RistrettoPoint;
 use curve25519_dalek::scalar::Scalar;
-use digest::{Digest, FixedOutput, Update};
 use rand_core::CryptoRng;
-use sha2::Sha512;
 use zeroize::Zeroizing;
 
-/// The longest input, RFC 9497 §1.2: its length is written in two bytes.
+/// Bytes of the longest input: its length is encoded in two bytes (RFC 9497 §1.2).
 pub const LONGEST_INPUT: usize = u16::MAX as usize;
 
-/// A client's input, blinded; wiped on drop. It holds the blind and a hash of the input so far, not the input.
+/// A client that has blinded its input and waits for the evaluated element; wiped on drop.
+///
+/// It is as secret as the input: it holds the blind, and the state of a hash in which a short input still stands in full.
 #[derive(Clone)]
 pub struct Blinded {
     blind: Zeroizing<Scalar>,
     /// The hash of Finalize, up to the input.
     input: Sha512,
-    /// What was sent, to notice when it comes back as it is.
+    /// The blinded element, to notice when it comes back unchanged.
     sent: [u8; ELEMENT],
 }
 
 impl Blinded {
-    /// Blind, RFC 9497 §3.3.1: the state, and the blinded element to send. Takes 64 bytes from `rng`.
+    /// Blind, RFC 9497 §3.3.1: returns the state and the blinded element to send. Takes 64 bytes from `rng`.
     ///
     /// # Errors
     /// [`Error::Password`] if the input is longer than [`LONGEST_INPUT`].
     pub fn new(rng: &mut (impl CryptoRng + ?Sized), input: &[u8]) -> Result<(Self, [u8; ELEMENT]), Error> {
         let (unsent, point) = Unsent::new(rng, input)?;
-        let [sent] = encode_products([(&unsent.blind, Base::Point(&point))]);
+        let [sent] = *encode_products([(&unsent.blind, Base::Point(&point))]);
         Ok((unsent.sent(sent), sent))
     }
 
     /// Finalize, RFC 9497 §3.3.1: the output, from the server's evaluated element.
     ///
     /// # Errors
-    /// [`Error::Element`] if that is no element, the identity, or the blinded element itself.
+    /// [`Error::Element`] if `evaluated` is not an element, is the identity, or is the blinded element itself.
     pub fn finalize(self, evaluated: &[u8; ELEMENT]) -> Result<Zeroizing<[u8; HASH]>, Error> {
-        const WHAT: &str = "evaluated element";
         if agree(evaluated, &self.sent, "opaque-reflected") {
-            return Err(Error::Element(WHAT));
+            return Err(Error::Element(Element::Evaluated));
         }
-        let point = decode(WHAT, evaluated)?;
+        let point = decode(Element::Evaluated, evaluated)?;
         self.unblind(&point)
     }
 
-    /// [`Self::finalize`] on an element that has been looked at.
+    /// [`Self::finalize`] on an element that has been checked.
     pub(crate) fn unblind(&self, evaluated: &RistrettoPoint) -> Result<Zeroizing<[u8; HASH]>, Error> {
         secret::ran("oprf/finalize", "dalek");
         let inverse = Zeroizing::new(self.blind.invert());
@@ -68,20 +71,30 @@ impl Blinded {
         Ok(output(self.input.clone(), &unblinded))
     }
 
-    /// What was sent.
+    /// The blinded element.
     pub(crate) fn sent(&self) -> &[u8; ELEMENT] {
         &self.sent
     }
+
+    /// The blind, to save it.
+    pub(crate) fn blind(&self) -> &Scalar {
+        &self.blind
+    }
+
+    /// The state again, from what was saved and the input.
+    pub(crate) fn resume(blind: &[u8; ELEMENT], sent: &[u8; ELEMENT], input: &[u8]) -> Result<Self, Error> {
+        Ok(Self { blind: group::scalar(blind)?, input: begin_output(input)?, sent: *sent })
+    }
 }
 
-/// A blind whose element has yet to be encoded, so that it can be in one batch with others.
+/// A blind whose element is not encoded yet, so that it can join others in a batch.
 pub(crate) struct Unsent {
     pub(crate) blind: Zeroizing<Scalar>,
     input: Sha512,
 }
 
 impl Unsent {
-    /// The blind, and the element that it goes to.
+    /// The blind, and the element to multiply it with.
     pub(crate) fn new(
         rng: &mut (impl CryptoRng + ?Sized),
         input: &[u8],
@@ -107,19 +120,19 @@ impl Key {
     /// # Errors
     /// [`Error::TooLong`] if `info` has more than 65535 bytes.
     pub fn derive(seed: &[u8; 32], info: &[u8]) -> Result<Self, Error> {
-        crate::error::expect_short("key information", info)?;
+        expect_short(Input::KeyInfo, info)?;
         Ok(Self(group::derive_key(seed, info)))
     }
 
-    /// The key that is in these bytes.
+    /// Reads [`Self::to_bytes`].
     ///
     /// # Errors
-    /// [`Error::Scalar`] if they are no scalar, or zero.
+    /// [`Error::Scalar`] if the bytes are not a canonical scalar, or are zero.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, Error> {
         Ok(Self(group::scalar(bytes)?))
     }
 
-    /// The key's bytes.
+    /// The key as bytes: a scalar, little-endian.
     pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(self.0.to_bytes())
     }
@@ -127,10 +140,10 @@ impl Key {
     /// BlindEvaluate, RFC 9497 §3.3.1.
     ///
     /// # Errors
-    /// [`Error::Element`] if what came is no element, or the identity.
+    /// [`Error::Element`] if `blinded` is not an element, or is the identity.
     pub fn evaluate(&self, blinded: &[u8; ELEMENT]) -> Result<[u8; ELEMENT], Error> {
         secret::ran("oprf/evaluate", "dalek");
-        let point = decode("blinded element", blinded)?;
+        let point = decode(Element::Blinded, blinded)?;
         Ok((point * *self.0).compress().to_bytes())
     }
 
@@ -150,9 +163,9 @@ impl Key {
     }
 }
 
-/// The hash of Finalize, as far as the input goes.
+/// The hash of Finalize, up to the input.
 fn begin_output(input: &[u8]) -> Result<Sha512, Error> {
-    let length = u16::try_from(input.len()).map_err(|_| Error::Password("it has more than 65535 bytes"))?;
+    let length = u16::try_from(input.len()).map_err(|_| Error::Password(PasswordError::TooLong))?;
     Ok(Sha512::new().chain(length.to_be_bytes()).chain(input))
 }
 

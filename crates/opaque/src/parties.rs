@@ -1,7 +1,7 @@
 //! Who logs in where.
 
 use crate::Error;
-use crate::error::expect_short;
+use crate::error::{Input, expect_short};
 use crate::ksf::KsfParams;
 use alloc::vec::Vec;
 
@@ -27,9 +27,9 @@ impl<'a> Parties<'a> {
 
     /// Everything fits into its two bytes of length.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        expect_short("context", self.context)?;
-        expect_short("client's identity", self.client.unwrap_or_default())?;
-        expect_short("server's identity", self.server.unwrap_or_default())?;
+        expect_short(Input::Context, self.context)?;
+        expect_short(Input::ClientIdentity, self.client.unwrap_or_default())?;
+        expect_short(Input::ServerIdentity, self.server.unwrap_or_default())?;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Passwords, from text and from bytes.
 
 use crate::Error;
+use crate::error::PasswordError;
 use crate::oprf::LONGEST_INPUT;
 use core::fmt;
 #[cfg(feature = "unicode")]
@@ -55,7 +56,7 @@ impl<'a> Password<'a> {
         use unicode_normalization::UnicodeNormalization;
 
         if text.chars().any(char::is_control) {
-            return Err(Error::Password("it has a control character"));
+            return Err(Error::Password(PasswordError::Control));
         }
         // Taken at once, so that growing leaves no copies behind. A character has at most four bytes.
         let mut prepared = Zeroizing::new(alloc::string::String::with_capacity(LONGEST_INPUT + 4));
@@ -94,9 +95,9 @@ impl fmt::Debug for Password<'_> {
 
 fn expect_usable(length: usize) -> Result<(), Error> {
     match length {
-        0 => Err(Error::Password("it is empty")),
+        0 => Err(Error::Password(PasswordError::Empty)),
         1..=LONGEST_INPUT => Ok(()),
-        _ => Err(Error::Password("it has more than 65535 bytes")),
+        _ => Err(Error::Password(PasswordError::TooLong)),
     }
 }
 

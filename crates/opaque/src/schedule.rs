@@ -1,14 +1,14 @@
 //! Transcripts and keys: RFC 9807 §6.4.2, opaque-ke's extension of it by a KEM, and `docs/hybrid.md`.
 
-use crate::kdf::{self, HASH, Key, Prk};
+use crate::kdf::{self, HASH, Key, Mac, Prk};
 use crate::ksf::KsfParams;
 use crate::messages::{Ke1, NONCE, RESPONSE};
 use crate::parties::{Parties, vector};
 use crate::suite::{Slot, Suite};
 use candor_primitives::SharedSecret;
+use candor_primitives::hash::Sha512;
+use candor_primitives::hash::digest::{FixedOutput, Update};
 use core::marker::PhantomData;
-use digest::{Digest, FixedOutput, Update};
-use sha2::Sha512;
 use zeroize::Zeroizing;
 
 /// What begins the name of an encrypted suite in its transcript.
@@ -115,8 +115,8 @@ pub(crate) struct Secrets<'a> {
 
 /// Km2, Km3 and the session key.
 pub(crate) struct Keys {
-    server_mac: Prk,
-    client_mac: Prk,
+    server_mac: Mac,
+    client_mac: Mac,
     pub(crate) session: Key,
 }
 
@@ -125,22 +125,22 @@ impl Keys {
     pub(crate) fn new(secrets: &Secrets<'_>, transcript: &[u8; HASH]) -> Self {
         let [dh1, dh2, dh3] = secrets.dh;
         let prk = kdf::extract(&[], &[dh1, dh2, dh3, bytes(secrets.ephemeral), bytes(secrets.fixed)]);
-        let handshake = Prk::new(expand_label(&prk, b"OPAQUE-HandshakeSecret", transcript).as_slice());
+        let handshake = Prk::new(&expand_label(&prk, b"OPAQUE-HandshakeSecret", transcript));
         Self {
-            server_mac: Prk::new(expand_label(&handshake, b"OPAQUE-ServerMAC", &[]).as_slice()),
-            client_mac: Prk::new(expand_label(&handshake, b"OPAQUE-ClientMAC", &[]).as_slice()),
+            server_mac: Mac::new(expand_label(&handshake, b"OPAQUE-ServerMAC", &[]).as_slice()),
+            client_mac: Mac::new(expand_label(&handshake, b"OPAQUE-ClientMAC", &[]).as_slice()),
             session: expand_label(&prk, b"OPAQUE-SessionKey", transcript),
         }
     }
 
     /// The MAC in KE2.
     pub(crate) fn server_mac(&self, transcript: &[u8; HASH]) -> Key {
-        self.server_mac.mac(&[transcript])
+        self.server_mac.of(&[transcript])
     }
 
     /// KE3, once the server's MAC is in the transcript.
     pub(crate) fn client_mac(&self, with_server_mac: &Transcript) -> Key {
-        self.client_mac.mac(&[&with_server_mac.hash()])
+        self.client_mac.of(&[&with_server_mac.hash()])
     }
 }
 

@@ -7,14 +7,14 @@ mod unknown;
 pub use login::{Answer, ServerLogin};
 pub use record::Record;
 
+use crate::Error;
 use crate::client::StaticId;
-use crate::error::exactly;
+use crate::error::{Input, StateError, exactly, expect_short};
 use crate::group::{self, Base, encode_products};
 use crate::kdf::Prk;
 use crate::ksf::KsfParams;
 use crate::oprf;
 use crate::suite::{NoKem, Slot, Suite};
-use crate::{Error, error};
 use alloc::vec::Vec;
 use candor_cpu::secret;
 use core::fmt;
@@ -85,14 +85,12 @@ impl<S: Suite> Server<S> {
     pub fn from_bytes(suite: S, bytes: &[u8]) -> Result<Self, Error> {
         let expected = FIXED + S::Static::SECRET + S::Static::PUBLIC;
         if bytes.len() != expected {
-            return Err(Error::Length { what: "server's keys", expected, got: bytes.len() });
+            return Err(Error::Length { what: Input::ServerKeys, expected, got: bytes.len() });
         }
         let (head, kem) = bytes.split_at(FIXED);
-        if head[..2] != [VERSION, S::ID] {
-            return Err(Error::State);
-        }
-        let oprf_seed = Zeroizing::new(*exactly("OPRF seed", &head[2..66])?);
-        let secret = group::scalar(exactly("secret key", &head[66..])?)?;
+        StateError::check(&head[..2], [VERSION, S::ID])?;
+        let oprf_seed = Zeroizing::new(*exactly(Input::ServerKeys, &head[2..66])?);
+        let secret = group::scalar(exactly(Input::ServerKeys, &head[66..])?)?;
         let (kem_secret, public) = kem.split_at(S::Static::SECRET);
         suite.fixed().public(public)?;
         let static_kem =
@@ -134,7 +132,7 @@ impl<S: Suite> Server<S> {
     /// # Errors
     /// [`Error::Length`], [`Error::Element`].
     pub fn register(&self, request: &[u8], credential_id: &[u8]) -> Result<[u8; 64], Error> {
-        let evaluated = self.oprf_key(credential_id)?.evaluate(exactly("registration request", request)?)?;
+        let evaluated = self.oprf_key(credential_id)?.evaluate(exactly(Input::RegistrationRequest, request)?)?;
         let mut response = [0; 64];
         crate::write(&mut response, &[&evaluated, &self.public]);
         Ok(response)
@@ -142,14 +140,14 @@ impl<S: Suite> Server<S> {
 
     /// The account's OPRF key, RFC 9807 §5.2.2.
     fn oprf_key(&self, credential_id: &[u8]) -> Result<oprf::Key, Error> {
-        error::expect_short("credential identifier", credential_id)?;
+        expect_short(Input::CredentialId, credential_id)?;
         oprf::Key::derive(&self.oprf_prk.expand(&[credential_id, b"OprfKey"]), b"OPAQUE-DeriveKeyPair")
     }
 
     fn assemble(suite: S, oprf_seed: Zeroizing<[u8; 64]>, secret: Zeroizing<Scalar>, static_kem: StaticKem<S>) -> Self {
-        let [public] = encode_products([(&*secret, Base::Generator)]);
+        let [public] = *encode_products([(&*secret, Base::Generator)]);
         secret::declassify(&public, "public-key");
-        let oprf_prk = Prk::new(oprf_seed.as_slice());
+        let oprf_prk = Prk::new(&oprf_seed);
         let unknown = Unknown::new(&oprf_prk);
         Self { suite, oprf_seed, oprf_prk, secret, public, unknown, static_kem }
     }

@@ -1,5 +1,6 @@
 //! What must fail: each change to a message, each wrong name, each mix-up. An error each time, no panic, no key.
 
+use candor_opaque::error::{Input, StateError};
 use candor_opaque::{
     Client, DefaultSuite, Error, Hybrid, HybridCompat, HybridPinned, Ksf, KsfParams, Limits, NoStretching, Parties,
     Password, Record, Rfc9807, Server, ServerLogin,
@@ -49,14 +50,14 @@ fn every_length_but_the_right_one_is_refused() {
         for length in [0, 1, 31, 32, 63, 65, 95, 97, 319, 321, 1279, 1281, 1407, 1409, 2367, 2369, 10000] {
             let resize = |bytes: &mut Vec<u8>| bytes.resize(length, 0);
             for (what, edits) in [
-                ("KE1", Edits { ke1: &resize, ..Edits::NONE }),
-                ("KE2", Edits { ke2: &resize, ..Edits::NONE }),
-                ("KE3", Edits { ke3: &resize, ..Edits::NONE }),
+                (Input::Ke1, Edits { ke1: &resize, ..Edits::NONE }),
+                (Input::Ke2, Edits { ke2: &resize, ..Edits::NONE }),
+                (Input::Ke3, Edits { ke3: &resize, ..Edits::NONE }),
             ] {
                 let error = world.edited(&edits).map(|_| ()).unwrap_err();
                 assert!(
                     matches!(error, Error::Length { what: w, got, .. } if w == what && got == length),
-                    "{what} {length}"
+                    "{what} of {length} bytes"
                 );
             }
         }
@@ -267,12 +268,50 @@ fn suites_do_not_understand_each_other() {
     assert_eq!(refused, Error::Login);
     // Saved states and keys know their suite.
     let state = answer.state.to_bytes();
-    assert_eq!(ServerLogin::<DefaultSuite>::from_bytes(state.as_slice()).map(|_| ()).unwrap_err(), Error::State);
-    assert_eq!(Server::from_bytes(DefaultSuite::default(), &keys).map(|_| ()).unwrap_err(), Error::State);
+    assert_eq!(
+        ServerLogin::<DefaultSuite>::from_bytes(state.as_slice()).map(|_| ()).unwrap_err(),
+        Error::State(StateError::Suite)
+    );
+    assert_eq!(
+        Server::from_bytes(DefaultSuite::default(), &keys).map(|_| ()).unwrap_err(),
+        Error::State(StateError::Suite)
+    );
     let mut newer = keys.to_vec();
-    newer[0] = 2;
+    newer[0] += 1;
     let refused = Server::from_bytes(HybridCompat::<MlKem768>::default(), &newer);
-    assert_eq!(refused.map(|_| ()).unwrap_err(), Error::State);
+    assert_eq!(refused.map(|_| ()).unwrap_err(), Error::State(StateError::Version));
+}
+
+#[test]
+fn a_clients_saved_state_knows_its_version_and_suite() {
+    let compat = HybridCompat::<MlKem768>::world();
+    let password = Password::from_bytes(PASSWORD).unwrap();
+    let (login, ke1) = compat.client.start_login(&mut system(), &password).unwrap();
+    let saved = login.to_bytes().unwrap();
+    assert!(compat.client.resume_login(&saved, &password).is_ok());
+    let hybrid = world::plain_client::<DefaultSuite>();
+    assert_eq!(hybrid.resume_login(&saved, &password).unwrap_err(), Error::State(StateError::Suite));
+    let (mut newer, mut zero) = (saved.to_vec(), saved.to_vec());
+    newer[0] += 1;
+    assert_eq!(compat.client.resume_login(&newer, &password).unwrap_err(), Error::State(StateError::Version));
+    zero[2..34].fill(0);
+    assert_eq!(compat.client.resume_login(&zero, &password).unwrap_err(), Error::Scalar);
+    let short = compat.client.resume_login(&saved[1..], &password);
+    assert!(matches!(short, Err(Error::Length { what: Input::ClientLogin, .. })));
+    // Another password than the one that the login was started with.
+    let other = compat.client.resume_login(&saved, &Password::from_bytes(b"wrong").unwrap()).unwrap();
+    let answer = compat.server.respond(&mut system(), &ke1, Some(&compat.record), USER, &PARTIES).unwrap();
+    let refused = other.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES);
+    assert_eq!(refused.unwrap_err(), Error::Login);
+
+    let (registration, _) = compat.client.start_registration(&mut system(), &password).unwrap();
+    let saved = registration.to_bytes();
+    assert!(compat.client.resume_registration(saved.as_slice(), &password).is_ok());
+    let mut newer = *saved;
+    newer[0] += 1;
+    let refused = compat.client.resume_registration(&newer, &password);
+    assert_eq!(refused.unwrap_err(), Error::State(StateError::Version));
+    assert!(matches!(compat.client.resume_registration(&saved[1..], &password), Err(Error::Length { .. })));
 }
 
 #[test]
@@ -311,11 +350,11 @@ fn nothing_is_stretched_outside_the_limits() {
         let (login, ke1) = client.start_login(&mut system(), &password).unwrap();
         let answer = world.server.respond(&mut system(), &ke1, Some(&world.record), USER, &PARTIES).unwrap();
         let refused = login.finish(&answer.ke2, &params, &mut NotToBeCalled, &PARTIES);
-        assert!(matches!(refused, Err(Error::KsfLimits(_))), "{params:?}");
+        assert!(matches!(refused, Err(Error::Limits(_))), "{params:?}");
         let (registration, request) = client.start_registration(&mut system(), &password).unwrap();
         let response = world.server.register(&request, USER).unwrap();
         let refused = registration.finish(&mut system(), &response, &params, &mut NotToBeCalled, &PARTIES);
-        assert!(matches!(refused, Err(Error::KsfLimits(_))), "{params:?}");
+        assert!(matches!(refused, Err(Error::Limits(_))), "{params:?}");
     }
     // A function that can't do what is asked says so.
     let world = Rfc9807::world();

@@ -1,8 +1,8 @@
 //! What must succeed: registration and login in every suite, and the sizes.
 
 use candor_opaque::{
-    Argon2id, Client, DefaultSuite, Hybrid, HybridCompat, HybridPinned, KsfParams, Parties, Password, Record, Rfc9807,
-    Server, ServerLogin, Suite,
+    Argon2id, Client, ClientLogin, DefaultSuite, Hybrid, HybridCompat, HybridPinned, KsfParams, NoStretching, Parties,
+    Password, Record, Rfc9807, Server, ServerLogin, Suite,
 };
 use candor_primitives::kem::aws_lc::MlKem768;
 use candor_test_support::back_ends::system;
@@ -57,6 +57,34 @@ fn a_server_comes_back_from_its_bytes() {
         assert_eq!(session.client, session.server, "{}", S::NAME);
     }
     every_suite!(check);
+}
+
+#[test]
+fn a_client_comes_back_from_its_bytes() {
+    fn check<S: Make>() {
+        let world = S::world();
+        let password = Password::from_bytes(world::PASSWORD).unwrap();
+        let (login, ke1) = world.client.start_login(&mut system(), &password).unwrap();
+        let saved = login.to_bytes().unwrap();
+        assert_eq!(saved.len(), ClientLogin::<S>::LENGTH, "{}", S::NAME);
+        let answer = world.server.respond(&mut system(), &ke1, Some(&world.record), USER, &PARTIES).unwrap();
+        let login = world.client.resume_login(&saved, &password).unwrap();
+        let done = login.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).unwrap();
+        assert_eq!(answer.state.finish(&done.ke3).unwrap(), done.session_key, "{}", S::NAME);
+        assert_eq!(done.export_key, world.export_key, "{}", S::NAME);
+    }
+    every_suite!(check);
+    let world = Rfc9807::world();
+    let password = Password::from_bytes(world::PASSWORD).unwrap();
+    let (registration, request) = world.client.start_registration(&mut system(), &password).unwrap();
+    let saved = registration.to_bytes();
+    let response = world.server.register(&request, USER).unwrap();
+    let registration = world.client.resume_registration(saved.as_slice(), &password).unwrap();
+    let done =
+        registration.finish(&mut system(), &response, &KsfParams::Identity, &mut NoStretching, &PARTIES).unwrap();
+    let record = Record::from_upload(&done.upload, &KsfParams::Identity).unwrap();
+    let restored = World { record, export_key: done.export_key, ..world };
+    assert_eq!(restored.login().unwrap().export_key, restored.export_key);
 }
 
 #[test]

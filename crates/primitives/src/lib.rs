@@ -28,8 +28,6 @@ mod shared_secret;
 
 pub mod aes;
 pub mod dh;
-#[doc(hidden)]
-pub mod fuzz;
 pub mod hash;
 pub mod kdf;
 pub mod kem;

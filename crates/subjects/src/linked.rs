@@ -29,9 +29,9 @@ pub(crate) fn provenance(name: &str, timed: impl Into<String>) -> Provenance {
     }
 }
 
-/// The id of a package as crates.io has it: enough to get the same source again.
+/// The package's name, version and digest: enough to get the same source again from any registry.
 pub(crate) fn package_id(name: &str, version: &str, checksum: &str) -> String {
-    format!("crates.io {name} {version} sha256:{checksum}")
+    format!("package {name} {version}, sha256 {checksum}")
 }
 
 /// Compiler and flags of this program's Rust code.

@@ -127,6 +127,7 @@ fn damage(witness: &Witness, part: &str) -> Result<Witness, candor_lab::Mismatch
 fn every_subject_runs() {
     for task in short_tasks() {
         for (_, mut subject, _) in prepared(&task).0 {
+            subject.restock(2);
             subject.run(2);
             subject.run(0);
         }

@@ -1,22 +1,27 @@
 //! Test inputs that look random and are the same in every run.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). For inputs of tests, never for keys.
-#[derive(Clone, Debug, Default)]
-pub struct Random(u64);
+#[derive(Clone, Debug)]
+pub struct Random(SplitMix64);
+
+impl Default for Random {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
 
 impl Random {
     /// The sequence of `seed`.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64::seed_from_u64(seed))
     }
 
     /// The next 64 bits.
     pub fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d049bb133111eb);
-        z ^ z >> 31
+        self.0.next_u64()
     }
 
     /// A number from `0..limit`; zero if `limit` is zero.

@@ -8,6 +8,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// A release of Debian besides the system's own.
+#[derive(Clone, Copy)]
+pub(crate) struct Release<'a> {
+    /// `trixie`.
+    pub(crate) suite: &'a str,
+    /// The only architecture that is wanted of it.
+    pub(crate) architecture: &'a str,
+}
+
 /// apt, working in a folder.
 pub(crate) struct Apt<'a> {
     at: &'a Path,
@@ -17,15 +26,15 @@ pub(crate) struct Apt<'a> {
 impl<'a> Apt<'a> {
     /// apt in the folder `at`, with fresh lists of the system's own Debian sources.
     pub(super) fn at(at: &'a Path) -> Result<Self, Failure> {
-        Self::with(at, "", &[])
+        Self::with(at, None, &[])
     }
 
-    /// The same with more sources, and with packages of other architectures beside the system's.
-    pub(crate) fn with(at: &'a Path, more: &str, foreign: &[&'a str]) -> Result<Self, Failure> {
+    /// The same with one more release from the same archive, and with packages of other architectures beside the system's.
+    pub(crate) fn with(at: &'a Path, release: Option<Release<'_>>, foreign: &[&'a str]) -> Result<Self, Failure> {
         for folder in ["apt/lists/partial", "apt/cache/archives/partial"] {
             make_directory(&at.join(folder))?;
         }
-        write(&at.join("apt/debian.sources"), &format!("{}{more}", sources(&system_sources())?))?;
+        write(&at.join("apt/debian.sources"), &sources(&system_sources(), release)?)?;
         let apt = Self { at, foreign: foreign.to_vec() };
         let mut update = apt.command("apt-get");
         update.arg("update");
@@ -83,38 +92,86 @@ fn system_sources() -> Vec<(String, String)> {
     files.into_iter().filter_map(read).collect()
 }
 
-/// The system's Debian sources once more, with source packages.
-fn sources(files: &[(String, String)]) -> Result<String, Failure> {
-    let mut stanzas = Vec::new();
+/// One of the system's package sources.
+struct Source {
+    uris: String,
+    suites: String,
+    components: String,
+    /// A keyring's path, or nothing where apt's own keys serve.
+    signed_by: Option<String>,
+}
+
+impl Source {
+    /// Whether the source is an archive of Debian. Mirrors have any host name; what they share is the archive's layout.
+    fn is_debian(&self) -> bool {
+        let signed = self.signed_by.as_deref().is_some_and(|keys| keys.contains("debian-archive-keyring"));
+        signed || self.uris.split_whitespace().any(|uri| matches!(folder(uri), "debian" | "debian-security"))
+    }
+
+    /// The stanza for apt, with source packages.
+    fn stanza(&self) -> String {
+        let keys = self.signed_by.as_ref().map_or_else(String::new, |keys| format!("Signed-By: {keys}\n"));
+        let Self { uris, suites, components, .. } = self;
+        format!("Types: deb deb-src\nURIs: {uris}\nSuites: {suites}\nComponents: {components}\n{keys}")
+    }
+
+    /// A stanza of a `.sources` file, if it is in use and lists binary packages.
+    fn from_stanza(stanza: &str) -> Option<Self> {
+        let field = |name: &str| {
+            let value = stanza.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            value.map(|value| value.trim().to_owned())
+        };
+        let in_use = field("Enabled").as_deref() != Some("no");
+        let binary = field("Types")?.split_whitespace().any(|kind| kind == "deb");
+        (in_use && binary).then_some(())?;
+        let components = field("Components").unwrap_or_default();
+        Some(Self { uris: field("URIs")?, suites: field("Suites")?, components, signed_by: field("Signed-By") })
+    }
+
+    /// A line of a `.list` file: `deb [options] URI suite component…`.
+    fn from_line(line: &str) -> Option<Self> {
+        let rest = line.strip_prefix("deb ")?.trim_start();
+        let (options, rest) = match rest.strip_prefix('[') {
+            Some(rest) => rest.split_once(']')?,
+            None => ("", rest),
+        };
+        let signed_by = options.split_whitespace().find_map(|option| option.strip_prefix("signed-by="));
+        let mut words = rest.split_whitespace();
+        let (uris, suites) = (words.next()?.to_owned(), words.next()?.to_owned());
+        let components = words.collect::<Vec<_>>().join(" ");
+        Some(Self { uris, suites, components, signed_by: signed_by.map(str::to_owned) })
+    }
+}
+
+/// The last folder of a URI.
+fn folder(uri: &str) -> &str {
+    uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
+}
+
+/// The system's Debian sources with source packages, and the further release from the same archive.
+fn sources(files: &[(String, String)], release: Option<Release<'_>>) -> Result<String, Failure> {
+    let mut found = Vec::new();
     for (name, text) in files {
         if name.ends_with(".sources") {
-            let debian = text.split("\n\n").filter(|stanza| stanza.contains("debian.org"));
-            stanzas.extend(debian.map(|stanza| {
-                let lines = stanza.lines().filter(|line| !line.starts_with('#'));
-                let line =
-                    |line: &str| if line.starts_with("Types:") { "Types: deb deb-src".into() } else { line.to_owned() };
-                lines.map(line).collect::<Vec<_>>().join("\n")
-            }));
+            found.extend(text.split("\n\n").filter_map(Source::from_stanza));
         } else if name.ends_with(".list") {
-            // deb [options] URI suite component…
-            for line in text.lines().filter(|line| line.starts_with("deb ") && line.contains("debian.org")) {
-                let mut words = line.split_whitespace().skip(1).skip_while(|word| word.starts_with('['));
-                let (Some(uri), Some(suite)) = (words.next(), words.next()) else { continue };
-                let components: Vec<_> = words.collect();
-                stanzas.push(format!(
-                    "Types: deb deb-src\nURIs: {uri}\nSuites: {suite}\nComponents: {}\n\
-                     Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg",
-                    components.join(" ")
-                ));
-            }
+            found.extend(text.lines().filter_map(Source::from_line));
         }
     }
-    match stanzas.is_empty() {
-        true => {
-            Err("this system has no Debian package sources, and the peer is built from Debian's source package: build it on a Debian".into())
-        }
-        false => Ok(format!("{}\n", stanzas.join("\n\n"))),
+    found.retain(Source::is_debian);
+    let archive = found.iter().find(|source| source.uris.split_whitespace().any(|uri| folder(uri) == "debian"));
+    let archive = archive.or(found.first()).ok_or(
+        "this system has no Debian package sources; the peer is built from Debian's source package, so build it on Debian",
+    )?;
+    let mut stanzas: Vec<String> = found.iter().map(Source::stanza).collect();
+    if let Some(Release { suite, architecture }) = release {
+        let Source { uris, signed_by, .. } = archive;
+        let keys = signed_by.as_ref().map_or_else(String::new, |keys| format!("Signed-By: {keys}\n"));
+        stanzas.push(format!(
+            "Types: deb\nURIs: {uris}\nSuites: {suite}\nComponents: main\nArchitectures: {architecture}\n{keys}"
+        ));
     }
+    Ok(stanzas.join("\n"))
 }
 
 /// Entries of a folder whose name `take` wants, sorted.
@@ -131,16 +188,42 @@ pub(super) fn entries(folder: &Path, take: impl Fn(&str) -> bool) -> Result<Vec<
 mod tests {
     use super::*;
 
+    /// A `.sources` file with Debian and something else, and a `.list` file with a mirror of Debian and something else.
+    fn files() -> [(String, String); 2] {
+        let stanzas = "Types: deb\n# a comment\nURIs: http://one.example/debian\nSuites: bookworm\nComponents: main\n\
+            Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n\n\
+            Types: deb\nURIs: https://two.example/node\nSuites: nodistro\nComponents: main\n";
+        let lines = "deb [arch=amd64 signed-by=/k.gpg] http://three.example/debian trixie main contrib\n\
+            deb-src http://three.example/debian trixie main\ndeb https://four.example/apt stable main\n";
+        [("a.sources".to_owned(), stanzas.to_owned()), ("sources.list".to_owned(), lines.to_owned())]
+    }
+
     #[test]
     fn both_forms_of_package_sources_are_understood() {
-        let deb822 = "Types: deb\n# a comment\nURIs: http://deb.debian.org/debian\nSuites: bookworm\nComponents: main\n\n\
-            Types: deb\nURIs: https://deb.example.com/node\nSuites: nodistro\nComponents: main\n";
-        let list = "deb http://deb.debian.org/debian trixie main contrib\ndeb-src http://deb.debian.org/debian trixie main\n\
-            deb [arch=amd64] https://example.com/apt stable main\n";
-        let files = [("a.sources".to_owned(), deb822.to_owned()), ("sources.list".to_owned(), list.to_owned())];
-        let made = sources(&files).unwrap();
+        let made = sources(&files(), None).unwrap();
         assert_eq!(made.matches("Types: deb deb-src").count(), 2, "{made}");
-        assert!(made.contains("Suites: trixie\nComponents: main contrib") && !made.contains("example.com"), "{made}");
-        assert!(sources(&[]).is_err());
+        assert!(made.contains(
+            "URIs: http://three.example/debian\nSuites: trixie\nComponents: main contrib\nSigned-By: /k.gpg"
+        ));
+        assert!(!made.contains("two.example") && !made.contains("four.example"), "{made}");
+        assert!(sources(&[], None).is_err());
+    }
+
+    #[test]
+    fn another_release_comes_from_the_same_archive() {
+        let release = Release { suite: "trixie", architecture: "riscv64" };
+        let made = sources(&files()[..1], Some(release)).unwrap();
+        let last = made.split("\n\n").last().unwrap();
+        assert!(last.contains("URIs: http://one.example/debian\nSuites: trixie\n"), "{made}");
+        assert!(
+            last.contains("Architectures: riscv64\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg"),
+            "{made}"
+        );
+    }
+
+    #[test]
+    fn a_source_that_is_switched_off_is_left_out() {
+        let off = files()[0].1.replacen("Types: deb\n", "Types: deb\nEnabled: no\n", 1);
+        assert!(sources(&[("a.sources".to_owned(), off)], None).is_err());
     }
 }

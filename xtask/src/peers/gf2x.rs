@@ -9,7 +9,9 @@
 //! stays in `target/peers`: no product links it.
 
 use super::debian::{Apt, entries};
-use super::{check_digest, compiler, cpu, make_directory, ntl, quiet_step, today, write, write_provenance};
+use super::{
+    check_digest, compiler, cpu, make_directory, ntl, quiet_step, quiet_step_both, today, write, write_provenance,
+};
 use crate::Failure;
 use crate::stage::program;
 use std::fs;
@@ -104,8 +106,9 @@ fn tune(at: &Path) -> Result<(PathBuf, Tuning), Failure> {
     quiet_step("compiling gf2x", make(&source, &["-j2"]))?;
 
     let tuning = source.join("src");
+    // make passes the tuner's summary on to standard error.
     let low_level =
-        quiet_step("tuning the low-level routines (two minutes)", pinned(make(&tuning, &["tune-lowlevel"])))?;
+        quiet_step_both("tuning the low-level routines (two minutes)", pinned(make(&tuning, &["tune-lowlevel"])))?;
     quiet_step("compiling the tuners", make(&tuning, &["tunetoom", "modify-thresholds"]))?;
     // The steps of `make tune-toom`, with a limit and a step that make it minutes instead of hours; make then finds the
     // result there and takes it over.

@@ -1,6 +1,6 @@
-//! liboqs, from the source that crates.io has in the package `oqs-sys`.
+//! liboqs, from the source inside the Rust package `oqs-sys`.
 
-use super::crates_io::Package;
+use super::cargo_package::Package;
 use super::{compiler, make_directory, quiet_step, write_provenance};
 use crate::Failure;
 use crate::stage::program;
@@ -31,7 +31,7 @@ pub(super) fn build(peers: &Path) -> Result<(), Failure> {
     make.arg("--build").arg(&build).args(["--parallel", "2"]);
     quiet_step("compiling liboqs (a minute)", make)?;
     let at = build.join("lib");
-    let told = format!("{}, cmake {} (source: crates.io oqs-sys {PACKAGE})", compiler(), OPTIONS.join(" "));
+    let told = format!("{}, cmake {} (source: {})", compiler(), OPTIONS.join(" "), package.id());
     write_provenance(&at, &[("build", &told)])?;
     println!("liboqs {version} is in {}", at.display());
     Ok(())

@@ -1,7 +1,7 @@
-//! OpenSSL 4, from the source that crates.io has in the package `openssl-src`, as a shared library: so that it stands beside
+//! OpenSSL 4, from the source inside the Rust package `openssl-src`, as a shared library: so that it stands beside
 //! the OpenSSL that the system has.
 
-use super::crates_io::Package;
+use super::cargo_package::Package;
 use super::{compiler, counted_step, make_directory, quiet_step, today, write_provenance};
 use crate::Failure;
 use crate::stage::program;

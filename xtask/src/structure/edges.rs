@@ -65,6 +65,11 @@ const ROOMS: &[Room] = &[
     // `cpu` for the names of the tiers that it lists and sets.
     Room { name: "candor", place: Place::Above, may_use: &["subjects", "lab", "cpu", "network", "login"] },
     Room { name: "ct", place: Place::Above, may_use: EVERY_PRODUCT },
+    Room {
+        name: "fuzz-bodies",
+        place: Place::Above,
+        may_use: &["cpu", "primitives", "gf2", "codes", "opaque", "onion", "links", "network", "login", "lab"],
+    },
     Room { name: "xtask", place: Place::Above, may_use: &[] },
     // `primitives` for the traits of the back ends that it twists.
     Room { name: "test-support", place: Place::ForTests, may_use: &["primitives"] },
@@ -231,6 +236,9 @@ mod tests {
         for (from, to) in [("subjects", "network"), ("candor", "lab"), ("ct", "primitives"), ("subjects", "lab")] {
             assert!(may(from, to, Kind::Normal), "{from} → {to}");
         }
+        for product in ["opaque", "onion", "network", "lab"] {
+            assert!(may("fuzz-bodies", product, Kind::Normal), "fuzz-bodies → {product}");
+        }
     }
 
     #[test]
@@ -240,7 +248,10 @@ mod tests {
         {
             assert!(!may(from, to, Kind::Normal), "{from} → {to}");
         }
-        for (from, to) in [("primitives", "lab"), ("onion", "subjects"), ("gf2", "candor")] {
+        for from in ["candor", "subjects", "ct"] {
+            assert!(!may(from, "fuzz-bodies", Kind::Normal), "{from} ships the fuzz bodies");
+        }
+        for (from, to) in [("primitives", "lab"), ("onion", "subjects"), ("gf2", "candor"), ("onion", "fuzz-bodies")] {
             for kind in [Kind::Normal, Kind::Build, Kind::Dev] {
                 assert!(!may(from, to, kind), "{from} → {to} {kind:?}");
             }

@@ -13,7 +13,7 @@ pub(crate) struct Targets {
     pub(crate) sources: BTreeSet<String>,
     /// The folders of `fuzz/corpus` that are not empty.
     pub(crate) corpora: BTreeSet<String>,
-    /// All of the members' `tests/fuzz_bodies.rs`, which run the bodies on stable.
+    /// The tests of the crate `fuzz-bodies`, which run the bodies on stable.
     pub(crate) stable: String,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn check(manifest: &str, targets: &Targets) -> Vec<Violation> {
             found.push(here(format!("the target `{name}` has no file in fuzz/corpus/{name}")));
         }
         if !targets.stable.contains(&format!("\"{name}\"")) {
-            found.push(here(format!("no tests/fuzz_bodies.rs of a crate runs the target `{name}` on stable")));
+            found.push(here(format!("no test in crates/fuzz-bodies runs the target `{name}` on stable")));
         }
     }
     found

@@ -3,9 +3,9 @@
 mod fetch;
 mod relay;
 
-use super::{Talk, print};
 use crate::Failure;
 use crate::cli::{OnionCommand, TargetArguments};
+use crate::output::{Talk, print};
 use candor_network::Target;
 use serde_json::json;
 use tokio::runtime::Runtime;

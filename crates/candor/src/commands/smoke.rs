@@ -1,67 +1,97 @@
 //! `candor run --smoke`: one round of everything, no verdicts, nothing saved. Does each subject work here?
 
-use super::{print, workers};
 use crate::Failure;
-use candor_lab::Task;
+use crate::cli::Format;
+use crate::measure::workers;
+use crate::output::print;
 use candor_lab::plan::TaskPlan;
 use candor_lab::session::{Spawn, WorkerDeath, Workers};
 use candor_lab::worker::{Reply, Request};
+use candor_lab::{Refusal, RefusalKind, Task};
+use serde::Serialize;
 
-/// What a request brought to light.
-#[derive(Default)]
-struct Found {
-    able: Vec<String>,
-    /// What a subject can't do here.
-    refused: Vec<String>,
-    /// What is broken.
-    failed: Vec<String>,
+/// What came of one task. With `--format json` it is printed as one line.
+#[derive(Default, Serialize)]
+struct Outcome {
+    task: String,
+    /// Subjects that did the work.
+    passed: Vec<String>,
+    /// Subjects that can't, each with its reason.
+    refused: Vec<Out>,
+    /// What is broken: a subject, or the worker itself.
+    failed: Vec<Out>,
+    #[serde(skip)]
     measured: bool,
 }
 
-impl Found {
+/// A subject without a time.
+#[derive(Serialize)]
+struct Out {
+    subject: String,
+    #[serde(flatten)]
+    refusal: Refusal,
+}
+
+impl Outcome {
+    /// Asks a fresh worker and sorts its replies.
     fn ask(&mut self, workers: &Spawn, request: &Request) {
         let served = workers.serve(request, 0, &mut |reply| match reply {
-            Reply::Able { subject, .. } => self.able.push(subject),
-            Reply::Out { subject, reason } if reason.starts_with("wrong answer") || reason.starts_with("panicked") => {
-                self.failed.push(format!("{subject}: {reason}"));
-            }
-            Reply::Out { subject, reason } => self.refused.push(format!("{subject}: {reason}")),
-            Reply::Failed(why) => self.failed.push(why),
+            Reply::Able { subject, .. } => self.passed.push(subject),
+            Reply::Out { subject, refusal } => match refusal.kind() {
+                RefusalKind::Failed => self.failed.push(Out { subject, refusal }),
+                _ => self.refused.push(Out { subject, refusal }),
+            },
+            Reply::Failed(why) => self.broken(why),
             Reply::Measured(_) => self.measured = true,
             Reply::Trying(_) | Reply::Done => {}
         });
-        if let Err(WorkerDeath::NotStarted(why) | WorkerDeath::Crashed(why)) = served {
-            self.failed.push(format!("the worker: {why}"));
+        match served {
+            Ok(()) => {}
+            Err(WorkerDeath::NotStarted(why) | WorkerDeath::Crashed(why)) => self.broken(why),
+            Err(WorkerDeath::Stopped) => self.broken("was stopped".into()),
         }
+    }
+
+    fn broken(&mut self, why: String) {
+        self.failed.push(Out { subject: "worker".into(), refusal: Refusal::failed(why) });
     }
 }
 
-/// Prints a line for each subject that is refused or fails, then the counts.
-pub(super) fn execute(tasks: &[Task]) -> Result<(), Failure> {
+/// Prints each task's outcome, then, in the form for people, the counts.
+pub(super) fn execute(tasks: &[Task], format: Format) -> Result<(), Failure> {
     let workers = workers()?;
     let (mut passed, mut failed, mut refused) = (0, 0, 0);
     for Task { name: task, .. } in tasks {
-        let mut found = Found::default();
-        found.ask(&workers, &Request::Probe { task: task.clone(), seed: 1, without: Vec::new() });
-        if !found.able.is_empty() {
-            let plan = TaskPlan { subjects: found.able.clone(), iterations: 1, rounds: 1 };
-            found.ask(&workers, &Request::Measure { task: task.clone(), plan, process: 0, seed: 1, padding: 0 });
+        let mut outcome = Outcome { task: task.clone(), ..Outcome::default() };
+        outcome.ask(&workers, &Request::Probe { task: task.clone(), seed: 1, without: Vec::new() });
+        if !outcome.passed.is_empty() {
+            let plan = TaskPlan { subjects: outcome.passed.clone(), iterations: 1, rounds: 1 };
+            outcome.ask(&workers, &Request::Measure { task: task.clone(), plan, process: 0, seed: 1, padding: 0 });
         }
-        if !found.measured && found.failed.is_empty() {
-            found.failed.push("nothing could be measured".into());
+        if !outcome.measured && outcome.failed.is_empty() {
+            outcome.broken("measured nothing".into());
         }
-        for (word, lines) in [("refused", &found.refused), ("failed", &found.failed)] {
-            for line in lines {
-                print(&format!("{word} {task}: {line}\n"))?;
-            }
-        }
-        passed += found.able.len();
-        failed += found.failed.len();
-        refused += found.refused.len();
+        print(&match format {
+            Format::Json => serde_json::to_string(&outcome)? + "\n",
+            _ => text(&outcome),
+        })?;
+        passed += outcome.passed.len();
+        failed += outcome.failed.len();
+        refused += outcome.refused.len();
     }
-    print(&format!("{passed} passed, {failed} failed, {refused} refused\n"))?;
+    if format != Format::Json {
+        print(&format!("{passed} passed, {failed} failed, {refused} refused\n"))?;
+    }
     match failed {
         0 => Ok(()),
-        _ => Err(Failure::Condition(format!("{failed} do not work here"))),
+        _ => Err(Failure::Condition(format!("{failed} subjects do not work here"))),
     }
+}
+
+/// A line for each subject that has no time.
+fn text(outcome: &Outcome) -> String {
+    let lines = |word: &str, outs: &[Out]| -> String {
+        outs.iter().map(|out| format!("{word} {}: {}: {}\n", outcome.task, out.subject, out.refusal)).collect()
+    };
+    lines("refused", &outcome.refused) + &lines("failed", &outcome.failed)
 }

@@ -1,8 +1,9 @@
 //! `candor` alone: what this machine can measure, the tour, and what to type next.
 
-use super::{Talk, run};
+use super::run;
 use crate::Failure;
 use crate::cli::RunArguments;
+use crate::output::Talk;
 use candor_cpu::Cpu;
 use candor_lab::machine::Machine;
 

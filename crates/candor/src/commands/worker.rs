@@ -1,7 +1,7 @@
 //! The worker: a request on stdin, replies on stdout.
 
-use super::with_self_test;
 use crate::Failure;
+use crate::measure::with_self_test;
 use candor_lab::worker::{Reply, Request, serve};
 use std::io::{BufRead, Write};
 

@@ -82,6 +82,17 @@ impl Plans {
         }
     }
 
+    /// Checks a text that need not live for ever, without keeping the table.
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse).
+    pub const fn check(text: &str) -> Result<(), PlanError> {
+        match Self::read(text) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The table without its provenance, from any text; and where in it the provenance ends, which is on a boundary of characters.
     pub(crate) const fn read(text: &str) -> Result<(Self, usize), PlanError> {
         let bytes = text.as_bytes();

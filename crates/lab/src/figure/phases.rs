@@ -2,7 +2,7 @@
 
 use super::{Anchor, Figure, Ink, text_width};
 use crate::analysis::{Report, Row};
-use crate::report::time;
+use crate::units::time;
 use crate::verdict::Verdict;
 
 const BAR: f64 = 20.0;

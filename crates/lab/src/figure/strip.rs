@@ -2,7 +2,7 @@
 
 use super::{Anchor, Figure, Ink, LogAxis, Mark, text_width};
 use crate::analysis::{Report, Row};
-use crate::report::time;
+use crate::units::time;
 use crate::verdict::Verdict;
 
 const ROW: f64 = 19.0;

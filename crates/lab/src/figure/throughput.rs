@@ -4,7 +4,7 @@
 
 use super::{Anchor, Figure, Ink, LogAxis, Mark, plain, text_width};
 use crate::analysis::{Report, Row, TaskReport};
-use crate::report::rate;
+use crate::units::rate;
 use crate::verdict::Verdict;
 
 const TOP: f64 = 40.0;

@@ -1,10 +1,11 @@
 //! One self-contained page: no script, no request, light and dark, prints well.
 
-use super::{amount, interval, quantity_names, rate, ratio, resolves, time};
-use crate::analysis::{Report, Row, TaskReport};
+use super::{amount, interval, quantity_names, ratio, resolves};
+use crate::analysis::{self, Report, Row, TaskReport};
 use crate::claims::Beside;
 use crate::figure::{self, escape};
-use crate::lint::{self, LINTS};
+use crate::lint::LINTS;
+use crate::units::{rate, time};
 use crate::verdict::Verdict;
 use std::fmt::Write;
 
@@ -38,7 +39,7 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
     for report in reports {
         page(&mut out, report);
     }
-    if let Some(lint) = lint::across(reports) {
+    if let Some(lint) = analysis::across(reports) {
         let _ = writeln!(out, "<p><strong>{}</strong>: {}</p>", lint.name, escape(&lint.text));
     }
     quoted(&mut out, claims);

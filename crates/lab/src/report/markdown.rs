@@ -1,9 +1,9 @@
 //! Markdown: for a README, a review, a pull request.
 
-use super::{amount, interval, quantity_names, rate, ratio, resolves, time};
-use crate::analysis::{Report, TaskReport};
+use super::{amount, interval, quantity_names, ratio, resolves};
+use crate::analysis::{self, Report, TaskReport};
 use crate::claims::Beside;
-use crate::lint;
+use crate::units::{rate, time};
 use crate::verdict::Verdict;
 use std::fmt::Write;
 
@@ -90,7 +90,7 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
             out.push('\n');
         }
     }
-    if let Some(lint) = lint::across(reports) {
+    if let Some(lint) = analysis::across(reports) {
         let _ = writeln!(out, "- `{}`: {}", lint.name, lint.text);
     }
     if !claims.is_empty() {

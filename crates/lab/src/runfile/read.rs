@@ -1,11 +1,10 @@
 //! Reading: strict, with the line of what is wrong. A file that was cut short, edited or made by a later version is not a
 //! run.
 
-use super::hex;
 use super::record::*;
 use crate::LabError;
 use crate::plan::TaskPlan;
-use crate::trial::Trial;
+use base16ct::lower;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -91,7 +90,7 @@ impl Run {
             match record {
                 Record::Manifest(_) => return Err(at("a second manifest".into())),
                 Record::Seal(seal) => {
-                    let found = hex(&Sha256::digest(&bytes[..before]));
+                    let found = lower::encode_string(&Sha256::digest(&bytes[..before]));
                     if found != seal.sha256 {
                         return Err(at(format!(
                             "the seal does not fit: the file was edited after it was sealed (it says {:.12}…, the lines \

@@ -1,7 +1,9 @@
 //! The lines of a run file. Each is a JSON object with a `kind`; keys are sorted, times are whole nanoseconds.
 
 use crate::machine::{Machine, Noise};
-use crate::{Outcomes, Provenance, Quantity, plan::TaskPlan, trial::Trial};
+use crate::plan::TaskPlan;
+use crate::stats::median;
+use crate::{Outcomes, Provenance, Quantity};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -159,6 +161,16 @@ pub struct Block {
     pub steal: u64,
 }
 
+impl Block {
+    /// The median over the rounds of the log-ratio of `subject`'s time to `baseline`'s, each in the same round. `None` if
+    /// either was not measured.
+    pub(crate) fn paired(&self, subject: &str, baseline: &str) -> Option<f64> {
+        let (subject, baseline) = (self.ns.get(subject)?, self.ns.get(baseline)?);
+        let ratios: Vec<f64> = subject.iter().zip(baseline).map(|(&a, &b)| (a as f64 / b as f64).ln()).collect();
+        median(&ratios)
+    }
+}
+
 /// The phases of one subject in one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phases {
@@ -177,6 +189,20 @@ pub struct Lost {
     pub process: usize,
     /// How it ended.
     pub reason: String,
+}
+
+/// A trial of the lab itself: a whole run of one comparison whose truth is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// What was tried: trials of the same name are counted together.
+    pub name: String,
+    /// The true log-ratio subject : baseline, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truth: Option<f64>,
+    /// Each process's median paired log-ratio of the baseline against itself.
+    pub control: Vec<f64>,
+    /// The same of the subject against the baseline.
+    pub subject: Vec<f64>,
 }
 
 /// How the measurement ended.

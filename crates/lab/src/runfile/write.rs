@@ -1,8 +1,8 @@
 //! Writing: into a hidden partial file, then the seal, then a rename. A run either stands there whole or not at all.
 
-use super::hex;
 use super::record::{Manifest, Record, SCHEMA, Seal};
 use crate::LabError;
+use base16ct::lower;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -47,7 +47,7 @@ impl RunWriter {
 
     /// Seals the run and gives it its name: date, CPU, digest. Answers the path.
     pub fn seal(mut self) -> Result<PathBuf, LabError> {
-        let sha256 = hex(&self.digest.finalize_reset());
+        let sha256 = lower::encode_string(&self.digest.finalize_reset());
         let path = self.directory.join(format!("{}-{}.jsonl", self.name, &sha256[..6]));
         self.put(to_line(&Record::Seal(Seal { sha256 })).as_bytes())?;
         let file = self.file.take().expect("only seal takes it");

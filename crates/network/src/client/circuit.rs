@@ -3,11 +3,12 @@
 use super::{ClientLink, ClientOptions};
 use crate::Error;
 use crate::link::{Budget, Full, SHORT, locked};
+use crate::onion_keys::{Offer, with_offer};
 use crate::relay_list::ListedRelay;
 use crate::stream::{Carrier, CircuitStream, Ends, Read};
-use crate::suite::{Offer, Suite, with_offer};
 use candor_onion::cell::Message;
 use candor_onion::circuit::{Cause, ClientAction, ClientCircuit, Failure, HopOptions, StreamId};
+use candor_onion::handshake::HandshakeType;
 use candor_onion::layer::Crypto;
 use candor_onion::relay::message::{Begin, EndReason, NextRelay};
 use std::fmt;
@@ -58,8 +59,8 @@ impl Circuit {
     ///
     /// # Errors
     /// [`Error::Handshake`] if the relay does not offer the handshake; [`Error::Circuit`], after which the circuit is over.
-    pub async fn extend(&mut self, relay: &ListedRelay, suite: Suite) -> Result<(), Error> {
-        let offer = relay.offer(suite)?;
+    pub async fn extend(&mut self, relay: &ListedRelay, handshake: HandshakeType) -> Result<(), Error> {
+        let offer = relay.offer(handshake)?;
         let options = self.0.options(relay);
         let next = NextRelay {
             addresses: vec![relay.address()],
@@ -182,7 +183,7 @@ impl State {
     /// What to ask a relay for. Fragments are needed for post-quantum onionskins and known to relays of ours alone, so who offers no
     /// handshake with such a one is not asked for them: a relay of Tor's would refuse.
     fn options(&self, relay: &ListedRelay) -> HopOptions {
-        HopOptions { crypto: self.crypto, fragments: relay.suites().any(Suite::is_post_quantum) }
+        HopOptions { crypto: self.crypto, fragments: relay.handshakes().any(HandshakeType::is_post_quantum) }
     }
 
     /// Asks for another hop, and says how many there are.

@@ -9,10 +9,10 @@ use super::journal::RelayEvent;
 use crate::keys::RelayKeys;
 use crate::link::locked;
 use crate::relay_list::ListedRelay;
-use crate::suite::Suite;
 use crate::tls::Acceptor;
 use crate::{Error, clock, files};
 use candor_onion::circuit::OnionKeys;
+use candor_onion::handshake::HandshakeType;
 use candor_onion::link::RelayIdentity;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ pub(super) struct Keyring {
     renewal: Renewal,
     name: Option<String>,
     address: SocketAddr,
-    suites: Vec<Suite>,
+    handshakes: Vec<HandshakeType>,
     entry: Option<PathBuf>,
     state: Mutex<State>,
     /// Held while keys are being renewed, which takes a while: they are written to disk.
@@ -76,17 +76,17 @@ impl Keyring {
         keys: &RelayKeys,
         name: Option<String>,
         address: SocketAddr,
-        suites: Vec<Suite>,
+        handshakes: Vec<HandshakeType>,
         entry: Option<PathBuf>,
         renewal: Renewal,
         now: u64,
     ) -> Result<(Self, OnionKeys), Error> {
         let keys = if keys.is_due(now, &renewal) { keys.renewed(now, &renewal)?.0 } else { keys.clone() };
-        let onion_keys = keys.onion_keys(&suites)?;
-        let listed = Arc::new(keys.listed(name.clone(), address, &suites)?);
+        let onion_keys = keys.onion_keys(&handshakes)?;
+        let listed = Arc::new(keys.listed(name.clone(), address, &handshakes)?);
         let credentials = Arc::new(Credentials::new(&keys, now)?);
         let state = Mutex::new(State { keys, credentials, listed, unwritten: true, not_before: None });
-        let keyring = Self { renewal, name, address, suites, entry, state, renewing: Mutex::default() };
+        let keyring = Self { renewal, name, address, handshakes, entry, state, renewing: Mutex::default() };
         keyring.write_entry()?;
         Ok((keyring, onion_keys))
     }
@@ -118,8 +118,8 @@ impl Keyring {
         if old.is_due(now, &self.renewal) {
             let keys;
             (keys, is_new) = old.renewed(now, &self.renewal)?;
-            let listed = Arc::new(keys.listed(self.name.clone(), self.address, &self.suites)?);
-            accept(keys.onion_keys(&self.suites)?);
+            let listed = Arc::new(keys.listed(self.name.clone(), self.address, &self.handshakes)?);
+            accept(keys.onion_keys(&self.handshakes)?);
             let mut state = locked(&self.state);
             state.keys = keys;
             state.listed = listed;

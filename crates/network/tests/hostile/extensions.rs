@@ -4,7 +4,7 @@ use crate::proxy::{Proxy, tarpit};
 use crate::raw::{Heard, Raw, RawCircuit, extend2};
 use crate::scene::{Scene, until, until_equal};
 use crate::town::local;
-use candor_network::{ListedRelay, Relay, RelayConfig, RelayKeys, RelayList, Suite};
+use candor_network::{HandshakeType, ListedRelay, Relay, RelayConfig, RelayKeys, RelayList};
 use candor_onion::cell::DestroyReason;
 use candor_onion::relay::RelayCommand;
 use std::net::SocketAddr;
@@ -179,7 +179,7 @@ async fn a_relay_that_is_reached_from_outside_connects_to_no_private_address() {
         let mut config = RelayConfig::new(free);
         config.advertise = advertise.map(|address| address.parse().unwrap());
         let relay = Relay::start(&keys, config).await.unwrap();
-        let listed = keys.listed(None, free, &Suite::ALL).unwrap();
+        let listed = keys.listed(None, free, &HandshakeType::ALL).unwrap();
         let mut raw = Raw::new(&listed).await;
         let mut circuit = raw.open(&listed).await;
         let extend = extension(&mut circuit, [9; 32], inside);

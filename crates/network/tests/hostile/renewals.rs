@@ -2,7 +2,7 @@
 
 use crate::scene::{until, until_equal};
 use crate::town::{Town, fetch};
-use candor_network::{Client, ClientOptions, Clock, Error, RelayList, Suite, Target};
+use candor_network::{Client, ClientOptions, Clock, Error, HandshakeType, RelayList, Target};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,11 +52,11 @@ async fn for_ninety_days_relays_serve_and_clients_connect_and_keys_rotate() {
                     .await;
             }
             // Through the overlap, those who have not heard of the new keys are served too.
-            serves(lists.last().unwrap(), Suite::Hybrid768Auth).await.unwrap();
+            serves(lists.last().unwrap(), HandshakeType::Hybrid768Auth).await.unwrap();
             lists.push(list(folder.path()));
         }
-        serves(lists.last().unwrap(), Suite::Hybrid768Auth).await.unwrap();
-        serves(lists.last().unwrap(), Suite::Ntor).await.unwrap();
+        serves(lists.last().unwrap(), HandshakeType::Hybrid768Auth).await.unwrap();
+        serves(lists.last().unwrap(), HandshakeType::Ntor).await.unwrap();
     }
     assert_eq!(lists.len(), 4, "three renewals in ninety days");
     for (before, after) in lists.iter().zip(&lists[1..]) {
@@ -66,8 +66,8 @@ async fn for_ninety_days_relays_serve_and_clients_connect_and_keys_rotate() {
     }
     // On day 84 the third set of keys came; a week later the second is refused.
     ahead.store(92 * DAY, Ordering::Relaxed);
-    until_refused(async || serves(&lists[2], Suite::NtorV3).await).await;
-    serves(&lists[3], Suite::NtorV3).await.unwrap();
+    until_refused(async || serves(&lists[2], HandshakeType::NtorV3).await).await;
+    serves(&lists[3], HandshakeType::NtorV3).await.unwrap();
 }
 
 async fn until_refused(mut ask: impl AsyncFnMut() -> Result<(), Error>) {

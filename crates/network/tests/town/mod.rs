@@ -2,7 +2,8 @@
 #![allow(dead_code)] // not every test needs all of it
 
 use candor_network::{
-    Circuit, Client, ClientOptions, ListedRelay, Policy, Relay, RelayConfig, RelayEvent, RelayKeys, Suite, Target,
+    Circuit, Client, ClientOptions, HandshakeType, ListedRelay, Policy, Relay, RelayConfig, RelayEvent, RelayKeys,
+    Target,
 };
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,6 +12,9 @@ use tokio::io::AsyncReadExt;
 pub(crate) fn local() -> std::net::SocketAddr {
     "127.0.0.1:0".parse().unwrap()
 }
+
+/// How long a fetch may stand still.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What relays have told.
 pub(crate) type Told = Arc<Mutex<Vec<RelayEvent>>>;
@@ -62,7 +66,7 @@ impl Town {
     }
 
     pub(crate) async fn circuit(&self, client: &Client) -> Circuit {
-        client.circuit(&self.path(), Suite::Hybrid768).await.unwrap()
+        client.circuit(&self.path(), HandshakeType::Hybrid768).await.unwrap()
     }
 
     /// Fetches so many bytes over a new stream, and says their hash as the target does.
@@ -88,7 +92,7 @@ pub(crate) async fn fetch(circuit: &Circuit, port: u16, length: u64) -> Result<S
     let stream = circuit.open("127.0.0.1", port).await?;
     let url = candor_network::http::Url::parse(&format!("http://127.0.0.1:{port}/bytes/{length}"))?;
     let mut hash = sha2::Sha256::new();
-    let answer = candor_network::http::get(stream, &url, |bytes| {
+    let answer = candor_network::http::get(stream, &url, PATIENCE, |bytes| {
         hash.update(bytes);
         Ok(())
     })

@@ -2,7 +2,8 @@
 
 use super::{Client, StaticId};
 use crate::envelope::{DERIVE_DH, RandomizedPassword, mask};
-use crate::group::{Base, decode, derive_key, encode_products};
+use crate::error::{Element, Input, StateError, exactly};
+use crate::group::{self, Base, decode, derive_key, encode_products};
 use crate::ksf::{Ksf, KsfParams, Limits};
 use crate::messages::{Ke1, Ke2, MAC, Response};
 use crate::oprf::{Blinded, Unsent};
@@ -21,7 +22,10 @@ use curve25519_dalek::scalar::Scalar;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-/// A client that has sent KE1.
+/// The version of [`ClientLogin::to_bytes`].
+const VERSION: u8 = 1;
+
+/// A client that has sent KE1 and waits for KE2.
 pub struct ClientLogin<S: Suite> {
     suite: S,
     limits: Limits,
@@ -57,7 +61,7 @@ impl<S: Suite> ClientLogin<S> {
         rng.fill_bytes(fresh.as_flattened_mut());
         let [nonce, seed] = &*fresh;
         let share_key = derive_key(seed, DERIVE_DH);
-        let [blinded, share] = encode_products([(&unsent.blind, Base::Point(&point)), (&share_key, Base::Generator)]);
+        let [blinded, share] = *encode_products([(&unsent.blind, Base::Point(&point)), (&share_key, Base::Generator)]);
         let (decapsulation_key, encapsulation_key) = client.suite.ephemeral().generate()?;
         let mut static_ciphertext = vec![0; S::Static::CIPHERTEXT];
         let static_secret = client.suite.fixed().encapsulate(&client.pinned.key, &mut static_ciphertext)?;
@@ -82,22 +86,10 @@ impl<S: Suite> ClientLogin<S> {
     ///
     /// # Errors
     /// [`Error::Login`] if the password, the user, the context, an identity or the server is not the right one, or KE2 was changed;
-    /// [`Error::Length`], [`Error::Element`] if KE2 is not even well formed; [`Error::KsfLimits`], [`Error::Ksf`];
+    /// [`Error::Length`], [`Error::Element`] if KE2 is not even well formed; [`Error::Limits`], [`Error::Ksf`];
     /// [`Error::TooLong`]. Whatever it is, nothing must be sent to the server.
     pub fn finish(
         self,
-        ke2: &[u8],
-        params: &KsfParams,
-        ksf: &mut (impl Ksf + ?Sized),
-        parties: &Parties<'_>,
-    ) -> Result<LoggedIn, Error> {
-        self.finish_kept(ke2, params, ksf, parties)
-    }
-
-    /// [`Self::finish`] of a state that stays: so that the lab can time it alone, many times. An application has no use for a second try.
-    #[doc(hidden)]
-    pub fn finish_kept(
-        &self,
         ke2: &[u8],
         params: &KsfParams,
         ksf: &mut (impl Ksf + ?Sized),
@@ -108,7 +100,7 @@ impl<S: Suite> ClientLogin<S> {
         parties.check()?;
         let ke2 = Ke2::parse::<S>(ke2)?;
         let ke1 = Ke1::parse::<S>(&self.ke1)?;
-        let server_share = decode("server's key share", ke2.share)?;
+        let server_share = decode(Element::ServerKeyShare, ke2.share)?;
         let ephemeral = self.suite.ephemeral().decapsulate(&self.decapsulation_key, ke2.ciphertext)?;
         let public = Public::<S> {
             parties,
@@ -128,7 +120,7 @@ impl<S: Suite> ClientLogin<S> {
             response.iter_mut().zip(pad.iter()).for_each(|(byte, pad)| *byte ^= pad);
         }
         let response = Response::parts(&response);
-        // What the KEM has decrypted is not looked at any closer in the error than by whether it is right.
+        // An encrypted suite does not tell errors in what the KEM has decrypted apart.
         let evaluated =
             self.evaluated(response.evaluated).map_err(|error| if S::ENCRYPTED { Error::Login } else { error })?;
 
@@ -137,15 +129,15 @@ impl<S: Suite> ClientLogin<S> {
         mask(&password.masking_key(), response.masking_nonce, &mut unmasked);
         let (server_public, envelope) = unmasked.split_first_chunk::<32>().ok_or(Error::Login)?;
         let (nonce, tag) = envelope.split_first_chunk::<32>().ok_or(Error::Login)?;
-        let server_key = decode("server's public key", server_public).map_err(|_| Error::Login)?;
+        let server_key = decode(Element::ServerPublicKey, server_public).map_err(|_| Error::Login)?;
         let client_key = password.client_key(nonce);
 
-        let shared = Zeroizing::new(encode_products([
+        let shared = encode_products([
             (&*client_key, Base::Generator),
             (&*self.share_key, Base::Point(&server_share)),
             (&*self.share_key, Base::Point(&server_key)),
             (&*client_key, Base::Point(&server_share)),
-        ]));
+        ]);
         let [client_public, dh1, dh2, dh3] = &*shared;
         if !agree(password.tag(nonce, server_public, parties, client_public).as_slice(), tag, "opaque-envelope") {
             return Err(Error::Login);
@@ -168,13 +160,59 @@ impl<S: Suite> ClientLogin<S> {
         })
     }
 
-    /// The evaluated element, if it is one and not our own.
-    fn evaluated(&self, bytes: &[u8; 32]) -> Result<curve25519_dalek::RistrettoPoint, Error> {
-        const WHAT: &str = "evaluated element";
-        if agree(bytes, self.blinded.sent(), "opaque-reflected") {
-            return Err(Error::Element(WHAT));
+    /// Bytes of the encoding.
+    pub const LENGTH: usize = 2 + 32 + 32 + S::Static::SHARED + S::KE1 + S::Ephemeral::SECRET;
+
+    /// The state as bytes, for a client that can't keep it in memory until KE2 comes: version, suite, blind, ephemeral key, the static
+    /// KEM's shared secret, KE1, decapsulation key.
+    ///
+    /// **They are as secret as the password**: with them passwords can be tried without key stretching. Delete them when the login is
+    /// over, and resume each of them once.
+    ///
+    /// # Errors
+    /// [`Error::Kem`] if the back end fails.
+    pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let decapsulation_key = self.suite.ephemeral().secret_to_bytes(&self.decapsulation_key)?;
+        let (blind, share_key) =
+            (Zeroizing::new(self.blinded.blind().to_bytes()), Zeroizing::new(self.share_key.to_bytes()));
+        let static_secret = self.static_secret.as_ref().map_or(&[][..], |secret| secret.as_bytes());
+        let mut bytes = Zeroizing::new(vec![0; Self::LENGTH]);
+        crate::write(
+            &mut bytes,
+            &[&[VERSION, S::ID], blind.as_slice(), share_key.as_slice(), static_secret, &self.ke1, &decapsulation_key],
+        );
+        Ok(bytes)
+    }
+
+    pub(super) fn resume(client: &Client<S>, saved: &[u8], password: &Password<'_>) -> Result<Self, Error> {
+        if saved.len() != Self::LENGTH {
+            return Err(Error::Length { what: Input::ClientLogin, expected: Self::LENGTH, got: saved.len() });
         }
-        decode(WHAT, bytes)
+        let (head, rest) = saved.split_at(2);
+        StateError::check(head, [VERSION, S::ID])?;
+        let (blind, rest) = rest.split_at(32);
+        let (share_key, rest) = rest.split_at(32);
+        let (static_secret, rest) = rest.split_at(S::Static::SHARED);
+        let (ke1, decapsulation_key) = rest.split_at(S::KE1);
+        let sent = Ke1::parse::<S>(ke1)?.blinded;
+        Ok(Self {
+            suite: client.suite.clone(),
+            limits: client.limits,
+            static_id: client.pinned.id,
+            blinded: Blinded::resume(exactly(Input::ClientLogin, blind)?, sent, password.as_bytes())?,
+            share_key: group::scalar(exactly(Input::ClientLogin, share_key)?)?,
+            decapsulation_key: client.suite.ephemeral().secret(decapsulation_key)?,
+            static_secret: <[u8; 32]>::try_from(static_secret).ok().map(SharedSecret::from),
+            ke1: ke1.to_vec(),
+        })
+    }
+
+    /// The evaluated element, if it is valid and not our own.
+    fn evaluated(&self, bytes: &[u8; 32]) -> Result<curve25519_dalek::RistrettoPoint, Error> {
+        if agree(bytes, self.blinded.sent(), "opaque-reflected") {
+            return Err(Error::Element(Element::Evaluated));
+        }
+        decode(Element::Evaluated, bytes)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The client's half of a registration (RFC 9807 §5).
 
 use crate::envelope::RandomizedPassword;
-use crate::error::exactly;
+use crate::error::{Element, Input, StateError, exactly};
 use crate::group::{Base, decode, encode_products};
 use crate::ksf::{Ksf, KsfParams, Limits};
 use crate::messages::{NONCE, UPLOAD};
@@ -11,8 +11,12 @@ use crate::password::Password;
 use crate::{Error, ExportKey};
 use core::fmt;
 use rand_core::CryptoRng;
+use zeroize::Zeroizing;
 
-/// A client that has sent its registration request.
+/// The version of [`ClientRegistration::to_bytes`].
+const VERSION: u8 = 1;
+
+/// A client that has sent its registration request and waits for the response.
 pub struct ClientRegistration {
     limits: Limits,
     blinded: Blinded,
@@ -45,7 +49,7 @@ impl ClientRegistration {
     /// identities; its context is of no concern here.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Element`] for a bad response; [`Error::KsfLimits`], [`Error::Ksf`]; [`Error::TooLong`].
+    /// [`Error::Length`], [`Error::Element`] for a bad response; [`Error::Limits`], [`Error::Ksf`]; [`Error::TooLong`].
     pub fn finish(
         self,
         rng: &mut (impl CryptoRng + ?Sized),
@@ -56,21 +60,47 @@ impl ClientRegistration {
     ) -> Result<Registered, Error> {
         self.limits.check(params)?;
         parties.check()?;
-        let [evaluated, server_public_key] = *exactly::<64>("registration response", response)?.as_chunks().0 else {
+        let [evaluated, server_public_key] = *exactly::<64>(Input::RegistrationResponse, response)?.as_chunks().0
+        else {
             unreachable!("64 bytes are two chunks of 32")
         };
-        decode("server's public key", &server_public_key)?;
+        decode(Element::ServerPublicKey, &server_public_key)?;
 
         let password = RandomizedPassword::new(&*self.blinded.finalize(&evaluated)?, params, ksf)?;
         let mut nonce = [0; NONCE];
         rng.fill_bytes(&mut nonce);
-        let [client_public] = encode_products([(&password.client_key(&nonce), Base::Generator)]);
+        let [client_public] = *encode_products([(&password.client_key(&nonce), Base::Generator)]);
         let (masking_key, tag) =
             (password.masking_key(), password.tag(&nonce, &server_public_key, parties, &client_public));
 
         let mut upload = [0; UPLOAD];
         crate::write(&mut upload, &[&client_public, masking_key.as_slice(), &nonce, tag.as_slice()]);
         Ok(Registered { upload, export_key: password.export_key(&nonce), server_public_key })
+    }
+}
+
+impl ClientRegistration {
+    /// Bytes of the encoding.
+    pub const LENGTH: usize = 1 + 32 + 32;
+
+    /// The state as bytes, for a client that can't keep it in memory until the response comes: version, blind, request.
+    ///
+    /// **They are as secret as the password**: with them passwords can be tried without key stretching. Delete them when the
+    /// registration is over, and resume each of them once.
+    pub fn to_bytes(&self) -> Zeroizing<[u8; Self::LENGTH]> {
+        let blind = Zeroizing::new(self.blinded.blind().to_bytes());
+        let mut bytes = Zeroizing::new([0; Self::LENGTH]);
+        crate::write(bytes.as_mut_slice(), &[&[VERSION], blind.as_slice(), self.blinded.sent()]);
+        bytes
+    }
+
+    pub(super) fn resume(limits: Limits, saved: &[u8], password: &Password<'_>) -> Result<Self, Error> {
+        let [version, parts @ ..] = exactly::<{ Self::LENGTH }>(Input::ClientRegistration, saved)?;
+        let &[blind, request] = parts.as_chunks().0 else { unreachable!("64 bytes are two chunks of 32") };
+        if *version != VERSION {
+            return Err(Error::State(StateError::Version));
+        }
+        Ok(Self { limits, blinded: Blinded::resume(&blind, &request, password.as_bytes())? })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Ksf, KsfParams};
 use crate::Error;
+use crate::error::KsfError as Cause;
 use candor_primitives::ksf::{self, KsfError, Memory, Params};
 use core::fmt;
 
@@ -49,12 +50,11 @@ impl Argon2id {
 impl Ksf for Argon2id {
     fn stretch(&mut self, params: &KsfParams, input: &[u8; 64], stretched: &mut [u8; 64]) -> Result<(), Error> {
         let KsfParams::Argon2id { memory_kib, iterations, parallelism } = *params else {
-            return Err(Error::Ksf("these are not parameters of Argon2id"));
+            return Err(Error::Ksf(Cause::OtherFunction));
         };
-        let params = Params::new(memory_kib, iterations, parallelism)
-            .map_err(|_| Error::Ksf("Argon2id has no such parameters"))?;
-        let memory = self.reserve(params).map_err(|_| Error::Ksf("not enough memory"))?;
-        ksf::Argon2id::new(params).derive(input, &[0; 16], memory, stretched).map_err(|_| Error::Ksf("Argon2id failed"))
+        let params = Params::new(memory_kib, iterations, parallelism).map_err(|_| Error::Ksf(Cause::Parameters))?;
+        let memory = self.reserve(params).map_err(|_| Error::Ksf(Cause::OutOfMemory))?;
+        ksf::Argon2id::new(params).derive(input, &[0; 16], memory, stretched).map_err(|_| Error::Ksf(Cause::Failed))
     }
 }
 

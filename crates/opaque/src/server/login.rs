@@ -2,7 +2,7 @@
 
 use super::{Record, Server};
 use crate::envelope::{DERIVE_DH, mask};
-use crate::error::exactly;
+use crate::error::{Element, Input, StateError, exactly};
 use crate::group::{Base, decode, derive_key, encode_products};
 use crate::kdf::Key;
 use crate::ksf::KsfParams;
@@ -61,26 +61,26 @@ impl<S: Suite> Server<S> {
         secret::ran("opaque/server", S::NAME);
         parties.check()?;
         let ke1 = Ke1::parse::<S>(ke1)?;
-        let blinded = decode("blinded element", ke1.blinded)?;
-        let client_share = decode("client's key share", ke1.share)?;
+        let blinded = decode(Element::Blinded, ke1.blinded)?;
+        let client_share = decode(Element::ClientKeyShare, ke1.share)?;
         let encapsulation_key = self.suite.ephemeral().public(ke1.encapsulation_key)?;
 
         let record = self.unknown.or_real(record, credential_id);
         let (upload, ksf) = (Upload::parts(record.upload()), record.ksf());
-        let client_key = decode("client's public key", upload.client_public).map_err(|_| Error::Record)?;
+        let client_key = decode(Element::ClientPublicKey, upload.client_public).map_err(|_| Error::Record)?;
 
         let oprf_key = self.oprf_key(credential_id)?;
         let mut fresh = Zeroizing::new([[0; 32]; 3]);
         rng.fill_bytes(fresh.as_flattened_mut());
         let [masking_nonce, nonce, seed] = &*fresh;
         let share_key = derive_key(seed, DERIVE_DH);
-        let products = Zeroizing::new(encode_products([
+        let products = encode_products([
             (oprf_key.scalar(), Base::Point(&blinded)),
             (&*share_key, Base::Generator),
             (&*share_key, Base::Point(&client_share)),
             (&*self.secret, Base::Point(&client_share)),
             (&*share_key, Base::Point(&client_key)),
-        ]));
+        ]);
         let [evaluated, share, dh1, dh2, dh3] = &*products;
 
         let mut ciphertext = vec![0; S::Ephemeral::CIPHERTEXT];
@@ -129,7 +129,7 @@ impl<S: Suite> ServerLogin<S> {
     /// # Errors
     /// [`Error::Length`]; [`Error::Login`] if not, or if there is no such account.
     pub fn finish(self, ke3: &[u8]) -> Result<SessionKey, Error> {
-        let ke3: &[u8; 64] = exactly("KE3", ke3)?;
+        let ke3: &[u8; 64] = exactly(Input::Ke3, ke3)?;
         if agree(self.expected.as_slice(), ke3, "opaque-client-mac") {
             Ok(SessionKey::new(self.session_key))
         } else {
@@ -149,11 +149,10 @@ impl<S: Suite> ServerLogin<S> {
     /// # Errors
     /// [`Error::Length`]; [`Error::State`] if it is of another version or suite.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let bytes: &[u8; 130] = exactly("login state", bytes)?;
-        if bytes[..2] != [VERSION, S::ID] {
-            return Err(Error::State);
-        }
-        let key = |at: usize| exactly("login state", &bytes[at..at + 64]).map(|key: &[u8; 64]| Zeroizing::new(*key));
+        let bytes: &[u8; 130] = exactly(Input::ServerLogin, bytes)?;
+        StateError::check(&bytes[..2], [VERSION, S::ID])?;
+        let key =
+            |at: usize| exactly(Input::ServerLogin, &bytes[at..at + 64]).map(|key: &[u8; 64]| Zeroizing::new(*key));
         Ok(Self { session_key: key(2)?, expected: key(66)?, suite: PhantomData })
     }
 }

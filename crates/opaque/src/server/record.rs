@@ -1,7 +1,7 @@
 //! What the server stores of an account.
 
 use crate::Error;
-use crate::error::exactly;
+use crate::error::{Element, Input, exactly};
 use crate::group::decode;
 use crate::ksf::KsfParams;
 use crate::messages::{UPLOAD, Upload};
@@ -21,8 +21,8 @@ impl Record {
     /// # Errors
     /// [`Error::Length`]; [`Error::Element`] if the client's public key is none.
     pub fn from_upload(upload: &[u8], ksf: &KsfParams) -> Result<Self, Error> {
-        let upload: &[u8; UPLOAD] = exactly("registration upload", upload)?;
-        decode("client's public key", Upload::parts(upload).client_public)?;
+        let upload: &[u8; UPLOAD] = exactly(Input::RegistrationUpload, upload)?;
+        decode(Element::ClientPublicKey, Upload::parts(upload).client_public)?;
         Ok(Self::assemble(upload, ksf))
     }
 
@@ -31,7 +31,7 @@ impl Record {
     /// # Errors
     /// [`Error::Length`], [`Error::Ksf`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let bytes: &[u8; Self::LENGTH] = exactly("record", bytes)?;
+        let bytes: &[u8; Self::LENGTH] = exactly(Input::Record, bytes)?;
         KsfParams::from_bytes(&bytes[UPLOAD..])?;
         Ok(Self(Zeroizing::new(*bytes)))
     }

@@ -6,7 +6,7 @@
 use super::Record;
 use crate::Error;
 use crate::group::{Base, derive_key, encode_products};
-use crate::kdf::Prk;
+use crate::kdf::{Mac, Prk};
 use crate::ksf::KsfParams;
 use crate::messages::UPLOAD;
 use alloc::vec;
@@ -20,7 +20,7 @@ const INFO: &[u8] = b"candor-opaque-1: unknown users";
 
 /// What makes up records.
 pub(super) struct Unknown {
-    prk: Prk,
+    mac: Mac,
     /// A public key to which nobody has the secret.
     client_public: [u8; 32],
     choices: Vec<(KsfParams, u32)>,
@@ -30,17 +30,17 @@ pub(super) struct Unknown {
 impl Unknown {
     /// From the OPRF seed, so that there is no further secret to keep.
     pub(super) fn new(oprf_prk: &Prk) -> Self {
-        let prk = Prk::new(oprf_prk.expand::<64>(&[INFO]).as_slice());
-        let seed: Zeroizing<[u8; 32]> = prk.expand(&[b"client's public key"]);
-        let [client_public] = encode_products([(&*derive_key(&seed, INFO), Base::Generator)]);
+        let key = oprf_prk.expand(&[INFO]);
+        let seed: Zeroizing<[u8; 32]> = Prk::new(&key).expand(&[b"client's public key"]);
+        let [client_public] = *encode_products([(&*derive_key(&seed, INFO), Base::Generator)]);
         secret::declassify(&client_public, "public-key");
-        Self { prk, client_public, choices: vec![(KsfParams::BROWSER, 1)], total: 1 }
+        Self { mac: Mac::new(key.as_slice()), client_public, choices: vec![(KsfParams::BROWSER, 1)], total: 1 }
     }
 
     pub(super) fn set_choices(&mut self, choices: &[(KsfParams, u32)]) -> Result<(), Error> {
         let total = choices.iter().map(|&(_, weight)| u64::from(weight)).sum();
         if total == 0 {
-            return Err(Error::Ksf("no key stretching parameters to choose from"));
+            return Err(Error::Ksf(crate::error::KsfError::Parameters));
         }
         (self.choices, self.total) = (choices.to_vec(), total);
         Ok(())
@@ -60,7 +60,7 @@ impl Unknown {
 
     /// The made-up record: always the same for the same identifier.
     fn record(&self, credential_id: &[u8]) -> Record {
-        let masking_key = self.prk.mac(&[b"masking key", credential_id]);
+        let masking_key = self.mac.of(&[b"masking key", credential_id]);
         let mut upload = Zeroizing::new([0; UPLOAD]);
         crate::write(&mut upload[..96], &[&self.client_public, masking_key.as_slice()]);
         Record::assemble(&upload, &self.ksf(credential_id))
@@ -68,7 +68,7 @@ impl Unknown {
 
     /// The parameters that this identifier draws.
     fn ksf(&self, credential_id: &[u8]) -> KsfParams {
-        let drawn = self.prk.mac(&[b"key stretching", credential_id]);
+        let drawn = self.mac.of(&[b"key stretching", credential_id]);
         let number = drawn.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
         // From 0 to total - 1, evenly but for total / 2^64. A division would take a time that depends on the number.
         let point = ((u128::from(number) * u128::from(self.total)) >> 64) as u64;

@@ -22,6 +22,8 @@ pub trait Slot: Clone + sealed::Sealed {
     const SECRET: usize;
     /// Bytes of a ciphertext.
     const CIPHERTEXT: usize;
+    /// Bytes of the shared secret.
+    const SHARED: usize;
 
     /// A fresh key pair, and the public key's bytes.
     ///
@@ -76,6 +78,7 @@ impl Slot for NoKem {
     const PUBLIC: usize = 0;
     const SECRET: usize = 0;
     const CIPHERTEXT: usize = 0;
+    const SHARED: usize = 0;
 
     fn generate(&self) -> Result<((), Vec<u8>), Error> {
         Ok(((), Vec::new()))
@@ -110,6 +113,7 @@ impl<K: Kem + Clone> Slot for WithKem<K> {
     const PUBLIC: usize = K::PUBLIC;
     const SECRET: usize = K::SECRET;
     const CIPHERTEXT: usize = K::CIPHERTEXT;
+    const SHARED: usize = SharedSecret::LENGTH;
 
     fn generate(&self) -> Result<(K::Secret, Vec<u8>), Error> {
         let (secret, public) = self.0.generate()?;

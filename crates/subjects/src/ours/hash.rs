@@ -115,7 +115,7 @@ pub(crate) fn batches(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
             Algorithm::Sha3_512 => at_once::<4, 64>(subject, shape, cpu, arm, |batch, m| batch.sha3_512(m)),
             Algorithm::Shake128 => at_once::<4, 32>(subject, shape, cpu, arm, |batch, m| batch.shake128(m)),
             Algorithm::Sm3 => at_once::<8, 32>(subject, shape, cpu, arm, |batch, m| batch.sm3(m)),
-            other => Entry::refused(subject, Refusal::new(format!("has no batches of {}", other.title()))),
+            other => Entry::refused(subject, Refusal::never(format!("has no batches of {}", other.title()))),
         }
     };
     // One by one is what the entries of single messages are; only a process that has nothing else needs it here.

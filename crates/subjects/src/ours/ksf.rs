@@ -9,7 +9,7 @@ use candor_primitives::ksf::{Argon2id as Candor, Memory, Params};
 pub(crate) fn argon2id(params: Params) -> Vec<Entry> {
     let entry = |(arm, cpu)| {
         ksf::entry(format!("candor@{arm}"), move || {
-            let memory = Memory::new(params).map_err(|error| Refusal::new(error.to_string()))?;
+            let memory = Memory::new(params).map_err(|error| Refusal::failed(error.to_string()))?;
             Ok(Ours { argon2id: Candor::with_cpu(cpu, params), memory })
         })
     };

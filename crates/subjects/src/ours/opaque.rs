@@ -111,8 +111,8 @@ impl<S: Suite<Static = NoKem> + 'static> Library for Ours<S> {
         Ok((answer.state, answer.ke2))
     }
 
-    fn ke3(&self, client: &ClientLogin<S>, ke2: &[u8]) -> Result<Done, Failed> {
-        let done = client.finish_kept(ke2, &KsfParams::Identity, &mut NoStretching, &parties()).map_err(failed)?;
+    fn ke3(&self, client: ClientLogin<S>, ke2: &[u8]) -> Result<Done, Failed> {
+        let done = client.finish(ke2, &KsfParams::Identity, &mut NoStretching, &parties()).map_err(failed)?;
         let (session, export) = (done.session_key.as_bytes(), done.export_key.as_bytes());
         Ok(Done { ke3: done.ke3.to_vec(), session_key: *session, export_key: *export })
     }
@@ -121,9 +121,12 @@ impl<S: Suite<Static = NoKem> + 'static> Library for Ours<S> {
         server.to_bytes().len()
     }
 
-    /// A client's state stays in its memory; it has no encoding.
-    fn client_state(&self, _: &ClientLogin<S>) -> Option<usize> {
-        None
+    fn save(&self, client: &ClientLogin<S>) -> Result<Vec<u8>, Failed> {
+        Ok(client.to_bytes().map_err(failed)?.to_vec())
+    }
+
+    fn restore(&self, saved: &[u8]) -> Result<ClientLogin<S>, Failed> {
+        self.client.resume_login(saved, &password()?).map_err(failed)
     }
 
     fn finish(&self, server: ServerLogin<S>, ke3: &[u8]) -> Result<[u8; 64], Failed> {

@@ -1,11 +1,12 @@
-//! candor's key exchange, operation by operation.
+//! The operations of candor's key exchange, put together here from the library below it in the way that `candor-opaque` does.
 
 use super::{AUTO, opaque_provenance};
 use crate::tasks::opaque::Failed;
 use crate::tasks::opaque::parts::{self, Op, Ristretto};
 use candor_lab::{Entry, Provenance};
-use candor_opaque::parts::{PrivateKey, triple_dh};
-use rand_core::UnwrapErr;
+use curve25519_dalek::ristretto::CompressedRistretto;
+use curve25519_dalek::{RistrettoPoint, Scalar};
+use rand_core::{Rng, UnwrapErr};
 
 pub(crate) fn ristretto(op: Op) -> Entry {
     parts::entry(AUTO, op, || Ok(Ours))
@@ -13,34 +14,44 @@ pub(crate) fn ristretto(op: Op) -> Entry {
 
 struct Ours;
 
-fn failed(error: candor_opaque::Error) -> Failed {
-    error.to_string()
+/// A received element; the identity, whose encoding is zeros, is refused.
+fn decode(public: &[u8; 32]) -> Result<RistrettoPoint, Failed> {
+    let point = CompressedRistretto(*public).decompress().filter(|_| *public != [0; 32]);
+    point.ok_or_else(|| "the public key is not a valid element".into())
 }
 
 impl Ristretto for Ours {
-    type Secret = PrivateKey;
+    type Secret = Scalar;
 
-    fn keypair(&self) -> Result<(PrivateKey, [u8; 32]), Failed> {
-        Ok(PrivateKey::generate(&mut UnwrapErr(getrandom::SysRng)))
+    fn keypair(&self) -> Result<(Scalar, [u8; 32]), Failed> {
+        let mut wide = [0; 64];
+        UnwrapErr(getrandom::SysRng).fill_bytes(&mut wide);
+        let secret = Scalar::from_bytes_mod_order_wide(&wide);
+        Ok((secret, RistrettoPoint::mul_base(&secret).compress().to_bytes()))
     }
 
-    fn secret(&self, bytes: &[u8; 32]) -> Result<PrivateKey, Failed> {
-        PrivateKey::from_bytes(bytes).map_err(failed)
+    fn secret(&self, bytes: &[u8; 32]) -> Result<Scalar, Failed> {
+        Option::from(Scalar::from_canonical_bytes(*bytes)).ok_or_else(|| "the private key is not a scalar".into())
     }
 
-    fn dh(&self, secret: &PrivateKey, public: &[u8; 32]) -> Result<[u8; 32], Failed> {
-        Ok(*secret.agree(public).map_err(failed)?)
+    fn dh(&self, secret: &Scalar, public: &[u8; 32]) -> Result<[u8; 32], Failed> {
+        Ok((decode(public)? * secret).compress().to_bytes())
     }
 
+    /// All three products are encoded in one batch, which encodes doubles: so the scalars are halved.
     fn triple_dh(
         &self,
-        [ephemeral, long_term]: [&PrivateKey; 2],
+        [ephemeral, long_term]: [&Scalar; 2],
         [share, key]: [&[u8; 32]; 2],
     ) -> Result<[[u8; 32]; 3], Failed> {
-        Ok(*triple_dh(ephemeral, long_term, share, key).map_err(failed)?)
+        let (share, key) = (decode(share)?, decode(key)?);
+        let halves =
+            [(ephemeral, share), (ephemeral, key), (long_term, share)].map(|(secret, point)| point * secret.div_by_2());
+        let encoded = RistrettoPoint::double_and_compress_batch(&halves);
+        Ok(std::array::from_fn(|index| encoded[index].to_bytes()))
     }
 
     fn provenance(&self, timed: &str) -> Provenance {
-        opaque_provenance(&format!("{timed}; three products are encoded in one batch"))
+        opaque_provenance(&format!("{timed}; three products are encoded in one batch, as in a login; nothing is wiped"))
     }
 }

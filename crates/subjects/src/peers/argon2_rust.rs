@@ -18,7 +18,7 @@ pub(super) fn argon2id(params: Params) -> Entry {
     ksf::entry(linked::subject(PACKAGE), move || {
         let cost = argon2_rust::Params::builder().memory(Memory::kib(params.memory().into()));
         let cost = cost.passes(params.passes()).lanes(params.lanes()).tag_len(TagLen::bytes(64)).build();
-        let cost = cost.map_err(|_| Refusal::new("refuses these parameters"))?;
+        let cost = cost.map_err(|_| Refusal::failed("refuses these parameters"))?;
         Ok(Pooled(Argon2::new(Algorithm::Argon2id, Version::V0x13, cost).hasher()))
     })
 }

@@ -29,7 +29,7 @@ pub(super) fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
     let subject = linked::subject(PACKAGE);
     match level {
         ml_kem::Level::L768 => ml_kem::entry(subject, level, op, || cpu().map(|()| Graviola)),
-        _ => Entry::refused(subject, Refusal::new(format!("has no ML-KEM-{} (only 768)", level.number()))),
+        _ => Entry::refused(subject, Refusal::never(format!("has no ML-KEM-{} (only 768)", level.number()))),
     }
 }
 

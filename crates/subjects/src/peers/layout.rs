@@ -46,14 +46,14 @@ impl Kernel {
         if SHARED_OBJECT.is_empty() {
             return Err(Refusal::new("was built without its shared object: the C compiler refused -shared"));
         }
-        let file = File::with(SHARED_OBJECT).map_err(|error| Refusal::new(format!("can't be written: {error}")))?;
+        let file = File::with(SHARED_OBJECT).map_err(|error| Refusal::failed(format!("can't be written: {error}")))?;
         // SAFETY: build.rs made the object from layout.c, which has no constructors, and the file was made just now with
         // access for this user only.
         let library = unsafe { Library::new(&file.0) };
-        let library = library.map_err(|error| Refusal::new(format!("can't be loaded: {error}")))?;
+        let library = library.map_err(|error| Refusal::failed(format!("can't be loaded: {error}")))?;
         // SAFETY: layout.c gives the function this type, and the pointer is kept together with the library.
         let function = unsafe { library.get::<Function>("candor_layout_shared") };
-        let function = *function.map_err(|error| Refusal::new(format!("lacks its function: {error}")))?;
+        let function = *function.map_err(|error| Refusal::failed(format!("lacks its function: {error}")))?;
         Ok(Self { function, _library: Some(library) })
     }
 

@@ -113,7 +113,7 @@ pub(super) fn hmac(algorithm: Algorithm, bytes: usize) -> Vec<Entry> {
 
 /// HKDF came with 1.11 (`GCRY_KDF_HKDF`), which Debian 12 does not have, so there is nothing to check a call against.
 pub(super) fn hkdf() -> Vec<Entry> {
-    let refusal = Refusal::new("has HKDF from 1.11 on only, and that is not measured here");
+    let refusal = Refusal::never("has HKDF from 1.11 on only, and that is not measured here");
     FOUND.each(|object| Entry::refused(&object.name, refusal.clone()))
 }
 
@@ -149,7 +149,7 @@ impl SharedObject<Functions> {
             unsafe { (self.functions.md_algo_info)(number(algorithm), TEST, ptr::null_mut(), ptr::null_mut()) };
         match unknown {
             0 => Ok(()),
-            _ => Err(Refusal::new(format!("has no {}", algorithm.title()))),
+            _ => Err(Refusal::never(format!("has no {}", algorithm.title()))),
         }
     }
 }
@@ -199,7 +199,7 @@ impl Extendable {
         let failed = unsafe { (object.functions.md_open)(&mut handle, number(algorithm), 0) };
         match failed == 0 && !handle.is_null() {
             true => Ok(Self { object, algorithm, handle }),
-            false => Err(Refusal::new(format!("has no {}", algorithm.title()))),
+            false => Err(Refusal::never(format!("has no {}", algorithm.title()))),
         }
     }
 }
@@ -245,14 +245,14 @@ impl GcryptHmac {
             Algorithm::Sha256 => 101,
             Algorithm::Sha512 => 103,
             Algorithm::Sm3 => 128,
-            other => return Err(Refusal::new(format!("is not tried over {}", other.title()))),
+            other => return Err(Refusal::never(format!("is not tried over {}", other.title()))),
         };
         let mut handle = ptr::null_mut();
         // SAFETY: the call writes a handle, which becomes ours, or none.
         let failed = unsafe { (object.functions.mac_open)(&mut handle, number, 0, ptr::null_mut()) };
         match failed == 0 && !handle.is_null() {
             true => Ok(Self { object, algorithm, handle }),
-            false => Err(Refusal::new(format!("has no HMAC over {}", algorithm.title()))),
+            false => Err(Refusal::never(format!("has no HMAC over {}", algorithm.title()))),
         }
     }
 }
@@ -270,7 +270,7 @@ impl mac::Hmac for GcryptHmac {
     fn set_key(&mut self, key: &[u8; 32]) -> Result<(), Refusal> {
         // SAFETY: a live handle; the call reads as many bytes as said.
         let failed = unsafe { (self.object.functions.mac_setkey)(self.handle, key.as_ptr().cast(), key.len()) };
-        if failed == 0 { Ok(()) } else { Err(Refusal::new("refuses the key")) }
+        if failed == 0 { Ok(()) } else { Err(Refusal::failed("refuses the key")) }
     }
 
     fn tag(&mut self, message: &[u8]) -> Output {

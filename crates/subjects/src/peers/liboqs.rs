@@ -103,7 +103,7 @@ type Hashes = (&'static str, &'static Path);
 /// `liboqs-0.13.0+openssl-3.0.19`: the hashes are a good part of what is timed, so whose they are stands in the name.
 fn entry<const N: usize>(object: &'static SharedObject<Functions>, hashes: Hashes, level: Level) -> Entry {
     ntor::entry(format!("{}+{}", object.name, hashes.0), Kind::InsecureSeed(level), move || {
-        let hash = OpenSslHash::new(hashes).map_err(Refusal::new)?;
+        let hash = OpenSslHash::new(hashes).map_err(Refusal::failed)?;
         let scheme = InsecureSeed::new(MlKem::<N>::new(&object.functions)?, hash);
         let (openssl, at) = hashes;
         Ok(scheme.by(move |timed| {
@@ -139,14 +139,14 @@ impl<const N: usize> MlKem<N> {
         // SAFETY: a name that ends in zero.
         let kem = NonNull::new(unsafe { (functions.kem_new)(name.as_ptr()) });
         let made =
-            Self { functions, kem: kem.ok_or_else(|| Refusal::new("has no ML-KEM (needs 0.11, built with it)"))? };
+            Self { functions, kem: kem.ok_or_else(|| Refusal::never("has no ML-KEM (needs 0.11, built with it)"))? };
         // SAFETY: a live object that begins with these fields.
         let told = unsafe { made.kem.as_ref() };
         let lengths =
             [told.length_public_key, told.length_secret_key, told.length_ciphertext, told.length_shared_secret];
         // All that is written below relies on it.
         if lengths != [Self::PUBLIC, Self::SECRET, Self::CIPHERTEXT, 32] {
-            return Err(Refusal::new(format!("has an ML-KEM-{N} of other lengths ({lengths:?})")));
+            return Err(Refusal::failed(format!("has an ML-KEM-{N} of other lengths ({lengths:?})")));
         }
         Ok(made)
     }

@@ -128,7 +128,7 @@ impl Hash for Blake2b {
 pub(super) fn argon2id(params: Params) -> Vec<Entry> {
     FOUND.each(|object| match params.lanes() {
         1 => ksf::entry(&object.name, move || Ok(PasswordHash { object, params })),
-        _ => Entry::refused(&object.name, Refusal::new("has Argon2 with one lane only")),
+        _ => Entry::refused(&object.name, Refusal::never("has Argon2 with one lane only")),
     })
 }
 
@@ -165,7 +165,7 @@ impl Argon2id for PasswordHash {
 pub(super) fn ristretto(op: parts::Op) -> Vec<Entry> {
     FOUND.each(|object| match object.functions.ristretto {
         Some(functions) => parts::entry(&object.name, op, move || Ok(Group { object, functions })),
-        None => Entry::refused(&object.name, Refusal::new("has no ristretto255 (needs 1.0.18)")),
+        None => Entry::refused(&object.name, Refusal::never("has no ristretto255 (needs 1.0.18)")),
     })
 }
 

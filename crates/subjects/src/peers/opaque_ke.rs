@@ -194,10 +194,10 @@ macro_rules! library {
                 Ok((started.state, started.message.serialize().to_vec()))
             }
 
-            fn ke3(&self, client: &Self::Client, ke2: &[u8]) -> Result<Done, Failed> {
+            fn ke3(&self, client: Self::Client, ke2: &[u8]) -> Result<Done, Failed> {
                 let ke2 = CredentialResponse::deserialize(ke2).map_err(failed)?;
                 let parameters = ClientLoginFinishParameters::new(Some(CONTEXT), Identifiers::default(), None);
-                let done = client.clone().finish(&mut OsRng, PASSWORD, ke2, parameters).map_err(failed)?;
+                let done = client.finish(&mut OsRng, PASSWORD, ke2, parameters).map_err(failed)?;
                 Ok(Done {
                     ke3: done.message.serialize().to_vec(),
                     session_key: done.session_key.into(),
@@ -209,8 +209,12 @@ macro_rules! library {
                 server.serialize().len()
             }
 
-            fn client_state(&self, client: &Self::Client) -> Option<usize> {
-                Some(client.serialize().len())
+            fn save(&self, client: &Self::Client) -> Result<Vec<u8>, Failed> {
+                Ok(client.serialize().to_vec())
+            }
+
+            fn restore(&self, saved: &[u8]) -> Result<Self::Client, Failed> {
+                ClientLogin::deserialize(saved).map_err(failed)
             }
 
             fn finish(&self, server: Self::Server, ke3: &[u8]) -> Result<[u8; 64], Failed> {
@@ -220,7 +224,7 @@ macro_rules! library {
 
             fn provenance(&self, timed: &str) -> Provenance {
                 let what = <$suite as Named>::WHAT;
-                linked::provenance(PACKAGE, format!("{timed} ({what}; a client's state is cloned to be used twice)"))
+                linked::provenance(PACKAGE, format!("{timed} ({what})"))
             }
         }
     };

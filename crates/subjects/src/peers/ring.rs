@@ -23,7 +23,9 @@ pub(super) fn x25519(op: x25519::Op) -> Entry {
         x25519::Op::Keygen => x25519::entry(linked::subject(PACKAGE), op, || Ok(Ring(SystemRandom::new()))),
         x25519::Op::Ecdh => Entry::refused(
             linked::subject(PACKAGE),
-            Refusal::new("makes private keys for one use and imports none, so its ecdh can't be timed without keygen"),
+            Refusal::never(
+                "makes private keys for one use and imports none, so its ecdh can't be timed without keygen",
+            ),
         ),
     }
 }

@@ -81,7 +81,7 @@ macro_rules! ring_interface {
         }
 
         fn has_no(what: &str) -> Entry {
-            Entry::refused(linked::subject(PACKAGE), Refusal::new(format!("has no {what}")))
+            Entry::refused(linked::subject(PACKAGE), Refusal::never(format!("has no {what}")))
         }
     };
 }

@@ -18,7 +18,7 @@ pub(super) fn argon2id(params: Params) -> Vec<Entry> {
     let entry = |name: String, kept: bool| {
         ksf::entry(name, move || {
             let cost = argon2::Params::new(params.memory(), params.passes(), params.lanes(), Some(64));
-            let cost = cost.map_err(|_| Refusal::new("refuses these parameters"))?;
+            let cost = cost.map_err(|_| Refusal::failed("refuses these parameters"))?;
             let memory = if kept { vec![Block::default(); cost.block_count()] } else { Vec::new() };
             Ok(RustCrypto { argon2: Argon2::new(Algorithm::Argon2id, Version::V0x13, cost), memory })
         })

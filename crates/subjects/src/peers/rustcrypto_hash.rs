@@ -41,7 +41,9 @@ pub(super) fn hmac(hash: Algorithm, bytes: usize) -> Entry {
         Algorithm::Sha256 => hmac_over::<hmac::Hmac<sha2::Sha256>>("sha2", sha256_arm(), bytes),
         Algorithm::Sha512 => hmac_over::<hmac::Hmac<sha2::Sha512>>("sha2", sha512_arm(), bytes),
         Algorithm::Sm3 => hmac_over::<hmac::Hmac<sm3::Sm3>>("sm3", "portable", bytes),
-        other => Entry::refused(linked::subject("hmac"), Refusal::new(format!("is not tried over {}", other.title()))),
+        other => {
+            Entry::refused(linked::subject("hmac"), Refusal::never(format!("is not tried over {}", other.title())))
+        }
     }
 }
 

@@ -33,12 +33,12 @@ impl Subject for Faulty {
         let right = self.kernel.prepare(seed)?;
         match self.fault {
             Fault::WrongAnswer => {
-                let mut answer = right.part("answer").map_err(|m| Refusal::new(m.to_string()))?.to_vec();
+                let mut answer = right.part("answer").map_err(|m| Refusal::failed(m.to_string()))?.to_vec();
                 answer[0] ^= 1;
                 Ok(Witness::bytes(answer))
             }
             Fault::Panics => panic!("this subject of the self-test panics on purpose"),
-            Fault::Refuses => Err(Refusal::new("refuses on purpose (a self-test)")),
+            Fault::Refuses => Err(Refusal::never("refuses on purpose (a self-test)")),
             Fault::Aborts => std::process::abort(),
         }
     }

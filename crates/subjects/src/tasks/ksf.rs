@@ -58,7 +58,7 @@ impl<A: Argon2id> Subject for OneByOne<A> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         Stream::new(seed, "password").fill(&mut self.password);
         Stream::new(seed, "salt").fill(&mut self.salt);
-        self.witness = Witness::bytes(self.argon2id.derive(&self.password, &self.salt).map_err(Refusal::new)?);
+        self.witness = Witness::bytes(self.argon2id.derive(&self.password, &self.salt).map_err(Refusal::failed)?);
         Ok(self.witness.clone())
     }
 

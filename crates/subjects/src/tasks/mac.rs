@@ -51,7 +51,7 @@ impl<M: KeyInit + Mac + Clone + 'static> Hmac for Keyed<M> {
     type Tag = digest::Output<M>;
 
     fn set_key(&mut self, key: &[u8; KEY]) -> Result<(), Refusal> {
-        self.keyed = Some(<M as KeyInit>::new_from_slice(key).map_err(|_| Refusal::new("refuses the key"))?);
+        self.keyed = Some(<M as KeyInit>::new_from_slice(key).map_err(|_| Refusal::failed("refuses the key"))?);
         Ok(())
     }
 

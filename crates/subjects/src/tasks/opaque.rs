@@ -135,12 +135,13 @@ pub(crate) trait Library: 'static {
     fn store(&self, upload: &[u8]) -> Result<Vec<u8>, Failed>;
     /// `record` is what was stored, and absent for a user that does not exist.
     fn ke2(&self, record: Option<&[u8]>, ke1: &[u8]) -> Result<(Self::Server, Vec<u8>), Failed>;
-    /// By reference, so that it can be timed alone: a state can be made only by [`Self::ke1`].
-    fn ke3(&self, client: &Self::Client, ke2: &[u8]) -> Result<Done, Failed>;
+    fn ke3(&self, client: Self::Client, ke2: &[u8]) -> Result<Done, Failed>;
+    /// A client's state as bytes, as the library writes it.
+    fn save(&self, client: &Self::Client) -> Result<Vec<u8>, Failed>;
+    /// A client again from [`Self::save`].
+    fn restore(&self, saved: &[u8]) -> Result<Self::Client, Failed>;
     /// Bytes of the state that a server keeps between KE2 and KE3, as the library writes it.
     fn server_state(&self, server: &Self::Server) -> usize;
-    /// Bytes of the client's state meanwhile. Nothing where the library has no encoding for it.
-    fn client_state(&self, client: &Self::Client) -> Option<usize>;
     /// The server's session key.
     fn finish(&self, server: Self::Server, ke3: &[u8]) -> Result<[u8; 64], Failed>;
 

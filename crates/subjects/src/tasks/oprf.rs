@@ -116,7 +116,7 @@ const GENERATOR: [u8; 32] = [
 
 impl<O: Oprf> Subject for Work<O> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let (ready, witness) = self.make_ready(seed).map_err(Refusal::new)?;
+        let (ready, witness) = self.make_ready(seed).map_err(Refusal::failed)?;
         self.ready = Some(ready);
         self.witness = witness.clone();
         Ok(witness)

@@ -79,7 +79,7 @@ impl Forwards {
 
 impl Subject for Forwards {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let (layer, content) = self.pass_on(seed).map_err(Refusal::new)?;
+        let (layer, content) = self.pass_on(seed).map_err(Refusal::failed)?;
         self.layer = Some(layer);
         Stream::new(seed, "relay cells").fill(self.cell.as_mut_slice());
         let mut expected = vec![0; CONTENT.len()];
@@ -89,7 +89,7 @@ impl Subject for Forwards {
                 self.content.clone_from(&content);
                 Ok(Witness::default().with("content", content))
             }
-            false => Err(Refusal::new("the second hop reads something else than was sent")),
+            false => Err(Refusal::failed("the second hop reads something else than was sent")),
         }
     }
 

@@ -96,9 +96,9 @@ struct Keygen<X> {
 impl<X: X25519> Subject for Keygen<X> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         self.seed = seed;
-        let (secret, public) = self.x25519.keygen().map_err(Refusal::new)?;
+        let (secret, public) = self.x25519.keygen().map_err(Refusal::failed)?;
         let (_, verifier) = verifier(seed);
-        let shared = self.x25519.ecdh_once(secret, &verifier).map_err(Refusal::new)?;
+        let shared = self.x25519.ecdh_once(secret, &verifier).map_err(Refusal::failed)?;
         Ok(Witness::default().with("public key", public).with("shared secret", shared))
     }
 
@@ -142,14 +142,15 @@ struct Ecdh<X: X25519> {
 impl<X: X25519> Subject for Ecdh<X> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         let mut stream = Stream::new(seed, "x25519 ecdh");
-        let secret = self.x25519.import(&stream.array()).unwrap_or(Err("can't import a private key"));
-        let secret = secret.map_err(Refusal::new)?;
+        let secret = self.x25519.import(&stream.array());
+        let secret = secret.ok_or_else(|| Refusal::never("can't import a private key"))?;
+        let secret = secret.map_err(Refusal::failed)?;
         // Every string of 32 bytes is a public key (RFC 7748 §5). Half of them lie on the twist, which the ladder does
         // not notice.
         let peers: Vec<[u8; 32]> = (0..PEERS).map(|_| stream.array()).collect();
         let mut witness = Witness::default();
         for (i, peer) in peers.iter().enumerate() {
-            let shared = self.x25519.ecdh(&secret, peer).map_err(Refusal::new)?;
+            let shared = self.x25519.ecdh(&secret, peer).map_err(Refusal::failed)?;
             witness = witness.with(&format!("shared secret {i}"), shared);
         }
         self.key = Some((secret, peers, witness.clone()));

@@ -1,10 +1,10 @@
 //! `candor onion relay`.
 
-use super::super::{Talk, print};
 use super::{Stop, runtime};
 use crate::Failure;
 use crate::cli::RelayArguments;
-use candor_network::{Policy, Relay, RelayConfig, RelayKeys, Suite};
+use crate::output::{Talk, print};
+use candor_network::{HandshakeType, Policy, Relay, RelayConfig, RelayKeys};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,7 +71,8 @@ fn config(arguments: &RelayArguments, talk: Talk) -> Result<RelayConfig, Failure
     config.entry = arguments.entry.clone();
     config.policy = Policy::parse(arguments.exit.as_deref().unwrap_or_default())?;
     if !arguments.handshakes.is_empty() {
-        config.suites = arguments.handshakes.iter().map(|name| name.parse()).collect::<Result<Vec<Suite>, _>>()?;
+        config.handshakes =
+            arguments.handshakes.iter().map(|name| name.parse()).collect::<Result<Vec<HandshakeType>, _>>()?;
     }
     let threads = arguments.handshake_threads.map_or(config.limits.handshake_threads, usize::from);
     config.limits.handshake_threads = threads.max(1);

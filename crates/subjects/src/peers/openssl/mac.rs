@@ -27,7 +27,7 @@ impl OpenSslHmac {
         // SAFETY: what was just fetched; the context takes a reference of its own.
         let context = unsafe { (api.EVP_MAC_CTX_new)(mac) };
         let made = Self { found, api, algorithm, mac, context };
-        if context.is_null() { Err(Refusal::new("EVP_MAC_CTX_new failed")) } else { Ok(made) }
+        if context.is_null() { Err(Refusal::failed("EVP_MAC_CTX_new failed")) } else { Ok(made) }
     }
 }
 
@@ -50,7 +50,7 @@ impl mac::Hmac for OpenSslHmac {
         let done = unsafe { (self.api.EVP_MAC_init)(self.context, key.as_ptr(), key.len(), parameters.as_ptr()) };
         match done {
             1 => Ok(()),
-            _ => Err(Refusal::new(format!("has no HMAC over {}", self.algorithm.title()))),
+            _ => Err(Refusal::never(format!("has no HMAC over {}", self.algorithm.title()))),
         }
     }
 
@@ -96,13 +96,13 @@ impl OpenSslHkdf {
         let context = unsafe { (api.EVP_KDF_CTX_new)(kdf) };
         let made = Self { found, api, kdf, context };
         if context.is_null() {
-            return Err(Refusal::new("EVP_KDF_CTX_new failed"));
+            return Err(Refusal::failed("EVP_KDF_CTX_new failed"));
         }
         // The digest once: naming it in each derivation would fetch it each time.
         let parameters = [Parameter::name(c"digest", name(Algorithm::Sha256)), Parameter::END];
         // SAFETY: a live context, and a list with its end.
         let done = unsafe { (api.EVP_KDF_CTX_set_params)(context, parameters.as_ptr()) };
-        if done == 1 { Ok(made) } else { Err(Refusal::new("has no HKDF over SHA-256")) }
+        if done == 1 { Ok(made) } else { Err(Refusal::never("has no HKDF over SHA-256")) }
     }
 }
 

@@ -33,7 +33,7 @@ impl OpenSslKem {
             (api.EVP_KEM_free)(kem);
             provider
         };
-        let generator = Context::generator(api, name(level)).map_err(Refusal::new)?;
+        let generator = Context::generator(api, name(level)).map_err(Refusal::failed)?;
         Ok(Self { found, api, level, generator, provider })
     }
 }
@@ -42,8 +42,10 @@ impl OpenSslKem {
 fn missing(version: &str) -> Refusal {
     let mut numbers = version.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    let why = if version < (3, 5) { "needs 3.5" } else { "its providers here don't offer it" };
-    Refusal::new(format!("has no ML-KEM ({why})"))
+    match version < (3, 5) {
+        true => Refusal::never("has no ML-KEM (needs 3.5)"),
+        false => Refusal::new("has no ML-KEM (its providers here don't offer it)"),
+    }
 }
 
 fn name(level: Level) -> &'static CStr {

@@ -31,7 +31,7 @@ impl OpenSslX25519 {
             (api.EVP_KEYEXCH_free)(exchange);
             provider
         };
-        let generator = Context::generator(api, NAME).map_err(Refusal::new)?;
+        let generator = Context::generator(api, NAME).map_err(Refusal::failed)?;
         Ok(Self { found, api, generator, provider })
     }
 }

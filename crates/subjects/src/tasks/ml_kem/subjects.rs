@@ -35,7 +35,7 @@ struct Keygen<K> {
 impl<K: MlKem> Subject for Keygen<K> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         self.seed = seed;
-        let (secret, public) = self.kem.keygen().map_err(Refusal::new)?;
+        let (secret, public) = self.kem.keygen().map_err(Refusal::failed)?;
         let witness = key_pair_witness(&self.kem, self.level, seed, &secret, public.as_ref())?;
         self.sizes = sizes(&witness, &["public key", "secret key"]);
         Ok(witness)
@@ -71,8 +71,8 @@ struct Encaps<K: MlKem> {
 impl<K: MlKem> Subject for Encaps<K> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         let key = KeyPair::new(self.level, seed);
-        let public = self.kem.public(&key.public).map_err(Refusal::new)?;
-        let (ciphertext, shared) = self.kem.encaps(&public).map_err(Refusal::new)?;
+        let public = self.kem.public(&key.public).map_err(Refusal::failed)?;
+        let (ciphertext, shared) = self.kem.encaps(&public).map_err(Refusal::failed)?;
         self.key = Some((key, public));
         let witness = Witness::default().with("ciphertext", ciphertext).with("shared secret", shared);
         self.sizes = sizes(&witness, &["ciphertext", "shared secret"]);
@@ -114,20 +114,20 @@ struct Decaps<K: MlKem> {
 impl<K: MlKem> Subject for Decaps<K> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         let key = KeyPair::new(self.level, seed);
-        let secret = self.kem.secret(&key).map_err(Refusal::new)?;
+        let secret = self.kem.secret(&key).map_err(Refusal::failed)?;
         let made = key.encapsulations(seed, CIPHERTEXTS);
         let mut witness = Witness::default();
         for (i, made) in made.iter().enumerate() {
-            let shared = self.kem.decaps(&secret, &made.ciphertext).map_err(Refusal::new)?;
+            let shared = self.kem.decaps(&secret, &made.ciphertext).map_err(Refusal::failed)?;
             if shared.as_ref() != made.shared {
-                return Err(Refusal::new("decapsulates a ciphertext of the reference to another secret"));
+                return Err(Refusal::failed("decapsulates a ciphertext of the reference to another secret"));
             }
             witness = witness.with(&format!("shared secret {i}"), shared);
         }
         // A ciphertext with one bit wrong: the secret comes from z then, and is as determined as any other (§6.3).
         let mut damaged = made[0].ciphertext.clone();
         damaged[0] ^= 1;
-        let rejected = self.kem.decaps(&secret, &damaged).map_err(Refusal::new)?;
+        let rejected = self.kem.decaps(&secret, &damaged).map_err(Refusal::failed)?;
         witness = witness.with("implicit rejection", rejected);
 
         let ciphertexts = made.into_iter().map(|made| made.ciphertext).collect();
@@ -184,12 +184,12 @@ impl<K: MlKem> Exchange<K> {
 impl<K: MlKem> Subject for Exchange<K> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         self.seed = seed;
-        let (secret, encoded) = self.kem.keygen().map_err(Refusal::new)?;
-        let public = self.kem.public(encoded.as_ref()).map_err(Refusal::new)?;
-        let (sent, ours) = self.kem.encaps(&public).map_err(Refusal::new)?;
-        let theirs = self.kem.decaps(&secret, sent.as_ref()).map_err(Refusal::new)?;
+        let (secret, encoded) = self.kem.keygen().map_err(Refusal::failed)?;
+        let public = self.kem.public(encoded.as_ref()).map_err(Refusal::failed)?;
+        let (sent, ours) = self.kem.encaps(&public).map_err(Refusal::failed)?;
+        let theirs = self.kem.decaps(&secret, sent.as_ref()).map_err(Refusal::failed)?;
         if ours.as_ref() != theirs.as_ref() {
-            return Err(Refusal::new("gives the two sides of one exchange different secrets"));
+            return Err(Refusal::failed("gives the two sides of one exchange different secrets"));
         }
         let witness = key_pair_witness(&self.kem, self.level, seed, &secret, encoded.as_ref())?;
         let witness = witness.with("ciphertext", sent).with("shared secret", ours);
@@ -241,8 +241,8 @@ fn key_pair_witness<K: MlKem>(
     secret: &K::Secret,
     public: &[u8],
 ) -> Result<Witness, Refusal> {
-    let made = encapsulate_to(level, public, &proof_coins(seed)).map_err(Refusal::new)?;
-    let shared = kem.decaps(secret, &made.ciphertext).map_err(Refusal::new)?;
+    let made = encapsulate_to(level, public, &proof_coins(seed)).map_err(Refusal::failed)?;
+    let shared = kem.decaps(secret, &made.ciphertext).map_err(Refusal::failed)?;
     let witness = Witness::default().with("public key", public).with("proof", shared);
     Ok(match kem.export(secret) {
         Some(expanded) => witness.with("secret key", expanded),

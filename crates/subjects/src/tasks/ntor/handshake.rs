@@ -51,13 +51,13 @@ impl<S: Scheme> Subject for Whole<S> {
     /// One handshake with itself, whose keys must agree; then one each way with the reference, for the others to check.
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         self.seed = seed;
-        let relay = self.scheme.relay(&RelaySecrets::new(seed, self.kind)).map_err(Refusal::new)?;
-        let (ours, theirs) = handshake(&self.scheme, &relay, || ()).map_err(Refusal::new)?;
+        let relay = self.scheme.relay(&RelaySecrets::new(seed, self.kind)).map_err(Refusal::failed)?;
+        let (ours, theirs) = handshake(&self.scheme, &relay, || ()).map_err(Refusal::failed)?;
         if ours.as_ref() != theirs.as_ref() {
-            return Err(Refusal::new("client and relay end with different keys"));
+            return Err(Refusal::failed("client and relay end with different keys"));
         }
-        let witness = witness(&self.scheme, &relay, self.kind, seed).map_err(Refusal::new)?;
-        self.sizes = sizes(&witness).map_err(|missing| Refusal::new(missing.to_string()))?;
+        let witness = witness(&self.scheme, &relay, self.kind, seed).map_err(Refusal::failed)?;
+        self.sizes = sizes(&witness).map_err(|missing| Refusal::failed(missing.to_string()))?;
         self.relay = Some(relay);
         Ok(witness)
     }

@@ -145,7 +145,7 @@ impl<K: Kem + 'static, D: DiffieHellman + 'static> Parts<K, D> {
 impl<K: Kem + 'static, D: DiffieHellman + 'static> Subject for Parts<K, D> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         self.seed = seed;
-        self.witness(seed).map_err(Refusal::new)
+        self.witness(seed).map_err(Refusal::failed)
     }
 
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {

@@ -172,7 +172,7 @@ impl<R: Ristretto> Work<R> {
 impl<R: Ristretto> Subject for Work<R> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         self.seed = seed;
-        let (ready, witness) = self.make_ready().map_err(Refusal::new)?;
+        let (ready, witness) = self.make_ready().map_err(Refusal::failed)?;
         self.ready = Some(ready);
         self.witness = witness.clone();
         Ok(witness)

@@ -15,7 +15,7 @@ pub(super) struct Sizes {
     /// KE1, KE2, KE3.
     login: [usize; 3],
     server_state: usize,
-    client_state: Option<usize>,
+    client_state: usize,
 }
 
 impl Sizes {
@@ -28,8 +28,8 @@ impl Sizes {
 
         let (client, ke1) = library.ke1()?;
         let (server, ke2) = library.ke2(Some(&record), &ke1)?;
-        let done = library.ke3(&client, &ke2)?;
-        let (server_state, client_state) = (library.server_state(&server), library.client_state(&client));
+        let (server_state, client_state) = (library.server_state(&server), library.save(&client)?.len());
+        let done = library.ke3(client, &ke2)?;
         library.finish(server, &done.ke3)?;
         Ok(Self {
             registration: [request.len(), response.len(), upload.len()],
@@ -62,7 +62,7 @@ impl Sizes {
             all.into_iter().chain([("messages", sum)]).map(|(name, count)| bytes(name, count)).collect::<Vec<_>>()
         };
         let server_state = bytes("server's state until KE3", self.server_state);
-        let client_state = self.client_state.map(|count| bytes("client's state until KE2", count));
+        let client_state = bytes("client's state until KE2", self.client_state);
         match op {
             Op::Register => {
                 let sent = messages([("request", request), ("response", response), ("upload", upload)]);
@@ -70,10 +70,10 @@ impl Sizes {
             }
             Op::Login => {
                 let sent = messages([("KE1", ke1), ("KE2", ke2), ("KE3", ke3)]);
-                sent.into_iter().chain([server_state]).chain(client_state).collect()
+                sent.into_iter().chain([server_state, client_state]).collect()
             }
             Op::ServerKe2 => vec![bytes("KE1", ke1), bytes("KE2", ke2), server_state],
-            Op::ClientStart => std::iter::once(bytes("KE1", ke1)).chain(client_state).collect(),
+            Op::ClientStart => vec![bytes("KE1", ke1), client_state],
             Op::ClientFinish => vec![bytes("KE2", ke2), bytes("KE3", ke3)],
         }
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     fn sizes() -> Sizes {
-        Sizes { registration: REGISTRATION, record: 200, login: [96, 320, 64], server_state: 130, client_state: None }
+        Sizes { registration: REGISTRATION, record: 200, login: [96, 320, 64], server_state: 130, client_state: 100 }
     }
 
     #[test]

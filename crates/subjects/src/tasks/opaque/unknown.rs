@@ -64,12 +64,12 @@ fn least(times: u32, work: impl Fn()) -> f64 {
 impl Subject for Answers {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         let keys = Keys::of(seed);
-        let library = ours::hybrid_opaque(&keys).map_err(Refusal::new)?;
+        let library = ours::hybrid_opaque(&keys).map_err(Refusal::failed)?;
         let record =
-            ours::opaque_upload(&keys, seed).and_then(|upload| library.store(&upload)).map_err(Refusal::new)?;
-        let (_, ke1) = library.ke1().map_err(Refusal::new)?;
+            ours::opaque_upload(&keys, seed).and_then(|upload| library.store(&upload)).map_err(Refusal::failed)?;
+        let (_, ke1) = library.ke1().map_err(Refusal::failed)?;
         let (_, ke2) =
-            library.ke2((self.case != Case::Unknown).then_some(record.as_slice()), &ke1).map_err(Refusal::new)?;
+            library.ke2((self.case != Case::Unknown).then_some(record.as_slice()), &ke1).map_err(Refusal::failed)?;
         let length = (ke2.len() as u64).to_le_bytes();
         self.ready = Some((library, record, ke1));
         if self.case == Case::Planted {

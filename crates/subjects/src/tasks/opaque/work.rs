@@ -30,7 +30,9 @@ struct Work<L: Library, R> {
 struct Ready<L: Library> {
     library: L,
     record: Vec<u8>,
-    client: L::Client,
+    /// A client's state after KE1, as bytes, and states made from it before the clock starts: each can finish once.
+    saved: Vec<u8>,
+    clients: Vec<L::Client>,
     ke1: Vec<u8>,
     ke2: Vec<u8>,
     sizes: Sizes,
@@ -40,7 +42,7 @@ struct Ready<L: Library> {
 pub(super) fn log_in<C: Library, S: Library>(client: &C, server: &S, record: &[u8]) -> Result<[u8; 64], Failed> {
     let (waiting, ke1) = client.ke1()?;
     let (kept, ke2) = server.ke2(Some(record), &ke1)?;
-    let done = client.ke3(&waiting, &ke2)?;
+    let done = client.ke3(waiting, &ke2)?;
     if server.finish(kept, &done.ke3)? != done.session_key {
         return Err("both sides finish, with different session keys".into());
     }
@@ -61,11 +63,12 @@ impl<L: Library, R: Library> Work<L, R> {
 
         let (client, ke1) = library.ke1()?;
         let (_, ke2) = library.ke2(Some(&record), &ke1)?;
+        let saved = library.save(&client)?;
         let witness = Witness::default().with("export key as client", with_client);
         let witness = witness.with("export key given by its server", with_server);
         let sizes = Sizes::of(&library)?;
         sizes.check(self.suite)?;
-        Ok((Ready { library, record, client, ke1, ke2, sizes }, witness))
+        Ok((Ready { library, record, saved, clients: Vec::new(), ke1, ke2, sizes }, witness))
     }
 
     fn ready(&self) -> &Ready<L> {
@@ -81,7 +84,7 @@ fn register<L: Library>(library: &L) -> Result<Vec<u8>, Failed> {
 
 impl<L: Library, R: Library> Subject for Work<L, R> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let (ready, witness) = self.make_ready(seed).map_err(Refusal::new)?;
+        let (ready, witness) = self.make_ready(seed).map_err(Refusal::failed)?;
         self.ready = Some(ready);
         self.witness = witness.clone();
         Ok(witness)
@@ -91,9 +94,18 @@ impl<L: Library, R: Library> Subject for Work<L, R> {
         self.witness.same_as(other)
     }
 
+    fn restock(&mut self, iterations: u64) {
+        if self.op == Op::ClientFinish {
+            let Ready { library, saved, clients, .. } = self.ready.as_mut().expect("prepared before it runs");
+            clients.clear();
+            let restored = (0..iterations).map(|_| library.restore(saved).expect("it was just saved"));
+            clients.extend(restored);
+        }
+    }
+
     fn run(&mut self, iterations: u64) {
         const WORKED: &str = "it worked when it was prepared";
-        let Ready { library, record, client, ke1, ke2, .. } = self.ready();
+        let Ready { library, record, clients, ke1, ke2, .. } = self.ready.as_mut().expect("prepared before it runs");
         for _ in 0..iterations {
             match self.op {
                 Op::Register => drop(black_box(register(library).expect(WORKED))),
@@ -105,6 +117,7 @@ impl<L: Library, R: Library> Subject for Work<L, R> {
                     black_box(library.ke1().expect(WORKED));
                 }
                 Op::ClientFinish => {
+                    let client = clients.pop().expect("as many as iterations");
                     black_box(library.ke3(black_box(client), black_box(ke2)).expect(WORKED));
                 }
             }
@@ -133,11 +146,9 @@ impl<L: Library, R: Library> Subject for Work<L, R> {
             lap();
             let (server, ke2) = library.ke2(Some(record), &ke1).expect(WORKED);
             lap();
-            let done = library.ke3(&client, &ke2).expect(WORKED);
+            let done = library.ke3(client, &ke2).expect(WORKED);
             lap();
             black_box(library.finish(server, &done.ke3).expect(WORKED));
-            // What the client still holds is wiped, as in the whole.
-            drop(client);
         }
         lap();
     }

@@ -1,0 +1,104 @@
+//! `candor doctor --self-test`: the lab measured by itself.
+
+use crate::cli::{DoctorArguments, ListFormat};
+use crate::measure::{STOP, settings, stop_on_signals, trial, workers};
+use crate::output::{Talk, on_stdout, print};
+use crate::{Failure, layout};
+use candor_lab::Task;
+use candor_lab::analysis::Report;
+use candor_lab::machine::Counters;
+use candor_lab::report::{Form, render};
+use candor_lab::runfile::{End, Manifest, Record, Run, RunWriter, Trial};
+use candor_lab::session::Settings;
+use candor_lab::trial::LAYOUT;
+use candor_subjects::self_test::{self, Truth};
+use indicatif::ProgressBar;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Layout belongs to the build, not to chance, so few trials show it.
+const LAYOUT_TRIALS: u32 = 3;
+
+/// A subject of the self-test, and what is true of it.
+struct Try {
+    name: String,
+    task: Task,
+    subject: String,
+    truth: Option<f64>,
+}
+
+pub(super) fn execute(arguments: &DoctorArguments, directory: PathBuf, talk: Talk) -> Result<(), Failure> {
+    stop_on_signals()?;
+    let scratch = directory.join(format!(".self-test-{}", std::process::id()));
+    let settings = Settings { layout: None, ..settings(None, None, None, Vec::new(), scratch.clone()) };
+    let began = Instant::now();
+    let counters = Counters::now();
+    let outcome = trials(arguments.trials, &settings, talk);
+    // The runs of the trials are no longer needed; their medians are in the records.
+    let _ = fs::remove_dir_all(&scratch);
+    let Some((manifest, trials)) = outcome? else {
+        return Err(Failure::Error("stopped before the first trial was done; nothing was written".into()));
+    };
+    let mut file = RunWriter::begin(&directory, &manifest)?;
+    for trial in trials {
+        file.append(&Record::Trial(trial))?;
+    }
+    file.append(&Record::End(End {
+        during: Counters::now().since(counters),
+        seconds: began.elapsed().as_secs_f64().round(),
+        interrupted: STOP.load(Ordering::Relaxed),
+    }))?;
+    let path = file.seal()?;
+    let run = Run::open(&path)?;
+    layout::remember(&run, &path)?;
+    talk.say(&format!("run saved   {}", path.display()));
+    let form = if arguments.format == ListFormat::Json { Form::Json } else { Form::Text };
+    print(&render(&[Report::of(&run)], &[], on_stdout(form)))
+}
+
+/// All trials, one of each kind per turn, so that a noisy hour touches all kinds alike. `None` if stopped before the first.
+fn trials(turns: u32, settings: &Settings, talk: Talk) -> Result<Option<(Manifest, Vec<Trial>)>, Failure> {
+    let workers = workers()?;
+    let bar = if talk.quiet { ProgressBar::hidden() } else { ProgressBar::new(u64::from(turns)) };
+    let mut manifest = None;
+    let mut trials = Vec::new();
+    for turn in 0..turns {
+        for Try { name, task, subject, truth } in tries() {
+            if name.starts_with(LAYOUT) && turn >= LAYOUT_TRIALS {
+                continue;
+            }
+            bar.set_message(name.clone());
+            let settings = Settings { subjects: vec![subject.clone()], ..settings.clone() };
+            let Some(run) = trial(task, &settings, &workers)? else { break };
+            trials.extend(Trial::of(&run, &name, &subject, truth));
+            manifest.get_or_insert(run.manifest);
+        }
+        bar.inc(1);
+        if STOP.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+    Ok(manifest.map(|manifest| (manifest, trials)))
+}
+
+/// What is tried, and what is true of it.
+fn tries() -> Vec<Try> {
+    let mut tries = Vec::new();
+    for test in self_test::all() {
+        for (subject, truth) in test.truths {
+            let more = |permille: u32| (f64::from(permille) / 1000.0).ln_1p();
+            let (name, truth) = match truth {
+                Truth::Same => ("same".to_owned(), Some(0.0)),
+                Truth::PeerDoesMore { permille } => ("peer does more".to_owned(), Some(more(permille))),
+                Truth::BaselineDoesMore { permille } => ("peer does less".to_owned(), Some(-more(permille))),
+                Truth::LayoutOnly => (format!("{LAYOUT}/{}", subject.trim_start_matches("c-kernel-")), None),
+                _ => continue,
+            };
+            tries.extend(self_test::task(&test.task.name).map(|task| Try { name, task, subject, truth }));
+        }
+    }
+    tries
+}

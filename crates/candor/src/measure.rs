@@ -1,0 +1,95 @@
+//! Measuring, as `run`, `rerun` and the self-test share it: settings, workers, Ctrl-C, and the run file at the end.
+
+use crate::output::Talk;
+use crate::progress::Watch;
+use crate::{Failure, layout};
+use candor_lab::analysis::Report;
+use candor_lab::runfile::{Run, Tool};
+use candor_lab::session::{self, Settings, Spawn};
+use candor_lab::{LabError, Task};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Seconds for each task where neither flag nor file says otherwise.
+const BUDGET: f64 = 6.0;
+
+/// Set by Ctrl-C or SIGTERM: what has been measured by then is sealed.
+pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Makes Ctrl-C and SIGTERM end a run in good order from now on.
+pub(crate) fn stop_on_signals() -> Result<(), Failure> {
+    ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
+        .map_err(|error| Failure::Error(format!("can't catch Ctrl-C: {error}")))
+}
+
+/// The settings of a run, with what the newest self-test found on this machine.
+pub(crate) fn settings(
+    budget: Option<f64>,
+    processes: Option<usize>,
+    seed: Option<u64>,
+    subjects: Vec<String>,
+    directory: PathBuf,
+) -> Settings {
+    Settings {
+        budget: Duration::from_secs_f64(budget.unwrap_or(BUDGET)),
+        processes,
+        seed,
+        subjects,
+        layout: layout::known(&directory),
+        directory,
+        repeats: None,
+        tool: tool(),
+        command: std::iter::once("candor".to_owned()).chain(std::env::args().skip(1)).collect(),
+    }
+}
+
+/// Measures, seals, reads back what was sealed, and says where it is.
+pub(crate) fn measure(tasks: &[Task], settings: &Settings, talk: Talk) -> Result<Report, Failure> {
+    stop_on_signals()?;
+    let mut watch = Watch::new(talk.quiet, talk.verbose);
+    let finished = session::run(tasks, settings, &workers()?, &STOP, &mut |progress| watch.event(progress))?;
+    drop(watch);
+    let run = Run::open(&finished.path)?;
+    if finished.interrupted {
+        talk.say("stopped early: the measurements so far are sealed; unfinished tasks read \"can't tell\"");
+    }
+    talk.say(&format!("run saved   {}", finished.path.display()));
+    Ok(Report::of(&run))
+}
+
+/// One run without progress or report, for a trial of the self-test. `None` if it was stopped.
+pub(crate) fn trial(task: Task, settings: &Settings, workers: &Spawn) -> Result<Option<Run>, LabError> {
+    match session::run(&[task], settings, workers, &STOP, &mut |_| {}) {
+        Ok(finished) if !finished.interrupted => Run::open(&finished.path).map(Some),
+        Ok(_) => Ok(None),
+        Err(_) if STOP.load(Ordering::Relaxed) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Every task that a worker can be asked for: those of the list and those of the self-test.
+pub(crate) fn all_tasks() -> Vec<Task> {
+    with_self_test(candor_subjects::tasks())
+}
+
+/// `tasks` and those of the self-test.
+pub(crate) fn with_self_test(mut tasks: Vec<Task>) -> Vec<Task> {
+    tasks.extend(candor_subjects::self_test::all().into_iter().map(|test| test.task));
+    tasks
+}
+
+/// This very program as worker.
+pub(crate) fn workers() -> Result<Spawn, Failure> {
+    Ok(Spawn { program: std::env::current_exe()?, arguments: vec!["worker".into()] })
+}
+
+fn tool() -> Tool {
+    Tool {
+        version: env!("CARGO_PKG_VERSION").into(),
+        commit: option_env!("CANDOR_COMMIT").map(str::to_owned),
+        dirty: option_env!("CANDOR_DIRTY") == Some("true"),
+        rustc: env!("CANDOR_RUSTC").into(),
+        build: env!("CANDOR_BUILD").into(),
+    }
+}

@@ -1,0 +1,12 @@
+//! Fuzz bodies: plain functions of bytes that panic if a property doesn't hold.
+//!
+//! The targets in `fuzz/` call them under libFuzzer. `tests/fuzz_bodies` calls them on stable, over the committed corpora and over
+//! mutations of those. There is one module per crate; each uses only that crate's public API, so no product carries code for its fuzzer.
+#![forbid(unsafe_code)]
+
+pub mod gf2;
+pub mod lab;
+pub mod network;
+pub mod onion;
+pub mod opaque;
+pub mod primitives;

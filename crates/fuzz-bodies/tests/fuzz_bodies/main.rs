@@ -1,0 +1,8 @@
+//! The fuzz bodies on stable: over the committed corpora, and over mutations of them that are the same in every run.
+
+mod gf2;
+mod lab;
+mod network;
+mod onion;
+mod opaque;
+mod primitives;

@@ -1,0 +1,32 @@
+use candor_fuzz_bodies::network as fuzz;
+use candor_network::{HandshakeType, RelayKeys};
+use candor_test_support::corpus::Corpus;
+
+/// Mutations of each file of a corpus.
+const MUTATIONS: usize = 300;
+
+#[test]
+fn relay_lists() {
+    let line = RelayKeys::generate()
+        .unwrap()
+        .listed(None, "127.0.0.1:1".parse().unwrap(), &HandshakeType::ALL)
+        .unwrap()
+        .to_line();
+    let corpus = Corpus::of("network_relay_list").with("a line that was just made", line.into_bytes());
+    corpus.run(MUTATIONS, fuzz::relay_list);
+}
+
+#[test]
+fn policies() {
+    Corpus::of("network_policy").run(MUTATIONS, fuzz::policy);
+}
+
+#[test]
+fn key_files() {
+    Corpus::of("network_key_file").run(MUTATIONS, fuzz::key_file);
+}
+
+#[test]
+fn http_answers() {
+    Corpus::of("network_http_answer").run(MUTATIONS, fuzz::http_answer);
+}

@@ -1,0 +1,92 @@
+//! Which lints fire on a run.
+
+use super::Report;
+use crate::Tuning;
+use crate::lint::{LINTS, Lint};
+use crate::plan::QUANTA;
+use crate::runfile::Run;
+use crate::stats::median;
+use crate::verdict::Verdict;
+use std::collections::BTreeMap;
+
+/// All lints that fire on a run.
+pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
+    let mut lints = Vec::new();
+    let mut add = |name: &'static str, task: &str, subject: &str, text: String| {
+        debug_assert!(LINTS.iter().any(|lint| lint.name == name));
+        lints.push(Lint { name, task: task.into(), subject: subject.into(), text });
+    };
+
+    if run.end.interrupted {
+        add("interrupted", "", "", "the run was stopped before its plan was done".into());
+    }
+    let during = &run.end.during;
+    if during.is_loud() {
+        let text = format!("others used {:.1} CPUs, steal {:.1} %", during.others_cpus, during.steal * 100.0);
+        add("busy-machine", "", "", text);
+    }
+    for lost in &run.lost {
+        add("process-lost", &lost.task, "", format!("process {}: {}", lost.process, lost.reason));
+    }
+    for task in &run.tasks {
+        let least = (run.manifest.clock_quantum_ns * QUANTA) as f64;
+        let blocks = run.blocks.iter().filter(|block| block.task == task.task);
+        let epochs = blocks.flat_map(|block| block.ns.values());
+        let shortest =
+            epochs.filter_map(|ns| median(&ns.iter().map(|&ns| ns as f64).collect::<Vec<_>>())).reduce(f64::min);
+        if let Some(shortest) = shortest.filter(|&shortest| shortest < least) {
+            let quantum = run.manifest.clock_quantum_ns;
+            add(
+                "clock-too-coarse",
+                &task.task,
+                "",
+                format!("an epoch of {shortest:.0} ns, the clock steps {quantum} ns"),
+            );
+        }
+    }
+
+    let mut medians: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for (task, row) in report.rows() {
+        medians.entry(row.median_ns.to_bits()).or_default().push(format!("{} of {}", row.subject, task.task));
+        let provenance = &row.provenance;
+        if let Some(residual) = row.residual.filter(|residual| residual.abs() > row.floor.max(0.01)) {
+            let text = format!("the phases sum to {:+.1} % of the whole", residual * 100.0);
+            add("parts-do-not-add-up", &task.task, &row.subject, text);
+        }
+        if row.verdict == Verdict::Control {
+            continue; // the same library as the baseline, already looked at
+        }
+        if let Some(text) = &provenance.different_operation {
+            add("different-operation", &task.task, &row.subject, text.clone());
+        }
+        if let Some(text) = &provenance.not_at_its_best {
+            add("peer-not-at-its-best", &task.task, &row.subject, text.clone());
+        }
+        if let Some(text) = &provenance.insecure {
+            add("insecure", &task.task, &row.subject, text.clone());
+        }
+        if provenance.tuning == Tuning::Stock {
+            add("peer-untuned", &task.task, &row.subject, "could be tuned for this machine and was not".into());
+        }
+        let ours = row.verdict == Verdict::Baseline || row.subject.starts_with("candor@");
+        if !ours && provenance.commit.is_none() && provenance.object_sha256.is_none() {
+            add("peer-commit-unknown", &task.task, &row.subject, "neither commit, package nor object is known".into());
+        }
+    }
+    for rows in medians.into_values().filter(|rows| rows.len() >= 3) {
+        add("identical-values", "", "", format!("exactly the same median: {}", rows.join(", ")));
+    }
+    lints
+}
+
+/// `different-machine`, which only shows when runs stand together.
+pub fn across(reports: &[Report]) -> Option<Lint> {
+    let (first, rest) = reports.split_first()?;
+    let other = rest.iter().find(|other| !other.machine.same_as(&first.machine))?;
+    Some(Lint {
+        name: "different-machine",
+        task: String::new(),
+        subject: String::new(),
+        text: format!("{} and {}: compare ratios, not times", first.machine.line(), other.machine.line()),
+    })
+}
