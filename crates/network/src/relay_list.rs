@@ -240,7 +240,7 @@ mod tests {
             (&edit("\"address\"", "\"adress\""), "adress"),
             (&edit("127.0.0.1:9001", "127.0.0.1"), "no address with a port"),
             (&edit("\"identity\":\"", "\"identity\":\"zz"), "identity"),
-            (&edit("\"ntor-v3\"", "\"ntor-v9\""), "no handshake `ntor-v9`"),
+            (&edit("\"ntor-v3\"", "\"ntor-v9\""), "unknown handshake `ntor-v9`"),
             (&edit("\"ntor-v3\"", "\"ntor\""), "twice"),
             (&edit("\"x25519\"", "\"x448\""), "x448"),
             (&edit("\"ml-kem-768\":\"", "\"ml-kem-768\":\"ffff"), "ml-kem-768"),

@@ -2,9 +2,8 @@
 //! for every length and many splits.
 
 use candor_cpu::Cpu;
-use candor_primitives::hash::{
-    Blake2b256, Blake2b512, Blake2bMac, Digest, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3,
-};
+use candor_primitives::hash::{Blake2b256, Blake2b512, Digest, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
+use candor_primitives::mac::Blake2bMac;
 use candor_test_support::vectors;
 use digest::{FixedOutput, FixedOutputReset, KeyInit, Update, typenum::U32};
 use proptest::prelude::*;

@@ -249,7 +249,7 @@ fn a_generator_is_asked_for_the_coins_and_nothing_else() {
 #[test]
 fn messages_say_what_was_wrong_and_hold_no_secret() {
     let wrong = KemError::Length { what: "ciphertext", expected: 768, got: 5 };
-    assert_eq!(wrong.to_string(), "the ciphertext has 5 bytes, and 768 are needed");
+    assert_eq!(wrong.to_string(), "ciphertext is 5 bytes long; expected 768");
 }
 
 proptest! {
