@@ -113,8 +113,12 @@ pub enum Error {
         source: Box<Error>,
     },
     /// The exit did not open a stream, or ended it.
-    #[error("the stream to {target}: {reason}")]
+    #[error("stream to {target}: hop {hop}: {reason} (relay {relay})")]
     Stream {
+        /// The exit, as the list names it.
+        relay: String,
+        /// Which hop of the circuit it is, counted from 1.
+        hop: usize,
         /// Where it was to go.
         target: String,
         /// The exit's reason.

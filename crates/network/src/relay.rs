@@ -22,11 +22,14 @@ mod fair;
 mod journal;
 mod limits;
 mod links;
+mod lookups;
 mod networks;
 mod pool;
 mod renewal;
 mod replays;
+mod room;
 mod shutdown;
+mod streams;
 
 pub use journal::RelayEvent;
 pub use limits::{NetworkLimits, Rate, RelayLimits};
@@ -43,7 +46,6 @@ use crate::{Error, files};
 use candor_onion::handshake::HandshakeType;
 use journal::Journal;
 use links::Links;
-use networks::Networks;
 use pool::Pool;
 use renewal::Keyring;
 use replays::Replays;
@@ -54,6 +56,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use streams::Streams;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -105,6 +108,8 @@ impl RelayConfig {
     }
 }
 
+use lookups::Lookups;
+use networks::Networks;
 /// Counts since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -179,7 +184,8 @@ struct Shared {
     replays: Replays,
     pool: Pool,
     budget: Arc<Budget>,
-    streams: Arc<Semaphore>,
+    streams: Arc<Streams>,
+    lookups: Lookups,
     /// Private addresses may be extended to: the relay itself is reached at one.
     may_extend_privately: bool,
     /// A permit for each circuit there may be.
@@ -202,7 +208,8 @@ impl Relay {
     pub async fn start(keys: &RelayKeys, config: RelayConfig) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::Listen { address: config.listen, why: error.to_string() };
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
-        let address = config.advertise.map_or_else(|| listener.local_addr().map_err(failed), Ok)?;
+        let bound = listener.local_addr().map_err(failed)?;
+        let address = config.advertise.unwrap_or(bound);
         let (limits, now) = (config.limits, config.clock.now());
         let (keyring, onion_keys) =
             Keyring::new(keys, config.name, address, config.handshakes, config.entry, config.renewal, now)?;
@@ -216,7 +223,7 @@ impl Relay {
             addresses: if address.ip().is_unspecified() { Vec::new() } else { vec![address.ip()] },
             clock: config.clock,
             limits,
-            policy: config.policy,
+            policy: config.policy.on([bound.ip(), address.ip()]),
             journal,
             keyring,
             connector: Connector::new()?,
@@ -225,7 +232,8 @@ impl Relay {
             replays: Replays::new(limits.onionskins),
             pool: Pool::start(onion_keys, limits.handshake_threads, limits.handshake_queue)?,
             budget: Budget::new(limits.cells),
-            streams: Arc::new(Semaphore::new(limits.streams)),
+            streams: Streams::new(limits.streams),
+            lookups: Lookups::new(),
             may_extend_privately: !crate::policy::is_public(address.ip()) && !address.ip().is_unspecified(),
             circuits: Arc::new(Semaphore::new(limits.all_circuits.min(Semaphore::MAX_PERMITS))),
             known: Mutex::default(),
@@ -238,6 +246,7 @@ impl Relay {
         let tasks = vec![
             tokio::spawn(links::listen(Arc::clone(&shared), listener)),
             tokio::spawn(shutdown::keep_time(Arc::clone(&shared))),
+            tokio::spawn(room::keep(Arc::clone(&shared))),
         ];
         Ok(Self { shared, tasks })
     }
@@ -285,7 +294,7 @@ impl Relay {
             half_open: shared.networks.half_open(),
             attempts: shared.links.attempts(),
             circuits: shared.links.all().iter().map(|link| link.count()).sum(),
-            streams: shared.limits.streams.saturating_sub(shared.streams.available_permits()),
+            streams: shared.streams.count(),
             cells: shared.budget.used(),
         }
     }

@@ -198,8 +198,7 @@ fn a_changed_transcript_fails_to_authenticate() {
 #[test]
 fn cells_out_of_turn_are_refused() {
     let b = relay(20);
-    let netinfo =
-        || Message::Netinfo(Netinfo { time: 0, theirs: IpAddr::from([127, 0, 0, 1]).into(), ours: vec![] });
+    let netinfo = || Message::Netinfo(Netinfo { time: 0, theirs: IpAddr::from([127, 0, 0, 1]).into(), ours: vec![] });
     let outcome = meet(initiator(None, None), responder(&b), |_, message| match message {
         Message::Certs(_) => vec![netinfo()],
         other => vec![other],

@@ -33,7 +33,7 @@ pub struct RelayLimits {
     pub networks: usize,
     /// Onionskins that are remembered, so that each makes one circuit only. A relay remembers at least so many, and at most twice as many.
     pub onionskins: usize,
-    /// Connections of the exit at a time.
+    /// Connections of the exit at a time. When there are so many, the link and the circuit with the most make room for others.
     pub streams: usize,
     /// Cells in all queues and unread in all streams together; 100,000 are 53 MB.
     pub cells: usize,
@@ -47,6 +47,8 @@ pub struct RelayLimits {
     pub idle_circuit: Duration,
     /// How long an exit's connection may take to come about.
     pub connect: Duration,
+    /// How long an exit's connection may carry nothing.
+    pub idle_stream: Duration,
     /// Lines of the log for one kind of event in a minute; the rest is counted.
     pub log_lines: u32,
     /// A circuit's own bounds.
@@ -99,6 +101,7 @@ impl Default for RelayLimits {
             stuck: Duration::from_secs(60),
             idle_circuit: Duration::from_secs(3600),
             connect: Duration::from_secs(15),
+            idle_stream: Duration::from_secs(30 * 60),
             log_lines: 20,
             circuit: Limits::default(),
         }

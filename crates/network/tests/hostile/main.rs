@@ -14,9 +14,11 @@
 //! scene.is_as_before().await;
 //! ```
 
+mod exit;
 mod extensions;
 mod floods;
 mod neighbours;
+mod overload;
 mod proxy;
 mod raw;
 mod renewals;

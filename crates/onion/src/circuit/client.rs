@@ -316,6 +316,13 @@ impl ClientCircuit {
         }
     }
 
+    /// Ends the circuit because this end has no room for its cells.
+    pub fn overflow(&mut self) {
+        if !self.closed {
+            self.end(None, Cause::Overflow, Some(DestroyReason::NONE));
+        }
+    }
+
     /// Ends the circuit because its link is gone.
     pub fn link_closed(&mut self) {
         if !self.closed {
