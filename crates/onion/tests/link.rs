@@ -1,10 +1,10 @@
 //! The link handshake: both ways to authenticate, and everything that must not pass for it.
 
-use candor_onion::Error;
 use candor_onion::cell::payload::{Authenticate, CertEntry, Certs, Netinfo, Versions};
 use candor_onion::cell::{Cell, Decoder, Message};
 use candor_onion::link::certificate::{IDENTITY_SIGNING, SIGNING_LINK};
 use candor_onion::link::{Addresses, Binding, Initiator, Link, LinkHandshake, RelayIdentity, Responder};
+use candor_onion::{Error, PeerMisbehaved};
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -203,13 +203,19 @@ fn cells_out_of_turn_are_refused() {
         Message::Certs(_) => vec![netinfo()],
         other => vec![other],
     });
-    assert!(matches!(outcome, Err((true, Error::Malformed { .. }))), "an initiator needs CERTS: {outcome:?}");
+    assert!(
+        matches!(outcome, Err((true, Error::PeerMisbehaved(PeerMisbehaved::CellOutOfTurn { .. })))),
+        "an initiator needs CERTS: {outcome:?}"
+    );
     let a = relay(10);
     let outcome = meet(initiator(Some(&a), None), responder(&b), |_, message| match message {
         Message::Authenticate(_) => vec![netinfo()],
         other => vec![other],
     });
-    assert!(matches!(outcome, Err((false, Error::Malformed { .. }))), "CERTS promise AUTHENTICATE: {outcome:?}");
+    assert!(
+        matches!(outcome, Err((false, Error::PeerMisbehaved(PeerMisbehaved::CellOutOfTurn { .. })))),
+        "CERTS promise AUTHENTICATE: {outcome:?}"
+    );
 }
 
 proptest! {

@@ -2,9 +2,9 @@
 
 use super::certificate::{Certificate, IDENTITY_SIGNING, SIGNING_AUTH, SIGNING_LINK};
 use super::{Binding, RelayIdentity};
-use crate::Error;
 use crate::cell::payload::{Address, AuthChallenge, Authenticate, Certs, Netinfo, Versions};
 use crate::cell::{Cell, Command, Decoder, Message};
+use crate::{Error, InvalidCertificate, PeerMisbehaved};
 use candor_primitives::hash::Sha256;
 use digest::Digest;
 use ed25519_dalek::{Signature, VerifyingKey};
@@ -140,7 +140,7 @@ impl<'a> LinkHandshake<'a> {
     /// Takes bytes that have arrived, and goes as far as they allow.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::Length`], [`Error::TooLong`]; [`Error::NoCommonVersion`], [`Error::Certificate`],
+    /// [`Error::PeerMisbehaved`], [`Error::Length`], [`Error::TooLong`]; [`Error::NoCommonVersion`], [`Error::Certificate`],
     /// [`Error::WrongIdentity`], [`Error::LinkAuthentication`]. After each the connection must be closed.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.decoder.receive(bytes);
@@ -168,18 +168,19 @@ impl<'a> LinkHandshake<'a> {
     /// The result, and the decoder with the bytes that came after the handshake.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the handshake is not done.
+    /// [`Error::NotNow`] if the handshake is not done.
     pub fn finish(self) -> Result<(Link, Decoder), Error> {
         match (self.state, self.version) {
             (State::Done, Some(version)) => {
                 let Self { peer, our_address, peer_addresses, decoder, .. } = self;
                 Ok((Link { version, peer, our_address, peer_addresses }, decoder))
             }
-            _ => Err(Error::Malformed { what: "link handshake", why: "not come to its end" }),
+            _ => Err(Error::NotNow("link handshake is not done")),
         }
     }
 
     fn step(&mut self, cell: Cell) -> Result<(), Error> {
+        let command = cell.message.command();
         match (self.state, cell.message) {
             (_, Message::Padding | Message::Vpadding(_)) => Ok(()),
             (State::Versions, Message::Versions(versions)) => self.on_versions(&versions),
@@ -192,7 +193,7 @@ impl<'a> LinkHandshake<'a> {
             (State::Certs, Message::Netinfo(netinfo)) if matches!(self.side, Side::Responder(_)) => {
                 self.on_netinfo(&netinfo)
             }
-            _ => Err(Error::Malformed { what: "link handshake", why: "a cell out of turn" }),
+            _ => Err(PeerMisbehaved::CellOutOfTurn { command }.into()),
         }
     }
 
@@ -218,13 +219,13 @@ impl<'a> LinkHandshake<'a> {
             Side::Initiator(initiator) => (initiator.now, SIGNING_LINK),
             Side::Responder(responder) => (responder.now, SIGNING_AUTH),
         };
-        let entry = |kind| certs.only(kind).ok_or(Error::Certificate { kind, why: "not been sent exactly once" });
+        let entry = |kind| certs.only(kind).ok_or(Error::Certificate { kind, why: InvalidCertificate::Count });
         let signing = Certificate::check(entry(IDENTITY_SIGNING)?, IDENTITY_SIGNING, None, now)?;
         let certified = Certificate::check(entry(below)?, below, Some(&signing.key), now)?;
         match &self.side {
             Side::Initiator(initiator) => {
                 if certified.key != initiator.binding.certificate {
-                    return Err(Error::Certificate { kind: below, why: "been made for another TLS certificate" });
+                    return Err(Error::Certificate { kind: below, why: InvalidCertificate::OtherConnection });
                 }
                 if initiator.expect.is_some_and(|expected| expected != signing.signer) {
                     return Err(Error::WrongIdentity);
@@ -239,7 +240,7 @@ impl<'a> LinkHandshake<'a> {
 
     fn on_challenge(&mut self, challenge: &AuthChallenge) -> Result<(), Error> {
         let Side::Initiator(initiator) = &self.side else {
-            return Err(Error::Malformed { what: "link handshake", why: "a cell out of turn" });
+            return Err(PeerMisbehaved::CellOutOfTurn { command: Command::AUTH_CHALLENGE }.into());
         };
         let method = Authenticate::ED25519_SHA256_RFC5705;
         if let Some(relay) = initiator.relay {
