@@ -16,12 +16,10 @@
 //! # }
 //! ```
 
-use crate::hash::{Blake2b512, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
-use hmac::{Hmac, SimpleHmac};
-
 pub use crate::hash::blake2b::Blake2bMac;
+use crate::hash::{Blake2b512, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
 pub use hmac::digest::InvalidLength;
-pub use hmac::{KeyInit, Mac};
+pub use hmac::{Hmac, KeyInit, Mac, SimpleHmac};
 
 /// HMAC with [`Sha256`]: 32 bytes.
 pub type HmacSha256 = Hmac<Sha256>;

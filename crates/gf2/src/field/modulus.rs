@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nonsense_is_named() {
+    fn a_bad_modulus_is_refused_with_its_reason() {
         assert_eq!(SparseModulus::new(0, &[]), Err(ModulusError::DegreeZero));
         assert_eq!(
             SparseModulus::new(MAX_DEGREE + 1, &[]),
@@ -234,7 +234,10 @@ mod tests {
         assert_eq!(SparseModulus::new(8, &[8, 0]), Err(ModulusError::TapTooLarge { tap: 8, degree: 8 }));
         assert_eq!(SparseModulus::new(8, &[3, 3]), Err(ModulusError::TapsNotFalling { before: 3, tap: 3 }));
         assert_eq!(SparseModulus::new(8, &[0, 3]), Err(ModulusError::TapsNotFalling { before: 0, tap: 3 }));
-        assert!(SparseModulus::new(8, &[]).is_ok() && SparseModulus::new(1, &[0]).is_ok());
+        // The nearest good ones.
+        assert!(SparseModulus::new(1, &[]).is_ok() && SparseModulus::new(MAX_DEGREE, &[]).is_ok());
+        assert!(SparseModulus::new(8, &[7, 0]).is_ok() && SparseModulus::new(8, &[3, 2]).is_ok());
+        assert!(SparseModulus::new(8, &[3, 0]).is_ok() && SparseModulus::new(1, &[0]).is_ok());
     }
 
     #[test]
