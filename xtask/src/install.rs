@@ -101,7 +101,8 @@ pub(crate) fn rust_components() -> Result<(), Failure> {
     Ok(())
 }
 
-fn installed(package: &str) -> bool {
+/// Whether the system has the package.
+pub(crate) fn installed(package: &str) -> bool {
     let asked = program("dpkg-query").args(["-W", "-f", "${db:Status-Status}", package]).stdin(Stdio::null()).output();
     asked.is_ok_and(|output| output.status.success() && output.stdout == b"installed")
 }

@@ -198,6 +198,7 @@ mod tests {
             name: format!("candor-{room}"),
             folder: root.join("crates").join(room),
             roots: vec![root.join("crates").join(room).join("src/lib.rs")],
+            targets: Vec::new(),
             dependencies: Vec::new(),
         });
         let workspace = Workspace { root: root.clone(), target: PathBuf::new(), members: members.into() };

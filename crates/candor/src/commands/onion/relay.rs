@@ -27,13 +27,9 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
             // A relay that never was leaves no keys behind. Why it could not start is what there is to say.
             let _ = fresh.map(std::fs::remove_file);
         })?;
-        let line = format!("{}\n", relay.listed().to_line());
-        if let Some(path) = &arguments.entry {
-            write_at_once(path, &line)?;
-        }
         match &arguments.relays {
             Some(path) => RelayList::update(path, &relay.listed())?,
-            None => print(&line)?,
+            None => print(&format!("{}\n", relay.listed().to_line()))?,
         }
         let role = if is_exit { "an exit" } else { "no exit" };
         talk.say(&format!("relay {} is ready; it is {role}", relay.listed()));
@@ -100,6 +96,7 @@ fn config(arguments: &RelayArguments, talk: Talk) -> Result<RelayConfig, Failure
         )));
     }
     config.name = arguments.name.clone();
+    config.entry = arguments.entry.clone();
     config.policy = Policy::parse(arguments.exit.as_deref().unwrap_or_default())?;
     if !arguments.handshakes.is_empty() {
         config.handshakes =
@@ -111,12 +108,4 @@ fn config(arguments: &RelayArguments, talk: Talk) -> Result<RelayConfig, Failure
     config.limits.handshake_queue = queue.unwrap_or(config.limits.handshake_queue).max(1);
     config.log = Arc::new(move |event| talk.say(&event.to_string()));
     Ok(config)
-}
-
-/// Whoever reads the file sees all of it or nothing.
-fn write_at_once(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let written = std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, path));
-    written.map_err(|error| Failure::Error(format!("{}: {error}", path.display())))
 }
