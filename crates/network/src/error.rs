@@ -45,6 +45,14 @@ pub enum Error {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// Not a network of addresses.
+    #[error("network `{text}`: {why}; networks look like 192.0.2.0/24 or 2001:db8::/48")]
+    Prefix {
+        /// The text as it was given.
+        text: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// No such handshake, or the relay does not offer it.
     #[error("{0}")]
     Handshake(String),
@@ -105,8 +113,12 @@ pub enum Error {
         source: Box<Error>,
     },
     /// The exit did not open a stream, or ended it.
-    #[error("the stream to {target}: {reason}")]
+    #[error("stream to {target}: hop {hop}: {reason} (relay {relay})")]
     Stream {
+        /// The exit, as the list names it.
+        relay: String,
+        /// Which hop of the circuit it is, counted from 1.
+        hop: usize,
         /// Where it was to go.
         target: String,
         /// The exit's reason.

@@ -112,6 +112,8 @@ pub struct Failure {
 pub enum Cause {
     /// The caller closed the circuit.
     Closed,
+    /// The caller had no room for the circuit's cells.
+    Overflow,
     /// The link to the first hop went down.
     LinkClosed,
     /// The hop did not answer in time.
@@ -134,6 +136,7 @@ impl fmt::Display for Failure {
         }
         match self.cause {
             Cause::Closed => f.write_str("closed here"),
+            Cause::Overflow => f.write_str("closed here: out of room for its cells"),
             Cause::LinkClosed => f.write_str("the link went down"),
             Cause::Timeout => f.write_str("no answer in time"),
             Cause::Destroyed(reason) => write!(f, "destroyed: {reason}"),

@@ -1,22 +1,21 @@
 //! A circuit at a relay: the state machine of `onion`, and the doing of what it wants done.
 
+use super::creation::CircuitPermit;
+use super::extension::Linking;
 use super::links::RelayLink;
 use super::{Shared, exit};
+use crate::clock;
 use crate::link::{Full, SHORT, locked};
 use crate::stream::{Carrier, Ends, Read};
 use candor_onion::cell::{Cell, DestroyReason, Message};
 use candor_onion::circuit::{RelayAction, RelayCircuit, StreamId};
-use candor_onion::relay::message::EndReason;
+use candor_onion::relay::message::{Begin, EndReason};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 use tokio::io::ReadBuf;
-use tokio::sync::OwnedSemaphorePermit;
-
-/// Bytes that the streams of one circuit may have received and not written on. Honest clients stop at a quarter of it.
-const MOST_UNREAD: usize = 8 << 20;
 
 /// A circuit as its two links know it.
 #[derive(Clone)]
@@ -32,13 +31,19 @@ pub(super) struct Circuit {
     pub(super) previous: Arc<RelayLink>,
     number: u32,
     inner: Mutex<Inner>,
-    _permit: OwnedSemaphorePermit,
+    _permit: CircuitPermit,
 }
 
 pub(super) struct Inner {
     pub(super) machine: RelayCircuit,
     pub(super) next: Option<(Arc<RelayLink>, u32)>,
+    /// The extension that waits for its link.
+    pub(super) linking: Option<Linking>,
+    /// How many extensions have waited for a link.
+    pub(super) extensions: u64,
     streams: Ends,
+    /// Cells of this circuit were lost for want of room. Nothing that follows them could be read, so only its end is sent.
+    overflowed: bool,
     pub(super) last_cell: Instant,
 }
 
@@ -66,7 +71,7 @@ pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell, la
 
 impl Slot {
     fn receive(&self, link: &Arc<RelayLink>, number: u32, message: Message) {
-        let now = Instant::now();
+        let now = clock::instant();
         self.circuit.with(|inner| {
             if self.from_client {
                 inner.last_cell = now;
@@ -108,14 +113,22 @@ impl Circuit {
         previous: &Arc<RelayLink>,
         number: u32,
         machine: RelayCircuit,
-        permit: OwnedSemaphorePermit,
+        permit: CircuitPermit,
     ) -> Self {
         let streams = Ends::new(Arc::clone(&relay.budget));
         Self {
             relay: Arc::clone(relay),
             previous: Arc::clone(previous),
             number,
-            inner: Mutex::new(Inner { machine, next: None, streams, last_cell: Instant::now() }),
+            inner: Mutex::new(Inner {
+                machine,
+                next: None,
+                linking: None,
+                extensions: 0,
+                streams,
+                overflowed: false,
+                last_cell: clock::instant(),
+            }),
             _permit: permit,
         }
     }
@@ -137,6 +150,15 @@ impl Circuit {
         locked(&self.inner).machine.is_closed()
     }
 
+    /// Closes the circuit if it has no stream and has carried nothing since `since`.
+    pub(super) fn expire(self: &Arc<Self>, since: Instant) {
+        self.with(|inner| {
+            if inner.streams.is_empty() && inner.last_cell < since {
+                inner.machine.close(DestroyReason::FINISHED);
+            }
+        });
+    }
+
     /// Whether streams are open, or a cell has passed since `since`.
     pub(super) fn is_busy(&self, since: Instant) -> bool {
         let inner = locked(&self.inner);
@@ -146,36 +168,26 @@ impl Circuit {
     fn act(self: &Arc<Self>, inner: &mut Inner) {
         while let Some(action) = inner.machine.poll() {
             match action {
-                RelayAction::ToClient(message) => match self.previous.outbox.push(self.number, message) {
+                RelayAction::ToClient(Message::Relay(_))
+                | RelayAction::ToNext(Message::Relay(_) | Message::RelayEarly(_))
+                    if inner.overflowed => {}
+                RelayAction::ToClient(message) => match self.send_back(message) {
                     Ok(queued) => inner.machine.set_blocked(queued >= SHORT),
-                    Err(Full) => self.overflow(inner),
+                    Err(Full) => self.lose(inner),
                 },
                 RelayAction::ToNext(message) => {
                     let Some((link, number)) = &inner.next else { continue };
                     if link.outbox.push(*number, message).is_err() {
-                        link.outbox.clear(*number);
-                        self.overflow(inner);
+                        self.lose(inner);
                     }
                 }
                 RelayAction::Extend(next) => self.extend(inner, &next),
-                RelayAction::NextGone => {
-                    if let Some((link, number)) = inner.next.take() {
-                        link.forget(number);
-                    }
-                }
-                RelayAction::Begin { stream, target } => {
-                    inner.streams.open(stream);
-                    if let Err(reason) = exit::begin(&self.relay, self, stream, target) {
-                        inner.streams.forget(stream);
-                        let _ = inner.machine.end_stream(stream, reason);
-                    }
-                }
-                RelayAction::Data { stream, bytes } => {
-                    let kept = inner.streams.data(stream, bytes);
-                    if kept.is_err() || inner.streams.unread() > MOST_UNREAD {
-                        self.overflow(inner);
-                    }
-                }
+                RelayAction::NextGone => inner.next_gone(),
+                RelayAction::Begin { stream, target } => self.begin(inner, stream, target),
+                RelayAction::Data { stream, bytes } => match inner.streams.data(stream, bytes) {
+                    Ok(nobodys) => inner.machine.consumed(stream, nobodys),
+                    Err(Full) => self.lose(inner),
+                },
                 RelayAction::Ended { stream, reason } => inner.streams.over(stream, reason),
                 RelayAction::Writable { stream } => inner.streams.writable(stream),
                 RelayAction::Closed => {
@@ -187,10 +199,48 @@ impl Circuit {
         }
     }
 
-    /// The circuit has queued more than it may: what waits is dropped, so that there is room to say why.
-    fn overflow(&self, inner: &mut Inner) {
-        self.previous.outbox.clear(self.number);
+    fn begin(self: &Arc<Self>, inner: &mut Inner, stream: StreamId, target: Begin) {
+        // The number of a stream that has ended and is still being written on can't be used again yet.
+        let begun = match inner.streams.open(stream) {
+            true => exit::begin(&self.relay, self, stream, target).inspect_err(|_| {
+                inner.streams.forget(stream);
+            }),
+            false => Err(EndReason::RESOURCELIMIT),
+        };
+        if let Err(reason) = begun {
+            let _ = inner.machine.end_stream(stream, reason);
+        }
+    }
+
+    /// Queues a cell towards the client. What waits in front of a DESTROY is of no use to anybody, unless the relay ends in good order.
+    fn send_back(&self, message: Message) -> Result<usize, Full> {
+        if let Message::Destroy(reason) = message
+            && ![DestroyReason::HIBERNATING, DestroyReason::FINISHED].contains(&reason)
+        {
+            self.previous.outbox.clear(self.number);
+        }
+        self.previous.outbox.push(self.number, message)
+    }
+
+    /// Cells of the circuit are lost for want of room: it ends.
+    fn lose(&self, inner: &mut Inner) {
+        inner.overflowed = true;
+        if let Some((link, number)) = &inner.next {
+            link.outbox.clear(*number);
+        }
         inner.machine.close(DestroyReason::RESOURCELIMIT);
+    }
+
+    /// Ends the circuit for want of room, with all that it holds.
+    pub(super) fn overflow(self: &Arc<Self>) {
+        self.with(|inner| self.lose(inner));
+    }
+
+    /// Cells that it has queued, and cells' worth that its streams have not written on.
+    pub(super) fn held(&self) -> usize {
+        let inner = locked(&self.inner);
+        let next = inner.next.as_ref().map_or(0, |(link, number)| link.outbox.queued(*number));
+        self.previous.outbox.queued(self.number) + next + inner.streams.held()
     }
 }
 
@@ -212,7 +262,7 @@ impl Carrier for CircuitEnd {
 
     fn poll_send(&self, stream: StreamId, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.0.previous.outbox.poll_room(self.0.number, cx));
-        self.0.with(|inner| match inner.machine.send(stream, bytes, Instant::now()) {
+        self.0.with(|inner| match inner.machine.send(stream, bytes, clock::instant()) {
             Ok(0) => {
                 inner.streams.wait_writable(stream, cx);
                 Poll::Pending
@@ -228,9 +278,10 @@ impl Carrier for CircuitEnd {
 
     fn end(&self, stream: StreamId, reason: EndReason) {
         self.0.with(|inner| {
-            inner.streams.forget(stream);
+            let unread = inner.streams.forget(stream);
             // It may have been ended from the other side.
             let _ = inner.machine.end_stream(stream, reason);
+            inner.machine.consumed(stream, unread);
         });
     }
 }

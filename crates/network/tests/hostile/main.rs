@@ -14,8 +14,14 @@
 //! scene.is_as_before().await;
 //! ```
 
+mod exit;
+mod extensions;
+mod floods;
 mod neighbours;
+mod overload;
+mod proxy;
 mod raw;
+mod renewals;
 mod scene;
 #[path = "../town/mod.rs"]
 mod town;
