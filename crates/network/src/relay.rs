@@ -46,6 +46,8 @@ use crate::{Error, files};
 use candor_onion::handshake::HandshakeType;
 use journal::Journal;
 use links::Links;
+use lookups::Lookups;
+use networks::Networks;
 use pool::Pool;
 use renewal::Keyring;
 use replays::Replays;
@@ -108,8 +110,6 @@ impl RelayConfig {
     }
 }
 
-use lookups::Lookups;
-use networks::Networks;
 /// Counts since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -208,8 +208,8 @@ impl Relay {
     pub async fn start(keys: &RelayKeys, config: RelayConfig) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::Listen { address: config.listen, why: error.to_string() };
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
-        let bound = listener.local_addr().map_err(failed)?;
-        let address = config.advertise.unwrap_or(bound);
+        let listening = listener.local_addr().map_err(failed)?;
+        let address = config.advertise.unwrap_or(listening);
         let (limits, now) = (config.limits, config.clock.now());
         let (keyring, onion_keys) =
             Keyring::new(keys, config.name, address, config.handshakes, config.entry, config.renewal, now)?;
@@ -223,7 +223,7 @@ impl Relay {
             addresses: if address.ip().is_unspecified() { Vec::new() } else { vec![address.ip()] },
             clock: config.clock,
             limits,
-            policy: config.policy.on([bound.ip(), address.ip()]),
+            policy: config.policy.on([address.ip(), listening.ip()]),
             journal,
             keyring,
             connector: Connector::new()?,
