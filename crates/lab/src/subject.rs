@@ -141,6 +141,11 @@ impl Witness {
         part.map(|(_, bytes)| bytes.as_slice()).ok_or_else(|| Mismatch::new(format!("there is no {name}")))
     }
 
+    /// The names of all parts, in the order in which they were added.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().map(|(name, _)| name.as_str())
+    }
+
     /// For deterministic tasks: the same parts with the same bytes.
     pub fn same_as(&self, other: &Self) -> Result<(), Mismatch> {
         for (name, ours) in &self.parts {

@@ -7,7 +7,6 @@
 mod fields;
 mod products;
 
-use crate::peers;
 use candor_gf2::Multiplier;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -70,7 +69,7 @@ impl std::error::Error for Problem {}
 /// # Errors
 /// The first difference, or who is missing: nothing is compared unless the tuned gf2x, its inlined routines and NTL are there.
 pub fn gf2(extent: Extent) -> Result<Vec<Agreed>, Problem> {
-    let mut peers = peers::gf2_products();
+    let mut peers = candor_peers::gf2_products();
     for needed in ["+tuned", "ntl-"] {
         if !peers.iter().any(|(name, _)| name.contains(needed)) {
             return Err(Problem::Missing(if needed == "ntl-" { "NTL" } else { "a tuned gf2x" }.into()));
@@ -80,8 +79,8 @@ pub fn gf2(extent: Extent) -> Result<Vec<Agreed>, Problem> {
     let arms = arms();
     products::compare(extent, &arms, &mut peers, &mut tally)?;
     for words in 1..=products::INLINED {
-        let mut peer =
-            peers::gf2_inlined(words).ok_or_else(|| Problem::Missing("gf2x with its inlined routines".into()))?;
+        let mut peer = candor_peers::gf2_inlined(words)
+            .ok_or_else(|| Problem::Missing("gf2x with its inlined routines".into()))?;
         products::compare_inlined(extent, words, &arms, &mut peer, &mut tally)?;
     }
     fields::compare_known(extent, &mut tally)?;

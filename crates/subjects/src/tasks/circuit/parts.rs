@@ -6,9 +6,9 @@
 use super::{Outcomes, page, refused, wrong};
 use crate::ours::on_aws_lc;
 use crate::ours::town::Town;
-use crate::tasks::ntor::{self, Kind};
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
 use candor_network::{Circuit, Crypto, Suite};
+use candor_peers::contract::ntor::Kind;
 
 /// The parts of a circuit by `suite`, as a row in its table.
 pub(super) fn entry(suite: Suite) -> Entry {
@@ -17,7 +17,13 @@ pub(super) fn entry(suite: Suite) -> Entry {
         let kind = kind.ok_or_else(|| Refusal::failed("has no task for that handshake"))?;
         // The very subject of `ntor/<handshake>/handshake`.
         let handshake = crate::ours::ntor::handshake(kind).swap_remove(0).make()?;
-        Ok(Parts { suite, cells: ntor::extension_cells(kind), handshake, ready: None, outcomes: Outcomes::default() })
+        Ok(Parts {
+            suite,
+            cells: crate::ours::ntor::extension_cells(kind),
+            handshake,
+            ready: None,
+            outcomes: Outcomes::default(),
+        })
     })
 }
 
