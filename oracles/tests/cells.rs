@@ -67,7 +67,7 @@ fn our_relay_messages_read_the_same_for_arti() {
             for length in [0, 1, 20, format.room(stream != 0)] {
                 let mut payload = [0; PAYLOAD];
                 let data = vec![0x6B; length];
-                format.write(&mut payload, Header { command, stream, length: length as u16 }, &data);
+                format.encode(&mut payload, Header { command, stream, length: length as u16 }, &data);
                 let read = UnparsedRelayMsg::from_singleton_body(theirs, Box::new(payload)).unwrap();
                 assert_eq!(u8::from(read.cmd()), command.0);
                 assert_eq!(read.stream_id().map_or(0, u16::from), stream, "{command:?} {format:?}");

@@ -24,13 +24,13 @@ fn we_read_a_streams_messages_as_arti_means_them() {
     {
         for flags in [0, 1, 7] {
             let begin = msg::Begin::new(given, port, flags).unwrap();
-            assert_eq!(Begin::read(&written(begin)).unwrap(), Begin::new(host, port).unwrap());
+            assert_eq!(Begin::decode(&written(begin)).unwrap(), Begin::new(host, port).unwrap());
         }
     }
-    assert_eq!(Connected::read(&written(msg::Connected::new_empty())).unwrap(), Connected { address: None });
+    assert_eq!(Connected::decode(&written(msg::Connected::new_empty())).unwrap(), Connected { address: None });
     for address in ["192.0.2.7", "2001:db8::7"].map(|text| text.parse::<IpAddr>().unwrap()) {
         let connected = msg::Connected::new_with_addr(address, 3600);
-        assert_eq!(Connected::read(&written(connected)).unwrap(), Connected { address: Some(address) });
+        assert_eq!(Connected::decode(&written(connected)).unwrap(), Connected { address: Some(address) });
     }
     for reason in 1..=14 {
         let end = written(msg::End::new_with_reason(reason.into()));
@@ -54,7 +54,7 @@ fn we_read_an_extension_as_arti_means_it() {
     specifiers.push(EncodedLinkSpec::new(99.into(), vec![1, 2, 3]));
     for (kind, length) in [(2u16, 84), (3, 200), (0xFF68, 300)] {
         let theirs = msg::Extend2::new(specifiers.clone(), kind.into(), vec![9; length]);
-        let ours = Extend2::read(&written(theirs)).unwrap();
+        let ours = Extend2::decode(&written(theirs)).unwrap();
         assert_eq!(ours.next.addresses, addresses);
         assert_eq!((ours.next.ed25519, ours.next.rsa), (Some(ed25519), Some(rsa)));
         assert_eq!((ours.create.kind(), ours.create.onionskin()), (kind, &vec![9; length][..]));

@@ -1,7 +1,9 @@
 //! What goes to stdout, and what goes to stderr.
 
 use crate::Failure;
+use candor_lab::report::Form;
 use std::io::Write;
+use terminal_size::{Width, terminal_size_of};
 
 /// How much to say on stderr.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +18,19 @@ impl Talk {
         if !self.quiet {
             eprintln!("{text}");
         }
+    }
+}
+
+/// How many characters fit into a line of stdout. `None` where it is no terminal: files and pipes get whole lines.
+pub(crate) fn columns() -> Option<usize> {
+    terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| columns.into())
+}
+
+/// The form for stdout: text is wrapped to the terminal.
+pub(crate) fn on_stdout(form: Form) -> Form {
+    match (form, columns()) {
+        (Form::Text, Some(columns)) => Form::Terminal { columns },
+        _ => form,
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Tier {
 
 const CLMUL: u32 = HaveClmul::BIT;
 const AVX2: u32 = CLMUL | HaveAvx2::BIT;
-const VPCLMUL: u32 = AVX2 | HaveAdx::BIT | HaveSha::BIT | HaveVpclmul::BIT;
+const VPCLMUL: u32 = AVX2 | HaveSha::BIT | HaveVpclmul::BIT;
 
 /// All tiers, of all architectures, each architecture from least to most.
 pub const TIERS: &[Tier] = &[
@@ -24,19 +24,17 @@ pub const TIERS: &[Tier] = &[
     Tier { name: "clmul", what: "x86-64: PCLMULQDQ, AES-NI, SSE4.1", groups: CLMUL },
     Tier { name: "sha", what: "x86-64: clmul and the SHA instructions", groups: CLMUL | HaveSha::BIT },
     Tier { name: "avx2", what: "x86-64: clmul, AVX2, BMI", groups: AVX2 },
-    Tier { name: "adx", what: "x86-64: avx2 and ADX", groups: AVX2 | HaveAdx::BIT },
-    Tier { name: "vpclmul", what: "x86-64: adx, sha, VPCLMULQDQ and VAES at 256 bits", groups: VPCLMUL },
-    Tier { name: "avx512", what: "x86-64: vpclmul and AVX-512", groups: VPCLMUL | HaveAvx512::BIT },
+    Tier { name: "vpclmul", what: "x86-64: avx2, sha, VPCLMULQDQ and VAES on 256 bits", groups: VPCLMUL },
+    Tier {
+        name: "avx512",
+        what: "x86-64: vpclmul, AVX-512, VPCLMULQDQ and VAES on 512 bits",
+        groups: VPCLMUL | HaveAvx512Crypto::BIT,
+    },
     Tier { name: "pmull", what: "AArch64: PMULL and AES", groups: HavePmull::BIT },
     Tier {
         name: "arm-sha2",
         what: "AArch64: pmull and the SHA-256 instructions",
         groups: HavePmull::BIT | HaveArmSha2::BIT,
-    },
-    Tier {
-        name: "arm-sha3",
-        what: "AArch64: arm-sha2 and the SHA-512 and SHA-3 instructions",
-        groups: HavePmull::BIT | HaveArmSha2::BIT | HaveArmSha3::BIT,
     },
     Tier { name: "zbc", what: "RISC-V: carry-less multiplication (Zbc)", groups: HaveZbc::BIT },
 ];

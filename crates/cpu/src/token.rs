@@ -1,7 +1,6 @@
 //! Groups of CPU features, and a proof token for each.
 //!
-//! A group is a set of features that always come together in real CPUs or that a routine always needs together. One bit
-//! of [`Cpu`] stands for a group.
+//! A group is a set of features that a routine needs together. One bit of [`Cpu`] stands for a group.
 
 use crate::Cpu;
 
@@ -57,20 +56,17 @@ groups! {
     HaveSha, 1, "x86_64", is_x86_feature_detected, ["sha", "ssse3", "sse4.1"];
     /// x86-64: 256-bit integer vectors and the bit manipulation that came with them (Haswell, Zen 1).
     HaveAvx2, 2, "x86_64", is_x86_feature_detected, ["avx2", "bmi1", "bmi2"];
-    /// x86-64: two carry chains beside one multiplication (Broadwell, Zen 1).
-    HaveAdx, 3, "x86_64", is_x86_feature_detected, ["adx", "bmi2"];
     /// x86-64: carry-less multiplication and AES on 256-bit registers (Ice Lake, Zen 3).
-    HaveVpclmul, 4, "x86_64", is_x86_feature_detected, ["avx2", "vpclmulqdq", "vaes", "pclmulqdq", "aes"];
-    /// x86-64: 512-bit vectors in the Ice Lake and Zen 4 form.
-    HaveAvx512, 5, "x86_64", is_x86_feature_detected,
-        ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "vpclmulqdq", "vaes"];
+    HaveVpclmul, 3, "x86_64", is_x86_feature_detected, ["avx2", "vpclmulqdq", "vaes", "pclmulqdq", "aes"];
+    /// x86-64: 512-bit integer vectors together with carry-less multiplication and AES on them (Ice Lake, Zen 4). CPUs with
+    /// AVX-512 alone (Skylake-X) lack this group.
+    HaveAvx512Crypto, 4, "x86_64", is_x86_feature_detected,
+        ["avx512f", "avx512bw", "avx512dq", "avx512vl", "vpclmulqdq", "vaes", "pclmulqdq", "aes"];
     /// AArch64: 64-bit polynomial multiplication and AES.
     HavePmull, 8, "aarch64", is_aarch64_feature_detected, ["neon", "aes"];
     /// AArch64: the SHA-256 instructions.
     HaveArmSha2, 9, "aarch64", is_aarch64_feature_detected, ["neon", "sha2"];
-    /// AArch64: the SHA-512 and SHA-3 instructions.
-    HaveArmSha3, 10, "aarch64", is_aarch64_feature_detected, ["neon", "sha3"];
-    /// RISC-V: carry-less multiplication of general registers. Detected through the kernel's `riscv_hwprobe`; qemu-user before
-    /// 8.1 has none, so a program for it is built with `-C target-feature=+zbc`, which counts as detected.
+    /// RISC-V: carry-less multiplication of general registers. Detected through the kernel's `riscv_hwprobe`, which qemu-user
+    /// lacks before 8.1; a program built with `-C target-feature=+zbc` counts as detected.
     HaveZbc, 12, "riscv64", is_riscv_feature_detected, ["zbc"];
 }

@@ -4,12 +4,14 @@
 
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
-    Client, Hybrid, HybridCompat, KsfParams, Limits, NoStretching, Parties, Password, Record, Rfc9807, Server,
-    ServerLogin, Suite,
+    Client, ClientLogin, CredentialId, Hybrid, HybridCompat, KsfParams, Limits, NoStretching, Parties, Password,
+    Record, Rfc9807, Server, ServerLogin, ServerRegistration, Suite, SuiteId, SystemRandomness,
 };
-use candor_primitives::kem::aws_lc::MlKem768;
+use candor_primitives::kem::aws_lc;
 use rand_core::{TryCryptoRng, TryRng};
 use std::convert::Infallible;
+
+type MlKem768 = SystemRandomness<aws_lc::MlKem768>;
 
 const USER: &[u8] = b"account 17";
 const PASSWORD: &[u8] = b"correct horse battery staple";
@@ -19,20 +21,20 @@ const PASSWORD: &[u8] = b"correct horse battery staple";
 pub fn ke1(data: &[u8]) {
     fn check<S: Suite<Static = NoKem>>(suite: S, data: &[u8]) {
         let (server, record) = world(suite);
-        let respond = |record| server.respond(&mut Counter(9), data, record, USER, &Parties::default());
+        let respond = |record| server.respond(&mut Counter(9), data, USER, record, &Parties::default());
         match (respond(Some(&record)), respond(None)) {
             (Ok(known), Ok(unknown)) => {
                 assert!(data.len() == S::KE1 && known.ke2.len() == S::KE2 && unknown.ke2.len() == S::KE2);
-                assert!(known.state.finish(&data[..64]).is_err());
-                assert!(unknown.state.finish(&data[..64]).is_err());
+                assert!(known.state.finish(&data[..64], Some(&record)).is_err());
+                assert!(unknown.state.finish(&data[..64], Some(&record)).is_err());
             }
             (Err(known), Err(unknown)) => assert!(known == unknown, "{}: the error tells who exists", S::NAME),
             _ => panic!("{}: whether there is an answer tells who exists", S::NAME),
         }
     }
     check(Rfc9807, data);
-    check(HybridCompat::new(MlKem768), data);
-    check(Hybrid::new(MlKem768), data);
+    check(HybridCompat::<MlKem768>::default(), data);
+    check(Hybrid::<MlKem768>::default(), data);
 }
 
 /// A KE2 from anywhere reaches a client that has just started: it believes none but what the server would have sent, which without a
@@ -42,7 +44,7 @@ pub fn ke2(data: &[u8]) {
         let (server, record) = world(suite.clone());
         let (login, ke1) = client(suite).start_login(&mut Counter(7), &password()).expect("a good password");
         if login.finish(data, &KsfParams::Identity, &mut NoStretching, &Parties::default()).is_ok() {
-            let answer = server.respond(&mut Counter(9), &ke1, Some(&record), USER, &Parties::default());
+            let answer = server.respond(&mut Counter(9), &ke1, USER, Some(&record), &Parties::default());
             let honest = answer.is_ok_and(|answer| answer.ke2 == *data);
             assert!(honest, "{} believed a KE2 that no server made", S::NAME);
         }
@@ -50,8 +52,8 @@ pub fn ke2(data: &[u8]) {
     let Some((choice, data)) = data.split_first() else { return };
     match choice % 3 {
         0 => check(Rfc9807, data),
-        1 => check(HybridCompat::new(MlKem768), data),
-        _ => check(Hybrid::new(MlKem768), data),
+        1 => check(HybridCompat::<MlKem768>::default(), data),
+        _ => check(Hybrid::<MlKem768>::default(), data),
     }
 }
 
@@ -59,17 +61,27 @@ pub fn ke2(data: &[u8]) {
 /// as the same bytes.
 pub fn stored(data: &[u8]) {
     let (server, _) = world(Rfc9807);
-    if let Ok(response) = server.register(data, USER) {
-        assert!(data.len() == 32 && response[32..] == server.public_key()[..]);
+    if let Ok(answer) = server.register(&mut Counter(4), data) {
+        assert!(data.len() == 32 && answer.response[32..] == server.public_key()[..]);
     }
-    if let Ok(record) = Record::from_upload(data, &KsfParams::BROWSER) {
+    if let Ok(state) = ServerRegistration::from_bytes(data) {
+        // The name of the replaced record counts for nothing where none is replaced.
+        assert!(state.to_bytes().len() == data.len() && (data[2] == 0 || state.to_bytes()[..] == *data));
+    }
+    if let Ok(login) = client(Rfc9807).resume_login(data, &password()) {
+        assert!(login.to_bytes().expect("no KEM to fail")[..] == *data && data.len() == ClientLogin::<Rfc9807>::LENGTH);
+    }
+    if let Ok(registration) = client(Rfc9807).resume_registration(data, &password()) {
+        assert!(registration.to_bytes()[..] == *data);
+    }
+    if let Ok(record) = Record::from_upload(data, &KsfParams::BROWSER, id(), SuiteId::Rfc9807) {
         assert!(record.upload()[..] == *data && record.ksf() == KsfParams::BROWSER);
     }
     if let Ok(record) = Record::from_bytes(data) {
         assert!(record.to_bytes()[..] == *data);
         let (_, ke1) = client(Rfc9807).start_login(&mut Counter(7), &password()).expect("a good password");
         // Refused if its key is none, and answered otherwise; never a panic.
-        let _ = server.respond(&mut Counter(9), &ke1, Some(&record), USER, &Parties::default());
+        let _ = server.respond(&mut Counter(9), &ke1, USER, Some(&record), &Parties::default());
     }
     if let Ok(state) = ServerLogin::<Rfc9807>::from_bytes(data) {
         assert!(state.to_bytes()[..] == *data);
@@ -90,7 +102,7 @@ pub fn registration_response(data: &[u8]) {
         registration.finish(&mut Counter(8), data, &KsfParams::Identity, &mut NoStretching, &Parties::default());
     if let Ok(done) = outcome {
         assert!(data.len() == 64 && done.server_public_key[..] == data[32..]);
-        assert!(Record::from_upload(&done.upload, &KsfParams::Identity).is_ok());
+        assert!(Record::from_upload(&done.upload, &KsfParams::Identity, id(), SuiteId::Rfc9807).is_ok());
     }
 }
 
@@ -109,22 +121,22 @@ pub fn honest() -> Vec<(&'static str, Vec<u8>)> {
         let (server, record) = world(suite.clone());
         let (_, ke1) = client(suite).start_login(&mut Counter(7), &password()).expect("a good password");
         let parties = Parties::default();
-        let answer = server.respond(&mut Counter(9), &ke1, Some(&record), USER, &parties).expect("an honest KE1");
+        let answer = server.respond(&mut Counter(9), &ke1, USER, Some(&record), &parties).expect("an honest KE1");
         out.push(("opaque_ke1", ke1));
         out.push(("opaque_ke2", [&[choice][..], &answer.ke2].concat()));
     }
     let mut all = Vec::new();
     messages(Rfc9807, 0, &mut all);
-    messages(HybridCompat::new(MlKem768), 1, &mut all);
-    messages(Hybrid::new(MlKem768), 2, &mut all);
+    messages(HybridCompat::<MlKem768>::default(), 1, &mut all);
+    messages(Hybrid::<MlKem768>::default(), 2, &mut all);
     let (server, record) = world(Rfc9807);
     let (_, request) = client(Rfc9807).start_registration(&mut Counter(7), &password()).expect("a good password");
-    let response = server.register(&request, USER).expect("an honest request");
+    let response = server.register_with_id(id(), &request).expect("an honest request").response;
     all.push(("opaque_registration_response", response.to_vec()));
     let stored: [&[u8]; 5] = [
         &request,
         record.upload(),
-        record.to_bytes(),
+        &record.to_bytes(),
         &KsfParams::NATIVE.to_bytes(),
         &server.to_bytes().expect("no KEM to fail"),
     ];
@@ -132,6 +144,10 @@ pub fn honest() -> Vec<(&'static str, Vec<u8>)> {
     let texts = ["cafe\u{301} au lait", "\u{3000}\u{212b}\u{fb01}", "\u{1100}\u{1161}\u{11a8}"];
     all.extend(texts.into_iter().map(|text| ("opaque_password_text", text.as_bytes().to_vec())));
     all
+}
+
+fn id() -> CredentialId {
+    CredentialId::imported(USER).expect("it is short")
 }
 
 fn password() -> Password<'static> {
@@ -146,14 +162,14 @@ fn client<S: Suite<Static = NoKem>>(suite: S) -> Client<S> {
 fn world<S: Suite<Static = NoKem>>(suite: S) -> (Server<S>, Record) {
     let mut key = [0; 32];
     key[0] = 3;
-    let server = Server::from_keys(suite.clone(), &[5; 64], &key).expect("3 is a scalar");
+    let server = Server::from_keys(suite.clone(), KsfParams::Identity, &[5; 64], &key).expect("3 is a scalar");
     let (registration, request) =
         client(suite).start_registration(&mut Counter(1), &password()).expect("a good password");
-    let response = server.register(&request, USER).expect("an honest request");
+    let answer = server.register_with_id(id(), &request).expect("an honest request");
     let done = registration
-        .finish(&mut Counter(2), &response, &KsfParams::Identity, &mut NoStretching, &Parties::default())
+        .finish(&mut Counter(2), &answer.response, &KsfParams::Identity, &mut NoStretching, &Parties::default())
         .expect("an honest response");
-    (server, Record::from_upload(&done.upload, &KsfParams::Identity).expect("an honest upload"))
+    (server, answer.state.finish(&done.upload).expect("an honest upload").into_record())
 }
 
 /// A generator that counts: the same in every run.

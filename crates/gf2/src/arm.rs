@@ -6,14 +6,14 @@ use candor_cpu::HavePmull;
 #[cfg(target_arch = "riscv64")]
 use candor_cpu::HaveZbc;
 #[cfg(target_arch = "x86_64")]
-use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 
 /// One way to multiply. Holding one of the accelerated is proof that the CPU has its instructions.
 #[derive(Clone, Copy)]
 pub(crate) enum Arm {
     /// x86-64: VPCLMULQDQ on 512-bit registers.
     #[cfg(target_arch = "x86_64")]
-    Avx512(HaveAvx512, HaveClmul),
+    Avx512(HaveAvx512Crypto),
     /// x86-64: VPCLMULQDQ on 256-bit registers.
     #[cfg(target_arch = "x86_64")]
     Vpclmul(HaveVpclmul),
@@ -36,8 +36,8 @@ impl Arm {
     pub(crate) fn choose(cpu: Cpu) -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            if let (Some(avx512), Some(clmul)) = (HaveAvx512::check(cpu), HaveClmul::check(cpu)) {
-                return Self::Avx512(avx512, clmul);
+            if let Some(token) = HaveAvx512Crypto::check(cpu) {
+                return Self::Avx512(token);
             }
             if let Some(token) = HaveVpclmul::check(cpu) {
                 return Self::Vpclmul(token);
@@ -63,7 +63,7 @@ impl Arm {
     pub(crate) fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(..) => "avx512",
+            Self::Avx512(_) => "avx512",
             #[cfg(target_arch = "x86_64")]
             Self::Vpclmul(_) => "vpclmul",
             #[cfg(target_arch = "x86_64")]

@@ -15,20 +15,16 @@
 //! }
 //! assert_eq!(power.words()[0], 1 << 10 | 1 << 5 | 1 << 2 | 1); // x^571 = x^10 + x^5 + x^2 + 1
 //! ```
-//!
-//! # Where things go
-//!
-//! | file | holds |
-//! |---|---|
-//! | `arithmetic.rs` | [`Field`]; `field_mux.rs` calls the arm |
-//! | `modulus.rs`, `derived.rs` | moduli, and the constants that follow from one |
-//! | `limbs.rs`, `fused.rs` | products and their reduction, over vectors of 128-bit lanes |
-//! | `wide.rs` | what such vectors do, and the lanes in safe Rust; `low/` has those that need instructions |
-//! | `packed.rs` | small fields in slots of vectors |
-//! | `counts.rs` | [`Operations`]: what a multiplication costs, counted by running it |
-//! | `reduce.rs` | reducers over words, for any modulus; `word.rs` is what they ask of a word |
-//!
-//! `docs/reduction.md` has the mathematics, `docs/operation-counts.md` the counts.
+
+// arithmetic.rs            `Field`; `field_mux.rs` calls the arm
+// modulus.rs, derived.rs   moduli, and the constants that follow from one
+// limbs.rs, fused.rs       products and their reduction, over vectors of 128-bit lanes
+// wide.rs                  what such vectors do, and the lanes in safe Rust; `low/` has those that need instructions
+// packed.rs                small fields in slots of vectors
+// counts.rs                `Operations`: what a multiplication costs, counted by running it
+// reduce.rs                reducers over words, for any modulus; `word.rs` is what they ask of a word
+//
+// docs/reduction.md has the mathematics, docs/operation-counts.md the counts.
 
 mod arithmetic;
 mod counts;
@@ -44,7 +40,7 @@ mod reduce;
 mod wide;
 mod word;
 
-pub use arithmetic::{Field, NotReduced};
+pub use arithmetic::{ElementError, Field};
 pub use counts::{Counts, Operations};
 pub use element::Element;
 pub use limbs::Limbs;

@@ -9,7 +9,7 @@ impl Arm {
     pub(crate) fn kernel(self) -> &'static Kernel {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(avx512, clmul) => low::x86_64::avx512::kernel(avx512, clmul),
+            Self::Avx512(token) => low::x86_64::avx512::kernel(token),
             #[cfg(target_arch = "x86_64")]
             Self::Vpclmul(token) => low::x86_64::vpclmul::kernel(token),
             #[cfg(target_arch = "x86_64")]

@@ -146,12 +146,13 @@ fn the_arms_have_the_leaves_that_tables_count_on() {
 }
 
 #[test]
-fn a_table_for_another_arm_is_not_taken() {
+fn a_table_is_taken_by_its_own_arm_only() {
     let text =
         if cfg!(target_arch = "aarch64") { "candor-gf2-plan 1\narm zbc\n" } else { "candor-gf2-plan 1\narm pmull\n" };
     let plans: &'static Plans = Box::leak(Box::new(Plans::parse(text).unwrap()));
-    for (cpu, _) in arms() {
+    for (cpu, m) in arms() {
         assert!(Multiplier::with_plans(cpu, plans).is_none());
+        assert_eq!(Multiplier::with_plans(cpu, m.plans()).map(|same| same.arm()), Some(m.arm()));
     }
 }
 
@@ -171,6 +172,31 @@ fn counts_are_those_of_the_literature() {
 #[should_panic(expected = "as long as both factors together")]
 fn a_wrong_length_panics() {
     Multiplier::new().mul(&mut [0; 3], &[1], &[1]);
+}
+
+#[test]
+fn each_mistake_in_a_table_is_named_with_its_line() {
+    use crate::plan::{PlanError, PlanMistake::*};
+    // Each text twice: with the mistake in line 3, and put right.
+    for (mistake, wrong, right) in [
+        (Arm, "arm nobody", "arm clmul"),
+        (Scheme, "9 karatsuba4 5", "9 karatsuba2 5"),
+        (Number, "9 karatsuba2 five", "9 karatsuba2 5"),
+        (Number, "9 karatsuba2 5 6", "9 karatsuba2 6"),
+        (Length, "0 leaf", "1 leaf"),
+        (Length, "1281 karatsuba2 641", "1280 karatsuba2 640"),
+        (Fit, "9 karatsuba2 4", "9 karatsuba2 5"),
+        (Fit, "5 leaf", "4 leaf"),
+        (Fit, "40 toom3 13", "40 toom3 14"),
+    ] {
+        let read = |line: &str| Plans::read(&std::format!("candor-gf2-plan 1\narm portable\n{line}\n")).map(|_| ());
+        assert_eq!(read(wrong), Err(PlanError { line: 3, mistake }), "{wrong}");
+        assert_eq!(read(right), Ok(()), "{right}");
+    }
+    let read = |text: &str| Plans::read(text).map(|_| ());
+    assert_eq!(read("candor-gf2-plan 2\narm portable\n"), Err(PlanError { line: 1, mistake: Format }));
+    assert_eq!(read("candor-gf2-plan 1\n9 karatsuba2 5\n"), Err(PlanError { line: 2, mistake: ArmMissing }));
+    assert_eq!(read("candor-gf2-plan 1\narm portable\n9 karatsuba2 5\n"), Ok(()));
 }
 
 /// Any text as a table: it is refused with a line number, or it multiplies as the shipped table does.

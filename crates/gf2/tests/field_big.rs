@@ -189,7 +189,10 @@ fn refusals<M: Modulus>() {
     let mut bad = *field.zero().words();
     let Some(word) = bad.as_mut().get_mut(m / 64) else { return }; // 128 fills its words
     *word = 1 << (m % 64);
-    assert_eq!(field.element(bad).unwrap_err(), NotReduced { degree: m });
+    assert_eq!(field.element(bad).unwrap_err(), ElementError { degree: m });
+    let mut good = *field.zero().words();
+    good.as_mut()[(m - 1) / 64] = 1 << ((m - 1) % 64);
+    assert_eq!(field.element(good).unwrap().words().as_ref(), good.as_ref());
 }
 
 #[test]

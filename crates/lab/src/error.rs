@@ -29,6 +29,14 @@ pub enum LabError {
     /// A worker process could not be started at all.
     #[error("can't start a worker process: {0}")]
     Start(String),
+    /// A figure could not be written.
+    #[error("can't draw figure {figure}: {why}")]
+    Figure {
+        /// The figure's name.
+        figure: &'static str,
+        /// What is wrong and what to do.
+        why: String,
+    },
     /// Nothing is left to measure.
     #[error("{0}")]
     Nothing(String),

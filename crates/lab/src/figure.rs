@@ -1,19 +1,26 @@
-//! Figures. Each is drawn once, as a list of shapes; SVG is those shapes written down, PNG and PDF are that SVG rendered
-//! (cargo feature `figures`).
+//! Figures. Each is drawn once, as a list of shapes, and written as SVG, or as PNG and PDF (cargo feature `figures`).
 //!
-//! Marks differ in shape as well as in colour. The colours are Okabe and Ito's, which people with colour-blindness can
-//! tell apart.
+//! Marks differ in shape as well as in colour.
 
+#[cfg(feature = "figures")]
+mod canvas;
+#[cfg(feature = "figures")]
+mod font;
 mod forest;
+mod ink;
+#[cfg(feature = "figures")]
+mod pdf;
 mod phases;
 #[cfg(feature = "figures")]
-mod raster;
+mod png;
 mod strip;
 mod svg;
 mod throughput;
 
 #[cfg(feature = "figures")]
-pub use raster::{pdf, png};
+pub use pdf::pdf;
+#[cfg(feature = "figures")]
+pub use png::png;
 pub(crate) use svg::escape;
 
 use crate::analysis::Report;
@@ -120,9 +127,15 @@ impl Figure {
     }
 }
 
+/// Why a figure can't be written.
+#[cfg(feature = "figures")]
+fn failed(figure: &Figure, why: String) -> crate::LabError {
+    crate::LabError::Figure { figure: figure.name, why }
+}
+
 /// The style that [`Figure::svg_inline`] needs: colours for light, dark and print.
-pub fn style() -> &'static str {
-    svg::PAGE_STYLE
+pub fn style() -> String {
+    svg::page_style()
 }
 
 /// All figures that the report has numbers for.

@@ -35,6 +35,7 @@ pub mod report;
 pub mod runfile;
 pub mod session;
 pub mod stats;
+pub mod table;
 pub mod trial;
 pub mod verdict;
 pub mod worker;

@@ -13,8 +13,13 @@ use crate::claims::Beside;
 /// A form that a report can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For the terminal.
+    /// For the terminal and for logs: a line per row.
     Text,
+    /// The same for a terminal that is so many columns wide.
+    Terminal {
+        /// How many characters fit into a line.
+        columns: usize,
+    },
     /// For a repository or a review.
     Markdown,
     /// A row per line, for other programs.
@@ -28,7 +33,8 @@ pub enum Form {
 /// Renders reports, several one after the other, and the claims that stand beside them. CSV has no place for claims.
 pub fn render(reports: &[Report], claims: &[Beside], form: Form) -> String {
     match form {
-        Form::Text => text::render(reports, claims),
+        Form::Text => text::render(reports, claims, None),
+        Form::Terminal { columns } => text::render(reports, claims, Some(columns)),
         Form::Markdown => markdown::render(reports, claims),
         Form::Csv => csv::render(reports),
         Form::Json => json::render(reports, claims),

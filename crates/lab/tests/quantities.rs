@@ -124,6 +124,8 @@ fn a_quantity_that_is_no_number_takes_the_subject_out() {
     let run = measured(vec![letters("ours", 1, sizes), letters("peer", 1, sizes), odd], dir.path()).unwrap();
     assert_eq!(run.refusals[0].subject, "odd");
     assert!(run.refusals[0].reason.contains("ratio of nothing"), "{}", run.refusals[0].reason);
+    let able: Vec<&str> = run.subjects.iter().map(|subject| subject.subject.as_str()).collect();
+    assert_eq!((run.refusals.len(), able), (1, vec!["ours", "peer"]), "those that count with numbers stay");
 }
 
 #[test]

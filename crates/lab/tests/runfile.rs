@@ -32,7 +32,9 @@ fn sealed(directory: &Path) -> (String, Vec<u8>) {
     }
     file.append(&Record::End(End { during: Default::default(), seconds: 1.5, interrupted: false })).unwrap();
     let path = file.seal().unwrap();
-    (path.file_stem().unwrap().to_string_lossy().into_owned(), std::fs::read(path).unwrap())
+    let bytes = std::fs::read(&path).unwrap();
+    assert!(Run::parse("whole", &bytes).is_ok(), "undamaged, it is a run");
+    (path.file_stem().unwrap().to_string_lossy().into_owned(), bytes)
 }
 
 fn flaw(bytes: &[u8]) -> Flaw {
@@ -112,6 +114,31 @@ fn lines_after_the_seal_and_blocks_twice_are_no_runs() {
     assert!(flaw(more.as_bytes()).why.contains("after the seal"));
     let twice = [&lines[..3], &lines[2..]].concat().join("\n") + "\n";
     assert_eq!(flaw(twice.as_bytes()).line, 4);
+}
+
+#[test]
+fn a_forger_who_seals_again_is_stopped_by_each_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, bytes) = sealed(dir.path());
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    assert_eq!(reseal(&bytes), bytes, "a new seal of the same lines is the same seal");
+    for (from, to, line, why) in [
+        ("\"iterations\":10,\"rounds\"", "\"iterations\":0,\"rounds\"", 2, "no work in it"),
+        ("\"subjects\":[\"ours\",\"ours#2\",\"peer\"]", "\"subjects\":[\"ours\"]", 2, "no work in it"),
+        ("\"kind\":\"block\"", "\"kind\":\"blob\"", 3, "can't be understood"),
+        ("\"process\":1", "\"process\":0", 4, "twice"),
+        ("\"process\":1", "\"process\":2", 4, "not in the plan"),
+        ("\"iterations\":10,\"kind\"", "\"iterations\":11,\"kind\"", 3, "not those of the plan"),
+        ("\"peer\":[1000,1001,1002]", "\"stranger\":[1000,1001,1002]", 3, "not in the plan"),
+        ("\"peer\":[1000,1001,1002]", "\"peer\":[1000,1001]", 3, "epoch is missing"),
+        ("\"peer\":[1000,1001,1002]", "\"peer\":[1000,0,1002]", 3, "no time at all"),
+        ("\"orders\":[[0,1,2],[0,1,2],[0,1,2]]", "\"orders\":[[0,1,2]]", 3, "not those of the plan"),
+    ] {
+        let forged = text.replacen(from, to, 1);
+        assert_ne!(forged, text, "{from} stands in the file");
+        let flaw = flaw(&reseal(forged.as_bytes()));
+        assert!(flaw.line == line && flaw.why.contains(why), "{to}: {flaw:?}");
+    }
 }
 
 #[test]

@@ -126,6 +126,13 @@ fn a_wrong_baseline_is_outvoted_and_nothing_is_compared_with_it() {
     let error = measure(&tasks, dir.path()).unwrap_err().to_string();
     assert!(error.contains("wrong answer") && error.contains("no baseline"), "{error}");
     assert!(files(dir.path()).is_empty(), "nothing was measured, so nothing is written");
+    let tasks = task(vec![mixer("ours", 2000, false), mixer("a", 2000, false), mixer("b", 2000, false)]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    assert_eq!(
+        (report.tasks[0].refusals.len(), report.rows().count()),
+        (0, 4),
+        "right, it stands there with its control"
+    );
 }
 
 #[test]
@@ -228,6 +235,8 @@ fn a_directory_that_cannot_be_written_is_an_error_with_its_name() {
     let tasks = task(vec![mixer("ours", 2000, false), mixer("peer", 2000, false)]);
     let error = measure(&tasks, Path::new("/dev/null/runs")).unwrap_err().to_string();
     assert!(error.contains("/dev/null/runs"), "{error}");
+    let dir = tempfile::tempdir().unwrap();
+    assert!(measure(&tasks, &dir.path().join("new")).is_ok(), "one that is only missing is made");
 }
 
 #[test]

@@ -2,11 +2,11 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), candor_network::Error> {
-//! use candor_network::{Client, ClientOptions, RelayList, Suite};
+//! use candor_network::{Client, ClientOptions, HandshakeType, RelayList};
 //! let list = RelayList::load("relays.jsonl".as_ref())?;
 //! let path: Vec<_> = list.relays().iter().take(3).collect();
 //! let client = Client::new(ClientOptions::default())?;
-//! let circuit = client.circuit(&path, Suite::Hybrid768).await?;
+//! let circuit = client.circuit(&path, HandshakeType::Hybrid768).await?;
 //! let stream = circuit.open("127.0.0.1", 8000).await?; // tokio's AsyncRead and AsyncWrite
 //! # Ok(()) }
 //! ```
@@ -18,10 +18,10 @@ pub use circuit::Circuit;
 use crate::Error;
 use crate::link::{Budget, Link, Ways, connect, drive};
 use crate::relay_list::ListedRelay;
-use crate::suite::Suite;
 use crate::tls::Connector;
 use candor_onion::cell::{Cell, Message};
 use candor_onion::circuit::{Limits, Side};
+use candor_onion::handshake::HandshakeType;
 use candor_onion::layer::Crypto;
 use circuit::State;
 use std::fmt;
@@ -31,7 +31,7 @@ use std::time::Duration;
 /// A client's bounds and choices.
 #[derive(Clone)]
 pub struct ClientOptions {
-    /// The layers' cryptography. [`Suite::Ntor`] has no room to ask for it and comes to tor1 always.
+    /// The layers' cryptography. [`HandshakeType::Ntor`] has no room to ask for it and comes to tor1 always.
     pub crypto: Crypto,
     /// How long a link may take to come about.
     pub link: Duration,
@@ -92,16 +92,16 @@ impl Client {
     /// # Errors
     /// [`Error::Handshake`] if a relay does not offer the handshake; [`Error::FirstHop`], [`Error::Circuit`], which name the hop and
     /// the cause.
-    pub async fn circuit(&self, path: &[&ListedRelay], suite: Suite) -> Result<Circuit, Error> {
+    pub async fn circuit(&self, path: &[&ListedRelay], handshake: HandshakeType) -> Result<Circuit, Error> {
         let Some((first, rest)) = path.split_first() else {
             return Err(Error::Handshake("a circuit needs a relay".to_owned()));
         };
         for relay in path {
-            relay.offer(suite)?;
+            relay.offer(handshake)?;
         }
-        let mut circuit = self.first_hop(first, suite).await?;
+        let mut circuit = self.first_hop(first, handshake).await?;
         for relay in rest {
-            circuit.extend(relay, suite).await?;
+            circuit.extend(relay, handshake).await?;
         }
         Ok(circuit)
     }
@@ -110,8 +110,8 @@ impl Client {
     ///
     /// # Errors
     /// As for [`Self::circuit`].
-    pub async fn first_hop(&self, relay: &ListedRelay, suite: Suite) -> Result<Circuit, Error> {
-        let offer = relay.offer(suite)?;
+    pub async fn first_hop(&self, relay: &ListedRelay, handshake: HandshakeType) -> Result<Circuit, Error> {
+        let offer = relay.offer(handshake)?;
         let link = self.link(relay).await?;
         let state = State::new(link, &self.options, &self.budget)
             .map_err(|source| Error::FirstHop { relay: relay.to_string(), source: Box::new(source) })?;

@@ -1,6 +1,7 @@
 //! What can go wrong in this crate.
 
 use candor_onion::circuit::Failure;
+use candor_onion::handshake::UnknownHandshake;
 use candor_onion::relay::message::EndReason;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -104,8 +105,12 @@ pub enum Error {
         source: Box<Error>,
     },
     /// The exit did not open a stream, or ended it.
-    #[error("the stream to {target}: {reason}")]
+    #[error("stream to {target}: hop {hop}: {reason} (relay {relay})")]
     Stream {
+        /// The exit, as the list names it.
+        relay: String,
+        /// Which hop of the circuit it is, counted from 1.
+        hop: usize,
         /// Where it was to go.
         target: String,
         /// The exit's reason.
@@ -130,6 +135,12 @@ pub enum Error {
     /// A part of ours, or the operating system, is out of order.
     #[error("{0}")]
     Internal(String),
+}
+
+impl From<UnknownHandshake> for Error {
+    fn from(unknown: UnknownHandshake) -> Self {
+        Self::Handshake(unknown.to_string())
+    }
 }
 
 impl Error {

@@ -12,9 +12,10 @@
 //! ```
 
 use crate::Error;
+use crate::onion_keys::{KEMS, OnionSecrets};
 use crate::relay_list::ListedRelay;
-use crate::suite::{KEMS, OnionSecrets, Suite};
 use candor_onion::circuit::OnionKeys;
+use candor_onion::handshake::HandshakeType;
 use candor_onion::link::RelayIdentity;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -116,7 +117,7 @@ impl RelayKeys {
         }
         let keys = Self::new(identity, OnionSecrets { x25519, kems }).map_err(|error| error.to_string())?;
         // Parses every key once, so that a broken file is found now and not at the first circuit.
-        keys.onion.offer(&keys.id, &Suite::ALL).map_err(|error| error.to_string())?;
+        keys.onion.offer(&keys.id, &HandshakeType::ALL).map_err(|error| error.to_string())?;
         Ok(keys)
     }
 
@@ -148,13 +149,18 @@ impl RelayKeys {
     ///
     /// # Errors
     /// [`Error::Internal`] if a library fails.
-    pub fn listed(&self, name: Option<String>, address: SocketAddr, suites: &[Suite]) -> Result<ListedRelay, Error> {
+    pub fn listed(
+        &self,
+        name: Option<String>,
+        address: SocketAddr,
+        handshakes: &[HandshakeType],
+    ) -> Result<ListedRelay, Error> {
         let kems = [0, 1, 2].map(|index| self.onion.kems[index].1.clone());
-        ListedRelay::new(name, address, self.id, self.x25519_public, kems, suites)
+        ListedRelay::new(name, address, self.id, self.x25519_public, kems, handshakes)
     }
 
-    pub(crate) fn onion_keys(&self, suites: &[Suite]) -> Result<OnionKeys, Error> {
-        self.onion.offer(&self.id, suites)
+    pub(crate) fn onion_keys(&self, handshakes: &[HandshakeType]) -> Result<OnionKeys, Error> {
+        self.onion.offer(&self.id, handshakes)
     }
 
     /// The identity with fresh keys below it, for links made from now on.
@@ -193,7 +199,7 @@ mod tests {
         let made = RelayKeys::load_or_create(&path).unwrap();
         let read = RelayKeys::load_or_create(&path).unwrap();
         let address = "127.0.0.1:1".parse().unwrap();
-        let line = |keys: &RelayKeys| keys.listed(None, address, &Suite::ALL).unwrap().to_line();
+        let line = |keys: &RelayKeys| keys.listed(None, address, &HandshakeType::ALL).unwrap().to_line();
         assert_eq!(line(&made), line(&read));
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

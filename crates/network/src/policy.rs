@@ -5,7 +5,8 @@
 //! public; and the ports are one, a range such as `80-90`, or `*`. There are only permissions and no order.
 //!
 //! A name is looked up first and its addresses are judged. So that nobody reaches an exit's own network through a name under his
-//! control, `*` and names never permit a private address: that takes an address, a network, or `private`.
+//! control, `*` and names never permit a private address: that takes an address, a network, or `private`. Nor do they, or `private`, permit
+//! an address of the exit's own, where services may listen that trust their own machine: that takes the address or a network.
 
 use crate::Error;
 use std::fmt;
@@ -15,6 +16,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     rules: Vec<Rule>,
+    /// The exit's own addresses, which `*`, `private` and names don't permit.
+    own: Vec<IpAddr>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +46,14 @@ impl Policy {
     /// [`Error::Policy`], with the rule at fault.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let words = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
-        Ok(Self { rules: words.map(Rule::parse).collect::<Result<_, _>>()? })
+        Ok(Self { rules: words.map(Rule::parse).collect::<Result<_, _>>()?, own: Vec::new() })
+    }
+
+    /// The same policy for an exit that has these addresses: only a rule that names an address or a network leads to them.
+    #[must_use]
+    pub fn on(mut self, own: impl IntoIterator<Item = IpAddr>) -> Self {
+        self.own.extend(own.into_iter().map(|address| address.to_canonical()));
+        self
     }
 
     /// Whether nothing is permitted: then this is no exit.
@@ -64,12 +74,23 @@ impl Policy {
     /// Whether a connection to `port` of `address`, which is what `host` stands for, is permitted.
     pub fn permits(&self, host: &str, address: IpAddr, port: u16) -> bool {
         let address = address.to_canonical();
-        let public = is_public(address);
-        self.rules.iter().filter(|rule| rule.has_port(port)).any(|rule| match &rule.host {
+        let (public, own) = (is_public(address), self.own.contains(&address));
+        let permitted = |rule: &Rule| match &rule.host {
             Host::Any => public,
             Host::Private => !public,
             Host::Name(name) => public && name.eq_ignore_ascii_case(host),
+            Host::Network(..) => false,
+        };
+        let by_kind = !own && self.rules.iter().filter(|rule| rule.has_port(port)).any(permitted);
+        by_kind || self.lists(address, port)
+    }
+
+    /// Whether a rule names that address, or a network with it.
+    pub(crate) fn lists(&self, address: IpAddr, port: u16) -> bool {
+        let address = address.to_canonical();
+        self.rules.iter().filter(|rule| rule.has_port(port)).any(|rule| match &rule.host {
             Host::Network(network, bits) => is_within(address, *network, *bits),
+            _ => false,
         })
     }
 }
@@ -251,6 +272,20 @@ mod tests {
             assert!(!permits("*:*", "x", address, 80), "{address}");
         }
         assert!(permits("127.0.0.1:8000-8010", "localhost", "127.0.0.1", 8005));
+    }
+
+    #[test]
+    fn only_a_rule_that_names_it_leads_to_the_exits_own_address() {
+        let [own, other, local] = ["93.184.216.34", "93.184.216.35", "10.0.0.1"].map(|text| text.parse().unwrap());
+        let policy = |text: &str| Policy::parse(text).unwrap().on([own, local]);
+        for text in ["*:80", "example.org:80", "private:80"] {
+            assert!(!policy(text).permits("example.org", own, 80), "{text}");
+            assert!(!policy(text).permits("example.org", local, 80), "{text}");
+        }
+        assert!(!policy("*:80").permits("example.org", "::ffff:93.184.216.34".parse().unwrap(), 80));
+        assert!(policy("*:80").permits("example.org", other, 80));
+        assert!(policy("*:80 93.184.216.34:80").permits("example.org", own, 80));
+        assert!(policy("10.0.0.0/8:80").permits("example.org", local, 80));
     }
 
     #[test]

@@ -17,25 +17,30 @@ mod exit;
 mod extension;
 mod fair;
 mod links;
+mod lookups;
 mod pool;
+mod room;
 mod shutdown;
+mod streams;
 
 use crate::keys::RelayKeys;
 use crate::link::Budget;
 use crate::policy::Policy;
 use crate::relay_list::ListedRelay;
-use crate::suite::Suite;
 use crate::tls::{Acceptor, Connector};
 use crate::{Error, clock};
 use candor_onion::circuit::Limits;
+use candor_onion::handshake::HandshakeType;
 use candor_onion::link::RelayIdentity;
 use links::Links;
+use lookups::Lookups;
 use pool::Pool;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use streams::Streams;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -51,7 +56,7 @@ pub struct RelayConfig {
     /// Where it may connect to as an exit. The default: nowhere.
     pub policy: Policy,
     /// The handshakes that it offers.
-    pub suites: Vec<Suite>,
+    pub handshakes: Vec<HandshakeType>,
     /// Bounds.
     pub limits: RelayLimits,
     /// Is told what happens.
@@ -66,7 +71,7 @@ impl RelayConfig {
             advertise: None,
             name: None,
             policy: Policy::default(),
-            suites: Suite::ALL.to_vec(),
+            handshakes: HandshakeType::ALL.to_vec(),
             limits: RelayLimits::default(),
             log: Arc::new(|_| {}),
         }
@@ -86,7 +91,7 @@ pub struct RelayLimits {
     pub circuits: usize,
     /// Circuits on all links.
     pub all_circuits: usize,
-    /// Connections of the exit at a time.
+    /// Connections of the exit at a time. When there are so many, the link and the circuit with the most make room for others.
     pub streams: usize,
     /// Cells in all queues and unread in all streams together; 100,000 are 50 MB.
     pub cells: usize,
@@ -97,6 +102,8 @@ pub struct RelayLimits {
     pub stuck: Duration,
     /// How long an exit's connection may take to come about.
     pub connect: Duration,
+    /// How long an exit's connection may carry nothing.
+    pub idle_stream: Duration,
     /// A circuit's own bounds.
     pub circuit: Limits,
 }
@@ -114,6 +121,7 @@ impl Default for RelayLimits {
             link: Duration::from_secs(10),
             stuck: Duration::from_secs(60),
             connect: Duration::from_secs(15),
+            idle_stream: Duration::from_secs(30 * 60),
             circuit: Limits::default(),
         }
     }
@@ -207,7 +215,8 @@ struct Shared {
     links: Links,
     pool: Pool,
     budget: Arc<Budget>,
-    streams: Arc<Semaphore>,
+    streams: Arc<Streams>,
+    lookups: Lookups,
     /// Private addresses may be extended to: the relay itself has one.
     may_extend_privately: bool,
     /// A permit for each circuit there may be.
@@ -225,20 +234,21 @@ impl Relay {
         let failed = |error: std::io::Error| Error::Listen { address: config.listen, why: error.to_string() };
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let listed = keys.listed(config.name, config.advertise.unwrap_or(address), &config.suites)?;
-        let onion_keys = keys.onion_keys(&config.suites)?;
+        let listed = keys.listed(config.name, config.advertise.unwrap_or(address), &config.handshakes)?;
+        let onion_keys = keys.onion_keys(&config.handshakes)?;
         let limits = config.limits;
         let shared = Arc::new(Shared {
             identity: keys.link_identity(clock::now())?,
             limits,
-            policy: config.policy,
+            policy: config.policy.on([listed.address().ip(), address.ip()]),
             log: config.log,
             acceptor: Acceptor::new()?,
             connector: Connector::new()?,
             links: Links::new(limits.links),
             pool: Pool::start(onion_keys, limits.handshake_threads, limits.handshake_queue)?,
             budget: Budget::new(limits.cells),
-            streams: Arc::new(Semaphore::new(limits.streams)),
+            streams: Streams::new(limits.streams),
+            lookups: Lookups::new(),
             may_extend_privately: !crate::policy::is_public(address.ip()) && !address.ip().is_unspecified(),
             circuits: Arc::new(Semaphore::new(limits.all_circuits.min(Semaphore::MAX_PERMITS))),
             stopping: watch::Sender::new(false),
@@ -247,6 +257,7 @@ impl Relay {
         let tasks = vec![
             tokio::spawn(links::listen(Arc::clone(&shared), listener)),
             tokio::spawn(shutdown::keep_time(Arc::clone(&shared))),
+            tokio::spawn(room::keep(Arc::clone(&shared))),
         ];
         Ok(Self { shared, listed, tasks })
     }
@@ -275,7 +286,7 @@ impl Relay {
         RelayHeld {
             links: links.len(),
             circuits: links.iter().map(|link| link.count()).sum(),
-            streams: self.shared.limits.streams.saturating_sub(self.shared.streams.available_permits()),
+            streams: self.shared.streams.count(),
             cells: self.shared.budget.used(),
         }
     }

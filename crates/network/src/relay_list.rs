@@ -10,7 +10,8 @@
 //! A circuit is as authentic as the list that it was built from.
 
 use crate::Error;
-use crate::suite::{KEMS, Offer, Suite};
+use crate::onion_keys::{KEMS, Offer};
+use candor_onion::handshake::{HandshakeType, UnknownHandshake};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,7 +33,7 @@ pub struct ListedRelay {
     address: SocketAddr,
     identity: [u8; 32],
     rsa_identity: Option<[u8; 20]>,
-    offers: Vec<(Suite, Offer)>,
+    offers: Vec<(HandshakeType, Offer)>,
 }
 
 /// A relay's line.
@@ -98,13 +99,13 @@ impl ListedRelay {
         identity: [u8; 32],
         x25519: [u8; 32],
         kems: [Vec<u8>; 3],
-        suites: &[Suite],
+        handshakes: &[HandshakeType],
     ) -> Result<Self, Error> {
         let mut keys = BTreeMap::from([("x25519".to_owned(), base16ct::lower::encode_string(&x25519))]);
         let wanted = |index| match index {
-            0 => suites.contains(&Suite::Hybrid512Auth),
-            1 => suites.contains(&Suite::Hybrid768Auth),
-            _ => suites.contains(&Suite::Hybrid1024Auth),
+            0 => handshakes.contains(&HandshakeType::Hybrid512Auth),
+            1 => handshakes.contains(&HandshakeType::Hybrid768Auth),
+            _ => handshakes.contains(&HandshakeType::Hybrid1024Auth),
         };
         for index in (0..3).filter(|index| wanted(*index)) {
             keys.insert(KEMS[index].to_owned(), base16ct::lower::encode_string(&kems[index]));
@@ -114,7 +115,7 @@ impl ListedRelay {
             address: address.to_string(),
             identity: base16ct::lower::encode_string(&identity),
             rsa_identity: None,
-            handshakes: suites.iter().map(|suite| suite.name().to_owned()).collect(),
+            handshakes: handshakes.iter().map(|handshake| handshake.name().to_owned()).collect(),
             keys,
         };
         Self::parse(line).map_err(Error::Internal)
@@ -136,13 +137,13 @@ impl ListedRelay {
             let text = line.keys.get(KEMS[index]).ok_or_else(|| format!("the key {} is missing", KEMS[index]))?;
             base16ct::mixed::decode_vec(text).map_err(|_| format!("the key {} is not hexadecimal", KEMS[index]))
         };
-        let mut offers: Vec<(Suite, Offer)> = Vec::new();
+        let mut offers: Vec<(HandshakeType, Offer)> = Vec::new();
         for name in &line.handshakes {
-            let suite: Suite = name.parse().map_err(|error: Error| error.to_string())?;
-            if offers.iter().any(|(known, _)| *known == suite) {
-                return Err(format!("the handshake {suite} is listed twice"));
+            let handshake: HandshakeType = name.parse().map_err(|unknown: UnknownHandshake| unknown.to_string())?;
+            if offers.iter().any(|(known, _)| *known == handshake) {
+                return Err(format!("the handshake {handshake} is listed twice"));
             }
-            offers.push((suite, Offer::new(suite, &identity, rsa_identity, x25519, &kem)?));
+            offers.push((handshake, Offer::new(handshake, &identity, rsa_identity, x25519, &kem)?));
         }
         Ok(Self { line, address, identity, rsa_identity, offers })
     }
@@ -173,16 +174,16 @@ impl ListedRelay {
     }
 
     /// The handshakes that it offers.
-    pub fn suites(&self) -> impl Iterator<Item = Suite> {
-        self.offers.iter().map(|(suite, _)| *suite)
+    pub fn handshakes(&self) -> impl Iterator<Item = HandshakeType> {
+        self.offers.iter().map(|(handshake, _)| *handshake)
     }
 
     /// Its keys for a handshake.
-    pub(crate) fn offer(&self, suite: Suite) -> Result<&Offer, Error> {
-        let offer = self.offers.iter().find(|(offered, _)| *offered == suite);
+    pub(crate) fn offer(&self, handshake: HandshakeType) -> Result<&Offer, Error> {
+        let offer = self.offers.iter().find(|(offered, _)| *offered == handshake);
         offer.map(|(_, offer)| offer).ok_or_else(|| {
-            let offered: Vec<_> = self.suites().map(Suite::name).collect();
-            Error::Handshake(format!("the relay {self} does not offer {suite}; it offers {}", offered.join(", ")))
+            let offered: Vec<_> = self.handshakes().map(HandshakeType::name).collect();
+            Error::Handshake(format!("the relay {self} does not offer {handshake}; it offers {}", offered.join(", ")))
         })
     }
 }
@@ -214,7 +215,7 @@ mod tests {
 
     fn line() -> String {
         let keys = RelayKeys::generate().unwrap();
-        keys.listed(Some("ada".into()), "127.0.0.1:9001".parse().unwrap(), &Suite::ALL).unwrap().to_line()
+        keys.listed(Some("ada".into()), "127.0.0.1:9001".parse().unwrap(), &HandshakeType::ALL).unwrap().to_line()
     }
 
     #[test]
@@ -223,7 +224,7 @@ mod tests {
         let list = RelayList::parse(&format!("{first}\n\n{second}\n")).unwrap();
         assert_eq!(list.relays().len(), 2);
         assert_eq!(list.relays()[1].to_line(), second);
-        assert_eq!(list.relays()[0].suites().count(), 8);
+        assert_eq!(list.relays()[0].handshakes().count(), 8);
         assert_eq!(list.relays()[0].to_string(), "ada at 127.0.0.1:9001");
     }
 
@@ -239,7 +240,7 @@ mod tests {
             (&edit("\"address\"", "\"adress\""), "adress"),
             (&edit("127.0.0.1:9001", "127.0.0.1"), "no address with a port"),
             (&edit("\"identity\":\"", "\"identity\":\"zz"), "identity"),
-            (&edit("\"ntor-v3\"", "\"ntor-v9\""), "no handshake `ntor-v9`"),
+            (&edit("\"ntor-v3\"", "\"ntor-v9\""), "unknown handshake `ntor-v9`"),
             (&edit("\"ntor-v3\"", "\"ntor\""), "twice"),
             (&edit("\"x25519\"", "\"x448\""), "x448"),
             (&edit("\"ml-kem-768\":\"", "\"ml-kem-768\":\"ffff"), "ml-kem-768"),

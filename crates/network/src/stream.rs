@@ -11,6 +11,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+/// Bytes that small pieces are put together up to: a cell's worth.
+const PIECE: usize = 498;
+
 /// A circuit that carries streams.
 pub(crate) trait Carrier: Send + Sync {
     /// Takes bytes that have come, and tells the circuit that they are used up. Ready with nothing at the stream's end.
@@ -109,14 +112,15 @@ impl std::fmt::Debug for CircuitStream {
 /// A circuit's streams at this end: what has come and was not read yet, and who waits.
 pub(crate) struct Ends {
     ends: HashMap<StreamId, End>,
-    /// Bytes that have come and were not read yet, over all streams.
-    unread: usize,
     /// Has room for what has come: a cell's worth for each piece.
     budget: Arc<Budget>,
+    /// How many of those there are.
+    pieces: usize,
 }
 
 #[derive(Default)]
 struct End {
+    /// In pieces, of which any two neighbours are more than a cell's worth together.
     arrived: VecDeque<Vec<u8>>,
     /// How much of the first is read.
     read: usize,
@@ -148,19 +152,25 @@ pub(crate) enum Read {
 
 impl Ends {
     pub(crate) fn new(budget: Arc<Budget>) -> Self {
-        Self { ends: HashMap::new(), unread: 0, budget }
+        Self { ends: HashMap::new(), budget, pieces: 0 }
     }
 
-    pub(crate) fn open(&mut self, id: StreamId) {
-        self.ends.insert(id, End::default());
+    /// A new stream; whether its number is free.
+    pub(crate) fn open(&mut self, id: StreamId) -> bool {
+        let is_free = !self.ends.contains_key(&id);
+        if is_free {
+            self.ends.insert(id, End::default());
+        }
+        is_free
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    pub(crate) fn unread(&self) -> usize {
-        self.unread
+    /// How much of the budget the streams hold.
+    pub(crate) fn held(&self) -> usize {
+        self.pieces
     }
 
     pub(crate) fn connected(&mut self, id: StreamId) {
@@ -183,15 +193,19 @@ impl Ends {
         }
     }
 
-    /// Keeps what has come, if there is room.
-    pub(crate) fn data(&mut self, id: StreamId, bytes: Vec<u8>) -> Result<(), Full> {
-        if let Some(end) = self.ends.get_mut(&id) {
-            self.budget.take()?;
-            self.unread += bytes.len();
-            end.arrived.push_back(bytes);
-            wake(&mut end.reader);
+    /// Keeps what has come, if there is room. Says how many bytes nobody will read, because the stream is gone.
+    pub(crate) fn data(&mut self, id: StreamId, bytes: Vec<u8>) -> Result<usize, Full> {
+        let Some(end) = self.ends.get_mut(&id) else { return Ok(bytes.len()) };
+        match end.arrived.back_mut() {
+            Some(last) if last.len() + bytes.len() <= PIECE => last.extend_from_slice(&bytes),
+            _ => {
+                self.budget.take()?;
+                self.pieces += 1;
+                end.arrived.push_back(bytes);
+            }
         }
-        Ok(())
+        wake(&mut end.reader);
+        Ok(0)
     }
 
     pub(crate) fn over(&mut self, id: StreamId, reason: EndReason) {
@@ -241,11 +255,11 @@ impl Ends {
             if end.read == first.len() {
                 end.arrived.pop_front();
                 end.read = 0;
+                self.pieces -= 1;
                 self.budget.give(1);
             }
         }
         let taken = buffer.filled().len() - before;
-        self.unread -= taken;
         match end.over {
             _ if taken > 0 => Read::Bytes(taken),
             Some(reason) => Read::Over(reason),
@@ -256,22 +270,21 @@ impl Ends {
         }
     }
 
-    pub(crate) fn forget(&mut self, id: StreamId) {
-        if let Some(end) = self.ends.remove(&id) {
-            let rest: usize = end.arrived.iter().map(Vec::len).sum();
-            self.unread -= rest - end.read;
-            self.budget.give(end.arrived.len());
-            end.wake_all();
-        }
+    /// Forgets a stream; how many bytes were thrown away unread.
+    pub(crate) fn forget(&mut self, id: StreamId) -> usize {
+        let Some(end) = self.ends.remove(&id) else { return 0 };
+        let all: usize = end.arrived.iter().map(Vec::len).sum();
+        let rest = all - end.read;
+        self.pieces -= end.arrived.len();
+        self.budget.give(end.arrived.len());
+        end.wake_all();
+        rest
     }
 
     /// All streams are gone; those who wait find that out.
     pub(crate) fn clear(&mut self) {
-        self.unread = 0;
-        for (_, end) in self.ends.drain() {
-            self.budget.give(end.arrived.len());
-            end.wake_all();
-        }
+        self.budget.give(std::mem::take(&mut self.pieces));
+        self.ends.drain().for_each(|(_, end)| end.wake_all());
     }
 }
 

@@ -3,7 +3,9 @@
 //! It runs where `tor` is installed (0.4.9 or later, for CGO), or `CANDOR_TOR` is the path of a `tor` program; elsewhere it says why it is
 //! skipped. All is on 127.0.0.1, and no relay knows of any network but these three.
 
-use candor_network::{Circuit, CircuitStream, Client, ClientOptions, Crypto, Error, RelayList, Suite, Target, http};
+use candor_network::{
+    Circuit, CircuitStream, Client, ClientOptions, Crypto, Error, HandshakeType, RelayList, Target, http,
+};
 use candor_onion::relay::message::EndReason;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -151,9 +153,14 @@ async fn twenty_megabytes_come_through_three_relays_of_c_tors() {
     let target = Target::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let length = 20_000_000;
     let expected = Target::digest(length);
-    for (suite, crypto) in [(Suite::Ntor, Crypto::Tor1), (Suite::NtorV3, Crypto::Tor1), (Suite::NtorV3, Crypto::Cgo)] {
+    for (handshake, crypto) in [
+        (HandshakeType::Ntor, Crypto::Tor1),
+        (HandshakeType::NtorV3, Crypto::Tor1),
+        (HandshakeType::NtorV3, Crypto::Cgo),
+    ] {
         let client = Client::new(ClientOptions { crypto, ..ClientOptions::default() }).unwrap();
-        let circuit = client.circuit(&path, suite).await.unwrap_or_else(|error| panic!("{suite}, {crypto:?}: {error}"));
+        let circuit =
+            client.circuit(&path, handshake).await.unwrap_or_else(|error| panic!("{handshake}, {crypto:?}: {error}"));
         let stream = open(&circuit, target.address().port()).await;
         let url = http::Url::parse(&format!("http://{}/bytes/{length}", target.address())).unwrap();
         let mut bytes = Vec::new();
@@ -161,8 +168,8 @@ async fn twenty_megabytes_come_through_three_relays_of_c_tors() {
             bytes.extend_from_slice(piece);
             Ok(())
         });
-        let answer = answer.await.unwrap_or_else(|error| panic!("{suite}, {crypto:?}: {error}"));
+        let answer = answer.await.unwrap_or_else(|error| panic!("{handshake}, {crypto:?}: {error}"));
         assert_eq!(answer.header("candor-sha256"), Some(expected.as_str()));
-        assert!(Target::bytes(length).flatten().eq(bytes), "{suite}, {crypto:?}");
+        assert!(Target::bytes(length).flatten().eq(bytes), "{handshake}, {crypto:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 mod town;
 
-use candor_network::{Client, ClientOptions, Crypto, Error, RelayList, Suite, Target};
+use candor_network::{Client, ClientOptions, Crypto, Error, HandshakeType, RelayList, Target};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use town::{Town, client};
@@ -12,10 +12,11 @@ async fn every_handshake_builds_three_hops_with_either_cryptography() {
     let town = Town::new().await;
     for crypto in [Crypto::Cgo, Crypto::Tor1] {
         let client = Client::new(ClientOptions { crypto, ..ClientOptions::default() }).unwrap();
-        for suite in Suite::ALL {
-            let circuit = client.circuit(&town.path(), suite).await.unwrap_or_else(|error| panic!("{suite}: {error}"));
+        for handshake in HandshakeType::ALL {
+            let circuit =
+                client.circuit(&town.path(), handshake).await.unwrap_or_else(|error| panic!("{handshake}: {error}"));
             assert_eq!(circuit.hops(), 3);
-            assert_eq!(town.fetch(&circuit, 5000).await, Target::digest(5000), "{suite}");
+            assert_eq!(town.fetch(&circuit, 5000).await, Target::digest(5000), "{handshake}");
         }
     }
     assert!(town.told.lock().unwrap().is_empty(), "{:?}", town.told);
@@ -31,11 +32,11 @@ async fn a_relay_listed_as_tors_are_is_asked_for_nothing_that_they_would_refuse(
     line["keys"] = serde_json::json!({ "x25519": line["keys"]["x25519"] });
     let list = RelayList::parse(&line.to_string()).unwrap();
     let as_tors = &list.relays()[0];
-    let circuit = client.circuit(&[as_tors, path[1], path[2]], Suite::NtorV3).await.unwrap();
+    let circuit = client.circuit(&[as_tors, path[1], path[2]], HandshakeType::NtorV3).await.unwrap();
     assert_eq!(town.fetch(&circuit, 5000).await, Target::digest(5000));
     // Without fragments from that hop a post-quantum onionskin can't be sent behind it.
-    let mut circuit = client.circuit(&[as_tors], Suite::NtorV3).await.unwrap();
-    let error = circuit.extend(path[1], Suite::Hybrid768).await.unwrap_err().to_string();
+    let mut circuit = client.circuit(&[as_tors], HandshakeType::NtorV3).await.unwrap();
+    let error = circuit.extend(path[1], HandshakeType::Hybrid768).await.unwrap_err().to_string();
     assert!(error.starts_with("hop 2:") && error.contains("message for this hop"), "{error}");
 }
 

@@ -4,7 +4,7 @@
 mod raw;
 mod town;
 
-use candor_network::{Client, Error, ListedRelay, Policy, RelayEvent, RelayKeys, RelayList, Suite, Target};
+use candor_network::{Client, Error, HandshakeType, ListedRelay, Policy, RelayEvent, RelayKeys, RelayList, Target};
 use candor_onion::cell::{Cell, DestroyReason, Message, PAYLOAD};
 use raw::{Raw, create};
 use rustls::crypto::aws_lc_rs::kx_group::{X25519, X25519MLKEM768};
@@ -17,7 +17,7 @@ use town::{Town, client, drain, fetch, impatient, local};
 
 /// A relay that is on no list's side: its keys are real, and at its address is somebody else.
 fn listed_at(address: SocketAddr) -> ListedRelay {
-    RelayKeys::generate().unwrap().listed(Some("eve".into()), address, &Suite::ALL).unwrap()
+    RelayKeys::generate().unwrap().listed(Some("eve".into()), address, &HandshakeType::ALL).unwrap()
 }
 
 /// Somebody who says `words` to whoever connects, and then nothing any more.
@@ -35,7 +35,7 @@ async fn stranger(words: &'static [u8]) -> SocketAddr {
 }
 
 async fn refused(client: &Client, path: &[&ListedRelay]) -> String {
-    client.circuit(path, Suite::Hybrid768).await.expect_err("the circuit can't be built").to_string()
+    client.circuit(path, HandshakeType::Hybrid768).await.expect_err("the circuit can't be built").to_string()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -71,7 +71,7 @@ async fn a_relay_with_another_identity_than_the_lists_is_refused() {
     let town = Town::new().await;
     let client = client();
     let impostor = listed_at(town.relay(1).listed().address());
-    let first = client.circuit(&[&impostor], Suite::Hybrid768).await.unwrap_err();
+    let first = client.circuit(&[&impostor], HandshakeType::Hybrid768).await.unwrap_err();
     let Error::FirstHop { source, .. } = &first else { panic!("{first}") };
     assert!(matches!(**source, Error::Link { source: candor_onion::Error::WrongIdentity, .. }), "{first}");
     let second = refused(&client, &[town.path()[0], &impostor]).await;
@@ -82,7 +82,7 @@ async fn a_relay_with_another_identity_than_the_lists_is_refused() {
 async fn a_relay_with_other_onion_keys_than_the_lists_is_refused() {
     let town = Town::new().await;
     let client = client();
-    let other = RelayKeys::generate().unwrap().listed(None, local(), &Suite::ALL).unwrap();
+    let other = RelayKeys::generate().unwrap().listed(None, local(), &HandshakeType::ALL).unwrap();
     let with_keys_of = |relay: &ListedRelay, other: &ListedRelay| {
         let mut line: serde_json::Value = serde_json::from_str(&relay.to_line()).unwrap();
         line["keys"] = serde_json::from_str::<serde_json::Value>(&other.to_line()).unwrap()["keys"].clone();
@@ -93,9 +93,9 @@ async fn a_relay_with_other_onion_keys_than_the_lists_is_refused() {
         let false_keys = with_keys_of(path[hop - 1], &other);
         let mut path = path.clone();
         path[hop - 1] = &false_keys.relays()[0];
-        for suite in [Suite::Ntor, Suite::NtorV3, Suite::Hybrid768Auth] {
-            let error = client.circuit(&path, suite).await.unwrap_err().to_string();
-            assert!(error.starts_with(&format!("hop {hop}:")), "{suite}: {error}");
+        for handshake in [HandshakeType::Ntor, HandshakeType::NtorV3, HandshakeType::Hybrid768Auth] {
+            let error = client.circuit(&path, handshake).await.unwrap_err().to_string();
+            assert!(error.starts_with(&format!("hop {hop}:")), "{handshake}: {error}");
         }
     }
     assert_eq!(town.circuit(&client).await.hops(), 3, "the others go on");
@@ -106,7 +106,7 @@ async fn a_relay_killed_in_the_middle_ends_its_circuits_and_no_others() {
     let mut town = Town::new().await;
     let client = client();
     let circuit = town.circuit(&client).await;
-    let other = client.circuit(&[town.path()[0], town.path()[2]], Suite::Hybrid768).await.unwrap();
+    let other = client.circuit(&[town.path()[0], town.path()[2]], HandshakeType::Hybrid768).await.unwrap();
     let idle = circuit.open("127.0.0.1", town.target.address().port()).await.unwrap();
 
     drop(town.relays[1].take());
@@ -193,13 +193,13 @@ async fn circuits_above_a_links_bound_are_refused() {
     let path = town.path();
     let mut kept = Vec::new();
     for _ in 0..3 {
-        kept.push(client.circuit(&path[..1], Suite::NtorV3).await.unwrap());
+        kept.push(client.circuit(&path[..1], HandshakeType::NtorV3).await.unwrap());
     }
-    let error = client.circuit(&path[..1], Suite::NtorV3).await.unwrap_err().to_string();
+    let error = client.circuit(&path[..1], HandshakeType::NtorV3).await.unwrap_err().to_string();
     assert!(error.starts_with("hop 1:") && error.contains("out of resources"), "{error}");
     drop(kept);
     // DESTROY goes ahead of the creation on the same link.
-    assert!(client.circuit(&path[..1], Suite::NtorV3).await.is_ok());
+    assert!(client.circuit(&path[..1], HandshakeType::NtorV3).await.is_ok());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -221,7 +221,7 @@ async fn shutting_down_finishes_what_is_in_flight() {
     exit.shutdown(Duration::from_secs(60)).await;
     assert_eq!(fetching.await.unwrap().unwrap().length, 5_000_000);
     assert!(circuit.open("127.0.0.1", port).await.is_err(), "then it is over");
-    assert!(client.circuit(&[&listed.relays()[0]], Suite::NtorV3).await.is_err(), "and nothing new is taken");
+    assert!(client.circuit(&[&listed.relays()[0]], HandshakeType::NtorV3).await.is_err(), "and nothing new is taken");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -115,13 +115,13 @@ impl Cell {
         if command.is_variable() {
             let length_at = out.len();
             out.extend_from_slice(&[0, 0]);
-            self.message.write_payload(out);
+            self.message.encode_payload(out);
             let length = out.len() - length_at - 2;
             debug_assert!(length <= usize::from(u16::MAX), "payloads bound their parts");
             out[length_at..length_at + 2].copy_from_slice(&(length as u16).to_be_bytes());
         } else {
             let end = out.len() + PAYLOAD;
-            self.message.write_payload(out);
+            self.message.encode_payload(out);
             debug_assert!(out.len() <= end, "payloads of fixed cells bound their parts");
             out.resize(end, 0);
         }
@@ -166,20 +166,20 @@ impl Message {
     }
 
     /// Reads a payload. For fixed cells it has [`PAYLOAD`] bytes and what follows the content is padding.
-    fn read(command: Command, payload: &[u8]) -> Result<Self, Error> {
+    fn decode(command: Command, payload: &[u8]) -> Result<Self, Error> {
         Ok(match command {
             Command::PADDING => Self::Padding,
             Command::VPADDING => Self::Vpadding(payload.len()),
             Command::PADDING_NEGOTIATE => Self::PaddingNegotiate,
-            Command::VERSIONS => Self::Versions(Versions::read(payload)?),
-            Command::CERTS => Self::Certs(Certs::read(payload)?),
-            Command::AUTH_CHALLENGE => Self::AuthChallenge(AuthChallenge::read(payload)?),
-            Command::AUTHENTICATE => Self::Authenticate(Authenticate::read(payload)?),
-            Command::NETINFO => Self::Netinfo(Netinfo::read(payload)?),
-            Command::CREATE2 => Self::Create2(Create2::read(payload)?),
-            Command::CREATED2 => Self::Created2(Created2::read(payload)?),
-            Command::CREATE2V => Self::Create2v(Create2::read(payload)?),
-            Command::CREATED2V => Self::Created2v(Created2::read(payload)?),
+            Command::VERSIONS => Self::Versions(Versions::decode(payload)?),
+            Command::CERTS => Self::Certs(Certs::decode(payload)?),
+            Command::AUTH_CHALLENGE => Self::AuthChallenge(AuthChallenge::decode(payload)?),
+            Command::AUTHENTICATE => Self::Authenticate(Authenticate::decode(payload)?),
+            Command::NETINFO => Self::Netinfo(Netinfo::decode(payload)?),
+            Command::CREATE2 => Self::Create2(Create2::decode(payload)?),
+            Command::CREATED2 => Self::Created2(Created2::decode(payload)?),
+            Command::CREATE2V => Self::Create2v(Create2::decode(payload)?),
+            Command::CREATED2V => Self::Created2v(Created2::decode(payload)?),
             Command::RELAY => Self::Relay(relay_payload(payload)?),
             Command::RELAY_EARLY => Self::RelayEarly(relay_payload(payload)?),
             Command::DESTROY => Self::Destroy(DestroyReason(payload.first().copied().unwrap_or(0))),
@@ -187,17 +187,17 @@ impl Message {
         })
     }
 
-    fn write_payload(&self, out: &mut Vec<u8>) {
+    fn encode_payload(&self, out: &mut Vec<u8>) {
         match self {
             Self::Padding | Self::PaddingNegotiate | Self::Unknown(_) => {}
             Self::Vpadding(length) => out.resize(out.len() + (*length).min(MOST_VARIABLE), 0),
-            Self::Versions(versions) => versions.write(out),
-            Self::Certs(certs) => certs.write(out),
-            Self::AuthChallenge(challenge) => challenge.write(out),
-            Self::Authenticate(authenticate) => authenticate.write(out),
-            Self::Netinfo(netinfo) => netinfo.write(out),
-            Self::Create2(create) | Self::Create2v(create) => create.write(out),
-            Self::Created2(created) | Self::Created2v(created) => created.write(out),
+            Self::Versions(versions) => versions.encode(out),
+            Self::Certs(certs) => certs.encode(out),
+            Self::AuthChallenge(challenge) => challenge.encode(out),
+            Self::Authenticate(authenticate) => authenticate.encode(out),
+            Self::Netinfo(netinfo) => netinfo.encode(out),
+            Self::Create2(create) | Self::Create2v(create) => create.encode(out),
+            Self::Created2(created) | Self::Created2v(created) => created.encode(out),
             Self::Relay(payload) | Self::RelayEarly(payload) => out.extend_from_slice(&payload[..]),
             Self::Destroy(reason) => out.push(reason.0),
         }

@@ -74,8 +74,12 @@ pub struct Limits {
     /// How many streams a hop may have.
     pub streams: usize,
     /// Bytes that a stream may have received and not [consumed](ClientCircuit::consumed) before XOFF is sent (prop 324's
-    /// `cc_xoff`, 500 cells). At eight times as many, a sender that does not stop loses its circuit.
+    /// `cc_xoff`, 500 cells).
     pub unread: usize,
+    /// Bytes that all streams of a hop together may have received and not consumed before the circuit's SENDMEs are held back. What
+    /// the sender's window still allows may come on top: 1,000 cells with tor1,
+    /// [`MOST_UNACKNOWLEDGED`](crate::flow::MOST_UNACKNOWLEDGED) with congestion control.
+    pub circuit_unread: usize,
     /// The congestion window's parameters.
     pub congestion: Parameters,
 }
@@ -87,6 +91,7 @@ impl Default for Limits {
             fragments: Duration::from_secs(10),
             streams: 1024,
             unread: 500 * 498,
+            circuit_unread: 2000 * 498,
             congestion: Parameters::default(),
         }
     }
@@ -107,6 +112,8 @@ pub struct Failure {
 pub enum Cause {
     /// The caller closed the circuit.
     Closed,
+    /// The caller had no room for the circuit's cells.
+    Overflow,
     /// The link to the first hop went down.
     LinkClosed,
     /// The hop did not answer in time.
@@ -129,6 +136,7 @@ impl fmt::Display for Failure {
         }
         match self.cause {
             Cause::Closed => f.write_str("closed here"),
+            Cause::Overflow => f.write_str("closed here: out of room for its cells"),
             Cause::LinkClosed => f.write_str("the link went down"),
             Cause::Timeout => f.write_str("no answer in time"),
             Cause::Destroyed(reason) => write!(f, "destroyed: {reason}"),

@@ -3,6 +3,9 @@
 //! After every so many DATA cells the receiver sends SENDME with the tag of the last of them, so that nobody can acknowledge
 //! what he has not got (prop 289). With tor1 that is every 100 cells, and at most 1000 may be unacknowledged. With
 //! CGO the increment is negotiated and the sender's window follows [`Vegas`] (prop 324).
+//!
+//! A receiver that can't keep up holds its SENDMEs back. The sender then stops at its window, so what the receiver must keep is
+//! bounded whatever the number of streams.
 
 mod rtt;
 mod vegas;
@@ -24,6 +27,11 @@ pub const STREAM_INCREMENT: u32 = 50;
 /// tor1: the most cells of a stream without an acknowledgement.
 pub const STREAM_WINDOW: u32 = 500;
 
+/// With congestion control: the most cells of a circuit without an acknowledgement, whatever the sender's window. It is a path of
+/// 100 Mbit/s with a round trip of 600 ms (three hops, one of them over a geostationary satellite), which holds 14,592 cells, and some
+/// more, up to a power of two.
+pub const MOST_UNACKNOWLEDGED: u32 = 1 << 14;
+
 /// One end's flow control towards the other end.
 #[derive(Debug)]
 pub(crate) struct Flow {
@@ -35,8 +43,10 @@ pub(crate) struct Flow {
     since_mark: u32,
     /// What the SENDMEs to come must say.
     expected: VecDeque<Mark>,
-    /// DATA cells received since our last SENDME.
+    /// DATA cells received since a SENDME was last due.
     received: u32,
+    /// What the SENDMEs say that are due and not sent yet.
+    due: VecDeque<Tag>,
 }
 
 #[derive(Debug)]
@@ -64,7 +74,15 @@ impl Flow {
     }
 
     fn new(increment: u32, window: Window) -> Self {
-        Self { increment, window, inflight: 0, since_mark: 0, expected: VecDeque::new(), received: 0 }
+        Self {
+            increment,
+            window,
+            inflight: 0,
+            since_mark: 0,
+            expected: VecDeque::new(),
+            received: 0,
+            due: VecDeque::new(),
+        }
     }
 
     /// How many DATA cells may be sent now.
@@ -104,13 +122,29 @@ impl Flow {
         Ok(())
     }
 
-    /// A DATA cell came. The tag for a SENDME, if one is due.
-    pub(crate) fn received(&mut self, tag: Tag) -> Option<Tag> {
+    /// A DATA cell came.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if it is more than the sender's window allows.
+    pub(crate) fn received(&mut self, tag: Tag) -> Result<(), Error> {
+        let most = match self.window {
+            Window::Fixed => CIRCUIT_WINDOW,
+            Window::Vegas(_) => MOST_UNACKNOWLEDGED,
+        };
+        if self.received + self.due.len() as u32 * self.increment >= most {
+            return Err(Error::Malformed { what: "DATA", why: "more of it than the circuit's window allows" });
+        }
         self.received += 1;
-        (self.received == self.increment).then(|| {
+        if self.received == self.increment {
             self.received = 0;
-            tag
-        })
+            self.due.push_back(tag);
+        }
+        Ok(())
+    }
+
+    /// What the next SENDME must say, if one is due. It counts as sent.
+    pub(crate) fn next_sendme(&mut self) -> Option<Tag> {
+        self.due.pop_front()
     }
 }
 
@@ -146,8 +180,25 @@ mod tests {
     #[test]
     fn the_receiver_acknowledges_every_hundredth_cell() {
         let mut flow = Flow::fixed();
-        let due: Vec<u32> = (1..=300).filter(|cell| flow.received(tag(*cell)).is_some()).collect();
-        assert_eq!(due, [100, 200, 300]);
+        let due = |flow: &mut Flow, cell| {
+            flow.received(tag(cell)).unwrap();
+            flow.next_sendme()
+        };
+        let sent: Vec<_> = (1..=300).filter_map(|cell| due(&mut flow, cell)).collect();
+        assert_eq!(sent, [100, 200, 300].map(tag));
+    }
+
+    #[test]
+    fn a_sender_that_does_not_wait_for_acknowledgements_is_found_out() {
+        for (mut flow, window) in [(Flow::fixed(), 1000), (Flow::vegas(31, Parameters::default()), MOST_UNACKNOWLEDGED)]
+        {
+            (1..=window).for_each(|cell| flow.received(tag(cell)).expect("the window allows it"));
+            assert!(flow.received(tag(0)).is_err());
+            // Acknowledged, as many more may come as the SENDME was for.
+            assert!(flow.next_sendme().is_some());
+            (0..flow.increment).for_each(|_| flow.received(tag(1)).expect("there is room again"));
+            assert!(flow.received(tag(0)).is_err());
+        }
     }
 
     #[test]

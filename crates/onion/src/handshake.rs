@@ -82,8 +82,7 @@ mod hybrid;
 mod keys;
 mod ntor;
 mod ntor_v3;
-
-pub mod number;
+mod registry;
 mod sha3;
 mod stream;
 
@@ -92,9 +91,7 @@ pub use hybrid::{NoStaticKem, StaticKem, StaticKey};
 pub use keys::Keys;
 pub use ntor::{Ntor, NtorClient, NtorRelay, NtorRelayPublic, NtorRequest};
 pub use ntor_v3::{NtorV3, NtorV3Client, NtorV3Relay, NtorV3RelayPublic, NtorV3Request};
-
-#[cfg(feature = "aws-lc")]
-pub use on_aws_lc::*;
+pub use registry::*;
 
 /// Tor's verification string for circuit extension (tor-spec, "ntor-v3"); our hybrids use it as well.
 pub const CIRCUIT_EXTEND: &[u8] = b"circuit extend";
@@ -121,6 +118,11 @@ pub trait Handshake {
 
     /// The handshake's name in tasks and tables, such as `hybrid-768-auth`.
     fn name(&self) -> String;
+
+    /// The handshake's entry in the registry, if it has one: without, CREATE2 can't name it.
+    fn handshake_type(&self) -> Option<HandshakeType> {
+        HandshakeType::named(&self.name())
+    }
 
     /// Fresh onion keys for a relay, from the operating system's randomness.
     ///
@@ -179,28 +181,4 @@ pub struct Established {
     pub message: Vec<u8>,
     /// The keys, the same as the relay's.
     pub keys: Keys,
-}
-
-#[cfg(feature = "aws-lc")]
-mod on_aws_lc {
-    use super::{Hybrid, NoStaticKem, Ntor, NtorV3, StaticKem};
-    use candor_primitives::dh::aws_lc::X25519;
-    use candor_primitives::kem::aws_lc::{MlKem512, MlKem768, MlKem1024};
-
-    /// `ntor` on AWS-LC.
-    pub type NtorDefault = Ntor<X25519>;
-    /// `ntor-v3` on AWS-LC.
-    pub type NtorV3Default = NtorV3<X25519>;
-    /// `hybrid-512` on AWS-LC.
-    pub type Hybrid512 = Hybrid<MlKem512, X25519, NoStaticKem>;
-    /// `hybrid-768` on AWS-LC.
-    pub type Hybrid768 = Hybrid<MlKem768, X25519, NoStaticKem>;
-    /// `hybrid-1024` on AWS-LC.
-    pub type Hybrid1024 = Hybrid<MlKem1024, X25519, NoStaticKem>;
-    /// `hybrid-512-auth` on AWS-LC.
-    pub type Hybrid512Auth = Hybrid<MlKem512, X25519, StaticKem<MlKem512>>;
-    /// `hybrid-768-auth` on AWS-LC.
-    pub type Hybrid768Auth = Hybrid<MlKem768, X25519, StaticKem<MlKem768>>;
-    /// `hybrid-1024-auth` on AWS-LC.
-    pub type Hybrid1024Auth = Hybrid<MlKem1024, X25519, StaticKem<MlKem1024>>;
 }

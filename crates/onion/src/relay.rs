@@ -11,7 +11,7 @@ pub mod message;
 
 pub use command::RelayCommand;
 pub use format::{Format, Header};
-pub use fragments::{Fragments, Whole, cells_for, write_fragment};
+pub use fragments::{Fragments, Whole, cells_for, encode_fragment};
 
 /// The longest body that a fragmented message may have.
 pub const MOST_BODY: usize = 4096;

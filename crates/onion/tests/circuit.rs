@@ -1,16 +1,20 @@
 //! What must work: a client, three relays and an echoing exit, with every handshake and both kinds of relay cryptography.
 #![cfg(feature = "aws-lc")]
 
-use candor_onion::circuit::{ClientAction, HopOptions, RelayAction};
+use candor_onion::circuit::{ClientAction, HopOptions, Limits, RelayAction, StreamId};
+use candor_onion::flow::MOST_UNACKNOWLEDGED;
 use candor_onion::handshake::*;
 use candor_onion::layer::Crypto;
 use candor_onion::relay::message::{Begin, EndReason};
 use paper::{Paper, bytes};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 mod paper;
 
 const STEP: Duration = Duration::from_millis(10);
+/// Bytes that a window may hold at most.
+const WINDOW: usize = MOST_UNACKNOWLEDGED as usize * 498;
 
 fn crossing<H>(handshake: H, crypto: Crypto, length: usize) -> Paper
 where
@@ -112,7 +116,7 @@ fn what_is_still_under_way_when_a_stream_ends_is_dropped() {
 /// An exit that does not read stops its client, and only on that stream; when it reads, all arrives.
 #[test]
 fn an_exit_that_does_not_read_holds_its_stream_back() {
-    for (crypto, at_most) in [(Crypto::Tor1, 500 * 498), (Crypto::Cgo, 8 * 500 * 498)] {
+    for (crypto, at_most) in [(Crypto::Tor1, 500 * 498), (Crypto::Cgo, Limits::default().circuit_unread + WINDOW)] {
         let mut paper = Paper::build(NtorV3Default::default(), 3, HopOptions { crypto, fragments: false });
         let stream = paper.begin();
         paper.exit_reads = false;
@@ -141,6 +145,51 @@ fn an_exit_that_does_not_read_holds_its_stream_back() {
         paper.exit_reads = true;
         paper.run();
         assert!(paper.news.contains(&ClientAction::Writable { stream }), "{crypto:?}");
+    }
+}
+
+/// Sixty streams that the exit does not read stop their client together, far below what sixty windows would allow. What was thrown
+/// away with a stream counts too, until it is reported.
+#[test]
+fn an_exit_that_does_not_read_holds_many_streams_back_together() {
+    for crypto in [Crypto::Tor1, Crypto::Cgo] {
+        let mut paper = Paper::build(NtorV3Default::default(), 3, HopOptions { crypto, fragments: false });
+        paper.exit_reads = false;
+        let streams: Vec<_> = (0..60).map(|_| paper.begin()).collect();
+        let data = bytes(3, 100_000);
+        let upload = |paper: &mut Paper, sent: &mut BTreeMap<StreamId, usize>, streams: &[StreamId]| loop {
+            let before: usize = sent.values().sum();
+            for stream in streams {
+                let taken = paper.client.send(*stream, &data, paper.now).unwrap();
+                *sent.entry(*stream).or_default() += taken;
+                paper.now += STEP;
+                paper.run();
+                while let Some(news) = paper.news.pop_front() {
+                    if let ClientAction::Data { stream, bytes } = news {
+                        paper.client.consumed(stream, bytes.len());
+                    }
+                }
+                paper.run();
+            }
+            if sent.values().sum::<usize>() == before {
+                return before;
+            }
+        };
+        let mut sent = BTreeMap::new();
+        let total = upload(&mut paper, &mut sent, &streams);
+        let at_most = Limits::default().circuit_unread + WINDOW;
+        assert!(total > 100_000 && total <= at_most, "{crypto:?}: {total}");
+        assert!(!paper.client.is_closed());
+
+        // Ended streams leave no room behind until their bytes are reported.
+        streams[..30].iter().for_each(|stream| paper.end(*stream));
+        let again = upload(&mut paper, &mut sent, &streams[30..]);
+        assert!(again <= at_most, "{crypto:?}: {again}");
+        let exit = paper.relays[2].as_mut().unwrap();
+        sent.iter().for_each(|(stream, sent)| exit.consumed(*stream, *sent));
+        paper.run();
+        let more = upload(&mut paper, &mut BTreeMap::new(), &streams[30..]);
+        assert!(more > 100_000, "{crypto:?}: {more}");
     }
 }
 

@@ -228,14 +228,14 @@ fn fragments_that_are_missing_doubled_or_swapped_end_the_circuit() {
 /// The relay's own view of fragments, cell by cell: what each broken sequence is called.
 #[test]
 fn broken_fragments_are_refused_at_once() {
-    use candor_onion::relay::{Format, Fragments, Header, RelayCommand, write_fragment};
+    use candor_onion::relay::{Format, Fragments, Header, RelayCommand, encode_fragment};
     let now = std::time::Instant::now();
     let cells = |format: Format, length: usize| -> Vec<[u8; PAYLOAD]> {
         let body = bytes(9, length);
         let (mut done, mut cells) = (0, Vec::new());
         while done < length {
             let mut cell = [0; PAYLOAD];
-            done = write_fragment(format, &mut cell, RelayCommand::EXTEND2, &body, done);
+            done = encode_fragment(format, &mut cell, RelayCommand::EXTEND2, &body, done);
             cells.push(cell);
         }
         cells
@@ -257,11 +257,11 @@ fn broken_fragments_are_refused_at_once() {
         assert!(early.receive(&whole[1], true, now).is_err(), "RELAY_EARLY behind the first");
 
         let mut data = [0; PAYLOAD];
-        format.write(&mut data, Header { command: RelayCommand::DATA, stream: 1, length: 1400 }, &bytes(1, 1400));
+        format.encode(&mut data, Header { command: RelayCommand::DATA, stream: 1, length: 1400 }, &bytes(1, 1400));
         assert!(Fragments::new(format, true).receive(&data, false, now).is_err(), "DATA may not be fragmented");
 
         let mut long = [0; PAYLOAD];
-        format.write(&mut long, Header { command: RelayCommand::EXTEND2, stream: 0, length: 4097 }, &bytes(1, 4097));
+        format.encode(&mut long, Header { command: RelayCommand::EXTEND2, stream: 0, length: 4097 }, &bytes(1, 4097));
         let too_long = Error::TooLong { what: "fragmented message", most: 4096, got: 4097 };
         assert_eq!(Fragments::new(format, true).receive(&long, true, now), Err(too_long));
     }

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::kdf::HASH;
 use crate::ksf::Limits;
 use crate::password::Password;
-use crate::suite::{NoKem, Slot, Suite};
+use crate::suite::{HybridPinned, NoKem, Slot, Suite, SuiteKem};
 use candor_primitives::hash::{Digest, Sha512};
 use core::fmt;
 use rand_core::CryptoRng;
@@ -45,7 +45,7 @@ impl StaticId {
 }
 
 impl<S: Suite<Static = NoKem>> Client<S> {
-    /// A client of this suite, with [`Limits::DEFAULT`].
+    /// A client with [`Limits::DEFAULT`].
     pub fn new(suite: S) -> Self {
         Self { suite, limits: Limits::DEFAULT, pinned: Pinned { key: (), id: StaticId::NONE } }
     }
@@ -57,26 +57,28 @@ impl<S: Suite<Static = NoKem> + Default> Default for Client<S> {
     }
 }
 
-impl<S: Suite> Client<S> {
+impl<K: SuiteKem> Client<HybridPinned<K>> {
     /// **Experimental.** A client that holds the server's static KEM key ([`Server::static_kem_key`](crate::Server::static_kem_key)).
     ///
     /// # Errors
     /// [`Error::Kem`] if the key is not valid.
-    pub fn pinned(suite: S, server_kem_key: &[u8]) -> Result<Self, Error> {
+    pub fn pinned(suite: HybridPinned<K>, server_kem_key: &[u8]) -> Result<Self, Error> {
         let pinned = Pinned { key: suite.fixed().public(server_kem_key)?, id: StaticId::of(server_kem_key) };
         Ok(Self { suite, limits: Limits::DEFAULT, pinned })
     }
+}
 
-    /// The same with other limits on the key stretching parameters.
+impl<S: Suite> Client<S> {
+    /// The client with other limits on the key stretching parameters.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Begins a registration (RFC 9807 §5): the state, and the request to send. Takes 64 bytes from `rng`.
+    /// Begins a registration (RFC 9807 §5): returns the state and the request to send. Takes 64 bytes from `rng`.
     ///
-    /// Registration must run over a channel that is confidential and authentic, **against quantum computers too**: nothing in
-    /// its messages is hidden from who breaks the curve later, in any suite.
+    /// Registration must run over a channel that is confidential and authentic, **against quantum computers too**: no suite hides
+    /// anything in its messages from an attacker who breaks the curve later.
     ///
     /// # Errors
     /// [`Error::Password`].
@@ -88,7 +90,8 @@ impl<S: Suite> Client<S> {
         ClientRegistration::start(self.limits, rng, password)
     }
 
-    /// Begins a login (RFC 9807 §6): the state, and KE1 to send. Takes 128 bytes from `rng`.
+    /// Begins a login (RFC 9807 §6): returns the state and KE1 to send. Takes 128 bytes from `rng`, and
+    /// then the coins of the KEM where it takes any.
     ///
     /// # Errors
     /// [`Error::Password`]; [`Error::Kem`] if the back end fails.

@@ -70,6 +70,8 @@ pub enum Input {
     ServerKeys,
     /// A saved [`ServerLogin`](crate::ServerLogin).
     ServerLogin,
+    /// A saved [`ServerRegistration`](crate::ServerRegistration).
+    ServerRegistration,
     /// A saved [`ClientLogin`](crate::ClientLogin).
     ClientLogin,
     /// A saved [`ClientRegistration`](crate::ClientRegistration).
@@ -78,6 +80,8 @@ pub enum Input {
     KsfParams,
     /// A credential identifier.
     CredentialId,
+    /// The name under which somebody logs in.
+    Name,
     /// [`Parties::context`](crate::Parties::context).
     Context,
     /// [`Parties::client`](crate::Parties::client).
@@ -116,6 +120,10 @@ pub enum PasswordError {
     TooLong,
     /// It has a control character.
     Control,
+    /// It has a character that nobody sees, such as a zero-width space.
+    Invisible,
+    /// It has conjoining Hangul jamo instead of syllables.
+    OldJamo,
     /// It hashes to the identity; nobody knows such a password.
     HashesToIdentity,
 }
@@ -144,6 +152,8 @@ pub enum KsfError {
     OutOfMemory,
     /// The function itself failed.
     Failed,
+    /// The share of accounts that use new parameters is over 1000 per mille, has shrunk, or there are too many parameters.
+    Share,
 }
 
 /// Why a saved state can't be read.
@@ -172,7 +182,7 @@ impl fmt::Display for Error {
             Self::Limits(cause) => {
                 write!(f, "key stretching parameters {cause}; report it to the service instead of lowering the limits")
             }
-            Self::Ksf(cause) => write!(f, "key stretching failed: {cause}"),
+            Self::Ksf(cause) => write!(f, "key stretching: {cause}"),
             Self::Login => f.write_str("login failed: wrong password or user, or a message was changed on the way"),
             Self::State(cause) => write!(f, "saved state {cause}"),
             Self::Kem(cause) => write!(f, "KEM: {cause}"),
@@ -211,10 +221,12 @@ texts! { Input {
     Record => "record",
     ServerKeys => "saved server",
     ServerLogin => "saved login of a server",
+    ServerRegistration => "saved registration of a server",
     ClientLogin => "saved login of a client",
     ClientRegistration => "saved registration of a client",
     KsfParams => "encoding of key stretching parameters",
     CredentialId => "credential identifier",
+    Name => "name",
     Context => "context",
     ClientIdentity => "client's identity",
     ServerIdentity => "server's identity",
@@ -234,6 +246,8 @@ texts! { PasswordError {
     Empty => "it is empty",
     TooLong => "it is longer than 65535 bytes",
     Control => "it contains a control character",
+    Invisible => "it contains an invisible character, such as a zero-width space",
+    OldJamo => "it contains conjoining Hangul jamo; write whole syllables",
     HashesToIdentity => "it hashes to the identity; choose another",
 } }
 
@@ -248,6 +262,7 @@ texts! { KsfError {
     OtherFunction => "the parameters are for another function",
     OutOfMemory => "not enough memory",
     Failed => "Argon2id failed",
+    Share => "the share of accounts with new parameters may only grow, up to 1000 per mille",
 } }
 
 texts! { StateError {

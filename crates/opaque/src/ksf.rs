@@ -1,8 +1,8 @@
 //! Key stretching: what makes each guess of a password cost memory and time.
 //!
-//! - [`KsfParams`] says which function and how much of it; a server keeps it beside each record and sends it with KE2.
-//! - [`Limits`] is what a client accepts of that: a server, or who speaks for one, must not be able to have a password stretched
-//!   too little, nor to freeze the client with terabytes.
+//! - [`KsfParams`] says which function and how much of it; a server keeps it in each record and sends it with KE2.
+//! - [`Limits`] is what a client accepts of that: nobody who poses as the server must be able to have a password stretched too
+//!   little, or to freeze the client with terabytes.
 //! - [`Ksf`] does the work: [`Argon2id`], or [`NoStretching`] for tests and measurements.
 
 mod argon2id;
@@ -18,7 +18,9 @@ use crate::error::{Input, KsfError, LimitError, exactly};
 pub enum KsfParams {
     /// None: the identity function of RFC 9807's test vectors. The default [`Limits`] refuse it.
     Identity,
-    /// Argon2id, version 0x13, salt of 16 zeros, 64 bytes of output (RFC 9807 §7, RFC 9106).
+    /// Argon2id, version 0x13, salt of 16 zeros, 64 bytes of output (RFC 9807 §7, RFC 9106). Made by [`Self::argon2id`], which checks the
+    /// numbers.
+    #[non_exhaustive]
     Argon2id {
         /// m, in KiB.
         memory_kib: u32,
@@ -30,12 +32,26 @@ pub enum KsfParams {
 }
 
 impl KsfParams {
-    /// 64 MiB, three passes, one lane: what a browser on a phone can do.
+    /// 64 MiB, three passes, one lane: what a browser on a phone can do. **Recommended**, and the default: a deployment whose accounts all have
+    /// the same parameters can't betray by them which accounts exist.
     pub const BROWSER: Self = Self::Argon2id { memory_kib: 64 << 10, iterations: 3, parallelism: 1 };
-    /// 256 MiB, three passes, one lane: for programs of one's own.
+    /// 256 MiB, three passes, one lane: for deployments without browsers.
     pub const NATIVE: Self = Self::Argon2id { memory_kib: 256 << 10, iterations: 3, parallelism: 1 };
     /// Bytes of the encoding.
     pub const LENGTH: usize = 13;
+
+    /// Argon2id with `memory_kib` KiB, `iterations` passes and `parallelism` lanes.
+    ///
+    /// # Errors
+    /// [`Error::Ksf`] for numbers that Argon2 does not have (RFC 9106 §3.1: p from 1 to 2²⁴ − 1, t from 1, m from 8p).
+    pub const fn argon2id(memory_kib: u32, iterations: u32, parallelism: u32) -> Result<Self, Error> {
+        match (iterations, parallelism) {
+            (1.., 1..0x0100_0000) if memory_kib / 8 >= parallelism => {
+                Ok(Self::Argon2id { memory_kib, iterations, parallelism })
+            }
+            _ => Err(Error::Ksf(KsfError::Parameters)),
+        }
+    }
 
     /// The encoding: a byte for the function (0 identity, 1 Argon2id), then m, t and p in four bytes each, big endian.
     pub fn to_bytes(&self) -> [u8; Self::LENGTH] {
@@ -52,8 +68,7 @@ impl KsfParams {
     /// Reads [`Self::to_bytes`].
     ///
     /// # Errors
-    /// [`Error::Length`]; [`Error::Ksf`] for a function that does not exist, or numbers that Argon2 does not have
-    /// (RFC 9106 §3.1: p from 1 to 2²⁴ − 1, t from 1, m from 8p).
+    /// [`Error::Length`]; [`Error::Ksf`] for a function that does not exist, or numbers that [`Self::argon2id`] refuses.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; Self::LENGTH] = exactly(Input::KsfParams, bytes)?;
         let number = |index: usize| {
@@ -62,11 +77,15 @@ impl KsfParams {
         };
         match (bytes[0], number(0), number(1), number(2)) {
             (0, 0, 0, 0) => Ok(Self::Identity),
-            (1, memory_kib, iterations @ 1.., parallelism @ 1..0x0100_0000) if memory_kib / 8 >= parallelism => {
-                Ok(Self::Argon2id { memory_kib, iterations, parallelism })
-            }
+            (1, memory_kib, iterations, parallelism) => Self::argon2id(memory_kib, iterations, parallelism),
             _ => Err(Error::Ksf(KsfError::Parameters)),
         }
+    }
+}
+
+impl Default for KsfParams {
+    fn default() -> Self {
+        Self::BROWSER
     }
 }
 
@@ -170,8 +189,13 @@ mod tests {
     fn parameters_that_do_not_exist_are_refused() {
         let argon2id =
             |memory_kib, iterations, parallelism| KsfParams::Argon2id { memory_kib, iterations, parallelism };
-        for params in [argon2id(7, 1, 1), argon2id(8, 0, 1), argon2id(8, 1, 0), argon2id(u32::MAX, 1, 1 << 24)] {
-            assert!(KsfParams::from_bytes(&params.to_bytes()).is_err(), "{params:?}");
+        for (m, t, p) in [(7, 1, 1), (8, 0, 1), (8, 1, 0), (u32::MAX, 1, 1 << 24)] {
+            assert_eq!(KsfParams::argon2id(m, t, p), Err(Error::Ksf(KsfError::Parameters)), "{m} {t} {p}");
+            assert!(KsfParams::from_bytes(&argon2id(m, t, p).to_bytes()).is_err(), "{m} {t} {p}");
+        }
+        for (m, t, p) in [(8, 1, 1), (u32::MAX, 1, (1 << 24) - 1)] {
+            let params = KsfParams::argon2id(m, t, p).unwrap();
+            assert_eq!(KsfParams::from_bytes(&params.to_bytes()), Ok(params));
         }
         assert!(KsfParams::from_bytes(&[2; 13]).is_err());
         assert!(KsfParams::from_bytes(&[0; 12]).is_err());

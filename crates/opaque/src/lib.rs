@@ -11,6 +11,7 @@ extern crate alloc;
 extern crate std;
 
 mod client;
+mod credential;
 mod envelope;
 mod group;
 mod kdf;
@@ -29,18 +30,19 @@ pub mod oprf;
 pub mod suite;
 
 pub use client::{Client, ClientLogin, ClientRegistration, LoggedIn, Registered};
+pub use credential::{CredentialHash, CredentialId};
 pub use error::Error;
 pub use ksf::Argon2id;
 pub use ksf::{Ksf, KsfParams, Limits, NoStretching};
 pub use parties::{Parties, context_with};
 pub use password::Password;
 pub use secret::{ExportKey, SessionKey};
-pub use server::{Answer, Record, Server, ServerLogin};
-pub use suite::{Hybrid, HybridCompat, HybridPinned, Rfc9807, Suite};
+pub use server::{Answer, Change, Record, RegistrationAnswer, Server, ServerLogin, ServerRegistration, Session};
+pub use suite::{Hybrid, HybridCompat, HybridPinned, Rfc9807, Suite, SuiteId, SystemRandomness};
 
-/// The suite to take if there is no reason for another: [`Hybrid`] with ML-KEM-768 of AWS-LC.
+/// The suite to take if there is no reason for another: [`Hybrid`] with ML-KEM-768 of AWS-LC, which draws its own randomness.
 #[cfg(feature = "aws-lc")]
-pub type DefaultSuite = Hybrid<candor_primitives::kem::aws_lc::MlKem768>;
+pub type DefaultSuite = Hybrid<SystemRandomness<candor_primitives::kem::aws_lc::MlKem768>>;
 
 #[cfg(doc)]
 pub mod specification {
@@ -56,13 +58,13 @@ pub mod specification {
     }
 }
 
-/// Whether two secrets are the same; the answer is made public, under this name in SOUNDNESS.md.
+/// Whether two secrets are equal. The answer becomes public; SOUNDNESS.md lists why, by this name.
 #[inline]
 fn agree(ours: &[u8], theirs: &[u8], why: &'static str) -> bool {
     candor_cpu::secret::declassified(subtle::ConstantTimeEq::ct_eq(ours, theirs).unwrap_u8(), why) == 1
 }
 
-/// The parts one after another into `out`, which they fill.
+/// Writes the parts one after another into `out`, which they fill.
 fn write(out: &mut [u8], parts: &[&[u8]]) {
     let mut rest = out;
     for part in parts {

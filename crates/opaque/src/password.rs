@@ -5,6 +5,8 @@ use crate::error::PasswordError;
 use crate::oprf::LONGEST_INPUT;
 use core::fmt;
 #[cfg(feature = "unicode")]
+use unicode_normalization::char::canonical_combining_class;
+#[cfg(feature = "unicode")]
 use zeroize::Zeroizing;
 
 /// A password as the protocol takes it: one to 65535 bytes. What was copied is wiped on drop.
@@ -43,21 +45,21 @@ impl<'a> Password<'a> {
         Ok(Self(Bytes::Borrowed(bytes)))
     }
 
-    /// The bytes of a text, prepared after the profile OpaqueString of RFC 8265 §4.2: spaces of other scripts become the ASCII
-    /// space, then Unicode normalisation form C. Control characters are refused.
+    /// The bytes of a text, prepared as the profile OpaqueString of RFC 8265 §4.2 says: spaces of other scripts become the ASCII space, then
+    /// the text is put into Unicode normalisation form C. Control characters, invisible characters (zero-width space, directional marks,
+    /// variation selectors), non-characters and old Hangul jamo are refused. The joiners U+200C and U+200D are refused except after a virama.
     ///
-    /// Unlike the profile this does not refuse characters that Unicode has not assigned: with a table of them, a password that
-    /// was taken by a new version of a client would be refused by an old one.
+    /// It differs from the profile in three ways, each so that no two versions of a client disagree about a password: it takes characters
+    /// that its version of Unicode has not assigned; it refuses U+200C between letters that join, where the profile looks at a table of
+    /// joining types; and it takes the seven kinds of characters for which the profile looks at the neighbours (CONTEXTO) anywhere.
     ///
     /// # Errors
-    /// [`Error::Password`] if the text is empty, has a control character, or comes to more than 65535 bytes.
+    /// [`Error::Password`] if the text is empty, has a character that is refused, or comes to more than 65535 bytes.
     #[cfg(feature = "unicode")]
     pub fn from_text(text: &str) -> Result<Self, Error> {
         use unicode_normalization::UnicodeNormalization;
 
-        if text.chars().any(char::is_control) {
-            return Err(Error::Password(PasswordError::Control));
-        }
+        check_characters(text)?;
         // Taken at once, so that growing leaves no copies behind. A character has at most four bytes.
         let mut prepared = Zeroizing::new(alloc::string::String::with_capacity(LONGEST_INPUT + 4));
         for character in text.chars().map(as_space).nfc() {
@@ -101,6 +103,54 @@ fn expect_usable(length: usize) -> Result<(), Error> {
     }
 }
 
+/// Refuses the characters that FreeformClass (RFC 8264 §4.3) does not have, in so far as Unicode will not change them.
+#[cfg(feature = "unicode")]
+fn check_characters(text: &str) -> Result<(), Error> {
+    let mut before = None;
+    for character in text.chars() {
+        let after_virama = before.is_some_and(|c| canonical_combining_class(c) == VIRAMA);
+        let refused = match character {
+            c if c.is_control() => Some(PasswordError::Control),
+            '\u{200c}' | '\u{200d}' if after_virama => None,
+            c if is_ignorable(c) || is_noncharacter(c) => Some(PasswordError::Invisible),
+            c if is_old_jamo(c) => Some(PasswordError::OldJamo),
+            _ => None,
+        };
+        if let Some(cause) = refused {
+            return Err(Error::Password(cause));
+        }
+        before = Some(character);
+    }
+    Ok(())
+}
+
+/// The canonical combining class of viramas.
+#[cfg(feature = "unicode")]
+const VIRAMA: u8 = 9;
+
+/// The property Default_Ignorable_Code_Point: characters that are not seen, among them places that Unicode keeps for more of them.
+#[cfg(feature = "unicode")]
+fn is_ignorable(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// U+FDD0 to U+FDEF, and the last two of each plane.
+#[cfg(feature = "unicode")]
+fn is_noncharacter(character: char) -> bool {
+    matches!(character, '\u{fdd0}'..='\u{fdef}') || u32::from(character) & 0xfffe == 0xfffe
+}
+
+/// Conjoining jamo, with which old Hangul is written (RFC 8264 §9.9): Hangul_Syllable_Type L, V or T.
+#[cfg(feature = "unicode")]
+fn is_old_jamo(character: char) -> bool {
+    matches!(character,
+        '\u{1100}'..='\u{11ff}' | '\u{a960}'..='\u{a97c}' | '\u{d7b0}'..='\u{d7c6}' | '\u{d7cb}'..='\u{d7fb}')
+}
+
 /// The space separators of Unicode (category Zs) become the ASCII space.
 #[cfg(feature = "unicode")]
 fn as_space(character: char) -> char {
@@ -135,6 +185,41 @@ mod tests {
         // Form C, not KC: a ligature and a full-width letter stay what they are.
         assert_eq!(prepared("\u{fb01}"), "\u{fb01}");
         assert_eq!(prepared("\u{ff21}"), "\u{ff21}");
+    }
+
+    #[test]
+    fn what_nobody_sees_is_refused() {
+        let cause = |text: &str| Password::from_text(text).err();
+        for character in
+            ['\u{ad}', '\u{200b}', '\u{200e}', '\u{2060}', '\u{fe0f}', '\u{feff}', '\u{e0001}', '\u{ffff}', '\u{fdd0}']
+        {
+            let text: String = ['a', character, 'b'].iter().collect();
+            assert_eq!(cause(&text), Some(Error::Password(PasswordError::Invisible)), "{character:?}");
+        }
+        assert_eq!(cause("a\u{1}b"), Some(Error::Password(PasswordError::Control)));
+        // Their visible neighbours are taken.
+        for text in ["a\u{ae}b", "a\u{2010}b", "a\u{2070}b", "a\u{fe10}b", "a\u{fdf0}b", "a\u{1f600}b"] {
+            assert_eq!(cause(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn joiners_are_taken_after_a_virama_only() {
+        // Devanagari ka, virama, joiner, ssa.
+        for joiner in ['\u{200c}', '\u{200d}'] {
+            let after: String = ['\u{915}', '\u{94d}', joiner, '\u{937}'].iter().collect();
+            let elsewhere: String = ['\u{915}', joiner, '\u{937}'].iter().collect();
+            assert_eq!(prepared(&after), after);
+            assert!(Password::from_text(&elsewhere).is_err());
+        }
+    }
+
+    #[test]
+    fn hangul_is_taken_as_syllables_and_not_as_old_jamo() {
+        assert_eq!(prepared("\u{ac01}"), "\u{ac01}");
+        assert_eq!(Password::from_text("\u{1100}\u{1161}").err(), Some(Error::Password(PasswordError::OldJamo)));
+        // Compatibility jamo, which keyboards give for a single letter.
+        assert_eq!(prepared("\u{3131}"), "\u{3131}");
     }
 
     #[test]

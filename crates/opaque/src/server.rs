@@ -1,117 +1,162 @@
 //! The server: keeps keys and records, answers registrations and logins.
 
+mod history;
 mod login;
 mod record;
+mod registration;
+mod session;
 mod unknown;
 
 pub use login::{Answer, ServerLogin};
 pub use record::Record;
+pub use registration::{Change, RegistrationAnswer, ServerRegistration};
+pub use session::Session;
 
 use crate::Error;
 use crate::client::StaticId;
-use crate::error::{Input, StateError, exactly, expect_short};
+use crate::credential::CredentialId;
+use crate::error::{Input, StateError, exactly};
 use crate::group::{self, Base, encode_products};
 use crate::kdf::Prk;
 use crate::ksf::KsfParams;
 use crate::oprf;
-use crate::suite::{NoKem, Slot, Suite};
+use crate::suite::{HybridPinned, NoKem, Slot, Suite, SuiteKem};
 use alloc::vec::Vec;
 use candor_cpu::secret;
 use core::fmt;
 use curve25519_dalek::scalar::Scalar;
+use history::KsfHistory;
 use rand_core::CryptoRng;
 use unknown::Unknown;
 use zeroize::Zeroizing;
 
 /// The version of [`Server::to_bytes`].
-const VERSION: u8 = 1;
-/// Bytes before the static KEM's keys.
+const VERSION: u8 = 2;
+/// Bytes before the history of key stretching parameters.
 const FIXED: usize = 2 + 64 + 32;
 
 /// A server of one suite with its keys: one for a deployment, for all its users.
 ///
-/// Whoever has these keys and a record can try passwords on it, at the price of the key stretching function each. Who has
-/// the keys alone, or records alone, can't.
+/// An attacker who has only these keys can't try passwords, and neither can one who has only records. With the keys and a record he can,
+/// at the price of the key stretching function per guess. **The keys and one recorded login of the account suffice too**, and anybody may
+/// begin a login: the answer to it contains the record's envelope.
 pub struct Server<S: Suite> {
     suite: S,
     oprf_seed: Zeroizing<[u8; 64]>,
-    /// The same, taken up by HMAC.
+    /// The seed, absorbed by HKDF.
     oprf_prk: Prk,
     secret: Zeroizing<Scalar>,
     public: [u8; 32],
     unknown: Unknown,
+    history: KsfHistory,
     static_kem: StaticKem<S>,
 }
 
-/// The server's static KEM keys; nothing in most suites.
+/// The server's static KEM keys; empty in most suites.
 struct StaticKem<S: Suite> {
     secret: <S::Static as Slot>::Secret,
     public: Vec<u8>,
     id: StaticId,
 }
 
+impl<S: Suite> StaticKem<S> {
+    fn generate(suite: &S, rng: &mut (impl CryptoRng + ?Sized)) -> Result<Self, Error> {
+        let (secret, public) = suite.fixed().generate(rng)?;
+        Ok(Self { secret, id: StaticId::of(&public), public })
+    }
+
+    fn from_bytes(suite: &S, secret: &[u8], public: &[u8]) -> Result<Self, Error> {
+        suite.fixed().public(public)?;
+        Ok(Self { secret: suite.fixed().secret(secret)?, public: public.to_vec(), id: StaticId::of(public) })
+    }
+}
+
 impl<S: Suite> Server<S> {
-    /// A server with fresh keys. Takes 160 bytes from `rng`; a static KEM key comes from the operating system.
+    /// A server with fresh keys, whose users register with the key stretching parameters `ksf`. Takes 128 bytes from `rng`, and then the
+    /// coins of a static KEM key where there is one.
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
-    pub fn generate(suite: S, rng: &mut (impl CryptoRng + ?Sized)) -> Result<Self, Error> {
+    pub fn generate(suite: S, ksf: KsfParams, rng: &mut (impl CryptoRng + ?Sized)) -> Result<Self, Error> {
         let mut oprf_seed = Zeroizing::new([0; 64]);
         rng.fill_bytes(oprf_seed.as_mut_slice());
         let secret = group::random_scalar(rng);
-        let (kem_secret, public) = suite.fixed().generate()?;
-        let static_kem = StaticKem { secret: kem_secret, id: StaticId::of(&public), public };
-        Ok(Self::assemble(suite, oprf_seed, secret, static_kem))
+        let static_kem = StaticKem::generate(&suite, rng)?;
+        Ok(Self::assemble(suite, oprf_seed, secret, KsfHistory::new(ksf), static_kem))
     }
 
-    /// The keys, to be kept secret: version, suite, OPRF seed, secret key, and the static KEM's keys where there are any. 98 bytes in most suites.
-    ///
-    /// What [`Self::with_ksf_choices`] was told is not among them.
+    /// The server's state, to be kept secret: version, suite, OPRF seed, secret key, past and present key stretching parameters, and the
+    /// static KEM's keys where there are any. Save it again after [`Self::adopt_ksf`].
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
         let secret = Zeroizing::new(self.secret.to_bytes());
         let kem = self.suite.fixed().secret_to_bytes(&self.static_kem.secret)?;
-        let parts: [&[u8]; 5] =
-            [&[VERSION, S::ID], self.oprf_seed.as_slice(), secret.as_slice(), &kem, &self.static_kem.public];
+        let parts: [&[u8]; 6] = [
+            &[VERSION, S::ID as u8],
+            self.oprf_seed.as_slice(),
+            secret.as_slice(),
+            &self.history.to_bytes(),
+            &kem,
+            &self.static_kem.public,
+        ];
         Ok(Zeroizing::new(parts.concat()))
     }
 
     /// Reads [`Self::to_bytes`].
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::State`], [`Error::Scalar`], [`Error::Kem`].
+    /// [`Error::Length`], [`Error::State`], [`Error::Scalar`], [`Error::Ksf`], [`Error::Kem`].
     pub fn from_bytes(suite: S, bytes: &[u8]) -> Result<Self, Error> {
-        let expected = FIXED + S::Static::SECRET + S::Static::PUBLIC;
-        if bytes.len() != expected {
-            return Err(Error::Length { what: Input::ServerKeys, expected, got: bytes.len() });
+        let kem = S::Static::SECRET + S::Static::PUBLIC;
+        let wrong = |expected| Error::Length { what: Input::ServerKeys, expected, got: bytes.len() };
+        let (head, rest) = bytes.split_at_checked(FIXED).ok_or(wrong(FIXED + kem))?;
+        StateError::check(&head[..2], [VERSION, S::ID as u8])?;
+        let (history, rest) = KsfHistory::take(rest)?;
+        if rest.len() != kem {
+            return Err(wrong(bytes.len() - rest.len() + kem));
         }
-        let (head, kem) = bytes.split_at(FIXED);
-        StateError::check(&head[..2], [VERSION, S::ID])?;
         let oprf_seed = Zeroizing::new(*exactly(Input::ServerKeys, &head[2..66])?);
         let secret = group::scalar(exactly(Input::ServerKeys, &head[66..])?)?;
-        let (kem_secret, public) = kem.split_at(S::Static::SECRET);
-        suite.fixed().public(public)?;
-        let static_kem =
-            StaticKem { secret: suite.fixed().secret(kem_secret)?, public: public.to_vec(), id: StaticId::of(public) };
-        Ok(Self::assemble(suite, oprf_seed, secret, static_kem))
+        let (kem_secret, kem_public) = rest.split_at(S::Static::SECRET);
+        let static_kem = StaticKem::from_bytes(&suite, kem_secret, kem_public)?;
+        Ok(Self::assemble(suite, oprf_seed, secret, history, static_kem))
     }
 
-    /// The same with the key stretching parameters that unknown users get: those that the deployment's records have, each with
-    /// a weight, such as how many records have it.
-    ///
-    /// A record made years ago may have other parameters than one of today, and a client is told them before it has proved
-    /// anything. So a stranger must not learn from them who has an account: an unknown user always gets the same choice,
-    /// drawn by a keyed function of his credential identifier in proportion to the weights. Without this call every unknown user gets
-    /// [`KsfParams::BROWSER`]. When the list changes, some unknown users' parameters change, as those of real users do when
-    /// they log in and are moved to new parameters.
+    /// A server of another suite with the same keys and key stretching parameters, for a deployment whose clients speak both. It serves the
+    /// records of this one as far as their [minimum](Record::minimum) permits. The static KEM key is kept if both suites have the same KEM for
+    /// it; otherwise a fresh one is drawn from `rng`.
     ///
     /// # Errors
-    /// [`Error::Ksf`] if all weights are zero.
-    pub fn with_ksf_choices(mut self, choices: &[(KsfParams, u32)]) -> Result<Self, Error> {
-        self.unknown.set_choices(choices)?;
-        Ok(self)
+    /// [`Error::Kem`] if the back end fails.
+    pub fn to_suite<T: Suite>(&self, suite: T, rng: &mut (impl CryptoRng + ?Sized)) -> Result<Server<T>, Error> {
+        let static_kem = if S::Static::NAME == T::Static::NAME {
+            let secret = self.suite.fixed().secret_to_bytes(&self.static_kem.secret)?;
+            StaticKem::from_bytes(&suite, &secret, &self.static_kem.public)?
+        } else {
+            StaticKem::generate(&suite, rng)?
+        };
+        Ok(Server::assemble(suite, self.oprf_seed.clone(), self.secret.clone(), self.history.clone(), static_kem))
+    }
+
+    /// The key stretching parameters of new registrations.
+    pub fn ksf(&self) -> KsfParams {
+        self.history.current()
+    }
+
+    /// From now on users register with `ksf`. `moved_per_mille` says how many of the accounts have done so already; a later call with the
+    /// same parameters raises it. [Save](Self::to_bytes) the server afterwards.
+    ///
+    /// **A deployment does best with one set of parameters for good.** An account keeps the parameters of its registration, and the server
+    /// tells them to anybody who begins a login. So they must not reveal which accounts exist. The server therefore tells a name without an
+    /// account parameters from the same list: always the same for the same name, except that a name moves on to new parameters as the share
+    /// grows, as accounts do when they register again. Let the share follow the records.
+    ///
+    /// # Errors
+    /// [`Error::Ksf`] if the share exceeds 1000 or shrinks, or if these would be the 256th parameters.
+    pub fn adopt_ksf(&mut self, ksf: KsfParams, moved_per_mille: u16) -> Result<(), Error> {
+        self.history.adopt(ksf, moved_per_mille)
     }
 
     /// The server's public key.
@@ -124,43 +169,54 @@ impl<S: Suite> Server<S> {
         &self.static_kem.public
     }
 
-    /// Answers a registration request (RFC 9807 §5.2.2): evaluated element and public key, 64 bytes.
-    ///
-    /// `credential_id` is the deployment's name for the account, the same at registration and login, and never another
-    /// account's.
-    ///
-    /// # Errors
-    /// [`Error::Length`], [`Error::Element`].
-    pub fn register(&self, request: &[u8], credential_id: &[u8]) -> Result<[u8; 64], Error> {
-        let evaluated = self.oprf_key(credential_id)?.evaluate(exactly(Input::RegistrationRequest, request)?)?;
-        let mut response = [0; 64];
-        crate::write(&mut response, &[&evaluated, &self.public]);
-        Ok(response)
-    }
-
     /// The account's OPRF key, RFC 9807 §5.2.2.
-    fn oprf_key(&self, credential_id: &[u8]) -> Result<oprf::Key, Error> {
-        expect_short(Input::CredentialId, credential_id)?;
-        oprf::Key::derive(&self.oprf_prk.expand(&[credential_id, b"OprfKey"]), b"OPAQUE-DeriveKeyPair")
+    fn oprf_key(&self, id: &CredentialId) -> Result<oprf::Key, Error> {
+        oprf::Key::derive(&self.oprf_prk.expand(&[id.as_bytes(), b"OprfKey"]), b"OPAQUE-DeriveKeyPair")
     }
 
-    fn assemble(suite: S, oprf_seed: Zeroizing<[u8; 64]>, secret: Zeroizing<Scalar>, static_kem: StaticKem<S>) -> Self {
+    fn assemble(
+        suite: S,
+        oprf_seed: Zeroizing<[u8; 64]>,
+        secret: Zeroizing<Scalar>,
+        history: KsfHistory,
+        static_kem: StaticKem<S>,
+    ) -> Self {
         let [public] = *encode_products([(&*secret, Base::Generator)]);
         secret::declassify(&public, "public-key");
         let oprf_prk = Prk::new(&oprf_seed);
         let unknown = Unknown::new(&oprf_prk);
-        Self { suite, oprf_seed, oprf_prk, secret, public, unknown, static_kem }
+        Self { suite, oprf_seed, oprf_prk, secret, public, unknown, history, static_kem }
     }
 }
 
 impl<S: Suite<Static = NoKem>> Server<S> {
-    /// A server with these keys: to take over another implementation's (RFC 9807's `oprf_seed` and `server_private_key`).
+    /// A server with these keys (RFC 9807's `oprf_seed` and `server_private_key`), such as another implementation's, whose users register with
+    /// the key stretching parameters `ksf`.
     ///
     /// # Errors
-    /// [`Error::Scalar`] if the secret key is none.
-    pub fn from_keys(suite: S, oprf_seed: &[u8; 64], secret_key: &[u8; 32]) -> Result<Self, Error> {
+    /// [`Error::Scalar`] if the secret key is not valid.
+    pub fn from_keys(suite: S, ksf: KsfParams, oprf_seed: &[u8; 64], secret_key: &[u8; 32]) -> Result<Self, Error> {
         let static_kem = StaticKem { secret: (), public: Vec::new(), id: StaticId::NONE };
-        Ok(Self::assemble(suite, Zeroizing::new(*oprf_seed), group::scalar(secret_key)?, static_kem))
+        let secret = group::scalar(secret_key)?;
+        Ok(Self::assemble(suite, Zeroizing::new(*oprf_seed), secret, KsfHistory::new(ksf), static_kem))
+    }
+}
+
+impl<K: SuiteKem> Server<HybridPinned<K>> {
+    /// **Experimental.** As `from_keys` in the other suites, with the static KEM's encoded key pair.
+    ///
+    /// # Errors
+    /// [`Error::Scalar`] if the secret key is not valid; [`Error::Kem`] if a KEM key is not.
+    pub fn from_keys_pinned(
+        suite: HybridPinned<K>,
+        ksf: KsfParams,
+        oprf_seed: &[u8; 64],
+        secret_key: &[u8; 32],
+        [kem_secret, kem_public]: [&[u8]; 2],
+    ) -> Result<Self, Error> {
+        let static_kem = StaticKem::from_bytes(&suite, kem_secret, kem_public)?;
+        let secret = group::scalar(secret_key)?;
+        Ok(Self::assemble(suite, Zeroizing::new(*oprf_seed), secret, KsfHistory::new(ksf), static_kem))
     }
 }
 

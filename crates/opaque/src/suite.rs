@@ -1,21 +1,23 @@
-//! The suites: which messages there are and what is mixed into the keys.
+//! The suites: what the messages contain and what goes into the keys.
 //!
 //! | suite | KE1 | KE2 | KE3 | what |
 //! |---|---|---|---|---|
 //! | [`Rfc9807`] | 96 | 320 | 64 | OPAQUE-3DH with ristretto255-SHA512, HKDF- and HMAC-SHA-512, to the byte |
 //! | [`HybridCompat`] | 1280 | 1408 | 64 | the same and an ephemeral ML-KEM-768 secret: opaque-ke's `TripleDhKem` |
 //! | [`Hybrid`] | 1280 | 1408 | 64 | the default: the credential response is encrypted under the KEM's secret as well |
-//! | [`HybridPinned`] | 2368 | 1408 | 64 | experimental: besides, the server proves itself by a KEM key that the client holds |
+//! | [`HybridPinned`] | 2368 | 1408 | 64 | experimental: the server also proves that it has a KEM key that the client knows |
 //!
-//! Registration is that of RFC 9807 in all of them, and records made under one serve the others.
+//! Registration is RFC 9807's in all of them. A record serves the suite that it was made under and all stronger ones.
 
+mod kem;
 mod slot;
 
+pub use kem::{SuiteKem, SystemRandomness};
 pub use slot::{NoKem, Slot, WithKem};
 
-use candor_primitives::kem::Kem;
+use core::fmt;
 
-/// A suite; a value of it holds the KEM's back end. There are no others than those of this module.
+/// A suite; a value of it holds the KEM's back end. This module has all there are.
 pub trait Suite: Clone + sealed::Sealed {
     /// The ephemeral KEM, if there is one.
     type Ephemeral: Slot;
@@ -24,8 +26,8 @@ pub trait Suite: Clone + sealed::Sealed {
 
     /// The name, as tasks and tables have it.
     const NAME: &'static str;
-    /// What a saved state begins with.
-    const ID: u8;
+    /// The name as a value, as records and saved states have it.
+    const ID: SuiteId;
     /// Whether the transcript is that of `docs/hybrid.md` and the credential response travels encrypted; otherwise both are RFC 9807's.
     const ENCRYPTED: bool;
 
@@ -42,43 +44,77 @@ pub trait Suite: Clone + sealed::Sealed {
     fn fixed(&self) -> &Self::Static;
 }
 
+/// A suite by its name; the weaker comes before the stronger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum SuiteId {
+    /// [`Rfc9807`].
+    Rfc9807 = 1,
+    /// [`HybridCompat`].
+    HybridCompat = 2,
+    /// [`Hybrid`].
+    Hybrid = 3,
+    /// [`HybridPinned`].
+    HybridPinned = 4,
+}
+
+impl SuiteId {
+    const ALL: [Self; 4] = [Self::Rfc9807, Self::HybridCompat, Self::Hybrid, Self::HybridPinned];
+
+    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|suite| *suite as u8 == byte)
+    }
+}
+
+impl fmt::Display for SuiteId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rfc9807 => "rfc9807",
+            Self::HybridCompat => "hybrid-compat",
+            Self::Hybrid => "hybrid",
+            Self::HybridPinned => "hybrid-pinned",
+        })
+    }
+}
+
 /// RFC 9807 to the byte: OPAQUE-3DH, OPRF(ristretto255, SHA-512), HKDF-SHA-512, HMAC-SHA-512, ristretto255.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rfc9807;
 
 /// Wire- and key-compatible with opaque-ke 4.1's `TripleDhKem<Ristretto255, Sha512, MlKem768>`.
 ///
-/// Session keys are safe from who records today and breaks the curve later. The OPRF's messages are not: he can then try
-/// passwords on what he recorded.
+/// An attacker who records a login today and breaks the curve later does not get its session key. He can try passwords on what he
+/// recorded, though.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HybridCompat<K>(WithKem<K>);
 
-/// The default: as [`HybridCompat`], and who only listened sees one uniformly random element and nothing to try passwords on.
-/// Specified, with argument and limits, in `docs/hybrid.md`.
+/// The default. As [`HybridCompat`], but a listener sees one uniformly random element and has nothing to try passwords on, even if he breaks
+/// the curve later. `docs/hybrid.md` specifies it, with the argument and its limits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hybrid<K>(WithKem<K>);
 
-/// **Experimental.** As [`Hybrid`], and the client encapsulates to a KEM key of the server's that it already holds, so that
-/// breaking the curve does not suffice to pass for the server. For devices that have met the server before.
+/// **Experimental.** As [`Hybrid`], and the client encapsulates to a KEM key of the server that it already holds, so that breaking the curve
+/// does not suffice to impersonate the server. For devices that have met the server before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HybridPinned<K>(WithKem<K>);
 
 impl<K> HybridCompat<K> {
-    /// Over this back end.
+    /// The suite on this back end.
     pub fn new(kem: K) -> Self {
         Self(WithKem(kem))
     }
 }
 
 impl<K> Hybrid<K> {
-    /// Over this back end.
+    /// The suite on this back end.
     pub fn new(kem: K) -> Self {
         Self(WithKem(kem))
     }
 }
 
 impl<K> HybridPinned<K> {
-    /// Over this back end.
+    /// The suite on this back end.
     pub fn new(kem: K) -> Self {
         Self(WithKem(kem))
     }
@@ -88,7 +124,7 @@ impl Suite for Rfc9807 {
     type Ephemeral = NoKem;
     type Static = NoKem;
     const NAME: &'static str = "rfc9807";
-    const ID: u8 = 1;
+    const ID: SuiteId = SuiteId::Rfc9807;
     const ENCRYPTED: bool = false;
 
     fn ephemeral(&self) -> &NoKem {
@@ -99,11 +135,11 @@ impl Suite for Rfc9807 {
     }
 }
 
-impl<K: Kem + Clone> Suite for HybridCompat<K> {
+impl<K: SuiteKem> Suite for HybridCompat<K> {
     type Ephemeral = WithKem<K>;
     type Static = NoKem;
     const NAME: &'static str = "hybrid-compat";
-    const ID: u8 = 2;
+    const ID: SuiteId = SuiteId::HybridCompat;
     const ENCRYPTED: bool = false;
 
     fn ephemeral(&self) -> &WithKem<K> {
@@ -114,11 +150,11 @@ impl<K: Kem + Clone> Suite for HybridCompat<K> {
     }
 }
 
-impl<K: Kem + Clone> Suite for Hybrid<K> {
+impl<K: SuiteKem> Suite for Hybrid<K> {
     type Ephemeral = WithKem<K>;
     type Static = NoKem;
     const NAME: &'static str = "hybrid";
-    const ID: u8 = 3;
+    const ID: SuiteId = SuiteId::Hybrid;
     const ENCRYPTED: bool = true;
 
     fn ephemeral(&self) -> &WithKem<K> {
@@ -129,11 +165,11 @@ impl<K: Kem + Clone> Suite for Hybrid<K> {
     }
 }
 
-impl<K: Kem + Clone> Suite for HybridPinned<K> {
+impl<K: SuiteKem> Suite for HybridPinned<K> {
     type Ephemeral = WithKem<K>;
     type Static = WithKem<K>;
     const NAME: &'static str = "hybrid-pinned";
-    const ID: u8 = 4;
+    const ID: SuiteId = SuiteId::HybridPinned;
     const ENCRYPTED: bool = true;
 
     fn ephemeral(&self) -> &WithKem<K> {

@@ -3,11 +3,11 @@
 use book::Inputs;
 use candor_opaque::oprf::Key;
 use candor_opaque::{
-    Client, Hybrid, HybridCompat, HybridPinned, KsfParams, Limits, NoStretching, Parties, Password, Record, Rfc9807,
-    Server, Suite,
+    Client, CredentialId, Hybrid, HybridCompat, HybridPinned, KsfParams, Limits, NoStretching, Parties, Password,
+    Record, Rfc9807, Server, Suite, SuiteId,
 };
 use candor_primitives::kem::{self, DerandomizedKem, Kem};
-use candor_test_support::back_ends::{Draws, Script, Twisted};
+use candor_test_support::back_ends::Script;
 use candor_test_support::vectors::{array, bytes, hex, list, load, save};
 use serde_json::{Map, Value, json};
 
@@ -35,12 +35,15 @@ impl Names {
     }
 }
 
-/// A KEM that plays a vector: the server's static key if there is one, then the client's; the client's encapsulation to the static key, then the
-/// server's.
-fn scripted<K: DerandomizedKem>(vector: &Value, kem: K) -> Twisted<K, Draws<Script>> {
-    let draws = ["static_seed", "kem_seed", "static_coins", "kem_coins"]
-        .map(|name| vector.get(name).map_or(Vec::new(), |_| bytes(vector, name)));
-    Twisted::new(kem, Draws(Script::of(draws.each_ref().map(Vec::as_slice))))
+/// The bytes of a field; none if it is not there.
+fn optional(vector: &Value, name: &str) -> Vec<u8> {
+    vector.get(name).map_or(Vec::new(), |_| bytes(vector, name))
+}
+
+/// The record of an upload.
+fn record(vector: &Value, upload: &[u8]) -> Record {
+    let id = CredentialId::imported(&bytes(vector, "credential_identifier")).unwrap();
+    Record::from_upload(upload, &KsfParams::Identity, id, SuiteId::Rfc9807).unwrap()
 }
 
 /// Runs a vector and gives what came out, in the file's form.
@@ -48,26 +51,32 @@ fn run<S: Suite>(vector: &Value, server: &Server<S>, client: Client<S>) -> Map<S
     let names = Names::of(vector);
     let client = client.with_limits(Limits::NONE);
     let (id, secret) = (bytes(vector, "credential_identifier"), bytes(vector, "password"));
+    let id = CredentialId::imported(&id).unwrap();
     let password = Password::from_bytes(&secret).unwrap();
     let ksf = KsfParams::Identity;
 
     let mut rng = Script::of([&bytes(vector, "blind_registration"), &[0; 32], &bytes(vector, "envelope_nonce")]);
     let (registration, request) = client.start_registration(&mut rng, &password).unwrap();
-    let response = server.register(&request, &id).unwrap();
-    let registered = registration.finish(&mut rng, &response, &ksf, &mut NoStretching, &names.parties()).unwrap();
+    let answer = server.register_with_id(id, &request).unwrap();
+    let registered =
+        registration.finish(&mut rng, &answer.response, &ksf, &mut NoStretching, &names.parties()).unwrap();
 
     let mut rng = Script::of([
         &bytes(vector, "blind_login"),
         &[0; 32],
         &bytes(vector, "client_nonce"),
         &bytes(vector, "client_keyshare_seed"),
+        &bytes(vector, "kem_seed"),
+        &optional(vector, "static_coins"),
     ]);
     let (login, ke1) = client.start_login(&mut rng, &password).unwrap();
-    let mut rng = server_script(vector);
-    let record = Record::from_upload(&registered.upload, &ksf).unwrap();
-    let answer = server.respond(&mut rng, &ke1, Some(&record), &id, &names.parties()).unwrap();
+    assert!(rng.used_up());
+    let mut rng = server_script(vector, &bytes(vector, "kem_coins"));
+    let record = record(vector, &registered.upload);
+    let answer = server.respond(&mut rng, &ke1, b"", Some(&record), &names.parties()).unwrap();
+    assert!(rng.used_up());
     let done = login.finish(&answer.ke2, &ksf, &mut NoStretching, &names.parties()).unwrap();
-    assert_eq!(answer.state.finish(&done.ke3).unwrap(), done.session_key);
+    assert_eq!(answer.state.finish(&done.ke3, Some(&record)).unwrap().session_key, done.session_key);
     assert_eq!(registered.export_key, done.export_key);
 
     let outputs: [(&str, &[u8]); 6] = [
@@ -81,38 +90,39 @@ fn run<S: Suite>(vector: &Value, server: &Server<S>, client: Client<S>) -> Map<S
     outputs.into_iter().map(|(name, value)| (name.to_owned(), json!(hex(value)))).collect()
 }
 
-/// The server's randomness in a login.
-fn server_script(vector: &Value) -> Script {
+/// The server's randomness in a login; the KEM's coins come last.
+fn server_script(vector: &Value, kem_coins: &[u8]) -> Script {
     Script::of([
         &bytes(vector, "masking_nonce"),
         &bytes(vector, "server_nonce"),
         &bytes(vector, "server_keyshare_seed"),
+        kem_coins,
     ])
 }
 
 /// A vector on one back end.
 fn outputs<K: DerandomizedKem + Clone>(vector: &Value, kem: K) -> Map<String, Value> {
-    let kem = scripted(vector, kem);
+    let ksf = KsfParams::Identity;
     let (seed, secret) = (array(vector, "oprf_seed"), array(vector, "server_private_key"));
     match vector["suite"].as_str().unwrap() {
         "hybrid" => {
             let suite = Hybrid::new(kem);
-            let server = Server::from_keys(suite.clone(), &seed, &secret).unwrap();
+            let server = Server::from_keys(suite.clone(), ksf, &seed, &secret).unwrap();
             run(vector, &server, Client::new(suite))
         }
         "hybrid-pinned" => {
             let suite = HybridPinned::new(kem.clone());
-            let (dk, ek) = kem.generate().unwrap();
+            let (dk, ek) = kem.generate_from(&bytes(vector, "static_seed")).unwrap();
             let mut ek_bytes = vec![0; 1184];
             kem.public_to_bytes(&ek, &mut ek_bytes).unwrap();
-            let keys = [&[1, 4][..], &seed, &secret, &kem.secret_to_bytes(&dk).unwrap(), &ek_bytes].concat();
-            let server = Server::from_bytes(suite.clone(), &keys).unwrap();
+            let dk = kem.secret_to_bytes(&dk).unwrap();
+            let server = Server::from_keys_pinned(suite.clone(), ksf, &seed, &secret, [&dk, &ek_bytes]).unwrap();
             let client = Client::pinned(suite, server.static_kem_key()).unwrap();
             run(vector, &server, client)
         }
         "hybrid-compat" => {
             let suite = HybridCompat::new(kem);
-            let server = Server::from_keys(suite.clone(), &seed, &secret).unwrap();
+            let server = Server::from_keys(suite.clone(), ksf, &seed, &secret).unwrap();
             run(vector, &server, Client::new(suite))
         }
         other => panic!("no such suite: {other}"),
@@ -143,11 +153,10 @@ fn the_recorded_answers_are_the_specifications() {
         let names = Names::of(vector);
         let (k, ke1) = (kem::rustcrypto::MlKem768, bytes(vector, "KE1"));
         let server_secret: [u8; 32] = array(vector, "server_private_key");
-        let rfc = Server::from_keys(Rfc9807, &array(vector, "oprf_seed"), &server_secret).unwrap();
-        let record = Record::from_upload(&bytes(vector, "registration_upload"), &KsfParams::Identity).unwrap();
-        let id = bytes(vector, "credential_identifier");
+        let rfc = Server::from_keys(Rfc9807, KsfParams::Identity, &array(vector, "oprf_seed"), &server_secret).unwrap();
+        let record = record(vector, &bytes(vector, "registration_upload"));
         let ke2 =
-            rfc.respond(&mut server_script(vector), &ke1[..96], Some(&record), &id, &names.parties()).unwrap().ke2;
+            rfc.respond(&mut server_script(vector, &[]), &ke1[..96], b"", Some(&record), &names.parties()).unwrap().ke2;
 
         let share_secret = *Key::derive(&array(vector, "server_keyshare_seed"), b"OPAQUE-DeriveDiffieHellmanKeyPair")
             .unwrap()

@@ -1,8 +1,8 @@
 //! Interoperation with opaque-ke, Meta's implementation: registration and login, each side with each, with KEM and without.
 
 use candor_opaque::{
-    Argon2id, Client, Error, HybridCompat, KsfParams, Limits, NoStretching, Parties, Password, Record, Rfc9807, Server,
-    ServerLogin, Suite, suite::NoKem,
+    Argon2id, Client, CredentialId, Error, HybridCompat, KsfParams, Limits, NoStretching, Parties, Password, Record,
+    Rfc9807, Server, ServerLogin, Suite, SuiteId, SystemRandomness, suite::NoKem,
 };
 use candor_primitives::kem::{aws_lc, libcrux, rustcrypto};
 use candor_test_support::back_ends::system;
@@ -18,7 +18,9 @@ use sha2_0_10::Sha512;
 const PASSWORD: &[u8] = b"correct horse battery staple";
 const USER: &[u8] = b"alice";
 /// Small, so that tests don't take long.
-const SMALL: KsfParams = KsfParams::Argon2id { memory_kib: 64, iterations: 2, parallelism: 1 };
+fn small() -> KsfParams {
+    KsfParams::argon2id(64, 2, 1).unwrap()
+}
 
 struct Theirs3Dh;
 impl CipherSuite for Theirs3Dh {
@@ -92,23 +94,23 @@ macro_rules! both_ways {
             assert_eq!(done.export_key, registered.export_key);
 
             // Their client, our server.
-            let server = Server::generate($ours, &mut system()).unwrap();
+            let server = Server::generate($ours, params, &mut system()).unwrap();
             let started = ClientRegistration::<$theirs>::start(&mut OsRng, PASSWORD).unwrap();
-            let response = server.register(&started.message.serialize(), USER).unwrap();
+            let answer = server.register(&mut system(), &started.message.serialize()).unwrap();
             let registered = started
                 .state
                 .finish(
                     &mut OsRng,
                     PASSWORD,
-                    RegistrationResponse::deserialize(&response).unwrap(),
+                    RegistrationResponse::deserialize(&answer.response).unwrap(),
                     ClientRegistrationFinishParameters::new(identifiers(&parties), Some(&stretching.theirs)),
                 )
                 .unwrap();
-            let record = Record::from_upload(&registered.message.serialize(), &params).unwrap();
+            let record = answer.state.finish(&registered.message.serialize()).unwrap().into_record();
 
             let started = ClientLogin::<$theirs>::start(&mut OsRng, PASSWORD).unwrap();
             let answer = server
-                .respond(&mut system(), &started.message.serialize(), Some(&record), USER, &parties)
+                .respond(&mut system(), &started.message.serialize(), USER, Some(&record), &parties)
                 .unwrap();
             let finished = started
                 .state
@@ -123,15 +125,15 @@ macro_rules! both_ways {
                     ),
                 )
                 .unwrap();
-            let session_key = answer.state.finish(&finished.message.serialize()).unwrap();
-            assert_eq!(session_key.as_bytes()[..], finished.session_key[..]);
+            let session = answer.state.finish(&finished.message.serialize(), Some(&record)).unwrap();
+            assert_eq!(session.session_key.as_bytes()[..], finished.session_key[..]);
             assert_eq!(registered.export_key, finished.export_key);
             assert_eq!(finished.server_s_pk.serialize()[..], server.public_key()[..]);
 
             // Their client with the wrong password gives up; ours takes their records of made-up users for a wrong password.
             let started = ClientLogin::<$theirs>::start(&mut OsRng, b"wrong").unwrap();
             let answer = server
-                .respond(&mut system(), &started.message.serialize(), Some(&record), USER, &parties)
+                .respond(&mut system(), &started.message.serialize(), USER, Some(&record), &parties)
                 .unwrap();
             let refused = started.state.finish(
                 &mut OsRng,
@@ -165,14 +167,14 @@ fn rfc9807_interoperates_with_their_triple_dh() {
 
 fn their_argon2() -> opaque_ke::argon2::Argon2<'static> {
     use opaque_ke::argon2::{Algorithm, Argon2, Params, Version};
-    let KsfParams::Argon2id { memory_kib, iterations, parallelism } = SMALL else { unreachable!() };
+    let KsfParams::Argon2id { memory_kib, iterations, parallelism, .. } = small() else { unreachable!() };
     Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(memory_kib, iterations, parallelism, None).unwrap())
 }
 
 #[test]
 fn hybrid_compat_interoperates_with_their_triple_dh_kem_on_every_back_end() {
-    let stretching = || Stretching { params: SMALL, ours: Argon2id::new(), theirs: their_argon2() };
-    both_ways!(Theirs3DhKem, HybridCompat::new(aws_lc::MlKem768), stretching());
+    let stretching = || Stretching { params: small(), ours: Argon2id::new(), theirs: their_argon2() };
+    both_ways!(Theirs3DhKem, HybridCompat::new(SystemRandomness(aws_lc::MlKem768)), stretching());
     both_ways!(Theirs3DhKem, HybridCompat::new(libcrux::MlKem768), stretching());
     both_ways!(Theirs3DhKem, HybridCompat::new(rustcrypto::MlKem768), stretching());
 }
@@ -193,21 +195,22 @@ fn a_server_takes_over_their_keys_and_records() {
 
     let saved = setup.serialize();
     let (seed, secret_key) = (saved[..64].try_into().unwrap(), saved[64..96].try_into().unwrap());
-    let record = Record::from_upload(&upload, &KsfParams::Identity).unwrap();
+    let id = CredentialId::imported(USER).unwrap();
+    let record = Record::from_upload(&upload, &KsfParams::Identity, id, SuiteId::Rfc9807).unwrap();
 
     fn log_in<S: Suite<Static = NoKem>>(suite: S, seed: &[u8; 64], secret_key: &[u8; 32], record: &Record) {
-        let server = Server::from_keys(suite.clone(), seed, secret_key).unwrap();
+        let server = Server::from_keys(suite.clone(), KsfParams::Identity, seed, secret_key).unwrap();
         let client = Client::new(suite).with_limits(Limits::NONE);
         let password = Password::from_bytes(PASSWORD).unwrap();
         let (login, ke1) = client.start_login(&mut system(), &password).unwrap();
         let parties = Parties::default();
-        let answer = server.respond(&mut system(), &ke1, Some(record), USER, &parties).unwrap();
+        let answer = server.respond(&mut system(), &ke1, USER, Some(record), &parties).unwrap();
         let done = login.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &parties).unwrap();
         let state = ServerLogin::<S>::from_bytes(answer.state.to_bytes().as_slice()).unwrap();
-        assert_eq!(state.finish(&done.ke3).unwrap(), done.session_key);
+        assert_eq!(state.finish(&done.ke3, Some(record)).unwrap().session_key, done.session_key);
     }
     log_in(Rfc9807, &seed, &secret_key, &record);
     // The record serves every suite.
-    log_in(HybridCompat::new(aws_lc::MlKem768), &seed, &secret_key, &record);
-    log_in(candor_opaque::Hybrid::new(aws_lc::MlKem768), &seed, &secret_key, &record);
+    log_in(HybridCompat::new(SystemRandomness(aws_lc::MlKem768)), &seed, &secret_key, &record);
+    log_in(candor_opaque::Hybrid::new(SystemRandomness(aws_lc::MlKem768)), &seed, &secret_key, &record);
 }

@@ -1,7 +1,9 @@
 //! Known answers: RFC 9807's for OPAQUE, RFC 9497's for the OPRF.
 
 use candor_opaque::oprf::{Blinded, Key};
-use candor_opaque::{Client, KsfParams, Limits, NoStretching, Parties, Password, Record, Rfc9807, Server};
+use candor_opaque::{
+    Client, CredentialId, KsfParams, Limits, NoStretching, Parties, Password, Record, Rfc9807, Server, SuiteId,
+};
 use candor_test_support::back_ends::Script;
 use candor_test_support::vectors::{array, bytes, list, load};
 use serde_json::Value;
@@ -44,7 +46,8 @@ impl Names {
 }
 
 fn server(inputs: &Value) -> Server<Rfc9807> {
-    Server::from_keys(Rfc9807, &array(inputs, "oprf_seed"), &array(inputs, "server_private_key")).unwrap()
+    let (seed, key) = (array(inputs, "oprf_seed"), array(inputs, "server_private_key"));
+    Server::from_keys(Rfc9807, KsfParams::Identity, &seed, &key).unwrap()
 }
 
 #[test]
@@ -69,16 +72,17 @@ fn registration_and_login_give_the_rfcs_answers() {
         let server = server(inputs);
         assert_eq!(server.public_key()[..], bytes(inputs, "server_public_key"));
         let (id, secret) = (bytes(inputs, "credential_identifier"), bytes(inputs, "password"));
+        let id = CredentialId::imported(&id).unwrap();
         let password = Password::from_bytes(&secret).unwrap();
         let client = Client::new(Rfc9807).with_limits(Limits::NONE);
 
         let mut rng = Script::of([&bytes(inputs, "blind_registration"), &UPPER_HALF, &bytes(inputs, "envelope_nonce")]);
         let (registration, request) = client.start_registration(&mut rng, &password).unwrap();
         expect("registration_request", &request);
-        let response = server.register(&request, &id).unwrap();
-        expect("registration_response", &response);
+        let registering = server.register_with_id(id, &request).unwrap();
+        expect("registration_response", &registering.response);
         let registered = registration
-            .finish(&mut rng, &response, &KsfParams::Identity, &mut NoStretching, &names.parties())
+            .finish(&mut rng, &registering.response, &KsfParams::Identity, &mut NoStretching, &names.parties())
             .unwrap();
         expect("registration_upload", &registered.upload);
         expect("export_key", registered.export_key.as_bytes());
@@ -98,15 +102,15 @@ fn registration_and_login_give_the_rfcs_answers() {
             &bytes(inputs, "server_nonce"),
             &bytes(inputs, "server_keyshare_seed"),
         ]);
-        let record = Record::from_upload(&registered.upload, &KsfParams::Identity).unwrap();
-        let answer = server.respond(&mut rng, &ke1, Some(&record), &id, &names.parties()).unwrap();
+        let record = registering.state.finish(&registered.upload).unwrap().into_record();
+        let answer = server.respond(&mut rng, &ke1, b"", Some(&record), &names.parties()).unwrap();
         expect("KE2", &answer.ke2);
         assert!(rng.used_up());
         let done = login.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &names.parties()).unwrap();
         expect("KE3", &done.ke3);
         expect("session_key", done.session_key.as_bytes());
         expect("export_key", done.export_key.as_bytes());
-        expect("session_key", answer.state.finish(&done.ke3).unwrap().as_bytes());
+        expect("session_key", answer.state.finish(&done.ke3, Some(&record)).unwrap().session_key.as_bytes());
     }
 }
 
@@ -117,15 +121,15 @@ fn a_made_up_record_is_answered_as_in_the_rfc() {
         let names = Names::of(&vector);
         // The RFC gives the made-up record's key and masking key; its envelope is zeros.
         let upload = [&bytes(inputs, "client_public_key")[..], &bytes(inputs, "masking_key"), &[0; 96]].concat();
-        let record = Record::from_upload(&upload, &KsfParams::Identity).unwrap();
+        let id = CredentialId::imported(&bytes(inputs, "credential_identifier")).unwrap();
+        let record = Record::from_upload(&upload, &KsfParams::Identity, id, SuiteId::Rfc9807).unwrap();
         let mut rng = Script::of([
             &bytes(inputs, "masking_nonce"),
             &bytes(inputs, "server_nonce"),
             &bytes(inputs, "server_keyshare_seed"),
         ]);
-        let id = bytes(inputs, "credential_identifier");
-        let answer =
-            server(inputs).respond(&mut rng, &bytes(inputs, "KE1"), Some(&record), &id, &names.parties()).unwrap();
+        let ke1 = bytes(inputs, "KE1");
+        let answer = server(inputs).respond(&mut rng, &ke1, b"", Some(&record), &names.parties()).unwrap();
         assert_eq!(answer.ke2, bytes(&vector["outputs"], "KE2"));
     }
 }

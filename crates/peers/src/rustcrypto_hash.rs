@@ -41,8 +41,10 @@ impl Offers for Offer {
     }
 }
 
+type MakeEntry = fn(Shape) -> Entry;
+
 /// A line a hash.
-const HASHES: &[(Algorithm, fn(Shape) -> Entry)] = &[
+const HASHES: &[(Algorithm, MakeEntry)] = &[
     (Algorithm::Sha256, |shape| fixed::<sha2::Sha256>("sha2", sha256_arm(), shape)),
     (Algorithm::Sha384, |shape| fixed::<sha2::Sha384>("sha2", sha512_arm(), shape)),
     (Algorithm::Sha512, |shape| fixed::<sha2::Sha512>("sha2", sha512_arm(), shape)),

@@ -14,7 +14,7 @@ use crate::low::x86_64::aes::{self as low, RoundKeys};
 use ::aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
-use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::fmt;
 #[cfg(target_arch = "x86_64")]
 use zeroize::Zeroize;
@@ -47,7 +47,7 @@ enum Decrypt {
 enum Wide {
     Aes,
     Vaes(HaveVpclmul),
-    Avx512(HaveAvx512),
+    Avx512(HaveAvx512Crypto),
 }
 
 /// Round keys, wiped on drop.
@@ -64,7 +64,7 @@ impl Aes128 {
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = HaveClmul::check(cpu) {
-            let wide = if let Some(token) = HaveAvx512::check(cpu) {
+            let wide = if let Some(token) = HaveAvx512Crypto::check(cpu) {
                 Wide::Avx512(token)
             } else {
                 HaveVpclmul::check(cpu).map_or(Wide::Aes, Wide::Vaes)

@@ -16,6 +16,7 @@
 //! # }
 //! ```
 
+use core::fmt;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -80,19 +81,30 @@ pub trait DiffieHellman {
 }
 
 /// Why a Diffie-Hellman exchange was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DhError {
-    /// The result is all zero: the peer's key is a point of small order, and the secret would not depend on ours.
-    #[error("the peer's public key makes the secret all zero whatever our key is; break off the exchange")]
+    /// The result is all zero: the peer's key is a point of small order, so the secret would not depend on ours.
     NonContributory,
-    /// The operating system gave no randomness, or the build has no feature `std`.
-    #[error("no randomness from the operating system; bring a generator and call the function that takes one")]
+    /// The operating system gave no randomness, or the crate was built without the feature `getrandom`.
     Randomness,
-    /// The library below failed, which it does only when memory or its own randomness run out.
-    #[error("the library {0} failed; it does so when memory or randomness run out")]
+    /// The back end of this name failed, which it does only when memory or its own randomness run out.
     BackEnd(&'static str),
 }
+
+impl fmt::Display for DhError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NonContributory => {
+                f.write_str("peer's public key is of small order: the shared secret would be zero; abort the exchange")
+            }
+            Self::Randomness => f.write_str(crate::random::MISSING),
+            Self::BackEnd(name) => write!(f, "{name} failed; memory or randomness may have run out"),
+        }
+    }
+}
+
+impl core::error::Error for DhError {}
 
 impl From<crate::random::Unavailable> for DhError {
     fn from(_: crate::random::Unavailable) -> Self {

@@ -30,8 +30,8 @@ mod sm3_mux;
 pub(crate) mod sm3_portable;
 mod sponge;
 
-pub use batch::{Batch, UnequalLists};
-pub use blake2b::{Blake2b, Blake2b256, Blake2b512, Blake2bMac};
+pub use batch::{Batch, BatchError};
+pub use blake2b::{Blake2b, Blake2b256, Blake2b512};
 pub use digest::{self, Digest, ExtendableOutput, Update, XofReader};
 pub use sha3::{Sha3_256, Sha3_512, Shake128, Shake128Reader, Shake256, Shake256Reader};
 pub use sha256::Sha256;

@@ -9,11 +9,12 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`Hkdf`] works with SM3 as well, and [`SimpleHkdf`] with every hash of this crate.
 
-use crate::hash::{Blake2b512, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
-use hkdf::{Hkdf, SimpleHkdf};
+use crate::hash::{Sha256, Sha384, Sha512};
 
-pub use hkdf::{InvalidLength, InvalidPrkLength};
+pub use hkdf::{Hkdf, InvalidLength, InvalidPrkLength, SimpleHkdf};
 
 /// HKDF with [`Sha256`].
 pub type HkdfSha256 = Hkdf<Sha256>;
@@ -21,11 +22,3 @@ pub type HkdfSha256 = Hkdf<Sha256>;
 pub type HkdfSha384 = Hkdf<Sha384>;
 /// HKDF with [`Sha512`].
 pub type HkdfSha512 = Hkdf<Sha512>;
-/// HKDF with [`Sm3`].
-pub type HkdfSm3 = Hkdf<Sm3>;
-/// HKDF with [`Sha3_256`].
-pub type HkdfSha3_256 = SimpleHkdf<Sha3_256>;
-/// HKDF with [`Sha3_512`].
-pub type HkdfSha3_512 = SimpleHkdf<Sha3_512>;
-/// HKDF with [`Blake2b512`].
-pub type HkdfBlake2b512 = SimpleHkdf<Blake2b512>;

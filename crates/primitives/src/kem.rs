@@ -29,6 +29,7 @@
 //! ```
 
 use alloc::vec::Vec;
+use core::fmt;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -163,11 +164,10 @@ pub trait DerandomizedKem: Kem {
 }
 
 /// Why a key encapsulation was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KemError {
     /// A key, a ciphertext, a buffer or the coins have the wrong length.
-    #[error("the {what} has {got} bytes, and {expected} are needed")]
     Length {
         /// What was too short or too long.
         what: &'static str,
@@ -177,18 +177,32 @@ pub enum KemError {
         got: usize,
     },
     /// The public key is not one that key generation makes; for ML-KEM, a coefficient is not below q = 3329.
-    #[error("the public key is not valid: a coefficient is not reduced; get the key again from its owner")]
     PublicKey,
     /// The secret key contradicts itself; for ML-KEM, the hash in it is not that of the public key in it.
-    #[error("the secret key is not valid: its parts do not belong together; restore it from where it was saved")]
     SecretKey,
-    /// The operating system gave no randomness, or the build has no feature `std`.
-    #[error("no randomness from the operating system; bring a generator and call the function that takes one")]
+    /// The operating system gave no randomness, or the crate was built without the feature `getrandom`.
     Randomness,
-    /// The library below failed, which it does only when memory or its own randomness run out.
-    #[error("the library {0} failed; it does so when memory or randomness run out")]
+    /// The back end of this name failed, which it does only when memory or its own randomness run out.
     BackEnd(&'static str),
 }
+
+impl fmt::Display for KemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { what, expected, got } => write!(f, "{what} is {got} bytes long; expected {expected}"),
+            Self::PublicKey => {
+                f.write_str("public key is invalid: a coefficient is not reduced; get the key from its owner again")
+            }
+            Self::SecretKey => {
+                f.write_str("secret key is invalid: it contradicts the public key inside it; restore it from a backup")
+            }
+            Self::Randomness => f.write_str(crate::random::MISSING),
+            Self::BackEnd(name) => write!(f, "{name} failed; memory or randomness may have run out"),
+        }
+    }
+}
+
+impl core::error::Error for KemError {}
 
 impl From<crate::random::Unavailable> for KemError {
     fn from(_: crate::random::Unavailable) -> Self {

@@ -25,17 +25,15 @@ pub use memory::Memory;
 #[cfg(feature = "std")]
 pub use pool::{Lease, Pool};
 
-use thiserror::Error;
+use core::fmt;
 
 /// What can go wrong in a key-stretching function. None of it depends on the password, but for its length.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KsfError {
     /// Lanes outside 1 to 2²⁴ − 1.
-    #[error("{0} lanes: Argon2 takes 1 to 16777215")]
     Lanes(u32),
     /// Less memory than 8 KiB for each lane.
-    #[error("{memory} KiB of memory for {lanes} lanes: Argon2 needs 8 KiB for each lane at least")]
     MemoryTooSmall {
         /// KiB asked for.
         memory: u32,
@@ -43,29 +41,46 @@ pub enum KsfError {
         lanes: u32,
     },
     /// No pass at all.
-    #[error("0 passes: Argon2 makes at least 1")]
     Passes,
     /// Salt shorter than 8 bytes.
-    #[error("a salt of {0} bytes: Argon2 wants at least 8 (16 for passwords)")]
     Salt(usize),
     /// Tag shorter than 4 bytes.
-    #[error("an output of {0} bytes: Argon2 gives at least 4")]
     Output(usize),
     /// An input of 4 GiB or more.
-    #[error("an input is longer than the 4294967295 bytes that Argon2 can count")]
     TooLong,
     /// [`Memory`] made for fewer blocks than these parameters need.
-    #[error("the memory holds {has} KiB, these parameters need {needs}")]
     WrongMemory {
         /// KiB that it holds.
         has: usize,
         /// KiB needed.
         needs: usize,
     },
-    /// The system gives no such buffer.
-    #[error("the system has no {0} KiB of memory to give")]
+    /// The system has not so many KiB of memory to give.
     OutOfMemory(usize),
 }
+
+impl fmt::Display for KsfError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lanes(lanes) => write!(f, "{lanes} lanes requested; Argon2 allows 1 to 16777215"),
+            Self::MemoryTooSmall { memory, lanes } => {
+                write!(f, "{memory} KiB of memory requested for {lanes} lanes; Argon2 needs at least 8 KiB per lane")
+            }
+            Self::Passes => f.write_str("0 passes requested; Argon2 needs at least 1"),
+            Self::Salt(length) => {
+                write!(f, "salt is {length} bytes long; Argon2 needs at least 8, and 16 are advised for passwords")
+            }
+            Self::Output(length) => write!(f, "output is {length} bytes long; Argon2 produces at least 4"),
+            Self::TooLong => f.write_str("an input is longer than 4294967295 bytes, the most that Argon2 accepts"),
+            Self::WrongMemory { has, needs } => {
+                write!(f, "memory buffer holds {has} KiB; these parameters need {needs} KiB")
+            }
+            Self::OutOfMemory(kib) => write!(f, "out of memory: the system refused {kib} KiB for Argon2"),
+        }
+    }
+}
+
+impl core::error::Error for KsfError {}
 
 /// The cost of one call (RFC 9106, section 3.1): memory, passes, lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,7 @@
 //! Kernels in vector code and assembly, and large buffers: the only `unsafe` of this crate. Every function that this module offers is safe to
 //! call: a kernel takes the token that proves its instructions.
 
+#[cfg(feature = "ksf")]
 pub(crate) mod pages;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64;

@@ -1,6 +1,6 @@
 //! Message authentication: HMAC (RFC 2104, FIPS 198-1) by crate `hmac`, on our hashes.
 //!
-//! BLAKE2b has a key of its own: [`crate::hash::Blake2bMac`].
+//! BLAKE2b takes a key without HMAC: [`Blake2bMac`].
 //!
 //! ```
 //! use candor_primitives::mac::{HmacSha256, KeyInit, Mac};
@@ -16,10 +16,10 @@
 //! # }
 //! ```
 
+pub use crate::hash::blake2b::Blake2bMac;
 use crate::hash::{Blake2b512, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
-use hmac::{Hmac, SimpleHmac};
-
-pub use hmac::{KeyInit, Mac};
+pub use hmac::digest::InvalidLength;
+pub use hmac::{Hmac, KeyInit, Mac, SimpleHmac};
 
 /// HMAC with [`Sha256`]: 32 bytes.
 pub type HmacSha256 = Hmac<Sha256>;

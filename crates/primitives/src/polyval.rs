@@ -14,7 +14,7 @@ use crate::low::x86_64::polyval as low;
 use ::polyval::universal_hash::UniversalHash;
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
-use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::fmt;
 #[cfg(target_arch = "x86_64")]
 use zeroize::Zeroize;
@@ -33,7 +33,7 @@ enum Arm<const N: usize> {
     Vpclmul(HaveVpclmul, Powers<N>),
     /// x86-64: of four.
     #[cfg(target_arch = "x86_64")]
-    Avx512(HaveAvx512, Powers<N>),
+    Avx512(HaveAvx512Crypto, Powers<N>),
     /// Crate `polyval`, which chooses its code itself.
     Library(::polyval::Polyval),
 }
@@ -54,7 +54,7 @@ impl<const N: usize> Polyval<N> {
         #[cfg(target_arch = "x86_64")]
         {
             let mut powers = Powers([[0; 16]; N]);
-            if let Some(token) = HaveAvx512::check(cpu) {
+            if let Some(token) = HaveAvx512Crypto::check(cpu) {
                 low::powers_avx512(token, key, &mut powers.0);
                 return Self(Arm::Avx512(token, powers));
             }

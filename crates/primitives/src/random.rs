@@ -1,28 +1,24 @@
-//! The operating system's randomness, where there is one, for the back ends that do not draw their own.
+//! The operating system's randomness, for back ends that do not draw their own.
 
-/// No randomness could be had.
+/// What [`KemError::Randomness`](crate::kem::KemError::Randomness) and its sibling in `dh` say.
+pub(crate) const MISSING: &str = "no randomness from the operating system; enable the feature `getrandom` of candor-primitives, or call the method that takes a generator";
+
+/// No randomness was to be had.
 pub(crate) struct Unavailable;
 
-#[cfg(any(feature = "libcrux", feature = "rustcrypto", feature = "dalek"))]
-pub(crate) use drawn::bytes;
+/// `N` fresh random bytes.
+#[cfg(feature = "getrandom")]
+#[cfg_attr(not(any(feature = "libcrux", feature = "rustcrypto", feature = "dalek")), expect(dead_code))]
+#[inline]
+pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Unavailable> {
+    let mut bytes = zeroize::Zeroizing::new([0; N]);
+    getrandom::fill(bytes.as_mut_slice()).map_err(|_| Unavailable)?;
+    Ok(bytes)
+}
 
-#[cfg(any(feature = "libcrux", feature = "rustcrypto", feature = "dalek"))]
-mod drawn {
-    use super::Unavailable;
-    use zeroize::Zeroizing;
-
-    /// `N` fresh random bytes.
-    #[cfg(feature = "std")]
-    #[inline]
-    pub(crate) fn bytes<const N: usize>() -> Result<Zeroizing<[u8; N]>, Unavailable> {
-        let mut bytes = Zeroizing::new([0; N]);
-        getrandom::fill(bytes.as_mut_slice()).map_err(|_| Unavailable)?;
-        Ok(bytes)
-    }
-
-    /// Without `std` there is no operating system to ask.
-    #[cfg(not(feature = "std"))]
-    pub(crate) fn bytes<const N: usize>() -> Result<Zeroizing<[u8; N]>, Unavailable> {
-        Err(Unavailable)
-    }
+/// Without the feature there is no operating system to ask.
+#[cfg(not(feature = "getrandom"))]
+#[cfg_attr(not(any(feature = "libcrux", feature = "rustcrypto", feature = "dalek")), expect(dead_code))]
+pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Unavailable> {
+    Err(Unavailable)
 }

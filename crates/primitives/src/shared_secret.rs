@@ -16,7 +16,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 /// assert!(ours == SharedSecret::from([7; 32]));
 /// assert_eq!(format!("{ours:?}"), "SharedSecret(..)");
 /// ```
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+#[derive(Clone)]
 pub struct SharedSecret([u8; Self::LENGTH]);
 
 impl SharedSecret {
@@ -62,6 +62,22 @@ impl PartialEq for SharedSecret {
 }
 
 impl Eq for SharedSecret {}
+
+impl Zeroize for SharedSecret {
+    #[inline]
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl Drop for SharedSecret {
+    #[inline]
+    fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for SharedSecret {}
 
 impl fmt::Debug for SharedSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

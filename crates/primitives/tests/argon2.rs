@@ -121,11 +121,14 @@ fn a_pool_keeps_as_many_buffers_as_it_was_told() {
 }
 
 #[test]
-fn refuses_what_the_rfc_excludes() {
+fn refuses_what_the_rfc_excludes_and_nothing_less() {
     assert_eq!(Params::new(64, 1, 0), Err(KsfError::Lanes(0)));
     assert_eq!(Params::new(u32::MAX, 1, 1 << 24), Err(KsfError::Lanes(1 << 24)));
+    assert!(Params::new(u32::MAX, 1, (1 << 24) - 1).is_ok());
     assert_eq!(Params::new(15, 1, 2), Err(KsfError::MemoryTooSmall { memory: 15, lanes: 2 }));
+    assert!(Params::new(16, 1, 2).is_ok());
     assert_eq!(Params::new(8, 0, 1), Err(KsfError::Passes));
+    assert!(Params::new(8, 1, 1).is_ok());
 
     let params = Params::new(64, 1, 1).expect("good");
     let mut memory = Memory::new(Params::new(32, 1, 1).expect("good")).expect("memory");
@@ -138,6 +141,9 @@ fn refuses_what_the_rfc_excludes() {
         Err(KsfError::WrongMemory { has: 32, needs: 64 })
     );
     assert_eq!(tag, [0; 32]);
+    let mut memory = Memory::new(params).expect("memory");
+    assert_eq!(argon2.derive(b"", b"8 bytes!", &mut memory, &mut tag[..4]), Ok(()));
+    assert_ne!(tag, [0; 32]);
 }
 
 #[test]

@@ -78,6 +78,12 @@ fn refuses_wrong_lengths<K: Kem>(kem: K, set: ParameterSet) {
         assert_eq!(kem.encapsulate(&public, &mut vec![0; length]).err(), Some(expected));
         assert_eq!(kem.decapsulate(&secret, &vec![0; length]).err(), Some(expected));
     }
+    // The right lengths are accepted.
+    let encoded = public_bytes(&kem, &public);
+    assert!(kem.public_from_bytes(&encoded).is_ok() && encoded.len() == set.public());
+    assert!(kem.secret_from_bytes(&kem.secret_to_bytes(&secret).unwrap()).is_ok());
+    let mut ciphertext = vec![0; set.ciphertext()];
+    assert!(kem.encapsulate(&public, &mut ciphertext).is_ok() && kem.decapsulate(&secret, &ciphertext).is_ok());
 }
 
 #[test]
@@ -85,22 +91,24 @@ fn wrong_lengths_are_refused() {
     every_back_end!(refuses_wrong_lengths);
 }
 
-/// FIPS 203 §7.2: first, last and one other coefficient, at q and at the most that 12 bits hold.
+/// FIPS 203 §7.2: first, last and two other coefficients, at q − 1, at q and at the most that 12 bits hold.
 fn refuses_unreduced_public_keys<K: Kem>(kem: K, set: ParameterSet) {
     let (_, public) = kem.generate().unwrap();
     let good = public_bytes(&kem, &public);
+    assert!(kem.public_from_bytes(&good).is_ok());
     for at in [0, 1, 128 * set.k, 256 * set.k - 1] {
-        for value in [3329u16, 4095] {
-            let mut bad = good.clone();
+        for (value, refusal) in [(3328u16, None), (3329, Some(KemError::PublicKey)), (4095, Some(KemError::PublicKey))]
+        {
+            let mut changed = good.clone();
             let byte = at / 2 * 3;
             if at % 2 == 0 {
-                bad[byte] = value as u8;
-                bad[byte + 1] = bad[byte + 1] & 0xf0 | (value >> 8) as u8;
+                changed[byte] = value as u8;
+                changed[byte + 1] = changed[byte + 1] & 0xf0 | (value >> 8) as u8;
             } else {
-                bad[byte + 1] = bad[byte + 1] & 0x0f | (value << 4) as u8;
-                bad[byte + 2] = (value >> 4) as u8;
+                changed[byte + 1] = changed[byte + 1] & 0x0f | (value << 4) as u8;
+                changed[byte + 2] = (value >> 4) as u8;
             }
-            assert_eq!(kem.public_from_bytes(&bad).err(), Some(KemError::PublicKey), "{} {at}", K::NAME);
+            assert_eq!(kem.public_from_bytes(&changed).err(), refusal, "{} {at} {value}", K::NAME);
         }
     }
 }
@@ -114,6 +122,7 @@ fn a_public_key_with_an_unreduced_coefficient_is_refused() {
 fn refuses_inconsistent_secret_keys<K: Kem>(kem: K, set: ParameterSet) {
     let (secret, _) = kem.generate().unwrap();
     let good = kem.secret_to_bytes(&secret).unwrap();
+    assert!(kem.secret_from_bytes(&good).is_ok());
     for at in [set.hash_of_ek().start, set.hash_of_ek().end - 1, set.ek().end - 1] {
         let mut bad = good.to_vec();
         bad[at] ^= 1;
@@ -132,11 +141,15 @@ fn a_secret_key_with_a_wrong_hash_is_refused() {
 /// An unreduced encapsulation key inside a decapsulation key whose hash is right.
 fn refuses_secret_keys_with_unreduced_public_keys<K: Kem>(kem: K, set: ParameterSet) {
     let (secret, _) = kem.generate().unwrap();
-    let mut bad = kem.secret_to_bytes(&secret).unwrap().to_vec();
-    bad[set.ek().start..set.ek().start + 3].fill(0xff);
-    let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA3_256, &bad[set.ek()]);
-    bad[set.hash_of_ek()].copy_from_slice(hash.as_ref());
-    assert_eq!(kem.secret_from_bytes(&bad).err(), Some(KemError::SecretKey), "{}", K::NAME);
+    let good = kem.secret_to_bytes(&secret).unwrap();
+    // The first two coefficients of the public key inside: reduced in one, not in the other.
+    for (coefficients, refusal) in [([0; 3], None), ([0xff; 3], Some(KemError::SecretKey))] {
+        let mut changed = good.to_vec();
+        changed[set.ek().start..][..3].copy_from_slice(&coefficients);
+        let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA3_256, &changed[set.ek()]);
+        changed[set.hash_of_ek()].copy_from_slice(hash.as_ref());
+        assert_eq!(kem.secret_from_bytes(&changed).err(), refusal, "{}", K::NAME);
+    }
 }
 
 #[test]
@@ -149,6 +162,7 @@ fn rejects_implicitly<K: Kem>(kem: K, set: ParameterSet) {
     let (secret, public) = kem.generate().unwrap();
     let mut ciphertext = vec![0; K::CIPHERTEXT];
     let sent = kem.encapsulate(&public, &mut ciphertext).unwrap();
+    assert_eq!(kem.decapsulate(&secret, &ciphertext).unwrap(), sent);
     let c2 = 32 * set.du * set.k;
     for at in [0, c2 - 1, c2, set.ciphertext() - 1] {
         let mut flipped = ciphertext.clone();
@@ -249,7 +263,7 @@ fn a_generator_is_asked_for_the_coins_and_nothing_else() {
 #[test]
 fn messages_say_what_was_wrong_and_hold_no_secret() {
     let wrong = KemError::Length { what: "ciphertext", expected: 768, got: 5 };
-    assert_eq!(wrong.to_string(), "the ciphertext has 5 bytes, and 768 are needed");
+    assert_eq!(wrong.to_string(), "ciphertext is 5 bytes long; expected 768");
 }
 
 proptest! {

@@ -23,6 +23,11 @@ pub use random::Random;
 
 use std::path::{Path, PathBuf};
 
+/// The repository's README, whose example is compiled and run as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 /// A path from the root of the repository.
 fn from_root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)

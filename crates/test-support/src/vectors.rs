@@ -28,9 +28,7 @@ pub fn save(name: &str, content: &Value) {
 /// If there is no such field, or no hex in it.
 pub fn bytes(of: &Value, name: &str) -> Vec<u8> {
     let text = of[name].as_str().unwrap_or_else(|| panic!("no text field {name}"));
-    let digit = |c: u8| char::from(c).to_digit(16).unwrap_or_else(|| panic!("{name} is not hex")) as u8;
-    assert!(text.len().is_multiple_of(2), "{name} has half a byte");
-    text.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+    base16ct::mixed::decode_vec(text).unwrap_or_else(|error| panic!("{name} is not hex: {error}"))
 }
 
 /// The same, where there must be `N` of them.
@@ -40,7 +38,7 @@ pub fn bytes(of: &Value, name: &str) -> Vec<u8> {
 pub fn array<const N: usize>(of: &Value, name: &str) -> [u8; N] {
     let bytes = bytes(of, name);
     let length = bytes.len();
-    bytes.try_into().unwrap_or_else(|_| panic!("{name} has {length} bytes and not {N}"))
+    bytes.try_into().unwrap_or_else(|_| panic!("{name} is {length} bytes long; expected {N}"))
 }
 
 /// The elements of the list in field `name`.
@@ -55,7 +53,7 @@ pub fn list<'a>(of: &'a Value, name: &str) -> &'a [Value] {
 
 /// Bytes as the files have them.
 pub fn hex(bytes: impl AsRef<[u8]>) -> String {
-    bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    base16ct::lower::encode_string(bytes.as_ref())
 }
 
 #[cfg(test)]
@@ -70,20 +68,27 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "half a byte")]
-    fn half_a_byte_is_not_read_over() {
+    #[should_panic(expected = "x is not hex")]
+    fn half_a_byte_is_an_error() {
         bytes(&json!({ "x": "123" }), "x");
     }
 
     #[test]
-    #[should_panic(expected = "x has 2 bytes and not 3")]
-    fn a_length_that_is_not_the_one_asked_for_is_refused() {
+    #[should_panic(expected = "x is not hex")]
+    fn a_letter_beyond_f_is_an_error() {
+        bytes(&json!({ "x": "0g" }), "x");
+    }
+
+    #[test]
+    #[should_panic(expected = "x is 2 bytes long; expected 3")]
+    fn another_length_than_the_one_asked_for_is_an_error() {
         array::<3>(&json!({ "x": "0011" }), "x");
     }
 
     #[test]
     #[should_panic(expected = "the list x is empty")]
     fn an_empty_list_is_no_success() {
+        assert_eq!(list(&json!({ "x": [1] }), "x").len(), 1);
         list(&json!({ "x": [] }), "x");
     }
 }

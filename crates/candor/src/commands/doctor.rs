@@ -3,10 +3,11 @@
 use super::self_test;
 use crate::cli::{DoctorArguments, ListFormat};
 use crate::config::Config;
-use crate::output::{Talk, print};
+use crate::output::{Talk, columns, print};
 use crate::{Failure, layout};
 use candor_cpu::Cpu;
 use candor_lab::machine::{Counters, Machine};
+use candor_lab::table::{Align, Table};
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
@@ -35,27 +36,28 @@ fn look(arguments: &DoctorArguments, directory: &Path) -> Result<(), Failure> {
         });
         return print(&format!("{value:#}\n"));
     }
-    let advice = |bad: bool, text: &str| if bad { format!("  ! {text}") } else { String::new() };
-    let mut text = format!("machine      {}\n", machine.line());
-    text += &format!("tiers        {} (default {})\n", tiers.join(", "), Cpu::default().tier());
-    text += &format!(
-        "noise        others use {:.2} CPUs, steal {:.1} %, load {:.2}{}\n",
-        noise.others_cpus,
-        noise.steal * 100.0,
-        noise.load,
-        advice(noise.is_loud(), "small differences will read \"can't tell\"")
-    );
-    text += &format!("clock        steps {quantum} ns{}\n", advice(quantum > 1000, "epochs must last 1000 steps"));
+    let advice = |bad: bool, text: &str| if bad { format!(" ! {text}") } else { String::new() };
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    let mut line = |name: &str, found: String| table.row([name.to_owned(), found]);
+    line("machine", machine.line());
+    line("tiers", format!("{} (default {})", tiers.join(", "), Cpu::default().tier()));
+    let (others, steal, load) = (noise.others_cpus, noise.steal * 100.0, noise.load);
+    let loud = advice(noise.is_loud(), "small differences will read \"can't tell\"");
+    line("noise", format!("others use {others:.2} CPUs, steal {steal:.1} %, load {load:.2}{loud}"));
+    line("clock", format!("steps {quantum} ns{}", advice(quantum > 1000, "epochs must last 1000 steps")));
     if let Some(governor) = &machine.governor {
-        let slow = governor != "performance";
-        text += &format!("governor     {governor}{}\n", advice(slow, "the frequency may change within a run"));
+        let slow = advice(governor != "performance", "the frequency may change within a run");
+        line("governor", format!("{governor}{slow}"));
     }
     if let Some(boost) = machine.boost {
-        text += &format!("boost        {}\n", if boost { "on" } else { "off" });
+        line("boost", if boost { "on" } else { "off" }.to_owned());
     }
-    text += &match layout {
-        Some(layout) => format!("layout       up to {:.2} %, by {}\n", layout.floor.exp_m1() * 100.0, layout.run),
-        None => "layout       not known: candor doctor --self-test\n".to_owned(),
-    };
-    print(&text)
+    line(
+        "layout",
+        match layout {
+            Some(layout) => format!("up to {:.2} %, by {}", layout.floor.exp_m1() * 100.0, layout.run),
+            None => "not known; measure it with `candor doctor --self-test`".to_owned(),
+        },
+    );
+    print(&table.text(columns()))
 }

@@ -1,23 +1,24 @@
 //! `candor explain`.
 
 use crate::measure::all_tasks;
-use crate::output::print;
+use crate::output::{columns, print};
 use crate::{Failure, choose};
 use candor_lab::lint::LINTS;
+use candor_lab::table::paragraph;
 
 pub(crate) fn execute(name: &str) -> Result<(), Failure> {
+    let columns = columns();
     if let Some(lint) = LINTS.iter().find(|lint| lint.name == name) {
-        return print(&format!(
-            "{} fires when {}.\n\nWhy: {}\n\nThen: {}\n",
-            lint.name, lint.fires, lint.why, lint.then
-        ));
+        let fires = paragraph("", &format!("{} fires when {}.", lint.name, lint.fires), columns);
+        let (why, then) = (paragraph("Why: ", lint.why, columns), paragraph("Then: ", lint.then, columns));
+        return print(&format!("{fires}\n{why}\n{then}"));
     }
     let tasks = all_tasks();
     let Some(task) = tasks.iter().find(|task| task.name == name) else {
         let names = tasks.iter().map(|task| task.name.as_str()).chain(LINTS.iter().map(|lint| lint.name));
         return Err(Failure::Error(choose::unknown("task or lint", name, names, "candor list tasks")));
     };
-    let mut text = format!("{}\n\n{}\n\n", task.name, task.what);
+    let mut text = format!("{}\n\n{}\n", task.name, paragraph("", &task.what, columns));
     for (i, entry) in task.entries.iter().enumerate() {
         // Making a subject is enough to know where it comes from; nothing is measured.
         let (line, more) = match entry.make() {
@@ -25,9 +26,9 @@ pub(crate) fn execute(name: &str) -> Result<(), Failure> {
             Err(refusal) => (refusal.to_string(), None),
         };
         let role = if i == 0 { " (the baseline)" } else { "" };
-        text += &format!("{}{role}\n    {line}\n", entry.subject);
+        text += &format!("{}{role}\n{}", entry.subject, paragraph("    ", &line, columns));
         for line in more.iter().flat_map(|more| more.lines()) {
-            text += &format!("    {line}\n");
+            text += &paragraph("    ", line, columns);
         }
     }
     print(&format!("{text}\nMeasure it: candor run {}\n", task.name))

@@ -2,41 +2,43 @@
 
 use crate::Failure;
 use crate::cli::{ListFormat, Listed};
-use crate::output::print;
+use crate::output::{columns, print};
 use candor_cpu::{Cpu, TIERS};
+use candor_lab::table::{Align, Table};
 use candor_subjects::PeerState;
 use serde_json::{Value, json};
 
 pub(crate) fn execute(what: Listed, format: ListFormat) -> Result<(), Failure> {
-    let (value, text) = match what {
+    let (value, table) = match what {
         Listed::Tasks => tasks(),
         Listed::Peers => peers(),
         Listed::Tiers => tiers(),
     };
     print(&match format {
         ListFormat::Json => format!("{value:#}\n"),
-        ListFormat::Text => text,
+        ListFormat::Text => table.text(columns()),
     })
 }
 
-fn tasks() -> (Value, String) {
+fn tasks() -> (Value, Table) {
+    let mut table = Table::new(&[Align::Left, Align::Left]);
     let tasks = candor_subjects::tasks();
-    let value = tasks.iter().map(|task| {
+    let tasks = tasks.iter().map(|task| {
         let subjects: Vec<&str> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();
+        table.row([task.name.clone(), subjects.join(" ")]);
         json!({ "task": task.name, "what": task.what, "subjects": subjects })
     });
-    let width = tasks.iter().map(|task| task.name.len()).max().unwrap_or(0);
-    let text = tasks.iter().map(|task| {
-        let subjects: Vec<&str> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();
-        format!("{:<width$}  {}\n", task.name, subjects.join(" "))
-    });
-    (value.collect(), text.collect())
+    (tasks.collect(), table)
 }
 
-fn peers() -> (Value, String) {
+fn peers() -> (Value, Table) {
+    let mut table = Table::new(&[Align::Left, Align::Left]);
     let peers = candor_subjects::peers();
-    let text = peers.iter().map(|peer| format!("{:<26}{}\n{:<26}{}\n", peer.name, peer.what, "", state(&peer.state)));
-    (json!(peers), text.collect())
+    for peer in &peers {
+        table.row([peer.name.clone(), peer.what.to_owned()]);
+        table.row([String::new(), state(&peer.state)]);
+    }
+    (json!(peers), table)
 }
 
 fn state(state: &PeerState) -> String {
@@ -50,7 +52,8 @@ fn state(state: &PeerState) -> String {
     }
 }
 
-fn tiers() -> (Value, String) {
+fn tiers() -> (Value, Table) {
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Left]);
     let here: Vec<&str> = Cpu::tiers().map(|tier| tier.name).collect();
     let default = Cpu::default().tier();
     let here = |name: &str| match here.contains(&name) {
@@ -58,7 +61,9 @@ fn tiers() -> (Value, String) {
         true => "yes",
         false => "no",
     };
-    let value = TIERS.iter().map(|tier| json!({ "tier": tier.name, "what": tier.what, "here": here(tier.name) }));
-    let text = TIERS.iter().map(|tier| format!("{:<12}{:<9}{}\n", tier.name, here(tier.name), tier.what));
-    (value.collect(), text.collect())
+    let tiers = TIERS.iter().map(|tier| {
+        table.row([tier.name, here(tier.name), tier.what]);
+        json!({ "tier": tier.name, "what": tier.what, "here": here(tier.name) })
+    });
+    (tiers.collect(), table)
 }

@@ -2,11 +2,11 @@
 
 use crate::Failure;
 use crate::cli::{Format, Picture, ReportArguments};
-use crate::output::{Talk, print};
+use crate::output::{Talk, on_stdout, print};
 use candor_lab::LabError;
 use candor_lab::analysis::Report;
 use candor_lab::claims::{Beside, Claims};
-use candor_lab::figure::{self, Figure};
+use candor_lab::figure;
 use candor_lab::report::render;
 use candor_lab::runfile::Run;
 use std::fs;
@@ -39,7 +39,7 @@ pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Fail
     }
     let Some(directory) = arguments.output else {
         let beside: Vec<Beside> = reports.iter().flat_map(beside).collect();
-        return print(&render(&reports, &beside, arguments.format.into()));
+        return print(&render(&reports, &beside, on_stdout(arguments.format.into())));
     };
     let ending = match arguments.format {
         Format::Text => "txt",
@@ -60,17 +60,13 @@ fn draw(report: &Report, pictures: &[Picture], directory: &Path, talk: Talk) -> 
         for picture in pictures {
             let (ending, bytes) = match picture {
                 Picture::Svg => ("svg", figure.svg().into_bytes()),
-                Picture::Png => ("png", rendered(&figure, figure::png)?),
-                Picture::Pdf => ("pdf", rendered(&figure, figure::pdf)?),
+                Picture::Png => ("png", figure::png(&figure)?),
+                Picture::Pdf => ("pdf", figure::pdf(&figure)?),
             };
             save(directory, &format!("{}-{}.{ending}", report.run, figure.name), &bytes, talk)?;
         }
     }
     Ok(())
-}
-
-fn rendered(figure: &Figure, render: fn(&Figure) -> Result<Vec<u8>, String>) -> Result<Vec<u8>, Failure> {
-    render(figure).map_err(|error| Failure::Error(format!("can't draw {}: {error}", figure.name)))
 }
 
 fn save(directory: &Path, name: &str, bytes: &[u8], talk: Talk) -> Result<(), Failure> {

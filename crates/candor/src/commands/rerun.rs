@@ -4,11 +4,12 @@ use crate::Failure;
 use crate::cli::{ListFormat, RerunArguments};
 use crate::config::Config;
 use crate::measure::{all_tasks, measure, settings};
-use crate::output::{Talk, print};
+use crate::output::{Talk, columns, print};
 use candor_lab::Task;
 use candor_lab::analysis::{Report, Row};
 use candor_lab::runfile::Run;
 use candor_lab::session::Settings;
+use candor_lab::table::{Align, Table, paragraph};
 use candor_lab::verdict::Verdict;
 use serde_json::json;
 
@@ -101,18 +102,24 @@ fn compare<'a>(old: &'a Report, new: &'a Report) -> Vec<Compared<'a>> {
 }
 
 fn text_of(old: &Report, new: &Report, rows: &[Compared<'_>]) -> String {
-    let mut text =
-        format!("there  {}, {}\nhere   {}, {}\n\n", old.run, old.machine.line(), new.run, new.machine.line());
+    let columns = columns();
+    let mut runs = Table::new(&[Align::Left, Align::Left]);
+    runs.row(["there".to_owned(), format!("{}, {}", old.run, old.machine.line())]);
+    runs.row(["here".to_owned(), format!("{}, {}", new.run, new.machine.line())]);
+    let mut text = runs.text(columns) + "\n";
     if !old.machine.same_as(&new.machine) {
-        text += "! different-machine: ratios are compared, times are not\n\n";
+        text += &paragraph("! ", "different-machine: ratios are compared, times are not", columns);
+        text.push('\n');
     }
-    let width = rows.iter().map(|row| row.task.len() + row.old.subject.len() + 2).max().unwrap_or(0);
+    let mut table = Table::new(&[Align::Left; 5]);
+    table.row(["task", "subject", "there", "here", "verdict"]);
     for row in rows {
-        let name = format!("{}  {}", row.task, row.old.subject);
-        let there = format!("{:.3} {}", row.old.ratio, row.old.verdict.word());
-        let here = row.new.map_or("–".into(), |new| format!("{:.3} {}", new.ratio, new.verdict.word()));
-        text += &format!("{name:<width$}  there {there:<18} here {here:<18} {}\n", row.fate.word());
+        let shown = |row: &Row| format!("{:.3} {}", row.ratio, row.verdict.word());
+        let here = row.new.map_or("–".into(), shown);
+        let cells = [row.task.to_owned(), row.old.subject.clone(), shown(row.old), here, row.fate.word().to_owned()];
+        table.row(cells);
     }
+    text += &table.text(columns);
     let count = |fate: Fate| rows.iter().filter(|row| row.fate == fate).count();
     text + &format!(
         "\n{} of {} verdicts hold, {} differ, {} reversed, {} not measured here\n",

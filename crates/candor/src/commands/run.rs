@@ -4,7 +4,7 @@ use super::smoke;
 use crate::cli::{Format, RunArguments};
 use crate::config::Config;
 use crate::measure::{all_tasks, measure, settings};
-use crate::output::{Talk, print};
+use crate::output::{Talk, on_stdout, print};
 use crate::{Failure, choose};
 use candor_lab::Task;
 use candor_lab::report::{Form, render};
@@ -48,7 +48,7 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
     let processes = arguments.processes.or(config.processes).map(|processes| processes as usize);
     let settings = settings(budget, processes, arguments.seed, peers, config.runs(arguments.runs));
     let report = measure(&tasks, &settings, talk)?;
-    print(&render(std::slice::from_ref(&report), &[], arguments.format.into()))?;
+    print(&render(std::slice::from_ref(&report), &[], on_stdout(arguments.format.into())))?;
     let unsettled = report.rows().filter(|(_, row)| row.verdict == Verdict::CantTell).count();
     match arguments.require_verdict && unsettled > 0 {
         true => Err(Failure::CantTell(format!("{unsettled} rows read \"can't tell\""))),

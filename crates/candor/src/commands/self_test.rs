@@ -2,7 +2,7 @@
 
 use crate::cli::{DoctorArguments, ListFormat};
 use crate::measure::{STOP, settings, stop_on_signals, trial, workers};
-use crate::output::{Talk, print};
+use crate::output::{Talk, on_stdout, print};
 use crate::{Failure, layout};
 use candor_lab::Task;
 use candor_lab::analysis::Report;
@@ -55,7 +55,7 @@ pub(super) fn execute(arguments: &DoctorArguments, directory: PathBuf, talk: Tal
     layout::remember(&run, &path)?;
     talk.say(&format!("run saved   {}", path.display()));
     let form = if arguments.format == ListFormat::Json { Form::Json } else { Form::Text };
-    print(&render(&[Report::of(&run)], &[], form))
+    print(&render(&[Report::of(&run)], &[], on_stdout(form)))
 }
 
 /// All trials, one of each kind per turn, so that a noisy hour touches all kinds alike. `None` if stopped before the first.

@@ -57,12 +57,12 @@ const SEED32: [u8; 32] = [9; 32];
 pub(crate) fn register(_: Cpu) {
     let server = clean_server(Rfc9807);
     let (registration, request) = secret_registration(Rfc9807);
-    let response = server.register(&request, USER).expect("a response");
+    let answer = server.register(&mut clean(9), &request).expect("a response");
     let done = registration
-        .finish(&mut poisoned(2), &response, &KsfParams::Identity, &mut NoStretching, &PARTIES)
+        .finish(&mut poisoned(2), &answer.response, &answer.ksf, &mut NoStretching, &PARTIES)
         .expect("an upload");
     secret::declassify(&done.upload, "registration-upload");
-    let record = Record::from_upload(&done.upload, &KsfParams::Identity).expect("a record");
+    let record = answer.state.finish(&done.upload).expect("a record").into_record();
     log_in(&clean_client(Rfc9807), &server, &record);
 }
 
@@ -95,7 +95,7 @@ fn clean_client<S: Suite<Static = NoKem>>(suite: S) -> Client<S> {
 }
 
 fn clean_server<S: Suite<Static = NoKem>>(suite: S) -> Server<S> {
-    Server::from_keys(suite, &SEED, &KEY).expect("a good key")
+    Server::from_keys(suite, KsfParams::Identity, &SEED, &KEY).expect("a good key")
 }
 
 /// A record made without poison.
@@ -103,11 +103,11 @@ fn clean_record() -> Record {
     let (server, client) = (clean_server(Rfc9807), clean_client(Rfc9807));
     let password = Password::from_bytes(PASSWORD).expect("a good password");
     let (registration, request) = client.start_registration(&mut clean(3), &password).expect("a request");
-    let response = server.register(&request, USER).expect("a response");
+    let answer = server.register(&mut clean(9), &request).expect("a response");
     let done = registration
-        .finish(&mut clean(4), &response, &KsfParams::Identity, &mut NoStretching, &PARTIES)
+        .finish(&mut clean(4), &answer.response, &answer.ksf, &mut NoStretching, &PARTIES)
         .expect("an upload");
-    Record::from_upload(&done.upload, &KsfParams::Identity).expect("a record")
+    answer.state.finish(&done.upload).expect("a record").into_record()
 }
 
 fn secret_registration<S: Suite<Static = NoKem>>(suite: S) -> (ClientRegistration, [u8; 32]) {
@@ -134,7 +134,7 @@ fn secret_login<S: Suite<Static = NoKem>>(suite: S) -> (ClientLogin<S>, Vec<u8>)
 fn start<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: C) {
     let record = clean_record();
     let (_, ke1) = secret_login(suite);
-    let answer = clean_server(other).respond(&mut clean(5), &ke1, Some(&record), USER, &PARTIES);
+    let answer = clean_server(other).respond(&mut clean(5), &ke1, USER, Some(&record), &PARTIES);
     assert!(answer.is_ok(), "the server refuses KE1, so whatever ran was no OPAQUE");
 }
 
@@ -142,33 +142,34 @@ fn start<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: C)
 fn finish<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: C) {
     let record = clean_record();
     let (state, ke1) = secret_login(suite);
-    let answer = clean_server(other).respond(&mut clean(5), &ke1, Some(&record), USER, &PARTIES).expect("KE2");
+    let answer = clean_server(other).respond(&mut clean(5), &ke1, USER, Some(&record), &PARTIES).expect("KE2");
     let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
     secret::declassify(&done.ke3, "ke3");
     secret::declassify(done.session_key.as_bytes(), "result");
-    let theirs = answer.state.finish(&done.ke3).expect("the server believes it");
+    let theirs = answer.state.finish(&done.ke3, Some(&record)).expect("the server believes it").session_key;
     assert!(theirs == done.session_key, "the result is wrong, so whatever ran was no OPAQUE");
 }
 
 /// The server from KE1 to its keys, once for a user that there is and once for one that there isn't.
 fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: C) {
-    let (stored, client) = (*clean_record().to_bytes(), clean_client(other));
+    let (stored, client) = (clean_record().to_bytes(), clean_client(other));
     let password = Password::from_bytes(PASSWORD).expect("a good password");
     let (state, ke1) = client.start_login(&mut clean(6), &password).expect("KE1");
     secret::arms();
     let (seed, key) = (SEED, KEY);
     secret::poison(&seed);
     secret::poison(&key);
-    secret::poison(&stored[32..192]);
-    let server = Server::from_keys(suite, &seed, &key).expect("a good key");
+    // Masking key and envelope.
+    secret::poison(&stored[47..207]);
+    let server = Server::from_keys(suite, KsfParams::Identity, &seed, &key).expect("a good key");
     let record = Record::from_bytes(&stored).expect("a record");
-    let unknown = server.respond(&mut poisoned(7), &ke1, None, USER, &PARTIES).expect("KE2");
+    let unknown = server.respond(&mut poisoned(7), &ke1, USER, None, &PARTIES).expect("KE2");
     secret::declassify(&unknown.ke2, "ke2");
-    let answer = server.respond(&mut poisoned(8), &ke1, Some(&record), USER, &PARTIES).expect("KE2");
+    let answer = server.respond(&mut poisoned(8), &ke1, USER, Some(&record), &PARTIES).expect("KE2");
     secret::declassify(&answer.ke2, "ke2");
     let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
-    assert!(unknown.state.finish(&done.ke3).is_err(), "a user that there isn't was let in");
-    let ours = answer.state.finish(&done.ke3).expect("the right password");
+    assert!(unknown.state.finish(&done.ke3, Some(&record)).is_err(), "a user that there isn't was let in");
+    let ours = answer.state.finish(&done.ke3, Some(&record)).expect("the right password").session_key;
     secret::declassify(ours.as_bytes(), "result");
     assert!(ours == done.session_key, "the result is wrong, so whatever ran was no OPAQUE");
 }
@@ -176,9 +177,9 @@ fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: 
 fn log_in<S: Suite>(client: &Client<S>, server: &Server<S>, record: &Record) {
     let password = Password::from_bytes(PASSWORD).expect("a good password");
     let (state, ke1) = client.start_login(&mut clean(6), &password).expect("KE1");
-    let answer = server.respond(&mut clean(7), &ke1, Some(record), USER, &PARTIES).expect("KE2");
+    let answer = server.respond(&mut clean(7), &ke1, USER, Some(record), &PARTIES).expect("KE2");
     let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
-    assert!(answer.state.finish(&done.ke3).is_ok(), "the result is wrong, so whatever ran was no OPAQUE");
+    assert!(answer.state.finish(&done.ke3, Some(record)).is_ok(), "the result is wrong, so whatever ran was no OPAQUE");
 }
 
 /// A generator that counts; the number sets it apart from others.

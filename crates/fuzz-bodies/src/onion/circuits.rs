@@ -5,7 +5,7 @@ use candor_onion::cell::{Command, Message, PAYLOAD};
 use candor_onion::circuit::{
     ClientAction, ClientCircuit, HopOptions, Limits, OnionKeys, RelayAction, RelayCircuit, Request,
 };
-use candor_onion::handshake::{Client, Handshake, NtorV3Default, Request as _, number};
+use candor_onion::handshake::{Client, Handshake, HandshakeType, NtorV3Default, Request as _};
 use candor_onion::layer::{ClientLayer, Crypto, RelayLayer};
 use candor_onion::relay::Format;
 use std::slice::from_ref;
@@ -20,7 +20,7 @@ pub fn relay_circuit(data: &[u8]) {
     let relay = handshake.generate_relay([1; 32]).expect("the back end works");
     let request = Request { crypto, fragments: true }.encode();
     let (client, onionskin) = handshake.start(handshake.public(&relay), &request).expect("good keys");
-    let create = Create2::new(number::NTOR_V3, onionskin).expect("short");
+    let create = Create2::new(HandshakeType::NtorV3.number(), onionskin).expect("short");
     let (mut circuit, job) = RelayCircuit::create(create, Limits::default());
     circuit
         .answer(job.run(&OnionKeys::default().with(NtorV3Default::default(), vec![relay]).expect("it has a number")));

@@ -6,8 +6,8 @@ use candor_onion::circuit::{Request, Response};
 use candor_onion::layer::Crypto;
 use candor_onion::link::certificate::{self, Certificate, RsaCross};
 use candor_onion::link::{Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
-use candor_onion::relay::message::{Begin, Connected, Extend2, NextRelay, read_sendme};
-use candor_onion::relay::{Format, Fragments, RelayCommand, cells_for, write_fragment};
+use candor_onion::relay::message::{Begin, Connected, Extend2, NextRelay, Sendme};
+use candor_onion::relay::{Format, Fragments, RelayCommand, cells_for, encode_fragment};
 use std::time::Instant;
 
 /// A link's bytes, in one piece and in pieces of the sizes that the first bytes say, give the same cells; each cell, written
@@ -63,23 +63,23 @@ pub fn relay_messages(data: &[u8]) {
         assert!(whole.cells == 1 || whole.body.len() <= candor_onion::relay::MOST_BODY);
         match whole.command {
             RelayCommand::BEGIN => {
-                if let Ok(begin) = Begin::read(&whole.body) {
-                    assert!(Begin::read(&begin.write()) == Ok(begin));
+                if let Ok(begin) = Begin::decode(&whole.body) {
+                    assert!(Begin::decode(&begin.encode()) == Ok(begin));
                 }
             }
             RelayCommand::CONNECTED => {
-                if let Ok(connected) = Connected::read(&whole.body) {
-                    assert!(Connected::read(&connected.write()) == Ok(connected));
+                if let Ok(connected) = Connected::decode(&whole.body) {
+                    assert!(Connected::decode(&connected.encode()) == Ok(connected));
                 }
             }
             RelayCommand::EXTEND2 => {
-                if let Ok(extend) = Extend2::read(&whole.body) {
+                if let Ok(extend) = Extend2::decode(&whole.body) {
                     let mut again = extend.clone();
                     again.next.addresses.truncate(4); // as many as we write
-                    assert!(Extend2::read(&extend.write()) == Ok(again));
+                    assert!(Extend2::decode(&extend.encode()) == Ok(again));
                 }
             }
-            RelayCommand::SENDME => drop(read_sendme(&whole.body)),
+            RelayCommand::SENDME => drop(Sendme::decode(&whole.body)),
             _ => {}
         }
     }
@@ -94,18 +94,18 @@ pub fn certificates(data: &[u8]) {
         let expired = Certificate::check(bytes, *kind, None, good.expires);
         assert!(expired.is_err() && Certificate::check(bytes, *kind, Some(&stranger), NOW).is_err());
     }
-    let _ = RsaCross::read(bytes);
+    let _ = RsaCross::decode(bytes);
 }
 
 /// A handshake's extension messages: what reads as a request that we would make is written and read again as the same.
 pub fn extensions(data: &[u8]) {
-    if let Ok((request, congestion_control)) = Request::read(data) {
+    if let Ok((request, congestion_control)) = Request::decode(data) {
         assert!(congestion_control || request.crypto == Crypto::Tor1);
-        let (again, _) = Request::read(&request.encode()).expect("our own");
+        let (again, _) = Request::decode(&request.encode()).expect("our own");
         assert!(again == request);
     }
-    if let Ok(response) = Response::read(data) {
-        assert!(Response::read(&response.encode()) == Ok(response));
+    if let Ok(response) = Response::decode(data) {
+        assert!(Response::decode(&response.encode()) == Ok(response));
     }
 }
 
@@ -171,22 +171,22 @@ pub fn honest_wire() -> Vec<(&'static str, String, Vec<u8>)> {
 
     let next = NextRelay { addresses: vec![([127, 0, 0, 1], 9001).into()], ed25519: Some([1; 32]), rsa: Some([2; 20]) };
     let create = Create2::new(0xFF68, vec![7; 1280]).expect("short enough");
-    let body = Extend2 { next, create }.write();
+    let body = Extend2 { next, create }.encode();
     for (choice, format) in [(2, Format::V0), (3, Format::V1)] {
         let (mut data, mut done) = (vec![choice], 0);
         for _ in 0..cells_for(format, body.len()) {
             let mut payload = [0; PAYLOAD];
-            done = write_fragment(format, &mut payload, RelayCommand::EXTEND2, &body, done);
+            done = encode_fragment(format, &mut payload, RelayCommand::EXTEND2, &body, done);
             data.extend_from_slice(&payload);
         }
         files.push(("onion_relay_messages", format!("extend2-{format:?}"), data));
         for (name, command, body) in [
-            ("begin", RelayCommand::BEGIN, Begin::new("example.com", 80).expect("a good target").write()),
-            ("connected", RelayCommand::CONNECTED, Connected { address: Some([1, 2, 3, 4].into()) }.write()),
+            ("begin", RelayCommand::BEGIN, Begin::new("example.com", 80).expect("a good target").encode()),
+            ("connected", RelayCommand::CONNECTED, Connected { address: Some([1, 2, 3, 4].into()) }.encode()),
         ] {
             let mut payload = [0; PAYLOAD];
             let header = candor_onion::relay::Header { command, stream: 1, length: body.len() as u16 };
-            format.write(&mut payload, header, &body);
+            format.encode(&mut payload, header, &body);
             files.push(("onion_relay_messages", format!("{name}-{format:?}"), [&[choice], &payload[..]].concat()));
             files.push(("onion_relay_circuit", format!("{name}-{format:?}"), [&[choice, 0], &payload[..]].concat()));
             files.push(("onion_client_circuit", format!("{name}-{format:?}"), [&[choice, 0], &payload[..]].concat()));

@@ -1,5 +1,5 @@
 use candor_fuzz_bodies::network as fuzz;
-use candor_network::{RelayKeys, Suite};
+use candor_network::{HandshakeType, RelayKeys};
 use candor_test_support::corpus::Corpus;
 
 /// Mutations of each file of a corpus.
@@ -7,8 +7,11 @@ const MUTATIONS: usize = 300;
 
 #[test]
 fn relay_lists() {
-    let line =
-        RelayKeys::generate().unwrap().listed(None, "127.0.0.1:1".parse().unwrap(), &Suite::ALL).unwrap().to_line();
+    let line = RelayKeys::generate()
+        .unwrap()
+        .listed(None, "127.0.0.1:1".parse().unwrap(), &HandshakeType::ALL)
+        .unwrap()
+        .to_line();
     let corpus = Corpus::of("network_relay_list").with("a line that was just made", line.into_bytes());
     corpus.run(MUTATIONS, fuzz::relay_list);
 }

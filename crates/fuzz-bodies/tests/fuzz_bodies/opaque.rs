@@ -25,14 +25,14 @@ fn bodies_hold_over_their_corpora_and_mutations_of_them() {
 /// A corpus of nothing but refusals would test nothing.
 #[test]
 fn the_corpus_has_messages_that_are_answered() {
-    use candor_opaque::{Parties, Rfc9807, Server, Suite};
+    use candor_opaque::{KsfParams, Parties, Rfc9807, Server, Suite};
     let mut key = [0; 32];
     key[0] = 3;
-    let server = Server::from_keys(Rfc9807, &[5; 64], &key).unwrap();
+    let server = Server::from_keys(Rfc9807, KsfParams::Identity, &[5; 64], &key).unwrap();
     let answered = Corpus::of("opaque_ke1")
         .inputs()
         .filter(|ke1| ke1.len() == Rfc9807::KE1)
-        .filter(|ke1| server.respond(&mut system(), ke1, None, b"account 17", &Parties::default()).is_ok())
+        .filter(|ke1| server.respond(&mut system(), ke1, b"account 17", None, &Parties::default()).is_ok())
         .count();
     assert_eq!(answered, 1);
 }

@@ -30,13 +30,20 @@ pub struct Field<M> {
     modulus: PhantomData<M>,
 }
 
-/// The words are no reduced polynomial: a bit at or above m is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the polynomial has a degree of {degree} or more and is no element: reduce it first")]
-pub struct NotReduced {
-    /// m.
+/// Why words are no element: the polynomial is not reduced, a bit at m or above is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ElementError {
+    /// m, the degree of the modulus.
     pub degree: usize,
 }
+
+impl fmt::Display for ElementError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "polynomial is not reduced; expected a degree below {}", self.degree)
+    }
+}
+
+impl core::error::Error for ElementError {}
 
 impl<M: Modulus> Field<M> {
     /// With the default CPU's best arm.
@@ -81,12 +88,12 @@ impl<M: Modulus> Field<M> {
     /// so is public.
     ///
     /// # Errors
-    /// [`NotReduced`] if one is.
-    pub fn element(&self, words: M::Words) -> Result<Element<M>, NotReduced> {
+    /// [`ElementError`] if one is.
+    pub fn element(&self, words: M::Words) -> Result<Element<M>, ElementError> {
         let rest = M::MODULUS.degree() % 64;
         let top = words.as_ref()[M::Words::COUNT - 1];
         if rest != 0 && top >> rest != 0 {
-            return Err(NotReduced { degree: M::MODULUS.degree() });
+            return Err(ElementError { degree: M::MODULUS.degree() });
         }
         Ok(Element(words))
     }

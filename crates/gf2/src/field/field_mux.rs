@@ -19,7 +19,7 @@ macro_rules! on {
         secret::ran($routine, $arm.name());
         match $arm {
             #[cfg(target_arch = "x86_64")]
-            Arm::Avx512(token, _) => avx512::$function::<M>(token, $($argument),+),
+            Arm::Avx512(token) => avx512::$function::<M>(token, $($argument),+),
             #[cfg(target_arch = "x86_64")]
             Arm::Vpclmul(token) => vpclmul::$function::<M>(token, $($argument),+),
             #[cfg(target_arch = "x86_64")]

@@ -46,7 +46,7 @@ impl<M: Modulus> Packed<M> {
     pub fn arm(&self) -> &'static str {
         match self.arm {
             #[cfg(target_arch = "x86_64")]
-            Arm::Avx512(..) | Arm::Vpclmul(_) | Arm::Clmul(_) => self.arm.name(),
+            Arm::Avx512(_) | Arm::Vpclmul(_) | Arm::Clmul(_) => self.arm.name(),
             _ => "portable",
         }
     }
@@ -60,7 +60,7 @@ impl<M: Modulus> Packed<M> {
         secret::ran("gf2m-packed", self.arm());
         match self.arm {
             #[cfg(target_arch = "x86_64")]
-            Arm::Avx512(token, _) => avx512::<M>(token, a, b, out),
+            Arm::Avx512(token) => avx512::<M>(token, a, b, out),
             #[cfg(target_arch = "x86_64")]
             Arm::Vpclmul(token) => vpclmul::<M>(token, a, b, out),
             #[cfg(target_arch = "x86_64")]

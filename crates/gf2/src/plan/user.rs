@@ -3,15 +3,15 @@
 //! The library opens no file by itself. A program that wants a user's tables calls [`load_user`] at its start.
 
 use super::{ARMS, PlanError, Plans};
+use core::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Why a table could not be put in force.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The file can't be read.
-    #[error("cannot read {path}: {why}")]
     Read {
         /// The file.
         path: String,
@@ -19,7 +19,6 @@ pub enum LoadError {
         why: std::io::Error,
     },
     /// The file is no table.
-    #[error("{path}: {mistake}")]
     Parse {
         /// The file.
         path: String,
@@ -27,12 +26,28 @@ pub enum LoadError {
         mistake: PlanError,
     },
     /// A table for this arm is in force already, or has been asked for: it can be set once, before the first multiplier.
-    #[error("the table for arm {arm} is in use already; install tables before the first multiplier is made")]
     Late {
         /// The arm.
         arm: &'static str,
     },
 }
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { path, why } => write!(f, "cannot read plan table {path}: {why}"),
+            Self::Parse { path, mistake } => write!(f, "plan table {path}, {mistake}"),
+            Self::Late { arm } => {
+                write!(
+                    f,
+                    "a plan table for arm {arm} is already in use; install tables before the first multiplier is made"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for LoadError {}
 
 static INSTALLED: [OnceLock<Plans>; ARMS.len()] = [const { OnceLock::new() }; ARMS.len()];
 

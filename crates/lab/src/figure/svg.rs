@@ -1,29 +1,47 @@
 //! Shapes as SVG.
 
+use super::ink::{PAPER, SERIES, fill, hex, is_light, stroke};
 use super::{Anchor, Figure, Ink, Mark, Shape};
 use std::fmt::Write;
 
-/// Colours of a figure that stands alone: light, for paper.
-const OWN_STYLE: &str = "\
-text{font-family:'DejaVu Sans',Verdana,sans-serif}.paper{fill:#ffffff}\
-.text{fill:#1b1b1b;stroke:#1b1b1b}.muted{fill:#6b6b6b;stroke:#cfcfcf}.band{fill:#e6e6e6}\
-.faster{fill:#0072b2;stroke:#0072b2}.slower{fill:#d55e00;stroke:#d55e00}.same{fill:#009e73;stroke:#009e73}\
-.open{fill:#6b6b6b;stroke:#6b6b6b}.onfill{fill:#ffffff}.onlight{fill:#1b1b1b}\
-.s0{fill:#0072b2}.s1{fill:#e69f00}.s2{fill:#009e73}.s3{fill:#cc79a7}.s4{fill:#56b4e9}.s5{fill:#d55e00}.s6{fill:#f0e442}.s7{fill:#7f7f7f}\
-.l0{stroke:#0072b2}.l1{stroke:#e69f00}.l2{stroke:#009e73}.l3{stroke:#cc79a7}.l4{stroke:#56b4e9}.l5{stroke:#d55e00}.l6{stroke:#f0e442}.l7{stroke:#7f7f7f}";
+/// Classes for the colours of a figure that stands alone.
+fn own_style() -> String {
+    let named = [
+        ("text", Ink::Text),
+        ("muted", Ink::Muted),
+        ("band", Ink::Band),
+        ("faster", Ink::Faster),
+        ("slower", Ink::Slower),
+        ("same", Ink::Same),
+        ("open", Ink::Open),
+    ];
+    let classes =
+        named.map(|(class, ink)| format!(".{class}{{fill:{};stroke:{}}}", hex(fill(ink)), hex(stroke(ink)))).concat();
+    let paper = hex(PAPER);
+    format!("text{{font-family:'DejaVu Sans',Verdana,sans-serif}}.paper{{fill:{paper}}}{classes}{}", series_style(""))
+}
 
-/// The same for a page: light, dark, print.
-pub(super) const PAGE_STYLE: &str = "\
+/// The same for a page that has variables for light, dark and print.
+pub(super) fn page_style() -> String {
+    const NAMED: &str = "\
 svg text{font-family:'DejaVu Sans',Verdana,system-ui,sans-serif}\
 svg .paper{fill:none}svg .text{fill:var(--ink);stroke:var(--ink)}svg .muted{fill:var(--muted);stroke:var(--line)}\
 svg .band{fill:var(--band)}svg .faster{fill:var(--faster);stroke:var(--faster)}\
 svg .slower{fill:var(--slower);stroke:var(--slower)}svg .same{fill:var(--same);stroke:var(--same)}\
-svg .open{fill:var(--muted);stroke:var(--muted)}svg .onfill{fill:#ffffff}svg .onlight{fill:#1b1b1b}\
-svg .s0{fill:#0072b2}svg .s1{fill:#e69f00}svg .s2{fill:#009e73}svg .s3{fill:#cc79a7}svg .s4{fill:#56b4e9}svg .s5{fill:#d55e00}svg .s6{fill:#f0e442}svg .s7{fill:#7f7f7f}\
-svg .l0{stroke:#0072b2}svg .l1{stroke:#e69f00}svg .l2{stroke:#009e73}svg .l3{stroke:#cc79a7}svg .l4{stroke:#56b4e9}svg .l5{stroke:#d55e00}svg .l6{stroke:#f0e442}svg .l7{stroke:#7f7f7f}";
+svg .open{fill:var(--muted);stroke:var(--muted)}";
+    format!("{NAMED}{}", series_style("svg "))
+}
+
+/// The classes of series, for fills, lines and the text on them: the same in light and dark.
+fn series_style(within: &str) -> String {
+    let [light, dark] = [1, 0].map(|series| hex(fill(Ink::OnSeries(series))));
+    let series = SERIES.iter().enumerate();
+    let series = series.map(|(n, &rgb)| format!("{within}.s{n}{{fill:{0}}}{within}.l{n}{{stroke:{0}}}", hex(rgb)));
+    format!("{within}.onfill{{fill:{dark}}}{within}.onlight{{fill:{light}}}{}", series.collect::<String>())
+}
 
 pub(super) fn document(figure: &Figure) -> String {
-    let style = format!("<style>{OWN_STYLE}</style>");
+    let style = format!("<style>{}</style>", own_style());
     element(figure, &style, &format!("<rect class=\"paper\" width=\"{}\" height=\"{}\"/>", figure.width, figure.height))
 }
 
@@ -126,9 +144,8 @@ fn stroked(ink: Ink) -> String {
     }
 }
 
-const SERIES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
-
 fn class(ink: Ink) -> &'static str {
+    const CLASSES: [&str; SERIES.len()] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
     match ink {
         Ink::Text => "text",
         Ink::Muted => "muted",
@@ -137,15 +154,9 @@ fn class(ink: Ink) -> &'static str {
         Ink::Slower => "slower",
         Ink::Same => "same",
         Ink::Open => "open",
-        // Orange, sky blue and yellow are too light for white text.
-        Ink::OnSeries(n) => {
-            if matches!(n % SERIES.len(), 1 | 4 | 6) {
-                "onlight"
-            } else {
-                "onfill"
-            }
-        }
-        Ink::Series(n) => SERIES[n % SERIES.len()],
+        Ink::OnSeries(n) if is_light(n) => "onlight",
+        Ink::OnSeries(_) => "onfill",
+        Ink::Series(n) => CLASSES[n % SERIES.len()],
     }
 }
 

@@ -1,77 +1,101 @@
-//! The terminal: a table a task, the reasons of those without a time, then what is doubtful.
+//! The terminal: for each task a table and the reasons of those without a time, then what is doubtful.
 
 use super::{interval, ratio, resolves};
 use crate::analysis::{self, Report, Row, TaskReport};
 use crate::claims::Beside;
 use crate::lint::Lint;
+use crate::table::{Align, Table, paragraph};
 use crate::units::{rate, time};
 use crate::verdict::Verdict;
-use std::fmt::Write;
 
-pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
+pub(super) fn render(reports: &[Report], claims: &[Beside], columns: Option<usize>) -> String {
     let mut out = String::new();
     for report in reports {
-        let _ = writeln!(out, "run {}, {}", report.run, report.date);
-        let _ = writeln!(out, "{}", report.machine.line());
-        let _ = writeln!(out, "{}\n", report.conditions);
+        out += &paragraph("", &format!("run {}, {}", report.run, report.date), columns);
+        out += &paragraph("", &report.machine.line(), columns);
+        out += &paragraph("", &report.conditions, columns);
+        out.push('\n');
         for task in &report.tasks {
-            out.push_str(&table(task));
+            out += &times(task, columns);
+            out += &remarks(task, columns);
             out.push('\n');
         }
-        out.push_str(&trials(report));
-        out.push_str(&lints(&report.lints));
+        out += &trials(report, columns);
+        out += &lints(&report.lints, columns);
     }
     if let Some(lint) = analysis::across(reports) {
-        let _ = writeln!(out, "! {}: {}", lint.name, lint.text);
+        out += &paragraph("! ", &format!("{}: {}", lint.name, lint.text), columns);
     }
-    out.push_str(&quoted(claims));
-    out
-}
-
-/// Claims, quoted; never divided by anything.
-fn quoted(claims: &[Beside]) -> String {
-    let mut out = String::new();
     for beside in claims {
-        let claim = &beside.claim;
-        let _ =
-            writeln!(out, "\nquoted: {} {}: {} {} ({})", beside.key, claim.place, claim.value, claim.unit, claim.what);
-        match &beside.here {
-            Some(here) => {
-                let _ = writeln!(out, "  here: {} ({} of {})", here.found.shown(), here.subject, here.task);
-            }
-            None => out.push_str("  here: not measured in this run\n"),
-        }
-        for (name, text) in &beside.lints {
-            let _ = writeln!(out, "  ! {name}: {text}");
-        }
-        if let Some(doubt) = &claim.doubt {
-            let _ = writeln!(out, "  {doubt}");
-        }
+        out += &quoted(beside, columns);
     }
     out
 }
 
-fn table(task: &TaskReport) -> String {
-    let mut lines = vec![vec![
-        task.task.clone(),
-        "median".into(),
-        if task.bytes.is_some() { "rate".into() } else { String::new() },
-        "ratio".into(),
-        "interval".into(),
-        "baseline is".into(),
-    ]];
-    lines.extend(task.rows.iter().map(|row| cells(task, row)));
-    let widths: Vec<usize> =
-        (0..6).map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0)).collect();
-    let mut out = String::new();
-    for line in &lines {
-        let _ = write!(out, "{:<width$}", line[0], width = widths[0]);
-        for column in 1..5 {
-            if widths[column] > 0 {
-                let _ = write!(out, "  {:>width$}", line[column], width = widths[column]);
-            }
-        }
-        let _ = writeln!(out, "  {}", line[5]);
+/// A claim, quoted; never divided by anything.
+fn quoted(beside: &Beside, columns: Option<usize>) -> String {
+    let claim = &beside.claim;
+    let quote = format!("quoted: {} {}: {} {} ({})", beside.key, claim.place, claim.value, claim.unit, claim.what);
+    let here = beside.here.as_ref().map_or("here: not measured in this run".to_owned(), |here| {
+        format!("here: {} ({} of {})", here.found.shown(), here.subject, here.task)
+    });
+    let mut out = format!("\n{}{}", paragraph("", &quote, columns), paragraph("  ", &here, columns));
+    for (name, text) in &beside.lints {
+        out += &paragraph("  ! ", &format!("{name}: {text}"), columns);
+    }
+    if let Some(doubt) = &claim.doubt {
+        out += &paragraph("  ", doubt, columns);
+    }
+    out
+}
+
+/// The table of times. Where it is too wide for the terminal, the numbers stand below the names.
+fn times(task: &TaskReport, columns: Option<usize>) -> String {
+    let (left, right) = (Align::Left, Align::Right);
+    let rates = task.bytes.is_some();
+    let aligned = if rates { vec![right; 4] } else { vec![right; 3] };
+    let mut heads = vec!["median", "rate", "ratio", "interval"];
+    heads.retain(|head| rates || *head != "rate");
+
+    let mut table = Table::new(&[&[left], &aligned[..], &[left]].concat());
+    table.row([&[task.task.as_str()], &heads[..], &["baseline is"]].concat());
+    for row in &task.rows {
+        let cells = [vec![format!("  {}", row.label())], numbers(task, row), vec![verdict(row)]].concat();
+        table.row(cells);
+    }
+    if columns.is_none_or(|columns| table.width() <= columns) {
+        return table.text(columns);
+    }
+
+    let mut names = Table::new(&[left, left]);
+    let mut below = Table::new(&[&aligned[..], &[left]].concat());
+    below.row(heads.iter().map(|head| format!("    {head}")));
+    for row in &task.rows {
+        names.row([format!("  {}", row.label()), verdict(row)]);
+        below.row(numbers(task, row));
+    }
+    let below = below.rows(columns);
+    let rows = names.rows(columns).into_iter().zip(&below[1..]).map(|(name, numbers)| name + numbers);
+    format!("{}\n{}{}", task.task, below[0], rows.collect::<String>())
+}
+
+/// What stands below a table: who got no time, phases, what was counted, and what would settle an open verdict.
+fn remarks(task: &TaskReport, columns: Option<usize>) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    let mut remark = |subject: &str, text: String| table.row([format!("  {subject}"), text]);
+    for refusal in &task.refusals {
+        remark(&refusal.subject, refusal.reason.clone());
+    }
+    for row in task.rows.iter().filter(|row| !row.phases.is_empty() && row.verdict != Verdict::Control) {
+        let whole: f64 = row.phases.iter().map(|phase| phase.median_ns).sum();
+        let phases = row.phases.iter().map(|phase| {
+            format!("{} {} ({:.0} %)", phase.name, time(phase.median_ns), phase.median_ns / whole * 100.0)
+        });
+        remark(&row.label(), phases.collect::<Vec<_>>().join(", "));
+    }
+    for counted in &task.counted {
+        let quantities = counted.quantities.iter().map(|quantity| format!("{} {}", quantity.name, quantity.amount()));
+        remark(&counted.label, quantities.collect::<Vec<_>>().join(", "));
     }
     let mut said: Vec<&str> = Vec::new();
     for advice in task.rows.iter().filter_map(|row| row.advice.as_deref()) {
@@ -79,77 +103,46 @@ fn table(task: &TaskReport) -> String {
             said.push(advice);
         }
     }
-    for refusal in &task.refusals {
-        let _ = writeln!(out, "  {:<width$}  {}", refusal.subject, refusal.reason, width = widths[0].max(2) - 2);
-    }
-    for row in task.rows.iter().filter(|row| !row.phases.is_empty() && row.verdict != Verdict::Control) {
-        let whole: f64 = row.phases.iter().map(|phase| phase.median_ns).sum();
-        let phases = row.phases.iter().map(|phase| {
-            format!("{} {} ({:.0} %)", phase.name, time(phase.median_ns), phase.median_ns / whole * 100.0)
-        });
-        let _ = writeln!(
-            out,
-            "  {:<width$}  {}",
-            row.label(),
-            phases.collect::<Vec<_>>().join(", "),
-            width = widths[0].max(2) - 2
-        );
-    }
-    for counted in &task.counted {
-        let quantities = counted.quantities.iter().map(|quantity| format!("{} {}", quantity.name, quantity.amount()));
-        let all = quantities.collect::<Vec<_>>().join(", ");
-        let _ = writeln!(out, "  {:<width$}  {all}", counted.label, width = widths[0].max(2) - 2);
-    }
-    for advice in said {
-        let _ = writeln!(out, "  can't tell: {advice}");
-    }
-    out
+    let advice = said.into_iter().map(|advice| paragraph("  ", &format!("can't tell: {advice}"), columns));
+    table.text(columns) + &advice.collect::<String>()
 }
 
-fn cells(task: &TaskReport, row: &Row) -> Vec<String> {
-    vec![
-        format!("  {}", row.label()),
-        time(row.median_ns),
-        row.throughput(task.bytes).map(rate).unwrap_or_default(),
-        if row.verdict == Verdict::Baseline { "1".into() } else { ratio(row, row.ratio) },
-        if row.verdict == Verdict::Baseline { String::new() } else { interval(row).unwrap_or_else(|| "none".into()) },
-        match row.verdict {
-            Verdict::Baseline => "(the baseline)".into(),
-            Verdict::Control => format!("(control: this run {})", resolves(row)),
-            verdict => verdict.word().to_owned(),
-        },
-    ]
+/// Median, rate if the task has one, ratio and interval.
+fn numbers(task: &TaskReport, row: &Row) -> Vec<String> {
+    let compared = row.verdict != Verdict::Baseline;
+    let mut cells = vec![time(row.median_ns)];
+    cells.extend(row.throughput(task.bytes).map(rate));
+    cells.push(if compared { ratio(row, row.ratio) } else { "1".into() });
+    cells.push(if compared { interval(row).unwrap_or_else(|| "none".into()) } else { String::new() });
+    cells
+}
+
+fn verdict(row: &Row) -> String {
+    match row.verdict {
+        Verdict::Baseline => "(the baseline)".into(),
+        Verdict::Control => format!("(control: this run {})", resolves(row)),
+        verdict => verdict.word().to_owned(),
+    }
 }
 
 /// A self-test's counts.
-fn trials(report: &Report) -> String {
-    let mut out = String::new();
-    if !report.trials.is_empty() {
-        let _ = writeln!(
-            out,
-            "{:<24}{:>7}{:>8}{:>8}{:>8}{:>6}{:>12}{:>14}",
-            "trials of", "truth", "trials", "faster", "slower", "same", "can't tell", "false claims"
-        );
+fn trials(report: &Report, columns: Option<usize>) -> String {
+    if report.trials.is_empty() {
+        return String::new();
     }
+    let mut table = Table::new(&[&[Align::Left], &[Align::Right; 6][..], &[Align::Left]].concat());
+    table.row(["trials of", "truth", "trials", "faster", "slower", "same", "can't tell", "false claims"]);
     for count in &report.trials {
         let truth = count.truth.map_or("?".into(), |truth| format!("{truth:.3}"));
-        let _ = writeln!(
-            out,
-            "{:<24}{truth:>7}{:>8}{:>8}{:>8}{:>6}{:>12}{:>14}",
-            count.name,
-            count.trials,
-            count.faster,
-            count.slower,
-            count.same,
-            count.cant_tell,
-            count.false_claims()
-        );
+        let counts = [count.trials, count.faster, count.slower, count.same, count.cant_tell, count.false_claims()];
+        let counts = counts.iter().map(usize::to_string);
+        table.row([count.name.clone(), truth].into_iter().chain(counts));
     }
-    out
+    table.text(columns)
 }
 
 /// Lints, those of the same name and text together.
-fn lints(lints: &[Lint]) -> String {
+fn lints(lints: &[Lint], columns: Option<usize>) -> String {
     let mut out = String::new();
     let mut said: Vec<(&str, &str)> = Vec::new();
     for lint in lints {
@@ -162,7 +155,7 @@ fn lints(lints: &[Lint]) -> String {
         let place = place.collect::<Vec<_>>().join(" ");
         let more = if alike > 1 { format!(" (and {} more)", alike - 1) } else { String::new() };
         let colon = if place.is_empty() { "" } else { ": " };
-        let _ = writeln!(out, "! {}: {place}{colon}{}{more}", lint.name, lint.text);
+        out += &paragraph("! ", &format!("{}: {place}{colon}{}{more}", lint.name, lint.text), columns);
     }
     out
 }

@@ -3,11 +3,12 @@
 use super::{ClientLink, ClientOptions};
 use crate::Error;
 use crate::link::{Budget, Full, SHORT, locked};
+use crate::onion_keys::{Offer, with_offer};
 use crate::relay_list::ListedRelay;
 use crate::stream::{Carrier, CircuitStream, Ends, Read};
-use crate::suite::{Offer, Suite, with_offer};
 use candor_onion::cell::Message;
 use candor_onion::circuit::{Cause, ClientAction, ClientCircuit, Failure, HopOptions, StreamId};
+use candor_onion::handshake::HandshakeType;
 use candor_onion::layer::Crypto;
 use candor_onion::relay::message::{Begin, EndReason, NextRelay};
 use std::fmt;
@@ -35,6 +36,8 @@ struct Inner {
     machine: ClientCircuit,
     streams: Ends,
     failure: Option<Failure>,
+    /// Cells of this circuit were lost for want of room; only its end is sent.
+    overflowed: bool,
     /// The relays, as the list names them.
     relays: Vec<String>,
     /// Who waits for a hop.
@@ -58,8 +61,8 @@ impl Circuit {
     ///
     /// # Errors
     /// [`Error::Handshake`] if the relay does not offer the handshake; [`Error::Circuit`], after which the circuit is over.
-    pub async fn extend(&mut self, relay: &ListedRelay, suite: Suite) -> Result<(), Error> {
-        let offer = relay.offer(suite)?;
+    pub async fn extend(&mut self, relay: &ListedRelay, handshake: HandshakeType) -> Result<(), Error> {
+        let offer = relay.offer(handshake)?;
         let options = self.0.options(relay);
         let next = NextRelay {
             addresses: vec![relay.address()],
@@ -118,7 +121,7 @@ impl Circuit {
             let mut inner = locked(&self.0.inner);
             match (inner.failure, inner.streams.poll_connected(id, cx)) {
                 (Some(failure), _) => Poll::Ready(Err(inner.error(failure))),
-                (None, answer) => answer.map_err(|reason| Error::Stream { target: format!("{host}:{port}"), reason }),
+                (None, answer) => answer.map_err(|reason| inner.refused(format!("{host}:{port}"), reason)),
             }
         });
         let patience = self.0.patience;
@@ -165,6 +168,7 @@ impl State {
             machine: ClientCircuit::new(options.limits, link.wide),
             streams: Ends::new(Arc::clone(budget)),
             failure: None,
+            overflowed: false,
             relays: Vec::new(),
             builder: None,
         };
@@ -182,7 +186,7 @@ impl State {
     /// What to ask a relay for. Fragments are needed for post-quantum onionskins and known to relays of ours alone, so who offers no
     /// handshake with such a one is not asked for them: a relay of Tor's would refuse.
     fn options(&self, relay: &ListedRelay) -> HopOptions {
-        HopOptions { crypto: self.crypto, fragments: relay.suites().any(Suite::is_post_quantum) }
+        HopOptions { crypto: self.crypto, fragments: relay.handshakes().any(HandshakeType::is_post_quantum) }
     }
 
     /// Asks for another hop, and says how many there are.
@@ -229,21 +233,21 @@ impl State {
 
     fn act(&self, inner: &mut Inner, action: ClientAction) {
         match action {
+            ClientAction::Send(Message::Relay(_) | Message::RelayEarly(_)) if inner.overflowed => {}
             ClientAction::Send(message) => match self.link.outbox.push(self.number(), message) {
                 Ok(queued) => inner.machine.set_blocked(queued >= SHORT),
                 Err(Full) => {
                     self.link.outbox.clear(self.number());
-                    inner.machine.close();
+                    inner.overflowed = true;
+                    inner.machine.overflow();
                 }
             },
             ClientAction::Extended { .. } => inner.wake_builder(),
             ClientAction::Connected { stream, .. } => inner.streams.connected(stream),
-            ClientAction::Data { stream, bytes } => {
-                let kept = inner.streams.data(stream, bytes);
-                if kept.is_err() {
-                    inner.machine.close();
-                }
-            }
+            ClientAction::Data { stream, bytes } => match inner.streams.data(stream, bytes) {
+                Ok(nobodys) => inner.machine.consumed(stream, nobodys),
+                Err(Full) => inner.machine.overflow(),
+            },
             ClientAction::Ended { stream, reason } => inner.streams.over(stream, reason),
             ClientAction::Writable { stream } => inner.streams.writable(stream),
             ClientAction::Closed(failure) => {
@@ -267,6 +271,13 @@ impl Inner {
     fn error(&self, failure: Failure) -> Error {
         let relay = failure.hop.and_then(|hop| self.relays.get(hop.wrapping_sub(1)));
         Error::Circuit { failure, relay: relay.cloned() }
+    }
+
+    /// The last hop did not open a stream.
+    fn refused(&self, target: String, reason: EndReason) -> Error {
+        let hop = self.machine.hops();
+        let relay = self.relays.get(hop.wrapping_sub(1)).cloned().unwrap_or_default();
+        Error::Stream { target, hop, relay, reason }
     }
 
     /// What a stream's user sees when the circuit is over, or the stream.
@@ -311,9 +322,10 @@ impl Carrier for State {
 
     fn end(&self, stream: StreamId, reason: EndReason) {
         self.with(|inner| {
-            inner.streams.forget(stream);
+            let unread = inner.streams.forget(stream);
             // It may have been ended from the other side.
             let _ = inner.machine.end_stream(stream, reason);
+            inner.machine.consumed(stream, unread);
         });
     }
 }

@@ -10,33 +10,41 @@
 
 use super::locked;
 use candor_onion::cell::{Cell, Message};
+use candor_onion::flow::MOST_UNACKNOWLEDGED;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+use tokio::sync::Notify;
 
-/// Cells that a circuit may have in one link's queue: above the widest congestion window in slow start.
-const MOST: usize = 6000;
+/// Cells that a circuit may have in one link's queue: as many as the widest window holds, so that a sender that keeps to it never
+/// overflows one.
+pub(crate) const MOST: usize = MOST_UNACKNOWLEDGED as usize;
 /// Below this a queue is short, and who makes data may make more.
 pub(crate) const SHORT: usize = 128;
 /// Bytes to write at a time: as many whole cells as fit a TLS record.
 const BATCH: usize = 31 * candor_onion::cell::CELL;
 
-/// How many cells a process may keep, queued on links and unread in streams.
+/// How many cells a process may keep, queued on links and unread in streams. An eighth more is a reserve for while room is being made.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,
     used: AtomicUsize,
+    short: Notify,
 }
 
 impl Budget {
     pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, used: AtomicUsize::new(0) })
+        Arc::new(Self { most, used: AtomicUsize::new(0), short: Notify::new() })
     }
 
     /// Room for one more.
     pub(crate) fn take(&self) -> Result<(), Full> {
-        if self.used.fetch_add(1, Ordering::Relaxed) < self.most {
+        let used = self.used.fetch_add(1, Ordering::Relaxed);
+        if used >= self.most {
+            self.short.notify_one();
+        }
+        if used < self.most + self.most / 8 {
             return Ok(());
         }
         self.give(1);
@@ -48,14 +56,19 @@ impl Budget {
         self.used.fetch_sub(cells, Ordering::Relaxed);
     }
 
-    /// How many are taken.
+    /// How many it has room for are in use.
     pub(crate) fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
     /// Whether three quarters are used up.
-    fn is_short(&self) -> bool {
+    pub(crate) fn is_short(&self) -> bool {
         self.used() >= self.most - self.most / 4
+    }
+
+    /// Comes back when all is used up and the reserve has been touched.
+    pub(crate) async fn short(&self) {
+        self.short.notified().await;
     }
 }
 
@@ -147,6 +160,11 @@ impl Outbox {
             drop(state);
             queue.waiting.into_iter().for_each(Waker::wake);
         }
+    }
+
+    /// How many cells a circuit has queued.
+    pub(crate) fn queued(&self, circuit: u32) -> usize {
+        locked(&self.state).queues.get(&circuit).map_or(0, |queue| queue.cells.len())
     }
 
     /// Ready when the circuit's queue is short.
@@ -271,19 +289,20 @@ mod tests {
 
     #[test]
     fn a_circuit_and_all_together_have_their_bounds() {
-        let budget = Budget::new(MOST + 1);
+        let budget = Budget::new(8);
         let outbox = Outbox::new(Arc::clone(&budget), 10);
-        for _ in 0..MOST {
-            outbox.push(1, relay()).unwrap();
-        }
-        assert_eq!(outbox.push(1, relay()), Err(Full), "the circuit's own");
-        assert_eq!(outbox.push(2, relay()), Ok(1));
-        assert_eq!(outbox.push(3, relay()), Err(Full), "all together");
+        (1..=9).for_each(|length| assert_eq!(outbox.push(1, relay()), Ok(length)));
+        assert_eq!(outbox.push(2, relay()), Err(Full), "all together, and the reserve");
         assert_eq!(outbox.push(3, destroy()), Ok(1), "the end is always told");
         outbox.clear(1);
-        assert_eq!(outbox.push(3, relay()), Ok(2));
+        assert_eq!(outbox.push(2, relay()), Ok(1));
         drop(outbox);
         assert_eq!(budget.used(), 0);
+
+        let outbox = Outbox::new(Budget::new(2 * MOST), 10);
+        (1..=MOST).for_each(|length| assert_eq!(outbox.push(1, relay()), Ok(length)));
+        assert_eq!(outbox.push(1, relay()), Err(Full), "the circuit's own");
+        assert_eq!(outbox.push(2, relay()), Ok(1));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::link::{Full, SHORT, locked};
 use crate::stream::{Carrier, Ends, Read};
 use candor_onion::cell::{Cell, DestroyReason, Message};
 use candor_onion::circuit::{RelayAction, RelayCircuit, StreamId};
-use candor_onion::relay::message::EndReason;
+use candor_onion::relay::message::{Begin, EndReason};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -14,9 +14,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 use tokio::io::ReadBuf;
 use tokio::sync::OwnedSemaphorePermit;
-
-/// Bytes that the streams of one circuit may have received and not written on. Honest clients stop at a quarter of it.
-const MOST_UNREAD: usize = 8 << 20;
 
 /// A circuit as its two links know it.
 #[derive(Clone)]
@@ -39,6 +36,8 @@ pub(super) struct Inner {
     pub(super) machine: RelayCircuit,
     pub(super) next: Option<(Arc<RelayLink>, u32)>,
     streams: Ends,
+    /// Cells of this circuit were lost for want of room. Nothing that follows them could be read, so only its end is sent.
+    overflowed: bool,
     pub(super) last_cell: Instant,
 }
 
@@ -115,7 +114,7 @@ impl Circuit {
             relay: Arc::clone(relay),
             previous: Arc::clone(previous),
             number,
-            inner: Mutex::new(Inner { machine, next: None, streams, last_cell: Instant::now() }),
+            inner: Mutex::new(Inner { machine, next: None, streams, overflowed: false, last_cell: Instant::now() }),
             _permit: permit,
         }
     }
@@ -146,15 +145,17 @@ impl Circuit {
     fn act(self: &Arc<Self>, inner: &mut Inner) {
         while let Some(action) = inner.machine.poll() {
             match action {
-                RelayAction::ToClient(message) => match self.previous.outbox.push(self.number, message) {
+                RelayAction::ToClient(Message::Relay(_))
+                | RelayAction::ToNext(Message::Relay(_) | Message::RelayEarly(_))
+                    if inner.overflowed => {}
+                RelayAction::ToClient(message) => match self.send_back(message) {
                     Ok(queued) => inner.machine.set_blocked(queued >= SHORT),
-                    Err(Full) => self.overflow(inner),
+                    Err(Full) => self.lose(inner),
                 },
                 RelayAction::ToNext(message) => {
                     let Some((link, number)) = &inner.next else { continue };
                     if link.outbox.push(*number, message).is_err() {
-                        link.outbox.clear(*number);
-                        self.overflow(inner);
+                        self.lose(inner);
                     }
                 }
                 RelayAction::Extend(next) => self.extend(inner, &next),
@@ -163,19 +164,11 @@ impl Circuit {
                         link.forget(number);
                     }
                 }
-                RelayAction::Begin { stream, target } => {
-                    inner.streams.open(stream);
-                    if let Err(reason) = exit::begin(&self.relay, self, stream, target) {
-                        inner.streams.forget(stream);
-                        let _ = inner.machine.end_stream(stream, reason);
-                    }
-                }
-                RelayAction::Data { stream, bytes } => {
-                    let kept = inner.streams.data(stream, bytes);
-                    if kept.is_err() || inner.streams.unread() > MOST_UNREAD {
-                        self.overflow(inner);
-                    }
-                }
+                RelayAction::Begin { stream, target } => self.begin(inner, stream, target),
+                RelayAction::Data { stream, bytes } => match inner.streams.data(stream, bytes) {
+                    Ok(nobodys) => inner.machine.consumed(stream, nobodys),
+                    Err(Full) => self.lose(inner),
+                },
                 RelayAction::Ended { stream, reason } => inner.streams.over(stream, reason),
                 RelayAction::Writable { stream } => inner.streams.writable(stream),
                 RelayAction::Closed => {
@@ -187,10 +180,48 @@ impl Circuit {
         }
     }
 
-    /// The circuit has queued more than it may: what waits is dropped, so that there is room to say why.
-    fn overflow(&self, inner: &mut Inner) {
-        self.previous.outbox.clear(self.number);
+    fn begin(self: &Arc<Self>, inner: &mut Inner, stream: StreamId, target: Begin) {
+        // The number of a stream that has ended and is still being written on can't be used again yet.
+        let begun = match inner.streams.open(stream) {
+            true => exit::begin(&self.relay, self, stream, target).inspect_err(|_| {
+                inner.streams.forget(stream);
+            }),
+            false => Err(EndReason::RESOURCELIMIT),
+        };
+        if let Err(reason) = begun {
+            let _ = inner.machine.end_stream(stream, reason);
+        }
+    }
+
+    /// Queues a cell towards the client. What waits in front of a DESTROY is of no use to anybody, unless the relay ends in good order.
+    fn send_back(&self, message: Message) -> Result<usize, Full> {
+        if let Message::Destroy(reason) = message
+            && ![DestroyReason::HIBERNATING, DestroyReason::FINISHED].contains(&reason)
+        {
+            self.previous.outbox.clear(self.number);
+        }
+        self.previous.outbox.push(self.number, message)
+    }
+
+    /// Cells of the circuit are lost for want of room: it ends.
+    fn lose(&self, inner: &mut Inner) {
+        inner.overflowed = true;
+        if let Some((link, number)) = &inner.next {
+            link.outbox.clear(*number);
+        }
         inner.machine.close(DestroyReason::RESOURCELIMIT);
+    }
+
+    /// Ends the circuit for want of room, with all that it holds.
+    pub(super) fn overflow(self: &Arc<Self>) {
+        self.with(|inner| self.lose(inner));
+    }
+
+    /// Cells that it has queued, and cells' worth that its streams have not written on.
+    pub(super) fn held(&self) -> usize {
+        let inner = locked(&self.inner);
+        let next = inner.next.as_ref().map_or(0, |(link, number)| link.outbox.queued(*number));
+        self.previous.outbox.queued(self.number) + next + inner.streams.held()
     }
 }
 
@@ -228,9 +259,10 @@ impl Carrier for CircuitEnd {
 
     fn end(&self, stream: StreamId, reason: EndReason) {
         self.0.with(|inner| {
-            inner.streams.forget(stream);
+            let unread = inner.streams.forget(stream);
             // It may have been ended from the other side.
             let _ = inner.machine.end_stream(stream, reason);
+            inner.machine.consumed(stream, unread);
         });
     }
 }

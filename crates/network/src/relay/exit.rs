@@ -1,7 +1,8 @@
 //! Streams at the exit: TCP connections to where the policy allows.
 
-use super::Shared;
 use super::circuit::{Circuit, CircuitEnd};
+use super::streams::Place;
+use super::{Shared, lookups};
 use crate::policy::host_address;
 use crate::stream::CircuitStream;
 use candor_onion::circuit::StreamId;
@@ -12,7 +13,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 /// Bytes to read from a connection at a time: 32 cells' worth.
@@ -32,37 +32,46 @@ pub(super) fn begin(
     if !relay.policy.may_permit(&target.host, target.port) {
         return Err(EndReason::EXITPOLICY);
     }
-    let permit = Arc::clone(&relay.streams).try_acquire_owned().map_err(|_| EndReason::RESOURCELIMIT)?;
-    tokio::spawn(serve(Arc::clone(relay), Arc::clone(circuit), stream, target, permit));
+    let circuit_key = Arc::as_ptr(circuit).addr();
+    let place = relay.streams.enter(circuit.link_key(), circuit_key).ok_or(EndReason::RESOURCELIMIT)?;
+    tokio::spawn(serve(Arc::clone(relay), Arc::clone(circuit), stream, target, place));
     Ok(())
 }
 
-async fn serve(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, target: Begin, _permit: OwnedSemaphorePermit) {
+async fn serve(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, target: Begin, place: Place) {
     let stream = CircuitStream::new(Arc::new(CircuitEnd(Arc::clone(&circuit))), id);
-    let connected = timeout(relay.limits.connect, connect(&relay, &target)).await.unwrap_or(Err(EndReason::TIMEOUT));
-    let (tcp, address) = match connected {
-        Ok(connected) => connected,
-        Err(reason) => return stream.end(reason),
+    let carried = async {
+        let connecting = timeout(relay.limits.connect, connect(&relay, &circuit, &target));
+        let (tcp, address) = connecting.await.unwrap_or(Err(EndReason::TIMEOUT))?;
+        let said = circuit.with(|inner| inner.machine.connected(id, Connected { address: Some(address.ip()) }));
+        said.map_err(|_| EndReason::DONE)?;
+        Ok(carry(tcp, &stream, &place).await)
     };
-    let said = circuit.with(|inner| inner.machine.connected(id, Connected { address: Some(address.ip()) }));
-    if said.is_ok() {
-        let reason = carry(tcp, &stream).await;
-        stream.end(reason);
-    }
+    let reason = tokio::select! {
+        carried = carried => carried.unwrap_or_else(|reason| reason),
+        () = stream.gone() => EndReason::DESTROY,
+        () = place.idle(relay.limits.idle_stream) => EndReason::TIMEOUT,
+        () = place.taken_away() => EndReason::RESOURCELIMIT,
+    };
+    stream.end(reason);
 }
 
-async fn connect(relay: &Shared, target: &Begin) -> Result<(TcpStream, SocketAddr), EndReason> {
+async fn connect(relay: &Shared, circuit: &Circuit, target: &Begin) -> Result<(TcpStream, SocketAddr), EndReason> {
     let permitted = |address: &SocketAddr| relay.policy.permits(&target.host, address.ip(), target.port);
+    let lists = |address: &SocketAddr| relay.policy.lists(address.ip(), target.port);
     let addresses: Vec<SocketAddr> = match host_address(&target.host) {
         Some(address) => vec![SocketAddr::new(address, target.port)],
         None => {
-            let found = tokio::net::lookup_host((target.host.as_str(), target.port)).await;
-            found.map_err(|_| EndReason::RESOLVEFAILED)?.collect()
+            let (host, port) = (target.host.clone(), target.port);
+            let found = relay.lookups.run(circuit.link_key(), move || lookups::system(&host, port)).await;
+            found.map_err(|_| EndReason::RESOLVEFAILED)?
         }
     };
     let mut reason = EndReason::EXITPOLICY;
     for address in addresses.into_iter().filter(permitted).take(3) {
         match TcpStream::connect(address).await {
+            // The relay's own machine, by an address of it that the policy did not know of.
+            Ok(tcp) if tcp.local_addr().is_ok_and(|own| own.ip() == address.ip()) && !lists(&address) => {}
             Ok(tcp) => {
                 // A stream whose bytes wait for more bytes would be slow for no reason.
                 let _ = tcp.set_nodelay(true);
@@ -75,7 +84,7 @@ async fn connect(relay: &Shared, target: &Begin) -> Result<(TcpStream, SocketAdd
 }
 
 /// Carries bytes both ways until either side ends the stream, or the circuit does; why it ended.
-async fn carry(tcp: TcpStream, stream: &CircuitStream) -> EndReason {
+async fn carry(tcp: TcpStream, stream: &CircuitStream, place: &Place) -> EndReason {
     let (mut from_target, mut to_target) = tcp.into_split();
     let down = async {
         let mut buffer = vec![0; READ];
@@ -85,6 +94,7 @@ async fn carry(tcp: TcpStream, stream: &CircuitStream) -> EndReason {
                 Ok(length) => length,
                 Err(error) => return reason_of(&error),
             };
+            place.used();
             if stream.send_all(&buffer[..length]).await.is_err() {
                 // The client has ended the stream; what it sent before may still be on its way up.
                 return std::future::pending().await;
@@ -100,7 +110,7 @@ async fn carry(tcp: TcpStream, stream: &CircuitStream) -> EndReason {
                     return EndReason::DONE;
                 }
                 Ok(length) => match timeout(STUCK, to_target.write_all(&buffer[..length])).await {
-                    Ok(Ok(())) => {}
+                    Ok(Ok(())) => place.used(),
                     Ok(Err(error)) => return reason_of(&error),
                     Err(_) => return EndReason::TIMEOUT,
                 },
@@ -111,7 +121,6 @@ async fn carry(tcp: TcpStream, stream: &CircuitStream) -> EndReason {
     tokio::select! {
         reason = down => reason,
         reason = up => reason,
-        () = stream.gone() => EndReason::DESTROY,
     }
 }
 

@@ -52,6 +52,8 @@ impl Circuit {
                 inner.next = Some((link, number));
                 inner.machine.next_ready(wide);
             }
+            // Our own fault: the circuit ends here, and not behind us, so that its client blames the right hop.
+            Err(reason @ (DestroyReason::RESOURCELIMIT | DestroyReason::HIBERNATING)) => inner.machine.close(reason),
             Err(reason) => inner.machine.next_failed(reason),
         }
     }

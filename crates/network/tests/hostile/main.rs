@@ -14,7 +14,9 @@
 //! scene.is_as_before().await;
 //! ```
 
+mod exit;
 mod neighbours;
+mod overload;
 mod raw;
 mod scene;
 #[path = "../town/mod.rs"]

@@ -3,7 +3,7 @@
 use crate::raw::{Heard, Raw, create};
 use crate::scene::{Scene, until};
 use crate::town::{Town, client, local};
-use candor_network::{Client, ClientOptions, Error, ListedRelay, Policy, RelayKeys, RelayList, Suite, Target};
+use candor_network::{Client, ClientOptions, Error, HandshakeType, ListedRelay, Policy, RelayKeys, RelayList, Target};
 use candor_onion::cell::{Cell, DestroyReason, Message};
 use candor_onion::relay::RelayCommand;
 use std::net::SocketAddr;
@@ -66,7 +66,7 @@ async fn a_link_that_is_closed_goes_though_nobody_reads_its_last_cells() {
     neighbour.send(refused(relay.listed(), MANY)).await;
     relay.disconnect();
     // There is one place, and it is free only when the old link is really gone.
-    while client().circuit(&[relay.listed()], Suite::NtorV3).await.is_err() {
+    while client().circuit(&[relay.listed()], HandshakeType::NtorV3).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     drop(neighbour);
@@ -91,12 +91,12 @@ async fn circuits_of_all_links_together_have_a_bound() {
     let clients = [client(), client()];
     let mut kept = Vec::new();
     for index in 0..3 {
-        kept.push(clients[index % 2].circuit(&path, Suite::NtorV3).await.unwrap());
+        kept.push(clients[index % 2].circuit(&path, HandshakeType::NtorV3).await.unwrap());
     }
-    let error = clients[1].circuit(&path, Suite::NtorV3).await.unwrap_err().to_string();
+    let error = clients[1].circuit(&path, HandshakeType::NtorV3).await.unwrap_err().to_string();
     assert!(error.starts_with("hop 1:") && error.contains("out of resources"), "{error}");
     drop(kept);
-    while clients[0].circuit(&path, Suite::NtorV3).await.is_err() {
+    while clients[0].circuit(&path, HandshakeType::NtorV3).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -127,8 +127,8 @@ async fn a_relay_asked_for_at_a_wrong_address_can_still_be_reached_at_its_own() 
     let mut client = ClientOptions::default();
     client.limits.build = Duration::from_secs(600);
     let client = Arc::new(Client::new(client).unwrap());
-    let mut first = client.circuit(&[town.relay(0).listed()], Suite::Hybrid768).await.unwrap();
-    let waits = tokio::spawn(async move { first.extend(&misled.relays()[0], Suite::Hybrid768).await });
+    let mut first = client.circuit(&[town.relay(0).listed()], HandshakeType::Hybrid768).await.unwrap();
+    let waits = tokio::spawn(async move { first.extend(&misled.relays()[0], HandshakeType::Hybrid768).await });
     until(|| count.load(Ordering::Relaxed) == 1).await;
     assert_eq!(town.circuit(&client).await.hops(), 3);
     assert!(!waits.is_finished(), "the other one still waits");
@@ -139,18 +139,18 @@ async fn a_relay_asked_for_at_a_wrong_address_can_still_be_reached_at_its_own() 
 async fn who_waits_for_the_same_dead_relay_waits_once() {
     let town = Town::with(|config| config.limits.link = Duration::from_secs(2)).await;
     let (address, count) = silent().await;
-    let eve = RelayKeys::generate().unwrap().listed(None, address, &Suite::ALL).unwrap();
+    let eve = RelayKeys::generate().unwrap().listed(None, address, &HandshakeType::ALL).unwrap();
     let client = Arc::new(client());
     let mut circuits = Vec::new();
     for _ in 0..4 {
-        circuits.push(client.circuit(&[town.relay(0).listed()], Suite::Hybrid768).await.unwrap());
+        circuits.push(client.circuit(&[town.relay(0).listed()], HandshakeType::Hybrid768).await.unwrap());
     }
     let eve = Arc::new(RelayList::parse(&eve.to_line()).unwrap());
     let extending: Vec<_> = circuits
         .into_iter()
         .map(|mut circuit| {
             let eve = Arc::clone(&eve);
-            tokio::spawn(async move { circuit.extend(&eve.relays()[0], Suite::Hybrid768).await })
+            tokio::spawn(async move { circuit.extend(&eve.relays()[0], HandshakeType::Hybrid768).await })
         })
         .collect();
     for one in extending {
@@ -177,14 +177,14 @@ async fn a_stopped_relay_drops_who_has_not_finished_the_link_handshake() {
 async fn a_relay_that_stops_while_it_extends_a_circuit_says_so() {
     let mut town = Town::with(|config| config.limits.link = Duration::from_secs(600)).await;
     let (address, count) = silent().await;
-    let eve = RelayKeys::generate().unwrap().listed(Some("eve".into()), address, &Suite::ALL).unwrap();
+    let eve = RelayKeys::generate().unwrap().listed(Some("eve".into()), address, &HandshakeType::ALL).unwrap();
     let client = client();
-    let mut circuit = client.circuit(&[town.relay(0).listed()], Suite::Hybrid768).await.unwrap();
+    let mut circuit = client.circuit(&[town.relay(0).listed()], HandshakeType::Hybrid768).await.unwrap();
     let stopping = async {
         until(|| count.load(Ordering::Relaxed) == 1).await;
         town.relays[0].take().unwrap().shutdown(Duration::ZERO).await;
     };
-    let (extended, ()) = tokio::join!(circuit.extend(&eve, Suite::Hybrid768), stopping);
+    let (extended, ()) = tokio::join!(circuit.extend(&eve, HandshakeType::Hybrid768), stopping);
     let error = extended.unwrap_err().to_string();
     assert!(error.starts_with("hop ") && error.contains("hibernates"), "{error}");
 }

@@ -4,7 +4,7 @@
 use candor_network::ListedRelay;
 use candor_onion::cell::payload::{Create2, Created2};
 use candor_onion::cell::{Cell, Command, Decoder, DestroyReason, Message, PAYLOAD};
-use candor_onion::handshake::{Client, Handshake, NtorV3Default, NtorV3RelayPublic, number};
+use candor_onion::handshake::{Client, Handshake, HandshakeType, NtorV3Default, NtorV3RelayPublic};
 use candor_onion::layer::{ClientLayer, Crypto, Onion};
 use candor_onion::link::{Binding, EXPORTER_CONTEXT, EXPORTER_LABEL, Initiator, LinkHandshake};
 use candor_onion::relay::{Format, Header, RelayCommand};
@@ -155,7 +155,7 @@ impl Raw {
     pub(crate) async fn open(&mut self, relay: &ListedRelay) -> RawCircuit {
         let number = self.fresh_number();
         let (waiting, onionskin) = NtorV3Default::default().start(&onion_key(relay), &[0]).unwrap();
-        let create = Create2::new(number::NTOR_V3, onionskin).unwrap();
+        let create = Create2::new(HandshakeType::NtorV3.number(), onionskin).unwrap();
         self.send([Cell { circuit: number, message: Message::Create2(create) }]).await;
         let answer = self.next().await;
         let Some(Cell { message: Message::Created2(created), .. }) = answer else { panic!("no circuit: {answer:?}") };
@@ -216,7 +216,7 @@ impl RawCircuit {
             Message::Destroy(reason) => Some(Heard::Over(Some(reason))),
             Message::Relay(mut payload) => {
                 let (hop, _) = self.onion.unwrap(Command::RELAY, &mut payload).expect("a hop has made the cell");
-                let (header, body) = Format::V0.read(&payload).unwrap();
+                let (header, body) = Format::V0.decode(&payload).unwrap();
                 Some(Heard::Said(hop, header.command, header.stream, body.to_vec()))
             }
             _ => None,
@@ -233,7 +233,7 @@ impl RawCircuit {
     ) -> Box<[u8; PAYLOAD]> {
         let mut payload = Box::new([0; PAYLOAD]);
         let length = u16::try_from(body.len()).unwrap();
-        let written = Format::V0.write(&mut payload, Header { command, stream, length }, body);
+        let written = Format::V0.encode(&mut payload, Header { command, stream, length }, body);
         assert_eq!(written, body.len(), "it fits one cell");
         self.onion.wrap(hop, kind, &mut payload).expect("there is such a hop");
         payload
@@ -253,7 +253,7 @@ pub(crate) fn extend2(address: SocketAddr, identity: &[u8; 32], onionskin: &[u8]
     body.extend_from_slice(&address.port().to_be_bytes());
     body.extend_from_slice(&[3, 32]);
     body.extend_from_slice(identity);
-    body.extend_from_slice(&number::NTOR_V3.to_be_bytes());
+    body.extend_from_slice(&HandshakeType::NtorV3.number().to_be_bytes());
     body.extend_from_slice(&u16::try_from(onionskin.len()).unwrap().to_be_bytes());
     body.extend_from_slice(onionskin);
     body
@@ -270,7 +270,7 @@ fn onion_key(relay: &ListedRelay) -> NtorV3RelayPublic {
 /// CREATE2 by ntor-v3, whose answer nobody will check.
 pub(crate) fn create(relay: &ListedRelay, circuit: u32) -> Cell {
     let (_, onionskin) = NtorV3Default::default().start(&onion_key(relay), &[0]).unwrap();
-    Cell { circuit, message: Message::Create2(Create2::new(number::NTOR_V3, onionskin).unwrap()) }
+    Cell { circuit, message: Message::Create2(Create2::new(HandshakeType::NtorV3.number(), onionskin).unwrap()) }
 }
 
 /// Believes everybody.

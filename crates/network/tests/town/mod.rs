@@ -2,7 +2,8 @@
 #![allow(dead_code)] // not every test needs all of it
 
 use candor_network::{
-    Circuit, Client, ClientOptions, ListedRelay, Policy, Relay, RelayConfig, RelayEvent, RelayKeys, Suite, Target,
+    Circuit, Client, ClientOptions, HandshakeType, ListedRelay, Policy, Relay, RelayConfig, RelayEvent, RelayKeys,
+    Target,
 };
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -58,7 +59,7 @@ impl Town {
     }
 
     pub(crate) async fn circuit(&self, client: &Client) -> Circuit {
-        client.circuit(&self.path(), Suite::Hybrid768).await.unwrap()
+        client.circuit(&self.path(), HandshakeType::Hybrid768).await.unwrap()
     }
 
     /// Fetches so many bytes over a new stream, and says their hash as the target does.

@@ -33,8 +33,8 @@ impl Raw<'_> {
     ///
     /// # Errors
     /// [`Error::Malformed`], [`Error::Length`], naming the payload.
-    pub fn parse(&self) -> Result<Cell, Error> {
-        let message = Message::read(self.command, self.payload)?;
+    pub fn decode(&self) -> Result<Cell, Error> {
+        let message = Message::decode(self.command, self.payload)?;
         match (message.concerns_a_circuit(), self.circuit) {
             (true, 0) => Err(Error::Malformed { what: "cell", why: "a circuit's command without a circuit" }),
             _ => Ok(Cell { circuit: self.circuit, message }),
@@ -78,7 +78,7 @@ impl Decoder {
     /// [`Error::TooLong`] for a variable cell above [`MOST_VARIABLE`].
     #[allow(clippy::should_implement_trait)] // an iterator would have to stop at `None`, and here more may come
     pub fn next(&mut self) -> Result<Option<Cell>, Error> {
-        self.next_raw()?.map(|raw| raw.parse()).transpose()
+        self.next_raw()?.map(|raw| raw.decode()).transpose()
     }
 
     /// [`Self::next`] without reading the payload.

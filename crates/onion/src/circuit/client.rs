@@ -7,7 +7,7 @@ use super::{Cause, Failure, Limits, RELAY_EARLY_CELLS};
 use crate::Error;
 use crate::cell::payload::Create2;
 use crate::cell::{Command, DestroyReason, Message, RelayPayload};
-use crate::handshake::{Client, Established, Handshake, number};
+use crate::handshake::{Client, Established, Handshake};
 use crate::layer::{ClientLayer, Crypto, Onion};
 use crate::relay::RelayCommand;
 use crate::relay::message::{Begin, Connected, EndReason, Extend2, NextRelay};
@@ -169,7 +169,7 @@ impl ClientCircuit {
             return Err(Error::NotNow("the circuit has made as many extensions as it may"));
         }
         let (pending, create) = self.start(handshake, relay, options, now)?;
-        let body = Extend2 { next: next.clone(), create }.write();
+        let body = Extend2 { next: next.clone(), create }.encode();
         self.with_hop(last, |conversation, send| {
             conversation.long_message(RelayCommand::EXTEND2, &body, true, 1, send)
         })?;
@@ -193,7 +193,7 @@ impl ClientCircuit {
         if self.pending.is_some() {
             return Err(Error::NotNow("a hop is being added"));
         }
-        let kind = number::of(&handshake.name()).ok_or(Error::NoNumber)?;
+        let kind = handshake.handshake_type().ok_or(Error::NoNumber)?.number();
         let (request, message) = match H::CARRIES_MESSAGES {
             true => {
                 let request = Request { crypto: options.crypto, fragments: options.fragments };
@@ -291,8 +291,8 @@ impl ClientCircuit {
         self.with_last(|conversation, send| conversation.data(stream, bytes, now, send))
     }
 
-    /// Says that this many bytes of the stream's have been used up, so that the other end may send on. Without effect if the
-    /// stream has ended: its last bytes may still have been among the actions.
+    /// Says that this many bytes of the stream's have been used up or thrown away, so that the other end may send on. Report every
+    /// byte, also of a stream that has ended: what is unread holds the whole circuit back.
     pub fn consumed(&mut self, stream: StreamId, bytes: usize) {
         // Without a hop, or after the circuit's end, there is no stream either.
         let _ = self.with_last(|conversation, send| {
@@ -313,6 +313,13 @@ impl ClientCircuit {
     pub fn close(&mut self) {
         if !self.closed {
             self.end(None, Cause::Closed, Some(DestroyReason::NONE));
+        }
+    }
+
+    /// Ends the circuit because this end has no room for its cells.
+    pub fn overflow(&mut self) {
+        if !self.closed {
+            self.end(None, Cause::Overflow, Some(DestroyReason::NONE));
         }
     }
 
@@ -366,7 +373,7 @@ impl ClientCircuit {
 
     fn add_hop(&mut self, pending: Pending, reply: &[u8]) -> Result<(), Error> {
         let Established { message, keys } = (pending.finish)(reply)?;
-        let response = if pending.carries_messages { Response::read(&message)? } else { Response::default() };
+        let response = if pending.carries_messages { Response::decode(&message)? } else { Response::default() };
         let agreed = Agreed::new(pending.request, response)?;
         self.onion.push(ClientLayer::new(agreed.crypto, &keys)?);
         self.hops.push(Conversation::new(End::Client, agreed, self.limits));

@@ -6,8 +6,8 @@ use crate::Error;
 use crate::cell::{DestroyReason, PAYLOAD, RelayPayload};
 use crate::flow::{self, Flow};
 use crate::layer::Tag;
-use crate::relay::message::{Begin, Connected, EndReason, Extend2, read_sendme, write_sendme};
-use crate::relay::{Format, Fragments, Header, RelayCommand, Whole, cells_for, write_fragment};
+use crate::relay::message::{Begin, Connected, EndReason, Extend2, Sendme};
+use crate::relay::{Format, Fragments, Header, RelayCommand, Whole, cells_for, encode_fragment};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
@@ -51,6 +51,8 @@ pub(super) struct Conversation {
     stream_windows: bool,
     limits: Limits,
     streams: BTreeMap<u16, Stream>,
+    /// Bytes of all streams, ended ones too, that the caller has and did not report as consumed.
+    unread: usize,
     /// Streams that this end has ended; cells for them may still be on their way.
     ended: BTreeSet<u16>,
     next_stream: u16,
@@ -72,6 +74,7 @@ impl Conversation {
             stream_windows: agreed.sendme_increment.is_none(),
             limits,
             streams: BTreeMap::new(),
+            unread: 0,
             ended: BTreeSet::new(),
             next_stream: 1,
         }
@@ -91,7 +94,7 @@ impl Conversation {
     fn message(&self, command: RelayCommand, stream: u16, body: &[u8], send: Send<'_>) -> Tag {
         let mut payload = Box::new([0; PAYLOAD]);
         let header = Header { command, stream, length: body.len() as u16 };
-        let taken = self.format.write(&mut payload, header, body);
+        let taken = self.format.encode(&mut payload, header, body);
         debug_assert_eq!(taken, body.len(), "the callers' messages fit");
         send(false, payload)
     }
@@ -114,7 +117,7 @@ impl Conversation {
         let mut done = 0;
         for index in 0..cells {
             let mut payload = Box::new([0; PAYLOAD]);
-            done = write_fragment(self.format, &mut payload, command, body, done);
+            done = encode_fragment(self.format, &mut payload, command, body, done);
             send(early && index == 0, payload);
         }
         for _ in cells..at_least {
@@ -135,7 +138,7 @@ impl Conversation {
             .ok_or(Error::NotNow("the circuit has used up its stream numbers; build another"))?;
         self.next_stream = number.wrapping_add(1);
         self.streams.insert(number, Stream::new(self.stream_windows));
-        self.message(RelayCommand::BEGIN, number, &target.write(), send);
+        self.message(RelayCommand::BEGIN, number, &target.encode(), send);
         Ok(StreamId(number))
     }
 
@@ -143,7 +146,7 @@ impl Conversation {
     pub(super) fn connected(&mut self, id: StreamId, connected: Connected, send: Send<'_>) -> Result<(), Error> {
         let stream = self.streams.get_mut(&id.0).ok_or(Error::NoStream(id.0))?;
         stream.connected = true;
-        self.message(RelayCommand::CONNECTED, id.0, &connected.write(), send);
+        self.message(RelayCommand::CONNECTED, id.0, &connected.encode(), send);
         Ok(())
     }
 
@@ -160,7 +163,7 @@ impl Conversation {
             }
             let mut payload = Box::new([0; PAYLOAD]);
             let header = Header { command: RelayCommand::DATA, stream: id.0, length: chunk.len() as u16 };
-            self.format.write(&mut payload, header, chunk);
+            self.format.encode(&mut payload, header, chunk);
             let tag = send(false, payload);
             self.flow.sent(tag, now);
             if let Outgoing::Window(cells) = &mut stream.outgoing {
@@ -172,11 +175,22 @@ impl Conversation {
         Ok(done)
     }
 
-    /// The caller has used up this many bytes of the stream's.
+    /// The caller has used up, or thrown away, this many bytes of the stream's.
     pub(super) fn consumed(&mut self, id: StreamId, bytes: usize, send: Send<'_>) {
+        self.unread = self.unread.saturating_sub(bytes);
         if let Some(stream) = self.streams.get_mut(&id.0) {
             stream.incoming.unread = stream.incoming.unread.saturating_sub(bytes);
             self.regulate(id.0, send);
+        }
+        self.acknowledge(send);
+    }
+
+    /// Sends the SENDMEs that are due, unless the caller has too much to read.
+    fn acknowledge(&mut self, send: Send<'_>) {
+        while self.unread <= self.limits.circuit_unread
+            && let Some(tag) = self.flow.next_sendme()
+        {
+            self.message(RelayCommand::SENDME, 0, &Sendme { tag }.encode(), send);
         }
     }
 
@@ -235,9 +249,9 @@ impl Conversation {
             }
             (RelayCommand::CONNECTED, End::Client) => self.on_connected(id, body),
             (RelayCommand::EXTEND2, End::Relay) if !whole.early => Err(wrong("EXTEND2 outside RELAY_EARLY")),
-            (RelayCommand::EXTEND2, End::Relay) => Ok(News::Extend2(Extend2::read(body)?, whole.cells)),
+            (RelayCommand::EXTEND2, End::Relay) => Ok(News::Extend2(Extend2::decode(body)?, whole.cells)),
             (RelayCommand::EXTENDED2, End::Client) => {
-                Ok(News::Extended2(crate::cell::payload::Created2::read(body)?.into_reply()))
+                Ok(News::Extended2(crate::cell::payload::Created2::decode(body)?.into_reply()))
             }
             (RelayCommand::TRUNCATE, End::Relay) => Ok(News::Truncate),
             (RelayCommand::TRUNCATED, End::Client) => {
@@ -253,7 +267,7 @@ impl Conversation {
             return Err(wrong("BEGIN for a stream that is there"));
         }
         self.ended.remove(&id.0);
-        let refusal = match Begin::read(body) {
+        let refusal = match Begin::decode(body) {
             Ok(_) if self.streams.len() >= self.limits.streams => EndReason::RESOURCELIMIT,
             Ok(begin) => {
                 self.streams.insert(id.0, Stream::new(self.stream_windows));
@@ -271,15 +285,16 @@ impl Conversation {
         if std::mem::replace(&mut stream.connected, true) {
             return Err(wrong("CONNECTED twice"));
         }
-        Ok(News::Connected(id, Connected::read(body)?))
+        Ok(News::Connected(id, Connected::decode(body)?))
     }
 
     fn on_data(&mut self, id: StreamId, body: &[u8], tag: Tag, send: Send<'_>) -> Result<News, Error> {
-        if let Some(tag) = self.flow.received(tag) {
-            self.message(RelayCommand::SENDME, 0, &write_sendme(tag), send);
-        }
-        let (end, windows, most) = (self.end, self.stream_windows, self.limits.unread);
-        let Some(stream) = self.open_stream(id)? else { return Ok(News::None) };
+        self.flow.received(tag)?;
+        let (end, windows) = (self.end, self.stream_windows);
+        let Some(stream) = self.open_stream(id)? else {
+            self.acknowledge(send);
+            return Ok(News::None);
+        };
         if end == End::Client && !stream.connected {
             return Err(wrong("DATA before CONNECTED"));
         }
@@ -288,16 +303,17 @@ impl Conversation {
         if windows && stream.incoming.cells > flow::STREAM_WINDOW {
             return Err(wrong("more DATA than the stream's window"));
         }
-        if !windows && stream.incoming.unread > most.saturating_mul(8) {
-            return Err(wrong("DATA in spite of XOFF"));
-        }
+        self.unread += body.len();
         self.regulate(id.0, send);
+        self.acknowledge(send);
         Ok(if body.is_empty() { News::None } else { News::Data(id, body.to_vec()) })
     }
 
     /// Sends what the stream's flow control has due: SENDME once the caller keeps up, XOFF when it does not, XON when it has
     /// caught up by half.
     fn regulate(&mut self, number: u16, send: Send<'_>) {
+        // A circuit with much to read stops each of its streams early.
+        let most = if self.unread > self.limits.circuit_unread { self.limits.unread / 10 } else { self.limits.unread };
         let Some(stream) = self.streams.get_mut(&number) else { return };
         let incoming = &mut stream.incoming;
         let command = if self.stream_windows {
@@ -307,10 +323,10 @@ impl Conversation {
             }
             incoming.cells -= flow::STREAM_INCREMENT;
             RelayCommand::SENDME
-        } else if !incoming.off && incoming.unread > self.limits.unread {
+        } else if !incoming.off && incoming.unread > most {
             incoming.off = true;
             RelayCommand::XOFF
-        } else if incoming.off && incoming.unread < self.limits.unread / 2 {
+        } else if incoming.off && incoming.unread <= most / 2 {
             incoming.off = false;
             RelayCommand::XON
         } else {
@@ -327,7 +343,7 @@ impl Conversation {
 
     fn on_sendme(&mut self, id: StreamId, body: &[u8], blocked: bool, now: Instant) -> Result<News, Error> {
         if id.0 == 0 {
-            self.flow.acknowledged(read_sendme(body)?, blocked, now)?;
+            self.flow.acknowledged(Sendme::decode(body)?.tag, blocked, now)?;
             let wake = |(number, stream): (&u16, &mut Stream)| {
                 let ready = stream.starved && stream.allowance() > 0;
                 stream.starved &= !ready;

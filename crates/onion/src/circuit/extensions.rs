@@ -5,6 +5,7 @@
 //! subprotocol that it is asked for refuses the handshake, so silence means yes.
 
 use crate::Error;
+use crate::flow;
 use crate::layer::Crypto;
 use crate::parts::Parts;
 
@@ -74,7 +75,7 @@ impl Request {
     ///
     /// # Errors
     /// [`Error::Malformed`] for an unknown subprotocol, for lists that don't ascend, and for CGO without congestion control.
-    pub fn read(message: &[u8]) -> Result<(Self, bool), Error> {
+    pub fn decode(message: &[u8]) -> Result<(Self, bool), Error> {
         let wrong = |why| Error::Malformed { what: "extension message", why };
         let mut request = Self::NONE;
         let mut congestion_control = false;
@@ -116,14 +117,20 @@ impl Response {
     /// Reads a relay's extension message.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for an increment of 0 or of the wrong length.
-    pub fn read(message: &[u8]) -> Result<Self, Error> {
+    /// [`Error::Malformed`] for an increment of the wrong length, or further than 1 from ours (prop 324): a relay could make a client
+    /// stand out by it, or owe it SENDMEs for next to nothing.
+    pub fn decode(message: &[u8]) -> Result<Self, Error> {
         let mut response = Self::default();
         for extension in extensions(message)? {
             match extension {
-                (CC_RESPONSE, &[increment @ 1..=255]) => response.sendme_increment = Some(increment),
+                (CC_RESPONSE, &[increment]) if increment.abs_diff(flow::SENDME_INCREMENT) <= 1 => {
+                    response.sendme_increment = Some(increment);
+                }
                 (CC_RESPONSE, _) => {
-                    return Err(Error::Malformed { what: "extension message", why: "a SENDME increment that is none" });
+                    return Err(Error::Malformed {
+                        what: "extension message",
+                        why: "SENDME increment differs from ours by more than 1",
+                    });
                 }
                 _ => {}
             }
@@ -167,4 +174,18 @@ fn extensions(message: &[u8]) -> Result<Vec<(u8, &[u8])>, Error> {
         return Err(Error::Malformed { what: "extension message", why: "bytes behind its last extension" });
     }
     Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_increment_far_from_ours_is_refused() {
+        for (increment, good) in [(0, false), (1, false), (29, false), (30, true), (31, true), (32, true), (255, false)]
+        {
+            let response = Response { sendme_increment: Some(increment) };
+            assert_eq!(Response::decode(&response.encode()).ok(), good.then_some(response), "{increment}");
+        }
+    }
 }

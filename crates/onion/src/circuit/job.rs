@@ -4,7 +4,7 @@ use super::extensions::{Agreed, Request as Asked, Response};
 use crate::Error;
 use crate::cell::payload::Create2;
 use crate::flow;
-use crate::handshake::{Handshake, Request, number};
+use crate::handshake::{Handshake, Request};
 use crate::layer::{Crypto, RelayLayer};
 use std::fmt;
 
@@ -26,13 +26,13 @@ impl OnionKeys {
     /// Offers a handshake as well. `relays` has one entry for each onion key that is still valid.
     ///
     /// # Errors
-    /// [`Error::NoNumber`] if the handshake has no number ([`number`]).
+    /// [`Error::NoNumber`] if the handshake has no number.
     pub fn with<H>(mut self, handshake: H, relays: Vec<H::RelaySecret>) -> Result<Self, Error>
     where
         H: Handshake + Send + Sync + 'static,
         H::RelaySecret: Send + Sync,
     {
-        let kind = number::of(&handshake.name()).ok_or(Error::NoNumber)?;
+        let kind = handshake.handshake_type().ok_or(Error::NoNumber)?.number();
         let answer = Box::new(move |onionskin: &[u8]| answer(&handshake, &relays, onionskin));
         self.offers.push(Offer { kind, answer });
         Ok(self)
@@ -47,7 +47,7 @@ impl OnionKeys {
 fn answer<H: Handshake>(handshake: &H, relays: &[H::RelaySecret], onionskin: &[u8]) -> Result<Answer, Error> {
     let request = handshake.accept(relays, onionskin)?;
     let (asked, congestion_control) = match H::CARRIES_MESSAGES {
-        true => Asked::read(request.message())?,
+        true => Asked::decode(request.message())?,
         false => (Asked::NONE, false),
     };
     // tor1 keeps to fixed windows: a client that asks for congestion control without CGO is not answered, as Tor allows.

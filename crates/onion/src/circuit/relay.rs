@@ -245,8 +245,8 @@ impl RelayCircuit {
         self.with_client(|conversation, send| conversation.data(stream, bytes, now, send))
     }
 
-    /// Says that this many bytes of the stream's have been written on. Without effect if the stream has ended: its last bytes
-    /// may still have been among the actions.
+    /// Says that this many bytes of the stream's have been written on or thrown away. Report every byte, also of a stream that has
+    /// ended: what is unread holds the whole circuit back.
     pub fn consumed(&mut self, stream: StreamId, bytes: usize) {
         // A circuit that is not open has no stream either.
         let _ = self.with_client(|conversation, send| {
@@ -339,7 +339,7 @@ impl RelayCircuit {
 
     fn on_created(&mut self, created: &Created2, cells: usize) {
         let mut body = Vec::new();
-        created.write(&mut body);
+        created.encode(&mut body);
         let sent = self.with_client(|conversation, send| {
             conversation.long_message(RelayCommand::EXTENDED2, &body, false, cells, send)
         });

@@ -10,6 +10,8 @@ pub struct Parameters {
     pub cwnd_init: u32,
     /// The least that the window may become.
     pub cwnd_min: u32,
+    /// The most that the window may become. The other end takes no more than [`MOST_UNACKNOWLEDGED`](super::MOST_UNACKNOWLEDGED).
+    pub cwnd_max: u32,
     /// By how much the window changes in steady state.
     pub cwnd_inc: u32,
     /// How many times in a window it may change in steady state.
@@ -51,6 +53,7 @@ impl Default for Parameters {
         Self {
             cwnd_init: 4 * increment,
             cwnd_min: 4 * increment,
+            cwnd_max: super::MOST_UNACKNOWLEDGED,
             cwnd_inc: increment,
             cwnd_inc_rate: 1,
             cwnd_inc_pct_ss: 100,
@@ -173,7 +176,7 @@ impl Vegas {
         } else if self.full && queue < p.alpha {
             self.window = self.window.saturating_add(p.cwnd_inc);
         }
-        self.window = self.window.max(p.cwnd_min);
+        self.window = self.window.min(p.cwnd_max).max(p.cwnd_min);
     }
 
     /// Limited slow start (RFC 3742): by the percentage below the cap, above it ever less, at least one.

@@ -19,7 +19,7 @@ use crate::Error;
 use crate::parts::Parts;
 use candor_primitives::dh::DiffieHellman;
 use candor_primitives::kem::Kem;
-use schedule::{PhaseOne, Suite, Transcript};
+use schedule::{Algorithms, PhaseOne, Transcript};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -73,13 +73,13 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
         onion_key: [u8; 32],
         static_kem: S::Public,
     ) -> Result<HybridRelayPublic<S>, Error> {
-        let encoded = self.static_key.encode(&static_kem)?;
-        let key_id = Self::suite().key_id(&identity, &onion_key, &encoded);
+        let encoded = self.static_key.public_to_bytes(&static_kem)?;
+        let key_id = Self::algorithms().key_id(&identity, &onion_key, &encoded);
         Ok(HybridRelayPublic { identity, onion_key, static_kem, key_id })
     }
 
-    fn suite() -> Suite {
-        Suite { dh: D::NAME, kem: K::NAME, static_kem: S::NAME }
+    fn algorithms() -> Algorithms {
+        Algorithms { dh: D::NAME, kem: K::NAME, static_kem: S::NAME }
     }
 }
 
@@ -113,7 +113,7 @@ impl<S: StaticKey> HybridRelayPublic<S> {
         &self.static_kem
     }
 
-    /// KEYID: the hash of the suite, ID, B and EK_s by which an onionskin names the relay and its keys.
+    /// KEYID: the hash of the algorithms' names, ID, B and EK_s by which an onionskin names the relay and its keys.
     pub fn key_id(&self) -> &[u8; 32] {
         &self.key_id
     }
@@ -159,7 +159,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybri
     const CARRIES_MESSAGES: bool = true;
 
     fn name(&self) -> String {
-        Self::suite().name()
+        Self::algorithms().name()
     }
 
     fn generate_relay(&self, identity: [u8; 32]) -> Result<HybridRelay<D, S>, Error> {
@@ -185,7 +185,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybri
         self.kem.public_to_bytes(&ek, ek_bytes)?;
         let ss_s = self.static_key.encapsulate(&relay.static_kem, ct_s)?;
 
-        let mut transcript = Transcript::begin(&Self::suite(), &self.verification);
+        let mut transcript = Transcript::begin(&Self::algorithms(), &self.verification);
         transcript.fixed(&onionskin);
         let phase_one = PhaseOne::new(bx, ss_s, &transcript);
 
@@ -208,7 +208,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybri
 
         let xb = self.dh.agree(&relay.onion_key, &x_public)?;
         let ss_s = self.static_key.decapsulate(&relay.static_kem, ct_s)?;
-        let mut transcript = Transcript::begin(&Self::suite(), &self.verification);
+        let mut transcript = Transcript::begin(&Self::algorithms(), &self.verification);
         transcript.fixed(&onionskin[..Self::HEADER]);
         let phase_one = PhaseOne::new(xb, ss_s, &transcript);
         check(&phase_one.mac(encrypted), mac, Error::Onionskin)?;

@@ -142,7 +142,7 @@ impl RsaCross {
     ///
     /// # Errors
     /// [`Error::Length`].
-    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("RSA cross-certificate", bytes, 37, true)?;
         let signed = *parts.array::<36>()?;
         let (key, date) = signed.split_first_chunk().expect("36 bytes hold 32");

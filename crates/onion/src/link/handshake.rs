@@ -133,7 +133,7 @@ impl<'a> LinkHandshake<'a> {
             if raw.command != Command::AUTHENTICATE {
                 self.received.update(raw.bytes);
             }
-            let cell = raw.parse()?;
+            let cell = raw.decode()?;
             self.step(cell)?;
         }
         Ok(())

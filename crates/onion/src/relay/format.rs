@@ -55,7 +55,7 @@ impl Format {
 
     /// Writes a header and as much of `data` as the cell has room for; gives back how much that was. The rest of the payload,
     /// and the layer's fields, become zero.
-    pub fn write(self, payload: &mut [u8; PAYLOAD], header: Header, data: &[u8]) -> usize {
+    pub fn encode(self, payload: &mut [u8; PAYLOAD], header: Header, data: &[u8]) -> usize {
         payload.fill(0);
         let with_stream = header.stream != 0;
         match self {
@@ -79,9 +79,9 @@ impl Format {
     }
 
     /// Writes a cell in which a message goes on (V1 only has no header there).
-    pub(super) fn write_continuation(self, payload: &mut [u8; PAYLOAD], command: RelayCommand, rest: &[u8]) -> usize {
+    pub(super) fn encode_continuation(self, payload: &mut [u8; PAYLOAD], command: RelayCommand, rest: &[u8]) -> usize {
         match self {
-            Self::V0 => self.write(payload, Header { command, stream: 0, length: rest.len() as u16 }, rest),
+            Self::V0 => self.encode(payload, Header { command, stream: 0, length: rest.len() as u16 }, rest),
             Self::V1 => {
                 payload.fill(0);
                 let taken = rest.len().min(PAYLOAD - V1_TAG);
@@ -96,7 +96,7 @@ impl Format {
     /// # Errors
     /// [`Error::Malformed`] if a V1 cell has a command that we don't know, so that we can't tell where its body begins, or names
     /// stream 0 where a stream is wanted.
-    pub fn read(self, payload: &[u8; PAYLOAD]) -> Result<(Header, &[u8]), Error> {
+    pub fn decode(self, payload: &[u8; PAYLOAD]) -> Result<(Header, &[u8]), Error> {
         let number = |at: usize| u16::from_be_bytes([payload[at], payload[at + 1]]);
         let header = match self {
             Self::V0 => Header { command: RelayCommand(payload[0]), stream: number(3), length: number(9) },

@@ -71,7 +71,7 @@ impl Fragments {
     }
 
     fn begin<'a>(&mut self, payload: &'a [u8; PAYLOAD], early: bool, now: Instant) -> Result<Option<Whole<'a>>, Error> {
-        let (Header { command, stream, length }, data) = self.format.read(payload)?;
+        let (Header { command, stream, length }, data) = self.format.decode(payload)?;
         let length = usize::from(length);
         if data.len() == length {
             return Ok(Some(Whole { command, stream, body: Cow::Borrowed(data), cells: 1, early }));
@@ -101,7 +101,7 @@ impl Fragments {
         let left = partial.length - partial.body.len();
         let data = match self.format {
             Format::V0 => {
-                let (header, data) = self.format.read(payload)?;
+                let (header, data) = self.format.decode(payload)?;
                 if header.command != partial.command || header.stream != 0 || usize::from(header.length) != left {
                     return Err(wrong("another cell where its next should be"));
                 }
@@ -134,7 +134,7 @@ pub fn cells_for(format: Format, length: usize) -> usize {
 }
 
 /// Writes the next cell of a message without a stream, of whose body `done` bytes are written; gives back how many are then.
-pub fn write_fragment(
+pub fn encode_fragment(
     format: Format,
     payload: &mut [u8; PAYLOAD],
     command: RelayCommand,
@@ -144,7 +144,7 @@ pub fn write_fragment(
     debug_assert!(body.len() <= MOST_BODY, "callers bound their bodies");
     let rest = &body[done..];
     done + match done {
-        0 => format.write(payload, Header { command, stream: 0, length: body.len() as u16 }, rest),
-        _ => format.write_continuation(payload, command, rest),
+        0 => format.encode(payload, Header { command, stream: 0, length: body.len() as u16 }, rest),
+        _ => format.encode_continuation(payload, command, rest),
     }
 }

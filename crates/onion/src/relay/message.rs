@@ -42,7 +42,7 @@ impl Begin {
     ///
     /// # Errors
     /// [`Error::Malformed`].
-    pub fn read(body: &[u8]) -> Result<Self, Error> {
+    pub fn decode(body: &[u8]) -> Result<Self, Error> {
         let wrong = |why| Error::Malformed { what: "BEGIN", why };
         let end = body.iter().position(|byte| *byte == 0).ok_or(wrong("no end to its target"))?;
         let text = str::from_utf8(&body[..end]).map_err(|_| wrong("a target that is no text"))?;
@@ -54,7 +54,7 @@ impl Begin {
     }
 
     /// Writes the body.
-    pub fn write(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let mut body = format!("{}:{}", self.host, self.port).into_bytes();
         body.push(0);
         body.extend_from_slice(&[0; 4]);
@@ -74,7 +74,7 @@ impl Connected {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Malformed`].
-    pub fn read(body: &[u8]) -> Result<Self, Error> {
+    pub fn decode(body: &[u8]) -> Result<Self, Error> {
         if body.is_empty() {
             return Ok(Self { address: None });
         }
@@ -90,7 +90,7 @@ impl Connected {
     }
 
     /// Writes the body.
-    pub fn write(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let mut body = Vec::with_capacity(25);
         match self.address {
             None => return body,
@@ -163,27 +163,39 @@ impl fmt::Debug for EndReason {
     }
 }
 
-/// SENDME, version 1: the tag of the cell that it acknowledges (prop 289). Version 0, which is empty, is not taken for
-/// circuits.
-pub fn write_sendme(tag: Tag) -> Vec<u8> {
-    let tag = tag.as_bytes();
-    let mut body = vec![1, 0, tag.len() as u8];
-    body.extend_from_slice(tag);
-    body
+/// A circuit's SENDME, version 1 (prop 289). Version 0, which is empty, is not accepted for circuits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sendme {
+    /// The tag of the cell that it acknowledges.
+    pub tag: Tag,
 }
 
-/// Reads the tag of a SENDME.
-///
-/// # Errors
-/// [`Error::Length`], or [`Error::Malformed`] for another version than 1 and a tag of a length that no layer has.
-pub fn read_sendme(body: &[u8]) -> Result<Tag, Error> {
-    let mut parts = Parts::of("SENDME", body, 3, true)?;
-    let [version] = *parts.array()?;
-    let length = parts.u16()?;
-    let tag = Tag::from_bytes(parts.slice(length.into())?);
-    match (version, tag) {
-        (1, Some(tag)) => Ok(tag),
-        _ => Err(Error::Malformed { what: "SENDME", why: "another version than 1, or a tag of another length" }),
+impl Sendme {
+    /// The version that proves receipt by a tag.
+    const VERSION: u8 = 1;
+
+    /// Reads VERSION 1 | DATA_LEN 2 | tag.
+    ///
+    /// # Errors
+    /// [`Error::Length`]; [`Error::Malformed`] for another version, or a tag of a length that no layer has.
+    pub fn decode(body: &[u8]) -> Result<Self, Error> {
+        let mut parts = Parts::of("SENDME", body, 3, true)?;
+        let [version] = *parts.array()?;
+        let length = parts.u16()?;
+        let tag = Tag::from_bytes(parts.slice(length.into())?);
+        match (version, tag) {
+            (Self::VERSION, Some(tag)) => Ok(Self { tag }),
+            _ => Err(Error::Malformed { what: "SENDME", why: "another version than 1, or a tag of another length" }),
+        }
+    }
+
+    /// Writes the body.
+    pub fn encode(&self) -> Vec<u8> {
+        let tag = self.tag.as_bytes();
+        let mut body = vec![Self::VERSION];
+        body.extend_from_slice(&(tag.len() as u16).to_be_bytes());
+        body.extend_from_slice(tag);
+        body
     }
 }
 
@@ -207,13 +219,22 @@ pub struct Extend2 {
     pub create: Create2,
 }
 
+/// LSTYPE of an IPv4 address and port.
+const IPV4: u8 = 0;
+/// LSTYPE of an IPv6 address and port.
+const IPV6: u8 = 1;
+/// LSTYPE of the SHA-1 digest of an RSA identity.
+const RSA_ID: u8 = 2;
+/// LSTYPE of an Ed25519 identity.
+const ED25519_ID: u8 = 3;
+
 impl Extend2 {
     /// Reads NSPEC | specifiers | HTYPE | HLEN | HDATA. Specifiers of types that we don't know are skipped.
     ///
     /// # Errors
     /// [`Error::Malformed`] for two identities of a type, or a specifier of the wrong length; [`Error::Length`],
     /// [`Error::TooLong`].
-    pub fn read(body: &[u8]) -> Result<Self, Error> {
+    pub fn decode(body: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("EXTEND2", body, 5, true)?;
         let [count] = *parts.array()?;
         let mut next = NextRelay::default();
@@ -221,22 +242,24 @@ impl Extend2 {
             let [kind, length] = *parts.array()?;
             let mut spec = Parts::of("link specifier", parts.slice(length.into())?, 0, true)?;
             match kind {
-                0 => next.addresses.push((Ipv4Addr::from(*spec.array::<4>()?), spec.u16()?).into()),
-                1 => next.addresses.push((Ipv6Addr::from(*spec.array::<16>()?), spec.u16()?).into()),
-                2 if next.rsa.is_none() => next.rsa = Some(*spec.array()?),
-                3 if next.ed25519.is_none() => next.ed25519 = Some(*spec.array()?),
-                2 | 3 => return Err(Error::Malformed { what: "EXTEND2", why: "two identities of a type" }),
+                IPV4 => next.addresses.push((Ipv4Addr::from(*spec.array::<4>()?), spec.u16()?).into()),
+                IPV6 => next.addresses.push((Ipv6Addr::from(*spec.array::<16>()?), spec.u16()?).into()),
+                RSA_ID if next.rsa.is_none() => next.rsa = Some(*spec.array()?),
+                ED25519_ID if next.ed25519.is_none() => next.ed25519 = Some(*spec.array()?),
+                RSA_ID | ED25519_ID => {
+                    return Err(Error::Malformed { what: "EXTEND2", why: "two identities of a type" });
+                }
                 _ => continue,
             }
             if !spec.rest().is_empty() {
                 return Err(Error::Malformed { what: "EXTEND2", why: "a link specifier of the wrong length" });
             }
         }
-        Ok(Self { next, create: Create2::read(parts.rest())? })
+        Ok(Self { next, create: Create2::decode(parts.rest())? })
     }
 
     /// Writes the body.
-    pub fn write(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let mut body = vec![0];
         let mut put = |kind: u8, parts: &[&[u8]]| {
             body[0] += 1;
@@ -246,17 +269,17 @@ impl Extend2 {
         // Two of each family at most: the count is a byte, and the body has its cap.
         for address in self.next.addresses.iter().take(4) {
             match address.ip() {
-                IpAddr::V4(ip) => put(0, &[&ip.octets(), &address.port().to_be_bytes()]),
-                IpAddr::V6(ip) => put(1, &[&ip.octets(), &address.port().to_be_bytes()]),
+                IpAddr::V4(ip) => put(IPV4, &[&ip.octets(), &address.port().to_be_bytes()]),
+                IpAddr::V6(ip) => put(IPV6, &[&ip.octets(), &address.port().to_be_bytes()]),
             }
         }
         if let Some(rsa) = &self.next.rsa {
-            put(2, &[rsa]);
+            put(RSA_ID, &[rsa]);
         }
         if let Some(ed25519) = &self.next.ed25519 {
-            put(3, &[ed25519]);
+            put(ED25519_ID, &[ed25519]);
         }
-        self.create.write(&mut body);
+        self.create.encode(&mut body);
         body
     }
 }

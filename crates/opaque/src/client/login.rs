@@ -37,7 +37,7 @@ pub struct ClientLogin<S: Suite> {
     ke1: Vec<u8>,
 }
 
-/// What a login ends in for the client.
+/// The end of a login for the client.
 pub struct LoggedIn {
     /// To be sent to the server.
     pub ke3: [u8; MAC],
@@ -62,9 +62,9 @@ impl<S: Suite> ClientLogin<S> {
         let [nonce, seed] = &*fresh;
         let share_key = derive_key(seed, DERIVE_DH);
         let [blinded, share] = *encode_products([(&unsent.blind, Base::Point(&point)), (&share_key, Base::Generator)]);
-        let (decapsulation_key, encapsulation_key) = client.suite.ephemeral().generate()?;
+        let (decapsulation_key, encapsulation_key) = client.suite.ephemeral().generate(rng)?;
         let mut static_ciphertext = vec![0; S::Static::CIPHERTEXT];
-        let static_secret = client.suite.fixed().encapsulate(&client.pinned.key, &mut static_ciphertext)?;
+        let static_secret = client.suite.fixed().encapsulate(rng, &client.pinned.key, &mut static_ciphertext)?;
 
         let ke1 = [&blinded[..], nonce, &share, &encapsulation_key, &static_ciphertext].concat();
         let state = Self {
@@ -86,8 +86,8 @@ impl<S: Suite> ClientLogin<S> {
     ///
     /// # Errors
     /// [`Error::Login`] if the password, the user, the context, an identity or the server is not the right one, or KE2 was changed;
-    /// [`Error::Length`], [`Error::Element`] if KE2 is not even well formed; [`Error::Limits`], [`Error::Ksf`];
-    /// [`Error::TooLong`]. Whatever it is, nothing must be sent to the server.
+    /// [`Error::Length`], [`Error::Element`] if KE2 is malformed; [`Error::Limits`], [`Error::Ksf`];
+    /// [`Error::TooLong`]. After any error the client must send nothing to the server.
     pub fn finish(
         self,
         ke2: &[u8],
@@ -179,7 +179,14 @@ impl<S: Suite> ClientLogin<S> {
         let mut bytes = Zeroizing::new(vec![0; Self::LENGTH]);
         crate::write(
             &mut bytes,
-            &[&[VERSION, S::ID], blind.as_slice(), share_key.as_slice(), static_secret, &self.ke1, &decapsulation_key],
+            &[
+                &[VERSION, S::ID as u8],
+                blind.as_slice(),
+                share_key.as_slice(),
+                static_secret,
+                &self.ke1,
+                &decapsulation_key,
+            ],
         );
         Ok(bytes)
     }
@@ -189,7 +196,7 @@ impl<S: Suite> ClientLogin<S> {
             return Err(Error::Length { what: Input::ClientLogin, expected: Self::LENGTH, got: saved.len() });
         }
         let (head, rest) = saved.split_at(2);
-        StateError::check(head, [VERSION, S::ID])?;
+        StateError::check(head, [VERSION, S::ID as u8])?;
         let (blind, rest) = rest.split_at(32);
         let (share_key, rest) = rest.split_at(32);
         let (static_secret, rest) = rest.split_at(S::Static::SHARED);

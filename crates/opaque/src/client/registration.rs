@@ -22,10 +22,10 @@ pub struct ClientRegistration {
     blinded: Blinded,
 }
 
-/// What a registration ends in.
+/// The end of a registration for the client.
 pub struct Registered {
-    /// To be sent to the server: 192 bytes, RFC 9807's RegistrationRecord. It holds what passwords can be tried on, if one
-    /// has the server's keys as well.
+    /// To be sent to the server: 192 bytes, RFC 9807's RegistrationRecord. Anyone who has it and the server's keys can try passwords
+    /// on it.
     pub upload: [u8; UPLOAD],
     /// For the application.
     pub export_key: ExportKey,
@@ -45,8 +45,8 @@ impl ClientRegistration {
 
     /// Ends the registration with the server's response of 64 bytes. Takes 32 bytes from `rng`.
     ///
-    /// `params` are those that the deployment uses today; the server stores them beside the upload. `parties` gives the
-    /// identities; its context is of no concern here.
+    /// `params` came with the response; they are checked against the client's limits before anything is stretched. Of `parties` only the
+    /// identities count here.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Element`] for a bad response; [`Error::Limits`], [`Error::Ksf`]; [`Error::TooLong`].

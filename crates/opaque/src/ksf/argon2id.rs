@@ -15,7 +15,7 @@ use core::fmt;
 /// ```
 /// use candor_opaque::{Argon2id, Ksf, KsfParams};
 /// let mut ksf = Argon2id::new();
-/// let params = KsfParams::Argon2id { memory_kib: 64, iterations: 1, parallelism: 1 };
+/// let params = KsfParams::argon2id(64, 1, 1)?;
 /// let (mut once, mut again) = ([0; 64], [0; 64]);
 /// ksf.stretch(&params, &[7; 64], &mut once)?;
 /// ksf.stretch(&params, &[7; 64], &mut again)?;

@@ -1,8 +1,9 @@
 //! The server's half of a login (RFC 9807 §6).
 
-use super::{Record, Server};
+use super::{Record, Server, Session};
+use crate::credential::CredentialHash;
 use crate::envelope::{DERIVE_DH, mask};
-use crate::error::{Element, Input, StateError, exactly};
+use crate::error::{Element, Input, StateError, exactly, expect_short};
 use crate::group::{Base, decode, derive_key, encode_products};
 use crate::kdf::Key;
 use crate::ksf::KsfParams;
@@ -14,15 +15,16 @@ use crate::{Error, SessionKey, agree};
 use alloc::vec;
 use alloc::vec::Vec;
 use candor_cpu::secret;
+use candor_primitives::hash::{Digest, Sha512};
 use core::fmt;
 use core::marker::PhantomData;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 /// The version of [`ServerLogin::to_bytes`].
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
-/// What the server answers to KE1.
+/// The server's answer to KE1.
 pub struct Answer<S> {
     /// To be sent to the client.
     pub ke2: Vec<u8>,
@@ -30,46 +32,53 @@ pub struct Answer<S> {
     pub ksf: KsfParams,
     /// To be kept until KE3 comes.
     pub state: ServerLogin<S>,
+    /// For the operator's log only: the account's [minimum](Record::minimum) forbids this suite, so the answer is that of a name without
+    /// an account.
+    pub below_minimum: bool,
 }
 
-/// A server that has sent KE2 and waits for KE3.
+/// A server that has sent KE2 and waits for KE3. It belongs to one account, and should expire after a minute or so.
 ///
-/// It takes 130 bytes and can be stored or sealed in a cookie; it must be used once, and be worthless after a minute or so.
+/// Its 162 bytes can be stored, or sealed in a cookie. **A cookie can be sent twice**: [`Self::from_bytes`] says what to do about it.
 pub struct ServerLogin<S> {
+    credential: CredentialHash,
     session_key: Key,
     expected: Key,
     suite: PhantomData<S>,
 }
 
 impl<S: Suite> Server<S> {
-    /// Answers KE1. `record` is what is stored under `credential_id`, or nothing if there is no such account: a stranger can't tell
-    /// from the answer, nor from how long it took. Takes 96 bytes from `rng`.
+    /// Answers KE1. `record` is what is stored for `name`, or `None` if there is no such account: a stranger can tell neither from the answer
+    /// nor from the time that it took. Takes 96 bytes from `rng`, and then the coins of the KEM where it takes any.
     ///
-    /// Each answer that is not followed by a good KE3 is a guess of somebody's: count them.
+    /// **Each answer that is not followed by a good KE3 may be a guess: count them** by name and by address, whether there is an account or
+    /// not.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Element`], [`Error::Kem`] for a bad KE1, the same for every account;
+    /// [`Error::Length`], [`Error::Element`], [`Error::Kem`] for a bad KE1, the same for every name;
     /// [`Error::TooLong`]; [`Error::Record`] if the record is damaged.
     pub fn respond(
         &self,
         rng: &mut (impl CryptoRng + ?Sized),
         ke1: &[u8],
+        name: &[u8],
         record: Option<&Record>,
-        credential_id: &[u8],
         parties: &Parties<'_>,
     ) -> Result<Answer<S>, Error> {
         secret::ran("opaque/server", S::NAME);
         parties.check()?;
+        expect_short(Input::Name, name)?;
         let ke1 = Ke1::parse::<S>(ke1)?;
         let blinded = decode(Element::Blinded, ke1.blinded)?;
         let client_share = decode(Element::ClientKeyShare, ke1.share)?;
         let encapsulation_key = self.suite.ephemeral().public(ke1.encapsulation_key)?;
 
-        let record = self.unknown.or_real(record, credential_id);
+        let below_minimum = record.is_some_and(|record| record.minimum() > S::ID);
+        let record = self.unknown.or_real(record.filter(|_| !below_minimum), name, &self.history);
         let (upload, ksf) = (Upload::parts(record.upload()), record.ksf());
         let client_key = decode(Element::ClientPublicKey, upload.client_public).map_err(|_| Error::Record)?;
 
-        let oprf_key = self.oprf_key(credential_id)?;
+        let oprf_key = self.oprf_key(record.credential_id())?;
         let mut fresh = Zeroizing::new([[0; 32]; 3]);
         rng.fill_bytes(fresh.as_flattened_mut());
         let [masking_nonce, nonce, seed] = &*fresh;
@@ -84,7 +93,7 @@ impl<S: Suite> Server<S> {
         let [evaluated, share, dh1, dh2, dh3] = &*products;
 
         let mut ciphertext = vec![0; S::Ephemeral::CIPHERTEXT];
-        let ephemeral = self.suite.ephemeral().encapsulate(&encapsulation_key, &mut ciphertext)?;
+        let ephemeral = self.suite.ephemeral().encapsulate(rng, &encapsulation_key, &mut ciphertext)?;
         let fixed = self.suite.fixed().decapsulate(&self.static_kem.secret, ke1.static_ciphertext)?;
 
         let public = Public::<S> {
@@ -116,44 +125,69 @@ impl<S: Suite> Server<S> {
         transcript.add(mac.as_slice());
         let ke2 = [&response[..], nonce, share, mac.as_slice(), &ciphertext].concat();
         let expected = keys.client_mac(&transcript);
-        Ok(Answer { ke2, ksf, state: ServerLogin { session_key: keys.session, expected, suite: PhantomData } })
+        let credential = record.credential_id().hash();
+        let state = ServerLogin { credential, session_key: keys.session, expected, suite: PhantomData };
+        Ok(Answer { ke2, ksf, state, below_minimum })
     }
 }
 
 impl<S: Suite> ServerLogin<S> {
     /// Bytes of the encoding.
-    pub const LENGTH: usize = 2 + 64 + 64;
+    pub const LENGTH: usize = 2 + CredentialHash::LENGTH + 64 + 64;
 
-    /// Ends the login with KE3: the session key, if the client knows the password.
+    /// Ends the login with KE3: a session of the account, if the client knows its password. `record` is the account that the caller is about
+    /// to let the client into: what [`Server::respond`] was given.
     ///
     /// # Errors
-    /// [`Error::Length`]; [`Error::Login`] if not, or if there is no such account.
-    pub fn finish(self, ke3: &[u8]) -> Result<SessionKey, Error> {
+    /// [`Error::Length`]; [`Error::Login`] if the client does not know the password, if there is no account, or if the login was begun for
+    /// another one.
+    pub fn finish(self, ke3: &[u8], record: Option<&Record>) -> Result<Session, Error> {
         let ke3: &[u8; 64] = exactly(Input::Ke3, ke3)?;
-        if agree(self.expected.as_slice(), ke3, "opaque-client-mac") {
-            Ok(SessionKey::new(self.session_key))
+        let right = agree(self.expected.as_slice(), ke3, "opaque-client-mac");
+        if right && record.is_some_and(|record| record.credential_id().hash() == self.credential) {
+            Ok(Session::new(SessionKey::new(self.session_key), self.credential))
         } else {
             Err(Error::Login)
         }
     }
 
-    /// The state as bytes, to be kept secret: version, suite, session key, expected MAC.
-    pub fn to_bytes(&self) -> Zeroizing<[u8; 130]> {
-        let mut bytes = Zeroizing::new([0; 130]);
-        crate::write(bytes.as_mut_slice(), &[&[VERSION, S::ID], self.session_key.as_slice(), self.expected.as_slice()]);
+    /// A name for this login: not secret, and different for every login. For the table of used logins, see [`Self::from_bytes`].
+    pub fn id(&self) -> [u8; 32] {
+        let hash =
+            Sha512::new().chain_update(b"candor-opaque-1: login").chain_update(self.expected.as_slice()).finalize();
+        let id = hash.first_chunk().copied().unwrap_or_default();
+        secret::declassify(&id, "opaque-login-id");
+        id
+    }
+
+    /// The state as bytes, to be kept secret: version, suite, hash of the credential identifier, session key, expected MAC.
+    pub fn to_bytes(&self) -> Zeroizing<[u8; 162]> {
+        let mut bytes = Zeroizing::new([0; 162]);
+        let parts: [&[u8]; 4] = [
+            &[VERSION, S::ID as u8],
+            self.credential.as_bytes(),
+            self.session_key.as_slice(),
+            self.expected.as_slice(),
+        ];
+        crate::write(bytes.as_mut_slice(), &parts);
         bytes
     }
 
     /// Reads [`Self::to_bytes`].
     ///
+    /// **The caller must use the bytes once.** A value finishes once, but its bytes can be read again, and then a recorded KE3 opens a second
+    /// session. A server that stores the bytes deletes them when it reads them. A server that seals them in a cookie keeps a table of the
+    /// [`id`](Self::id)s of all logins that it has tried to finish, for as long as the cookies are valid, and refuses the ids in it.
+    ///
     /// # Errors
-    /// [`Error::Length`]; [`Error::State`] if it is of another version or suite.
+    /// [`Error::Length`]; [`Error::State`] if another version or suite wrote them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let bytes: &[u8; 130] = exactly(Input::ServerLogin, bytes)?;
-        StateError::check(&bytes[..2], [VERSION, S::ID])?;
+        let bytes: &[u8; 162] = exactly(Input::ServerLogin, bytes)?;
+        StateError::check(&bytes[..2], [VERSION, S::ID as u8])?;
+        let credential = CredentialHash::from_bytes(exactly(Input::ServerLogin, &bytes[2..34])?);
         let key =
             |at: usize| exactly(Input::ServerLogin, &bytes[at..at + 64]).map(|key: &[u8; 64]| Zeroizing::new(*key));
-        Ok(Self { session_key: key(2)?, expected: key(66)?, suite: PhantomData })
+        Ok(Self { credential, session_key: key(34)?, expected: key(98)?, suite: PhantomData })
     }
 }
 

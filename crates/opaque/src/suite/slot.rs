@@ -1,10 +1,12 @@
 //! A place in a suite where a KEM may stand.
 
+use super::SuiteKem;
 use crate::Error;
 use alloc::vec;
 use alloc::vec::Vec;
 use candor_primitives::SharedSecret;
 use candor_primitives::kem::Kem;
+use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 /// [`NoKem`] or [`WithKem`]; there are no others.
@@ -29,7 +31,7 @@ pub trait Slot: Clone + sealed::Sealed {
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
-    fn generate(&self) -> Result<(Self::Secret, Vec<u8>), Error>;
+    fn generate(&self, rng: &mut (impl CryptoRng + ?Sized)) -> Result<(Self::Secret, Vec<u8>), Error>;
 
     /// Parses a public key and checks it.
     ///
@@ -49,11 +51,16 @@ pub trait Slot: Clone + sealed::Sealed {
     /// [`Error::Kem`] if the back end fails.
     fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, Error>;
 
-    /// A ciphertext into `ciphertext`, which has [`Self::CIPHERTEXT`] bytes, and the secret in it.
+    /// Encapsulates: writes `ciphertext`, which is [`Self::CIPHERTEXT`] long, and returns the secret in it.
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
-    fn encapsulate(&self, to: &Self::Public, ciphertext: &mut [u8]) -> Result<Option<SharedSecret>, Error>;
+    fn encapsulate(
+        &self,
+        rng: &mut (impl CryptoRng + ?Sized),
+        to: &Self::Public,
+        ciphertext: &mut [u8],
+    ) -> Result<Option<SharedSecret>, Error>;
 
     /// The secret in a ciphertext; another one, and no error, if it was not made for this key.
     ///
@@ -80,7 +87,7 @@ impl Slot for NoKem {
     const CIPHERTEXT: usize = 0;
     const SHARED: usize = 0;
 
-    fn generate(&self) -> Result<((), Vec<u8>), Error> {
+    fn generate(&self, _: &mut (impl CryptoRng + ?Sized)) -> Result<((), Vec<u8>), Error> {
         Ok(((), Vec::new()))
     }
 
@@ -96,7 +103,12 @@ impl Slot for NoKem {
         Ok(Zeroizing::default())
     }
 
-    fn encapsulate(&self, (): &(), _: &mut [u8]) -> Result<Option<SharedSecret>, Error> {
+    fn encapsulate(
+        &self,
+        _: &mut (impl CryptoRng + ?Sized),
+        (): &(),
+        _: &mut [u8],
+    ) -> Result<Option<SharedSecret>, Error> {
         Ok(None)
     }
 
@@ -105,41 +117,46 @@ impl Slot for NoKem {
     }
 }
 
-impl<K: Kem + Clone> Slot for WithKem<K> {
-    type Secret = K::Secret;
-    type Public = K::Public;
+impl<K: SuiteKem> Slot for WithKem<K> {
+    type Secret = <K::Kem as Kem>::Secret;
+    type Public = <K::Kem as Kem>::Public;
 
-    const NAME: &'static str = K::NAME;
-    const PUBLIC: usize = K::PUBLIC;
-    const SECRET: usize = K::SECRET;
-    const CIPHERTEXT: usize = K::CIPHERTEXT;
+    const NAME: &'static str = K::Kem::NAME;
+    const PUBLIC: usize = K::Kem::PUBLIC;
+    const SECRET: usize = K::Kem::SECRET;
+    const CIPHERTEXT: usize = K::Kem::CIPHERTEXT;
     const SHARED: usize = SharedSecret::LENGTH;
 
-    fn generate(&self) -> Result<(K::Secret, Vec<u8>), Error> {
-        let (secret, public) = self.0.generate()?;
-        let mut bytes = vec![0; K::PUBLIC];
-        self.0.public_to_bytes(&public, &mut bytes)?;
+    fn generate(&self, rng: &mut (impl CryptoRng + ?Sized)) -> Result<(Self::Secret, Vec<u8>), Error> {
+        let (secret, public) = self.0.fresh_keys(rng)?;
+        let mut bytes = vec![0; K::Kem::PUBLIC];
+        self.0.kem().public_to_bytes(&public, &mut bytes)?;
         Ok((secret, bytes))
     }
 
-    fn public(&self, bytes: &[u8]) -> Result<K::Public, Error> {
-        Ok(self.0.public_from_bytes(bytes)?)
+    fn public(&self, bytes: &[u8]) -> Result<Self::Public, Error> {
+        Ok(self.0.kem().public_from_bytes(bytes)?)
     }
 
-    fn secret(&self, bytes: &[u8]) -> Result<K::Secret, Error> {
-        Ok(self.0.secret_from_bytes(bytes)?)
+    fn secret(&self, bytes: &[u8]) -> Result<Self::Secret, Error> {
+        Ok(self.0.kem().secret_from_bytes(bytes)?)
     }
 
-    fn secret_to_bytes(&self, secret: &K::Secret) -> Result<Zeroizing<Vec<u8>>, Error> {
-        Ok(self.0.secret_to_bytes(secret)?)
+    fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, Error> {
+        Ok(self.0.kem().secret_to_bytes(secret)?)
     }
 
-    fn encapsulate(&self, to: &K::Public, ciphertext: &mut [u8]) -> Result<Option<SharedSecret>, Error> {
-        Ok(Some(self.0.encapsulate(to, ciphertext)?))
+    fn encapsulate(
+        &self,
+        rng: &mut (impl CryptoRng + ?Sized),
+        to: &Self::Public,
+        ciphertext: &mut [u8],
+    ) -> Result<Option<SharedSecret>, Error> {
+        Ok(Some(self.0.fresh_secret(rng, to, ciphertext)?))
     }
 
-    fn decapsulate(&self, with: &K::Secret, ciphertext: &[u8]) -> Result<Option<SharedSecret>, Error> {
-        Ok(Some(self.0.decapsulate(with, ciphertext)?))
+    fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<Option<SharedSecret>, Error> {
+        Ok(Some(self.0.kem().decapsulate(with, ciphertext)?))
     }
 }
 

@@ -4,10 +4,13 @@
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
     Client, Error, ExportKey, Hybrid, HybridCompat, HybridPinned, KsfParams, Limits, LoggedIn, NoStretching, Parties,
-    Password, Record, Rfc9807, Server, ServerLogin, SessionKey, Suite,
+    Password, Record, Rfc9807, Server, ServerLogin, SessionKey, Suite, SystemRandomness,
 };
-use candor_primitives::kem::aws_lc::MlKem768;
+use candor_primitives::kem::aws_lc;
 use candor_test_support::back_ends::system;
+
+/// The KEM of the default suite.
+pub(crate) type MlKem768 = SystemRandomness<aws_lc::MlKem768>;
 
 pub(crate) const PASSWORD: &[u8] = b"correct horse battery staple";
 pub(crate) const USER: &[u8] = b"account 17";
@@ -49,7 +52,7 @@ macro_rules! plain {
     ($($suite:ty),+) => {
         $(impl Make for $suite {
             fn world() -> World<Self> {
-                World::of(Server::generate(Self::default(), &mut system()).unwrap(), Client::default())
+                World::of(Server::generate(Self::default(), KsfParams::Identity, &mut system()).unwrap(), Client::default())
             }
         })+
     };
@@ -59,7 +62,7 @@ plain!(Rfc9807, HybridCompat<MlKem768>, Hybrid<MlKem768>);
 
 impl Make for HybridPinned<MlKem768> {
     fn world() -> World<Self> {
-        let server = Server::generate(Self::default(), &mut system()).unwrap();
+        let server = Server::generate(Self::default(), KsfParams::Identity, &mut system()).unwrap();
         let client = Client::pinned(Self::default(), server.static_kem_key()).unwrap();
         World::of(server, client)
     }
@@ -68,11 +71,10 @@ impl Make for HybridPinned<MlKem768> {
 /// Runs a generic function for each suite.
 macro_rules! every_suite {
     ($check:ident) => {{
-        use candor_primitives::kem::aws_lc::MlKem768;
         $check::<candor_opaque::Rfc9807>();
-        $check::<candor_opaque::HybridCompat<MlKem768>>();
-        $check::<candor_opaque::Hybrid<MlKem768>>();
-        $check::<candor_opaque::HybridPinned<MlKem768>>();
+        $check::<candor_opaque::HybridCompat<world::MlKem768>>();
+        $check::<candor_opaque::Hybrid<world::MlKem768>>();
+        $check::<candor_opaque::HybridPinned<world::MlKem768>>();
     }};
 }
 pub(crate) use every_suite;
@@ -80,7 +82,7 @@ pub(crate) use every_suite;
 impl<S: Suite> World<S> {
     pub(crate) fn of(server: Server<S>, client: Client<S>) -> Self {
         let client = client.with_limits(Limits::NONE);
-        let (record, export_key) = register(&server, &client, USER, PASSWORD);
+        let (record, export_key) = register(&server, &client, PASSWORD);
         Self { server, client, record, export_key }
     }
 
@@ -94,14 +96,15 @@ impl<S: Suite> World<S> {
         let password = Password::from_bytes(PASSWORD).unwrap();
         let (login, mut ke1) = self.client.start_login(&mut system(), &password)?;
         (edits.ke1)(&mut ke1);
-        let mut answer = self.server.respond(&mut system(), &ke1, Some(&self.record), USER, &PARTIES)?;
+        let mut answer = self.server.respond(&mut system(), &ke1, USER, Some(&self.record), &PARTIES)?;
         (edits.ke2)(&mut answer.ke2);
         let done = login.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES)?;
         let saved = answer.state.to_bytes();
-        content(answer.state, &done);
+        content(answer.state, &done, &self.record);
         let mut ke3 = done.ke3.to_vec();
         (edits.ke3)(&mut ke3);
-        let server = ServerLogin::<S>::from_bytes(saved.as_slice())?.finish(&ke3)?;
+        let server = ServerLogin::<S>::from_bytes(saved.as_slice())?.finish(&ke3, Some(&self.record))?;
+        let server = server.session_key;
         Ok(Session { client: done.session_key, server, export_key: done.export_key })
     }
 
@@ -110,43 +113,37 @@ impl<S: Suite> World<S> {
         &self,
         password: &[u8],
         record: Option<&Record>,
-        credential_id: &[u8],
+        name: &[u8],
         client_side: (&KsfParams, &Parties<'_>),
         server_parties: &Parties<'_>,
     ) -> Result<SessionKey, Error> {
         let (login, ke1) = self.client.start_login(&mut system(), &Password::from_bytes(password)?)?;
-        let answer = self.server.respond(&mut system(), &ke1, record, credential_id, server_parties)?;
+        let answer = self.server.respond(&mut system(), &ke1, name, record, server_parties)?;
         let done = login.finish(&answer.ke2, client_side.0, &mut AnyStretching, client_side.1)?;
-        content(answer.state, &done);
+        content(answer.state, &done, record.expect("nobody logs in without an account"));
         Ok(done.session_key)
     }
 }
 
 /// A client that ends without an error shares the server's key: whatever was changed before KE3 is for the client to notice, and not
 /// for the server, which would refuse KE3 anyway.
-fn content<S: Suite>(server: ServerLogin<S>, client: &LoggedIn) {
-    let theirs = server.finish(&client.ke3);
+fn content<S: Suite>(server: ServerLogin<S>, client: &LoggedIn, record: &Record) {
+    let theirs = server.finish(&client.ke3, Some(record));
     assert!(
-        theirs.is_ok_and(|key| key == client.session_key),
+        theirs.is_ok_and(|session| session.session_key == client.session_key),
         "{}: the client accepts what the server refuses",
         S::NAME
     );
 }
 
 /// Registers a user, with no stretching.
-pub(crate) fn register<S: Suite>(
-    server: &Server<S>,
-    client: &Client<S>,
-    credential_id: &[u8],
-    password: &[u8],
-) -> (Record, ExportKey) {
+pub(crate) fn register<S: Suite>(server: &Server<S>, client: &Client<S>, password: &[u8]) -> (Record, ExportKey) {
     let password = Password::from_bytes(password).unwrap();
     let (registration, request) = client.start_registration(&mut system(), &password).unwrap();
-    let response = server.register(&request, credential_id).unwrap();
-    let done =
-        registration.finish(&mut system(), &response, &KsfParams::Identity, &mut NoStretching, &PARTIES).unwrap();
+    let answer = server.register(&mut system(), &request).unwrap();
+    let done = registration.finish(&mut system(), &answer.response, &answer.ksf, &mut NoStretching, &PARTIES).unwrap();
     assert_eq!(&done.server_public_key, server.public_key());
-    (Record::from_upload(&done.upload, &KsfParams::Identity).unwrap(), done.export_key)
+    (answer.state.finish(&done.upload).unwrap().into_record(), done.export_key)
 }
 
 /// Stretches nothing, whatever the parameters say: what then fails did not fail for the stretching.

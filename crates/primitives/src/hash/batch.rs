@@ -8,6 +8,7 @@ use super::{keccak_mux, sha256, sha256_mux, sm3, sm3_mux};
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::{batch as kernels, sha256 as chains};
 use candor_cpu::{Cpu, HaveSha, secret};
+use core::fmt;
 
 /// Hashes lists of messages, of equal or different lengths, several side by side in the lanes of vector registers.
 ///
@@ -26,15 +27,22 @@ pub struct Batch {
     cpu: Cpu,
 }
 
-/// A list of messages and a list of outputs that differ in length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{messages} messages and room for {outputs} outputs: give as many of the one as of the other")]
-pub struct UnequalLists {
+/// Why a batch was refused: the list of messages and the list of outputs differ in length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchError {
     /// Messages given.
     pub messages: usize,
     /// Outputs given.
     pub outputs: usize,
 }
+
+impl fmt::Display for BatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "batch has {} messages and {} outputs; expected equally many", self.messages, self.outputs)
+    }
+}
+
+impl core::error::Error for BatchError {}
 
 /// The two forms of a hash with a digest of fixed length: an array of messages, and a list. `$run` does the work.
 macro_rules! fixed {
@@ -51,7 +59,7 @@ macro_rules! fixed {
         ///
         /// # Errors
         /// The lists differ in length; then nothing is written.
-        pub fn $into(self, messages: &[&[u8]], digests: &mut [[u8; $bytes]]) -> Result<(), UnequalLists> {
+        pub fn $into(self, messages: &[&[u8]], digests: &mut [[u8; $bytes]]) -> Result<(), BatchError> {
             check(messages, digests)?;
             $run(self.cpu, messages, digests);
             Ok(())
@@ -74,7 +82,7 @@ macro_rules! extendable {
         ///
         /// # Errors
         /// The lists differ in length; then nothing is written.
-        pub fn $into(self, messages: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<(), UnequalLists> {
+        pub fn $into(self, messages: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<(), BatchError> {
             check(messages, outputs)?;
             sponges::<$rate>(self.cpu, 0b11111, messages, outputs.iter_mut().map(|output| &mut **output));
             Ok(())
@@ -115,10 +123,10 @@ impl Batch {
     extendable!("SHAKE256", shake256, shake256_into, 136);
 }
 
-fn check<T>(messages: &[&[u8]], outputs: &[T]) -> Result<(), UnequalLists> {
+fn check<T>(messages: &[&[u8]], outputs: &[T]) -> Result<(), BatchError> {
     match (messages.len(), outputs.len()) {
         (messages, outputs) if messages == outputs => Ok(()),
-        (messages, outputs) => Err(UnequalLists { messages, outputs }),
+        (messages, outputs) => Err(BatchError { messages, outputs }),
     }
 }
 

@@ -7,13 +7,13 @@
 //! | `avx2` | 8 lanes | 8 lanes | 4 lanes |
 //! | none of these | one by one | one by one | one by one |
 
-use candor_cpu::{Cpu, HaveAvx2, HaveAvx512, HaveSha};
+use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Crypto, HaveSha};
 
 /// How SHA-256 hashes many messages.
 #[derive(Clone, Copy)]
 pub(super) enum Sha256Arm {
     /// AVX-512.
-    Avx512(HaveAvx512),
+    Avx512(HaveAvx512Crypto),
     /// The SHA instructions, two messages at a time.
     Sha(HaveSha),
     /// AVX2, where there are no SHA instructions, which are as fast.
@@ -24,7 +24,7 @@ pub(super) enum Sha256Arm {
 
 impl Sha256Arm {
     pub(super) fn choose(cpu: Cpu) -> Self {
-        if let Some(token) = HaveAvx512::check(cpu) {
+        if let Some(token) = HaveAvx512Crypto::check(cpu) {
             Self::Avx512(token)
         } else if let Some(token) = HaveSha::check(cpu) {
             Self::Sha(token)
@@ -47,7 +47,7 @@ impl Sha256Arm {
 #[derive(Clone, Copy)]
 pub(super) enum VectorArm {
     /// AVX-512.
-    Avx512(HaveAvx512),
+    Avx512(HaveAvx512Crypto),
     /// AVX2.
     Avx2(HaveAvx2),
     /// One by one.
@@ -56,7 +56,7 @@ pub(super) enum VectorArm {
 
 impl VectorArm {
     pub(super) fn choose(cpu: Cpu) -> Self {
-        if let Some(token) = HaveAvx512::check(cpu) {
+        if let Some(token) = HaveAvx512Crypto::check(cpu) {
             Self::Avx512(token)
         } else {
             HaveAvx2::check(cpu).map_or(Self::OneByOne, Self::Avx2)

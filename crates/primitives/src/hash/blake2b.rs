@@ -7,7 +7,9 @@ use core::marker::PhantomData;
 use digest::array::ArraySize;
 use digest::block_api::{AlgorithmName, BlockSizeUser, OutputSizeUser, Reset};
 use digest::typenum::{IsLessOrEqual, NonZero, True, U32, U64, U128};
-use digest::{FixedOutput, FixedOutputReset, HashMarker, InvalidLength, MacMarker, Output, Update};
+use digest::{FixedOutput, FixedOutputReset, HashMarker, Output, Update};
+#[cfg(feature = "mac")]
+use digest::{InvalidLength, MacMarker};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// BLAKE2b with the longest digest, 64 bytes.
@@ -30,15 +32,16 @@ pub struct Blake2b<N: ArraySize> {
 /// BLAKE2b with a key (RFC 7693 §2.9): a MAC by itself, without HMAC. State, buffer and key are wiped on drop.
 ///
 /// ```
-/// use candor_primitives::hash::{Blake2bMac, Update};
-/// use digest::{FixedOutput, typenum::U32};
-/// # fn main() -> Result<(), digest::InvalidLength> {
+/// use candor_primitives::hash::{Update, digest::{FixedOutput, typenum::U32}};
+/// use candor_primitives::mac::{Blake2bMac, InvalidLength};
+/// # fn main() -> Result<(), InvalidLength> {
 /// let mut mac = Blake2bMac::<U32>::new(b"key")?;
 /// mac.update(b"message");
 /// let tag: [u8; 32] = mac.finalize_fixed().into();
 /// # Ok(())
 /// # }
 /// ```
+#[cfg(feature = "mac")]
 pub struct Blake2bMac<N: ArraySize> {
     inner: Inner,
     digest: PhantomData<N>,
@@ -116,6 +119,7 @@ impl Inner {
 
 /// The hash of `parts`, one after another, with a digest of as many bytes as `out` has, 1 to 64: for constructions that choose its length
 /// at run time.
+#[cfg(feature = "ksf")]
 pub(crate) fn hash_into(parts: &[&[u8]], out: &mut [u8]) {
     debug_assert!((1..=64).contains(&out.len()));
     let mut inner = Inner::new(Cpu::default(), out.len(), &[]);
@@ -149,6 +153,7 @@ impl<N: ArraySize + IsLessOrEqual<U64, Output = True> + NonZero> Blake2b<N> {
     }
 }
 
+#[cfg(feature = "mac")]
 impl<N: ArraySize + IsLessOrEqual<U64, Output = True> + NonZero> Blake2bMac<N> {
     /// A fresh MAC on the best arm of [`Cpu::default`]. The key has 1 to 64 bytes.
     ///
@@ -221,6 +226,7 @@ macro_rules! traits {
 }
 
 traits!(Blake2b);
+#[cfg(feature = "mac")]
 traits!(Blake2bMac);
 
 impl<N: ArraySize + IsLessOrEqual<U64, Output = True> + NonZero> Default for Blake2b<N> {
@@ -232,6 +238,7 @@ impl<N: ArraySize + IsLessOrEqual<U64, Output = True> + NonZero> Default for Bla
 
 impl<N: ArraySize> HashMarker for Blake2b<N> {}
 
+#[cfg(feature = "mac")]
 impl<N: ArraySize> MacMarker for Blake2bMac<N> {}
 
 impl<N: ArraySize> Reset for Blake2b<N> {

@@ -3,13 +3,13 @@
 use super::keccak_portable;
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64;
-use candor_cpu::{Cpu, HaveAvx2, HaveAvx512, secret};
+use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Crypto, secret};
 
 /// One way to compute the permutation. Holding one of the accelerated is proof that the CPU has what it needs.
 #[derive(Clone, Copy)]
 pub(super) enum Arm {
     /// x86-64's AVX-512: a lane a register.
-    Avx512(HaveAvx512),
+    Avx512(HaveAvx512Crypto),
     /// x86-64's BMI, which comes with AVX2.
     Avx2(HaveAvx2),
     /// Safe Rust.
@@ -19,7 +19,7 @@ pub(super) enum Arm {
 impl Arm {
     #[inline]
     pub(super) fn choose(cpu: Cpu) -> Self {
-        if let Some(token) = HaveAvx512::check(cpu) {
+        if let Some(token) = HaveAvx512Crypto::check(cpu) {
             Self::Avx512(token)
         } else {
             HaveAvx2::check(cpu).map_or(Self::Portable, Self::Avx2)

@@ -6,14 +6,14 @@ use super::memory::Block;
 use crate::low::x86_64::{argon2_avx2, argon2_avx512};
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
-use candor_cpu::{HaveAvx2, HaveAvx512};
+use candor_cpu::{HaveAvx2, HaveAvx512Crypto};
 
 /// One way to compute it. Holding one of the accelerated is proof that the CPU has them.
 #[derive(Clone, Copy)]
 pub(super) enum Arm {
     /// 512-bit vectors: the block stays in registers.
     #[cfg(target_arch = "x86_64")]
-    Avx512(HaveAvx512),
+    Avx512(HaveAvx512Crypto),
     /// 256-bit vectors.
     #[cfg(target_arch = "x86_64")]
     Avx2(HaveAvx2),
@@ -25,7 +25,7 @@ impl Arm {
     pub(super) fn choose(cpu: Cpu) -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            if let Some(token) = HaveAvx512::check(cpu) {
+            if let Some(token) = HaveAvx512Crypto::check(cpu) {
                 return Self::Avx512(token);
             }
             if let Some(token) = HaveAvx2::check(cpu) {

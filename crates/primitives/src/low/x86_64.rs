@@ -1,15 +1,26 @@
 //! Kernels for x86-64.
 #![allow(unsafe_code)] // instructions that only a token makes sound, and assembly
 
+#[cfg(feature = "aes")]
 mod blocks;
+#[cfg(feature = "hash")]
 mod vector;
 
+#[cfg(feature = "aes")]
 pub(crate) mod aes;
+#[cfg(feature = "ksf")]
 pub(crate) mod argon2_avx2;
+#[cfg(feature = "ksf")]
 pub(crate) mod argon2_avx512;
+#[cfg(feature = "hash")]
 pub(crate) mod batch;
+#[cfg(feature = "hash")]
 pub(crate) mod keccak;
+#[cfg(feature = "aes")]
 pub(crate) mod polyval;
+#[cfg(feature = "hash")]
 pub(crate) mod sha256;
+#[cfg(feature = "hash")]
 pub(crate) mod sha512;
+#[cfg(feature = "hash")]
 pub(crate) mod sm3;

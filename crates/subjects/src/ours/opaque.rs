@@ -4,16 +4,19 @@ use super::{AUTO, on_aws_lc};
 use candor_lab::{Entry, Provenance};
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
-    Client, ClientLogin, ClientRegistration, Hybrid, HybridCompat, KsfParams, Limits, NoStretching, Parties, Password,
-    Record, Rfc9807, Server, ServerLogin, Suite,
+    Client, ClientLogin, ClientRegistration, CredentialId, Hybrid, HybridCompat, KsfParams, Limits, NoStretching,
+    Parties, Password, Record, Rfc9807, Server, ServerLogin, Suite, SuiteId, SystemRandomness,
 };
 use candor_peers::contract::opaque::{
     self, AnyLibrary, CONTEXT, Done, Failed, Keys, Library, Op, PASSWORD, Reference, USER,
 };
 use candor_peers::linked;
 use candor_peers::seed::Stream;
-use candor_primitives::kem::aws_lc::MlKem768;
+use candor_primitives::kem::aws_lc;
 use rand_core::UnwrapErr;
+
+/// AWS-LC's, which draws its own randomness.
+type MlKem768 = SystemRandomness<aws_lc::MlKem768>;
 
 /// The suite whose server is asked for users that don't exist.
 pub(crate) type HybridOpaque = Ours<Hybrid<MlKem768>>;
@@ -53,11 +56,11 @@ fn rfc9807(keys: &Keys) -> Result<Ours<Rfc9807>, Failed> {
 }
 
 fn hybrid_compat(keys: &Keys) -> Result<Ours<HybridCompat<MlKem768>>, Failed> {
-    Ours::new(HybridCompat::new(MlKem768), keys)
+    Ours::new(HybridCompat::default(), keys)
 }
 
 pub(crate) fn hybrid_opaque(keys: &Keys) -> Result<HybridOpaque, Failed> {
-    Ours::new(Hybrid::new(MlKem768), keys)
+    Ours::new(Hybrid::default(), keys)
 }
 
 /// The upload of a registration that depends on nothing but the seed; it serves all suites.
@@ -65,7 +68,7 @@ pub(crate) fn upload(keys: &Keys, seed: u64) -> Result<Vec<u8>, Failed> {
     let ours = rfc9807(keys)?;
     let mut coins = Stream::new(seed, "opaque registration");
     let (client, request) = ours.client.start_registration(&mut coins, &password()?).map_err(failed)?;
-    let response = ours.server.register(&request, USER).map_err(failed)?;
+    let response = ours.registration_answer(&request)?;
     let registered = client.finish(&mut coins, &response, &KsfParams::Identity, &mut NoStretching, &parties());
     Ok(registered.map_err(failed)?.upload.to_vec())
 }
@@ -78,15 +81,18 @@ pub(crate) struct Ours<S: Suite> {
 
 impl<S: Suite<Static = NoKem>> Ours<S> {
     fn new(suite: S, keys: &Keys) -> Result<Self, Failed> {
-        let server = Server::from_keys(suite.clone(), &keys.oprf_seed, &keys.secret).map_err(failed)?;
-        // Unknown users get what the known one has.
-        let server = server.with_ksf_choices(&[(KsfParams::Identity, 1)]).map_err(failed)?;
+        let ksf = KsfParams::Identity;
+        let server = Server::from_keys(suite.clone(), ksf, &keys.oprf_seed, &keys.secret).map_err(failed)?;
         Ok(Self { server, client: Client::new(suite).with_limits(Limits::NONE) })
     }
 }
 
 fn password() -> Result<Password<'static>, Failed> {
     Password::from_bytes(PASSWORD).map_err(failed)
+}
+
+fn id() -> Result<CredentialId, Failed> {
+    CredentialId::imported(USER).map_err(failed)
 }
 
 fn parties() -> Parties<'static> {
@@ -104,7 +110,8 @@ fn rng() -> UnwrapErr<getrandom::SysRng> {
 impl<S: Suite<Static = NoKem> + 'static> Library for Ours<S> {
     type Registering = ClientRegistration;
     type Client = ClientLogin<S>;
-    type Server = ServerLogin<S>;
+    /// With the record, for the account that the login belongs to.
+    type Server = (ServerLogin<S>, Option<Record>);
 
     fn registration_start(&self) -> Result<(ClientRegistration, Vec<u8>), Failed> {
         let (state, request) = self.client.start_registration(&mut rng(), &password()?).map_err(failed)?;
@@ -112,7 +119,8 @@ impl<S: Suite<Static = NoKem> + 'static> Library for Ours<S> {
     }
 
     fn registration_answer(&self, request: &[u8]) -> Result<Vec<u8>, Failed> {
-        Ok(self.server.register(request, USER).map_err(failed)?.to_vec())
+        // Under the identifier that all libraries share, so that each can take over the account.
+        Ok(self.server.register_with_id(id()?, request).map_err(failed)?.response.to_vec())
     }
 
     fn registration_finish(&self, client: ClientRegistration, response: &[u8]) -> Result<Vec<u8>, Failed> {
@@ -125,13 +133,14 @@ impl<S: Suite<Static = NoKem> + 'static> Library for Ours<S> {
     }
 
     fn store(&self, upload: &[u8]) -> Result<Vec<u8>, Failed> {
-        Ok(Record::from_upload(upload, &KsfParams::Identity).map_err(failed)?.to_bytes().to_vec())
+        let record = Record::from_upload(upload, &KsfParams::Identity, id()?, SuiteId::Rfc9807).map_err(failed)?;
+        Ok(record.to_bytes().to_vec())
     }
 
-    fn ke2(&self, record: Option<&[u8]>, ke1: &[u8]) -> Result<(ServerLogin<S>, Vec<u8>), Failed> {
+    fn ke2(&self, record: Option<&[u8]>, ke1: &[u8]) -> Result<(Self::Server, Vec<u8>), Failed> {
         let record = record.map(Record::from_bytes).transpose().map_err(failed)?;
-        let answer = self.server.respond(&mut rng(), ke1, record.as_ref(), USER, &parties()).map_err(failed)?;
-        Ok((answer.state, answer.ke2))
+        let answer = self.server.respond(&mut rng(), ke1, USER, record.as_ref(), &parties()).map_err(failed)?;
+        Ok(((answer.state, record), answer.ke2))
     }
 
     fn ke3(&self, client: ClientLogin<S>, ke2: &[u8]) -> Result<Done, Failed> {
@@ -140,7 +149,7 @@ impl<S: Suite<Static = NoKem> + 'static> Library for Ours<S> {
         Ok(Done { ke3: done.ke3.to_vec(), session_key: *session, export_key: *export })
     }
 
-    fn server_state(&self, server: &ServerLogin<S>) -> usize {
+    fn server_state(&self, (server, _): &Self::Server) -> usize {
         server.to_bytes().len()
     }
 
@@ -152,8 +161,8 @@ impl<S: Suite<Static = NoKem> + 'static> Library for Ours<S> {
         self.client.resume_login(saved, &password()?).map_err(failed)
     }
 
-    fn finish(&self, server: ServerLogin<S>, ke3: &[u8]) -> Result<[u8; 64], Failed> {
-        Ok(*server.finish(ke3).map_err(failed)?.as_bytes())
+    fn finish(&self, (server, record): Self::Server, ke3: &[u8]) -> Result<[u8; 64], Failed> {
+        Ok(*server.finish(ke3, record.as_ref()).map_err(failed)?.session_key.as_bytes())
     }
 
     fn provenance(&self, timed: &str) -> Provenance {

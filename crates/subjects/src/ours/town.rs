@@ -5,8 +5,8 @@
 //! would add, a larger address space to switch between, is left out. It keeps a fresh worker's set-up short.
 
 use candor_network::{
-    Circuit, Client, ClientOptions, Crypto, Error, ListedRelay, Policy, Relay, RelayConfig, RelayKeys, RelayList,
-    Suite, Target, http,
+    Circuit, Client, ClientOptions, Crypto, Error, HandshakeType, ListedRelay, Policy, Relay, RelayConfig, RelayKeys,
+    RelayList, Target, http,
 };
 use candor_onion::relay::message::EndReason;
 use std::future::poll_fn;
@@ -118,21 +118,26 @@ impl Town {
 
     /// Builds a circuit of three hops; `lap` is called when the link is there and after each hop. The circuit lives on until the
     /// caller drops it.
-    pub(crate) fn circuit(&self, suite: Suite, lap: impl FnMut(Step)) -> Result<Circuit, Error> {
-        self.circuit_of(3, suite, lap)
+    pub(crate) fn circuit(&self, handshake: HandshakeType, lap: impl FnMut(Step)) -> Result<Circuit, Error> {
+        self.circuit_of(3, handshake, lap)
     }
 
     /// The same for one, two or three hops.
-    pub(crate) fn circuit_of(&self, hops: usize, suite: Suite, mut lap: impl FnMut(Step)) -> Result<Circuit, Error> {
+    pub(crate) fn circuit_of(
+        &self,
+        hops: usize,
+        handshake: HandshakeType,
+        mut lap: impl FnMut(Step),
+    ) -> Result<Circuit, Error> {
         let path = self.path().get(..hops).and_then(<[_]>::split_first);
         let Some((first, rest)) = path else { return Err(Error::Internal(format!("no path of {hops} relays"))) };
         self.runtime.block_on(async {
             self.client.connect(first).await?;
             lap(Step::Link);
-            let mut circuit = self.client.first_hop(first, suite).await?;
+            let mut circuit = self.client.first_hop(first, handshake).await?;
             lap(Step::Hop);
             for relay in rest {
-                circuit.extend(relay, suite).await?;
+                circuit.extend(relay, handshake).await?;
                 lap(Step::Hop);
             }
             Ok(circuit)

@@ -13,7 +13,7 @@ mod parts;
 use crate::ours::town::{Step, Town};
 use crate::ours::{AUTO, on_aws_lc};
 use candor_lab::{Entry, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, Witness};
-use candor_network::{Circuit, Crypto, Error, Suite};
+use candor_network::{Circuit, Crypto, Error, HandshakeType};
 
 /// What the other handshakes are compared with.
 const NTOR: &str = "candor@auto+ntor";
@@ -36,27 +36,28 @@ impl Links {
 
 /// All tasks of circuits.
 pub(super) fn tasks() -> Vec<Task> {
-    let both = |suite| [Links::Warm, Links::Cold].map(|links| task(suite, links));
-    Suite::ALL.into_iter().flat_map(both).collect()
+    let both = |handshake| [Links::Warm, Links::Cold].map(|links| task(handshake, links));
+    HandshakeType::ALL.into_iter().flat_map(both).collect()
 }
 
-fn task(suite: Suite, links: Links) -> Task {
+fn task(handshake: HandshakeType, links: Links) -> Task {
     let links_are = match links {
         Links::Warm => "links of TLS 1.3 that are there",
         Links::Cold => "three links of TLS 1.3 (X25519MLKEM768) that are made in the operation",
     };
     let what = format!(
-        "a circuit of three hops by {suite}: CREATE2 and twice EXTEND2 over {links_are}, all on 127.0.0.1; destroyed within the \
+        "a circuit of three hops by {handshake}: CREATE2 and twice EXTEND2 over {links_are}, all on 127.0.0.1; destroyed within the \
          operation"
     );
-    let task = Task::new(format!("circuit/loopback/{suite}/{}", links.name()), what);
-    let task = task.entry(entry(AUTO, suite, links));
-    let task = if suite == Suite::Ntor { task } else { task.entry(entry(NTOR, Suite::Ntor, links)) };
-    if links == Links::Warm { task.entry(parts::entry(suite)) } else { task }
+    let task = Task::new(format!("circuit/loopback/{handshake}/{}", links.name()), what);
+    let task = task.entry(entry(AUTO, handshake, links));
+    let task =
+        if handshake == HandshakeType::Ntor { task } else { task.entry(entry(NTOR, HandshakeType::Ntor, links)) };
+    if links == Links::Warm { task.entry(parts::entry(handshake)) } else { task }
 }
 
-fn entry(name: &str, suite: Suite, links: Links) -> Entry {
-    Entry::new(name, move || Ok(Builds { suite, links, town: None, outcomes: Outcomes::default() }))
+fn entry(name: &str, handshake: HandshakeType, links: Links) -> Entry {
+    Entry::new(name, move || Ok(Builds { handshake, links, town: None, outcomes: Outcomes::default() }))
 }
 
 /// The page that a subject fetches: its bytes depend on the seed alone.
@@ -74,7 +75,7 @@ fn wrong(error: Error) -> Mismatch {
 
 /// Builds circuits.
 struct Builds {
-    suite: Suite,
+    handshake: HandshakeType,
     links: Links,
     town: Option<Town>,
     outcomes: Outcomes,
@@ -87,7 +88,7 @@ impl Builds {
             town.disconnect();
         }
         self.outcomes.attempts += 1;
-        if town.circuit(self.suite, &mut lap).is_ok() {
+        if town.circuit(self.handshake, &mut lap).is_ok() {
             self.outcomes.successes += 1;
         }
     }
@@ -97,7 +98,7 @@ impl Subject for Builds {
     /// A page through a circuit.
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         let town = Town::new(Crypto::Cgo).map_err(refused)?;
-        let circuit = town.circuit(self.suite, |_| {}).map_err(refused)?;
+        let circuit = town.circuit(self.handshake, |_| {}).map_err(refused)?;
         let page = page(&town, &circuit, seed).map_err(refused)?;
         drop(circuit);
         self.town = Some(town);
@@ -107,7 +108,7 @@ impl Subject for Builds {
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
         let town = self.town.as_ref().ok_or_else(|| Mismatch::new("was checked before it was prepared"))?;
         let theirs = other.part("page")?;
-        let circuit = town.circuit(self.suite, |_| {}).map_err(wrong)?;
+        let circuit = town.circuit(self.handshake, |_| {}).map_err(wrong)?;
         let page = town.fetch(&circuit, theirs.len() as u64).map_err(wrong)?;
         Witness::default().with("page", page).same_as(other)
     }
@@ -143,7 +144,7 @@ impl Subject for Builds {
     }
 
     fn provenance(&self) -> Provenance {
-        let cells = if self.suite == Suite::Ntor { "tor1, for ntor can't ask for CGO" } else { "CGO" };
+        let cells = if self.handshake == HandshakeType::Ntor { "tor1, for ntor can't ask for CGO" } else { "CGO" };
         let links = match self.links {
             Links::Warm => "links that are there",
             Links::Cold => "links made anew, the second and the third within hop2 and hop3",
@@ -151,7 +152,7 @@ impl Subject for Builds {
         let timed = format!(
             "three hops by {} over {links}; layers: {cells}; the client on this thread, three relays in this process, each with a \
              thread and a handshake thread of its own; the relays' keys are parsed before",
-            self.suite
+            self.handshake
         );
         Provenance { threads: Some(7), ..on_aws_lc("candor_network::{Client, Relay}", &timed) }
     }

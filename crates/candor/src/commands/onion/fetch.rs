@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::cli::{Cells, FetchArguments};
 use crate::output::Talk;
 use candor_network::http::{Url, get};
-use candor_network::{Client, ClientOptions, Crypto, ListedRelay, RelayList, Suite};
+use candor_network::{Client, ClientOptions, Crypto, HandshakeType, ListedRelay, RelayList};
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Failure> {
     let url = Url::parse(&arguments.url)?;
-    let suite: Suite = arguments.handshake.parse()?;
+    let handshake: HandshakeType = arguments.handshake.parse()?;
     let list = RelayList::load(&arguments.relays)?;
     let path = path(&list, arguments)?;
     let mut sink: Box<dyn Write> = match &arguments.output {
@@ -41,13 +41,13 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
         let mut lap = |what: String| laps.push(format!("{what} at {}", milliseconds(start.elapsed())));
         client.connect(path[0]).await?;
         lap("link".to_owned());
-        let mut circuit = client.first_hop(path[0], suite).await?;
+        let mut circuit = client.first_hop(path[0], handshake).await?;
         lap("hop 1".to_owned());
         for (index, relay) in path.iter().enumerate().skip(1) {
-            circuit.extend(relay, suite).await?;
+            circuit.extend(relay, handshake).await?;
             lap(format!("hop {}", index + 1));
         }
-        talk.say(&format!("circuit by {suite}: {}", laps.join(", ")));
+        talk.say(&format!("circuit by {handshake}: {}", laps.join(", ")));
         let start = Instant::now();
         let stream = circuit.open(url.host(), url.port()).await?;
         let answer = get(stream, &url, PATIENCE, |bytes| sink.write_all(bytes)).await?;

@@ -4,7 +4,7 @@ use super::{Stop, runtime};
 use crate::Failure;
 use crate::cli::RelayArguments;
 use crate::output::{Talk, print};
-use candor_network::{Policy, Relay, RelayConfig, RelayKeys, Suite};
+use candor_network::{HandshakeType, Policy, Relay, RelayConfig, RelayKeys};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,7 +75,8 @@ fn config(arguments: &RelayArguments, talk: Talk) -> Result<RelayConfig, Failure
     config.name = arguments.name.clone();
     config.policy = Policy::parse(arguments.exit.as_deref().unwrap_or_default())?;
     if !arguments.handshakes.is_empty() {
-        config.suites = arguments.handshakes.iter().map(|name| name.parse()).collect::<Result<Vec<Suite>, _>>()?;
+        config.handshakes =
+            arguments.handshakes.iter().map(|name| name.parse()).collect::<Result<Vec<HandshakeType>, _>>()?;
     }
     let threads = arguments.handshake_threads.map_or(config.limits.handshake_threads, usize::from);
     config.limits.handshake_threads = threads.max(1);

@@ -6,7 +6,7 @@
 
 pub(in crate::field) use super::x86_64_kernels::{avx512, clmul, vpclmul};
 use crate::field::wide::Wide;
-use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::arch::x86_64::*;
 
 /// Proof of PCLMULQDQ and SSSE3, whichever group brought it.
@@ -27,9 +27,9 @@ impl From<HaveVpclmul> for Sse {
     }
 }
 
-impl From<HaveAvx512> for Sse {
+impl From<HaveAvx512Crypto> for Sse {
     #[inline(always)]
-    fn from(_: HaveAvx512) -> Self {
+    fn from(_: HaveAvx512Crypto) -> Self {
         Self(())
     }
 }
@@ -45,9 +45,9 @@ impl From<HaveVpclmul> for Avx {
     }
 }
 
-impl From<HaveAvx512> for Avx {
+impl From<HaveAvx512Crypto> for Avx {
     #[inline(always)]
-    fn from(_: HaveAvx512) -> Self {
+    fn from(_: HaveAvx512Crypto) -> Self {
         Self(())
     }
 }
@@ -235,30 +235,30 @@ impl Wide for Ymm {
 }
 
 impl Wide for Zmm {
-    type Proof = HaveAvx512;
+    type Proof = HaveAvx512Crypto;
     const N: usize = 4;
 
     #[inline(always)]
-    fn zero(_: HaveAvx512) -> Self {
+    fn zero(_: HaveAvx512Crypto) -> Self {
         // SAFETY: the token proves AVX-512F.
         Self(unsafe { _mm512_setzero_si512() })
     }
 
     #[inline(always)]
-    fn splat(_: HaveAvx512, low: u64, high: u64) -> Self {
+    fn splat(_: HaveAvx512Crypto, low: u64, high: u64) -> Self {
         // SAFETY: the token proves AVX-512F.
         Self(unsafe { _mm512_broadcast_i64x2(_mm_set_epi64x(high as i64, low as i64)) })
     }
 
     #[inline(always)]
-    fn pair<const W: usize>(token: HaveAvx512, from: &[[u64; W]], i: usize) -> Self {
+    fn pair<const W: usize>(token: HaveAvx512Crypto, from: &[[u64; W]], i: usize) -> Self {
         let low = Ymm::pair(token.into(), from, i);
         let high = Ymm::pair(token.into(), &from[2..], i);
         Self::of(token, low, high)
     }
 
     #[inline(always)]
-    fn single<const W: usize>(token: HaveAvx512, from: &[[u64; W]], i: usize) -> Self {
+    fn single<const W: usize>(token: HaveAvx512Crypto, from: &[[u64; W]], i: usize) -> Self {
         let low = Ymm::single(token.into(), from, i);
         let high = Ymm::single(token.into(), &from[2..], i);
         Self::of(token, low, high)
@@ -299,7 +299,7 @@ impl Ymm {
 
 impl Zmm {
     #[inline(always)]
-    fn of(_: HaveAvx512, low: Ymm, high: Ymm) -> Self {
+    fn of(_: HaveAvx512Crypto, low: Ymm, high: Ymm) -> Self {
         // SAFETY: the token proves AVX-512F.
         Self(unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low.0), high.0) })
     }

@@ -83,7 +83,7 @@ tier!(clmul, HaveClmul, "ssse3,sse4.1,pclmulqdq", Xmm, "PCLMULQDQ on xmm registe
 tier!(vpclmul, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq", Ymm, "VPCLMULQDQ on ymm registers, two elements at a time.");
 tier!(
     avx512,
-    HaveAvx512,
+    HaveAvx512Crypto,
     "avx512f,avx512bw,avx512dq,avx512vl,pclmulqdq,vpclmulqdq",
     Zmm,
     "VPCLMULQDQ on zmm registers, four elements at a time."

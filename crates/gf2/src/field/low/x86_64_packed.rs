@@ -3,7 +3,7 @@
 use crate::field::modulus::Modulus;
 use crate::field::packed::{one, reduce_slot};
 use crate::field::word::Word;
-use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::arch::x86_64::*;
 
 /// The slots type of a tier, and the products over it. A slots value is made only inside the function that enables the features,
@@ -123,7 +123,7 @@ tier!(
 );
 tier!(
     avx512,
-    HaveAvx512,
+    HaveAvx512Crypto,
     "avx512f,avx512bw,avx512dq,avx512vl,pclmulqdq,vpclmulqdq",
     Slots16(__m512i),
     32,

@@ -9,7 +9,7 @@ use crate::low::kernel::{Kernel, batch, long_leaves};
 use crate::low::memory::{self, Vector};
 use crate::low::x86_64::clmul::{self, leaf};
 use crate::low::x86_64::vpclmul;
-use candor_cpu::{HaveAvx512, HaveClmul};
+use candor_cpu::HaveAvx512Crypto;
 use core::arch::x86_64::*;
 
 /// Four lanes. Made only by functions with the features below, so that holding one is proof of them.
@@ -434,8 +434,8 @@ static KERNEL: Kernel = unsafe {
     )
 };
 
-/// The arm, for whoever can prove that it runs.
+/// The arm, against proof of its instructions.
 #[inline]
-pub(crate) fn kernel(_: HaveAvx512, _: HaveClmul) -> &'static Kernel {
+pub(crate) fn kernel(_: HaveAvx512Crypto) -> &'static Kernel {
     &KERNEL
 }

@@ -28,7 +28,7 @@ impl Create2 {
         Ok(Self { kind, onionskin })
     }
 
-    /// HTYPE: the number of the handshake (see [`crate::handshake::number`]).
+    /// HTYPE: the number of the handshake (see [`HandshakeType`](crate::handshake::HandshakeType)).
     pub fn kind(&self) -> u16 {
         self.kind
     }
@@ -43,13 +43,13 @@ impl Create2 {
         self.onionskin.len() <= Self::MOST_FIXED
     }
 
-    pub(crate) fn read(payload: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn decode(payload: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("CREATE2", payload, 4, true)?;
         let (kind, length) = (parts.u16()?, parts.u16()?);
         Self::new(kind, parts.slice(length.into())?.to_vec())
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.kind.to_be_bytes());
         out.extend_from_slice(&(self.onionskin.len() as u16).to_be_bytes());
         out.extend_from_slice(&self.onionskin);
@@ -100,13 +100,13 @@ impl Created2 {
         self.reply
     }
 
-    pub(crate) fn read(payload: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn decode(payload: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("CREATED2", payload, 2, true)?;
         let length = parts.u16()?;
         Self::new(parts.slice(length.into())?.to_vec())
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&(self.reply.len() as u16).to_be_bytes());
         out.extend_from_slice(&self.reply);
         out.resize(out.len() + self.padding, 0);

@@ -36,25 +36,25 @@ impl From<IpAddr> for Address {
 }
 
 impl Netinfo {
-    pub(crate) fn read(payload: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn decode(payload: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("NETINFO", payload, 4 + 2 + 1, true)?;
         let time = u32::from_be_bytes(*parts.array()?);
-        let theirs = Address::read(&mut parts)?;
+        let theirs = Address::decode(&mut parts)?;
         let [count] = *parts.array()?;
-        let ours = (0..count).map(|_| Address::read(&mut parts)).collect::<Result<_, _>>()?;
+        let ours = (0..count).map(|_| Address::decode(&mut parts)).collect::<Result<_, _>>()?;
         Ok(Self { time, theirs, ours })
     }
 
     /// Leaves out addresses of our own that have no room in the cell.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.time.to_be_bytes());
-        self.theirs.write(out);
+        self.theirs.encode(out);
         let count_at = out.len();
         out.push(0);
         for address in self.ours.iter().take(255) {
             let mut encoded = Vec::new();
-            address.write(&mut encoded);
+            address.encode(&mut encoded);
             if out.len() - start + encoded.len() > crate::cell::PAYLOAD {
                 break;
             }
@@ -65,7 +65,7 @@ impl Netinfo {
 }
 
 impl Address {
-    fn read(parts: &mut Parts<'_>) -> Result<Self, Error> {
+    fn decode(parts: &mut Parts<'_>) -> Result<Self, Error> {
         let [kind, length] = *parts.array()?;
         let value = parts.slice(length.into())?;
         Ok(match (kind, value.len()) {
@@ -75,7 +75,7 @@ impl Address {
         })
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
+    fn encode(&self, out: &mut Vec<u8>) {
         let mut put = |kind: u8, value: &[u8]| {
             let value = &value[..value.len().min(255)];
             out.extend_from_slice(&[kind, value.len() as u8]);

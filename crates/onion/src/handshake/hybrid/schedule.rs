@@ -17,13 +17,13 @@ const CIRCUIT_KEYS: &[u8] = b"candor-hybrid-1:keys";
 type Key = Zeroizing<[u8; 32]>;
 
 /// Which algorithms a handshake is made of, by their names in their standards.
-pub(super) struct Suite {
+pub(super) struct Algorithms {
     pub(super) dh: &'static str,
     pub(super) kem: &'static str,
     pub(super) static_kem: Option<&'static str>,
 }
 
-impl Suite {
+impl Algorithms {
     /// PROTOID in pieces: `candor-hybrid-1/X25519/ML-KEM-768`, then `/static:ML-KEM-768` if there is a static key. No name
     /// of an algorithm has a slash.
     fn protoid(&self) -> [&str; 7] {
@@ -56,14 +56,14 @@ pub(super) struct Transcript(Sha256);
 
 impl Transcript {
     /// T₀ = ENCAP(PROTOID) | ENCAP("handshake") | ENCAP(VER).
-    pub(super) fn begin(suite: &Suite, verification: &[u8]) -> Self {
-        let mut transcript = Self::domain(suite, HANDSHAKE);
+    pub(super) fn begin(algorithms: &Algorithms, verification: &[u8]) -> Self {
+        let mut transcript = Self::domain(algorithms, HANDSHAKE);
         transcript.encapsulated(verification);
         transcript
     }
 
-    fn domain(suite: &Suite, purpose: &[u8]) -> Self {
-        let protoid = suite.protoid();
+    fn domain(algorithms: &Algorithms, purpose: &[u8]) -> Self {
+        let protoid = algorithms.protoid();
         let length: usize = protoid.iter().map(|piece| piece.len()).sum();
         let mut transcript = Self(Sha256::new());
         transcript.0.update((length as u64).to_be_bytes());
@@ -72,7 +72,7 @@ impl Transcript {
         transcript
     }
 
-    /// Bytes whose length the suite fixes.
+    /// Bytes whose length the algorithms fix.
     #[inline]
     pub(super) fn fixed(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
@@ -159,16 +159,16 @@ fn keys<const N: usize>(prk: &Key, label: &[u8]) -> [Key; N] {
 mod tests {
     use super::*;
 
-    const PLAIN: Suite = Suite { dh: "X25519", kem: "ML-KEM-768", static_kem: None };
-    const AUTH: Suite = Suite { static_kem: Some("ML-KEM-768"), ..PLAIN };
-    const MIXED: Suite = Suite { static_kem: Some("HQC-3"), ..PLAIN };
+    const PLAIN: Algorithms = Algorithms { dh: "X25519", kem: "ML-KEM-768", static_kem: None };
+    const AUTH: Algorithms = Algorithms { static_kem: Some("ML-KEM-768"), ..PLAIN };
+    const MIXED: Algorithms = Algorithms { static_kem: Some("HQC-3"), ..PLAIN };
 
     #[test]
     fn protoid_and_name_tell_suites_apart() {
         assert_eq!(PLAIN.protoid().concat(), "candor-hybrid-1/X25519/ML-KEM-768");
         assert_eq!(AUTH.protoid().concat(), "candor-hybrid-1/X25519/ML-KEM-768/static:ML-KEM-768");
         assert_eq!(
-            [PLAIN, AUTH, MIXED].map(|suite| suite.name()),
+            [PLAIN, AUTH, MIXED].map(|algorithms| algorithms.name()),
             ["hybrid-768", "hybrid-768-auth", "hybrid-768-auth-hqc-3"]
         );
     }

@@ -28,7 +28,7 @@ pub trait StaticKey: Clone + sealed::Sealed {
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
-    fn encode(&self, public: &Self::Public) -> Result<Vec<u8>, Error>;
+    fn public_to_bytes(&self, public: &Self::Public) -> Result<Vec<u8>, Error>;
 
     /// CT_s into `ciphertext`, which has [`Self::CIPHERTEXT`] bytes, and SS_s.
     ///
@@ -64,7 +64,7 @@ impl StaticKey for NoStaticKem {
         Ok(((), ()))
     }
 
-    fn encode(&self, (): &()) -> Result<Vec<u8>, Error> {
+    fn public_to_bytes(&self, (): &()) -> Result<Vec<u8>, Error> {
         Ok(Vec::new())
     }
 
@@ -95,7 +95,7 @@ impl<S: Kem + Clone> StaticKey for StaticKem<S> {
         Ok(self.0.generate()?)
     }
 
-    fn encode(&self, public: &S::Public) -> Result<Vec<u8>, Error> {
+    fn public_to_bytes(&self, public: &S::Public) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; S::PUBLIC];
         self.0.public_to_bytes(public, &mut bytes)?;
         Ok(bytes)

@@ -1,7 +1,7 @@
 //! AES-128 (FIPS 197) with the AES instructions: single blocks, and counter mode over many blocks in flight.
 
 use super::blocks::Blocks;
-use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
 
@@ -54,7 +54,7 @@ macro_rules! counter_mode {
 
 counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", __m128i, 8);
 counter_mode!(counter_mode_vaes, HaveVpclmul, "avx2,aes,vaes", __m256i, 8);
-counter_mode!(counter_mode_avx512, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl,vaes", __m512i, 8);
+counter_mode!(counter_mode_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl,vaes", __m512i, 8);
 
 /// `BATCH` blocks in `VECTORS` vectors at a time; what is left is done as if it were a whole batch.
 #[inline(always)]

@@ -4,14 +4,14 @@
 #![allow(unsafe_code)]
 
 use super::argon2_avx2::prefetch;
-use candor_cpu::HaveAvx512;
+use candor_cpu::HaveAvx512Crypto;
 use core::arch::x86_64::*;
 
 /// `out = G(x, y)`, XORed onto what stood there if `onto`. `ahead` gets the first word of the result as soon as it is known,
 /// which is before half of the columns are done, and says which 1 KiB to fetch meanwhile.
 #[inline(always)]
 pub(crate) fn fill(
-    _: HaveAvx512,
+    _: HaveAvx512Crypto,
     x: &[u64; 128],
     y: &[u64; 128],
     out: &mut [u64; 128],

@@ -4,7 +4,7 @@
 
 use super::vector::{Words32, Words64, Ymm, YmmVl, Zmm};
 use crate::hash::{keccak_portable::ROUND_CONSTANTS, sha256_portable::K, sm3_portable::T};
-use candor_cpu::{HaveAvx2, HaveAvx512};
+use candor_cpu::{HaveAvx2, HaveAvx512Crypto};
 
 /// Makes the entry points: a safe function that takes the token, and within it the kernel with the token's features.
 macro_rules! entry {
@@ -29,19 +29,19 @@ entry! {
     /// SHA-256's compression of blocks in each of 8 lanes, as many as the shortest list has.
     sha256_avx2, HaveAvx2, "avx2", sha256, Ymm, [[u32; 8]; 8], [[u8; 64]];
     /// The same.
-    sha256_avx512_8, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl", sha256, YmmVl, [[u32; 8]; 8], [[u8; 64]];
+    sha256_avx512_8, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", sha256, YmmVl, [[u32; 8]; 8], [[u8; 64]];
     /// The same in 16 lanes.
-    sha256_avx512, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl", sha256, Zmm, [[u32; 16]; 8], [[u8; 64]];
+    sha256_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", sha256, Zmm, [[u32; 16]; 8], [[u8; 64]];
     /// SM3's compression of blocks in each of 8 lanes, as many as the shortest list has.
     sm3_avx2, HaveAvx2, "avx2", sm3, Ymm, [[u32; 8]; 8], [[u8; 64]];
     /// The same.
-    sm3_avx512_8, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl", sm3, YmmVl, [[u32; 8]; 8], [[u8; 64]];
+    sm3_avx512_8, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", sm3, YmmVl, [[u32; 8]; 8], [[u8; 64]];
     /// The same in 16 lanes.
-    sm3_avx512, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl", sm3, Zmm, [[u32; 16]; 8], [[u8; 64]];
+    sm3_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", sm3, Zmm, [[u32; 16]; 8], [[u8; 64]];
     /// Keccak's permutation in 4 lanes.
     keccak_avx2, HaveAvx2, "avx2", keccak, Ymm, [[u64; 4]; 25];
     /// The same in 8 lanes.
-    keccak_avx512, HaveAvx512, "avx2,avx512f,avx512bw,avx512vl", keccak, Zmm, [[u64; 8]; 25];
+    keccak_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", keccak, Zmm, [[u64; 8]; 25];
 }
 
 /// `$round!(0); … $round!(15);`, since the registers of a schedule must be known where the code is made.

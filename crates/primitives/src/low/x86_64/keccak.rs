@@ -11,7 +11,7 @@
 use super::batch::keccak_rounds;
 use super::vector::{Words64, XmmVl};
 use crate::hash::keccak_portable::{ROUND_CONSTANTS, round};
-use candor_cpu::{HaveAvx2, HaveAvx512};
+use candor_cpu::{HaveAvx2, HaveAvx512Crypto};
 
 /// Absorbs `blocks`: xors each into the state's first words and permutes.
 #[inline]
@@ -50,14 +50,14 @@ fn permute_bmi(state: &mut [u64; 25]) {
 
 /// [`absorb`] with AVX-512.
 #[inline]
-pub(crate) fn absorb_avx512<const RATE: usize>(_: HaveAvx512, state: &mut [u64; 25], blocks: &[[u8; RATE]]) {
+pub(crate) fn absorb_avx512<const RATE: usize>(_: HaveAvx512Crypto, state: &mut [u64; 25], blocks: &[[u8; RATE]]) {
     // SAFETY: the token proves AVX-512 F and VL.
     unsafe { absorb_vl(state, blocks) }
 }
 
 /// [`permute`] with AVX-512.
 #[inline]
-pub(crate) fn permute_avx512(_: HaveAvx512, state: &mut [u64; 25]) {
+pub(crate) fn permute_avx512(_: HaveAvx512Crypto, state: &mut [u64; 25]) {
     // SAFETY: the token proves AVX-512 F and VL.
     unsafe { permute_vl(state) }
 }

@@ -6,7 +6,7 @@
 //! bits go away, twice, by adding such a multiple of the polynomial that they become zero.
 
 use super::blocks::Blocks;
-use candor_cpu::{HaveAvx512, HaveClmul, HaveVpclmul};
+use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::arch::x86_64::*;
 
 /// Makes the entry points of an arm: safe functions that take its token, and within them the kernels with the token's features.
@@ -45,7 +45,7 @@ macro_rules! entry {
 
 entry!(powers_clmul, hash_clmul, HaveClmul, "ssse3,sse4.1,pclmulqdq", __m128i);
 entry!(powers_vpclmul, hash_vpclmul, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq", __m256i);
-entry!(powers_avx512, hash_avx512, HaveAvx512, "avx2,avx512f,avx512vl,vpclmulqdq", __m512i);
+entry!(powers_avx512, hash_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512vl,vpclmulqdq", __m512i);
 
 /// A sum of products, not yet reduced.
 #[derive(Clone, Copy)]

@@ -7,18 +7,18 @@ use super::{Outcomes, page, refused, wrong};
 use crate::ours::on_aws_lc;
 use crate::ours::town::Town;
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
-use candor_network::{Circuit, Crypto, Suite};
+use candor_network::{Circuit, Crypto, HandshakeType};
 use candor_peers::contract::ntor::Kind;
 
-/// The parts of a circuit by `suite`, as a row in its table.
-pub(super) fn entry(suite: Suite) -> Entry {
+/// The parts of a circuit by `handshake_type`, as a row in its table.
+pub(super) fn entry(handshake_type: HandshakeType) -> Entry {
     Entry::new("parts@auto", move || {
-        let kind = Kind::authenticated().find(|kind| kind.name() == suite.name());
+        let kind = Kind::authenticated().find(|kind| kind.name() == handshake_type.name());
         let kind = kind.ok_or_else(|| Refusal::failed("has no task for that handshake"))?;
         // The very subject of `ntor/<handshake>/handshake`.
         let handshake = crate::ours::ntor::handshake(kind).swap_remove(0).make()?;
         Ok(Parts {
-            suite,
+            handshake_type,
             cells: crate::ours::ntor::extension_cells(kind),
             handshake,
             ready: None,
@@ -28,7 +28,7 @@ pub(super) fn entry(suite: Suite) -> Entry {
 }
 
 struct Parts {
-    suite: Suite,
+    handshake_type: HandshakeType,
     /// How many cells EXTEND2 takes.
     cells: usize,
     handshake: Box<dyn Subject>,
@@ -62,7 +62,7 @@ impl Subject for Parts {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         self.handshake.prepare(seed)?;
         let town = Town::new(Crypto::Cgo).map_err(refused)?;
-        let circuits = [1, 2, 3].map(|hops| town.circuit_of(hops, self.suite, |_| {}));
+        let circuits = [1, 2, 3].map(|hops| town.circuit_of(hops, self.handshake_type, |_| {}));
         let circuits = circuits.into_iter().collect::<Result<Vec<_>, _>>().map_err(refused)?;
         for circuit in &circuits {
             town.cross(circuit, self.cells).map_err(refused)?;
@@ -102,7 +102,7 @@ impl Subject for Parts {
         let timed = format!(
             "for each hop of three: what ntor/{}/handshake does, on one thread, and {count} to that hop and back over links and \
              layers that are there: BEGIN for where no exit may go, answered by END. As many cells as EXTEND2 takes",
-            self.suite
+            self.handshake_type
         );
         let mut provenance = on_aws_lc("candor_onion::handshake and candor_network::{Client, Relay}", &timed);
         provenance.threads = Some(7);

@@ -3,79 +3,14 @@
 use crate::Error;
 use candor_onion::circuit::OnionKeys;
 use candor_onion::handshake::{
-    Hybrid512, Hybrid512Auth, Hybrid768, Hybrid768Auth, Hybrid1024, Hybrid1024Auth, HybridRelayPublic, NoStaticKem,
-    NtorDefault, NtorRelayPublic, NtorV3Default, NtorV3RelayPublic, StaticKem,
+    HandshakeType, Hybrid512, Hybrid512Auth, Hybrid768, Hybrid768Auth, Hybrid1024, Hybrid1024Auth, HybridRelayPublic,
+    NoStaticKem, NtorDefault, NtorRelayPublic, NtorV3Default, NtorV3RelayPublic, StaticKem,
 };
 use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
 use candor_primitives::kem::Kem;
 use candor_primitives::kem::aws_lc::{MlKem512, MlKem768, MlKem1024};
 use std::fmt;
-use std::str::FromStr;
 use zeroize::Zeroizing;
-
-/// A handshake on AWS-LC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // the names are those of `candor_onion::handshake`
-pub enum Suite {
-    Ntor,
-    NtorV3,
-    Hybrid512,
-    Hybrid768,
-    Hybrid1024,
-    Hybrid512Auth,
-    Hybrid768Auth,
-    Hybrid1024Auth,
-}
-
-impl Suite {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Ntor,
-        Self::NtorV3,
-        Self::Hybrid512,
-        Self::Hybrid768,
-        Self::Hybrid1024,
-        Self::Hybrid512Auth,
-        Self::Hybrid768Auth,
-        Self::Hybrid1024Auth,
-    ];
-
-    /// The handshake's name in lists, tasks and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ntor => "ntor",
-            Self::NtorV3 => "ntor-v3",
-            Self::Hybrid512 => "hybrid-512",
-            Self::Hybrid768 => "hybrid-768",
-            Self::Hybrid1024 => "hybrid-1024",
-            Self::Hybrid512Auth => "hybrid-512-auth",
-            Self::Hybrid768Auth => "hybrid-768-auth",
-            Self::Hybrid1024Auth => "hybrid-1024-auth",
-        }
-    }
-
-    /// Whether what is said over the circuit stays secret from who records it now and has a quantum computer later.
-    pub const fn is_post_quantum(self) -> bool {
-        !matches!(self, Self::Ntor | Self::NtorV3)
-    }
-}
-
-impl fmt::Display for Suite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Suite {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|suite| suite.name() == name).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            Error::Handshake(format!("there is no handshake `{name}`; there are {names}"))
-        })
-    }
-}
 
 /// A relay's onion keys as bytes.
 pub(crate) struct OnionSecrets {
@@ -106,10 +41,10 @@ impl OnionSecrets {
         X25519.secret_from_bytes(&self.x25519).and_then(|secret| X25519.public_of(&secret)).map_err(internal)
     }
 
-    /// The keys for `suites`, ready for use by the relay with this identity.
-    pub(crate) fn offer(&self, identity: &[u8; 32], suites: &[Suite]) -> Result<OnionKeys, Error> {
+    /// The keys for `handshakes`, ready for use by the relay with this identity.
+    pub(crate) fn offer(&self, identity: &[u8; 32], handshakes: &[HandshakeType]) -> Result<OnionKeys, Error> {
         let mut keys = OnionKeys::default();
-        for suite in suites {
+        for handshake in handshakes {
             let x25519 = X25519.secret_from_bytes(&self.x25519).map_err(internal)?;
             /// The static key pair of one KEM, parsed.
             macro_rules! pair {
@@ -127,15 +62,17 @@ impl OnionSecrets {
                     keys.with($made, vec![relay])
                 }};
             }
-            keys = match suite {
-                Suite::Ntor => add!(NtorDefault, |h| h.relay(legacy_identity(identity), x25519)),
-                Suite::NtorV3 => add!(NtorV3Default, |h| h.relay(*identity, x25519)),
-                Suite::Hybrid512 => add!(Hybrid512, |h| h.relay(*identity, x25519, ((), ()))),
-                Suite::Hybrid768 => add!(Hybrid768, |h| h.relay(*identity, x25519, ((), ()))),
-                Suite::Hybrid1024 => add!(Hybrid1024, |h| h.relay(*identity, x25519, ((), ()))),
-                Suite::Hybrid512Auth => add!(Hybrid512Auth, |h| h.relay(*identity, x25519, pair!(MlKem512, 0))),
-                Suite::Hybrid768Auth => add!(Hybrid768Auth, |h| h.relay(*identity, x25519, pair!(MlKem768, 1))),
-                Suite::Hybrid1024Auth => add!(Hybrid1024Auth, |h| h.relay(*identity, x25519, pair!(MlKem1024, 2))),
+            keys = match handshake {
+                HandshakeType::Ntor => add!(NtorDefault, |h| h.relay(legacy_identity(identity), x25519)),
+                HandshakeType::NtorV3 => add!(NtorV3Default, |h| h.relay(*identity, x25519)),
+                HandshakeType::Hybrid512 => add!(Hybrid512, |h| h.relay(*identity, x25519, ((), ()))),
+                HandshakeType::Hybrid768 => add!(Hybrid768, |h| h.relay(*identity, x25519, ((), ()))),
+                HandshakeType::Hybrid1024 => add!(Hybrid1024, |h| h.relay(*identity, x25519, ((), ()))),
+                HandshakeType::Hybrid512Auth => add!(Hybrid512Auth, |h| h.relay(*identity, x25519, pair!(MlKem512, 0))),
+                HandshakeType::Hybrid768Auth => add!(Hybrid768Auth, |h| h.relay(*identity, x25519, pair!(MlKem768, 1))),
+                HandshakeType::Hybrid1024Auth => {
+                    add!(Hybrid1024Auth, |h| h.relay(*identity, x25519, pair!(MlKem1024, 2)))
+                }
             }
             .map_err(internal)?;
         }
@@ -158,7 +95,7 @@ pub(crate) enum Offer {
 /// Calls `$use` with the handshake of an offer and its public key.
 macro_rules! with_offer {
     ($offer:expr, |$handshake:ident, $public:ident| $use:expr) => {{
-        use crate::suite::Offer;
+        use crate::onion_keys::Offer;
         use candor_onion::handshake as on;
         macro_rules! arm {
             ($type:ty, $key:expr) => {{
@@ -181,9 +118,9 @@ macro_rules! with_offer {
 pub(crate) use with_offer;
 
 impl Offer {
-    /// Parses the keys that `suite` needs; `kem` gives the static key of a name in [`KEMS`].
+    /// Parses the keys that `handshake` needs; `kem` gives the static key of a name in [`KEMS`].
     pub(crate) fn new(
-        suite: Suite,
+        handshake: HandshakeType,
         identity: &[u8; 32],
         rsa_identity: Option<[u8; 20]>,
         onion_key: [u8; 32],
@@ -200,18 +137,18 @@ impl Offer {
                 $kem.public_from_bytes(&kem($index)?).map_err(|error| format!("{}: {error}", KEMS[$index]))?
             };
         }
-        Ok(match suite {
-            Suite::Ntor => Self::Ntor(NtorRelayPublic {
+        Ok(match handshake {
+            HandshakeType::Ntor => Self::Ntor(NtorRelayPublic {
                 identity: rsa_identity.unwrap_or_else(|| legacy_identity(identity)),
                 onion_key,
             }),
-            Suite::NtorV3 => Self::NtorV3(NtorV3RelayPublic { identity: *identity, onion_key }),
-            Suite::Hybrid512 => Self::Hybrid512(hybrid!(Hybrid512, ())),
-            Suite::Hybrid768 => Self::Hybrid768(hybrid!(Hybrid768, ())),
-            Suite::Hybrid1024 => Self::Hybrid1024(hybrid!(Hybrid1024, ())),
-            Suite::Hybrid512Auth => Self::Hybrid512Auth(hybrid!(Hybrid512Auth, parsed!(MlKem512, 0))),
-            Suite::Hybrid768Auth => Self::Hybrid768Auth(hybrid!(Hybrid768Auth, parsed!(MlKem768, 1))),
-            Suite::Hybrid1024Auth => Self::Hybrid1024Auth(hybrid!(Hybrid1024Auth, parsed!(MlKem1024, 2))),
+            HandshakeType::NtorV3 => Self::NtorV3(NtorV3RelayPublic { identity: *identity, onion_key }),
+            HandshakeType::Hybrid512 => Self::Hybrid512(hybrid!(Hybrid512, ())),
+            HandshakeType::Hybrid768 => Self::Hybrid768(hybrid!(Hybrid768, ())),
+            HandshakeType::Hybrid1024 => Self::Hybrid1024(hybrid!(Hybrid1024, ())),
+            HandshakeType::Hybrid512Auth => Self::Hybrid512Auth(hybrid!(Hybrid512Auth, parsed!(MlKem512, 0))),
+            HandshakeType::Hybrid768Auth => Self::Hybrid768Auth(hybrid!(Hybrid768Auth, parsed!(MlKem768, 1))),
+            HandshakeType::Hybrid1024Auth => Self::Hybrid1024Auth(hybrid!(Hybrid1024Auth, parsed!(MlKem1024, 2))),
         })
     }
 }
@@ -223,19 +160,4 @@ fn legacy_identity(identity: &[u8; 32]) -> [u8; 20] {
 
 fn internal(error: impl fmt::Display) -> Error {
     Error::Internal(error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use candor_onion::handshake::number;
-
-    #[test]
-    fn the_names_are_those_of_the_handshakes() {
-        for suite in Suite::ALL {
-            assert!(number::of(suite.name()).is_some(), "{suite}");
-            assert_eq!(suite.name().parse(), Ok(suite));
-        }
-        assert!("ntor-v4".parse::<Suite>().unwrap_err().to_string().contains("hybrid-768-auth"));
-    }
 }

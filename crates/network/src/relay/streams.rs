@@ -1,0 +1,201 @@
+//! Which streams an exit carries, and for how long.
+//!
+//! Streams are counted by the link that their circuit came over, and by circuit. When all places are taken, a new stream gets the place
+//! of another if the other's link holds more than the new one's, or, on the same link, the other's circuit does. The stream of that
+//! circuit that has been idle longest goes. So idle streams fill the places of others only until they are wanted.
+
+use crate::link::locked;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+/// The places of an exit's streams.
+pub(super) struct Streams {
+    most: usize,
+    start: Instant,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    count: usize,
+    links: HashMap<usize, Share>,
+}
+
+/// What one link holds: places by circuit.
+#[derive(Default)]
+struct Share {
+    count: usize,
+    circuits: HashMap<usize, Vec<Arc<Seat>>>,
+}
+
+/// A place. It is given back on drop.
+pub(super) struct Place {
+    streams: Arc<Streams>,
+    link: usize,
+    circuit: usize,
+    seat: Arc<Seat>,
+}
+
+struct Seat {
+    /// Milliseconds from the start to when bytes last went either way.
+    used: AtomicU64,
+    taken_away: Notify,
+}
+
+impl Streams {
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, start: Instant::now(), taken: Mutex::default() })
+    }
+
+    /// A place for a stream of that circuit, which came over that link; `None` if others have no more of them.
+    pub(super) fn enter(self: &Arc<Self>, link: usize, circuit: usize) -> Option<Place> {
+        let mut taken = locked(&self.taken);
+        if taken.count >= self.most {
+            let victim = taken.victim(link, circuit)?;
+            victim.taken_away.notify_one();
+        }
+        let seat = Arc::new(Seat { used: AtomicU64::new(self.now()), taken_away: Notify::new() });
+        taken.count += 1;
+        let share = taken.links.entry(link).or_default();
+        share.count += 1;
+        share.circuits.entry(circuit).or_default().push(Arc::clone(&seat));
+        Some(Place { streams: Arc::clone(self), link, circuit, seat })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        locked(&self.taken).count
+    }
+
+    fn now(&self) -> u64 {
+        self.start.elapsed().as_millis() as u64
+    }
+}
+
+impl Taken {
+    /// Takes a place away from the largest holder, if it holds more than the one that wants it would.
+    fn victim(&mut self, link: usize, circuit: usize) -> Option<Arc<Seat>> {
+        let own = self.links.get(&link);
+        let (own_streams, own_circuit) =
+            own.map_or((0, 0), |share| (share.count, share.circuits.get(&circuit).map_or(0, Vec::len)));
+        let (largest, share) = self.links.iter().max_by_key(|(_, share)| share.count)?;
+        let from = match own_streams + 1 < share.count {
+            true => *largest,
+            false => link,
+        };
+        let circuits = &self.links.get(&from)?.circuits;
+        let (largest, seats) = circuits.iter().max_by_key(|(_, seats)| seats.len())?;
+        if from == link && own_circuit + 1 >= seats.len() {
+            return None;
+        }
+        let idlest = seats.iter().min_by_key(|seat| seat.used.load(Ordering::Relaxed))?;
+        let (largest, idlest) = (*largest, Arc::clone(idlest));
+        self.remove(from, largest, &idlest);
+        Some(idlest)
+    }
+
+    fn remove(&mut self, link: usize, circuit: usize, seat: &Arc<Seat>) {
+        let Some(share) = self.links.get_mut(&link) else { return };
+        let Some(seats) = share.circuits.get_mut(&circuit) else { return };
+        let Some(at) = seats.iter().position(|other| Arc::ptr_eq(other, seat)) else { return };
+        seats.swap_remove(at);
+        if seats.is_empty() {
+            share.circuits.remove(&circuit);
+        }
+        share.count -= 1;
+        if share.count == 0 {
+            self.links.remove(&link);
+        }
+        self.count -= 1;
+    }
+}
+
+impl Place {
+    /// Bytes have gone one way or the other.
+    pub(super) fn used(&self) {
+        self.seat.used.store(self.streams.now(), Ordering::Relaxed);
+    }
+
+    /// Comes back when somebody else gets the place.
+    pub(super) async fn taken_away(&self) {
+        self.seat.taken_away.notified().await;
+    }
+
+    /// Comes back when nothing has gone either way for that long.
+    pub(super) async fn idle(&self, limit: Duration) {
+        loop {
+            let used = Duration::from_millis(self.seat.used.load(Ordering::Relaxed));
+            let idle = self.streams.start.elapsed().saturating_sub(used);
+            if idle >= limit {
+                return;
+            }
+            sleep(limit - idle).await;
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        locked(&self.streams.taken).remove(self.link, self.circuit, &self.seat);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the place was taken away.
+    async fn is_lost(place: &Place) -> bool {
+        tokio::select! { biased; () = place.taken_away() => true, () = std::future::ready(()) => false }
+    }
+
+    #[tokio::test]
+    async fn the_link_with_the_most_streams_makes_room_for_others() {
+        let streams = Streams::new(4);
+        let held: Vec<_> = (0..4).map(|_| streams.enter(1, 1).expect("there is room")).collect();
+        assert!(streams.enter(1, 1).is_none(), "its own streams don't make room for more of it");
+        let honest = streams.enter(2, 7).expect("link 1 makes room");
+        assert_eq!(streams.count(), 4);
+        let second = streams.enter(2, 7).expect("and again, up to an equal share");
+        assert!(streams.enter(2, 7).is_none(), "both hold as many now");
+        let mut lost = 0;
+        for place in &held {
+            lost += usize::from(is_lost(place).await);
+        }
+        assert_eq!(lost, 2);
+        drop((held, honest, second));
+        assert_eq!(streams.count(), 0);
+        assert!(locked(&streams.taken).links.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn on_one_link_the_circuit_with_the_most_makes_room_and_its_idlest_stream_goes() {
+        let streams = Streams::new(3);
+        let held: Vec<_> = (0..3).map(|_| streams.enter(1, 1).unwrap()).collect();
+        sleep(Duration::from_secs(1)).await;
+        held[0].used();
+        held[2].used();
+        let other = streams.enter(1, 2).expect("the other circuit has more");
+        assert!(is_lost(&held[1]).await && !is_lost(&held[0]).await && !is_lost(&held[2]).await);
+        assert!(streams.enter(1, 2).is_none(), "one more would be as many");
+        drop(other);
+        assert_eq!(streams.count(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_is_idle_once_nothing_has_gone_either_way_for_long() {
+        let streams = Streams::new(1);
+        let place = streams.enter(1, 1).unwrap();
+        let limit = Duration::from_secs(60);
+        let start = Instant::now();
+        let use_once = async {
+            sleep(Duration::from_secs(30)).await;
+            place.used();
+        };
+        tokio::join!(place.idle(limit), use_once);
+        assert_eq!(start.elapsed().as_secs(), 90);
+    }
+}
