@@ -213,7 +213,9 @@ impl fmt::Display for KemError {
             Self::SecretKey => {
                 f.write_str("secret key is invalid: it contradicts the public key inside it; restore it from a backup")
             }
-            Self::NoSeed => f.write_str("secret key was imported in expanded form and has no seed; export it in that form"),
+            Self::NoSeed => {
+                f.write_str("secret key was imported in expanded form and has no seed; export it in that form")
+            }
             Self::Randomness => f.write_str(crate::random::MISSING),
             Self::BackEnd(name) => write!(f, "{name} failed; memory or randomness may have run out"),
         }
