@@ -11,6 +11,15 @@ use ed25519_dalek::{Signature, VerifyingKey};
 use std::net::{IpAddr, Ipv4Addr};
 use subtle::ConstantTimeEq;
 
+/// Addresses to tell the other side in NETINFO (tor-spec, "NETINFO cells"). The default tells none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Addresses<'a> {
+    /// This side's own, where others reach it; empty for a client.
+    pub ours: &'a [IpAddr],
+    /// The other side's, as seen from here.
+    pub theirs: Option<IpAddr>,
+}
+
 /// What an initiator brings.
 pub struct Initiator<'a> {
     /// Itself, if it is a relay and will authenticate; `None` for a client.
@@ -23,6 +32,8 @@ pub struct Initiator<'a> {
     pub now: u64,
     /// RAND: random bytes for AUTHENTICATE; any for a client.
     pub nonce: [u8; 24],
+    /// What to say in NETINFO.
+    pub addresses: Addresses<'a>,
 }
 
 /// What a responder brings.
@@ -35,8 +46,8 @@ pub struct Responder<'a> {
     pub now: u64,
     /// Random bytes for AUTH_CHALLENGE.
     pub challenge: [u8; 32],
-    /// Where the initiator connects from, to be told to it.
-    pub peer_address: Option<IpAddr>,
+    /// What to say in NETINFO.
+    pub addresses: Addresses<'a>,
 }
 
 /// What the handshake has found out.
@@ -49,6 +60,9 @@ pub struct Link {
     pub peer: Option<[u8; 32]>,
     /// Our address as the other side sees it, if it says one. It can say anything.
     pub our_address: Option<IpAddr>,
+    /// The other side's own addresses, as it says. If it has proved its identity, they come from that relay itself and not from anyone
+    /// on the way: a link whose remote address is not among them may run through somebody else's hands.
+    pub peer_addresses: Vec<IpAddr>,
 }
 
 impl Link {
@@ -69,6 +83,7 @@ pub struct LinkHandshake<'a> {
     version: Option<u16>,
     peer: Option<[u8; 32]>,
     our_address: Option<IpAddr>,
+    peer_addresses: Vec<IpAddr>,
     state: State,
 }
 
@@ -117,6 +132,7 @@ impl<'a> LinkHandshake<'a> {
             version: None,
             peer: None,
             our_address: None,
+            peer_addresses: Vec::new(),
             state: State::Versions,
         }
     }
@@ -156,7 +172,8 @@ impl<'a> LinkHandshake<'a> {
     pub fn finish(self) -> Result<(Link, Decoder), Error> {
         match (self.state, self.version) {
             (State::Done, Some(version)) => {
-                Ok((Link { version, peer: self.peer, our_address: self.our_address }, self.decoder))
+                let Self { peer, our_address, peer_addresses, decoder, .. } = self;
+                Ok((Link { version, peer, our_address, peer_addresses }, decoder))
             }
             _ => Err(Error::NotNow("link handshake is not done")),
         }
@@ -187,7 +204,7 @@ impl<'a> LinkHandshake<'a> {
             let certs = responder.relay.responder_certs(&responder.binding.certificate);
             let methods = vec![Authenticate::ED25519_SHA256_RFC5705];
             let challenge = AuthChallenge { challenge: responder.challenge, methods };
-            let netinfo = netinfo(responder.now, responder.peer_address);
+            let netinfo = netinfo(responder.now, responder.addresses);
             self.send(Message::Versions(Versions(Versions::OURS.to_vec())));
             self.send(Message::Certs(certs));
             self.send(Message::AuthChallenge(challenge));
@@ -265,9 +282,14 @@ impl<'a> LinkHandshake<'a> {
             Address::Ip(address) if !address.is_unspecified() => Some(address),
             _ => None,
         };
+        let address = |address: &Address| match address {
+            Address::Ip(address) => Some(*address),
+            Address::Other { .. } => None,
+        };
+        self.peer_addresses = theirs.ours.iter().filter_map(address).collect();
         if let Side::Initiator(initiator) = &self.side {
             let time = if initiator.relay.is_some() { initiator.now } else { 0 };
-            Cell::on_link(netinfo(time, None)).encode(&mut self.output);
+            Cell::on_link(netinfo(time, initiator.addresses)).encode(&mut self.output);
         }
         self.state = State::Done;
         Ok(())
@@ -281,9 +303,10 @@ impl<'a> LinkHandshake<'a> {
     }
 }
 
-fn netinfo(time: u64, peer: Option<IpAddr>) -> Message {
-    let theirs = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).into();
-    Message::Netinfo(Netinfo { time: u32::try_from(time).unwrap_or(0), theirs, ours: Vec::new() })
+fn netinfo(time: u64, addresses: Addresses<'_>) -> Message {
+    let theirs = addresses.theirs.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).into();
+    let ours = addresses.ours.iter().copied().map(Address::from).collect();
+    Message::Netinfo(Netinfo { time: u32::try_from(time).unwrap_or(0), theirs, ours })
 }
 
 /// AUTHENTICATE's body up to RAND: TYPE | CID | SID | CID_ED | SID_ED | SLOG | CLOG | SCERT | TLSSECRETS. CID and SID, which
