@@ -8,7 +8,7 @@ use candor_onion::cell::{Cell, Command, Decoder, Message, PAYLOAD};
 use candor_onion::circuit::{Request, Response};
 use candor_onion::layer::{Crypto, Tag};
 use candor_onion::link::certificate::{self, Certificate};
-use candor_onion::link::{Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
+use candor_onion::link::{Addresses, Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
 use candor_onion::relay::message::{Begin, Connected, EndReason, Extend2, NextRelay, Sendme};
 use candor_onion::relay::{Format, Header, RelayCommand};
 use candor_test_support::vectors::{self, array, bytes, list};
@@ -248,9 +248,10 @@ fn link_certificates_are_those_of_arti() {
     assert_eq!(relay.expires(), expires);
 
     let binding = Binding { exporter: [9; 32], certificate: array(file, "tls_certificate") };
-    let mut initiator =
-        LinkHandshake::initiator(Initiator { relay: Some(&relay), expect: None, binding, now, nonce: [0; 24] });
-    let responder = Responder { relay: &relay, binding, now, challenge: [0; 32], peer_address: None };
+    let addresses = Addresses::default();
+    let initiator = Initiator { relay: Some(&relay), expect: None, binding, now, nonce: [0; 24], addresses };
+    let mut initiator = LinkHandshake::initiator(initiator);
+    let responder = Responder { relay: &relay, binding, now, challenge: [0; 32], addresses: Addresses::default() };
     let mut responder = LinkHandshake::responder(responder);
     let hello = initiator.take_output();
     responder.receive(&hello).unwrap();
