@@ -272,7 +272,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("relays.jsonl");
         let relay = |name: &str, port: u16| {
-            let keys = crate::RelayKeys::generate().unwrap();
+            let keys = RelayKeys::generate().unwrap();
             let listed =
                 keys.listed(Some(name.to_owned()), ([192, 0, 2, 1], port).into(), &HandshakeType::ALL).unwrap();
             listed.with_exit(&Policy::parse("*:80").unwrap())
