@@ -1,8 +1,10 @@
 //! The one definition of commands and flags: help, completions and the man page come from it.
 
 mod onion;
+mod opaque;
 
 pub(crate) use onion::{Cells, FetchArguments, OnionCommand, RelayArguments, TargetArguments};
+pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -68,6 +70,9 @@ pub(crate) enum Command {
     /// Run relays, and fetch pages through circuits of them
     #[command(subcommand)]
     Onion(OnionCommand),
+    /// Show password logins message by message
+    #[command(subcommand)]
+    Opaque(OpaqueCommand),
     /// Print a completion script
     #[command(after_help = "Example:\n  candor completions bash > ~/.local/share/bash-completion/completions/candor")]
     Completions {
