@@ -1,7 +1,7 @@
 //! What Arti writes, read by us: bodies of relay messages; and what we sign, judged by Arti: the certificates of a link.
 
 use candor_onion::cell::{Decoder, Message};
-use candor_onion::link::{Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
+use candor_onion::link::{Addresses, Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
 use candor_onion::relay::message::{Begin, Connected, EndReason, Extend2};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, UNIX_EPOCH};
@@ -66,8 +66,8 @@ const BINDING: Binding = Binding { exporter: [1; 32], certificate: [2; 32] };
 
 /// The certificates that both ends of a link show, as types and bytes: first the responder's.
 fn shown(a: &RelayIdentity, b: &RelayIdentity) -> Vec<Vec<(u8, Vec<u8>)>> {
-    let initiator = Initiator { relay: Some(a), expect: Some(*b.id()), binding: BINDING, now: NOW, nonce: [3; 24] };
-    let responder = Responder { relay: b, binding: BINDING, now: NOW, challenge: [4; 32], peer_address: None };
+    let initiator = Initiator { relay: Some(a), expect: Some(*b.id()), binding: BINDING, now: NOW, nonce: [3; 24], addresses: Addresses::default() };
+    let responder = Responder { relay: b, binding: BINDING, now: NOW, challenge: [4; 32], addresses: Addresses::default() };
     let mut sides = [LinkHandshake::initiator(initiator), LinkHandshake::responder(responder)];
     let mut decoders = [Decoder::new(), Decoder::new()];
     let mut certs = Vec::new();

@@ -6,25 +6,30 @@
 //! Packages are selected with `--workspace` throughout, since selecting one with `-p` unites the features of its
 //! dependencies differently and would compile them anew.
 
+mod minutes;
+
 use crate::Failure;
 use crate::install;
 use crate::stage::{cargo_with, clock, program, stream};
 use crate::tally::{SmokeReader, Tally, TestReader};
 use crate::workspace::Workspace;
+use minutes::{Minutes, Row};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Runs all stages; `Ok(true)` when nothing failed.
-pub(crate) fn run() -> Result<bool, Failure> {
+/// Runs all stages, or those whose name contains `only`; `Ok(true)` when nothing failed.
+pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
     let workspace = Workspace::here()?;
     std::env::set_current_dir(&workspace.root).map_err(|error| format!("cannot go to the root: {error}"))?;
-    let mut gate = Gate::default();
+    let mut gate = Gate::new(Minutes::open(&workspace.target), only);
 
     gate.stage("system packages", |tally| tally.check("system packages", install::system_packages().map(|()| true)));
     gate.stage("rust components", |tally| tally.check("rust components", install::rust_components().map(|()| true)));
     gate.stage("fmt", |tally| one(tally, "fmt", cargo_with(["fmt", "--all", "--check"])));
     gate.stage("structure", |tally| tally.check("structure", crate::structure::run()));
     gate.stage("vectors", |tally| tally.check("vectors", crate::vectors::check(&workspace.root).map(|_| true)));
+    gate.stage("licences and duplicates", |tally| tally.check("deny", crate::deny::run()));
+    gate.stage("peers' recipes", |tally| recipes(tally, &workspace));
     gate.stage("clippy", |tally| {
         let words = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         one(tally, "clippy", cargo_with(words));
@@ -34,11 +39,25 @@ pub(crate) fn run() -> Result<bool, Failure> {
     });
     gate.stage("no_std", |tally| no_std(tally, &workspace));
     gate.stage("release build", |tally| one(tally, "release build", cargo_with(["build", "--release"])));
+    let mut tor = None;
+    gate.stage("C tor", |tally| match crate::unpacked::tor(&workspace.target) {
+        Ok(program) => tor = Some(program),
+        Err(why) => {
+            println!("C tor: skipped: {why}");
+            tally.skip("C tor", why.lines().next().unwrap_or_default());
+        }
+    });
     gate.stage("tests", |tally| {
         // Every kind of target but doc tests, which have a stage of their own.
         let words = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
-        tests(tally, "tests", cargo_with(words));
+        let mut command = cargo_with(words);
+        if let Some(program) = &tor {
+            command.env("CANDOR_TOR", program);
+        }
+        tests(tally, "tests", command);
     });
+    gate.stage("differential", |tally| crate::differential::in_the_gate(&workspace, tally));
+    gate.stage("rust-version", |tally| crate::msrv::check(&workspace, tally));
     gate.stage("doc tests", |tally| {
         tests(tally, "doc tests", cargo_with(["test", "--workspace", "--no-fail-fast", "--doc"]));
     });
@@ -57,18 +76,30 @@ pub(crate) fn run() -> Result<bool, Failure> {
     });
     gate.stage("smoke", |tally| smoke(tally, &workspace));
 
+    if gate.rows.is_empty() {
+        return Err(format!("no stage's name contains `{}`", only.unwrap_or_default()));
+    }
     Ok(gate.conclude())
 }
 
 /// The sum so far and what each stage took.
-#[derive(Default)]
 struct Gate {
     tally: Tally,
-    rows: Vec<(&'static str, Duration, bool)>,
+    rows: Vec<Row>,
+    minutes: Minutes,
+    /// Only stages with this in their name run.
+    only: Option<String>,
 }
 
 impl Gate {
+    fn new(minutes: Minutes, only: Option<&str>) -> Self {
+        Self { tally: Tally::default(), rows: Vec::new(), minutes, only: only.map(str::to_owned) }
+    }
+
     fn stage(&mut self, name: &'static str, work: impl FnOnce(&mut Tally)) {
+        if self.only.as_ref().is_some_and(|only| !name.contains(only)) {
+            return;
+        }
         println!("== {name}");
         let failed = self.tally.failed;
         let start = Instant::now();
@@ -76,21 +107,31 @@ impl Gate {
         let time = start.elapsed();
         let well = self.tally.failed == failed;
         println!("== {name}: {} ({})", if well { "ok" } else { "FAILED" }, clock(time));
-        self.rows.push((name, time, well));
+        if let Some(why) = minutes::reason(name, time) {
+            println!("== {name}: {why}");
+        }
+        self.rows.push(Row { name, time, well });
     }
 
     /// The last page: minutes, skips, failures, counts.
     fn conclude(self) -> bool {
-        println!("\nminutes  stage");
-        for (name, time, well) in &self.rows {
-            println!("{:>7}  {name}{}", clock(*time), if *well { "" } else { "  FAILED" });
+        print!("\n{}", self.minutes.table(&self.rows));
+        if self.only.is_none() {
+            self.minutes.keep(&self.rows);
         }
-        println!("{:>7}  in all", clock(self.rows.iter().map(|row| row.1).sum()));
         list("skipped", &self.tally.skips);
         list("failed", &self.tally.failures);
         println!("\n{}", self.tally.line());
         self.tally.failed == 0
     }
+}
+
+/// The recipes of `cargo xtask peers`, up to compiling. Their tools are installed where we are root; what is missing then is a skip.
+fn recipes(tally: &mut Tally, workspace: &Workspace) {
+    if let Err(why) = install::packages(&crate::peers::PACKAGES) {
+        println!("{why}");
+    }
+    crate::peers::check_all(&workspace.target, tally);
 }
 
 fn list(title: &str, lines: &[String]) {
@@ -160,7 +201,9 @@ mod tests {
 
     #[test]
     fn a_failing_stage_fails_the_gate_and_the_others_still_run() {
-        let mut gate = Gate::default();
+        let folder = std::env::temp_dir().join(format!("xtask-gate-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut gate = Gate::new(Minutes::open(&folder), None);
         let mut ran = 0;
         gate.stage("bad", |tally| tally.check("bad", Err("why".to_owned())));
         gate.stage("good", |tally| {
@@ -170,6 +213,18 @@ mod tests {
         assert_eq!(ran, 1);
         assert_eq!(gate.tally.line(), "1 passed, 1 failed, 0 skipped");
         assert!(!gate.conclude());
+        let kept = std::fs::read_to_string(folder.join("gate-minutes.json")).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(kept.contains("\"bad\"") && kept.contains("\"good\""), "{kept}");
+    }
+
+    #[test]
+    fn a_word_chooses_among_the_stages() {
+        let mut gate = Gate::new(Minutes::open(std::path::Path::new("/nonexistent")), Some("doc"));
+        gate.stage("tests", |_| panic!("not asked for"));
+        gate.stage("doc tests", Tally::pass);
+        assert_eq!(gate.rows.len(), 1);
+        assert!(gate.conclude());
     }
 
     #[test]

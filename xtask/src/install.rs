@@ -15,7 +15,7 @@ struct Need {
     why: &'static str,
 }
 
-const NEEDS: [Need; 7] = [
+const NEEDS: [Need; 8] = [
     Need { packages: &["gcc"], why: "the C compiler that builds AWS-LC and links every program" },
     Need { packages: &["libc6-dev"], why: "the C library's headers and start files" },
     Need { packages: &["valgrind"], why: "the constant-time check" },
@@ -24,6 +24,7 @@ const NEEDS: [Need; 7] = [
     Need { packages: &["libssl3t64", "libssl3"], why: "OpenSSL as a peer" },
     Need { packages: &["procps"], why: "tests that kill the program and its workers (kill, pgrep)" },
     Need { packages: &["util-linux"], why: "the test of a full disk (unshare, mount)" },
+    Need { packages: &["poppler-utils"], why: "the test that reads the text of figures in PDF (pdftotext)" },
 ];
 
 const TRIES: u32 = 3;
@@ -100,7 +101,8 @@ pub(crate) fn rust_components() -> Result<(), Failure> {
     Ok(())
 }
 
-fn installed(package: &str) -> bool {
+/// Whether the system has the package.
+pub(crate) fn installed(package: &str) -> bool {
     let asked = program("dpkg-query").args(["-W", "-f", "${db:Status-Status}", package]).stdin(Stdio::null()).output();
     asked.is_ok_and(|output| output.status.success() && output.stdout == b"installed")
 }

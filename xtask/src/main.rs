@@ -5,9 +5,11 @@
 mod bars;
 mod check;
 mod ct;
+mod deny;
 mod differential;
 mod gate;
 mod install;
+mod msrv;
 mod mutants;
 mod peers;
 mod qemu;
@@ -15,6 +17,7 @@ mod stage;
 mod structure;
 mod tally;
 mod tune;
+mod unpacked;
 mod vectors;
 mod workspace;
 
@@ -24,39 +27,42 @@ use workspace::Workspace;
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  check                 the inner loop, under a minute when warm: formatting, clippy, structure, the libraries' unit tests
-                          cargo xtask check
-  test                  the gate: everything that must hold before a change lands. On Debian as root it installs what it
-                        needs. The last line is `N passed, N failed, N skipped`; the lines above it say what was skipped and why
-                          cargo xtask test
-  structure             the house: which crate may use which, where `unsafe` may stand, file sizes and names, a reason beside
-                        each dependency, docs at the head of each crate
+  check [--since REV]   the inner loop: formatting, structure, clippy, and the tests of what changed since REV. Without --since that is the
+                        uncommitted changes or, in a clean tree, the last commit. A minute or so when warm
+                          cargo xtask check --since trunk
+  test [STAGE]          the gate: everything that must hold before a change lands. On Debian as root it installs what it needs. The last
+                        line is `N passed, N failed, N skipped`; the lines above it say what was skipped and why, and how long each
+                        stage took. STAGE is part of a stage's name; other stages are left out
+                          cargo xtask test smoke
+  structure             which crate may use which, where `unsafe` may stand, file sizes and names, a reason beside each dependency, docs at
+                        the head of each crate, no host names of package registries, no absolute paths of one machine
                           cargo xtask structure
-  vectors               the test vectors: each has its source, its licence and the checksum that is written beside it
+  deny                  licences, duplicate versions, banned packages and sources, by the rules of deny.toml
+                          cargo xtask deny
+  vectors               the test vectors: each has its source, its licence and its checksum beside it
                           cargo xtask vectors
-  ct [FILTER]           the release binary under valgrind with secrets poisoned; FILTER is a part of a case's name
+  ct [FILTER]           runs the release binary under valgrind with secrets poisoned. FILTER is part of a case's name
                           cargo xtask ct ml-kem
-  mutants [WORD]        makes each small mistake of xtask/mutants.toml in a copy of the tree; its test must fail. WORD is a part of
-                        a mistake's description or file
+  mutants [WORD]        makes each small mistake listed in xtask/mutants.toml in a copy of the tree; its test must then fail. WORD is
+                        part of a mistake's description or file
                           cargo xtask mutants reduce.rs
-  qemu                  the kernels of binary polynomials on emulated AArch64 and RISC-V processors; on Debian as root it installs
-                        the emulators, the cross compilers and a second Rust
+  qemu                  runs the kernels for binary polynomials on emulated AArch64 and RISC-V processors. On Debian as root it installs the
+                        emulators, the cross compilers and a second Rust
                           cargo xtask qemu
   bars [--issue N] [RUN.jsonl…]
-                        each bar of bars.toml beside what was found: met, missed, can't tell, not measured.
-                        Without a file it reads runs/*.jsonl; a .json file is taken as the output of `candor report`
+                        sets each bar of bars.toml beside what was found: met, missed, can't tell, not measured. Without a file it reads
+                        runs/*.jsonl; a .json file is taken as the output of `candor report`
                           cargo xtask bars --issue 7 candor-runs/2026-11-21-zen3-3f9c1a.jsonl
-  peers NAME…           other people's programs that no package manager has ready, built into target/peers: gf2x (gf2x tuned on
-                        this machine, and NTL on it: libraries that subjects load), liboqs and openssl-4 (others), tor (C tor's bench
-                        program, whose figures candor report sets beside a run)
+  peers [--check] NAME… builds other people's programs that no package manager has ready into target/peers: gf2x (tuned on this machine, with
+                        NTL on top of it), liboqs, openssl-4 and tor (C tor's bench program). --check goes through the recipes without
+                        compiling: fetch, verify, unpack, configure
                           cargo xtask peers gf2x
   differential gf2 [OPTION…]
-                        binary polynomials and fields on every arm of this CPU against gf2x and NTL (peers gf2x), bit for bit, with the
-                        number of comparisons; `--seed N`, `--random N`
+                        compares binary polynomials and fields on every arm of this CPU with gf2x and NTL (see peers gf2x), bit for bit. The
+                        gate runs it with Debian's packages at small sizes. Options: --stock, --seed N, --every N, --longest N, --random N
                           cargo xtask differential gf2
-  tune gf2 [OPTION…]    which scheme multiplies binary polynomials of which length best on this machine (some minutes); `-o FILE` for
-                        the table, `--tier NAME` for another arm than the best, `--most WORDS`. candor loads
-                        ~/.config/candor/gf2-ARM.plan
+  tune gf2 [OPTION…]    finds the fastest scheme for binary polynomials of each length on this machine; takes some minutes. -o FILE for the
+                        table, --tier NAME for an arm other than the best, --most WORDS. candor loads ~/.config/candor/gf2-ARM.plan
                           cargo xtask tune gf2 -o ~/.config/candor/gf2-avx512.plan
   help                  this text
 
@@ -89,8 +95,11 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         return Ok(true);
     }
     match command {
-        "check" => no_more(command, rest).and_then(|()| check::run()),
-        "test" => no_more(command, rest).and_then(|()| gate::run()),
+        "check" => check::run(rest),
+        "test" => match rest {
+            [] => gate::run(None),
+            [word, more @ ..] => no_more(command, more).and_then(|()| gate::run(Some(word))),
+        },
         "structure" => no_more(command, rest).and_then(|()| structure::run()),
         "vectors" => no_more(command, rest).and_then(|()| check_vectors()),
         "ct" => check_constant_time(rest),
@@ -100,6 +109,7 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         },
         "qemu" => no_more(command, rest).and_then(|()| qemu::run(&Workspace::here()?)).map(|tally| tally.failed == 0),
         "bars" => bars::run(rest),
+        "deny" => no_more(command, rest).and_then(|()| deny::run()),
         "peers" => peers::run(rest),
         "differential" => differential::run(rest),
         "tune" => tune::run(rest),
@@ -158,8 +168,20 @@ mod tests {
 
     #[test]
     fn help_has_an_example_of_each_command() {
-        let commands =
-            ["check", "test", "structure", "vectors", "ct", "mutants", "qemu", "bars", "peers", "differential", "tune"];
+        let commands = [
+            "check",
+            "test",
+            "structure",
+            "deny",
+            "vectors",
+            "ct",
+            "mutants",
+            "qemu",
+            "bars",
+            "peers",
+            "differential",
+            "tune",
+        ];
         for command in commands {
             assert!(HELP.contains(&format!("cargo xtask {command}")), "no example of {command}");
         }

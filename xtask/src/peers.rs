@@ -20,35 +20,118 @@ mod tor;
 
 use crate::Failure;
 use crate::stage::{stream, stream_to};
+use crate::tally::Tally;
 use crate::workspace::Workspace;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: &str = "gf2x, liboqs, openssl-4, tor";
+const NAMES: [&str; 4] = ["gf2x", "liboqs", "openssl-4", "tor"];
 
-/// Builds the peers named.
+/// Debian's packages that the recipes need before they compile anything.
+pub(crate) const PACKAGES: [&str; 5] = ["make", "perl", "g++", "cmake", "xz-utils"];
+
+/// How far a recipe is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// Everything before the minutes of compiling: fetch, verify digests, unpack, configure, look for what later steps rely on.
+    Check,
+    /// All of it.
+    Build,
+}
+
+/// Builds the peers named; with `--check`, goes through their recipes without compiling (all of them if none is named).
 ///
 /// # Errors
 /// A name that is not known, or the first step that could not be done.
-pub(crate) fn run(names: &[String]) -> Result<bool, Failure> {
+pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
+    let (options, names): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.starts_with('-'));
+    if let Some(unknown) = options.iter().find(|option| **option != "--check") {
+        return Err(format!("`peers` has no option `{unknown}`; it has `--check`"));
+    }
+    let mut names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+    if let Some(unknown) = names.iter().find(|name| !NAMES.contains(name)) {
+        return Err(format!("there is no peer `{unknown}` to build; there are {}", NAMES.join(", ")));
+    }
+    let extent = if options.is_empty() { Extent::Build } else { Extent::Check };
     if names.is_empty() {
-        return Err(format!("`peers` takes one or more names: {NAMES}"));
-    }
-    let known = |name: &String| ["gf2x", "liboqs", "openssl-4", "tor"].contains(&name.as_str());
-    if let Some(unknown) = names.iter().find(|name| !known(name)) {
-        return Err(format!("there is no peer `{unknown}` to build; there are {NAMES}"));
-    }
-    let peers = Workspace::here()?.target.join("peers");
-    for name in names {
-        match name.as_str() {
-            "gf2x" => gf2x::build(&peers)?,
-            "liboqs" => liboqs::build(&peers)?,
-            "openssl-4" => openssl::build(&peers)?,
-            _ => tor::build(&peers)?,
+        if extent == Extent::Build {
+            return Err(format!("`peers` takes one or more names: {}", NAMES.join(", ")));
         }
+        names.extend(NAMES);
+    }
+    let target = Workspace::here()?.target;
+    for name in names {
+        carry_out(&target, name, extent)?;
     }
     Ok(true)
+}
+
+/// Checks every recipe; one line a peer in the tally. A recipe that this machine lacks the tools for is skipped.
+pub(crate) fn check_all(target: &Path, tally: &mut Tally) {
+    for name in NAMES {
+        let tools: Vec<_> =
+            needs(name).iter().filter(|(tool, _)| !is_there(tool)).map(|(_, package)| *package).collect();
+        if tools.is_empty() {
+            tally.check(&format!("recipe of the peer {name}"), carry_out(target, name, Extent::Check).map(|()| true));
+        } else {
+            tally.skip(
+                &format!("recipe of the peer {name}"),
+                &format!("missing tools: apt-get install {}", tools.join(" ")),
+            );
+        }
+    }
+}
+
+/// The tools of a recipe, each with the Debian package that has it.
+fn needs(name: &str) -> &'static [(&'static str, &'static str)] {
+    match name {
+        "gf2x" => &[
+            ("apt-get", "apt"),
+            ("dpkg", "dpkg"),
+            ("make", "make"),
+            ("perl", "perl"),
+            ("g++", "g++"),
+            ("xz", "xz-utils"),
+        ],
+        "liboqs" => &[("cmake", "cmake"), ("make", "make")],
+        "openssl-4" => &[("make", "make"), ("perl", "perl")],
+        _ => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("make", "make")],
+    }
+}
+
+fn is_there(tool: &str) -> bool {
+    crate::stage::program(tool).arg("--version").output().is_ok()
+}
+
+fn carry_out(target: &Path, name: &str, extent: Extent) -> Result<(), Failure> {
+    if let Some((tool, package)) = needs(name).iter().find(|(tool, _)| !is_there(tool)) {
+        return Err(format!("building {name} needs {tool}: apt-get install {package}"));
+    }
+    // A check must not disturb what has been built, and nobody may load what it leaves behind.
+    let peers = target.join(if extent == Extent::Check { "peers-check" } else { "peers" });
+    make_directory(&peers)?;
+    let peers = peers.canonicalize().map_err(|error| format!("{}: {error}", peers.display()))?;
+    match name {
+        "gf2x" => gf2x::build(&peers, extent),
+        "liboqs" => liboqs::build(&peers, extent),
+        "openssl-4" => openssl::build(&peers, extent),
+        _ => tor::build(&peers, extent),
+    }?;
+    if extent == Extent::Check {
+        println!("{name}: the recipe holds up to compiling");
+    }
+    Ok(())
+}
+
+/// Fails unless `text`, the file `name`, still contains every one of `wanted`: what a later step of a recipe relies on.
+fn expect_in(name: &str, text: &str, wanted: &[&str]) -> Result<(), Failure> {
+    match wanted.iter().find(|wanted| !text.contains(**wanted)) {
+        None => Ok(()),
+        Some(missing) => {
+            Err(format!("{name} no longer contains `{missing}`, which a later step of the recipe relies on"))
+        }
+    }
 }
 
 /// Runs a step and shows what it says.
@@ -107,12 +190,12 @@ pub(crate) fn make_directory(path: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(path).map_err(|error| format!("cannot make {}: {error}", path.display()))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 /// Writes `PROVENANCE` into `folder`, beside the library: a field a line. The subjects take from it what the library does not tell.
-fn write_provenance(folder: &Path, fields: &[(&str, &str)]) -> Result<(), Failure> {
+pub(crate) fn write_provenance(folder: &Path, fields: &[(&str, &str)]) -> Result<(), Failure> {
     let text: String = fields.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     write(&folder.join("PROVENANCE"), &text)
 }
@@ -154,7 +237,8 @@ mod tests {
     #[test]
     fn an_unknown_peer_is_named_before_anything_is_built() {
         let why = run(&["liboqs".into(), "libops".into()]).unwrap_err();
-        assert!(why.contains("`libops`") && why.contains(NAMES), "{why}");
-        assert!(run(&[]).unwrap_err().contains(NAMES));
+        assert!(why.contains("`libops`") && why.contains("openssl-4"), "{why}");
+        assert!(run(&[]).unwrap_err().contains("openssl-4"));
+        assert!(run(&["--chekc".into()]).unwrap_err().contains("`--chekc`"));
     }
 }

@@ -4,6 +4,7 @@
 //! bites without building a crate. This file walks the tree and hands the rules what they read.
 
 mod addresses;
+mod circles;
 mod edges;
 mod fuzz;
 mod heads;
@@ -64,7 +65,7 @@ pub(crate) fn run() -> Result<bool, Failure> {
 /// All rules over the whole tree: how many files were read, and what is wrong.
 fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
     let mut violations = edges::check(workspace, &read)?;
-    let mut files = 0;
+    let mut sources = Vec::new();
     let ours: Vec<&str> = workspace.members.iter().map(|member| member.name.as_str()).collect();
     let root_manifest = workspace.root.join("Cargo.toml");
     violations.extend(manifest::check_comments("Cargo.toml", &read(&root_manifest)?, &ours));
@@ -81,12 +82,13 @@ fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
             let shown = workspace.show(&path);
             let text = read(&path)?;
             let code = strip::strip(&text);
-            files += 1;
             violations.extend(sizes::check(&shown, &text));
             violations.extend(unsafety::check(&shown, member.room() == "cpu", &code));
             violations.extend(unsafety::check_one_way(&shown, &code));
+            sources.push((shown, code));
         }
     }
+    violations.extend(circles::check(&sources));
     let manifest = workspace.root.join("fuzz/Cargo.toml");
     if manifest.exists() {
         violations.extend(fuzz::check(&read(&manifest)?, &fuzz_targets(workspace)?));
@@ -96,7 +98,7 @@ fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
         violations.extend(addresses::check(&workspace.show(&path), &bytes));
     }
     violations.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-    Ok((files, violations))
+    Ok((sources.len(), violations))
 }
 
 fn fuzz_targets(workspace: &Workspace) -> Result<fuzz::Targets, Failure> {
@@ -196,6 +198,7 @@ mod tests {
             name: format!("candor-{room}"),
             folder: root.join("crates").join(room),
             roots: vec![root.join("crates").join(room).join("src/lib.rs")],
+            targets: Vec::new(),
             dependencies: Vec::new(),
         });
         let workspace = Workspace { root: root.clone(), target: PathBuf::new(), members: members.into() };

@@ -66,6 +66,8 @@ pub(crate) struct TestReader {
     passed: u64,
     failed: u64,
     ignored: u64,
+    /// Tests that passed only since they said that they can't run here.
+    passed_over: u64,
     /// Test programs started and test programs that lived to print their result.
     started: u64,
     finished: u64,
@@ -89,6 +91,12 @@ impl TestReader {
         } else if let Some(library) = trimmed.strip_prefix("Doc-tests ") {
             // No count of programs: rustdoc may print one result for it or two (merged and alone).
             self.program = format!("docs of {library}");
+        } else if let Some((_, why)) =
+            trimmed.split_once("skipped: ").filter(|(before, _)| before.is_empty() || before.ends_with(" ... "))
+        {
+            // A test that finds out at run time what this machine lacks. libtest counts it as passed.
+            self.passed_over += 1;
+            self.skips.push(format!("{}: {why}", self.program));
         } else if let Some((name, outcome)) = trimmed.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... ")) {
             if outcome == "FAILED" {
                 self.failures.push(format!("{} {name}", self.program));
@@ -102,9 +110,9 @@ impl TestReader {
     /// Adds what was read to the sum. `succeeded` is what the exit status said.
     pub(crate) fn close(self, stage: &str, succeeded: bool, tally: &mut Tally) {
         let dead = self.started.saturating_sub(self.finished);
-        tally.passed += self.passed;
+        tally.passed += self.passed.saturating_sub(self.passed_over);
         tally.failed += self.failed + dead;
-        tally.skipped += self.ignored;
+        tally.skipped += self.ignored + self.passed_over;
         tally.failures.extend(self.failures);
         tally.skips.extend(self.skips);
         if dead > 0 {
@@ -204,6 +212,21 @@ mod tests {
         assert_eq!(tally.line(), "3 passed, 1 failed, 2 skipped");
         assert_eq!(tally.failures, ["candor_cpu tier::e"]);
         assert_eq!(tally.skips, ["candor_cpu tier::c: needs an AVX-512 CPU", "candor_cpu tier::d: ignored"]);
+    }
+
+    #[test]
+    fn a_test_that_says_why_it_is_skipped_is_no_pass() {
+        for line in ["skipped: no `tor` here", "test c_tor ... skipped: no `tor` here"] {
+            let tally = read(
+                &format!(
+                    "     Running tests/c_tor.rs (target/debug/deps/c_tor-01)\n{line}\nok\n\
+                     test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n"
+                ),
+                true,
+            );
+            assert_eq!(tally.line(), "0 passed, 0 failed, 1 skipped");
+            assert_eq!(tally.skips, ["c_tor: no `tor` here"]);
+        }
     }
 
     #[test]

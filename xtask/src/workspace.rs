@@ -19,6 +19,8 @@ pub(crate) struct Member {
     pub(crate) folder: PathBuf,
     /// The files of its library and its programs (`lib.rs`, `main.rs`).
     pub(crate) roots: Vec<PathBuf>,
+    /// Programs and integration tests: `bin` or `test`, and the name.
+    pub(crate) targets: Vec<(&'static str, String)>,
     pub(crate) dependencies: Vec<Dependency>,
 }
 
@@ -73,7 +75,7 @@ impl Workspace {
 impl Member {
     fn parse(package: &Value) -> Result<Self, Failure> {
         let manifest = PathBuf::from(text(package, "manifest_path")?);
-        let mut roots = Vec::new();
+        let (mut roots, mut targets) = (Vec::new(), Vec::new());
         for target in list(package, "targets")? {
             let kinds = list(target, "kind")?;
             if kinds
@@ -81,6 +83,9 @@ impl Member {
                 .any(|kind| matches!(kind.as_str(), Some("lib" | "bin" | "proc-macro" | "cdylib" | "staticlib")))
             {
                 roots.push(PathBuf::from(text(target, "src_path")?));
+            }
+            if let Some(kind) = ["bin", "test"].into_iter().find(|kind| kinds.iter().any(|found| found == kind)) {
+                targets.push((kind, text(target, "name")?.to_owned()));
             }
         }
         let mut dependencies = Vec::new();
@@ -98,6 +103,7 @@ impl Member {
             name: text(package, "name")?.to_owned(),
             folder: manifest.parent().map(Path::to_path_buf).unwrap_or_default(),
             roots,
+            targets,
             dependencies,
         })
     }
@@ -198,14 +204,15 @@ mod tests {
         let workspace = Workspace::parse(
             r#"{"workspace_root": "/h", "target_directory": "/h/target", "packages": [{
                 "name": "candor-cpu", "manifest_path": "/h/crates/cpu/Cargo.toml",
-                "targets": [{"kind": ["lib"], "src_path": "/h/crates/cpu/src/lib.rs"},
-                            {"kind": ["test"], "src_path": "/h/crates/cpu/tests/t.rs"}],
+                "targets": [{"kind": ["lib"], "name": "candor_cpu", "src_path": "/h/crates/cpu/src/lib.rs"},
+                            {"kind": ["test"], "name": "t", "src_path": "/h/crates/cpu/tests/t.rs"}],
                 "dependencies": [{"name": "proptest", "kind": "dev"}, {"name": "subtle", "kind": null}]}]}"#,
         )
         .unwrap();
         let cpu = &workspace.members[0];
         assert_eq!(cpu.room(), "cpu");
         assert_eq!(cpu.roots, [PathBuf::from("/h/crates/cpu/src/lib.rs")]);
+        assert_eq!(cpu.targets, [("test", "t".to_owned())]);
         assert_eq!(cpu.dependencies[0].kind, Kind::Dev);
         assert_eq!(cpu.dependencies[1].kind, Kind::Normal);
         assert_eq!(workspace.show(&cpu.roots[0]), "crates/cpu/src/lib.rs");

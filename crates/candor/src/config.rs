@@ -1,10 +1,10 @@
-//! The optional `candor.toml` of the working directory. Flags win over it; the result stands in the run file.
+//! The optional `candor.toml` in the working directory. Flags override it; the run file records the resolved settings.
 
 use crate::Failure;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// Where run files go when nobody says otherwise.
+/// The directory of run files by default.
 const RUNS: &str = "candor-runs";
 
 #[derive(Debug, Default, Deserialize)]
@@ -14,9 +14,9 @@ pub(crate) struct Config {
     pub(crate) budget: Option<f64>,
     /// Processes for each task.
     pub(crate) processes: Option<u32>,
-    /// Where run files go.
+    /// The directory of run files.
     runs: Option<PathBuf>,
-    /// Beginnings of subjects' names to measure beside the baseline.
+    /// Measure only the subjects whose names begin with one of these.
     #[serde(default)]
     pub(crate) peer: Vec<String>,
 }
@@ -33,11 +33,13 @@ impl Config {
             && config.processes.is_none_or(|processes| (1..=1000).contains(&processes));
         match sound {
             true => Ok(config),
-            false => Err(Failure::Error("candor.toml: budget is 0.01 to 86400 seconds, processes 1 to 1000".into())),
+            false => Err(Failure::Error(
+                "candor.toml: budget must be from 0.01 to 86400 seconds, and processes from 1 to 1000".into(),
+            )),
         }
     }
 
-    /// The directory of run files: the flag, else the file, else the default.
+    /// The directory of run files: from the flag, or from the file, or the default.
     pub(crate) fn runs(&self, flag: Option<PathBuf>) -> PathBuf {
         flag.or_else(|| self.runs.clone()).unwrap_or_else(|| RUNS.into())
     }

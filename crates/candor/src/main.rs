@@ -1,7 +1,7 @@
-//! The command line of candor. `candor --help` is its documentation; the README has a tour.
+//! The command line of candor. `candor --help` documents it; the README gives a tour.
 //!
-//! Data goes to stdout, talk to stderr. Exit status: 0 done, 1 the asked-for condition failed, 2 error, 3 can't tell
-//! under `--require-verdict`.
+//! Data goes to stdout, remarks to stderr. Exit status: 0 success, 1 the condition asked for does not hold, 2 error,
+//! 3 a verdict was required and the evidence supports none.
 
 mod choose;
 mod cli;
@@ -15,13 +15,13 @@ mod progress;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// How a command ended, other than well.
+/// Why a command did not succeed.
 pub(crate) enum Failure {
-    /// The asked-for condition failed: exit 1.
+    /// The condition asked for does not hold: exit 1.
     Condition(String),
-    /// Something is wrong: exit 2.
+    /// An error: exit 2.
     Error(String),
-    /// The evidence does not carry a verdict and one was required: exit 3.
+    /// A verdict was required and the evidence supports none: exit 3.
     CantTell(String),
 }
 
@@ -48,8 +48,7 @@ fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
-/// `CANDOR_CPU` sets the tier that objects take by default. A tier that this CPU can't run is an error, never a silent
-/// fallback.
+/// Makes the tier named by `CANDOR_CPU` the default. A tier that this CPU can't run is an error; there is no silent fallback.
 fn candor_cpu_default() -> Result<(), Failure> {
     match std::env::var("CANDOR_CPU") {
         Ok(name) => {
@@ -59,6 +58,6 @@ fn candor_cpu_default() -> Result<(), Failure> {
             Ok(())
         }
         Err(std::env::VarError::NotPresent) => Ok(()),
-        Err(std::env::VarError::NotUnicode(_)) => Err(Failure::Error("CANDOR_CPU is not text".into())),
+        Err(std::env::VarError::NotUnicode(_)) => Err(Failure::Error("CANDOR_CPU is not valid UTF-8".into())),
     }
 }

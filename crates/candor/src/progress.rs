@@ -1,9 +1,9 @@
-//! What stderr shows while a run goes on. Draws nothing where stderr is no terminal.
+//! Progress of a run on stderr. Draws no bar if stderr is not a terminal.
 
 use candor_lab::session::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Watches a run.
+/// Shows a run's progress.
 pub(crate) struct Watch {
     bar: ProgressBar,
     quiet: bool,
@@ -15,7 +15,7 @@ impl Watch {
         Self { bar: ProgressBar::hidden(), quiet, verbose }
     }
 
-    /// Takes an event of the run.
+    /// Shows an event.
     pub(crate) fn event(&mut self, progress: Progress<'_>) {
         match progress {
             Progress::Probing(task) => {
@@ -31,7 +31,7 @@ impl Watch {
             Progress::Planned { blocks, expected } => {
                 self.bar.finish_and_clear();
                 if !self.quiet {
-                    let style = ProgressStyle::with_template("{bar:30} {percent:>3} % {eta:>4} left  {wide_msg}");
+                    let style = ProgressStyle::with_template("{bar:20} {percent:>3} % {eta:>4} left  {wide_msg}");
                     self.bar = ProgressBar::new(blocks as u64);
                     self.bar.set_style(style.expect("the template is a constant"));
                     self.say(&format!("measuring for about {:.0} s", expected.as_secs_f64()));
@@ -46,7 +46,7 @@ impl Watch {
         }
     }
 
-    /// A remark on stderr that does not tear the bar.
+    /// Prints a remark above the bar.
     fn say(&self, text: &str) {
         self.bar.suspend(|| eprintln!("{text}"));
     }

@@ -1,4 +1,4 @@
-//! From a run file to rows. Nothing here looks at anything but the file.
+//! From a run to the rows of a report. Everything is derived from the run file alone.
 
 mod lints;
 
@@ -14,24 +14,24 @@ use crate::verdict::{self, Estimate, LEVEL, Verdict};
 use crate::{Evidence, Outcomes, Provenance, Quantity};
 use std::collections::BTreeMap;
 
-/// Everything that a report prints of one run.
+/// Everything that a report shows of one run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The run file's name without its ending.
+    /// The run file's name without its extension.
     pub run: String,
     /// When it began, UTC.
     pub date: String,
-    /// Where it was measured.
+    /// The machine.
     pub machine: Machine,
-    /// Commit of the tool, marked if it was not a clean tree.
+    /// The commit of the program, with a mark if its tree was not clean.
     pub commit: String,
-    /// One line: processes, seconds, noise.
+    /// Processes, duration and noise, in one line.
     pub conditions: String,
-    /// Tasks in the order of the plan, each with its rows.
+    /// The tasks, in the order of the plan.
     pub tasks: Vec<TaskReport>,
-    /// For a self-test: its trials, counted.
+    /// The trials of a self-test, counted.
     pub trials: Vec<Count>,
-    /// What is doubtful.
+    /// The lints that fired.
     pub lints: Vec<Lint>,
 }
 
@@ -46,9 +46,9 @@ pub struct TaskReport {
     pub bytes: Option<u64>,
     /// The baseline first, the control last.
     pub rows: Vec<Row>,
-    /// What was counted rather than timed, by subject.
+    /// What each subject counted.
     pub counted: Vec<Counted>,
-    /// Who got no time, and why.
+    /// Subjects without a time, each with the reason.
     pub refusals: Vec<RefusalRecord>,
 }
 
@@ -57,46 +57,46 @@ pub struct TaskReport {
 pub struct Row {
     /// The subject's name.
     pub subject: String,
-    /// Where it comes from.
+    /// Its origin.
     pub provenance: Provenance,
-    /// What kind of evidence this is.
+    /// The kind of evidence.
     pub evidence: Evidence,
     /// Median over processes of each process's median, in nanoseconds per operation.
     pub median_ns: f64,
     /// Each process's median, in nanoseconds per operation, in the order of processes.
     pub process_medians_ns: Vec<f64>,
-    /// Smallest, 25 %, 75 %, and 99 % of all epochs, in nanoseconds per operation; the last only with enough epochs.
+    /// How far all epochs of the row spread.
     pub spread: Spread,
-    /// How many times faster the baseline is: above 1, the baseline is faster.
+    /// How many times faster the baseline is. Above 1, the baseline is faster.
     pub ratio: f64,
-    /// The interval of `ratio`, if there were processes enough.
+    /// The interval of `ratio`, if there were enough processes.
     pub interval: Option<Interval>,
-    /// The smallest difference that this run can claim, as a fraction: 0.008 is 0.8 %.
+    /// The smallest difference that the run can claim, as a fraction: 0.008 is 0.8 %.
     pub floor: f64,
-    /// About the baseline.
+    /// The verdict about the baseline.
     pub verdict: Verdict,
     /// For `can't tell`: what would settle it.
     pub advice: Option<String>,
-    /// Phases in order, with their medians.
+    /// The phases in order.
     pub phases: Vec<Phase>,
-    /// By how much the phases' sum differs from the whole, as a fraction of the whole.
+    /// How much the sum of the phases differs from the whole, as a fraction of the whole.
     pub residual: Option<f64>,
-    /// Attempts and successes over all processes, where the work can fail.
+    /// Attempts and successes over all processes, for work that can fail.
     pub outcomes: Option<Outcomes>,
-    /// Processes and rounds in each.
+    /// The number of processes, and of rounds in each.
     pub samples: (usize, usize),
 }
 
 /// How far the epochs of a row spread, in nanoseconds per operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
-    /// The smallest: a cross-check of the median, without an interval of its own.
+    /// The smallest.
     pub min: f64,
     /// First quartile.
     pub p25: f64,
     /// Third quartile.
     pub p75: f64,
-    /// 99th percentile, where there are at least 1000 epochs.
+    /// The 99th percentile, if there are at least 1000 epochs.
     pub p99: Option<f64>,
 }
 
@@ -109,39 +109,39 @@ pub struct Phase {
     pub median_ns: f64,
 }
 
-/// What a subject counted: sizes, counts, and the rate at which it succeeded.
+/// What a subject counted: sizes, counts and its success rate.
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// The subject's name.
     pub subject: String,
-    /// The name as people see it.
+    /// The name to show.
     pub label: String,
-    /// What kind of evidence this is. Never `measured-paired`: a size has no rounds.
+    /// The kind of evidence. Never `measured-paired`, because a size has no rounds.
     pub evidence: Evidence,
     /// In the order in which the subject gives them.
     pub quantities: Vec<Quantity>,
 }
 
-/// A subject's name as people see it: an insecure scheme is called so wherever it is shown.
+/// The name to show for a subject: insecure schemes are marked wherever they appear.
 fn label(subject: &str, provenance: &Provenance) -> String {
     let insecure = if provenance.insecure.is_some() { " INSECURE" } else { "" };
     format!("{subject}{insecure}")
 }
 
 impl Row {
-    /// The subject's name as people see it: an insecure scheme is called so wherever it is shown.
+    /// The name to show: insecure schemes are marked wherever they appear.
     pub fn label(&self) -> String {
         label(&self.subject, &self.provenance)
     }
 
-    /// Bytes per second, where the task has bytes.
+    /// Bytes per second, if the task has a number of bytes.
     pub fn throughput(&self, bytes: Option<u64>) -> Option<f64> {
         bytes.map(|bytes| bytes as f64 * 1e9 / self.median_ns)
     }
 }
 
 impl Report {
-    /// Derives everything from the run.
+    /// The report of a run.
     pub fn of(run: &Run) -> Self {
         let manifest = &run.manifest;
         let level = LEVEL / manifest.comparisons.max(1) as f64;
@@ -163,7 +163,7 @@ impl Report {
             machine: manifest.machine.clone(),
             commit: manifest.tool.commit.as_ref().map_or("unknown".into(), |commit| format!("{commit}{dirty}")),
             conditions: format!(
-                "{} processes a task, {:.0} s, others used {:.1} CPUs, steal {:.1} %",
+                "{} processes per task, {:.0} s, others used {:.1} CPUs, steal {:.1} %",
                 manifest.processes,
                 run.end.seconds,
                 run.end.during.others_cpus,
@@ -177,13 +177,13 @@ impl Report {
         report
     }
 
-    /// All rows with the task that they belong to.
+    /// All rows, each with its task.
     pub fn rows(&self) -> impl Iterator<Item = (&TaskReport, &Row)> {
         self.tasks.iter().flat_map(|task| task.rows.iter().map(move |row| (task, row)))
     }
 }
 
-/// What each subject of a task counted, and the success rate of those that can fail.
+/// What each subject of a task counted, with the success rate of those that can fail.
 fn counted(run: &Run, task: &TaskRecord, rows: &[Row]) -> Vec<Counted> {
     let of_subject = |subject: &SubjectRecord| {
         let mut quantities = subject.quantities.clone();
@@ -200,7 +200,7 @@ fn counted(run: &Run, task: &TaskRecord, rows: &[Row]) -> Vec<Counted> {
     subjects.filter(|counted| !counted.quantities.is_empty()).collect()
 }
 
-/// The success rate, the lower end of its interval (Clopper–Pearson), and how often it was tried.
+/// The success rate, the lower end of its Clopper–Pearson interval, and the number of attempts.
 fn successes(outcomes: Outcomes) -> Vec<Quantity> {
     let Some(rate) = outcomes.rate() else { return Vec::new() };
     vec![
@@ -247,7 +247,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             _ => verdict::judge(estimate, floor),
         };
         let advice = (verdict == Verdict::CantTell).then(|| match stopped_early {
-            true => "the run was stopped before its plan was done: run it again to the end".to_owned(),
+            true => "the run was stopped before its plan was complete: run it again to the end".to_owned(),
             false => verdict::advice(estimate, floor, medians.len(), fewest_processes(run.manifest.comparisons)),
         });
         Some(Row {
@@ -286,7 +286,7 @@ fn spread(all: &[f64]) -> Option<Spread> {
     })
 }
 
-/// The phases' medians, and by how much their sum misses the whole (paired by round, median over processes).
+/// The phases' medians, and how much their sum differs from the whole (paired by round, median over processes).
 fn phases(blocks: &[&Block], subject: &str) -> (Vec<Phase>, Option<f64>) {
     let Some(first) = blocks.iter().find_map(|block| block.phases.get(subject)) else { return (Vec::new(), None) };
     let of_phase = |i: usize| {

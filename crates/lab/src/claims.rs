@@ -1,12 +1,12 @@
-//! Other people's published numbers, quoted, and what stands beside them here.
+//! Other people's published numbers, quoted beside what was measured here.
 //!
-//! A claim is a line in a TOML file under `claims/`. It is never divided by a measurement: it is shown next to the row that
-//! does the same work on this machine, with the reasons why the two can't be compared.
+//! A claim is an entry of a TOML file under `claims/`. Reports show it next to the row that does the same work on this
+//! machine, with the reasons why the two can't be compared, and never divide one by the other.
 
-use crate::Quantity;
 use crate::analysis::Report;
 use crate::lint::Lint;
 use crate::units::time;
+use crate::{LabError, Quantity};
 use serde::{Deserialize, Serialize};
 
 /// One publication.
@@ -26,7 +26,7 @@ pub struct Claims {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What the publication says was measured, in its words' sense.
+    /// What was measured, according to the publication.
     pub what: String,
     /// Table, figure or section.
     pub place: String,
@@ -34,24 +34,24 @@ pub struct Claim {
     pub value: f64,
     /// `ns`, `us`, `ms`, `s`, `bytes`, `ops/s`, `ratio`, `%`.
     pub unit: String,
-    /// On which hardware; empty if the publication does not say.
+    /// The hardware; empty if the publication does not say.
     #[serde(default)]
     pub hardware: String,
     /// How the number came about: `whole`, `sum-of-parts`, `simulated`, `model`, `unknown`.
     pub how: How,
-    /// The task that does this work here, if there is one.
+    /// The task that does the same work here, if there is one.
     #[serde(default)]
     pub task: String,
-    /// The subject of that task whose row stands beside it; the baseline if empty. A beginning is enough.
+    /// The beginning of the name of the subject to show beside it; the baseline if empty.
     #[serde(default)]
     pub subject: String,
-    /// For a size, a count or a rate: by which name that subject counts it. Empty for a time.
+    /// For a size, a count or a rate: the name of the quantity. Empty for a time.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub quantity: String,
-    /// Samples behind the number, where the publication says.
+    /// How many samples the number is based on, if the publication says.
     #[serde(default)]
     pub samples: Option<u64>,
-    /// What is known to be wrong with it, from its own sources.
+    /// What is known to be wrong with it, according to its own sources.
     #[serde(default)]
     pub doubt: Option<String>,
 }
@@ -64,15 +64,15 @@ pub enum How {
     Whole,
     /// Operations were timed one by one and added up.
     SumOfParts,
-    /// It came out of a simulation.
+    /// It was simulated.
     Simulated,
-    /// It came out of a formula.
+    /// It was calculated.
     Model,
     /// The publication does not say.
     Unknown,
 }
 
-/// A claim beside what was measured here.
+/// A claim and the row that stands beside it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Beside {
     /// The publication's key.
@@ -81,7 +81,7 @@ pub struct Beside {
     pub source: String,
     /// The claim.
     pub claim: Claim,
-    /// Our row: subject and nanoseconds, or what it counted. `None` if this run did not measure the task.
+    /// The row that does the same work. `None` if this run did not measure the task.
     pub here: Option<Here>,
     /// Why the two can't be compared.
     pub lints: Vec<(&'static str, String)>,
@@ -94,12 +94,12 @@ pub struct Here {
     pub task: String,
     /// The subject.
     pub subject: String,
-    /// What was found.
+    /// The time or quantity.
     #[serde(flatten)]
     pub found: Found,
 }
 
-/// What stands beside a claim.
+/// What was measured or counted here.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Found {
@@ -113,7 +113,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// In words.
+    /// For people.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Time { median_ns } => time(*median_ns),
@@ -123,12 +123,22 @@ impl Found {
 }
 
 impl Claims {
-    /// Reads a claims file. The error says where it is wrong.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let claims: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+    /// Reads a claims file.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Claims`] says what is wrong and where.
+    pub fn parse(text: &str) -> Result<Self, LabError> {
+        let claims: Self = toml::from_str(text).map_err(|error| LabError::Claims(error.to_string()))?;
         const UNITS: [&str; 8] = ["ns", "us", "ms", "s", "bytes", "ops/s", "ratio", "%"];
         match claims.claims.iter().find(|claim| !UNITS.contains(&claim.unit.as_str()) || !claim.value.is_finite()) {
-            Some(claim) => Err(format!("{:?}: a value in one of {}", claim.what, UNITS.join(", "))),
+            Some(claim) => Err(LabError::Claims(format!(
+                "{:?} is {} {}; expected a finite number in {}",
+                claim.what,
+                claim.value,
+                claim.unit,
+                UNITS.join(", ")
+            ))),
             None => Ok(claims),
         }
     }
@@ -144,31 +154,31 @@ fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
     let mut lints = Vec::new();
     // A size is the same on every machine.
     if claim.quantity.is_empty() && claim.hardware != report.machine.cpu {
-        let theirs = if claim.hardware.is_empty() { "it does not say where" } else { claim.hardware.as_str() };
+        let theirs = if claim.hardware.is_empty() { "unknown hardware" } else { claim.hardware.as_str() };
         lints.push(("different-machine", format!("measured on {theirs}; here on {}", report.machine.cpu)));
     }
     match claim.how {
         How::Whole => {}
         How::SumOfParts => {
-            lints.push(("different-operation", "operations added up, not a whole that was timed".into()));
+            lints.push(("different-operation", "a sum of separately timed operations".into()));
         }
-        How::Simulated => lints.push(("different-operation", "simulated, nothing was timed".into())),
-        How::Model => lints.push(("different-operation", "computed from a formula, nothing was timed".into())),
-        How::Unknown => lints.push(("different-operation", "it does not say what was timed".into())),
+        How::Simulated => lints.push(("different-operation", "simulated, not timed".into())),
+        How::Model => lints.push(("different-operation", "calculated, not timed".into())),
+        How::Unknown => lints.push(("different-operation", "the publication does not say what was timed".into())),
     }
     if let Some(text) = row.and_then(|(_, row)| row.provenance.different_operation.as_ref()) {
         lints.push(("different-operation", format!("here: {text}")));
     }
-    // A robust figure in whole microseconds comes from a clock that ticks in them.
+    // A median of exactly so many microseconds suggests a clock that counts whole ones.
     if claim.unit == "us" && claim.value.fract() == 0.0 && claim.value < 200.0 && claim.how == How::Whole {
         lints.push((
             "clock-too-coarse",
-            format!("{} µs: whole microseconds, steps of {:.0} %", claim.value, 100.0 / claim.value),
+            format!("{} µs: a clock of whole microseconds has steps of {:.0} %", claim.value, 100.0 / claim.value),
         ));
     }
     let names_percentile = ["p99", "p95", "P99", "P95"].iter().any(|p| claim.what.contains(p));
     if let Some(samples) = claim.samples.filter(|&samples| names_percentile && samples < 200) {
-        lints.push(("too-few-for-percentile", format!("a percentile of {samples} samples")));
+        lints.push(("too-few-for-percentile", format!("a percentile of only {samples} samples")));
     }
     Beside {
         key: claims.key.clone(),
@@ -186,7 +196,7 @@ fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
     }
 }
 
-/// What our subject counted under that name.
+/// The quantity of that name that our subject counted.
 fn counted(claim: &Claim, name: &str, report: &Report) -> Option<Here> {
     let task = report.tasks.iter().find(|task| task.task == claim.task)?;
     let counted = task.counted.iter().find(|counted| counted.subject.starts_with(&claim.subject))?;
@@ -196,7 +206,7 @@ fn counted(claim: &Claim, name: &str, report: &Report) -> Option<Here> {
 }
 
 impl Beside {
-    /// The lints as the reports have them.
+    /// The lints in the form that reports have.
     pub fn lints(&self) -> impl Iterator<Item = Lint> + '_ {
         self.lints.iter().map(|(name, text)| Lint {
             name,
@@ -232,7 +242,9 @@ mod tests {
 
     #[test]
     fn an_unknown_unit_or_field_is_an_error_that_names_it() {
-        assert!(Claims::parse(&FILE.replace("\"us\"", "\"fortnights\"")).unwrap_err().contains("handshake"));
-        assert!(Claims::parse(&FILE.replace("place", "palce")).unwrap_err().contains("palce"));
+        assert!(
+            Claims::parse(&FILE.replace("\"us\"", "\"fortnights\"")).unwrap_err().to_string().contains("fortnights")
+        );
+        assert!(Claims::parse(&FILE.replace("place", "palce")).unwrap_err().to_string().contains("palce"));
     }
 }

@@ -1,12 +1,12 @@
-//! The clock, and the one place that reads it around a subject.
+//! The clock, and the only function that reads it around a subject.
 //!
-//! Two call sites alone once produced a third of false claims on identical code, so [`epoch`] is the only one: it is never
-//! inlined and calls through `dyn`, for every subject alike.
+//! With one call site for each of two subjects, a third of all comparisons of identical code showed a difference. Therefore
+//! [`epoch`] is the only call site: it is never inlined and calls every subject through `dyn`.
 
 use crate::Subject;
 use std::time::Instant;
 
-/// Wall nanoseconds of `iterations` operations.
+/// The wall time of `iterations` operations in nanoseconds.
 #[inline(never)]
 pub(crate) fn epoch(subject: &mut dyn Subject, iterations: u64) -> u64 {
     subject.restock(iterations);
@@ -15,9 +15,9 @@ pub(crate) fn epoch(subject: &mut dyn Subject, iterations: u64) -> u64 {
     nanoseconds(start, Instant::now())
 }
 
-/// Wall nanoseconds of each phase, summed over `iterations` whole operations. The last phase ends with the last `lap`.
+/// The wall time of each phase in nanoseconds, summed over `iterations` operations.
 ///
-/// Answers `None` if the subject did not lap once for each of its phases.
+/// `None` if the subject did not call `lap` exactly once per phase.
 #[inline(never)]
 pub(crate) fn phased_epoch(subject: &mut dyn Subject, iterations: u64) -> Option<Vec<u64>> {
     let mut sums = vec![0u64; subject.phases().len()];
@@ -39,7 +39,7 @@ pub(crate) fn phased_epoch(subject: &mut dyn Subject, iterations: u64) -> Option
     Some(sums)
 }
 
-/// The smallest step that the clock was seen to make, in nanoseconds, and at least 1.
+/// The smallest observed step of the clock in nanoseconds, at least 1.
 pub fn quantum() -> u64 {
     let mut smallest = u64::MAX;
     for _ in 0..2000 {

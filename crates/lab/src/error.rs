@@ -1,35 +1,35 @@
-//! One error for the whole crate.
+//! The errors of this crate.
 
 use std::path::PathBuf;
 
-/// What can go wrong in the lab, said so that the user knows what to do.
+/// What can go wrong in the lab.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabError {
-    /// A run file could not be read as one.
+    /// A file is not a valid run file.
     #[error("{path}, line {line}: {why}")]
     RunFile {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Line number, from 1.
+        /// Line number, counted from 1.
         line: usize,
         /// What is wrong and what to do.
         why: String,
     },
-    /// The file system said no.
+    /// A file of published numbers is not valid.
+    #[error("invalid claims: {0}")]
+    Claims(String),
+    /// The operating system reported an error.
     #[error("{doing} {path}: {source}")]
     Io {
-        /// "can't write", "can't read".
+        /// What was attempted: "can't write", "can't read".
         doing: &'static str,
-        /// Which file.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A worker process could not be started at all.
-    #[error("can't start a worker process: {0}")]
-    Start(String),
-    /// A figure could not be written.
+    /// A figure can't be written in the form asked for.
     #[error("can't draw figure {figure}: {why}")]
     Figure {
         /// The figure's name.
@@ -37,7 +37,19 @@ pub enum LabError {
         /// What is wrong and what to do.
         why: String,
     },
-    /// Nothing is left to measure.
-    #[error("{0}")]
-    Nothing(String),
+    /// The operating system gave no randomness for the seed of a run.
+    #[error("can't get a random seed from the operating system: {0}")]
+    Seed(getrandom::Error),
+    /// A worker process failed before it could say which subject was at fault.
+    #[error("can't run a worker process: {0}")]
+    Worker(String),
+    /// No task has a subject that can be measured.
+    #[error("nothing to measure: every task lacks its baseline\n{}", .0.join("\n"))]
+    AllRefused(Vec<String>),
+    /// Every worker process died before it had measured anything.
+    #[error("every worker process died; no run file was written")]
+    AllLost,
+    /// The user stopped the run before anything was measured.
+    #[error("stopped before anything was measured; no run file was written")]
+    Stopped,
 }

@@ -28,34 +28,34 @@ use crate::analysis::Report;
 /// A figure: its shapes, ready to be written in any form.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// For file names: `ratios`, `throughput`, `phases`, `distributions`.
+    /// Its name in file names: `ratios`, `throughput`, `phases`, `distributions`.
     pub name: &'static str,
-    /// What it shows, in a line.
+    /// What it shows, in one line.
     pub title: String,
-    /// How to read it, with processes, machine and commit.
+    /// How to read it, and the run, machine and commit.
     pub caption: String,
     width: f64,
     height: f64,
     shapes: Vec<Shape>,
 }
 
-/// What a shape stands for; the style sheet gives it its colour.
+/// The meaning of a shape, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ink {
     /// Text and axes.
     Text,
     /// Less important text, grid lines.
     Muted,
-    /// The band in which no difference is claimed.
+    /// The range of differences that the run can't resolve.
     Band,
     Faster,
     Slower,
     Same,
     /// Can't tell, control, baseline.
     Open,
-    /// The n-th of a series.
+    /// The n-th member of a series.
     Series(usize),
-    /// Text on the n-th of a series.
+    /// Text on the n-th member of a series.
     OnSeries(usize),
 }
 
@@ -95,12 +95,12 @@ impl Figure {
         Self { name, title: title.into(), caption, width: 860.0, height: 0.0, shapes: Vec::new() }
     }
 
-    /// The figure as a complete SVG document with its own light style.
+    /// The figure as a complete SVG document with light colours.
     pub fn svg(&self) -> String {
         svg::document(self)
     }
 
-    /// The figure for the inside of a page that brings the style: see [`style`].
+    /// The figure as an SVG element for a page that contains [`style`].
     pub fn svg_inline(&self) -> String {
         svg::inline(self)
     }
@@ -133,18 +133,18 @@ fn failed(figure: &Figure, why: String) -> crate::LabError {
     crate::LabError::Figure { figure: figure.name, why }
 }
 
-/// The style that [`Figure::svg_inline`] needs: colours for light, dark and print.
+/// The style sheet for [`Figure::svg_inline`]. The page defines the colours for light, dark and print as variables.
 pub fn style() -> String {
     svg::page_style()
 }
 
-/// All figures that the report has numbers for.
+/// All figures for which the report has numbers.
 pub fn figures(report: &Report) -> Vec<Figure> {
     let drawn = [forest::draw(report), throughput::draw(report), phases::draw(report), strip::draw(report)];
     drawn.into_iter().flatten().collect()
 }
 
-/// How wide a text will be, roughly: the mean advance of DejaVu Sans at that size.
+/// The approximate width of a text in DejaVu Sans.
 fn text_width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.6
 }
@@ -159,7 +159,7 @@ struct LogAxis {
 }
 
 impl LogAxis {
-    /// An axis over the values, with a little room at both ends. `None` if there is no positive value.
+    /// An axis for the values, with a little room at both ends. `None` if none of them is positive.
     fn over(values: impl Iterator<Item = f64>, left: f64, right: f64) -> Option<Self> {
         let (low, high) = values
             .filter(|value| value.is_finite() && *value > 0.0)
@@ -175,7 +175,7 @@ impl LogAxis {
         self.left + share.clamp(0.0, 1.0) * (self.right - self.left)
     }
 
-    /// Round values for ticks, at least `apart` pixels from each other.
+    /// Round values for ticks, at least `apart` units from each other.
     fn ticks(self, apart: f64) -> Vec<f64> {
         let mut ticks: Vec<f64> = Vec::new();
         for steps in [&[1.0][..], &[1.0, 3.0], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0]] {
@@ -209,7 +209,7 @@ impl LogAxis {
     }
 }
 
-/// A tick's label: no more digits than it needs.
+/// The label of a tick, without trailing zeros.
 fn plain(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_have_no_idle_digits() {
+    fn labels_have_no_trailing_zeros() {
         assert_eq!((plain(1.0), plain(0.05), plain(1.25)), ("1".into(), "0.05".into(), "1.25".into()));
     }
 }

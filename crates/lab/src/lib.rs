@@ -1,22 +1,21 @@
 //! The lab: paired, interleaved measurement of implementations that do the same work, with verdicts.
 //!
-//! METHOD.md tells users what is done and why; the names here are the same. A reader can follow a measurement through
-//! the files in this order:
+//! METHOD.md explains the method to users in the same terms. The modules in the order of a measurement:
 //!
-//! | module | what happens there |
+//! | module | contents |
 //! |---|---|
 //! | [`Subject`], [`Task`] | what is measured; [`Quantity`]: what is counted |
 //! | [`plan`] | how many processes, rounds and iterations, fixed before the first sample |
 //! | [`session`] | a run: probe, plan, measure, seal |
-//! | [`worker`] | what one fresh process does: build, check answers, time rounds |
-//! | [`runfile`] | the sealed file that it all goes into, and how it is read back |
-//! | [`analysis`] | from a run file to rows, verdicts and lints |
+//! | [`worker`] | the work of one fresh process: build subjects, check answers, time rounds |
+//! | [`runfile`] | the sealed file of a run, written and read |
+//! | [`analysis`] | rows, verdicts and lints, derived from a run file |
 //! | [`trial`] | the lab measured by itself |
-//! | [`claims`] | other people's numbers, quoted beside ours |
+//! | [`claims`] | published numbers, quoted beside ours |
 //! | [`figure`] | rows as SVG, PNG, PDF |
-//! | [`report`] | rows as terminal text, Markdown, CSV, JSON |
+//! | [`report`] | rows as text, Markdown, CSV, JSON and HTML; [`table`]: text in columns |
 //!
-//! The lab knows no cryptography. Its only hash is the seal of a run file.
+//! The modules depend on each other one way. The lab knows no cryptography; its only hash is the seal of a run file.
 
 mod clock;
 mod error;

@@ -1,25 +1,25 @@
-//! The machine: what it is, and how quiet it is.
+//! The machine, and how quiet it is.
 //!
-//! Read from /proc and /sys where they exist; elsewhere the fields stay empty and the report says less. Host name and user
-//! are left out on purpose.
+//! The facts come from /proc and /sys; on systems without them the fields stay empty. Host name and user are left out on
+//! purpose.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// What a reader needs to know about the machine to place a number.
+/// What a reader needs to know about the machine to interpret a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
     /// The CPU's model name.
     pub cpu: String,
-    /// Vendor, family, model, stepping, microcode: what identifies the silicon when the name does not.
+    /// Vendor, family, model, stepping and microcode, which identify the silicon if the name does not.
     pub cpu_id: String,
     /// `x86_64`, `aarch64`.
     pub arch: String,
     /// Logical CPUs that this process may use.
     pub cpus: usize,
-    /// Instruction-set extensions that matter to cryptography and that the CPU reports.
+    /// The instruction-set extensions of the CPU that matter to cryptography.
     pub features: Vec<String>,
     /// Caches by name: `L1d`, `L2`, `L3`.
     pub caches: BTreeMap<String, String>,
@@ -29,23 +29,23 @@ pub struct Machine {
     pub os: String,
     /// Kernel release.
     pub kernel: String,
-    /// Whether a hypervisor stands between us and the CPU.
+    /// Whether this is a virtual machine.
     pub virtual_machine: bool,
-    /// Frequency governor, where the kernel tells.
+    /// The frequency governor, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
-    /// Whether the CPU may clock up, where the kernel tells.
+    /// Whether boost is on, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boost: Option<bool>,
-    /// Whether sibling threads share cores, where the kernel tells.
+    /// Whether threads share cores, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smt: Option<bool>,
-    /// What the kernel takes the time from.
+    /// The kernel's clock source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clocksource: Option<String>,
 }
 
-/// The features worth naming, of all that /proc/cpuinfo lists.
+/// The features that are recorded, of all in /proc/cpuinfo.
 const FEATURES: &[&str] = &[
     "aes",
     "pclmulqdq",
@@ -106,7 +106,7 @@ impl Machine {
         }
     }
 
-    /// A word for file names: the microarchitecture where we know it, else the model's name made short.
+    /// A word for file names: the microarchitecture if known, otherwise a short form of the model's name.
     pub fn short_name(&self) -> String {
         let number = |name: &str| {
             let rest = self.cpu_id.split(", ").find_map(|part| part.strip_prefix(name)?.strip_prefix(' '))?;
@@ -138,32 +138,32 @@ impl Machine {
         format!("{cpu} ({}), {} CPUs{virtual_machine}, {}", self.short_name(), self.cpus, self.os)
     }
 
-    /// Whether times measured on `other` may stand next to ours.
+    /// Whether times measured on both machines can be compared.
     pub fn same_as(&self, other: &Self) -> bool {
         (&self.cpu, &self.cpu_id, &self.features) == (&other.cpu, &other.cpu_id, &other.features)
     }
 }
 
-/// How much else was going on, over a stretch of time.
+/// What other processes did during some time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Noise {
-    /// The kernel's load average over one minute, at the end of the stretch.
+    /// The kernel's load average over one minute, at the end.
     pub load: f64,
-    /// CPUs' worth of work by others, on average over the stretch.
+    /// How many CPUs other processes used, on average.
     pub others_cpus: f64,
-    /// Share of time that the hypervisor took, 0 to 1.
+    /// The share of time that the hypervisor took, from 0 to 1.
     pub steal: f64,
 }
 
 impl Noise {
-    /// Whether small differences are likely to drown.
+    /// Whether it is likely to hide small differences.
     pub fn is_loud(&self) -> bool {
         self.others_cpus > 0.25 || self.steal > 0.02
     }
 }
 
-/// A reading of the kernel's counters; two of them make a [`Noise`].
+/// A reading of the kernel's counters. The difference of two is a [`Noise`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
     busy: u64,
@@ -173,7 +173,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Now.
+    /// The counters now.
     pub fn now() -> Self {
         let stat = read("/proc/stat");
         let ticks: Vec<u64> =
@@ -189,7 +189,7 @@ impl Counters {
         Self { busy: at(0) + at(1) + at(2) + at(5) + at(6), steal: at(7), total: (0..8).map(at).sum(), own }
     }
 
-    /// What happened since `earlier` that was not this process or its finished children.
+    /// What processes other than this one and its finished children did since `earlier`.
     pub fn since(self, earlier: Self) -> Noise {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
         let total = self.total.saturating_sub(earlier.total) as f64;
@@ -203,13 +203,13 @@ impl Counters {
         }
     }
 
-    /// Hundredths of a second that the hypervisor has taken since `earlier`.
+    /// Hundredths of a second that the hypervisor took since `earlier`.
     pub fn steal_since(self, earlier: Self) -> u64 {
         self.steal.saturating_sub(earlier.steal)
     }
 }
 
-/// Involuntary context switches of this thread so far: how often the kernel took the CPU away.
+/// How often the kernel has taken the CPU away from this thread.
 pub(crate) fn involuntary_switches() -> i64 {
     #[cfg(target_os = "linux")]
     {

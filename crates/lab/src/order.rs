@@ -1,8 +1,8 @@
-//! In which order the subjects of a round take their turn.
+//! The order of subjects within a round.
 //!
-//! A block of n rounds is a cyclic Latin square over a fresh shuffle of the n subjects: each subject stands once in each
-//! position, so a drift within a round favours nobody. For two subjects that is AB BA or BA AB by chance. Shuffling anew
-//! for each block spreads the carry-over from one subject to the next.
+//! Every n rounds form a cyclic Latin square over a fresh shuffle of the n subjects: each subject stands once in each
+//! position, so drift within a round favours none of them. For two subjects that is AB BA or BA AB. The new shuffle for each
+//! square varies which subject follows which.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -25,7 +25,7 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// A number below `bound` (which is above 0 and tiny next to 2⁶⁴, so that the bias is nothing).
+    /// A number below `bound`, which must be above 0 and far below 2⁶⁴, so that the bias is negligible.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.bits() % bound as u64) as usize
     }
@@ -35,7 +35,7 @@ impl Random {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Fisher–Yates.
+    /// Shuffles the items (Fisher–Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));

@@ -1,25 +1,25 @@
-//! The plan: fixed before the first sample, so that nobody can stop when the numbers look good.
+//! The plan of a run. It is fixed before the first sample, so that nobody can stop when the numbers look good.
 
 use crate::stats::fewest_processes;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What the epochs of the fastest subject should last.
+/// How long an epoch of the fastest subject should take.
 const EPOCH: Duration = Duration::from_millis(1);
 
-/// An epoch must last this many steps of the clock; below, the lint `clock-too-coarse` fires.
+/// How many steps of the clock an epoch must take; if it takes fewer, the lint `clock-too-coarse` fires.
 pub const QUANTA: u64 = 1000;
 
-/// Few rounds still make a median per process.
+/// The fewest rounds that make a median per process.
 const FEWEST_ROUNDS: usize = 5;
 
-/// More rounds than this narrow nothing: what is left differs between processes.
+/// More rounds than this don't narrow the interval, because the rest of the noise differs between processes.
 const MOST_ROUNDS: usize = 2000;
 
-/// What is fixed for a task.
+/// The plan of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskPlan {
-    /// All subjects by name: the baseline, the baseline again as control, then the others.
+    /// The subjects by name: the baseline, its control, then the others.
     pub subjects: Vec<String>,
     /// Operations per epoch, the same for every subject.
     pub iterations: u64,
@@ -27,30 +27,30 @@ pub struct TaskPlan {
     pub rounds: usize,
 }
 
-/// The name that the baseline's second entry has.
+/// The name of the baseline's second entry.
 pub fn control_of(baseline: &str) -> String {
     format!("{baseline}#2")
 }
 
-/// How many fresh processes a table of `comparisons` gets: the fewest that can carry a verdict, and half as many again.
+/// The default number of processes: half as many again as the fewest that can support a verdict.
 pub fn default_processes(comparisons: usize) -> usize {
     fewest_processes(comparisons).div_ceil(2) * 3
 }
 
-/// A subject as the probe saw it.
+/// What the probe found out about a subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probed {
     /// Its name.
     pub subject: String,
     /// Nanoseconds per operation, roughly.
     pub ns: f64,
-    /// Whether it has phases: then each round times it twice.
+    /// Whether it has phases, so that each round times it twice.
     pub phased: bool,
 }
 
 impl TaskPlan {
-    /// The plan for a task whose first subject is the baseline, so that all processes together take about `budget`.
-    /// A short budget shrinks rounds, then epochs, never processes.
+    /// The plan of a task whose first subject is the baseline, such that all processes together take about `budget`. A small
+    /// budget reduces the rounds, then the operations per epoch, never the processes. `None` without subjects.
     pub fn new(probed: &[Probed], processes: usize, budget: Duration, quantum_ns: u64) -> Option<Self> {
         let baseline = probed.first()?;
         let mut subjects = vec![baseline.subject.clone(), control_of(&baseline.subject)];
@@ -58,7 +58,7 @@ impl TaskPlan {
 
         let epochs = |subject: &Probed| subject.ns.max(0.1) * if subject.phased { 2.0 } else { 1.0 };
         let fastest = probed.iter().map(|subject| subject.ns.max(0.1)).fold(f64::INFINITY, f64::min);
-        let round = epochs(baseline) + probed.iter().map(epochs).sum::<f64>(); // ns of one operation of everyone
+        let round = epochs(baseline) + probed.iter().map(epochs).sum::<f64>(); // ns of one operation of every subject
         let budget = budget.as_nanos() as f64 / processes.max(1) as f64;
 
         let wanted = EPOCH.as_nanos() as f64 / fastest;
@@ -66,7 +66,7 @@ impl TaskPlan {
         let least = (quantum_ns * QUANTA) as f64 / fastest;
         let iterations = wanted.min(affordable.max(least)).ceil().max(1.0);
         let rounds = (budget / (round * iterations)) as usize;
-        // Whole Latin squares where they fit, so that every subject stands in every position equally often.
+        // Complete Latin squares if they fit, so that every subject stands in every position equally often.
         let square = subjects.len();
         let rounds = rounds.clamp(FEWEST_ROUNDS, MOST_ROUNDS);
         let rounds = match square {
@@ -82,7 +82,7 @@ impl TaskPlan {
         self.subjects.first().map_or("", |name| name)
     }
 
-    /// Comparisons that this task adds to the table: everyone but the baseline and its control.
+    /// The number of comparisons: all subjects but the baseline and its control.
     pub fn comparisons(&self) -> usize {
         self.subjects.len().saturating_sub(2)
     }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_budget_shrinks_rounds_and_epochs_but_never_to_nothing() {
+    fn a_small_budget_reduces_rounds_and_epochs_but_never_to_nothing() {
         let plan = TaskPlan::new(&probed(&[100.0, 1e6]), 18, Duration::from_millis(100), 30).unwrap();
         assert_eq!(plan.rounds, 6, "two whole squares of three");
         assert!(plan.iterations >= 300, "an epoch of the fastest still lasts 1000 quanta");
@@ -126,12 +126,12 @@ mod tests {
     }
 
     #[test]
-    fn processes_are_half_as_many_again() {
+    fn there_are_half_as_many_processes_again_as_needed() {
         assert_eq!((default_processes(1), default_processes(60)), (9, 18));
     }
 
     #[test]
-    fn nobody_to_measure_is_no_plan() {
+    fn without_subjects_there_is_no_plan() {
         assert_eq!(TaskPlan::new(&[], 9, Duration::from_secs(1), 30), None);
     }
 }

@@ -1,9 +1,9 @@
-//! What is counted rather than timed: sizes, counts, rates.
+//! Sizes, counts and rates: what is counted rather than timed.
 
 use crate::units::three_digits;
 use serde::{Deserialize, Serialize};
 
-/// A size, a count or a rate of the work that a subject does: a message's bytes, the cells that it takes.
+/// A size, a count or a rate of a subject's work: the bytes of a message, the cells that it fills.
 ///
 /// ```
 /// use candor_lab::Quantity;
@@ -12,31 +12,31 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
-    /// What it is of, in a few words: `KE1`, `state between KE2 and KE3`.
+    /// What is counted, in a few words: `KE1`, `state between KE2 and KE3`.
     pub name: String,
-    /// How much. Whole for sizes and counts.
+    /// The number. Sizes and counts are whole.
     pub value: f64,
     /// `bytes`, `cells`, `%`.
     pub unit: String,
 }
 
 impl Quantity {
-    /// So many of a unit.
+    /// A number with a unit.
     pub fn new(name: &str, value: f64, unit: &str) -> Self {
         Self { name: name.into(), value, unit: unit.into() }
     }
 
-    /// So many of something that is countable.
+    /// A count.
     pub fn count(name: &str, count: usize, unit: &str) -> Self {
         Self::new(name, count as f64, unit)
     }
 
-    /// The size of a message, from the message itself.
+    /// The size of a message.
     pub fn bytes(name: &str, message: &[u8]) -> Self {
         Self::count(name, message.len(), "bytes")
     }
 
-    /// `1408 bytes`, `99.3 %`: whole numbers in full, others with three digits.
+    /// `1408 bytes`, `99.3 %`: whole numbers in full, others with three significant digits.
     pub(crate) fn amount(&self) -> String {
         let whole = self.value.fract() == 0.0 && self.value.abs() < 1e15;
         let value = if whole { format!("{:.0}", self.value) } else { three_digits(self.value) };

@@ -1,4 +1,4 @@
-//! Report forms. Each is a function from [`Report`] to text.
+//! Reports in several forms. Each form is a function from [`Report`] to text.
 
 mod csv;
 mod html;
@@ -10,27 +10,27 @@ use crate::Quantity;
 use crate::analysis::{Counted, Report, Row, TaskReport};
 use crate::claims::Beside;
 
-/// A form that a report can take.
+/// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For the terminal and for logs: a line per row.
+    /// For terminals and logs: one line per row.
     Text,
-    /// The same for a terminal that is so many columns wide.
+    /// The same, wrapped to the width of a terminal.
     Terminal {
-        /// How many characters fit into a line.
+        /// How many characters fit on a line.
         columns: usize,
     },
-    /// For a repository or a review.
+    /// For repositories and reviews.
     Markdown,
-    /// A row per line, for other programs.
+    /// For other programs: one row per line.
     Csv,
-    /// The schema of ARCHITECTURE.md.
+    /// The schema in ARCHITECTURE.md.
     Json,
-    /// One self-contained page with figures.
+    /// One self-contained web page with figures.
     Html,
 }
 
-/// Renders reports, several one after the other, and the claims that stand beside them. CSV has no place for claims.
+/// Renders reports one after the other, and the claims that stand beside their rows. CSV omits claims.
 pub fn render(reports: &[Report], claims: &[Beside], form: Form) -> String {
     match form {
         Form::Text => text::render(reports, claims, None),
@@ -42,7 +42,7 @@ pub fn render(reports: &[Report], claims: &[Beside], form: Form) -> String {
     }
 }
 
-/// The names of what a task's subjects counted, in the order in which they first appear: the columns of its table.
+/// The names of all quantities of a task, in the order in which they first appear.
 fn quantity_names(task: &TaskReport) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for quantity in task.counted.iter().flat_map(|counted| &counted.quantities) {
@@ -53,12 +53,12 @@ fn quantity_names(task: &TaskReport) -> Vec<&str> {
     names
 }
 
-/// How much of it a subject counted, with the unit.
+/// The amount that a subject counted, with its unit.
 fn amount(counted: &Counted, name: &str) -> Option<String> {
     counted.quantities.iter().find(|quantity| quantity.name == name).map(Quantity::amount)
 }
 
-/// A ratio with as many digits as its interval can carry.
+/// A ratio with as many digits as its interval supports.
 fn ratio(row: &Row, value: f64) -> String {
     let width = row.interval.map_or(1.0, |interval| (interval.high - interval.low).abs());
     let digits = if width < 0.02 && value < 10.0 {
@@ -75,7 +75,7 @@ fn interval(row: &Row) -> Option<String> {
     row.interval.map(|interval| format!("{} – {}", ratio(row, interval.low), ratio(row, interval.high)))
 }
 
-/// The floor in words; without a control interval there is none.
+/// The floor in words. There is none if the control has no interval.
 fn resolves(row: &Row) -> String {
     if row.floor.is_finite() { format!("resolves {:.1} %", row.floor * 100.0) } else { "resolves nothing yet".into() }
 }

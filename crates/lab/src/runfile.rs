@@ -1,19 +1,19 @@
 //! The run file: JSON Lines, sealed.
 //!
 //! ```text
-//! {"kind":"manifest",…}    who, where, with what settings
-//! {"kind":"task",…}        what was fixed before the first sample
-//! {"kind":"subject",…}     where each subject comes from, and what it counts
-//! {"kind":"refusal",…}     who got no time, and why
+//! {"kind":"manifest",…}    program, machine and settings
+//! {"kind":"task",…}        a task and its plan, fixed before the first sample
+//! {"kind":"subject",…}     a subject, its origin and its quantities
+//! {"kind":"refusal",…}     a subject without a time, and the reason
 //! {"kind":"block",…}       the raw epochs of one process
 //! {"kind":"lost",…}        a process that died
 //! {"kind":"trial",…}       a trial of the lab itself (`candor doctor --self-test`)
-//! {"kind":"end",…}         how it ended
+//! {"kind":"end",…}         how the measurement ended
 //! {"kind":"seal",…}        SHA-256 of all bytes before this line
 //! ```
 //!
-//! Everything that a report prints can be derived from this file alone. Host name and user are not in it: people publish
-//! these files.
+//! Every report can be derived from this file alone. It does not contain the host name or the user, because people publish
+//! run files.
 
 mod read;
 mod record;
@@ -23,8 +23,8 @@ pub use read::{Flaw, Run};
 pub use record::*;
 pub use write::RunWriter;
 
-/// Seals the lines of a file anew, as a forger would. For tests and fuzzing: what the checks of each line must withstand
-/// when the seal is no help.
+/// Replaces the seal of a file by one that fits, as a forger would. Tests and fuzzing need it to reach the checks behind the
+/// seal.
 #[doc(hidden)]
 pub fn reseal(bytes: &[u8]) -> Vec<u8> {
     use base16ct::lower;

@@ -1,4 +1,4 @@
-//! A run from beginning to end: probe every task, fix the plan, measure in fresh processes, seal.
+//! A run from beginning to end: probe every task, fix the plan, measure in fresh processes, seal the file.
 
 mod spawn;
 
@@ -14,62 +14,62 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What the user can set. Everything is fixed before the first sample and stands in the manifest.
+/// What the user can choose. It is fixed before the first sample and recorded in the manifest.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Time for each task, over all its processes.
+    /// Time for each task, all its processes together.
     pub budget: Duration,
-    /// Processes for each task; by default half as many again as the comparisons need.
+    /// Processes for each task. By default half as many again as the comparisons need.
     pub processes: Option<usize>,
-    /// The seed of the run; by default from the machine.
+    /// The seed of the run. By default the operating system gives one.
     pub seed: Option<u64>,
-    /// Only these subjects beside the baseline: a name matches if it begins with one of them. Empty: all.
+    /// Measure only these subjects beside the baseline: those whose names begin with one of these. All subjects if empty.
     pub subjects: Vec<String>,
-    /// Where run files go.
+    /// The directory for the run file.
     pub directory: PathBuf,
-    /// The layout part of the floor, from a self-test on this machine.
+    /// The effect of code layout, from a self-test on this machine.
     pub layout: Option<Layout>,
     /// The run that this one repeats.
     pub repeats: Option<String>,
-    /// The program and its command line.
+    /// The program that measures.
     pub tool: Tool,
-    /// As typed.
+    /// The command line as typed.
     pub command: Vec<String>,
 }
 
-/// How worker processes are had: [`Spawn`] for real, [`InProcess`] for tests of everything but the isolation.
+/// Starts worker processes: [`Spawn`] does, [`InProcess`] pretends to, for tests that need no isolation.
 pub trait Workers {
-    /// Serves one request in a fresh worker that has `padding` bytes more in its environment, and hands over its replies
-    /// as they come.
+    /// Serves one request in a fresh worker whose environment is `padding` bytes larger, and passes on its replies as they
+    /// arrive.
     fn serve(&self, request: &Request, padding: usize, reply: &mut dyn FnMut(Reply)) -> Result<(), WorkerDeath>;
 }
 
-/// How a worker ended without saying that it was done.
+/// How a worker ended before it had served its request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkerDeath {
     /// It could not be started.
     NotStarted(String),
-    /// It was asked to stop (Ctrl-C reaches the whole process group).
+    /// It was told to stop. (Ctrl-C reaches the whole process group.)
     Stopped,
     /// It crashed.
     Crashed(String),
 }
 
-/// What a user may watch.
+/// What happens during a run, for those who watch it.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
-    /// Task so-and-so of so many is being probed.
+    /// This task is being probed.
     Probing(&'a str),
-    /// A subject is out.
+    /// A subject was refused.
     Refused(&'a RefusalRecord),
-    /// The plan stands: blocks to come, and about how long they take.
+    /// The plan is fixed.
     Planned {
-        /// Blocks: tasks times processes.
+        /// How many blocks will be measured: tasks times processes.
         blocks: usize,
-        /// Roughly.
+        /// How long that will take, roughly.
         expected: Duration,
     },
-    /// A block begins.
+    /// A block of this task begins, in the process of this number.
     Measuring(&'a str, usize),
     /// A block is done.
     Measured,
@@ -77,7 +77,7 @@ pub enum Progress<'a> {
     Lost(&'a Lost),
 }
 
-/// Where a run went.
+/// A finished run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// The sealed file.
@@ -86,10 +86,10 @@ pub struct Finished {
     pub interrupted: bool,
 }
 
-/// Environment padding is at most a page: what hyperfine found enough to move the stack across all its alignments.
+/// The most padding in an environment: a page, which moves the stack across all its alignments.
 const MOST_PADDING: usize = 4096;
 
-/// Runs `tasks`. `stop` may be set at any time: what has been measured by then is sealed.
+/// Runs `tasks`. When `stop` is set, the run ends after the current block and seals what it has.
 pub fn run(
     tasks: &[Task],
     settings: &Settings,
@@ -101,7 +101,7 @@ pub fn run(
     let date = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let seed = match settings.seed {
         Some(seed) => seed,
-        None => getrandom::u64().map_err(|error| LabError::Nothing(format!("the system gives no seed: {error}")))?,
+        None => getrandom::u64().map_err(LabError::Seed)?,
     };
     let counters = Counters::now();
     let quantum = clock::quantum();
@@ -110,7 +110,7 @@ pub fn run(
     let mut probes = Vec::new();
     for task in tasks {
         if stop.load(Ordering::Relaxed) {
-            return Err(LabError::Nothing("stopped before anything was measured; nothing was written".into()));
+            return Err(LabError::Stopped);
         }
         watch(Progress::Probing(&task.name));
         let probe = probe(task, settings, workers, random.bits(), watch)?;
@@ -118,7 +118,7 @@ pub fn run(
     }
     let comparisons = probes.iter().map(|(_, probe)| probe.able.len().saturating_sub(1)).sum();
     let processes = settings.processes.unwrap_or_else(|| default_processes(comparisons));
-    // Probing took a while and the machine was doing little else: what others did meanwhile is the noise beforehand.
+    // Probing took a while; what other processes did meanwhile is the noise before the measurement.
     let before = Counters::now().since(counters);
 
     let mut plans = Vec::new();
@@ -129,8 +129,9 @@ pub fn run(
     }
     if plans.is_empty() {
         let reasons = probes.iter().flat_map(|(_, probe)| &probe.out);
-        let reasons: Vec<String> = reasons.map(|out| format!("{}: {} {}", out.task, out.subject, out.reason)).collect();
-        return Err(LabError::Nothing(format!("there is nothing to measure\n{}", reasons.join("\n"))));
+        let reasons: Vec<String> =
+            reasons.map(|out| format!("  {}: {}: {}", out.task, out.subject, out.reason)).collect();
+        return Err(LabError::AllRefused(reasons));
     }
 
     let manifest = Manifest {
@@ -169,8 +170,7 @@ pub fn run(
     let during = Counters::now();
     let measured = measure(&plans, processes, workers, stop, &mut random, &mut file, watch)?;
     if measured.blocks == 0 {
-        let why = if measured.interrupted { "stopped before anything was measured" } else { "every process died" };
-        return Err(LabError::Nothing(format!("{why}; nothing was written")));
+        return Err(if measured.interrupted { LabError::Stopped } else { LabError::AllLost });
     }
     file.append(&Record::End(End {
         during: Counters::now().since(during),
@@ -203,7 +203,7 @@ fn probe(
     };
     let mut without: Vec<String> =
         task.entries.iter().map(|entry| entry.subject.clone()).filter(|subject| unwanted(subject)).collect();
-    // A subject that crashes the worker is left out and the others are asked again.
+    // When a subject crashes the worker, the others are probed again without it.
     let mut probe = loop {
         let mut probe = Probe { able: Vec::new(), subjects: Vec::new(), out: Vec::new() };
         let mut trying = String::new();
@@ -227,32 +227,32 @@ fn probe(
         });
         match (served, failed) {
             (Ok(()), None) => break probe,
-            (Ok(()), Some(why)) => return Err(LabError::Start(why)),
-            (Err(WorkerDeath::NotStarted(why)), _) => return Err(LabError::Start(why)),
+            (Ok(()), Some(why)) => return Err(LabError::Worker(why)),
+            (Err(WorkerDeath::NotStarted(why)), _) => return Err(LabError::Worker(why)),
             (Err(WorkerDeath::Stopped), _) => {
-                return Err(LabError::Nothing("stopped before anything was measured; nothing was written".into()));
+                return Err(LabError::Stopped);
             }
             (Err(WorkerDeath::Crashed(how)), _) if trying.is_empty() || without.contains(&trying) => {
-                return Err(LabError::Start(format!("the worker for {} {how}", task.name)));
+                return Err(LabError::Worker(format!("{}: {how}", task.name)));
             }
             (Err(WorkerDeath::Crashed(how)), _) => {
-                let reason = format!("crashed while it was tried: {how}");
+                let reason = format!("crashed its process: {how}");
                 out.push(RefusalRecord { task: task.name.clone(), subject: trying.clone(), reason });
                 without.push(trying);
             }
         }
     };
     probe.out.splice(0..0, out);
-    // Workers have the task as it is listed; the user may have chosen another baseline (`Task::baseline`).
+    // A worker knows the task as it is listed, but the user may have chosen another baseline (`Task::baseline`).
     probe.able.sort_by_key(|able| able.subject != baseline);
     probe.subjects.sort_by_key(|able| able.subject != baseline);
-    // Without its baseline a task has nothing to compare with.
+    // Without its baseline a task has nothing to compare.
     if probe.able.first().is_none_or(|first| first.subject != baseline) {
         for able in probe.able.drain(..) {
             probe.out.push(RefusalRecord {
                 task: task.name.clone(),
                 subject: able.subject,
-                reason: format!("has no baseline to stand beside: {baseline} is out"),
+                reason: format!("not measured, because the baseline {baseline} was refused"),
             });
         }
     }
@@ -267,7 +267,7 @@ struct Measured {
     interrupted: bool,
 }
 
-/// Process by process over all tasks, so that each task's processes are spread over the whole run.
+/// Measures each task once, then all of them again in a new order, so that a task's processes are spread over the whole run.
 fn measure(
     plans: &[(&Task, TaskPlan)],
     processes: usize,
@@ -313,7 +313,7 @@ fn measure(
                     watch(Progress::Measured);
                 }
                 (_, reason) => {
-                    let reason = reason.unwrap_or_else(|| "ended without a word".into());
+                    let reason = reason.unwrap_or_else(|| "the process ended without a result".into());
                     let lost = Lost { task: task.name.clone(), process, reason };
                     watch(Progress::Lost(&lost));
                     file.append(&Record::Lost(lost))?;

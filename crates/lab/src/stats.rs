@@ -1,11 +1,11 @@
-//! The statistics: pure functions of numbers.
+//! Statistics, as pure functions.
 //!
-//! Everything is an order statistic. Medians don't care how long the tail is, and the sign-test interval is exact for any
-//! distribution of independent values: no normality, no symmetry, no bootstrap seed.
+//! All are order statistics. A median does not depend on the length of the tail, and the sign-test interval is exact for
+//! independent values of any distribution: it needs neither normality nor symmetry nor a bootstrap.
 
 use serde::{Deserialize, Serialize};
 
-/// A closed interval. Of log-ratios in the statistics, of ratios in reports.
+/// A closed interval: of log-ratios in the statistics, of ratios in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
@@ -20,19 +20,19 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// Both ends through a monotone function.
+    /// Applies a monotone function to both ends.
     #[must_use]
     pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
         Self { low: f(self.low), high: f(self.high) }
     }
 
-    /// Whether `value` lies inside.
+    /// Whether it contains `value`.
     pub fn contains(self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 }
 
-/// The quantile `q` (0 to 1) of `values`, linear between neighbours; `None` if there are none.
+/// The quantile `q` (from 0 to 1) of `values`, interpolated linearly. `None` without values.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -42,19 +42,19 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Some(below + (above - below) * at.fract())
 }
 
-/// The median; `None` of nothing.
+/// The median. `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// How many values a quantile needs before it says anything: ten beyond it on the shorter side.
+/// How many values a quantile needs to be meaningful: ten beyond it on the shorter side.
 pub fn needed_for_quantile(q: f64) -> usize {
     // The small term keeps 1 − 0.99 from needing 1001.
     (10.0 / q.min(1.0 - q) - 1e-6).ceil() as usize
 }
 
-/// The exact sign-test interval for the median at error level `level` (two-sided): the tightest pair of order statistics
-/// that misses the median with probability at most `level`. `None` if there are too few values for any.
+/// The exact two-sided sign-test interval of the median at error level `level`: the tightest pair of order statistics that
+/// misses the median with probability at most `level`. `None` if there are too few values.
 pub fn sign_interval(values: &[f64], level: f64) -> Option<Interval> {
     let depth = sign_depth(values.len(), level)?;
     let mut sorted = values.to_vec();
@@ -62,7 +62,7 @@ pub fn sign_interval(values: &[f64], level: f64) -> Option<Interval> {
     Some(Interval { low: sorted[depth], high: sorted[sorted.len() - 1 - depth] })
 }
 
-/// How many values may be cut off at each end: the largest d with 2·P(Bin(n, ½) ≤ d) ≤ level.
+/// How many values to cut off at each end: the largest d with 2·P(Bin(n, ½) ≤ d) ≤ level.
 fn sign_depth(n: usize, level: f64) -> Option<usize> {
     let mut probability = 0.5f64.powi(i32::try_from(n).ok()?); // P(Bin = 0), then the next terms
     let mut below = 0.0;
@@ -78,12 +78,12 @@ fn sign_depth(n: usize, level: f64) -> Option<usize> {
     depth
 }
 
-/// The fewest processes whose sign-test interval exists at level 0.05 / comparisons: ⌈log₂(40·K)⌉.
+/// The fewest processes for which the sign-test interval at level 0.05/K exists: ⌈log₂(40·K)⌉ for K comparisons.
 pub fn fewest_processes(comparisons: usize) -> usize {
     (40.0 * comparisons.max(1) as f64).log2().ceil() as usize
 }
 
-/// The exact (Clopper–Pearson) interval for a success rate, `successes` of `trials`, two-sided error `level`.
+/// The exact (Clopper–Pearson) interval of a success rate at two-sided error level `level`.
 pub fn clopper_pearson(successes: u64, trials: u64, level: f64) -> Interval {
     // Each bound is the rate at which the observed tail has probability level/2; the tails are monotone, so bisect.
     let bisect = |tail: &dyn Fn(f64) -> f64| {
@@ -105,7 +105,7 @@ pub fn clopper_pearson(successes: u64, trials: u64, level: f64) -> Interval {
     Interval { low, high }
 }
 
-/// P(Bin(n, p) ≤ k), summed in logs so that large n does not underflow.
+/// P(Bin(n, p) ≤ k), computed from logarithms so that it does not underflow for large n.
 fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
     if p <= 0.0 {
         return 1.0;

@@ -1,7 +1,7 @@
 //! The contract between the lab and what it measures.
 //!
-//! A [`Task`] is one exact piece of work. Each [`Entry`] of it makes a [`Subject`]: one implementation at one tier. The lab
-//! lets all subjects answer first, takes out those whose answers don't agree, and only then reads a clock.
+//! A [`Task`] is one exact piece of work. Each of its [`Entry`]s makes a [`Subject`]: one implementation at one tier. All
+//! subjects answer first; those whose answers don't agree are removed; only then does the lab read a clock.
 
 use crate::Quantity;
 use crate::stats::clopper_pearson;
@@ -43,11 +43,11 @@ use std::fmt;
 /// # Ok::<(), Refusal>(())
 /// ```
 pub trait Subject {
-    /// Builds inputs from the seed and returns what it computed (bytes, or messages for the others to check).
+    /// Builds the inputs from the seed, does the work once and returns the result for the others to check.
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal>;
 
-    /// Verifies another subject's witness, made from the same seed: same bytes, or "your ciphertext decapsulates, your
-    /// signature verifies". Called after [`prepare`](Self::prepare).
+    /// Checks another subject's witness for the same seed: that the bytes are the same, or that the ciphertext decapsulates
+    /// or the signature verifies. Called after [`prepare`](Self::prepare).
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch>;
 
     /// Makes what the next call of [`run`](Self::run) uses up, outside the clock: states that can be used only once.
@@ -55,35 +55,35 @@ pub trait Subject {
         let _ = iterations;
     }
 
-    /// The only call inside the clock: does the whole work `iterations` times.
+    /// Does the whole work `iterations` times. This is what the lab times.
     fn run(&mut self, iterations: u64);
 
-    /// Names of the phases; empty for most.
+    /// The names of the phases. Most subjects have none.
     fn phases(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// One whole operation, calling `lap()` at the end of each phase; the lab owns the clock behind it.
+    /// Does the work once and calls `lap` at the end of each phase, which reads the clock.
     fn run_phased(&mut self, lap: &mut dyn FnMut()) {
         let _ = lap;
     }
 
-    /// How often the work was tried since the subject was made, and how often it succeeded: for work that can fail, such as
-    /// anything over a network. Such a subject counts a failure and goes on.
+    /// How often the work was attempted since the subject was made, and how often it succeeded. Only for work that can fail,
+    /// such as work over a network: the subject counts a failure and continues.
     fn outcomes(&self) -> Option<Outcomes> {
         None
     }
 
-    /// What can be said of the work without a clock: the sizes of its messages, what one side must keep. Taken from what the work
-    /// really made, never from a constant. Called after [`prepare`](Self::prepare).
+    /// Sizes, counts and rates of the work: its messages, the state that one side keeps. They are taken from what the work
+    /// produced, never from a constant. Called after [`prepare`](Self::prepare).
     fn quantities(&self) -> Vec<Quantity> {
         Vec::new()
     }
 
-    /// Version, commit, build flags, CPU arm executed, tuning, and what the timed call leaves out.
+    /// Version, commit, build flags, code path, tuning, and what the timed call includes.
     fn provenance(&self) -> Provenance;
 
-    /// What more `candor explain` can say of this subject without measuring: a plan, exact operation counts.
+    /// More for `candor explain` to print: a plan, exact operation counts.
     fn explanation(&self) -> Option<String> {
         None
     }
@@ -92,31 +92,31 @@ pub trait Subject {
 /// Attempts and successes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcomes {
-    /// How often it was tried.
+    /// How often the work was attempted.
     pub attempts: u64,
     /// How often it succeeded.
     pub successes: u64,
 }
 
 impl Outcomes {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self { attempts: self.attempts + other.attempts, successes: self.successes + other.successes }
     }
 
-    /// Successes by attempts, if there was one.
+    /// The share of successes. `None` without attempts.
     pub fn rate(self) -> Option<f64> {
         (self.attempts > 0).then(|| self.successes.min(self.attempts) as f64 / self.attempts as f64)
     }
 
-    /// The rate that the true one is at least, at 95 % (the lower end of the two-sided Clopper–Pearson interval).
+    /// A lower bound of the true rate: the lower end of the two-sided Clopper–Pearson interval at 95 %.
     pub fn at_least(self) -> f64 {
         clopper_pearson(self.successes.min(self.attempts), self.attempts, 0.05).low
     }
 }
 
-/// What a subject computed, in named parts: a digest, or a ciphertext and the secret it carries.
+/// The result of a subject's work in named parts: a digest, or a ciphertext and the secret it contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Witness {
     parts: Vec<(String, Vec<u8>)>,
@@ -135,13 +135,17 @@ impl Witness {
         self
     }
 
-    /// The part of that name, or the mismatch that says it is missing.
+    /// The part of that name.
+    ///
+    /// # Errors
+    ///
+    /// A [`Mismatch`] that says the part is missing.
     pub fn part(&self, name: &str) -> Result<&[u8], Mismatch> {
         let part = self.parts.iter().find(|(n, _)| n == name);
-        part.map(|(_, bytes)| bytes.as_slice()).ok_or_else(|| Mismatch::new(format!("there is no {name}")))
+        part.map(|(_, bytes)| bytes.as_slice()).ok_or_else(|| Mismatch::new(format!("{name} is missing")))
     }
 
-    /// For deterministic tasks: the same parts with the same bytes.
+    /// Compares the results of a deterministic task: `other` must have the same parts with the same bytes.
     pub fn same_as(&self, other: &Self) -> Result<(), Mismatch> {
         for (name, ours) in &self.parts {
             let theirs = other.part(name)?;
@@ -210,12 +214,12 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// How one subject's answer failed another's check.
+/// What one subject found wrong with another's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch(String);
 
 impl Mismatch {
-    /// `reason` says what was found wrong, not who is wrong.
+    /// `reason` says what is wrong, not which subject is.
     pub fn new(reason: impl Into<String>) -> Self {
         Self(reason.into())
     }
@@ -229,41 +233,41 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// What a reader needs to know about a subject to trust its time.
+/// The origin of a subject: what a reader needs to know to trust its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Provenance {
     /// The library's name.
     pub library: String,
-    /// Its version, as it tells it.
+    /// Its version, as it reports it.
     pub version: String,
-    /// Its commit or package id.
+    /// Its commit or package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Compiler and flags, as far as they are known.
+    /// Compiler and flags, as far as known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
-    /// The CPU arm executed, as far as it is known.
+    /// The code path that ran, as far as known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arm: Option<String>,
-    /// Set where the subject is known to leave the CPU's better instructions unused: which, and why.
+    /// Set if the subject is known not to use better instructions that the CPU has: which, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_at_its_best: Option<String>,
     /// Whether thresholds were tuned on this machine.
     #[serde(skip_serializing_if = "Tuning::is_not_applicable")]
     pub tuning: Tuning,
-    /// SHA-256 of the shared object it was loaded from, in hex.
+    /// SHA-256 of the shared object that it was loaded from, in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object_sha256: Option<String>,
-    /// Threads used, where more than one.
+    /// The number of threads, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// One sentence: what the timed call does and what it leaves out.
+    /// What the timed call includes and what it leaves out, in one sentence.
     pub timed: String,
-    /// Set where the operation is not the one that the baseline does; the lint `different-operation` prints it.
+    /// Set if the operation differs from the baseline's: how. The lint `different-operation` prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub different_operation: Option<String>,
-    /// Set for schemes kept for comparison only: what is insecure. Printed wherever the name is.
+    /// Set for schemes that exist only for comparison: what is insecure about them. Reports mark the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure: Option<String>,
     /// How the subject's numbers come about.
@@ -272,22 +276,22 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// The three things that every subject can say. `timed` is a sentence: what the timed call does and leaves out.
+    /// What every subject can say. `timed` is a sentence about what the timed call includes and leaves out.
     pub fn of(library: &str, version: &str, timed: &str) -> Self {
         Self { library: library.into(), version: version.into(), timed: timed.into(), ..Self::default() }
     }
 }
 
-/// Whether a library that has machine-dependent thresholds was tuned here.
+/// Whether a library with machine-dependent thresholds was tuned on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tuning {
     /// There is nothing to tune.
     #[default]
     NotApplicable,
-    /// As shipped, although it could be tuned. The lint `peer-untuned` says so.
+    /// As shipped, although it can be tuned. The lint `peer-untuned` reports it.
     Stock,
-    /// Tuned: where, when, by what.
+    /// Tuned: where, when and by what.
     Tuned(String),
 }
 
@@ -297,18 +301,18 @@ impl Tuning {
     }
 }
 
-/// What kind of evidence stands behind a number.
+/// The kind of evidence behind a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
     /// Measured here, in the same rounds as the baseline.
     #[default]
     MeasuredPaired,
-    /// Measured here, on its own.
+    /// Measured here, by itself.
     MeasuredAlone,
     /// Computed from a model.
     Simulated,
-    /// Read from another tool's output.
+    /// Read from the output of another tool.
     Imported,
     /// Taken from a publication.
     Quoted,
@@ -319,7 +323,7 @@ impl Evidence {
         *self == Self::MeasuredPaired
     }
 
-    /// The word that tables and files have for it.
+    /// The word that tables and files show.
     pub fn word(self) -> &'static str {
         match self {
             Self::MeasuredPaired => "measured-paired",
@@ -331,7 +335,7 @@ impl Evidence {
     }
 }
 
-/// Makes a subject, or says why it can't be had here.
+/// Makes a subject, or says why it can't.
 type Make = Box<dyn Fn() -> Result<Box<dyn Subject>, Refusal> + Send + Sync>;
 
 /// A named subject of a task.
@@ -342,7 +346,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// An entry that `make` can turn into a subject, in any process, as often as wanted.
+    /// An entry whose subjects `make` makes, in any process and as often as needed.
     pub fn new<S: Subject + 'static>(
         subject: impl Into<String>,
         make: impl Fn() -> Result<S, Refusal> + Send + Sync + 'static,
@@ -350,26 +354,26 @@ impl Entry {
         Self { subject: subject.into(), make: Box::new(move || Ok(Box::new(make()?))) }
     }
 
-    /// A subject that can't be had here; the reason stands in the table.
+    /// An entry without a subject. The table shows the reason.
     pub fn refused(subject: impl Into<String>, refusal: Refusal) -> Self {
         Self { subject: subject.into(), make: Box::new(move || Err(refusal.clone())) }
     }
 
-    /// A new instance.
+    /// Makes a new instance.
     pub fn make(&self) -> Result<Box<dyn Subject>, Refusal> {
         (self.make)()
     }
 }
 
-/// One exact piece of work and everyone who does it. The first entry is the baseline.
+/// One exact piece of work and the subjects that do it. The first entry is the baseline.
 pub struct Task {
     /// A path: `kem/ml-kem-768/encaps`.
     pub name: String,
-    /// One sentence: exactly what is done, what is prepared before, what is left out.
+    /// What exactly is done, what is prepared before and what is left out, in one sentence.
     pub what: String,
-    /// Bytes worked through per operation, where throughput is the natural figure.
+    /// Bytes processed per operation, for tasks with a natural throughput.
     pub bytes: Option<u64>,
-    /// The baseline first, then the others.
+    /// The subjects, the baseline first.
     pub entries: Vec<Entry>,
 }
 
@@ -379,14 +383,14 @@ impl Task {
         Self { name: name.into(), what: what.into(), bytes: None, entries: Vec::new() }
     }
 
-    /// Says how many bytes one operation works through.
+    /// Sets the bytes processed per operation.
     #[must_use]
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);
         self
     }
 
-    /// Makes the subject of that name the baseline. Says whether there is one.
+    /// Makes the subject of that name the baseline. Returns whether the task has it.
     pub fn baseline(&mut self, subject: &str) -> bool {
         let place = self.entries.iter().position(|entry| entry.subject == subject);
         if let Some(place) = place {
@@ -395,7 +399,7 @@ impl Task {
         place.is_some()
     }
 
-    /// Adds a subject; the first one added is the baseline.
+    /// Adds a subject. The first one added is the baseline.
     #[must_use]
     pub fn entry(mut self, entry: Entry) -> Self {
         self.entries.push(entry);

@@ -74,6 +74,7 @@ impl Table {
                 let cells = cells.iter().zip(&widths).zip(&self.columns);
                 let head: String = cells.map(|((cell, &wide), &align)| pad(cell, wide, align) + "  ").collect();
                 match columns {
+                    _ if last.is_empty() => format!("{}\n", head.trim_end()),
                     Some(columns) if columns < indent + LEAST_ROOM && width(last) + indent > columns => {
                         let below = " ".repeat(INDENT);
                         format!("{}\n{}", head.trim_end(), wrapped(last, &below, &below, columns))
@@ -133,7 +134,7 @@ mod tests {
     fn table() -> Table {
         let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
         table.row(["subject", "median", "verdict"]);
-        table.row(["libcrux-ml-kem-0.0.11", "13.9 µs", "can't tell: quiet the machine, or give a larger --budget"]);
+        table.row(["libcrux-ml-kem-0.0.11", "13.9 µs", "can't tell: quiet the machine, or use a larger --budget"]);
         table.row(["openssl", "999 ns", "faster"]);
         table
     }
@@ -151,7 +152,7 @@ mod tests {
         let expected = "\
 subject                 median  verdict
 libcrux-ml-kem-0.0.11  13.9 µs  can't tell: quiet the
-                                machine, or give a larger
+                                machine, or use a larger
                                 --budget
 openssl                 999 ns  faster
 ";
@@ -164,9 +165,18 @@ openssl                 999 ns  faster
         let rows = table().rows(Some(40));
         assert_eq!(
             rows[1],
-            "libcrux-ml-kem-0.0.11  13.9 µs\n    can't tell: quiet the machine, or\n    give a larger --budget\n"
+            "libcrux-ml-kem-0.0.11  13.9 µs\n    can't tell: quiet the machine, or\n    use a larger --budget\n"
         );
         assert_eq!(rows[2], "openssl                 999 ns  faster\n", "what fits stays where it is");
+    }
+
+    #[test]
+    fn a_row_whose_last_cell_is_empty_keeps_the_others() {
+        let mut table = Table::new(&[Align::Right, Align::Left]);
+        table.row(["13.9 ns"]);
+        assert_eq!(table.text(Some(60)), "13.9 ns\n");
+        assert_eq!(table.text(Some(5)), "13.9 ns\n");
+        assert_eq!(table.text(None), "13.9 ns\n");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The lab measured by itself: trials whose truth is known.
+//! The lab measured by itself, in trials whose true result is known.
 //!
-//! A trial is a whole run of one comparison, with the default plan. Its record keeps the median of each process, so that
-//! the verdict can be derived again from the file.
+//! A trial is a whole run of one comparison with the default plan. Its record contains the median of each process, from
+//! which the verdict can be derived again.
 
 use crate::plan::control_of;
 use crate::runfile::{Run, Trial};
@@ -9,7 +9,7 @@ use crate::verdict::{self, LEVEL, Verdict};
 use serde::Serialize;
 
 impl Trial {
-    /// Takes a trial out of a run of a task with a single subject beside the baseline, or the subject of that name.
+    /// The trial of `subject` in a run of a single task. `None` if the run has no plan.
     pub fn of(run: &Run, name: &str, subject: &str, truth: Option<f64>) -> Option<Self> {
         let plan = run.tasks.iter().find_map(|task| task.plan.as_ref())?;
         let control = control_of(plan.baseline());
@@ -18,7 +18,7 @@ impl Trial {
         Some(Self { name: name.to_owned(), truth, control: medians(&control), subject: medians(subject) })
     }
 
-    /// What a user would have read.
+    /// The verdict that a user would have read.
     pub fn verdict(&self) -> Verdict {
         let floor = verdict::floor(verdict::estimate(&self.control, LEVEL), 0.0);
         verdict::estimate(&self.subject, LEVEL).map_or(Verdict::CantTell, |estimate| verdict::judge(estimate, floor))
@@ -30,24 +30,24 @@ impl Trial {
 pub struct Count {
     /// What was tried.
     pub name: String,
-    /// The true ratio, where it is known.
+    /// The true ratio, if known.
     pub truth: Option<f64>,
-    /// How many trials.
+    /// The number of trials.
     pub trials: usize,
-    /// Verdicts.
+    /// How many read `faster`.
     pub faster: usize,
-    /// Verdicts.
+    /// How many read `slower`.
     pub slower: usize,
-    /// Verdicts.
+    /// How many read `same`.
     pub same: usize,
-    /// Verdicts.
+    /// How many read `can't tell`.
     pub cant_tell: usize,
-    /// The largest |log-ratio| that was estimated.
+    /// The largest absolute log-ratio that was estimated.
     pub largest: f64,
 }
 
 impl Count {
-    /// Verdicts that contradict the truth: a difference claimed where there is none, or the wrong way round.
+    /// How many verdicts contradict the truth: they claim a difference that does not exist, or the opposite one.
     pub fn false_claims(&self) -> usize {
         match self.truth {
             None => 0,
@@ -82,10 +82,10 @@ pub fn count(trials: &[Trial]) -> Vec<Count> {
     counts
 }
 
-/// Trials whose name begins so measure what code layout can do.
+/// The beginning of the names of trials that measure the effect of code layout.
 pub const LAYOUT: &str = "layout";
 
-/// What code layout was seen to do: the largest estimated difference between copies of the same kernel.
+/// The effect of code layout: the largest estimated difference between copies of the same kernel.
 pub fn layout_floor(trials: &[Trial]) -> Option<f64> {
     count(trials).iter().filter(|count| count.name.starts_with(LAYOUT)).map(|count| count.largest).reduce(f64::max)
 }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wrong_way_round_is_a_false_claim_too() {
+    fn the_opposite_of_the_truth_is_a_false_claim_too() {
         assert_eq!(count(&[trial("more", 0.015, -0.015)])[0].false_claims(), 1);
     }
 

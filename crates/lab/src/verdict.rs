@@ -1,15 +1,15 @@
-//! From intervals to words.
+//! Verdicts: what an interval and a floor say about the baseline.
 
 use crate::stats::{Interval, median, sign_interval};
 use serde::{Deserialize, Serialize};
 
-/// No difference below this is ever claimed, however tight the interval.
+/// The smallest floor: no smaller difference is ever claimed, however narrow the interval.
 pub const LEAST_FLOOR: f64 = 0.005;
 
-/// Two subjects are called `same` when the interval lies inside this margin.
+/// Two subjects are the `same` if the interval lies within this margin.
 pub const SAME_MARGIN: f64 = 0.02;
 
-/// The error that all comparisons of a run share.
+/// The error level that all comparisons of a run share.
 pub const LEVEL: f64 = 0.05;
 
 /// What the evidence says about the baseline.
@@ -24,22 +24,22 @@ pub enum Verdict {
     /// The difference is smaller than ±2 %.
     #[serde(rename = "same")]
     Same,
-    /// The evidence does not carry a verdict.
+    /// The evidence supports no verdict.
     #[serde(rename = "can't tell")]
     CantTell,
     /// This row is the baseline itself.
     #[serde(rename = "baseline")]
     Baseline,
-    /// This row is the baseline's second entry: what it shows is the run's own error.
+    /// This row is the baseline's second entry, which shows the run's own error.
     #[serde(rename = "control")]
     Control,
-    /// Numbers that were not measured side by side get no verdict.
+    /// The row was not measured in the same rounds as the baseline.
     #[serde(rename = "none")]
     None,
 }
 
 impl Verdict {
-    /// The word that tables have for it.
+    /// The word that tables show.
     pub fn word(self) -> &'static str {
         match self {
             Self::Faster => "faster",
@@ -52,7 +52,7 @@ impl Verdict {
         }
     }
 
-    /// The same word from the other side: what is said when subject and baseline change places.
+    /// The verdict if subject and baseline change places.
     #[must_use]
     pub fn mirrored(self) -> Self {
         match self {
@@ -68,17 +68,18 @@ impl Verdict {
 pub struct Estimate {
     /// The median of the processes' medians.
     pub centre: f64,
-    /// The exact sign-test interval; `None` with too few processes for the level.
+    /// The exact sign-test interval. `None` if there are too few processes for the level.
     pub interval: Option<Interval>,
 }
 
-/// The estimate from each process's median paired log-ratio; `None` of no process.
+/// The estimate from each process's median paired log-ratio; `None` without processes.
 pub fn estimate(process_medians: &[f64], level: f64) -> Option<Estimate> {
     Some(Estimate { centre: median(process_medians)?, interval: sign_interval(process_medians, level) })
 }
 
-/// The smallest difference (as a log-ratio) that this run can claim: max(0.5 %, 2·|A/A|, half-width of A/A's interval,
-/// what the self-test found that code layout can do). Infinite without a control interval.
+/// The smallest difference that this run can claim, as a log-ratio: the largest of 0.5 %, twice the difference between the
+/// baseline and itself, half the width of that difference's interval, and the effect of code layout. Infinite if the control
+/// has no interval.
 pub fn floor(control: Option<Estimate>, layout: f64) -> f64 {
     match control {
         Some(Estimate { centre, interval: Some(interval) }) => {
@@ -103,27 +104,26 @@ pub fn judge(estimate: Estimate, floor: f64) -> Verdict {
     }
 }
 
-/// What would settle a `can't tell`, in a sentence.
+/// What would settle a `can't tell`.
 pub fn advice(estimate: Estimate, floor: f64, processes: usize, fewest: usize) -> String {
     let Some(interval) = estimate.interval else {
-        return format!("{processes} of at least {fewest} processes were measured: run it again to the end");
+        return format!("measured {processes} processes, a verdict needs at least {fewest}: run it again to the end");
     };
     let margin = SAME_MARGIN.ln_1p();
     if floor > margin {
         return format!(
-            "the baseline against itself differs by up to {:.1} %: quiet the machine, or give a larger --budget",
+            "the baseline differs from itself by up to {:.1} %: quiet the machine or use a larger --budget",
             floor.exp_m1() * 100.0
         );
     }
-    // How narrow the interval would have to be at this centre: to clear the floor, or to fit into the margin.
+    // The half-width with which the interval would clear the floor or fit into the margin.
     let centre = estimate.centre.abs();
     let room = (centre - floor).max(margin - centre);
     if room <= interval.half_width() * 0.1 {
-        return "the difference is about as large as what this run can resolve: quiet the machine and measure again"
-            .into();
+        return "the difference is close to what this run can resolve: quiet the machine and measure again".into();
     }
     let times = (interval.half_width() / room).powi(2).clamp(1.5, 100.0);
-    format!("about {times:.0} times the --budget would settle it, or a quieter machine", times = times.ceil())
+    format!("about {times:.0} times the --budget or a quieter machine would settle it", times = times.ceil())
 }
 
 #[cfg(test)]

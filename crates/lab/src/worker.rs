@@ -1,7 +1,7 @@
-//! What one fresh process does.
+//! The work of one fresh process.
 //!
-//! The parent sends a [`Request`], the worker answers with [`Reply`]s, a line of JSON each. A *probe* finds out who can do
-//! the task and whose answers agree; *measure* times rounds under a plan that was fixed before.
+//! The parent sends a [`Request`] and the worker answers with [`Reply`]s, each a line of JSON. A *probe* finds the subjects
+//! that can do the task and whose answers agree. *Measure* times rounds according to a plan.
 
 use crate::plan::{Probed, TaskPlan, control_of};
 use crate::runfile::{Block, Phases};
@@ -10,29 +10,29 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What the parent asks of a worker.
+/// A request to a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Find out who can do the task.
+    /// Find the subjects that can do the task.
     Probe {
         /// The task's name.
         task: String,
-        /// The seed that all subjects answer.
+        /// The seed of the inputs.
         seed: u64,
-        /// Subjects that are out already (one of them has crashed an earlier probe).
+        /// Subjects to leave out, because they are not wanted or crashed an earlier probe.
         without: Vec<String>,
     },
     /// Time rounds.
     Measure {
         /// The task's name.
         task: String,
-        /// What was fixed.
+        /// The plan of the task.
         plan: TaskPlan,
-        /// Which process this is.
+        /// The number of this process.
         process: usize,
-        /// Seed of inputs and orders.
+        /// The seed of inputs and orders.
         seed: u64,
-        /// Bytes of padding that the parent put into the environment.
+        /// Bytes of padding that the parent added to the environment.
         padding: usize,
     },
 }
@@ -46,10 +46,10 @@ impl Request {
     }
 }
 
-/// What a worker says.
+/// A reply of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Reply {
-    /// About to touch this subject: if the worker dies now, the parent knows whom to blame.
+    /// The worker is about to use this subject. If it dies now, the subject is to blame.
     Trying(String),
     /// The subject can do the task and its answers agree.
     Able {
@@ -59,23 +59,23 @@ pub enum Reply {
         ns: f64,
         /// Whether it has phases.
         phased: bool,
-        /// What it counts.
+        /// Its sizes, counts and rates.
         quantities: Vec<Quantity>,
-        /// Where it comes from.
+        /// Its origin.
         provenance: Box<Provenance>,
     },
-    /// The subject is out.
+    /// The subject gets no time.
     Out {
         /// The subject's name.
         subject: String,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
     },
     /// The raw epochs.
     Measured(Box<Block>),
-    /// The request can't be served at all.
+    /// The request can't be served.
     Failed(String),
-    /// The worker is done.
+    /// The request has been served.
     Done,
 }
 
@@ -133,15 +133,15 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
     }
 }
 
-/// JSON has no other numbers.
+/// Refuses infinities and NaN, which JSON can't represent.
 fn finite(quantities: Vec<Quantity>) -> Result<Vec<Quantity>, String> {
     match quantities.iter().find(|quantity| !quantity.value.is_finite()) {
-        Some(odd) => Err(format!("counts {} as {}, which is no number", odd.name, odd.value)),
+        Some(odd) => Err(format!("gave {} for {}; expected a finite number", odd.value, odd.name)),
         None => Ok(quantities),
     }
 }
 
-/// Makes a subject and lets it answer; a panic is a refusal like any other.
+/// Makes a subject and lets it answer. A panic becomes a refusal.
 fn make(name: &str, make: impl Fn() -> Result<Box<dyn Subject>, Refusal>, seed: u64) -> Result<Ready, Refusal> {
     guarded(|| {
         let mut subject = make()?;
@@ -151,7 +151,7 @@ fn make(name: &str, make: impl Fn() -> Result<Box<dyn Subject>, Refusal>, seed: 
     .unwrap_or_else(|panic| Err(Refusal::failed(panic)))
 }
 
-/// Runs `work`; a panic becomes the sentence that a table can show.
+/// Runs `work`. A panic becomes a reason that tables can show.
 fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -160,8 +160,8 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Lets everyone check everyone, and takes out, one by one, whoever disagrees with most others; the baseline last among
-/// equals, since the others are measured against it. Answers who went and why.
+/// Lets every subject check every other and removes, one by one, the subject that disagrees with the most others. Among
+/// equals the baseline goes last, because the others are compared with it. Returns the removed subjects with the reasons.
 fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(String, Refusal)> {
     let n = ready.len();
     let mut complaints: BTreeMap<(usize, usize), Mismatch> = BTreeMap::new();
@@ -179,12 +179,12 @@ fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(S
     let mut gone = Vec::new();
     loop {
         let quarrels = |i: usize| complaints.keys().filter(|(a, b)| *a == i || *b == i).count();
-        // Stable maximum: a later subject wins a tie, so the baseline (0) goes last.
+        // `max_by_key` returns the last of several maxima, so the baseline (0) goes last.
         let Some(worst) = (0..n).max_by_key(|&i| quarrels(i)).filter(|&i| quarrels(i) > 0) else { break };
         let ((judge, judged), mismatch) =
             complaints.iter().find(|((a, b), _)| *a == worst || *b == worst).expect("it has a quarrel");
         let (of, by) = (&ready[*judged].name, &ready[*judge].name);
-        let reason = format!("wrong answer, so no time: {by} found in the answer of {of}: {mismatch}");
+        let reason = format!("wrong answer: {by} checked the answer of {of}: {mismatch}");
         gone.push((worst, Refusal::failed(reason)));
         complaints.retain(|(a, b), _| *a != worst && *b != worst);
     }
@@ -192,7 +192,7 @@ fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(S
     gone.into_iter().map(|(i, refusal)| (ready.remove(i).name, refusal)).collect()
 }
 
-/// Nanoseconds per operation: doubles the iterations until an epoch lasts, then takes the best of three.
+/// Nanoseconds per operation: increases the iterations until an epoch is long enough, then takes the best of three.
 fn rough_ns(subject: &mut dyn Subject) -> f64 {
     let mut iterations = 1;
     let mut best = clock::epoch(subject, iterations) as f64;
@@ -218,20 +218,20 @@ fn measure(
     let mut random = Random::new(seed);
     let input_seed = random.bits();
 
-    // Allocation order is part of the layout that differs between processes.
+    // The order of allocations is part of the layout that differs between processes.
     let mut names = plan.subjects.clone();
     random.shuffle(&mut names);
     let mut ready = Vec::new();
     for name in names {
         say(Reply::Trying(name.clone()));
         let entry = task.entries.iter().find(|entry| entry.subject == name || control_of(&entry.subject) == name);
-        let entry = entry.ok_or_else(|| format!("{name} is in the plan but not in the task"))?;
+        let entry = entry.ok_or_else(|| format!("the plan contains {name}, which the task does not have"))?;
         ready.push(make(&name, || entry.make(), input_seed).map_err(|refusal| format!("{name}: {refusal}"))?);
     }
-    // The file numbers subjects by sorted name.
+    // Orders in the run file count subjects by sorted name.
     ready.sort_by(|a, b| a.name.cmp(&b.name));
 
-    // The inputs are new, so the answers are checked anew: everyone's by the baseline.
+    // The inputs are new, so the baseline checks every answer again.
     let baseline = ready.iter().position(|ready| ready.name == plan.baseline()).ok_or("the plan has no baseline")?;
     for i in 0..ready.len() {
         let witness = ready[i].witness.clone();
@@ -258,7 +258,7 @@ fn measure(
         for &i in &order {
             let Ready { name, subject, .. } = &mut ready[i];
             let switches = machine::involuntary_switches();
-            // Whole and phases take turns at going first, so that neither is always the one with warm caches.
+            // The whole and the phases take turns at going first, so that neither always profits from warm caches.
             let phased_first = round % 2 == 1;
             if phased_first {
                 phased(name, subject.as_mut(), &mut block)?;
@@ -289,14 +289,14 @@ fn measure(
 fn phased(name: &str, subject: &mut dyn Subject, block: &mut Block) -> Result<(), String> {
     let Some(phases) = block.phases.get_mut(name) else { return Ok(()) };
     let sums = clock::phased_epoch(subject, block.iterations)
-        .ok_or_else(|| format!("{name} does not lap once for each of its phases"))?;
+        .ok_or_else(|| format!("{name} did not report the end of each of its phases exactly once"))?;
     for (row, sum) in phases.ns.iter_mut().zip(sums) {
         row.push(sum);
     }
     Ok(())
 }
 
-/// Untimed epochs: code and tables into the caches, the clock frequency up.
+/// Runs untimed epochs, which fill the caches and raise the clock frequency.
 fn warm_up(ready: &mut [Ready], iterations: u64) {
     for _ in 0..3 {
         for Ready { subject, .. } in ready.iter_mut() {
@@ -306,7 +306,7 @@ fn warm_up(ready: &mut [Ready], iterations: u64) {
 }
 
 impl Reply {
-    /// What the planner needs of an able subject.
+    /// What the plan needs to know of a subject that can do the task.
     pub(crate) fn probed(&self) -> Option<Probed> {
         match self {
             Self::Able { subject, ns, phased, .. } => {

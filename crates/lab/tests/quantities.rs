@@ -1,4 +1,4 @@
-//! Sizes, counts and rates: from the subject through the run file into every form of a report.
+//! Sizes, counts and rates, from the subject through the run file into every form of a report.
 
 mod quick;
 
@@ -12,7 +12,7 @@ use candor_lab::{
 use std::hint::black_box;
 use std::path::Path;
 
-/// Writes a letter, which has a size; every third one is lost.
+/// Writes letters, which have a size. Every third one is lost.
 #[derive(Clone)]
 struct Letters {
     letter: Vec<u8>,
@@ -65,7 +65,7 @@ fn two_letters() -> Report {
 }
 
 #[test]
-fn sizes_are_read_back_from_the_file_for_every_subject() {
+fn the_file_contains_the_sizes_of_every_subject() {
     let report = two_letters();
     let [ours, peer] = &report.tasks[0].counted[..] else { panic!("two subjects counted") };
     assert_eq!((ours.subject.as_str(), peer.subject.as_str()), ("ours", "peer"));
@@ -91,7 +91,7 @@ fn every_form_shows_what_was_counted() {
 }
 
 #[test]
-fn json_has_value_and_unit_in_place_of_a_time() {
+fn json_has_value_and_unit_instead_of_a_time() {
     let value: serde_json::Value = serde_json::from_str(&render(&[two_letters()], &[], Form::Json)).unwrap();
     let rows = value["rows"].as_array().unwrap();
     let of = |subject: &str, quantity: &str| {
@@ -108,7 +108,7 @@ fn json_has_value_and_unit_in_place_of_a_time() {
 }
 
 #[test]
-fn what_can_fail_has_its_success_rate_among_them() {
+fn work_that_can_fail_has_a_success_rate() {
     let report = two_letters();
     let rate =
         |name: &str| report.tasks[0].counted[0].quantities.iter().find(|quantity| quantity.name == name).unwrap();
@@ -118,7 +118,7 @@ fn what_can_fail_has_its_success_rate_among_them() {
 }
 
 #[test]
-fn a_quantity_that_is_no_number_takes_the_subject_out() {
+fn a_quantity_that_is_not_a_number_excludes_the_subject() {
     let dir = tempfile::tempdir().unwrap();
     let odd = letters("odd", 1, |_| vec![Quantity::new("ratio of nothing", f64::NAN, "%")]);
     let run = measured(vec![letters("ours", 1, sizes), letters("peer", 1, sizes), odd], dir.path()).unwrap();
@@ -129,7 +129,7 @@ fn a_quantity_that_is_no_number_takes_the_subject_out() {
 }
 
 #[test]
-fn a_published_size_stands_beside_what_was_counted() {
+fn a_published_size_stands_beside_the_counted_one() {
     let claims = Claims::parse(
         r#"
         key = "somebody-2025"
@@ -154,9 +154,9 @@ fn a_published_size_stands_beside_what_was_counted() {
     assert_eq!(value["claims"][0]["here"]["value"], 1408.0);
 }
 
-/// The sealed runs that documents cite, most of which are from before anything was counted; the short ones.
+/// The short ones of the sealed runs that documents cite. Most of them are older than quantities.
 #[test]
-fn runs_of_before_are_still_read() {
+fn older_runs_can_still_be_read() {
     let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runs");
     let mut before = 0;
     for entry in std::fs::read_dir(runs).unwrap() {
@@ -172,5 +172,5 @@ fn runs_of_before_are_still_read() {
         let _ = render(&[Report::of(&run)], &[], Form::Html);
         before += usize::from(!counts);
     }
-    assert!(before > 0, "no run of before is left to try this on");
+    assert!(before > 0, "there is no older run to test this with");
 }

@@ -1,4 +1,4 @@
-//! The run file against everything that can happen to a file.
+//! Run files that were cut, edited, forged or made by a later version.
 
 use candor_lab::machine::Machine;
 use candor_lab::plan::TaskPlan;
@@ -38,7 +38,7 @@ fn sealed(directory: &Path) -> (String, Vec<u8>) {
 }
 
 fn flaw(bytes: &[u8]) -> Flaw {
-    Run::parse("test", bytes).expect_err("this is no run")
+    Run::parse("test", bytes).expect_err("this is not a run")
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn what_is_written_is_read_back_and_named_after_its_digest() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_no_run() {
+fn a_file_cut_anywhere_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (_, bytes) = sealed(dir.path());
     for length in 0..bytes.len() {
@@ -81,7 +81,7 @@ fn an_edit_anywhere_breaks_the_seal() {
 }
 
 #[test]
-fn a_later_schema_says_so() {
+fn a_later_schema_is_refused_by_its_number() {
     let dir = tempfile::tempdir().unwrap();
     let (_, bytes) = sealed(dir.path());
     let later = String::from_utf8(bytes).unwrap().replacen("\"schema\":1", "\"schema\":2", 1);
@@ -90,14 +90,14 @@ fn a_later_schema_says_so() {
 }
 
 #[test]
-fn other_files_are_no_runs() {
+fn other_files_are_not_runs() {
     for (bytes, word) in [
         (&b""[..], "empty"),
-        (b"hello\n", "no run file"),
+        (b"hello\n", "not JSON"),
         (b"{}\n", "manifest"),
         (b"{\"kind\":\"manifest\"}\n", "schema"),
-        (b"\xff\xfe\n", "not text"),
-        (b"\x00\x00\x00\x00", "no end"),
+        (b"\xff\xfe\n", "binary data"),
+        (b"\x00\x00\x00\x00", "cut short"),
     ] {
         let flaw = flaw(bytes);
         assert!(flaw.line == 1 && flaw.why.contains(word), "{word}: {flaw:?}");
@@ -105,7 +105,7 @@ fn other_files_are_no_runs() {
 }
 
 #[test]
-fn lines_after_the_seal_and_blocks_twice_are_no_runs() {
+fn a_line_after_the_seal_and_a_repeated_block_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (_, bytes) = sealed(dir.path());
     let text = String::from_utf8(bytes).unwrap();
@@ -123,16 +123,21 @@ fn a_forger_who_seals_again_is_stopped_by_each_line() {
     let text = String::from_utf8(bytes.clone()).unwrap();
     assert_eq!(reseal(&bytes), bytes, "a new seal of the same lines is the same seal");
     for (from, to, line, why) in [
-        ("\"iterations\":10,\"rounds\"", "\"iterations\":0,\"rounds\"", 2, "no work in it"),
-        ("\"subjects\":[\"ours\",\"ours#2\",\"peer\"]", "\"subjects\":[\"ours\"]", 2, "no work in it"),
-        ("\"kind\":\"block\"", "\"kind\":\"blob\"", 3, "can't be understood"),
-        ("\"process\":1", "\"process\":0", 4, "twice"),
+        ("\"iterations\":10,\"rounds\"", "\"iterations\":0,\"rounds\"", 2, "has no subjects, iterations or rounds"),
+        (
+            "\"subjects\":[\"ours\",\"ours#2\",\"peer\"]",
+            "\"subjects\":[\"ours\"]",
+            2,
+            "has no subjects, iterations or rounds",
+        ),
+        ("\"kind\":\"block\"", "\"kind\":\"blob\"", 3, "not a record"),
+        ("\"process\":1", "\"process\":0", 4, "a second block"),
         ("\"process\":1", "\"process\":2", 4, "not in the plan"),
-        ("\"iterations\":10,\"kind\"", "\"iterations\":11,\"kind\"", 3, "not those of the plan"),
+        ("\"iterations\":10,\"kind\"", "\"iterations\":11,\"kind\"", 3, "differ from the plan"),
         ("\"peer\":[1000,1001,1002]", "\"stranger\":[1000,1001,1002]", 3, "not in the plan"),
-        ("\"peer\":[1000,1001,1002]", "\"peer\":[1000,1001]", 3, "epoch is missing"),
-        ("\"peer\":[1000,1001,1002]", "\"peer\":[1000,0,1002]", 3, "no time at all"),
-        ("\"orders\":[[0,1,2],[0,1,2],[0,1,2]]", "\"orders\":[[0,1,2]]", 3, "not those of the plan"),
+        ("\"peer\":[1000,1001,1002]", "\"peer\":[1000,1001]", 3, "an epoch is missing"),
+        ("\"peer\":[1000,1001,1002]", "\"peer\":[1000,0,1002]", 3, "a time of zero"),
+        ("\"orders\":[[0,1,2],[0,1,2],[0,1,2]]", "\"orders\":[[0,1,2]]", 3, "differ from the plan"),
     ] {
         let forged = text.replacen(from, to, 1);
         assert_ne!(forged, text, "{from} stands in the file");
@@ -142,7 +147,7 @@ fn a_forger_who_seals_again_is_stopped_by_each_line() {
 }
 
 #[test]
-fn a_run_that_was_not_sealed_leaves_nothing() {
+fn an_unsealed_run_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     drop(RunWriter::begin(dir.path(), &Manifest { schema: SCHEMA, ..Manifest::default() }).unwrap());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -150,12 +155,12 @@ fn a_run_that_was_not_sealed_leaves_nothing() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn the_reader_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let _ = Run::parse("fuzz", &bytes);
     }
 
     #[test]
-    fn no_mutation_of_a_run_makes_reader_or_report_panic(
+    fn neither_reader_nor_report_panics_on_a_mutated_run(
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), seal in any::<bool>()
     ) {
         let dir = tempfile::tempdir().unwrap();
@@ -164,7 +169,7 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        // A forger can seal again: then the checks of each line are all that is left.
+        // A forger can seal again; then only the checks of each line are left.
         if seal {
             bytes = reseal(&bytes);
         }

@@ -1,4 +1,4 @@
-//! Whole runs with made-up subjects: what goes wrong must end in a clear word, and nothing half may pass for a run.
+//! Whole runs with artificial subjects: every failure is reported, and an incomplete run never looks like a complete one.
 
 mod quick;
 
@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Mixes integers for a given number of steps; may be told to be wrong.
+/// Mixes integers for a number of steps, and gives a wrong answer if told to.
 struct Mixer {
     steps: u64,
     wrong: bool,
@@ -110,7 +110,7 @@ fn json_has_the_fields_of_the_schema() {
 }
 
 #[test]
-fn a_wrong_answer_gets_no_time_and_the_table_says_why() {
+fn a_wrong_answer_gets_no_time_but_a_reason() {
     let dir = tempfile::tempdir().unwrap();
     let tasks = task(vec![mixer("ours", 2000, false), mixer("right", 2000, false), mixer("broken", 10, true)]);
     let report = Report::of(&measure(&tasks, dir.path()).unwrap());
@@ -120,11 +120,11 @@ fn a_wrong_answer_gets_no_time_and_the_table_says_why() {
 }
 
 #[test]
-fn a_wrong_baseline_is_outvoted_and_nothing_is_compared_with_it() {
+fn a_wrong_baseline_is_refused_and_nothing_is_compared_with_it() {
     let dir = tempfile::tempdir().unwrap();
     let tasks = task(vec![mixer("ours", 2000, true), mixer("a", 2000, false), mixer("b", 2000, false)]);
     let error = measure(&tasks, dir.path()).unwrap_err().to_string();
-    assert!(error.contains("wrong answer") && error.contains("no baseline"), "{error}");
+    assert!(error.contains("wrong answer") && error.contains("baseline ours was refused"), "{error}");
     assert!(files(dir.path()).is_empty(), "nothing was measured, so nothing is written");
     let tasks = task(vec![mixer("ours", 2000, false), mixer("a", 2000, false), mixer("b", 2000, false)]);
     let report = Report::of(&measure(&tasks, dir.path()).unwrap());
@@ -136,14 +136,14 @@ fn a_wrong_baseline_is_outvoted_and_nothing_is_compared_with_it() {
 }
 
 #[test]
-fn a_panic_in_a_peer_is_its_refusal() {
+fn a_panic_of_a_peer_becomes_its_refusal() {
     let dir = tempfile::tempdir().unwrap();
     let panics = Entry::new("panics", || -> Result<Mixer, Refusal> { panic!("no such instruction") });
     let report = Report::of(&measure(&task(vec![mixer("ours", 2000, false), panics]), dir.path()).unwrap());
     assert_eq!(report.tasks[0].refusals[0].reason, "panicked: no such instruction");
 }
 
-/// Workers of which some die.
+/// Workers, some of which die.
 struct Dying<'a> {
     tasks: &'a [Task],
     served: AtomicUsize,
@@ -186,7 +186,7 @@ fn a_peer_that_kills_the_probe_is_left_out_and_the_others_are_measured() {
 }
 
 #[test]
-fn a_killed_process_is_named_and_too_few_of_them_carry_no_verdict() {
+fn a_killed_process_is_reported_and_too_few_processes_support_no_verdict() {
     let dir = tempfile::tempdir().unwrap();
     let run = with_deaths(|turn, _| if turn == 3 { crash() } else { None }, dir.path()).unwrap();
     assert_eq!((run.blocks.len(), run.lost.len()), (5, 1));
@@ -200,12 +200,12 @@ fn a_killed_process_is_named_and_too_few_of_them_carry_no_verdict() {
 fn if_every_process_dies_nothing_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let error = with_deaths(|turn, _| if turn > 0 { crash() } else { None }, dir.path()).unwrap_err();
-    assert!(error.to_string().contains("every process died"), "{error}");
+    assert!(error.to_string().contains("every worker process died"), "{error}");
     assert!(files(dir.path()).is_empty());
 }
 
 #[test]
-fn a_stop_seals_what_was_measured() {
+fn an_interrupted_run_seals_what_was_measured() {
     let dir = tempfile::tempdir().unwrap();
     let tasks = task(vec![mixer("ours", 2000, false), mixer("peer", 4000, false)]);
     let stop = AtomicBool::new(false);
@@ -222,7 +222,7 @@ fn a_stop_seals_what_was_measured() {
 }
 
 #[test]
-fn a_stop_before_the_first_block_leaves_nothing_behind() {
+fn a_run_stopped_before_its_first_block_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let tasks = task(vec![mixer("ours", 2000, false), mixer("peer", 4000, false)]);
     let stop = AtomicBool::new(true);
@@ -261,7 +261,7 @@ fn a_finished_run_leaves_exactly_one_file() {
 }
 
 #[test]
-fn the_page_asks_nobody_for_anything() {
+fn the_page_loads_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let tasks = task(vec![mixer("ours", 2000, false), mixer("peer <b>&", 2000, false)]);
     let report = Report::of(&measure(&tasks, dir.path()).unwrap());

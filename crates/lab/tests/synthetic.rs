@@ -1,7 +1,7 @@
-//! The statistics on noise whose truth is known: how often do they claim a difference where there is none, and how often
-//! do they find one of 1.5 %?
+//! The statistics on synthetic noise: how often do they claim a difference that does not exist, and how often do they find
+//! one of 1.5 %?
 //!
-//! Whole runs are made up, epoch by epoch, and go through the same analysis as real ones.
+//! Whole runs are generated, epoch by epoch, and analysed like real ones.
 
 use candor_lab::analysis::Report;
 use candor_lab::plan::{TaskPlan, control_of};
@@ -18,13 +18,13 @@ const ROUNDS: usize = 201;
 struct Noise {
     /// Independent Gaussian noise of each epoch.
     white: f64,
-    /// The machine gets slower from the first to the last epoch by this much.
+    /// How much slower the machine gets from the first to the last epoch.
     drift: f64,
     /// One epoch in ten takes up to this much longer.
     spikes: f64,
-    /// An AR(1) process with coefficient 0.95: slow weather that both subjects of a round share only in part.
+    /// An AR(1) process with coefficient 0.95, which the subjects of a round share only in part.
     weather: f64,
-    /// Each subject in each process has its own constant luck with layout.
+    /// A constant factor for each subject in each process, as code layout causes it.
     process: f64,
     /// The clock steps by this many nanoseconds, of epochs of a million.
     quantum: u64,
@@ -33,7 +33,7 @@ struct Noise {
 const QUIET: Noise = Noise { white: 0.002, drift: 0.0, spikes: 0.0, weather: 0.0, process: 0.001, quantum: 30 };
 
 fn gauss(random: &mut Random) -> f64 {
-    // Sum of twelve uniforms: close enough to a Gaussian for a test, and has no tails to explain away.
+    // The sum of twelve uniform numbers is close enough to a Gaussian for a test.
     (0..12).map(|_| random.unit()).sum::<f64>() - 6.0
 }
 
@@ -114,7 +114,7 @@ fn kinds() -> Vec<(&'static str, Noise)> {
 }
 
 #[test]
-fn no_noise_makes_the_lab_claim_a_difference_where_there_is_none() {
+fn noise_does_not_produce_false_claims() {
     for (kind, noise) in kinds() {
         let counts = verdicts(noise, 1.0, 300);
         let claims = counts.get("faster").unwrap_or(&0) + counts.get("slower").unwrap_or(&0);
@@ -123,7 +123,7 @@ fn no_noise_makes_the_lab_claim_a_difference_where_there_is_none() {
 }
 
 #[test]
-fn one_and_a_half_percent_are_found_in_nine_trials_of_ten() {
+fn a_difference_of_one_and_a_half_percent_is_found_in_nine_of_ten_trials() {
     for (kind, noise) in kinds() {
         let counts = verdicts(noise, 1.015, 200);
         let found = counts.get("faster").copied().unwrap_or(0);
@@ -133,21 +133,21 @@ fn one_and_a_half_percent_are_found_in_nine_trials_of_ten() {
 }
 
 #[test]
-fn the_mirror_image_reads_slower() {
+fn the_opposite_difference_reads_slower() {
     let counts = verdicts(QUIET, 1.0 / 1.015, 100);
     assert!(counts.get("slower").copied().unwrap_or(0) >= 90, "{counts:?}");
 }
 
 #[test]
-fn processes_that_differ_by_more_than_the_difference_leave_it_open() {
+fn a_difference_smaller_than_that_between_processes_stays_open() {
     let counts = verdicts(Noise { process: 0.05, ..QUIET }, 1.015, 100);
     let open = counts.get("can't tell").copied().unwrap_or(0);
     assert!(open >= 80, "{counts:?}");
 }
 
 #[test]
-fn what_the_two_entries_of_the_baseline_differ_by_is_never_claimed_of_a_peer() {
-    // A bias that hits the control as hard as the peer: the floor must swallow it.
+fn a_difference_as_large_as_that_of_the_control_is_never_claimed() {
+    // A bias of the control as large as that of the peer raises the floor above it.
     for seed in 0..50 {
         let mut run = run(QUIET, 1.01, seed);
         for block in &mut run.blocks {
@@ -162,13 +162,13 @@ fn what_the_two_entries_of_the_baseline_differ_by_is_never_claimed_of_a_peer() {
 }
 
 #[test]
-fn a_clock_that_is_too_coarse_is_named() {
+fn a_clock_that_is_too_coarse_is_reported() {
     let report = Report::of(&run(Noise { quantum: 5000, ..QUIET }, 1.0, 1));
     assert!(report.lints.iter().any(|lint| lint.name == "clock-too-coarse"));
 }
 
 #[test]
-fn a_stopped_run_claims_nothing() {
+fn an_interrupted_run_claims_nothing() {
     let mut run = run(QUIET, 2.0, 1);
     run.blocks.pop();
     run.end.interrupted = true;

@@ -16,7 +16,8 @@ mod circuit;
 pub use circuit::Circuit;
 
 use crate::Error;
-use crate::link::{Budget, Link, Ways, connect, drive};
+use crate::clock::Clock;
+use crate::link::{Budget, Confirmed, Link, Ways, connect, drive};
 use crate::relay_list::ListedRelay;
 use crate::tls::Connector;
 use candor_onion::cell::{Cell, Message};
@@ -39,6 +40,8 @@ pub struct ClientOptions {
     pub stream: Duration,
     /// A circuit's bounds, among them how long a hop may take.
     pub limits: Limits,
+    /// The time of day, by which relays' certificates are checked.
+    pub clock: Clock,
     /// Is told of each link without a post-quantum key exchange: the relay, and what was used.
     pub not_post_quantum: Arc<Listener>,
 }
@@ -54,6 +57,7 @@ impl Default for ClientOptions {
             link: Duration::from_secs(10),
             stream: Duration::from_secs(20),
             limits: Limits::default(),
+            clock: Clock::default(),
             not_post_quantum: Arc::new(|_, _| {}),
         }
     }
@@ -78,7 +82,8 @@ const STUCK: Duration = Duration::from_secs(60);
 const CIRCUITS: usize = 1 << 16;
 
 impl Client {
-    /// A client without links.
+    /// A client without links. The first in a process takes some tens of milliseconds, in which AWS-LC gathers entropy, so that no link
+    /// and no circuit has to wait for that.
     ///
     /// # Errors
     /// [`Error::Internal`] if TLS can't be set up.
@@ -138,13 +143,16 @@ impl Client {
     async fn link(&self, relay: &ListedRelay) -> Result<Arc<ClientLink>, Error> {
         let connecting = || async {
             let expect = Some(*relay.identity());
-            let shaken = connect(&self.connector, relay.address(), expect, None, self.options.link).await?;
+            let ClientOptions { link, clock, .. } = &self.options;
+            let shaken = connect(&self.connector, relay.address(), expect, None, clock.now(), *link).await?;
             let (group, is_post_quantum) = &shaken.group;
             if !is_post_quantum {
                 (self.options.not_post_quantum)(&relay.to_string(), group);
             }
+            // Good for the address in the list that it was asked for by, and for no other.
+            let budget = Arc::clone(&self.budget);
             let link: Arc<ClientLink> =
-                Arc::new(Link::new(&shaken, Side::Initiator, CIRCUITS, Arc::clone(&self.budget)));
+                Arc::new(Link::new(&shaken, Confirmed::No, Side::Initiator, CIRCUITS, budget, ()));
             let driven = Arc::clone(&link);
             tokio::spawn(async move {
                 let on_cell = |cell: Cell, _| {

@@ -45,6 +45,14 @@ pub enum Error {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// Not a network of addresses.
+    #[error("network `{text}`: {why}; networks look like 192.0.2.0/24 or 2001:db8::/48")]
+    Prefix {
+        /// The text as it was given.
+        text: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// No such handshake, or the relay does not offer it.
     #[error("{0}")]
     Handshake(String),

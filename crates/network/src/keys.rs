@@ -3,37 +3,68 @@
 //! The file is text, a key a line in hexadecimal digits. Its owner alone may read it:
 //!
 //! ```text
-//! candor relay keys 1
+//! candor relay keys 2
 //! identity <Ed25519 seed>
+//! onion <when the keys below were made, in seconds since 1970>
 //! x25519 <secret>
 //! ml-kem-512 <secret> <public>
 //! ml-kem-768 <secret> <public>
 //! ml-kem-1024 <secret> <public>
 //! ```
+//!
+//! The last five lines may come again, for older onion keys that are still accepted. A running relay renews its onion keys and replaces
+//! the file in one step ([`Renewal`]).
 
-use crate::Error;
+use crate::clock::Clock;
 use crate::onion_keys::{KEMS, OnionSecrets};
+use crate::relay::Renewal;
 use crate::relay_list::ListedRelay;
+use crate::{Error, files};
 use candor_onion::circuit::OnionKeys;
 use candor_onion::handshake::HandshakeType;
 use candor_onion::link::RelayIdentity;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
+use std::iter::Peekable;
 use std::net::SocketAddr;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::str::Lines;
 use zeroize::Zeroizing;
 
-const HEAD: &str = "candor relay keys 1";
+const HEAD: &str = "candor relay keys 2";
+/// Sets of onion keys in a file. More than two only if the overlap is longer than the keys are in use.
+const MOST_SETS: usize = 4;
+/// The most bytes that a file may have.
+const MOST: usize = 1 << 17;
+/// Keys from further in the future were made under a wrong clock.
+const SKEW: u64 = 24 * 3600;
 
 /// A relay's identity and onion keys. Wiped on drop.
+#[derive(Clone)]
 pub struct RelayKeys {
     identity: Zeroizing<[u8; 32]>,
-    onion: OnionSecrets,
     /// The public identity.
     id: [u8; 32],
+    /// Those that are listed, and then older ones that are still accepted.
+    onion: Vec<OnionSet>,
+    /// The file that keeps them.
+    path: Option<PathBuf>,
+}
+
+#[derive(Clone)]
+struct OnionSet {
+    /// In seconds since 1970.
+    made: u64,
+    secrets: OnionSecrets,
     x25519_public: [u8; 32],
+}
+
+impl OnionSet {
+    fn new(made: u64, secrets: OnionSecrets) -> Result<Self, Error> {
+        Ok(Self { made, x25519_public: secrets.x25519_public()?, secrets })
+    }
 }
 
 impl RelayKeys {
@@ -42,35 +73,37 @@ impl RelayKeys {
     /// # Errors
     /// [`Error::Internal`] if there is no randomness.
     pub fn generate() -> Result<Self, Error> {
-        Self::new(random()?, OnionSecrets::generate()?)
+        Self::new(random()?, vec![OnionSet::new(Clock::default().now(), OnionSecrets::generate()?)?])
     }
 
-    fn new(identity: Zeroizing<[u8; 32]>, onion: OnionSecrets) -> Result<Self, Error> {
+    fn new(identity: Zeroizing<[u8; 32]>, onion: Vec<OnionSet>) -> Result<Self, Error> {
         let id = *RelayIdentity::from_seeds(&identity, &[0; 32], &[0; 32], 0).id();
-        Ok(Self { identity, id, x25519_public: onion.x25519_public()?, onion })
+        Ok(Self { identity, id, onion, path: None })
     }
 
-    /// The keys in the file, or fresh ones that are then in the file.
+    /// The keys in the file, or fresh ones that are then in the file. A relay that is started with them keeps the file up to date.
     ///
     /// # Errors
     /// [`Error::File`]; [`Error::KeyFile`] if others than its owner may read it, or it is not a key file.
     pub fn load_or_create(path: &Path) -> Result<Self, Error> {
-        match File::open(path) {
-            Ok(file) => Self::load(path, file),
+        let mut keys = match File::open(path) {
+            Ok(file) => Self::load(path, file)?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let keys = Self::generate()?;
-                keys.save(path)?;
-                Ok(keys)
+                keys.create(path)?;
+                keys
             }
-            Err(error) => Err(Error::file(path, &error)),
-        }
+            Err(error) => return Err(Error::file(path, &error)),
+        };
+        keys.path = Some(path.to_owned());
+        Ok(keys)
     }
 
     fn load(path: &Path, file: File) -> Result<Self, Error> {
         let wrong = |why: String| Error::KeyFile { path: path.to_owned(), why };
         let metadata = file.metadata().map_err(|error| Error::file(path, &error))?;
         if !metadata.is_file() {
-            return Err(wrong("it is no file".to_owned()));
+            return Err(wrong("not a file".to_owned()));
         }
         let mode = metadata.permissions().mode();
         if mode & 0o077 != 0 {
@@ -80,9 +113,9 @@ impl RelayKeys {
                 path.display()
             )));
         }
-        // A key file has less than 20,000 bytes. Room for them beforehand, so that no copy is left behind by growing.
-        let mut text = Zeroizing::new(String::with_capacity(1 << 16));
-        file.take(1 << 16).read_to_string(&mut text).map_err(|error| Error::file(path, &error))?;
+        // Room for all of it beforehand, so that no copy is left behind by growing.
+        let mut text = Zeroizing::new(String::with_capacity(MOST));
+        file.take(MOST as u64).read_to_string(&mut text).map_err(|error| Error::file(path, &error))?;
         Self::parse(&text).map_err(wrong)
     }
 
@@ -91,53 +124,62 @@ impl RelayKeys {
     /// # Errors
     /// What is wrong with the text; never a key in it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut lines = text.lines();
+        let mut lines = text.lines().peekable();
         if lines.next() != Some(HEAD) {
-            return Err(format!("the first line is not `{HEAD}`"));
+            return Err(format!("expected `{HEAD}` in the first line"));
         }
-        let mut next = |name: &str| {
-            let line = lines.next().and_then(|line| line.strip_prefix(name)).and_then(|line| line.strip_prefix(' '));
-            line.ok_or_else(|| format!("there is no line `{name} …` where it should be"))
-        };
-        let wrong = |name: &str| format!("the key {name} is not one; restore the file from where it was saved");
-        let key = |name: &str, text: &str| {
-            let bytes = decode(text).and_then(|bytes| bytes.as_slice().try_into().map(Zeroizing::new).ok());
-            bytes.ok_or_else(|| wrong(name))
-        };
-        let identity = key("identity", next("identity")?)?;
-        let x25519 = key("x25519", next("x25519")?)?;
-        let mut kem = |name: &str| {
-            let (secret, public) = next(name)?.split_once(' ').ok_or_else(|| wrong(name))?;
-            let pair = decode(secret).zip(decode(public)).ok_or_else(|| wrong(name))?;
-            Ok::<_, String>((pair.0, pair.1.to_vec()))
-        };
-        let kems = [kem(KEMS[0])?, kem(KEMS[1])?, kem(KEMS[2])?];
-        if lines.next().is_some() {
-            return Err("there are lines behind the last key".to_owned());
+        let identity = key("identity", next(&mut lines, "identity")?)?;
+        let mut onion = Vec::new();
+        while onion.is_empty() || lines.peek().is_some() {
+            if onion.len() == MOST_SETS {
+                return Err(format!("expected at most {MOST_SETS} sets of onion keys"));
+            }
+            let made = next(&mut lines, "onion")?.parse().map_err(|_| broken("onion"))?;
+            let x25519 = key("x25519", next(&mut lines, "x25519")?)?;
+            let mut kem = |name: &str| {
+                let (secret, public) = next(&mut lines, name)?.split_once(' ').ok_or_else(|| broken(name))?;
+                let pair = decode(secret).zip(decode(public)).ok_or_else(|| broken(name))?;
+                Ok::<_, String>((pair.0, pair.1.to_vec()))
+            };
+            let kems = [kem(KEMS[0])?, kem(KEMS[1])?, kem(KEMS[2])?];
+            let set = OnionSet::new(made, OnionSecrets { x25519, kems }).map_err(|error| error.to_string())?;
+            onion.push(set);
         }
-        let keys = Self::new(identity, OnionSecrets { x25519, kems }).map_err(|error| error.to_string())?;
+        let keys = Self::new(identity, onion).map_err(|error| error.to_string())?;
         // Parses every key once, so that a broken file is found now and not at the first circuit.
-        keys.onion.offer(&keys.id, &HandshakeType::ALL).map_err(|error| error.to_string())?;
+        keys.onion_keys(&HandshakeType::ALL).map_err(|error| error.to_string())?;
         Ok(keys)
     }
 
-    fn save(&self, path: &Path) -> Result<(), Error> {
-        let mut text = Zeroizing::new(String::with_capacity(1 << 15));
+    fn text(&self) -> Zeroizing<String> {
+        let mut text = Zeroizing::new(String::with_capacity(MOST));
         let put = |text: &mut String, name: &str, key: &[u8]| {
             let digits = Zeroizing::new(base16ct::lower::encode_string(key));
             write!(text, "{name} {}", *digits).expect("writing to memory");
         };
         text.push_str(HEAD);
         put(&mut text, "\nidentity", self.identity.as_slice());
-        put(&mut text, "\nx25519", self.onion.x25519.as_slice());
-        for (name, (secret, public)) in KEMS.iter().zip(&self.onion.kems) {
-            put(&mut text, &format!("\n{name}"), secret);
-            put(&mut text, "", public);
+        for set in &self.onion {
+            write!(text, "\nonion {}", set.made).expect("writing to memory");
+            put(&mut text, "\nx25519", set.secrets.x25519.as_slice());
+            for (name, (secret, public)) in KEMS.iter().zip(&set.secrets.kems) {
+                put(&mut text, &format!("\n{name}"), secret);
+                put(&mut text, "", public);
+            }
         }
         text.push('\n');
+        text
+    }
+
+    /// Writes a new file, and none if there is one.
+    fn create(&self, path: &Path) -> Result<(), Error> {
         let failed = |error: std::io::Error| Error::file(path, &error);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
+        let written = file.write_all(self.text().as_bytes()).and_then(|()| file.sync_all());
+        written.map_err(|error| {
+            let _ = std::fs::remove_file(path);
+            failed(error)
+        })
     }
 
     /// The public identity, an Ed25519 key.
@@ -155,18 +197,67 @@ impl RelayKeys {
         address: SocketAddr,
         handshakes: &[HandshakeType],
     ) -> Result<ListedRelay, Error> {
-        let kems = [0, 1, 2].map(|index| self.onion.kems[index].1.clone());
-        ListedRelay::new(name, address, self.id, self.x25519_public, kems, handshakes)
+        let set = &self.onion[0];
+        let kems = [0, 1, 2].map(|index| set.secrets.kems[index].1.clone());
+        ListedRelay::new(name, address, self.id, set.x25519_public, kems, handshakes)
     }
 
+    /// All onion keys that are accepted.
     pub(crate) fn onion_keys(&self, handshakes: &[HandshakeType]) -> Result<OnionKeys, Error> {
-        self.onion.offer(&self.id, handshakes)
+        let sets: Vec<_> = self.onion.iter().map(|set| &set.secrets).collect();
+        OnionSecrets::offer(&sets, &self.id, handshakes)
     }
 
     /// The identity with fresh keys below it, for links made from now on.
     pub(crate) fn link_identity(&self, now: u64) -> Result<RelayIdentity, Error> {
         Ok(RelayIdentity::from_seeds(&self.identity, &*random()?, &*random()?, now))
     }
+
+    /// Whether onion keys have to be made or dropped.
+    pub(crate) fn is_due(&self, now: u64, renewal: &Renewal) -> bool {
+        self.needs_new(now, renewal) || self.still_accepted(now, renewal) < self.onion.len()
+    }
+
+    /// These keys with what is [due](Self::is_due) done, in the file too. Whether there are new ones stands beside them.
+    pub(crate) fn renewed(&self, now: u64, renewal: &Renewal) -> Result<(Self, bool), Error> {
+        let mut keys = self.clone();
+        keys.onion.truncate(self.still_accepted(now, renewal));
+        let is_new = self.needs_new(now, renewal);
+        if is_new {
+            keys.onion.insert(0, OnionSet::new(now, OnionSecrets::generate()?)?);
+            keys.onion.truncate(MOST_SETS);
+        }
+        if let Some(path) = &self.path {
+            files::replace(path, &keys.text(), 0o600)?;
+        }
+        Ok((keys, is_new))
+    }
+
+    fn needs_new(&self, now: u64, renewal: &Renewal) -> bool {
+        let made = self.onion[0].made;
+        made.saturating_add(renewal.onion_keys.as_secs()) <= now || made > now.saturating_add(SKEW)
+    }
+
+    /// How many sets are still accepted: each for the overlap from when the next was made.
+    fn still_accepted(&self, now: u64, renewal: &Renewal) -> usize {
+        let is_over = |pair: &[OnionSet]| pair[0].made.saturating_add(renewal.overlap.as_secs()) <= now;
+        1 + self.onion.windows(2).take_while(|pair| !is_over(pair)).count()
+    }
+}
+
+/// The rest of the next line, which has that name.
+fn next<'a>(lines: &mut Peekable<Lines<'a>>, name: &str) -> Result<&'a str, String> {
+    let line = lines.next().and_then(|line| line.strip_prefix(name)).and_then(|line| line.strip_prefix(' '));
+    line.ok_or_else(|| format!("expected a line `{name} …`, found none or another"))
+}
+
+fn key(name: &str, text: &str) -> Result<Zeroizing<[u8; 32]>, String> {
+    let bytes = decode(text).and_then(|bytes| bytes.as_slice().try_into().map(Zeroizing::new).ok());
+    bytes.ok_or_else(|| broken(name))
+}
+
+fn broken(name: &str) -> String {
+    format!("the line `{name}` is damaged; restore the file from a backup")
 }
 
 impl std::fmt::Debug for RelayKeys {
@@ -214,17 +305,69 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("keys");
         let keys = RelayKeys::generate().unwrap();
-        keys.save(&path).unwrap();
+        keys.create(&path).unwrap();
         let good = std::fs::read_to_string(&path).unwrap();
         let cut = &good[..good.len() / 2];
         let flipped = good.replace("\nx25519 ", "\nx25519 zz");
-        for wrong in
-            ["", "something else\n", cut, &flipped, &format!("{good}more\n"), &good.replace("ml-kem-768", "ml-kem-769")]
-        {
+        for wrong in [
+            "",
+            "something else\n",
+            "candor relay keys 1\n",
+            cut,
+            &flipped,
+            &format!("{good}more\n"),
+            &good.replace("ml-kem-768", "ml-kem-769"),
+        ] {
             std::fs::write(&path, wrong).unwrap();
             assert!(matches!(RelayKeys::load_or_create(&path), Err(Error::KeyFile { .. })), "{wrong:.40}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), wrong);
         }
         assert!(matches!(RelayKeys::load_or_create(dir.path()), Err(Error::KeyFile { .. })), "a directory");
+    }
+
+    const DAY: u64 = 24 * 3600;
+
+    #[test]
+    fn onion_keys_are_renewed_in_the_file_and_accepted_for_the_overlap() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys");
+        let renewal = Renewal::default();
+        let first = RelayKeys::load_or_create(&path).unwrap();
+        let start = first.onion[0].made;
+        assert!(!first.is_due(start + 28 * DAY - 1, &renewal));
+        assert!(first.is_due(start + 28 * DAY, &renewal));
+        let (second, is_new) = first.renewed(start + 28 * DAY, &renewal).unwrap();
+        assert!(is_new && second.onion.len() == 2 && second.id() == first.id());
+        assert_eq!(second.onion[1].x25519_public, first.onion[0].x25519_public);
+        assert_ne!(second.onion[0].x25519_public, first.onion[0].x25519_public);
+
+        let read = RelayKeys::load_or_create(&path).unwrap();
+        assert_eq!(*read.text(), *second.text(), "a restart goes on with the same");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+
+        assert!(!second.is_due(start + 35 * DAY - 1, &renewal));
+        let (third, is_new) = second.renewed(start + 35 * DAY, &renewal).unwrap();
+        assert!(!is_new && third.onion.len() == 1, "the old one is dropped, the new one stays");
+        assert_eq!(third.onion[0].x25519_public, second.onion[0].x25519_public);
+        assert_eq!(*RelayKeys::load_or_create(&path).unwrap().text(), *third.text());
+    }
+
+    #[test]
+    fn keys_from_the_future_are_renewed() {
+        let keys = RelayKeys::generate().unwrap();
+        let made = keys.onion[0].made;
+        assert!(!keys.is_due(made - DAY, &Renewal::default()), "clocks differ a little");
+        assert!(keys.is_due(made - 365 * DAY, &Renewal::default()));
+    }
+
+    #[test]
+    fn keys_that_can_not_be_saved_are_not_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys");
+        let keys = RelayKeys::load_or_create(&path).unwrap();
+        let before = std::fs::read_to_string(&path).unwrap();
+        std::fs::create_dir(dir.path().join("keys.partial")).unwrap();
+        assert!(keys.renewed(keys.onion[0].made + 28 * DAY, &Renewal::default()).is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
     }
 }

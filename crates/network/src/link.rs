@@ -7,15 +7,16 @@ mod ways;
 
 pub(crate) use drive::drive;
 pub(crate) use outbox::{Budget, Full, Outbox, SHORT};
-pub(crate) use shake::{Shaken, accept, connect};
-pub(crate) use ways::Ways;
+pub(crate) use shake::{Shaken, Us, accept, connect};
+pub(crate) use ways::{Confirmed, Ends, Ways};
 
 use candor_onion::cell::{DestroyReason, Message};
 use candor_onion::circuit::{Circuits, Side};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What everybody who has cells for a neighbour holds. `T` is what is kept of a circuit.
-pub(crate) struct Link<T> {
+/// A link, shared by everything that has cells for the neighbour. `T` is kept for each circuit, and `P` for the link.
+pub(crate) struct Link<T, P = ()> {
     pub(crate) outbox: Outbox,
     /// `None` once the link is closed: then no circuit can be opened any more.
     circuits: Mutex<Option<Circuits<T>>>,
@@ -23,16 +24,41 @@ pub(crate) struct Link<T> {
     pub(crate) peer: Option<[u8; 32]>,
     /// Whether CREATE2V may be sent.
     pub(crate) wide: bool,
+    /// The other end as TCP has it.
+    remote: SocketAddr,
+    /// Who says that the other side is reached there.
+    pub(crate) confirmed: Confirmed,
+    pub(crate) place: P,
 }
 
-impl<T: Clone> Link<T> {
-    pub(crate) fn new(shaken: &Shaken, side: Side, most_circuits: usize, budget: Arc<Budget>) -> Self {
+impl<T: Clone, P> Link<T, P> {
+    pub(crate) fn new(
+        shaken: &Shaken,
+        confirmed: Confirmed,
+        side: Side,
+        most_circuits: usize,
+        budget: Arc<Budget>,
+        place: P,
+    ) -> Self {
         Self {
             outbox: Outbox::new(budget, most_circuits),
             circuits: Mutex::new(Some(Circuits::new(side, shaken.first_number, most_circuits))),
             peer: shaken.link.peer,
             wide: shaken.link.is_wide(),
+            remote: shaken.remote,
+            confirmed,
+            place,
         }
+    }
+
+    /// Whether it is an open link for whoever asks for this neighbour at that address.
+    pub(crate) fn leads_to(&self, address: SocketAddr) -> bool {
+        let fits = match self.confirmed {
+            Confirmed::No => self.remote == address,
+            Confirmed::Port => self.remote.port() == address.port(),
+            Confirmed::Yes => true,
+        };
+        fits && !self.is_closed()
     }
 
     /// Gives a circuit of ours its number.
@@ -89,7 +115,7 @@ impl<T: Clone> Link<T> {
 }
 
 /// Queues a DESTROY for a number that no circuit has.
-pub(crate) fn refuse<T>(link: &Link<T>, number: u32, reason: DestroyReason) {
+pub(crate) fn refuse<T, P>(link: &Link<T, P>, number: u32, reason: DestroyReason) {
     let _ = link.outbox.push(number, Message::Destroy(reason));
 }
 

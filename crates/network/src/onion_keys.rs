@@ -13,6 +13,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 /// A relay's onion keys as bytes.
+#[derive(Clone)]
 pub(crate) struct OnionSecrets {
     pub(crate) x25519: Zeroizing<[u8; 32]>,
     /// Secret and public key of ML-KEM-512, 768 and 1024.
@@ -41,37 +42,44 @@ impl OnionSecrets {
         X25519.secret_from_bytes(&self.x25519).and_then(|secret| X25519.public_of(&secret)).map_err(internal)
     }
 
-    /// The keys for `handshakes`, ready for use by the relay with this identity.
-    pub(crate) fn offer(&self, identity: &[u8; 32], handshakes: &[HandshakeType]) -> Result<OnionKeys, Error> {
+    /// The keys for `handshakes`, ready for use by the relay with this identity. An onionskin may be for any of the `sets`.
+    pub(crate) fn offer(sets: &[&Self], identity: &[u8; 32], handshakes: &[HandshakeType]) -> Result<OnionKeys, Error> {
         let mut keys = OnionKeys::default();
         for handshake in handshakes {
-            let x25519 = X25519.secret_from_bytes(&self.x25519).map_err(internal)?;
             /// The static key pair of one KEM, parsed.
             macro_rules! pair {
-                ($kem:expr, $index:expr) => {{
-                    let (secret, public) = &self.kems[$index];
+                ($set:ident, $kem:expr, $index:expr) => {{
+                    let (secret, public) = &$set.kems[$index];
                     let secret = $kem.secret_from_bytes(secret).map_err(internal)?;
                     (secret, $kem.public_from_bytes(public).map_err(internal)?)
                 }};
             }
-            /// `keys` with the handshake and its one relay.
+            /// `keys` with the handshake, and a relay for each set.
             macro_rules! add {
-                ($handshake:ty, |$made:ident| $relay:expr) => {{
+                ($handshake:ty, |$made:ident, $x25519:ident, $set:ident| $relay:expr) => {{
                     let $made = <$handshake>::default();
-                    let relay = $relay.map_err(internal)?;
-                    keys.with($made, vec![relay])
+                    let relay = |$set: &&Self| {
+                        let $x25519 = X25519.secret_from_bytes(&$set.x25519).map_err(internal)?;
+                        $relay.map_err(internal)
+                    };
+                    let relays = sets.iter().map(relay).collect::<Result<Vec<_>, Error>>()?;
+                    keys.with($made, relays)
                 }};
             }
             keys = match handshake {
-                HandshakeType::Ntor => add!(NtorDefault, |h| h.relay(legacy_identity(identity), x25519)),
-                HandshakeType::NtorV3 => add!(NtorV3Default, |h| h.relay(*identity, x25519)),
-                HandshakeType::Hybrid512 => add!(Hybrid512, |h| h.relay(*identity, x25519, ((), ()))),
-                HandshakeType::Hybrid768 => add!(Hybrid768, |h| h.relay(*identity, x25519, ((), ()))),
-                HandshakeType::Hybrid1024 => add!(Hybrid1024, |h| h.relay(*identity, x25519, ((), ()))),
-                HandshakeType::Hybrid512Auth => add!(Hybrid512Auth, |h| h.relay(*identity, x25519, pair!(MlKem512, 0))),
-                HandshakeType::Hybrid768Auth => add!(Hybrid768Auth, |h| h.relay(*identity, x25519, pair!(MlKem768, 1))),
+                HandshakeType::Ntor => add!(NtorDefault, |h, x, set| h.relay(legacy_identity(identity), x)),
+                HandshakeType::NtorV3 => add!(NtorV3Default, |h, x, set| h.relay(*identity, x)),
+                HandshakeType::Hybrid512 => add!(Hybrid512, |h, x, set| h.relay(*identity, x, ((), ()))),
+                HandshakeType::Hybrid768 => add!(Hybrid768, |h, x, set| h.relay(*identity, x, ((), ()))),
+                HandshakeType::Hybrid1024 => add!(Hybrid1024, |h, x, set| h.relay(*identity, x, ((), ()))),
+                HandshakeType::Hybrid512Auth => {
+                    add!(Hybrid512Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem512, 0)))
+                }
+                HandshakeType::Hybrid768Auth => {
+                    add!(Hybrid768Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem768, 1)))
+                }
                 HandshakeType::Hybrid1024Auth => {
-                    add!(Hybrid1024Auth, |h| h.relay(*identity, x25519, pair!(MlKem1024, 2)))
+                    add!(Hybrid1024Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem1024, 2)))
                 }
             }
             .map_err(internal)?;

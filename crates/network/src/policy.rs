@@ -176,12 +176,12 @@ fn bits_of(address: IpAddr) -> (u128, u8) {
     }
 }
 
-fn is_within(address: IpAddr, network: IpAddr, bits: u8) -> bool {
+pub(crate) fn is_within(address: IpAddr, network: IpAddr, bits: u8) -> bool {
     let ((ours, family), (theirs, other)) = (bits_of(address), bits_of(network));
     family == other && (ours ^ theirs).checked_shr(128 - u32::from(bits.min(family))).is_none_or(|rest| rest == 0)
 }
 
-fn masked(address: IpAddr, bits: u8) -> IpAddr {
+pub(crate) fn masked(address: IpAddr, bits: u8) -> IpAddr {
     let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
     match address {
         IpAddr::V4(v4) => IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & (mask >> 96) as u32)),

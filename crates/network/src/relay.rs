@@ -1,44 +1,62 @@
 //! A relay: links from clients and relays, circuits over them, extensions to other relays, and, if its policy lists anything, an
 //! exit.
 //!
-//! | who | does |
+//! | thread or task | work |
 //! |---|---|
 //! | a task for each link | reads cells, takes off or adds a layer, queues what comes of it on the same or another link |
 //! | the threads of the handshake [`pool`] | answer creations, but for those that come alone: the link's task does that |
 //! | a task for each exit stream | a TCP connection |
 //! | a task for each new link to another relay | connects once for all circuits that want it |
+//! | a task for the time | ends what is idle, renews keys |
 //!
 //! Every queue is bounded, and nobody waits in front of one with cells in hand: over a bound, the circuit is destroyed with
-//! RESOURCELIMIT. What a hostile neighbour can make a relay keep is therefore [`RelayLimits`], whatever it sends.
+//! RESOURCELIMIT. What a hostile neighbour can make a relay keep is therefore [`RelayLimits`], whatever it sends. `docs/threats.md`
+//! lists the attacks and the bounds.
 
+mod attempts;
 mod circuit;
 mod creation;
 mod exit;
 mod extension;
 mod fair;
+mod journal;
+mod limits;
 mod links;
 mod lookups;
+mod networks;
 mod pool;
+mod renewal;
+mod replays;
 mod room;
 mod shutdown;
 mod streams;
 
+pub use journal::RelayEvent;
+pub use limits::{NetworkLimits, Rate, RelayLimits};
+pub use renewal::Renewal;
+
+use crate::clock::Clock;
 use crate::keys::RelayKeys;
-use crate::link::Budget;
+use crate::link::{Budget, locked};
 use crate::policy::Policy;
-use crate::relay_list::ListedRelay;
-use crate::tls::{Acceptor, Connector};
-use crate::{Error, clock};
-use candor_onion::circuit::Limits;
+use crate::prefix::Prefix;
+use crate::relay_list::{ListedRelay, RelayList};
+use crate::tls::Connector;
+use crate::{Error, files};
 use candor_onion::handshake::HandshakeType;
-use candor_onion::link::RelayIdentity;
+use journal::Journal;
 use links::Links;
 use lookups::Lookups;
+use networks::Networks;
 use pool::Pool;
+use renewal::Keyring;
+use replays::Replays;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use streams::Streams;
 use tokio::net::TcpListener;
@@ -49,7 +67,8 @@ use tokio::task::JoinHandle;
 pub struct RelayConfig {
     /// Where to listen; port 0 takes any.
     pub listen: SocketAddr,
-    /// The address that others reach it by, if that is another one.
+    /// The address that others reach it by, if that is another one. If it is public, no circuit is extended to a private address,
+    /// wherever the relay listens.
     pub advertise: Option<SocketAddr>,
     /// A name for people.
     pub name: Option<String>,
@@ -59,12 +78,21 @@ pub struct RelayConfig {
     pub handshakes: Vec<HandshakeType>,
     /// Bounds.
     pub limits: RelayLimits,
+    /// Networks that [`RelayLimits::network`] is not for.
+    pub test_networks: Vec<Prefix>,
+    /// A file that always has the relay's current line for a relay list.
+    pub entry: Option<PathBuf>,
+    /// How often keys are renewed.
+    pub renewal: Renewal,
+    /// The time of day.
+    pub clock: Clock,
     /// Is told what happens.
     pub log: Arc<dyn Fn(&RelayEvent) + Send + Sync>,
 }
 
 impl RelayConfig {
-    /// A relay at `listen` that is no exit, offers all handshakes, and says nothing.
+    /// A relay at `listen` that is no exit, offers all handshakes, and says nothing. If it listens on a loopback address, loopback is a
+    /// test network: everybody there has the same address.
     pub fn new(listen: SocketAddr) -> Self {
         Self {
             listen,
@@ -73,100 +101,18 @@ impl RelayConfig {
             policy: Policy::default(),
             handshakes: HandshakeType::ALL.to_vec(),
             limits: RelayLimits::default(),
+            test_networks: if listen.ip().is_loopback() { Prefix::LOOPBACK.to_vec() } else { Vec::new() },
+            entry: None,
+            renewal: Renewal::default(),
+            clock: Clock::default(),
             log: Arc::new(|_| {}),
-        }
-    }
-}
-
-/// Bounds on what others may make a relay do and keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RelayLimits {
-    /// Threads for handshakes.
-    pub handshake_threads: usize,
-    /// Handshakes that may wait; what comes on top is refused with RESOURCELIMIT, from the link that has most waiting.
-    pub handshake_queue: usize,
-    /// Links, in and out.
-    pub links: usize,
-    /// Circuits on one link.
-    pub circuits: usize,
-    /// Circuits on all links.
-    pub all_circuits: usize,
-    /// Connections of the exit at a time. When there are so many, the link and the circuit with the most make room for others.
-    pub streams: usize,
-    /// Cells in all queues and unread in all streams together; 100,000 are 50 MB.
-    pub cells: usize,
-    /// How long a link may take to come about.
-    pub link: Duration,
-    /// How long a neighbour may take nothing of what is queued for it, before its link is closed. A second is enough if three quarters of
-    /// [`cells`](Self::cells) are used up.
-    pub stuck: Duration,
-    /// How long an exit's connection may take to come about.
-    pub connect: Duration,
-    /// How long an exit's connection may carry nothing.
-    pub idle_stream: Duration,
-    /// A circuit's own bounds.
-    pub circuit: Limits,
-}
-
-impl Default for RelayLimits {
-    fn default() -> Self {
-        Self {
-            handshake_threads: std::thread::available_parallelism().map_or(1, usize::from),
-            handshake_queue: 256,
-            links: 4096,
-            circuits: 8192,
-            all_circuits: 1 << 18,
-            streams: 4096,
-            cells: 400_000,
-            link: Duration::from_secs(10),
-            stuck: Duration::from_secs(60),
-            connect: Duration::from_secs(15),
-            idle_stream: Duration::from_secs(30 * 60),
-            circuit: Limits::default(),
-        }
-    }
-}
-
-/// What a relay has to tell its operator. No client's addresses, no targets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RelayEvent {
-    /// A link was made without a post-quantum key exchange: what it carries is as safe as its circuits.
-    NotPostQuantum {
-        /// What was used.
-        group: String,
-        /// Whether the other side is a relay.
-        relay: bool,
-    },
-    /// A link from or to another relay or client did not come about.
-    LinkFailed {
-        /// Why.
-        why: String,
-    },
-    /// Handshakes come faster than they can be answered. Said at the first that is refused, and whenever their number has doubled.
-    Overloaded {
-        /// How many have been refused so far.
-        refused: u64,
-    },
-}
-
-impl fmt::Display for RelayEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotPostQuantum { group, relay } => {
-                let who = if *relay { "a relay" } else { "a client" };
-                write!(f, "a link with {who} has no post-quantum key exchange ({group})")
-            }
-            Self::LinkFailed { why } => write!(f, "a link failed: {why}"),
-            Self::Overloaded { refused } => {
-                write!(f, "more handshakes than can be answered: {refused} refused so far; see --handshake-threads")
-            }
         }
     }
 }
 
 /// Counts since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RelayCounts {
     /// Handshakes answered.
     pub handshakes: u64,
@@ -174,12 +120,20 @@ pub struct RelayCounts {
     pub handshakes_at_once: u64,
     /// Handshakes refused because too many waited.
     pub refused: u64,
+    /// Connections refused because there were too many, from one network or in all.
+    pub refused_connections: u64,
+    /// Circuits refused because there were too many, from one network or in all.
+    pub refused_circuits: u64,
+    /// Circuits refused because their onionskin had made one before.
+    pub replayed: u64,
     /// Relay cells that were passed on or taken.
     pub cells: u64,
     /// Links there are.
     pub links: usize,
     /// Circuits there are.
     pub circuits: usize,
+    /// Networks that are remembered because strangers from there hold something, or have a moment ago.
+    pub networks: usize,
 }
 
 /// What a relay holds at this moment for others. All of it is given back when they are gone, so this is what to watch, and what tests
@@ -187,8 +141,12 @@ pub struct RelayCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RelayHeld {
-    /// Links, from the end of their handshake on.
+    /// Places for links that are taken: links, incoming connections that have not finished their handshake, links being made.
     pub links: usize,
+    /// Incoming connections of strangers that have not finished their handshake.
+    pub half_open: usize,
+    /// Links that are being made to other relays.
+    pub attempts: usize,
     /// Circuit numbers on all links. A circuit that goes on to another relay has two.
     pub circuits: usize,
     /// Connections of the exit, open or being opened.
@@ -200,94 +158,144 @@ pub struct RelayHeld {
 /// A running relay. Dropping it stops it at once; [`Relay::shutdown`] lets it finish what is in flight.
 pub struct Relay {
     shared: Arc<Shared>,
-    listed: ListedRelay,
     tasks: Vec<JoinHandle<()>>,
+}
+
+/// Relays of our list.
+#[derive(Default)]
+struct Known {
+    by_identity: HashMap<[u8; 32], SocketAddr>,
+    addresses: HashSet<IpAddr>,
 }
 
 /// What all of a relay's tasks share.
 struct Shared {
-    identity: RelayIdentity,
+    id: [u8; 32],
+    /// What it tells its neighbours.
+    addresses: Vec<IpAddr>,
+    clock: Clock,
     limits: RelayLimits,
     policy: Policy,
-    log: Arc<dyn Fn(&RelayEvent) + Send + Sync>,
-    acceptor: Acceptor,
+    journal: Journal,
+    keyring: Keyring,
     connector: Connector,
     links: Links,
+    networks: Arc<Networks>,
+    replays: Replays,
     pool: Pool,
     budget: Arc<Budget>,
     streams: Arc<Streams>,
     lookups: Lookups,
-    /// Private addresses may be extended to: the relay itself has one.
+    /// Private addresses may be extended to: the relay itself is reached at one.
     may_extend_privately: bool,
     /// A permit for each circuit there may be.
     circuits: Arc<Semaphore>,
+    known: Mutex<Known>,
     stopping: watch::Sender<bool>,
     cells: AtomicU64,
+    refused_connections: AtomicU64,
+    refused_circuits: AtomicU64,
+    replayed: AtomicU64,
 }
 
 impl Relay {
     /// Starts a relay on the current runtime. It is ready when this returns.
     ///
+    /// Raises the process's limit of open files to what the system allows.
+    ///
     /// # Errors
-    /// [`Error::Listen`]; [`Error::Internal`] if a library fails.
+    /// [`Error::Listen`]; [`Error::File`] if the key file or the entry can't be written; [`Error::Internal`] if a library fails.
     pub async fn start(keys: &RelayKeys, config: RelayConfig) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::Listen { address: config.listen, why: error.to_string() };
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        let listed = keys.listed(config.name, config.advertise.unwrap_or(address), &config.handshakes)?;
-        let onion_keys = keys.onion_keys(&config.handshakes)?;
-        let limits = config.limits;
+        let listening = listener.local_addr().map_err(failed)?;
+        let address = config.advertise.unwrap_or(listening);
+        let (limits, now) = (config.limits, config.clock.now());
+        let (keyring, onion_keys) =
+            Keyring::new(keys, config.name, address, config.handshakes, config.entry, config.renewal, now)?;
+        let journal = Journal::new(config.log, limits.log_lines);
+        let needed = limits.links.saturating_add(limits.streams).saturating_add(64) as u64;
+        if let Some(allowed) = files::raise_limit().filter(|allowed| *allowed < needed) {
+            journal.tell(&RelayEvent::FewFiles { allowed, needed });
+        }
         let shared = Arc::new(Shared {
-            identity: keys.link_identity(clock::now())?,
+            id: *keys.id(),
+            addresses: if address.ip().is_unspecified() { Vec::new() } else { vec![address.ip()] },
+            clock: config.clock,
             limits,
-            policy: config.policy.on([listed.address().ip(), address.ip()]),
-            log: config.log,
-            acceptor: Acceptor::new()?,
+            policy: config.policy.on([address.ip(), listening.ip()]),
+            journal,
+            keyring,
             connector: Connector::new()?,
-            links: Links::new(limits.links),
+            links: Links::new(&limits),
+            networks: Networks::new(limits.network, limits.networks, config.test_networks),
+            replays: Replays::new(limits.onionskins),
             pool: Pool::start(onion_keys, limits.handshake_threads, limits.handshake_queue)?,
             budget: Budget::new(limits.cells),
             streams: Streams::new(limits.streams),
             lookups: Lookups::new(),
             may_extend_privately: !crate::policy::is_public(address.ip()) && !address.ip().is_unspecified(),
             circuits: Arc::new(Semaphore::new(limits.all_circuits.min(Semaphore::MAX_PERMITS))),
+            known: Mutex::default(),
             stopping: watch::Sender::new(false),
             cells: AtomicU64::new(0),
+            refused_connections: AtomicU64::new(0),
+            refused_circuits: AtomicU64::new(0),
+            replayed: AtomicU64::new(0),
         });
         let tasks = vec![
             tokio::spawn(links::listen(Arc::clone(&shared), listener)),
             tokio::spawn(shutdown::keep_time(Arc::clone(&shared))),
             tokio::spawn(room::keep(Arc::clone(&shared))),
         ];
-        Ok(Self { shared, listed, tasks })
+        Ok(Self { shared, tasks })
     }
 
-    /// Its line for a relay list, with the address that it has.
-    pub fn listed(&self) -> &ListedRelay {
-        &self.listed
+    /// Its line for a relay list, with the address that it has and the onion keys of the moment.
+    pub fn listed(&self) -> Arc<ListedRelay> {
+        self.shared.keyring.listed()
+    }
+
+    /// Tells it which relays there are. Links that they make are not counted as strangers', since they carry many clients, and links to
+    /// them at their listed addresses serve every circuit to them. Replaces what it was told before.
+    pub fn know(&self, relays: &RelayList) {
+        let all = || relays.relays().iter();
+        let known = Known {
+            by_identity: all().map(|relay| (*relay.identity(), relay.address())).collect(),
+            addresses: all().map(|relay| relay.address().ip().to_canonical()).collect(),
+        };
+        *locked(&self.shared.known) = known;
     }
 
     /// What it has done so far.
     pub fn counts(&self) -> RelayCounts {
-        let links = self.shared.links.all();
+        let shared = &self.shared;
+        let links = shared.links.all();
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         RelayCounts {
-            handshakes: self.shared.pool.answered(),
-            handshakes_at_once: self.shared.pool.answered_here(),
-            refused: self.shared.pool.refused(),
-            cells: self.shared.cells.load(Ordering::Relaxed),
+            handshakes: shared.pool.answered(),
+            handshakes_at_once: shared.pool.answered_here(),
+            refused: shared.pool.refused(),
+            refused_connections: count(&shared.refused_connections),
+            refused_circuits: count(&shared.refused_circuits),
+            replayed: count(&shared.replayed),
+            cells: count(&shared.cells),
             links: links.len(),
             circuits: links.iter().map(|link| link.count()).sum(),
+            networks: shared.networks.count(),
         }
     }
 
     /// What it holds for others now.
     pub fn held(&self) -> RelayHeld {
-        let links = self.shared.links.all();
+        let shared = &self.shared;
         RelayHeld {
-            links: links.len(),
-            circuits: links.iter().map(|link| link.count()).sum(),
-            streams: self.shared.streams.count(),
-            cells: self.shared.budget.used(),
+            links: shared.links.taken(),
+            half_open: shared.networks.half_open(),
+            attempts: shared.links.attempts(),
+            circuits: shared.links.all().iter().map(|link| link.count()).sum(),
+            streams: shared.streams.count(),
+            cells: shared.budget.used(),
         }
     }
 
@@ -312,8 +320,19 @@ impl Drop for Relay {
 }
 
 impl Shared {
-    fn log(&self, event: &RelayEvent) {
-        (self.log)(event);
+    /// Where our list has that relay.
+    fn listed_address(&self, identity: &[u8; 32]) -> Option<SocketAddr> {
+        locked(&self.known).by_identity.get(identity).copied()
+    }
+
+    /// Whether our list has a relay there.
+    fn is_listed_at(&self, address: IpAddr) -> bool {
+        locked(&self.known).addresses.contains(&address.to_canonical())
+    }
+
+    fn refused_connection(&self, event: &RelayEvent) {
+        self.refused_connections.fetch_add(1, Ordering::Relaxed);
+        self.journal.tell(event);
     }
 
     /// Nothing new is taken from now on.
@@ -334,6 +353,6 @@ impl Shared {
 
 impl fmt::Debug for Relay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Relay({})", self.listed)
+        write!(f, "Relay({})", self.listed())
     }
 }

@@ -1,9 +1,11 @@
 //! TLS 1.3 below the links.
 //!
-//! The certificate on a link says nothing: it is self-signed and made anew at each start. Who the other side is, its CERTS cell
-//! says, which binds that very certificate to an Ed25519 identity. So the certificate is taken from anyone, but the TLS
-//! handshake's signature by its key is checked as always: without that check a man in the middle could show another relay's
-//! certificate.
+//! The certificate on a link says nothing: it is self-signed, and a relay makes a new one every day. The CERTS cell says who the other
+//! side is, and binds that very certificate to an Ed25519 identity. So a certificate is accepted from anyone, but the TLS handshake's
+//! signature by its key is checked as always: without that check a man in the middle could show another relay's certificate.
+//!
+//! AWS-LC gathers entropy from CPU jitter when a process first asks it for randomness, which takes some tens of milliseconds. The first
+//! [`Connector`] or [`Acceptor`] asks, so that no link, and nothing that is timed, has to.
 
 use crate::Error;
 use candor_onion::link::{Binding, EXPORTER_CONTEXT, EXPORTER_LABEL};
@@ -15,7 +17,7 @@ use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, aws_lc_rs, verif
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::server::NoServerSessionStorage;
 use rustls::{ClientConfig, ConnectionCommon, DigitallySignedStruct, NamedGroup, ServerConfig, SignatureScheme};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// The side that connects.
@@ -38,7 +40,11 @@ fn provider() -> Arc<CryptoProvider> {
         aws_lc_rs::kx_group::X25519,
         aws_lc_rs::kx_group::SECP256R1,
     ];
-    Arc::new(CryptoProvider { kx_groups, ..aws_lc_rs::default_provider() })
+    let provider = CryptoProvider { kx_groups, ..aws_lc_rs::default_provider() };
+    static WARM: Once = Once::new();
+    // If it fails here, it fails again where it matters.
+    WARM.call_once(|| drop(provider.secure_random.fill(&mut [0; 32])));
+    Arc::new(provider)
 }
 
 impl Connector {
@@ -57,7 +63,7 @@ impl Connector {
         Ok(Self(TlsConnector::from(Arc::new(config))))
     }
 
-    /// A name for a parameter that rustls wants; it is not sent.
+    /// Any name: rustls wants one, and does not send it.
     pub(crate) fn name(address: std::net::IpAddr) -> ServerName<'static> {
         ServerName::IpAddress(address.into())
     }
@@ -85,7 +91,7 @@ impl Acceptor {
 }
 
 fn broken(error: impl std::fmt::Display) -> Error {
-    Error::Internal(format!("TLS can't be set up: {error}"))
+    Error::Internal(format!("can't set up TLS: {error}"))
 }
 
 /// What binds the link handshake to this connection.
@@ -114,7 +120,7 @@ pub(crate) fn group<Data>(connection: &ConnectionCommon<Data>) -> (String, bool)
     }
 }
 
-/// Takes every certificate, and checks that the other side holds its key.
+/// Accepts every certificate, and checks that the other side holds its key.
 #[derive(Debug)]
 struct AnyCertificate(WebPkiSupportedAlgorithms);
 

@@ -70,7 +70,7 @@ async fn a_relay_that_extends_too_slowly_is_the_clients_time_out() {
 async fn a_relay_with_another_identity_than_the_lists_is_refused() {
     let town = Town::new().await;
     let client = client();
-    let impostor = listed_at(town.relay(1).listed().address());
+    let impostor = listed_at(town.listed(1).address());
     let first = client.circuit(&[&impostor], HandshakeType::Hybrid768).await.unwrap_err();
     let Error::FirstHop { source, .. } = &first else { panic!("{first}") };
     assert!(matches!(**source, Error::Link { source: candor_onion::Error::WrongIdentity, .. }), "{first}");
@@ -121,7 +121,7 @@ async fn a_relay_killed_in_the_middle_ends_its_circuits_and_no_others() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_without_a_post_quantum_group_works_and_is_told() {
     let town = Town::new().await;
-    let relay = town.relay(0).listed();
+    let relay = town.listed(0);
     for (group, told) in [(X25519MLKEM768, 0), (X25519, 1)] {
         let mut neighbour = Raw::with_group(relay, group).await;
         neighbour.created(relay, 0x8000_0001).await;
@@ -135,7 +135,7 @@ async fn a_link_without_a_post_quantum_group_works_and_is_told() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cells_after_destroy_are_nobodys_and_the_link_goes_on() {
     let town = Town::new().await;
-    let relay = town.relay(0).listed();
+    let relay = town.listed(0);
     let mut neighbour = Raw::new(relay).await;
     let number = 0x8000_0001;
     neighbour.created(relay, number).await;
@@ -156,7 +156,7 @@ async fn cells_after_destroy_are_nobodys_and_the_link_goes_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn more_handshakes_than_fit_the_queue_are_refused_and_the_rest_are_answered() {
     let town = Town::with(|config| config.limits.handshake_queue = 4).await;
-    let relay = town.relay(0).listed();
+    let relay = town.listed(0);
     let mut neighbour = Raw::new(relay).await;
     let flood: Vec<_> = (1..=500).map(|number| create(relay, 0x8000_0000 | number)).collect();
     neighbour.send(flood).await;

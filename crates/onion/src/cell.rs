@@ -205,8 +205,7 @@ impl Message {
 }
 
 fn relay_payload(payload: &[u8]) -> Result<RelayPayload, Error> {
-    let payload: &[u8; PAYLOAD] = payload
-        .try_into()
-        .map_err(|_| Error::Malformed { what: "relay cell", why: "a payload that is not 509 bytes" })?;
+    let length = Error::Length { what: "relay cell's payload", expected: PAYLOAD, at_least: false, got: payload.len() };
+    let payload: &[u8; PAYLOAD] = payload.try_into().map_err(|_| length)?;
     Ok(Box::new(*payload))
 }

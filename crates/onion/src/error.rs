@@ -1,95 +1,95 @@
-//! What can go wrong in this crate.
+//! The errors of this crate.
 
+use crate::misbehaved::{InvalidCertificate, InvalidTarget, PeerMisbehaved};
 use candor_primitives::dh::DhError;
 use candor_primitives::kem::KemError;
 
-/// Why a message was refused or a key not made.
+/// Why a message was refused, a key was not made, or a call came at the wrong time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A message is shorter than its fixed parts, or longer than it may be.
-    #[error("the {what} has {got} bytes, and it has {expected}{}", if *at_least { " or more" } else { "" })]
+    /// A message is shorter than its fixed parts, or longer than its format allows.
+    #[error("{what} is {got} bytes long; expected {expected}{}", if *at_least { " or more" } else { "" })]
     Length {
-        /// Which message.
+        /// Name of the message.
         what: &'static str,
-        /// The length of its fixed parts.
+        /// Length of its fixed parts.
         expected: usize,
-        /// Whether more may follow them.
+        /// Whether more bytes may follow the fixed parts.
         at_least: bool,
-        /// The length that came.
+        /// Actual length.
         got: usize,
     },
-    /// A message's content is not what its specification allows.
-    #[error("the {what} has {why}; close what it came over")]
-    Malformed {
-        /// Which message.
-        what: &'static str,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// A message is longer than we take.
-    #[error("the {what} has {got} bytes, and we take {most}")]
+    /// A message is longer than we accept.
+    #[error("{what} is {got} bytes long; expected at most {most}")]
     TooLong {
-        /// Which message.
+        /// Name of the message.
         what: &'static str,
-        /// The cap.
+        /// Longest that we accept.
         most: usize,
-        /// The length that came.
+        /// Actual length.
         got: usize,
     },
-    /// The other side of a link speaks none of our link protocols.
-    #[error("the other side speaks none of the link protocols 4, 5 and 0xff05")]
+    /// The peer broke the protocol. Close the link or the circuit that the message came over.
+    #[error(transparent)]
+    PeerMisbehaved(#[from] PeerMisbehaved),
+    /// A stream can't go to this target.
+    #[error("stream target: {0}")]
+    Target(#[from] InvalidTarget),
+    /// The peer speaks none of our link protocols.
+    #[error("peer speaks none of the link protocols 4, 5 and 0xff05")]
     NoCommonVersion,
-    /// A certificate on a link is wrong or missing.
-    #[error("the certificate of type {kind} has {why}; close the link")]
+    /// A certificate on a link is invalid or missing. Close the link.
+    #[error("certificate of type {kind}: {why}")]
     Certificate {
-        /// Its type in CERTS.
+        /// Type in CERTS.
         kind: u8,
-        /// What is wrong with it.
-        why: &'static str,
+        /// The flaw.
+        why: InvalidCertificate,
     },
-    /// The relay at the other end of a link is not the one that was to be reached.
-    #[error("the relay that answered has another Ed25519 identity than the one asked for")]
+    /// The responder proved another identity than the one asked for.
+    #[error("responder's Ed25519 identity is not the one asked for")]
     WrongIdentity,
-    /// AUTHENTICATE is wrong: another connection, another transcript, or another key.
-    #[error("the relay that connected failed to authenticate; close the link")]
+    /// AUTHENTICATE is for another connection, transcript or key. Close the link.
+    #[error("initiator failed to authenticate")]
     LinkAuthentication,
     /// A handshake has no number, or is not offered here.
-    #[error("the handshake has no number in CREATE2, or this relay does not offer it")]
+    #[error("handshake has no number in CREATE2, or this relay does not offer it")]
     NoNumber,
-    /// A new circuit's number is in use, or not the other end's to give.
-    #[error("circuit {number:#010x} is in use, or its number is not the sender's to give")]
+    /// The number of a new circuit is in use, or not the sender's to choose.
+    #[error("circuit number {number:#010x} is in use, or not the sender's to choose")]
     WrongCircuit {
         /// The number.
         number: u32,
     },
-    /// A link has as many circuits as it may have.
-    #[error("the link has as many circuits as it may have; destroy the new one")]
+    /// The link carries as many circuits as it may. Destroy the new one.
+    #[error("link carries its maximum of circuits")]
     TooManyCircuits,
-    /// Something was asked of a circuit in a state in which it can't do it.
+    /// The call does not fit the current state.
     #[error("{0}")]
     NotNow(&'static str),
-    /// The stream is not there: it has ended, or never began.
-    #[error("the circuit has no open stream {0}")]
+    /// The stream has ended, or never began.
+    #[error("circuit has no open stream {0}")]
     NoStream(u16),
     /// The onionskin names another relay, another onion key, or another kind of handshake.
-    #[error("the onionskin is not for this relay's identity and onion keys; the client's directory may be out of date")]
+    #[error("onionskin is not for this relay's identity and onion keys; the client's directory may be out of date")]
     UnknownKey,
-    /// The onionskin's MAC is wrong: it was changed on the way, or made for other keys.
-    #[error("the onionskin's MAC is wrong; destroy the circuit")]
+    /// The onionskin's MAC is wrong: it was changed on the way, or made for other keys. Destroy the circuit.
+    #[error("onionskin has a wrong MAC")]
     Onionskin,
-    /// The reply's authenticator is wrong: whoever answered does not hold the relay's keys, or a message was changed on the way.
-    #[error("the reply does not prove that it is the relay's; destroy the circuit")]
+    /// The reply's authenticator is wrong: the responder does not hold the relay's keys, or a message was changed on the way.
+    /// Destroy the circuit.
+    #[error("reply does not prove that it comes from the relay")]
     Authentication,
     /// `ntor` has no room for an extension message.
-    #[error("ntor carries no extension message; use ntor-v3 or a hybrid")]
+    #[error("ntor can't carry an extension message; use ntor-v3 or a hybrid")]
     NoMessage,
-    /// More keys were asked for than the key derivation gives.
-    #[error("{asked} bytes of keys were asked for, and this handshake's key derivation gives {most}")]
+    /// The wrong amount of key material was asked for or given.
+    #[error("key material is {asked} bytes long; expected at most {most}")]
     KeyLength {
         /// Bytes asked for.
         asked: usize,
-        /// Bytes that there are.
+        /// Bytes available.
         most: usize,
     },
     /// A Diffie-Hellman exchange was refused.

@@ -13,8 +13,8 @@ mod vegas;
 pub(crate) use vegas::SENDME_INCREMENT;
 pub use vegas::{Parameters, Vegas};
 
-use crate::Error;
 use crate::layer::Tag;
+use crate::{Error, PeerMisbehaved};
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -110,10 +110,9 @@ impl Flow {
 
     /// A SENDME came. `blocked` says whether cells are piling up on the way out of this process.
     pub(crate) fn acknowledged(&mut self, tag: Tag, blocked: bool, now: Instant) -> Result<(), Error> {
-        let wrong = |why| Error::Malformed { what: "SENDME", why };
-        let mark = self.expected.pop_front().ok_or(wrong("nothing to acknowledge"))?;
+        let mark = self.expected.pop_front().ok_or(PeerMisbehaved::SendmeUnexpected { stream: 0 })?;
         if mark.tag != tag {
-            return Err(wrong("a tag that is not that of the cell it acknowledges"));
+            return Err(PeerMisbehaved::SendmeTag.into());
         }
         if let Window::Vegas(vegas) = &mut self.window {
             vegas.acknowledged(now.saturating_duration_since(mark.sent), self.inflight, blocked);
@@ -125,14 +124,14 @@ impl Flow {
     /// A DATA cell came.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if it is more than the sender's window allows.
+    /// [`PeerMisbehaved::CircuitWindow`].
     pub(crate) fn received(&mut self, tag: Tag) -> Result<(), Error> {
         let most = match self.window {
             Window::Fixed => CIRCUIT_WINDOW,
             Window::Vegas(_) => MOST_UNACKNOWLEDGED,
         };
         if self.received + self.due.len() as u32 * self.increment >= most {
-            return Err(Error::Malformed { what: "DATA", why: "more of it than the circuit's window allows" });
+            return Err(PeerMisbehaved::CircuitWindow { most }.into());
         }
         self.received += 1;
         if self.received == self.increment {

@@ -21,7 +21,9 @@ pub mod flow;
 pub mod handshake;
 pub mod layer;
 pub mod link;
+mod misbehaved;
 mod parts;
 pub mod relay;
 
 pub use error::Error;
+pub use misbehaved::{InvalidCertificate, InvalidTarget, PeerMisbehaved};

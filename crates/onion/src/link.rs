@@ -15,15 +15,16 @@
 //!
 //! ```
 //! # fn main() -> Result<(), candor_onion::Error> {
-//! use candor_onion::link::{Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
+//! use candor_onion::link::{Addresses, Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
 //! let now = 1_790_000_000; // seconds since 1970, from the caller's clock
 //! let relay = RelayIdentity::from_seeds(&[1; 32], &[2; 32], &[3; 32], now);
 //! // Both come from the TLS connection; see `Binding`.
 //! let binding = Binding { exporter: [4; 32], certificate: [5; 32] };
 //!
 //! let expect = Some(*relay.id());
-//! let mut client = LinkHandshake::initiator(Initiator { relay: None, expect, binding, now, nonce: [0; 24] });
-//! let mut server = LinkHandshake::responder(Responder { relay: &relay, binding, now, challenge: [6; 32], peer_address: None });
+//! let addresses = Addresses::default();
+//! let mut client = LinkHandshake::initiator(Initiator { relay: None, expect, binding, now, nonce: [0; 24], addresses });
+//! let mut server = LinkHandshake::responder(Responder { relay: &relay, binding, now, challenge: [6; 32], addresses });
 //! while !(client.is_done() && server.is_done()) {
 //!     server.receive(&client.take_output())?;
 //!     client.receive(&server.take_output())?;
@@ -39,7 +40,7 @@ pub mod certificate;
 mod handshake;
 mod identity;
 
-pub use handshake::{Initiator, Link, LinkHandshake, Responder};
+pub use handshake::{Addresses, Initiator, Link, LinkHandshake, Responder};
 pub use identity::RelayIdentity;
 
 /// The label of the TLS exporter for [`Binding::exporter`] (tor-spec, "Ed25519-SHA256-RFC5705").

@@ -1,13 +1,17 @@
 //! The link handshake: both ways to authenticate, and everything that must not pass for it.
 
-use candor_onion::Error;
 use candor_onion::cell::payload::{Authenticate, CertEntry, Certs, Netinfo, Versions};
 use candor_onion::cell::{Cell, Decoder, Message};
 use candor_onion::link::certificate::{IDENTITY_SIGNING, SIGNING_LINK};
-use candor_onion::link::{Binding, Initiator, Link, LinkHandshake, RelayIdentity, Responder};
+use candor_onion::link::{Addresses, Binding, Initiator, Link, LinkHandshake, RelayIdentity, Responder};
+use candor_onion::{Error, PeerMisbehaved};
 use proptest::prelude::*;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const NOW: u64 = 1_790_000_000;
+/// Addresses of the initiator, and of the responder, which has two.
+const A: [IpAddr; 1] = [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1))];
+const B: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), IpAddr::V6(Ipv6Addr::LOCALHOST)];
 const BINDING: Binding = Binding { exporter: [1; 32], certificate: [2; 32] };
 
 fn relay(seed: u8) -> RelayIdentity {
@@ -15,11 +19,13 @@ fn relay(seed: u8) -> RelayIdentity {
 }
 
 fn initiator<'a>(relay: Option<&'a RelayIdentity>, expect: Option<[u8; 32]>) -> Initiator<'a> {
-    Initiator { relay, expect, binding: BINDING, now: NOW, nonce: [3; 24] }
+    let addresses = Addresses { ours: if relay.is_some() { &A } else { &[] }, theirs: Some(B[0]) };
+    Initiator { relay, expect, binding: BINDING, now: NOW, nonce: [3; 24], addresses }
 }
 
 fn responder(relay: &RelayIdentity) -> Responder<'_> {
-    Responder { relay, binding: BINDING, now: NOW, challenge: [4; 32], peer_address: Some([10, 0, 0, 1].into()) }
+    let addresses = Addresses { ours: &B, theirs: Some(A[0]) };
+    Responder { relay, binding: BINDING, now: NOW, challenge: [4; 32], addresses }
 }
 
 /// Runs both sides to the end; `edit` sees each cell, with `true` for those from the initiator.
@@ -55,7 +61,8 @@ fn two_relays_learn_who_the_other_is() {
     let (at_a, at_b) = meet(initiator(Some(&a), Some(*b.id())), responder(&b), honest).unwrap();
     assert_eq!((at_a.peer, at_b.peer), (Some(*b.id()), Some(*a.id())));
     assert_eq!((at_a.version, at_b.version), (Versions::WIDE, Versions::WIDE));
-    assert_eq!(at_a.our_address, Some([10, 0, 0, 1].into()));
+    assert_eq!((at_a.our_address, at_b.our_address), (Some(A[0]), Some(B[0])));
+    assert_eq!((at_a.peer_addresses.as_slice(), at_b.peer_addresses.as_slice()), (B.as_slice(), A.as_slice()));
     assert!(at_a.is_wide());
 }
 
@@ -64,6 +71,7 @@ fn a_client_learns_who_the_relay_is_and_stays_unknown() {
     let b = relay(20);
     let (at_client, at_b) = meet(initiator(None, None), responder(&b), honest).unwrap();
     assert_eq!((at_client.peer, at_b.peer), (Some(*b.id()), None));
+    assert!(at_b.peer_addresses.is_empty(), "a client tells no address");
 }
 
 #[test]
@@ -190,19 +198,24 @@ fn a_changed_transcript_fails_to_authenticate() {
 #[test]
 fn cells_out_of_turn_are_refused() {
     let b = relay(20);
-    let netinfo =
-        || Message::Netinfo(Netinfo { time: 0, theirs: std::net::IpAddr::from([127, 0, 0, 1]).into(), ours: vec![] });
+    let netinfo = || Message::Netinfo(Netinfo { time: 0, theirs: IpAddr::from([127, 0, 0, 1]).into(), ours: vec![] });
     let outcome = meet(initiator(None, None), responder(&b), |_, message| match message {
         Message::Certs(_) => vec![netinfo()],
         other => vec![other],
     });
-    assert!(matches!(outcome, Err((true, Error::Malformed { .. }))), "an initiator needs CERTS: {outcome:?}");
+    assert!(
+        matches!(outcome, Err((true, Error::PeerMisbehaved(PeerMisbehaved::CellOutOfTurn { .. })))),
+        "an initiator needs CERTS: {outcome:?}"
+    );
     let a = relay(10);
     let outcome = meet(initiator(Some(&a), None), responder(&b), |_, message| match message {
         Message::Authenticate(_) => vec![netinfo()],
         other => vec![other],
     });
-    assert!(matches!(outcome, Err((false, Error::Malformed { .. }))), "CERTS promise AUTHENTICATE: {outcome:?}");
+    assert!(
+        matches!(outcome, Err((false, Error::PeerMisbehaved(PeerMisbehaved::CellOutOfTurn { .. })))),
+        "CERTS promise AUTHENTICATE: {outcome:?}"
+    );
 }
 
 proptest! {

@@ -7,6 +7,10 @@ use crate::stage::program;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
+
+/// Lists this young are not fetched again.
+const FRESH: Duration = Duration::from_secs(3600);
 
 /// A release of Debian besides the system's own.
 #[derive(Clone, Copy)]
@@ -20,36 +24,52 @@ pub(crate) struct Release<'a> {
 /// apt, working in a folder.
 pub(crate) struct Apt<'a> {
     at: &'a Path,
+    /// Its lists and caches, beside `at`: the recipes of one folder share them.
+    state: PathBuf,
     foreign: Vec<&'a str>,
 }
 
 impl<'a> Apt<'a> {
     /// apt in the folder `at`, with fresh lists of the system's own Debian sources.
-    pub(super) fn at(at: &'a Path) -> Result<Self, Failure> {
+    pub(crate) fn at(at: &'a Path) -> Result<Self, Failure> {
         Self::with(at, None, &[])
     }
 
     /// The same with one more release from the same archive, and with packages of other architectures beside the system's.
     pub(crate) fn with(at: &'a Path, release: Option<Release<'_>>, foreign: &[&'a str]) -> Result<Self, Failure> {
-        for folder in ["apt/lists/partial", "apt/cache/archives/partial"] {
-            make_directory(&at.join(folder))?;
+        let state = at.parent().unwrap_or(at).join("apt");
+        for folder in ["lists/partial", "cache/archives/partial"] {
+            make_directory(&state.join(folder))?;
         }
-        write(&at.join("apt/debian.sources"), &sources(&system_sources(), release)?)?;
-        let apt = Self { at, foreign: foreign.to_vec() };
-        let mut update = apt.command("apt-get");
-        update.arg("update");
-        quiet_step("fetching Debian's lists", update)?;
+        let apt = Self { at, state, foreign: foreign.to_vec() };
+        let (file, wanted) = (apt.state.join("debian.sources"), sources(&system_sources(), release)?);
+        if !apt.is_fresh(&wanted) {
+            write(&file, &wanted)?;
+            let mut update = apt.command("apt-get");
+            update.arg("update");
+            if let Err(why) = quiet_step("fetching Debian's lists", update) {
+                let _ = fs::remove_file(&file);
+                return Err(why);
+            }
+        }
         Ok(apt)
+    }
+
+    /// Whether the lists of these sources were fetched within the last hour.
+    fn is_fresh(&self, sources: &str) -> bool {
+        let file = self.state.join("debian.sources");
+        let age = fs::metadata(&file).ok().and_then(|data| data.modified().ok()).and_then(|time| time.elapsed().ok());
+        age.is_some_and(|age| age < FRESH) && fs::read_to_string(&file).is_ok_and(|text| text == sources)
     }
 
     /// One of apt's tools.
     pub(crate) fn command(&self, tool: &str) -> Command {
         let mut command = program(tool);
         for (option, path) in [
-            ("Dir::Etc::sourcelist", self.at.join("apt/debian.sources")),
+            ("Dir::Etc::sourcelist", self.state.join("debian.sources")),
             ("Dir::Etc::sourceparts", PathBuf::from("/dev/null")),
-            ("Dir::State::lists", self.at.join("apt/lists")),
-            ("Dir::Cache", self.at.join("apt/cache")),
+            ("Dir::State::lists", self.state.join("lists")),
+            ("Dir::Cache", self.state.join("cache")),
         ] {
             command.arg("-o").arg(format!("{option}={}", path.display()));
         }
@@ -68,6 +88,23 @@ impl<'a> Apt<'a> {
         quiet_step(&format!("fetching the source package {package}"), source).map(drop)
     }
 
+    /// Fetches and unpacks a package and those of its libraries that the system lacks, down to the last. Says its version.
+    pub(crate) fn unpack_with_libraries(&self, package: &str, root: &Path) -> Result<String, Failure> {
+        let mut depends = self.command("apt-cache");
+        depends.args(["depends", "--recurse", "--important", package]);
+        let said = quiet_step(&format!("asking what {package} depends on"), depends)?;
+        let missing = libraries(&said).into_iter().filter(|name| name != package && !crate::install::installed(name));
+        for library in missing {
+            self.unpack(&library, root)?;
+        }
+        self.unpack(package, root)?;
+        let mut policy = self.command("apt-cache");
+        policy.args(["policy", package]);
+        let said = quiet_step(&format!("asking for the version of {package}"), policy)?;
+        let version = said.lines().find_map(|line| line.trim().strip_prefix("Candidate: "));
+        version.map(str::to_owned).ok_or_else(|| format!("apt knows no version of {package}"))
+    }
+
     /// Fetches a binary package (`libgf2x3=1.3.0-2`, `libgf2x3:arm64`) into the folder and unpacks it below `root`.
     pub(crate) fn unpack(&self, package: &str, root: &Path) -> Result<(), Failure> {
         let mut download = self.command("apt-get");
@@ -82,6 +119,12 @@ impl<'a> Apt<'a> {
         unpack.arg("-x").arg(file).arg(root);
         quiet_step(&format!("unpacking {}", file.display()), unpack).map(drop)
     }
+}
+
+/// The libraries among the packages that `apt-cache depends --recurse` lists: each stands alone at the margin.
+fn libraries(depends: &str) -> Vec<String> {
+    let at_the_margin = depends.lines().filter(|line| !line.starts_with([' ', '<', '|']));
+    at_the_margin.filter(|name| name.starts_with("lib") || *name == "zlib1g").map(str::to_owned).collect()
 }
 
 /// The files that name the system's package sources.
@@ -175,7 +218,7 @@ fn sources(files: &[(String, String)], release: Option<Release<'_>>) -> Result<S
 }
 
 /// Entries of a folder whose name `take` wants, sorted.
-pub(super) fn entries(folder: &Path, take: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn entries(folder: &Path, take: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Failure> {
     let listed = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let paths = listed.flatten().map(|entry| entry.path());
     let mut wanted: Vec<_> =
@@ -207,6 +250,13 @@ mod tests {
         ));
         assert!(!made.contains("two.example") && !made.contains("four.example"), "{made}");
         assert!(sources(&[], None).is_err());
+    }
+
+    #[test]
+    fn libraries_are_taken_from_the_margin() {
+        let said = "tor\n  Depends: libevent-2.1-7\n |Depends: adduser\n  PreDepends: <dpkg>\nlibevent-2.1-7\n  Depends: libc6\n<virtual>\n\
+            adduser\nlibc6\nzlib1g\n";
+        assert_eq!(libraries(said), ["libevent-2.1-7", "libc6", "zlib1g"]);
     }
 
     #[test]

@@ -10,7 +10,8 @@
 
 use super::debian::{Apt, entries};
 use super::{
-    check_digest, compiler, cpu, make_directory, ntl, quiet_step, quiet_step_both, today, write, write_provenance,
+    Extent, check_digest, compiler, cpu, expect_in, make_directory, ntl, quiet_step, quiet_step_both, today, write,
+    write_provenance,
 };
 use crate::Failure;
 use crate::stage::program;
@@ -30,24 +31,20 @@ const LARGEST: &str = "901";
 
 const SHIM: &str = include_str!("shims/gf2x.c");
 
-pub(super) fn build(peers: &Path) -> Result<(), Failure> {
+pub(super) fn build(peers: &Path, extent: Extent) -> Result<(), Failure> {
     let at = peers.join("gf2x");
     make_directory(&at)?;
-    let at = at.canonicalize().map_err(|error| format!("{}: {error}", at.display()))?;
-    for (tool, package) in [("make", "make"), ("perl", "perl"), ("g++", "g++"), ("dpkg", "dpkg")] {
-        if program(tool).arg("--version").output().is_err() {
-            return Err(format!("the build needs {tool}: apt-get install {package}"));
-        }
-    }
-    if program("apt-get").arg("--version").output().is_err() {
-        return Err("gf2x and NTL are built from Debian's source packages, and there is no apt here".to_owned());
-    }
     let apt = Apt::at(&at)?;
     apt.source(&format!("gf2x={DEBIAN}"))?;
     check_digest(&at.join(format!("gf2x_{VERSION}.orig.tar.gz")), DIGEST)?;
 
     portable(&apt, &at)?;
-    let (source, tuning) = tune(&at)?;
+    let source = configure(&at)?;
+    if extent == Extent::Check {
+        expect_tuners(&source)?;
+        return ntl::check(&apt, &at);
+    }
+    let tuning = tune(&source)?;
     tuned(&at, &source, &tuning)?;
     inlined(&at, &source, &tuning)?;
     println!("gf2x {VERSION} stands in {}", at.display());
@@ -92,8 +89,8 @@ pub(super) struct Tuning {
     pub(super) line: String,
 }
 
-/// Configures, compiles and tunes the source; says where it is and what was found.
-fn tune(at: &Path) -> Result<(PathBuf, Tuning), Failure> {
+/// Unpacks and configures the source, and says where it is.
+fn configure(at: &Path) -> Result<PathBuf, Failure> {
     let build = at.join("build/tuned");
     let _ = fs::remove_dir_all(&build);
     make_directory(&build)?;
@@ -103,7 +100,28 @@ fn tune(at: &Path) -> Result<(PathBuf, Tuning), Failure> {
     // Static only: the shared objects below are linked from the same archive.
     configure.args(["./configure", "--disable-shared", &format!("CFLAGS={CFLAGS}")]).current_dir(&source);
     quiet_step("configuring gf2x for this CPU", configure)?;
-    quiet_step("compiling gf2x", make(&source, &["-j2"]))?;
+    Ok(source)
+}
+
+/// The goals of make and the words of the tuner that [`tune`] and [`chosen`] rely on.
+fn expect_tuners(source: &Path) -> Result<(), Failure> {
+    let read = |name: &str| {
+        let file = source.join(name);
+        fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))
+    };
+    let goals =
+        ["tune-lowlevel:", "tune-toom:", "tunetoom$(EXEEXT):", "tunefft$(EXEEXT):", "modify-thresholds$(EXEEXT):"];
+    expect_in("gf2x's src/Makefile", &read("src/Makefile")?, &goals)?;
+    expect_in(
+        "gf2x's tune-lowlevel.pl",
+        &read("src/tune-lowlevel.pl")?,
+        &["**BEST**", "Summary of tune-lowlevel results"],
+    )
+}
+
+/// Compiles and tunes the source, and says what was found.
+fn tune(source: &Path) -> Result<Tuning, Failure> {
+    quiet_step("compiling gf2x", make(source, &["-j2"]))?;
 
     let tuning = source.join("src");
     // make passes the tuner's summary on to standard error.
@@ -126,7 +144,7 @@ fn tune(at: &Path) -> Result<(PathBuf, Tuning), Failure> {
     let found = format!("{}; {routines}", thresholds_of(&thresholds));
     let line = format!("{} on {}: tune-lowlevel, tune-toom to {TOOM_LIMIT} words, {fft}", today(), cpu());
     println!("tuned: {found}");
-    Ok((source, Tuning { found, line }))
+    Ok(Tuning { found, line })
 }
 
 /// Whether the FFT can matter at our sizes. Tuning all of it takes hours, since tunefft goes in steps of a word or two from 501

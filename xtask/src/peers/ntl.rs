@@ -5,10 +5,10 @@
 
 use super::debian::Apt;
 use super::gf2x::{Tuning, make, untar};
-use super::{check_digest, compiler, make_directory, quiet_step, write, write_provenance};
+use super::{check_digest, compiler, expect_in, make_directory, quiet_step, write, write_provenance};
 use crate::Failure;
 use crate::stage::program;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const VERSION: &str = "11.5.1";
 const DEBIAN: &str = "11.5.1-1";
@@ -17,12 +17,23 @@ const CXXFLAGS: &str = "-O3 -march=native -fPIC";
 /// GMP serves integers, which nothing here uses.
 const OPTIONS: [&str; 5] = ["SHARED=off", "NATIVE=on", "NTL_GF2X_LIB=on", "NTL_THREADS=off", "NTL_GMP_LIP=off"];
 
+fn archive() -> String {
+    format!("ntl_{VERSION}.orig.tar.gz")
+}
+
 const SHIM: &str = include_str!("shims/ntl.cpp");
 
-/// Builds it below `at`, where the tuned gf2x has been built.
-pub(super) fn build(apt: &Apt<'_>, at: &Path, tuning: &Tuning) -> Result<(), Failure> {
+/// Everything up to the compiler.
+pub(super) fn check(apt: &Apt<'_>, at: &Path) -> Result<(), Failure> {
+    let makefile = configure(apt, at)?.join("makefile");
+    let text = std::fs::read_to_string(&makefile).map_err(|error| format!("{}: {error}", makefile.display()))?;
+    expect_in("NTL's makefile", &text, &["setup1:", "setup2:", "setup3:", "setup4:", "ntl.a:"])
+}
+
+/// Fetches, unpacks and configures the source, and says where it is.
+fn configure(apt: &Apt<'_>, at: &Path) -> Result<PathBuf, Failure> {
     apt.source(&format!("ntl={DEBIAN}"))?;
-    let archive = format!("ntl_{VERSION}.orig.tar.gz");
+    let archive = archive();
     check_digest(&at.join(&archive), DIGEST)?;
     let build = at.join("build/ntl");
     let _ = std::fs::remove_dir_all(&build);
@@ -37,6 +48,14 @@ pub(super) fn build(apt: &Apt<'_>, at: &Path, tuning: &Tuning) -> Result<(), Fai
         .arg(format!("GF2X_INCDIR={}", gf2x.display()))
         .arg(format!("GF2X_LIBDIR={}", gf2x.join(".libs").display()));
     quiet_step("configuring NTL", configure)?;
+    Ok(source)
+}
+
+/// Builds it below `at`, where the tuned gf2x has been built.
+pub(super) fn build(apt: &Apt<'_>, at: &Path, tuning: &Tuning) -> Result<(), Failure> {
+    let source = configure(apt, at)?;
+    let gf2x = at.join("build/tuned/gf2x-1.3.0");
+    let archive = archive();
     // Programs that look at the compiler and the CPU and write headers: one after the other.
     quiet_step("asking the machine", make(&source, &["setup1", "setup2", "setup3", "setup4"]))?;
     quiet_step("compiling NTL (minutes)", make(&source, &["-j2", "ntl.a"]))?;

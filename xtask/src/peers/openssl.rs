@@ -2,7 +2,7 @@
 //! the OpenSSL that the system has.
 
 use super::cargo_package::Package;
-use super::{compiler, counted_step, make_directory, quiet_step, today, write_provenance};
+use super::{Extent, compiler, counted_step, make_directory, quiet_step, today, write_provenance};
 use crate::Failure;
 use crate::stage::program;
 use std::path::Path;
@@ -17,7 +17,7 @@ const OPTIONS: [&str; 6] = ["shared", "no-module", "enable-ec_nistp_64_gcc_128",
 /// OpenSSL's own linker flags on Linux: calls inside the library stay inside, and nothing unloads it.
 const LINK: [&str; 4] = ["-shared", "-Wl,-Bsymbolic", "-Wl,-znodelete", "-Wl,-soname,libcrypto.so.4"];
 
-pub(super) fn build(peers: &Path) -> Result<(), Failure> {
+pub(super) fn build(peers: &Path, extent: Extent) -> Result<(), Failure> {
     let package = Package::fetch(&peers.join("openssl-4-source"), "openssl-src", PACKAGE)?;
     let version = package.library_version("")?.to_owned();
     let source = package.unpack(&peers.join("openssl-4-source"))?.join("openssl");
@@ -31,6 +31,11 @@ pub(super) fn build(peers: &Path) -> Result<(), Failure> {
     // Its configuration file and modules would be looked for here; there are none, and none are needed.
     configure.arg(format!("--prefix={}", build.join("nowhere").display()));
     quiet_step("configuring OpenSSL", configure)?;
+    if extent == Extent::Check {
+        let mut goals = program("make");
+        goals.args(["--dry-run", "build_generated", "libcrypto.a"]).current_dir(&build);
+        return quiet_step("looking for OpenSSL's libcrypto", goals).map(drop);
+    }
     let make = |goal: &str| {
         let mut make = program("make");
         make.args(["-j2", goal]).current_dir(&build);

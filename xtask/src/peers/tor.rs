@@ -6,11 +6,21 @@
 //! *imported*: it never gets a verdict, and stands beside our rows as a claim does.
 
 use super::debian::{Apt, entries};
-use super::{compiler, cpu, make_directory, quiet_step, write};
+use super::{Extent, compiler, cpu, expect_in, make_directory, quiet_step, write};
 use crate::Failure;
 use crate::stage::program;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+
+/// What the bench program prints, and we read.
+const ENABLED: &str = "Ed25519-based basepoint multiply = ";
+const CLIENT_START: &str = "Client-side, part 1:";
+const SERVER: &str = "Server-side:";
+const CLIENT_FINISH: &str = "Client-side, part 2:";
+const OUTBOUND: &str = "Outbound cells";
+/// How the program's source writes the last.
+const OUTBOUND_SOURCE: &str = "%sbound cells: ";
+const CGO_OUTBOUND: &str = "CGO outbound at relay";
 
 /// How often the bench program is run; each figure is the median of so many means.
 const RUNS: usize = 11;
@@ -28,25 +38,27 @@ const WITHOUT: [&str; 9] = [
     "--disable-tool-name-check",
 ];
 
-pub(super) fn build(peers: &Path) -> Result<(), Failure> {
+pub(super) fn build(peers: &Path, extent: Extent) -> Result<(), Failure> {
     let at = peers.join("tor");
     make_directory(&at)?;
-    let at = at.canonicalize().map_err(|error| format!("{}: {error}", at.display()))?;
+    let apt = Apt::at(&at)?;
+    let source = fetch(&apt, &at)?;
+    check(&source)?;
+    if extent == Extent::Check {
+        return Ok(());
+    }
     for (header, package) in [("openssl/ssl.h", "libssl-dev"), ("zlib.h", "zlib1g-dev")] {
         if !Path::new("/usr/include").join(header).exists() {
             return Err(format!("the build needs {header}: apt-get install {package}"));
         }
     }
-    let apt = Apt::at(&at)?;
-    let source = fetch(&apt, &at)?;
     let version = source.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix("tor-"));
     let version = version.ok_or("the source's folder has no version")?.to_owned();
     let libraries = libevent(&apt, &at)?;
     compile(&source, libraries.as_deref())?;
     let runs = measure(&source, libraries.as_deref(), "onion_ntor", parse)?;
-    let tor1 = measure(&source, libraries.as_deref(), "cell_ops_tor1", |said| nanoseconds(said, "Outbound cells:"))?;
-    let cgo =
-        measure(&source, libraries.as_deref(), "cell_ops_cgo", |said| nanoseconds(said, "CGO outbound at relay:"))?;
+    let tor1 = measure(&source, libraries.as_deref(), "cell_ops_tor1", |said| nanoseconds(said, OUTBOUND))?;
+    let cgo = measure(&source, libraries.as_deref(), "cell_ops_cgo", |said| nanoseconds(said, CGO_OUTBOUND))?;
     report(&at, &version, &runs, [median(tor1), median(cgo)])
 }
 
@@ -62,6 +74,24 @@ fn fetch(apt: &Apt<'_>, at: &Path) -> Result<PathBuf, Failure> {
     let version = archive.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let version = version.trim_start_matches("tor_").trim_end_matches(".orig.tar.gz");
     Ok(at.join(format!("tor-{version}")))
+}
+
+/// What the steps after this rely on: configure ignores options that it does not know, and a label that has changed would show only
+/// after minutes of compiling.
+fn check(source: &Path) -> Result<(), Failure> {
+    let mut help = program("sh");
+    help.args(["./configure", "--help"]).current_dir(source);
+    let help = quiet_step("asking configure for its options", help)?;
+    // configure lists a feature by what its reader would type to change the default.
+    let features: Vec<&str> = WITHOUT.iter().map(|option| option.trim_start_matches("--disable-")).collect();
+    expect_in("tor's configure --help", &help, &features)?;
+    let bench = source.join("src/test/bench.c");
+    let text = std::fs::read_to_string(&bench).map_err(|error| format!("{}: {error}", bench.display()))?;
+    expect_in(
+        "tor's bench.c",
+        &text,
+        &[ENABLED, "enabled", CLIENT_START, SERVER, CLIENT_FINISH, OUTBOUND_SOURCE, CGO_OUTBOUND],
+    )
 }
 
 /// Where libevent is unpacked, if the system has no headers of it.
@@ -142,22 +172,18 @@ fn measure<T>(
 
 /// The figures with the Ed25519 multiplication of the base point, which tor chooses at its start where it is the faster.
 fn parse(said: &str) -> Result<Steps, Failure> {
-    let (_, faster) = said.split_once("multiply = enabled").ok_or("bench prints no figures of onion_ntor")?;
+    let (_, faster) = said.split_once(&format!("{ENABLED}enabled")).ok_or("bench prints no figures of onion_ntor")?;
     let figure = |label: &str| {
         let line = faster.lines().find_map(|line| line.strip_prefix(label));
         let number = line.and_then(|rest| rest.split_whitespace().next()).and_then(|word| word.parse().ok());
         number.ok_or_else(|| format!("bench prints no `{label}`"))
     };
-    Ok(Steps {
-        client_start: figure("Client-side, part 1:")?,
-        server: figure("Server-side:")?,
-        client_finish: figure("Client-side, part 2:")?,
-    })
+    Ok(Steps { client_start: figure(CLIENT_START)?, server: figure(SERVER)?, client_finish: figure(CLIENT_FINISH)? })
 }
 
 /// Nanoseconds per cell behind a label.
 fn nanoseconds(said: &str, label: &str) -> Result<f64, Failure> {
-    let line = said.lines().find_map(|line| line.trim_start().strip_prefix(label));
+    let line = said.lines().find_map(|line| line.trim_start().strip_prefix(label)?.strip_prefix(':'));
     let number = line.and_then(|rest| rest.split_whitespace().next()).and_then(|word| word.parse().ok());
     number.ok_or_else(|| format!("bench prints no `{label}`"))
 }
@@ -241,8 +267,8 @@ mod tests {
     fn nanoseconds_per_cell_are_read() {
         let said = "===== cell_ops_tor1 =====\n Inbound cells: 83.26 ns per cell. (0.17 ns per byte)\nOutbound cells: 85.29 ns per cell.\n\
             CGO outbound at relay: 293.44 per cell (9.74 cpb)\n";
-        assert_eq!(nanoseconds(said, "Outbound cells:"), Ok(85.29));
-        assert_eq!(nanoseconds(said, "CGO outbound at relay:"), Ok(293.44));
+        assert_eq!(nanoseconds(said, "Outbound cells"), Ok(85.29));
+        assert_eq!(nanoseconds(said, "CGO outbound at relay"), Ok(293.44));
         assert!(nanoseconds(said, "CGO inbound").is_err());
     }
 

@@ -214,6 +214,7 @@ mod tests {
             name: named(room),
             folder: Default::default(),
             roots: Vec::new(),
+            targets: Vec::new(),
             dependencies: dependencies.iter().map(|&(name, kind)| Dependency { name: name.to_owned(), kind }).collect(),
         }
     }

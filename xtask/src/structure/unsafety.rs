@@ -86,7 +86,7 @@ fn attribute_around(code: &str, at: usize) -> &str {
 }
 
 /// What comes right after `crate` or `super` in a path, with its line: one name, or in a group (`::{a, b::c}`) one each.
-fn first_segments(code: &str, mut at: usize) -> Vec<(&str, usize)> {
+pub(super) fn first_segments(code: &str, mut at: usize) -> Vec<(&str, usize)> {
     at += space(&code[at..]);
     let Some(rest) = code[at..].strip_prefix("::") else { return Vec::new() };
     at = code.len() - rest.len();

@@ -1,4 +1,4 @@
-//! `candor doctor`: the machine, and by `--self-test` the lab itself.
+//! `candor doctor`: the state of this machine and, with `--self-test`, of the lab itself.
 
 use super::self_test;
 use crate::cli::{DoctorArguments, ListFormat};
@@ -20,7 +20,7 @@ pub(crate) fn execute(arguments: DoctorArguments, talk: Talk) -> Result<(), Fail
     }
 }
 
-/// What can be said without measuring anything but the noise.
+/// Reports on the machine without measuring anything but the noise.
 fn look(arguments: &DoctorArguments, directory: &Path) -> Result<(), Failure> {
     let machine = Machine::here();
     let before = Counters::now();
@@ -44,7 +44,7 @@ fn look(arguments: &DoctorArguments, directory: &Path) -> Result<(), Failure> {
     let (others, steal, load) = (noise.others_cpus, noise.steal * 100.0, noise.load);
     let loud = advice(noise.is_loud(), "small differences will read \"can't tell\"");
     line("noise", format!("others use {others:.2} CPUs, steal {steal:.1} %, load {load:.2}{loud}"));
-    line("clock", format!("steps {quantum} ns{}", advice(quantum > 1000, "epochs must last 1000 steps")));
+    line("clock", format!("steps {quantum} ns{}", advice(quantum > 1000, "epochs must take at least 1000 steps")));
     if let Some(governor) = &machine.governor {
         let slow = advice(governor != "performance", "the frequency may change within a run");
         line("governor", format!("{governor}{slow}"));

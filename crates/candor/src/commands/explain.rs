@@ -1,4 +1,4 @@
-//! `candor explain`.
+//! `candor explain`: what exactly a task does, and what a lint means.
 
 use crate::measure::all_tasks;
 use crate::output::{columns, print};
@@ -14,13 +14,23 @@ pub(crate) fn execute(name: &str) -> Result<(), Failure> {
         return print(&format!("{fires}\n{why}\n{then}"));
     }
     let tasks = all_tasks();
-    let Some(task) = tasks.iter().find(|task| task.name == name) else {
-        let names = tasks.iter().map(|task| task.name.as_str()).chain(LINTS.iter().map(|lint| lint.name));
-        return Err(Failure::Error(choose::unknown("task or lint", name, names, "candor list tasks")));
+    let task = match choose::matches(&tasks, name)[..] {
+        [task] => task,
+        [first, ..] => {
+            return Err(Failure::Error(format!(
+                "{name:?} is part of the names of several tasks; explain one of them, such as {}; `candor list tasks` lists \
+                 them all",
+                first.name
+            )));
+        }
+        [] => {
+            let names = tasks.iter().map(|task| task.name.as_str()).chain(LINTS.iter().map(|lint| lint.name));
+            return Err(Failure::Error(choose::unknown("task or lint", name, names, "candor list tasks")));
+        }
     };
     let mut text = format!("{}\n\n{}\n", task.name, paragraph("", &task.what, columns));
     for (i, entry) in task.entries.iter().enumerate() {
-        // Making a subject is enough to know where it comes from; nothing is measured.
+        // A subject that is only made, and not measured, already knows its origin.
         let (line, more) = match entry.make() {
             Ok(subject) => (subject.provenance().timed, subject.explanation()),
             Err(refusal) => (refusal.to_string(), None),

@@ -1,4 +1,4 @@
-//! `candor list`.
+//! `candor list`: tasks, peers and tiers.
 
 use crate::Failure;
 use crate::cli::{ListFormat, Listed};
@@ -35,7 +35,7 @@ fn peers() -> (Value, Table) {
     let mut table = Table::new(&[Align::Left, Align::Left]);
     let peers = candor_subjects::peers();
     for peer in &peers {
-        table.row([peer.name.clone(), peer.what.to_owned()]);
+        table.row([peer.name.as_str(), peer.what]);
         table.row([String::new(), state(&peer.state)]);
     }
     (json!(peers), table)
@@ -46,8 +46,8 @@ fn state(state: &PeerState) -> String {
         PeerState::Linked { version } => format!("linked, version {version}"),
         PeerState::Found { version, path } => format!("found, version {version}, {}", path.display()),
         PeerState::Refused { reason } => format!("refused: {reason}"),
-        PeerState::Missing { how } => format!("not here: {how}"),
-        PeerState::Off { feature } => format!("left out of this build: cargo feature {feature}"),
+        PeerState::Missing { how } => format!("not installed: {how}"),
+        PeerState::Off { feature } => format!("not in this build: enable cargo feature {feature}"),
         _ => String::new(),
     }
 }

@@ -142,7 +142,7 @@ impl<S: Suite<Static = NoKem>> Demo<S> {
         let ([first, second], [wrong, unknown]) = (logins, failed);
         self.say("\nan eavesdropper recorded all logins");
         self.say(&format!(
-            "  a login: {} bytes, of which {} are equal in both logins of {NAME}",
+            "  a login: {} bytes, of which {} are equal in both logins of {NAME}, as by chance",
             first.length(),
             first.equal_bytes(second)
         ));

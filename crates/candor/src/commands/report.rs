@@ -1,4 +1,4 @@
-//! `candor report`.
+//! `candor report`: saved runs in other forms.
 
 use crate::Failure;
 use crate::cli::{Format, Picture, ReportArguments};
@@ -16,14 +16,14 @@ pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Fail
     let runs: Result<Vec<Run>, LabError> = arguments.runs.iter().map(|path| Run::open(path)).collect();
     let reports: Vec<Report> = runs?.iter().map(Report::of).collect();
     let claims = claims(&arguments.claims)?;
-    // Only what stands beside a row: a quotation without a counterpart is a reading list, not a comparison.
+    // A quoted number without a row of ours compares nothing, so it is left out.
     let beside = |report: &Report| -> Vec<Beside> {
         let all: Vec<Beside> = claims.iter().flat_map(|claims| claims.beside(report)).collect();
         let total = all.len();
         let shown: Vec<Beside> = all.into_iter().filter(|beside| beside.here.is_some()).collect();
         if total > shown.len() {
             talk.say(&format!(
-                "{} more quoted figures are about work that {} did not measure",
+                "left out {} published numbers for work that {} did not measure",
                 total - shown.len(),
                 report.run
             ));
@@ -78,7 +78,7 @@ fn save(directory: &Path, name: &str, bytes: &[u8], talk: Talk) -> Result<(), Fa
     Ok(())
 }
 
-/// Reads claims from files and from directories of `*.toml`.
+/// Reads claims from files and from the `*.toml` files of directories.
 fn claims(paths: &[PathBuf]) -> Result<Vec<Claims>, Failure> {
     let mut files = Vec::new();
     for path in paths {

@@ -1,4 +1,4 @@
-//! `candor rerun`: the same plan, here. Which verdicts hold?
+//! `candor rerun`: repeats a run on this machine and compares the verdicts.
 
 use crate::Failure;
 use crate::cli::{ListFormat, RerunArguments};
@@ -13,12 +13,12 @@ use candor_lab::table::{Align, Table, paragraph};
 use candor_lab::verdict::Verdict;
 use serde_json::json;
 
-/// What became of a verdict.
+/// What became of a verdict in the new run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Holds,
     Reversed,
-    /// Another word, but not the opposite one.
+    /// A different verdict, but not the opposite one.
     Differs,
     /// Not measured here.
     Missing,
@@ -42,7 +42,7 @@ pub(crate) fn execute(arguments: RerunArguments, talk: Talk) -> Result<(), Failu
     let setting = |name: &str| old.manifest.settings.get(name);
     let budget = setting("budget_seconds").and_then(|seconds| seconds.parse().ok());
     let subjects = setting("subjects").map(|names| names.split(' ').map(str::to_owned).collect()).unwrap_or_default();
-    // The run's own number of processes, so that its level is kept; its seed, so that inputs are the same.
+    // The run's own number of processes keeps the error level, its seed keeps the inputs.
     let settings = settings(budget, Some(old.manifest.processes), Some(old.manifest.seed), subjects, directory);
     let settings = Settings { repeats: Some(old.name.clone()), ..settings };
     let new = measure(&tasks, &settings, talk)?;
@@ -56,24 +56,24 @@ pub(crate) fn execute(arguments: RerunArguments, talk: Talk) -> Result<(), Failu
     })?;
     match reversed {
         0 => Ok(()),
-        n => Err(Failure::Condition(format!("{n} verdicts are reversed here"))),
+        n => Err(Failure::Condition(format!("{n} verdicts are reversed on this machine"))),
     }
 }
 
-/// The run's tasks that this build still has.
+/// The tasks of the run that this version still has.
 fn same_tasks(old: &Run, talk: Talk) -> Result<Vec<Task>, Failure> {
     let mut tasks = all_tasks();
     tasks.retain(|task| old.tasks.iter().any(|known| known.task == task.name));
     for task in &mut tasks {
-        // The run may have had another baseline than the task's own. If it is not here, the task keeps its own.
+        // The run may have used another baseline than the task's own. If it is missing here, the task keeps its own.
         let plan = old.tasks.iter().find(|known| known.task == task.name).and_then(|known| known.plan.as_ref());
         plan.map(|plan| task.baseline(plan.baseline()));
     }
     for known in old.tasks.iter().filter(|known| !tasks.iter().any(|task| task.name == known.task)) {
-        talk.say(&format!("! this candor has no task {}", known.task));
+        talk.say(&format!("! this version of candor has no task {}", known.task));
     }
     match tasks.is_empty() {
-        true => Err(Failure::Error("this candor has none of the run's tasks".into())),
+        true => Err(Failure::Error("this version of candor has none of the tasks of this run".into())),
         false => Ok(tasks),
     }
 }

@@ -1,4 +1,4 @@
-//! `candor run`.
+//! `candor run`: measures tasks.
 
 use super::smoke;
 use crate::cli::{Format, RunArguments};
@@ -10,7 +10,7 @@ use candor_lab::Task;
 use candor_lab::report::{Form, render};
 use candor_lab::verdict::Verdict;
 
-/// Seconds a task under `--quick`.
+/// Seconds for each task under `--quick`.
 const QUICK: f64 = 2.0;
 
 impl From<Format> for Form {
@@ -30,7 +30,7 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
         true => candor_subjects::tour().into_iter().map(str::to_owned).collect(),
         false => arguments.tasks.clone(),
     };
-    // The self-test's tasks answer to their full names, but `all` means the products.
+    // Tasks of the self-test can be run by name, but `all` does not include them.
     let every =
         if words.iter().any(|word| word.starts_with("self-test")) { all_tasks() } else { candor_subjects::tasks() };
     let mut tasks = choose::tasks(every, &words)?;
@@ -51,7 +51,7 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
     print(&render(std::slice::from_ref(&report), &[], on_stdout(arguments.format.into())))?;
     let unsettled = report.rows().filter(|(_, row)| row.verdict == Verdict::CantTell).count();
     match arguments.require_verdict && unsettled > 0 {
-        true => Err(Failure::CantTell(format!("{unsettled} rows read \"can't tell\""))),
+        true => Err(Failure::CantTell(format!("no verdict for {unsettled} rows (\"can't tell\")"))),
         false => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! `candor run --smoke`: one round of everything, no verdicts, nothing saved. Does each subject work here?
+//! `candor run --smoke`: checks that every subject works, in one round each, without verdicts or a run file.
 
 use crate::Failure;
 use crate::cli::Format;
@@ -10,7 +10,7 @@ use candor_lab::worker::{Reply, Request};
 use candor_lab::{Refusal, RefusalKind, Task};
 use serde::Serialize;
 
-/// What came of one task. With `--format json` it is printed as one line.
+/// The outcome of one task. With `--format json` it is one line of output.
 #[derive(Default, Serialize)]
 struct Outcome {
     task: String,
@@ -18,7 +18,7 @@ struct Outcome {
     passed: Vec<String>,
     /// Subjects that can't, each with its reason.
     refused: Vec<Out>,
-    /// What is broken: a subject, or the worker itself.
+    /// Subjects, or the worker itself, that failed.
     failed: Vec<Out>,
     #[serde(skip)]
     measured: bool,
@@ -84,7 +84,7 @@ pub(super) fn execute(tasks: &[Task], format: Format) -> Result<(), Failure> {
     }
     match failed {
         0 => Ok(()),
-        _ => Err(Failure::Condition(format!("{failed} subjects do not work here"))),
+        _ => Err(Failure::Condition(format!("{failed} subjects failed"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `candor` alone: what this machine can measure, the tour, and what to type next.
+//! `candor` without a command: what this machine can measure, the tour, and what to try next.
 
 use super::run;
 use crate::Failure;
@@ -12,16 +12,16 @@ pub(crate) fn execute(talk: Talk) -> Result<(), Failure> {
     let tiers: Vec<&str> = Cpu::tiers().map(|tier| tier.name).collect();
     talk.say(&format!("{}\ntiers here: {}", Machine::here().line(), tiers.join(", ")));
     talk.say(&format!(
-        "{} tasks can be measured; now a tour over {} of them\n",
+        "{} tasks can be measured here; this tour measures {} of them\n",
         tasks.len(),
         candor_subjects::tour().len()
     ));
     run::execute(RunArguments::default(), talk)?;
     talk.say(
-        "\nnext        candor list tasks                 everything that can be measured\n            \
-         candor run kem/ml-kem-1024        one of them, or a prefix of many\n            \
+        "\nnext        candor list tasks                 list everything that can be measured\n            \
+         candor run kem/ml-kem-1024        measure one family of tasks\n            \
          candor report candor-runs/*.jsonl --format md\n            \
-         candor doctor --self-test         what the lab can and can't see on this machine",
+         candor doctor --self-test         how reliable the lab is on this machine",
     );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The worker: a request on stdin, replies on stdout.
+//! `candor worker`: reads a request from stdin and writes replies to stdout.
 
 use crate::Failure;
 use crate::measure::with_self_test;
@@ -8,10 +8,9 @@ use std::io::{BufRead, Write};
 pub(crate) fn execute() -> Result<(), Failure> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
-    let request: Request = serde_json::from_str(&line).map_err(|error| {
-        Failure::Error(format!("the worker takes a request from `candor run`, and this is none: {error}"))
-    })?;
-    // A subject's panic becomes its reason in the table; the trace would only tear the progress bar.
+    let request: Request = serde_json::from_str(&line)
+        .map_err(|error| Failure::Error(format!("expected a request from `candor run` on stdin: {error}")))?;
+    // A subject's panic becomes its reason in the table; a trace would disturb the progress bar.
     std::panic::set_hook(Box::new(|_| {}));
     let mut out = std::io::stdout().lock();
     let mut broken = None;
@@ -23,5 +22,5 @@ pub(crate) fn execute() -> Result<(), Failure> {
             broken = Some(error);
         }
     });
-    broken.map_or(Ok(()), |error| Err(Failure::Error(format!("the run that asked is gone: {error}"))))
+    broken.map_or(Ok(()), |error| Err(Failure::Error(format!("can't reply to `candor run`: {error}"))))
 }

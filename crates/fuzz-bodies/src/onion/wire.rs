@@ -5,7 +5,7 @@ use candor_onion::cell::{Cell, Decoder, MOST_VARIABLE, Message, PAYLOAD};
 use candor_onion::circuit::{Request, Response};
 use candor_onion::layer::Crypto;
 use candor_onion::link::certificate::{self, Certificate, RsaCross};
-use candor_onion::link::{Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
+use candor_onion::link::{Addresses, Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
 use candor_onion::relay::message::{Begin, Connected, Extend2, NextRelay, Sendme};
 use candor_onion::relay::{Format, Fragments, RelayCommand, cells_for, encode_fragment};
 use std::time::Instant;
@@ -121,7 +121,7 @@ pub fn link(data: &[u8]) {
             binding: BINDING,
             now: NOW,
             challenge: [4; 32],
-            peer_address: None,
+            addresses: Addresses::default(),
         }),
     };
     if link.receive(bytes).is_ok() && link.is_done() {
@@ -135,7 +135,8 @@ pub fn honest_wire() -> Vec<(&'static str, String, Vec<u8>)> {
     let relay = identity();
     let mut files = Vec::new();
     let mut client = LinkHandshake::initiator(initiator());
-    let responder = Responder { relay: &relay, binding: BINDING, now: NOW, challenge: [4; 32], peer_address: None };
+    let addresses = Addresses::default();
+    let responder = Responder { relay: &relay, binding: BINDING, now: NOW, challenge: [4; 32], addresses };
     let mut server = LinkHandshake::responder(responder);
     let hello = client.take_output();
     server.receive(&hello).expect("an honest client");
@@ -214,5 +215,5 @@ fn identity() -> RelayIdentity {
 }
 
 fn initiator() -> Initiator<'static> {
-    Initiator { relay: None, expect: None, binding: BINDING, now: NOW, nonce: [0; 24] }
+    Initiator { relay: None, expect: None, binding: BINDING, now: NOW, nonce: [0; 24], addresses: Addresses::default() }
 }

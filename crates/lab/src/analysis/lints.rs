@@ -18,7 +18,7 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
     };
 
     if run.end.interrupted {
-        add("interrupted", "", "", "the run was stopped before its plan was done".into());
+        add("interrupted", "", "", "the run was stopped before its plan was complete".into());
     }
     let during = &run.end.during;
     if during.is_loud() {
@@ -40,7 +40,7 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
                 "clock-too-coarse",
                 &task.task,
                 "",
-                format!("an epoch of {shortest:.0} ns, the clock steps {quantum} ns"),
+                format!("an epoch takes {shortest:.0} ns and the clock has steps of {quantum} ns"),
             );
         }
     }
@@ -50,11 +50,11 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         medians.entry(row.median_ns.to_bits()).or_default().push(format!("{} of {}", row.subject, task.task));
         let provenance = &row.provenance;
         if let Some(residual) = row.residual.filter(|residual| residual.abs() > row.floor.max(0.01)) {
-            let text = format!("the phases sum to {:+.1} % of the whole", residual * 100.0);
+            let text = format!("the sum of the phases differs from the whole by {:+.1} %", residual * 100.0);
             add("parts-do-not-add-up", &task.task, &row.subject, text);
         }
         if row.verdict == Verdict::Control {
-            continue; // the same library as the baseline, already looked at
+            continue; // the same library as the baseline, which has its own row
         }
         if let Some(text) = &provenance.different_operation {
             add("different-operation", &task.task, &row.subject, text.clone());
@@ -66,11 +66,16 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
             add("insecure", &task.task, &row.subject, text.clone());
         }
         if provenance.tuning == Tuning::Stock {
-            add("peer-untuned", &task.task, &row.subject, "could be tuned for this machine and was not".into());
+            add("peer-untuned", &task.task, &row.subject, "can be tuned for this machine, but was not".into());
         }
         let ours = row.verdict == Verdict::Baseline || row.subject.starts_with("candor@");
         if !ours && provenance.commit.is_none() && provenance.object_sha256.is_none() {
-            add("peer-commit-unknown", &task.task, &row.subject, "neither commit, package nor object is known".into());
+            add(
+                "peer-commit-unknown",
+                &task.task,
+                &row.subject,
+                "its commit, package and shared object are unknown".into(),
+            );
         }
     }
     for rows in medians.into_values().filter(|rows| rows.len() >= 3) {
@@ -79,7 +84,7 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
     lints
 }
 
-/// `different-machine`, which only shows when runs stand together.
+/// The lint `different-machine`, which concerns several runs together.
 pub fn across(reports: &[Report]) -> Option<Lint> {
     let (first, rest) = reports.split_first()?;
     let other = rest.iter().find(|other| !other.machine.same_as(&first.machine))?;

@@ -1,4 +1,4 @@
-//! The forest plot: every comparison as a dot with its interval, around the band in which nothing is claimed.
+//! The forest plot: every comparison as a mark with its interval, and the range of differences that the run can't resolve.
 
 use super::{Anchor, Figure, Ink, LogAxis, Mark, plain, text_width};
 use crate::analysis::{Report, Row};
@@ -8,9 +8,9 @@ const ROW: f64 = 19.0;
 const HEAD: f64 = 26.0;
 const TOP: f64 = 74.0;
 
-const HOW_TO_READ: &str = "Right of 1 the baseline takes less time than the subject, left of 1 more. The line through a mark is \
-                           its interval, the grey band what this run can't resolve. Disc: faster; diamond: slower; square: \
-                           same; ring: can't tell.";
+const HOW_TO_READ: &str = "To the right of 1 the baseline takes less time than the subject, to the left more. The line through a \
+                           mark is its interval; the grey band shows differences that this run can't resolve. Disc: faster; \
+                           diamond: slower; square: same; ring: can't tell.";
 
 pub(super) fn draw(report: &Report) -> Option<Figure> {
     let shown = |row: &&Row| !matches!(row.verdict, Verdict::Baseline | Verdict::Control);
@@ -36,7 +36,7 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
     for task in &report.tasks {
         let rows: Vec<&Row> = task.rows.iter().filter(shown).collect();
         let Some(baseline) = task.rows.first().filter(|_| !rows.is_empty()) else { continue };
-        over.push((y + 14.0, format!("{}  (baseline {})", task.task, baseline.subject)));
+        over.push((y + 14.0, format!("{} (baseline {})", task.task, baseline.subject)));
         y += HEAD;
         let floor = baseline.floor.min(10.0);
         let (low, high) = (axis.at(1.0 / (1.0 + floor)), axis.at(1.0 + floor));
@@ -79,7 +79,7 @@ fn draw_row(figure: &mut Figure, axis: &LogAxis, row: &Row, y: f64) {
         figure.line((axis.at(interval.low), y), (axis.at(interval.high), y), ink, 1.8);
     }
     figure.mark((axis.at(row.ratio), y), mark, ink);
-    let text = format!("{:.2}  {}", row.ratio, row.verdict.word());
+    let text = format!("{:.2} {}", row.ratio, row.verdict.word());
     figure.text((axis.right + 12.0, y + 4.0), text, Anchor::Start, ink);
 }
 

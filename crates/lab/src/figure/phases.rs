@@ -1,4 +1,4 @@
-//! The phase stack: where the time of a whole operation went.
+//! The phases of an operation as stacked bars.
 
 use super::{Anchor, Figure, Ink, text_width};
 use crate::analysis::{Report, Row};
@@ -7,7 +7,7 @@ use crate::verdict::Verdict;
 
 const BAR: f64 = 20.0;
 const HOW_TO_READ: &str =
-    "Each bar is a whole operation, its parts timed inside the same samples: the median of each phase.";
+    "Each bar is a whole operation. Its parts are the medians of the phases, timed within the same samples.";
 
 pub(super) fn draw(report: &Report) -> Option<Figure> {
     let phased = |row: &&Row| !row.phases.is_empty() && row.verdict != Verdict::Control;
@@ -57,7 +57,7 @@ fn whole(row: &Row) -> f64 {
     row.phases.iter().map(|phase| phase.median_ns).sum()
 }
 
-/// The phase's number among all phases of the task, so that a colour means one phase.
+/// The phase's number among all phases of the task, so that each phase has one colour.
 fn series(rows: &[Row], phase: &str) -> usize {
     names(rows.iter()).iter().position(|name| *name == phase).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! The distribution strip: what was measured, not only its middle.
+//! The distribution of each row: its processes, not only their median.
 
 use super::{Anchor, Figure, Ink, LogAxis, Mark, text_width};
 use crate::analysis::{Report, Row};
@@ -6,7 +6,7 @@ use crate::units::time;
 use crate::verdict::Verdict;
 
 const ROW: f64 = 19.0;
-const HOW_TO_READ: &str = "Each dot is the median of one process; the bar spans the middle half of all epochs, the stroke is the \
+const HOW_TO_READ: &str = "Each dot is the median of one process. The bar spans the middle half of all epochs; the stroke is the \
                            median of the dots.";
 
 pub(super) fn draw(report: &Report) -> Option<Figure> {

@@ -21,7 +21,7 @@ fn own_style() -> String {
     format!("text{{font-family:'DejaVu Sans',Verdana,sans-serif}}.paper{{fill:{paper}}}{classes}{}", series_style(""))
 }
 
-/// The same for a page that has variables for light, dark and print.
+/// The same for a page that defines the colours as variables.
 pub(super) fn page_style() -> String {
     const NAMED: &str = "\
 svg text{font-family:'DejaVu Sans',Verdana,system-ui,sans-serif}\
@@ -136,7 +136,8 @@ fn write_shape(out: &mut String, shape: &Shape) {
     };
 }
 
-/// The classes of a shape that has an outline. Those of a series fill only, so that bars which touch do not overlap.
+/// The classes of a shape with an outline. Members of a series have one class for filling and one for lines, so that bars
+/// have no outline and don't overlap.
 fn stroked(ink: Ink) -> String {
     match ink {
         Ink::Series(n) => format!("{} l{}", class(ink), n % SERIES.len()),

@@ -1,6 +1,6 @@
-//! Throughput against the size of the message: a panel for each family of tasks that differ in nothing but their bytes.
+//! Throughput by message size: a panel for each family of tasks that differ only in the number of bytes.
 //!
-//! A task belongs to a family if the last word of its name says its bytes: `hash/sha256/64k` works through 65536 of them.
+//! A task belongs to a family if the last segment of its name is its number of bytes: `hash/sha256/64k` processes 65536.
 
 use super::{Anchor, Figure, Ink, LogAxis, Mark, plain, text_width};
 use crate::analysis::{Report, Row, TaskReport};
@@ -8,13 +8,13 @@ use crate::units::rate;
 use crate::verdict::Verdict;
 
 const TOP: f64 = 40.0;
-/// The least height of a panel's drawing.
+/// The least height of a panel.
 const PANEL: f64 = 190.0;
-/// What a label takes, so that neighbours do not touch.
+/// The height of a label.
 const LABEL: f64 = 15.0;
 
-const HOW_TO_READ: &str = "Each line is a subject, each mark the median of a task; the stroke through a mark spans the middle half of \
-                           all epochs, where it is longer than the mark. Labels stand in the order of the largest size.";
+const HOW_TO_READ: &str = "Each line is a subject and each mark the median of a task. The stroke through a mark spans the middle half \
+                           of all epochs, if it is longer than the mark. Labels are in the order at the largest size.";
 
 /// Tasks of one family, in the order of their bytes.
 struct Family<'a> {
@@ -29,7 +29,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Bytes per second at the largest size that the subject was measured at.
+    /// Bytes per second at the largest size that the subject was measured with.
     fn last(&self) -> f64 {
         self.points.last().map_or(0.0, |&(bytes, row)| speed(bytes, row.median_ns))
     }
@@ -40,7 +40,7 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
     if families.is_empty() {
         return None;
     }
-    let mut figure = Figure::new("throughput", "Throughput against the size of the message", report, HOW_TO_READ);
+    let mut figure = Figure::new("throughput", "Throughput by message size", report, HOW_TO_READ);
     figure.heading((16.0, 26.0), figure.title.clone());
     let mut y = TOP;
     for family in &families {
@@ -50,7 +50,7 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
     Some(figure)
 }
 
-/// The families with rows at two sizes or more, in the order of the report.
+/// The families with at least two sizes, in the order of the report.
 fn families(report: &Report) -> Vec<Family<'_>> {
     let mut families: Vec<Family> = Vec::new();
     for task in report.tasks.iter().filter(|task| !task.rows.is_empty()) {
@@ -68,7 +68,7 @@ fn families(report: &Report) -> Vec<Family<'_>> {
     families
 }
 
-/// A size as names of tasks have it: `1k`, `10m`, and plain bytes where it is neither.
+/// A size as in names of tasks: `1k`, `10m`, or the number of bytes if it is neither.
 fn size(bytes: u64) -> String {
     match bytes {
         bytes if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{}m", bytes >> 20),
@@ -81,7 +81,7 @@ fn speed(bytes: u64, ns: f64) -> f64 {
     bytes as f64 * 1e9 / ns
 }
 
-/// The subjects' lines, the fastest at the largest size first. The control is the baseline once more.
+/// The subjects' lines, the fastest at the largest size first, without the control.
 fn lines<'a>(family: &Family<'a>) -> Vec<Line<'a>> {
     let mut lines: Vec<Line> = Vec::new();
     for &(bytes, task) in &family.tasks {
@@ -97,10 +97,10 @@ fn lines<'a>(family: &Family<'a>) -> Vec<Line<'a>> {
     lines
 }
 
-/// Draws a family below `y`, and says where it ends.
+/// Draws a family below `y` and returns where it ends.
 fn panel(figure: &mut Figure, family: &Family, y: f64) -> f64 {
     let lines = lines(family);
-    let labels: Vec<String> = lines.iter().map(|line| format!("{}  {}", line.label, rate(line.last()))).collect();
+    let labels: Vec<String> = lines.iter().map(|line| format!("{} {}", line.label, rate(line.last()))).collect();
     let widest = labels.iter().map(|label| text_width(label, 12.0)).fold(0.0, f64::max).min(360.0);
     let (left, right) = (84.0, figure.width - widest - 56.0);
     let top = y + 46.0;
@@ -125,7 +125,7 @@ fn panel(figure: &mut Figure, family: &Family, y: f64) -> f64 {
         figure.line((x.at(bytes as f64), top), (x.at(bytes as f64), bottom), Ink::Muted, 0.6);
         figure.text((x.at(bytes as f64), bottom + 16.0), size(bytes), Anchor::Middle, Ink::Muted);
     }
-    figure.text(((left + right) / 2.0, bottom + 34.0), "bytes of the message", Anchor::Middle, Ink::Muted);
+    figure.text(((left + right) / 2.0, bottom + 34.0), "message size in bytes", Anchor::Middle, Ink::Muted);
 
     let heights = lines.iter().map(|line| height(line.last())).collect::<Vec<_>>();
     let places = apart(&heights, LABEL, top - 8.0, bottom + 8.0);
@@ -151,7 +151,7 @@ fn panel(figure: &mut Figure, family: &Family, y: f64) -> f64 {
     bottom + 52.0
 }
 
-/// Another shape for each neighbour, and for the two that share a colour when there are more lines than colours.
+/// A different shape for neighbours, and for lines that share a colour.
 fn mark(i: usize) -> Mark {
     [Mark::Circle, Mark::Diamond, Mark::Square, Mark::Ring][(i + i / 8) % 4]
 }
@@ -163,17 +163,17 @@ fn step(highest: f64) -> f64 {
     [decade, 2.0 * decade, 5.0 * decade].into_iter().find(fits).unwrap_or(10.0 * decade)
 }
 
-/// Places for labels that want to stand at `wanted`, which grows: each `gap` below the last, all between `low` and `high` as
-/// far as they fit, and none further away than that takes.
+/// Places for labels near their `wanted` places (in ascending order): at least `gap` apart, between `low` and `high` if they
+/// fit, and no further away than necessary.
 fn apart(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
     let mut places: Vec<f64> = wanted.to_vec();
-    // Downwards, whoever stands too near moves away from the one above …
+    // Downwards, each label keeps its distance from the one above …
     let mut least = low;
     for place in &mut places {
         *place = place.max(least);
         least = *place + gap;
     }
-    // … and upwards again, as far as the lower end asks for it.
+    // … and upwards, from the lower end and the one below.
     let mut most = high;
     for place in places.iter_mut().rev() {
         *place = place.min(most);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_is_what_differs_in_nothing_but_its_bytes() {
+    fn a_family_consists_of_tasks_that_differ_only_in_bytes() {
         let report = report(vec![
             task("sum/64k", Some(64 << 10), 65.0),
             task("sum/1k", Some(1 << 10), 1.0),
@@ -251,8 +251,8 @@ mod tests {
         let report = report(vec![task("sum/1k", Some(1 << 10), 512.0), task("sum/1m", Some(1 << 20), 524288.0)]);
         let figure = draw(&report).unwrap();
         let svg = figure.svg();
-        assert_eq!(svg.matches("ours  2.00 GB/s").count(), 1, "{svg}");
-        assert_eq!(svg.matches("peer  1.00 GB/s").count(), 1, "{svg}");
+        assert_eq!(svg.matches("ours 2.00 GB/s").count(), 1, "{svg}");
+        assert_eq!(svg.matches("peer 1.00 GB/s").count(), 1, "{svg}");
         assert!(!svg.contains("#2"), "{svg}");
     }
 

@@ -1,5 +1,5 @@
-//! CSV after RFC 4180: a line per row, nothing rounded. What was counted has lines of its own, with the last three columns in place of
-//! the times.
+//! CSV after RFC 4180: one line per row, nothing rounded. Quantities have lines of their own, which fill the last three
+//! columns instead of the times.
 
 use crate::analysis::Report;
 use std::fmt::Write;

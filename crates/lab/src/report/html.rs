@@ -1,4 +1,4 @@
-//! One self-contained page: no script, no request, light and dark, prints well.
+//! One self-contained web page: no scripts, no requests, light and dark, fit for printing.
 
 use super::{amount, interval, quantity_names, ratio, resolves};
 use crate::analysis::{self, Report, Row, TaskReport};
@@ -45,10 +45,10 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
     quoted(&mut out, claims);
     out.push_str(
         "<h2>How to read this</h2>\n<p>Every subject did the same work on the same inputs, checked by the others, in interleaved rounds \
-         over fresh processes. <em>ratio</em> is the subject’s time over the baseline’s: above 1, the baseline is faster. The baseline \
-         stands in every table twice; what it differs from itself by is what the run can’t resolve, and no smaller difference is \
-         claimed. The interval is the exact sign-test interval over processes, at 5 % shared by all comparisons of the run. METHOD.md \
-         in candor’s repository says why.</p>\n</body>\n</html>\n",
+         in fresh processes. <em>ratio</em> is the subject’s time divided by the baseline’s: above 1, the baseline is faster. The \
+         baseline is in every table twice; the difference between its two rows is the error of the run, and no smaller difference is \
+         claimed. The interval is the exact sign-test interval over processes, at an error level of 5 % shared by all comparisons of \
+         the run. METHOD.md in candor’s repository explains the method.</p>\n</body>\n</html>\n",
     );
     out
 }
@@ -76,7 +76,7 @@ fn page(out: &mut String, report: &Report) {
     }
     trials(out, report);
     if !report.lints.is_empty() {
-        out.push_str("<section><h2>What is doubtful</h2>\n<div class=\"scroll\"><table><tr><th>lint</th><th class=\"words\">where</th><th class=\"words\">what</th></tr>\n");
+        out.push_str("<section><h2>Doubts</h2>\n<div class=\"scroll\"><table><tr><th>lint</th><th class=\"words\">where</th><th class=\"words\">what</th></tr>\n");
         for lint in &report.lints {
             let why = LINTS.iter().find(|known| known.name == lint.name).map_or("", |known| known.why);
             let _ = writeln!(
@@ -93,12 +93,14 @@ fn page(out: &mut String, report: &Report) {
     }
 }
 
-/// A self-test's counts.
+/// The counts of a self-test.
 fn trials(out: &mut String, report: &Report) {
     if report.trials.is_empty() {
         return;
     }
-    out.push_str("<section><h2>Trials whose truth is known</h2>\n<div class=\"scroll\"><table><tr><th>trials of</th>");
+    out.push_str(
+        "<section><h2>Trials whose true result is known</h2>\n<div class=\"scroll\"><table><tr><th>trials of</th>",
+    );
     for head in ["true ratio", "trials", "faster", "slower", "same", "can't tell", "false claims"] {
         let _ = write!(out, "<th>{head}</th>");
     }
@@ -148,14 +150,14 @@ fn table(out: &mut String, task: &TaskReport) {
     }
     out.push_str("</table></div>\n");
     counted(out, task);
-    out.push_str("<details><summary>What each subject is</summary><ul>\n");
+    out.push_str("<details><summary>Origin of each subject</summary><ul>\n");
     for row in task.rows.iter().filter(|row| row.verdict != Verdict::Control) {
         let _ = writeln!(out, "<li><strong>{}</strong>: {}</li>", escape(&row.label()), escape(&provenance(row)));
     }
     out.push_str("</ul></details></section>\n");
 }
 
-/// What was counted: a column for each quantity, a line for each subject.
+/// The quantities: a column for each, a line for each subject.
 fn counted(out: &mut String, task: &TaskReport) {
     let names = quantity_names(task);
     if names.is_empty() {
@@ -204,7 +206,7 @@ fn quoted(out: &mut String, claims: &[Beside]) {
         return;
     }
     out.push_str(
-        "<section><h2>What others have published</h2>\n<p class=\"muted\">Quoted, beside the row of this run that does the work. The two are \
+        "<section><h2>Published numbers</h2>\n<p class=\"muted\">Quoted beside the row of this run that does the same work. The two are \
          never divided by each other.</p>\n<div class=\"scroll\"><table><tr><th>source</th><th class=\"words\">what</th><th>quoted</th>\
          <th class=\"words\">here</th><th class=\"words\">why not to compare</th></tr>\n",
     );

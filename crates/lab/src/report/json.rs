@@ -1,9 +1,9 @@
-//! JSON: one object per run, schema 1. Several runs make an array.
+//! JSON, schema 1: an object for one run, an array for several.
 //!
-//! `ratio` says how many times faster the baseline is than the subject: above 1, the baseline is faster. `low` and `high`
-//! are null where there were too few processes for an interval, `floor` where there was no control.
+//! `ratio` says how many times faster the baseline is than the subject; above 1, the baseline is faster. `low` and `high` are
+//! null if there were too few processes for an interval, `floor` if there was no control.
 //!
-//! What was counted has rows of its own, with `quantity`, `value` and `unit` in place of a time, a ratio and a verdict.
+//! Quantities have rows of their own, with `quantity`, `value` and `unit` instead of a time, a ratio and a verdict.
 
 use crate::analysis::{Report, Row, TaskReport};
 use crate::claims::Beside;
@@ -41,7 +41,7 @@ fn object(report: &Report) -> Value {
     value
 }
 
-/// The times of a task, then what was counted.
+/// The times of a task, then its quantities.
 fn rows(task: &TaskReport) -> Vec<Value> {
     let counted = task.counted.iter().flat_map(|counted| {
         counted.quantities.iter().map(|quantity| {
@@ -60,7 +60,7 @@ fn rows(task: &TaskReport) -> Vec<Value> {
     task.rows.iter().map(|subject| row(task, subject)).chain(counted).collect()
 }
 
-/// Whole where it is whole: 1408, and not 1408.0.
+/// Whole numbers without a point: 1408 rather than 1408.0.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 1e15 { json!(value as i64) } else { json!(value) }
 }

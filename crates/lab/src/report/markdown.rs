@@ -1,4 +1,4 @@
-//! Markdown: for a README, a review, a pull request.
+//! Markdown, for a README, a review or a pull request.
 
 use super::{amount, interval, quantity_names, ratio, resolves};
 use crate::analysis::{self, Report, TaskReport};
@@ -118,7 +118,7 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
     out
 }
 
-/// What was counted: a column for each quantity, a line for each subject.
+/// The quantities: a column for each, a line for each subject.
 fn counted(out: &mut String, task: &TaskReport) {
     let names = quantity_names(task);
     if names.is_empty() {
@@ -134,7 +134,7 @@ fn counted(out: &mut String, task: &TaskReport) {
     out.push('\n');
 }
 
-/// A reason from outside must not end the cell.
+/// Keeps text from ending the cell.
 fn escape(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

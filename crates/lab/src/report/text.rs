@@ -1,4 +1,4 @@
-//! The terminal: for each task a table and the reasons of those without a time, then what is doubtful.
+//! Text: a table for each task, the reasons of subjects without a time, then lints.
 
 use super::{interval, ratio, resolves};
 use crate::analysis::{self, Report, Row, TaskReport};
@@ -32,7 +32,7 @@ pub(super) fn render(reports: &[Report], claims: &[Beside], columns: Option<usiz
     out
 }
 
-/// A claim, quoted; never divided by anything.
+/// A quoted claim and the row that stands beside it.
 fn quoted(beside: &Beside, columns: Option<usize>) -> String {
     let claim = &beside.claim;
     let quote = format!("quoted: {} {}: {} {} ({})", beside.key, claim.place, claim.value, claim.unit, claim.what);
@@ -69,17 +69,17 @@ fn times(task: &TaskReport, columns: Option<usize>) -> String {
 
     let mut names = Table::new(&[left, left]);
     let mut below = Table::new(&[&aligned[..], &[left]].concat());
+    names.row([task.task.as_str(), "baseline is"]);
     below.row(heads.iter().map(|head| format!("    {head}")));
     for row in &task.rows {
         names.row([format!("  {}", row.label()), verdict(row)]);
         below.row(numbers(task, row));
     }
-    let below = below.rows(columns);
-    let rows = names.rows(columns).into_iter().zip(&below[1..]).map(|(name, numbers)| name + numbers);
-    format!("{}\n{}{}", task.task, below[0], rows.collect::<String>())
+    let rows = names.rows(columns).into_iter().zip(below.rows(columns));
+    rows.map(|(name, numbers)| name + &numbers).collect()
 }
 
-/// What stands below a table: who got no time, phases, what was counted, and what would settle an open verdict.
+/// What stands below a table: refusals, phases, quantities, and what would settle an open verdict.
 fn remarks(task: &TaskReport, columns: Option<usize>) -> String {
     let mut table = Table::new(&[Align::Left, Align::Left]);
     let mut remark = |subject: &str, text: String| table.row([format!("  {subject}"), text]);
@@ -141,7 +141,7 @@ fn trials(report: &Report, columns: Option<usize>) -> String {
     table.text(columns)
 }
 
-/// Lints, those of the same name and text together.
+/// The lints; those with the same name and text are printed once.
 fn lints(lints: &[Lint], columns: Option<usize>) -> String {
     let mut out = String::new();
     let mut said: Vec<(&str, &str)> = Vec::new();

@@ -14,13 +14,13 @@ pub const SCHEMA: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Record {
-    /// The first line.
+    /// The first line: program, machine and settings.
     Manifest(Box<Manifest>),
-    /// A task and what was fixed for it before the first sample.
+    /// A task and its plan.
     Task(TaskRecord),
-    /// A subject and where it comes from.
+    /// A subject, its origin and its quantities.
     Subject(SubjectRecord),
-    /// A subject that can't do the task here, or whose answers don't agree with the others'.
+    /// A subject without a time, and the reason.
     Refusal(RefusalRecord),
     /// The raw epochs of one process.
     Block(Block),
@@ -34,32 +34,32 @@ pub enum Record {
     Seal(Seal),
 }
 
-/// Who measured, where, with what settings.
+/// The program, the machine and the settings of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`SCHEMA`].
     pub schema: u32,
     /// When the run began, UTC, RFC 3339.
     pub date: String,
-    /// The program that wrote this.
+    /// The program that wrote the file.
     pub tool: Tool,
     /// The command line as typed.
     pub command: Vec<String>,
-    /// All seeds and orders derive from it.
+    /// The seed that all other seeds and orders are derived from.
     pub seed: u64,
-    /// How many comparisons share the error level of 5 %.
+    /// The number of comparisons, which share the error level of 5 %.
     pub comparisons: usize,
-    /// How many processes each task gets.
+    /// Processes for each task.
     pub processes: usize,
     /// The settings, resolved.
     pub settings: BTreeMap<String, String>,
     /// The machine.
     pub machine: Machine,
-    /// How quiet it was before the first sample.
+    /// The noise before the first sample.
     pub before: Noise,
     /// The smallest step of the clock, in nanoseconds.
     pub clock_quantum_ns: u64,
-    /// What the self-test on this machine found that code layout can do, as a log-ratio, and the run that says so.
+    /// The effect of code layout that a self-test found on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layout: Option<Layout>,
     /// The run that this one repeats.
@@ -72,7 +72,7 @@ pub struct Manifest {
 pub struct Tool {
     /// Its version.
     pub version: String,
-    /// Its commit, where it was built from a repository.
+    /// Its commit, if it was built from a repository.
     pub commit: Option<String>,
     /// Whether that tree had uncommitted changes.
     pub dirty: bool,
@@ -82,7 +82,7 @@ pub struct Tool {
     pub build: String,
 }
 
-/// The layout part of the floor.
+/// The effect of code layout, as a self-test found it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
     /// As a log-ratio.
@@ -101,7 +101,7 @@ pub struct TaskRecord {
     /// Bytes worked through per operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// What was fixed before the first sample; absent when nothing of the task could be measured.
+    /// The plan, fixed before the first sample. Absent if nothing of the task could be measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<TaskPlan>,
 }
@@ -115,19 +115,19 @@ pub struct SubjectRecord {
     pub subject: String,
     /// Where it comes from.
     pub provenance: Provenance,
-    /// Sizes, counts and rates of its work; a run of before these were recorded has none.
+    /// Sizes, counts and rates of its work. Early runs have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quantities: Vec<Quantity>,
 }
 
-/// A subject that gets no time.
+/// A subject without a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RefusalRecord {
     /// The task.
     pub task: String,
     /// The subject's name.
     pub subject: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -136,11 +136,11 @@ pub struct RefusalRecord {
 pub struct Block {
     /// The task.
     pub task: String,
-    /// Which process, from 0.
+    /// The number of the process, counted from 0.
     pub process: usize,
     /// The seed of its inputs and orders.
     pub seed: u64,
-    /// Bytes of padding in its environment.
+    /// Bytes of padding in the environment of the process.
     pub padding: usize,
     /// Operations per epoch.
     pub iterations: u64,
@@ -151,13 +151,13 @@ pub struct Block {
     pub phases: BTreeMap<String, Phases>,
     /// The order of subjects in each round, as indices into the sorted names of `ns`.
     pub orders: Vec<Vec<usize>>,
-    /// Rounds in which the kernel took the CPU away from the subject. Marked, never deleted.
+    /// Rounds in which the kernel took the CPU away from the subject. They are marked, not deleted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub disturbed: BTreeMap<String, Vec<usize>>,
-    /// Attempts and successes, by subject, where the work can fail.
+    /// Attempts and successes by subject, for work that can fail.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outcomes: BTreeMap<String, Outcomes>,
-    /// Hundredths of a second that the hypervisor took from this machine meanwhile.
+    /// Hundredths of a second that the hypervisor took during the block.
     pub steal: u64,
 }
 
@@ -176,25 +176,25 @@ impl Block {
 pub struct Phases {
     /// Their names, in order.
     pub names: Vec<String>,
-    /// Nanoseconds: `ns[phase][round]`.
+    /// Wall nanoseconds: `ns[phase][round]`.
     pub ns: Vec<Vec<u64>>,
 }
 
-/// A process that died before it was done.
+/// A process that died before it had measured its block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lost {
     /// The task.
     pub task: String,
-    /// Which process.
+    /// The number of the process.
     pub process: usize,
-    /// How it ended.
+    /// How the process ended.
     pub reason: String,
 }
 
 /// A trial of the lab itself: a whole run of one comparison whose truth is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// What was tried: trials of the same name are counted together.
+    /// What was tried. Trials of the same name are counted together.
     pub name: String,
     /// The true log-ratio subject : baseline, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -208,16 +208,16 @@ pub struct Trial {
 /// How the measurement ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct End {
-    /// How quiet the machine was over the measurement.
+    /// The noise during the measurement.
     pub during: Noise,
-    /// Wall seconds from manifest to end.
+    /// Wall seconds from the manifest to the end.
     pub seconds: f64,
-    /// Whether it was stopped before its plan was done.
+    /// Whether the run was stopped before its plan was complete.
     #[serde(default)]
     pub interrupted: bool,
 }
 
-/// SHA-256 of all bytes before this line, in hex. Integrity, not authenticity: whoever edits can seal again.
+/// SHA-256 of all bytes before this line, in hexadecimal. It gives integrity, not authenticity: anyone can seal a file again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seal {
     /// The digest.

@@ -1,4 +1,4 @@
-//! Writing: into a hidden partial file, then the seal, then a rename. A run either stands there whole or not at all.
+//! Writing into a hidden partial file, which is sealed and renamed at the end: a run file is either complete or absent.
 
 use super::record::{Manifest, Record, SCHEMA, Seal};
 use crate::LabError;
@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A run file that is being written.
+/// A run file in the making.
 #[derive(Debug)]
 pub struct RunWriter {
     directory: PathBuf,
@@ -19,7 +19,7 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Begins a run in `directory`, which is made if it is missing.
+    /// Begins a run file in `directory`, which is created if it does not exist.
     pub fn begin(directory: &Path, manifest: &Manifest) -> Result<Self, LabError> {
         debug_assert_eq!(manifest.schema, SCHEMA);
         let io = |source| LabError::Io { doing: "can't write to", path: directory.to_path_buf(), source };
@@ -45,7 +45,7 @@ impl RunWriter {
         self.put(line.as_bytes())
     }
 
-    /// Seals the run and gives it its name: date, CPU, digest. Answers the path.
+    /// Seals the run and names it after date, CPU and digest. Returns the path.
     pub fn seal(mut self) -> Result<PathBuf, LabError> {
         let sha256 = lower::encode_string(&self.digest.finalize_reset());
         let path = self.directory.join(format!("{}-{}.jsonl", self.name, &sha256[..6]));
@@ -68,13 +68,13 @@ impl RunWriter {
 }
 
 impl Drop for RunWriter {
-    /// What was not sealed is not a run. After a seal the partial file has been renamed and there is nothing to remove.
+    /// Removes the partial file of a run that was not sealed.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.partial);
     }
 }
 
-/// Canonical JSON: serde_json's own map sorts keys. Ends with a newline.
+/// A line of canonical JSON: the map of serde_json sorts its keys.
 pub(super) fn to_line(record: &Record) -> String {
     let value = serde_json::to_value(record).expect("records hold only strings, numbers and maps with string keys");
     format!("{value}\n")

@@ -1,4 +1,4 @@
-//! Where workers come from.
+//! Starting workers.
 
 use super::{WorkerDeath, Workers};
 use crate::Task;
@@ -7,15 +7,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// The variable whose length moves the stack of a worker.
+/// The environment variable whose length moves the stack of a worker.
 const PADDING: &str = "CANDOR_PADDING";
 
-/// A fresh process for each request: `program arguments…`, the request on its standard input, replies on its output.
+/// Starts `program arguments…` for each request, which it reads from stdin; replies come from its stdout.
 #[derive(Clone, Debug)]
 pub struct Spawn {
     /// The program.
     pub program: PathBuf,
-    /// What makes it a worker.
+    /// The arguments that make it a worker.
     pub arguments: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl Workers for Spawn {
             .map_err(not_started)?;
         let mut line = serde_json::to_vec(request).expect("a request is plain data");
         line.push(b'\n');
-        // A worker that dies before it has read is noticed below, when it says nothing.
+        // A worker that dies before it has read the request is noticed below: it does not reply.
         let _ = child.stdin.take().expect("piped above").write_all(&line);
 
         let mut done = false;
@@ -41,7 +41,7 @@ impl Workers for Spawn {
             match line.as_deref().map(serde_json::from_str::<Reply>) {
                 Ok(Ok(Reply::Done)) => done = true,
                 Ok(Ok(answer)) => reply(answer),
-                // A library that prints to stdout would end here.
+                // Output of a library that prints to stdout.
                 Ok(Err(_)) => nonsense = line.ok().map(|line| line.chars().take(80).collect::<String>()),
                 Err(_) => break,
             }
@@ -75,9 +75,9 @@ fn was_interrupted(_: ExitStatus) -> bool {
 fn describe(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match status.signal() {
-        Some(4) => "killed by signal 4 (an instruction that this CPU does not have)".into(),
-        Some(9) => "killed by signal 9 (by somebody, or out of memory)".into(),
-        Some(11) => "killed by signal 11 (it touched memory that is not its own)".into(),
+        Some(4) => "killed by signal 4 (illegal instruction: this CPU may lack it)".into(),
+        Some(9) => "killed by signal 9 (killed by a user, or out of memory)".into(),
+        Some(11) => "killed by signal 11 (invalid memory access)".into(),
         Some(signal) => format!("killed by signal {signal}"),
         None => format!("ended with {status}"),
     }
@@ -88,7 +88,7 @@ fn describe(status: ExitStatus) -> String {
     format!("ended with {status}")
 }
 
-/// Serves requests in this very process: for tests, where isolation is not the question.
+/// Serves requests in this very process, for tests that need no isolation.
 pub struct InProcess<'a>(pub &'a [Task]);
 
 impl Workers for InProcess<'_> {

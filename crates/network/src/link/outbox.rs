@@ -5,11 +5,12 @@
 //! of its own, or two relays could wait for each other: a circuit that would overflow is destroyed. Honest circuits stay far below,
 //! since flow control bounds what is on its way; whoever makes data ([`Outbox::poll_room`]) waits until its queue is short.
 //!
-//! A DESTROY always finds room, or the other side would never hear of the end; there can't be many more than a link has circuits. A
-//! neighbour who has that many to read and goes on asking for circuits loses the link.
+//! A DESTROY is kept as a number and a reason, eight bytes. A link has room for [`DESTROYS_A_CELL`] of them, and a cell's room of the budget
+//! holds as many again. They find room, or the link is closed: the other side must hear of the end. A neighbour that leaves more of them unread than a link has circuits,
+//! and then goes on asking for circuits, loses the link.
 
 use super::locked;
-use candor_onion::cell::{Cell, Message};
+use candor_onion::cell::{Cell, DestroyReason, Message};
 use candor_onion::flow::MOST_UNACKNOWLEDGED;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +18,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use tokio::sync::Notify;
 
+/// DESTROY cells that take the room of one cell.
+const DESTROYS_A_CELL: usize = 64;
+/// DESTROY cells that may wait on a link beyond one for each circuit that it may have: refusals.
+const REFUSALS: usize = 1024;
 /// Cells that a circuit may have in one link's queue: as many as the widest window holds, so that a sender that keeps to it never
 /// overflows one.
 pub(crate) const MOST: usize = MOST_UNACKNOWLEDGED as usize;
@@ -88,8 +93,10 @@ struct State {
     queues: HashMap<u32, Queue>,
     /// Circuits with cells, each once, the next to be served first.
     turns: VecDeque<u32>,
-    /// DESTROY cells in the queues; all others have their room from the budget.
-    destroys: usize,
+    /// DESTROY cells of circuits without a queue, in the order of their coming.
+    ends: VecDeque<(u32, DestroyReason)>,
+    /// Room of the budget that `ends` has taken.
+    room: usize,
     closing: bool,
     driver: Option<Waker>,
 }
@@ -101,20 +108,21 @@ struct Queue {
     waiting: Vec<Waker>,
 }
 
-impl Queue {
-    fn destroys(&self) -> usize {
-        self.cells.iter().filter(|message| is_destroy(message)).count()
-    }
-}
-
 fn is_destroy(message: &Message) -> bool {
     matches!(message, Message::Destroy(_))
+}
+
+impl Queue {
+    /// Cells that have taken room from the budget.
+    fn counted(&self) -> usize {
+        self.cells.iter().filter(|message| !is_destroy(message)).count()
+    }
 }
 
 impl Outbox {
     /// For a link of at most so many circuits.
     pub(crate) fn new(budget: Arc<Budget>, circuits: usize) -> Self {
-        Self { budget, most_destroys: circuits.saturating_mul(2).saturating_add(1024), state: Mutex::default() }
+        Self { budget, most_destroys: circuits.saturating_add(REFUSALS), state: Mutex::default() }
     }
 
     /// Queues a cell; how many of the circuit's are queued then. On a link that closes it is dropped.
@@ -123,19 +131,13 @@ impl Outbox {
         if state.closing {
             return Ok(0);
         }
-        if is_destroy(&message) {
-            if state.destroys >= self.most_destroys {
-                self.drop_all(&mut state);
-                state.close();
-                return Ok(0);
-            }
-            state.destroys += 1;
-        } else {
-            if state.queues.get(&circuit).is_some_and(|queue| queue.cells.len() >= MOST) {
-                return Err(Full);
-            }
-            self.budget.take()?;
+        if let Message::Destroy(reason) = message {
+            return Ok(self.push_destroy(&mut state, circuit, reason));
         }
+        if state.queues.get(&circuit).is_some_and(|queue| queue.cells.len() >= MOST) {
+            return Err(Full);
+        }
+        self.budget.take()?;
         let state = &mut *state;
         let queue = state.queues.entry(circuit).or_default();
         if queue.cells.is_empty() {
@@ -143,10 +145,29 @@ impl Outbox {
         }
         queue.cells.push_back(message);
         let length = queue.cells.len();
-        if let Some(driver) = state.driver.take() {
-            driver.wake();
-        }
+        state.wake();
         Ok(length)
+    }
+
+    /// Behind the circuit's cells, if it has any.
+    fn push_destroy(&self, state: &mut State, circuit: u32, reason: DestroyReason) -> usize {
+        if let Some(queue) = state.queues.get_mut(&circuit) {
+            // A second one in a row would say nothing new.
+            if !queue.cells.back().is_some_and(is_destroy) {
+                queue.cells.push_back(Message::Destroy(reason));
+            }
+            return queue.cells.len();
+        }
+        let needs_room = state.ends.len() >= (state.room + 1) * DESTROYS_A_CELL;
+        if state.ends.len() >= self.most_destroys || (needs_room && self.budget.take().is_err()) {
+            self.drop_all(state);
+            state.close();
+            return 0;
+        }
+        state.room += usize::from(needs_room);
+        state.ends.push_back((circuit, reason));
+        state.wake();
+        1
     }
 
     /// Drops what a circuit has queued.
@@ -154,9 +175,7 @@ impl Outbox {
         let mut state = locked(&self.state);
         if let Some(queue) = state.queues.remove(&circuit) {
             state.turns.retain(|other| *other != circuit);
-            let destroys = queue.destroys();
-            state.destroys -= destroys;
-            self.budget.give(queue.cells.len() - destroys);
+            self.budget.give(queue.counted());
             drop(state);
             queue.waiting.into_iter().for_each(Waker::wake);
         }
@@ -185,7 +204,7 @@ impl Outbox {
     pub(super) fn poll_fill(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Poll<bool> {
         let mut state = locked(&self.state);
         let state = &mut *state;
-        if state.turns.is_empty() {
+        if state.turns.is_empty() && state.ends.is_empty() {
             if state.closing {
                 return Poll::Ready(false);
             }
@@ -196,12 +215,16 @@ impl Outbox {
         }
         let mut taken = 0;
         while out.len() < BATCH {
-            let Some(circuit) = state.turns.pop_front() else { break };
+            // The ends take turns with each of the queues.
+            if let Some((circuit, reason)) = state.ends.pop_front() {
+                Cell { circuit, message: Message::Destroy(reason) }.encode(out);
+            } else if state.turns.is_empty() {
+                break;
+            }
+            let Some(circuit) = state.turns.pop_front() else { continue };
             let Some(queue) = state.queues.get_mut(&circuit) else { continue };
             let Some(message) = queue.cells.pop_front() else { continue };
-            let destroy = is_destroy(&message);
-            state.destroys -= usize::from(destroy);
-            taken += usize::from(!destroy);
+            taken += usize::from(!is_destroy(&message));
             Cell { circuit, message }.encode(out);
             if queue.cells.len() < SHORT {
                 queue.waiting.drain(..).for_each(Waker::wake);
@@ -212,7 +235,12 @@ impl Outbox {
                 state.turns.push_back(circuit);
             }
         }
-        self.budget.give(taken);
+        let room = state.ends.len().saturating_sub(1) / DESTROYS_A_CELL;
+        self.budget.give(taken + state.room - room);
+        state.room = room;
+        if state.ends.is_empty() {
+            state.ends.shrink_to(DESTROYS_A_CELL);
+        }
         Poll::Ready(true)
     }
 
@@ -227,22 +255,28 @@ impl Outbox {
     }
 
     fn drop_all(&self, state: &mut State) {
-        let all: usize = state.queues.values().map(|queue| queue.cells.len()).sum();
-        self.budget.give(all - state.destroys);
-        state.destroys = 0;
+        let all: usize = state.queues.values().map(Queue::counted).sum();
+        self.budget.give(all + state.room);
+        state.room = 0;
+        state.ends = VecDeque::new();
         state.turns.clear();
         state.queues.drain().flat_map(|(_, queue)| queue.waiting).for_each(Waker::wake);
     }
 
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        locked(&self.state).turns.is_empty()
+        let state = locked(&self.state);
+        state.turns.is_empty() && state.ends.is_empty()
     }
 }
 
 impl State {
     fn close(&mut self) {
         self.closing = true;
+        self.wake();
+    }
+
+    fn wake(&mut self) {
         if let Some(driver) = self.driver.take() {
             driver.wake();
         }
@@ -293,7 +327,10 @@ mod tests {
         let outbox = Outbox::new(Arc::clone(&budget), 10);
         (1..=9).for_each(|length| assert_eq!(outbox.push(1, relay()), Ok(length)));
         assert_eq!(outbox.push(2, relay()), Err(Full), "all together, and the reserve");
-        assert_eq!(outbox.push(3, destroy()), Ok(1), "the end is always told");
+        assert_eq!(outbox.push(1, destroy()), Ok(10), "behind its cells, an end always finds room");
+        assert_eq!(outbox.push(1, destroy()), Ok(10), "and is told once");
+        assert_eq!(outbox.push(3, destroy()), Ok(1), "a link's first ends are free");
+        assert_eq!(budget.used(), 9);
         outbox.clear(1);
         assert_eq!(outbox.push(2, relay()), Ok(1));
         drop(outbox);
@@ -321,17 +358,52 @@ mod tests {
 
     #[test]
     fn who_lets_more_destroys_pile_up_than_circuits_can_give_loses_the_link() {
-        let budget = Budget::new(10);
+        let budget = Budget::new(100);
         let outbox = Outbox::new(Arc::clone(&budget), 10);
-        outbox.push(1, relay()).unwrap();
-        for circuit in 0..1044 {
+        outbox.push(5000, relay()).unwrap();
+        for circuit in 0..1034 {
             outbox.push(circuit, destroy()).unwrap();
         }
+        assert_eq!(budget.used(), 1 + 1033 / DESTROYS_A_CELL);
         let mut cx = Context::from_waker(Waker::noop());
         assert!(!outbox.is_pressed() && !outbox.is_empty());
         outbox.push(2000, destroy()).unwrap();
         assert!(outbox.is_pressed() && outbox.is_empty());
         assert_eq!(outbox.poll_fill(&mut cx, &mut Vec::new()), Poll::Ready(false));
         assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn ends_take_turns_with_cells_and_give_their_room_back() {
+        let budget = Budget::new(100);
+        let outbox = Outbox::new(Arc::clone(&budget), 1000);
+        for circuit in 100..200 {
+            outbox.push(circuit, destroy()).unwrap();
+        }
+        outbox.push(1, relay()).unwrap();
+        outbox.push(2, relay()).unwrap();
+        assert_eq!(budget.used(), 3);
+        let mut out = Vec::new();
+        let mut cx = Context::from_waker(Waker::noop());
+        assert_eq!(outbox.poll_fill(&mut cx, &mut out), Poll::Ready(true));
+        assert_eq!(circuits(&out)[..5], [100, 1, 101, 2, 102]);
+        while outbox.poll_fill(&mut cx, &mut Vec::new()) == Poll::Ready(true) {}
+        assert!(outbox.is_empty());
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn an_end_that_finds_no_room_in_the_budget_closes_the_link() {
+        let budget = Budget::new(1);
+        let full = Outbox::new(Arc::clone(&budget), 10);
+        full.push(1, relay()).unwrap();
+        let other = Outbox::new(Arc::clone(&budget), 10);
+        for circuit in 0..64 {
+            other.push(circuit, destroy()).unwrap();
+        }
+        assert!(!other.is_empty(), "so many are free");
+        other.push(64, destroy()).unwrap();
+        assert_eq!(other.poll_fill(&mut Context::from_waker(Waker::noop()), &mut Vec::new()), Poll::Ready(false));
+        assert!(!full.is_empty(), "others keep theirs");
     }
 }

@@ -1,13 +1,13 @@
 //! From an address to a link: TCP, TLS, the link handshake.
 
+use crate::Error;
 use crate::keys::random;
 use crate::tls::{self, Acceptor, Connector};
-use crate::{Error, clock};
 use candor_onion::cell::Decoder;
-use candor_onion::link::{Initiator, Link, LinkHandshake, RelayIdentity, Responder};
+use candor_onion::link::{Addresses, Initiator, Link, LinkHandshake, RelayIdentity, Responder};
 use socket2::{SockRef, TcpKeepalive};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -16,6 +16,10 @@ use tokio_rustls::TlsStream;
 
 /// A link that has been agreed on.
 pub(crate) struct Shaken {
+    /// The other end as TCP has it.
+    pub(crate) remote: SocketAddr,
+    /// This end as TCP has it.
+    pub(crate) local: IpAddr,
     pub(crate) stream: TlsStream<TcpStream>,
     pub(crate) decoder: Decoder,
     pub(crate) link: Link,
@@ -25,12 +29,21 @@ pub(crate) struct Shaken {
     pub(crate) first_number: u32,
 }
 
-/// Connects to the relay with the identity `expect`, as the relay `us` or as a client, within `limit`.
+/// What a relay brings to a link.
+#[derive(Clone, Copy)]
+pub(crate) struct Us<'a> {
+    pub(crate) identity: &'a RelayIdentity,
+    /// The addresses that it tells its neighbours.
+    pub(crate) addresses: &'a [IpAddr],
+}
+
+/// Connects to the relay with the identity `expect`, as the relay `us` or as a client, within `limit`; `now` is the time of day.
 pub(crate) async fn connect(
     connector: &Connector,
     address: SocketAddr,
     expect: Option<[u8; 32]>,
-    us: Option<&RelayIdentity>,
+    us: Option<Us<'_>>,
+    now: u64,
     limit: Duration,
 ) -> Result<Shaken, Error> {
     let steps = async {
@@ -45,18 +58,21 @@ pub(crate) async fn connect(
             tls::shown_certificate(connection).ok_or_else(|| broken("the relay shows no certificate".to_owned()))?;
         let binding = tls::binding(connection, certificate).map_err(|error| broken(error.to_string()))?;
         let group = tls::group(connection);
-        let initiator = Initiator { relay: us, expect, binding, now: clock::now(), nonce: *random()? };
+        let addresses = Addresses { ours: us.map_or(&[], |us| us.addresses), theirs: Some(address.ip()) };
+        let relay = us.map(|us| us.identity);
+        let initiator = Initiator { relay, expect, binding, now, nonce: *random()?, addresses };
         run(stream.into(), LinkHandshake::initiator(initiator), address, group).await
     };
     limited(steps, address, limit).await
 }
 
-/// Takes a connection in, as the relay `us`.
+/// Takes a connection in, as the relay `us`, within `limit`; `now` is the time of day.
 pub(crate) async fn accept(
     acceptor: &Acceptor,
     tcp: TcpStream,
     address: SocketAddr,
-    us: &RelayIdentity,
+    us: Us<'_>,
+    now: u64,
     limit: Duration,
 ) -> Result<Shaken, Error> {
     let steps = async {
@@ -66,20 +82,15 @@ pub(crate) async fn accept(
         let connection = stream.get_ref().1;
         let binding = tls::binding(connection, acceptor.certificate).map_err(|error| broken(error.to_string()))?;
         let group = tls::group(connection);
-        let responder = Responder {
-            relay: us,
-            binding,
-            now: clock::now(),
-            challenge: *random()?,
-            peer_address: Some(address.ip()),
-        };
+        let addresses = Addresses { ours: us.addresses, theirs: Some(address.ip()) };
+        let responder = Responder { relay: us.identity, binding, now, challenge: *random()?, addresses };
         run(stream.into(), LinkHandshake::responder(responder), address, group).await
     };
     limited(steps, address, limit).await
 }
 
-/// Cells go out at once, and a neighbour who has vanished without a word is found out by the kernel within two minutes: a link that only
-/// waits would else be kept forever.
+/// Cells go out at once. The kernel notices within two minutes that a neighbour has vanished without a word; otherwise a link that only
+/// waits would be kept for ever.
 fn set_up(tcp: &TcpStream) -> io::Result<()> {
     tcp.set_nodelay(true)?;
     let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(15));
@@ -121,8 +132,9 @@ async fn run(
         handshake.receive(&buffer[..length]).map_err(wrong)?;
     }
     let (link, decoder) = handshake.finish().map_err(wrong)?;
+    let local = stream.get_ref().0.local_addr().map_err(lost)?.ip();
     let first_number = u32::from_be_bytes(*random()?);
-    Ok(Shaken { stream, decoder, link, group, first_number })
+    Ok(Shaken { remote: address, local, stream, decoder, link, group, first_number })
 }
 
 #[cfg(test)]

@@ -1,91 +1,195 @@
 //! Which link leads to whom, and who is waiting for one.
+//!
+//! A client says by EXTEND2 which relay it wants and where. The identity is proved by the link handshake, the address is not: it may be
+//! that of a proxy, which carries the link to the true relay and can then stall or watch everything on it. So a link is reused only for
+//! those who ask for its very address, unless the relay itself or our own relay list confirms that address ([`Confirmed`]; tor-spec calls
+//! such a link canonical).
 
 use super::{Link, locked};
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use tokio::sync::OnceCell;
 
-/// Links by the identity that the other side has proved, and attempts to make some.
-///
-/// An attempt is made once for all who want it; if it fails, it fails for all of them, and whoever comes later tries anew. It belongs to
-/// an identity *and* an address: who asks for a relay at a wrong address holds up nobody who asks for it at the right one.
-pub(crate) struct Ways<T, E>(Mutex<State<T, E>>);
+/// Links with confirmed addresses that are kept for one identity; two relays that connect to each other at the same time have two.
+const MOST_CONFIRMED: usize = 4;
+/// Links to one identity at addresses that nobody confirms. Over it the oldest is closed, with the circuits on it.
+const MOST_UNCONFIRMED: usize = 3;
 
-struct State<T, E> {
-    ready: HashMap<[u8; 32], Arc<Link<T>>>,
-    attempts: HashMap<([u8; 32], SocketAddr), Attempt<T, E>>,
+/// Who says that a relay is reached at the other end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Confirmed {
+    /// Nobody but the one who asked for it.
+    No,
+    /// The relay, by NETINFO, which has addresses and no ports. It is believed for this port alone: another port of the same host may
+    /// be somebody else's.
+    Port,
+    /// The relay, on a link that it made itself, or our relay list.
+    Yes,
 }
 
-type Attempt<T, E> = Arc<OnceCell<Result<Arc<Link<T>>, E>>>;
+/// What is known about the ends of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends<'a> {
+    /// The other end as TCP has it.
+    pub(crate) remote: SocketAddr,
+    /// Whether we connected.
+    pub(crate) dialled: bool,
+    /// Where our relay list has the other relay.
+    pub(crate) listed: Option<SocketAddr>,
+    /// The other relay's own addresses, as it says by NETINFO.
+    pub(crate) peer_says: &'a [IpAddr],
+    /// Our address as the other relay sees it.
+    pub(crate) sees_us_at: Option<IpAddr>,
+    /// Our own addresses.
+    pub(crate) ours: &'a [IpAddr],
+}
 
-impl<T: Clone, E: Clone> Ways<T, E> {
+impl Ends<'_> {
+    /// A proxy in the middle shows: the address that we see is not one of the relay's, or the one that the relay sees is not ours.
+    pub(crate) fn confirmed(&self) -> Confirmed {
+        let remote = self.remote.ip().to_canonical();
+        let is_theirs = |address: &IpAddr| address.to_canonical() == remote;
+        let sees_us =
+            self.sees_us_at.is_some_and(|seen| self.ours.iter().any(|our| our.to_canonical() == seen.to_canonical()));
+        match self.dialled {
+            true if self.listed == Some(self.remote) => Confirmed::Yes,
+            true if sees_us && self.peer_says.iter().any(is_theirs) => Confirmed::Port,
+            false
+                if sees_us
+                    && (self.peer_says.iter().any(is_theirs)
+                        || self.listed.is_some_and(|listed| is_theirs(&listed.ip()))) =>
+            {
+                Confirmed::Yes
+            }
+            _ => Confirmed::No,
+        }
+    }
+}
+
+/// Links by the identity that the other side has proved, and attempts to make some.
+///
+/// An attempt is made once for all who want it; if it fails, it fails for all of them, and later requests try anew. It belongs to an
+/// identity *and* an address: an attempt at a wrong address holds up nobody who asks for the right one.
+pub(crate) struct Ways<T, E, P = ()>(Mutex<State<T, E, P>>);
+
+struct State<T, E, P> {
+    ready: HashMap<[u8; 32], Vec<Arc<Link<T, P>>>>,
+    attempts: HashMap<Way, Attempt<T, E, P>>,
+}
+
+type Way = ([u8; 32], SocketAddr);
+type Attempt<T, E, P> = Arc<OnceCell<Result<Arc<Link<T, P>>, E>>>;
+
+impl<T: Clone, E: Clone, P> Ways<T, E, P> {
     pub(crate) fn new() -> Self {
         Self(Mutex::new(State { ready: HashMap::new(), attempts: HashMap::new() }))
     }
 
-    /// An open link to that relay.
-    pub(crate) fn ready(&self, identity: &[u8; 32]) -> Option<Arc<Link<T>>> {
-        let state = locked(&self.0);
-        state.ready.get(identity).filter(|link| !link.is_closed()).cloned()
+    /// An open link for whoever asks for that relay at that address.
+    pub(crate) fn ready(&self, identity: &[u8; 32], address: SocketAddr) -> Option<Arc<Link<T, P>>> {
+        locked(&self.0).ready(identity, address)
     }
 
-    /// Keeps a link to that relay, unless there is one.
-    pub(crate) fn keep(&self, identity: [u8; 32], link: &Arc<Link<T>>) {
+    /// Keeps a link that the other relay has made.
+    pub(crate) fn keep(&self, identity: [u8; 32], link: &Arc<Link<T, P>>) {
         locked(&self.0).keep(identity, link);
     }
 
     /// Forgets the link.
-    pub(crate) fn forget(&self, link: &Arc<Link<T>>) {
+    pub(crate) fn forget(&self, link: &Arc<Link<T, P>>) {
+        let Some(identity) = link.peer else { return };
         let mut state = locked(&self.0);
-        if let Some(identity) = link.peer
-            && state.ready.get(&identity).is_some_and(|kept| Arc::ptr_eq(kept, link))
-        {
-            state.ready.remove(&identity);
+        if let Some(links) = state.ready.get_mut(&identity) {
+            links.retain(|kept| !Arc::ptr_eq(kept, link));
+            if links.is_empty() {
+                state.ready.remove(&identity);
+            }
         }
     }
 
     /// Forgets all links, and gives them back.
-    pub(crate) fn drain(&self) -> Vec<Arc<Link<T>>> {
-        locked(&self.0).ready.drain().map(|(_, link)| link).collect()
+    pub(crate) fn drain(&self) -> Vec<Arc<Link<T, P>>> {
+        locked(&self.0).ready.drain().flat_map(|(_, links)| links).collect()
     }
 
     pub(crate) fn count(&self) -> usize {
-        locked(&self.0).ready.len()
+        locked(&self.0).ready.values().map(Vec::len).sum()
     }
 
-    /// The link to that relay that there is, or else what `make` makes.
-    pub(crate) async fn reach<F: Future<Output = Result<Arc<Link<T>>, E>>>(
+    /// The link to that relay at that address, or else what `make` makes. Dropping the future gives the attempt up, unless others wait
+    /// for it too: then the next of them goes on.
+    pub(crate) async fn reach<F: Future<Output = Result<Arc<Link<T, P>>, E>>>(
         &self,
         identity: [u8; 32],
         address: SocketAddr,
         make: impl FnOnce() -> F,
-    ) -> Result<Arc<Link<T>>, E> {
+    ) -> Result<Arc<Link<T, P>>, E> {
         let way = (identity, address);
-        let attempt = {
+        let waiting = {
             let mut state = locked(&self.0);
-            if let Some(link) = state.ready.get(&identity).filter(|link| !link.is_closed()) {
-                return Ok(Arc::clone(link));
+            if let Some(link) = state.ready(&identity, address) {
+                return Ok(link);
             }
-            Arc::clone(state.attempts.entry(way).or_default())
+            Waiting { ways: self, way, attempt: Arc::clone(state.attempts.entry(way).or_default()) }
         };
-        let made = attempt.get_or_init(make).await.clone();
+        let made = waiting.attempt.get_or_init(make).await.clone();
         let mut state = locked(&self.0);
-        if state.attempts.get(&way).is_some_and(|current| Arc::ptr_eq(current, &attempt)) {
+        if state.is_current(&way, &waiting.attempt) {
             state.attempts.remove(&way);
             if let Ok(link) = &made {
                 state.keep(identity, link);
             }
         }
+        drop(state);
         made
     }
 }
 
-impl<T: Clone, E> State<T, E> {
-    fn keep(&mut self, identity: [u8; 32], link: &Arc<Link<T>>) {
-        let kept = self.ready.entry(identity).or_insert_with(|| Arc::clone(link));
-        if kept.is_closed() {
-            *kept = Arc::clone(link);
+impl<T: Clone, E, P> State<T, E, P> {
+    fn ready(&self, identity: &[u8; 32], address: SocketAddr) -> Option<Arc<Link<T, P>>> {
+        self.ready.get(identity)?.iter().find(|link| link.leads_to(address)).cloned()
+    }
+
+    fn keep(&mut self, identity: [u8; 32], link: &Arc<Link<T, P>>) {
+        let links = self.ready.entry(identity).or_default();
+        links.retain(|link| !link.is_closed());
+        let is_like_it =
+            |other: &&Arc<Link<T, P>>| (other.confirmed == Confirmed::No) == (link.confirmed == Confirmed::No);
+        let alike = links.iter().filter(is_like_it).count();
+        match link.confirmed {
+            Confirmed::No if alike >= MOST_UNCONFIRMED => {
+                let oldest = links.iter().position(|other| other.confirmed == Confirmed::No);
+                // Its driver ends with what is queued, and then the circuits on it.
+                let oldest = links.remove(oldest.expect("some were counted"));
+                oldest.outbox.close();
+                links.push(Arc::clone(link));
+            }
+            // It serves the circuits that wait for it, and nobody after them.
+            Confirmed::Port | Confirmed::Yes if alike >= MOST_CONFIRMED => {}
+            _ => links.push(Arc::clone(link)),
+        }
+    }
+
+    fn is_current(&self, way: &Way, attempt: &Attempt<T, E, P>) -> bool {
+        self.attempts.get(way).is_some_and(|current| Arc::ptr_eq(current, attempt))
+    }
+}
+
+/// Somebody who waits for an attempt. The last one to go takes the attempt along.
+struct Waiting<'a, T, E, P> {
+    ways: &'a Ways<T, E, P>,
+    way: Way,
+    attempt: Attempt<T, E, P>,
+}
+
+impl<T, E, P> Drop for Waiting<'_, T, E, P> {
+    fn drop(&mut self) {
+        let mut state = locked(&self.ways.0);
+        let current = state.attempts.get(&self.way).is_some_and(|current| Arc::ptr_eq(current, &self.attempt));
+        // The map's and this one.
+        if current && Arc::strong_count(&self.attempt) == 2 {
+            state.attempts.remove(&self.way);
         }
     }
 }
@@ -117,7 +221,7 @@ mod tests {
         assert!(all.0.is_err() && all.1.is_err() && all.2.is_err());
         assert_eq!((tried.get(), counts(&ways)), (1, (0, 0)));
         assert!(ways.reach([1; 32], address, attempt).await.is_err());
-        assert_eq!(tried.get(), 2, "who comes later tries anew");
+        assert_eq!(tried.get(), 2, "later requests try anew");
     }
 
     #[tokio::test]
@@ -129,6 +233,48 @@ mod tests {
         tokio::select! {
             _ = stuck => panic!("it never ends"),
             result = other => assert_eq!(result.err(), Some("asked there")),
+        }
+        assert_eq!(counts(&ways), (0, 0), "an attempt that nobody waits for any more is forgotten");
+    }
+
+    #[tokio::test]
+    async fn an_attempt_goes_on_while_anybody_waits_for_it() {
+        let ways: Ways<(), _> = Ways::new();
+        let address = "192.0.2.1:1".parse().unwrap();
+        let mut first = Box::pin(ways.reach([1; 32], address, std::future::pending));
+        let mut second = Box::pin(ways.reach([1; 32], address, || async { Err("the second's") }));
+        tokio::select! {
+            biased;
+            _ = &mut first => panic!("it never ends"),
+            _ = &mut second => panic!("it waits for the first"),
+            () = std::future::ready(()) => {}
+        }
+        drop(first);
+        assert_eq!(counts(&ways), (0, 1));
+        assert_eq!(second.await.err(), Some("the second's"));
+        assert_eq!(counts(&ways), (0, 0));
+    }
+
+    fn ends<'a>(peer_says: &'a [IpAddr], ours: &'a [IpAddr]) -> Ends<'a> {
+        let remote = "192.0.2.1:443".parse().unwrap();
+        Ends { remote, dialled: true, listed: None, peer_says, sees_us_at: ours.first().copied(), ours }
+    }
+
+    #[test]
+    fn a_link_is_confirmed_when_each_side_is_where_the_other_sees_it() {
+        let [them, proxy, us]: [IpAddr; 3] = [[192, 0, 2, 1].into(), [192, 0, 2, 66].into(), [198, 51, 100, 1].into()];
+        let (theirs, ours) = ([them], [us]);
+        let honest = ends(&theirs, &ours);
+        assert_eq!(honest.confirmed(), Confirmed::Port);
+        assert_eq!(Ends { dialled: false, ..honest.clone() }.confirmed(), Confirmed::Yes);
+        assert_eq!(Ends { listed: Some(honest.remote), ..honest.clone() }.confirmed(), Confirmed::Yes);
+        assert_eq!(Ends { peer_says: &[], ..honest.clone() }.confirmed(), Confirmed::No, "it says nothing");
+        let through_proxy = Ends { remote: SocketAddr::new(proxy, 443), ..honest.clone() };
+        assert_eq!(through_proxy.confirmed(), Confirmed::No);
+        assert_eq!(Ends { listed: Some(honest.remote), ..through_proxy }.confirmed(), Confirmed::No);
+        for dialled in [true, false] {
+            let seen = Ends { sees_us_at: Some(proxy), dialled, ..honest.clone() };
+            assert_eq!(seen.confirmed(), Confirmed::No, "somebody connects to us from the proxy");
         }
     }
 }

@@ -1,7 +1,10 @@
 //! A circuit at a relay: the state machine of `onion`, and the doing of what it wants done.
 
+use super::creation::CircuitPermit;
+use super::extension::Linking;
 use super::links::RelayLink;
 use super::{Shared, exit};
+use crate::clock;
 use crate::link::{Full, SHORT, locked};
 use crate::stream::{Carrier, Ends, Read};
 use candor_onion::cell::{Cell, DestroyReason, Message};
@@ -13,7 +16,6 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 use tokio::io::ReadBuf;
-use tokio::sync::OwnedSemaphorePermit;
 
 /// A circuit as its two links know it.
 #[derive(Clone)]
@@ -29,12 +31,16 @@ pub(super) struct Circuit {
     pub(super) previous: Arc<RelayLink>,
     number: u32,
     inner: Mutex<Inner>,
-    _permit: OwnedSemaphorePermit,
+    _permit: CircuitPermit,
 }
 
 pub(super) struct Inner {
     pub(super) machine: RelayCircuit,
     pub(super) next: Option<(Arc<RelayLink>, u32)>,
+    /// The extension that waits for its link.
+    pub(super) linking: Option<Linking>,
+    /// How many extensions have waited for a link.
+    pub(super) extensions: u64,
     streams: Ends,
     /// Cells of this circuit were lost for want of room. Nothing that follows them could be read, so only its end is sent.
     overflowed: bool,
@@ -65,7 +71,7 @@ pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell, la
 
 impl Slot {
     fn receive(&self, link: &Arc<RelayLink>, number: u32, message: Message) {
-        let now = Instant::now();
+        let now = clock::instant();
         self.circuit.with(|inner| {
             if self.from_client {
                 inner.last_cell = now;
@@ -107,14 +113,22 @@ impl Circuit {
         previous: &Arc<RelayLink>,
         number: u32,
         machine: RelayCircuit,
-        permit: OwnedSemaphorePermit,
+        permit: CircuitPermit,
     ) -> Self {
         let streams = Ends::new(Arc::clone(&relay.budget));
         Self {
             relay: Arc::clone(relay),
             previous: Arc::clone(previous),
             number,
-            inner: Mutex::new(Inner { machine, next: None, streams, overflowed: false, last_cell: Instant::now() }),
+            inner: Mutex::new(Inner {
+                machine,
+                next: None,
+                linking: None,
+                extensions: 0,
+                streams,
+                overflowed: false,
+                last_cell: clock::instant(),
+            }),
             _permit: permit,
         }
     }
@@ -134,6 +148,15 @@ impl Circuit {
 
     pub(super) fn is_closed(&self) -> bool {
         locked(&self.inner).machine.is_closed()
+    }
+
+    /// Closes the circuit if it has no stream and has carried nothing since `since`.
+    pub(super) fn expire(self: &Arc<Self>, since: Instant) {
+        self.with(|inner| {
+            if inner.streams.is_empty() && inner.last_cell < since {
+                inner.machine.close(DestroyReason::FINISHED);
+            }
+        });
     }
 
     /// Whether streams are open, or a cell has passed since `since`.
@@ -159,11 +182,7 @@ impl Circuit {
                     }
                 }
                 RelayAction::Extend(next) => self.extend(inner, &next),
-                RelayAction::NextGone => {
-                    if let Some((link, number)) = inner.next.take() {
-                        link.forget(number);
-                    }
-                }
+                RelayAction::NextGone => inner.next_gone(),
                 RelayAction::Begin { stream, target } => self.begin(inner, stream, target),
                 RelayAction::Data { stream, bytes } => match inner.streams.data(stream, bytes) {
                     Ok(nobodys) => inner.machine.consumed(stream, nobodys),
@@ -243,7 +262,7 @@ impl Carrier for CircuitEnd {
 
     fn poll_send(&self, stream: StreamId, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.0.previous.outbox.poll_room(self.0.number, cx));
-        self.0.with(|inner| match inner.machine.send(stream, bytes, Instant::now()) {
+        self.0.with(|inner| match inner.machine.send(stream, bytes, clock::instant()) {
             Ok(0) => {
                 inner.streams.wait_writable(stream, cx);
                 Poll::Pending

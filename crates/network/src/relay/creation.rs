@@ -1,24 +1,44 @@
 //! Creations: which circuits a relay takes in.
 
+use super::Shared;
 use super::circuit::{Circuit, Slot};
+use super::journal::RelayEvent;
 use super::links::RelayLink;
-use super::{RelayEvent, Shared};
+use super::networks::CircuitPlace;
 use crate::link::refuse;
 use candor_onion::cell::{DestroyReason, Message};
 use candor_onion::circuit::RelayCircuit;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// A circuit's share of the relay. Dropping it gives the share back.
+pub(super) struct CircuitPermit {
+    _all: OwnedSemaphorePermit,
+    _place: CircuitPlace,
+}
 
 /// Takes in a circuit that CREATE2 or CREATE2V asks for, or refuses it; `last` if nothing has come behind the cell so far.
 pub(super) fn create(relay: &Arc<Shared>, link: &Arc<RelayLink>, number: u32, message: Message, last: bool) {
+    let (Message::Create2(create) | Message::Create2v(create)) = &message else { return };
     if relay.is_stopping() {
         return refuse(link, number, DestroyReason::HIBERNATING);
     }
     if let Some(slot) = link.circuit(number).filter(|slot| slot.from_client) {
         return slot.circuit.with(|inner| inner.machine.close(DestroyReason::PROTOCOL));
     }
-    let Ok(permit) = Arc::clone(&relay.circuits).try_acquire_owned() else {
-        return refuse(link, number, DestroyReason::RESOURCELIMIT);
+    let permit = match permit(relay, link) {
+        Ok(permit) => permit,
+        Err(event) => {
+            relay.refused_circuits.fetch_add(1, Ordering::Relaxed);
+            relay.journal.tell(&event);
+            return refuse(link, number, DestroyReason::RESOURCELIMIT);
+        }
     };
+    if !relay.replays.is_new(create.kind(), create.onionskin()) {
+        relay.replayed.fetch_add(1, Ordering::Relaxed);
+        return refuse(link, number, DestroyReason::PROTOCOL);
+    }
     let limits = relay.limits.circuit;
     let (machine, job) = match message {
         Message::Create2v(create) => RelayCircuit::create_wide(create, limits),
@@ -33,7 +53,14 @@ pub(super) fn create(relay: &Arc<Shared>, link: &Arc<RelayLink>, number: u32, me
         circuit.with(|inner| inner.machine.close(DestroyReason::RESOURCELIMIT));
         let refused = relay.pool.refused();
         if refused.is_power_of_two() {
-            relay.log(&RelayEvent::Overloaded { refused });
+            relay.journal.tell(&RelayEvent::Overloaded { refused });
         }
     }
+}
+
+fn permit(relay: &Shared, link: &RelayLink) -> Result<CircuitPermit, RelayEvent> {
+    let over = |what, network| RelayEvent::TooMany { what, network };
+    let place = link.place.circuit().map_err(|too_many| over(too_many.name(), true))?;
+    let all = Arc::clone(&relay.circuits).try_acquire_owned().map_err(|_| over("circuits", false))?;
+    Ok(CircuitPermit { _all: all, _place: place })
 }

@@ -4,7 +4,28 @@ use super::circuit::{Circuit, Inner, Slot};
 use super::links::{self, RelayLink};
 use candor_onion::cell::DestroyReason;
 use candor_onion::relay::message::NextRelay;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use tokio::task::AbortHandle;
+
+/// An extension that waits for its link. The client may give it up at any time, and even ask for another one, before the link is there;
+/// a link that comes for an extension that is over must not be used for the next one.
+pub(super) struct Linking {
+    generation: u64,
+    task: AbortHandle,
+}
+
+impl Inner {
+    /// The circuit no longer goes on: frees its number at the next relay, or stops getting a link.
+    pub(super) fn next_gone(&mut self) {
+        if let Some(linking) = self.linking.take() {
+            linking.task.abort();
+        }
+        if let Some((link, number)) = self.next.take() {
+            link.forget(number);
+        }
+    }
+}
 
 impl Circuit {
     /// Starts an extension. Called with the circuit locked.
@@ -13,24 +34,32 @@ impl Circuit {
             Ok(way) => way,
             Err(reason) => return inner.machine.next_failed(reason),
         };
-        if let Some(link) = self.relay.links.ready(&identity) {
+        if let Some(link) = self.relay.links.ready(&identity, address) {
             return self.next_link(inner, Ok(link));
         }
+        inner.extensions += 1;
+        let generation = inner.extensions;
         let circuit = Arc::clone(self);
-        tokio::spawn(async move {
-            let link = links::reach(&circuit.relay, identity, address).await;
-            circuit.with(|inner| circuit.next_link(inner, link));
+        // It can't come to an end before this function does, since the circuit is locked.
+        let task = tokio::spawn(async move {
+            let link = links::reach(&circuit.relay, &circuit.previous, identity, address).await;
+            circuit.with(|inner| {
+                if inner.linking.take_if(|linking| linking.generation == generation).is_some() {
+                    circuit.next_link(inner, link);
+                }
+            });
         });
+        inner.linking = Some(Linking { generation, task: task.abort_handle() });
     }
 
-    /// Who is next, and where.
-    fn way_to(&self, next: &NextRelay) -> Result<([u8; 32], std::net::SocketAddr), DestroyReason> {
+    /// Which relay is next, and where.
+    fn way_to(&self, next: &NextRelay) -> Result<([u8; 32], SocketAddr), DestroyReason> {
         // Without an Ed25519 identity nobody could tell who answers. We have no RSA identities to compare.
         let identity = next.ed25519.ok_or(DestroyReason::PROTOCOL)?;
-        if identity == *self.relay.identity.id() || Some(identity) == self.previous.peer {
+        if identity == self.relay.id || Some(identity) == self.previous.peer {
             return Err(DestroyReason::PROTOCOL);
         }
-        let may = |address: &&std::net::SocketAddr| {
+        let may = |address: &&SocketAddr| {
             address.port() != 0 && (self.relay.may_extend_privately || crate::policy::is_public(address.ip()))
         };
         let address = next.addresses.iter().find(may).ok_or(DestroyReason::CONNECTFAILED)?;

@@ -1,14 +1,14 @@
-//! A bounded queue that is fair to those who fill it.
+//! A bounded queue that is fair to its sources.
 
 use std::collections::{HashMap, VecDeque};
 
-/// What waits, by whom it came from: they are served in turn, and over the bound whoever has most waiting loses. So a neighbour who floods
-/// the queue fills the others' places only until they want them.
+/// Waiting items, grouped by source. Sources are served in turn. When the queue is full, the source with the most waiting loses its last
+/// item, so a flood fills the places of others only until they want them.
 pub(super) struct Fair<T> {
     most: usize,
     length: usize,
     queues: HashMap<usize, VecDeque<T>>,
-    /// Those who have something waiting, each once, the next to be served first.
+    /// Sources with something waiting, each once, the next to be served first.
     turns: VecDeque<usize>,
 }
 
@@ -21,13 +21,13 @@ impl<T> Fair<T> {
         self.length == 0
     }
 
-    /// Takes in what came from `from`, and gives back what finds no room: nothing, the same, or the last of somebody who has more.
+    /// Takes in an item of the source `from`. Gives back what finds no room: nothing, the same item, or the last one of a source that has more.
     pub(super) fn push(&mut self, from: usize, item: T) -> Option<T> {
         let mut out = None;
         if self.length >= self.most {
             let own = self.queues.get(&from).map_or(0, VecDeque::len);
             let longest = self.queues.iter_mut().max_by_key(|(_, queue)| queue.len());
-            // One more of its own must not make it the one who has most.
+            // Its own item must not make it the source with the most.
             let Some((_, queue)) = longest.filter(|(_, queue)| own + 1 < queue.len()) else { return Some(item) };
             out = queue.pop_back();
             self.length -= 1;
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_is_served_in_turn() {
+    fn sources_are_served_in_turn() {
         let mut fair = Fair::new(10);
         for (from, item) in [(1, 'a'), (1, 'b'), (1, 'c'), (2, 'x'), (3, 'y')] {
             assert_eq!(fair.push(from, item), None);
@@ -78,12 +78,12 @@ mod tests {
     }
 
     #[test]
-    fn who_floods_the_queue_makes_room_for_others() {
+    fn a_flood_makes_room_for_others() {
         let mut fair = Fair::new(4);
         for item in "abcd".chars() {
             assert_eq!(fair.push(1, item), None);
         }
-        assert_eq!(fair.push(1, 'e'), Some('e'), "his own is refused");
+        assert_eq!(fair.push(1, 'e'), Some('e'), "its own is refused");
         assert_eq!(fair.push(2, 'x'), Some('d'));
         assert_eq!(fair.push(1, 'f'), Some('f'));
         assert_eq!(fair.push(2, 'y'), Some('c'));

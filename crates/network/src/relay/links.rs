@@ -1,9 +1,14 @@
 //! A relay's links: those that others make, those that it makes itself, and which of them leads to whom.
 
+use super::Shared;
+use super::attempts::{Asked, Attempts};
 use super::circuit::{self, Slot};
-use super::{RelayEvent, Shared};
+use super::journal::RelayEvent;
+use super::limits::RelayLimits;
+use super::networks::{Place, TooMany};
 use crate::Error;
-use crate::link::{Link, Shaken, Ways, accept, connect, drive, locked};
+use crate::link::{Confirmed, Ends, Link, Shaken, Us, Ways, accept, connect, drive, locked};
+use crate::prefix::Prefix;
 use candor_onion::cell::DestroyReason;
 use candor_onion::circuit::Side;
 use std::net::SocketAddr;
@@ -12,22 +17,33 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-pub(super) type RelayLink = Link<Slot>;
+pub(super) type RelayLink = Link<Slot, Place>;
 
 pub(super) struct Links {
     most: usize,
     /// A permit for each link there may be, from the first byte on.
     permits: Arc<Semaphore>,
-    /// A permit for each link that is being made to another relay: an eighth of all, since clients say where to.
-    attempts: Semaphore,
+    /// Strangers need one of these as well, so that an eighth of all links is left for others.
+    strangers: Arc<Semaphore>,
+    /// And one of these until their handshake is done.
+    half_open: Arc<Semaphore>,
+    attempts: Arc<Attempts>,
     all: Mutex<Vec<Arc<RelayLink>>>,
-    ways: Ways<Slot, DestroyReason>,
+    ways: Ways<Slot, DestroyReason, Place>,
 }
 
 impl Links {
-    pub(super) fn new(most: usize) -> Self {
-        let attempts = Semaphore::new(most.div_ceil(8));
-        Self { most, permits: Arc::new(Semaphore::new(most)), attempts, all: Mutex::default(), ways: Ways::new() }
+    pub(super) fn new(limits: &RelayLimits) -> Self {
+        let most = limits.links.min(Semaphore::MAX_PERMITS);
+        Self {
+            most,
+            permits: Arc::new(Semaphore::new(most)),
+            strangers: Arc::new(Semaphore::new((most - most / 8).max(1))),
+            half_open: Arc::new(Semaphore::new(limits.half_open.min(Semaphore::MAX_PERMITS))),
+            attempts: Attempts::new(limits),
+            all: Mutex::default(),
+            ways: Ways::new(),
+        }
     }
 
     /// Every link.
@@ -35,9 +51,19 @@ impl Links {
         locked(&self.all).clone()
     }
 
-    /// An open link to that relay.
-    pub(super) fn ready(&self, identity: &[u8; 32]) -> Option<Arc<RelayLink>> {
-        self.ways.ready(identity)
+    /// How many places for links are taken, those of connections without a finished handshake included.
+    pub(super) fn taken(&self) -> usize {
+        self.most - self.permits.available_permits()
+    }
+
+    /// How many links are being made to other relays.
+    pub(super) fn attempts(&self) -> usize {
+        self.attempts.count()
+    }
+
+    /// An open link for whoever asks for that relay at that address.
+    pub(super) fn ready(&self, identity: &[u8; 32], address: SocketAddr) -> Option<Arc<RelayLink>> {
+        self.ways.ready(identity, address)
     }
 
     /// Waits until no link is left.
@@ -53,6 +79,58 @@ impl Links {
         locked(&self.all).retain(|other| !Arc::ptr_eq(other, link));
         self.ways.forget(link);
     }
+
+    /// How many links lead to that relay, whoever made them.
+    fn count_of(&self, identity: &[u8; 32]) -> usize {
+        locked(&self.all).iter().filter(|link| link.peer.as_ref() == Some(identity)).count()
+    }
+}
+
+/// What a connection holds from its first byte on.
+struct Admission {
+    permit: OwnedSemaphorePermit,
+    stranger: Option<OwnedSemaphorePermit>,
+    half_open: Option<OwnedSemaphorePermit>,
+    place: Place,
+}
+
+impl Admission {
+    /// Room for a connection from that address, if there is any; otherwise what is to be told.
+    fn new(relay: &Shared, address: SocketAddr) -> Result<Self, RelayEvent> {
+        let links = &relay.links;
+        let full = |what| RelayEvent::TooMany { what, network: false };
+        let over = |too_many: TooMany| RelayEvent::TooMany { what: too_many.name(), network: true };
+        let listed = relay.is_listed_at(address.ip());
+        let place = relay.networks.admit(address.ip(), listed).map_err(over)?;
+        let takes_all = listed || place.is_exempt();
+        let take = |semaphore: &Arc<Semaphore>| Arc::clone(semaphore).try_acquire_owned().ok();
+        let needed = |semaphore, what| match takes_all {
+            true => Ok(None),
+            false => take(semaphore).map(Some).ok_or_else(|| full(what)),
+        };
+        Ok(Self {
+            half_open: needed(&links.half_open, "connections without a finished handshake")?,
+            stranger: needed(&links.strangers, "links")?,
+            permit: take(&links.permits).ok_or_else(|| full("links"))?,
+            place,
+        })
+    }
+
+    /// What the link holds from now on. A listed relay carries many clients, so it no longer counts as one of its network.
+    fn after_handshake(mut self, listed: bool) -> (Held, Place) {
+        self.place.handshake_done();
+        drop(self.half_open);
+        if listed {
+            return (Held { _permit: self.permit, _stranger: None }, Place::default());
+        }
+        (Held { _permit: self.permit, _stranger: self.stranger }, self.place)
+    }
+}
+
+/// The permits of a link.
+struct Held {
+    _permit: OwnedSemaphorePermit,
+    _stranger: Option<OwnedSemaphorePermit>,
 }
 
 /// Takes in connections until the relay stops.
@@ -62,59 +140,85 @@ pub(super) async fn listen(relay: Arc<Shared>, listener: TcpListener) {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Out of file descriptors, mostly; it would come again at once.
-                    relay.log(&RelayEvent::LinkFailed { why: error.to_string() });
+                    // Usually out of file descriptors; it would come again at once.
+                    relay.journal.tell(&RelayEvent::LinkFailed { why: error.to_string() });
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
             },
             () = relay.stopped() => return,
         };
-        // Over the limit the connection is closed again, which its other side sees at once.
-        if let Ok(permit) = Arc::clone(&relay.links.permits).try_acquire_owned() {
-            tokio::spawn(take_in(Arc::clone(&relay), tcp, address, permit));
+        match Admission::new(&relay, address) {
+            Ok(admission) => {
+                tokio::spawn(take_in(Arc::clone(&relay), tcp, address, admission));
+            }
+            // The connection is closed at once, which its other side sees.
+            Err(event) => relay.refused_connection(&event),
         }
     }
 }
 
-async fn take_in(relay: Arc<Shared>, tcp: TcpStream, address: SocketAddr, permit: OwnedSemaphorePermit) {
+async fn take_in(relay: Arc<Shared>, tcp: TcpStream, address: SocketAddr, admission: Admission) {
+    let accepting = async {
+        let credentials = relay.credentials()?;
+        let us = Us { identity: &credentials.identity, addresses: &relay.addresses };
+        accept(&credentials.acceptor, tcp, address, us, relay.clock.now(), relay.limits.link).await
+    };
     let accepted = tokio::select! {
-        accepted = accept(&relay.acceptor, tcp, address, &relay.identity, relay.limits.link) => accepted,
+        accepted = accepting => accepted,
         () = relay.stopped() => return,
     };
     match accepted {
         Ok(shaken) => {
-            let (link, driven) = made(&relay, shaken, Side::Responder, permit);
-            if let Some(identity) = link.peer {
+            let listed = shaken.link.peer.is_some_and(|identity| {
+                relay.listed_address(&identity).is_some()
+                    && relay.links.count_of(&identity) < relay.limits.links_per_relay
+            });
+            let (held, place) = admission.after_handshake(listed);
+            let (link, driven) = made(&relay, shaken, Side::Responder, held, place);
+            if let Some(identity) = link.peer.filter(|_| link.confirmed != Confirmed::No) {
                 relay.links.ways.keep(identity, &link);
             }
             driven.await;
         }
-        Err(error) => relay.log(&RelayEvent::LinkFailed { why: without_address(error) }),
+        Err(error) => {
+            relay.journal.tell(&RelayEvent::LinkFailed { why: without_address(error, "an incoming connection") });
+        }
     }
 }
 
-/// A link to that relay: the one that there is, or a new one.
+/// A link to that relay at that address, for a circuit that came over `from`: the one that there is, or a new one.
 pub(super) async fn reach(
     relay: &Arc<Shared>,
+    from: &Arc<RelayLink>,
     identity: [u8; 32],
     address: SocketAddr,
 ) -> Result<Arc<RelayLink>, DestroyReason> {
+    let listed = relay.listed_address(&identity) == Some(address);
     let connecting = || async {
-        let full = |_| DestroyReason::RESOURCELIMIT;
-        let _attempt = relay.links.attempts.try_acquire().map_err(full)?;
-        let permit = Arc::clone(&relay.links.permits).try_acquire_owned().map_err(full)?;
-        let us = Some(&relay.identity);
+        let unlimited = listed || relay.networks.is_exempt(address.ip());
+        let target = (!unlimited).then(|| Prefix::around(address.ip()));
+        let asked = Asked { link: Arc::as_ptr(from).addr(), trusted: from.place.is_exempt(), target };
+        let _attempt = relay.links.attempts.take(&asked).ok_or(DestroyReason::RESOURCELIMIT)?;
+        let permit = Arc::clone(&relay.links.permits).try_acquire_owned().map_err(|_| DestroyReason::RESOURCELIMIT)?;
+        let connecting = async {
+            let credentials = relay.credentials()?;
+            let us = Us { identity: &credentials.identity, addresses: &relay.addresses };
+            let (now, limit) = (relay.clock.now(), relay.limits.link);
+            connect(&relay.connector, address, Some(identity), Some(us), now, limit).await
+        };
         let connected = tokio::select! {
-            connected = connect(&relay.connector, address, Some(identity), us, relay.limits.link) => connected,
+            connected = connecting => connected,
             () = relay.stopped() => return Err(DestroyReason::HIBERNATING),
         };
         let shaken = connected.map_err(|error| {
             let wrong = matches!(error, Error::Link { source: candor_onion::Error::WrongIdentity, .. });
-            relay.log(&RelayEvent::LinkFailed { why: error.to_string() });
+            relay.journal.tell(&RelayEvent::LinkFailed { why: without_address(error, "another relay") });
             if wrong { DestroyReason::OR_IDENTITY } else { DestroyReason::CONNECTFAILED }
         })?;
-        let (link, driven) = made(relay, shaken, Side::Initiator, permit);
+        let place = if listed { Place::default() } else { relay.networks.dialled(address.ip()) };
+        let held = Held { _permit: permit, _stranger: None };
+        let (link, driven) = made(relay, shaken, Side::Initiator, held, place);
         tokio::spawn(driven);
         Ok(link)
     };
@@ -130,13 +234,25 @@ fn made(
     relay: &Arc<Shared>,
     shaken: Shaken,
     side: Side,
-    permit: OwnedSemaphorePermit,
+    held: Held,
+    place: Place,
 ) -> (Arc<RelayLink>, impl Future<Output = ()> + Send + use<>) {
     let (group, is_post_quantum) = &shaken.group;
+    let peer = shaken.link.peer;
     if !is_post_quantum {
-        relay.log(&RelayEvent::NotPostQuantum { group: group.clone(), relay: shaken.link.peer.is_some() });
+        relay.journal.tell(&RelayEvent::NotPostQuantum { group: group.clone(), relay: peer.is_some() });
     }
-    let link = Arc::new(Link::new(&shaken, side, relay.limits.circuits, Arc::clone(&relay.budget)));
+    let ours: Vec<_> = relay.addresses.iter().copied().chain([shaken.local]).collect();
+    let ends = Ends {
+        remote: shaken.remote,
+        dialled: side == Side::Initiator,
+        listed: peer.and_then(|identity| relay.listed_address(&identity)),
+        peer_says: &shaken.link.peer_addresses,
+        sees_us_at: shaken.link.our_address,
+        ours: &ours,
+    };
+    let budget = Arc::clone(&relay.budget);
+    let link = Arc::new(Link::new(&shaken, ends.confirmed(), side, relay.limits.circuits, budget, place));
     relay.links.add(&link);
     if relay.is_stopping() {
         link.close();
@@ -144,8 +260,8 @@ fn made(
     let (relay, driven) = (Arc::clone(relay), Arc::clone(&link));
     let Shaken { stream, decoder, .. } = shaken;
     let work = async move {
-        let _permit = permit;
-        // How a link ends is its circuits' business, and they are told.
+        let _held = held;
+        // The circuits are told how the link ends; nobody else needs to know.
         let on_cell = |cell, last| circuit::on_cell(&relay, &driven, cell, last);
         let _ = drive(stream, decoder, &driven.outbox, relay.limits.stuck, on_cell).await;
         relay.links.remove(&driven);
@@ -156,12 +272,34 @@ fn made(
     (link, work)
 }
 
-/// A client's address is nobody's business, not even the operator's log's.
-fn without_address(error: Error) -> String {
+/// Addresses stay out of the log: a client's is nobody's business, and those that a client asked for are its own words.
+fn without_address(error: Error, whom: &str) -> String {
     match error {
-        Error::Tls { why, .. } => format!("TLS with who connected: {why}"),
-        Error::Link { source, .. } => format!("link with who connected: {source}"),
-        Error::Timeout { .. } => "who connected took too long".to_owned(),
+        Error::Connect { why, .. } => format!("can't connect to {whom}: {why}"),
+        Error::Tls { why, .. } => format!("TLS with {whom}: {why}"),
+        Error::Link { source, .. } => format!("link handshake with {whom}: {source}"),
+        Error::Timeout { .. } => format!("link handshake with {whom} timed out"),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_address_gets_into_the_log() {
+        let address = "192.0.2.77:4242".parse().unwrap();
+        let why = || "refused".to_owned();
+        let source = candor_onion::Error::WrongIdentity;
+        for error in [
+            Error::Connect { address, why: why() },
+            Error::Tls { address, why: why() },
+            Error::Link { address, source },
+            Error::Timeout { what: format!("making a link with {address}"), after: Duration::from_secs(1) },
+        ] {
+            let line = without_address(error, "another relay");
+            assert!(line.contains("another relay") && !line.contains("192.0.2"), "{line}");
+        }
     }
 }

@@ -1,11 +1,11 @@
-//! Who answers creations: threads of their own, or, where nobody waits, the link's.
+//! The threads that answer creations.
 //!
 //! A handshake is some tens of microseconds of computation. On the threads that serve links it would hold up the cells of all other
-//! circuits, and a flood of creations would stop the relay. So there is a queue with a bound, and what does not fit is refused
-//! at once, which costs the relay next to nothing.
+//! circuits, and a flood of creations would stop the relay. So there is a bounded queue, and what does not fit is refused at once,
+//! which costs the relay next to nothing.
 //!
-//! A handshake of another thread takes two wake-ups, there and back, which on an idle relay cost about as much as the handshake. So
-//! one that comes alone is answered [where it came](Here).
+//! Handing a handshake to another thread takes two wake-ups, there and back, which on an idle relay cost about as much as the handshake.
+//! So a handshake that comes alone is answered [on the link's own thread](Here).
 
 use super::circuit::Circuit;
 use super::fair::Fair;
@@ -21,7 +21,7 @@ use std::time::Instant;
 pub(super) struct Pool(Arc<Queue>);
 
 struct Queue {
-    keys: OnionKeys,
+    keys: Mutex<Arc<OnionKeys>>,
     state: Mutex<State>,
     work: Condvar,
     answered: AtomicU64,
@@ -30,7 +30,7 @@ struct Queue {
 }
 
 struct State {
-    /// By the link that they came over.
+    /// Waiting handshakes, grouped by link.
     jobs: Fair<(HandshakeJob, Arc<Circuit>)>,
     /// How many threads of the pool are at work.
     working: usize,
@@ -39,8 +39,7 @@ struct State {
 }
 
 /// Handshakes on threads that serve links: one at a time in the whole relay, and then none for three times as long as it took. So no
-/// cell is ever held up by more than one of them, and whoever floods the relay with creations gets a quarter of one thread, and else the
-/// queue.
+/// cell is ever held up by more than one of them, and a flood of creations gets a quarter of one thread; the rest of it is queued.
 #[derive(Default)]
 struct Here {
     busy: bool,
@@ -50,7 +49,7 @@ struct Here {
 impl Pool {
     pub(super) fn start(keys: OnionKeys, threads: usize, most: usize) -> Result<Self, Error> {
         let queue = Arc::new(Queue {
-            keys,
+            keys: Mutex::new(Arc::new(keys)),
             state: Mutex::new(State { jobs: Fair::new(most), working: 0, here: Here::default(), closed: false }),
             work: Condvar::new(),
             answered: AtomicU64::new(0),
@@ -66,8 +65,8 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Does a job or queues it; the answer goes to the circuit. If too many wait, gives back a circuit that is refused for it: this one,
-    /// or one that came over a link with more that wait. `alone`: nothing else waits to be read on the link that it came over.
+    /// Does a job or queues it; the answer goes to the circuit. If too many wait, gives back a circuit to refuse: this one, or one that
+    /// came over a link with more of them waiting. `alone`: nothing else waits to be read on the link.
     pub(super) fn submit(&self, job: HandshakeJob, circuit: &Arc<Circuit>, alone: bool) -> Option<Arc<Circuit>> {
         let mut state = locked(&self.0.state);
         let idle = state.jobs.is_empty() && state.working == 0;
@@ -95,11 +94,16 @@ impl Pool {
         }
     }
 
+    /// Answers with other keys from now on.
+    pub(super) fn replace(&self, keys: OnionKeys) {
+        *locked(&self.0.keys) = Arc::new(keys);
+    }
+
     pub(super) fn answered(&self) -> u64 {
         self.0.answered.load(Ordering::Relaxed)
     }
 
-    /// Of the answered, those that took no thread of the pool.
+    /// Those of the answered that took no thread of the pool.
     pub(super) fn answered_here(&self) -> u64 {
         self.0.answered_here.load(Ordering::Relaxed)
     }
@@ -128,7 +132,7 @@ impl Queue {
             };
             state.working += 1;
             drop(state);
-            // Who has gone meanwhile is not worth a handshake.
+            // A circuit that is gone meanwhile is not worth a handshake.
             if !circuit.is_closed() {
                 self.run(job, &circuit);
             }
@@ -139,7 +143,8 @@ impl Queue {
     }
 
     fn run(&self, job: HandshakeJob, circuit: &Arc<Circuit>) {
-        let answer = job.run(&self.keys);
+        let keys = Arc::clone(&locked(&self.keys));
+        let answer = job.run(&keys);
         self.answered.fetch_add(1, Ordering::Relaxed);
         circuit.with(|inner| inner.machine.answer(answer));
     }

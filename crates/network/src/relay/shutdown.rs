@@ -1,6 +1,7 @@
-//! A relay's clock, and its end.
+//! What a relay does by the clock, and its end.
 
-use super::Shared;
+use super::{Shared, renewal};
+use crate::clock;
 use candor_onion::cell::DestroyReason;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,20 +12,29 @@ use tokio::time::{sleep, timeout};
 const TICK: Duration = Duration::from_millis(500);
 /// A link without a circuit is closed after this.
 const IDLE_LINK: Duration = Duration::from_secs(180);
+/// How long a circuit may be idle when room is short.
+const IDLE_WHEN_PRESSED: Duration = Duration::from_secs(60);
 /// At the end, a circuit that has carried nothing for this long has nothing in flight.
 const QUIET: Duration = Duration::from_millis(500);
 /// How long links may take to send the last cells.
 const LAST_CELLS: Duration = Duration::from_secs(2);
 
-/// Ends circuits that wait in vain and links that nobody uses, as long as the relay runs.
+/// Ends circuits that wait in vain or carry nothing, and links that nobody uses, and renews keys, as long as the relay runs.
 pub(super) async fn keep_time(relay: Arc<Shared>) {
     let mut idle: HashMap<usize, Instant> = HashMap::new();
     loop {
         sleep(TICK).await;
-        let now = Instant::now();
+        renewal::keep_fresh(&relay).await;
+        relay.journal.turn();
+        relay.networks.forget_quiet();
+        let now = clock::instant();
         let links = relay.links.all();
-        for circuit in links.iter().flat_map(|link| link.all()).filter(|slot| slot.from_client) {
-            circuit.circuit.with(|inner| inner.machine.tick(now));
+        let too_old = now.checked_sub(relay.idle_circuit());
+        for slot in links.iter().flat_map(|link| link.all()).filter(|slot| slot.from_client) {
+            slot.circuit.with(|inner| inner.machine.tick(now));
+            if let Some(too_old) = too_old {
+                slot.circuit.expire(too_old);
+            }
         }
         let mut still_idle = HashMap::new();
         for link in links.iter().filter(|link| link.count() == 0) {
@@ -43,8 +53,8 @@ pub(super) async fn keep_time(relay: Arc<Shared>) {
 /// [`super::Relay::shutdown`].
 pub(super) async fn run(relay: &Arc<Shared>, limit: Duration) {
     relay.stop();
-    let end = Instant::now() + limit;
-    while Instant::now() < end && relay.is_busy() {
+    let end = clock::instant() + limit;
+    while clock::instant() < end && relay.is_busy() {
         sleep(Duration::from_millis(20)).await;
     }
     relay.close_all(DestroyReason::HIBERNATING);
@@ -52,9 +62,17 @@ pub(super) async fn run(relay: &Arc<Shared>, limit: Duration) {
 }
 
 impl Shared {
+    /// How long a circuit without streams may carry nothing.
+    fn idle_circuit(&self) -> Duration {
+        let most = self.limits.all_circuits;
+        let used = most.saturating_sub(self.circuits.available_permits());
+        let pressed = used >= most - most / 4;
+        if pressed { self.limits.idle_circuit.min(IDLE_WHEN_PRESSED) } else { self.limits.idle_circuit }
+    }
+
     /// Whether any circuit has streams or has just carried something.
     fn is_busy(&self) -> bool {
-        let Some(since) = Instant::now().checked_sub(QUIET) else { return true };
+        let Some(since) = clock::instant().checked_sub(QUIET) else { return true };
         let links = self.links.all();
         links.iter().any(|link| !link.outbox.is_empty() || link.all().iter().any(|slot| slot.circuit.is_busy(since)))
     }

@@ -15,9 +15,13 @@
 //! ```
 
 mod exit;
+mod extensions;
+mod floods;
 mod neighbours;
 mod overload;
+mod proxy;
 mod raw;
+mod renewals;
 mod scene;
 #[path = "../town/mod.rs"]
 mod town;

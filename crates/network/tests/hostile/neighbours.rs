@@ -1,19 +1,19 @@
 //! Neighbours who take without giving back: they lose what is theirs, and nobody else loses anything.
 
+use crate::proxy::tarpit;
 use crate::raw::{Heard, Raw, create};
 use crate::scene::{Scene, until};
 use crate::town::{Town, client, local};
 use candor_network::{Client, ClientOptions, Error, HandshakeType, ListedRelay, Policy, RelayKeys, RelayList, Target};
 use candor_onion::cell::{Cell, DestroyReason, Message};
 use candor_onion::relay::RelayCommand;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-/// A creation with a number that is not the client's to give: each is answered by DESTROY.
+/// One onionskin again and again, with numbers that are not the client's to give: each is answered by DESTROY.
 fn refused(relay: &ListedRelay, count: u32) -> Vec<Cell> {
     let Cell { message, .. } = create(relay, 1);
     (1..=count).map(|number| Cell { circuit: number, message: message.clone() }).collect()
@@ -24,10 +24,16 @@ const MANY: u32 = 15_000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_reads_no_refusals_takes_no_room_from_others() {
-    let town = Town::with(|config| config.limits.cells = 1000).await;
-    let relay = town.relay(0).listed();
+    let town = Town::with(|config| {
+        config.limits.cells = 1000;
+        config.limits.circuits = MANY as usize;
+    })
+    .await;
+    let relay = town.listed(0);
     let mut neighbour = Raw::new(relay).await;
     neighbour.send(refused(relay, MANY)).await;
+    until(|| town.relay(0).counts().replayed == u64::from(MANY) - 1).await;
+    assert!(town.relay(0).held().cells <= 1 + MANY as usize / 64, "{:?}", town.relay(0).held());
     let client = client();
     let circuit = town.circuit(&client).await;
     assert_eq!(town.fetch(&circuit, 50_000).await, Target::digest(50_000));
@@ -41,7 +47,7 @@ async fn who_reads_no_refusals_takes_no_room_from_others() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_asks_on_and_on_and_reads_nothing_loses_his_link() {
     let town = Town::with(|config| config.limits.circuits = 10).await;
-    let relay = town.relay(0).listed();
+    let relay = town.listed(0);
     let mut neighbour = Raw::new(relay).await;
     let cells = refused(relay, MANY);
     while neighbour.try_send(cells.clone()).await.is_ok() {}
@@ -50,8 +56,12 @@ async fn who_asks_on_and_on_and_reads_nothing_loses_his_link() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_reads_nothing_loses_his_link_in_time() {
-    let town = Town::with(|config| config.limits.stuck = Duration::from_millis(100)).await;
-    let relay = town.relay(0).listed();
+    let town = Town::with(|config| {
+        config.limits.stuck = Duration::from_millis(100);
+        config.limits.circuits = MANY as usize;
+    })
+    .await;
+    let relay = town.listed(0);
     let mut neighbour = Raw::new(relay).await;
     neighbour.send(refused(relay, MANY)).await;
     until(|| town.relay(0).counts().links == 0).await;
@@ -60,13 +70,17 @@ async fn who_reads_nothing_loses_his_link_in_time() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_that_is_closed_goes_though_nobody_reads_its_last_cells() {
-    let town = Town::with(|config| config.limits.links = 1).await;
+    let town = Town::with(|config| {
+        config.limits.links = 1;
+        config.limits.circuits = MANY as usize;
+    })
+    .await;
     let relay = town.relay(0);
-    let mut neighbour = Raw::new(relay.listed()).await;
-    neighbour.send(refused(relay.listed(), MANY)).await;
+    let mut neighbour = Raw::new(town.listed(0)).await;
+    neighbour.send(refused(town.listed(0), MANY)).await;
     relay.disconnect();
     // There is one place, and it is free only when the old link is really gone.
-    while client().circuit(&[relay.listed()], HandshakeType::NtorV3).await.is_err() {
+    while client().circuit(&[town.listed(0)], HandshakeType::NtorV3).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     drop(neighbour);
@@ -75,7 +89,7 @@ async fn a_link_that_is_closed_goes_though_nobody_reads_its_last_cells() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_creation_by_the_same_number_ends_the_circuit() {
     let town = Town::new().await;
-    let relay = town.relay(0).listed();
+    let relay = town.listed(0);
     let mut neighbour = Raw::new(relay).await;
     let number = 0x8000_0001;
     neighbour.created(relay, number).await;
@@ -87,7 +101,7 @@ async fn a_second_creation_by_the_same_number_ends_the_circuit() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn circuits_of_all_links_together_have_a_bound() {
     let town = Town::with(|config| config.limits.all_circuits = 3).await;
-    let path = [town.relay(0).listed()];
+    let path = [town.listed(0)];
     let clients = [client(), client()];
     let mut kept = Vec::new();
     for index in 0..3 {
@@ -101,33 +115,17 @@ async fn circuits_of_all_links_together_have_a_bound() {
     }
 }
 
-/// Somebody who takes connections and says nothing; how many came.
-async fn silent() -> (SocketAddr, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind(local()).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let count = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&count);
-    tokio::spawn(async move {
-        let mut kept = Vec::new();
-        while let Ok((tcp, _)) = listener.accept().await {
-            counted.fetch_add(1, Ordering::Relaxed);
-            kept.push(tcp);
-        }
-    });
-    (address, count)
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_relay_asked_for_at_a_wrong_address_can_still_be_reached_at_its_own() {
     let town = Town::with(|config| config.limits.link = Duration::from_secs(600)).await;
-    let (address, count) = silent().await;
-    let mut line: serde_json::Value = serde_json::from_str(&town.relay(1).listed().to_line()).unwrap();
+    let (address, count) = tarpit().await;
+    let mut line: serde_json::Value = serde_json::from_str(&town.listed(1).to_line()).unwrap();
     line["address"] = address.to_string().into();
     let misled = RelayList::parse(&line.to_string()).unwrap();
     let mut client = ClientOptions::default();
     client.limits.build = Duration::from_secs(600);
     let client = Arc::new(Client::new(client).unwrap());
-    let mut first = client.circuit(&[town.relay(0).listed()], HandshakeType::Hybrid768).await.unwrap();
+    let mut first = client.circuit(&[town.listed(0)], HandshakeType::Hybrid768).await.unwrap();
     let waits = tokio::spawn(async move { first.extend(&misled.relays()[0], HandshakeType::Hybrid768).await });
     until(|| count.load(Ordering::Relaxed) == 1).await;
     assert_eq!(town.circuit(&client).await.hops(), 3);
@@ -138,12 +136,12 @@ async fn a_relay_asked_for_at_a_wrong_address_can_still_be_reached_at_its_own() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_waits_for_the_same_dead_relay_waits_once() {
     let town = Town::with(|config| config.limits.link = Duration::from_secs(2)).await;
-    let (address, count) = silent().await;
+    let (address, count) = tarpit().await;
     let eve = RelayKeys::generate().unwrap().listed(None, address, &HandshakeType::ALL).unwrap();
     let client = Arc::new(client());
     let mut circuits = Vec::new();
     for _ in 0..4 {
-        circuits.push(client.circuit(&[town.relay(0).listed()], HandshakeType::Hybrid768).await.unwrap());
+        circuits.push(client.circuit(&[town.listed(0)], HandshakeType::Hybrid768).await.unwrap());
     }
     let eve = Arc::new(RelayList::parse(&eve.to_line()).unwrap());
     let extending: Vec<_> = circuits
@@ -163,8 +161,8 @@ async fn who_waits_for_the_same_dead_relay_waits_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stopped_relay_drops_who_has_not_finished_the_link_handshake() {
     let mut town = Town::with(|config| config.limits.link = Duration::from_secs(600)).await;
-    let mut loris = TcpStream::connect(town.relay(0).listed().address()).await.unwrap();
-    let mut other = TcpStream::connect(town.relay(1).listed().address()).await.unwrap();
+    let mut loris = TcpStream::connect(town.listed(0).address()).await.unwrap();
+    let mut other = TcpStream::connect(town.listed(1).address()).await.unwrap();
     // Once this circuit stands, the relays have long taken in who came before.
     assert_eq!(town.circuit(&client()).await.hops(), 3);
     town.relays[0].take().unwrap().shutdown(Duration::ZERO).await;
@@ -176,10 +174,10 @@ async fn a_stopped_relay_drops_who_has_not_finished_the_link_handshake() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_relay_that_stops_while_it_extends_a_circuit_says_so() {
     let mut town = Town::with(|config| config.limits.link = Duration::from_secs(600)).await;
-    let (address, count) = silent().await;
+    let (address, count) = tarpit().await;
     let eve = RelayKeys::generate().unwrap().listed(Some("eve".into()), address, &HandshakeType::ALL).unwrap();
     let client = client();
-    let mut circuit = client.circuit(&[town.relay(0).listed()], HandshakeType::Hybrid768).await.unwrap();
+    let mut circuit = client.circuit(&[town.listed(0)], HandshakeType::Hybrid768).await.unwrap();
     let stopping = async {
         until(|| count.load(Ordering::Relaxed) == 1).await;
         town.relays[0].take().unwrap().shutdown(Duration::ZERO).await;

@@ -6,7 +6,7 @@ use candor_onion::cell::payload::{Create2, Created2};
 use candor_onion::cell::{Cell, Command, Decoder, DestroyReason, Message, PAYLOAD};
 use candor_onion::handshake::{Client, Handshake, HandshakeType, NtorV3Default, NtorV3RelayPublic};
 use candor_onion::layer::{ClientLayer, Crypto, Onion};
-use candor_onion::link::{Binding, EXPORTER_CONTEXT, EXPORTER_LABEL, Initiator, LinkHandshake};
+use candor_onion::link::{Addresses, Binding, EXPORTER_CONTEXT, EXPORTER_LABEL, Initiator, LinkHandshake};
 use candor_onion::relay::{Format, Header, RelayCommand};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
@@ -94,7 +94,9 @@ impl Raw {
         let binding = Binding { exporter, certificate };
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
         let expect = Some(*relay.identity());
-        let mut link = LinkHandshake::initiator(Initiator { relay: None, expect, binding, now, nonce: [0; 24] });
+        let addresses = Addresses::default();
+        let initiator = Initiator { relay: None, expect, binding, now, nonce: [0; 24], addresses };
+        let mut link = LinkHandshake::initiator(initiator);
         let mut buffer = [0; 4096];
         loop {
             stream.write_all(&link.take_output()).await?;
@@ -157,8 +159,13 @@ impl Raw {
         let (waiting, onionskin) = NtorV3Default::default().start(&onion_key(relay), &[0]).unwrap();
         let create = Create2::new(HandshakeType::NtorV3.number(), onionskin).unwrap();
         self.send([Cell { circuit: number, message: Message::Create2(create) }]).await;
-        let answer = self.next().await;
-        let Some(Cell { message: Message::Created2(created), .. }) = answer else { panic!("no circuit: {answer:?}") };
+        let message = loop {
+            let cell = self.next().await.expect("the creation is answered");
+            if cell.circuit == number {
+                break cell.message;
+            }
+        };
+        let Message::Created2(created) = message else { panic!("no circuit: {message:?}") };
         let mut circuit = RawCircuit { number, onion: Onion::default() };
         circuit.add(waiting, &created);
         circuit

@@ -2,7 +2,7 @@
 
 use crate::raw::Raw;
 use crate::town::{Town, client};
-use candor_network::{ListedRelay, RelayConfig, RelayHeld, Target};
+use candor_network::{RelayConfig, RelayHeld, RelayList, Target};
 use std::fmt::Debug;
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -19,9 +19,18 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// With a change to every relay's configuration. The relays have links with each other, since an honest client was here.
+    /// With a change to every relay's configuration. Limits by network hold, as in a public network; the relays know each other, and have
+    /// links with each other, since an honest client was here.
     pub(crate) async fn new(change: impl Fn(&mut RelayConfig)) -> Self {
-        let mut scene = Self { town: Town::with(change).await, before: Vec::new() };
+        let town = Town::with(|config| {
+            config.test_networks.clear();
+            change(config);
+        })
+        .await;
+        let mut scene = Self { town, before: Vec::new() };
+        let lines: Vec<_> = scene.path().iter().map(|relay| relay.to_line()).collect();
+        let list = RelayList::parse(&lines.join("\n")).unwrap();
+        (0..3).for_each(|index| scene.relay(index).know(&list));
         scene.serves().await;
         for (index, links) in [1, 2, 1].into_iter().enumerate() {
             until_equal(|| scene.relay(index).held().links, links).await;
@@ -34,10 +43,6 @@ impl Scene {
     /// A link with a relay from that address.
     pub(crate) async fn raw(&self, relay: usize, from: impl Into<IpAddr>) -> Raw {
         Raw::from(from.into(), self.listed(relay)).await.expect("the relay takes the link")
-    }
-
-    pub(crate) fn listed(&self, relay: usize) -> &ListedRelay {
-        self.town.relay(relay).listed()
     }
 
     /// An honest client builds a circuit through all three relays and fetches a page.

@@ -22,6 +22,8 @@ pub(crate) type Told = Arc<Mutex<Vec<RelayEvent>>>;
 /// Three relays, the last of which is an exit to the target.
 pub(crate) struct Town {
     pub(crate) relays: Vec<Option<Relay>>,
+    /// Their lines at the start.
+    listed: Vec<Arc<ListedRelay>>,
     pub(crate) target: Target,
     pub(crate) told: Told,
 }
@@ -47,15 +49,20 @@ impl Town {
             change(&mut config);
             relays.push(Some(Relay::start(&keys, config).await.unwrap()));
         }
-        Self { relays, target, told }
+        let listed: Vec<_> = relays.iter().flatten().map(Relay::listed).collect();
+        Self { relays, listed, target, told }
     }
 
     pub(crate) fn relay(&self, index: usize) -> &Relay {
         self.relays[index].as_ref().expect("it was not taken")
     }
 
+    pub(crate) fn listed(&self, index: usize) -> &ListedRelay {
+        &self.listed[index]
+    }
+
     pub(crate) fn path(&self) -> Vec<&ListedRelay> {
-        (0..3).map(|index| self.relay(index).listed()).collect()
+        (0..3).map(|index| self.listed(index)).collect()
     }
 
     pub(crate) async fn circuit(&self, client: &Client) -> Circuit {

@@ -1,7 +1,7 @@
 //! From a byte stream to cells.
 
 use super::{Cell, Command, MOST_VARIABLE, Message, PAYLOAD};
-use crate::Error;
+use crate::{Error, PeerMisbehaved};
 
 /// Collects bytes as they come off a link and gives out whole cells.
 ///
@@ -32,11 +32,11 @@ impl Raw<'_> {
     /// Reads the payload.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::Length`], naming the payload.
+    /// [`Error::PeerMisbehaved`], [`Error::Length`], naming the payload.
     pub fn decode(&self) -> Result<Cell, Error> {
         let message = Message::decode(self.command, self.payload)?;
         match (message.concerns_a_circuit(), self.circuit) {
-            (true, 0) => Err(Error::Malformed { what: "cell", why: "a circuit's command without a circuit" }),
+            (true, 0) => Err(PeerMisbehaved::CircuitMissing { command: self.command }.into()),
             _ => Ok(Cell { circuit: self.circuit, message }),
         }
     }
@@ -74,7 +74,7 @@ impl Decoder {
     /// The next whole cell, or `None` until more bytes come.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the stream does not begin with VERSIONS, VERSIONS comes again, or the payload is wrong;
+    /// [`Error::PeerMisbehaved`] if the stream does not begin with VERSIONS, VERSIONS comes again, or the payload is wrong;
     /// [`Error::TooLong`] for a variable cell above [`MOST_VARIABLE`].
     #[allow(clippy::should_implement_trait)] // an iterator would have to stop at `None`, and here more may come
     pub fn next(&mut self) -> Result<Option<Cell>, Error> {
@@ -91,8 +91,8 @@ impl Decoder {
         let Some(&command) = rest.get(id) else { return Ok(None) };
         let command = Command(command);
         match (command == Command::VERSIONS, self.versions_seen) {
-            (false, false) => return Err(Error::Malformed { what: "link", why: "a first cell that is not VERSIONS" }),
-            (true, true) => return Err(Error::Malformed { what: "link", why: "a second VERSIONS cell" }),
+            (false, false) => return Err(PeerMisbehaved::VersionsMissing { command }.into()),
+            (true, true) => return Err(PeerMisbehaved::VersionsRepeated.into()),
             _ => {}
         }
         let (header, payload) = if command.is_variable() {

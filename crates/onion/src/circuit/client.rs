@@ -4,13 +4,13 @@ use super::conversation::{self, Conversation, End, News};
 use super::extensions::{Agreed, Request, Response};
 use super::stream::StreamId;
 use super::{Cause, Failure, Limits, RELAY_EARLY_CELLS};
-use crate::Error;
 use crate::cell::payload::Create2;
 use crate::cell::{Command, DestroyReason, Message, RelayPayload};
 use crate::handshake::{Client, Established, Handshake};
 use crate::layer::{ClientLayer, Crypto, Onion};
 use crate::relay::RelayCommand;
 use crate::relay::message::{Begin, Connected, EndReason, Extend2, NextRelay};
+use crate::{Error, PeerMisbehaved};
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Instant;
@@ -225,7 +225,7 @@ impl ClientCircuit {
                 let hop = self.hops.len().min(1).max(usize::from(self.pending.is_some()));
                 self.end(Some(hop), Cause::Destroyed(reason), None);
             }
-            _ => self.break_off(Some(1), wrong("a cell that relays don't send to clients")),
+            other => self.break_off(Some(1), PeerMisbehaved::CellFromRelay { command: other.command() }.into()),
         }
     }
 
@@ -354,7 +354,7 @@ impl ClientCircuit {
             News::Truncated(reason) => {
                 return self.end(Some(hop + 2), Cause::Destroyed(reason), Some(DestroyReason::NONE));
             }
-            _ => return self.break_off(Some(hop + 1), wrong("a message that this hop may not send")),
+            _ => return self.break_off(Some(hop + 1), PeerMisbehaved::HopUnexpected { hop: hop + 1 }.into()),
         };
         self.actions.push_back(action);
     }
@@ -363,7 +363,7 @@ impl ClientCircuit {
     fn on_reply(&mut self, reply: &[u8]) {
         let hop = self.hops.len() + 1;
         let Some(pending) = self.pending.take() else {
-            return self.break_off(Some(hop.max(2) - 1), wrong("an answer to no question"));
+            return self.break_off(Some(hop.max(2) - 1), PeerMisbehaved::ReplyUnexpected.into());
         };
         match self.add_hop(pending, reply) {
             Ok(()) => self.actions.push_back(ClientAction::Extended { hop }),
@@ -418,10 +418,6 @@ impl ClientCircuit {
         }
         self.actions.push_back(ClientAction::Closed(Failure { hop, cause }));
     }
-}
-
-fn wrong(why: &'static str) -> Error {
-    Error::Malformed { what: "circuit", why }
 }
 
 impl fmt::Debug for ClientCircuit {

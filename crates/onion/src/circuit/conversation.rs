@@ -2,12 +2,12 @@
 
 use super::stream::{Outgoing, Stream, StreamId};
 use super::{Agreed, Limits};
-use crate::Error;
 use crate::cell::{DestroyReason, PAYLOAD, RelayPayload};
 use crate::flow::{self, Flow};
 use crate::layer::Tag;
 use crate::relay::message::{Begin, Connected, EndReason, Extend2, Sendme};
 use crate::relay::{Format, Fragments, Header, RelayCommand, Whole, cells_for, encode_fragment};
+use crate::{Error, PeerMisbehaved};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
@@ -248,7 +248,7 @@ impl Conversation {
                 Ok(News::None)
             }
             (RelayCommand::CONNECTED, End::Client) => self.on_connected(id, body),
-            (RelayCommand::EXTEND2, End::Relay) if !whole.early => Err(wrong("EXTEND2 outside RELAY_EARLY")),
+            (RelayCommand::EXTEND2, End::Relay) if !whole.early => Err(PeerMisbehaved::ExtendNotEarly.into()),
             (RelayCommand::EXTEND2, End::Relay) => Ok(News::Extend2(Extend2::decode(body)?, whole.cells)),
             (RelayCommand::EXTENDED2, End::Client) => {
                 Ok(News::Extended2(crate::cell::payload::Created2::decode(body)?.into_reply()))
@@ -258,13 +258,16 @@ impl Conversation {
                 Ok(News::Truncated(DestroyReason(body.first().copied().unwrap_or(0))))
             }
             (command, _) if command.name().is_none() => Ok(News::None), // V0: newer dialects are to be ignored
-            _ => Err(wrong("a message that this end does not take")),
+            (command, _) => Err(PeerMisbehaved::MessageUnexpected { command }.into()),
         }
     }
 
     fn on_begin(&mut self, id: StreamId, body: &[u8], send: Send<'_>) -> Result<News, Error> {
-        if id.0 == 0 || self.streams.contains_key(&id.0) {
-            return Err(wrong("BEGIN for a stream that is there"));
+        if id.0 == 0 {
+            return Err(PeerMisbehaved::StreamMissing { command: RelayCommand::BEGIN }.into());
+        }
+        if self.streams.contains_key(&id.0) {
+            return Err(PeerMisbehaved::StreamInUse { stream: id.0 }.into());
         }
         self.ended.remove(&id.0);
         let refusal = match Begin::decode(body) {
@@ -283,7 +286,7 @@ impl Conversation {
     fn on_connected(&mut self, id: StreamId, body: &[u8]) -> Result<News, Error> {
         let Some(stream) = self.open_stream(id)? else { return Ok(News::None) };
         if std::mem::replace(&mut stream.connected, true) {
-            return Err(wrong("CONNECTED twice"));
+            return Err(PeerMisbehaved::ConnectedRepeated { stream: id.0 }.into());
         }
         Ok(News::Connected(id, Connected::decode(body)?))
     }
@@ -296,12 +299,12 @@ impl Conversation {
             return Ok(News::None);
         };
         if end == End::Client && !stream.connected {
-            return Err(wrong("DATA before CONNECTED"));
+            return Err(PeerMisbehaved::DataEarly { stream: id.0 }.into());
         }
         stream.incoming.cells += 1;
         stream.incoming.unread += body.len();
         if windows && stream.incoming.cells > flow::STREAM_WINDOW {
-            return Err(wrong("more DATA than the stream's window"));
+            return Err(PeerMisbehaved::StreamWindow { stream: id.0, most: flow::STREAM_WINDOW }.into());
         }
         self.unread += body.len();
         self.regulate(id.0, send);
@@ -356,19 +359,21 @@ impl Conversation {
             Outgoing::Window(cells) if *cells + flow::STREAM_INCREMENT <= flow::STREAM_WINDOW => {
                 *cells += flow::STREAM_INCREMENT;
             }
-            Outgoing::Window(_) => return Err(wrong("a stream's SENDME with nothing to acknowledge")),
-            Outgoing::Switched { .. } => return Err(wrong("a stream's SENDME under congestion control")),
+            Outgoing::Window(_) => return Err(PeerMisbehaved::SendmeUnexpected { stream: id.0 }.into()),
+            Outgoing::Switched { .. } => {
+                return Err(PeerMisbehaved::FlowControl { command: RelayCommand::SENDME, stream: id.0 }.into());
+            }
         }
         Ok(self.wake(id))
     }
 
     fn on_switch(&mut self, id: StreamId, command: RelayCommand, body: &[u8]) -> Result<News, Error> {
         if body.first() != Some(&0) {
-            return Err(wrong("XON or XOFF of another version than 0"));
+            return Err(PeerMisbehaved::SwitchVersion { command }.into());
         }
         let Some(stream) = self.open_stream(id)? else { return Ok(News::None) };
         let Outgoing::Switched { off } = &mut stream.outgoing else {
-            return Err(wrong("XON or XOFF without congestion control"));
+            return Err(PeerMisbehaved::FlowControl { command, stream: id.0 }.into());
         };
         *off = command == RelayCommand::XOFF;
         Ok(self.wake(id))
@@ -399,11 +404,7 @@ impl Conversation {
         match self.streams.get_mut(&id.0) {
             Some(stream) => Ok(Some(stream)),
             None if self.ended.contains(&id.0) => Ok(None),
-            None => Err(wrong("a stream that is not there")),
+            None => Err(PeerMisbehaved::StreamUnknown { stream: id.0 }.into()),
         }
     }
-}
-
-fn wrong(why: &'static str) -> Error {
-    Error::Malformed { what: "relay message", why }
 }

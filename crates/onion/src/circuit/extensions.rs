@@ -4,10 +4,10 @@
 //! pairs of a protocol and a version, ascending. Responses: type 2, the SENDME increment. A relay that does not know a
 //! subprotocol that it is asked for refuses the handshake, so silence means yes.
 
-use crate::Error;
 use crate::flow;
 use crate::layer::Crypto;
 use crate::parts::Parts;
+use crate::{Error, PeerMisbehaved};
 
 const CC_REQUEST: u8 = 1;
 const CC_RESPONSE: u8 = 2;
@@ -74,24 +74,27 @@ impl Request {
     /// without any at all the message may be empty. Whether congestion control is wanted stands beside the request.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for an unknown subprotocol, for lists that don't ascend, and for CGO without congestion control.
+    /// [`Error::PeerMisbehaved`] for an unknown subprotocol, for lists that don't ascend, and for CGO without congestion control.
     pub fn decode(message: &[u8]) -> Result<(Self, bool), Error> {
-        let wrong = |why| Error::Malformed { what: "extension message", why };
         let mut request = Self::NONE;
         let mut congestion_control = false;
         for extension in extensions(message)? {
             match extension {
                 (CC_REQUEST, _) => congestion_control = true,
                 (SUBPROTOCOLS, list) => {
-                    let (pairs, []) = list.as_chunks::<2>() else { return Err(wrong("half a subprotocol")) };
+                    let (pairs, []) = list.as_chunks::<2>() else {
+                        return Err(PeerMisbehaved::SubprotocolsOdd { got: list.len() }.into());
+                    };
                     if !pairs.is_sorted_by(|a, b| a < b) {
-                        return Err(wrong("subprotocols out of order"));
+                        return Err(PeerMisbehaved::SubprotocolsOrder.into());
                     }
                     for pair in pairs {
                         match *pair {
                             RELAY_CGO => request.crypto = Crypto::Cgo,
                             RELAY_FRAGMENTS => request.fragments = true,
-                            _ => return Err(wrong("a subprotocol that we don't know")),
+                            [protocol, version] => {
+                                return Err(PeerMisbehaved::SubprotocolUnknown { protocol, version }.into());
+                            }
                         }
                     }
                 }
@@ -99,7 +102,7 @@ impl Request {
             }
         }
         if request.crypto == Crypto::Cgo && !congestion_control {
-            return Err(wrong("CGO without congestion control"));
+            return Err(PeerMisbehaved::CgoAlone.into());
         }
         Ok((request, congestion_control))
     }
@@ -117,7 +120,7 @@ impl Response {
     /// Reads a relay's extension message.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for an increment of the wrong length, or further than 1 from ours (prop 324): a relay could make a client
+    /// [`Error::PeerMisbehaved`] for an increment of the wrong length, or further than 1 from ours (prop 324): a relay could make a client
     /// stand out by it, or owe it SENDMEs for next to nothing.
     pub fn decode(message: &[u8]) -> Result<Self, Error> {
         let mut response = Self::default();
@@ -127,10 +130,8 @@ impl Response {
                     response.sendme_increment = Some(increment);
                 }
                 (CC_RESPONSE, _) => {
-                    return Err(Error::Malformed {
-                        what: "extension message",
-                        why: "SENDME increment differs from ours by more than 1",
-                    });
+                    let (low, high) = (flow::SENDME_INCREMENT - 1, flow::SENDME_INCREMENT + 1);
+                    return Err(PeerMisbehaved::SendmeIncrement { low, high }.into());
                 }
                 _ => {}
             }
@@ -143,13 +144,10 @@ impl Agreed {
     /// What a request and its response come to.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if one asks for congestion control and the other does not answer, or the other way round.
+    /// [`Error::PeerMisbehaved`] if one asks for congestion control and the other does not answer, or the other way round.
     pub fn new(request: Request, response: Response) -> Result<Self, Error> {
         if (request.crypto == Crypto::Cgo) != response.sendme_increment.is_some() {
-            return Err(Error::Malformed {
-                what: "handshake",
-                why: "an answer about congestion control that was not asked for, or lacks it",
-            });
+            return Err(PeerMisbehaved::CongestionControl { answered: response.sendme_increment.is_some() }.into());
         }
         Ok(Self { crypto: request.crypto, fragments: request.fragments, sendme_increment: response.sendme_increment })
     }
@@ -166,14 +164,14 @@ fn extensions(message: &[u8]) -> Result<Vec<(u8, &[u8])>, Error> {
     for _ in 0..count {
         let [kind, length] = *parts.array()?;
         if list.iter().any(|(known, _)| *known == kind) {
-            return Err(Error::Malformed { what: "extension message", why: "an extension twice" });
+            return Err(PeerMisbehaved::ExtensionRepeated { kind }.into());
         }
         list.push((kind, parts.slice(length.into())?));
     }
-    if !parts.rest().is_empty() {
-        return Err(Error::Malformed { what: "extension message", why: "bytes behind its last extension" });
+    match parts.rest().len() {
+        0 => Ok(list),
+        got => Err(PeerMisbehaved::ExtensionTrailing { got }.into()),
     }
-    Ok(list)
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ impl HandshakeJob {
     ///
     /// # Errors
     /// [`Error::NoNumber`] if the handshake is not offered; those of [`Handshake::accept`] and [`Request::respond`];
-    /// [`Error::Malformed`] for extensions that can't be agreed to.
+    /// [`Error::PeerMisbehaved`] for extensions that can't be agreed to.
     pub fn run(self, keys: &OnionKeys) -> Result<Answer, Error> {
         let offer = keys.offers.iter().find(|offer| offer.kind == self.create.kind()).ok_or(Error::NoNumber)?;
         (offer.answer)(self.create.onionskin())

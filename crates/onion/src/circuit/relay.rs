@@ -52,7 +52,8 @@ pub enum RelayAction {
         /// The stream.
         stream: StreamId,
     },
-    /// The circuit is no more on the link to the next relay: free its number there. It may be extended anew.
+    /// The circuit goes no further than here any more: free its number on the link to the next relay, or, if that link was still being
+    /// got, forget that it was asked for. The circuit may be extended anew.
     NextGone,
     /// The circuit is over, with all its streams: free its numbers. Nothing follows.
     Closed,
@@ -367,8 +368,11 @@ impl RelayCircuit {
 
     /// Destroys what is behind this relay.
     fn leave_next(&mut self, reason: DestroyReason) {
-        if matches!(std::mem::replace(&mut self.next, Next::None), Next::Creating(_) | Next::Open) {
+        let next = std::mem::replace(&mut self.next, Next::None);
+        if matches!(next, Next::Creating(_) | Next::Open) {
             self.actions.push_back(RelayAction::ToNext(Message::Destroy(reason)));
+        }
+        if !matches!(next, Next::None) {
             self.actions.push_back(RelayAction::NextGone);
         }
     }

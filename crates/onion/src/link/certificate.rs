@@ -4,8 +4,8 @@
 //! VERSION 1 | CERT_TYPE 1 | EXPIRATION_DATE 4 | CERT_KEY_TYPE 1 | CERTIFIED_KEY 32 | N_EXTENSIONS 1 | extensions | SIGNATURE 64
 //! ```
 
-use crate::Error;
 use crate::parts::Parts;
+use crate::{Error, InvalidCertificate as Flaw};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 
 /// CERT_TYPE 4: the identity key certifies a signing key.
@@ -17,6 +17,8 @@ pub const SIGNING_AUTH: u8 = 6;
 /// CERTS type 7: an RSA identity certifies the Ed25519 identity; see [`RsaCross`].
 pub const RSA_CROSS: u8 = 7;
 
+/// The version of the format.
+const VERSION: u8 = 1;
 /// CERT_KEY_TYPE 1: an Ed25519 key.
 const ED25519: u8 = 1;
 /// CERT_KEY_TYPE 3: SHA-256 of an X.509 certificate.
@@ -45,40 +47,42 @@ impl Certificate {
     /// [`Error::Certificate`], [`Error::Length`].
     pub fn check(bytes: &[u8], kind: u8, signer: Option<&[u8; 32]>, now: u64) -> Result<Self, Error> {
         let refused = |why| Error::Certificate { kind, why };
-        let (body, signature) = bytes.split_last_chunk::<64>().ok_or(refused("no room for a signature"))?;
+        let (body, signature) = bytes.split_last_chunk::<64>().ok_or(refused(Flaw::Length { got: bytes.len() }))?;
         let mut parts = Parts::of("certificate", body, 40, true)?;
         let [version, kind_found] = *parts.array()?;
-        if version != 1 {
-            return Err(refused("another version than 1"));
+        if version != VERSION {
+            return Err(refused(Flaw::Version { got: version }));
         }
         if kind_found != kind {
-            return Err(refused("another type inside than outside"));
+            return Err(refused(Flaw::Type { got: kind_found }));
         }
         let expires = u64::from(u32::from_be_bytes(*parts.array()?)) * 3600;
         let [key_type] = *parts.array()?;
-        if key_type != if kind == SIGNING_LINK { X509_DIGEST } else { ED25519 } {
-            return Err(refused("the wrong type of key"));
+        let expected = if kind == SIGNING_LINK { X509_DIGEST } else { ED25519 };
+        if key_type != expected {
+            return Err(refused(Flaw::KeyType { expected, got: key_type }));
         }
         let key = *parts.array::<32>()?;
         let named = Self::signer_named(&mut parts, refused)?;
-        if !parts.rest().is_empty() {
-            return Err(refused("bytes left over"));
+        let trailing = parts.rest().len();
+        if trailing > 0 {
+            return Err(refused(Flaw::Trailing { got: trailing }));
         }
         let signer = match (signer, named) {
-            (Some(signer), Some(named)) if *signer != named => return Err(refused("the wrong signer")),
+            (Some(signer), Some(named)) if *signer != named => return Err(refused(Flaw::Signer)),
             (Some(signer), _) => *signer,
             (None, Some(named)) => named,
-            (None, None) => return Err(refused("no name of its signer")),
+            (None, None) => return Err(refused(Flaw::SignerMissing)),
         };
         if expires <= now {
-            return Err(refused("expired; is the clock right?"));
+            return Err(refused(Flaw::Expired { expires }));
         }
-        let verifying = VerifyingKey::from_bytes(&signer).map_err(|_| refused("a signer that is no point"))?;
-        verifying.verify_strict(body, &Signature::from_bytes(signature)).map_err(|_| refused("a wrong signature"))?;
+        let verifying = VerifyingKey::from_bytes(&signer).map_err(|_| refused(Flaw::SignerKey))?;
+        verifying.verify_strict(body, &Signature::from_bytes(signature)).map_err(|_| refused(Flaw::Signature))?;
         Ok(Self { key, signer, expires })
     }
 
-    fn signer_named(parts: &mut Parts<'_>, refused: impl Fn(&'static str) -> Error) -> Result<Option<[u8; 32]>, Error> {
+    fn signer_named(parts: &mut Parts<'_>, refused: impl Fn(Flaw) -> Error) -> Result<Option<[u8; 32]>, Error> {
         let [count] = *parts.array()?;
         let mut signer = None;
         for _ in 0..count {
@@ -87,11 +91,11 @@ impl Certificate {
             let data = parts.slice(length.into())?;
             match (kind, signer) {
                 (SIGNED_WITH, None) => {
-                    signer = Some(data.try_into().map_err(|_| refused("a signer's key that is not 32 bytes"))?);
+                    signer = Some(data.try_into().map_err(|_| refused(Flaw::SignerKey))?);
                 }
-                (SIGNED_WITH, Some(_)) => return Err(refused("two signers")),
+                (SIGNED_WITH, Some(_)) => return Err(refused(Flaw::SignerRepeated)),
                 _ if flags & AFFECTS_VALIDATION != 0 => {
-                    return Err(refused("an extension that we don't know and must"));
+                    return Err(refused(Flaw::Extension { kind }));
                 }
                 _ => {}
             }
@@ -102,7 +106,7 @@ impl Certificate {
     /// Makes a certificate. `expires` is in whole hours, as the format counts.
     pub(super) fn issue(kind: u8, key: &[u8; 32], expires: u64, signer: &SigningKey, name_signer: bool) -> Vec<u8> {
         let hours = u32::try_from(expires / 3600).unwrap_or(u32::MAX);
-        let mut bytes = vec![1, kind];
+        let mut bytes = vec![VERSION, kind];
         bytes.extend_from_slice(&hours.to_be_bytes());
         bytes.push(if kind == SIGNING_LINK { X509_DIGEST } else { ED25519 });
         bytes.extend_from_slice(key);

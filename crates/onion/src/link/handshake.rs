@@ -2,14 +2,23 @@
 
 use super::certificate::{Certificate, IDENTITY_SIGNING, SIGNING_AUTH, SIGNING_LINK};
 use super::{Binding, RelayIdentity};
-use crate::Error;
 use crate::cell::payload::{Address, AuthChallenge, Authenticate, Certs, Netinfo, Versions};
 use crate::cell::{Cell, Command, Decoder, Message};
+use crate::{Error, InvalidCertificate, PeerMisbehaved};
 use candor_primitives::hash::Sha256;
 use digest::Digest;
 use ed25519_dalek::{Signature, VerifyingKey};
 use std::net::{IpAddr, Ipv4Addr};
 use subtle::ConstantTimeEq;
+
+/// Addresses to tell the other side in NETINFO (tor-spec, "NETINFO cells"). The default tells none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Addresses<'a> {
+    /// This side's own, where others reach it; empty for a client.
+    pub ours: &'a [IpAddr],
+    /// The other side's, as seen from here.
+    pub theirs: Option<IpAddr>,
+}
 
 /// What an initiator brings.
 pub struct Initiator<'a> {
@@ -23,6 +32,8 @@ pub struct Initiator<'a> {
     pub now: u64,
     /// RAND: random bytes for AUTHENTICATE; any for a client.
     pub nonce: [u8; 24],
+    /// What to say in NETINFO.
+    pub addresses: Addresses<'a>,
 }
 
 /// What a responder brings.
@@ -35,8 +46,8 @@ pub struct Responder<'a> {
     pub now: u64,
     /// Random bytes for AUTH_CHALLENGE.
     pub challenge: [u8; 32],
-    /// Where the initiator connects from, to be told to it.
-    pub peer_address: Option<IpAddr>,
+    /// What to say in NETINFO.
+    pub addresses: Addresses<'a>,
 }
 
 /// What the handshake has found out.
@@ -49,6 +60,9 @@ pub struct Link {
     pub peer: Option<[u8; 32]>,
     /// Our address as the other side sees it, if it says one. It can say anything.
     pub our_address: Option<IpAddr>,
+    /// The other side's own addresses, as it says. If it has proved its identity, they come from that relay itself and not from anyone
+    /// on the way: a link whose remote address is not among them may run through somebody else's hands.
+    pub peer_addresses: Vec<IpAddr>,
 }
 
 impl Link {
@@ -69,6 +83,7 @@ pub struct LinkHandshake<'a> {
     version: Option<u16>,
     peer: Option<[u8; 32]>,
     our_address: Option<IpAddr>,
+    peer_addresses: Vec<IpAddr>,
     state: State,
 }
 
@@ -117,6 +132,7 @@ impl<'a> LinkHandshake<'a> {
             version: None,
             peer: None,
             our_address: None,
+            peer_addresses: Vec::new(),
             state: State::Versions,
         }
     }
@@ -124,7 +140,7 @@ impl<'a> LinkHandshake<'a> {
     /// Takes bytes that have arrived, and goes as far as they allow.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::Length`], [`Error::TooLong`]; [`Error::NoCommonVersion`], [`Error::Certificate`],
+    /// [`Error::PeerMisbehaved`], [`Error::Length`], [`Error::TooLong`]; [`Error::NoCommonVersion`], [`Error::Certificate`],
     /// [`Error::WrongIdentity`], [`Error::LinkAuthentication`]. After each the connection must be closed.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.decoder.receive(bytes);
@@ -152,17 +168,19 @@ impl<'a> LinkHandshake<'a> {
     /// The result, and the decoder with the bytes that came after the handshake.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the handshake is not done.
+    /// [`Error::NotNow`] if the handshake is not done.
     pub fn finish(self) -> Result<(Link, Decoder), Error> {
         match (self.state, self.version) {
             (State::Done, Some(version)) => {
-                Ok((Link { version, peer: self.peer, our_address: self.our_address }, self.decoder))
+                let Self { peer, our_address, peer_addresses, decoder, .. } = self;
+                Ok((Link { version, peer, our_address, peer_addresses }, decoder))
             }
-            _ => Err(Error::Malformed { what: "link handshake", why: "not come to its end" }),
+            _ => Err(Error::NotNow("link handshake is not done")),
         }
     }
 
     fn step(&mut self, cell: Cell) -> Result<(), Error> {
+        let command = cell.message.command();
         match (self.state, cell.message) {
             (_, Message::Padding | Message::Vpadding(_)) => Ok(()),
             (State::Versions, Message::Versions(versions)) => self.on_versions(&versions),
@@ -175,7 +193,7 @@ impl<'a> LinkHandshake<'a> {
             (State::Certs, Message::Netinfo(netinfo)) if matches!(self.side, Side::Responder(_)) => {
                 self.on_netinfo(&netinfo)
             }
-            _ => Err(Error::Malformed { what: "link handshake", why: "a cell out of turn" }),
+            _ => Err(PeerMisbehaved::CellOutOfTurn { command }.into()),
         }
     }
 
@@ -186,7 +204,7 @@ impl<'a> LinkHandshake<'a> {
             let certs = responder.relay.responder_certs(&responder.binding.certificate);
             let methods = vec![Authenticate::ED25519_SHA256_RFC5705];
             let challenge = AuthChallenge { challenge: responder.challenge, methods };
-            let netinfo = netinfo(responder.now, responder.peer_address);
+            let netinfo = netinfo(responder.now, responder.addresses);
             self.send(Message::Versions(Versions(Versions::OURS.to_vec())));
             self.send(Message::Certs(certs));
             self.send(Message::AuthChallenge(challenge));
@@ -201,13 +219,13 @@ impl<'a> LinkHandshake<'a> {
             Side::Initiator(initiator) => (initiator.now, SIGNING_LINK),
             Side::Responder(responder) => (responder.now, SIGNING_AUTH),
         };
-        let entry = |kind| certs.only(kind).ok_or(Error::Certificate { kind, why: "not been sent exactly once" });
+        let entry = |kind| certs.only(kind).ok_or(Error::Certificate { kind, why: InvalidCertificate::Count });
         let signing = Certificate::check(entry(IDENTITY_SIGNING)?, IDENTITY_SIGNING, None, now)?;
         let certified = Certificate::check(entry(below)?, below, Some(&signing.key), now)?;
         match &self.side {
             Side::Initiator(initiator) => {
                 if certified.key != initiator.binding.certificate {
-                    return Err(Error::Certificate { kind: below, why: "been made for another TLS certificate" });
+                    return Err(Error::Certificate { kind: below, why: InvalidCertificate::OtherConnection });
                 }
                 if initiator.expect.is_some_and(|expected| expected != signing.signer) {
                     return Err(Error::WrongIdentity);
@@ -222,7 +240,7 @@ impl<'a> LinkHandshake<'a> {
 
     fn on_challenge(&mut self, challenge: &AuthChallenge) -> Result<(), Error> {
         let Side::Initiator(initiator) = &self.side else {
-            return Err(Error::Malformed { what: "link handshake", why: "a cell out of turn" });
+            return Err(PeerMisbehaved::CellOutOfTurn { command: Command::AUTH_CHALLENGE }.into());
         };
         let method = Authenticate::ED25519_SHA256_RFC5705;
         if let Some(relay) = initiator.relay {
@@ -264,9 +282,14 @@ impl<'a> LinkHandshake<'a> {
             Address::Ip(address) if !address.is_unspecified() => Some(address),
             _ => None,
         };
+        let address = |address: &Address| match address {
+            Address::Ip(address) => Some(*address),
+            Address::Other { .. } => None,
+        };
+        self.peer_addresses = theirs.ours.iter().filter_map(address).collect();
         if let Side::Initiator(initiator) = &self.side {
             let time = if initiator.relay.is_some() { initiator.now } else { 0 };
-            Cell::on_link(netinfo(time, None)).encode(&mut self.output);
+            Cell::on_link(netinfo(time, initiator.addresses)).encode(&mut self.output);
         }
         self.state = State::Done;
         Ok(())
@@ -280,9 +303,10 @@ impl<'a> LinkHandshake<'a> {
     }
 }
 
-fn netinfo(time: u64, peer: Option<IpAddr>) -> Message {
-    let theirs = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).into();
-    Message::Netinfo(Netinfo { time: u32::try_from(time).unwrap_or(0), theirs, ours: Vec::new() })
+fn netinfo(time: u64, addresses: Addresses<'_>) -> Message {
+    let theirs = addresses.theirs.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).into();
+    let ours = addresses.ours.iter().copied().map(Address::from).collect();
+    Message::Netinfo(Netinfo { time: u32::try_from(time).unwrap_or(0), theirs, ours })
 }
 
 /// AUTHENTICATE's body up to RAND: TYPE | CID | SID | CID_ED | SID_ED | SLOG | CLOG | SCERT | TLSSECRETS. CID and SID, which

@@ -1,8 +1,8 @@
 //! How a relay message lies in a cell.
 
 use super::RelayCommand;
-use crate::Error;
 use crate::cell::PAYLOAD;
+use crate::{Error, PeerMisbehaved};
 
 /// The layout of a relay cell's plain payload.
 ///
@@ -94,20 +94,19 @@ impl Format {
     /// Reads a header, and as much of its body as is in this cell.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if a V1 cell has a command that we don't know, so that we can't tell where its body begins, or names
-    /// stream 0 where a stream is wanted.
+    /// For V1 [`PeerMisbehaved::CommandUnknown`], since the command decides where the body begins, and
+    /// [`PeerMisbehaved::StreamMissing`].
     pub fn decode(self, payload: &[u8; PAYLOAD]) -> Result<(Header, &[u8]), Error> {
         let number = |at: usize| u16::from_be_bytes([payload[at], payload[at + 1]]);
         let header = match self {
             Self::V0 => Header { command: RelayCommand(payload[0]), stream: number(3), length: number(9) },
             Self::V1 => {
                 let command = RelayCommand(payload[V1_TAG]);
-                let wrong = |why| Error::Malformed { what: "relay cell", why };
                 let stream = match command.takes_stream() {
-                    None => return Err(wrong("a command that we don't know")),
+                    None => return Err(PeerMisbehaved::CommandUnknown { command: command.0 }.into()),
                     Some(false) => 0,
                     Some(true) => match number(V1_TAG + 3) {
-                        0 => return Err(wrong("no stream where its command needs one")),
+                        0 => return Err(PeerMisbehaved::StreamMissing { command }.into()),
                         stream => stream,
                     },
                 };

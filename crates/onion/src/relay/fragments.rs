@@ -5,8 +5,8 @@
 //! part included; so a cell that is missing or comes twice shows at once.
 
 use super::{Format, Header, MOST_BODY, RelayCommand};
-use crate::Error;
 use crate::cell::PAYLOAD;
+use crate::{Error, PeerMisbehaved};
 use std::borrow::Cow;
 use std::time::Instant;
 
@@ -52,7 +52,7 @@ impl Fragments {
     /// Takes the next cell's plain payload; `early` says whether the cell was RELAY_EARLY. A message, if it is whole now.
     ///
     /// # Errors
-    /// [`Error::Malformed`], [`Error::TooLong`]: whoever sent this breaks the protocol; destroy the circuit.
+    /// [`Error::PeerMisbehaved`], [`Error::TooLong`]; destroy the circuit.
     pub fn receive<'a>(
         &mut self,
         payload: &'a [u8; PAYLOAD],
@@ -77,7 +77,7 @@ impl Fragments {
             return Ok(Some(Whole { command, stream, body: Cow::Borrowed(data), cells: 1, early }));
         }
         if !self.agreed || !command.may_be_fragmented() {
-            return Err(Error::Malformed { what: "relay cell", why: "a length that is more than a cell" });
+            return Err(PeerMisbehaved::NotFragmentable { command, most: data.len(), got: length }.into());
         }
         if length > MOST_BODY {
             return Err(Error::TooLong { what: "fragmented message", most: MOST_BODY, got: length });
@@ -94,16 +94,16 @@ impl Fragments {
         payload: &[u8; PAYLOAD],
         early: bool,
     ) -> Result<Option<Whole<'a>>, Error> {
-        let wrong = |why| Error::Malformed { what: "fragmented message", why };
         if early {
-            return Err(wrong("a RELAY_EARLY cell behind its first"));
+            return Err(PeerMisbehaved::FragmentEarly { command: partial.command }.into());
         }
         let left = partial.length - partial.body.len();
         let data = match self.format {
             Format::V0 => {
                 let (header, data) = self.format.decode(payload)?;
-                if header.command != partial.command || header.stream != 0 || usize::from(header.length) != left {
-                    return Err(wrong("another cell where its next should be"));
+                let (found, got) = (header.command, usize::from(header.length));
+                if found != partial.command || header.stream != 0 || got != left {
+                    return Err(PeerMisbehaved::FragmentMismatch { expected: partial.command, left, found, got }.into());
                 }
                 data
             }

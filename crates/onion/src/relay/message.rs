@@ -1,9 +1,9 @@
 //! The bodies of relay messages.
 
-use crate::Error;
 use crate::cell::payload::Create2;
 use crate::layer::Tag;
 use crate::parts::Parts;
+use crate::{Error, InvalidTarget, PeerMisbehaved};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -23,34 +23,35 @@ impl Begin {
     /// Checks host and port.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for an empty host, one that is too long or holds something else than printable ASCII, and port 0.
+    /// [`Error::Target`] for a host that is empty, too long or not printable ASCII, and for port 0.
     pub fn new(host: &str, port: u16) -> Result<Self, Error> {
-        let wrong = |why| Err(Error::Malformed { what: "stream's target", why });
-        if host.is_empty() || host.len() > Self::MOST_HOST {
-            return wrong("an empty host, or one above 255 bytes");
+        if host.is_empty() {
+            return Err(InvalidTarget::HostEmpty.into());
+        }
+        if host.len() > Self::MOST_HOST {
+            return Err(InvalidTarget::HostLong { most: Self::MOST_HOST, got: host.len() }.into());
         }
         if !host.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return wrong("a host that is not printable ASCII");
+            return Err(InvalidTarget::HostBytes.into());
         }
         if port == 0 {
-            return wrong("port 0");
+            return Err(InvalidTarget::PortRange.into());
         }
         Ok(Self { host: host.to_owned(), port })
     }
 
-    /// Reads `host:port NUL [flags 4]`. The flags are about IPv6, of which our exits make no difference.
+    /// Decodes `host:port NUL [flags 4]`. The flags choose between IPv4 and IPv6; our exits ignore them.
     ///
     /// # Errors
-    /// [`Error::Malformed`].
+    /// [`Error::Target`].
     pub fn decode(body: &[u8]) -> Result<Self, Error> {
-        let wrong = |why| Error::Malformed { what: "BEGIN", why };
-        let end = body.iter().position(|byte| *byte == 0).ok_or(wrong("no end to its target"))?;
-        let text = str::from_utf8(&body[..end]).map_err(|_| wrong("a target that is no text"))?;
-        let (host, port) = text.rsplit_once(':').ok_or(wrong("no port"))?;
+        let end = body.iter().position(|byte| *byte == 0).ok_or(InvalidTarget::Unterminated)?;
+        let text = str::from_utf8(&body[..end]).map_err(|_| InvalidTarget::HostBytes)?;
+        let (host, port) = text.rsplit_once(':').ok_or(InvalidTarget::PortMissing)?;
         if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(wrong("a port that is no number"));
+            return Err(InvalidTarget::PortMissing.into());
         }
-        Self::new(host, port.parse().map_err(|_| wrong("a port above 65535"))?)
+        Self::new(host, port.parse().map_err(|_| InvalidTarget::PortRange)?)
     }
 
     /// Writes the body.
@@ -69,11 +70,14 @@ pub struct Connected {
     pub address: Option<IpAddr>,
 }
 
+/// The type of an IPv6 address in CONNECTED.
+const CONNECTED_IPV6: u8 = 6;
+
 impl Connected {
     /// Reads `IPv4 4 | TTL 4`, or `0 4 | 6 1 | IPv6 16 | TTL 4`, or nothing.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Malformed`].
+    /// [`Error::Length`], [`PeerMisbehaved::AddressType`].
     pub fn decode(body: &[u8]) -> Result<Self, Error> {
         if body.is_empty() {
             return Ok(Self { address: None });
@@ -84,8 +88,8 @@ impl Connected {
             return Ok(Self { address: Some(Ipv4Addr::from(four).into()) });
         }
         match *parts.array::<1>()? {
-            [6] => Ok(Self { address: Some(Ipv6Addr::from(*parts.array::<16>()?).into()) }),
-            _ => Err(Error::Malformed { what: "CONNECTED", why: "an address of an unknown type" }),
+            [CONNECTED_IPV6] => Ok(Self { address: Some(Ipv6Addr::from(*parts.array::<16>()?).into()) }),
+            [kind] => Err(PeerMisbehaved::AddressType { kind }.into()),
         }
     }
 
@@ -96,7 +100,7 @@ impl Connected {
             None => return body,
             Some(IpAddr::V4(address)) => body.extend_from_slice(&address.octets()),
             Some(IpAddr::V6(address)) => {
-                body.extend_from_slice(&[0, 0, 0, 0, 6]);
+                body.extend_from_slice(&[0, 0, 0, 0, CONNECTED_IPV6]);
                 body.extend_from_slice(&address.octets());
             }
         }
@@ -177,16 +181,16 @@ impl Sendme {
     /// Reads VERSION 1 | DATA_LEN 2 | tag.
     ///
     /// # Errors
-    /// [`Error::Length`]; [`Error::Malformed`] for another version, or a tag of a length that no layer has.
+    /// [`Error::Length`], [`PeerMisbehaved::SendmeVersion`], [`PeerMisbehaved::SendmeTagLength`].
     pub fn decode(body: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("SENDME", body, 3, true)?;
         let [version] = *parts.array()?;
+        if version != Self::VERSION {
+            return Err(PeerMisbehaved::SendmeVersion { got: version }.into());
+        }
         let length = parts.u16()?;
         let tag = Tag::from_bytes(parts.slice(length.into())?);
-        match (version, tag) {
-            (Self::VERSION, Some(tag)) => Ok(Self { tag }),
-            _ => Err(Error::Malformed { what: "SENDME", why: "another version than 1, or a tag of another length" }),
-        }
+        Ok(Self { tag: tag.ok_or(PeerMisbehaved::SendmeTagLength { got: length.into() })? })
     }
 
     /// Writes the body.
@@ -232,8 +236,7 @@ impl Extend2 {
     /// Reads NSPEC | specifiers | HTYPE | HLEN | HDATA. Specifiers of types that we don't know are skipped.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for two identities of a type, or a specifier of the wrong length; [`Error::Length`],
-    /// [`Error::TooLong`].
+    /// [`PeerMisbehaved::IdentityRepeated`], [`PeerMisbehaved::LinkSpecifierLength`], [`Error::Length`], [`Error::TooLong`].
     pub fn decode(body: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("EXTEND2", body, 5, true)?;
         let [count] = *parts.array()?;
@@ -246,13 +249,12 @@ impl Extend2 {
                 IPV6 => next.addresses.push((Ipv6Addr::from(*spec.array::<16>()?), spec.u16()?).into()),
                 RSA_ID if next.rsa.is_none() => next.rsa = Some(*spec.array()?),
                 ED25519_ID if next.ed25519.is_none() => next.ed25519 = Some(*spec.array()?),
-                RSA_ID | ED25519_ID => {
-                    return Err(Error::Malformed { what: "EXTEND2", why: "two identities of a type" });
-                }
+                RSA_ID | ED25519_ID => return Err(PeerMisbehaved::IdentityRepeated { kind }.into()),
                 _ => continue,
             }
-            if !spec.rest().is_empty() {
-                return Err(Error::Malformed { what: "EXTEND2", why: "a link specifier of the wrong length" });
+            let (got, left) = (usize::from(length), spec.rest().len());
+            if left > 0 {
+                return Err(PeerMisbehaved::LinkSpecifierLength { kind, expected: got - left, got }.into());
             }
         }
         Ok(Self { next, create: Create2::decode(parts.rest())? })

@@ -4,9 +4,11 @@ use candor_subjects::differential::{Extent, Problem, gf2};
 use std::process::ExitCode;
 
 const HELP: &str = "\
-gf2-differential [--seed N] [--random N]
-  compares every arm of this CPU with gf2x (stock, tuned, inlined) and NTL: every length up to 128 words, N random ones up to 1,200 and N
-  random moduli (default 2000), from the seed (default 1). Exit 0: all agree; 1: they don't; 2: a library is missing
+gf2-differential [--stock] [--seed N] [--every N] [--longest N] [--random N]
+  compares every arm of this CPU with gf2x and NTL, bit for bit: every length up to N words (--every, default 128), random lengths up to
+  N words (--longest, default 1200), N random pairs, lengths and moduli (--random, default 2000), from the seed (default 1).
+  --stock compares with any gf2x and NTL found, instead of insisting on the tuned ones.
+  Exit 0: all agree; 1: two answers differ; 2: a library is missing
 ";
 
 fn main() -> ExitCode {
@@ -44,13 +46,22 @@ fn extent(mut words: impl Iterator<Item = String>) -> Result<Option<Extent>, Str
         if word == "-h" || word == "--help" {
             return Ok(None);
         }
+        if word == "--stock" {
+            extent.stock = true;
+            continue;
+        }
         let value = words.next().ok_or_else(|| format!("`{word}` takes a number"))?;
         let wrong = |_| format!("`{word}` takes a number, not `{value}`");
         match word.as_str() {
             "--seed" => extent.seed = value.parse().map_err(wrong)?,
+            "--every" => extent.every = value.parse().map_err(wrong)?,
+            "--longest" => extent.longest = value.parse().map_err(wrong)?,
             "--random" => extent.random = value.parse().map_err(wrong)?,
             _ => return Err(format!("there is no option `{word}`")),
         }
+    }
+    if extent.longest == 0 {
+        return Err("`--longest` is at least 1 word".to_owned());
     }
     Ok(Some(extent))
 }

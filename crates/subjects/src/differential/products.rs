@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use candor_lab::Provenance;
 
-    const SMALL: Extent = Extent { seed: 3, every: 6, longest: 40, random: 3 };
+    const SMALL: Extent = Extent { seed: 3, every: 6, longest: 40, random: 3, stock: false };
 
     /// Bit by bit; wrong in its last bit at one length, if told so.
     struct Schoolbook {

@@ -5,7 +5,6 @@ use crate::Failure;
 use crate::cli::RelayArguments;
 use crate::output::{Talk, print};
 use candor_network::{HandshakeType, Policy, Relay, RelayConfig, RelayKeys};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,11 +22,7 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
     runtime()?.block_on(async {
         let mut stop = Stop::new()?;
         let relay = Relay::start(&keys, config).await?;
-        let line = format!("{}\n", relay.listed().to_line());
-        if let Some(path) = &arguments.entry {
-            write_at_once(path, &line)?;
-        }
-        print(&line)?;
+        print(&format!("{}\n", relay.listed().to_line()))?;
         let role = if is_exit { "an exit" } else { "no exit" };
         talk.say(&format!("relay {} is ready; it is {role}", relay.listed()));
         stop.asked().await;
@@ -73,6 +68,7 @@ fn config(arguments: &RelayArguments, talk: Talk) -> Result<RelayConfig, Failure
         )));
     }
     config.name = arguments.name.clone();
+    config.entry = arguments.entry.clone();
     config.policy = Policy::parse(arguments.exit.as_deref().unwrap_or_default())?;
     if !arguments.handshakes.is_empty() {
         config.handshakes =
@@ -84,12 +80,4 @@ fn config(arguments: &RelayArguments, talk: Talk) -> Result<RelayConfig, Failure
     config.limits.handshake_queue = queue.unwrap_or(config.limits.handshake_queue).max(1);
     config.log = Arc::new(move |event| talk.say(&event.to_string()));
     Ok(config)
-}
-
-/// Whoever reads the file sees all of it or nothing.
-fn write_at_once(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let written = std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, path));
-    written.map_err(|error| Failure::Error(format!("{}: {error}", path.display())))
 }

@@ -1,7 +1,7 @@
 //! VERSIONS, CERTS, AUTH_CHALLENGE, AUTHENTICATE.
 
-use crate::Error;
 use crate::parts::Parts;
+use crate::{Error, PeerMisbehaved};
 
 /// VERSIONS: the link protocols that the sender speaks (tor-spec, "Negotiating versions with VERSIONS cells").
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Versions {
 
     pub(crate) fn decode(payload: &[u8]) -> Result<Self, Error> {
         let (pairs, []) = payload.as_chunks::<2>() else {
-            return Err(Error::Malformed { what: "VERSIONS", why: "an odd length" });
+            return Err(PeerMisbehaved::VersionsOdd { got: payload.len() }.into());
         };
         Ok(Self(pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect()))
     }

@@ -1,0 +1,121 @@
+//! Bounds on what others may make a relay do and keep. `docs/threats.md` sets each beside the attack that it stops.
+
+use candor_onion::circuit::Limits;
+use std::time::Duration;
+
+/// Bounds on what others may make a relay do and keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelayLimits {
+    /// Threads for handshakes.
+    pub handshake_threads: usize,
+    /// Handshakes that may wait. Over it, the link with the most waiting loses one, with RESOURCELIMIT.
+    pub handshake_queue: usize,
+    /// Links, in and out. An eighth of them is kept for links that we make and for relays of our list.
+    pub links: usize,
+    /// Incoming connections that have not finished the link handshake.
+    pub half_open: usize,
+    /// Links that one listed relay may make to us without being counted like a stranger.
+    pub links_per_relay: usize,
+    /// Links that are being made to other relays. Strangers may ask for three quarters of them; the rest is for relays of our list.
+    pub attempts: usize,
+    /// Of these, how many the circuits of one link may ask for at a time. A listed relay carries many clients, and may ask for
+    /// a quarter of [`attempts`](Self::attempts).
+    pub attempts_per_link: usize,
+    /// Of these, how many may be on their way to one network, whoever asks: a network that never answers holds no more.
+    pub attempts_per_target: usize,
+    /// Circuits on one link.
+    pub circuits: usize,
+    /// Circuits on all links.
+    pub all_circuits: usize,
+    /// What one /24 of IPv4 or /48 of IPv6 may take. Listed relays and [test networks](super::RelayConfig::test_networks) are exempt.
+    pub network: NetworkLimits,
+    /// Networks that are remembered at a time.
+    pub networks: usize,
+    /// Onionskins that are remembered, so that each makes one circuit only. A relay remembers at least so many, and at most twice as many.
+    pub onionskins: usize,
+    /// Connections of the exit at a time. When there are so many, the link and the circuit with the most make room for others.
+    pub streams: usize,
+    /// Cells in all queues and unread in all streams together; 100,000 are 53 MB.
+    pub cells: usize,
+    /// How long a link may take to come about.
+    pub link: Duration,
+    /// How long a neighbour may take nothing of what is queued for it, before its link is closed. A second is enough if three quarters of
+    /// [`cells`](Self::cells) are used up.
+    pub stuck: Duration,
+    /// How long a circuit without streams may carry nothing before it is closed. A minute is enough if three quarters of
+    /// [`all_circuits`](Self::all_circuits) are used up.
+    pub idle_circuit: Duration,
+    /// How long an exit's connection may take to come about.
+    pub connect: Duration,
+    /// How long an exit's connection may carry nothing.
+    pub idle_stream: Duration,
+    /// Lines of the log for one kind of event in a minute; the rest is counted.
+    pub log_lines: u32,
+    /// A circuit's own bounds.
+    pub circuit: Limits,
+}
+
+/// What strangers from one network may take: a /24 of IPv4, or a /48 of IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkLimits {
+    /// Connections at a time, with or without a finished handshake.
+    pub connections: usize,
+    /// Connections at a time that have not finished the link handshake.
+    pub half_open: usize,
+    /// Connections by rate.
+    pub connects: Rate,
+    /// Circuits at a time.
+    pub circuits: usize,
+    /// Circuit creations by rate.
+    pub creations: Rate,
+}
+
+/// So many at once, and then so many a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// How many may come at once after a pause.
+    pub burst: u32,
+    /// How many may come a second after that.
+    pub per_second: u32,
+}
+
+impl Default for RelayLimits {
+    fn default() -> Self {
+        Self {
+            handshake_threads: std::thread::available_parallelism().map_or(1, usize::from),
+            handshake_queue: 256,
+            links: 4096,
+            half_open: 1024,
+            links_per_relay: 8,
+            attempts: 512,
+            attempts_per_link: 16,
+            attempts_per_target: 16,
+            circuits: 8192,
+            all_circuits: 1 << 16,
+            network: NetworkLimits::default(),
+            networks: 1 << 16,
+            onionskins: 1 << 16,
+            streams: 4096,
+            cells: 200_000,
+            link: Duration::from_secs(10),
+            stuck: Duration::from_secs(60),
+            idle_circuit: Duration::from_secs(3600),
+            connect: Duration::from_secs(15),
+            idle_stream: Duration::from_secs(30 * 60),
+            log_lines: 20,
+            circuit: Limits::default(),
+        }
+    }
+}
+
+impl Default for NetworkLimits {
+    fn default() -> Self {
+        Self {
+            connections: 128,
+            half_open: 32,
+            connects: Rate { burst: 128, per_second: 20 },
+            circuits: 2048,
+            creations: Rate { burst: 512, per_second: 32 },
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Ninety days of a moved clock.
+
+use crate::scene::{until, until_equal};
+use crate::town::{Town, fetch};
+use candor_network::{Client, ClientOptions, Clock, Error, HandshakeType, RelayList, Target};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const DAY: u64 = 24 * 3600;
+
+/// The system's clock, moved.
+fn moved() -> (Clock, Arc<AtomicU64>) {
+    let ahead = Arc::new(AtomicU64::new(0));
+    let (by, system) = (Arc::clone(&ahead), Clock::default());
+    (Clock::new(move || system.now() + by.load(Ordering::Relaxed)), ahead)
+}
+
+/// The list that the relays' entries make.
+fn list(folder: &Path) -> RelayList {
+    let line = |name| std::fs::read_to_string(folder.join(name)).unwrap();
+    RelayList::parse(&["ada", "bob", "cyd"].map(line).concat()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn for_ninety_days_relays_serve_and_clients_connect_and_keys_rotate() {
+    let folder = tempfile::tempdir().unwrap();
+    let (clock, ahead) = moved();
+    let town = Town::with(|config| {
+        config.clock = clock.clone();
+        config.entry = config.name.as_ref().map(|name| folder.path().join(name));
+    })
+    .await;
+    let port = town.target.address().port();
+    let serves = async |list: &RelayList, suite| {
+        // A new client, so that every link is made and every certificate checked by the clock of the day.
+        let client = Client::new(ClientOptions { clock: clock.clone(), ..ClientOptions::default() }).unwrap();
+        let path: Vec<_> = list.relays().iter().collect();
+        let circuit = client.circuit(&path, suite).await?;
+        assert_eq!(fetch(&circuit, port, 1000).await.unwrap(), Target::digest(1000));
+        Ok::<_, Error>(())
+    };
+    let mut lists = vec![list(folder.path())];
+    for day in (7..=90).step_by(7) {
+        ahead.store(day * DAY, Ordering::Relaxed);
+        (0..3).for_each(|index| town.relay(index).disconnect());
+        if day % 28 == 0 {
+            for index in 0..3 {
+                let old = lists.last().unwrap().relays()[index].to_line();
+                until(|| town.relay(index).listed().to_line() != old).await;
+                until_equal(|| list(folder.path()).relays()[index].to_line(), town.relay(index).listed().to_line())
+                    .await;
+            }
+            // Through the overlap, those who have not heard of the new keys are served too.
+            serves(lists.last().unwrap(), HandshakeType::Hybrid768Auth).await.unwrap();
+            lists.push(list(folder.path()));
+        }
+        serves(lists.last().unwrap(), HandshakeType::Hybrid768Auth).await.unwrap();
+        serves(lists.last().unwrap(), HandshakeType::Ntor).await.unwrap();
+    }
+    assert_eq!(lists.len(), 4, "three renewals in ninety days");
+    for (before, after) in lists.iter().zip(&lists[1..]) {
+        for (before, after) in before.relays().iter().zip(after.relays()) {
+            assert_eq!(before.identity(), after.identity());
+        }
+    }
+    // On day 84 the third set of keys came; a week later the second is refused.
+    ahead.store(92 * DAY, Ordering::Relaxed);
+    until_refused(async || serves(&lists[2], HandshakeType::NtorV3).await).await;
+    serves(&lists[3], HandshakeType::NtorV3).await.unwrap();
+}
+
+async fn until_refused(mut ask: impl AsyncFnMut() -> Result<(), Error>) {
+    for _ in 0..600 {
+        if let Err(error) = ask().await {
+            assert!(error.to_string().starts_with("hop 1:"), "{error}");
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("old onion keys are still accepted");
+}
