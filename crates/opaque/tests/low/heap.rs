@@ -29,8 +29,8 @@ impl Watching {
         }
         for secret in &SECRETS {
             let secret = secret.each_ref().map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
-            // SAFETY: `at + index` stays below `length`; a volatile read takes whatever byte is there.
             let stands = |at: usize| {
+                // SAFETY: `at + index` stays below `length`; a volatile read takes whatever byte is there.
                 let byte = |index: usize| unsafe { block.add(at + index).read_volatile() };
                 secret.as_flattened().iter().enumerate().all(|(index, expected)| byte(index) == *expected)
             };
