@@ -6,32 +6,45 @@
 
 use crate::Failure;
 use crate::peers::make_directory;
+use crate::stage::clock;
 use crate::workspace::{Workspace, cargo};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use toml::{Table, Value};
 
 const LIST: &str = "xtask/mutants.toml";
 /// What stands at the root of the tree and the copy does not need.
-const LEFT_OUT: [&str; 5] = [".git", "target", "runs", "candor-runs", "fuzz"];
+pub(crate) const LEFT_OUT: [&str; 5] = [".git", "target", "runs", "candor-runs", "fuzz"];
 
 /// One mistake.
 #[derive(Debug, PartialEq)]
 struct Mutant {
     what: String,
-    file: String,
-    find: String,
-    replace: String,
+    /// Usually one. A reader and a writer that are wrong alike take two: round trips don't notice them.
+    edits: Vec<Edit>,
     test: String,
 }
 
-/// Makes each mistake whose description or file contains `filter` and prints a line for it; `Ok(true)` when none survived.
+/// A text of one file, and what takes its place.
+#[derive(Debug, PartialEq)]
+struct Edit {
+    file: String,
+    find: String,
+    replace: String,
+}
+
+/// Makes each mistake whose description or file contains `filter` and prints a line for it, and then the minutes; `Ok(true)` when none
+/// survived.
 pub(crate) fn run(filter: Option<&str>) -> Result<bool, Failure> {
+    let start = Instant::now();
     let workspace = Workspace::here()?;
     let text = fs::read_to_string(workspace.root.join(LIST)).map_err(|error| format!("{LIST}: {error}"))?;
     let mut mutants = parse(&text)?;
-    mutants.retain(|mutant| filter.is_none_or(|word| mutant.what.contains(word) || mutant.file.contains(word)));
+    mutants.retain(|mutant| {
+        filter.is_none_or(|word| mutant.what.contains(word) || mutant.edits.iter().any(|edit| edit.file.contains(word)))
+    });
     if mutants.is_empty() {
         return Err(format!(
             "{LIST} has no mutant whose description or file contains `{}`",
@@ -40,8 +53,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<bool, Failure> {
     }
     // Stale lines are found before anything is built.
     for mutant in &mutants {
-        let original = read(&workspace.root.join(&mutant.file))?;
-        mutant.apply(&original)?;
+        mutant.apply(&workspace.root)?;
     }
     let at = workspace.target.join("mutants");
     let tree = Tree { root: at.join("tree"), build: at.join("build") };
@@ -57,11 +69,12 @@ pub(crate) fn run(filter: Option<&str>) -> Result<bool, Failure> {
     }
     let mut survived = 0;
     for mutant in &mutants {
-        let file = tree.root.join(&mutant.file);
-        let original = read(&file)?;
-        write(&file, &mutant.apply(&original)?)?;
+        let spoilt = mutant.apply(&tree.root)?;
+        let originals: Vec<(PathBuf, String)> =
+            spoilt.keys().map(|file| Ok((file.clone(), read(file)?))).collect::<Result<_, Failure>>()?;
+        spoilt.iter().try_for_each(|(file, text)| write(file, text))?;
         let outcome = tree.test(&mutant.test);
-        write(&file, &original)?;
+        originals.iter().try_for_each(|(file, text)| write(file, text))?;
         match outcome? {
             Outcome::Failed => println!("killed    {}", mutant.what),
             Outcome::Passed => {
@@ -71,7 +84,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<bool, Failure> {
             Outcome::NotBuilt(why) => return Err(format!("the mutant “{}” does not compile:\n{why}", mutant.what)),
         }
     }
-    println!("{} killed, {survived} survived", mutants.len() - survived);
+    println!("{} killed, {survived} survived, {} minutes", mutants.len() - survived, clock(start.elapsed()));
     Ok(survived == 0)
 }
 
@@ -83,21 +96,44 @@ fn parse(text: &str) -> Result<Vec<Mutant>, Failure> {
             let text = value.get(name).and_then(Value::as_str).map(str::to_owned);
             text.ok_or_else(|| format!("{LIST}, mutant {}: `{name}` is missing or no text", index + 1))
         };
-        let [what, file, find] = [field("what")?, field("file")?, field("find")?];
-        Ok(Mutant { what, file, find, replace: field("replace")?, test: field("test")? })
+        let edit = |value: &Value| {
+            let field = |name: &str| {
+                let text = value.get(name).and_then(Value::as_str).map(str::to_owned);
+                text.ok_or_else(|| format!("{LIST}, mutant {}: `{name}` is missing or no text", index + 1))
+            };
+            Ok::<Edit, Failure>(Edit { file: field("file")?, find: field("find")?, replace: field("replace")? })
+        };
+        let mut edits = Vec::from([edit(value)?]);
+        for also in value.get("also").and_then(Value::as_array).into_iter().flatten() {
+            edits.push(edit(also)?);
+        }
+        Ok(Mutant { what: field("what")?, edits, test: field("test")? })
     };
     list.iter().enumerate().map(mutant).collect()
 }
 
 impl Mutant {
-    /// The file with the mistake in it.
+    /// The files below `root` with the mistake in them.
+    fn apply(&self, root: &Path) -> Result<BTreeMap<PathBuf, String>, Failure> {
+        let mut spoilt: BTreeMap<PathBuf, String> = BTreeMap::new();
+        for edit in &self.edits {
+            let path = root.join(&edit.file);
+            let text = match spoilt.get(&path) {
+                Some(text) => text.clone(),
+                None => read(&path)?,
+            };
+            let text = edit.apply(&text).map_err(|why| format!("the mutant “{}” is stale: {why}", self.what))?;
+            spoilt.insert(path, text);
+        }
+        Ok(spoilt)
+    }
+}
+
+impl Edit {
     fn apply(&self, original: &str) -> Result<String, Failure> {
         match original.matches(&self.find).count() {
             1 => Ok(original.replacen(&self.find, &self.replace, 1)),
-            n => Err(format!(
-                "the mutant “{}” is stale: its text stands {n} times in {}, and must stand there once:\n{}",
-                self.what, self.file, self.find
-            )),
+            n => Err(format!("its text must occur once in {}, and occurs {n} times:\n{}", self.file, self.find)),
         }
     }
 }
@@ -124,6 +160,9 @@ impl Tree {
                 .args(words.split_whitespace())
                 .args(more)
                 .env("CARGO_TARGET_DIR", &self.build)
+                // Nobody debugs a mutant; without symbols its tests compile and link faster.
+                .env("CARGO_PROFILE_TEST_DEBUG", "0")
+                .env("CARGO_PROFILE_DEV_DEBUG", "0")
                 .output()
                 .map_err(|error| format!("cannot start cargo: {error}"))
         };
@@ -149,7 +188,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Copies a folder, without those of its entries that are left out.
-fn copy(from: &Path, to: &Path, left_out: &[&str]) -> Result<(), Failure> {
+pub(crate) fn copy(from: &Path, to: &Path, left_out: &[&str]) -> Result<(), Failure> {
     make_directory(to)?;
     let listed = fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
     for entry in listed.flatten() {
@@ -174,8 +213,9 @@ mod tests {
     fn the_committed_list_fits_the_tree() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         for mutant in parse(include_str!("../mutants.toml")).unwrap() {
-            let original = read(&root.join(&mutant.file)).unwrap();
-            assert_ne!(mutant.apply(&original).unwrap(), original, "{}", mutant.what);
+            for (file, spoilt) in mutant.apply(&root).unwrap() {
+                assert_ne!(spoilt, read(&file).unwrap(), "{}", mutant.what);
+            }
         }
     }
 
@@ -196,10 +236,26 @@ mod tests {
     #[test]
     fn a_text_that_is_gone_or_stands_twice_is_an_error() {
         let text = "[[mutant]]\nwhat = \"w\"\nfile = \"f\"\nfind = \"x & 1\"\nreplace = \"x\"\ntest = \"t\"\n";
-        let mutant = parse(text).unwrap().remove(0);
-        assert_eq!(mutant.apply("let y = x & 1;").unwrap(), "let y = x;");
-        assert!(mutant.apply("let y = x;").unwrap_err().contains("stale"));
-        assert!(mutant.apply("x & 1; x & 1").is_err());
+        let edit = parse(text).unwrap().remove(0).edits.remove(0);
+        assert_eq!(edit.apply("let y = x & 1;").unwrap(), "let y = x;");
+        assert!(edit.apply("let y = x;").unwrap_err().contains("occurs 0 times"));
+        assert!(edit.apply("x & 1; x & 1").is_err());
         assert!(parse("[[mutant]]\nwhat = \"w\"\n").unwrap_err().contains("file"));
+    }
+
+    #[test]
+    fn a_reader_and_a_writer_are_spoilt_together() {
+        let root = std::env::temp_dir().join(format!("xtask-mutants-also-{}", std::process::id()));
+        fs::create_dir_all(&root).unwrap();
+        write(&root.join("codec"), "write 1; read 1; keep 2;").unwrap();
+        write(&root.join("other"), "keep 1").unwrap();
+        let text = "[[mutant]]\nwhat = \"w\"\nfile = \"codec\"\nfind = \"write 1\"\nreplace = \"write 3\"\ntest = \"t\"\n\
+            [[mutant.also]]\nfile = \"codec\"\nfind = \"read 1\"\nreplace = \"read 3\"\n\
+            [[mutant.also]]\nfile = \"other\"\nfind = \"1\"\nreplace = \"3\"\n";
+        let spoilt = parse(text).unwrap().remove(0).apply(&root).unwrap();
+        let stale = parse(&text.replace("read 1", "read 9")).unwrap().remove(0).apply(&root);
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(spoilt.values().collect::<Vec<_>>(), ["write 3; read 3; keep 2;", "keep 3"]);
+        assert!(stale.unwrap_err().contains("“w” is stale"));
     }
 }

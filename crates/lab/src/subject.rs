@@ -145,6 +145,11 @@ impl Witness {
         part.map(|(_, bytes)| bytes.as_slice()).ok_or_else(|| Mismatch::new(format!("{name} is missing")))
     }
 
+    /// The names of all parts, in the order in which they were added.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Compares the results of a deterministic task: `other` must have the same parts with the same bytes.
     pub fn same_as(&self, other: &Self) -> Result<(), Mismatch> {
         for (name, ours) in &self.parts {

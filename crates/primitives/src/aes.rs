@@ -1,13 +1,20 @@
 //! AES-128 (FIPS 197): single blocks, and counter mode.
 //!
+//! [`Aes128`] and [`Aes128Decrypt`] implement the block cipher traits of crate `cipher` 0.5, so generic modes take them;
+//! [`Aes128Ctr`] is a stream cipher by the same crate's traits.
+//!
 //! ```
-//! use candor_primitives::aes::Aes128;
-//! let cipher = Aes128::new(&[7; 16]);
+//! use candor_primitives::aes::Aes128Ctr;
+//! use candor_primitives::aes::cipher::StreamCipher;
+//!
 //! let mut data = *b"two blocks of it, and some more";
-//! cipher.apply_counter_mode(&[0; 16], &mut data);
-//! cipher.apply_counter_mode(&[0; 16], &mut data);
+//! Aes128Ctr::new(&[7; 16], &[0; 16]).apply_keystream(&mut data);
+//! Aes128Ctr::new(&[7; 16], &[0; 16]).apply_keystream(&mut data);
 //! assert_eq!(&data, b"two blocks of it, and some more");
 //! ```
+
+mod counter;
+mod traits;
 
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::aes::{self as low, RoundKeys};
@@ -19,13 +26,29 @@ use core::fmt;
 #[cfg(target_arch = "x86_64")]
 use zeroize::Zeroize;
 
+pub use ::aes::cipher;
+pub use counter::Aes128Ctr;
+
 /// AES-128 for encryption. Wiped on drop.
+///
+/// ```
+/// use candor_primitives::aes::Aes128;
+///
+/// let cipher = Aes128::new(&[7; 16]);
+/// let mut data = *b"two blocks of it, and some more";
+/// cipher.apply_counter_mode(&[0; 16], &mut data);
+/// cipher.apply_counter_mode(&[0; 16], &mut data);
+/// assert_eq!(&data, b"two blocks of it, and some more");
+/// ```
+#[derive(Clone)]
 pub struct Aes128(Encrypt);
 
-/// AES-128 for decryption of single blocks. Wiped on drop.
+/// AES-128 for decryption of blocks. Wiped on drop.
+#[derive(Clone)]
 pub struct Aes128Decrypt(Decrypt);
 
 /// A key in the form that an arm wants. Holding one of the accelerated is proof that the CPU has what it needs.
+#[derive(Clone)]
 enum Encrypt {
     /// x86-64: AES-NI for single blocks, and the widest there is for counter mode.
     #[cfg(target_arch = "x86_64")]
@@ -35,6 +58,7 @@ enum Encrypt {
 }
 
 /// Likewise.
+#[derive(Clone)]
 enum Decrypt {
     #[cfg(target_arch = "x86_64")]
     X86(HaveClmul, Schedule),
@@ -52,15 +76,18 @@ enum Wide {
 
 /// Round keys, wiped on drop.
 #[cfg(target_arch = "x86_64")]
+#[derive(Clone)]
 struct Schedule(RoundKeys);
 
 impl Aes128 {
-    /// For the fastest arm.
+    /// A key on the best arm of [`Cpu::default`].
+    #[must_use]
     pub fn new(key: &[u8; 16]) -> Self {
         Self::with_cpu(Cpu::default(), key)
     }
 
-    /// For the arm that `cpu` allows.
+    /// A key on the best arm that `cpu` allows.
+    #[must_use]
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = HaveClmul::check(cpu) {
@@ -86,12 +113,12 @@ impl Aes128 {
         }
     }
 
-    /// XORs the encryption of `first`, of `first` + 1 and so on into `data`, and gives back the last of these blocks, of which `data`
-    /// may have taken a part only (zeros or noise if `data` is empty). What is counted are the last 32 bits, big-endian and modulo
-    /// 2^32 (SP 800-38D §6.2, inc_32).
+    /// XORs the encryption of `first`, of `first` + 1 and so on into `data`. Returns the last of these key stream blocks, of which
+    /// `data` may have used only a part; if `data` is empty, the block means nothing. The counter is the last 32 bits of the block,
+    /// big-endian, modulo 2^32 (SP 800-38D §6.2, inc_32).
     #[inline]
     pub fn apply_counter_mode(&self, first: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
-        secret::ran("aes-128-ctr", self.counter_arm());
+        secret::ran("aes-128-ctr", self.arm());
         match &self.0 {
             #[cfg(target_arch = "x86_64")]
             Encrypt::X86(token, Wide::Aes, schedule) => low::counter_mode_aes(*token, &schedule.0, first, data),
@@ -113,7 +140,9 @@ impl Aes128 {
         }
     }
 
-    fn counter_arm(&self) -> &'static str {
+    /// The arm of counter mode: `avx512`, `vaes`, `aes-ni` (x86-64), or `library`, which is crate `aes`.
+    #[must_use]
+    pub fn arm(&self) -> &'static str {
         match &self.0 {
             #[cfg(target_arch = "x86_64")]
             Encrypt::X86(_, Wide::Aes, _) => "aes-ni",
@@ -127,12 +156,14 @@ impl Aes128 {
 }
 
 impl Aes128Decrypt {
-    /// For the fastest arm.
+    /// A key on the best arm of [`Cpu::default`].
+    #[must_use]
     pub fn new(key: &[u8; 16]) -> Self {
         Self::with_cpu(Cpu::default(), key)
     }
 
-    /// For the arm that `cpu` allows.
+    /// A key on the best arm that `cpu` allows.
+    #[must_use]
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = HaveClmul::check(cpu) {

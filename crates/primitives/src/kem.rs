@@ -125,6 +125,21 @@ pub trait DerandomizedKem: Kem {
     /// [`KemError::Length`] if there are not [`Self::GENERATE_COINS`] of them.
     fn generate_from(&self, coins: &[u8]) -> Result<(Self::Secret, Self::Public), KemError>;
 
+    /// The secret key that [`Self::secret_to_seed`] saved: for ML-KEM from the 64 bytes d ‖ z, the form in which FIPS 203 §3.3 lets keys be
+    /// stored. It is the one that [`Self::generate_from`] gives.
+    ///
+    /// # Errors
+    /// [`KemError::Length`] if the seed is not [`Self::GENERATE_COINS`] long.
+    fn secret_from_seed(&self, seed: &[u8]) -> Result<Self::Secret, KemError> {
+        self.generate_from(seed).map(|(secret, _)| secret)
+    }
+
+    /// The seed of a secret key, [`Self::GENERATE_COINS`] bytes, wiped when dropped.
+    ///
+    /// # Errors
+    /// [`KemError::NoSeed`] if the key was read by [`Kem::secret_from_bytes`]: the expanded form does not hold the seed.
+    fn secret_to_seed(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError>;
+
     /// The encapsulation that belongs to `coins`.
     ///
     /// # Errors
@@ -180,6 +195,8 @@ pub enum KemError {
     PublicKey,
     /// The secret key contradicts itself; for ML-KEM, the hash in it is not that of the public key in it.
     SecretKey,
+    /// The secret key was read in its expanded form, which does not hold the seed.
+    NoSeed,
     /// The operating system gave no randomness, or the crate was built without the feature `getrandom`.
     Randomness,
     /// The back end of this name failed, which it does only when memory or its own randomness run out.
@@ -195,6 +212,9 @@ impl fmt::Display for KemError {
             }
             Self::SecretKey => {
                 f.write_str("secret key is invalid: it contradicts the public key inside it; restore it from a backup")
+            }
+            Self::NoSeed => {
+                f.write_str("secret key was imported in expanded form and has no seed; export it in that form")
             }
             Self::Randomness => f.write_str(crate::random::MISSING),
             Self::BackEnd(name) => write!(f, "{name} failed; memory or randomness may have run out"),

@@ -260,6 +260,31 @@ fn a_generator_is_asked_for_the_coins_and_nothing_else() {
     draws_its_coins_from_the_generator(rustcrypto::MlKem1024);
 }
 
+/// A key goes to disk as its seed and comes back as the same key; one that came in expanded form has no seed to give.
+fn keys_are_saved_as_seeds<K: DerandomizedKem>(kem: K) {
+    let coins: Vec<u8> = (0..64).collect();
+    let (secret, _) = kem.generate_from(&coins).unwrap();
+    let seed = kem.secret_to_seed(&secret).unwrap();
+    assert_eq!(*seed, coins);
+    let expanded = kem.secret_to_bytes(&secret).unwrap();
+    assert_eq!(kem.secret_to_bytes(&kem.secret_from_seed(&seed).unwrap()).unwrap(), expanded);
+    assert!(matches!(kem.secret_from_seed(&seed[..63]), Err(KemError::Length { expected: 64, got: 63, .. })));
+
+    let imported = kem.secret_from_bytes(&expanded).unwrap();
+    assert_eq!(kem.secret_to_seed(&imported).err(), Some(KemError::NoSeed));
+    assert_eq!(kem.secret_to_seed(&kem.generate().unwrap().0).unwrap().len(), 64);
+}
+
+#[test]
+fn keys_are_saved_and_restored_as_seeds_of_64_bytes() {
+    keys_are_saved_as_seeds(libcrux::MlKem512);
+    keys_are_saved_as_seeds(libcrux::MlKem768);
+    keys_are_saved_as_seeds(libcrux::MlKem1024);
+    keys_are_saved_as_seeds(rustcrypto::MlKem512);
+    keys_are_saved_as_seeds(rustcrypto::MlKem768);
+    keys_are_saved_as_seeds(rustcrypto::MlKem1024);
+}
+
 #[test]
 fn messages_say_what_was_wrong_and_hold_no_secret() {
     let wrong = KemError::Length { what: "ciphertext", expected: 768, got: 5 };

@@ -6,7 +6,6 @@
 mod fields;
 mod products;
 
-use crate::peers;
 use candor_gf2::Multiplier;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -72,7 +71,7 @@ impl std::error::Error for Problem {}
 /// The first difference, or who is missing: nothing is compared unless NTL is there and, but for `extent.stock`, the tuned gf2x with its
 /// inlined routines.
 pub fn gf2(extent: Extent) -> Result<Vec<Agreed>, Problem> {
-    let mut peers = peers::gf2_products();
+    let mut peers = candor_peers::gf2_products();
     let gf2x = if extent.stock { ("gf2x-", "gf2x") } else { ("+tuned", "a tuned gf2x") };
     for (needed, what) in [gf2x, ("ntl-", "NTL")] {
         if !peers.iter().any(|(name, _)| name.contains(needed)) {
@@ -83,7 +82,7 @@ pub fn gf2(extent: Extent) -> Result<Vec<Agreed>, Problem> {
     let arms = arms();
     products::compare(extent, &arms, &mut peers, &mut tally)?;
     for words in 1..=products::INLINED {
-        let Some(mut peer) = peers::gf2_inlined(words) else {
+        let Some(mut peer) = candor_peers::gf2_inlined(words) else {
             if extent.stock {
                 break;
             }

@@ -3,6 +3,7 @@
 pub(crate) mod gf2;
 pub(crate) mod gf2m;
 pub(crate) mod hash;
+pub(crate) mod insecure_seed;
 pub(crate) mod ksf;
 pub(crate) mod ntor;
 pub(crate) mod opaque;
@@ -11,14 +12,14 @@ pub(crate) mod ristretto;
 pub(crate) mod town;
 
 pub(crate) use ksf::argon2id;
-pub(crate) use opaque::{HybridOpaque, hybrid_opaque, opaque, opaque_provenance, opaque_upload};
+pub(crate) use opaque::{HybridOpaque, hybrid_opaque, opaque, opaque_provenance, upload};
 pub(crate) use oprf::oprf;
 pub(crate) use ristretto::ristretto;
 
-use crate::linked;
-use crate::tasks::{ml_kem, x25519};
 use candor_cpu::Cpu;
 use candor_lab::{Entry, Provenance};
+use candor_peers::contract::{ml_kem, x25519};
+use candor_peers::linked;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::{self, DiffieHellman};
 use candor_primitives::kem::{self, Kem};

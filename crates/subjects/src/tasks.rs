@@ -1,15 +1,64 @@
-//! One file per measured task: the trait that a library implements, and the subjects that are generic over it.
+//! What is measured, one file a family of tasks: their names, what is done, and who does it. The families are assembled here and nowhere else.
 
-pub(crate) mod circuit;
-pub(crate) mod gf2;
-pub(crate) mod gf2m;
-pub(crate) mod hash;
-pub(crate) mod kdf;
-pub(crate) mod ksf;
-pub(crate) mod mac;
-pub(crate) mod ml_kem;
-pub(crate) mod ntor;
-pub(crate) mod opaque;
-pub(crate) mod oprf;
-pub(crate) mod relay_cells;
-pub(crate) mod x25519;
+mod circuit;
+mod gf2;
+mod gf2m;
+mod hash;
+mod kdf;
+mod ksf;
+mod mac;
+mod ml_kem;
+mod ntor;
+mod opaque;
+mod relay_cells;
+mod x25519;
+
+use candor_lab::Task;
+
+/// How the names of a family's tasks begin, and what makes them.
+type Family = (&'static str, fn() -> Vec<Task>);
+
+/// All families, in the order in which their tasks are listed and run.
+const FAMILIES: &[Family] = &[
+    ("kem/ml-kem-", ml_kem::tasks),
+    ("ec/x25519/", x25519::tasks),
+    ("hash/", hash::tasks),
+    ("mac/", mac::tasks),
+    ("kdf/", kdf::tasks),
+    ("ksf/", ksf::tasks),
+    ("ntor/", ntor::tasks),
+    ("opaque/", opaque::tasks),
+    ("opaque/oprf/", opaque::oprf_tasks),
+    ("gf2/", gf2::tasks),
+    ("gf2m/", gf2m::tasks),
+    ("relay/cells/", relay_cells::tasks),
+    ("circuit/", circuit::tasks),
+];
+
+/// All tasks, in the order in which they are listed and run.
+#[must_use]
+pub fn tasks() -> Vec<Task> {
+    FAMILIES.iter().flat_map(|(_, tasks)| tasks()).collect()
+}
+
+/// Only the tasks of those families that a task of this name can belong to. For a worker, which runs one task: the peers of the others
+/// need not be looked for and loaded.
+#[must_use]
+pub fn tasks_near(name: &str) -> Vec<Task> {
+    FAMILIES.iter().filter(|(prefix, _)| name.starts_with(prefix)).flat_map(|(_, tasks)| tasks()).collect()
+}
+
+/// Names of the tasks that `candor run` without arguments measures: a minute over what there is.
+#[must_use]
+pub fn tour() -> Vec<&'static str> {
+    vec![
+        "kem/ml-kem-768/keygen",
+        "kem/ml-kem-768/encaps",
+        "kem/ml-kem-768/decaps",
+        "ec/x25519/keygen",
+        "ec/x25519/ecdh",
+        "hash/sha256/1k",
+        "hash/sha3-256/64k",
+        "hash/sm3/64k",
+    ]
+}

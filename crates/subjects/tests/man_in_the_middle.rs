@@ -7,8 +7,9 @@
 
 use candor_onion::Error;
 use candor_onion::handshake::*;
+use candor_peers::insecure_seed::InsecureSeed;
 use candor_primitives::kem::{Kem, aws_lc};
-use candor_subjects::insecure_seed::{InsecureSeed, OurHash};
+use candor_subjects::OurHash;
 use std::ops::Range;
 use std::slice::from_ref;
 

@@ -9,8 +9,7 @@
 //!
 //! All of it panics when something is missing or wrong, with a message that names the file or the field: a test has no better use for an error.
 //!
-//! A crate names this one under `[dev-dependencies]`. The one that needs it at run time is `candor-subjects`: the reference which checks what
-//! the subjects of a handshake answer is itself a test.
+//! A crate names this one under `[dev-dependencies]`.
 
 pub mod corpus;
 pub mod random;

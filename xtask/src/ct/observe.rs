@@ -3,6 +3,7 @@
 use super::judge::{Case, Observed, Report};
 use crate::Failure;
 use crate::stage::program;
+use roxmltree::{Document, Node};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Output;
@@ -10,12 +11,12 @@ use std::process::Output;
 /// memcheck, and callgrind where a kernel is to be proved.
 pub(super) fn observe(binary: &Path, case: &Case, logs: &Path) -> Result<Observed, Failure> {
     let stem = logs.join(case.name.replace('/', "-"));
-    let log = stem.with_added_extension("memcheck");
+    let log = stem.with_added_extension("memcheck.xml");
     let output = valgrind(
         binary,
         case,
-        &["--tool=memcheck", "--leak-check=no", "--error-limit=no", "--num-callers=12"],
-        &format!("--log-file={}", log.display()),
+        &["--tool=memcheck", "--leak-check=no", "--error-limit=no", "--num-callers=12", "--xml=yes"],
+        &format!("--xml-file={}", log.display()),
     )?;
     let mut observed = Observed::default();
     read_output(&String::from_utf8_lossy(&output.stdout), &mut observed);
@@ -71,34 +72,45 @@ fn read_output(text: &str, observed: &mut Observed) {
     }
 }
 
-/// memcheck's log: after `==pid== ` a report's first line stands at the margin, its frames are indented.
-fn read_memcheck(log: &str, observed: &mut Observed) {
-    let mut margin = "";
-    for line in log.lines().filter_map(body) {
-        if let Some(summary) = line.strip_prefix("ERROR SUMMARY: ") {
-            // "3 errors from 2 contexts (suppressed: 0 from 0)"
-            observed.counted = summary.split(' ').nth(3).and_then(|count| count.parse().ok());
-        } else if let Some(frame) = line.strip_prefix("   at ") {
-            observed.reports.push(Report { what: margin.to_owned(), frames: vec![place(frame)] });
-        } else if let Some(frame) = line.strip_prefix("   by ")
-            && let Some(report) = observed.reports.last_mut()
-        {
-            report.frames.push(place(frame));
-        } else {
-            margin = line;
-        }
+/// memcheck's XML: an `error` element for each distinct report, with a `stack` of frames, and at the end of it all `errorcounts` with a `pair` for
+/// each. A document that was cut short is not XML, and leaves `counted` empty.
+///
+/// With `--xml=yes` valgrind looks for lost memory whatever `--leak-check` says. Those findings are in no count, and are none of ours.
+fn read_memcheck(xml: &str, observed: &mut Observed) {
+    let Ok(document) = Document::parse(xml) else { return };
+    let root = document.root_element();
+    let finished = children(root, "status").any(|status| child_text(status, "state") == "FINISHED");
+    // valgrind writes counts while it runs, too; the last has them all.
+    observed.counted =
+        children(root, "errorcounts").last().map(|counts| children(counts, "pair").count()).filter(|_| finished);
+    let errors = children(root, "error").filter(|error| !child_text(*error, "kind").starts_with("Leak_"));
+    observed.reports.extend(errors.map(|error| {
+        let what = match child_text(error, "what") {
+            "" => children(error, "xwhat").next().map_or("", |xwhat| child_text(xwhat, "text")),
+            what => what,
+        };
+        // The first stack is where it happened; others say where memory came from.
+        let stack = children(error, "stack").next();
+        let frames = stack.map(|stack| children(stack, "frame").map(place).collect()).unwrap_or_default();
+        Report { what: what.to_owned(), frames }
+    }));
+}
+
+fn children<'a, 'd>(node: Node<'a, 'd>, name: &'static str) -> impl Iterator<Item = Node<'a, 'd>> {
+    node.children().filter(move |child| child.has_tag_name(name))
+}
+
+fn child_text<'a>(node: Node<'a, '_>, name: &'static str) -> &'a str {
+    children(node, name).next().and_then(|child| child.text()).map_or("", str::trim)
+}
+
+/// `function (file.rs:30)`, or the object where there are no line tables.
+fn place(frame: Node<'_, '_>) -> String {
+    let function = Some(child_text(frame, "fn")).filter(|name| !name.is_empty()).unwrap_or("???");
+    match (child_text(frame, "file"), child_text(frame, "line")) {
+        ("", _) => format!("{function} (in {})", child_text(frame, "obj")),
+        (file, line) => format!("{function} ({file}:{line})"),
     }
-}
-
-/// The line without `==pid== `.
-fn body(line: &str) -> Option<&str> {
-    let (pid, rest) = line.strip_prefix("==")?.split_once("==")?;
-    pid.bytes().all(|byte| byte.is_ascii_digit()).then(|| rest.strip_prefix(' ').unwrap_or(rest))
-}
-
-/// `0x1FAC64: function (file.rs:30)` without the address.
-fn place(frame: &str) -> String {
-    frame.split_once(": ").map_or(frame, |(_, place)| place).to_owned()
 }
 
 /// The functions that a callgrind profile names. Assembly without a type has only its address there: `symbols` names it.
@@ -132,21 +144,38 @@ fn symbol(line: &str) -> Option<(u64, String)> {
 mod tests {
     use super::*;
 
-    const LOG: &str = "\
-==7== Memcheck, a memory error detector
-==7== Command: candor-ct run control/branch
-==7==
-==7== Conditional jump or move depends on uninitialised value(s)
-==7==    at 0x1FAC64: candor_ct::cases::controls::leak_by_branch (controls.rs:30)
-==7==    by 0x1FB16A: run (main.rs:41)
-==7== 
-==7== Use of uninitialised value of size 8
-==7==    at 0x1FAC4A: candor_ct::index (controls.rs:48)
-==7== 
-==7== HEAP SUMMARY:
-==7==     in use at exit: 1,000 bytes in 3 blocks
-==7== ERROR SUMMARY: 5 errors from 2 contexts (suppressed: 0 from 0)
-";
+    const LOG: &str = r#"<?xml version="1.0"?>
+<valgrindoutput>
+<tool>memcheck</tool>
+<status><state>RUNNING</state></status>
+<error>
+  <kind>UninitCondition</kind>
+  <what>Conditional jump or move depends on uninitialised value(s)</what>
+  <stack>
+    <frame><ip>0x1FAC64</ip><obj>candor-ct</obj><fn>&lt;impl Field&gt;::invert</fn><dir>src</dir><file>controls.rs</file><line>30</line></frame>
+    <frame><ip>0x1FB16A</ip><obj>candor-ct</obj><fn>run</fn><file>main.rs</file><line>41</line></frame>
+  </stack>
+  <auxwhat>Uninitialised value was created by a client request</auxwhat>
+  <stack><frame><ip>0x1</ip><fn>poison</fn></frame></stack>
+</error>
+<error>
+  <kind>UninitValue</kind>
+  <what>Use of uninitialised value of size 8</what>
+  <stack><frame><ip>0x1FAC4A</ip><obj>libc.so.6</obj></frame></stack>
+</error>
+<errorcounts></errorcounts>
+<status><state>FINISHED</state></status>
+<error>
+  <kind>Leak_DefinitelyLost</kind>
+  <xwhat><text>4 bytes in 1 blocks are definitely lost in loss record 1 of 1</text></xwhat>
+  <stack><frame><ip>0x2</ip><fn>malloc</fn></frame></stack>
+</error>
+<errorcounts>
+  <pair><count>3</count><unique>0x0</unique></pair>
+  <pair><count>2</count><unique>0x1</unique></pair>
+</errorcounts>
+</valgrindoutput>
+"#;
 
     #[test]
     fn reports_are_read_with_their_frames_and_their_count() {
@@ -155,17 +184,20 @@ mod tests {
         assert_eq!(observed.counted, Some(2));
         assert_eq!(observed.reports.len(), 2);
         assert!(observed.reports[0].what.starts_with("Conditional jump"));
-        assert_eq!(
-            observed.reports[0].frames,
-            ["candor_ct::cases::controls::leak_by_branch (controls.rs:30)", "run (main.rs:41)"]
-        );
+        assert_eq!(observed.reports[0].frames, ["<impl Field>::invert (controls.rs:30)", "run (main.rs:41)"]);
         assert_eq!(observed.reports[1].what, "Use of uninitialised value of size 8");
+        assert_eq!(observed.reports[1].frames, ["??? (in libc.so.6)"]);
     }
 
     #[test]
     fn a_log_that_ends_early_has_no_count() {
+        for cut in [LOG.len() / 2, LOG.len() - 20] {
+            let mut observed = Observed::default();
+            read_memcheck(&LOG[..cut], &mut observed);
+            assert_eq!(observed.counted, None);
+        }
         let mut observed = Observed::default();
-        read_memcheck(&LOG[..LOG.len() / 2], &mut observed);
+        read_memcheck(&LOG.replace("FINISHED", "RUNNING"), &mut observed);
         assert_eq!(observed.counted, None);
     }
 

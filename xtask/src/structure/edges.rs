@@ -4,6 +4,7 @@ use super::Violation;
 use crate::Failure;
 use crate::workspace::{Dependency, Kind, Member, Workspace};
 use std::path::Path;
+use toml::{Table, Value};
 
 /// One room of the house.
 struct Room {
@@ -44,26 +45,15 @@ const ROOMS: &[Room] = &[
     Room { name: "login", place: Place::Product(3), may_use: &["opaque"] },
     // Knows no cryptography and none of ours, so that it can't measure itself with what it measures.
     Room { name: "lab", place: Place::Above, may_use: &[] },
+    // `primitives` for its trait of KEMs and Argon2's parameters; no protocol of ours, and no task: those stand on it.
+    Room { name: "peers", place: Place::Above, may_use: &["lab", "primitives"] },
     Room {
         name: "subjects",
         place: Place::Above,
-        // `test-support` for the reference that checks the answers of handshakes: a test that is part of each run.
-        may_use: &[
-            "lab",
-            "cpu",
-            "primitives",
-            "gf2",
-            "codes",
-            "opaque",
-            "onion",
-            "links",
-            "network",
-            "login",
-            "test-support",
-        ],
+        may_use: &["lab", "peers", "cpu", "primitives", "gf2", "codes", "opaque", "onion", "links", "network", "login"],
     },
     // `cpu` for the names of the tiers that it lists and sets.
-    Room { name: "candor", place: Place::Above, may_use: &["subjects", "lab", "cpu", "network", "login"] },
+    Room { name: "candor", place: Place::Above, may_use: &["subjects", "lab", "cpu", "network", "login", "opaque"] },
     Room { name: "ct", place: Place::Above, may_use: EVERY_PRODUCT },
     Room {
         name: "fuzz-bodies",
@@ -75,43 +65,26 @@ const ROOMS: &[Room] = &[
     Room { name: "test-support", place: Place::ForTests, may_use: &["primitives"] },
 ];
 
-/// Libraries that we are measured against. A product that used one would lean on what it claims to better; as an oracle
-/// in a product's tests they are welcome.
-const PEERS: &[&str] = &[
-    "argon2-rust",
-    "arti-client",
-    "blake2",
-    "gf2x",
-    "graviola",
-    "hqc",
-    "k256",
-    "libcrux-sha2",
-    "libcrux-sha3",
-    "libloading",
-    "libsm",
-    "libsodium-sys",
-    "openssl",
-    "openssl-src",
-    "openssl-sys",
-    "opaque-ke",
-    "oqs",
-    "oqs-sys",
-    "p256",
-    "p384",
-    "pq-mceliece",
-    "pqcrypto-classicmceliece",
-    "pqcrypto-hqc",
-    "ring",
-    "rsa",
-    "secp256k1",
-    "sm2",
-    "sm3",
-    "sm4",
-    "tor-cell",
-    "tor-cert",
-    "tor-netdoc",
-    "voprf",
-];
+/// The manifest whose features are the list of peers.
+const PEERS: &str = "crates/peers/Cargo.toml";
+
+/// Peers that a product wraps all the same, as one of its back ends. Another one has to be argued for here.
+const BACK_ENDS: &[&str] = &["aws-lc-rs", "libcrux-ml-kem"];
+
+/// What no product builds on although no feature names it: the loader of peers in C, and what our cells are compared with.
+const NOT_FOR_PRODUCTS: &[&str] = &["libloading", "arti-client", "tor-cell", "tor-cert", "tor-netdoc"];
+
+/// Libraries that we are measured against: what the features `peer-…` of the crate `peers` bring in. A product that used one would lean on
+/// what it claims to better; as an oracle in a product's tests they are welcome.
+fn peers(manifest: &str) -> Result<Vec<String>, Failure> {
+    let table: Table = manifest.parse().map_err(|error| format!("{PEERS}: {error}"))?;
+    let features =
+        table.get("features").and_then(Value::as_table).ok_or_else(|| format!("{PEERS} has no [features]"))?;
+    let of_peers = features.iter().filter(|(name, _)| name.starts_with("peer-"));
+    let parts = of_peers.flat_map(|(_, parts)| parts.as_array().into_iter().flatten()).filter_map(Value::as_str);
+    let libraries = parts.filter_map(|part| part.strip_prefix("dep:")).chain(NOT_FOR_PRODUCTS.iter().copied());
+    Ok(libraries.filter(|name| !BACK_ENDS.contains(name)).map(str::to_owned).collect())
+}
 
 /// Every edge of the workspace against the table. `read` gives a manifest's text, to name the line.
 pub(crate) fn check(
@@ -119,11 +92,13 @@ pub(crate) fn check(
     read: &dyn Fn(&Path) -> Result<String, Failure>,
 ) -> Result<Vec<Violation>, Failure> {
     let mut found = Vec::new();
+    let has_peers = workspace.members.iter().any(|member| member.room() == "peers");
+    let peers = if has_peers { peers(&read(&workspace.root.join(PEERS))?)? } else { Vec::new() };
     for member in &workspace.members {
         let path = member.folder.join("Cargo.toml");
         let shown = workspace.show(&path);
         let manifest = read(&path)?;
-        for (dependency, what) in judge(member, &workspace.members) {
+        for (dependency, what) in judge(member, &workspace.members, &peers) {
             found.push(Violation::new(&shown, dependency.map_or(1, |name| line_of(&manifest, name)), what));
         }
     }
@@ -131,7 +106,7 @@ pub(crate) fn check(
 }
 
 /// What is wrong with one member's edges: the dependency at fault (none if it is the member itself) and the message.
-fn judge<'a>(member: &'a Member, members: &[Member]) -> Vec<(Option<&'a str>, String)> {
+fn judge<'a>(member: &'a Member, members: &[Member], peers: &[String]) -> Vec<(Option<&'a str>, String)> {
     let Some(room) = room(member.room()) else {
         return Vec::from([(
             None,
@@ -146,7 +121,7 @@ fn judge<'a>(member: &'a Member, members: &[Member]) -> Vec<(Option<&'a str>, St
     for dependency in &member.dependencies {
         let why = match members.iter().find(|other| other.name == dependency.name) {
             Some(other) => own_edge(room, other.room(), dependency.kind),
-            None => foreign_edge(room, dependency),
+            None => foreign_edge(room, dependency, peers),
         };
         found.extend(why.map(|why| (Some(dependency.name.as_str()), why)));
     }
@@ -184,12 +159,11 @@ fn own_edge(from: &Room, to: &str, kind: Kind) -> Option<String> {
     }
 }
 
-fn foreign_edge(from: &Room, dependency: &Dependency) -> Option<String> {
+fn foreign_edge(from: &Room, dependency: &Dependency, peers: &[String]) -> Option<String> {
     let product = matches!(from.place, Place::Product(_));
-    (product && dependency.kind != Kind::Dev && PEERS.contains(&dependency.name.as_str())).then(|| {
+    (product && dependency.kind != Kind::Dev && peers.contains(&dependency.name)).then(|| {
         format!(
-            "`{}` is a peer and `{}` a product: peers live in crates/subjects/src/peers (as an oracle in tests it may be a \
-             dev-dependency)",
+            "`{}` is a peer and `{}` a product: peers live in crates/peers (as an oracle in tests it may be a dev-dependency)",
             dependency.name, from.name
         )
     })
@@ -226,7 +200,7 @@ mod tests {
     /// May a crate `from` have this edge to our crate `to`?
     fn may(from: &str, to: &str, kind: Kind) -> bool {
         let members = [member(from, &[(&named(to), kind)]), member(to, &[])];
-        judge(&members[0], &members).is_empty()
+        judge(&members[0], &members, &[]).is_empty()
     }
 
     #[test]
@@ -272,26 +246,44 @@ mod tests {
         for from in ["primitives", "gf2", "onion", "lab", "subjects"] {
             assert!(may(from, "test-support", Kind::Dev), "{from}");
         }
-        for from in ["primitives", "gf2", "onion", "lab", "candor"] {
+        for from in ["primitives", "gf2", "onion", "lab", "candor", "peers", "subjects"] {
             assert!(!may(from, "test-support", Kind::Normal), "{from}");
             assert!(!may(from, "test-support", Kind::Build), "{from}");
         }
-        assert!(may("subjects", "test-support", Kind::Normal));
         assert!(!may("test-support", "onion", Kind::Dev));
     }
 
     #[test]
     fn no_product_leans_on_a_peer_except_as_an_oracle() {
-        let faults = |from, kind| judge(&member(from, &[("ring", kind)]), &[]).len();
+        let peers = peers("[features]\npeers = [\"peer-ring\"]\npeer-ring = [\"dep:ring\", \"peer-x\"]\n").unwrap();
+        let faults = |from, kind| judge(&member(from, &[("ring", kind)]), &[], &peers).len();
         assert_eq!(faults("primitives", Kind::Normal), 1);
         assert_eq!(faults("primitives", Kind::Build), 1);
         assert_eq!(faults("primitives", Kind::Dev), 0);
-        assert_eq!(faults("subjects", Kind::Normal), 0);
+        assert_eq!(faults("peers", Kind::Normal), 0);
+    }
+
+    #[test]
+    fn a_back_end_is_no_peer_to_products_and_the_loader_is() {
+        let peers = peers("[features]\npeer-aws-lc = [\"dep:aws-lc-rs\"]\npeer-openssl = []\n").unwrap();
+        assert_eq!(peers, NOT_FOR_PRODUCTS);
+        assert!(super::peers("[dependencies]\n").is_err());
+    }
+
+    #[test]
+    fn peers_know_no_task_and_no_protocol_of_ours() {
+        assert!(may("subjects", "peers", Kind::Normal) && may("peers", "lab", Kind::Normal));
+        for to in ["subjects", "onion", "opaque", "network", "gf2", "candor"] {
+            assert!(!may("peers", to, Kind::Normal), "peers → {to}");
+        }
+        for from in ["primitives", "onion", "lab", "candor"] {
+            assert!(!may(from, "peers", Kind::Normal), "{from} → peers");
+        }
     }
 
     #[test]
     fn an_unknown_crate_must_be_entered_in_the_table() {
-        assert!(judge(&member("attic", &[]), &[])[0].1.contains("ARCHITECTURE.md"));
+        assert!(judge(&member("attic", &[]), &[], &[])[0].1.contains("ARCHITECTURE.md"));
     }
 
     #[test]

@@ -6,9 +6,21 @@ use super::strip::{find_word, line_of};
 /// Folders whose purpose is `unsafe`: vector code, C libraries, the TUN device, the C interface.
 const ROOMS: [&str; 4] = ["low", "peers", "tun", "ffi"];
 
+/// In the crate `peers` only libraries are foreign code; what they implement is as safe as the rest.
+const CONTRACT: &str = "crates/peers/src/contract";
+
+/// Within one crate, what looks one way only: files whose path begins so may name these modules of their crate, or may not.
+const STREETS: [(&str, Allowed); 2] =
+    [(CONTRACT, Allowed::Only(&["contract", "seed"])), ("crates/subjects/src/ours", Allowed::AllBut(&["tasks"]))];
+
+enum Allowed {
+    Only(&'static [&'static str]),
+    AllBut(&'static [&'static str]),
+}
+
 /// `unsafe`, and the lint's release by name, only in [`ROOMS`] and in the crate `cpu`.
 pub(crate) fn check(file: &str, in_cpu: bool, code: &str) -> Vec<Violation> {
-    if in_cpu || stands_in(file, &ROOMS) {
+    if in_cpu || stands_in(file, &ROOMS) && !file.starts_with(CONTRACT) {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -36,14 +48,14 @@ pub(crate) fn check(file: &str, in_cpu: bool, code: &str) -> Vec<Violation> {
 /// Files in low/ never look at mid/ or high/, files in mid/ never at high/: what is below must be readable without what is
 /// above.
 pub(crate) fn check_one_way(file: &str, code: &str) -> Vec<Violation> {
+    let mut found = check_streets(file, code);
     let (room, forbidden): (&str, &[&str]) = if stands_in(file, &["low"]) {
         ("low", &["mid", "high"])
     } else if stands_in(file, &["mid"]) {
         ("mid", &["high"])
     } else {
-        return Vec::new();
+        return found;
     };
-    let mut found = Vec::new();
     for root in ["crate", "super"] {
         for (at, _) in find_word(code, root) {
             for (name, line) in first_segments(code, at + root.len()) {
@@ -52,6 +64,29 @@ pub(crate) fn check_one_way(file: &str, code: &str) -> Vec<Violation> {
                         file,
                         line,
                         format!("{room}/ looks up at `{root}::{name}`: move what it needs down, or the caller up"),
+                    ));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The modules of its own crate that a file names, against [`STREETS`].
+fn check_streets(file: &str, code: &str) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (_, allowed) in STREETS.iter().filter(|(path, _)| file.starts_with(path)) {
+        for (at, _) in find_word(code, "crate") {
+            for (name, line) in first_segments(code, at + "crate".len()) {
+                let fine = match allowed {
+                    Allowed::Only(names) => names.contains(&name),
+                    Allowed::AllBut(names) => !names.contains(&name),
+                };
+                if !fine {
+                    found.push(Violation::new(
+                        file,
+                        line,
+                        format!("must not know `crate::{name}`, which stands on it: move what it needs down"),
                     ));
                 }
             }
@@ -141,8 +176,22 @@ mod tests {
         assert_eq!(lines("crates/primitives/src/low.rs", source), [2]);
         assert_eq!(lines("crates/yellow/src/a.rs", source), [2]);
         assert!(lines("crates/primitives/src/low/x86_64/sha.rs", source).is_empty());
-        assert!(lines("crates/subjects/src/peers/openssl.rs", source).is_empty());
+        assert!(lines("crates/peers/src/openssl.rs", source).is_empty());
+        assert_eq!(lines("crates/peers/src/contract/hash.rs", source), [2]);
         assert!(check("crates/cpu/src/token.rs", true, source).is_empty());
+    }
+
+    #[test]
+    fn what_stands_below_names_nothing_above() {
+        let lines = |file, source: &str| -> Vec<usize> {
+            check_one_way(file, &strip(source)).iter().map(|violation| violation.line).collect()
+        };
+        let source = "use crate::contract::hash;\nuse crate::seed::Stream;\nuse crate::{ring, linked::package};\n";
+        assert_eq!(lines("crates/peers/src/contract/mac.rs", source), [3, 3]);
+        assert!(lines("crates/peers/src/ring.rs", source).is_empty());
+        let source = "use crate::ours::town;\nuse crate::tasks::hash;\n";
+        assert_eq!(lines("crates/subjects/src/ours/hash.rs", source), [2]);
+        assert!(lines("crates/subjects/src/tasks/hash.rs", source).is_empty());
     }
 
     #[test]

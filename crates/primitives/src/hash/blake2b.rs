@@ -6,7 +6,9 @@ use core::fmt;
 use core::marker::PhantomData;
 use digest::array::ArraySize;
 use digest::block_api::{AlgorithmName, BlockSizeUser, OutputSizeUser, Reset};
-use digest::typenum::{IsLessOrEqual, NonZero, True, U32, U64, U128};
+use digest::common::hazmat::{DeserializeStateError, SerializableState, SerializedState};
+use digest::const_oid::{AssociatedOid, ObjectIdentifier};
+use digest::typenum::{IsLessOrEqual, NonZero, True, U32, U64, U128, U210};
 use digest::{FixedOutput, FixedOutputReset, HashMarker, Output, Update};
 #[cfg(feature = "mac")]
 use digest::{InvalidLength, MacMarker};
@@ -254,6 +256,48 @@ impl<N: ArraySize> FixedOutputReset for Blake2b<N> {
     fn finalize_into_reset(&mut self, out: &mut Output<Self>) {
         self.inner.finalize(out);
         self.reset();
+    }
+}
+
+impl AssociatedOid for Blake2b512 {
+    /// RFC 7693, Appendix C.
+    const OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.1722.12.2.1.16");
+}
+
+impl AssociatedOid for Blake2b256 {
+    /// RFC 7693, Appendix C.
+    const OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.1722.12.2.1.8");
+}
+
+impl<N: ArraySize + IsLessOrEqual<U64, Output = True> + NonZero> SerializableState for Blake2b<N> {
+    /// The digest's length (1 byte), the state (64), the count of compressed bytes (16), the buffer (128) and how much of it is used (1).
+    type SerializedStateSize = U210;
+
+    fn serialize(&self) -> SerializedState<Self> {
+        let mut saved = SerializedState::<Self>::default();
+        let (inner, middle) = (&self.inner, &mut saved[1..209]);
+        for (bytes, word) in middle.chunks_exact_mut(8).zip(inner.state) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        middle[64..80].copy_from_slice(&inner.compressed.to_le_bytes());
+        // What lies behind the used part of the buffer is old: it is not saved.
+        middle[80..][..inner.buffered].copy_from_slice(&inner.buffer[..inner.buffered]);
+        saved[0] = N::U8;
+        saved[209] = inner.buffered as u8;
+        saved
+    }
+
+    fn deserialize(saved: &SerializedState<Self>) -> Result<Self, DeserializeStateError> {
+        let mut hash = Self::default();
+        let inner = &mut hash.inner;
+        for (word, bytes) in inner.state.iter_mut().zip(saved[1..65].as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        inner.compressed = u128::from_le_bytes(saved[65..81].try_into().map_err(|_| DeserializeStateError)?);
+        inner.buffer.copy_from_slice(&saved[81..209]);
+        inner.buffered = usize::from(saved[209]);
+        let whole = inner.compressed.is_multiple_of(BLOCK as u128);
+        if saved[0] == N::U8 && whole && inner.buffered <= BLOCK { Ok(hash) } else { Err(DeserializeStateError) }
     }
 }
 

@@ -55,6 +55,16 @@ impl<A: Algorithm> Core<A> {
     pub(super) fn arm(&self) -> &'static str {
         A::arm_name(self.arm)
     }
+
+    /// All that there is to save between two blocks.
+    pub(super) fn saved(&self) -> (&A::State, u64) {
+        (&self.state, self.blocks)
+    }
+
+    /// Goes on from what [`saved`](Self::saved) gave, on the best arm of [`Cpu::default`].
+    pub(super) fn restored(state: A::State, blocks: u64) -> Self {
+        Self { state, blocks, ..Self::default() }
+    }
 }
 
 impl<A: Algorithm> Default for Core<A> {
@@ -135,14 +145,32 @@ impl<A: Algorithm> AlgorithmName for Core<A> {
     }
 }
 
-/// Defines a hash of this construction: the type, `new`, `with_cpu`, `arm`.
+/// Defines a hash of this construction: the type, `new`, `with_cpu`, `arm`, its object identifier.
 macro_rules! hash {
-    ($(#[$attr:meta])* $name:ident, $algorithm:ty, $arms:literal) => {
+    ($(#[$attr:meta])* $name:ident, $algorithm:ty, $arms:literal, $oid:literal) => {
         digest::buffer_fixed!(
             $(#[$attr])*
             pub struct $name(Core<$algorithm>);
-            impl: BaseFixedTraits AlgorithmName Default Clone HashMarker Reset FixedOutputReset;
+            impl: BaseFixedTraits AlgorithmName Default Clone HashMarker Reset FixedOutputReset SerializableState;
         );
+
+        impl digest::const_oid::AssociatedOid for $name {
+            const OID: digest::const_oid::ObjectIdentifier = digest::const_oid::ObjectIdentifier::new_unwrap($oid);
+        }
+
+        impl SerializableState for Core<$algorithm> {
+            type SerializedStateSize = AddSerializedStateSize<U8, <$algorithm as Algorithm>::State>;
+
+            fn serialize(&self) -> SerializedState<Self> {
+                let (state, blocks) = self.saved();
+                SerializableState::serialize(&blocks).concat(state.serialize())
+            }
+
+            fn deserialize(saved: &SerializedState<Self>) -> Result<Self, DeserializeStateError> {
+                let (blocks, state) = saved.split_ref::<U8>();
+                Ok(Self::restored(SerializableState::deserialize(state)?, SerializableState::deserialize(blocks)?))
+            }
+        }
 
         impl $name {
             /// A fresh hash on the best arm of [`Cpu::default`].

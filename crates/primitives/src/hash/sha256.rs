@@ -4,7 +4,8 @@ use super::merkle_damgard::{Algorithm, Core, hash};
 use super::sha256_mux::{self, Arm};
 use candor_cpu::Cpu;
 use digest::block_api::Block;
-use digest::typenum::{U32, U64};
+use digest::common::hazmat::{AddSerializedStateSize, DeserializeStateError, SerializableState, SerializedState};
+use digest::typenum::{U8, U32, U64};
 
 hash! {
     /// SHA-256 (FIPS 180-4 §6.2): 32 bytes from up to 2⁶¹ − 1.
@@ -20,7 +21,7 @@ hash! {
     /// assert_eq!(portable.arm(), "portable");
     /// assert_eq!(portable.finalize(), Sha256::digest(b"abc"));
     /// ```
-    Sha256, Sha2, "`sha` (x86-64), `arm-sha2` (AArch64) or `portable`"
+    Sha256, Sha2, "`sha` (x86-64), `arm-sha2` (AArch64) or `portable`", "2.16.840.1.101.3.4.2.1"
 }
 
 /// SHA-256 as an instance of the construction.

@@ -4,7 +4,9 @@ use super::sponge::Sponge;
 use candor_cpu::Cpu;
 use core::fmt;
 use digest::block_api::{AlgorithmName, BlockSizeUser, OutputSizeUser, Reset};
-use digest::typenum::{U32, U64, U72, U136, U168};
+use digest::common::hazmat::{DeserializeStateError, SerializableState, SerializedState};
+use digest::const_oid::{AssociatedOid, ObjectIdentifier};
+use digest::typenum::{U32, U64, U72, U136, U168, U201};
 use digest::{
     ExtendableOutput, ExtendableOutputReset, FixedOutput, FixedOutputReset, HashMarker, Output, Update, XofReader,
 };
@@ -12,7 +14,7 @@ use zeroize::ZeroizeOnDrop;
 
 /// What all four have: making, absorbing, starting afresh.
 macro_rules! sponge {
-    ($(#[$attr:meta])* $name:ident, $rate:literal, $block:ty) => {
+    ($(#[$attr:meta])* $name:ident, $rate:literal, $block:ty, $oid:literal) => {
         $(#[$attr])*
         #[derive(Clone)]
         pub struct $name {
@@ -80,6 +82,32 @@ macro_rules! sponge {
             }
         }
 
+        impl AssociatedOid for $name {
+            const OID: ObjectIdentifier = ObjectIdentifier::new_unwrap($oid);
+        }
+
+        impl SerializableState for $name {
+            type SerializedStateSize = U201;
+
+            fn serialize(&self) -> SerializedState<Self> {
+                let (state, at) = self.sponge.saved();
+                let mut saved = SerializedState::<Self>::default();
+                for (bytes, word) in saved.as_chunks_mut::<8>().0.iter_mut().zip(state) {
+                    *bytes = word.to_le_bytes();
+                }
+                saved[200] = at;
+                saved
+            }
+
+            fn deserialize(saved: &SerializedState<Self>) -> Result<Self, DeserializeStateError> {
+                let mut state = [0; 25];
+                for (word, bytes) in state.iter_mut().zip(saved.as_chunks::<8>().0) {
+                    *word = u64::from_le_bytes(*bytes);
+                }
+                Sponge::restored(state, saved[200]).map(|sponge| Self { sponge }).ok_or(DeserializeStateError)
+            }
+        }
+
         impl HashMarker for $name {}
 
         impl ZeroizeOnDrop for $name {}
@@ -88,8 +116,8 @@ macro_rules! sponge {
 
 /// A hash with a digest of fixed length: the domain's bits are 01 (§6.1).
 macro_rules! fixed {
-    ($(#[$attr:meta])* $name:ident, $rate:literal, $block:ty, $output:ty) => {
-        sponge!($(#[$attr])* $name, $rate, $block);
+    ($(#[$attr:meta])* $name:ident, $rate:literal, $block:ty, $output:ty, $oid:literal) => {
+        sponge!($(#[$attr])* $name, $rate, $block, $oid);
 
         impl OutputSizeUser for $name {
             type OutputSize = $output;
@@ -116,8 +144,8 @@ macro_rules! fixed {
 
 /// A function with as much output as its user wants: the domain's bits are 1111 (§6.2).
 macro_rules! extendable {
-    ($(#[$attr:meta])* $name:ident, $reader:ident, $rate:literal, $block:ty) => {
-        sponge!($(#[$attr])* $name, $rate, $block);
+    ($(#[$attr:meta])* $name:ident, $reader:ident, $rate:literal, $block:ty, $oid:literal) => {
+        sponge!($(#[$attr])* $name, $rate, $block, $oid);
 
         impl ExtendableOutput for $name {
             type Reader = $reader;
@@ -169,7 +197,7 @@ fixed! {
     /// use candor_primitives::hash::{Digest, Sha3_256};
     /// assert_eq!(Sha3_256::digest(b"abc")[..4], [0x3a, 0x98, 0x5d, 0xa7]);
     /// ```
-    Sha3_256, 136, U136, U32
+    Sha3_256, 136, U136, U32, "2.16.840.1.101.3.4.2.8"
 }
 
 fixed! {
@@ -179,7 +207,7 @@ fixed! {
     /// use candor_primitives::hash::{Digest, Sha3_512};
     /// assert_eq!(Sha3_512::digest(b"abc")[..4], [0xb7, 0x51, 0x85, 0x0b]);
     /// ```
-    Sha3_512, 72, U72, U64
+    Sha3_512, 72, U72, U64, "2.16.840.1.101.3.4.2.10"
 }
 
 extendable! {
@@ -193,7 +221,7 @@ extendable! {
     /// let mut bytes = [0; 1000];
     /// reader.read(&mut bytes);
     /// ```
-    Shake128, Shake128Reader, 168, U168
+    Shake128, Shake128Reader, 168, U168, "2.16.840.1.101.3.4.2.11"
 }
 
 extendable! {
@@ -207,5 +235,5 @@ extendable! {
     /// shake.finalize_xof().read(&mut bytes);
     /// assert_eq!(bytes, [0x48, 0x33, 0x66, 0x60]);
     /// ```
-    Shake256, Shake256Reader, 136, U136
+    Shake256, Shake256Reader, 136, U136, "2.16.840.1.101.3.4.2.12"
 }

@@ -4,7 +4,8 @@ use super::merkle_damgard::{Algorithm, Core, hash};
 use super::sha512_mux::{self, Arm};
 use candor_cpu::Cpu;
 use digest::block_api::Block;
-use digest::typenum::{U48, U64, U128};
+use digest::common::hazmat::{AddSerializedStateSize, DeserializeStateError, SerializableState, SerializedState};
+use digest::typenum::{U8, U48, U64, U128};
 
 hash! {
     /// SHA-512 (FIPS 180-4 §6.4): 64 bytes. State and buffer are wiped on drop.
@@ -13,7 +14,7 @@ hash! {
     /// use candor_primitives::hash::{Digest, Sha512};
     /// assert_eq!(Sha512::digest(b"abc")[..4], [0xdd, 0xaf, 0x35, 0xa1]);
     /// ```
-    Sha512, Full, "`avx2` (x86-64) or `portable`"
+    Sha512, Full, "`avx2` (x86-64) or `portable`", "2.16.840.1.101.3.4.2.3"
 }
 
 hash! {
@@ -23,7 +24,7 @@ hash! {
     /// use candor_primitives::hash::{Digest, Sha384};
     /// assert_eq!(Sha384::digest(b"abc")[..4], [0xcb, 0x00, 0x75, 0x3f]);
     /// ```
-    Sha384, Cut, "`avx2` (x86-64) or `portable`"
+    Sha384, Cut, "`avx2` (x86-64) or `portable`", "2.16.840.1.101.3.4.2.2"
 }
 
 /// SHA-512 as an instance of the construction.

@@ -5,7 +5,8 @@ use super::sha256::write_be32;
 use super::sm3_mux::{self, Arm};
 use candor_cpu::Cpu;
 use digest::block_api::Block;
-use digest::typenum::{U32, U64};
+use digest::common::hazmat::{AddSerializedStateSize, DeserializeStateError, SerializableState, SerializedState};
+use digest::typenum::{U8, U32, U64};
 
 hash! {
     /// SM3 (GB/T 32905-2016): 32 bytes from up to 2⁶¹ − 1. State and buffer are wiped on drop.
@@ -14,7 +15,7 @@ hash! {
     /// use candor_primitives::hash::{Digest, Sm3};
     /// assert_eq!(Sm3::digest(b"abc")[..4], [0x66, 0xc7, 0xf0, 0xf4]);
     /// ```
-    Sm3, Gb32905, "`avx2` (x86-64) or `portable`"
+    Sm3, Gb32905, "`avx2` (x86-64) or `portable`", "1.2.156.10197.1.401"
 }
 
 /// SM3 as an instance of the construction.

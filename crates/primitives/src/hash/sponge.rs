@@ -71,6 +71,17 @@ impl<const RATE: usize> Sponge<RATE> {
         }
     }
 
+    /// All that there is to save while absorbing: the state, and how much of the current block has been taken.
+    pub(super) fn saved(&self) -> (&[u64; 25], u8) {
+        (&self.state, self.at as u8) // a block has fewer than 200 bytes
+    }
+
+    /// Goes on from what [`saved`](Self::saved) gave, on the best arm of [`Cpu::default`]; nothing if no block is so long.
+    pub(super) fn restored(state: [u64; 25], at: u8) -> Option<Self> {
+        let at = usize::from(at);
+        (at < RATE).then(|| Self { state, at, ..Self::with_cpu(Cpu::default()) })
+    }
+
     /// Starts afresh on the same arm.
     #[inline]
     pub(super) fn reset(&mut self) {

@@ -22,7 +22,19 @@ use libcrux_ml_kem::{MlKemCiphertext, MlKemPrivateKey, MlKemPublicKey, mlkem512,
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// A decapsulation key of `N` bytes; on the heap, so that moving it leaves no copies behind, and wiped on drop.
-pub struct Secret<const N: usize>(Box<MlKemPrivateKey<N>>);
+pub struct Secret<const N: usize>(Box<Keys<N>>);
+
+/// The expanded key, and the seed that it was made from, if it was.
+struct Keys<const N: usize> {
+    expanded: MlKemPrivateKey<N>,
+    seed: Option<[u8; 64]>,
+}
+
+impl<const N: usize> Secret<N> {
+    fn new(expanded: MlKemPrivateKey<N>, seed: Option<[u8; 64]>) -> Self {
+        Self(Box::new(Keys { expanded, seed }))
+    }
+}
 
 /// An encapsulation key of `N` bytes.
 pub struct Public<const N: usize>(MlKemPublicKey<N>);
@@ -30,7 +42,10 @@ pub struct Public<const N: usize>(MlKemPublicKey<N>);
 impl<const N: usize> Drop for Secret<N> {
     fn drop(&mut self) {
         // One memset, which the barrier keeps: `zeroize` writes bytes one by one, which shows in key generation.
-        self.0[0..N].fill(0);
+        self.0.expanded[0..N].fill(0);
+        if let Some(seed) = &mut self.0.seed {
+            seed.fill(0);
+        }
         zeroize::optimization_barrier(&*self.0);
     }
 }
@@ -85,8 +100,8 @@ macro_rules! level {
 
             fn secret_from_bytes(&self, bytes: &[u8]) -> Result<Self::Secret, KemError> {
                 let bytes = exactly::<{ $set.secret() }>("secret key", bytes)?;
-                let secret = Secret(Box::new(MlKemPrivateKey::from(bytes)));
-                if !$module::portable::validate_private_key_only(&secret.0) {
+                let secret = Secret::new(MlKemPrivateKey::from(bytes), None);
+                if !$module::portable::validate_private_key_only(&secret.0.expanded) {
                     return Err(KemError::SecretKey);
                 }
                 $set.check_public(&bytes[$set.ek()]).map_err(|_| KemError::SecretKey)?;
@@ -94,7 +109,7 @@ macro_rules! level {
             }
 
             fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
-                Ok(Zeroizing::new(secret.0.as_slice().to_vec()))
+                Ok(Zeroizing::new(secret.0.expanded.as_slice().to_vec()))
             }
 
             fn encapsulate(&self, to: &Self::Public, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
@@ -105,7 +120,7 @@ macro_rules! level {
             fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
                 let ciphertext = exactly::<{ $set.ciphertext() }>("ciphertext", ciphertext)?;
                 secret::ran($name, "libcrux");
-                Ok($module::decapsulate(&with.0, &MlKemCiphertext::from(ciphertext)).into())
+                Ok($module::decapsulate(&with.0.expanded, &MlKemCiphertext::from(ciphertext)).into())
             }
         }
 
@@ -115,10 +130,14 @@ macro_rules! level {
 
             #[inline]
             fn generate_from(&self, coins: &[u8]) -> Result<(Self::Secret, Self::Public), KemError> {
-                let coins = exactly::<64>("key generation coins", coins)?;
+                let coins = exactly::<64>("seed of the key pair", coins)?;
                 secret::ran($name, "libcrux");
                 let (secret, public) = $module::generate_key_pair(*coins).into_parts();
-                Ok((Secret(Box::new(secret)), Public(public)))
+                Ok((Secret::new(secret, Some(*coins)), Public(public)))
+            }
+
+            fn secret_to_seed(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
+                secret.0.seed.as_ref().map(|seed| Zeroizing::new(seed.to_vec())).ok_or(KemError::NoSeed)
             }
 
             #[inline]
@@ -129,7 +148,7 @@ macro_rules! level {
                 ciphertext: &mut [u8],
             ) -> Result<SharedSecret, KemError> {
                 expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
-                let coins = exactly::<32>("encapsulation coins", coins)?;
+                let coins = exactly::<32>("randomness of the encapsulation", coins)?;
                 secret::ran($name, "libcrux");
                 let (made, shared) = $module::encapsulate(&to.0, *coins);
                 ciphertext.copy_from_slice(made.as_slice());

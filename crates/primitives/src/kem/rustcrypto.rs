@@ -101,12 +101,19 @@ macro_rules! level {
 
             #[inline]
             fn generate_from(&self, coins: &[u8]) -> Result<(Self::Secret, Self::Public), KemError> {
-                let mut seed = Array::try_from(coins).map_err(|_| length("key generation coins", 64, coins))?;
+                let mut seed = Array::try_from(coins).map_err(|_| length("seed of the key pair", 64, coins))?;
                 secret::ran($name, "rustcrypto");
                 let secret = ml_kem::DecapsulationKey::from_seed(seed);
                 seed.zeroize();
                 let public = secret.encapsulation_key().clone();
                 Ok((Secret(secret), Public(public)))
+            }
+
+            fn secret_to_seed(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
+                let mut seed = secret.0.to_seed().ok_or(KemError::NoSeed)?;
+                let bytes = Zeroizing::new(seed.to_vec());
+                seed.zeroize();
+                Ok(bytes)
             }
 
             #[inline]
@@ -117,7 +124,7 @@ macro_rules! level {
                 ciphertext: &mut [u8],
             ) -> Result<SharedSecret, KemError> {
                 expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
-                let m = coins.try_into().map_err(|_| length("encapsulation coins", 32, coins))?;
+                let m = coins.try_into().map_err(|_| length("randomness of the encapsulation", 32, coins))?;
                 secret::ran($name, "rustcrypto");
                 let (made, shared) = to.0.encapsulate_deterministic(m);
                 ciphertext.copy_from_slice(&made);

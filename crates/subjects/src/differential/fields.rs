@@ -3,11 +3,10 @@
 use super::products::random;
 use super::{Extent, Problem, Tally};
 use crate::ours;
-use crate::peers;
-use crate::seed::Stream;
-use crate::tasks::gf2m::{Field, Op, Operands};
 use candor_gf2::Multiplier;
 use candor_gf2::field::SparseModulus;
+use candor_peers::contract::gf2m::{Field, Op, Operands};
+use candor_peers::seed::Stream;
 
 /// The most bits of a random modulus.
 const LARGEST: u64 = 4096;
@@ -48,7 +47,7 @@ pub(super) fn compare_known(extent: Extent, tally: &mut Tally) -> Result<(), Pro
 
 fn ntl(modulus: &SparseModulus<'_>) -> Result<(String, Box<dyn Field>), Problem> {
     let exponents: Vec<usize> = std::iter::once(modulus.degree()).chain(modulus.taps().iter().copied()).collect();
-    peers::gf2_field(&exponents).ok_or_else(|| Problem::Missing("NTL".into()))
+    candor_peers::gf2_field(&exponents).ok_or_else(|| Problem::Missing("NTL".into()))
 }
 
 fn results(field: &mut dyn Field, op: Op, ring: &[Operands]) -> Vec<Vec<u64>> {

@@ -2,9 +2,9 @@
 
 use super::{Extent, Problem, Tally};
 use crate::ours;
-use crate::seed::Stream;
-use crate::tasks::gf2::{Loop, Product};
 use candor_gf2::Multiplier;
+use candor_peers::contract::gf2::{Loop, Product};
+use candor_peers::seed::Stream;
 
 /// Lengths up to here are inlined by gf2x.
 pub(super) const INLINED: usize = 9;

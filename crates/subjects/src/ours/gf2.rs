@@ -1,11 +1,11 @@
 //! Our binary polynomials: each arm that this machine has, the best one first.
 
 use super::{distinct_arms, ours};
-use crate::tasks::gf2::{self, Loop, Product, Work};
 use candor_cpu::Cpu;
 use candor_gf2::Multiplier;
 use candor_gf2::plan::{Plans, Scheme};
 use candor_lab::{Entry, Provenance};
+use candor_peers::contract::gf2::{self, Loop, Product, Work};
 use std::hint::black_box;
 
 /// The arm that is the default, then the machine's others from most to least.

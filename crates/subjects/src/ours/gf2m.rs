@@ -2,12 +2,12 @@
 
 use super::gf2::best_first;
 use super::ours;
-use crate::tasks::gf2m::{self, Op, Operands};
 use candor_gf2::field::{
     Aes8, Element, Field, Gcm128, Hqc8, McEliece12, McEliece13, Modulus, Nist163, Nist233, Nist283, Nist409, Nist571,
     Operations, SparseModulus,
 };
 use candor_lab::{Entry, Provenance};
+use candor_peers::contract::gf2m::{self, Op, Operands};
 use std::hint::black_box;
 
 /// The entries for an operation in one of the fields.

@@ -1,12 +1,12 @@
 //! candor's hashes, one message after another and in batches, and HMAC and HKDF over them.
 
 use super::{distinct_arms, ours};
-use crate::linked;
-use crate::tasks::hash::{self, Algorithm, BatchHash, Hash, Shape};
-use crate::tasks::kdf;
-use crate::tasks::mac::{self, Keyed};
 use candor_cpu::Cpu;
-use candor_lab::{Entry, Provenance, Refusal};
+use candor_lab::{Entry, Provenance};
+use candor_peers::contract::hash::{self, Algorithm, BatchHash, Hash, Shape};
+use candor_peers::contract::kdf;
+use candor_peers::contract::mac::{self, Keyed};
+use candor_peers::linked;
 use candor_primitives::hash::{
     Batch, Blake2b512, Digest, ExtendableOutput, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Shake128, Shake256, Sm3,
     Update, XofReader,
@@ -21,9 +21,10 @@ trait OurHash: 'static {
     fn digest(cpu: Cpu, message: &[u8]) -> Self::Digest;
 }
 
-macro_rules! fixed {
-    ($($hash:ident),+) => {$(
-        impl OurHash for $hash {
+/// Writes [`OurHash`] for each type and [`singles`] from a list of them.
+macro_rules! hashes {
+    (fixed $($hash:ident)+; extendable $($xof:ident: $bytes:literal)+;) => {
+        $(impl OurHash for $hash {
             type Digest = digest::Output<Self>;
             fn arm(cpu: Cpu) -> &'static str {
                 Self::with_cpu(cpu).arm()
@@ -33,13 +34,8 @@ macro_rules! fixed {
                 Digest::update(&mut hash, message);
                 hash.finalize()
             }
-        }
-    )+};
-}
-
-macro_rules! extendable {
-    ($($xof:ident: $bytes:literal),+) => {$(
-        impl OurHash for $xof {
+        })+
+        $(impl OurHash for $xof {
             type Digest = [u8; $bytes];
             fn arm(cpu: Cpu) -> &'static str {
                 Self::with_cpu(cpu).arm()
@@ -51,26 +47,22 @@ macro_rules! extendable {
                 xof.finalize_xof().read(&mut output);
                 output
             }
+        })+
+
+        /// The arm that this process takes by default, then the machine's others.
+        pub(crate) fn singles(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+            match algorithm {
+                $(Algorithm::$hash => arms::<$hash>(shape),)+
+                $(Algorithm::$xof => arms::<$xof>(shape),)+
+            }
         }
-    )+};
+    };
 }
 
-fixed!(Sha256, Sha384, Sha512, Sha3_256, Sha3_512, Blake2b512, Sm3);
-extendable!(Shake128: 32, Shake256: 64);
-
-/// The arm that this process takes by default, then the machine's others.
-pub(crate) fn singles(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
-    match algorithm {
-        Algorithm::Sha256 => arms::<Sha256>(shape),
-        Algorithm::Sha384 => arms::<Sha384>(shape),
-        Algorithm::Sha512 => arms::<Sha512>(shape),
-        Algorithm::Sha3_256 => arms::<Sha3_256>(shape),
-        Algorithm::Sha3_512 => arms::<Sha3_512>(shape),
-        Algorithm::Shake128 => arms::<Shake128>(shape),
-        Algorithm::Shake256 => arms::<Shake256>(shape),
-        Algorithm::Blake2b512 => arms::<Blake2b512>(shape),
-        Algorithm::Sm3 => arms::<Sm3>(shape),
-    }
+// The types of `candor_primitives::hash`, which have the names of the algorithms; of the others, how many bytes are read.
+hashes! {
+    fixed Sha256 Sha384 Sha512 Sha3_256 Sha3_512 Blake2b512 Sm3;
+    extendable Shake128: 32 Shake256: 64;
 }
 
 fn arms<H: OurHash>(shape: Shape) -> Vec<Entry> {
@@ -101,41 +93,50 @@ impl<H: OurHash> Hash for Single<H> {
     }
 }
 
-/// Batches on the arm that this process takes by default, then on the machine's others that take messages side by side.
-pub(crate) fn batches(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
-    let arm: fn(Cpu) -> &'static str = match algorithm {
-        Algorithm::Sha256 => |cpu| Batch::with_cpu(cpu).sha256_arm(),
-        _ => |cpu| Batch::with_cpu(cpu).vector_arm(),
-    };
-    let entry = |(arm, cpu): (&'static str, Cpu)| {
-        let subject = format!("candor@{arm}+batch");
-        match algorithm {
-            Algorithm::Sha256 => at_once::<8, 32>(subject, shape, cpu, arm, |batch, m| batch.sha256(m)),
-            Algorithm::Sha3_256 => at_once::<4, 32>(subject, shape, cpu, arm, |batch, m| batch.sha3_256(m)),
-            Algorithm::Sha3_512 => at_once::<4, 64>(subject, shape, cpu, arm, |batch, m| batch.sha3_512(m)),
-            Algorithm::Shake128 => at_once::<4, 32>(subject, shape, cpu, arm, |batch, m| batch.shake128(m)),
-            Algorithm::Sm3 => at_once::<8, 32>(subject, shape, cpu, arm, |batch, m| batch.sm3(m)),
-            other => Entry::refused(subject, Refusal::never(format!("has no batches of {}", other.title()))),
+/// Writes [`BATCHES`] and [`batches`] from a table.
+macro_rules! batches {
+    ($($hash:ident, $messages:literal, $bytes:literal, $method:ident, $arm:ident;)+) => {
+        /// The algorithms that have batches, and of how many messages.
+        pub(crate) const BATCHES: &[(Algorithm, usize)] = &[$((Algorithm::$hash, $messages),)+];
+
+        /// Batches on the arm that this process takes by default, then on the machine's others that take messages side by side.
+        pub(crate) fn batches(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+            match algorithm {
+                $(Algorithm::$hash => on_arms::<$messages, $bytes>(
+                    shape, |batch| batch.$arm(), |batch, messages| batch.$method(messages),
+                ),)+
+                _ => Vec::new(),
+            }
         }
     };
+}
+
+// The hash, messages in a batch, bytes of a digest, and the methods of `Batch` that hash them and name the arm.
+batches! {
+    Sha256, 8, 32, sha256, sha256_arm;
+    Sha3_256, 4, 32, sha3_256, vector_arm;
+    Sha3_512, 4, 64, sha3_512, vector_arm;
+    Shake128, 4, 32, shake128, vector_arm;
+    Sm3, 8, 32, sm3, vector_arm;
+}
+
+fn on_arms<const N: usize, const D: usize>(
+    shape: Shape,
+    arm_of: fn(Batch) -> &'static str,
+    digests: Digests<N, D>,
+) -> Vec<Entry> {
+    let arm = |cpu| arm_of(Batch::with_cpu(cpu));
     // One by one is what the entries of single messages are; only a process that has nothing else needs it here.
     let default = arm(Cpu::default());
     let arms = distinct_arms(arm).into_iter().filter(|(arm, _)| *arm == default || *arm != "one-by-one");
-    arms.map(entry).collect()
+    arms.map(|(arm, cpu)| {
+        hash::batch_entry(format!("candor@{arm}+batch"), shape.bytes, move || Ok(AtOnce { cpu, arm, digests }))
+    })
+    .collect()
 }
 
 /// A method of [`Batch`] for `N` messages, with digests of `D` bytes.
 type Digests<const N: usize, const D: usize> = fn(Batch, [&[u8]; N]) -> [[u8; D]; N];
-
-fn at_once<const N: usize, const D: usize>(
-    subject: String,
-    shape: Shape,
-    cpu: Cpu,
-    arm: &'static str,
-    digests: Digests<N, D>,
-) -> Entry {
-    hash::batch_entry(subject, shape.bytes, move || Ok(AtOnce { cpu, arm, digests }))
-}
 
 struct AtOnce<const N: usize, const D: usize> {
     cpu: Cpu,

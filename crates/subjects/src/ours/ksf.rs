@@ -1,8 +1,8 @@
 //! Our Argon2id on each of the machine's arms.
 
 use super::{distinct_arms, ours};
-use crate::tasks::ksf::{self, Argon2id, Tag};
 use candor_lab::{Entry, Provenance, Refusal};
+use candor_peers::contract::ksf::{self, Argon2id, Tag};
 use candor_primitives::ksf::{Argon2id as Candor, Memory, Params};
 
 /// The arm that this process takes by default, then the machine's others.

@@ -1,12 +1,14 @@
 //! candor's handshakes over their back ends, as subjects.
 
+mod parts;
+
+use super::insecure_seed;
 use super::{AUTO, on_aws_lc, ours};
-use crate::linked;
-use crate::peers::insecure_seed;
-use crate::tasks::ml_kem::Level;
-use crate::tasks::ntor::{self, Failed, Kind, RelaySecrets, Scheme};
 use candor_lab::{Entry, Provenance};
 use candor_onion::handshake::{Client, Handshake, Hybrid, NoStaticKem, Ntor, NtorV3, Request, StaticKem};
+use candor_peers::contract::ml_kem::Level;
+use candor_peers::contract::ntor::{self, Failed, Kind, RelaySecrets, Scheme};
+use candor_peers::linked;
 use candor_primitives::dh::{self, DiffieHellman};
 use candor_primitives::kem::{self, Kem};
 use std::slice::from_ref;
@@ -18,13 +20,6 @@ const KEYS: usize = 72;
 pub(crate) struct Ours<H> {
     handshake: H,
     provenance: fn(&str) -> Provenance,
-}
-
-impl<H> Ours<H> {
-    /// For the reference, which is never timed and never asked where it comes from.
-    pub(crate) fn reference(handshake: H) -> Self {
-        Self { handshake, provenance: ours }
-    }
 }
 
 /// A handshake that can take a relay's keys from outside.
@@ -126,8 +121,13 @@ pub(crate) fn sizes(kind: Kind) -> (usize, usize) {
         Kind::NtorV3 => of(&NtorV3::new(dh)),
         Kind::Hybrid(level) => ml_kem!(level, aws_lc, |kem| of(&Hybrid::new(kem, dh, NoStaticKem))),
         Kind::HybridAuth(level) => ml_kem!(level, aws_lc, |kem| of(&Hybrid::new(kem, dh, StaticKem(kem)))),
-        Kind::InsecureSeed(level) => ml_kem!(level, aws_lc, |kem| insecure_seed::sizes(&kem)),
+        Kind::InsecureSeed(level) => ml_kem!(level, aws_lc, |kem| candor_peers::insecure_seed::sizes(&kem)),
     }
+}
+
+/// Cells that EXTEND2 takes with this handshake.
+pub(crate) fn extension_cells(kind: Kind) -> usize {
+    ntor::cells(ntor::EXTEND2 + sizes(kind).0)
 }
 
 /// The whole handshake on AWS-LC, which is the baseline, and on a second back end.
@@ -160,16 +160,16 @@ fn on<H: RelayWith + Clone + Send + Sync + 'static>(
 /// The same handshake on other libraries: what the baseline's messages are checked against.
 fn second_back_end(kind: Kind) -> Option<Entry> {
     match kind {
-        #[cfg(feature = "peer-dalek")]
+        #[cfg(feature = "peers")]
         Kind::Ntor => Some(on(DALEK, kind, Ntor::new(dh::dalek::X25519), by_dalek)),
-        #[cfg(feature = "peer-dalek")]
+        #[cfg(feature = "peers")]
         Kind::NtorV3 => Some(on(DALEK, kind, NtorV3::new(dh::dalek::X25519), by_dalek)),
-        #[cfg(feature = "peer-libcrux")]
+        #[cfg(feature = "peers")]
         Kind::Hybrid(level) => {
             let dh = dh::aws_lc::X25519;
             Some(ml_kem!(level, libcrux, |kem| on(LIBCRUX, kind, Hybrid::new(kem, dh, NoStaticKem), by_libcrux)))
         }
-        #[cfg(feature = "peer-libcrux")]
+        #[cfg(feature = "peers")]
         Kind::HybridAuth(level) => {
             let dh = dh::aws_lc::X25519;
             Some(ml_kem!(level, libcrux, |kem| on(LIBCRUX, kind, Hybrid::new(kem, dh, StaticKem(kem)), by_libcrux)))
@@ -178,9 +178,9 @@ fn second_back_end(kind: Kind) -> Option<Entry> {
     }
 }
 
-#[cfg(feature = "peer-dalek")]
+#[cfg(feature = "peers")]
 const DALEK: &str = "candor+dalek@auto";
-#[cfg(feature = "peer-libcrux")]
+#[cfg(feature = "peers")]
 const LIBCRUX: &str = "candor+libcrux@auto";
 
 /// The parts of a handshake, as a row in its table.
@@ -201,18 +201,18 @@ pub(crate) fn parts(kind: Kind) -> Vec<Entry> {
 
 fn parts_on_second_back_end(kind: Kind) -> Option<Entry> {
     match kind.level() {
-        #[cfg(feature = "peer-dalek")]
+        #[cfg(feature = "peers")]
         None => {
             let provenance = parts_provenance(kind, by_dalek);
-            Some(ntor::parts_entry(DALEK, kind, kem::aws_lc::MlKem512, dh::dalek::X25519, provenance))
+            Some(parts::entry(DALEK, kind, kem::aws_lc::MlKem512, dh::dalek::X25519, provenance))
         }
-        #[cfg(feature = "peer-libcrux")]
+        #[cfg(feature = "peers")]
         Some(level) => {
             let provenance = parts_provenance(kind, by_libcrux);
             let dh = dh::aws_lc::X25519;
-            Some(ml_kem!(level, libcrux, |kem| ntor::parts_entry(LIBCRUX, kind, kem, dh, provenance)))
+            Some(ml_kem!(level, libcrux, |kem| parts::entry(LIBCRUX, kind, kem, dh, provenance)))
         }
-        #[cfg(not(all(feature = "peer-dalek", feature = "peer-libcrux")))]
+        #[cfg(not(feature = "peers"))]
         _ => None,
     }
 }
@@ -221,7 +221,7 @@ fn parts_on_aws_lc(subject: &str, kind: Kind, provenance: Provenance) -> Entry {
     let dh = dh::aws_lc::X25519;
     // A handshake without a KEM leaves the KEM alone.
     let level = kind.level().unwrap_or(Level::L512);
-    ml_kem!(level, aws_lc, |kem| ntor::parts_entry(subject, kind, kem, dh, provenance))
+    ml_kem!(level, aws_lc, |kem| parts::entry(subject, kind, kem, dh, provenance))
 }
 
 fn parts_provenance(kind: Kind, by: fn(&str) -> Provenance) -> Provenance {
@@ -236,7 +236,7 @@ fn by_aws_lc(timed: &str) -> Provenance {
     provenance
 }
 
-#[cfg(feature = "peer-libcrux")]
+#[cfg(feature = "peers")]
 fn by_libcrux(timed: &str) -> Provenance {
     let mut provenance = by_aws_lc(timed);
     let (version, checksum) = linked::package("libcrux-ml-kem");
@@ -248,7 +248,7 @@ fn by_libcrux(timed: &str) -> Provenance {
     provenance
 }
 
-#[cfg(feature = "peer-dalek")]
+#[cfg(feature = "peers")]
 fn by_dalek(timed: &str) -> Provenance {
     let (version, checksum) = linked::package("x25519-dalek");
     Provenance {

@@ -1,18 +1,19 @@
 //! candor's OPAQUE, each suite on its default back end.
 
 use super::{AUTO, on_aws_lc};
-use crate::linked;
-use crate::seed::Stream;
-use crate::tasks::opaque::{self, CONTEXT, Done, Failed, Keys, Library, Op, PASSWORD, USER};
 use candor_lab::{Entry, Provenance};
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
     Client, ClientLogin, ClientRegistration, CredentialId, Hybrid, HybridCompat, KsfParams, Limits, NoStretching,
     Parties, Password, Record, Rfc9807, Server, ServerLogin, Suite, SuiteId, SystemRandomness,
 };
+use candor_peers::contract::opaque::{
+    self, AnyLibrary, CONTEXT, Done, Failed, Keys, Library, Op, PASSWORD, Reference, USER,
+};
+use candor_peers::linked;
+use candor_peers::seed::Stream;
 use candor_primitives::kem::aws_lc;
-use rand_core::{TryCryptoRng, TryRng, UnwrapErr};
-use std::convert::Infallible;
+use rand_core::UnwrapErr;
 
 /// AWS-LC's, which draws its own randomness.
 type MlKem768 = SystemRandomness<aws_lc::MlKem768>;
@@ -20,19 +21,41 @@ type MlKem768 = SystemRandomness<aws_lc::MlKem768>;
 /// The suite whose server is asked for users that don't exist.
 pub(crate) type HybridOpaque = Ours<Hybrid<MlKem768>>;
 
+/// Our suite in its own tasks.
 pub(crate) fn opaque(suite: opaque::Suite, op: Op) -> Entry {
+    let suites = (suite, suite);
     match suite {
-        opaque::Suite::Rfc9807 => opaque::entry(AUTO, suite, op, rfc9807, rfc9807),
-        opaque::Suite::HybridCompat => opaque::entry(AUTO, suite, op, hybrid_compat, hybrid_compat),
-        opaque::Suite::Hybrid => opaque::entry(AUTO, suite, op, hybrid_opaque, hybrid_opaque),
+        opaque::Suite::Rfc9807 => opaque::entry(AUTO, suites, op, rfc9807, &REFERENCE),
+        opaque::Suite::HybridCompat => opaque::entry(AUTO, suites, op, hybrid_compat, &REFERENCE),
+        opaque::Suite::Hybrid => opaque::entry(AUTO, suites, op, hybrid_opaque, &REFERENCE),
     }
 }
 
-pub(crate) fn rfc9807(keys: &Keys) -> Result<Ours<Rfc9807>, Failed> {
+/// Our suites, for everybody to log in to before the clock is read.
+pub(crate) static REFERENCE: Ourselves = Ourselves;
+
+/// See [`REFERENCE`].
+pub(crate) struct Ourselves;
+
+impl Reference for Ourselves {
+    fn open(&self, suite: opaque::Suite, keys: &Keys) -> Result<Box<dyn AnyLibrary>, Failed> {
+        Ok(match suite {
+            opaque::Suite::Rfc9807 => Box::new(rfc9807(keys)?),
+            opaque::Suite::HybridCompat => Box::new(hybrid_compat(keys)?),
+            opaque::Suite::Hybrid => Box::new(hybrid_opaque(keys)?),
+        })
+    }
+
+    fn upload(&self, keys: &Keys, seed: u64) -> Result<Vec<u8>, Failed> {
+        upload(keys, seed)
+    }
+}
+
+fn rfc9807(keys: &Keys) -> Result<Ours<Rfc9807>, Failed> {
     Ours::new(Rfc9807, keys)
 }
 
-pub(crate) fn hybrid_compat(keys: &Keys) -> Result<Ours<HybridCompat<MlKem768>>, Failed> {
+fn hybrid_compat(keys: &Keys) -> Result<Ours<HybridCompat<MlKem768>>, Failed> {
     Ours::new(HybridCompat::default(), keys)
 }
 
@@ -41,9 +64,9 @@ pub(crate) fn hybrid_opaque(keys: &Keys) -> Result<HybridOpaque, Failed> {
 }
 
 /// The upload of a registration that depends on nothing but the seed; it serves all suites.
-pub(crate) fn opaque_upload(keys: &Keys, seed: u64) -> Result<Vec<u8>, Failed> {
+pub(crate) fn upload(keys: &Keys, seed: u64) -> Result<Vec<u8>, Failed> {
     let ours = rfc9807(keys)?;
-    let mut coins = Coins(Stream::new(seed, "opaque registration"));
+    let mut coins = Stream::new(seed, "opaque registration");
     let (client, request) = ours.client.start_registration(&mut coins, &password()?).map_err(failed)?;
     let response = ours.registration_answer(&request)?;
     let registered = client.finish(&mut coins, &response, &KsfParams::Identity, &mut NoStretching, &parties());
@@ -156,25 +179,3 @@ pub(crate) fn opaque_provenance(timed: &str) -> Provenance {
     provenance.arm = Some("chosen by the back ends at run time: dalek for the curve, AWS-LC for ML-KEM".into());
     provenance
 }
-
-/// A seed's bytes where a generator is asked for.
-struct Coins(Stream);
-
-impl TryRng for Coins {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(self.0.word() as u32)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.0.word())
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0.fill(bytes);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Coins {}

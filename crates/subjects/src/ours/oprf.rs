@@ -1,9 +1,9 @@
 //! candor's OPRF.
 
 use super::{AUTO, opaque_provenance};
-use crate::tasks::oprf::{self, Failed, Op, Oprf};
 use candor_lab::{Entry, Provenance};
 use candor_opaque::oprf::{Blinded, Key};
+use candor_peers::contract::oprf::{self, Failed, Op, Oprf};
 use rand_core::UnwrapErr;
 
 pub(crate) fn oprf(op: Op) -> Entry {

@@ -1,9 +1,9 @@
 //! The operations of candor's key exchange, put together here from the library below it in the way that `candor-opaque` does.
 
 use super::{AUTO, opaque_provenance};
-use crate::tasks::opaque::Failed;
-use crate::tasks::opaque::parts::{self, Op, Ristretto};
 use candor_lab::{Entry, Provenance};
+use candor_peers::contract::opaque::Failed;
+use candor_peers::contract::opaque::parts::{self, Op, Ristretto};
 use curve25519_dalek::ristretto::CompressedRistretto;
 use curve25519_dalek::{RistrettoPoint, Scalar};
 use rand_core::{Rng, UnwrapErr};

@@ -1,9 +1,9 @@
 //! Kernels with a known amount of work.
 
-use crate::linked;
-use crate::peers::layout::{BUILD, Kernel};
-use crate::seed::Stream;
+use crate::ffi::layout::{BUILD, Kernel};
 use candor_lab::{Mismatch, Provenance, Refusal, Subject, Witness};
+use candor_peers::linked;
+use candor_peers::seed::Stream;
 use std::hint::black_box;
 
 /// Where the kernels come from, so that no lint asks for it.

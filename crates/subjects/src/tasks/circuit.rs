@@ -35,7 +35,7 @@ impl Links {
 }
 
 /// All tasks of circuits.
-pub(crate) fn tasks() -> Vec<Task> {
+pub(super) fn tasks() -> Vec<Task> {
     let both = |handshake| [Links::Warm, Links::Cold].map(|links| task(handshake, links));
     HandshakeType::ALL.into_iter().flat_map(both).collect()
 }

@@ -1,73 +1,13 @@
 //! `kdf/hkdf-sha256`: HKDF (RFC 5869) over SHA-256, extract and expand.
 
-use crate::seed::Stream;
-use crate::{ours, peers};
-use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Task, Witness};
-use std::hint::black_box;
-
-/// What the timed call does, in a sentence without its stop.
-const TIMED: &str =
-    "extracts from a salt of 32 and a secret of 32 bytes, and expands with 32 bytes of context to 64 bytes";
-
-/// What keys are derived from.
-#[derive(Default)]
-pub(crate) struct Input {
-    pub(crate) salt: [u8; 32],
-    pub(crate) secret: [u8; 32],
-    pub(crate) info: [u8; 32],
-}
-
-/// HKDF over SHA-256 by one library.
-pub(crate) trait Hkdf: 'static {
-    /// Derives 64 bytes.
-    fn derive(&mut self, input: &Input) -> [u8; 64];
-
-    /// Where the library comes from and how it was built; `timed` as for `Hash`.
-    fn provenance(&self, timed: &str) -> Provenance;
-}
+use crate::ours;
+use candor_lab::Task;
+use candor_peers::contract::kdf::TIMED;
 
 /// The task.
-pub(crate) fn tasks() -> Vec<Task> {
+pub(super) fn tasks() -> Vec<Task> {
     let mut task = Task::new("kdf/hkdf-sha256", format!("HKDF (RFC 5869) over SHA-256: {TIMED}"));
     task.entries.extend(ours::hash::hkdf());
-    task.entries.extend(peers::hkdf());
+    task.entries.extend(candor_peers::hkdf());
     vec![task]
-}
-
-/// The entry of a library. `make` opens the library, or says why it can't be had.
-pub(crate) fn entry<K: Hkdf>(
-    subject: impl Into<String>,
-    make: impl Fn() -> Result<K, Refusal> + Send + Sync + 'static,
-) -> Entry {
-    Entry::new(subject, move || Ok(Derive { hkdf: make()?, input: Input::default(), witness: Witness::default() }))
-}
-
-struct Derive<K> {
-    hkdf: K,
-    input: Input,
-    witness: Witness,
-}
-
-impl<K: Hkdf> Subject for Derive<K> {
-    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let mut stream = Stream::new(seed, "hkdf");
-        self.input = Input { salt: stream.array(), secret: stream.array(), info: stream.array() };
-        self.hkdf.derive(&self.input);
-        self.witness = Witness::bytes(self.hkdf.derive(&self.input));
-        Ok(self.witness.clone())
-    }
-
-    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
-        self.witness.same_as(other)
-    }
-
-    fn run(&mut self, iterations: u64) {
-        for _ in 0..iterations {
-            black_box(self.hkdf.derive(black_box(&self.input)));
-        }
-    }
-
-    fn provenance(&self) -> Provenance {
-        self.hkdf.provenance(TIMED)
-    }
 }

@@ -4,12 +4,12 @@
 //! No socket, no queue, no allocation.
 
 use crate::ours::{AUTO, distinct_arms, ours};
-use crate::seed::Stream;
 use candor_cpu::Cpu;
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Task, Witness};
 use candor_onion::Error;
 use candor_onion::cell::{Command, PAYLOAD};
 use candor_onion::layer::{ClientLayer, Crypto, Onion, RelayLayer};
+use candor_peers::seed::Stream;
 use candor_primitives::polyval::Polyval;
 use std::hint::black_box;
 
@@ -17,7 +17,7 @@ use std::hint::black_box;
 const CONTENT: std::ops::Range<usize> = 32..PAYLOAD;
 
 /// All tasks of relay cells.
-pub(crate) fn tasks() -> Vec<Task> {
+pub(super) fn tasks() -> Vec<Task> {
     [Crypto::Cgo, Crypto::Tor1].map(task).into_iter().collect()
 }
 

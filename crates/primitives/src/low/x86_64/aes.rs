@@ -36,6 +36,23 @@ pub(crate) fn decrypt(_: HaveClmul, keys: &RoundKeys, block: &mut [u8; 16]) {
     unsafe { decrypt_aes(keys, block) }
 }
 
+/// Blocks that [`encrypt_many`] and [`decrypt_many`] take at once: enough to hide the latency of the rounds.
+pub(crate) const MANY: usize = 8;
+
+/// Encrypts several blocks at once.
+#[inline]
+pub(crate) fn encrypt_many(_: HaveClmul, keys: &RoundKeys, blocks: &mut [[u8; 16]; MANY]) {
+    // SAFETY: the token proves the features.
+    unsafe { encrypt_many_aes(keys, blocks) }
+}
+
+/// Decrypts several blocks at once, with an inverted key schedule.
+#[inline]
+pub(crate) fn decrypt_many(_: HaveClmul, keys: &RoundKeys, blocks: &mut [[u8; 16]; MANY]) {
+    // SAFETY: the token proves the features.
+    unsafe { decrypt_many_aes(keys, blocks) }
+}
+
 /// Makes the entry points of counter mode, which xors the key stream into `data` and gives back the stream's last block. What counts
 /// are the last four bytes, big-endian, modulo 2^32.
 macro_rules! counter_mode {
@@ -173,3 +190,28 @@ fn decrypt_aes(keys: &RoundKeys, block: &mut [u8; 16]) {
     }
     _mm_aesdeclast_si128(state, key(10)).store(from_mut(block));
 }
+
+/// Makes the functions over several blocks: `$round` nine times, then `$last`.
+macro_rules! many {
+    ($name:ident, $round:ident, $last:ident) => {
+        #[target_feature(enable = "sse4.1,aes")]
+        fn $name(keys: &RoundKeys, blocks: &mut [[u8; 16]; MANY]) {
+            let key = |round: usize| __m128i::load(from_ref(&keys[round]));
+            let mut states = [key(0); MANY];
+            for (state, block) in states.iter_mut().zip(&*blocks) {
+                *state = state.xor(__m128i::load(from_ref(block)));
+            }
+            for round in 1..10 {
+                for state in &mut states {
+                    *state = $round(*state, key(round));
+                }
+            }
+            for (state, block) in states.into_iter().zip(blocks) {
+                $last(state, key(10)).store(from_mut(block));
+            }
+        }
+    };
+}
+
+many!(encrypt_many_aes, _mm_aesenc_si128, _mm_aesenclast_si128);
+many!(decrypt_many_aes, _mm_aesdec_si128, _mm_aesdeclast_si128);

@@ -6,9 +6,9 @@
 use super::{Outcomes, page, refused, wrong};
 use crate::ours::on_aws_lc;
 use crate::ours::town::Town;
-use crate::tasks::ntor::{self, Kind};
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
 use candor_network::{Circuit, Crypto, HandshakeType};
+use candor_peers::contract::ntor::Kind;
 
 /// The parts of a circuit by `handshake_type`, as a row in its table.
 pub(super) fn entry(handshake_type: HandshakeType) -> Entry {
@@ -19,7 +19,7 @@ pub(super) fn entry(handshake_type: HandshakeType) -> Entry {
         let handshake = crate::ours::ntor::handshake(kind).swap_remove(0).make()?;
         Ok(Parts {
             handshake_type,
-            cells: ntor::extension_cells(kind),
+            cells: crate::ours::ntor::extension_cells(kind),
             handshake,
             ready: None,
             outcomes: Outcomes::default(),

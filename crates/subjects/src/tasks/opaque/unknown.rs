@@ -3,9 +3,9 @@
 //! The same KE1 is answered for a user that exists, which is the baseline, and for one that does not. A third row does a planted 2 % more than
 //! the baseline: if that is not found, then neither would a leak be.
 
-use super::{Keys, Library};
 use crate::ours;
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Task, Witness};
+use candor_peers::contract::opaque::{Keys, Library};
 use candor_primitives::hash::{Digest, Sha256};
 use std::hint::black_box;
 use std::time::Instant;
@@ -65,8 +65,7 @@ impl Subject for Answers {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         let keys = Keys::of(seed);
         let library = ours::hybrid_opaque(&keys).map_err(Refusal::failed)?;
-        let record =
-            ours::opaque_upload(&keys, seed).and_then(|upload| library.store(&upload)).map_err(Refusal::failed)?;
+        let record = ours::upload(&keys, seed).and_then(|upload| library.store(&upload)).map_err(Refusal::failed)?;
         let (_, ke1) = library.ke1().map_err(Refusal::failed)?;
         let (_, ke2) =
             library.ke2((self.case != Case::Unknown).then_some(record.as_slice()), &ke1).map_err(Refusal::failed)?;

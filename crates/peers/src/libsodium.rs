@@ -1,0 +1,225 @@
+//! libsodium, loaded at run time: BLAKE2b by `crypto_generichash`, Argon2id by `crypto_pwhash`, which choose among SSE and AVX2;
+//! ristretto255.
+
+#![cfg(feature = "peer-libsodium")]
+#![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
+
+use crate::contract::hash::{self, Algorithm, Hash, Shape};
+use crate::contract::ksf::{self, Argon2id, Tag};
+use crate::contract::opaque::parts::{self, Ristretto};
+use crate::list::{Offers, Peer};
+use crate::shared_object::built::Built;
+use crate::shared_object::{CHOSEN_AT_RUN_TIME, Found, SharedObject, Which, function};
+use candor_lab::{Entry, Provenance, Refusal};
+use candor_primitives::ksf::Params;
+use libloading::Library;
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_ulonglong};
+use std::ptr;
+use std::sync::LazyLock;
+
+static LIBRARY: Which = Which {
+    name: "libsodium",
+    file: "libsodium",
+    what: "the NaCl family's library, loaded at run time",
+    how: "install it (Debian: apt install libsodium23), or name a directory with a libsodium.so.* in CANDOR_PEERS",
+    arm: CHOSEN_AT_RUN_TIME,
+};
+
+type GenericHash =
+    unsafe extern "C" fn(*mut c_uchar, usize, *const c_uchar, c_ulonglong, *const c_uchar, usize) -> c_int;
+
+/// `crypto_pwhash`: tag, password, salt, passes, memory in bytes, algorithm.
+type PwHash = unsafe extern "C" fn(
+    *mut c_uchar,
+    c_ulonglong,
+    *const c_char,
+    c_ulonglong,
+    *const c_uchar,
+    c_ulonglong,
+    usize,
+    c_int,
+) -> c_int;
+
+/// `crypto_pwhash_ALG_ARGON2ID13`.
+const ARGON2ID13: c_int = 2;
+
+/// The functions used. Types are those of sodium.h, which have not changed since 1.0.
+struct Functions {
+    generichash: GenericHash,
+    pwhash: PwHash,
+    ristretto: Option<RistrettoFunctions>,
+    /// Keeps the code mapped for as long as the pointers above exist.
+    _library: Library,
+}
+
+/// ristretto255, which came with 1.0.18.
+#[derive(Clone, Copy)]
+struct RistrettoFunctions {
+    scalar_random: unsafe extern "C" fn(*mut c_uchar),
+    /// Product, scalar.
+    base: unsafe extern "C" fn(*mut c_uchar, *const c_uchar) -> c_int,
+    /// Product, scalar, element.
+    scalarmult: unsafe extern "C" fn(*mut c_uchar, *const c_uchar, *const c_uchar) -> c_int,
+}
+
+/// # Safety
+/// As for [`function`].
+unsafe fn ristretto_of(library: &Library) -> Result<RistrettoFunctions, String> {
+    // SAFETY: the types are those of sodium.h; the caller keeps the library.
+    unsafe {
+        Ok(RistrettoFunctions {
+            scalar_random: function(library, "crypto_core_ristretto255_scalar_random")?,
+            base: function(library, "crypto_scalarmult_ristretto255_base")?,
+            scalarmult: function(library, "crypto_scalarmult_ristretto255")?,
+        })
+    }
+}
+
+fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
+    // SAFETY: the types are those of sodium.h. `sodium_init` must come first, and may come twice; the version is a constant.
+    unsafe {
+        let init = function::<unsafe extern "C" fn() -> c_int>(&library, "sodium_init")?;
+        let version = function::<unsafe extern "C" fn() -> *const c_char>(&library, "sodium_version_string")?;
+        let generichash = function(&library, "crypto_generichash_blake2b")?;
+        let pwhash = function(&library, "crypto_pwhash")?;
+        let ristretto = ristretto_of(&library).ok();
+        if init() < 0 {
+            return Err("does not initialise".into());
+        }
+        let version = CStr::from_ptr(version()).to_string_lossy().into_owned();
+        Ok((version, Functions { generichash, pwhash, ristretto, _library: library }))
+    }
+}
+
+static FOUND: LazyLock<Found<Functions>> = LazyLock::new(|| Found::look_for(&LIBRARY, look_up));
+
+/// What libsodium offers.
+pub(crate) struct Offer;
+
+impl Offers for Offer {
+    fn peers(&self) -> Vec<Peer> {
+        FOUND.peers()
+    }
+
+    fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+        hash(algorithm, shape)
+    }
+
+    fn argon2id(&self, params: Params) -> Vec<Entry> {
+        argon2id(params)
+    }
+
+    fn ristretto(&self, op: parts::Op) -> Vec<Entry> {
+        ristretto(op)
+    }
+}
+
+/// BLAKE2b only: its SHA-2 is plain C.
+fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+    if algorithm != Algorithm::Blake2b512 {
+        return Vec::new();
+    }
+    FOUND.each(|object| hash::entry(&object.name, shape, move || Ok(Blake2b(object))))
+}
+
+struct Blake2b(&'static SharedObject<Functions>);
+
+impl Hash for Blake2b {
+    type Digest = [u8; 64];
+
+    fn digest(&mut self, message: &[u8]) -> [u8; 64] {
+        let mut digest = [0; 64];
+        // SAFETY: the call reads as many bytes as said and writes 64; there is no key.
+        let failed = unsafe {
+            let (to, from) = (digest.as_mut_ptr(), message.as_ptr());
+            (self.0.functions.generichash)(to, 64, from, message.len() as c_ulonglong, ptr::null(), 0)
+        };
+        assert!(failed == 0, "crypto_generichash_blake2b takes 64 bytes of output");
+        digest
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        self.0.provenance(&format!("{timed}, crypto_generichash_blake2b"))
+    }
+}
+
+fn argon2id(params: Params) -> Vec<Entry> {
+    FOUND.each(|object| match params.lanes() {
+        1 => ksf::entry(&object.name, move || Ok(PasswordHash { object, params })),
+        _ => Entry::refused(&object.name, Refusal::never("has Argon2 with one lane only")),
+    })
+}
+
+struct PasswordHash {
+    object: &'static SharedObject<Functions>,
+    params: Params,
+}
+
+impl Argon2id for PasswordHash {
+    fn derive(&mut self, password: &[u8; 16], salt: &[u8; 16]) -> Result<Tag, &'static str> {
+        let mut tag = [0; 64];
+        // SAFETY: the lengths are those of the buffers; the salt has the 16 bytes that libsodium asks for.
+        let answer = unsafe {
+            (self.object.functions.pwhash)(
+                tag.as_mut_ptr(),
+                tag.len() as c_ulonglong,
+                password.as_ptr().cast(),
+                password.len() as c_ulonglong,
+                salt.as_ptr(),
+                self.params.passes().into(),
+                self.params.memory() as usize * 1024,
+                ARGON2ID13,
+            )
+        };
+        if answer == 0 { Ok(tag) } else { Err("libsodium's crypto_pwhash failed (out of memory?)") }
+    }
+
+    fn provenance(&self) -> Provenance {
+        let timed = format!("{}, crypto_pwhash, which maps and unmaps its memory in each call", ksf::TIMED);
+        self.object.provenance(&timed)
+    }
+}
+
+fn ristretto(op: parts::Op) -> Vec<Entry> {
+    FOUND.each(|object| match object.functions.ristretto {
+        Some(functions) => parts::entry(&object.name, op, move || Ok(Group { object, functions })),
+        None => Entry::refused(&object.name, Refusal::never("has no ristretto255 (needs 1.0.18)")),
+    })
+}
+
+/// Scalars and elements are bytes, as libsodium has them.
+struct Group {
+    object: &'static SharedObject<Functions>,
+    functions: RistrettoFunctions,
+}
+
+impl Ristretto for Group {
+    type Secret = [u8; 32];
+
+    fn keypair(&self) -> Result<([u8; 32], [u8; 32]), String> {
+        let (mut secret, mut public) = ([0; 32], [0; 32]);
+        // SAFETY: each of the buffers has the 32 bytes that are written or read.
+        let failed = unsafe {
+            (self.functions.scalar_random)(secret.as_mut_ptr());
+            (self.functions.base)(public.as_mut_ptr(), secret.as_ptr())
+        };
+        if failed == 0 { Ok((secret, public)) } else { Err("crypto_scalarmult_ristretto255_base failed".into()) }
+    }
+
+    fn secret(&self, bytes: &[u8; 32]) -> Result<[u8; 32], String> {
+        Ok(*bytes)
+    }
+
+    fn dh(&self, secret: &[u8; 32], public: &[u8; 32]) -> Result<[u8; 32], String> {
+        let mut shared = [0; 32];
+        // SAFETY: each of the buffers has the 32 bytes that are written or read.
+        let failed = unsafe { (self.functions.scalarmult)(shared.as_mut_ptr(), secret.as_ptr(), public.as_ptr()) };
+        if failed == 0 { Ok(shared) } else { Err("crypto_scalarmult_ristretto255 refuses the public key".into()) }
+    }
+
+    fn provenance(&self, timed: &str) -> Provenance {
+        let timed = format!("{timed}, crypto_scalarmult_ristretto255, which decodes and encodes in each call");
+        let arm = "fixed when it was built: libsodium has one ristretto255, on 51-bit limbs where the compiler has 128-bit integers";
+        Provenance { arm: Some(arm.into()), ..self.object.provenance(&timed) }
+    }
+}

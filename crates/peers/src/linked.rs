@@ -1,0 +1,85 @@
+//! What Cargo.lock says about the libraries linked in: names and provenance come from here, never from a literal.
+
+use candor_lab::Provenance;
+
+include!(concat!(env!("OUT_DIR"), "/versions.rs"));
+
+/// Version and checksum of a package.
+///
+/// # Panics
+/// Where this crate does not depend on it; a test asks for all that are used.
+pub fn package(name: &str) -> (&'static str, &'static str) {
+    let found = PACKAGES.iter().find(|(known, ..)| *known == name);
+    let (_, version, checksum) = found.unwrap_or_else(|| panic!("Cargo.lock does not know {name}"));
+    (version, checksum)
+}
+
+/// `ring-0.17.14`: the subject's name of a package.
+pub fn subject(name: &str) -> String {
+    format!("{name}-{}", package(name).0)
+}
+
+/// The provenance of a package: version, package id and the build that this program went through.
+pub fn provenance(name: &str, timed: impl Into<String>) -> Provenance {
+    let (version, checksum) = package(name);
+    Provenance {
+        commit: Some(package_id(name, version, checksum)),
+        build: Some(BUILD.to_owned()),
+        ..Provenance::of(name, version, &timed.into())
+    }
+}
+
+/// The package's name, version and digest: enough to get the same source again from any registry.
+pub fn package_id(name: &str, version: &str, checksum: &str) -> String {
+    format!("package {name} {version}, sha256 {checksum}")
+}
+
+/// Compiler and flags of this program's Rust code.
+pub fn build() -> &'static str {
+    BUILD
+}
+
+/// The arm that AWS-LC takes for ML-KEM, by its own rule (`ml_kem/mlkem_native_config.h`, `mlkem_native_backend.h`): it
+/// does not tell at run time.
+pub fn aws_lc_ml_kem_arm() -> &'static str {
+    let assembled = cfg!(any(target_os = "linux", target_os = "macos"));
+    #[cfg(target_arch = "x86_64")]
+    if assembled && std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi2") {
+        return "arithmetic avx2, by AWS-LC's own rule";
+    }
+    match assembled && cfg!(target_arch = "aarch64") {
+        true => "arithmetic neon, by AWS-LC's own rule",
+        false => "arithmetic in C, by AWS-LC's own rule",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_libraries_have_a_version_and_a_checksum() {
+        let linked =
+            ["aws-lc-rs", "aws-lc-sys", "graviola", "libcrux-ml-kem", "ml-kem", "ring", "sha2", "x25519-dalek"];
+        for name in linked {
+            let (version, checksum) = package(name);
+            assert!(version.split('.').count() >= 3, "{name} {version}");
+            assert_eq!(checksum.len(), 64, "{name}");
+        }
+    }
+
+    #[test]
+    fn of_two_versions_the_newer_has_the_name() {
+        assert!(package("sha2").0.starts_with("0.11."), "{}", package("sha2").0);
+    }
+
+    #[test]
+    fn a_name_holds_the_version_of_cargo_lock() {
+        let lock = include_str!("../../../Cargo.lock");
+        for name in ["ml-kem", "ring"] {
+            let version = package(name).0;
+            assert!(lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"")));
+            assert_eq!(subject(name), format!("{name}-{version}"));
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Who there is, and what each offers.
+
+use crate::contract::hash::{Algorithm, Shape};
+use crate::contract::{gf2, gf2m, ml_kem, ntor, opaque, oprf, x25519};
+use crate::linked;
+use candor_lab::Entry;
+use candor_primitives::ksf::Params;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What a library offers: a method for each contract that it keeps, and nothing for the others.
+///
+/// Where it should be asked and can't do the work, it gives an entry that says so ([`Entry::refused`]).
+#[allow(unused_variables)] // the arguments of what is not offered
+pub(crate) trait Offers: Sync {
+    /// Under which names it is listed: versions side by side, or packages of one family.
+    fn peers(&self) -> Vec<Peer>;
+
+    /// ML-KEM.
+    fn ml_kem(&self, level: ml_kem::Level, op: ml_kem::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// X25519.
+    fn x25519(&self, op: x25519::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// A hash function.
+    fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// HMAC over a hash function, for messages of so many bytes.
+    fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// HKDF over SHA-256.
+    fn hkdf(&self) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// Argon2id.
+    fn argon2id(&self, params: Params) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// OPAQUE; `reference` checks its logins.
+    fn opaque(&self, suite: opaque::Suite, op: opaque::Op, reference: &'static dyn opaque::Reference) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// The OPRF below OPAQUE.
+    fn oprf(&self, op: oprf::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// The key exchange below OPAQUE.
+    fn ristretto(&self, op: opaque::parts::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// A circuit handshake.
+    fn ntor(&self, kind: ntor::Kind) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// Products of binary polynomials.
+    fn gf2(&self, words: usize, work: gf2::Work) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// An operation in a field GF(2^m).
+    fn gf2m(&self, modulus: gf2m::Modulus, op: gf2m::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// What multiplies binary polynomials of any length, by name.
+    fn gf2_products(&self) -> Vec<(String, Box<dyn gf2::Product>)> {
+        Vec::new()
+    }
+
+    /// Its own routine for products of so many words.
+    fn gf2_inlined(&self, words: usize) -> Option<(String, Box<dyn gf2::Loop>)> {
+        None
+    }
+
+    /// Arithmetic modulo the polynomial with these exponents, the degree first.
+    fn gf2_field(&self, exponents: &[usize]) -> Option<(String, Box<dyn gf2m::Field>)> {
+        None
+    }
+}
+
+// The features of Cargo.toml, each with its module's `Offer` where it is on.
+include!(concat!(env!("OUT_DIR"), "/offers.rs"));
+
+fn all() -> impl Iterator<Item = &'static dyn Offers> {
+    OFFERS.iter().filter_map(|(_, offer)| *offer)
+}
+
+/// All peers, with their state here.
+#[must_use]
+pub fn peers() -> Vec<Peer> {
+    let of = |(feature, offer): &(&'static str, Option<&dyn Offers>)| match offer {
+        Some(offer) => offer.peers(),
+        None => vec![off(feature)],
+    };
+    OFFERS.iter().flat_map(of).collect()
+}
+
+/// The peers' entries for ML-KEM.
+#[must_use]
+pub fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.ml_kem(level, op)).collect()
+}
+
+/// The peers' entries for X25519.
+#[must_use]
+pub fn x25519(op: x25519::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.x25519(op)).collect()
+}
+
+/// The peers' entries for a hash function.
+#[must_use]
+pub fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+    all().flat_map(|peer| peer.hash(algorithm, shape)).collect()
+}
+
+/// The peers' entries for HMAC over a hash function, for messages of so many bytes.
+#[must_use]
+pub fn hmac(hash: Algorithm, bytes: usize) -> Vec<Entry> {
+    all().flat_map(|peer| peer.hmac(hash, bytes)).collect()
+}
+
+/// The peers' entries for HKDF over SHA-256.
+#[must_use]
+pub fn hkdf() -> Vec<Entry> {
+    all().flat_map(|peer| peer.hkdf()).collect()
+}
+
+/// The peers' entries for Argon2id.
+#[must_use]
+pub fn argon2id(params: Params) -> Vec<Entry> {
+    all().flat_map(|peer| peer.argon2id(params)).collect()
+}
+
+/// The peers' entries for OPAQUE; `reference` checks their logins.
+#[must_use]
+pub fn opaque(suite: opaque::Suite, op: opaque::Op, reference: &'static dyn opaque::Reference) -> Vec<Entry> {
+    all().flat_map(|peer| peer.opaque(suite, op, reference)).collect()
+}
+
+/// The peers' entries for the OPRF below OPAQUE.
+#[must_use]
+pub fn oprf(op: oprf::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.oprf(op)).collect()
+}
+
+/// The peers' entries for the key exchange below OPAQUE.
+#[must_use]
+pub fn ristretto(op: opaque::parts::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.ristretto(op)).collect()
+}
+
+/// The peers' entries for a circuit handshake.
+#[must_use]
+pub fn ntor(kind: ntor::Kind) -> Vec<Entry> {
+    all().flat_map(|peer| peer.ntor(kind)).collect()
+}
+
+/// The peers' entries for products of binary polynomials.
+#[must_use]
+pub fn gf2(words: usize, work: gf2::Work) -> Vec<Entry> {
+    all().flat_map(|peer| peer.gf2(words, work)).collect()
+}
+
+/// The peers' entries for an operation in a field GF(2^m).
+#[must_use]
+pub fn gf2m(modulus: gf2m::Modulus, op: gf2m::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.gf2m(modulus, op)).collect()
+}
+
+/// Everyone who multiplies binary polynomials of any length, by name.
+#[must_use]
+pub fn gf2_products() -> Vec<(String, Box<dyn gf2::Product>)> {
+    all().flat_map(|peer| peer.gf2_products()).collect()
+}
+
+/// A library's own routine for products of `words` words.
+#[must_use]
+pub fn gf2_inlined(words: usize) -> Option<(String, Box<dyn gf2::Loop>)> {
+    all().find_map(|peer| peer.gf2_inlined(words))
+}
+
+/// Arithmetic modulo the polynomial with these exponents, the degree first.
+#[must_use]
+pub fn gf2_field(exponents: &[usize]) -> Option<(String, Box<dyn gf2m::Field>)> {
+    all().find_map(|peer| peer.gf2_field(exponents))
+}
+
+/// Someone else's library, and whether it can be measured here.
+#[derive(Clone, Debug, Serialize)]
+pub struct Peer {
+    /// The name that its subjects carry: `ring-0.17.14`. Without a version where none was found.
+    pub name: String,
+    /// The library.
+    pub library: String,
+    /// What it is, in a line.
+    pub what: &'static str,
+    /// Whether it can be measured here.
+    #[serde(flatten)]
+    pub state: PeerState,
+}
+
+/// Whether a peer can be measured here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum PeerState {
+    /// Part of this program.
+    Linked {
+        /// Its version, from Cargo.lock.
+        version: String,
+    },
+    /// Found on this machine and loaded at run time.
+    Found {
+        /// Its version, as it tells it.
+        version: String,
+        /// Where.
+        path: PathBuf,
+    },
+    /// There, but of no use.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// Not on this machine.
+    Missing {
+        /// How to get it.
+        how: String,
+    },
+    /// Left out of this build.
+    Off {
+        /// The cargo feature that brings it in.
+        feature: &'static str,
+    },
+}
+
+/// A peer that is part of this program.
+pub(crate) fn linked_peer(package: &str, what: &'static str) -> Peer {
+    let version = linked::package(package).0.to_owned();
+    Peer { name: linked::subject(package), library: package.into(), what, state: PeerState::Linked { version } }
+}
+
+/// A peer that this build has left out.
+fn off(feature: &'static str) -> Peer {
+    let library = feature.trim_start_matches("peer-").to_owned();
+    Peer { name: library.clone(), library, what: "left out of this build", state: PeerState::Off { feature } }
+}

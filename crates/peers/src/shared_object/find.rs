@@ -1,0 +1,116 @@
+//! Where a shared object that is loaded at run time may be.
+
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Directories that systems keep their libraries in.
+const SYSTEM: [&str; 9] = [
+    "/usr/local/lib",
+    "/usr/local/lib64",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib/riscv64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+];
+
+/// How deep `target/peers` is searched: `target/peers/openssl-4.0.3/lib64/libcrypto.so.4`.
+const DEPTH: usize = 4;
+
+/// Every library of that name (`libcrypto`) there is, once each: what the user names first, then what was built here, then the
+/// system's.
+pub(crate) fn libraries(stem: &str) -> Vec<PathBuf> {
+    let mut seen = BTreeSet::new();
+    let mut libraries = Vec::new();
+    let named = env::var_os("CANDOR_PEERS").unwrap_or_default();
+    for directory in env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()) {
+        search(&directory, stem, 0, &mut |file| take(file, &mut seen, &mut libraries));
+    }
+    for directory in built_here() {
+        search(&directory, stem, DEPTH, &mut |file| take(file, &mut seen, &mut libraries));
+    }
+    for directory in SYSTEM {
+        search(Path::new(directory), stem, 0, &mut |file| take(file, &mut seen, &mut libraries));
+    }
+    libraries
+}
+
+/// SHA-256 of a file, in hex.
+pub(crate) fn sha256(file: &Path) -> Option<String> {
+    let digest = Sha256::digest(fs::read(file).ok()?);
+    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// `peers` below the build's target directory: that of the working directory, and that of this program.
+fn built_here() -> Vec<PathBuf> {
+    let mut directories = vec![PathBuf::from("target/peers")];
+    if let Ok(program) = env::current_exe() {
+        // target/release/candor, or target/release/deps/candor-0123456789abcdef for a test.
+        directories.extend(program.ancestors().skip(2).take(2).map(|target| target.join("peers")));
+    }
+    directories
+}
+
+/// Calls `take` for each file of `directory`, in the order of their names, and goes `depth` levels down.
+fn search(directory: &Path, stem: &str, depth: usize, take: &mut dyn FnMut(PathBuf)) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if depth > 0 && path.is_dir() {
+            search(&path, stem, depth - 1, take);
+        } else if is_library(&path, stem) {
+            take(path);
+        }
+    }
+}
+
+/// `libcrypto.so.3`, not `libcrypto.so` (a link for compilers) and not `libcrypto.so.3.sig`.
+fn is_library(path: &Path, stem: &str) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let version = name.and_then(|name| name.strip_prefix(stem)).and_then(|rest| rest.strip_prefix(".so."));
+    version.is_some_and(|version| version.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
+}
+
+/// Takes a file that is not, under another name, one of those taken.
+fn take(file: PathBuf, seen: &mut BTreeSet<PathBuf>, libraries: &mut Vec<PathBuf>) {
+    if let Ok(real) = file.canonicalize()
+        && seen.insert(real.clone())
+    {
+        libraries.push(real);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_versioned_names_count() {
+        assert!(is_library(Path::new("/lib/libcrypto.so.3"), "libcrypto"));
+        assert!(is_library(Path::new("/lib/libcrypto.so.1.1"), "libcrypto"));
+        for other in
+            ["libcrypto.so", "libcrypto.a", "libcrypto.so.3.sig", "libssl.so.3", "libcrypto.so.bak", "libcryptox.so.3"]
+        {
+            assert!(!is_library(Path::new(other), "libcrypto"), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_library_with_two_names_is_found_once() {
+        let directory = env::temp_dir().join(format!("candor-find-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("libcrypto.so.9"), b"not a library").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("libcrypto.so.9", directory.join("libcrypto.so.9.1")).unwrap();
+        let (mut seen, mut libraries) = (BTreeSet::new(), Vec::new());
+        search(&directory, "libcrypto", 0, &mut |file| take(file, &mut seen, &mut libraries));
+        fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(libraries.len(), 1);
+    }
+}

@@ -1,0 +1,3 @@
+//! C code of our own.
+
+pub(crate) mod layout;
