@@ -66,8 +66,16 @@ const BINDING: Binding = Binding { exporter: [1; 32], certificate: [2; 32] };
 
 /// The certificates that both ends of a link show, as types and bytes: first the responder's.
 fn shown(a: &RelayIdentity, b: &RelayIdentity) -> Vec<Vec<(u8, Vec<u8>)>> {
-    let initiator = Initiator { relay: Some(a), expect: Some(*b.id()), binding: BINDING, now: NOW, nonce: [3; 24], addresses: Addresses::default() };
-    let responder = Responder { relay: b, binding: BINDING, now: NOW, challenge: [4; 32], addresses: Addresses::default() };
+    let initiator = Initiator {
+        relay: Some(a),
+        expect: Some(*b.id()),
+        binding: BINDING,
+        now: NOW,
+        nonce: [3; 24],
+        addresses: Addresses::default(),
+    };
+    let responder =
+        Responder { relay: b, binding: BINDING, now: NOW, challenge: [4; 32], addresses: Addresses::default() };
     let mut sides = [LinkHandshake::initiator(initiator), LinkHandshake::responder(responder)];
     let mut decoders = [Decoder::new(), Decoder::new()];
     let mut certs = Vec::new();

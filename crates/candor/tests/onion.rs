@@ -1,7 +1,7 @@
 //! `candor onion` as processes: three relays, a target, a fetch.
 
 use sha2::{Digest, Sha256};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -65,7 +65,10 @@ fn three_relay_processes_carry_a_fetch() {
     let page = std::fs::read(dir.path().join("page")).unwrap();
     assert_eq!(Sha256::digest(&page), Sha256::digest(&output.stdout));
 
-    let refused = fetch(&[&url, "--relays", "relays.jsonl", "--handshake", "hybrid-768-auth"], dir.path());
+    let named = ["--path", "ada,bob,cyd"];
+    let refused =
+        [&[url.as_str(), "--relays", "relays.jsonl", "--handshake", "hybrid-768-auth"], named.as_slice()].concat();
+    let refused = fetch(&refused, dir.path());
     let talk = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2));
     assert!(talk.contains("bob at") && talk.contains("does not offer hybrid-768-auth"), "{talk}");
@@ -78,6 +81,64 @@ fn three_relay_processes_carry_a_fetch() {
     let talk = String::from_utf8_lossy(&gone.stderr).into_owned();
     assert_eq!(gone.status.code(), Some(2));
     assert!(talk.contains("hop 3") && talk.contains("cyd at"), "{talk}");
+}
+
+/// The README's three lines, but for the port.
+#[test]
+fn a_page_in_three_commands() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_target, said) = daemon(&["onion", "target"], dir.path());
+    let target: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let target = target["address"].as_str().unwrap();
+    let _relays = ["ada", "bob", "cyd"].map(|name| {
+        let relay = ["onion", "relay", "--name", name, "--relays", "relays.jsonl", "--exit", target];
+        Daemon(Command::new(CANDOR).args(relay).current_dir(dir.path()).stderr(Stdio::null()).spawn().unwrap())
+    });
+    let url = format!("http://{target}/bytes/300000");
+    let output = fetch(&[&url, "--relays", "relays.jsonl", "--wait", "60", "-o", "page"], dir.path());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read(dir.path().join("page")).unwrap();
+    assert_eq!(page.len(), 300_000);
+
+    // A fetch that fails leaves the file as it was, and nothing beside it.
+    let elsewhere = fetch(&["http://127.0.0.1:9/", "--relays", "relays.jsonl", "-o", "page"], dir.path());
+    let talk = String::from_utf8_lossy(&elsewhere.stderr).into_owned();
+    assert!(elsewhere.status.code() == Some(2) && talk.contains("is an exit to 127.0.0.1:9"), "{talk}");
+    let refused = fetch(&[&url, "--relays", "relays.jsonl", "-o", "page", "--path", "ada,nobody"], dir.path());
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(std::fs::read(dir.path().join("page")).unwrap(), page);
+    assert!(!dir.path().join("page.partial").exists());
+
+    // Whoever reads the page may stop at any time.
+    let big = format!("http://{target}/bytes/3000000");
+    let mut cut = Command::new(CANDOR)
+        .args(["onion", "fetch", &big, "--relays", "relays.jsonl"])
+        .current_dir(dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut some = [0; 100];
+    cut.stdout.take().unwrap().read_exact(&mut some).unwrap();
+    let cut = cut.wait_with_output().unwrap();
+    assert!(cut.status.success(), "{}", String::from_utf8_lossy(&cut.stderr));
+}
+
+#[test]
+fn a_relay_that_can_not_listen_leaves_no_keys_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let relay = ["onion", "relay", "--keys", "keys", "--listen", &address];
+    let output = Command::new(CANDOR).args(relay).current_dir(dir.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!dir.path().join("keys").exists());
+    // Keys that were there stay.
+    let (old, _) = daemon(&["onion", "relay", "--keys", "keys"], dir.path());
+    drop(old);
+    let output = Command::new(CANDOR).args(relay).current_dir(dir.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(dir.path().join("keys").exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! # async fn example() -> Result<(), candor_network::Error> {
 //! use candor_network::{Client, ClientOptions, HandshakeType, RelayList};
 //! let list = RelayList::load("relays.jsonl".as_ref())?;
-//! let path: Vec<_> = list.relays().iter().take(3).collect();
+//! let path = list.path(3, HandshakeType::Hybrid768, "127.0.0.1", 8000)?;
 //! let client = Client::new(ClientOptions::default())?;
 //! let circuit = client.circuit(&path, HandshakeType::Hybrid768).await?;
 //! let stream = circuit.open("127.0.0.1", 8000).await?; // tokio's AsyncRead and AsyncWrite
@@ -12,6 +12,7 @@
 //! ```
 
 mod circuit;
+mod path;
 
 pub use circuit::Circuit;
 

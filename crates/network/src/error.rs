@@ -35,6 +35,9 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// A relay list has no path to a target.
+    #[error("no path: {0}")]
+    Path(String),
     /// A rule of an exit policy is not one.
     #[error(
         "exit policy: `{rule}`: {why}; rules look like 192.0.2.0/24:80-90, [2001:db8::1]:443, example.org:443 or *:443"

@@ -211,8 +211,9 @@ impl Relay {
         let listening = listener.local_addr().map_err(failed)?;
         let address = config.advertise.unwrap_or(listening);
         let (limits, now) = (config.limits, config.clock.now());
+        let policy = config.policy.clone();
         let (keyring, onion_keys) =
-            Keyring::new(keys, config.name, address, config.handshakes, config.entry, config.renewal, now)?;
+            Keyring::new(keys, config.name, address, config.handshakes, policy, config.entry, config.renewal, now)?;
         let journal = Journal::new(config.log, limits.log_lines);
         let needed = limits.links.saturating_add(limits.streams).saturating_add(64) as u64;
         if let Some(allowed) = files::raise_limit().filter(|allowed| *allowed < needed) {

@@ -6,15 +6,18 @@
 //! {"name":"ada","address":"127.0.0.1:9001","identity":"<Ed25519>","handshakes":["ntor-v3","hybrid-768-auth"],"keys":{"x25519":"…","ml-kem-768":"…"}}
 //! ```
 //!
-//! `name` is for people and may be left out. `rsa_identity`, 20 bytes, is there for relays of Tor's, which `ntor` names by it.
+//! `name` is for people and may be left out. `exit` is the exit policy; without it the relay is no exit, or does not say so. `rsa_identity`, 20 bytes, is there for relays of Tor's, which `ntor` names by it.
 //! A circuit is as authentic as the list that it was built from.
 
 use crate::Error;
+use crate::Policy;
 use crate::onion_keys::{KEMS, Offer};
 use candor_onion::handshake::{HandshakeType, UnknownHandshake};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
+use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -33,6 +36,7 @@ pub struct ListedRelay {
     address: SocketAddr,
     identity: [u8; 32],
     rsa_identity: Option<[u8; 20]>,
+    exit: Policy,
     offers: Vec<(HandshakeType, Offer)>,
 }
 
@@ -46,6 +50,8 @@ struct Line {
     identity: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rsa_identity: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit: Option<String>,
     handshakes: Vec<String>,
     keys: BTreeMap<String, String>,
 }
@@ -86,6 +92,34 @@ impl RelayList {
         &self.relays
     }
 
+    /// Puts a relay's entry into the list at `path`, which is made if it is not there. Entries that have the same identity, address or name
+    /// are replaced. Several processes may do so at a time, and a reader sees all of a list or the one before.
+    ///
+    /// # Errors
+    /// [`Error::File`]; [`Error::RelayList`] if there is a file that is not a list.
+    pub fn update(path: &Path, relay: &ListedRelay) -> Result<(), Error> {
+        let failed = |error: io::Error| Error::file(path, &error);
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // The lock is the directory's, since the file is replaced. It ends with the handle.
+        let lock = File::open(directory).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        let list = match Self::load(path) {
+            Ok(list) => list,
+            Err(Error::File { .. }) if !path.exists() => Self::default(),
+            Err(error) => return Err(error),
+        };
+        let same = |other: &&ListedRelay| {
+            other.identity == relay.identity
+                || other.address == relay.address
+                || (other.line.name.is_some() && other.line.name == relay.line.name)
+        };
+        let others = list.relays.iter().filter(|other| !same(other));
+        let text: String = others.chain([relay]).map(|relay| relay.to_line() + "\n").collect();
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, path)).map_err(failed)
+    }
+
     /// Takes relays that are known already.
     pub fn of(relays: Vec<ListedRelay>) -> Self {
         Self { relays }
@@ -115,6 +149,7 @@ impl ListedRelay {
             address: address.to_string(),
             identity: base16ct::lower::encode_string(&identity),
             rsa_identity: None,
+            exit: None,
             handshakes: handshakes.iter().map(|handshake| handshake.name().to_owned()).collect(),
             keys,
         };
@@ -145,12 +180,26 @@ impl ListedRelay {
             }
             offers.push((handshake, Offer::new(handshake, &identity, rsa_identity, x25519, &kem)?));
         }
-        Ok(Self { line, address, identity, rsa_identity, offers })
+        let exit = Policy::parse(line.exit.as_deref().unwrap_or_default()).map_err(|error| error.to_string())?;
+        Ok(Self { line, address, identity, rsa_identity, exit, offers })
     }
 
     /// The relay's line in a list, without a line's end.
     pub fn to_line(&self) -> String {
         serde_json::to_string(&self.line).expect("text has a JSON form")
+    }
+
+    /// The same relay with that exit policy.
+    #[must_use]
+    pub fn with_exit(mut self, policy: &Policy) -> Self {
+        self.line.exit = (!policy.is_empty()).then(|| policy.to_string());
+        self.exit = policy.clone();
+        self
+    }
+
+    /// Whether, as far as its entry says, it is an exit to `port` of `host`.
+    pub fn permits(&self, host: &str, port: u16) -> bool {
+        self.exit.may_permit(host, port)
     }
 
     /// Where it listens.
@@ -216,6 +265,36 @@ mod tests {
     fn line() -> String {
         let keys = RelayKeys::generate().unwrap();
         keys.listed(Some("ada".into()), "127.0.0.1:9001".parse().unwrap(), &HandshakeType::ALL).unwrap().to_line()
+    }
+
+    #[test]
+    fn relays_put_themselves_into_a_list_at_once_and_none_is_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("relays.jsonl");
+        let relay = |name: &str, port: u16| {
+            let keys = RelayKeys::generate().unwrap();
+            let listed =
+                keys.listed(Some(name.to_owned()), ([192, 0, 2, 1], port).into(), &HandshakeType::ALL).unwrap();
+            listed.with_exit(&Policy::parse("*:80").unwrap())
+        };
+        std::thread::scope(|scope| {
+            for port in 1..=8 {
+                let (path, relay) = (&path, &relay);
+                scope.spawn(move || RelayList::update(path, &relay(&format!("relay {port}"), port)).unwrap());
+            }
+        });
+        assert_eq!(RelayList::load(&path).unwrap().relays().len(), 8);
+        // The same name, and then the same address, with new keys.
+        RelayList::update(&path, &relay("relay 1", 9)).unwrap();
+        RelayList::update(&path, &relay("relay 10", 2)).unwrap();
+        let list = RelayList::load(&path).unwrap();
+        assert_eq!(list.relays().len(), 8);
+        let last = &list.relays()[7];
+        assert!(last.is_called("relay 10") && last.permits("example.org", 80) && !last.permits("example.org", 81));
+
+        std::fs::write(&path, "something else\n").unwrap();
+        assert!(matches!(RelayList::update(&path, &relay("eve", 1)), Err(Error::RelayList { line: 1, .. })));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "something else\n");
     }
 
     #[test]

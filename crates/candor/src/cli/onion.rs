@@ -9,24 +9,28 @@ use std::path::PathBuf;
 pub(crate) enum OnionCommand {
     /// Run a relay until Ctrl-C
     ///
-    /// When it is ready it prints one line of JSON: its entry for a relay list, with its address and public keys. It is an exit
-    /// only where --exit permits it. At Ctrl-C it finishes what is in flight, and destroys the rest.
+    /// When it is ready it puts its entry (its address, public keys and exit policy) into the list of --relays, or prints it as a line of
+    /// JSON. It is an exit only where --exit permits it. At Ctrl-C it finishes what is in flight, and destroys the rest.
     #[command(
-        after_help = "Example:\n  candor onion relay --name ada --keys ada.keys --listen 192.0.2.1:9001 --exit '*:80,*:443' > \
-                            ada.json\n  cat ada.json bob.json cyd.json > relays.jsonl"
+        after_help = "Example: three relays on this machine, of which the last is an exit to this machine's port 8000\n  \
+                            candor onion relay --name ada --relays relays.jsonl &\n  \
+                            candor onion relay --name bob --relays relays.jsonl &\n  \
+                            candor onion relay --name cyd --relays relays.jsonl --exit 127.0.0.1:8000 &"
     )]
     Relay(RelayArguments),
     /// Fetch a page through a circuit
     ///
-    /// The circuit goes through the list's first relays in their order, or through those of --path; the last one must be an exit
-    /// to where the URL points. The page goes to stdout or --output. Exits with status 1 if the server's answer is no success.
+    /// The circuit goes through relays of the list that are chosen at random, the last of them an exit to where the URL points, or through
+    /// those of --path. The page goes to stdout or --output. Exits with status 1 if the server's answer is no success.
     #[command(
-        after_help = "Example:\n  candor onion fetch http://127.0.0.1:8000/bytes/1000000 --relays relays.jsonl -o page"
+        after_help = "Example, with the relays of `candor onion relay --help` and the server of `candor onion target --help`:\n  \
+                            candor onion fetch http://127.0.0.1:8000/bytes/1000000 --relays relays.jsonl -o page"
     )]
     Fetch(FetchArguments),
     /// Run a web server whose answers can be checked, for tests: GET /bytes/N, POST /digest
     ///
     /// When it is ready it prints one line of JSON with its address.
+    #[command(after_help = "Example:\n  candor onion target --listen 127.0.0.1:8000 &")]
     Target(TargetArguments),
 }
 
@@ -65,6 +69,9 @@ pub(crate) struct RelayArguments {
     /// Write the entry into this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) entry: Option<PathBuf>,
+    /// The relay list to keep the entry in; made if it is not there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) relays: Option<PathBuf>,
     /// Seconds that what is in flight gets at the end [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) patience: Option<u16>,
@@ -77,7 +84,7 @@ pub(crate) struct FetchArguments {
     /// The relay list: a relay's entry a line
     #[arg(long, value_name = "FILE")]
     pub(crate) relays: PathBuf,
-    /// Where the page goes, instead of stdout
+    /// Where the page goes, instead of stdout; the file is replaced once the whole page is there
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The relays to go through, by name or by the beginning of their identity
@@ -86,6 +93,12 @@ pub(crate) struct FetchArguments {
     /// How many relays of the list to go through
     #[arg(long, value_name = "N", default_value_t = 3, conflicts_with = "path", value_parser = clap::value_parser!(u8).range(1..=8))]
     pub(crate) hops: u8,
+    /// Seconds to wait for the list to have enough relays
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub(crate) wait: u16,
+    /// Seconds that the server may take to begin its answer, and then to send more
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) patience: u16,
     /// The handshake with each relay
     #[arg(long, value_name = "NAME", default_value = "hybrid-768")]
     pub(crate) handshake: String,

@@ -8,6 +8,7 @@ use super::Shared;
 use super::journal::RelayEvent;
 use crate::keys::RelayKeys;
 use crate::link::locked;
+use crate::policy::Policy;
 use crate::relay_list::ListedRelay;
 use crate::tls::Acceptor;
 use crate::{Error, clock, files};
@@ -54,6 +55,7 @@ pub(super) struct Keyring {
     name: Option<String>,
     address: SocketAddr,
     handshakes: Vec<HandshakeType>,
+    policy: Policy,
     entry: Option<PathBuf>,
     state: Mutex<State>,
     /// Held while keys are being renewed, which takes a while: they are written to disk.
@@ -77,16 +79,17 @@ impl Keyring {
         name: Option<String>,
         address: SocketAddr,
         handshakes: Vec<HandshakeType>,
+        policy: Policy,
         entry: Option<PathBuf>,
         renewal: Renewal,
         now: u64,
     ) -> Result<(Self, OnionKeys), Error> {
         let keys = if keys.is_due(now, &renewal) { keys.renewed(now, &renewal)?.0 } else { keys.clone() };
         let onion_keys = keys.onion_keys(&handshakes)?;
-        let listed = Arc::new(keys.listed(name.clone(), address, &handshakes)?);
+        let listed = Arc::new(keys.listed(name.clone(), address, &handshakes)?.with_exit(&policy));
         let credentials = Arc::new(Credentials::new(&keys, now)?);
         let state = Mutex::new(State { keys, credentials, listed, unwritten: true, not_before: None });
-        let keyring = Self { renewal, name, address, handshakes, entry, state, renewing: Mutex::default() };
+        let keyring = Self { renewal, name, address, handshakes, policy, entry, state, renewing: Mutex::default() };
         keyring.write_entry()?;
         Ok((keyring, onion_keys))
     }
@@ -118,7 +121,8 @@ impl Keyring {
         if old.is_due(now, &self.renewal) {
             let keys;
             (keys, is_new) = old.renewed(now, &self.renewal)?;
-            let listed = Arc::new(keys.listed(self.name.clone(), self.address, &self.handshakes)?);
+            let listed =
+                Arc::new(keys.listed(self.name.clone(), self.address, &self.handshakes)?.with_exit(&self.policy));
             accept(keys.onion_keys(&self.handshakes)?);
             let mut state = locked(&self.state);
             state.keys = keys;

@@ -1,5 +1,7 @@
 //! Other people's hosts: a proxy in front of a relay, and one that takes connections and never answers.
 
+#![allow(dead_code)] // not every test needs all of it
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

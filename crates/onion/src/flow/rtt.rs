@@ -73,8 +73,47 @@ impl RoundTrips {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use candor_test_support::vectors;
 
     const MS: Duration = Duration::from_millis(1);
+
+    impl RoundTrips {
+        /// The smoothed and the least time in microseconds.
+        pub(in crate::flow) fn micros(&self) -> (u64, u64) {
+            (self.smoothed.unwrap(), self.least.unwrap())
+        }
+    }
+
+    fn rows(table: &str) -> Vec<Vec<u64>> {
+        let file = vectors::load("vegas.json");
+        let numbers = |row: &serde_json::Value| {
+            row.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect::<Vec<_>>()
+        };
+        vectors::list(&file, table).iter().map(numbers).collect()
+    }
+
+    #[test]
+    fn times_are_those_of_c_tor() {
+        let mut trips = RoundTrips::default();
+        for row in rows("round_trips") {
+            let [sent, got, window, slow_start, measured, smoothed, least] = row[..] else { panic!("a short row") };
+            assert_eq!(got - sent, measured);
+            let at_least = window == 124 && slow_start == 0;
+            assert!(trips.add(Duration::from_micros(measured), 2, slow_start == 1, at_least));
+            assert_eq!(trips.micros(), (smoothed, least), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn a_clock_is_believed_where_c_tor_believes_it() {
+        let mut trips = RoundTrips::default();
+        for row in rows("clock") {
+            let [old, new, slow_start, cached, result] = row[..] else { panic!("a short row") };
+            trips.smoothed = (old > 0).then_some(old);
+            let implausible = trips.is_implausible(Duration::from_micros(new), slow_start == 1);
+            assert_eq!((implausible, trips.stalled), (result == 1, cached == 1), "{row:?}");
+        }
+    }
 
     #[test]
     fn smoothing_follows_the_formula() {

@@ -93,7 +93,7 @@ impl Vegas {
     /// A window at its start. `increment` is how many cells an acknowledgement stands for.
     pub fn new(increment: u32, parameters: Parameters) -> Self {
         let window = parameters.cwnd_init.max(increment);
-        let mut vegas = Self {
+        Self {
             parameters,
             increment: increment.max(1),
             window,
@@ -101,11 +101,9 @@ impl Vegas {
             full: false,
             blocked: false,
             until_update: 1,
-            until_window: 0,
+            until_window: 0, // as C tor starts: the first acknowledgement ends a window
             trips: RoundTrips::default(),
-        };
-        vegas.until_window = vegas.acknowledgements_per_window();
-        vegas
+        }
     }
 
     /// How many cells may be unacknowledged.
@@ -225,11 +223,30 @@ fn rounded(dividend: u32, divisor: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use candor_test_support::vectors;
 
     fn run(vegas: &mut Vegas, acknowledgements: u32, millis: u64) {
         for _ in 0..acknowledgements {
             let inflight = vegas.window();
             vegas.acknowledged(Duration::from_millis(millis), inflight, false);
+        }
+    }
+
+    /// C tor's table: what its Vegas does with acknowledgements as they come.
+    #[test]
+    fn windows_are_those_of_c_tor() {
+        let file = vectors::load("vegas.json");
+        for table in vectors::list(&file, "windows") {
+            let mut vegas = Vegas::new(31, Parameters { cwnd_inc: 1, cwnd_inc_rate: 31, ..Parameters::default() });
+            for (step, row) in table.as_array().unwrap().iter().enumerate() {
+                let row: Vec<u64> = row.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect();
+                let [sent, got, blocked, inflight, expected @ ..] = &row[..] else { panic!("a short row") };
+                vegas.acknowledged(Duration::from_micros(got - sent), *inflight as u32, *blocked == 1);
+                let (smoothed, least) = vegas.trips.micros();
+                let flags = [vegas.in_slow_start, vegas.full, vegas.blocked].map(u64::from);
+                let ours = [&[smoothed, least, u64::from(vegas.window)], &flags[..]].concat();
+                assert_eq!(ours, expected, "step {step}");
+            }
         }
     }
 

@@ -1,6 +1,5 @@
 //! The registry of handshakes: which number and which type belong to a name.
 
-use super::{Hybrid, NoStaticKem, Ntor, NtorV3, StaticKem};
 use std::fmt;
 use std::str::FromStr;
 
@@ -43,7 +42,7 @@ macro_rules! handshakes {
 
         #[cfg(feature = "aws-lc")]
         mod on_aws_lc {
-            use super::*;
+            use crate::handshake::{Hybrid, NoStaticKem, Ntor, NtorV3, StaticKem};
             use candor_primitives::dh::aws_lc::X25519;
             use candor_primitives::kem::aws_lc::{MlKem512, MlKem768, MlKem1024};
 

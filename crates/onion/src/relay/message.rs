@@ -54,12 +54,9 @@ impl Begin {
         Self::new(host, port.parse().map_err(|_| InvalidTarget::PortRange)?)
     }
 
-    /// Writes the body.
+    /// Writes the body, without flags.
     pub fn encode(&self) -> Vec<u8> {
-        let mut body = format!("{}:{}", self.host, self.port).into_bytes();
-        body.push(0);
-        body.extend_from_slice(&[0; 4]);
-        body
+        format!("{}:{}\0", self.host, self.port).into_bytes()
     }
 }
 
@@ -117,6 +114,14 @@ macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $value:literal, $text:literal;)+) => {
         impl EndReason {
             $($(#[$doc])* pub const $name: Self = Self($value);)+
+
+            /// The reason's name in the specification, if it is a known one.
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$name => Some(stringify!($name)),)+
+                    _ => None,
+                }
+            }
         }
 
         impl fmt::Display for EndReason {

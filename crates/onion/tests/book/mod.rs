@@ -2,7 +2,7 @@
 //! vectors, and the impostor's tool.
 #![allow(dead_code)] // not every test file uses all of it
 
-use candor_primitives::hash::{Digest, Sha256};
+use sha2::{Digest, Sha256};
 use sha3::Sha3_256;
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 

@@ -6,24 +6,28 @@ use crate::output::Talk;
 use candor_network::http::{Url, get};
 use candor_network::{Client, ClientOptions, Crypto, HandshakeType, ListedRelay, RelayList};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// How long the server may stand still.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Failure> {
     let url = Url::parse(&arguments.url)?;
     let handshake: HandshakeType = arguments.handshake.parse()?;
-    let list = RelayList::load(&arguments.relays)?;
-    let path = path(&list, arguments)?;
-    let mut sink: Box<dyn Write> = match &arguments.output {
-        Some(file) => {
-            Box::new(File::create(file).map_err(|error| Failure::Error(format!("{}: {error}", file.display())))?)
+    let deadline = Instant::now() + Duration::from_secs(arguments.wait.into());
+    let list = loop {
+        let suitable = |list: RelayList| match path(&list, arguments, &url, handshake) {
+            Ok(_) => Ok(list),
+            Err(failure) => Err(failure),
+        };
+        match RelayList::load(&arguments.relays).map_err(Failure::from).and_then(suitable) {
+            Ok(list) => break list,
+            Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(100)),
+            Err(failure) => return Err(failure),
         }
-        None => Box::new(io::stdout().lock()),
     };
+    let path = path(&list, arguments, &url, handshake)?;
+    let mut page = Page::new(arguments.output.as_deref())?;
     let options = ClientOptions {
         crypto: match arguments.cells {
             Cells::Cgo => Crypto::Cgo,
@@ -34,8 +38,9 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
         }),
         ..ClientOptions::default()
     };
+    let patience = Duration::from_secs(arguments.patience.into());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let answer = runtime.block_on(async {
+    let fetched = runtime.block_on(async {
         let client = Client::new(options)?;
         let (start, mut laps) = (Instant::now(), Vec::new());
         let mut lap = |what: String| laps.push(format!("{what} at {}", milliseconds(start.elapsed())));
@@ -50,27 +55,85 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
         talk.say(&format!("circuit by {handshake}: {}", laps.join(", ")));
         let start = Instant::now();
         let stream = circuit.open(url.host(), url.port()).await?;
-        let answer = get(stream, &url, PATIENCE, |bytes| sink.write_all(bytes)).await?;
+        let answer = get(stream, &url, patience, |bytes| page.write(bytes)).await?;
         talk.say(&format!("{} bytes in {}", answer.length, milliseconds(start.elapsed())));
         Ok::<_, candor_network::Error>(answer)
-    })?;
-    sink.flush()?;
+    });
+    if page.reader_is_gone {
+        return Ok(());
+    }
+    let answer = fetched?;
+    page.finish()?;
     match answer.status {
         200..=299 => Ok(()),
         status => Err(Failure::Condition(format!("{url}: the server answers with status {status}"))),
     }
 }
 
-fn path<'a>(list: &'a RelayList, arguments: &FetchArguments) -> Result<Vec<&'a ListedRelay>, Failure> {
+/// Where the page goes. A file keeps what it had until the whole page is there.
+struct Page {
+    sink: Box<dyn Write>,
+    /// The file that the page is in until it is whole, and the one that it is for.
+    files: Option<(PathBuf, PathBuf)>,
+    /// Whoever read our output has gone, as `head` does: no reason to complain.
+    reader_is_gone: bool,
+}
+
+impl Page {
+    fn new(output: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = output else { return Ok(Self::of(Box::new(io::stdout().lock()), None)) };
+        let failed = |error: io::Error| Failure::Error(format!("{}: {error}", path.display()));
+        // A link stays one; a pipe or a device can't be replaced.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let file = File::options().write(true).open(&path).map_err(failed)?;
+            return Ok(Self::of(Box::new(file), None));
+        }
+        let mut partial = path.clone().into_os_string();
+        partial.push(".partial");
+        let file = File::create(&partial).map_err(failed)?;
+        Ok(Self::of(Box::new(file), Some((partial.into(), path))))
+    }
+
+    fn of(sink: Box<dyn Write>, files: Option<(PathBuf, PathBuf)>) -> Self {
+        Self { sink, files, reader_is_gone: false }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let written = self.sink.write_all(bytes);
+        self.reader_is_gone = written.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
+        written
+    }
+
+    /// The page is whole.
+    fn finish(mut self) -> Result<(), Failure> {
+        self.sink.flush()?;
+        if let Some((partial, path)) = self.files.take() {
+            std::fs::rename(&partial, &path).map_err(|error| Failure::Error(format!("{}: {error}", path.display())))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        if let Some((partial, _)) = &self.files {
+            // Nothing else can be done about it.
+            let _ = std::fs::remove_file(partial);
+        }
+    }
+}
+
+fn path<'a>(
+    list: &'a RelayList,
+    arguments: &FetchArguments,
+    url: &Url,
+    handshake: HandshakeType,
+) -> Result<Vec<&'a ListedRelay>, Failure> {
     let file = arguments.relays.display();
     if arguments.path.is_empty() {
-        let path: Vec<_> = list.relays().iter().take(arguments.hops.into()).collect();
-        return match path.len() == usize::from(arguments.hops) {
-            true => Ok(path),
-            false => {
-                Err(Failure::Error(format!("{file} lists {} relays, and {} are wanted", path.len(), arguments.hops)))
-            }
-        };
+        let path = list.path(arguments.hops.into(), handshake, url.host(), url.port());
+        return path.map_err(|error| Failure::Error(format!("{file}: {error}")));
     }
     let find = |wanted: &String| {
         let mut found = list.relays().iter().filter(|relay| relay.is_called(wanted));

@@ -4,7 +4,8 @@ use super::{Stop, runtime};
 use crate::Failure;
 use crate::cli::RelayArguments;
 use crate::output::{Talk, print};
-use candor_network::{HandshakeType, Policy, Relay, RelayConfig, RelayKeys};
+use candor_network::{HandshakeType, Policy, Relay, RelayConfig, RelayKeys, RelayList};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,19 +14,29 @@ const PATIENCE: u16 = 10;
 
 pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> {
     let arguments = with_file(flags)?;
+    let config = config(&arguments, talk)?;
+    let fresh = arguments.keys.as_ref().filter(|path| !path.exists());
     let keys = match &arguments.keys {
         Some(path) => RelayKeys::load_or_create(path)?,
         None => RelayKeys::generate()?,
     };
-    let config = config(&arguments, talk)?;
     let is_exit = !config.policy.is_empty();
     runtime()?.block_on(async {
         let mut stop = Stop::new()?;
-        let relay = Relay::start(&keys, config).await?;
-        print(&format!("{}\n", relay.listed().to_line()))?;
+        let relay = Relay::start(&keys, config).await.inspect_err(|_| {
+            // A relay that never was leaves no keys behind. Why it could not start is what there is to say.
+            let _ = fresh.map(std::fs::remove_file);
+        })?;
+        match &arguments.relays {
+            Some(path) => RelayList::update(path, &relay.listed())?,
+            None => print(&format!("{}\n", relay.listed().to_line()))?,
+        }
         let role = if is_exit { "an exit" } else { "no exit" };
         talk.say(&format!("relay {} is ready; it is {role}", relay.listed()));
-        stop.asked().await;
+        tokio::select! {
+            () = stop.asked() => {}
+            () = keep_listed(arguments.relays.as_deref(), &relay, talk) => {}
+        }
 
         let patience = Duration::from_secs(arguments.patience.unwrap_or(PATIENCE).into());
         talk.say("finishing what is in flight; again to stop at once");
@@ -35,6 +46,22 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
         }
         Ok(())
     })
+}
+
+/// Keeps the relay's entry in the list as it is when its keys are renewed.
+async fn keep_listed(list: Option<&Path>, relay: &Relay, talk: Talk) {
+    let Some(path) = list else { return std::future::pending().await };
+    let mut written = relay.listed().to_line();
+    loop {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let line = relay.listed().to_line();
+        if line != written {
+            match RelayList::update(path, &relay.listed()) {
+                Ok(()) => written = line,
+                Err(error) => talk.say(&format!("the relay list is out of date: {error}")),
+            }
+        }
+    }
 }
 
 /// The flags, and from the file what they leave open.
@@ -53,6 +80,7 @@ fn with_file(flags: RelayArguments) -> Result<RelayArguments, Failure> {
         handshake_threads: flags.handshake_threads.or(file.handshake_threads),
         handshake_queue: flags.handshake_queue.or(file.handshake_queue),
         entry: flags.entry.or(file.entry),
+        relays: flags.relays.or(file.relays),
         patience: flags.patience.or(file.patience),
         config: flags.config,
     })

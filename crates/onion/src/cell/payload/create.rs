@@ -43,13 +43,18 @@ impl Create2 {
         self.onionskin.len() <= Self::MOST_FIXED
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Result<Self, Error> {
+    /// Decodes a payload: HTYPE 2 | HLEN 2 | HDATA.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::TooLong`].
+    pub fn decode(payload: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("CREATE2", payload, 4, true)?;
         let (kind, length) = (parts.u16()?, parts.u16()?);
         Self::new(kind, parts.slice(length.into())?.to_vec())
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    /// Appends the payload.
+    pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.kind.to_be_bytes());
         out.extend_from_slice(&(self.onionskin.len() as u16).to_be_bytes());
         out.extend_from_slice(&self.onionskin);
@@ -100,13 +105,18 @@ impl Created2 {
         self.reply
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Result<Self, Error> {
+    /// Decodes a payload: HLEN 2 | HDATA.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::TooLong`].
+    pub fn decode(payload: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("CREATED2", payload, 2, true)?;
         let length = parts.u16()?;
         Self::new(parts.slice(length.into())?.to_vec())
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    /// Appends the payload.
+    pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&(self.reply.len() as u16).to_be_bytes());
         out.extend_from_slice(&self.reply);
         out.resize(out.len() + self.padding, 0);
@@ -138,6 +148,14 @@ macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $value:literal, $text:literal;)+) => {
         impl DestroyReason {
             $($(#[$doc])* pub const $name: Self = Self($value);)+
+
+            /// The reason's name in the specification, if it is a known one.
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$name => Some(stringify!($name)),)+
+                    _ => None,
+                }
+            }
         }
 
         impl fmt::Display for DestroyReason {

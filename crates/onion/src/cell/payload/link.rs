@@ -18,14 +18,19 @@ impl Versions {
         self.0.iter().copied().filter(|version| other.contains(version)).max()
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Result<Self, Error> {
+    /// Decodes a payload: a list of versions, two bytes each.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::VersionsOdd`].
+    pub fn decode(payload: &[u8]) -> Result<Self, Error> {
         let (pairs, []) = payload.as_chunks::<2>() else {
             return Err(PeerMisbehaved::VersionsOdd { got: payload.len() }.into());
         };
         Ok(Self(pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect()))
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    /// Appends the payload.
+    pub fn encode(&self, out: &mut Vec<u8>) {
         self.0.iter().take(1024).for_each(|version| out.extend_from_slice(&version.to_be_bytes()));
     }
 }
@@ -72,7 +77,11 @@ impl Certs {
         }
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Result<Self, Error> {
+    /// Decodes a payload: N 1 | (CertType 1 | CLEN 2 | certificate)*.
+    ///
+    /// # Errors
+    /// [`Error::Length`].
+    pub fn decode(payload: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("CERTS", payload, 1, true)?;
         let [count] = *parts.array()?;
         let mut entries = Vec::new();
@@ -84,7 +93,8 @@ impl Certs {
         Ok(Self { entries })
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    /// Appends the payload.
+    pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(self.entries.len() as u8);
         for entry in &self.entries {
             out.push(entry.kind);
@@ -104,7 +114,11 @@ pub struct AuthChallenge {
 }
 
 impl AuthChallenge {
-    pub(crate) fn decode(payload: &[u8]) -> Result<Self, Error> {
+    /// Decodes a payload: Challenge 32 | N_Methods 2 | Methods.
+    ///
+    /// # Errors
+    /// [`Error::Length`].
+    pub fn decode(payload: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("AUTH_CHALLENGE", payload, 34, true)?;
         let challenge = *parts.array()?;
         let count = parts.u16()?;
@@ -112,7 +126,8 @@ impl AuthChallenge {
         Ok(Self { challenge, methods })
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    /// Appends the payload.
+    pub fn encode(&self, out: &mut Vec<u8>) {
         let methods = &self.methods[..self.methods.len().min(1024)];
         out.extend_from_slice(&self.challenge);
         out.extend_from_slice(&(methods.len() as u16).to_be_bytes());
@@ -153,13 +168,18 @@ impl Authenticate {
         &self.body
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Result<Self, Error> {
+    /// Decodes a payload: AuthType 2 | AuthLen 2 | Authentication.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::TooLong`].
+    pub fn decode(payload: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("AUTHENTICATE", payload, 4, true)?;
         let (kind, length) = (parts.u16()?, parts.u16()?);
         Self::new(kind, parts.slice(length.into())?.to_vec())
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    /// Appends the payload.
+    pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.kind.to_be_bytes());
         out.extend_from_slice(&(self.body.len() as u16).to_be_bytes());
         out.extend_from_slice(&self.body);

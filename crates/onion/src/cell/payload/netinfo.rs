@@ -36,7 +36,11 @@ impl From<IpAddr> for Address {
 }
 
 impl Netinfo {
-    pub(crate) fn decode(payload: &[u8]) -> Result<Self, Error> {
+    /// Decodes a payload: TIME 4 | OTHERADDR | N 1 | MYADDRs.
+    ///
+    /// # Errors
+    /// [`Error::Length`].
+    pub fn decode(payload: &[u8]) -> Result<Self, Error> {
         let mut parts = Parts::of("NETINFO", payload, 4 + 2 + 1, true)?;
         let time = u32::from_be_bytes(*parts.array()?);
         let theirs = Address::decode(&mut parts)?;
@@ -45,8 +49,8 @@ impl Netinfo {
         Ok(Self { time, theirs, ours })
     }
 
-    /// Leaves out addresses of our own that have no room in the cell.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    /// Appends the payload, without those of our own addresses that the cell has no room for.
+    pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.time.to_be_bytes());
         self.theirs.encode(out);
