@@ -3,6 +3,7 @@
 //! One file a command. Exit 0: all is well. 1: a check failed. 2: the command itself could not be understood or done.
 
 mod bars;
+mod budget;
 mod check;
 mod ct;
 mod deny;
@@ -53,6 +54,10 @@ cargo xtask COMMAND
                         sets each bar of bars.toml beside what was found: met, missed, can't tell, not measured. Without a file it reads
                         runs/*.jsonl; a .json file is taken as the output of `candor report`
                           cargo xtask bars --issue 7 candor-runs/2026-11-21-zen3-3f9c1a.jsonl
+  build-budget [--check]
+                        builds candor cold in release, with the dependencies that the login server and the monitor will bring, and compares
+                        the time with the bar of six minutes. --check only looks whether the packages resolve
+                          cargo xtask build-budget
   peers [--check] NAME… builds other people's programs that no package manager has ready into target/peers: gf2x (tuned on this machine, with
                         NTL on top of it), liboqs, openssl-4 and tor (C tor's bench program). --check goes through the recipes without
                         compiling: fetch, verify, unpack, configure
@@ -109,6 +114,7 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         },
         "qemu" => no_more(command, rest).and_then(|()| qemu::run(&Workspace::here()?)).map(|tally| tally.failed == 0),
         "bars" => bars::run(rest),
+        "build-budget" => budget::run(rest),
         "deny" => no_more(command, rest).and_then(|()| deny::run()),
         "peers" => peers::run(rest),
         "differential" => differential::run(rest),
@@ -178,6 +184,7 @@ mod tests {
             "mutants",
             "qemu",
             "bars",
+            "build-budget",
             "peers",
             "differential",
             "tune",

@@ -1,8 +1,10 @@
 //! All commands and flags. Help, completions and the man page are generated from these definitions.
 
 mod onion;
+mod opaque;
 
 pub(crate) use onion::{Cells, FetchArguments, OnionCommand, RelayArguments, TargetArguments};
+pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -69,6 +71,9 @@ pub(crate) enum Command {
     /// Run relays, and fetch pages through circuits of them
     #[command(subcommand)]
     Onion(OnionCommand),
+    /// Show password logins message by message
+    #[command(subcommand)]
+    Opaque(OpaqueCommand),
     /// Print a completion script
     #[command(after_help = "Example:\n  candor completions bash > ~/.local/share/bash-completion/completions/candor")]
     Completions {

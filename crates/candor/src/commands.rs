@@ -4,6 +4,7 @@ mod doctor;
 mod explain;
 mod list;
 mod onion;
+mod opaque;
 mod report;
 mod rerun;
 mod run;
@@ -28,6 +29,7 @@ pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::Explain { name }) => explain::execute(&name),
         Some(Command::Doctor(doctor)) => doctor::execute(doctor, talk),
         Some(Command::Onion(command)) => onion::execute(command, talk),
+        Some(Command::Opaque(command)) => opaque::execute(command),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "candor", &mut script);

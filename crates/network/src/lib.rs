@@ -36,3 +36,8 @@ pub use relay::{NetworkLimits, Rate, Relay, RelayConfig, RelayCounts, RelayEvent
 pub use relay_list::{ListedRelay, RelayList};
 pub use stream::CircuitStream;
 pub use target::Target;
+
+/// The README's example, compiled as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -27,3 +27,8 @@ pub mod relay;
 
 pub use error::Error;
 pub use misbehaved::{InvalidCertificate, InvalidTarget, PeerMisbehaved};
+
+/// The README's example, compiled and run as a doc test.
+#[cfg(all(doctest, feature = "aws-lc"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -37,9 +37,12 @@ const FIXED: usize = 2 + 64 + 32;
 
 /// A server of one suite with its keys: one for a deployment, for all its users.
 ///
-/// An attacker who has only these keys can't try passwords, and neither can one who has only records. With the keys and a record he can,
-/// at the price of the key stretching function per guess. **The keys and one recorded login of the account suffice too**, and anybody may
-/// begin a login: the answer to it contains the record's envelope.
+/// With these keys and an account's record an attacker can try passwords on it, at the price of the key stretching function per guess. Records
+/// alone don't suffice.
+///
+/// **For an account with an [imported](CredentialId::imported) identifier, such as a user name, the keys alone suffice**: anybody may begin a
+/// login, and the answer to it contains the record's envelope. A minted identifier stands in the record only, and without it the OPRF key
+/// can't be derived.
 pub struct Server<S: Suite> {
     suite: S,
     oprf_seed: Zeroizing<[u8; 64]>,

@@ -95,6 +95,10 @@ fn a_saved_login_keeps_its_name() {
     let restored = ServerLogin::<DefaultSuite>::from_bytes(first.to_bytes().as_slice()).unwrap();
     assert_eq!(restored.id(), first.id());
     assert_ne!(first.id(), second.id());
+    // The credential identifier stays in the record: without it the server's keys do not give the account's OPRF key.
+    let id = world.record.credential_id().as_bytes();
+    assert!(!first.to_bytes().windows(id.len()).any(|bytes| bytes == id));
+    assert!(world.record.to_bytes().windows(id.len()).any(|bytes| bytes == id));
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! subjects that prepare, check and time whatever implements it. That every library goes through the same code is what makes the rows
 //! of a table comparable. Which work is measured, and under which names, is decided above, in `candor-subjects`.
 //!
-//! Every other module is a library: `ring.rs` is ring. It implements [`Library`] by what it can do and is compiled if its cargo feature
-//! is on (`peer-ring`). `docs/add-a-peer.md` shows how one is added.
+//! Every other module is a library: `ring.rs` is ring. It says in `Offer` what it can do and is compiled if its cargo feature
+//! is on (`peer-ring`). CONTRIBUTING.md shows how one is added.
 //!
 //! ```
 //! use candor_peers::contract::hash::{Algorithm, Shape};

@@ -1,5 +1,7 @@
 //! Subjects over ring's interface, which AWS-LC's Rust wrapper has as well: the same calls on another library.
 
+#![cfg(any(feature = "peer-aws-lc", feature = "peer-ring"))]
+
 /// SHA-2, HMAC and HKDF of the crate `$library`. The caller has `PACKAGE` and `provenance(timed: &str) -> Provenance` in scope.
 macro_rules! ring_interface {
     ($library:ident) => {

@@ -6,8 +6,7 @@
 //! assert_eq!(digest[..4], [0xba, 0x78, 0x16, 0xbf]);
 //! ```
 //!
-//! [`Batch`] hashes many messages at once, in SIMD lanes where there are some for them. HMAC is in [`crate::mac`], HKDF in
-//! [`crate::kdf`].
+//! [`Batch`] hashes many messages at once, in SIMD lanes where the CPU has them. HMAC is in the module `mac`, HKDF in `kdf`.
 
 mod batch;
 mod batch_mux;

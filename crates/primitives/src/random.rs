@@ -1,6 +1,6 @@
 //! The operating system's randomness, for back ends that do not draw their own.
 
-/// What [`KemError::Randomness`](crate::kem::KemError::Randomness) and its sibling in `dh` say.
+/// The message of the errors `Randomness` in `kem` and `dh`.
 pub(crate) const MISSING: &str = "no randomness from the operating system; enable the feature `getrandom` of candor-primitives, or call the method that takes a generator";
 
 /// No randomness was to be had.

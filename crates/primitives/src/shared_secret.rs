@@ -38,7 +38,7 @@ impl SharedSecret {
 }
 
 impl From<[u8; Self::LENGTH]> for SharedSecret {
-    /// For implementations of [`Kem`](crate::kem::Kem) and [`DiffieHellman`](crate::dh::DiffieHellman).
+    /// For implementations of `Kem` and `DiffieHellman`.
     #[inline]
     fn from(bytes: [u8; Self::LENGTH]) -> Self {
         Self(bytes)

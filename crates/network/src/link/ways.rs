@@ -49,20 +49,19 @@ impl Ends<'_> {
     /// A proxy in the middle shows: the address that we see is not one of the relay's, or the one that the relay sees is not ours.
     pub(crate) fn confirmed(&self) -> Confirmed {
         let remote = self.remote.ip().to_canonical();
-        let is_theirs = |address: &IpAddr| address.to_canonical() == remote;
-        let sees_us =
-            self.sees_us_at.is_some_and(|seen| self.ours.iter().any(|our| our.to_canonical() == seen.to_canonical()));
-        match self.dialled {
-            true if self.listed == Some(self.remote) => Confirmed::Yes,
-            true if sees_us && self.peer_says.iter().any(is_theirs) => Confirmed::Port,
-            false
-                if sees_us
-                    && (self.peer_says.iter().any(is_theirs)
-                        || self.listed.is_some_and(|listed| is_theirs(&listed.ip()))) =>
-            {
-                Confirmed::Yes
-            }
-            _ => Confirmed::No,
+        let is_there = |address: IpAddr| address.to_canonical() == remote;
+        let says_so = self.peer_says.iter().copied().any(is_there);
+        let list_says_so = self.listed.is_some_and(|listed| is_there(listed.ip()));
+        let is_ours = |seen: IpAddr| self.ours.iter().any(|our| our.to_canonical() == seen.to_canonical());
+        let sees_us = self.sees_us_at.is_some_and(is_ours);
+        if self.dialled && self.listed == Some(self.remote) {
+            Confirmed::Yes
+        } else if self.dialled && sees_us && says_so {
+            Confirmed::Port
+        } else if !self.dialled && sees_us && (says_so || list_says_so) {
+            Confirmed::Yes
+        } else {
+            Confirmed::No
         }
     }
 }

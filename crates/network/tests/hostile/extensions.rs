@@ -9,6 +9,7 @@ use candor_onion::cell::DestroyReason;
 use candor_onion::relay::RelayCommand;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tokio::net::TcpListener;
 
 /// The same relay at another address.
@@ -23,9 +24,10 @@ fn extension(circuit: &mut RawCircuit, identity: [u8; 32], address: SocketAddr) 
     circuit.early(0, RelayCommand::EXTEND2, &extend2(address, &identity, &[0; 84]))
 }
 
-/// Relays that have no list and no links, so that all they know of each other is what their links say.
+/// Relays that have no list and no links, so that all they know of each other is what their links say. They wait for a link as long as it
+/// takes.
 async fn strangers() -> Scene {
-    let scene = Scene::new(|_| {}).await;
+    let scene = Scene::new(|config| config.limits.link = Duration::from_secs(600)).await;
     for index in 0..3 {
         scene.relay(index).know(&RelayList::default());
         scene.relay(index).disconnect();

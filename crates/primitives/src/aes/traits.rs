@@ -5,9 +5,9 @@ use super::low;
 use super::{Aes128, Aes128Decrypt, Decrypt, Encrypt};
 use ::aes::cipher::consts::{U8, U16};
 use ::aes::cipher::{
-    AlgorithmName, Array, Block, BlockCipherDecBackend, BlockCipherDecClosure, BlockCipherDecrypt,
-    BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, InOut, Key, KeyInit, KeySizeUser,
-    ParBlocks, ParBlocksSizeUser,
+    AlgorithmName, Block, BlockCipherDecBackend, BlockCipherDecClosure, BlockCipherDecrypt, BlockCipherEncBackend,
+    BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, InOut, Key, KeyInit, KeySizeUser, ParBlocks,
+    ParBlocksSizeUser,
 };
 use candor_cpu::secret;
 use core::fmt;
@@ -70,7 +70,7 @@ macro_rules! block_cipher {
                         secret::ran($routine, "aes-ni");
                         let mut bytes: [[u8; 16]; low::MANY] = many.0.map(Into::into);
                         low::$kernel_many(*token, &schedule.0, &mut bytes);
-                        many = Array(bytes.map(Into::into));
+                        many = ::aes::cipher::Array(bytes.map(Into::into));
                     }
                     $keys::Library(cipher) => {
                         secret::ran($routine, "library");

@@ -62,6 +62,8 @@ pub(super) fn fill(
     secret::ran("argon2", arm.name());
     #[cfg(target_arch = "x86_64")]
     let base = blocks.as_ptr();
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = ahead; // nothing fetches early here
     let [previous, reference, current] = blocks
         .get_disjoint_mut([previous, reference, current])
         .expect("Argon2 never refers to the block before or to the current one");

@@ -3,7 +3,9 @@
 mod parts;
 
 use super::insecure_seed;
-use super::{AUTO, on_aws_lc, ours};
+#[cfg(feature = "peers")]
+use super::ours;
+use super::{AUTO, on_aws_lc};
 use candor_lab::{Entry, Provenance};
 use candor_onion::handshake::{Client, Handshake, Hybrid, NoStaticKem, Ntor, NtorV3, Request, StaticKem};
 use candor_peers::contract::ml_kem::Level;

@@ -4,6 +4,7 @@
 
 use crate::field::modulus::Modulus;
 use crate::field::{fused, wide::Wide};
+use crate::low::aarch64::pmull::{product_high, product_low};
 use candor_cpu::HavePmull;
 use core::arch::aarch64::*;
 use core::slice::{from_mut, from_ref};
@@ -79,15 +80,13 @@ impl Wide for Neon {
     #[inline(always)]
     fn mul_low(self, other: Self) -> Self {
         // SAFETY: a value of this type is proof of PMULL.
-        Self(unsafe { vreinterpretq_u64_p128(vmull_p64(vgetq_lane_u64::<0>(self.0), vgetq_lane_u64::<0>(other.0))) })
+        Self(unsafe { product_low(self.0, other.0) })
     }
 
     #[inline(always)]
     fn mul_high(self, other: Self) -> Self {
         // SAFETY: a value of this type is proof of PMULL.
-        Self(unsafe {
-            vreinterpretq_u64_p128(vmull_high_p64(vreinterpretq_p64_u64(self.0), vreinterpretq_p64_u64(other.0)))
-        })
+        Self(unsafe { product_high(self.0, other.0) })
     }
 
     #[inline(always)]

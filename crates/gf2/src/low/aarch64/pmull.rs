@@ -46,14 +46,14 @@ impl Lanes for Neon {
 /// The product of the low words. A function of its own, since intrinsics are inlined only where their features are.
 #[inline]
 #[target_feature(enable = "neon,aes")]
-fn product_low(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
+pub(crate) fn product_low(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
     vreinterpretq_u64_p128(vmull_p64(vgetq_lane_u64::<0>(a), vgetq_lane_u64::<0>(b)))
 }
 
 /// The product of the high words.
 #[inline]
 #[target_feature(enable = "neon,aes")]
-fn product_high(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
+pub(crate) fn product_high(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
     vreinterpretq_u64_p128(vmull_high_p64(vreinterpretq_p64_u64(a), vreinterpretq_p64_u64(b)))
 }
 
