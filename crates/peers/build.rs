@@ -66,7 +66,6 @@ fn write_versions(lock: &str, out: &Path) {
     fs::write(out.join("versions.rs"), source).expect("OUT_DIR is writable");
 }
 
-#[derive(Default)]
 struct Package {
     name: String,
     version: String,
@@ -78,27 +77,19 @@ fn entry(package: &Package) -> String {
     format!("({:?}, {:?}, {:?})", package.name, package.version, package.checksum)
 }
 
-/// The few fields needed of Cargo.lock, whose lines cargo itself writes in one fixed form.
+/// The few fields needed of Cargo.lock.
 fn parse_lock(text: &str) -> Vec<Package> {
-    let mut packages = Vec::new();
-    for block in text.split("[[package]]").skip(1) {
-        let mut package = Package::default();
-        for line in block.lines().map(str::trim) {
-            if let Some((key, value)) = line.split_once(" = ") {
-                let value = value.trim_matches('"').to_owned();
-                match key {
-                    "name" => package.name = value,
-                    "version" => package.version = value,
-                    "checksum" => package.checksum = value,
-                    _ => {}
-                }
-            } else if line.starts_with('"') {
-                package.dependencies.push(line.trim_matches(|c| c == '"' || c == ',').to_owned());
-            }
-        }
-        packages.push(package);
-    }
-    packages
+    let lock: toml::Table = text.parse().unwrap_or_else(|error| panic!("Cargo.lock: {error}"));
+    let list = |value: Option<&toml::Value>| value.and_then(toml::Value::as_array).cloned().unwrap_or_default();
+    let text = |value: Option<&toml::Value>| value.and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+    let package = |package: &toml::Value| Package {
+        name: text(package.get("name")),
+        version: text(package.get("version")),
+        // Our own packages have none.
+        checksum: text(package.get("checksum")),
+        dependencies: list(package.get("dependencies")).iter().map(|dependency| text(Some(dependency))).collect(),
+    };
+    list(lock.get("package")).iter().map(package).collect()
 }
 
 /// Compiler and flags of the Rust code, in one line.

@@ -6,6 +6,7 @@
 //!
 //! Debug builds prove nothing here: it is the release build in which LLVM turns masks into branches.
 
+mod documented;
 mod judge;
 mod observe;
 
@@ -37,7 +38,15 @@ pub(crate) fn run(root: &Path, filter: Option<&str>) -> Result<Tally, Failure> {
         return Ok(tally);
     }
     let binary = build(root)?;
-    let cases = select(list(&binary)?, filter)?;
+    let cases = list(&binary)?;
+    let soundness =
+        std::fs::read_to_string(root.join("SOUNDNESS.md")).map_err(|error| format!("SOUNDNESS.md: {error}"))?;
+    let checked = cases.iter().filter(|case| !case.is_control()).map(|case| case.name.as_str());
+    for difference in documented::differences(&soundness, checked) {
+        println!("ct: {difference}");
+        tally.fail(format!("ct: {difference}"));
+    }
+    let cases = select(cases, filter)?;
     let logs = binary.parent().unwrap_or(root).join("ct-logs");
     std::fs::create_dir_all(&logs).map_err(|error| format!("cannot make {}: {error}", logs.display()))?;
 

@@ -1,9 +1,9 @@
 //! The constant-time barrier.
 //!
-//! `(x & m) | (y & !m)` with a mask made from a boolean has no branch in the source; LLVM may put one into the binary.
-//! A value that has passed through here is unknown to the optimiser, so it can't. Costs nothing but the register.
+//! `(x & m) | (y & !m)` with a mask made from a boolean has no branch in the source, but LLVM may put one into the binary. It can't
+//! do so with a value that has passed through here, because the optimiser then knows nothing about it. The only cost is a register.
 
-/// Gives back `value`; the optimiser no longer knows anything about it.
+/// Returns `value` in a way that hides it from the optimiser.
 #[inline(always)]
 #[allow(unsafe_code)] // an empty asm! has no safe form
 #[must_use]

@@ -4,7 +4,7 @@
 //! secrets undefined, runs the release build, and reads the errors. What an algorithm makes public on purpose is
 //! [`declassify`]d by name; SOUNDNESS.md lists these places.
 //!
-//! Without the feature `ct` all of this is nothing.
+//! Without the feature `ct` all of this compiles to nothing.
 
 /// Marks bytes as secret.
 #[inline(always)]
@@ -22,8 +22,7 @@ pub fn declassify(bytes: &[u8], why: &'static str) {
     let _ = (bytes, why);
 }
 
-/// [`declassify`] for an answer that is in a register: gives it back as public. What depends on the value before this
-/// call stays secret.
+/// [`declassify`] for a value in a register: returns it as public. Whatever was derived from it before this call stays secret.
 #[inline(always)]
 #[must_use]
 pub fn declassified(answer: u8, why: &'static str) -> u8 {
@@ -31,7 +30,7 @@ pub fn declassified(answer: u8, why: &'static str) -> u8 {
     let answer = {
         let bytes = core::hint::black_box([answer]);
         declassify(&bytes, why);
-        // Read again, from memory: the compiler knows that a shared reference lets nobody change what it holds in a register.
+        // Read it back from memory: the compiler may assume that a call with a shared reference leaves the register's copy valid.
         core::hint::black_box(&bytes)[0]
     };
     let _ = why;
@@ -52,7 +51,7 @@ pub fn declassified_u64(answer: u64, why: &'static str) -> u64 {
     answer
 }
 
-/// Says that `arm` of `routine` is about to run, so that the gate can prove which one did.
+/// Records that `arm` of `routine` is about to run, so that the gate can prove which one did.
 #[inline(always)]
 pub fn ran(routine: &'static str, arm: &'static str) {
     #[cfg(feature = "ct")]

@@ -39,13 +39,13 @@ pub const TIERS: &[Tier] = &[
     Tier { name: "zbc", what: "RISC-V: carry-less multiplication (Zbc)", groups: HaveZbc::BIT },
 ];
 
-/// Which accelerated arms may run. Holds only groups that a run-time check has found on this machine.
+/// Which accelerated code may run. It holds only groups that a run-time check has found on this machine.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Cpu {
     groups: u32,
 }
 
-/// What [`Cpu::default`] answers: set by [`Cpu::set_default`], else by the first call. All ones means "not yet".
+/// The value of [`Cpu::default`]: set by [`Cpu::set_default`], or else by the first call. All ones means "not set".
 static DEFAULT: AtomicU32 = AtomicU32::new(u32::MAX);
 
 impl Cpu {
@@ -74,7 +74,7 @@ impl Cpu {
         TIERS.iter().filter(move |tier| tier.groups & !host == 0)
     }
 
-    /// Makes `self` what [`Cpu::default`] answers from now on. For a program's `main`, before any other thread starts.
+    /// Makes [`Cpu::default`] return `self` from now on. Call it in a program's `main`, before other threads start.
     pub fn set_default(self) {
         DEFAULT.store(self.groups, Ordering::Relaxed);
     }
@@ -84,7 +84,7 @@ impl Cpu {
         TIERS.iter().rev().find(|tier| tier.groups & !self.groups == 0).map_or("portable", |tier| tier.name)
     }
 
-    /// A tier that CPUID does not report, for `cargo xtask ct`: valgrind hides instructions that it can in fact run.
+    /// A tier that CPUID does not report, for `cargo xtask ct`: valgrind hides instructions that it can run.
     ///
     /// # Safety
     /// The caller promises that every instruction of the tier runs here; otherwise the process dies of SIGILL or worse.
@@ -101,12 +101,12 @@ impl Cpu {
 }
 
 impl Default for Cpu {
-    /// What [`Cpu::set_default`] was given, else [`Cpu::host`].
+    /// The value passed to [`Cpu::set_default`], or else [`Cpu::host`].
     fn default() -> Self {
         match DEFAULT.load(Ordering::Relaxed) {
             u32::MAX => {
                 let host = Self::host();
-                host.set_default(); // whoever races with us finds the same machine
+                host.set_default(); // a concurrent first call detects the same features
                 host
             }
             groups => Self { groups },
@@ -142,7 +142,7 @@ impl fmt::Display for TierError {
             Ok(())
         };
         match self {
-            Self::Unknown => write!(f, "there is no tier of that name; this CPU runs")?,
+            Self::Unknown => write!(f, "unknown tier; this CPU runs")?,
             Self::Missing { tier } => write!(f, "this CPU lacks instructions of tier {tier}; it runs")?,
         }
         list(f)
@@ -156,14 +156,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn portable_is_always_there_and_least() {
+    fn portable_is_always_there_and_comes_first() {
         assert_eq!(Cpu::named("portable"), Ok(Cpu::portable()));
         assert_eq!(Cpu::portable().tier(), "portable");
         assert_eq!(Cpu::tiers().next().unwrap().name, "portable");
     }
 
     #[test]
-    fn a_name_nobody_knows_is_an_error_and_lists_what_runs() {
+    fn an_unknown_name_is_an_error_that_lists_what_runs() {
         let error = Cpu::named("avx9000").unwrap_err();
         assert_eq!(error, TierError::Unknown);
         assert!(std::format!("{error}").contains("portable"));

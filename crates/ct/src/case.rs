@@ -1,4 +1,4 @@
-//! What the gate must know of a case.
+//! What the gate must know about a case.
 
 use candor_cpu::Cpu;
 
@@ -10,7 +10,7 @@ pub(crate) struct Case {
     pub(crate) ran: (&'static str, &'static str),
     /// The tier that is forced, whatever CPUID says under valgrind.
     pub(crate) tier: &'static str,
-    /// For code that is not ours and chooses its arm itself: a function that must appear among those executed.
+    /// A function that must be among those executed; for code that chooses its arm itself, and for kernels of ours.
     pub(crate) kernel: Option<&'static str>,
     /// What the gate must see.
     pub(crate) expect: Expect,

@@ -1,4 +1,4 @@
-//! The list of cases. To check another routine, add its case to the file of its family and its line here.
+//! The list of cases. To check another routine, add a case to the file of its family, a line here, and its name to SOUNDNESS.md.
 
 mod controls;
 mod dh;
@@ -13,7 +13,7 @@ mod shared_secret;
 
 use crate::case::{Case, Expect};
 
-/// All of them, in the order in which they run: the controls first, for without them the rest says nothing.
+/// All of them, in the order in which they run: the controls first, because without them the rest shows nothing.
 pub(crate) const ALL: &[Case] = &[
     Case {
         name: "control/branch",
@@ -308,7 +308,7 @@ const fn onion(
         Compares::Nothing => Expect::Clean,
         Compares::AnAuthenticator => Expect::Known {
             function: "candor_onion::handshake::authenticator::check",
-            why: "whether the MAC or authenticator is right is what the handshake publishes, and it branches on that here",
+            why: "whether the MAC is right decides whether the handshake continues, which is visible",
         },
     };
     Case { name, ran, tier: "portable", kernel: None, expect, run }
@@ -328,7 +328,7 @@ const fn layer(
     let expect = match recognizes_in {
         None => Expect::Clean,
         Some(function) => {
-            Expect::Known { function, why: "whether it passes a cell on or keeps it is what a relay shows" }
+            Expect::Known { function, why: "whether a relay keeps a cell or passes it on is visible to its neighbours" }
         }
     };
     Case { name, ran, tier: "clmul", kernel: Some("counter_mode_aes::with_features"), expect, run }
@@ -350,11 +350,11 @@ const fn opaque(
     let expect = match decodes {
         Decodes::Nothing => Expect::Known {
             function: DALEK_INVERT,
-            why: "dalek asserts that a product from which it has left out all zeros is not zero; it never is",
+            why: "dalek asserts that a product without its zero factors is not zero; it never is",
         },
         Decodes::ASecret => Expect::Known {
             function: DALEK_INVERT_AND_DECOMPRESS,
-            why: "the same; and whether the evaluated element and the server's key, once decrypted and unmasked, are elements at all: if not, the login breaks off visibly",
+            why: "the same; and whether the evaluated element and the server's key, once decrypted and unmasked, are elements at all: if not, the login aborts visibly",
         },
     };
     Case { name, ran, tier: "avx2", kernel: Some(DALEK_AVX2), expect, run }

@@ -26,15 +26,15 @@ fn main() -> ExitCode {
         }
         ["run", name] => match cases::ALL.iter().find(|case| case.name == name) {
             Some(case) => run(case),
-            None => usage(&format!("there is no case {name}")),
+            None => usage(&format!("unknown case {name}")),
         },
-        _ => usage("one of `list` and `run CASE` is needed"),
+        _ => usage("expected `list` or `run CASE`"),
     }
 }
 
 fn run(case: &Case) -> ExitCode {
     let Some(cpu) = low::force::tier(case.tier) else {
-        return usage(&format!("there is no tier {}", case.tier));
+        return usage(&format!("unknown tier {}", case.tier));
     };
     println!("valgrind\t{}", if secret::under_valgrind() { "yes" } else { "no" });
     secret::arms();

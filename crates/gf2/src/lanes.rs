@@ -4,7 +4,7 @@
 //! and each lane belongs to a polynomial of its own: the functions here compute as many independent products as there are lanes,
 //! and no word ever crosses from lane to lane.
 
-/// A vector of 128-bit lanes. Whoever holds one holds proof that its instructions exist: values come only from an arm's loads,
+/// A vector of 128-bit lanes. A value proves that its instructions exist: values come only from an arm's loads,
 /// which want the arm's token.
 pub(crate) trait Lanes: Copy {
     /// Sum.

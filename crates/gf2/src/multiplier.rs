@@ -9,9 +9,8 @@ use zeroize::Zeroize;
 
 /// Multiplies binary polynomials with one arm and one table of plans. Two words large, `Copy`.
 ///
-/// A polynomial is a slice of words, lowest first: bit i of word j is the coefficient of x^(64j + i). Any lengths will do, the
-/// two factors' need not be the same, and none need be trimmed. What depends on a length may show in the time; the words do
-/// not.
+/// A polynomial is a slice of words, lowest first: bit i of word j is the coefficient of x^(64j + i). Factors may have any lengths,
+/// equal or not, and leading zeros. The time depends on the lengths only, not on the words.
 ///
 /// ```
 /// use candor_gf2::Multiplier;
@@ -30,20 +29,20 @@ pub struct Multiplier {
 pub type Product<const N: usize> = [[u64; N]; 2];
 
 impl Multiplier {
-    /// The best arm that [`Cpu::default`] has, with its table.
+    /// The best arm of [`Cpu::default`], with its table.
     #[inline]
     pub fn new() -> Self {
         Self::with_cpu(Cpu::default())
     }
 
-    /// The best arm that `cpu` has, with the table in force for that arm: the user's if one was installed, else the shipped one.
+    /// The best arm that `cpu` allows, with that arm's table: the user's if one was installed, or else the shipped one.
     #[inline]
     pub fn with_cpu(cpu: Cpu) -> Self {
         let arm = Arm::choose(cpu);
         Self { recursion: Recursion { kernel: arm.kernel(), plans: arm.plans() } }
     }
 
-    /// The best arm that `cpu` has, with this table; nothing if the table was made for another arm.
+    /// The best arm that `cpu` allows, with this table; `None` if the table was made for another arm.
     pub fn with_plans(cpu: Cpu, plans: &'static Plans) -> Option<Self> {
         let kernel = Arm::choose(cpu).kernel();
         // The leaf bound is the arm's; a table of another arm of the same name can't exist, but a wrong product must not either.
@@ -63,8 +62,8 @@ impl Multiplier {
 
     /// `out = a · b`.
     ///
-    /// Temporaries stand on the stack (up to 32 KiB), beyond about 1,300 words on the heap; those on the heap are wiped, those on
-    /// the stack are left as they are.
+    /// Temporaries are on the stack (up to 32 KiB), or on the heap for factors beyond about 1,300 words. Those on the heap are wiped,
+    /// those on the stack are not.
     ///
     /// # Panics
     /// If `out.len() != a.len() + b.len()`.
@@ -76,8 +75,8 @@ impl Multiplier {
         }
     }
 
-    /// The same with the caller's scratch, of at least [`scratch_words`](Self::scratch_words) words: neither large temporaries on
-    /// the stack nor any allocation. What the scratch holds before doesn't matter; afterwards it holds what depends on the factors.
+    /// The same with scratch memory from the caller, at least [`scratch_words`](Self::scratch_words) words of it: no large temporaries on
+    /// the stack, and no allocation. The scratch may contain anything before; afterwards it contains data derived from the factors.
     ///
     /// # Panics
     /// If `out.len() != a.len() + b.len()`, or the scratch is too short.
@@ -159,7 +158,7 @@ impl core::fmt::Debug for Multiplier {
     }
 }
 
-/// `out = a · b` with the best arm that this CPU has: [`Multiplier::mul`] of [`Multiplier::new`].
+/// `out = a · b` on the best arm of this CPU: [`Multiplier::mul`] of [`Multiplier::new`].
 ///
 /// # Panics
 /// If `out.len() != a.len() + b.len()`.

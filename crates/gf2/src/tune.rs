@@ -33,8 +33,8 @@ pub struct Choice {
     pub modelled_nanoseconds: f64,
 }
 
-/// Tunes the best arm of `cpu` for lengths up to `most` words and calls `found` for each. The table that comes back has no head: its
-/// text is [`text`].
+/// Tunes the best arm of `cpu` for lengths up to `most` words and calls `found` for each. The returned table has no provenance; [`text`]
+/// writes it as text with one.
 pub fn tune(cpu: Cpu, most: usize, mut found: impl FnMut(Choice)) -> Plans {
     let arm = Arm::choose(cpu);
     let kernel = arm.kernel();

@@ -1,9 +1,10 @@
-//! Cells: what two neighbours say to each other on a link (tor-spec, "Cells (messages on channels)").
+//! Cells: the messages that two neighbours exchange on a link (tor-spec, "Cells (messages on channels)").
 //!
-//! A fixed cell has 514 bytes: the circuit's number (4), a command (1) and a payload of 509, filled up with zeros. A variable
-//! cell has a length (2) after the command, and as many bytes. [`Cell::encode`] writes either; [`Decoder`] takes them off a
-//! byte stream that arrives in pieces of any size. Link protocols 4 and 5 frame alike, and so does our own,
-//! [`versions::WIDE`](payload::Versions::WIDE), which adds CREATE2V and CREATED2V (`docs/cells.md`).
+//! A fixed cell is 514 bytes long: circuit number (4), command (1) and a payload of 509, padded with zeros. A variable
+//! cell has a length (2) after the command and a payload of that length. [`Cell::encode`] writes both kinds;
+//! [`Decoder`] takes them off a byte stream that arrives in pieces of any size. Link protocols 4 and 5 frame cells the
+//! same way, and so does our own, [`versions::WIDE`](payload::Versions::WIDE), which adds CREATE2V and CREATED2V
+//! (`docs/cells.md`).
 //!
 //! ```
 //! # fn main() -> Result<(), candor_onion::Error> {
@@ -34,35 +35,35 @@ pub use payload::DestroyReason;
 use crate::Error;
 use payload::{AuthChallenge, Authenticate, Certs, Create2, Created2, Netinfo, Versions};
 
-/// Bytes of a fixed cell.
+/// Length of a fixed cell in bytes.
 pub const CELL: usize = 514;
-/// Bytes of a fixed cell's payload.
+/// Length of a fixed cell's payload in bytes.
 pub const PAYLOAD: usize = 509;
-/// The most bytes that a variable cell's payload may have here. The length field could say 65535; the longest that honest
-/// neighbours send is CERTS, with less than 2000, or CREATE2V with less than 4200.
+/// Longest payload of a variable cell that we accept. The length field allows 65535; the longest cells that honest
+/// neighbours send are CERTS, below 2000 bytes, and CREATE2V, below 4200.
 pub const MOST_VARIABLE: usize = 8192;
 
-/// A cell: a circuit's number, unique on its link, and what is said about that circuit. The number is 0 for what concerns
-/// the link as a whole.
+/// A cell: the number of a circuit, unique on its link, and a message about that circuit. Number 0 is for messages
+/// about the link as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// The circuit's number on this link.
+    /// Number of the circuit on this link.
     pub circuit: u32,
     /// The command and its payload.
     pub message: Message,
 }
 
-/// What a cell says.
+/// The command and payload of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Message {
-    /// Keeps a link busy; ignored.
+    /// Link padding; ignored.
     Padding,
-    /// Padding of variable length; ignored. Holds the length.
+    /// Link padding of variable length; ignored. Holds the length.
     Vpadding(usize),
-    /// Asks for padding (padding-spec); ignored, as relays may.
+    /// Asks for link padding (padding-spec); ignored, as relays may.
     PaddingNegotiate,
-    /// Which link protocols the sender speaks: each side's first cell.
+    /// The link protocols that the sender speaks: the first cell of each side.
     Versions(Versions),
     /// The sender's certificates.
     Certs(Certs),
@@ -70,23 +71,23 @@ pub enum Message {
     AuthChallenge(AuthChallenge),
     /// The initiator's proof that it is a relay.
     Authenticate(Authenticate),
-    /// Times and addresses; ends the link handshake.
+    /// Time and addresses; ends the link handshake.
     Netinfo(Netinfo),
-    /// Makes a circuit; the onionskin fits a fixed cell.
+    /// Creates a circuit; the onionskin fits a fixed cell.
     Create2(Create2),
     /// Answers CREATE2.
     Created2(Created2),
-    /// Makes a circuit with an onionskin of any length; only on links with [`Versions::WIDE`].
+    /// Creates a circuit with an onionskin of any length; only on links with [`Versions::WIDE`].
     Create2v(Create2),
     /// Answers CREATE2V.
     Created2v(Created2),
     /// A relay cell, encrypted for one or more hops.
     Relay(RelayPayload),
-    /// A relay cell that may hold EXTEND2; a circuit may carry few of them, so that nobody builds endless paths.
+    /// A relay cell that may hold EXTEND2. A circuit may carry only a few, which bounds the length of paths.
     RelayEarly(RelayPayload),
-    /// The circuit is no more.
+    /// Destroys the circuit.
     Destroy(DestroyReason),
-    /// A command that we don't know. Neighbours may speak a newer dialect, so it is no error.
+    /// An unknown command. This is not an error: the neighbour may speak a newer protocol.
     Unknown(Command),
 }
 
@@ -94,14 +95,14 @@ pub enum Message {
 pub type RelayPayload = Box<[u8; PAYLOAD]>;
 
 impl Cell {
-    /// A cell that concerns the link and no circuit.
+    /// A cell about the link as a whole.
     pub fn on_link(message: Message) -> Self {
         Self { circuit: 0, message }
     }
 
-    /// Appends the cell as it goes over the link. VERSIONS gets the two-byte circuit number that it has in every version.
+    /// Appends the encoded cell. VERSIONS gets the two-byte circuit number that it has in every version.
     ///
-    /// [`Message::Unknown`] can't be encoded and appends nothing: what we don't understand we don't send.
+    /// [`Message::Unknown`] can't be encoded and appends nothing.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let command = self.message.command();
         if matches!(self.message, Message::Unknown(_)) {
@@ -129,7 +130,7 @@ impl Cell {
 }
 
 impl Message {
-    /// The command by which this is sent.
+    /// The command of the cell that carries this message.
     pub fn command(&self) -> Command {
         match self {
             Self::Padding => Command::PADDING,
@@ -151,7 +152,7 @@ impl Message {
         }
     }
 
-    /// Whether the message belongs to a circuit, so that its number is not 0 and somebody must know it.
+    /// Whether the message is about a circuit, so that its circuit number must not be 0.
     pub fn concerns_a_circuit(&self) -> bool {
         matches!(
             self,
@@ -165,7 +166,7 @@ impl Message {
         )
     }
 
-    /// Reads a payload. For fixed cells it has [`PAYLOAD`] bytes and what follows the content is padding.
+    /// Decodes a payload. In fixed cells it is [`PAYLOAD`] bytes long, and the bytes after the content are padding.
     fn decode(command: Command, payload: &[u8]) -> Result<Self, Error> {
         Ok(match command {
             Command::PADDING => Self::Padding,

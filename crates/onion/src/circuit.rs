@@ -1,17 +1,19 @@
-//! Circuits as state machines without a socket.
+//! Circuits as state machines without I/O.
 //!
-//! [`ClientCircuit`] is the origin: it builds hop after hop with any [`Handshake`](crate::handshake::Handshake), wraps and
-//! unwraps cells, and carries streams. [`RelayCircuit`] is the same circuit at one of its relays: it answers the
-//! creation, takes off or adds its layer, extends, and, at the last hop, has the streams' other ends.
+//! [`ClientCircuit`] is the client's end: it adds hop after hop with any [`Handshake`](crate::handshake::Handshake),
+//! wraps and unwraps cells, and carries streams. [`RelayCircuit`] is the same circuit at one of its relays: it answers
+//! the creation, removes or adds its layer, extends the circuit, and, at the last hop, holds the other ends of the
+//! streams.
 //!
-//! Both work alike. Methods take what has happened: a cell's message, the time, a wish of the caller's. Then `poll` is called until
-//! it gives `None`; what it gives is what is to be done: messages to send on the circuit's links, and news for the application.
-//! Neither knows its number on a link; [`Circuits`] keeps those. Handshakes cost a relay time, so it gets each as a
-//! [`HandshakeJob`], which may run on another thread.
+//! Both work the same way. Methods report what has happened: a message arrived, time passed, the application wants
+//! something. Then the caller calls `poll` until it returns `None`; each action it returns is to be carried out:
+//! messages to send on the circuit's links, and news for the application. Neither knows its circuit number on a link;
+//! [`Circuits`] keeps those. Handshakes cost a relay time, so it gets each one as a [`HandshakeJob`], which may run on
+//! another thread.
 //!
-//! A circuit ends in one of three ways: the caller closes it; somebody sends DESTROY; somebody breaks the protocol or keeps silent
-//! for too long, and then it is closed from here. A client's last action is always [`ClientAction::Closed`], whose
-//! [`Failure`] names the hop and the cause.
+//! A circuit ends in one of three ways: the caller closes it; a peer sends DESTROY; or a peer breaks the protocol or
+//! stays silent for too long, and this end closes it. The last action of a client's circuit is always
+//! [`ClientAction::Closed`], whose [`Failure`] names the hop and the cause.
 //!
 //! ```
 //! # #[cfg(feature = "aws-lc")] {
@@ -28,11 +30,11 @@
 //! client.create(&handshake, handshake.public(&secret), HopOptions::default(), now)?;
 //! let keys = OnionKeys::default().with(handshake, vec![secret])?;
 //!
-//! // Over the link, in real life.
-//! let Some(ClientAction::Send(Message::Create2v(create))) = client.poll() else { panic!("a wide creation") };
+//! // In practice the message crosses a link.
+//! let Some(ClientAction::Send(Message::Create2v(create))) = client.poll() else { panic!("expected CREATE2V") };
 //! let (mut relay, job) = RelayCircuit::create_wide(create, Limits::default());
-//! relay.answer(job.run(&keys)); // on another thread, in real life
-//! let Some(RelayAction::ToClient(created)) = relay.poll() else { panic!("the answer") };
+//! relay.answer(job.run(&keys)); // in practice on another thread
+//! let Some(RelayAction::ToClient(created)) = relay.poll() else { panic!("expected CREATED2V") };
 //! client.receive(created, now);
 //! assert!(matches!(client.poll(), Some(ClientAction::Extended { hop: 1 })));
 //! # Ok(()) }
@@ -61,26 +63,26 @@ use crate::flow::Parameters;
 use std::fmt;
 use std::time::Duration;
 
-/// How many RELAY_EARLY cells a circuit may carry towards its end (tor-spec, "Handling RELAY_EARLY cells").
+/// Number of RELAY_EARLY cells that a circuit may carry away from the client (tor-spec, "Handling RELAY_EARLY cells").
 pub const RELAY_EARLY_CELLS: u8 = 8;
 
-/// Bounds on what the other side may make a circuit wait for or keep.
+/// Bounds on what a peer can make a circuit wait for or keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Client: how long a hop may take to be added.
+    /// Time limit for adding a hop, at the client.
     pub build: Duration,
-    /// How long a fragmented message may take from its first cell to its last.
+    /// Time limit for a fragmented message, from its first cell to its last.
     pub fragments: Duration,
-    /// How many streams a hop may have.
+    /// Most open streams of a hop.
     pub streams: usize,
-    /// Bytes that a stream may have received and not [consumed](ClientCircuit::consumed) before XOFF is sent (prop 324's
-    /// `cc_xoff`, 500 cells).
+    /// Most bytes that a stream may have received but not [consumed](ClientCircuit::consumed) before XOFF is sent (prop
+    /// 324's `cc_xoff`, 500 cells).
     pub unread: usize,
-    /// Bytes that all streams of a hop together may have received and not consumed before the circuit's SENDMEs are held back. What
-    /// the sender's window still allows may come on top: 1,000 cells with tor1,
+    /// Most bytes that all streams of a hop together may have received but not consumed before the circuit's SENDMEs
+    /// are held back. On top comes what the sender's window still allows: 1,000 cells with tor1,
     /// [`MOST_UNACKNOWLEDGED`](crate::flow::MOST_UNACKNOWLEDGED) with congestion control.
     pub circuit_unread: usize,
-    /// The congestion window's parameters.
+    /// Parameters of the congestion window.
     pub congestion: Parameters,
 }
 
@@ -100,31 +102,31 @@ impl Default for Limits {
 /// Why a client's circuit ended, and at which hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The hop, counted from 1: the one that did not answer, answered wrongly, or was destroyed. `None` if it can't be told.
+    /// Hop that did not answer, answered wrongly, or was destroyed, counted from 1. `None` if it can't be determined.
     pub hop: Option<usize>,
-    /// What happened there.
+    /// The cause.
     pub cause: Cause,
 }
 
-/// What happened.
+/// The cause of a circuit's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
     /// The caller closed the circuit.
     Closed,
-    /// The caller had no room for the circuit's cells.
+    /// The caller ran out of room for the circuit's cells.
     Overflow,
-    /// The link to the first hop went down.
+    /// The link to the first hop closed.
     LinkClosed,
     /// The hop did not answer in time.
     Timeout,
-    /// The hop is gone: it, or its neighbour, says so and why.
+    /// The hop, or its neighbour, sent DESTROY or TRUNCATED with this reason.
     Destroyed(DestroyReason),
-    /// The hop's handshake failed, or what it agreed to is not what was asked for.
+    /// The handshake with the hop failed, or the hop agreed to something that was not asked for.
     Handshake(Error),
     /// The hop broke the protocol.
     Protocol(Error),
-    /// A cell came that no hop made. With CGO nothing that follows it can be read either.
+    /// A cell arrived that no hop made. With CGO, nothing after it can be decrypted either.
     Unrecognized,
 }
 
@@ -132,17 +134,17 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.hop {
             Some(hop) => write!(f, "hop {hop}: ")?,
-            None => f.write_str("the circuit: ")?,
+            None => f.write_str("circuit: ")?,
         }
         match self.cause {
             Cause::Closed => f.write_str("closed here"),
-            Cause::Overflow => f.write_str("closed here: out of room for its cells"),
-            Cause::LinkClosed => f.write_str("the link went down"),
-            Cause::Timeout => f.write_str("no answer in time"),
+            Cause::Overflow => f.write_str("closed here: out of room for cells"),
+            Cause::LinkClosed => f.write_str("link closed"),
+            Cause::Timeout => f.write_str("timed out"),
             Cause::Destroyed(reason) => write!(f, "destroyed: {reason}"),
-            Cause::Handshake(error) => write!(f, "the handshake failed: {error}"),
+            Cause::Handshake(error) => write!(f, "handshake failed: {error}"),
             Cause::Protocol(error) => write!(f, "{error}"),
-            Cause::Unrecognized => f.write_str("a cell came that no hop made"),
+            Cause::Unrecognized => f.write_str("unrecognised cell: no hop of the circuit made it"),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Flow control of a circuit: how many DATA cells may be on their way to one hop, or from it.
+//! Flow control of a circuit: how many DATA cells may be in flight to a hop, or from it.
 //!
-//! After every so many DATA cells the receiver sends SENDME with the tag of the last of them, so that nobody can acknowledge
-//! what he has not got (prop 289). With tor1 that is every 100 cells, and at most 1000 may be unacknowledged. With
-//! CGO the increment is negotiated and the sender's window follows [`Vegas`] (prop 324).
+//! After a fixed number of DATA cells the receiver sends SENDME with the tag of the last of them, so that nobody can
+//! acknowledge cells that did not arrive (prop 289). With tor1 that is every 100 cells, and at most 1000 may be
+//! unacknowledged. With CGO the increment is negotiated and the sender's window follows [`Vegas`] (prop 324).
 //!
-//! A receiver that can't keep up holds its SENDMEs back. The sender then stops at its window, so what the receiver must keep is
-//! bounded whatever the number of streams.
+//! A receiver that can't keep up holds its SENDMEs back. The sender then stops at its window, so what the receiver must
+//! buffer is bounded whatever the number of streams.
 
 mod rtt;
 mod vegas;
@@ -20,32 +20,32 @@ use std::time::Instant;
 
 /// tor1: cells between SENDMEs of a circuit.
 pub const CIRCUIT_INCREMENT: u32 = 100;
-/// tor1: the most cells of a circuit without an acknowledgement.
+/// tor1: most unacknowledged cells of a circuit.
 pub const CIRCUIT_WINDOW: u32 = 1000;
 /// tor1: cells between SENDMEs of a stream.
 pub const STREAM_INCREMENT: u32 = 50;
-/// tor1: the most cells of a stream without an acknowledgement.
+/// tor1: most unacknowledged cells of a stream.
 pub const STREAM_WINDOW: u32 = 500;
 
-/// With congestion control: the most cells of a circuit without an acknowledgement, whatever the sender's window. It is a path of
-/// 100 Mbit/s with a round trip of 600 ms (three hops, one of them over a geostationary satellite), which holds 14,592 cells, and some
-/// more, up to a power of two.
+/// With congestion control: most unacknowledged cells of a circuit, whatever the sender's window. A path of 100 Mbit/s
+/// with a round trip of 600 ms (three hops, one of them over a geostationary satellite) holds 14,592 cells; this is the
+/// next power of two.
 pub const MOST_UNACKNOWLEDGED: u32 = 1 << 14;
 
-/// One end's flow control towards the other end.
+/// One end's flow control, both for what it sends and for what it receives.
 #[derive(Debug)]
 pub(crate) struct Flow {
     increment: u32,
     window: Window,
     /// DATA cells sent and not acknowledged.
     inflight: u32,
-    /// DATA cells sent since the last whose SENDME we expect.
+    /// DATA cells sent since the last one that a SENDME will acknowledge.
     since_mark: u32,
-    /// What the SENDMEs to come must say.
+    /// What each expected SENDME must acknowledge, in order.
     expected: VecDeque<Mark>,
     /// DATA cells received since a SENDME was last due.
     received: u32,
-    /// What the SENDMEs say that are due and not sent yet.
+    /// Tags of the SENDMEs that are due and not yet sent.
     due: VecDeque<Tag>,
 }
 
@@ -67,7 +67,7 @@ impl Flow {
         Self::new(CIRCUIT_INCREMENT, Window::Fixed)
     }
 
-    /// Congestion control with the increment that was negotiated.
+    /// Congestion control with the negotiated increment.
     pub(crate) fn vegas(increment: u8, parameters: Parameters) -> Self {
         let increment = u32::from(increment.max(1));
         Self::new(increment, Window::Vegas(Box::new(Vegas::new(increment, parameters))))
@@ -90,7 +90,7 @@ impl Flow {
         self.window().saturating_sub(self.inflight)
     }
 
-    /// How many may be unacknowledged.
+    /// How many DATA cells may be unacknowledged.
     pub(crate) fn window(&self) -> u32 {
         match &self.window {
             Window::Fixed => CIRCUIT_WINDOW,
@@ -98,7 +98,7 @@ impl Flow {
         }
     }
 
-    /// A DATA cell was sent.
+    /// Counts a DATA cell that was sent.
     pub(crate) fn sent(&mut self, tag: Tag, now: Instant) {
         self.inflight += 1;
         self.since_mark += 1;
@@ -108,7 +108,7 @@ impl Flow {
         }
     }
 
-    /// A SENDME came. `blocked` says whether cells are piling up on the way out of this process.
+    /// Handles a SENDME. `blocked` says whether cells are piling up on the way out of this process.
     pub(crate) fn acknowledged(&mut self, tag: Tag, blocked: bool, now: Instant) -> Result<(), Error> {
         let mark = self.expected.pop_front().ok_or(PeerMisbehaved::SendmeUnexpected { stream: 0 })?;
         if mark.tag != tag {
@@ -121,7 +121,7 @@ impl Flow {
         Ok(())
     }
 
-    /// A DATA cell came.
+    /// Counts a DATA cell that arrived.
     ///
     /// # Errors
     /// [`PeerMisbehaved::CircuitWindow`].
@@ -141,7 +141,7 @@ impl Flow {
         Ok(())
     }
 
-    /// What the next SENDME must say, if one is due. It counts as sent.
+    /// The tag of the next SENDME, if one is due. It counts as sent.
     pub(crate) fn next_sendme(&mut self) -> Option<Tag> {
         self.due.pop_front()
     }
@@ -188,12 +188,12 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_does_not_wait_for_acknowledgements_is_found_out() {
+    fn a_sender_that_ignores_its_window_is_refused() {
         for (mut flow, window) in [(Flow::fixed(), 1000), (Flow::vegas(31, Parameters::default()), MOST_UNACKNOWLEDGED)]
         {
             (1..=window).for_each(|cell| flow.received(tag(cell)).expect("the window allows it"));
             assert!(flow.received(tag(0)).is_err());
-            // Acknowledged, as many more may come as the SENDME was for.
+            // Once acknowledged, as many more may come as the SENDME stands for.
             assert!(flow.next_sendme().is_some());
             (0..flow.increment).for_each(|_| flow.received(tag(1)).expect("there is room again"));
             assert!(flow.received(tag(0)).is_err());

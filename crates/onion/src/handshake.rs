@@ -1,4 +1,4 @@
-//! Handshakes: a client and a relay come to share keys, and the client knows that it is that relay.
+//! Handshakes: a client and a relay agree on keys, and the client knows that it is talking to that relay.
 //!
 //! | handshake | onionskin + reply, bytes | the relay proves itself by | keys are safe while |
 //! |---|---|---|---|
@@ -7,10 +7,10 @@
 //! | [`Hybrid`] with ML-KEM-768 | 1280 + 1152 | X25519 onion key | X25519 or ML-KEM holds |
 //! | [`Hybrid`] with a [`StaticKem`] | 2368 + 1152 | X25519 *and* ML-KEM onion keys | X25519 or ML-KEM holds |
 //!
-//! All but `ntor` carry an extension message each way, encrypted; its bytes come on top.
+//! All but `ntor` carry an encrypted extension message in each direction; its length comes on top.
 //!
-//! The order of the steps is in the types: each takes the one before by value, so a step can be neither left out nor
-//! done twice.
+//! The types enforce the order of the steps: each takes the one before by value, so no step can be left out or done
+//! twice.
 //!
 //! ```text
 //! client                                         relay
@@ -42,7 +42,7 @@
 //! # }
 //! ```
 //!
-//! A reply can be used once, since `finish` takes the state:
+//! A reply can be used only once, since `finish` takes the state:
 //!
 //! ```compile_fail,E0382
 //! # use candor_onion::handshake::{Client, Handshake};
@@ -53,7 +53,7 @@
 //! }
 //! ```
 //!
-//! A relay can't answer what it has not accepted, and answers it once:
+//! A relay can't answer an onionskin that it has not accepted, and answers it only once:
 //!
 //! ```compile_fail,E0382
 //! # use candor_onion::handshake::{Handshake, Request};
@@ -64,7 +64,7 @@
 //! }
 //! ```
 //!
-//! There are no keys before the relay has proved itself:
+//! There are no keys before the relay has proved its identity:
 //!
 //! ```compile_fail,E0609
 //! # use candor_onion::handshake::Handshake;
@@ -93,59 +93,60 @@ pub use ntor::{Ntor, NtorClient, NtorRelay, NtorRelayPublic, NtorRequest};
 pub use ntor_v3::{NtorV3, NtorV3Client, NtorV3Relay, NtorV3RelayPublic, NtorV3Request};
 pub use registry::*;
 
-/// Tor's verification string for circuit extension (tor-spec, "ntor-v3"); our hybrids use it as well.
+/// Tor's verification string for circuit extension (tor-spec, "ntor-v3"); our hybrids use it too.
 pub const CIRCUIT_EXTEND: &[u8] = b"circuit extend";
 
 /// A handshake between a client and a relay. A value holds the back ends and what both sides must agree on beforehand.
 pub trait Handshake {
-    /// What names the relay: 20 bytes, the digest of its RSA key, for `ntor`; 32, its Ed25519 key, for the others.
+    /// The relay's identity: for `ntor` 20 bytes, the digest of its RSA key; for the others 32, its Ed25519 key.
     type Identity: Copy + Default + AsRef<[u8]> + AsMut<[u8]>;
-    /// What a relay keeps: its identity and its onion keys, parsed.
+    /// The relay's identity and onion keys, parsed.
     type RelaySecret;
-    /// What a client knows of a relay, parsed. It comes from a directory, and the handshake is as authentic as that.
+    /// What a client knows about a relay, parsed. It comes from a directory, and the handshake is only as authentic as
+    /// that.
     type RelayPublic;
-    /// The client between its message and the reply.
+    /// The client, waiting for the reply.
     type Client: Client;
-    /// The relay between the onionskin and its reply.
+    /// The relay, about to reply.
     type Request: Request;
 
-    /// Bytes of an onionskin whose extension message is empty; the message's length comes on top.
+    /// Length of an onionskin with an empty extension message; the message's length comes on top.
     const ONIONSKIN: usize;
-    /// Bytes of a reply whose extension message is empty; the message's length comes on top.
+    /// Length of a reply with an empty extension message; the message's length comes on top.
     const REPLY: usize;
-    /// Whether there is room for extension messages.
+    /// Whether extension messages are supported.
     const CARRIES_MESSAGES: bool;
 
     /// The handshake's name in tasks and tables, such as `hybrid-768-auth`.
     fn name(&self) -> String;
 
-    /// The handshake's entry in the registry, if it has one: without, CREATE2 can't name it.
+    /// The handshake's entry in the registry. Without one, CREATE2 can't name it.
     fn handshake_type(&self) -> Option<HandshakeType> {
         HandshakeType::named(&self.name())
     }
 
-    /// Fresh onion keys for a relay, from the operating system's randomness.
+    /// Generates onion keys for a relay, from the back ends' source of randomness.
     ///
     /// # Errors
     /// [`Error::Dh`], [`Error::Kem`] if the back end fails.
     fn generate_relay(&self, identity: Self::Identity) -> Result<Self::RelaySecret, Error>;
 
-    /// What the clients of this relay may know.
+    /// The public part of a relay's keys.
     fn public<'a>(&self, relay: &'a Self::RelaySecret) -> &'a Self::RelayPublic;
 
-    /// The client's first step: the state that waits for the reply, and the onionskin to send.
+    /// The client's first step. Returns the state that waits for the reply, and the onionskin to send.
     ///
     /// # Errors
-    /// [`Error::Dh`] if the relay's onion key is a point of small order; [`Error::NoMessage`] if there is a message and no
-    /// room for it; [`Error::Kem`] if the back end fails.
+    /// [`Error::Dh`] if the relay's onion key is a point of small order; [`Error::NoMessage`] if there is a message but
+    /// the handshake can't carry one; [`Error::Kem`] if the back end fails.
     fn start(&self, relay: &Self::RelayPublic, message: &[u8]) -> Result<(Self::Client, Vec<u8>), Error>;
 
-    /// The relay's first step: finds which of its keys the onionskin is for, and checks and reads it. `relays` holds one
+    /// The relay's first step: finds the key that the onionskin is for, and checks and decrypts it. `relays` has one
     /// entry for each onion key that is still valid.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::UnknownKey`], [`Error::Onionskin`]; [`Error::Dh`] and [`Error::Kem`] if a key in the
-    /// onionskin is not valid. After each of them the circuit must be destroyed.
+    /// onionskin is invalid. After any of them the circuit must be destroyed.
     fn accept(&self, relays: &[Self::RelaySecret], onionskin: &[u8]) -> Result<Self::Request, Error>;
 }
 
@@ -154,31 +155,31 @@ pub trait Client {
     /// Checks that the reply is the relay's, and derives the keys.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Dh`]; [`Error::Authentication`] for everything else that can be wrong with a reply. After
-    /// each of them the circuit must be destroyed; there is no second try with the same state.
+    /// [`Error::Length`], [`Error::Dh`]; [`Error::Authentication`] for everything else that can be wrong with a reply.
+    /// After any of them the circuit must be destroyed; the state is used up.
     fn finish(self, reply: &[u8]) -> Result<Established, Error>;
 }
 
 /// An onionskin that a relay has accepted.
 pub trait Request {
-    /// The client's extension message, decrypted. Only the holder of the relay's onion key could read it, but anyone could
+    /// The client's extension message, decrypted. Only the holder of the relay's onion key can read it, but anyone can
     /// have written it, and it is not forward secret (prop 332, "Overview").
     fn message(&self) -> &[u8];
 
-    /// Makes the reply and the keys; `message` goes along encrypted.
+    /// Makes the reply and the keys. The reply carries `message` encrypted.
     ///
     /// # Errors
-    /// [`Error::NoMessage`] if there is a message and no room for it; [`Error::Dh`], [`Error::Kem`] if the client's keys are
-    /// refused or the back end fails.
+    /// [`Error::NoMessage`] if there is a message but the handshake can't carry one; [`Error::Dh`], [`Error::Kem`] if
+    /// the client's keys are refused or the back end fails.
     fn respond(self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error>;
 }
 
-/// What a client has at the end.
+/// The client's result of a handshake.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Established {
     /// The relay's extension message, decrypted and authenticated.
     pub message: Vec<u8>,
-    /// The keys, the same as the relay's.
+    /// The keys; the relay has the same.
     pub keys: Keys,
 }

@@ -1,14 +1,15 @@
-//! Relay cryptography: the onion's layers.
+//! Relay cryptography: the layers of the onion.
 //!
-//! A client shares one layer with each hop of its circuit. Outbound, it wraps a cell for its addressee and for all hops before
-//! it, and each hop takes its wrapping off; inbound, each hop adds one. Which hop a cell is for only that hop can tell.
+//! A client shares one layer with each hop of its circuit. Outbound, it wraps a cell for the addressee and then for
+//! every hop before it; each hop removes its own layer. Inbound, each hop adds one. Only the hop that a cell is for can
+//! tell so.
 //!
 //! | layer | cell | a relay sees that a cell is its own by | a changed cell |
 //! |---|---|---|---|
 //! | [`Crypto::Tor1`] (tor-spec, "Routing relay cells") | 11 bytes of header | 2 zero bytes and 4 of SHA-1 | changes the same bits further on: an edge can tag it |
 //! | [`Crypto::Cgo`] (prop 359) | 16-byte tag | the tag, which is the last cell's | is noise, as is every later cell of its direction |
 //!
-//! [`RelayLayer`] is a relay's end, [`ClientLayer`] the client's end of the same layer, and [`Onion`] all of a client's layers.
+//! [`RelayLayer`] is a relay's end of a layer, [`ClientLayer`] the client's, and [`Onion`] all layers of a client.
 //!
 //! ```
 //! # #[cfg(feature = "aws-lc")] {
@@ -29,7 +30,7 @@
 //! let sent = client.originate(Command::RELAY, &mut cell);
 //! let received = relay.outbound(Command::RELAY, &mut cell).expect("it is for this relay");
 //! assert_eq!(&cell[16..19], b"hey");
-//! assert_eq!(sent, received); // what SENDMEs prove the receipt of a cell with
+//! assert_eq!(sent, received); // SENDMEs prove the receipt of a cell by it
 //! # Ok(()) }
 //! # main().unwrap();
 //! # }
@@ -48,18 +49,18 @@ use candor_primitives::Cpu;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// Which cryptography a layer uses.
+/// The cryptography of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Crypto {
-    /// Tor's first: AES-128-CTR and a running SHA-1. Malleable; kept for relays that know no other.
+    /// Tor's original: AES-128-CTR and a running SHA-1. Malleable; kept for relays that know nothing else.
     Tor1,
     /// Counter Galois Onion: a rugged pseudorandom permutation over the whole cell, with AES-128 and POLYVAL.
     Cgo,
 }
 
 impl Crypto {
-    /// Bytes of key material for both directions.
+    /// Length of the key material for both directions.
     pub const fn key_length(self) -> usize {
         match self {
             Self::Tor1 => 2 * tor1::DIGEST_SEED + 2 * tor1::KEY,
@@ -67,7 +68,7 @@ impl Crypto {
         }
     }
 
-    /// How relay messages lie in a cell under this cryptography.
+    /// The layout of relay messages in a cell under this cryptography.
     pub const fn format(self) -> Format {
         match self {
             Self::Tor1 => Format::V0,
@@ -93,8 +94,8 @@ impl Crypto {
     }
 }
 
-/// What identifies a cell that went through a layer: SHA-1's 20 bytes for tor1, the 16-byte tag for CGO. Both ends of the layer
-/// know it; SENDME cells carry it to prove that a cell was received (prop 289).
+/// The tag of a cell: the 20 bytes of SHA-1 for tor1, the 16-byte tag for CGO. Both ends of the layer know it; a SENDME
+/// carries it to prove that the cell was received (prop 289).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
     bytes: [u8; 20],
@@ -107,7 +108,7 @@ impl Tag {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// From the bytes of a SENDME, if they have one of the two lengths.
+    /// A tag from the bytes of a SENDME, if their number is one of the two lengths.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut tag = Self { bytes: [0; 20], length: bytes.len() as u8 };
         matches!(bytes.len(), 16 | 20).then(|| tag.bytes[..bytes.len()].copy_from_slice(bytes))?;
@@ -130,16 +131,16 @@ enum Relay {
 }
 
 impl RelayLayer {
-    /// From the keys of a handshake.
+    /// Cuts the layer's keys from those of a handshake.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], which no handshake of this crate gives for these lengths.
+    /// [`Error::KeyLength`], which no handshake of this crate returns for these lengths.
     pub fn new(crypto: Crypto, keys: &Keys) -> Result<Self, Error> {
         Self::from_material(crypto, &crypto.material(keys)?)
     }
 
-    /// From key material of [`Crypto::key_length`] bytes: Df, Db, Kf, Kb of tor1, or both directions' J, S and N of CGO,
-    /// outbound first.
+    /// A layer from key material of [`Crypto::key_length`] bytes: Df, Db, Kf, Kb for tor1; for CGO J, S and N of both
+    /// directions, outbound first.
     ///
     /// # Errors
     /// [`Error::KeyLength`] for another length.
@@ -150,7 +151,7 @@ impl RelayLayer {
     /// [`Self::from_material`] on the tier of `cpu`.
     ///
     /// # Errors
-    /// The same.
+    /// Those of [`Self::from_material`].
     pub fn with_cpu(cpu: Cpu, crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
         crypto.check_length(material)?;
         Ok(Self(match crypto {
@@ -159,8 +160,8 @@ impl RelayLayer {
         }))
     }
 
-    /// Takes this layer off a cell that comes from the client. The tag, if the cell is for this relay: then `payload` is plain.
-    /// Otherwise it is to be passed on, or, without a next relay, nobody's.
+    /// Removes this layer from a cell that comes from the client. Returns the tag if the cell is for this relay;
+    /// `payload` is then decrypted. Otherwise the cell must be passed on, or dropped if there is no next relay.
     #[inline]
     pub fn outbound(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
         match &mut self.0 {
@@ -169,7 +170,7 @@ impl RelayLayer {
         }
     }
 
-    /// Adds this layer to a cell that comes from further on.
+    /// Adds this layer to a cell that comes from the next relay.
     #[inline]
     pub fn inbound(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) {
         match &mut self.0 {
@@ -178,7 +179,7 @@ impl RelayLayer {
         }
     }
 
-    /// Wraps a cell of this relay's own. The fields of `payload` that belong to the layer must be zero.
+    /// Wraps a cell that this relay originates. The fields of `payload` that belong to the layer must be zero.
     #[inline]
     pub fn originate(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Tag {
         match &mut self.0 {
@@ -197,16 +198,16 @@ enum ClientSide {
 }
 
 impl ClientLayer {
-    /// From the keys of a handshake.
+    /// Cuts the layer's keys from those of a handshake.
     ///
     /// # Errors
-    /// As [`RelayLayer::new`].
+    /// Those of [`RelayLayer::new`].
     pub fn new(crypto: Crypto, keys: &Keys) -> Result<Self, Error> {
         Self::from_material(crypto, &crypto.material(keys)?)
     }
 
-    /// From key material of [`Crypto::key_length`] bytes: Df, Db, Kf, Kb of tor1, or both directions' J, S and N of CGO,
-    /// outbound first.
+    /// A layer from key material of [`Crypto::key_length`] bytes: Df, Db, Kf, Kb for tor1; for CGO J, S and N of both
+    /// directions, outbound first.
     ///
     /// # Errors
     /// [`Error::KeyLength`] for another length.
@@ -217,7 +218,7 @@ impl ClientLayer {
     /// [`Self::from_material`] on the tier of `cpu`.
     ///
     /// # Errors
-    /// The same.
+    /// Those of [`Self::from_material`].
     pub fn with_cpu(cpu: Cpu, crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
         crypto.check_length(material)?;
         Ok(Self(match crypto {
@@ -244,7 +245,7 @@ impl ClientLayer {
         }
     }
 
-    /// Takes off what this layer's relay added. The tag, if that relay made the cell.
+    /// Removes what this layer's relay added. Returns the tag if that relay made the cell.
     #[inline]
     pub fn inbound(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
         match &mut self.0 {
@@ -254,7 +255,7 @@ impl ClientLayer {
     }
 }
 
-/// All of a client's layers, the first hop's first.
+/// All layers of a client, the first hop's first.
 #[derive(Default)]
 pub struct Onion(Vec<ClientLayer>);
 
@@ -264,12 +265,12 @@ impl Onion {
         self.0.push(layer);
     }
 
-    /// How many hops there are.
+    /// Number of hops.
     pub fn hops(&self) -> usize {
         self.0.len()
     }
 
-    /// Wraps a cell for hop `to`, counted from 0, or for nobody if there is no such hop.
+    /// Wraps a cell for hop `to`, counted from 0. Returns `None` if there is no such hop.
     pub fn wrap(&mut self, to: usize, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
         let (last, before) = self.0.get_mut(..=to)?.split_last_mut()?;
         let tag = last.originate(command, payload);
@@ -277,7 +278,7 @@ impl Onion {
         Some(tag)
     }
 
-    /// Unwraps a cell that has come in, and says which hop it is from. `None` if it is from none of them.
+    /// Unwraps a cell that has arrived and returns the hop that made it, or `None` if no hop did.
     pub fn unwrap(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<(usize, Tag)> {
         self.0.iter_mut().enumerate().find_map(|(hop, layer)| Some((hop, layer.inbound(command, payload)?)))
     }

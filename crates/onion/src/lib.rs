@@ -2,16 +2,16 @@
 //!
 //! From the outside in:
 //!
-//! - [`link`]: two neighbours on a TLS connection agree on a version and learn who the other is.
-//! - [`cell`]: what they then send each other: cells of 514 bytes, and how to take them off a byte stream.
-//! - [`circuit`]: what the cells of one circuit come to, at its client and at each of its relays. Streams end here.
-//! - [`handshake`]: how a client and a relay come to share keys: Tor's `ntor` and `ntor-v3` byte for byte, and hybrids
-//!   of X25519 with a KEM, specified in `docs/hybrid-handshake.md`.
+//! - [`link`]: two neighbours on a TLS connection agree on a protocol version and learn each other's identity.
+//! - [`cell`]: the cells of 514 bytes that neighbours exchange, and a decoder that takes them off a byte stream.
+//! - [`circuit`]: the two ends of a circuit as state machines: the client's, and each relay's. Streams end here.
+//! - [`handshake`]: how a client and a relay agree on keys: Tor's `ntor` and `ntor-v3` byte for byte, and hybrids of
+//!   X25519 with a KEM, specified in `docs/hybrid-handshake.md`.
 //! - [`layer`]: the cryptography of relay cells, tor1 and CGO, keyed by a handshake.
 //! - [`relay`]: the messages inside the layers, whole or in fragments.
-//! - [`flow`]: how many cells may be on their way.
+//! - [`flow`]: how many cells may be in flight.
 //!
-//! What is ours and not Tor's stands in `docs/cells.md`.
+//! `docs/cells.md` lists what differs from Tor.
 #![forbid(unsafe_code)]
 
 pub mod cell;

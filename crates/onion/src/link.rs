@@ -1,4 +1,4 @@
-//! The link handshake: how two neighbours on a TLS connection agree on a protocol version and learn who the other is
+//! The link handshake: two neighbours on a TLS connection agree on a protocol version and learn each other's identity
 //! (tor-spec, "Negotiating and initializing channels").
 //!
 //! ```text
@@ -8,10 +8,10 @@
 //! [CERTS, AUTHENTICATE,] NETINFO  ──────▶
 //! ```
 //!
-//! The responder is always authenticated: its CERTS tie the TLS certificate that the connection showed to its Ed25519
-//! identity. An initiator that is a relay authenticates by AUTHENTICATE type 3, a signature over both sides' bytes and over
+//! The responder is always authenticated: its CERTS tie the TLS certificate of the connection to its Ed25519 identity.
+//! An initiator that is a relay authenticates by AUTHENTICATE type 3, a signature over the bytes of both sides and over
 //! a secret of the TLS connection; a client does not. [`LinkHandshake`] is either side, without I/O: give it the bytes
-//! that arrive, send those that it wants sent.
+//! that arrive and send its output.
 //!
 //! ```
 //! # fn main() -> Result<(), candor_onion::Error> {
@@ -31,7 +31,7 @@
 //! }
 //! let (link, _decoder) = client.finish()?;
 //! assert_eq!(link.peer, Some(*relay.id()));
-//! assert_eq!(server.finish()?.0.peer, None); // it was a client
+//! assert_eq!(server.finish()?.0.peer, None); // clients stay anonymous
 //! # Ok(())
 //! # }
 //! ```
@@ -45,15 +45,16 @@ pub use identity::RelayIdentity;
 
 /// The label of the TLS exporter for [`Binding::exporter`] (tor-spec, "Ed25519-SHA256-RFC5705").
 pub const EXPORTER_LABEL: &[u8] = b"EXPORTER FOR TOR TLS CLIENT BINDING AUTH0003";
-/// The context for the same call: CID, the digest of the initiator's RSA identity. Our relays have none, so it is zero.
+/// The context for the same exporter: CID, the digest of the initiator's RSA identity. Our relays have none, so it is
+/// zero.
 pub const EXPORTER_CONTEXT: [u8; 32] = [0; 32];
 
-/// What ties the handshake to its TLS connection. Both sides have the same, or somebody sits between them.
+/// What ties the handshake to its TLS connection. If the two sides' values differ, somebody is in the middle.
 #[derive(Clone, Copy)]
 pub struct Binding {
-    /// TLSSECRETS: 32 bytes of RFC 5705 keying material under [`EXPORTER_LABEL`] and [`EXPORTER_CONTEXT`]. Only used where an
-    /// initiator authenticates.
+    /// TLSSECRETS: 32 bytes of RFC 5705 keying material under [`EXPORTER_LABEL`] and [`EXPORTER_CONTEXT`]. Used only if
+    /// the initiator authenticates.
     pub exporter: [u8; 32],
-    /// SCERT: SHA-256 of the responder's TLS certificate, DER.
+    /// SCERT: SHA-256 of the responder's TLS certificate in DER.
     pub certificate: [u8; 32],
 }

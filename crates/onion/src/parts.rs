@@ -1,9 +1,9 @@
-//! Takes messages apart.
+//! A reader of byte strings that can't run past the end.
 
 use crate::Error;
 
-/// A message read from the front. Who knows the length of the whole checks it first; running short is
-/// an error in any case and never a panic.
+/// A message, read from the front. If the length of the whole is known, [`Parts::of`] checks it first. Running short is
+/// an error, never a panic.
 pub(crate) struct Parts<'a> {
     what: &'static str,
     whole: usize,
@@ -11,7 +11,7 @@ pub(crate) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// A message of exactly `expected` bytes, or of at least as many.
+    /// Reads a message of exactly `expected` bytes, or of at least that many.
     pub(crate) fn of(what: &'static str, message: &'a [u8], expected: usize, at_least: bool) -> Result<Self, Error> {
         let got = message.len();
         if got < expected || (!at_least && got > expected) {
@@ -20,31 +20,31 @@ impl<'a> Parts<'a> {
         Ok(Self { what, whole: got, rest: message })
     }
 
-    /// The next `N` bytes.
+    /// Takes the next `N` bytes.
     pub(crate) fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], Error> {
         let (array, rest) = self.rest.split_first_chunk().ok_or_else(|| self.short(N))?;
         self.rest = rest;
         Ok(array)
     }
 
-    /// The next two bytes, as a number.
+    /// Takes the next two bytes as a big-endian number.
     pub(crate) fn u16(&mut self) -> Result<u16, Error> {
         self.array().map(|bytes| u16::from_be_bytes(*bytes))
     }
 
-    /// The next `length` bytes.
+    /// Takes the next `length` bytes.
     pub(crate) fn slice(&mut self, length: usize) -> Result<&'a [u8], Error> {
         let (slice, rest) = self.rest.split_at_checked(length).ok_or_else(|| self.short(length))?;
         self.rest = rest;
         Ok(slice)
     }
 
-    /// What is left before the last `N` bytes, and those: a message and its MAC.
+    /// Splits what is left into all but the last `N` bytes and those: a message and its MAC.
     pub(crate) fn rest_and_last<const N: usize>(self) -> Result<(&'a [u8], &'a [u8; N]), Error> {
         self.rest.split_last_chunk().ok_or_else(|| self.short(N))
     }
 
-    /// What is left.
+    /// The bytes that are left.
     pub(crate) fn rest(self) -> &'a [u8] {
         self.rest
     }

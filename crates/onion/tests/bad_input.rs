@@ -1,4 +1,5 @@
-//! What must fail: each change to a message, each wrong key, each mix-up. An error each time, no panic, no key.
+//! Handshakes that must fail: every change to a message, every wrong key, every mix-up gives an error, no panic and no
+//! key.
 
 use candor_onion::Error;
 use candor_onion::handshake::{
@@ -16,7 +17,7 @@ use std::slice::from_ref;
 #[macro_use]
 mod handshakes;
 
-/// How long the handshake's messages are in these tests.
+/// Lengths of the handshake's messages in these tests.
 fn lengths<H: Handshake>() -> (usize, usize) {
     (H::ONIONSKIN + message::<H>(b"client").len(), H::REPLY + message::<H>(b"relay").len())
 }
@@ -50,7 +51,7 @@ fn every_byte_of_every_message_counts_on_other_back_ends() {
     refuses_every_flip(Hybrid::<kem::rustcrypto::MlKem512, X25519, NoStaticKem>::default());
 }
 
-/// The topmost bit of an X25519 key does not count in the exchange (RFC 7748 §5); in the transcript it must.
+/// The top bit of an X25519 key does not affect the exchange (RFC 7748 §5); it must affect the transcript.
 #[test]
 fn the_ignored_bit_of_x25519_counts() {
     fn check<H: Handshake>(handshake: H, x: usize) {
@@ -111,7 +112,7 @@ fn an_onionskin_for_another_relay_is_refused() {
     every_handshake!(check);
 }
 
-/// The relay has the onion key, but the client was told another identity, or another static key.
+/// The relay has the onion key, but the directory gave the client another identity, or another static key.
 #[test]
 fn a_wrong_identity_or_static_key_in_the_directory_is_refused() {
     let handshake = Hybrid768Auth::default();
@@ -122,7 +123,7 @@ fn a_wrong_identity_or_static_key_in_the_directory_is_refused() {
         let (_, onionskin) = handshake.start(handshake.public(&known), b"").unwrap();
         assert_eq!(handshake.accept(from_ref(&relay), &onionskin).err(), Some(Error::UnknownKey));
 
-        // Even if somebody on the way puts the right KEYID there.
+        // Even if somebody on the way inserts the right KEYID.
         let mut renamed = onionskin.clone();
         renamed[..32].copy_from_slice(handshake.public(&relay).key_id());
         assert_eq!(handshake.accept(from_ref(&relay), &renamed).err(), Some(Error::Onionskin));
@@ -142,7 +143,7 @@ fn a_reply_to_another_session_is_refused() {
     every_handshake!(check);
 }
 
-/// A relay answers a replayed onionskin with fresh keys: who replays it learns nothing.
+/// A relay answers a replayed onionskin with fresh keys, so the replayer learns nothing.
 #[test]
 fn a_replayed_onionskin_gives_other_keys() {
     fn check<H: Handshake>(handshake: H) {
@@ -157,7 +158,7 @@ fn a_replayed_onionskin_gives_other_keys() {
     every_handshake!(check);
 }
 
-/// Points of small order and their other encodings (RFC 7748 §7): the exchange gives zero with each of them.
+/// Points of small order and their other encodings (RFC 7748 §7): with each of them the exchange gives zero.
 fn small_order() -> Vec<[u8; 32]> {
     let hex = |text: &str| -> [u8; 32] {
         std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())
@@ -179,7 +180,7 @@ fn small_order() -> Vec<[u8; 32]> {
 }
 
 #[test]
-fn points_of_small_order_are_refused_wherever_they_stand() {
+fn points_of_small_order_are_refused_in_every_place() {
     const ZERO: Error = Error::Dh(DhError::NonContributory);
     for point in small_order() {
         let lying = Twisted::new(X25519, SendsPoint(point));
@@ -226,13 +227,14 @@ fn points_of_small_order_are_refused_wherever_they_stand() {
     }
 }
 
-/// The client's KEM key has a coefficient that is not reduced (FIPS 203 §7.2), and the onionskin is intact otherwise.
+/// The client's KEM key has a coefficient that is not reduced (FIPS 203 §7.2); everything else in the onionskin is
+/// intact.
 #[test]
 fn an_unreduced_kem_key_is_refused() {
     fn check<K: Kem + Clone + Default>(kem: K) {
         let honest = Hybrid::<K, X25519, NoStaticKem>::default();
         let relay = honest.generate_relay([1; 32]).unwrap();
-        // 12 bits each: q = 3329 = 0xd01 and then 4095, at the first, a middle and the last coefficients.
+        // 12 bits each: q = 3329 = 0xd01 and then 4095, as the first, a middle and the last coefficients.
         for at in [0, 384, K::PUBLIC - 32 - 3] {
             for bytes in [[0x01, 0x0d, 0x00], [0xff, 0xff, 0xff]] {
                 let lying = Twisted::new(kem.clone(), SendsCoefficient { at, bytes });
@@ -250,7 +252,7 @@ fn an_unreduced_kem_key_is_refused() {
     check(candor_primitives::kem::rustcrypto::MlKem768);
 }
 
-/// Keys and ciphertexts that are valid, but another session's or the attacker's.
+/// Valid keys and ciphertexts of another session or of the attacker.
 #[test]
 fn swapped_keys_and_ciphertexts_are_refused() {
     let handshake = Hybrid768Auth::default();
@@ -283,10 +285,10 @@ fn another_verification_string_is_refused() {
     assert_eq!(ours.accept(from_ref(&relay), &onionskin).unwrap_err(), Error::Onionskin);
 }
 
-/// One relay with one identity and one onion key speaks every handshake; an onionskin or a reply of one of them is
-/// nothing to any other, whatever its length and whatever name is put on it.
+/// One relay with one identity and one onion key offers every handshake. No handshake accepts an onionskin or a reply
+/// of another, whatever its length and whatever name it carries.
 #[test]
-fn handshakes_are_not_mistaken_for_each_other() {
+fn no_handshake_accepts_messages_of_another() {
     let b = || X25519.secret_from_bytes(&[9; 32]).unwrap();
     let v3 = NtorV3Default::default();
     let (h512, h768, h1024) = (Hybrid512::default(), Hybrid768::default(), Hybrid1024::default());
@@ -357,7 +359,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn bytes_from_anywhere_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..3500)) {
+    fn random_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..3500)) {
         fn check<H: Handshake>(handshake: H, bytes: &[u8]) {
             let relay = handshake.generate_relay(identity::<H>(1)).unwrap();
             assert!(handshake.accept(from_ref(&relay), bytes).is_err());
@@ -370,7 +372,7 @@ proptest! {
         check(Hybrid768Auth::default(), &bytes);
     }
 
-    /// Edits anywhere, several at once: either nothing changed or nobody has keys.
+    /// Several edits anywhere: unless they change nothing, nobody gets keys.
     #[test]
     fn edits_are_refused(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
         fn apply(edits: &[(prop::sample::Index, u8)], bytes: &mut [u8]) {

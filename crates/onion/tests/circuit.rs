@@ -1,4 +1,5 @@
-//! What must work: a client, three relays and an echoing exit, with every handshake and both kinds of relay cryptography.
+//! Circuits that must work: a client, three relays and an echoing exit, with every handshake and both kinds of relay
+//! cryptography.
 #![cfg(feature = "aws-lc")]
 
 use candor_onion::circuit::{ClientAction, HopOptions, Limits, RelayAction, StreamId};
@@ -13,7 +14,7 @@ use std::time::Duration;
 mod paper;
 
 const STEP: Duration = Duration::from_millis(10);
-/// Bytes that a window may hold at most.
+/// Most bytes that a window holds.
 const WINDOW: usize = MOST_UNACKNOWLEDGED as usize * 498;
 
 fn crossing<H>(handshake: H, crypto: Crypto, length: usize) -> Paper
@@ -30,7 +31,7 @@ where
     paper
 }
 
-/// With each pair, more than both windows' worth of bytes, so that acknowledgements count.
+/// Each pair carries more bytes than both windows hold, so that acknowledgements matter.
 #[test]
 fn a_megabyte_crosses_three_hops_and_comes_back_with_every_handshake_and_both_cryptographies() {
     macro_rules! each {
@@ -63,10 +64,11 @@ fn a_hundred_streams_share_a_circuit() {
 }
 
 #[test]
-fn both_directions_of_a_link_carry_as_many_cells_while_a_hop_is_added() {
+fn a_link_carries_as_many_cells_each_way_while_a_hop_is_added() {
     for (crypto, expected) in [(Crypto::Tor1, 5), (Crypto::Cgo, 5)] {
         let mut paper = Paper::build(Hybrid768Auth::default(), 2, HopOptions { crypto, fragments: true });
-        // The creation and its answer, then the fragments of EXTEND2 and EXTENDED2, which alone would take three.
+        // The creation and its answer, then the fragments of EXTEND2 and EXTENDED2. EXTENDED2 alone would need only
+        // three.
         assert_eq!(paper.cells[0], [1 + expected, 1 + expected], "{crypto:?}");
         assert_eq!(paper.cells[1], [1, 1]);
         paper.client.close();
@@ -102,7 +104,7 @@ fn streams_end_from_either_side() {
 }
 
 #[test]
-fn what_is_still_under_way_when_a_stream_ends_is_dropped() {
+fn bytes_in_flight_when_a_stream_ends_are_dropped() {
     let mut paper = Paper::build(NtorV3Default::default(), 3, HopOptions::default());
     let stream = paper.begin();
     paper.client.send(stream, &bytes(1, 20_000), paper.now).unwrap();
@@ -113,7 +115,7 @@ fn what_is_still_under_way_when_a_stream_ends_is_dropped() {
     assert_eq!(paper.echo(&[(other, bytes(2, 5000))], STEP)[&other], bytes(2, 5000));
 }
 
-/// An exit that does not read stops its client, and only on that stream; when it reads, all arrives.
+/// An exit that does not read stops its client, but only on that stream; when it reads again, everything arrives.
 #[test]
 fn an_exit_that_does_not_read_holds_its_stream_back() {
     for (crypto, at_most) in [(Crypto::Tor1, 500 * 498), (Crypto::Cgo, Limits::default().circuit_unread + WINDOW)] {
@@ -126,7 +128,7 @@ fn an_exit_that_does_not_read_holds_its_stream_back() {
             let taken = paper.client.send(stream, &data[sent..], paper.now).unwrap();
             paper.now += STEP;
             paper.run();
-            // The client reads what is echoed, so nothing else holds it back.
+            // The client reads the echo, so nothing else holds it back.
             while let Some(news) = paper.news.pop_front() {
                 if let ClientAction::Data { stream, bytes } = news {
                     paper.client.consumed(stream, bytes.len());
@@ -148,8 +150,8 @@ fn an_exit_that_does_not_read_holds_its_stream_back() {
     }
 }
 
-/// Sixty streams that the exit does not read stop their client together, far below what sixty windows would allow. What was thrown
-/// away with a stream counts too, until it is reported.
+/// Sixty streams that the exit does not read stop their client together, far below what sixty windows would allow.
+/// Bytes that ended with their stream count too, until they are reported.
 #[test]
 fn an_exit_that_does_not_read_holds_many_streams_back_together() {
     for crypto in [Crypto::Tor1, Crypto::Cgo] {
@@ -181,7 +183,7 @@ fn an_exit_that_does_not_read_holds_many_streams_back_together() {
         assert!(total > 100_000 && total <= at_most, "{crypto:?}: {total}");
         assert!(!paper.client.is_closed());
 
-        // Ended streams leave no room behind until their bytes are reported.
+        // Ended streams free no room until their bytes are reported.
         streams[..30].iter().for_each(|stream| paper.end(*stream));
         let again = upload(&mut paper, &mut sent, &streams[30..]);
         assert!(again <= at_most, "{crypto:?}: {again}");
@@ -194,7 +196,7 @@ fn an_exit_that_does_not_read_holds_many_streams_back_together() {
 }
 
 #[test]
-fn the_window_grows_under_congestion_control_and_stays_without() {
+fn the_window_grows_only_under_congestion_control() {
     let cgo = crossing(NtorV3Default::default(), Crypto::Cgo, 3_000_000);
     let tor1 = crossing(NtorV3Default::default(), Crypto::Tor1, 3_000_000);
     assert!(cgo.client.window() > 500, "{}", cgo.client.window());
@@ -202,7 +204,7 @@ fn the_window_grows_under_congestion_control_and_stays_without() {
 }
 
 #[test]
-fn targets_reach_the_exit_as_they_were_given() {
+fn targets_reach_the_exit_unchanged() {
     let mut paper = Paper::build(NtorDefault::default(), 1, HopOptions::default());
     for (host, port) in [("example.com", 80), ("127.0.0.1", 65535), ("[::1]", 1)] {
         let target = Begin::new(host, port).unwrap();

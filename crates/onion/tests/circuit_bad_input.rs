@@ -1,5 +1,5 @@
-//! What must fail on a circuit: changed cells, broken fragments, false acknowledgements, silence. The circuit ends, the error names
-//! the hop and the cause.
+//! Circuits that must fail: changed cells, broken fragments, false acknowledgements, silence. The circuit ends, and the
+//! error names the hop and the cause.
 #![cfg(feature = "aws-lc")]
 
 use candor_onion::Error;
@@ -16,7 +16,7 @@ mod paper;
 const TOR1: HopOptions = HopOptions { crypto: Crypto::Tor1, fragments: true };
 const CGO: HopOptions = HopOptions { crypto: Crypto::Cgo, fragments: true };
 
-/// Changes the `nth` relay cell that passes over a link in one direction.
+/// Changes the `nth` relay cell that crosses a link in one direction.
 fn flip(paper: &mut Paper, link: usize, way: Way, nth: usize, byte: usize) {
     let mut seen = 0;
     paper.wiretap = Some(Box::new(move |at, going, mut message| {
@@ -30,7 +30,7 @@ fn flip(paper: &mut Paper, link: usize, way: Way, nth: usize, byte: usize) {
     }));
 }
 
-/// CGO: the cell is noise, so the last hop can't tell whose it is and ends the circuit.
+/// CGO: the cell becomes noise, so the last hop does not recognise it and closes the circuit.
 #[test]
 fn a_flipped_bit_on_the_way_out_ends_a_cgo_circuit_at_its_last_hop() {
     for link in 0..3 {
@@ -59,7 +59,7 @@ fn a_flipped_bit_on_the_way_in_ends_a_cgo_circuit_at_its_client() {
     }
 }
 
-/// What comes after a changed cell is noise too, even if it is not changed itself: the next relay's layer says so on its own.
+/// Cells after a changed one become noise too, even if they are unchanged: the next relay's layer shows it by itself.
 #[test]
 fn after_a_flipped_bit_no_later_cgo_cell_can_be_read() {
     use candor_onion::cell::Command;
@@ -84,15 +84,16 @@ fn after_a_flipped_bit_no_later_cgo_cell_can_be_read() {
     assert_eq!(recognised, [0, 1, 2, 3, 4]);
 }
 
-/// tor1's known weakness, which SOUNDNESS.md names: a guard marks a cell, and an exit that works with it sees the mark exactly where
-/// it was put, through an honest middle relay; takes it off, and nobody else notices.
+/// tor1's known weakness, which SOUNDNESS.md names: a guard marks a cell, and an exit in league with it sees the mark
+/// exactly where it was put, through an honest middle relay, and removes it. Nobody else notices.
 #[test]
 fn a_tor1_cell_can_be_tagged_through_an_honest_relay() {
     let mut paper = Paper::build(NtorDefault::default(), 3, TOR1);
     let stream = paper.begin();
     let mark = 0xA5;
     paper.wiretap = Some(Box::new(move |link, way, mut message| {
-        // The guard sets the mark as it sends to the middle; the exit takes it off as it receives from the middle.
+        // The guard sets the mark as it sends to the middle relay; the exit removes it as it receives from the middle
+        // relay.
         if let (true, Message::Relay(payload)) = (matches!((link, way), (1 | 2, Way::Out)), &mut message) {
             payload[400] ^= mark;
         }
@@ -102,7 +103,7 @@ fn a_tor1_cell_can_be_tagged_through_an_honest_relay() {
     let back = paper.echo(&[(stream, sent.clone())], Duration::from_millis(1));
     assert_eq!(back[&stream], sent, "the circuit works on as if nothing had happened");
 
-    // The same with CGO: nothing comes through.
+    // The same with CGO: nothing gets through.
     let mut paper = Paper::build(NtorV3Default::default(), 3, CGO);
     let stream = paper.begin();
     paper.wiretap = Some(Box::new(move |link, way, mut message| {
@@ -116,7 +117,7 @@ fn a_tor1_cell_can_be_tagged_through_an_honest_relay() {
     assert_eq!(paper.failure().cause, Cause::Destroyed(DestroyReason::PROTOCOL));
 }
 
-/// tor1: RECOGNIZED has two bytes, the digest four, and each of them counts.
+/// tor1: RECOGNIZED is two bytes long, the digest four, and each of them matters.
 #[test]
 fn every_byte_that_tor1_recognises_a_cell_by_counts() {
     for byte in [1, 2, 5, 6, 7, 8] {
@@ -130,9 +131,9 @@ fn every_byte_that_tor1_recognises_a_cell_by_counts() {
     }
 }
 
-/// A hop that answers with something else than its handshake's reply.
+/// A hop that answers with something other than its handshake's reply.
 #[test]
-fn garbage_for_an_answer_ends_the_circuit_and_names_the_hop() {
+fn a_garbage_answer_ends_the_circuit_and_names_the_hop() {
     for hop in 0..3 {
         let handshake = Hybrid768::default();
         let mut paper = Paper::relays(&handshake, 3);
@@ -153,7 +154,7 @@ fn garbage_for_an_answer_ends_the_circuit_and_names_the_hop() {
 }
 
 #[test]
-fn a_hop_that_does_not_answer_is_named_when_its_time_is_up() {
+fn a_hop_that_does_not_answer_in_time_is_named() {
     for hop in 0..3 {
         let handshake = Hybrid768::default();
         let mut paper = Paper::relays(&handshake, 3);
@@ -175,22 +176,22 @@ fn a_hop_that_does_not_answer_is_named_when_its_time_is_up() {
 }
 
 #[test]
-fn a_relay_that_can_not_be_reached_is_named() {
+fn an_unreachable_relay_is_named() {
     let handshake = NtorV3Default::default();
     let mut paper = Paper::relays(&handshake, 2);
     paper.extend(&handshake, 0, CGO);
     paper.news.clear();
     paper.wide = false;
-    // The onionskin of the second hop needs a wide link, and there is none.
+    // The onionskin for the second hop needs a wide link, and there is none.
     let hybrid = Hybrid768::default();
     paper.extend(&hybrid, 1, CGO);
     let failed = Cause::Destroyed(DestroyReason::CONNECTFAILED);
     assert_eq!(paper.failure(), Failure { hop: Some(2), cause: failed });
 }
 
-/// Cells of EXTEND2 are dropped, doubled, exchanged: the relay ends the circuit, at once or when the time is up.
+/// Cells of EXTEND2 are dropped, repeated or swapped: the relay closes the circuit, at once or at the deadline.
 #[test]
-fn fragments_that_are_missing_doubled_or_swapped_end_the_circuit() {
+fn missing_repeated_or_swapped_fragments_end_the_circuit() {
     type Edit = fn(usize, Message) -> Vec<Message>;
     let edits: [(&str, Edit); 3] = [
         ("missing", |number, message| if number == 1 { vec![] } else { vec![message] }),
@@ -225,7 +226,7 @@ fn fragments_that_are_missing_doubled_or_swapped_end_the_circuit() {
     }
 }
 
-/// The relay's own view of fragments, cell by cell: what each broken sequence is called.
+/// Fragments cell by cell: the error for each broken sequence.
 #[test]
 fn broken_fragments_are_refused_at_once() {
     use candor_onion::relay::{Format, Fragments, Header, RelayCommand, encode_fragment};
@@ -295,7 +296,7 @@ fn cells_after_destroy_are_dropped_at_both_ends() {
     assert_eq!(paper.client.poll(), None);
 }
 
-/// Each relay's death is told by the one before it.
+/// The relay before it reports the loss of each relay.
 #[test]
 fn a_relay_that_goes_away_is_named() {
     for hop in 0..3 {
@@ -316,7 +317,7 @@ fn a_ninth_relay_early_cell_ends_the_circuit() {
     let mut paper = Paper::build(NtorV3Default::default(), 2, CGO);
     let now = paper.now;
     let relay: &mut RelayCircuit = paper.relays[0].as_mut().unwrap();
-    // One has been used to extend. These are for nobody, so they are passed on.
+    // One has been used to extend. Nobody recognises these, so they are passed on.
     for _ in 0..7 {
         relay.receive_from_client(Message::RelayEarly(Box::new([1; PAYLOAD])), now);
         assert!(!relay.is_closed());
@@ -350,7 +351,7 @@ fn a_relay_that_does_not_offer_the_handshake_destroys_the_circuit() {
 }
 
 #[test]
-fn what_can_not_be_done_now_is_refused_and_changes_nothing() {
+fn calls_at_the_wrong_time_are_refused_and_change_nothing() {
     let handshake = NtorV3Default::default();
     let mut paper = Paper::relays(&handshake, 2);
     let relay = handshake.generate_relay([1; 32]).unwrap();
@@ -366,7 +367,7 @@ fn what_can_not_be_done_now_is_refused_and_changes_nothing() {
     let big = hybrid.generate_relay([2; 32]).unwrap();
     let refused = paper.client.extend(&hybrid, hybrid.public(&big), &paper::next(1), CGO, paper.now);
     assert!(matches!(refused, Err(Error::TooLong { .. })), "{refused:?}");
-    // And still the circuit can be extended by what fits.
+    // The circuit can still be extended by an onionskin that fits.
     paper.extend(&handshake, 1, CGO);
     assert_eq!(paper.client.hops(), 2);
     assert!(!paper.client.is_closed());

@@ -1,4 +1,4 @@
-//! What must work: every handshake, on every back end, with every length of message.
+//! Handshakes that must work: every handshake, on every back end, with messages of every length.
 
 use candor_onion::Error;
 use candor_onion::handshake::{
@@ -11,7 +11,7 @@ use std::slice::from_ref;
 #[macro_use]
 mod handshakes;
 
-/// Both sides in turn, from start to end.
+/// Runs both sides in turn, from start to end.
 fn exchange<H: Handshake>(
     handshake: &H,
     relay: &H::RelaySecret,
@@ -137,7 +137,7 @@ fn ntor_says_that_it_carries_no_message() {
 }
 
 #[test]
-fn keys_are_a_stream_from_its_front() {
+fn keys_are_prefixes_of_one_stream() {
     fn check<H: Handshake>(handshake: H) {
         let relay = handshake.generate_relay(identity::<H>(1)).unwrap();
         let (_, onionskin) = handshake.start(handshake.public(&relay), b"").unwrap();

@@ -1,8 +1,8 @@
-//! The man in the middle: he sees every message, knows what the directory says, can compute whatever a relay computes, and
-//! has all the secrets but those of the relay's onion keys. He answers in the relay's place.
+//! The man in the middle sees every message, knows what the directory says, can compute whatever a relay computes, and
+//! has every secret except those of the relay's onion keys. He answers in the relay's place.
 //!
-//! Beside each attempt stands the same computation with the true secrets, which must succeed: so that the attack fails for
-//! want of the secret and not for want of skill.
+//! Beside each attempt, the same computation with the true secrets must succeed, so that the attack fails for lack of
+//! the secret and not through a mistake in the test.
 
 use book::Relay;
 use candor_onion::Error;
@@ -21,7 +21,7 @@ fn agree(secret: &<X25519 as DiffieHellman>::Secret, public: &[u8]) -> Vec<u8> {
     X25519.agree(secret, public.try_into().unwrap()).unwrap().as_bytes().to_vec()
 }
 
-/// What an impostor may put where EXP(X,b) belongs: everything of that size he can get from what he knows.
+/// Candidates of the right size for EXP(X,b): everything that an impostor can compute from what he knows.
 fn guesses(x: &[u8], b_public: &[u8], y: &<X25519 as DiffieHellman>::Secret) -> Vec<Vec<u8>> {
     let own_b = X25519.generate().unwrap().0;
     vec![vec![0; 32], x.to_vec(), b_public.to_vec(), agree(y, x), agree(y, b_public), agree(&own_b, x)]
@@ -84,19 +84,19 @@ fn nobody_but_the_relay_can_answer_ntor_v3() {
     (0..6).for_each(|guess| assert_eq!(attempt(Some(guess)), Err(Error::Authentication), "guess {guess}"));
 }
 
-/// What the impostor has of the relay's two secrets.
+/// The impostor's knowledge of the relay's two secrets.
 #[derive(Clone, Copy)]
 enum Has {
     Both,
-    /// b, as one who has broken X25519 has it; SS_s is a guess.
+    /// b, after a break of X25519; SS_s is a guess.
     OnionKey,
-    /// dk_s, as one who has broken the KEM has it; EXP(X,b) is a guess.
+    /// dk_s, after a break of the KEM; EXP(X,b) is a guess.
     StaticKem,
     /// Only guesses.
     Guess(usize),
 }
 
-/// An answer to a `hybrid` client; `S` is the static KEM if `auth`.
+/// Answers a `hybrid` client; `S` is the static KEM if `auth`.
 fn answer_hybrid<K: Kem + Clone + Default>(auth: bool, has: Has) -> Result<(), Error> {
     let kem = K::default();
     let b = X25519.generate().unwrap();
@@ -117,7 +117,7 @@ fn answer_hybrid<K: Kem + Clone + Default>(auth: bool, has: Has) -> Result<(), E
         };
         if auth {
             let ct_s = &onionskin[64 + K::PUBLIC..header];
-            // Without dk_s: what a key of his own makes of CT_s.
+            // Without dk_s: decapsulates CT_s with a key of his own.
             let own = kem.generate().unwrap().0;
             let with = if matches!(has, Has::Both | Has::StaticKem) { &dk_copy } else { &own };
             static_secrets.extend_from_slice(kem.decapsulate(with, ct_s).unwrap().as_bytes());
@@ -166,7 +166,7 @@ fn nobody_but_the_relay_can_answer_a_hybrid() {
     check::<MlKem1024>();
 }
 
-/// With a static KEM key, one of the two secrets is not enough: that is what the variant is for.
+/// With a static KEM key, one of the two secrets is not enough: this is the purpose of the variant.
 #[test]
 fn nobody_but_the_holder_of_both_keys_can_answer_an_auth_hybrid() {
     fn check<K: Kem + Clone + Default>() {
@@ -182,9 +182,10 @@ fn nobody_but_the_holder_of_both_keys_can_answer_an_auth_hybrid() {
     check::<MlKem1024>();
 }
 
-/// He speaks to the relay himself and passes on its genuine answer, and puts his own keys into the client's onionskin.
+/// He contacts the relay himself, passes on its genuine answer, and replaces the keys in the client's onionskin by his
+/// own.
 #[test]
-fn a_genuine_reply_to_the_impostor_is_worth_nothing_to_the_client() {
+fn the_client_refuses_a_genuine_reply_to_the_impostor() {
     let handshake = Hybrid768::default();
     let relay = handshake.generate_relay([1; 32]).unwrap();
     let public = handshake.public(&relay);

@@ -1,4 +1,4 @@
-//! The link handshake: both ways to authenticate, and everything that must not pass for it.
+//! The link handshake: with and without authentication of the initiator, and everything that must be refused.
 
 use candor_onion::cell::payload::{Authenticate, CertEntry, Certs, Netinfo, Versions};
 use candor_onion::cell::{Cell, Decoder, Message};
@@ -28,7 +28,7 @@ fn responder(relay: &RelayIdentity) -> Responder<'_> {
     Responder { relay, binding: BINDING, now: NOW, challenge: [4; 32], addresses }
 }
 
-/// Runs both sides to the end; `edit` sees each cell, with `true` for those from the initiator.
+/// Runs both sides to the end. `edit` sees each cell, with `true` for those from the initiator.
 fn meet(
     initiator: Initiator<'_>,
     responder: Responder<'_>,
@@ -56,7 +56,7 @@ fn honest(_: bool, message: Message) -> Vec<Message> {
 }
 
 #[test]
-fn two_relays_learn_who_the_other_is() {
+fn two_relays_learn_each_others_identity() {
     let (a, b) = (relay(10), relay(20));
     let (at_a, at_b) = meet(initiator(Some(&a), Some(*b.id())), responder(&b), honest).unwrap();
     assert_eq!((at_a.peer, at_b.peer), (Some(*b.id()), Some(*a.id())));
@@ -67,7 +67,7 @@ fn two_relays_learn_who_the_other_is() {
 }
 
 #[test]
-fn a_client_learns_who_the_relay_is_and_stays_unknown() {
+fn a_client_learns_who_the_relay_is_and_stays_anonymous() {
     let b = relay(20);
     let (at_client, at_b) = meet(initiator(None, None), responder(&b), honest).unwrap();
     assert_eq!((at_client.peer, at_b.peer), (Some(*b.id()), None));
@@ -95,12 +95,12 @@ fn a_relay_with_another_identity_or_another_connection_is_refused() {
     let wrong = meet(initiator(None, Some(*a.id())), responder(&b), honest).unwrap_err();
     assert_eq!(wrong, (true, Error::WrongIdentity));
 
-    // Somebody relays the handshake over two connections of his own: the certificates are for the other one.
+    // Somebody relays the handshake over two connections of his own: the certificates are for another connection.
     let there = Responder { binding: Binding { certificate: [9; 32], ..BINDING }, ..responder(&b) };
     let moved = meet(initiator(None, Some(*b.id())), there, honest).unwrap_err();
     assert!(matches!(moved, (true, Error::Certificate { kind: SIGNING_LINK, .. })), "{moved:?}");
 
-    // The same towards the responder: the exporter value is not his connection's.
+    // The same towards the responder: the exporter value is another connection's.
     let here = Initiator { binding: Binding { exporter: [9; 32], ..BINDING }, ..initiator(Some(&a), None) };
     assert_eq!(meet(here, responder(&b), honest).unwrap_err(), (false, Error::LinkAuthentication));
 }
@@ -141,7 +141,7 @@ fn every_byte_of_every_certificate_counts() {
 }
 
 #[test]
-fn missing_and_doubled_certificates_are_refused() {
+fn missing_and_repeated_certificates_are_refused() {
     let b = relay(20);
     for kind in [IDENTITY_SIGNING, SIGNING_LINK] {
         for times in [0, 2] {
@@ -159,7 +159,7 @@ fn missing_and_doubled_certificates_are_refused() {
     }
 }
 
-/// The whole transcript is signed: a change to any cell that both sides would still accept is found.
+/// The whole transcript is signed: a change to any cell is detected, even if both sides accept the cell.
 #[test]
 fn a_changed_transcript_fails_to_authenticate() {
     let (a, b) = (relay(10), relay(20));

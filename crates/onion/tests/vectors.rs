@@ -13,7 +13,7 @@ use std::slice::from_ref;
 
 mod book;
 
-/// A back end whose randomness a vector has written down.
+/// A back end whose randomness comes from a vector.
 type Scripted<B> = Twisted<B, Draws<Script>>;
 
 fn scripted<B: Default, const N: usize>(vector: &Value, draws: [&str; N]) -> Scripted<B> {
@@ -92,7 +92,7 @@ impl Inputs<'_> {
     }
 }
 
-/// Runs one vector's handshake and gives what came out, in the file's form.
+/// Runs one vector's handshake and returns the results in the file's form.
 fn run<K: DerandomizedKem + Clone + Default, D: DiffieHellman + Clone + Default, S: StaticKey>(
     vector: &Value,
     static_key: S,
@@ -119,7 +119,7 @@ fn run<K: DerandomizedKem + Clone + Default, D: DiffieHellman + Clone + Default,
     out
 }
 
-/// Each suite of the file on given back ends.
+/// Runs each suite of the file on the given back ends.
 macro_rules! outputs {
     ($vector:expr, $kem:ident, $dh:ident) => {{
         let vector = $vector;
@@ -137,13 +137,13 @@ macro_rules! outputs {
             "hybrid-1024-auth" => {
                 run::<kem::$kem::MlKem1024, dh::$dh::X25519, _>(vector, inputs.static_kem::<kem::$kem::MlKem1024>())
             }
-            other => panic!("no such handshake: {other}"),
+            other => panic!("unknown handshake {other}"),
         }
     }};
 }
 
 #[test]
-fn hybrids_give_the_recorded_answers_on_every_back_end_that_can() {
+fn hybrids_give_the_recorded_answers_on_every_derandomized_back_end() {
     let file = load("onion-hybrid.json");
     for vector in list(&file, "handshakes") {
         for outputs in [
@@ -158,9 +158,9 @@ fn hybrids_give_the_recorded_answers_on_every_back_end_that_can() {
     }
 }
 
-/// The relay's half of each vector from the specification alone, with the secrets that the inputs lead to.
+/// The relay's half of each vector, from the specification alone, with the secrets that the inputs lead to.
 #[test]
-fn the_recorded_answers_are_the_specifications() {
+fn the_recorded_answers_follow_from_the_specification() {
     fn check<K: DerandomizedKem + Default>(vector: &Value, auth: bool) {
         let (k, x25519) = (K::default(), dh::dalek::X25519);
         let secret = |name| x25519.secret_from_bytes(&array(vector, name)).unwrap();
@@ -215,13 +215,13 @@ fn the_recorded_answers_are_the_specifications() {
             "hybrid-512" => check::<kem::rustcrypto::MlKem512>(vector, name.ends_with("-auth")),
             "hybrid-768" => check::<kem::rustcrypto::MlKem768>(vector, name.ends_with("-auth")),
             "hybrid-1024" => check::<kem::rustcrypto::MlKem1024>(vector, name.ends_with("-auth")),
-            other => panic!("no such handshake: {other}"),
+            other => panic!("unknown handshake {other}"),
         }
     }
 }
 
-/// Writes `vectors/onion-hybrid.json` anew: the inputs count upwards, the outputs are what comes out. The file's digest in
-/// `vectors/SOURCES.toml` must follow.
+/// Writes `vectors/onion-hybrid.json` anew: the inputs count upwards, the outputs are computed. Update the file's
+/// digest in `vectors/SOURCES.toml` afterwards.
 #[test]
 #[ignore = "writes the vectors; run it by name after a change of the specification"]
 fn write_hybrid_vectors() {

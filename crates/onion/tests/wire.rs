@@ -1,7 +1,7 @@
 //! The codecs against `vectors/cells.json`, which Arti's encoders made (`oracles/examples/cells.rs`).
 //!
-//! Each vector has the fields and the bytes. The fields are encoded and give the bytes; the bytes are decoded, give the fields, and are
-//! encoded again. A mistake that reader and writer share shows here.
+//! Each vector has fields and bytes. The test encodes the fields and compares the bytes; it decodes the bytes, compares
+//! the fields, and encodes them again. A mistake that encoder and decoder share shows here.
 
 use candor_onion::cell::payload::*;
 use candor_onion::cell::{Cell, Command, Decoder, Message, PAYLOAD};
@@ -25,7 +25,7 @@ fn text<'a>(of: &'a Value, name: &str) -> &'a str {
     of[name].as_str().unwrap_or_else(|| panic!("no text {name} in {of}"))
 }
 
-/// The bytes of field `name`, with the zeros that the file leaves out.
+/// The bytes of field `name`, with the trailing zeros that the file leaves out.
 fn filled(of: &Value, name: &str, length: usize) -> Vec<u8> {
     let mut bytes = bytes(of, name);
     assert!(bytes.len() <= length);
@@ -74,7 +74,7 @@ fn message(command: &str, fields: &Value) -> Message {
         "RELAY" => Message::Relay(payload()),
         "RELAY_EARLY" => Message::RelayEarly(payload()),
         "DESTROY" => Message::Destroy(DestroyReason(number(fields, "reason") as u8)),
-        other => panic!("a test for {other} is missing"),
+        other => panic!("no test for {other} yet"),
     }
 }
 
@@ -123,7 +123,7 @@ fn reasons_have_artis_numbers() {
     assert_eq!(named(&|byte| EndReason(byte).name().is_some()), pairs("end_reasons").len());
 }
 
-/// A relay message's body: from the fields, and decoded from the bytes and encoded again.
+/// The body of a relay message: encoded from the fields, and decoded and encoded again.
 fn bodies(command: &str, fields: &Value, decode: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let from_fields = |made: Vec<u8>| (made.clone(), made);
     if fields.get("data").is_some() {
@@ -174,7 +174,7 @@ fn bodies(command: &str, fields: &Value, decode: &[u8]) -> (Vec<u8>, Vec<u8>) {
             assert_eq!(decoded, created);
             (encode(&created), encode(&decoded))
         }
-        other => panic!("a test for {other} is missing"),
+        other => panic!("no test for {other} yet"),
     }
 }
 
@@ -242,7 +242,7 @@ fn link_certificates_are_those_of_arti() {
         list(file, "seeds").iter().map(|seed| array(&serde_json::json!({ "seed": seed }), "seed")).collect();
     let identity = |now| RelayIdentity::from_seeds(&seeds[0], &seeds[1], &seeds[2], now);
     let expires = number(file, "expires");
-    // The moment from which certificates run out at that time.
+    // The time at which issued certificates get this expiry.
     let now = expires - (identity(0).expires());
     let relay = identity(now);
     assert_eq!(relay.expires(), expires);

@@ -173,7 +173,7 @@ impl Found {
             ..Provenance::of(
                 "openssl",
                 &self.version,
-                &format!("{timed} (EVP, provider {provider}, {})", self.path.display()),
+                &format!("{timed} (EVP, provider {provider}, {})", find::shown(&self.path)),
             )
         }
     }

@@ -134,7 +134,7 @@ impl<F> SharedObject<F> {
 
     /// The same for a library with thresholds to tune. `untuned` is what to say where nothing tells that they were.
     pub(crate) fn provenance_of_tunable(&self, timed: &str, untuned: Tuning) -> Provenance {
-        let timed = format!("{timed} ({})", self.path.display());
+        let timed = format!("{timed} ({})", find::shown(&self.path));
         let told = self.built.provenance(self.which.name, &self.version, &timed, untuned);
         Provenance {
             build: told.build.or_else(|| Some("unknown: the library does not tell how it was built".into())),

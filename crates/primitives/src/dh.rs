@@ -80,7 +80,7 @@ pub trait DiffieHellman {
     fn agree(&self, secret: &Self::Secret, peer: &[u8; 32]) -> Result<SharedSecret, DhError>;
 }
 
-/// Why a Diffie-Hellman exchange was refused.
+/// Why a Diffie-Hellman operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DhError {

@@ -1,16 +1,15 @@
 //! Key encapsulation mechanisms.
 //!
-//! A KEM is a type without fields, and a back end is another type: `aws_lc::MlKem768`, `libcrux::MlKem768` and
-//! `rustcrypto::MlKem768` are the same algorithm (FIPS 203) from three libraries, and a program may hold them side by
-//! side. Keys are parsed once and used often; ciphertexts are bytes, and the caller owns their memory.
+//! A KEM is a type without fields, one for each back end: `aws_lc::MlKem768`, `libcrux::MlKem768` and `rustcrypto::MlKem768` are the
+//! same algorithm (FIPS 203) from three libraries, and a program can use them side by side. Keys are parsed once and used
+//! often. Ciphertexts are bytes in memory that the caller owns.
 //!
-//! What is refused and what is not (FIPS 203 §7): a wrong length, a public key with a coefficient that is not reduced, and
-//! a secret key whose hash of the public key is wrong are errors, when parsed. A ciphertext of the right length is never
-//! an error: if it is not one that `encapsulate` could have made, the secret is pseudorandom and matches nobody's
-//! (implicit rejection).
+//! Parsing a key fails if its length is wrong, if a public key has an unreduced coefficient, or if the hash inside a secret
+//! key does not match its public key (FIPS 203 §7). A ciphertext of the right length never fails: if `encapsulate` did not make it
+//! for this key, the result is a pseudorandom secret that nobody else has (implicit rejection).
 //!
-//! Randomness is the operating system's in [`Kem::generate`] and [`Kem::encapsulate`]. A back end that can take it from
-//! outside is a [`DerandomizedKem`] as well; AWS-LC is the one that can't.
+//! [`Kem::generate`] and [`Kem::encapsulate`] use the operating system's randomness. A back end that can take randomness from
+//! the caller is also a [`DerandomizedKem`]: all but AWS-LC are.
 //!
 //! ```
 //! # #[cfg(feature = "aws-lc")] {
@@ -65,7 +64,7 @@ pub trait Kem {
     /// A fresh key pair, from the operating system's randomness.
     ///
     /// # Errors
-    /// [`KemError::Randomness`] if there is none; [`KemError::BackEnd`] if the library fails (out of memory).
+    /// [`KemError::Randomness`] if the system has none; [`KemError::BackEnd`] if the library fails (out of memory).
     fn generate(&self) -> Result<(Self::Secret, Self::Public), KemError>;
 
     /// Parses a public key of [`Self::PUBLIC`] bytes and checks it; for ML-KEM the checks of FIPS 203 §7.2.
@@ -87,10 +86,10 @@ pub trait Kem {
     /// [`KemError::Length`], [`KemError::SecretKey`].
     fn secret_from_bytes(&self, bytes: &[u8]) -> Result<Self::Secret, KemError>;
 
-    /// A secret key as [`Self::SECRET`] bytes, wiped when dropped.
+    /// Encodes a secret key as [`Self::SECRET`] bytes, which are wiped when dropped.
     ///
     /// # Errors
-    /// [`KemError::BackEnd`] if the library can't give it.
+    /// [`KemError::BackEnd`] if the library can't encode it.
     fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError>;
 
     /// Makes a shared secret and the ciphertext that carries it to the holder of the secret key, from the operating
@@ -109,10 +108,10 @@ pub trait Kem {
     fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError>;
 }
 
-/// A [`Kem`] that takes its randomness from outside.
+/// A [`Kem`] that can take its randomness from the caller.
 ///
-/// The `…_from` functions are for test vectors and for the lab's witnesses: the same coins give the same bytes, and coins
-/// used twice give away what they protect. The `…_with` functions draw the coins from a generator.
+/// The `…_with` functions draw it from a generator. The `…_from` functions take it as bytes, *coins*: the same coins always give the
+/// same result, so coins used twice reveal what they protect. They are for test vectors and for keys stored as seeds.
 pub trait DerandomizedKem: Kem {
     /// Bytes of randomness in a key pair; 64 for ML-KEM: d ‖ z (FIPS 203 §7.1).
     const GENERATE_COINS: usize;
@@ -178,7 +177,7 @@ pub trait DerandomizedKem: Kem {
     }
 }
 
-/// Why a key encapsulation was refused.
+/// Why an operation of a KEM failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KemError {

@@ -27,13 +27,13 @@ pub use pool::{Lease, Pool};
 
 use core::fmt;
 
-/// What can go wrong in a key-stretching function. None of it depends on the password, but for its length.
+/// Why a key-stretching function failed. No error depends on the password, except on its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KsfError {
     /// Lanes outside 1 to 2²⁴ − 1.
     Lanes(u32),
-    /// Less memory than 8 KiB for each lane.
+    /// Less than 8 KiB of memory for each lane.
     MemoryTooSmall {
         /// KiB asked for.
         memory: u32,
@@ -55,7 +55,7 @@ pub enum KsfError {
         /// KiB needed.
         needs: usize,
     },
-    /// The system has not so many KiB of memory to give.
+    /// The system refused to allocate this many KiB.
     OutOfMemory(usize),
 }
 
@@ -91,15 +91,15 @@ pub struct Params {
 }
 
 impl Params {
-    /// 64 MiB, 3 passes, 1 lane: what a browser can do in a tab (some 0.2 s in WebAssembly).
+    /// 64 MiB, 3 passes, 1 lane: what a browser tab can afford.
     pub const BROWSER: Self = Self { memory: 64 * 1024, passes: 3, lanes: 1 };
 
     /// 256 MiB, 3 passes, 1 lane: for native clients. libsodium calls this `MODERATE`.
     pub const NATIVE: Self = Self { memory: 256 * 1024, passes: 3, lanes: 1 };
 
-    /// `memory` in KiB (8 for each lane at least), `passes` over it, `lanes` in it.
+    /// `memory` in KiB (at least 8 for each lane), the number of `passes` over it, and the number of `lanes` in it.
     ///
-    /// Lanes are computed one after the other: they bind an attacker's hardware, but don't speed up this one call.
+    /// The lanes are computed one after the other, so they do not make a call faster.
     ///
     /// # Errors
     /// [`KsfError::Lanes`], [`KsfError::MemoryTooSmall`] or [`KsfError::Passes`], whichever is out of Argon2's bounds (RFC 9106, section 3.1).
@@ -116,25 +116,25 @@ impl Params {
         Ok(Self { memory, passes, lanes })
     }
 
-    /// In KiB.
+    /// Memory in KiB.
     #[must_use]
     pub const fn memory(&self) -> u32 {
         self.memory
     }
 
-    /// How often the memory is filled.
+    /// The number of passes over the memory.
     #[must_use]
     pub const fn passes(&self) -> u32 {
         self.passes
     }
 
-    /// Rows of the memory.
+    /// The number of lanes.
     #[must_use]
     pub const fn lanes(&self) -> u32 {
         self.lanes
     }
 
-    /// Blocks of 1 KiB that are really used: the memory rounded down to four segments for each lane (RFC 9106's m′).
+    /// The number of 1 KiB blocks in use: the memory rounded down to four segments for each lane (m′ in RFC 9106).
     #[must_use]
     pub const fn blocks(&self) -> usize {
         self.segment() * 4 * self.lanes as usize

@@ -1,6 +1,6 @@
 //! POLYVAL (RFC 8452 §3), the universal hash of AES-GCM-SIV and of Tor's CGO.
 //!
-//! Keys have their powers computed beforehand, so that a message is one sum of products; nothing is cloned for a message.
+//! The powers of a key are computed in advance, so a message is one sum of products.
 //!
 //! ```
 //! use candor_primitives::polyval::Polyval;
@@ -19,8 +19,8 @@ use core::fmt;
 #[cfg(target_arch = "x86_64")]
 use zeroize::Zeroize;
 
-/// POLYVAL with one key, of which it keeps `N` powers, a power of two. As many blocks cost one reduction; 1 is enough for messages of
-/// one block. Wiped on drop.
+/// POLYVAL under one key, with `N` stored powers of it; `N` is a power of two. Every `N` blocks cost one reduction, so 1 is enough for
+/// messages of one block. Wiped on drop.
 pub struct Polyval<const N: usize>(Arm<N>);
 
 /// The key in the form that an arm wants. Holding one of the accelerated is proof that the CPU has what it needs.
@@ -44,12 +44,12 @@ enum Arm<const N: usize> {
 struct Powers<const N: usize>([[u8; 16]; N]);
 
 impl<const N: usize> Polyval<N> {
-    /// For the fastest arm.
+    /// A key on the best arm of [`Cpu::default`].
     pub fn new(key: &[u8; 16]) -> Self {
         Self::with_cpu(Cpu::default(), key)
     }
 
-    /// For the arm that `cpu` allows.
+    /// A key on the best arm that `cpu` allows.
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -71,7 +71,7 @@ impl<const N: usize> Polyval<N> {
         Self(Arm::Library(<::polyval::Polyval as ::polyval::universal_hash::KeyInit>::new(&(*key).into())))
     }
 
-    /// The hash of the parts' blocks, one after another. Without any block it is zero.
+    /// The hash of the concatenated parts. The hash of no blocks is zero.
     #[inline]
     pub fn hash<const P: usize>(&self, parts: [&[[u8; 16]]; P]) -> [u8; 16] {
         secret::ran("polyval", self.arm());

@@ -1,14 +1,14 @@
-//! The 32 bytes that a key exchange ends in.
+//! The 32-byte result of a key exchange.
 
 use candor_cpu::secret;
 use core::fmt;
 use subtle::{Choice, ConstantTimeEq};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// The 32-byte secret that both sides of a key encapsulation or a Diffie-Hellman exchange hold in the end.
+/// The 32-byte secret that both sides share after a key encapsulation or a Diffie-Hellman exchange.
 ///
-/// It is wiped on drop, compared in constant time, and never printed. Whether it may be a key as it is depends on where
-/// it comes from: a KEM's is uniform (FIPS 203 §3.3), a Diffie-Hellman's must go through a key derivation (RFC 7748 §6.1).
+/// It is wiped on drop, compared in constant time, and never printed. A KEM's secret is uniform and may be used as a key directly
+/// (FIPS 203 §3.3); that of a Diffie-Hellman exchange must go through a key derivation first (RFC 7748 §6.1).
 ///
 /// ```
 /// use candor_primitives::SharedSecret;
@@ -29,7 +29,7 @@ impl SharedSecret {
         &self.0
     }
 
-    /// A secret from a slice, or nothing if its length is wrong.
+    /// A secret from a slice; `None` if its length is wrong.
     #[cfg(feature = "aws-lc")]
     #[inline]
     pub(crate) fn from_slice(bytes: &[u8]) -> Option<Self> {

@@ -1,7 +1,7 @@
-//! Back ends that do something otherwise than the one below them.
+//! Back ends that differ from the one below them in one point.
 //!
 //! [`Twisted`] is a back end with a twist. [`Draws`] makes vectors and witnesses: keys and encapsulations come from a generator that the test
-//! chooses. [`SendsPoint`] and [`SendsCoefficient`] make what no honest side would send.
+//! chooses. [`SendsPoint`] and [`SendsCoefficient`] send what no honest side would.
 //!
 //! ```
 //! use candor_primitives::dh::{DhError, DiffieHellman};
@@ -41,7 +41,7 @@ impl<B, T> Twisted<B, T> {
     }
 }
 
-/// What a Diffie-Hellman back end does otherwise than `dh`.
+/// What a Diffie-Hellman back end does differently from `dh`.
 pub trait DhTwist<D: DiffieHellman> {
     /// In place of [`DiffieHellman::generate`].
     ///
@@ -50,7 +50,7 @@ pub trait DhTwist<D: DiffieHellman> {
     fn generate(&self, dh: &D) -> Result<(D::Secret, [u8; 32]), DhError>;
 }
 
-/// What a KEM back end does otherwise than `kem`; what is not said, it does the same.
+/// What a KEM back end does differently from `kem`. The provided methods do the same as `kem`.
 pub trait KemTwist<K: Kem> {
     /// In place of [`Kem::generate`].
     ///

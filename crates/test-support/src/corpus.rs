@@ -20,7 +20,7 @@ impl Corpus {
     /// Reads the corpus of `target`.
     ///
     /// # Panics
-    /// If it is not there or empty: a body that ran over nothing would have shown nothing.
+    /// If it is missing or empty: a body that runs over nothing shows nothing.
     pub fn of(target: &'static str) -> Self {
         let folder = folder(target);
         let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -36,7 +36,7 @@ impl Corpus {
         Self { target, files }
     }
 
-    /// The same with one more input, which is made when the test runs.
+    /// The same with one more input, made when the test runs.
     #[must_use]
     pub fn with(mut self, name: &str, data: Vec<u8>) -> Self {
         self.files.push((name.to_owned(), data));
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "fuzz/corpus/no_such_target")]
-    fn a_corpus_that_is_not_there_is_no_success() {
+    fn a_missing_corpus_is_a_failure() {
         Corpus::of("no_such_target");
     }
 }

@@ -1,13 +1,13 @@
-//! What the tests of several crates share. Nothing in here is for users of candor.
+//! Shared by the tests of several crates. Nothing here is for users of candor.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`corpus`] | runs a fuzz body over the committed corpus of its target, and over mutations of it |
 //! | [`random`] | test inputs that are the same in every run |
 //! | `vectors` (feature `vectors`) | reads the files of `vectors/` |
-//! | `back_ends` (feature `back-ends`) | KEMs and Diffie-Hellman that do something otherwise: draw from a script, or lie |
+//! | `back_ends` (feature `back-ends`) | KEMs and Diffie-Hellman that misbehave on purpose: draw from a script, or send what no honest side would |
 //!
-//! All of it panics when something is missing or wrong, with a message that names the file or the field: a test has no better use for an error.
+//! Everything panics when something is missing or wrong, with a message that names the file or the field.
 //!
 //! A crate names this one under `[dev-dependencies]`.
 

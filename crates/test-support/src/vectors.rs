@@ -6,14 +6,14 @@ use std::fs;
 /// The file of that name.
 ///
 /// # Panics
-/// If it is not there or no JSON.
+/// If it is missing or is not JSON.
 pub fn load(name: &str) -> Value {
     let path = crate::from_root("vectors").join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Writes that file anew: for the tests, ignored by default, which make our own vectors. Its digest in `vectors/SOURCES.toml` must follow.
+/// Rewrites that file: for the tests, ignored by default, that make our own vectors. Update its digest in `vectors/SOURCES.toml` too.
 ///
 /// # Panics
 /// If it can't be written.
@@ -25,7 +25,7 @@ pub fn save(name: &str, content: &Value) {
 /// The bytes that field `name` holds in hex.
 ///
 /// # Panics
-/// If there is no such field, or no hex in it.
+/// If the field is missing or is not hex.
 pub fn bytes(of: &Value, name: &str) -> Vec<u8> {
     let text = of[name].as_str().unwrap_or_else(|| panic!("no text field {name}"));
     base16ct::mixed::decode_vec(text).unwrap_or_else(|error| panic!("{name} is not hex: {error}"))
@@ -44,7 +44,7 @@ pub fn array<const N: usize>(of: &Value, name: &str) -> [u8; N] {
 /// The elements of the list in field `name`.
 ///
 /// # Panics
-/// If there is none, or it is empty: no test passes by having nothing to do.
+/// If the list is missing or empty: no test should pass because it had nothing to do.
 pub fn list<'a>(of: &'a Value, name: &str) -> &'a [Value] {
     let list = of[name].as_array().unwrap_or_else(|| panic!("no list {name}"));
     assert!(!list.is_empty(), "the list {name} is empty");

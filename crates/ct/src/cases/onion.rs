@@ -234,14 +234,41 @@ impl Kem for SecretKem {
     }
 
     fn encapsulate(&self, to: &Self::Public, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
-        let coins = [0x3c; MlKem768::ENCAPSULATE_COINS];
-        secret::poison(&coins);
-        let shared = MlKem768.encapsulate_from(to, &coins, ciphertext)?;
-        secret::declassify(ciphertext, "ciphertext");
-        Ok(shared)
+        self.encapsulate_from(to, &[0x3c; MlKem768::ENCAPSULATE_COINS], ciphertext)
     }
 
     fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
         MlKem768.decapsulate(with, ciphertext)
+    }
+}
+
+impl DerandomizedKem for SecretKem {
+    const GENERATE_COINS: usize = MlKem768::GENERATE_COINS;
+    const ENCAPSULATE_COINS: usize = MlKem768::ENCAPSULATE_COINS;
+
+    fn generate_from(&self, coins: &[u8]) -> Result<(Self::Secret, Self::Public), KemError> {
+        // The key pair is made from public coins, since its matrix is; then its secret parts are poisoned.
+        let coins = Zeroizing::new(coins.to_vec());
+        secret::declassify(&coins, "kem-seed");
+        let (secret, public) = MlKem768.generate_from(&coins)?;
+        let dk = MlKem768.secret_to_bytes(&secret)?;
+        Ok((self.secret_from_bytes(&dk)?, public))
+    }
+
+    fn secret_to_seed(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
+        MlKem768.secret_to_seed(secret)
+    }
+
+    fn encapsulate_from(
+        &self,
+        to: &Self::Public,
+        coins: &[u8],
+        ciphertext: &mut [u8],
+    ) -> Result<SharedSecret, KemError> {
+        let coins = Zeroizing::new(coins.to_vec());
+        secret::poison(&coins);
+        let shared = MlKem768.encapsulate_from(to, &coins, ciphertext)?;
+        secret::declassify(ciphertext, "ciphertext");
+        Ok(shared)
     }
 }

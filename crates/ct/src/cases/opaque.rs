@@ -10,7 +10,7 @@ use candor_opaque::oprf::{Blinded, Key};
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
     Client, ClientLogin, ClientRegistration, Hybrid, KsfParams, Limits, NoStretching, Parties, Password, Record,
-    Rfc9807, Server, Suite,
+    Rfc9807, Server, Suite, SystemRandomness,
 };
 use candor_primitives::kem::libcrux::MlKem768;
 use rand_core::{TryCryptoRng, TryRng};
@@ -79,15 +79,15 @@ pub(crate) fn rfc_finish(_: Cpu) {
 }
 
 pub(crate) fn hybrid_start(_: Cpu) {
-    start(Hybrid::new(SecretKem), Hybrid::new(MlKem768));
+    start(Hybrid::new(SystemRandomness(SecretKem)), Hybrid::new(MlKem768));
 }
 
 pub(crate) fn hybrid_respond(_: Cpu) {
-    respond(Hybrid::new(SecretKem), Hybrid::new(MlKem768));
+    respond(Hybrid::new(SystemRandomness(SecretKem)), Hybrid::new(MlKem768));
 }
 
 pub(crate) fn hybrid_finish(_: Cpu) {
-    finish(Hybrid::new(SecretKem), Hybrid::new(MlKem768));
+    finish(Hybrid::new(SystemRandomness(SecretKem)), Hybrid::new(MlKem768));
 }
 
 fn clean_client<S: Suite<Static = NoKem>>(suite: S) -> Client<S> {

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 fn check(cpu: Cpu, wanted: &str) -> Result<usize, String> {
     let (arm, portable) = (Multiplier::with_cpu(cpu), Multiplier::with_cpu(Cpu::portable()));
     if arm.arm() != wanted {
-        return Err(format!("arm {} was chosen, and {wanted} asked for", arm.arm()));
+        return Err(format!("arm {} was chosen; expected {wanted}", arm.arm()));
     }
     let mut random = Random::new(7);
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! `cargo xtask tune gf2`: measures plans on this machine and writes a table that candor loads.
+//! Measures plans on this machine and writes a table that [`candor_gf2::plan::load_user`] reads. In the repository: `cargo xtask tune gf2`.
 
 use candor_cpu::Cpu;
 use candor_gf2::{Multiplier, plan, tune};
@@ -28,13 +28,13 @@ fn run(mut words: impl Iterator<Item = String>) -> Result<(), String> {
             print!("{HELP}");
             return Ok(());
         }
-        let value = words.next().ok_or_else(|| format!("`{word}` takes a value\n{HELP}"))?;
+        let value = words.next().ok_or_else(|| format!("option `{word}` needs a value\n{HELP}"))?;
         match word.as_str() {
             "--tier" => cpu = Cpu::named(&value).map_err(|error| format!("--tier {value}: {error}"))?,
-            "--most" => most = value.parse().map_err(|_| format!("--most takes a number of words, not `{value}`"))?,
+            "--most" => most = value.parse().map_err(|_| format!("--most is `{value}`; expected a number of words"))?,
             "--compiler" | "--flags" | "--date" => head += &format!("{} {}\n", &word[2..], one_line(&value)),
             "-o" => file = Some(value),
-            _ => return Err(format!("there is no option `{word}`\n{HELP}")),
+            _ => return Err(format!("unknown option `{word}`\n{HELP}")),
         }
     }
     eprintln!("arm {}: up to {most} words; progress every 64", Multiplier::with_cpu(cpu).arm());
@@ -71,7 +71,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The CPU's name as Linux has it.
+/// The CPU's name according to Linux.
 fn cpu_name() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |key: &str| {

@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 
 /// The field of polynomials over GF(2) modulo `M`, on the best instructions that the CPU has.
 ///
-/// The time of every operation depends on `M` alone. `M` may be reducible; then [`invert`](Self::invert), [`sqrt`](Self::sqrt),
+/// The time of every operation depends on `M` alone. `M` may be reducible; then the results of [`invert`](Self::invert), [`sqrt`](Self::sqrt),
 /// [`trace`](Self::trace) and [`half_trace`](Self::half_trace) mean nothing.
 ///
 /// ```
@@ -30,7 +30,7 @@ pub struct Field<M> {
     modulus: PhantomData<M>,
 }
 
-/// Why words are no element: the polynomial is not reduced, a bit at m or above is set.
+/// Why words are not an element: the polynomial is not reduced; a bit at m or above is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementError {
     /// m, the degree of the modulus.
@@ -46,13 +46,13 @@ impl fmt::Display for ElementError {
 impl core::error::Error for ElementError {}
 
 impl<M: Modulus> Field<M> {
-    /// With the default CPU's best arm.
+    /// The field on the best arm of [`Cpu::default`].
     #[must_use]
     pub fn new() -> Self {
         Self::with_cpu(Cpu::default())
     }
 
-    /// With the best arm of `cpu`.
+    /// The field on the best arm that `cpu` allows.
     #[must_use]
     pub fn with_cpu(cpu: Cpu) -> Self {
         const {
@@ -84,11 +84,10 @@ impl<M: Modulus> Field<M> {
         one
     }
 
-    /// The element with these coefficients, x^0 in the lowest bit of the first word, if no bit is set at m or above. Whether it is
-    /// so is public.
+    /// The element with these coefficients, x^0 in the lowest bit of the first word. Whether the words are an element is public.
     ///
     /// # Errors
-    /// [`ElementError`] if one is.
+    /// [`ElementError`] if a bit at m or above is set.
     pub fn element(&self, words: M::Words) -> Result<Element<M>, ElementError> {
         let rest = M::MODULUS.degree() % 64;
         let top = words.as_ref()[M::Words::COUNT - 1];
@@ -133,7 +132,7 @@ impl<M: Modulus> Field<M> {
         self.square_times(a, 1)
     }
 
-    /// a^(2^times): squared so many times. `times` is public.
+    /// a^(2^times): a squared `times` times. `times` is public.
     #[inline]
     #[must_use]
     pub fn square_times(&self, a: &Element<M>, times: usize) -> Element<M> {

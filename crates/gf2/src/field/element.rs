@@ -7,9 +7,9 @@ use core::ops::{Add, AddAssign};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroize;
 
-/// An element of GF(2^m): a polynomial of degree below m, of which [`Field`](super::Field) made sure.
+/// An element of GF(2^m): a polynomial of degree below m, as [`Field`](super::Field) has ensured.
 ///
-/// Sums are `+`; they need no arm. What multiplies is the field's. Comparison takes constant time.
+/// Elements are added with `+`, which needs no arm, and multiplied by the methods of the field. Comparison takes constant time.
 #[repr(transparent)] // slices of elements are slices of words to the kernels (`low::words`)
 pub struct Element<M: Modulus>(pub(super) M::Words);
 
@@ -87,7 +87,7 @@ impl<M: Modulus> AddAssign for Element<M> {
 }
 
 impl<M: Modulus> fmt::Debug for Element<M> {
-    /// Says nothing: elements are often secret. [`words`](Self::words) shows them.
+    /// Prints no coefficients, since elements are often secret. [`words`](Self::words) returns them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Element(modulo {})", M::MODULUS)
     }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The most that [`SparseModulus`] takes as a degree: far above any use, and far below where a shift amount could overflow.
+/// The highest degree of a [`SparseModulus`]: far above any use, and far below where a shift amount could overflow.
 pub const MAX_DEGREE: usize = 1 << 24;
 
 /// The polynomial x^m + Σ x^t over GF(2), by its degree m and its *taps* t.
@@ -22,7 +22,7 @@ pub struct SparseModulus<'t> {
     taps: &'t [usize],
 }
 
-/// Why a degree and taps make no modulus.
+/// Why a degree and taps are not a modulus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ModulusError {
@@ -30,7 +30,7 @@ pub enum ModulusError {
     DegreeZero,
     /// The degree is above [`MAX_DEGREE`].
     DegreeTooLarge {
-        /// What was asked for.
+        /// The degree.
         degree: usize,
     },
     /// A tap is not below the degree.
@@ -40,7 +40,7 @@ pub enum ModulusError {
         /// The degree.
         degree: usize,
     },
-    /// The taps do not fall strictly: out of order, or one given twice (and x^t + x^t is nothing).
+    /// The taps do not fall strictly: they are out of order, or one is given twice.
     TapsNotFalling {
         /// The tap before.
         before: usize,
@@ -90,7 +90,7 @@ impl<'t> SparseModulus<'t> {
         Ok(Self { degree, taps })
     }
 
-    /// [`new`](Self::new) for constants: a modulus that is none stops the compiler.
+    /// [`new`](Self::new) for constants: a bad modulus is a compile error.
     ///
     /// # Panics
     /// If `new` gives an error; in a `const` that is a compile error.
@@ -102,7 +102,7 @@ impl<'t> SparseModulus<'t> {
         }
     }
 
-    /// m.
+    /// The degree m.
     #[must_use]
     pub const fn degree(&self) -> usize {
         self.degree

@@ -28,13 +28,13 @@ pub struct Packed<M> {
 }
 
 impl<M: Modulus> Packed<M> {
-    /// With the default CPU's best arm.
+    /// The field on the best arm of [`Cpu::default`].
     #[must_use]
     pub fn new() -> Self {
         Self::with_cpu(Cpu::default())
     }
 
-    /// With the best arm of `cpu`.
+    /// The field on the best arm that `cpu` allows.
     #[must_use]
     pub fn with_cpu(cpu: Cpu) -> Self {
         const { assert!(M::MODULUS.degree() <= 16, "a packed element has 16 bits") };
@@ -51,7 +51,7 @@ impl<M: Modulus> Packed<M> {
         }
     }
 
-    /// out\[i\] = a\[i\]·b\[i\]. The bits of the factors at m and above are zero; if they are not, the products are some elements.
+    /// out\[i\] = a\[i\]·b\[i\]. The factors must be reduced; if not, the products are meaningless elements.
     ///
     /// # Panics
     /// If the lengths differ.

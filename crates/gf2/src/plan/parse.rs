@@ -17,12 +17,12 @@
 use super::{MOST_WORDS, Plans, Scheme};
 use core::fmt;
 
-/// Why a text is not a table, and where.
+/// Why a text is not a table of plans, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanError {
-    /// Counted from one.
+    /// The line, counted from one.
     pub line: usize,
-    /// What is wrong there.
+    /// What is wrong in that line.
     pub mistake: PlanMistake,
 }
 
@@ -32,17 +32,17 @@ pub struct PlanError {
 pub enum PlanMistake {
     /// The first line is not `candor-gf2-plan 1`.
     Format,
-    /// There is no arm of that name.
+    /// Unknown arm.
     Arm,
-    /// An entry comes before the arm, or there is no arm.
+    /// An entry comes before the line that names the arm, or no line does.
     ArmMissing,
-    /// No scheme has that name.
+    /// Unknown scheme.
     Scheme,
-    /// A number is missing, too large, or not a number; or something stands after it.
+    /// A number is missing, malformed or too large, or is followed by something else.
     Number,
     /// The length is 0 or beyond the longest entry.
     Length,
-    /// A product of this length can't be split so (see [`Scheme`]).
+    /// The scheme can't split a product of this length (see [`Scheme`]).
     Fit,
 }
 
@@ -50,13 +50,13 @@ impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: ", self.line)?;
         match self.mistake {
-            PlanMistake::Format => f.write_str("a table begins with the line `candor-gf2-plan 1`"),
-            PlanMistake::Arm => f.write_str("no arm has this name; there are portable, clmul, vpclmul, avx512, pmull, zbc"),
-            PlanMistake::ArmMissing => f.write_str("the line `arm NAME` must come before the entries"),
-            PlanMistake::Scheme => f.write_str("an entry is `WORDS SCHEME PART`, and the scheme is leaf, split, karatsuba2, karatsuba3 or toom3"),
-            PlanMistake::Number => f.write_str("a number is missing or wrong, or something stands after it"),
-            PlanMistake::Length => write!(f, "lengths are from 1 to {MOST_WORDS} words"),
-            PlanMistake::Fit => f.write_str("this length can't be split so: Karatsuba and splits want at least half in the lower part, the three-way schemes at least a third and less than half in each of the lower two"),
+            PlanMistake::Format => f.write_str("expected the line `candor-gf2-plan 1`"),
+            PlanMistake::Arm => f.write_str("unknown arm; expected portable, clmul, vpclmul, avx512, pmull or zbc"),
+            PlanMistake::ArmMissing => f.write_str("expected the line `arm NAME` before the entries"),
+            PlanMistake::Scheme => f.write_str("expected `WORDS SCHEME PART` with scheme leaf, split, karatsuba2, karatsuba3 or toom3"),
+            PlanMistake::Number => f.write_str("expected a number of up to six digits at the end of the line"),
+            PlanMistake::Length => write!(f, "length is out of range; expected 1 to {MOST_WORDS} words"),
+            PlanMistake::Fit => f.write_str("this scheme can't split this length: karatsuba2 and split need at least half of the words in the lower part, karatsuba3 and toom3 at least a third and less than half in each of the lower two"),
         }
     }
 }

@@ -1,13 +1,13 @@
-//! A user's own tables: read from a file, put in force for the process.
+//! Users' own tables: read from a file and installed for the process.
 //!
-//! The library opens no file by itself. A program that wants a user's tables calls [`load_user`] at its start.
+//! The library opens no file on its own. A program that wants a user's tables calls [`load_user`] at its start.
 
 use super::{ARMS, PlanError, Plans};
 use core::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Why a table could not be put in force.
+/// Why a table could not be installed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -18,14 +18,14 @@ pub enum LoadError {
         /// What the system said.
         why: std::io::Error,
     },
-    /// The file is no table.
+    /// The file is not a table.
     Parse {
         /// The file.
         path: String,
         /// Where and why.
         mistake: PlanError,
     },
-    /// A table for this arm is in force already, or has been asked for: it can be set once, before the first multiplier.
+    /// This arm has a table already. Each arm's table can be installed once.
     Late {
         /// The arm.
         arm: &'static str,
@@ -38,10 +38,7 @@ impl fmt::Display for LoadError {
             Self::Read { path, why } => write!(f, "cannot read plan table {path}: {why}"),
             Self::Parse { path, mistake } => write!(f, "plan table {path}, {mistake}"),
             Self::Late { arm } => {
-                write!(
-                    f,
-                    "a plan table for arm {arm} is already in use; install tables before the first multiplier is made"
-                )
+                write!(f, "a plan table for arm {arm} is already installed; install each arm's table once")
             }
         }
     }
@@ -51,14 +48,14 @@ impl core::error::Error for LoadError {}
 
 static INSTALLED: [OnceLock<Plans>; ARMS.len()] = [const { OnceLock::new() }; ARMS.len()];
 
-/// The table in force for an arm, if a user's is.
+/// The user's table for an arm, if one was installed.
 #[inline]
 pub fn installed(arm: &str) -> Option<&'static Plans> {
     let index = ARMS.iter().position(|(name, _)| *name == arm)?;
     INSTALLED[index].get()
 }
 
-/// Puts a table in force for its arm: multipliers made from now on use it.
+/// Installs a table for its arm: multipliers made from now on use it.
 ///
 /// # Errors
 /// [`LoadError::Late`] if the arm has one already.
@@ -68,7 +65,7 @@ pub fn install(plans: Plans) -> Result<(), LoadError> {
     INSTALLED[index].set(plans).map_err(|_| LoadError::Late { arm })
 }
 
-/// Reads a table. Its text stays in memory for good, as tables in force do.
+/// Reads a table. Its text is leaked, since installed tables live as long as the process.
 ///
 /// # Errors
 /// [`LoadError::Read`], [`LoadError::Parse`].
@@ -80,11 +77,11 @@ pub fn load(path: &Path) -> Result<Plans, LoadError> {
     }
 }
 
-/// Puts the user's tables in force: the files that `CANDOR_GF2_PLANS` lists (separated as in `PATH`; empty for none), or, when it is not
-/// set, those of `gf2-ARM.plan` that exist in `$XDG_CONFIG_HOME/candor` or `~/.config/candor`. Answers which.
+/// Installs the user's tables: the files that `CANDOR_GF2_PLANS` lists (separated as in `PATH`; empty for none), or, when it is not
+/// set, those of `gf2-ARM.plan` that exist in `$XDG_CONFIG_HOME/candor` or `~/.config/candor`. Returns the paths of those installed.
 ///
 /// # Errors
-/// A file that `CANDOR_GF2_PLANS` lists and that is not there, or any that is no table. Files before it are in force.
+/// A file listed in `CANDOR_GF2_PLANS` is missing, or a file is not a table. Files before it are installed.
 pub fn load_user() -> Result<Vec<PathBuf>, LoadError> {
     let paths: Vec<PathBuf> = match std::env::var_os("CANDOR_GF2_PLANS") {
         Some(list) => std::env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect(),
@@ -99,7 +96,7 @@ pub fn load_user() -> Result<Vec<PathBuf>, LoadError> {
     Ok(paths)
 }
 
-/// Where a user's tables stand when nothing else is said.
+/// The default directory of users' tables.
 pub(crate) fn user_directory() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))?;

@@ -153,7 +153,7 @@ async fn who_waits_for_the_same_dead_relay_waits_once() {
         .collect();
     for one in extending {
         let error = one.await.unwrap().unwrap_err().to_string();
-        assert!(error.starts_with("hop 2: destroyed: the next relay can't be reached"), "{error}");
+        assert!(error.starts_with("hop 2: destroyed: next relay can't be reached"), "{error}");
     }
     assert_eq!(count.load(Ordering::Relaxed), 1);
 }

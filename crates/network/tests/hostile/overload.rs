@@ -72,7 +72,7 @@ async fn every_overload_is_named_with_its_hop_and_relay() {
                     (None, Ok(_)) => panic!("{}, hop {hop}: nothing happened", overload.name),
                 };
                 let said = error.to_string();
-                let right = format!("hop {hop}: destroyed: the relay is out of resources (relay {} at", NAMES[hop - 1]);
+                let right = format!("hop {hop}: destroyed: relay is out of resources (relay {} at", NAMES[hop - 1]);
                 assert!(said.starts_with(&right), "{}, hop {hop}, {crypto:?}: {said}", overload.name);
                 named += 1;
             }

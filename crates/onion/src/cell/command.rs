@@ -11,7 +11,7 @@ macro_rules! commands {
         impl Command {
             $($(#[$doc])* pub const $name: Self = Self($value);)+
 
-            /// The command's name in the specification, if it is one that we know.
+            /// The command's name in the specification, if it is a known one.
             pub fn name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$name => Some(stringify!($name)),)+
@@ -29,13 +29,13 @@ commands! {
     RELAY = 3;
     /// Ends a circuit.
     DESTROY = 4;
-    /// Starts the link handshake. The only variable cell below 128.
+    /// Starts the link handshake. The only variable cell with a command below 128.
     VERSIONS = 7;
     /// Ends the link handshake.
     NETINFO = 8;
     /// A relay cell that may extend the circuit.
     RELAY_EARLY = 9;
-    /// Makes a circuit.
+    /// Creates a circuit.
     CREATE2 = 10;
     /// Answers CREATE2.
     CREATED2 = 11;
@@ -49,14 +49,14 @@ commands! {
     AUTH_CHALLENGE = 130;
     /// Authentication.
     AUTHENTICATE = 131;
-    /// Private: makes a circuit with an onionskin of any length (`docs/cells.md`).
+    /// Private: creates a circuit with an onionskin of any length (`docs/cells.md`).
     CREATE2V = 240;
     /// Private: answers CREATE2V.
     CREATED2V = 241;
 }
 
 impl Command {
-    /// Whether cells with this command carry a length.
+    /// Whether cells with this command have a length field.
     pub fn is_variable(self) -> bool {
         self == Self::VERSIONS || self.0 >= 128
     }

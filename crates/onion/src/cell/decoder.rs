@@ -1,38 +1,38 @@
-//! From a byte stream to cells.
+//! Takes cells off a byte stream.
 
 use super::{Cell, Command, MOST_VARIABLE, Message, PAYLOAD};
 use crate::{Error, PeerMisbehaved};
 
-/// Collects bytes as they come off a link and gives out whole cells.
+/// Buffers bytes as they arrive and returns whole cells.
 ///
-/// The first cell must be VERSIONS, with its two-byte circuit number; all later ones have four bytes, since we speak no link
-/// protocol below 4. After an error the stream has lost its framing: close the link.
+/// The first cell must be VERSIONS, with a two-byte circuit number. Later cells have four-byte numbers, since we speak
+/// no link protocol below 4. After an error the framing is lost: close the link.
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
     buffer: Vec<u8>,
-    /// Where in `buffer` the next cell begins.
+    /// Start of the next cell in `buffer`.
     at: usize,
     versions_seen: bool,
 }
 
-/// A whole cell as it stands in the decoder's buffer.
+/// A whole cell in the decoder's buffer, its payload not yet decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raw<'a> {
-    /// The circuit's number.
+    /// Number of the circuit.
     pub circuit: u32,
     /// The command.
     pub command: Command,
     /// The payload, padding included.
     pub payload: &'a [u8],
-    /// All of the cell, its header included: what the link handshake hashes.
+    /// The whole cell including its header: the link handshake hashes it.
     pub bytes: &'a [u8],
 }
 
 impl Raw<'_> {
-    /// Reads the payload.
+    /// Decodes the payload.
     ///
     /// # Errors
-    /// [`Error::PeerMisbehaved`], [`Error::Length`], naming the payload.
+    /// [`Error::PeerMisbehaved`], [`Error::Length`], [`Error::TooLong`].
     pub fn decode(&self) -> Result<Cell, Error> {
         let message = Message::decode(self.command, self.payload)?;
         match (message.concerns_a_circuit(), self.circuit) {
@@ -43,17 +43,17 @@ impl Raw<'_> {
 }
 
 impl Decoder {
-    /// For the start of a link.
+    /// A decoder for the start of a link.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// For a stream in which VERSIONS has already passed.
+    /// A decoder for a stream in which VERSIONS has already passed.
     pub fn after_versions() -> Self {
         Self { versions_seen: true, ..Self::default() }
     }
 
-    /// Takes what has arrived.
+    /// Takes bytes that have arrived.
     pub fn receive(&mut self, bytes: &[u8]) {
         if self.at == self.buffer.len() {
             self.buffer.clear();
@@ -65,8 +65,8 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Bytes that have arrived and belong to no cell given out so far. They are at most what was received since the last
-    /// [`Self::next`] that gave `None`, and one cell.
+    /// Number of bytes that have arrived but belong to no cell returned so far: at most what was received since
+    /// [`Self::next`] last returned `None`, and one cell.
     pub fn pending(&self) -> usize {
         self.buffer.len() - self.at
     }
@@ -74,17 +74,17 @@ impl Decoder {
     /// The next whole cell, or `None` until more bytes come.
     ///
     /// # Errors
-    /// [`Error::PeerMisbehaved`] if the stream does not begin with VERSIONS, VERSIONS comes again, or the payload is wrong;
-    /// [`Error::TooLong`] for a variable cell above [`MOST_VARIABLE`].
-    #[allow(clippy::should_implement_trait)] // an iterator would have to stop at `None`, and here more may come
+    /// [`Error::PeerMisbehaved`] if the stream does not begin with VERSIONS, if VERSIONS comes again, or if the payload
+    /// is wrong; [`Error::TooLong`] for a variable cell above [`MOST_VARIABLE`].
+    #[allow(clippy::should_implement_trait)] // an iterator ends at `None`; here more cells may follow
     pub fn next(&mut self) -> Result<Option<Cell>, Error> {
         self.next_raw()?.map(|raw| raw.decode()).transpose()
     }
 
-    /// [`Self::next`] without reading the payload.
+    /// [`Self::next`] without decoding the payload.
     ///
     /// # Errors
-    /// As for [`Self::next`], as far as the frame goes.
+    /// Those of [`Self::next`] that concern the framing.
     pub fn next_raw(&mut self) -> Result<Option<Raw<'_>>, Error> {
         let rest = &self.buffer[self.at..];
         let id = if self.versions_seen { 4 } else { 2 };

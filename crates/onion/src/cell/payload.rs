@@ -1,7 +1,7 @@
-//! What cells carry, apart from relay cells.
+//! Payloads of cells other than relay cells.
 //!
-//! Every type reads and writes the bytes of its section of tor-spec. Reading checks all lengths; writing can't fail, since the
-//! types hold only what fits.
+//! Each type encodes and decodes the format of its section of tor-spec. Decoding checks every length. Encoding can't
+//! fail, since the types hold only what fits.
 
 mod create;
 mod link;

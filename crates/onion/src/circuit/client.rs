@@ -1,4 +1,4 @@
-//! The circuit at its client.
+//! The client's end of a circuit.
 
 use super::conversation::{self, Conversation, End, News};
 use super::extensions::{Agreed, Request, Response};
@@ -15,65 +15,65 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Instant;
 
-/// What to ask of a hop in its handshake. `ntor` has no room to ask and always comes to tor1 without fragments.
+/// What to ask of a hop in its handshake. `ntor` can't carry a request and always leads to tor1 without fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopOptions {
-    /// The layer's cryptography.
+    /// Cryptography of the layer.
     pub crypto: Crypto,
-    /// To take EXTEND2 in fragments: needed if the hop behind this one gets an onionskin that does not fit a cell. Only relays of
-    /// ours know it; others refuse the handshake.
+    /// Whether the hop must accept EXTEND2 in fragments. It is needed if the onionskin for the next hop does not fit a
+    /// cell. Only our relays know it; others refuse the handshake.
     pub fragments: bool,
 }
 
 impl Default for HopOptions {
-    /// CGO, with fragments.
+    /// CGO with fragments.
     fn default() -> Self {
         Self { crypto: Crypto::Cgo, fragments: true }
     }
 }
 
-/// What a client's circuit wants done, or has to tell.
+/// An action for the caller, or news for the application.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientAction {
-    /// Send this on the circuit's link.
+    /// Send this message on the circuit's link.
     Send(Message),
-    /// The circuit has a hop more; hops count from 1.
+    /// A hop was added.
     Extended {
-        /// How many hops there are now.
+        /// Number of hops now.
         hop: usize,
     },
     /// The stream is open.
     Connected {
-        /// Which.
+        /// Stream that is open.
         stream: StreamId,
-        /// What the exit says of the address.
+        /// Address that the exit connected to, if it reveals it.
         connected: Connected,
     },
-    /// Bytes came. Say [`ClientCircuit::consumed`] when they are used up, or the stream will stop.
+    /// Bytes arrived. Report them by [`ClientCircuit::consumed`] when they are used up, or the stream will stop.
     Data {
-        /// Where.
+        /// Stream that the bytes belong to.
         stream: StreamId,
-        /// Never empty.
+        /// The bytes; never empty.
         bytes: Vec<u8>,
     },
-    /// The other end has ended the stream.
+    /// The other end ended the stream.
     Ended {
-        /// Which.
+        /// Stream that has ended.
         stream: StreamId,
-        /// Why.
+        /// Reason that the other end gave.
         reason: EndReason,
     },
-    /// [`ClientCircuit::send`] took less than it was given, and would now take more.
+    /// [`ClientCircuit::send`] accepted less than it was given, and would now accept more.
     Writable {
-        /// Which.
+        /// Stream that can send again.
         stream: StreamId,
     },
-    /// The circuit is over, with all its streams. Nothing follows.
+    /// The circuit and all its streams are closed. No action follows.
     Closed(Failure),
 }
 
-/// A circuit at its client. See [the module](super).
+/// The client's end of a circuit. See [the module](super).
 pub struct ClientCircuit {
     limits: Limits,
     wide_link: bool,
@@ -86,10 +86,10 @@ pub struct ClientCircuit {
     actions: VecDeque<ClientAction>,
 }
 
-/// A handshake's last step, whatever the handshake.
+/// The last step of a handshake, with its type erased.
 type Finish = Box<dyn FnOnce(&[u8]) -> Result<Established, Error> + Send>;
 
-/// A hop that has been asked for.
+/// A hop whose handshake is under way.
 struct Pending {
     finish: Finish,
     request: Request,
@@ -98,7 +98,7 @@ struct Pending {
 }
 
 impl ClientCircuit {
-    /// A circuit without hops. `wide_link` says whether the link to the first hop takes CREATE2V
+    /// A circuit without hops. `wide_link` says whether the link to the first hop accepts CREATE2V
     /// ([`Link::is_wide`](crate::link::Link::is_wide)).
     pub fn new(limits: Limits, wide_link: bool) -> Self {
         Self {
@@ -114,11 +114,11 @@ impl ClientCircuit {
         }
     }
 
-    /// Asks for the first hop, over the link.
+    /// Begins to add the first hop, over the link.
     ///
     /// # Errors
-    /// [`Error::NotNow`] if there are hops already, or one is being added; [`Error::NoNumber`]; [`Error::TooLong`] if the onionskin
-    /// needs a wide link; those of [`Handshake::start`]. The circuit is as before.
+    /// [`Error::NotNow`] if there are hops already, or one is being added; [`Error::NoNumber`]; [`Error::TooLong`] if
+    /// the onionskin needs a wide link; those of [`Handshake::start`]. An error leaves the circuit unchanged.
     pub fn create<H>(
         &mut self,
         handshake: &H,
@@ -131,7 +131,7 @@ impl ClientCircuit {
         H::Client: Send + 'static,
     {
         if !self.hops.is_empty() {
-            return Err(Error::NotNow("the circuit has its first hop"));
+            return Err(Error::NotNow("circuit has its first hop already"));
         }
         let (pending, create) = self.start(handshake, relay, options, now)?;
         let message = match create.fits_fixed() {
@@ -147,11 +147,12 @@ impl ClientCircuit {
         Ok(())
     }
 
-    /// Asks the last hop to extend the circuit to `next`.
+    /// Asks the last hop to extend the circuit to the relay `next`.
     ///
     /// # Errors
-    /// [`Error::NotNow`] if there is no hop yet, one is being added, or eight extensions were made; [`Error::TooLong`] if the
-    /// onionskin does not fit a cell and the last hop did not agree to fragments; otherwise as [`Self::create`].
+    /// [`Error::NotNow`] if there is no hop yet, one is being added, or eight extensions were made; [`Error::TooLong`]
+    /// if the onionskin does not fit a cell and the last hop did not agree to fragments; otherwise those of
+    /// [`Self::create`].
     pub fn extend<H>(
         &mut self,
         handshake: &H,
@@ -164,9 +165,9 @@ impl ClientCircuit {
         H: Handshake,
         H::Client: Send + 'static,
     {
-        let last = self.hops.len().checked_sub(1).ok_or(Error::NotNow("the circuit has no hop to extend from"))?;
+        let last = self.hops.len().checked_sub(1).ok_or(Error::NotNow("circuit has no hop to extend from"))?;
         if self.early_left == 0 {
-            return Err(Error::NotNow("the circuit has made as many extensions as it may"));
+            return Err(Error::NotNow("circuit has used up its extensions"));
         }
         let (pending, create) = self.start(handshake, relay, options, now)?;
         let body = Extend2 { next: next.clone(), create }.encode();
@@ -191,7 +192,7 @@ impl ClientCircuit {
     {
         self.check_open()?;
         if self.pending.is_some() {
-            return Err(Error::NotNow("a hop is being added"));
+            return Err(Error::NotNow("a hop is being added already"));
         }
         let kind = handshake.handshake_type().ok_or(Error::NoNumber)?.number();
         let (request, message) = match H::CARRIES_MESSAGES {
@@ -211,7 +212,7 @@ impl ClientCircuit {
         Ok((pending, Create2::new(kind, onionskin)?))
     }
 
-    /// Takes a message that came for this circuit. After the circuit's end it is dropped.
+    /// Takes a message that arrived for this circuit. Messages after the circuit's end are dropped.
     pub fn receive(&mut self, message: Message, now: Instant) {
         if self.closed {
             return;
@@ -229,19 +230,19 @@ impl ClientCircuit {
         }
     }
 
-    /// The next thing to do, or `None` until something happens.
+    /// The next action, or `None` until something happens.
     pub fn poll(&mut self) -> Option<ClientAction> {
         self.actions.pop_front()
     }
 
-    /// When [`Self::tick`] is next due.
+    /// When [`Self::tick`] must be called next.
     pub fn deadline(&self) -> Option<Instant> {
         let fragments = self.hops.iter().filter_map(Conversation::deadline);
         let build = self.pending.as_ref().map(|pending| pending.deadline);
         fragments.chain(build).min().filter(|_| !self.closed)
     }
 
-    /// Ends the circuit if somebody has been silent for too long.
+    /// Closes the circuit if a hop has been silent for too long.
     pub fn tick(&mut self, now: Instant) {
         let late = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
         if self.closed {
@@ -254,27 +255,27 @@ impl ClientCircuit {
         }
     }
 
-    /// Tells whether cells pile up on the circuit's link; congestion control takes it as a sign.
+    /// Reports whether cells are piling up on the circuit's link; congestion control reacts to it.
     pub fn set_blocked(&mut self, blocked: bool) {
         self.blocked = blocked;
     }
 
-    /// How many hops there are.
+    /// Number of hops.
     pub fn hops(&self) -> usize {
         self.hops.len()
     }
 
-    /// Whether the circuit is over. There may still be actions.
+    /// Whether the circuit is closed. Actions may still be pending.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// How many DATA cells may be on their way to the last hop: its window, 0 without a hop.
+    /// Window of the last hop: how many DATA cells may be in flight to it. 0 without a hop.
     pub fn window(&self) -> u32 {
         self.hops.last().map_or(0, Conversation::window)
     }
 
-    /// Opens a stream from the last hop.
+    /// Opens a stream at the last hop.
     ///
     /// # Errors
     /// [`Error::NotNow`] without a hop, with too many streams, or after the circuit's end.
@@ -282,8 +283,8 @@ impl ClientCircuit {
         self.with_last(|conversation, send| conversation.begin(target, send))
     }
 
-    /// Sends as much on a stream as flow control allows, and says how many bytes that was. After less than all,
-    /// [`ClientAction::Writable`] comes when there is room again.
+    /// Sends as much of `data` as flow control allows, and returns how many bytes that was. If that is less than all,
+    /// [`ClientAction::Writable`] follows when there is room again.
     ///
     /// # Errors
     /// [`Error::NoStream`]; [`Error::NotNow`] before the stream is connected, or after the circuit's end.
@@ -291,17 +292,17 @@ impl ClientCircuit {
         self.with_last(|conversation, send| conversation.data(stream, bytes, now, send))
     }
 
-    /// Says that this many bytes of the stream's have been used up or thrown away, so that the other end may send on. Report every
-    /// byte, also of a stream that has ended: what is unread holds the whole circuit back.
+    /// Reports that this many bytes of the stream have been used up or discarded, so that the other end may send more.
+    /// Report every byte, also of streams that have ended: unread bytes hold the whole circuit back.
     pub fn consumed(&mut self, stream: StreamId, bytes: usize) {
-        // Without a hop, or after the circuit's end, there is no stream either.
+        // Without a hop, or after the circuit's end, there is no stream to report on.
         let _ = self.with_last(|conversation, send| {
             conversation.consumed(stream, bytes, send);
             Ok(())
         });
     }
 
-    /// Ends a stream. Nothing more comes from it.
+    /// Ends a stream. No more bytes come from it.
     ///
     /// # Errors
     /// [`Error::NoStream`], [`Error::NotNow`].
@@ -309,21 +310,21 @@ impl ClientCircuit {
         self.with_last(|conversation, send| conversation.end(stream, reason, send))
     }
 
-    /// Ends the circuit.
+    /// Closes the circuit.
     pub fn close(&mut self) {
         if !self.closed {
             self.end(None, Cause::Closed, Some(DestroyReason::NONE));
         }
     }
 
-    /// Ends the circuit because this end has no room for its cells.
+    /// Closes the circuit because this end has no room for its cells.
     pub fn overflow(&mut self) {
         if !self.closed {
             self.end(None, Cause::Overflow, Some(DestroyReason::NONE));
         }
     }
 
-    /// Ends the circuit because its link is gone.
+    /// Closes the circuit because its link has closed.
     pub fn link_closed(&mut self) {
         if !self.closed {
             self.end(Some(1), Cause::LinkClosed, None);
@@ -359,7 +360,7 @@ impl ClientCircuit {
         self.actions.push_back(action);
     }
 
-    /// The reply of the hop that is being added.
+    /// Handles the reply of the hop that is being added.
     fn on_reply(&mut self, reply: &[u8]) {
         let hop = self.hops.len() + 1;
         let Some(pending) = self.pending.take() else {
@@ -380,12 +381,12 @@ impl ClientCircuit {
         Ok(())
     }
 
-    /// Lets `work` speak to a hop: with its conversation, and the way there, which wraps for this hop and queues.
+    /// Calls `work` with a hop's conversation and with a function that wraps cells for that hop and queues them.
     fn with_hop<T>(&mut self, hop: usize, work: impl FnOnce(&mut Conversation, conversation::Send<'_>) -> T) -> T {
         let (onion, actions) = (&mut self.onion, &mut self.actions);
         let mut send = |early: bool, mut payload: RelayPayload| {
             let command = if early { Command::RELAY_EARLY } else { Command::RELAY };
-            let tag = onion.wrap(hop, command, &mut payload).expect("each conversation has its layer");
+            let tag = onion.wrap(hop, command, &mut payload).expect("each hop has a layer");
             let message = if early { Message::RelayEarly(payload) } else { Message::Relay(payload) };
             actions.push_back(ClientAction::Send(message));
             tag
@@ -398,12 +399,12 @@ impl ClientCircuit {
         work: impl FnOnce(&mut Conversation, conversation::Send<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.check_open()?;
-        let last = self.hops.len().checked_sub(1).ok_or(Error::NotNow("the circuit has no hop yet"))?;
+        let last = self.hops.len().checked_sub(1).ok_or(Error::NotNow("circuit has no hop yet"))?;
         self.with_hop(last, work)
     }
 
     fn check_open(&self) -> Result<(), Error> {
-        if self.closed { Err(Error::NotNow("the circuit is over")) } else { Ok(()) }
+        if self.closed { Err(Error::NotNow("circuit is closed")) } else { Ok(()) }
     }
 
     fn break_off(&mut self, hop: Option<usize>, error: Error) {

@@ -1,4 +1,5 @@
-//! What a client and one hop say to each other: messages, flow control, streams. Both ends are alike, but for who opens streams.
+//! The messages, flow control and streams between a client and one hop. Both ends work alike, except that only the
+//! client opens streams.
 
 use super::stream::{Outgoing, Stream, StreamId};
 use super::{Agreed, Limits};
@@ -11,30 +12,30 @@ use crate::{Error, PeerMisbehaved};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-/// Where a message's cells go: wraps a plain payload, as RELAY_EARLY or not, and queues it.
+/// Where the cells of a message go: it wraps a decrypted payload, as RELAY_EARLY or not, and queues it.
 pub(super) type Send<'a> = &'a mut dyn FnMut(bool, RelayPayload) -> Tag;
 
-/// Which end this is.
+/// The end of the circuit that this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Client,
     Relay,
 }
 
-/// News that a cell brought.
+/// What a cell brought.
 #[derive(Debug)]
 pub(super) enum News {
-    /// Nothing that concerns the caller.
+    /// Nothing for the caller.
     None,
     Begin(StreamId, Begin),
     Connected(StreamId, Connected),
     Data(StreamId, Vec<u8>),
     Ended(StreamId, EndReason),
-    /// These streams had more to send, and now may.
+    /// These streams had more to send, and now may send it.
     Writable(Vec<StreamId>),
-    /// With the number of cells that it took.
+    /// An extension, and the number of cells that EXTEND2 took.
     Extend2(Extend2, usize),
-    /// The reply.
+    /// The reply of the next hop's handshake.
     Extended2(Vec<u8>),
     Truncate,
     Truncated(DestroyReason),
@@ -47,13 +48,13 @@ pub(super) struct Conversation {
     fragments_agreed: bool,
     fragments: Fragments,
     flow: Flow,
-    /// tor1: streams have windows. Otherwise XON and XOFF.
+    /// Whether streams have windows (tor1). Otherwise XON and XOFF regulate them.
     stream_windows: bool,
     limits: Limits,
     streams: BTreeMap<u16, Stream>,
-    /// Bytes of all streams, ended ones too, that the caller has and did not report as consumed.
+    /// Bytes of all streams, ended ones included, that the caller has and has not reported as consumed.
     unread: usize,
-    /// Streams that this end has ended; cells for them may still be on their way.
+    /// Streams that this end has ended; cells for them may still be in flight.
     ended: BTreeSet<u16>,
     next_stream: u16,
 }
@@ -80,12 +81,12 @@ impl Conversation {
         }
     }
 
-    /// When the fragments that are under way must be whole.
+    /// Deadline of the unfinished message.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.fragments.waiting_since().map(|since| since + self.limits.fragments)
     }
 
-    /// DATA cells that may be unacknowledged.
+    /// Most DATA cells that may be unacknowledged.
     pub(super) fn window(&self) -> u32 {
         self.flow.window()
     }
@@ -95,12 +96,12 @@ impl Conversation {
         let mut payload = Box::new([0; PAYLOAD]);
         let header = Header { command, stream, length: body.len() as u16 };
         let taken = self.format.encode(&mut payload, header, body);
-        debug_assert_eq!(taken, body.len(), "the callers' messages fit");
+        debug_assert_eq!(taken, body.len(), "callers send messages that fit");
         send(false, payload)
     }
 
-    /// Sends a message of the circuit's that may need several cells; the first is RELAY_EARLY if `early`. DROP cells follow until
-    /// there are `at_least` cells.
+    /// Sends a message without a stream that may need several cells; the first is RELAY_EARLY if `early`. DROP cells
+    /// follow until there are `at_least` cells.
     pub(super) fn long_message(
         &self,
         command: RelayCommand,
@@ -126,16 +127,16 @@ impl Conversation {
         Ok(cells)
     }
 
-    /// Opens a stream: a number that is free, and BEGIN.
+    /// Opens a stream: picks a free number and sends BEGIN.
     pub(super) fn begin(&mut self, target: &Begin, send: Send<'_>) -> Result<StreamId, Error> {
         if self.streams.len() >= self.limits.streams {
-            return Err(Error::NotNow("the circuit has as many streams as it may have"));
+            return Err(Error::NotNow("circuit has its maximum of streams"));
         }
         let free = |number: &u16| *number != 0 && !self.streams.contains_key(number) && !self.ended.contains(number);
         let number = (0..=u16::MAX)
             .map(|step| self.next_stream.wrapping_add(step))
             .find(free)
-            .ok_or(Error::NotNow("the circuit has used up its stream numbers; build another"))?;
+            .ok_or(Error::NotNow("circuit has used up its stream numbers; build another"))?;
         self.next_stream = number.wrapping_add(1);
         self.streams.insert(number, Stream::new(self.stream_windows));
         self.message(RelayCommand::BEGIN, number, &target.encode(), send);
@@ -150,11 +151,11 @@ impl Conversation {
         Ok(())
     }
 
-    /// Sends as much as flow control allows; gives back how much that was.
+    /// Sends as much as flow control allows; returns how much that was.
     pub(super) fn data(&mut self, id: StreamId, bytes: &[u8], now: Instant, send: Send<'_>) -> Result<usize, Error> {
         let stream = self.streams.get_mut(&id.0).ok_or(Error::NoStream(id.0))?;
         if !stream.connected {
-            return Err(Error::NotNow("the stream is not connected yet"));
+            return Err(Error::NotNow("stream is not connected yet"));
         }
         let mut done = 0;
         for chunk in bytes.chunks(self.format.most_data()) {
@@ -175,7 +176,7 @@ impl Conversation {
         Ok(done)
     }
 
-    /// The caller has used up, or thrown away, this many bytes of the stream's.
+    /// Reports that the caller has used up or discarded this many bytes of the stream.
     pub(super) fn consumed(&mut self, id: StreamId, bytes: usize, send: Send<'_>) {
         self.unread = self.unread.saturating_sub(bytes);
         if let Some(stream) = self.streams.get_mut(&id.0) {
@@ -185,7 +186,7 @@ impl Conversation {
         self.acknowledge(send);
     }
 
-    /// Sends the SENDMEs that are due, unless the caller has too much to read.
+    /// Sends the SENDMEs that are due, unless the caller has too much left to read.
     fn acknowledge(&mut self, send: Send<'_>) {
         while self.unread <= self.limits.circuit_unread
             && let Some(tag) = self.flow.next_sendme()
@@ -202,15 +203,15 @@ impl Conversation {
         Ok(())
     }
 
-    /// TRUNCATED, from a relay.
+    /// Sends TRUNCATED, from a relay.
     pub(super) fn truncated(&self, reason: DestroyReason, send: Send<'_>) {
         self.message(RelayCommand::TRUNCATED, 0, &[reason.0], send);
     }
 
-    /// Takes a cell that was recognised, plain.
+    /// Takes a recognised cell, decrypted.
     ///
     /// # Errors
-    /// Whatever the other end did wrong; the circuit must end.
+    /// Whatever the other end did wrong; the circuit must be closed.
     pub(super) fn receive(
         &mut self,
         payload: &[u8; PAYLOAD],
@@ -257,7 +258,7 @@ impl Conversation {
             (RelayCommand::TRUNCATED, End::Client) => {
                 Ok(News::Truncated(DestroyReason(body.first().copied().unwrap_or(0))))
             }
-            (command, _) if command.name().is_none() => Ok(News::None), // V0: newer dialects are to be ignored
+            (command, _) if command.name().is_none() => Ok(News::None), // V0: unknown commands are ignored
             (command, _) => Err(PeerMisbehaved::MessageUnexpected { command }.into()),
         }
     }
@@ -312,10 +313,10 @@ impl Conversation {
         Ok(if body.is_empty() { News::None } else { News::Data(id, body.to_vec()) })
     }
 
-    /// Sends what the stream's flow control has due: SENDME once the caller keeps up, XOFF when it does not, XON when it has
-    /// caught up by half.
+    /// Sends the flow control that is due for a stream: SENDME if the caller keeps up, XOFF if it does not, XON when it
+    /// has caught up by half.
     fn regulate(&mut self, number: u16, send: Send<'_>) {
-        // A circuit with much to read stops each of its streams early.
+        // A circuit with much unread data stops each of its streams early.
         let most = if self.unread > self.limits.circuit_unread { self.limits.unread / 10 } else { self.limits.unread };
         let Some(stream) = self.streams.get_mut(&number) else { return };
         let incoming = &mut stream.incoming;
@@ -335,7 +336,7 @@ impl Conversation {
         } else {
             return;
         };
-        // XOFF: version 0. XON: version 0, and a rate of 0 for "unlimited". A stream's SENDME is empty.
+        // XOFF: version 0. XON: version 0 and rate 0, which means unlimited. A stream's SENDME is empty.
         let body: &[u8] = match command {
             RelayCommand::XOFF => &[0],
             RelayCommand::XON => &[0; 5],
@@ -387,7 +388,7 @@ impl Conversation {
         Ok(News::Ended(id, EndReason(body.first().copied().unwrap_or(EndReason::MISC.0))))
     }
 
-    /// The news that a stream may send again, if it wants to.
+    /// News that a stream may send again, if it is waiting for that.
     fn wake(&mut self, id: StreamId) -> News {
         let circuit = self.flow.allowance();
         match self.streams.get_mut(&id.0) {
@@ -399,7 +400,7 @@ impl Conversation {
         }
     }
 
-    /// A stream that a message names; `None` if this end has ended it.
+    /// The stream that a message names; `None` if this end has ended it.
     fn open_stream(&mut self, id: StreamId) -> Result<Option<&mut Stream>, Error> {
         match self.streams.get_mut(&id.0) {
             Some(stream) => Ok(Some(stream)),

@@ -1,8 +1,8 @@
-//! What a client and a hop agree on within their handshake: the extension messages of ntor-v3 and our hybrids.
+//! What a client and a hop agree on in their handshake: the extension messages of ntor-v3 and our hybrids.
 //!
-//! `N 1 | (type 1 | length 1 | body)*`. Requests: type 1, congestion control (prop 324), empty; type 3, subprotocols (prop 346),
-//! pairs of a protocol and a version, ascending. Responses: type 2, the SENDME increment. A relay that does not know a
-//! subprotocol that it is asked for refuses the handshake, so silence means yes.
+//! `N 1 | (type 1 | length 1 | body)*`. Requests: type 1, congestion control (prop 324), empty; type 3, subprotocols
+//! (prop 346), pairs of protocol and version in ascending order. Responses: type 2, the SENDME increment. A relay
+//! refuses the handshake if it does not know a subprotocol that it is asked for, so no answer means yes.
 
 use crate::flow;
 use crate::layer::Crypto;
@@ -18,38 +18,39 @@ const RELAY_CGO: [u8; 2] = [2, 6];
 /// Relay=240, private: EXTEND2 and EXTENDED2 may span cells (`docs/cells.md`).
 const RELAY_FRAGMENTS: [u8; 2] = [2, 240];
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// CGO, and with it congestion control, without which Tor does not give it; otherwise tor1 with fixed windows.
+    /// Cryptography of the layer. CGO includes congestion control, as Tor does not offer it without; tor1 has fixed
+    /// windows.
     pub crypto: Crypto,
-    /// That EXTEND2 and EXTENDED2 may span cells.
+    /// Whether EXTEND2 and EXTENDED2 may span cells.
     pub fragments: bool,
 }
 
-/// What a relay says to it.
+/// A relay's response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     /// Cells between SENDMEs, if congestion control was asked for.
     pub sendme_increment: Option<u8>,
 }
 
-/// What holds between a client and a hop.
+/// What a client and a hop have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreed {
-    /// The layer's cryptography.
+    /// Cryptography of the layer.
     pub crypto: Crypto,
     /// Whether EXTEND2 and EXTENDED2 may span cells.
     pub fragments: bool,
-    /// Cells between SENDMEs under congestion control; without it, windows are fixed.
+    /// Cells between SENDMEs under congestion control; `None` for fixed windows.
     pub sendme_increment: Option<u8>,
 }
 
 impl Request {
-    /// What a handshake without extension messages (`ntor`) comes to.
+    /// What a handshake without extension messages (`ntor`) leads to.
     pub const NONE: Self = Self { crypto: Crypto::Tor1, fragments: false };
 
-    /// The client's extension message.
+    /// Encodes the client's extension message.
     pub fn encode(&self) -> Vec<u8> {
         let mut message = vec![0];
         let mut put = |kind: u8, body: &[u8]| {
@@ -70,11 +71,12 @@ impl Request {
         message
     }
 
-    /// Reads a client's extension message, at a relay that knows both subprotocols. Extensions of other types are skipped;
-    /// without any at all the message may be empty. Whether congestion control is wanted stands beside the request.
+    /// Decodes a client's extension message, for a relay that knows both subprotocols. Extensions of other types are
+    /// skipped; an empty message has none. The second value says whether congestion control is requested.
     ///
     /// # Errors
-    /// [`Error::PeerMisbehaved`] for an unknown subprotocol, for lists that don't ascend, and for CGO without congestion control.
+    /// [`Error::PeerMisbehaved`] for an unknown subprotocol, a list that does not ascend, and CGO without congestion
+    /// control.
     pub fn decode(message: &[u8]) -> Result<(Self, bool), Error> {
         let mut request = Self::NONE;
         let mut congestion_control = false;
@@ -109,7 +111,7 @@ impl Request {
 }
 
 impl Response {
-    /// The relay's extension message.
+    /// Encodes the relay's extension message.
     pub fn encode(&self) -> Vec<u8> {
         match self.sendme_increment {
             Some(increment) => vec![1, CC_RESPONSE, 1, increment],
@@ -117,11 +119,11 @@ impl Response {
         }
     }
 
-    /// Reads a relay's extension message.
+    /// Decodes a relay's extension message.
     ///
     /// # Errors
-    /// [`Error::PeerMisbehaved`] for an increment of the wrong length, or further than 1 from ours (prop 324): a relay could make a client
-    /// stand out by it, or owe it SENDMEs for next to nothing.
+    /// [`Error::PeerMisbehaved`] for an increment of the wrong length, or one that differs from ours by more than 1
+    /// (prop 324): with it, a relay could make its client stand out, or owe it SENDMEs for next to nothing.
     pub fn decode(message: &[u8]) -> Result<Self, Error> {
         let mut response = Self::default();
         for extension in extensions(message)? {
@@ -141,10 +143,10 @@ impl Response {
 }
 
 impl Agreed {
-    /// What a request and its response come to.
+    /// The agreement that a request and its response lead to.
     ///
     /// # Errors
-    /// [`Error::PeerMisbehaved`] if one asks for congestion control and the other does not answer, or the other way round.
+    /// [`Error::PeerMisbehaved`] if congestion control was requested but not answered, or answered but not requested.
     pub fn new(request: Request, response: Response) -> Result<Self, Error> {
         if (request.crypto == Crypto::Cgo) != response.sendme_increment.is_some() {
             return Err(PeerMisbehaved::CongestionControl { answered: response.sendme_increment.is_some() }.into());
@@ -153,7 +155,7 @@ impl Agreed {
     }
 }
 
-/// The extensions of a message, each type at most once.
+/// The extensions of a message; each type at most once.
 fn extensions(message: &[u8]) -> Result<Vec<(u8, &[u8])>, Error> {
     let mut list: Vec<(u8, &[u8])> = Vec::new();
     if message.is_empty() {

@@ -1,4 +1,4 @@
-//! A relay's handshakes, apart from its circuits.
+//! A relay's handshakes, separate from its circuits.
 
 use super::extensions::{Agreed, Request as Asked, Response};
 use crate::Error;
@@ -14,7 +14,7 @@ pub struct OnionKeys {
     offers: Vec<Offer>,
 }
 
-/// A relay's side of a handshake, whatever the handshake.
+/// A relay's side of a handshake, with its type erased.
 type Respond = Box<dyn Fn(&[u8]) -> Result<Answer, Error> + Send + Sync>;
 
 struct Offer {
@@ -23,7 +23,7 @@ struct Offer {
 }
 
 impl OnionKeys {
-    /// Offers a handshake as well. `relays` has one entry for each onion key that is still valid.
+    /// Adds a handshake. `relays` has one entry for each onion key that is still valid.
     ///
     /// # Errors
     /// [`Error::NoNumber`] if the handshake has no number.
@@ -38,7 +38,7 @@ impl OnionKeys {
         Ok(self)
     }
 
-    /// The numbers of the handshakes that are offered.
+    /// Numbers of the handshakes on offer.
     pub fn kinds(&self) -> impl Iterator<Item = u16> {
         self.offers.iter().map(|offer| offer.kind)
     }
@@ -50,7 +50,7 @@ fn answer<H: Handshake>(handshake: &H, relays: &[H::RelaySecret], onionskin: &[u
         true => Asked::decode(request.message())?,
         false => (Asked::NONE, false),
     };
-    // tor1 keeps to fixed windows: a client that asks for congestion control without CGO is not answered, as Tor allows.
+    // tor1 has fixed windows: a request for congestion control without CGO is not answered, as Tor allows.
     let sendme_increment = (congestion_control && asked.crypto == Crypto::Cgo).then_some(flow::SENDME_INCREMENT);
     let response = Response { sendme_increment };
     let message = if H::CARRIES_MESSAGES { response.encode() } else { Vec::new() };
@@ -58,8 +58,8 @@ fn answer<H: Handshake>(handshake: &H, relays: &[H::RelaySecret], onionskin: &[u
     Ok(Answer { reply, layer: RelayLayer::new(asked.crypto, &keys)?, agreed: Agreed::new(asked, response)? })
 }
 
-/// A creation that waits for its handshake. It can be sent to another thread; [`RelayCircuit::answer`](super::RelayCircuit::answer)
-/// takes what comes out.
+/// A circuit creation whose handshake is still to be done. It can be sent to another thread;
+/// [`RelayCircuit::answer`](super::RelayCircuit::answer) takes the result.
 #[derive(Debug)]
 #[must_use]
 pub struct HandshakeJob {
@@ -71,7 +71,7 @@ impl HandshakeJob {
         Self { create }
     }
 
-    /// The number of the handshake that is wanted.
+    /// Number of the requested handshake.
     pub fn kind(&self) -> u16 {
         self.create.kind()
     }
@@ -87,7 +87,7 @@ impl HandshakeJob {
     }
 }
 
-/// What a relay's handshake ended in: the reply, its layer, and what was agreed.
+/// The result of a relay's handshake: the reply, the layer, and what was agreed.
 pub struct Answer {
     pub(super) reply: Vec<u8>,
     pub(super) layer: RelayLayer,

@@ -1,24 +1,24 @@
-//! A link's circuits by their numbers.
+//! The circuits of a link, by number.
 
 use crate::Error;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Which end of a link this is. It decides whose numbers have the top bit (tor-spec, "Choosing circuit IDs").
+/// The end of a link. It decides who chooses numbers with the top bit set (tor-spec, "Choosing circuit IDs").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// This end connected: its own circuits have numbers with the top bit set.
+    /// This end opened the connection: the numbers it chooses have the top bit set.
     Initiator,
-    /// This end was connected to.
+    /// This end accepted the connection.
     Responder,
 }
 
 const TOP: u32 = 1 << 31;
 
-/// The circuits of one link, from both ends, each with what the caller keeps of it.
+/// The circuits of one link, created from either end, each with the caller's data.
 ///
-/// A cell with a number that is not here is nobody's: it may be late, for a circuit that has just been destroyed, so it is
-/// dropped and not an error.
+/// A cell with an unknown number is dropped and is not an error: it may be late, for a circuit that has just been
+/// destroyed.
 #[derive(Clone, Debug)]
 pub struct Circuits<T> {
     side: Side,
@@ -28,13 +28,13 @@ pub struct Circuits<T> {
 }
 
 impl<T> Circuits<T> {
-    /// No circuits yet; at most `most` at a time. Numbers of our own count up from `start`, best a random one, so that they
-    /// don't tell how many came before.
+    /// A link without circuits, for at most `most` at a time. Our own numbers count up from `start`; choose it at
+    /// random, so that numbers don't reveal how many circuits came before.
     pub fn new(side: Side, start: u32, most: usize) -> Self {
         Self { side, next: start & !TOP, most, circuits: HashMap::new() }
     }
 
-    /// Gives a circuit of ours a number.
+    /// Adds a circuit of ours and chooses its number.
     ///
     /// # Errors
     /// [`Error::TooManyCircuits`].
@@ -53,11 +53,11 @@ impl<T> Circuits<T> {
         }
     }
 
-    /// Takes in a circuit that the other end made with this number.
+    /// Adds a circuit that the other end created with this number.
     ///
     /// # Errors
-    /// [`Error::WrongCircuit`] if the number is 0, in use, or one that this end gives out; [`Error::TooManyCircuits`]. The
-    /// circuit should be answered by DESTROY.
+    /// [`Error::WrongCircuit`] if the number is 0, in use, or one that only this end may choose;
+    /// [`Error::TooManyCircuits`]. The circuit should be answered with DESTROY.
     pub fn accept(&mut self, number: u32, circuit: T) -> Result<&mut T, Error> {
         let ours = (number & TOP != 0) == (self.side == Side::Initiator);
         if ours || number == 0 {
@@ -72,32 +72,32 @@ impl<T> Circuits<T> {
         }
     }
 
-    /// The circuit with this number.
+    /// The data of the circuit with this number.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.circuits.get_mut(&number)
     }
 
-    /// Forgets a circuit. Its number may be given out again.
+    /// Removes a circuit. Its number may be used again.
     pub fn remove(&mut self, number: u32) -> Option<T> {
         self.circuits.remove(&number)
     }
 
-    /// How many there are.
+    /// Number of circuits.
     pub fn len(&self) -> usize {
         self.circuits.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no circuits.
     pub fn is_empty(&self) -> bool {
         self.circuits.is_empty()
     }
 
-    /// What is kept of each, in no order.
+    /// The data of all circuits, in no particular order.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.circuits.values()
     }
 
-    /// All of them, to end them with their link.
+    /// Removes and returns all circuits, to close them with their link.
     pub fn drain(&mut self) -> impl Iterator<Item = (u32, T)> {
         self.circuits.drain()
     }
@@ -113,7 +113,7 @@ mod tests {
         let mut responder = Circuits::new(Side::Responder, u32::MAX - 1, 10);
         let numbers = |circuits: &mut Circuits<()>| [(); 4].map(|()| circuits.open(()).unwrap());
         assert_eq!(numbers(&mut initiator), [0xFFFF_FFFE, 0xFFFF_FFFF, 0x8000_0000, 0x8000_0001]);
-        assert_eq!(numbers(&mut responder), [0x7FFF_FFFE, 0x7FFF_FFFF, 1, 2], "0 is no circuit");
+        assert_eq!(numbers(&mut responder), [0x7FFF_FFFE, 0x7FFF_FFFF, 1, 2], "0 is not a circuit number");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The circuit at one of its relays.
+//! A relay's end of a circuit.
 
 use super::conversation::{self, Conversation, End, News};
 use super::job::{Answer, HandshakeJob};
@@ -14,65 +14,67 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Instant;
 
-/// What a relay's circuit wants done, or has to tell.
+/// An action for the relay, or news for it.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RelayAction {
-    /// Send this on the link that the circuit came over.
+    /// Send this message on the link that the circuit came over.
     ToClient(Message),
-    /// Send this on the link to the next relay.
+    /// Send this message on the link to the next relay.
     ToNext(Message),
-    /// Get a link to this relay, and a number on it, and say [`RelayCircuit::next_ready`] or [`RelayCircuit::next_failed`]. Whether
-    /// it may be reached, and is not where the circuit came from, is for the caller to judge.
+    /// Get a link to this relay and a circuit number on it, then call [`RelayCircuit::next_ready`] or
+    /// [`RelayCircuit::next_failed`]. The caller decides whether the relay may be reached, and that it is not the one
+    /// the circuit came from.
     Extend(NextRelay),
-    /// Open a connection, and say [`RelayCircuit::connected`] or [`RelayCircuit::end_stream`]. Whether the policy allows it is
-    /// for the caller to judge.
+    /// Open a connection, then call [`RelayCircuit::connected`] or [`RelayCircuit::end_stream`]. The caller decides
+    /// whether the policy allows it.
     Begin {
-        /// The stream.
+        /// Stream to connect.
         stream: StreamId,
-        /// Where to.
+        /// Target of the connection.
         target: Begin,
     },
-    /// Bytes came from the client, perhaps before the connection is there. Say [`RelayCircuit::consumed`] when they are written.
+    /// Bytes arrived from the client, perhaps before the connection is open. Report them by [`RelayCircuit::consumed`]
+    /// when they are written.
     Data {
-        /// The stream.
+        /// Stream that the bytes belong to.
         stream: StreamId,
-        /// Never empty.
+        /// The bytes; never empty.
         bytes: Vec<u8>,
     },
-    /// The client has ended the stream.
+    /// The client ended the stream.
     Ended {
-        /// The stream.
+        /// Stream that has ended.
         stream: StreamId,
-        /// Why.
+        /// Reason that the client gave.
         reason: EndReason,
     },
-    /// [`RelayCircuit::send`] took less than it was given, and would now take more.
+    /// [`RelayCircuit::send`] accepted less than it was given, and would now accept more.
     Writable {
-        /// The stream.
+        /// Stream that can send again.
         stream: StreamId,
     },
-    /// The circuit goes no further than here any more: free its number on the link to the next relay, or, if that link was still being
-    /// got, forget that it was asked for. The circuit may be extended anew.
+    /// The circuit now ends at this relay: free its number on the link to the next relay, or, if that link was still
+    /// being made, forget the request. The circuit may be extended again.
     NextGone,
-    /// The circuit is over, with all its streams: free its numbers. Nothing follows.
+    /// The circuit and all its streams are closed: free its numbers. No action follows.
     Closed,
 }
 
-/// A circuit at a relay. See [the module](super).
+/// A relay's end of a circuit. See [the module](super).
 pub struct RelayCircuit {
     limits: Limits,
     state: State,
     next: Next,
     early_left: u8,
     blocked: bool,
-    /// How the creation came, and how long its body was.
+    /// Form of the creation, and the length of its body.
     wide: Option<usize>,
     actions: VecDeque<RelayAction>,
 }
 
 enum State {
-    /// The handshake is being done.
+    /// The handshake is under way.
     Creating,
     Open(Box<Open>),
     Closed,
@@ -83,23 +85,23 @@ struct Open {
     conversation: Conversation,
 }
 
-/// What is behind this relay.
+/// What follows this relay on the path.
 enum Next {
     None,
-    /// The caller gets a link. What to send then, and in how many cells it was asked for.
+    /// The caller is making a link. Holds what to send then, and the number of cells that EXTEND2 took.
     Linking(Create2, usize),
-    /// The creation is on its way.
+    /// The creation has been sent.
     Creating(usize),
     Open,
 }
 
 impl RelayCircuit {
-    /// A circuit that CREATE2 makes. It is open once [`Self::answer`] has been given what the job comes to.
+    /// A circuit created by CREATE2. It opens once [`Self::answer`] gets the result of the job.
     pub fn create(create: Create2, limits: Limits) -> (Self, HandshakeJob) {
         Self::new(create, None, limits)
     }
 
-    /// The same for CREATE2V; the answer is CREATED2V then, and no shorter than the creation.
+    /// A circuit created by CREATE2V. The answer is CREATED2V, and no shorter than the creation.
     pub fn create_wide(create: Create2, limits: Limits) -> (Self, HandshakeJob) {
         let length = create.onionskin().len() + 4;
         Self::new(create, Some(length), limits)
@@ -118,10 +120,10 @@ impl RelayCircuit {
         (circuit, HandshakeJob::new(create))
     }
 
-    /// Takes what the handshake came to. An error destroys the circuit.
+    /// Takes the result of the handshake. An error destroys the circuit.
     pub fn answer(&mut self, answer: Result<Answer, Error>) {
         if !matches!(self.state, State::Creating) {
-            return; // destroyed meanwhile
+            return; // destroyed in the meantime
         }
         let made = answer.and_then(|Answer { reply, layer, agreed }| Ok((Created2::new(reply)?, layer, agreed)));
         let Ok((created, layer, agreed)) = made else { return self.close(DestroyReason::PROTOCOL) };
@@ -135,7 +137,7 @@ impl RelayCircuit {
         self.actions.push_back(RelayAction::ToClient(message));
     }
 
-    /// Takes a message from the link that the circuit came over. After the circuit's end it is dropped.
+    /// Takes a message from the link that the circuit came over. Messages after the circuit's end are dropped.
     pub fn receive_from_client(&mut self, message: Message, now: Instant) {
         match message {
             Message::Relay(payload) => self.on_outbound(Command::RELAY, payload, now),
@@ -147,7 +149,7 @@ impl RelayCircuit {
                 None => self.close(DestroyReason::PROTOCOL),
             },
             Message::Destroy(_) if !self.is_closed() => {
-                // The reason is the client's business: it is not passed on (tor-spec, "Tearing down circuits").
+                // The client's reason is not passed on (tor-spec, "Tearing down circuits").
                 self.leave_next(DestroyReason::DESTROYED);
                 self.state = State::Closed;
                 self.actions.push_back(RelayAction::Closed);
@@ -175,16 +177,16 @@ impl RelayCircuit {
                 self.actions.push_back(RelayAction::ToNext(Message::Destroy(DestroyReason::PROTOCOL)));
                 self.cut(DestroyReason::PROTOCOL);
             }
-            (_, Next::None | Next::Linking(..)) => {} // late, for what was cut
+            (_, Next::None | Next::Linking(..)) => {} // late, for a part that was cut off
         }
     }
 
-    /// The next thing to do, or `None` until something happens.
+    /// The next action, or `None` until something happens.
     pub fn poll(&mut self) -> Option<RelayAction> {
         self.actions.pop_front()
     }
 
-    /// When [`Self::tick`] is next due.
+    /// When [`Self::tick`] must be called next.
     pub fn deadline(&self) -> Option<Instant> {
         match &self.state {
             State::Open(open) => open.conversation.deadline(),
@@ -192,14 +194,14 @@ impl RelayCircuit {
         }
     }
 
-    /// Ends the circuit if its client has left a fragmented message unfinished for too long.
+    /// Closes the circuit if its client has left a fragmented message unfinished for too long.
     pub fn tick(&mut self, now: Instant) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
             self.close(DestroyReason::TIMEOUT);
         }
     }
 
-    /// There is a link for [`RelayAction::Extend`]. `wide` says whether it takes CREATE2V.
+    /// Reports that there is a link for [`RelayAction::Extend`]. `wide` says whether it accepts CREATE2V.
     pub fn next_ready(&mut self, wide: bool) {
         let Next::Linking(create, cells) = std::mem::replace(&mut self.next, Next::None) else { return };
         let message = match create.fits_fixed() {
@@ -211,34 +213,34 @@ impl RelayCircuit {
         self.actions.push_back(RelayAction::ToNext(message));
     }
 
-    /// There is no link for [`RelayAction::Extend`], or there was one and it is gone. The client is told; the circuit up to
-    /// here goes on.
+    /// Reports that there is no link for [`RelayAction::Extend`], or that it has closed. The client is told; the
+    /// circuit up to this relay stays open.
     pub fn next_failed(&mut self, reason: DestroyReason) {
         if matches!(self.state, State::Open(_)) && !matches!(self.next, Next::None) {
             self.cut(reason);
         }
     }
 
-    /// Tells whether cells pile up on the link towards the client.
+    /// Reports whether cells are piling up on the link towards the client.
     pub fn set_blocked(&mut self, blocked: bool) {
         self.blocked = blocked;
     }
 
-    /// Whether the circuit is over. There may still be actions.
+    /// Whether the circuit is closed. Actions may still be pending.
     pub fn is_closed(&self) -> bool {
         matches!(self.state, State::Closed)
     }
 
-    /// The connection of a [`RelayAction::Begin`] is open.
+    /// Reports that the connection of a [`RelayAction::Begin`] is open.
     ///
     /// # Errors
-    /// [`Error::NoStream`], [`Error::NotNow`] if the client or somebody on the way has ended it meanwhile.
+    /// [`Error::NoStream`], [`Error::NotNow`] if the stream or the circuit has ended in the meantime.
     pub fn connected(&mut self, stream: StreamId, connected: Connected) -> Result<(), Error> {
         self.with_client(|conversation, send| conversation.connected(stream, connected, send))
     }
 
-    /// Sends as much towards the client as flow control allows, and says how many bytes that was. After less than all,
-    /// [`RelayAction::Writable`] comes when there is room again.
+    /// Sends as much of `data` towards the client as flow control allows, and returns how many bytes that was. If that
+    /// is less than all, [`RelayAction::Writable`] follows when there is room again.
     ///
     /// # Errors
     /// [`Error::NoStream`], [`Error::NotNow`].
@@ -246,17 +248,17 @@ impl RelayCircuit {
         self.with_client(|conversation, send| conversation.data(stream, bytes, now, send))
     }
 
-    /// Says that this many bytes of the stream's have been written on or thrown away. Report every byte, also of a stream that has
-    /// ended: what is unread holds the whole circuit back.
+    /// Reports that this many bytes of the stream have been written or discarded. Report every byte, also of streams
+    /// that have ended: unread bytes hold the whole circuit back.
     pub fn consumed(&mut self, stream: StreamId, bytes: usize) {
-        // A circuit that is not open has no stream either.
+        // A circuit that is not open has no streams.
         let _ = self.with_client(|conversation, send| {
             conversation.consumed(stream, bytes, send);
             Ok(())
         });
     }
 
-    /// Ends a stream, or refuses it.
+    /// Ends or refuses a stream.
     ///
     /// # Errors
     /// [`Error::NoStream`], [`Error::NotNow`].
@@ -264,7 +266,7 @@ impl RelayCircuit {
         self.with_client(|conversation, send| conversation.end(stream, reason, send))
     }
 
-    /// Ends the circuit in both directions.
+    /// Closes the circuit in both directions.
     pub fn close(&mut self, reason: DestroyReason) {
         if self.is_closed() {
             return;
@@ -275,7 +277,7 @@ impl RelayCircuit {
         self.actions.push_back(RelayAction::Closed);
     }
 
-    /// Ends the circuit because the link that it came over is gone.
+    /// Closes the circuit because the link that it came over has closed.
     pub fn client_link_closed(&mut self) {
         if !self.is_closed() {
             self.leave_next(DestroyReason::CHANNEL_CLOSED);
@@ -295,7 +297,7 @@ impl RelayCircuit {
             let message = if early { Message::RelayEarly(payload) } else { Message::Relay(payload) };
             match self.next {
                 Next::Open => self.actions.push_back(RelayAction::ToNext(message)),
-                // Nobody's cell: it was changed on the way, or its client is wrong.
+                // Nobody recognises the cell: it was changed on the way, or its client is faulty.
                 _ => self.close(DestroyReason::PROTOCOL),
             }
             return;
@@ -350,7 +352,7 @@ impl RelayCircuit {
         }
     }
 
-    /// The circuit behind this relay is gone: tells the client.
+    /// Tells the client that the circuit now ends at this relay.
     fn cut(&mut self, reason: DestroyReason) {
         if !matches!(std::mem::replace(&mut self.next, Next::None), Next::None | Next::Linking(..)) {
             self.actions.push_back(RelayAction::NextGone);
@@ -366,7 +368,7 @@ impl RelayCircuit {
         debug_assert!(told.is_ok(), "only open circuits are cut");
     }
 
-    /// Destroys what is behind this relay.
+    /// Destroys the circuit beyond this relay.
     fn leave_next(&mut self, reason: DestroyReason) {
         let next = std::mem::replace(&mut self.next, Next::None);
         if matches!(next, Next::Creating(_) | Next::Open) {
@@ -381,13 +383,13 @@ impl RelayCircuit {
         &mut self,
         work: impl FnOnce(&mut Conversation, conversation::Send<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let State::Open(open) = &mut self.state else { return Err(Error::NotNow("the circuit is not open")) };
+        let State::Open(open) = &mut self.state else { return Err(Error::NotNow("circuit is not open")) };
         let Open { layer, conversation } = &mut **open;
         work(conversation, &mut to_client(layer, &mut self.actions))
     }
 }
 
-/// The way to the client: adding this relay's layer, and the queue.
+/// Sends towards the client: adds this relay's layer and queues the cell.
 fn to_client(layer: &mut RelayLayer, actions: &mut VecDeque<RelayAction>) -> impl FnMut(bool, RelayPayload) -> Tag {
     move |_early, mut payload| {
         let tag = layer.originate(Command::RELAY, &mut payload);

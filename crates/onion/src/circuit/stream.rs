@@ -1,9 +1,9 @@
-//! One stream's state, at either end.
+//! The state of one stream, at either end.
 
 use crate::flow;
 use std::fmt;
 
-/// A stream's number on its circuit, not 0.
+/// The number of a stream on its circuit; not 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StreamId(pub(super) u16);
 
@@ -19,34 +19,34 @@ impl fmt::Display for StreamId {
     }
 }
 
-/// What the two ends of a stream owe each other.
+/// The state of one stream.
 #[derive(Debug)]
 pub(super) struct Stream {
-    /// CONNECTED has gone by.
+    /// Whether CONNECTED has passed.
     pub(super) connected: bool,
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
-    /// The caller had more to send than it could.
+    /// Whether the caller wanted to send more than it could.
     pub(super) starved: bool,
 }
 
-/// How much may be sent.
+/// What regulates sending.
 #[derive(Debug)]
 pub(super) enum Outgoing {
-    /// So many DATA cells (stream SENDMEs).
+    /// Window: the number of DATA cells that may be sent (stream SENDMEs).
     Window(u32),
-    /// As much as the circuit allows, unless XOFF came.
+    /// Limited only by the circuit, unless XOFF came.
     Switched { off: bool },
 }
 
-/// What was received.
+/// What has been received.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    /// Bytes that the caller has and did not report as consumed.
+    /// Bytes that the caller has and has not reported as consumed.
     pub(super) unread: usize,
-    /// Cells since our last stream SENDME.
+    /// Cells received since our last stream SENDME.
     pub(super) cells: u32,
-    /// We have sent XOFF and not XON.
+    /// Whether we have sent XOFF and not yet XON.
     pub(super) off: bool,
 }
 
@@ -59,7 +59,7 @@ impl Stream {
         Self { connected: false, outgoing, incoming: Incoming { unread: 0, cells: 0, off: false }, starved: false }
     }
 
-    /// How many DATA cells the stream's own flow control allows.
+    /// Number of DATA cells that the stream's own flow control allows.
     pub(super) fn allowance(&self) -> u32 {
         match self.outgoing {
             Outgoing::Window(cells) => cells,

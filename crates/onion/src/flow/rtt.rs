@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A measured time that is this many times the average, or this small a part of it, is the clock's fault.
+/// A time that exceeds the average by this factor, or falls below it by this factor, is a fault of the clock.
 const IMPLAUSIBLE: u32 = 5000;
 
 /// The smoothed and the least round-trip time.
@@ -10,13 +10,13 @@ const IMPLAUSIBLE: u32 = 5000;
 pub(super) struct RoundTrips {
     /// The smoothed time in microseconds (N-EWMA).
     smoothed: Option<u64>,
-    /// The least smoothed time, which stands for a way without queues.
+    /// The least smoothed time in microseconds: an estimate of the path without queues.
     least: Option<u64>,
     stalled: bool,
 }
 
 impl RoundTrips {
-    /// Takes a measurement; `weight` is N of N-EWMA. Whether it can be believed.
+    /// Takes a measurement; `weight` is N of N-EWMA. Returns whether it is plausible.
     pub(super) fn add(&mut self, measured: Duration, weight: u64, in_slow_start: bool, at_least_window: bool) -> bool {
         if self.is_implausible(measured, in_slow_start) {
             return false;
@@ -25,7 +25,7 @@ impl RoundTrips {
         let weight = weight.max(2);
         let smoothed = match self.smoothed {
             None => measured,
-            // In this order, so that rounding is the same in every implementation.
+            // Computed in this order, so that every implementation rounds alike.
             Some(previous) => {
                 let sum = u128::from(measured) * 2 + u128::from(previous) * u128::from(weight - 1);
                 (sum / u128::from(weight + 1)) as u64
@@ -34,8 +34,8 @@ impl RoundTrips {
         self.smoothed = Some(smoothed);
         self.least = match self.least {
             Some(least) if !at_least_window => Some(least.min(smoothed)),
-            // Without a window worth the name nothing queues, so what is measured now is the way itself
-            // (`cc_rtt_reset_pct` = 100: the larger of the two).
+            // At the least window nothing queues, so the measurement is that of the path itself (`cc_rtt_reset_pct` =
+            // 100: the larger of the two).
             Some(least) => Some(least.max(smoothed)),
             None => Some(smoothed),
         };
@@ -58,8 +58,8 @@ impl RoundTrips {
         false
     }
 
-    /// The bandwidth-delay product in cells: `window` times the least over the smoothed time (§3.1.2). The window itself as
-    /// long as the clock stands still.
+    /// The bandwidth-delay product in cells: `window` times the least over the smoothed time (§3.1.2). `window` itself
+    /// while the clock stands still.
     pub(super) fn product(&self, window: u32) -> u32 {
         match (self.least, self.smoothed) {
             (Some(least), Some(smoothed)) if !self.stalled => {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_believed_where_c_tor_believes_it() {
+    fn the_clock_is_trusted_where_c_tor_trusts_it() {
         let mut trips = RoundTrips::default();
         for row in rows("clock") {
             let [old, new, slow_start, cached, result] = row[..] else { panic!("a short row") };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_or_jumps_is_not_believed() {
+    fn a_clock_that_stalls_or_jumps_is_ignored() {
         let mut trips = RoundTrips::default();
         assert!(!trips.add(Duration::ZERO, 2, true, false));
         assert_eq!(trips.product(500), 500);
@@ -136,6 +136,6 @@ mod tests {
         assert_eq!(trips.smoothed, Some(10_000));
         assert!(trips.add(10 * MS, 2, false, false));
         assert!(!trips.stalled);
-        assert!(trips.add(Duration::from_micros(1), 2, false, false), "short, but the clock was never seen to stand");
+        assert!(trips.add(Duration::from_micros(1), 2, false, false), "short, but the clock has never stalled");
     }
 }

@@ -1,50 +1,51 @@
-//! Tor's Vegas (prop 324 §3.3): a congestion window that follows the length of the queues which it makes itself.
+//! Tor's Vegas (prop 324 §3.3): a congestion window that follows the length of the queues that it causes.
 
 use super::rtt::RoundTrips;
 use std::time::Duration;
 
-/// The consensus parameters of prop 324 §6.5, by their names there without `cc_`. The defaults are those for paths through exits.
+/// The consensus parameters of prop 324 §6.5, by their names there without `cc_`. The defaults are those for paths
+/// through exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Cells in the window at the start.
+    /// Initial window in cells.
     pub cwnd_init: u32,
-    /// The least that the window may become.
+    /// Least window.
     pub cwnd_min: u32,
-    /// The most that the window may become. The other end takes no more than [`MOST_UNACKNOWLEDGED`](super::MOST_UNACKNOWLEDGED).
+    /// Greatest window. The peer accepts at most [`MOST_UNACKNOWLEDGED`](super::MOST_UNACKNOWLEDGED) cells.
     pub cwnd_max: u32,
-    /// By how much the window changes in steady state.
+    /// Step of the window in steady state.
     pub cwnd_inc: u32,
-    /// How many times in a window it may change in steady state.
+    /// Number of steps per window in steady state.
     pub cwnd_inc_rate: u32,
     /// Growth in slow start, as a percentage of the acknowledged cells.
     pub cwnd_inc_pct_ss: u32,
-    /// Slow start ends at this window in any case.
+    /// Window at which slow start ends in any case.
     pub ss_max: u32,
-    /// Above this window slow start grows slower (RFC 3742).
+    /// Window above which slow start grows more slowly (RFC 3742).
     pub sscap: u32,
-    /// The window counts as full if it lacks no more than this many acknowledgements' worth of cells.
+    /// The window counts as full if at most this many acknowledgements' worth of cells are missing.
     pub cwnd_full_gap: u32,
-    /// Below this percentage it counts as not full.
+    /// The window counts as not full below this percentage.
     pub cwnd_full_minpct: u32,
-    /// Queue below which the window grows.
+    /// Queue length below which the window grows.
     pub alpha: u32,
-    /// Queue above which it shrinks.
+    /// Queue length above which the window shrinks.
     pub beta: u32,
-    /// Queue at which slow start ends.
+    /// Queue length at which slow start ends.
     pub gamma: u32,
-    /// Queue above which the window drops at once.
+    /// Queue length above which the window drops at once.
     pub delta: u32,
     /// N-EWMA in steady state, as a percentage of the acknowledgements in a window.
     pub ewma_cwnd_pct: u32,
-    /// Its most.
+    /// Greatest N-EWMA in steady state.
     pub ewma_max: u32,
     /// N-EWMA in slow start.
     pub ewma_ss: u32,
 }
 
-/// Cells that a relay sends at one go (OUTBUF_CELLS); the queue parameters are multiples of it.
+/// Cells that a relay sends in one write (OUTBUF_CELLS); the queue parameters are multiples of it.
 const OUTBUF_CELLS: u32 = 62;
-/// The increment that relays offer (`cc_sendme_inc`), the same as Tor's.
+/// The increment that our relays offer (`cc_sendme_inc`), the same as Tor's.
 pub(crate) const SENDME_INCREMENT: u8 = 31;
 
 impl Default for Parameters {
@@ -72,7 +73,7 @@ impl Default for Parameters {
     }
 }
 
-/// The window of one direction.
+/// The congestion window of one direction.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     parameters: Parameters,
@@ -90,7 +91,7 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// A window at its start. `increment` is how many cells an acknowledgement stands for.
+    /// The initial window. `increment` is the number of cells that an acknowledgement stands for.
     pub fn new(increment: u32, parameters: Parameters) -> Self {
         let window = parameters.cwnd_init.max(increment);
         Self {
@@ -111,12 +112,13 @@ impl Vegas {
         self.window
     }
 
-    /// Whether the window still grows by the rules of the start.
+    /// Whether the window is in slow start.
     pub fn in_slow_start(&self) -> bool {
         self.in_slow_start
     }
 
-    /// An acknowledgement came `round_trip` after its cell was sent; `inflight` counts the cells unacknowledged before it.
+    /// Handles an acknowledgement that came `round_trip` after its cell was sent; `inflight` is the number of cells
+    /// that were unacknowledged before it.
     pub fn acknowledged(&mut self, round_trip: Duration, inflight: u32, blocked: bool) {
         self.until_update = self.until_update.saturating_sub(1);
         self.until_window = self.until_window.saturating_sub(1);
@@ -124,7 +126,7 @@ impl Vegas {
         if !self.trips.add(round_trip, self.smoothing_weight(), self.in_slow_start, at_least_window) {
             return;
         }
-        // A link that blocks or unblocks is news that can't wait for the next update.
+        // A link that becomes blocked or unblocked does not wait for the next update.
         if blocked != self.blocked {
             self.until_update = 0;
             self.blocked = blocked;
@@ -177,7 +179,7 @@ impl Vegas {
         self.window = self.window.min(p.cwnd_max).max(p.cwnd_min);
     }
 
-    /// Limited slow start (RFC 3742): by the percentage below the cap, above it ever less, at least one.
+    /// Limited slow start (RFC 3742): the full percentage below the cap, less and less above it, but at least one cell.
     fn limited_growth(&self) -> u32 {
         let p = &self.parameters;
         if self.window <= p.sscap {
@@ -232,7 +234,7 @@ mod tests {
         }
     }
 
-    /// C tor's table: what its Vegas does with acknowledgements as they come.
+    /// C tor's tables: the window after each acknowledgement.
     #[test]
     fn windows_are_those_of_c_tor() {
         let file = vectors::load("vegas.json");
@@ -278,7 +280,7 @@ mod tests {
         let mut vegas = Vegas::new(31, Parameters::default());
         run(&mut vegas, 16, 50);
         let window = vegas.window();
-        // The fullness of the current window is remembered to its end.
+        // The window counts as full until the end of the current window.
         for _ in 0..200 {
             vegas.acknowledged(Duration::from_millis(50), 31, false);
         }

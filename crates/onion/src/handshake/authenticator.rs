@@ -1,16 +1,16 @@
-//! Comparison of what proves something: MACs, authenticators, names of keys.
+//! Comparison of MACs, authenticators and key names.
 
 use crate::Error;
 use subtle::ConstantTimeEq;
 
-/// Nothing if the two are the same, `otherwise` if not. Whether they are is the one thing that a handshake makes public of its
-/// secrets, and the branch on it is in this function and nowhere else: the constant-time gate knows it by its name.
+/// Returns an error unless the two are equal. Whether they are is the only thing that a handshake reveals about its
+/// secrets. The branch on it is here and nowhere else; the constant-time gate knows this function by name.
 #[inline(never)]
 pub(super) fn check(ours: &[u8; 32], theirs: &[u8; 32], otherwise: Error) -> Result<(), Error> {
     if same(ours, theirs) { Ok(()) } else { Err(otherwise) }
 }
 
-/// Whether two public names are the same, in time that depends on their length only.
+/// Whether two public names are equal. The time depends on their lengths only.
 #[inline]
 pub(super) fn same(ours: &[u8], theirs: &[u8]) -> bool {
     ours.ct_eq(theirs).into()

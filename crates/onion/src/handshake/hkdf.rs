@@ -1,19 +1,19 @@
-//! HMAC and HKDF with SHA-256 (RFC 2104, RFC 5869) in the form that handshakes use: inputs in pieces. The algorithms are those of
-//! `candor_primitives`.
+//! HMAC and HKDF with SHA-256 (RFC 2104, RFC 5869) in the form that handshakes use: inputs in pieces. The algorithms
+//! are those of `candor_primitives`.
 
 use candor_primitives::kdf::HkdfSha256;
 use candor_primitives::mac::{HmacSha256, KeyInit, Mac};
 use digest::FixedOutput;
 use zeroize::Zeroizing;
 
-/// Bytes of SHA-256's output.
+/// Length of SHA-256's output in bytes.
 const HASH: usize = 32;
 
-/// The most bytes that HKDF-Expand gives (RFC 5869 §2.3).
+/// Most bytes that HKDF-Expand gives (RFC 5869 §2.3).
 pub(super) const MOST: usize = 255 * HASH;
 
-/// HMAC-SHA256 of the concatenated parts. It is HKDF-Extract too, with `key` as the salt and the parts as the input keying material
-/// (RFC 5869 §2.2).
+/// HMAC-SHA256 of the concatenated parts. With `key` as the salt and the parts as the input keying material it is also
+/// HKDF-Extract (RFC 5869 §2.2).
 #[inline]
 pub(super) fn hmac(key: &[u8], parts: &[&[u8]]) -> Zeroizing<[u8; HASH]> {
     let mut mac = HmacSha256::new_from_slice(key).expect("HMAC takes keys of every length");

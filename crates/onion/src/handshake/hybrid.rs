@@ -1,12 +1,12 @@
-//! Hybrid handshakes: X25519 and a KEM, after `docs/hybrid-handshake.md`.
+//! Hybrid handshakes of X25519 and a KEM, as specified in `docs/hybrid-handshake.md`.
 //!
 //! ```text
 //! onionskin   KEYID 32 | X 32 | EK_e | [CT_s] | ENC(ENC_K1, CM) | MAC 32
 //! reply       Y 32 | CT_e | AUTH 32 | ENC(ENC_K2, SM)
 //! ```
 //!
-//! CT_s is there if the relay has a static KEM key beside its X25519 onion key ([`StaticKem`]); then who wants to pass for
-//! the relay must break both. The keys are safe while either X25519 or the ephemeral KEM holds.
+//! CT_s is present if the relay has a static KEM key beside its X25519 onion key ([`StaticKem`]); then an impostor must
+//! break both. The keys are safe while either X25519 or the ephemeral KEM holds.
 
 mod schedule;
 mod static_key;
@@ -23,7 +23,7 @@ use schedule::{Algorithms, PhaseOne, Transcript};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The hybrid handshake of a KEM and a Diffie-Hellman function; `S` says whether the relay has a static KEM key too.
+/// The hybrid handshake of a KEM and a Diffie-Hellman function. `S` says whether the relay has a static KEM key too.
 #[derive(Clone, Debug)]
 pub struct Hybrid<K, D, S> {
     kem: K,
@@ -38,18 +38,19 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
     /// Bytes before the relay's encrypted message: Y | CT_e | AUTH.
     const REPLY_HEADER: usize = 32 + K::CIPHERTEXT + 32;
 
-    /// The handshake over these back ends.
+    /// The handshake on these back ends.
     pub fn new(kem: K, dh: D, static_key: S) -> Self {
         Self { kem, dh, static_key, verification: Cow::Borrowed(CIRCUIT_EXTEND) }
     }
 
-    /// The same with another verification string, on which both sides agree beforehand.
+    /// The same handshake with another verification string, which both sides must agree on beforehand.
     #[must_use]
     pub fn with_verification(self, verification: impl Into<Cow<'static, [u8]>>) -> Self {
         Self { verification: verification.into(), ..self }
     }
 
-    /// A relay's Ed25519 identity and onion keys; `static_kem` is the static KEM's key pair, `((), ())` for none.
+    /// A relay with this Ed25519 identity and these onion keys. `static_kem` is the static KEM's key pair, or `((),
+    /// ())` without one.
     ///
     /// # Errors
     /// [`Error::Dh`], [`Error::Kem`] if a back end fails.
@@ -63,7 +64,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
         Ok(HybridRelay { onion_key, static_kem: static_kem.0, public })
     }
 
-    /// What a client knows of a relay, from a directory.
+    /// What a client knows about a relay, from a directory.
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
@@ -89,7 +90,7 @@ impl<K: Kem + Clone + Default, D: DiffieHellman + Clone + Default, S: StaticKey 
     }
 }
 
-/// What a client knows of a relay; the static KEM's key is parsed.
+/// What a client knows about a relay. The static KEM key is parsed.
 pub struct HybridRelayPublic<S: StaticKey> {
     identity: [u8; 32],
     onion_key: [u8; 32],
@@ -108,12 +109,12 @@ impl<S: StaticKey> HybridRelayPublic<S> {
         &self.onion_key
     }
 
-    /// EK_s: the relay's static KEM key; `()` if the handshake has none.
+    /// EK_s: the relay's static KEM key; `()` without one.
     pub fn static_kem(&self) -> &S::Public {
         &self.static_kem
     }
 
-    /// KEYID: the hash of the algorithms' names, ID, B and EK_s by which an onionskin names the relay and its keys.
+    /// KEYID: the hash of the algorithms' names, ID, B and EK_s. Onionskins name the relay and its keys by it.
     pub fn key_id(&self) -> &[u8; 32] {
         &self.key_id
     }
@@ -136,7 +137,7 @@ pub struct HybridClient<K: Kem, D: DiffieHellman> {
     transcript: Transcript,
 }
 
-/// An onionskin that was for us and is intact, with a KEM key that passed its check.
+/// An accepted onionskin: it was for this relay, is intact, and its KEM key passed the check.
 pub struct HybridRequest<K: Kem, D: DiffieHellman> {
     kem: K,
     dh: D,

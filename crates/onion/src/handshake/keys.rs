@@ -1,4 +1,4 @@
-//! The keys that a handshake ends in.
+//! The keys that a handshake results in.
 
 use super::hkdf;
 use crate::Error;
@@ -6,7 +6,7 @@ use candor_primitives::hash::{Shake256Reader, XofReader};
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// The key stream that both sides hold when a handshake has succeeded: the relay cryptography cuts its keys off it.
+/// The key stream that both sides share after a handshake. The relay cryptography cuts its keys from it.
 ///
 /// It is wiped on drop and never printed.
 pub struct Keys(Stream);
@@ -14,7 +14,7 @@ pub struct Keys(Stream);
 enum Stream {
     /// HKDF-Expand with SHA-256.
     Hkdf { prk: Zeroizing<[u8; 32]>, info: Info },
-    /// SHAKE-256, positioned at the stream's first byte. Boxed: a sponge is larger than the rest. It wipes itself.
+    /// SHAKE-256, positioned at the first byte of the stream. Boxed, since its state is large. It wipes itself.
     Shake(Box<Shake256Reader>),
 }
 
@@ -25,10 +25,10 @@ enum Info {
 }
 
 impl Keys {
-    /// The first `length` bytes of the stream. Every call begins at the front.
+    /// The first `length` bytes of the stream. Every call starts at the front.
     ///
     /// # Errors
-    /// [`Error::KeyLength`] above 8160 bytes for those handshakes whose key derivation is HKDF-SHA256 (all but `ntor-v3`).
+    /// [`Error::KeyLength`] above 8160 bytes, for the handshakes that derive keys by HKDF-SHA256 (all but `ntor-v3`).
     pub fn expand(&self, length: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
         if length > hkdf::MOST && !matches!(self.0, Stream::Shake(_)) {
             return Err(Error::KeyLength { asked: length, most: hkdf::MOST });
@@ -38,10 +38,10 @@ impl Keys {
         Ok(keys)
     }
 
-    /// [`Self::expand`] into memory of the caller's; fills all of `out`.
+    /// [`Self::expand`] into the caller's memory; fills `out`.
     ///
     /// # Errors
-    /// Those of [`Self::expand`]; `out` is untouched then.
+    /// Those of [`Self::expand`]; `out` is then unchanged.
     pub fn expand_into(&self, out: &mut [u8]) -> Result<(), Error> {
         match &self.0 {
             Stream::Hkdf { .. } if out.len() > hkdf::MOST => {

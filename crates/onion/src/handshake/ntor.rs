@@ -25,21 +25,22 @@ const SERVER: &[u8] = b"Server";
 const ONIONSKIN: usize = 20 + 32 + 32;
 const REPLY: usize = 32 + 32;
 
-/// `ntor` over a Diffie-Hellman back end. It carries no extension messages.
+/// `ntor` on a Diffie-Hellman back end. It carries no extension messages.
 ///
-/// Nothing in its onionskin is authenticated: a relay answers one that was changed on the way, and the client finds out.
+/// Nothing in its onionskin is authenticated: a relay answers one that was changed on the way, and the client then
+/// refuses the reply.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ntor<D> {
     dh: D,
 }
 
 impl<D: DiffieHellman + Clone> Ntor<D> {
-    /// The handshake over that back end.
+    /// The handshake on this back end.
     pub fn new(dh: D) -> Self {
         Self { dh }
     }
 
-    /// A relay's identity (the SHA-1 digest of its RSA key) and onion key.
+    /// A relay with this identity (the SHA-1 digest of its RSA key) and onion key.
     ///
     /// # Errors
     /// [`Error::Dh`] if the back end fails.
@@ -49,7 +50,7 @@ impl<D: DiffieHellman + Clone> Ntor<D> {
     }
 }
 
-/// What a client knows of a relay.
+/// What a client knows about a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NtorRelayPublic {
     /// ID: the SHA-1 digest of the relay's RSA identity key.
@@ -72,7 +73,7 @@ pub struct NtorClient<D: DiffieHellman> {
     x_public: [u8; 32],
 }
 
-/// An onionskin that was for us.
+/// An accepted onionskin: it was for this relay.
 pub struct NtorRequest<D: DiffieHellman> {
     dh: D,
     relay: NtorRelayPublic,
@@ -154,7 +155,7 @@ impl<D: DiffieHellman> Client for NtorClient<D> {
     }
 }
 
-/// AUTH and the key stream, from what both sides have in the end.
+/// AUTH and the key stream, from what both sides have at the end.
 fn derive(
     xy: &SharedSecret,
     xb: &SharedSecret,

@@ -27,12 +27,12 @@ const T_FINAL: &[u8] = b"ntor3-curve25519-sha3_256-1:kdf_final";
 const T_AUTH: &[u8] = b"ntor3-curve25519-sha3_256-1:auth_final";
 const SERVER: &[u8] = b"Server";
 
-/// NODEID | KEYID | X, before the encrypted message.
+/// Length of NODEID | KEYID | X, which precede the encrypted message.
 const HEADER: usize = 32 + 32 + 32;
 const ONIONSKIN: usize = HEADER + sha3::DIGEST;
 const REPLY: usize = 32 + sha3::DIGEST;
 
-/// `ntor-v3` over a Diffie-Hellman back end, for circuit extension unless another verification string is given.
+/// `ntor-v3` on a Diffie-Hellman back end, for circuit extension unless another verification string is given.
 #[derive(Clone, Debug)]
 pub struct NtorV3<D> {
     dh: D,
@@ -40,18 +40,19 @@ pub struct NtorV3<D> {
 }
 
 impl<D: DiffieHellman + Clone> NtorV3<D> {
-    /// The handshake over that back end.
+    /// The handshake on this back end.
     pub fn new(dh: D) -> Self {
         Self { dh, verification: Cow::Borrowed(CIRCUIT_EXTEND) }
     }
 
-    /// The same with another verification string: VER, on which both sides agree beforehand (prop 332, "Overview").
+    /// The same handshake with another verification string VER, which both sides must agree on beforehand (prop 332,
+    /// "Overview").
     #[must_use]
     pub fn with_verification(self, verification: impl Into<Cow<'static, [u8]>>) -> Self {
         Self { verification: verification.into(), ..self }
     }
 
-    /// A relay's Ed25519 identity and onion key.
+    /// A relay with this Ed25519 identity and onion key.
     ///
     /// # Errors
     /// [`Error::Dh`] if the back end fails.
@@ -71,7 +72,7 @@ impl<D: DiffieHellman + Clone + Default> Default for NtorV3<D> {
     }
 }
 
-/// What a client knows of a relay.
+/// What a client knows about a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NtorV3RelayPublic {
     /// ID: the relay's Ed25519 identity key.
@@ -93,14 +94,14 @@ pub struct NtorV3Client<D: DiffieHellman> {
     phase_one: PhaseOne,
 }
 
-/// An onionskin that was for us and is intact.
+/// An accepted onionskin: it was for this relay and is intact.
 pub struct NtorV3Request<D: DiffieHellman> {
     dh: D,
     message: Vec<u8>,
     phase_one: PhaseOne,
 }
 
-/// What both sides remember of the onionskin: X, B, ID, Bx, the MAC.
+/// The parts of the onionskin that both sides remember: X, B, ID, Bx, the MAC.
 struct PhaseOne {
     relay: NtorV3RelayPublic,
     x_public: [u8; 32],
@@ -219,7 +220,7 @@ impl PhaseOne {
         (take(&mut stream), take(&mut stream))
     }
 
-    /// What follows from the two secrets and the whole of the public keys.
+    /// Derives the final keys from the two secrets and all public keys.
     fn phase_two(&self, xy: &SharedSecret, y: &[u8; 32]) -> PhaseTwo {
         let NtorV3RelayPublic { identity, onion_key } = &self.relay;
         let prefix = sha3::length_prefix(&self.verification);

@@ -1,9 +1,10 @@
-//! The registry of handshakes: which number and which type belong to a name.
+//! The registry of handshakes: the number and the type that belong to each name.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Declares the handshakes. Each line is: variant, HTYPE, name, whether a KEM takes part, and its type on the default back end.
+/// Declares the handshakes. Each line has the variant, HTYPE, the name, whether a KEM takes part, and the type on the
+/// default back end.
 macro_rules! handshakes {
     ($($(#[$doc:meta])* $variant:ident = $number:literal, $name:literal, $exchange:ident, $alias:ident = $type:ty;)+) => {
         /// A handshake that CREATE2 and EXTEND2 have a number for (HTYPE; tor-spec, "CREATE and CREATED cells").

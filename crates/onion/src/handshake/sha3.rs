@@ -1,10 +1,10 @@
-//! The hash, MAC and key derivation of `ntor-v3` (prop 332, A.1): SHA3-256 and SHAKE-256 with a tweak in front.
+//! The hash, MAC and key derivation of `ntor-v3` (prop 332, A.1): SHA3-256 and SHAKE-256 with a tweak prepended.
 
 use candor_primitives::hash::{ExtendableOutput, Sha3_256, Shake256, Shake256Reader};
 use digest::{FixedOutput, Update};
 use zeroize::Zeroizing;
 
-/// Bytes of a hash, a MAC and a key.
+/// Length of a hash, a MAC and a key in bytes.
 pub(super) const DIGEST: usize = 32;
 
 /// H(s, t) = SHA3_256(ENCAP(t) | s).
@@ -22,7 +22,7 @@ pub(super) fn kdf(tweak: &[u8], parts: &[&[u8]]) -> Shake256Reader {
     absorb(encapsulate(Shake256::default(), tweak), parts).finalize_xof()
 }
 
-/// The length that ENCAP(s) puts before `s`: eight bytes, big endian (prop 332, "Notation").
+/// The length that ENCAP(s) prepends to `s`: eight bytes, big endian (prop 332, "Notation").
 pub(super) fn length_prefix(of: &[u8]) -> [u8; 8] {
     (of.len() as u64).to_be_bytes()
 }

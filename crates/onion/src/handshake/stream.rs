@@ -1,10 +1,10 @@
-//! AES-256 in counter mode, counter from zero (prop 332 A.1's ENC). Each key encrypts one message.
+//! AES-256 in counter mode, starting at zero (prop 332 A.1's ENC). Each key encrypts one message.
 
 use aes::Aes256;
 use ctr::Ctr128BE;
 use ctr::cipher::{KeyIvInit, StreamCipher};
 
-/// Encrypts or decrypts `message` in place. An empty message costs nothing, not even the key schedule.
+/// Encrypts or decrypts `message` in place. An empty message skips even the key schedule.
 #[inline]
 pub(super) fn apply(key: &[u8; 32], message: &mut [u8]) {
     if !message.is_empty() {
@@ -16,7 +16,7 @@ pub(super) fn apply(key: &[u8; 32], message: &mut [u8]) {
 mod tests {
     use super::*;
 
-    /// Known answers are ntor-v3's: its published vector has an encrypted message each way.
+    /// Known answers are in ntor-v3's published vector, which has an encrypted message in each direction.
     #[test]
     fn twice_is_nothing_and_blocks_differ() {
         let mut message = [0; 64];

@@ -1,6 +1,6 @@
 //! Counter Galois Onion (prop 359; Degabriele, Melloni, Münch, Stam, "Counter Galois Onion", 2025), with AES-128.
 //!
-//! The names are the proposal's. A cell is `T 16 | C 493`. Under it lies UIV+, a tweakable cipher over the whole cell:
+//! Names are the proposal's. A cell is `T 16 | C 493`. It is encrypted by UIV+, a tweakable cipher over the whole cell:
 //!
 //! ```text
 //! ENC((J,S), H, X_L|X_R):  Y_L = ET(J, H|X_R, X_L);  Y_R = X_R ^ PRF(S, Y_L, 0)
@@ -9,9 +9,9 @@
 //! UPDATE((J,S), N)       = PRF(S, N, 1): fresh J, S and N
 //! ```
 //!
-//! The tweak H holds the last cell's tag T' and the cell's command, so a cell that is changed, left out or repeated makes noise
-//! of itself and of all that follow. Relays encrypt and clients decrypt, in both directions: encryption is what can't be
-//! tampered with. A cell is its addressee's own if its tag comes out as the nonce N; then the keys are replaced.
+//! The tweak H contains the tag T' of the last cell and the cell's command, so a changed, missing or repeated cell
+//! turns itself and all later cells into noise. Relays encrypt and clients decrypt, in both directions, since it is
+//! encryption that resists tampering. A cell is for this end if its tag equals the nonce N; then the keys are replaced.
 
 use super::Tag;
 use crate::cell::{Command, PAYLOAD};
@@ -22,15 +22,15 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
 const BLOCK: usize = 16;
-/// Bytes of X_R.
+/// Length of X_R in bytes.
 const RIGHT: usize = PAYLOAD - BLOCK;
-/// Bytes of a direction's keys: J = (K, U), S = (K, B), N.
+/// Length of the keys of one direction: J = (K, U), S = (K, B), N.
 pub(super) const SEED: usize = 5 * BLOCK;
-/// PRF's first block with t = 1; with t = 0 it gives 493 bytes, which is 31 blocks.
+/// First block of PRF with t = 1; with t = 0 it gives 493 bytes, which is 31 blocks.
 const SECOND_STREAM: u8 = 31;
 
-/// Powers that POLYVAL keeps for ET's tweak, which has 32 blocks. With all 32 a cell is passed on no faster (measured on Zen 5), and
-/// keys take longer to replace.
+/// Powers that POLYVAL stores for ET's tweak of 32 blocks. Storing all 32 passes cells on no faster (measured on Zen 5)
+/// and makes replacing keys slower.
 const POWERS: usize = 16;
 
 /// The keys of UIV+. `B` is AES in the direction that this end needs for ET.
@@ -42,7 +42,7 @@ struct Uiv<B> {
     b: Polyval<1>,
 }
 
-/// AES in one direction or the other.
+/// AES in one of its directions.
 trait BlockCipher {
     fn with_cpu(cpu: Cpu, key: &[u8; BLOCK]) -> Self;
 }
@@ -59,7 +59,7 @@ impl BlockCipher for Aes128Decrypt {
     }
 }
 
-/// T' and the cell's command.
+/// The tweak: T' and the cell's command.
 type Tweak<'a> = (&'a [u8; BLOCK], Command);
 
 impl<B: BlockCipher> Uiv<B> {
@@ -73,8 +73,8 @@ impl<B: BlockCipher> Uiv<B> {
         }
     }
 
-    /// h of ET: POLYVAL over T' | command | X_R, filled up with zeros to whole blocks. All but three of the blocks are read
-    /// where they stand.
+    /// h of ET: POLYVAL over T' | command | X_R, padded with zeros to whole blocks. All but three of the blocks are
+    /// read in place.
     #[inline]
     fn tweak_hash(&self, (tag, command): Tweak<'_>, right: &[u8; RIGHT]) -> [u8; BLOCK] {
         let (front, rest) = right.split_at(BLOCK - 1);
@@ -94,7 +94,7 @@ impl<B: BlockCipher> Uiv<B> {
         counter
     }
 
-    /// XORs PRF with t = 0 into X_R. The counter's low six bits are clear, so counting never carries.
+    /// XORs PRF with t = 0 into X_R. The low six bits of the counter are clear, so counting never carries.
     #[inline]
     fn stream(&self, tweak: &[u8; BLOCK], right: &mut [u8; RIGHT]) {
         self.prf.apply_counter_mode(&self.counter(tweak), right);
@@ -148,7 +148,7 @@ fn xor(block: &mut [u8; BLOCK], with: &[u8; BLOCK]) {
     *block = (u128::from_ne_bytes(*block) ^ u128::from_ne_bytes(*with)).to_ne_bytes();
 }
 
-/// One direction of a layer: its keys, its nonce N and the last tag T'.
+/// One direction of a layer: the keys, the nonce N and the last tag T'.
 struct Half<B> {
     uiv: Uiv<B>,
     nonce: [u8; BLOCK],
@@ -176,10 +176,10 @@ impl<B> Drop for Half<B> {
 }
 
 fn first_block(cell: &[u8; PAYLOAD]) -> [u8; BLOCK] {
-    *cell.first_chunk().expect("a cell is longer")
+    *cell.first_chunk().expect("a cell is longer than a block")
 }
 
-/// The branch that every relay shows: it passes the cell on, or keeps it.
+/// The one branch that a relay reveals: it passes the cell on, or keeps it.
 #[inline(never)]
 fn recognized(tag: &[u8; BLOCK], nonce: &[u8; BLOCK]) -> bool {
     tag.ct_eq(nonce).into()
@@ -274,7 +274,7 @@ impl Client {
     }
 }
 
-/// What vectors set and compare: a direction's J and S, its nonce and its last tag.
+/// The state that vectors set and compare: J and S of a direction, its nonce and its last tag.
 #[cfg(test)]
 pub(super) struct State {
     pub(super) keys: [u8; 4 * BLOCK],
@@ -301,7 +301,7 @@ mod for_vectors {
         }
     }
 
-    /// Keys can't be read back, so two states are the same if they encrypt alike.
+    /// Keys can't be read back, so two states count as equal if they encrypt alike.
     fn assert_same<B: BlockCipher>(half: &Half<B>, expected: &State, crypt: impl Fn(&Uiv<B>, &mut [u8; PAYLOAD])) {
         assert_eq!((half.nonce, half.tag), (expected.nonce, expected.tag));
         let probe = std::array::from_fn(|index| index as u8);

@@ -1,9 +1,9 @@
-//! tor1: AES-128 in counter mode over the whole cell, and a running SHA-1 over the cells of a layer's own (tor-spec, "Routing
-//! relay cells").
+//! tor1: AES-128 in counter mode over whole cells, and a running SHA-1 over the cells of each layer's own (tor-spec,
+//! "Routing relay cells").
 //!
-//! Both run through the circuit's life: the cipher over every cell, the digest over those that are for or from this hop. A cell
-//! that is changed on the way comes out changed in the same bits, so somebody before and somebody behind an honest relay can
-//! recognise each other: the tagging attack. `tests/bad_input.rs` shows it.
+//! Both states last as long as the circuit: the cipher covers every cell, the digest those that are for or from this
+//! hop. A cell that is changed on the way comes out changed in the same bits, so relays before and after an honest one
+//! can recognise each other: the tagging attack. `tests/circuit_bad_input.rs` demonstrates it.
 
 use super::Tag;
 use crate::cell::PAYLOAD;
@@ -13,27 +13,27 @@ use sha1::{Digest, Sha1};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
-/// Bytes of a cipher key.
+/// Length of a cipher key in bytes.
 pub(super) const KEY: usize = 16;
-/// Bytes that a direction's digest begins with.
+/// Length of the seed of a direction's digest in bytes.
 pub(super) const DIGEST_SEED: usize = 20;
 
-/// Where the two zero bytes "recognized" stand, and the digest: `cmd 1 | recognized 2 | stream 2 | digest 4 | length 2`.
+/// Where the two zero bytes `recognized` and the digest are: `cmd 1 | recognized 2 | stream 2 | digest 4 | length 2`.
 const RECOGNIZED: std::ops::Range<usize> = 1..3;
 const DIGEST: std::ops::Range<usize> = 5..9;
 
-/// AES-128 in counter mode from a counter of 0, a cell at a time.
+/// AES-128 in counter mode, starting at zero, one cell at a time.
 struct Stream {
     cipher: Aes128,
     counter: u128,
-    /// The last block of the last cell, and how much of it is used up: cells are no multiple of a block.
+    /// The last key stream block of the last cell, and how much of it is used: a cell is not a multiple of a block.
     block: [u8; 16],
     used: usize,
 }
 
 impl Stream {
     fn new(cpu: Cpu, key: &[u8]) -> Self {
-        let cipher = Aes128::with_cpu(cpu, key.try_into().expect("a key has 16 bytes"));
+        let cipher = Aes128::with_cpu(cpu, key.try_into().expect("a key is 16 bytes long"));
         Self { cipher, counter: 0, block: [0; 16], used: 16 }
     }
 
@@ -42,7 +42,7 @@ impl Stream {
         let (first, rest) = payload.split_at_mut(16 - self.used);
         first.iter_mut().zip(&self.block[self.used..]).for_each(|(byte, key)| *byte ^= key);
 
-        // Counter mode counts in 32 bits; what is left before they wrap goes first.
+        // The cipher's counter has 32 bits; what is left before it wraps goes first.
         let before = (u32::MAX - self.counter as u32) as usize;
         let whole = rest.len().min(before.saturating_mul(16).saturating_add(16));
         let (rest, wrapped) = rest.split_at_mut(whole);
@@ -78,7 +78,7 @@ impl Half {
         self.cipher.apply(payload);
     }
 
-    /// Puts the digest in.
+    /// Writes the digest.
     #[inline]
     fn stamp(&mut self, payload: &mut [u8; PAYLOAD]) -> Tag {
         payload[DIGEST].fill(0);
@@ -88,8 +88,8 @@ impl Half {
         tag(&digest)
     }
 
-    /// Whether the cell, decrypted, is for this end. It may look so by chance, once in 2^16, so the digest only moves on if
-    /// it is.
+    /// Whether the decrypted cell is for this end. One cell in 2^16 looks so by chance, so the digest advances only if
+    /// the whole comparison succeeds.
     #[inline]
     fn recognize(&mut self, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
         if !recognized(payload) {
@@ -110,23 +110,23 @@ impl Half {
     }
 }
 
-/// The branch that every relay shows: it passes the cell on, or keeps it.
+/// The one branch that a relay reveals: it passes the cell on, or keeps it.
 #[inline(never)]
 fn recognized(payload: &[u8; PAYLOAD]) -> bool {
     payload[RECOGNIZED] == [0, 0]
 }
 
-/// Likewise.
+/// Likewise revealed.
 #[inline(never)]
 fn is_ours(digest: &[u8], found: &[u8; 4]) -> bool {
     digest.ct_eq(found).into()
 }
 
 fn tag(digest: &[u8]) -> Tag {
-    Tag { bytes: digest.try_into().expect("SHA-1 has 20 bytes"), length: 20 }
+    Tag { bytes: digest.try_into().expect("SHA-1 is 20 bytes long"), length: 20 }
 }
 
-/// Df 20 | Db 20 | Kf 16 | Kb 16 (tor-spec, "Setting circuit keys").
+/// The key material: Df 20 | Db 20 | Kf 16 | Kb 16 (tor-spec, "Setting circuit keys").
 fn halves(cpu: Cpu, material: &[u8]) -> (Half, Half) {
     let (digests, keys) = material.split_at(2 * DIGEST_SEED);
     let forward = Half::new(cpu, &digests[..DIGEST_SEED], &keys[..KEY]);

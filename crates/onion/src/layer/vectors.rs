@@ -1,5 +1,5 @@
-//! Both layers against published vectors (`vectors/cgo.json`, `vectors/tor1.json`). In here because they set states that the
-//! public interface has no way to.
+//! Both layers against published vectors (`vectors/cgo.json`, `vectors/tor1.json`). Unit tests, since they set states
+//! that the public interface can't set.
 
 use super::cgo::{self, State};
 use super::{ClientLayer, Crypto, Onion};
@@ -18,7 +18,7 @@ fn cell(of: &Value, name: &str) -> [u8; PAYLOAD] {
     bytes(of, name).try_into().unwrap()
 }
 
-/// A cell whose tag is not yet there.
+/// A cell whose tag is not yet set.
 fn body(of: &Value) -> [u8; PAYLOAD] {
     [vec![0; 16], bytes(of, "body")].concat().try_into().unwrap()
 }

@@ -25,7 +25,7 @@ const ED25519: u8 = 1;
 const X509_DIGEST: u8 = 3;
 /// ExtType 4: the key that signed.
 const SIGNED_WITH: u8 = 4;
-/// ExtFlags bit 0: who doesn't know the extension must refuse the certificate.
+/// ExtFlags bit 0: the certificate must be refused by anyone who does not know the extension.
 const AFFECTS_VALIDATION: u8 = 1;
 
 /// A certificate whose signature, date and type have been checked.
@@ -40,8 +40,8 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Reads a certificate and checks everything: type `kind`, not expired at `now` (seconds since 1970), signed by `signer`,
-    /// or, without one, by the key that it names itself.
+    /// Decodes a certificate and checks everything: it has type `kind`, is not expired at `now` (seconds since 1970),
+    /// and is signed by `signer` or, without one, by the key that it names itself.
     ///
     /// # Errors
     /// [`Error::Certificate`], [`Error::Length`].
@@ -103,7 +103,7 @@ impl Certificate {
         Ok(signer)
     }
 
-    /// Makes a certificate. `expires` is in whole hours, as the format counts.
+    /// Issues a certificate. `expires` is rounded down to whole hours, the unit of the format.
     pub(super) fn issue(kind: u8, key: &[u8; 32], expires: u64, signer: &SigningKey, name_signer: bool) -> Vec<u8> {
         let hours = u32::try_from(expires / 3600).unwrap_or(u32::MAX);
         let mut bytes = vec![VERSION, kind];
@@ -124,25 +124,25 @@ impl Certificate {
 
 /// CERTS type 7: ED25519_KEY 32 | EXPIRATION_DATE 4 | SIGLEN 1 | SIGNATURE (tor-spec, "RSA→Ed25519 cross-certificate").
 ///
-/// Taken apart and not checked: the signature is by an RSA-1024 key, and we trust no relay for having one. Who wants to know
-/// checks `signature` (PKCS #1 v1.5 padding without an algorithm's name) over SHA-256 of [`Self::PREFIX`] and `signed`.
+/// Decoded but not verified: the signature is by an RSA-1024 key, and we trust no relay for having one. To verify it,
+/// check `signature` (PKCS #1 v1.5 padding without an algorithm's name) over SHA-256 of [`Self::PREFIX`] and `signed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RsaCross {
-    /// The Ed25519 identity that is certified.
+    /// The certified Ed25519 identity.
     pub key: [u8; 32],
     /// EXPIRATION_DATE in seconds since 1970.
     pub expires: u64,
-    /// What is signed, behind the prefix.
+    /// The signed bytes after the prefix.
     pub signed: [u8; 36],
     /// The signature, 128 bytes for RSA-1024.
     pub signature: Vec<u8>,
 }
 
 impl RsaCross {
-    /// What the signed bytes begin with.
+    /// The prefix of the signed bytes.
     pub const PREFIX: &[u8] = b"Tor TLS RSA/Ed25519 cross-certificate";
 
-    /// Takes the certificate apart.
+    /// Decodes the certificate.
     ///
     /// # Errors
     /// [`Error::Length`].

@@ -11,57 +11,57 @@ use ed25519_dalek::{Signature, VerifyingKey};
 use std::net::{IpAddr, Ipv4Addr};
 use subtle::ConstantTimeEq;
 
-/// Addresses to tell the other side in NETINFO (tor-spec, "NETINFO cells"). The default tells none.
+/// Addresses to tell the peer in NETINFO (tor-spec, "NETINFO cells"). The default tells none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Addresses<'a> {
-    /// This side's own, where others reach it; empty for a client.
+    /// Own addresses, where others reach this relay; empty for a client.
     pub ours: &'a [IpAddr],
-    /// The other side's, as seen from here.
+    /// The peer's address as seen from here.
     pub theirs: Option<IpAddr>,
 }
 
-/// What an initiator brings.
+/// The inputs of an initiator.
 pub struct Initiator<'a> {
-    /// Itself, if it is a relay and will authenticate; `None` for a client.
+    /// Its identity if it is a relay and will authenticate; `None` for a client.
     pub relay: Option<&'a RelayIdentity>,
-    /// The identity that the responder must prove; `None` takes anyone's.
+    /// The identity that the responder must prove; `None` accepts any.
     pub expect: Option<[u8; 32]>,
-    /// From the TLS connection.
+    /// Values of the TLS connection.
     pub binding: Binding,
-    /// Seconds since 1970.
+    /// Current time in seconds since 1970.
     pub now: u64,
-    /// RAND: random bytes for AUTHENTICATE; any for a client.
+    /// RAND: random bytes for AUTHENTICATE; unused by clients.
     pub nonce: [u8; 24],
-    /// What to say in NETINFO.
+    /// Addresses for NETINFO.
     pub addresses: Addresses<'a>,
 }
 
-/// What a responder brings.
+/// The inputs of a responder.
 pub struct Responder<'a> {
-    /// Itself.
+    /// Its identity.
     pub relay: &'a RelayIdentity,
-    /// From the TLS connection.
+    /// Values of the TLS connection.
     pub binding: Binding,
-    /// Seconds since 1970.
+    /// Current time in seconds since 1970.
     pub now: u64,
     /// Random bytes for AUTH_CHALLENGE.
     pub challenge: [u8; 32],
-    /// What to say in NETINFO.
+    /// Addresses for NETINFO.
     pub addresses: Addresses<'a>,
 }
 
-/// What the handshake has found out.
+/// The result of a link handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Link {
     /// The link protocol: 4, 5 or [`Versions::WIDE`].
     pub version: u16,
-    /// The Ed25519 identity that the other side has proved; `None` for a client.
+    /// The Ed25519 identity that the peer has proved; `None` for a client.
     pub peer: Option<[u8; 32]>,
-    /// Our address as the other side sees it, if it says one. It can say anything.
+    /// Our address as the peer sees it, if it says one. The peer may lie.
     pub our_address: Option<IpAddr>,
-    /// The other side's own addresses, as it says. If it has proved its identity, they come from that relay itself and not from anyone
-    /// on the way: a link whose remote address is not among them may run through somebody else's hands.
+    /// The peer's own addresses, as it says. If the peer has proved its identity, they come from that relay and not
+    /// from anyone on the way: a link whose remote address is not among them may run through a third party.
     pub peer_addresses: Vec<IpAddr>,
 }
 
@@ -72,12 +72,12 @@ impl Link {
     }
 }
 
-/// A link handshake on its way.
+/// A link handshake under way.
 pub struct LinkHandshake<'a> {
     side: Side<'a>,
     decoder: Decoder,
     output: Vec<u8>,
-    /// All bytes received and sent so far, as far as AUTHENTICATE covers them.
+    /// Running hashes of the bytes received and sent, as far as AUTHENTICATE covers them.
     received: Sha256,
     sent: Sha256,
     version: Option<u16>,
@@ -92,15 +92,15 @@ enum Side<'a> {
     Responder(Responder<'a>),
 }
 
-/// What may come next.
+/// The cell that is expected next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Versions,
-    /// Initiator: CERTS. Responder: CERTS from a relay or NETINFO from a client.
+    /// For the initiator CERTS; for the responder CERTS from a relay or NETINFO from a client.
     Certs,
-    /// Initiator only.
+    /// AUTH_CHALLENGE; initiator only.
     Challenge,
-    /// Responder only: the initiator's key for AUTHENTICATE and its identity have been certified.
+    /// AUTHENTICATE; responder only. The initiator's authentication key and identity have been certified.
     Authenticate {
         key: [u8; 32],
         id: [u8; 32],
@@ -110,14 +110,14 @@ enum State {
 }
 
 impl<'a> LinkHandshake<'a> {
-    /// The side that connected. It speaks first: [`Self::take_output`] has its VERSIONS.
+    /// The side that opened the connection. It speaks first: [`Self::take_output`] returns its VERSIONS.
     pub fn initiator(initiator: Initiator<'a>) -> Self {
         let mut link = Self::new(Side::Initiator(initiator));
         link.send(Message::Versions(Versions(Versions::OURS.to_vec())));
         link
     }
 
-    /// The side that was connected to.
+    /// The side that accepted the connection.
     pub fn responder(responder: Responder<'a>) -> Self {
         Self::new(Side::Responder(responder))
     }
@@ -137,11 +137,12 @@ impl<'a> LinkHandshake<'a> {
         }
     }
 
-    /// Takes bytes that have arrived, and goes as far as they allow.
+    /// Takes bytes that have arrived, and proceeds as far as they allow.
     ///
     /// # Errors
-    /// [`Error::PeerMisbehaved`], [`Error::Length`], [`Error::TooLong`]; [`Error::NoCommonVersion`], [`Error::Certificate`],
-    /// [`Error::WrongIdentity`], [`Error::LinkAuthentication`]. After each the connection must be closed.
+    /// [`Error::PeerMisbehaved`], [`Error::Length`], [`Error::TooLong`]; [`Error::NoCommonVersion`],
+    /// [`Error::Certificate`], [`Error::WrongIdentity`], [`Error::LinkAuthentication`]. After any of them the
+    /// connection must be closed.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.decoder.receive(bytes);
         while self.state != State::Done {
@@ -155,17 +156,17 @@ impl<'a> LinkHandshake<'a> {
         Ok(())
     }
 
-    /// What is to be sent; empty if nothing is.
+    /// The bytes to send; empty if there are none.
     pub fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }
 
-    /// Whether the handshake has ended. There may still be output to send.
+    /// Whether the handshake is done. There may still be output to send.
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// The result, and the decoder with the bytes that came after the handshake.
+    /// The result, and the decoder with the bytes that arrived after the handshake.
     ///
     /// # Errors
     /// [`Error::NotNow`] if the handshake is not done.
@@ -309,8 +310,8 @@ fn netinfo(time: u64, addresses: Addresses<'_>) -> Message {
     Message::Netinfo(Netinfo { time: u32::try_from(time).unwrap_or(0), theirs, ours })
 }
 
-/// AUTHENTICATE's body up to RAND: TYPE | CID | SID | CID_ED | SID_ED | SLOG | CLOG | SCERT | TLSSECRETS. CID and SID, which
-/// would name RSA identities, are zero.
+/// The body of AUTHENTICATE up to RAND: TYPE | CID | SID | CID_ED | SID_ED | SLOG | CLOG | SCERT | TLSSECRETS. CID and
+/// SID, which would name RSA identities, are zero.
 fn signed_part(initiator: &[u8; 32], responder: &[u8; 32], slog: Sha256, clog: Sha256, binding: &Binding) -> Vec<u8> {
     let mut body = b"AUTH0003".to_vec();
     body.extend_from_slice(&[0; 64]);

@@ -5,28 +5,28 @@ use crate::cell::payload::{CertEntry, Certs};
 use ed25519_dalek::{Signer, SigningKey};
 use std::fmt;
 
-/// How long certificates hold, in seconds: Tor's relays use a month for the signing key and two days for what it signs. Ours
-/// are made anew at each start and hold for a month.
+/// Lifetime of certificates in seconds. Tor's relays use a month for the signing key and two days for what it signs.
+/// Ours are issued anew at each start and last for a month.
 const LIFETIME: u64 = 30 * 24 * 3600;
 
-/// A relay's Ed25519 identity with the keys below it: the signing key that it certifies, and the key for AUTHENTICATE that the
-/// signing key certifies. Wiped on drop.
+/// A relay's Ed25519 identity with the keys below it: the signing key, which it certifies, and the key for
+/// AUTHENTICATE, which the signing key certifies. Wiped on drop.
 pub struct RelayIdentity {
     id: [u8; 32],
     signing: SigningKey,
     authentication: SigningKey,
     expires: u64,
-    /// Type 4 and type 6, ready to send.
+    /// Certificates of type 4 and type 6, ready to send.
     signing_certificate: Vec<u8>,
     authentication_certificate: Vec<u8>,
 }
 
 impl RelayIdentity {
-    /// From 32 random bytes for each key; the first are the relay's lasting identity, the others may be fresh at each start.
-    /// `now` is in seconds since 1970; the certificates hold for 30 days from then.
+    /// Derives the keys from 32 random bytes each. The first are the relay's permanent identity; the others may be
+    /// fresh at each start. `now` is in seconds since 1970; the certificates last for 30 days from then.
     pub fn from_seeds(identity: &[u8; 32], signing: &[u8; 32], authentication: &[u8; 32], now: u64) -> Self {
         let [identity, signing, authentication] = [identity, signing, authentication].map(SigningKey::from_bytes);
-        // Certificates count whole hours.
+        // Certificates expire on the hour.
         let expires = now.saturating_add(LIFETIME).div_ceil(3600).saturating_mul(3600);
         let signing_public = signing.verifying_key().to_bytes();
         let authentication_public = authentication.verifying_key().to_bytes();
@@ -46,23 +46,23 @@ impl RelayIdentity {
         }
     }
 
-    /// The public identity: what directories and EXTEND2 name the relay by.
+    /// The public identity: directories and EXTEND2 name the relay by it.
     pub fn id(&self) -> &[u8; 32] {
         &self.id
     }
 
-    /// When the certificates expire, in seconds since 1970.
+    /// Expiry of the certificates in seconds since 1970.
     pub fn expires(&self) -> u64 {
         self.expires
     }
 
-    /// What a responder sends in CERTS, over SHA-256 of its TLS certificate.
+    /// The CERTS cell of a responder, whose TLS certificate has this SHA-256 digest.
     pub(crate) fn responder_certs(&self, tls_certificate: &[u8; 32]) -> Certs {
         let link = Certificate::issue(SIGNING_LINK, tls_certificate, self.expires, &self.signing, false);
         certs([(IDENTITY_SIGNING, self.signing_certificate.clone()), (SIGNING_LINK, link)])
     }
 
-    /// What an initiator sends in CERTS before AUTHENTICATE.
+    /// The CERTS cell that an initiator sends before AUTHENTICATE.
     pub(crate) fn initiator_certs(&self) -> Certs {
         let authentication = self.authentication_certificate.clone();
         certs([(IDENTITY_SIGNING, self.signing_certificate.clone()), (SIGNING_AUTH, authentication)])

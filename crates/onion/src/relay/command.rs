@@ -11,7 +11,7 @@ macro_rules! commands {
         impl RelayCommand {
             $($(#[$doc])* pub const $name: Self = Self($value);)+
 
-            /// The command's name in the specification, if it is one that we know.
+            /// The command's name in the specification, if it is a known one.
             pub fn name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$name => Some(stringify!($name)),)+
@@ -19,7 +19,7 @@ macro_rules! commands {
                 }
             }
 
-            /// Whether messages with this command name a stream; `None` for commands that we don't know.
+            /// Whether messages with this command name a stream; `None` for unknown commands.
             pub fn takes_stream(self) -> Option<bool> {
                 match self {
                     $(Self::$name => Some(commands!($stream)),)+
@@ -35,21 +35,21 @@ macro_rules! commands {
 commands! {
     /// Opens a stream.
     BEGIN = 1, stream;
-    /// A stream's bytes.
+    /// Carries bytes of a stream.
     DATA = 2, stream;
     /// Ends a stream.
     END = 3, stream;
     /// Answers BEGIN.
     CONNECTED = 4, stream;
-    /// Acknowledges cells. With tor1, one that names a stream acknowledges that stream's.
+    /// Acknowledges cells. With tor1, a SENDME that names a stream acknowledges cells of that stream.
     SENDME = 5, circuit;
-    /// Cuts the circuit behind this hop.
+    /// Cuts the circuit after this hop.
     TRUNCATE = 8, circuit;
-    /// The circuit is cut behind this hop.
+    /// Says that the circuit is cut after this hop.
     TRUNCATED = 9, circuit;
-    /// Padding over several hops.
+    /// Padding across several hops.
     DROP = 10, circuit;
-    /// Asks for a name's addresses.
+    /// Asks for the addresses of a name.
     RESOLVE = 11, stream;
     /// Answers RESOLVE.
     RESOLVED = 12, stream;
@@ -59,14 +59,14 @@ commands! {
     EXTEND2 = 14, circuit;
     /// Answers EXTEND2.
     EXTENDED2 = 15, circuit;
-    /// Stop sending on a stream (prop 324).
+    /// Tells the other end to stop sending on a stream (prop 324).
     XOFF = 43, stream;
-    /// Go on sending on a stream (prop 324).
+    /// Tells the other end to resume sending on a stream (prop 324).
     XON = 44, stream;
 }
 
 impl RelayCommand {
-    /// Whether its messages may span cells, where that has been agreed.
+    /// Whether messages with this command may span cells, where both sides have agreed to it.
     pub fn may_be_fragmented(self) -> bool {
         matches!(self, Self::EXTEND2 | Self::EXTENDED2)
     }

@@ -1,4 +1,4 @@
-//! How a relay message lies in a cell.
+//! The layout of a relay message in a cell.
 
 use super::RelayCommand;
 use crate::cell::PAYLOAD;
@@ -11,36 +11,36 @@ use crate::{Error, PeerMisbehaved};
 /// V1   tag 16 | command 1 | length 2 | [stream 2] | data 488, or 490 without a stream
 /// ```
 ///
-/// `recognized`, `digest` and `tag` belong to the layer ([`crate::layer`]) and are zero here.
+/// `recognized`, `digest` and `tag` belong to the layer ([`crate::layer`]); here they are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Under tor1 (tor-spec, "Relay cells").
+    /// The layout under tor1 (tor-spec, "Relay cells").
     V0,
-    /// Under CGO (prop 340's message header; prop 359's tag).
+    /// The layout under CGO (prop 340's message header after prop 359's tag).
     V1,
 }
 
-/// A message's header as it stands in its first cell.
+/// The header of a message, from its first cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The command.
     pub command: RelayCommand,
-    /// The stream, 0 if the message is for the circuit.
+    /// The stream; 0 if the message is for the circuit.
     pub stream: u16,
-    /// Bytes of the body, which may be more than the cell holds.
+    /// Length of the body, which may exceed what the cell holds.
     pub length: u16,
 }
 
-/// What stands before the data, at most.
+/// Length of the tag, which precedes everything else.
 const V1_TAG: usize = 16;
 
 impl Format {
-    /// The most data that one cell can hold for a message with this command.
+    /// Most data that one cell holds for a message with or without a stream.
     pub const fn room(self, with_stream: bool) -> usize {
         PAYLOAD - self.data_at(with_stream)
     }
 
-    /// The most data of a DATA message.
+    /// Most data of a DATA message.
     pub const fn most_data(self) -> usize {
         self.room(true)
     }
@@ -53,8 +53,8 @@ impl Format {
         }
     }
 
-    /// Writes a header and as much of `data` as the cell has room for; gives back how much that was. The rest of the payload,
-    /// and the layer's fields, become zero.
+    /// Writes a header and as much of `data` as fits; returns how much that was. The rest of the payload, and the
+    /// layer's fields, become zero.
     pub fn encode(self, payload: &mut [u8; PAYLOAD], header: Header, data: &[u8]) -> usize {
         payload.fill(0);
         let with_stream = header.stream != 0;
@@ -78,7 +78,7 @@ impl Format {
         taken
     }
 
-    /// Writes a cell in which a message goes on (V1 only has no header there).
+    /// Writes a cell that continues a message. In V1 it has no header.
     pub(super) fn encode_continuation(self, payload: &mut [u8; PAYLOAD], command: RelayCommand, rest: &[u8]) -> usize {
         match self {
             Self::V0 => self.encode(payload, Header { command, stream: 0, length: rest.len() as u16 }, rest),
@@ -91,10 +91,10 @@ impl Format {
         }
     }
 
-    /// Reads a header, and as much of its body as is in this cell.
+    /// Decodes a header, and the part of the body that this cell holds.
     ///
     /// # Errors
-    /// For V1 [`PeerMisbehaved::CommandUnknown`], since the command decides where the body begins, and
+    /// In V1, [`PeerMisbehaved::CommandUnknown`], since the command decides where the body begins, and
     /// [`PeerMisbehaved::StreamMissing`].
     pub fn decode(self, payload: &[u8; PAYLOAD]) -> Result<(Header, &[u8]), Error> {
         let number = |at: usize| u16::from_be_bytes([payload[at], payload[at + 1]]);
@@ -117,7 +117,7 @@ impl Format {
         Ok((header, &data[..data.len().min(header.length.into())]))
     }
 
-    /// The data of a cell in which a V1 message goes on.
+    /// The data of a cell that continues a V1 message.
     pub(super) fn continuation(payload: &[u8; PAYLOAD]) -> &[u8] {
         &payload[V1_TAG..]
     }

@@ -1,8 +1,8 @@
 //! Messages that span cells.
 //!
-//! In V1 this is prop 340: a header says how long the whole body is, and the cells that follow hold nothing but its rest. In V0,
-//! whose header is tied to the digest, each cell has a header, and its length says how much of the body is left, this cell's
-//! part included; so a cell that is missing or comes twice shows at once.
+//! In V1 this follows prop 340: the header gives the length of the whole body, and the cells that follow hold nothing
+//! but the rest of it. In V0, whose header contains the digest, every cell has a header. Its length counts what is left
+//! of the body, this cell's part included, so a missing or repeated cell shows at once.
 
 use super::{Format, Header, MOST_BODY, RelayCommand};
 use crate::cell::PAYLOAD;
@@ -10,7 +10,7 @@ use crate::{Error, PeerMisbehaved};
 use std::borrow::Cow;
 use std::time::Instant;
 
-/// Puts one direction's messages together. Holds at most one unfinished message, of at most [`MOST_BODY`] bytes.
+/// Reassembles the messages of one direction. Holds at most one unfinished message, of at most [`MOST_BODY`] bytes.
 #[derive(Debug)]
 pub struct Fragments {
     format: Format,
@@ -28,28 +28,29 @@ struct Partial {
     since: Instant,
 }
 
-/// A whole message.
+/// A complete message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whole<'a> {
-    /// Its command.
+    /// Command.
     pub command: RelayCommand,
-    /// Its stream, 0 for none.
+    /// Stream; 0 for none.
     pub stream: u16,
-    /// Its body.
+    /// Body.
     pub body: Cow<'a, [u8]>,
-    /// In how many cells it came.
+    /// Number of cells that carried it.
     pub cells: usize,
-    /// Whether its first cell was RELAY_EARLY.
+    /// Whether the first cell was RELAY_EARLY.
     pub early: bool,
 }
 
 impl Fragments {
-    /// For one direction of one hop. `agreed` says whether messages may span cells at all.
+    /// For one direction of one hop. `agreed` says whether messages may span cells.
     pub fn new(format: Format, agreed: bool) -> Self {
         Self { format, agreed, partial: None }
     }
 
-    /// Takes the next cell's plain payload; `early` says whether the cell was RELAY_EARLY. A message, if it is whole now.
+    /// Takes the decrypted payload of the next cell; `early` says whether it was RELAY_EARLY. Returns a message once it
+    /// is complete.
     ///
     /// # Errors
     /// [`Error::PeerMisbehaved`], [`Error::TooLong`]; destroy the circuit.
@@ -65,7 +66,7 @@ impl Fragments {
         }
     }
 
-    /// When the message that is under way began.
+    /// When the unfinished message began, if there is one.
     pub fn waiting_since(&self) -> Option<Instant> {
         self.partial.as_ref().map(|partial| partial.since)
     }
@@ -123,7 +124,7 @@ impl Fragments {
     }
 }
 
-/// How many cells a circuit's message (one without a stream) with a body of `length` bytes takes.
+/// Number of cells for a message without a stream whose body is `length` bytes long.
 pub fn cells_for(format: Format, length: usize) -> usize {
     let rest = length.saturating_sub(format.room(false));
     let each = match format {
@@ -133,7 +134,8 @@ pub fn cells_for(format: Format, length: usize) -> usize {
     1 + rest.div_ceil(each)
 }
 
-/// Writes the next cell of a message without a stream, of whose body `done` bytes are written; gives back how many are then.
+/// Writes the next cell of a message without a stream; `done` bytes of its body are already written. Returns how many
+/// are written then.
 pub fn encode_fragment(
     format: Format,
     payload: &mut [u8; PAYLOAD],
@@ -141,7 +143,7 @@ pub fn encode_fragment(
     body: &[u8],
     done: usize,
 ) -> usize {
-    debug_assert!(body.len() <= MOST_BODY, "callers bound their bodies");
+    debug_assert!(body.len() <= MOST_BODY, "callers check the length");
     let rest = &body[done..];
     done + match done {
         0 => format.encode(payload, Header { command, stream: 0, length: body.len() as u16 }, rest),

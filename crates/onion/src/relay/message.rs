@@ -7,7 +7,7 @@ use crate::{Error, InvalidTarget, PeerMisbehaved};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// BEGIN: where a stream is to go (tor-spec, "Opening streams").
+/// BEGIN: the target of a stream (tor-spec, "Opening streams").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begin {
     /// A host name, an IPv4 address, or an IPv6 address in brackets.
@@ -17,7 +17,7 @@ pub struct Begin {
 }
 
 impl Begin {
-    /// The longest host that we take.
+    /// Longest host that we accept.
     pub const MOST_HOST: usize = 255;
 
     /// Checks host and port.
@@ -54,13 +54,13 @@ impl Begin {
         Self::new(host, port.parse().map_err(|_| InvalidTarget::PortRange)?)
     }
 
-    /// Writes the body, without flags.
+    /// Encodes the body, without flags.
     pub fn encode(&self) -> Vec<u8> {
         format!("{}:{}\0", self.host, self.port).into_bytes()
     }
 }
 
-/// CONNECTED: which address a stream goes to, if the exit says so.
+/// CONNECTED: the address that a stream is connected to, if the exit reveals it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connected {
     /// The address.
@@ -71,7 +71,7 @@ pub struct Connected {
 const CONNECTED_IPV6: u8 = 6;
 
 impl Connected {
-    /// Reads `IPv4 4 | TTL 4`, or `0 4 | 6 1 | IPv6 16 | TTL 4`, or nothing.
+    /// Decodes `IPv4 4 | TTL 4`, or `0 4 | 6 1 | IPv6 16 | TTL 4`, or an empty body.
     ///
     /// # Errors
     /// [`Error::Length`], [`PeerMisbehaved::AddressType`].
@@ -90,7 +90,7 @@ impl Connected {
         }
     }
 
-    /// Writes the body.
+    /// Encodes the body.
     pub fn encode(&self) -> Vec<u8> {
         let mut body = Vec::with_capacity(25);
         match self.address {
@@ -136,34 +136,34 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// None of the others.
+    /// None of the other reasons.
     MISC = 1, "no reason given";
-    /// The name was not found.
-    RESOLVEFAILED = 2, "the host's name was not found";
-    /// The host refused.
-    CONNECTREFUSED = 3, "the host refused the connection";
-    /// The exit's policy forbids it.
+    /// The host name was not found.
+    RESOLVEFAILED = 2, "host name not found";
+    /// The host refused the connection.
+    CONNECTREFUSED = 3, "host refused the connection";
+    /// The exit's policy forbids the target.
     EXITPOLICY = 4, "the exit's policy forbids it";
     /// The circuit is being destroyed.
-    DESTROY = 5, "the circuit was destroyed";
-    /// The connection was closed in order.
-    DONE = 6, "the connection was closed";
-    /// The connection took too long.
-    TIMEOUT = 7, "the connection timed out";
-    /// No way to the host.
-    NOROUTE = 8, "there is no route to the host";
+    DESTROY = 5, "circuit was destroyed";
+    /// The connection was closed normally.
+    DONE = 6, "connection was closed";
+    /// The connection timed out.
+    TIMEOUT = 7, "connection timed out";
+    /// There is no route to the host.
+    NOROUTE = 8, "no route to the host";
     /// The relay hibernates.
-    HIBERNATING = 9, "the relay hibernates";
+    HIBERNATING = 9, "relay hibernates";
     /// An internal error.
-    INTERNAL = 10, "an internal error";
+    INTERNAL = 10, "internal error";
     /// Out of resources.
-    RESOURCELIMIT = 11, "the relay is out of resources";
+    RESOURCELIMIT = 11, "relay is out of resources";
     /// The connection was reset.
-    CONNRESET = 12, "the connection was reset";
-    /// A breach of protocol.
-    TORPROTOCOL = 13, "a breach of protocol";
-    /// BEGIN_DIR to a relay without a directory.
-    NOTDIRECTORY = 14, "the relay is no directory";
+    CONNRESET = 12, "connection was reset";
+    /// A protocol violation.
+    TORPROTOCOL = 13, "protocol violation";
+    /// BEGIN_DIR was sent to a relay without a directory.
+    NOTDIRECTORY = 14, "relay has no directory";
 }
 
 impl fmt::Debug for EndReason {
@@ -175,15 +175,15 @@ impl fmt::Debug for EndReason {
 /// A circuit's SENDME, version 1 (prop 289). Version 0, which is empty, is not accepted for circuits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sendme {
-    /// The tag of the cell that it acknowledges.
+    /// Tag of the acknowledged cell.
     pub tag: Tag,
 }
 
 impl Sendme {
-    /// The version that proves receipt by a tag.
+    /// The version whose tag proves receipt.
     const VERSION: u8 = 1;
 
-    /// Reads VERSION 1 | DATA_LEN 2 | tag.
+    /// Decodes VERSION 1 | DATA_LEN 2 | tag.
     ///
     /// # Errors
     /// [`Error::Length`], [`PeerMisbehaved::SendmeVersion`], [`PeerMisbehaved::SendmeTagLength`].
@@ -198,7 +198,7 @@ impl Sendme {
         Ok(Self { tag: tag.ok_or(PeerMisbehaved::SendmeTagLength { got: length.into() })? })
     }
 
-    /// Writes the body.
+    /// Encodes the body.
     pub fn encode(&self) -> Vec<u8> {
         let tag = self.tag.as_bytes();
         let mut body = vec![Self::VERSION];
@@ -208,7 +208,8 @@ impl Sendme {
     }
 }
 
-/// EXTEND2's link specifiers: how to reach the next relay, and who it must be (tor-spec, "EXTEND and EXTENDED cells").
+/// The link specifiers of EXTEND2: how to reach the next relay, and its identities (tor-spec, "EXTEND and EXTENDED
+/// cells").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NextRelay {
     /// Addresses, specifier types 0 and 1.
@@ -219,12 +220,12 @@ pub struct NextRelay {
     pub rsa: Option<[u8; 20]>,
 }
 
-/// EXTEND2: the next relay, and the circuit creation for it.
+/// EXTEND2: the next relay, and the circuit creation to send it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extend2 {
-    /// Where to.
+    /// The next relay.
     pub next: NextRelay,
-    /// What to send there.
+    /// The creation to send it.
     pub create: Create2,
 }
 
@@ -238,7 +239,7 @@ const RSA_ID: u8 = 2;
 const ED25519_ID: u8 = 3;
 
 impl Extend2 {
-    /// Reads NSPEC | specifiers | HTYPE | HLEN | HDATA. Specifiers of types that we don't know are skipped.
+    /// Decodes NSPEC | specifiers | HTYPE | HLEN | HDATA. Specifiers of unknown types are skipped.
     ///
     /// # Errors
     /// [`PeerMisbehaved::IdentityRepeated`], [`PeerMisbehaved::LinkSpecifierLength`], [`Error::Length`], [`Error::TooLong`].
@@ -265,7 +266,7 @@ impl Extend2 {
         Ok(Self { next, create: Create2::decode(parts.rest())? })
     }
 
-    /// Writes the body.
+    /// Encodes the body.
     pub fn encode(&self) -> Vec<u8> {
         let mut body = vec![0];
         let mut put = |kind: u8, parts: &[&[u8]]| {
@@ -273,7 +274,7 @@ impl Extend2 {
             body.extend_from_slice(&[kind, parts.iter().map(|part| part.len()).sum::<usize>() as u8]);
             parts.iter().for_each(|part| body.extend_from_slice(part));
         };
-        // Two of each family at most: the count is a byte, and the body has its cap.
+        // At most four: the count is one byte, and the body has its limit.
         for address in self.next.addresses.iter().take(4) {
             match address.ip() {
                 IpAddr::V4(ip) => put(IPV4, &[&ip.octets(), &address.port().to_be_bytes()]),

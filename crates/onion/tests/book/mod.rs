@@ -1,12 +1,12 @@
-//! The relay's side of each handshake once more, straight from its specification and from given secrets: an oracle for the
-//! vectors, and the impostor's tool.
+//! The relay's side of each handshake again, straight from its specification and from given secrets: an oracle for the
+//! vectors, and the impostor's tool. It shares no handshake or hash code with the crate.
 #![allow(dead_code)] // not every test file uses all of it
 
 use sha2::{Digest, Sha256};
 use sha3::Sha3_256;
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
-/// What a relay needs besides the onionskin: public values, and the secrets that prove it is the relay.
+/// The relay's inputs besides the onionskin: public values, and the secrets that prove its identity.
 pub(crate) struct Relay<'a> {
     pub(crate) identity: &'a [u8],
     pub(crate) onion_key: &'a [u8],
@@ -50,8 +50,8 @@ pub(crate) fn ntor_v3(x: &[u8], mac: &[u8], verification: &[u8], relay: &Relay<'
     ([y, &auth, &encrypted].concat(), stream[32..].to_vec())
 }
 
-/// A hybrid (docs/hybrid-handshake.md §4 and §5): the reply, and 72 bytes of keys. `header` is how many bytes of the
-/// onionskin stand before the encrypted message.
+/// A hybrid (docs/hybrid-handshake.md §4 and §5): the reply, and 72 bytes of keys. `header` is the length of the
+/// onionskin before the encrypted message.
 pub(crate) fn hybrid(
     protoid: &str,
     verification: &[u8],

@@ -25,7 +25,8 @@ macro_rules! every_handshake {
     }};
 }
 
-/// Calls `$check(handshake)` with every handshake on every other back end than the default, and with two KEMs in one.
+/// Calls `$check(handshake)` with every handshake on every back end but the default ones, and with two different KEMs
+/// in one handshake.
 macro_rules! every_other_back_end {
     ($check:ident) => {{
         use candor_onion::handshake::*;
@@ -45,7 +46,7 @@ pub(crate) fn identity<H: Handshake>(fill: u8) -> H::Identity {
     identity
 }
 
-/// A message where there is room for one.
+/// A message, if the handshake can carry one.
 pub(crate) fn message<H: Handshake>(text: &[u8]) -> &[u8] {
     if H::CARRIES_MESSAGES { text } else { b"" }
 }
@@ -54,7 +55,7 @@ pub(crate) fn keys(keys: &Keys) -> Vec<u8> {
     keys.expand(72).unwrap().to_vec()
 }
 
-/// A whole handshake in which somebody changes the messages on the way; the client's keys if it gets that far.
+/// A whole handshake whose messages are edited on the way; the client's keys if it gets that far.
 pub(crate) fn tampered<H: Handshake>(
     handshake: &H,
     relay: &H::RelaySecret,

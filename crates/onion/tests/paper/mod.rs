@@ -1,5 +1,5 @@
-//! A network on paper: one client's circuit over a chain of relays, whose last is an exit that echoes. No sockets, no threads; every
-//! message goes through the cell codec, and a test may change what passes.
+//! A network on paper: one client's circuit over a chain of relays, the last of which is an echoing exit. There are no
+//! sockets and no threads; every message passes through the cell codec, and a test may change what passes.
 #![allow(dead_code)] // each test uses a part
 
 use candor_onion::Error;
@@ -12,14 +12,14 @@ use candor_onion::relay::message::{Connected, EndReason, NextRelay};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// Which way a message goes.
+/// Direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Out,
     In,
 }
 
-/// Sees each message on its way: over link `0..`, outbound or inbound. What it gives back goes on.
+/// Sees each message on its way: over link `0..`, outbound or inbound. What it returns is delivered.
 pub(crate) type Wiretap = Box<dyn FnMut(usize, Way, Message) -> Vec<Message>>;
 
 pub(crate) struct Paper {
@@ -32,13 +32,13 @@ pub(crate) struct Paper {
     pub(crate) wiretap: Option<Wiretap>,
     /// News for the client's application.
     pub(crate) news: VecDeque<ClientAction>,
-    /// What the exit has still to send back, by stream.
+    /// Bytes that the exit has yet to send back, by stream.
     echo: BTreeMap<StreamId, VecDeque<u8>>,
-    /// What the exit was asked for and how streams ended there.
+    /// Requests to the exit, and how its streams ended.
     pub(crate) exit_news: Vec<RelayAction>,
-    /// Cells over each link, outbound and inbound.
+    /// Number of cells over each link, outbound and inbound.
     pub(crate) cells: Vec<[usize; 2]>,
-    /// Whether the exit reads what it gets; if not, the client meets back-pressure.
+    /// Whether the exit reads what it gets; if not, it slows the client down.
     pub(crate) exit_reads: bool,
     wires: [Decoder; 2],
 }
@@ -78,7 +78,7 @@ impl Paper {
         paper
     }
 
-    /// The relays, and no circuit yet.
+    /// The relays, without a circuit.
     pub(crate) fn relays<H>(handshake: &H, hops: usize) -> Self
     where
         H: Handshake + Clone + Send + Sync + 'static,
@@ -91,7 +91,7 @@ impl Paper {
         Self::new(keys.collect())
     }
 
-    /// Asks for the next hop, with keys that the relay gets for the occasion.
+    /// Asks for the next hop, with fresh keys for its relay.
     pub(crate) fn extend<H>(&mut self, handshake: &H, hop: usize, options: HopOptions)
     where
         H: Handshake + Clone + Send + Sync + 'static,
@@ -108,7 +108,7 @@ impl Paper {
         self.run();
     }
 
-    /// Lets everything happen that can.
+    /// Runs until nothing more happens.
     pub(crate) fn run(&mut self) {
         while self.step() {}
     }
@@ -166,12 +166,12 @@ impl Paper {
         let Some(queue) = self.echo.get_mut(&stream) else { return };
         match self.relays[at].as_mut().unwrap().send(stream, queue.make_contiguous(), self.now) {
             Ok(taken) => drop(queue.drain(..taken)),
-            // Its end is among the actions to come.
+            // The stream has ended; the news of that is among the actions to come.
             Err(error) => assert!(matches!(error, Error::NoStream(_)), "{error}"),
         }
     }
 
-    /// Over a link, as bytes.
+    /// Carries a message over a link, as bytes.
     fn carry(&mut self, link: usize, way: Way, message: Message) {
         let messages = match &mut self.wiretap {
             Some(wiretap) => wiretap(link, way, message),
@@ -225,7 +225,7 @@ impl Paper {
         stream
     }
 
-    /// Sends `data` on the streams in turn and gathers what comes back, `step` of time passing at each turn.
+    /// Sends `data` on the streams in turn and collects what comes back; `step` of time passes with each turn.
     pub(crate) fn echo(&mut self, data: &[(StreamId, Vec<u8>)], step: Duration) -> BTreeMap<StreamId, Vec<u8>> {
         let mut left: Vec<(StreamId, &[u8])> = data.iter().map(|(stream, bytes)| (*stream, &bytes[..])).collect();
         let mut back: BTreeMap<StreamId, Vec<u8>> = BTreeMap::new();
@@ -259,11 +259,11 @@ impl Paper {
         back
     }
 
-    /// How the circuit ended; it must have.
+    /// How the circuit ended.
     pub(crate) fn failure(&mut self) -> Failure {
         match self.news.pop_back() {
             Some(ClientAction::Closed(failure)) => failure,
-            other => panic!("the circuit should be over: {other:?}"),
+            other => panic!("expected a closed circuit, got {other:?}"),
         }
     }
 
@@ -285,7 +285,7 @@ fn secret<H: Handshake>(handshake: &H, hop: usize) -> H::RelaySecret {
     handshake.generate_relay(identity).unwrap()
 }
 
-/// Bytes that follow from a seed.
+/// Pseudorandom bytes from a seed.
 pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
     candor_test_support::Random::new(seed).bytes(length)
 }

@@ -40,6 +40,19 @@ pub(crate) fn libraries(stem: &str) -> Vec<PathBuf> {
     libraries
 }
 
+/// The path as a run file may have it: what this machine built, from `target/peers` on; what the system has, in full; of anything else only
+/// the name, since the folder means nothing elsewhere.
+pub(crate) fn shown(path: &Path) -> String {
+    let components: Vec<&std::ffi::OsStr> = path.iter().collect();
+    if let Some(at) = components.windows(2).rposition(|pair| pair[0] == "target" && pair[1] == "peers") {
+        return components[at..].iter().collect::<PathBuf>().display().to_string();
+    }
+    if SYSTEM.iter().any(|folder| path.starts_with(folder)) {
+        return path.display().to_string();
+    }
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
 /// SHA-256 of a file, in hex.
 pub(crate) fn sha256(file: &Path) -> Option<String> {
     let digest = Sha256::digest(fs::read(file).ok()?);
@@ -99,6 +112,18 @@ mod tests {
         {
             assert!(!is_library(Path::new(other), "libcrypto"), "{other}");
         }
+    }
+
+    #[test]
+    fn no_path_of_one_machine_gets_into_a_run() {
+        let built = ["", "srv", "ada", "target", "peers", "openssl-4", "libcrypto.so.4"].join("/");
+        assert_eq!(shown(Path::new(&built)), "target/peers/openssl-4/libcrypto.so.4");
+        assert_eq!(
+            shown(Path::new("/usr/lib/x86_64-linux-gnu/libcrypto.so.3")),
+            "/usr/lib/x86_64-linux-gnu/libcrypto.so.3"
+        );
+        let named = ["", "srv", "ada", "own", "libcrypto.so.3"].join("/");
+        assert_eq!(shown(Path::new(&named)), "libcrypto.so.3");
     }
 
     #[test]

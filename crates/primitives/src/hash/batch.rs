@@ -12,9 +12,8 @@ use core::fmt;
 
 /// Hashes lists of messages, of equal or different lengths, several side by side in the lanes of vector registers.
 ///
-/// The results are those of the hashes one by one. It is worth it from two messages on; best are lists whose length is a
-/// multiple of 8 and whose messages are about equally long. What it copies of the messages is wiped; the lengths of messages are
-/// public, as everywhere.
+/// The results equal those of hashing one by one. A batch pays off from two messages on, and most if the number of messages is a
+/// multiple of 8 and they are about equally long. Copies of message parts are wiped. The lengths of messages are public.
 ///
 /// ```
 /// use candor_primitives::hash::{Batch, Digest, Sm3};
@@ -91,13 +90,13 @@ macro_rules! extendable {
 }
 
 impl Batch {
-    /// On the best arms of [`Cpu::default`].
+    /// A batch on the best arms of [`Cpu::default`].
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// On the best arms that `cpu` allows.
+    /// A batch on the best arms that `cpu` allows.
     #[must_use]
     pub fn with_cpu(cpu: Cpu) -> Self {
         Self { cpu }

@@ -1,7 +1,7 @@
 //! Which arm of SHA-256 runs.
 //!
-//! The accelerated arms are crate `sha2`'s. It dispatches on the same CPUID and HWCAP bits that our tokens prove, so whoever
-//! holds the token knows which code runs. It can't be asked at run time for its portable code; that arm is ours.
+//! The accelerated arms are crate `sha2`'s. It dispatches on the same CPUID and HWCAP bits that our tokens prove, so a token
+//! implies which code runs. Its portable code can't be selected at run time; that arm is ours.
 
 use super::sha256_portable;
 use candor_cpu::{Cpu, HaveArmSha2, HaveSha, secret};

@@ -76,7 +76,7 @@ impl<const RATE: usize> Sponge<RATE> {
         (&self.state, self.at as u8) // a block has fewer than 200 bytes
     }
 
-    /// Goes on from what [`saved`](Self::saved) gave, on the best arm of [`Cpu::default`]; nothing if no block is so long.
+    /// Goes on from what [`saved`](Self::saved) gave, on the best arm of [`Cpu::default`]; `None` if `at` is beyond a block.
     pub(super) fn restored(state: [u64; 25], at: u8) -> Option<Self> {
         let at = usize::from(at);
         (at < RATE).then(|| Self { state, at, ..Self::with_cpu(Cpu::default()) })

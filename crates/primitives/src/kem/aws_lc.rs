@@ -1,11 +1,10 @@
 //! ML-KEM from AWS-LC, the default back end.
 //!
-//! AWS-LC draws its own randomness and takes no generator, so this back end is not a
-//! [`DerandomizedKem`](super::DerandomizedKem): the documented exception to the house rule. It parses keys without looking
-//! at them and fails later, in use; here they are checked when they are parsed.
+//! AWS-LC draws its own randomness and takes no generator, so this back end is not a [`DerandomizedKem`](super::DerandomizedKem). AWS-LC
+//! itself parses keys without checking them and fails when they are used; this back end checks them when it parses them.
 //!
-//! The two keys that `generate` gives share one object of AWS-LC: the secret is wiped when the later of them is dropped. Who
-//! keeps the public key for long parses it from its bytes.
+//! The two keys that `generate` returns share one object of AWS-LC: the secret is wiped when both are dropped. To keep the public
+//! key for longer than the secret, parse it from its bytes.
 //!
 //! ```
 //! use candor_primitives::kem::{Kem, KemError, aws_lc::MlKem768};

@@ -1,6 +1,6 @@
 //! ML-KEM from libcrux, the formally verified back end; it takes coins from outside.
 //!
-//! libcrux does not wipe: keys are wiped here on drop, and so are coins. What it leaves on its own stack frames stays.
+//! libcrux wipes nothing. This back end wipes keys on drop; what libcrux leaves in its stack frames stays there.
 //!
 //! ```
 //! use candor_primitives::kem::{DerandomizedKem, Kem, libcrux::MlKem512};

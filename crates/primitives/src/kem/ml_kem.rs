@@ -11,7 +11,7 @@ use core::ops::Range;
 /// The modulus of ML-KEM's coefficients.
 pub const Q: u16 = 3329;
 
-/// A row of FIPS 203's table 2, as far as lengths depend on it.
+/// The parameters of FIPS 203's table 2 that determine lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterSet {
     /// The rank of the module.

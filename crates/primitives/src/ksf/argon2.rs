@@ -22,13 +22,13 @@ pub struct Argon2id {
 }
 
 impl Argon2id {
-    /// On the best arm of this CPU.
+    /// Argon2id on the best arm of [`Cpu::default`].
     #[must_use]
     pub fn new(params: Params) -> Self {
         Self::with_cpu(Cpu::default(), params)
     }
 
-    /// On the best arm that `cpu` allows.
+    /// Argon2id on the best arm that `cpu` allows.
     #[must_use]
     pub fn with_cpu(cpu: Cpu, params: Params) -> Self {
         Self { params, arm: Arm::choose(cpu) }
@@ -40,13 +40,13 @@ impl Argon2id {
         self.arm.name()
     }
 
-    /// The parameters given.
+    /// The cost parameters.
     #[must_use]
     pub fn params(&self) -> Params {
         self.params
     }
 
-    /// Stretches `password` with `salt` (8 bytes or more) into `output` (4 bytes or more). `memory` is wiped before this returns.
+    /// Stretches `password` and `salt` (at least 8 bytes) into `output` (at least 4 bytes). `memory` is wiped before this returns.
     ///
     /// # Errors
     /// [`KsfError::Salt`], [`KsfError::Output`] or [`KsfError::TooLong`] for a length that Argon2 does not take, [`KsfError::WrongMemory`] if
@@ -166,8 +166,8 @@ impl Fill {
         bytes.zeroize();
     }
 
-    /// A quarter of a lane. In the first half of the first pass the addresses come from a counter, so that they say nothing of
-    /// the password to who watches the cache; after that from the block before (section 3.4.1.3).
+    /// A quarter of a lane. In the first half of the first pass the addresses come from a counter, so that
+    /// they reveal nothing of the password through the cache; after that from the block before (section 3.4.1.3).
     fn segment(&self, blocks: &mut [Block], pass: usize, slice: usize, row: usize) {
         let begin = if pass == 0 && slice == 0 { 2 } else { 0 };
         let segment = self.params.segment();
@@ -231,7 +231,7 @@ impl Fill {
     }
 }
 
-/// The address that Argon2id takes from the block before, in all but the first half of the first pass: it shows in the cache.
+/// The address that Argon2id takes from the previous block, except in the first half of the first pass: it shows in the cache.
 #[inline(always)]
 fn public(word: u64) -> u64 {
     secret::declassified_u64(word, "argon2id-address")

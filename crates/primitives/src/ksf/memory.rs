@@ -10,9 +10,9 @@ pub(super) struct Block(pub(super) [u64; 128]);
 
 /// A buffer for one [`Argon2id`](super::Argon2id) call at a time; the next call uses it again.
 ///
-/// Allocating it is the slow part (the system must give and clear every page), so make it once. On Linux it asks for huge pages,
-/// without which every reference to a block costs a walk through the page table. What a call has left in it is wiped before the
-/// call returns, and once more when this is dropped in the middle of one, say by a panic.
+/// Allocation is slow, because the system must find and clear every page, so reuse the buffer. On Linux it requests huge pages;
+/// without them every access to a block costs a page-table walk. Each call wipes the buffer before it returns. If a call panics, the
+/// buffer is wiped when it is dropped.
 pub struct Memory {
     pages: Pages<Block>,
     /// Blocks that may hold something.
@@ -20,17 +20,17 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// For calls that need up to as much as `params`.
+    /// A buffer for calls whose parameters need no more than `params`.
     ///
     /// # Errors
-    /// [`KsfError::OutOfMemory`] if the system gives no more.
+    /// [`KsfError::OutOfMemory`] if the system refuses the allocation.
     pub fn new(params: Params) -> Result<Self, KsfError> {
         let blocks = params.blocks();
         let pages = Pages::zeroed(blocks, Block([0; 128])).ok_or(KsfError::OutOfMemory(blocks))?;
         Ok(Self { pages, dirty: 0 })
     }
 
-    /// How much it holds, in KiB.
+    /// Its capacity in KiB.
     #[must_use]
     pub fn kib(&self) -> usize {
         self.pages.as_slice().len()

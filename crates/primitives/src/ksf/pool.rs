@@ -1,11 +1,11 @@
-//! Buffers for many threads, made when first wanted and kept.
+//! Buffers for many threads, allocated on demand and reused.
 
 use super::{KsfError, Memory, Params};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
 
-/// Wiped buffers of one size, at most so many kept.
+/// A pool of wiped buffers of one size.
 ///
 /// ```
 /// use candor_primitives::ksf::{Argon2id, Params, Pool};
@@ -23,16 +23,16 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Buffers for `params`, of which `keep` at most stay allocated while nobody uses them.
+    /// A pool of buffers for `params`. At most `keep` idle buffers stay allocated.
     #[must_use]
     pub fn new(params: Params, keep: usize) -> Self {
         Self { params, keep, idle: Mutex::new(Vec::new()) }
     }
 
-    /// A buffer: an idle one if there is, else a new one. It comes back when the lease is dropped.
+    /// An idle buffer if there is one, or else a new one. It returns to the pool when the lease is dropped.
     ///
     /// # Errors
-    /// [`KsfError::OutOfMemory`] if there is no idle one and the system gives no more.
+    /// [`KsfError::OutOfMemory`] if no buffer is idle and the system refuses the allocation.
     pub fn take(&self) -> Result<Lease<'_>, KsfError> {
         let idle = self.idle().pop();
         let memory = match idle {
@@ -42,19 +42,19 @@ impl Pool {
         Ok(Lease { pool: self, memory: Some(memory) })
     }
 
-    /// How many buffers wait.
+    /// The number of idle buffers.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.idle().len()
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Memory>> {
-        // Who panicked while holding the list left it whole: it is pushed to and popped from, nothing else.
+        // A panic while the lock was held can't have corrupted the list: the only operations are push and pop.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A [`Memory`] that goes back to its [`Pool`].
+/// A [`Memory`] on loan from a [`Pool`]; dropping the lease returns it.
 pub struct Lease<'a> {
     pool: &'a Pool,
     memory: Option<Memory>,

@@ -1,4 +1,4 @@
-//! Large zeroed buffers, on huge pages where the system has them, and wiping that stays in the binary.
+//! Large zeroed buffers, on huge pages where the system has them, and wiping that the compiler can't remove.
 #![allow(unsafe_code)]
 
 use alloc::alloc::{Layout, alloc, dealloc};
@@ -8,7 +8,7 @@ use core::slice;
 /// What x86-64 and AArch64 Linux map with one entry.
 const HUGE: usize = 2 << 20;
 
-/// A fixed number of `T`, first touched by us: so that the advice on page size comes before the pages do.
+/// A fixed number of `T`. The memory is touched only after the advice on page size has been given.
 pub(crate) struct Pages<T: Copy> {
     start: NonNull<T>,
     length: usize,
@@ -20,7 +20,7 @@ unsafe impl<T: Copy + Send> Send for Pages<T> {}
 unsafe impl<T: Copy + Sync> Sync for Pages<T> {}
 
 impl<T: Copy> Pages<T> {
-    /// `length` copies of `zero`, or nothing if the system has not that much.
+    /// `length` copies of `zero`; `None` if the system refuses the allocation.
     pub(crate) fn zeroed(length: usize, zero: T) -> Option<Self> {
         let layout = Self::layout(length)?;
         // SAFETY: the layout is not empty: `Self::layout` refuses that.
@@ -49,12 +49,12 @@ impl<T: Copy> Pages<T> {
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 
-    /// Zero bytes over the first `count` elements. For types of which those are a value.
+    /// Overwrites the first `count` elements with zero bytes, which must be a valid value of `T`.
     pub(crate) fn wipe(&mut self, count: usize) {
         let count = count.min(self.length);
         // SAFETY: in bounds, and the only user has integers in it.
         unsafe { self.start.as_ptr().write_bytes(0, count) };
-        // Somebody may read it, for all that the compiler knows: so the zeros must be there.
+        // The compiler must assume that the memory is read here, so it can't drop the stores.
         core::hint::black_box(self.start.as_ptr());
     }
 }
@@ -67,7 +67,7 @@ impl<T: Copy> Drop for Pages<T> {
     }
 }
 
-/// A hint; without it things are slower, so an error is not one.
+/// Only a hint: if it fails, things are slower but right.
 #[cfg(all(target_os = "linux", feature = "std"))]
 fn advise_huge(start: *mut u8, size: usize) {
     if size >= HUGE {

@@ -1,4 +1,4 @@
-//! A generator whose output is written down beforehand.
+//! A generator whose output is fixed in advance.
 
 use rand_core::{TryCryptoRng, TryRng};
 use std::cell::RefCell;
@@ -43,7 +43,7 @@ impl TryRng for Script {
 
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
         let mut left = self.0.borrow_mut();
-        assert!(out.len() <= left.len(), "{} bytes are drawn, and the script has {} left", out.len(), left.len());
+        assert!(out.len() <= left.len(), "{} bytes drawn; the script has {} left", out.len(), left.len());
         let length = out.len();
         out.iter_mut().zip(left.drain(..length)).for_each(|(out, byte)| *out = byte);
         Ok(())
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "8 bytes are drawn, and the script has 7 left")]
+    #[should_panic(expected = "8 bytes drawn; the script has 7 left")]
     fn a_script_that_is_too_short_is_a_mistake() {
         Script::of([&[0; 7]]).next_u64();
     }

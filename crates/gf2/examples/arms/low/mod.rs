@@ -2,7 +2,7 @@
 
 use candor_cpu::Cpu;
 
-/// The tier of that name, whether or not it is detected. Nothing without the feature `ct`, or if there is no such tier.
+/// The tier of that name, whether or not it is detected. `None` without the feature `ct`, or if the tier is unknown.
 #[cfg(feature = "ct")]
 #[allow(unsafe_code)] // forcing past the check is what this file is for
 pub(crate) fn force(tier: &str) -> Option<Cpu> {
@@ -11,7 +11,7 @@ pub(crate) fn force(tier: &str) -> Option<Cpu> {
     unsafe { Cpu::assume(tier) }
 }
 
-/// Without the feature there is no way past the check.
+/// Without the feature the check can't be skipped.
 #[cfg(not(feature = "ct"))]
 pub(crate) fn force(_: &str) -> Option<Cpu> {
     None

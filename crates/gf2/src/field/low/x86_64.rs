@@ -1,6 +1,6 @@
 //! 128-bit lanes on x86-64: one in an xmm register, two in a ymm, four in a zmm.
 //!
-//! A value of these types can be made only from a token, and there is no other way to come by one; so whoever holds a value is
+//! A value of these types can be made only from a token, and there is no other way to come by one; so a value proves that we are
 //! on a CPU with the instructions, and the methods are safe to call. They compile to single instructions once they are inlined
 //! into a function that enables the features; those are in [`kernels`](super::x86_64_kernels).
 

@@ -193,7 +193,7 @@ static KERNEL: Kernel = unsafe {
     )
 };
 
-/// The arm, for whoever can prove that it runs.
+/// The arm, against proof of its instructions.
 #[inline]
 pub(crate) fn kernel(_: HavePmull) -> &'static Kernel {
     &KERNEL

@@ -49,7 +49,7 @@ scalar_kernel!(Zbc(()));
 // the token.
 static KERNEL: Kernel = unsafe { Kernel::new("zbc", &LEAVES, &BATCHES, row, square, memory::table!(u64)) };
 
-/// The arm, for whoever can prove that it runs.
+/// The arm, against proof of its instructions.
 #[inline]
 pub(crate) fn kernel(_: HaveZbc) -> &'static Kernel {
     &KERNEL

@@ -84,7 +84,7 @@ fn add_in<const LANES: u8>(x: Zmm, y: Zmm) -> Zmm {
     Zmm(unsafe { _mm512_mask_xor_epi64(x.0, LANES, x.0, y.0) })
 }
 
-/// Gives back `x`, but hides from the compiler where it came from: it would melt chains of shuffles into two-source permutations
+/// Returns `x`, but hides from the compiler where it came from: it would melt chains of shuffles into two-source permutations
 /// (`vpermt2q`), which take two to three times as long.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -95,7 +95,7 @@ fn settle_vector(x: __m512i) -> __m512i {
     x
 }
 
-/// [`settle_vector`] for whoever holds a vector.
+/// [`settle_vector`] for a vector, which proves its instructions.
 #[inline(always)]
 fn settle(x: Zmm) -> Zmm {
     // SAFETY: holding `x` proves AVX-512.

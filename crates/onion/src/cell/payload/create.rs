@@ -1,12 +1,12 @@
-//! CREATE2, CREATED2, their wide forms, and DESTROY.
+//! CREATE2, CREATED2, their wide forms CREATE2V and CREATED2V, and DESTROY.
 
 use crate::Error;
 use crate::cell::PAYLOAD;
 use crate::parts::Parts;
 use std::fmt;
 
-/// A circuit's creation: which handshake, and its onionskin (tor-spec, "CREATE and CREATED cells"). The same body in CREATE2,
-/// where it must fit 509 bytes, in CREATE2V, and at the end of EXTEND2.
+/// The creation of a circuit: the type of its handshake, and the onionskin (tor-spec, "CREATE and CREATED cells").
+/// CREATE2, CREATE2V and the end of EXTEND2 have the same format; CREATE2 limits it to 509 bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Create2 {
     kind: u16,
@@ -14,12 +14,12 @@ pub struct Create2 {
 }
 
 impl Create2 {
-    /// The longest onionskin that a fixed CREATE2 has room for.
+    /// Longest onionskin that fits a fixed CREATE2.
     pub const MOST_FIXED: usize = PAYLOAD - 4;
-    /// The longest that we take in any form.
+    /// Longest onionskin that we accept in any form.
     pub const MOST: usize = 4096;
 
-    /// A creation with the handshake whose number is `kind`.
+    /// A creation with the handshake of type `kind`.
     ///
     /// # Errors
     /// [`Error::TooLong`] above [`Self::MOST`].
@@ -28,7 +28,7 @@ impl Create2 {
         Ok(Self { kind, onionskin })
     }
 
-    /// HTYPE: the number of the handshake (see [`HandshakeType`](crate::handshake::HandshakeType)).
+    /// HTYPE: the number of a [`HandshakeType`](crate::handshake::HandshakeType).
     pub fn kind(&self) -> u16 {
         self.kind
     }
@@ -38,7 +38,7 @@ impl Create2 {
         &self.onionskin
     }
 
-    /// Whether it fits a fixed cell.
+    /// Whether the onionskin fits a fixed cell.
     pub fn fits_fixed(&self) -> bool {
         self.onionskin.len() <= Self::MOST_FIXED
     }
@@ -61,7 +61,7 @@ impl Create2 {
     }
 }
 
-/// A relay's answer to [`Create2`]: its handshake's reply. The same body in CREATED2, CREATED2V and EXTENDED2.
+/// A relay's answer to [`Create2`]: the reply of its handshake. CREATED2, CREATED2V and EXTENDED2 have the same format.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Created2 {
     reply: Vec<u8>,
@@ -69,22 +69,22 @@ pub struct Created2 {
 }
 
 impl Created2 {
-    /// The longest reply that a fixed CREATED2 has room for.
+    /// Longest reply that fits a fixed CREATED2.
     pub const MOST_FIXED: usize = PAYLOAD - 2;
-    /// The longest that we take in any form.
+    /// Longest reply that we accept in any form.
     pub const MOST: usize = Create2::MOST;
 
-    /// An answer.
+    /// An answer with this reply.
     ///
     /// # Errors
     /// [`Error::TooLong`] above [`Self::MOST`].
     pub fn new(reply: Vec<u8>) -> Result<Self, Error> {
-        bounded("handshake's reply", reply.len())?;
+        bounded("handshake reply", reply.len())?;
         Ok(Self { reply, padding: 0 })
     }
 
-    /// The same with zeros behind the reply up to `length` bytes of body, so that in a variable cell it is no shorter than
-    /// what it answers. Without effect if it is longer, or above the cap.
+    /// Pads the payload with zeros to `length` bytes, so that a variable cell is no shorter than the one it answers.
+    /// Has no effect if the payload is longer, or `length` is above the cap.
     #[must_use]
     pub fn padded_to(self, length: usize) -> Self {
         let padding = length.min(Self::MOST + 4).saturating_sub(2 + self.reply.len());
@@ -96,7 +96,7 @@ impl Created2 {
         &self.reply
     }
 
-    /// Whether it fits a fixed cell.
+    /// Whether the reply fits a fixed cell.
     pub fn fits_fixed(&self) -> bool {
         self.reply.len() <= Self::MOST_FIXED
     }
@@ -139,8 +139,8 @@ impl fmt::Debug for Created2 {
     }
 }
 
-/// Why a circuit was destroyed (tor-spec, "Tearing down circuits"); also the reason in TRUNCATED. A relay passes on what it
-/// got, so numbers that we don't know stay as they are.
+/// Why a circuit was destroyed (tor-spec, "Tearing down circuits"); also the reason in TRUNCATED. Relays pass reasons
+/// on, so unknown numbers are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DestroyReason(pub u8);
 
@@ -172,29 +172,29 @@ macro_rules! reasons {
 reasons! {
     /// No reason given.
     NONE = 0, "no reason given";
-    /// Somebody broke the protocol.
-    PROTOCOL = 1, "a breach of protocol";
+    /// A peer broke the protocol.
+    PROTOCOL = 1, "protocol violation";
     /// An internal error.
-    INTERNAL = 2, "an internal error";
+    INTERNAL = 2, "internal error";
     /// A client sent TRUNCATE.
-    REQUESTED = 3, "the client asked for it";
-    /// Not running, to save bandwidth.
-    HIBERNATING = 4, "the relay hibernates";
+    REQUESTED = 3, "requested by the client";
+    /// The relay hibernates to save bandwidth.
+    HIBERNATING = 4, "relay hibernates";
     /// Out of memory, sockets or circuit numbers.
-    RESOURCELIMIT = 5, "the relay is out of resources";
+    RESOURCELIMIT = 5, "relay is out of resources";
     /// The next relay can't be reached.
-    CONNECTFAILED = 6, "the next relay can't be reached";
-    /// The next relay is not who it should be.
-    OR_IDENTITY = 7, "the next relay is not the one asked for";
+    CONNECTFAILED = 6, "next relay can't be reached";
+    /// The next relay has another identity than expected.
+    OR_IDENTITY = 7, "next relay has another identity than the one asked for";
     /// The link went down.
-    CHANNEL_CLOSED = 8, "the link closed";
-    /// The circuit has been there for too long, or is no longer wanted.
-    FINISHED = 9, "the circuit's time is over";
-    /// Building took too long.
-    TIMEOUT = 10, "building took too long";
-    /// Destroyed without its client.
-    DESTROYED = 11, "it was destroyed further on";
-    /// A hidden service that does not exist.
+    CHANNEL_CLOSED = 8, "link closed";
+    /// The circuit has expired, or is no longer wanted.
+    FINISHED = 9, "circuit expired";
+    /// Building the circuit took too long.
+    TIMEOUT = 10, "building the circuit took too long";
+    /// The circuit was destroyed without the client asking for it.
+    DESTROYED = 11, "destroyed further along the path";
+    /// Unknown hidden service.
     NOSUCHSERVICE = 12, "no such service";
 }
 

@@ -1,4 +1,4 @@
-//! VERSIONS, CERTS, AUTH_CHALLENGE, AUTHENTICATE.
+//! VERSIONS, CERTS, AUTH_CHALLENGE and AUTHENTICATE.
 
 use crate::parts::Parts;
 use crate::{Error, PeerMisbehaved};
@@ -8,9 +8,9 @@ use crate::{Error, PeerMisbehaved};
 pub struct Versions(pub Vec<u16>);
 
 impl Versions {
-    /// Private: link protocol 5 with CREATE2V and CREATED2V (`docs/cells.md`). Who doesn't know it ignores it.
+    /// Private: link protocol 5 with CREATE2V and CREATED2V (`docs/cells.md`). Peers that don't know it ignore it.
     pub const WIDE: u16 = 0xFF05;
-    /// All that this crate speaks.
+    /// All versions that this crate speaks.
     pub const OURS: [u16; 3] = [4, 5, Self::WIDE];
 
     /// The highest version that is in both lists.
@@ -35,26 +35,27 @@ impl Versions {
     }
 }
 
-/// CERTS: a relay's certificates, each with its type (tor-spec, "CERTS cells"). [`crate::link::certificate`] reads them.
+/// CERTS: a relay's certificates, each with its type (tor-spec, "CERTS cells"). [`crate::link::certificate`] checks
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certs {
     entries: Vec<CertEntry>,
 }
 
-/// One certificate of CERTS, still bytes.
+/// One certificate of CERTS, not yet parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertEntry {
-    /// Its type.
+    /// CertType.
     pub kind: u8,
-    /// Its bytes, at most 65535; CERTS as a whole has its cap.
+    /// The certificate, at most 65535 bytes; CERTS as a whole has its own limit.
     pub bytes: Vec<u8>,
 }
 
 impl Certs {
-    /// These certificates.
+    /// A cell with these certificates.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if there are more than 255, or together more than a variable cell may hold.
+    /// [`Error::TooLong`] above 255 certificates, or if they don't fit a variable cell.
     pub fn new(entries: Vec<CertEntry>) -> Result<Self, Error> {
         let got = 1 + entries.iter().map(|entry| 3 + entry.bytes.len()).sum::<usize>();
         if entries.len() > 255 || got > crate::cell::MOST_VARIABLE {
@@ -63,12 +64,12 @@ impl Certs {
         Ok(Self { entries })
     }
 
-    /// All of them.
+    /// All certificates.
     pub fn entries(&self) -> &[CertEntry] {
         &self.entries
     }
 
-    /// The certificate of this type, if there is exactly one: tor-spec forbids two of a type.
+    /// The certificate of this type, if there is exactly one: tor-spec forbids two.
     pub fn only(&self, kind: u8) -> Option<&[u8]> {
         let mut of_kind = self.entries.iter().filter(|entry| entry.kind == kind);
         match (of_kind.next(), of_kind.next()) {
@@ -104,12 +105,13 @@ impl Certs {
     }
 }
 
-/// AUTH_CHALLENGE: random bytes, and which ways to authenticate the responder takes (tor-spec, "AUTH_CHALLENGE cells").
+/// AUTH_CHALLENGE: random bytes, and the methods of authentication that the responder accepts (tor-spec,
+/// "AUTH_CHALLENGE cells").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthChallenge {
-    /// Random bytes. They count only as part of what the initiator signs.
+    /// Random bytes. They matter only as part of the transcript that the initiator signs.
     pub challenge: [u8; 32],
-    /// The ways; ours is [`Authenticate::ED25519_SHA256_RFC5705`]. At most 1024 are sent.
+    /// The methods; ours is [`Authenticate::ED25519_SHA256_RFC5705`]. At most 1024 are sent.
     pub methods: Vec<u16>,
 }
 
@@ -135,7 +137,7 @@ impl AuthChallenge {
     }
 }
 
-/// AUTHENTICATE: a kind and its body (tor-spec, "AUTHENTICATE cells"). [`crate::link`] makes and checks the body.
+/// AUTHENTICATE: the method and its data (tor-spec, "AUTHENTICATE cells"). [`crate::link`] makes and checks the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authenticate {
     kind: u16,
@@ -146,7 +148,7 @@ impl Authenticate {
     /// Ed25519 over the transcript and an RFC 5705 exporter value: type 3.
     pub const ED25519_SHA256_RFC5705: u16 = 3;
 
-    /// A body of the given kind.
+    /// A cell with `body` for the method `kind`.
     ///
     /// # Errors
     /// [`Error::TooLong`] if it does not fit a variable cell.

@@ -4,12 +4,12 @@ use crate::Error;
 use crate::parts::Parts;
 use std::net::IpAddr;
 
-/// NETINFO: the sender's clock and the addresses it sees (tor-spec, "NETINFO cells").
+/// NETINFO: the sender's time, and addresses (tor-spec, "NETINFO cells").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Netinfo {
-    /// Seconds since 1970, or 0 from clients, so that their clocks don't tell on them.
+    /// Seconds since 1970. Clients send 0, so that their clocks don't identify them.
     pub time: u32,
-    /// The other side's address, as the sender sees it.
+    /// The peer's address, as the sender sees it.
     pub theirs: Address,
     /// The sender's own addresses, at most 255; clients send none.
     pub ours: Vec<Address>,
@@ -20,7 +20,7 @@ pub struct Netinfo {
 pub enum Address {
     /// ATYPE 4 or 6.
     Ip(IpAddr),
-    /// Another type, or a length that does not fit it; to be ignored.
+    /// An address of another type, or of the wrong length for its type; ignored.
     Other {
         /// ATYPE.
         kind: u8,
@@ -49,7 +49,7 @@ impl Netinfo {
         Ok(Self { time, theirs, ours })
     }
 
-    /// Appends the payload, without those of our own addresses that the cell has no room for.
+    /// Appends the payload. Own addresses that don't fit the cell are left out.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.time.to_be_bytes());

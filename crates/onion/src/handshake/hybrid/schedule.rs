@@ -16,7 +16,7 @@ const CIRCUIT_KEYS: &[u8] = b"candor-hybrid-1:keys";
 
 type Key = Zeroizing<[u8; 32]>;
 
-/// Which algorithms a handshake is made of, by their names in their standards.
+/// The algorithms of a handshake, by their names in their standards.
 pub(super) struct Algorithms {
     pub(super) dh: &'static str,
     pub(super) kem: &'static str,
@@ -24,8 +24,8 @@ pub(super) struct Algorithms {
 }
 
 impl Algorithms {
-    /// PROTOID in pieces: `candor-hybrid-1/X25519/ML-KEM-768`, then `/static:ML-KEM-768` if there is a static key. No name
-    /// of an algorithm has a slash.
+    /// PROTOID in pieces: `candor-hybrid-1/X25519/ML-KEM-768`, then `/static:ML-KEM-768` if there is a static key. No
+    /// algorithm's name contains a slash.
     fn protoid(&self) -> [&str; 7] {
         let (mark, name) = self.static_kem.map_or(("", ""), |name| (STATIC, name));
         [FAMILY, "/", self.dh, "/", self.kem, mark, name]
@@ -51,7 +51,7 @@ impl Algorithms {
     }
 }
 
-/// The running hash of all that both sides have sent. It goes over each byte once.
+/// The running hash of everything that both sides have sent. Each byte is hashed once.
 pub(super) struct Transcript(Sha256);
 
 impl Transcript {
@@ -72,13 +72,13 @@ impl Transcript {
         transcript
     }
 
-    /// Bytes whose length the algorithms fix.
+    /// Absorbs bytes whose length the algorithms fix.
     #[inline]
     pub(super) fn fixed(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// ENCAP(bytes): their length in eight bytes, big endian, and they themselves.
+    /// Absorbs ENCAP(bytes): their length in eight bytes, big endian, then the bytes.
     #[inline]
     pub(super) fn encapsulated(&mut self, bytes: &[u8]) {
         self.0.update((bytes.len() as u64).to_be_bytes());
@@ -92,7 +92,7 @@ impl Transcript {
     }
 }
 
-/// What both sides have once the onionskin's header is known.
+/// The keys that both sides have once the onionskin's header is known.
 pub(super) struct PhaseOne {
     /// s₁: EXP(B,x), then SS_s if there is a static key.
     onion_key_secret: SharedSecret,
@@ -104,7 +104,7 @@ pub(super) struct PhaseOne {
 }
 
 impl PhaseOne {
-    /// From s₁ and the transcript up to the end of the header.
+    /// Derives them from s₁ and the transcript up to the end of the header.
     pub(super) fn new(
         onion_key_secret: SharedSecret,
         static_kem_secret: Option<SharedSecret>,
@@ -116,12 +116,12 @@ impl PhaseOne {
         Self { onion_key_secret, static_kem_secret, enc_key, mac_key }
     }
 
-    /// MAC = HMAC(MAC_K1, encrypted message). The header is in MAC_K1.
+    /// MAC = HMAC(MAC_K1, encrypted message). MAC_K1 depends on the header.
     pub(super) fn mac(&self, encrypted: &[u8]) -> Key {
         hmac(self.mac_key.as_slice(), &[encrypted])
     }
 
-    /// From s₂ = EXP(X,y) | SS_e | s₁ and the transcript up to the end of CT_e.
+    /// Derives the next phase from s₂ = EXP(X,y) | SS_e | s₁ and the transcript up to the end of CT_e.
     pub(super) fn phase_two(&self, xy: &SharedSecret, ss_e: &SharedSecret, so_far: &Transcript) -> PhaseTwo {
         let static_bytes = self.static_kem_secret.as_ref().map_or(&[][..], |secret| secret.as_bytes());
         let secrets: [&[u8]; 4] = [xy.as_bytes(), ss_e.as_bytes(), self.onion_key_secret.as_bytes(), static_bytes];
@@ -131,7 +131,7 @@ impl PhaseOne {
     }
 }
 
-/// What both sides have once all public keys and ciphertexts are known.
+/// The keys that both sides have once all public keys and ciphertexts are known.
 pub(super) struct PhaseTwo {
     /// ENC_K2.
     pub(super) enc_key: Key,
@@ -164,7 +164,7 @@ mod tests {
     const MIXED: Algorithms = Algorithms { static_kem: Some("HQC-3"), ..PLAIN };
 
     #[test]
-    fn protoid_and_name_tell_suites_apart() {
+    fn protoid_and_name_tell_algorithms_apart() {
         assert_eq!(PLAIN.protoid().concat(), "candor-hybrid-1/X25519/ML-KEM-768");
         assert_eq!(AUTH.protoid().concat(), "candor-hybrid-1/X25519/ML-KEM-768/static:ML-KEM-768");
         assert_eq!(

@@ -4,39 +4,39 @@ use crate::Error;
 use candor_primitives::SharedSecret;
 use candor_primitives::kem::Kem;
 
-/// What stands beside the relay's X25519 onion key: [`NoStaticKem`] or [`StaticKem`].
+/// What complements the relay's X25519 onion key: [`NoStaticKem`] or [`StaticKem`].
 ///
-/// There are no others: the specification knows these two, and PROTOID tells them apart by [`StaticKey::NAME`].
+/// The trait is sealed: the specification has these two cases, and PROTOID tells them apart by [`StaticKey::NAME`].
 pub trait StaticKey: Clone + sealed::Sealed {
     /// The secret key, parsed; `()` without a static KEM.
     type Secret;
     /// The public key, parsed; `()` without a static KEM.
     type Public;
 
-    /// The KEM's name, if there is one.
+    /// The name of the KEM, if there is one.
     const NAME: Option<&'static str>;
-    /// Bytes of CT_s in the onionskin.
+    /// Length of CT_s in the onionskin.
     const CIPHERTEXT: usize;
 
-    /// A fresh key pair.
+    /// Generates a key pair.
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
     fn generate(&self) -> Result<(Self::Secret, Self::Public), Error>;
 
-    /// EK_s as bytes; none without a static KEM.
+    /// EK_s as bytes; empty without a static KEM.
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
     fn public_to_bytes(&self, public: &Self::Public) -> Result<Vec<u8>, Error>;
 
-    /// CT_s into `ciphertext`, which has [`Self::CIPHERTEXT`] bytes, and SS_s.
+    /// Encapsulates: writes CT_s to `ciphertext`, which is [`Self::CIPHERTEXT`] bytes long, and returns SS_s.
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
     fn encapsulate(&self, to: &Self::Public, ciphertext: &mut [u8]) -> Result<Option<SharedSecret>, Error>;
 
-    /// SS_s from CT_s.
+    /// Decapsulates: SS_s from CT_s.
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
@@ -49,7 +49,7 @@ mod sealed {
     impl<S> Sealed for super::StaticKem<S> {}
 }
 
-/// The relay proves itself by its X25519 onion key alone: `hybrid-512`, `hybrid-768`, `hybrid-1024`.
+/// The relay proves its identity by its X25519 onion key alone: `hybrid-512`, `hybrid-768`, `hybrid-1024`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoStaticKem;
 
@@ -79,7 +79,7 @@ impl StaticKey for NoStaticKem {
     }
 }
 
-/// The relay proves itself by a static key of that KEM as well: `hybrid-…-auth`. It may be another KEM than the ephemeral
+/// The relay proves its identity by a static KEM key as well: `hybrid-…-auth`. The KEM may differ from the ephemeral
 /// one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StaticKem<S>(pub S);
