@@ -199,7 +199,7 @@ mod tests {
             targets: Vec::new(),
             dependencies: uses
                 .iter()
-                .map(|(name, kind)| Dependency { name: format!("candor-{name}"), kind: *kind })
+                .map(|(name, kind)| Dependency { name: format!("candor-{name}"), kind: *kind, is_path: true })
                 .collect(),
         };
         Workspace {

@@ -1,4 +1,4 @@
-//! `cargo xtask structure`: the house as DESIGN draws it, checked by a program.
+//! `cargo xtask structure`: the house as ARCHITECTURE.md draws it, checked by a program.
 //!
 //! Each rule is a file below `structure/` and a pure function from text to violations, so that its tests can show that it
 //! bites without building a crate. This file walks the tree and hands the rules what they read.
@@ -9,6 +9,7 @@ mod edges;
 mod fuzz;
 mod heads;
 mod manifest;
+mod modules;
 mod sizes;
 mod strip;
 mod unsafety;
@@ -83,6 +84,7 @@ fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
             let text = read(&path)?;
             let code = strip::strip(&text);
             violations.extend(sizes::check(&shown, &text));
+            violations.extend(modules::check_borrowed(&workspace.show(&member.folder), &shown, &text));
             violations.extend(unsafety::check(&shown, member.room() == "cpu", &code));
             violations.extend(unsafety::check_one_way(&shown, &code));
             sources.push((shown, code));

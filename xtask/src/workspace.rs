@@ -29,6 +29,8 @@ pub(crate) struct Member {
 pub(crate) struct Dependency {
     pub(crate) name: String,
     pub(crate) kind: Kind,
+    /// Whether it is given by a folder on this machine.
+    pub(crate) is_path: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +99,7 @@ impl Member {
                     Some("build") => Kind::Build,
                     _ => Kind::Normal,
                 },
+                is_path: dependency.get("path").is_some(),
             });
         }
         Ok(Self {

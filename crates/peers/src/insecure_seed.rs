@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The relay has no key. Its identity is a public constant, and K_auth comes from nothing but the client's ephemeral KEM
-//! key, which stands in the onionskin: whoever sees the onionskin can answer it. `tests/man_in_the_middle.rs` does.
+//! key, which stands in the onionskin: whoever sees the onionskin can answer it. `man_in_the_middle.rs` in the tests of `candor-subjects` does.
 //!
 //! Written from a description of the messages; no line of the original is in it. Two things differ from the original: the
 //! KEM is ML-KEM (FIPS 203) and not Kyber of round 3, and 1024, which its documents name and its code lacks, is here too.

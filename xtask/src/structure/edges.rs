@@ -74,6 +74,11 @@ const BACK_ENDS: &[&str] = &["aws-lc-rs", "libcrux-ml-kem"];
 /// What no product builds on although no feature names it: the loader of peers in C, and what our cells are compared with.
 const NOT_FOR_PRODUCTS: &[&str] = &["libloading", "arti-client", "tor-cell", "tor-cert", "tor-netdoc"];
 
+/// Libraries that do what `primitives` does, our own or wrapped. The other products take the operation from `primitives`, so that what they
+/// run is what is measured and checked; in tests these libraries are oracles.
+const FROM_PRIMITIVES: &[&str] =
+    &["argon2", "blake2", "hkdf", "hmac", "ml-kem", "polyval", "sha2", "sha3", "shake", "sm3", "x25519-dalek"];
+
 /// Libraries that we are measured against: what the features `peer-…` of the crate `peers` bring in. A product that used one would lean on
 /// what it claims to better; as an oracle in a product's tests they are welcome.
 fn peers(manifest: &str) -> Result<Vec<String>, Failure> {
@@ -160,7 +165,23 @@ fn own_edge(from: &Room, to: &str, kind: Kind) -> Option<String> {
 }
 
 fn foreign_edge(from: &Room, dependency: &Dependency, peers: &[String]) -> Option<String> {
+    if dependency.is_path {
+        return Some(format!(
+            "`{}` is a path outside the workspace: make it a member, so that these rules hold for it too",
+            dependency.name
+        ));
+    }
     let product = matches!(from.place, Place::Product(_));
+    if product
+        && from.name != "primitives"
+        && dependency.kind != Kind::Dev
+        && FROM_PRIMITIVES.contains(&dependency.name.as_str())
+    {
+        return Some(format!(
+            "`{}` takes `{}` past `primitives`: use candor-primitives' (as an oracle in tests it may be a dev-dependency)",
+            from.name, dependency.name
+        ));
+    }
     (product && dependency.kind != Kind::Dev && peers.contains(&dependency.name)).then(|| {
         format!(
             "`{}` is a peer and `{}` a product: peers live in crates/peers (as an oracle in tests it may be a dev-dependency)",
@@ -189,7 +210,10 @@ mod tests {
             folder: Default::default(),
             roots: Vec::new(),
             targets: Vec::new(),
-            dependencies: dependencies.iter().map(|&(name, kind)| Dependency { name: name.to_owned(), kind }).collect(),
+            dependencies: dependencies
+                .iter()
+                .map(|&(name, kind)| Dependency { name: name.to_owned(), kind, is_path: false })
+                .collect(),
         }
     }
 
@@ -268,6 +292,23 @@ mod tests {
         let peers = peers("[features]\npeer-aws-lc = [\"dep:aws-lc-rs\"]\npeer-openssl = []\n").unwrap();
         assert_eq!(peers, NOT_FOR_PRODUCTS);
         assert!(super::peers("[dependencies]\n").is_err());
+    }
+
+    #[test]
+    fn the_other_products_hash_by_way_of_primitives() {
+        let faults = |from, kind| judge(&member(from, &[("sha2", kind)]), &[], &[]).len();
+        assert_eq!(faults("onion", Kind::Normal), 1);
+        assert_eq!(faults("onion", Kind::Dev), 0);
+        assert_eq!(faults("primitives", Kind::Normal), 0);
+        assert_eq!(faults("peers", Kind::Normal), 0);
+    }
+
+    #[test]
+    fn a_crate_outside_the_workspace_is_no_way_round_the_table() {
+        let mut member = member("peers", &[("bridge", Kind::Normal)]);
+        assert!(judge(&member, &[], &[]).is_empty());
+        member.dependencies[0].is_path = true;
+        assert_eq!(judge(&member, &[], &[]).len(), 1);
     }
 
     #[test]

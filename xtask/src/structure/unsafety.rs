@@ -1,6 +1,7 @@
 //! Where `unsafe` may stand, and which way the rooms of one crate may look.
 
 use super::Violation;
+use super::modules::named;
 use super::strip::{find_word, line_of};
 
 /// Folders whose purpose is `unsafe`: vector code, C libraries, the TUN device, the C interface.
@@ -76,19 +77,17 @@ pub(crate) fn check_one_way(file: &str, code: &str) -> Vec<Violation> {
 fn check_streets(file: &str, code: &str) -> Vec<Violation> {
     let mut found = Vec::new();
     for (_, allowed) in STREETS.iter().filter(|(path, _)| file.starts_with(path)) {
-        for (at, _) in find_word(code, "crate") {
-            for (name, line) in first_segments(code, at + "crate".len()) {
-                let fine = match allowed {
-                    Allowed::Only(names) => names.contains(&name),
-                    Allowed::AllBut(names) => !names.contains(&name),
-                };
-                if !fine {
-                    found.push(Violation::new(
-                        file,
-                        line,
-                        format!("must not know `crate::{name}`, which stands on it: move what it needs down"),
-                    ));
-                }
+        for (name, line) in named(file, code) {
+            let fine = match allowed {
+                Allowed::Only(names) => names.contains(&name),
+                Allowed::AllBut(names) => !names.contains(&name),
+            };
+            if !fine {
+                found.push(Violation::new(
+                    file,
+                    line,
+                    format!("must not know `crate::{name}`, which stands on it: move what it needs down"),
+                ));
             }
         }
     }
