@@ -257,12 +257,12 @@ fn no_text_breaks_the_parser_and_no_table_breaks_a_product() {
 }
 
 #[test]
-fn a_mistake_in_a_table_is_told_with_its_line() {
+fn the_message_for_a_mistake_names_its_line() {
     let error = |text: &'static str| Plans::parse(text).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error("").starts_with("line 1: a table begins"));
-    assert!(error("candor-gf2-plan 1\n5 split 4\n").starts_with("line 2: the line `arm NAME`"));
-    assert!(error("candor-gf2-plan 1\narm x\n").starts_with("line 2: no arm"));
-    assert!(error("candor-gf2-plan 1\narm clmul\n\n20 toom5 7\n").starts_with("line 4: an entry is"));
-    assert!(error("candor-gf2-plan 1\narm clmul\n20 karatsuba2 9\n").starts_with("line 3: this length"));
-    assert!(error("candor-gf2-plan 1\narm clmul\n20 leaf\n").starts_with("line 3: this length"));
+    assert!(error("").starts_with("line 1: expected the line `candor-gf2-plan 1`"));
+    assert!(error("candor-gf2-plan 1\n5 split 4\n").starts_with("line 2: expected the line `arm NAME`"));
+    assert!(error("candor-gf2-plan 1\narm x\n").starts_with("line 2: unknown arm"));
+    assert!(error("candor-gf2-plan 1\narm clmul\n\n20 toom5 7\n").starts_with("line 4: expected `WORDS SCHEME PART`"));
+    assert!(error("candor-gf2-plan 1\narm clmul\n20 karatsuba2 9\n").starts_with("line 3: this scheme"));
+    assert!(error("candor-gf2-plan 1\narm clmul\n20 leaf\n").starts_with("line 3: this scheme"));
 }
