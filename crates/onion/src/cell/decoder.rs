@@ -49,11 +49,6 @@ impl Decoder {
         Self::default()
     }
 
-    /// A decoder for a stream in which VERSIONS has already passed.
-    pub fn after_versions() -> Self {
-        Self { versions_seen: true, ..Self::default() }
-    }
-
     /// Takes bytes that have arrived.
     pub fn receive(&mut self, bytes: &[u8]) {
         if self.at == self.buffer.len() {
