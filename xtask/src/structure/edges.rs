@@ -222,12 +222,19 @@ mod tests {
     fn member(room: &str, dependencies: &[(&str, Kind)]) -> Member {
         Member {
             name: named(room),
+            version: "0.1.0".to_owned(),
+            published: true,
             folder: Default::default(),
             roots: Vec::new(),
             targets: Vec::new(),
             dependencies: dependencies
                 .iter()
-                .map(|&(name, kind)| Dependency { name: name.to_owned(), kind, is_path: false })
+                .map(|&(name, kind)| Dependency {
+                    name: name.to_owned(),
+                    kind,
+                    is_path: false,
+                    versions: "*".to_owned(),
+                })
                 .collect(),
         }
     }

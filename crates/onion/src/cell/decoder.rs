@@ -2,6 +2,7 @@
 
 use super::{Cell, Command, MOST_VARIABLE, Message, PAYLOAD};
 use crate::{Error, PeerMisbehaved};
+use alloc::vec::Vec;
 
 /// Buffers bytes as they arrive and returns whole cells.
 ///
