@@ -203,8 +203,11 @@ pub fn secret_from_pkcs8<K: Kem + AssociatedOid>(kem: &K, der: &[u8]) -> Result<
     Ok(secret)
 }
 
-/// The seed and the expanded key in ML-KEM-PrivateKey, of which one may be missing. The tag alone tells the form (RFC 9935 §6).
-fn parts(der: &[u8]) -> Result<(Option<&[u8]>, Option<&[u8]>), KeyError> {
+/// The seed and the expanded key, of which one may be missing.
+type Parts<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
+/// What stands in ML-KEM-PrivateKey. The tag alone tells the form (RFC 9935 §6).
+fn parts(der: &[u8]) -> Result<Parts<'_>, KeyError> {
     let mut reader = SliceReader::new(der)?;
     let parts = match Tag::peek(&reader)? {
         Tag::OctetString => (None, Some(reader.decode::<&OctetStringRef>()?.as_bytes())),
