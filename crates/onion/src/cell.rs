@@ -29,7 +29,7 @@ mod decoder;
 pub mod payload;
 
 pub use command::Command;
-pub use decoder::{Decoder, Raw};
+pub use decoder::{Decoder, MOST_CELL, Raw};
 pub use payload::DestroyReason;
 
 use crate::Error;

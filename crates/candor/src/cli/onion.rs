@@ -10,7 +10,8 @@ pub(crate) enum OnionCommand {
     /// Run a relay until Ctrl-C
     ///
     /// When it is ready it puts its entry (its address, public keys and exit policy) into the list of --relays, or prints it as a line of
-    /// JSON. It is an exit only where --exit permits it. At Ctrl-C it finishes what is in flight, and destroys the rest.
+    /// JSON. Relays of that list carry everybody's circuits, so the limits for strangers are not for them. The list is read again once a
+    /// minute. It is an exit only where --exit permits it. At Ctrl-C it finishes what is in flight, and destroys the rest.
     #[command(
         after_help = "Example: three relays on this machine, of which the last is an exit to this machine's port 8000\n  \
                             candor onion relay --name ada --relays relays.jsonl &\n  \
@@ -69,9 +70,30 @@ pub(crate) struct RelayArguments {
     /// Write the entry into this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) entry: Option<PathBuf>,
-    /// The relay list to keep the entry in; made if it is not there
+    /// The relay list: the relay keeps its own entry in it, and counts the others as no strangers; made if it is not there
     #[arg(long, value_name = "FILE")]
     pub(crate) relays: Option<PathBuf>,
+    /// Networks without limits for strangers, such as '192.0.2.0/24' [default: loopback if the relay listens there, otherwise none]
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
+    pub(crate) test_networks: Option<Vec<String>>,
+    /// Links in all, in and out [default: 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) links: Option<u32>,
+    /// Links that strangers of one /24 (IPv6: /48) may have [default: 128]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) links_per_network: Option<u32>,
+    /// Circuits in all [default: 65536]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) circuits: Option<u32>,
+    /// Circuits that strangers of one /24 (IPv6: /48) may have [default: 2048]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) circuits_per_network: Option<u32>,
+    /// Connections of the exit at a time [default: 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) streams: Option<u32>,
+    /// Cells that may wait in all queues; 200000 take 106 MB [default: 200000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) cells: Option<u32>,
     /// Seconds that what is in flight gets at the end [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) patience: Option<u16>,
