@@ -47,8 +47,8 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
         while let Some(cell) = decoder.next_of(&mut input).map_err(|error| error.to_string())? {
             on_cell(cell, input.is_empty() && decoder.pending() == 0);
         }
-        // Less than a cell of ordinary length is every link's due.
-        let kept = unfinished.set(decoder.pending() / CELL);
+        // The room of an ordinary cell is every link's due.
+        let kept = unfinished.set(decoder.held().saturating_sub(CELL).div_ceil(CELL));
         kept.map_err(|Full| "no room for an unfinished cell".to_owned())
     };
     take(&[])?;

@@ -199,7 +199,7 @@ mod tests {
     fn an_unfinished_cell_holds_the_bytes_that_have_come_and_no_more() {
         for piece in [1, 100, 8000, MOST_CELL - 1] {
             let bytes = long(MOST_CELL);
-            let mut decoder = Decoder::after_versions();
+            let mut decoder = Decoder { versions_seen: true, ..Decoder::new() };
             let mut come = 0;
             for mut input in bytes[..MOST_CELL - 1].chunks(piece) {
                 come += input.len();
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn what_comes_behind_the_handshake_is_let_go_once_it_is_used() {
         let bytes: Vec<u8> = (0..20).flat_map(|_| long(CELL)).collect();
-        let mut decoder = Decoder::after_versions();
+        let mut decoder = Decoder { versions_seen: true, ..Decoder::new() };
         decoder.receive(&bytes[..bytes.len() - 1]);
         let mut none: &[u8] = &[];
         let cells = std::iter::from_fn(|| decoder.next_of(&mut none).unwrap()).count();
