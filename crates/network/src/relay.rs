@@ -25,11 +25,13 @@ mod links;
 mod lookups;
 mod networks;
 mod own;
+mod payer;
 mod pool;
 mod renewal;
 mod replays;
 mod room;
 mod shutdown;
+mod strangers;
 mod streams;
 
 pub use journal::RelayEvent;
@@ -167,6 +169,13 @@ pub struct Relay {
 struct Known {
     by_identity: HashMap<[u8; 32], SocketAddr>,
     addresses: HashSet<IpAddr>,
+    /// Where they take links.
+    ports: HashSet<SocketAddr>,
+}
+
+/// An IPv4 address that is mapped into IPv6 is the same as the IPv4 address.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// What all of a relay's tasks share.
@@ -261,14 +270,15 @@ impl Relay {
         self.shared.keyring.listed()
     }
 
-    /// Tells it which relays there are. Links that they make are not counted as strangers', since they carry many clients, and links to
-    /// them at their listed addresses serve every circuit to them. Replaces what it was told before. Its own entry is passed over: clients
-    /// on its own machine are strangers like others.
+    /// Tells it which relays there are. Links that they make from their listed addresses are not counted as strangers', since they carry
+    /// many clients; links to them at their listed addresses serve every circuit to them; and no stream of an exit leads to their ports.
+    /// Replaces what it was told before. Its own entry is passed over: clients on its own machine are strangers like others.
     pub fn know(&self, relays: &RelayList) {
         let all = || relays.relays().iter().filter(|relay| *relay.identity() != self.shared.id);
         let known = Known {
             by_identity: all().map(|relay| (*relay.identity(), relay.address())).collect(),
             addresses: all().map(|relay| relay.address().ip().to_canonical()).collect(),
+            ports: all().map(|relay| canonical(relay.address())).collect(),
         };
         *locked(&self.shared.known) = known;
     }
@@ -334,6 +344,11 @@ impl Shared {
     /// Whether our list has a relay there.
     fn is_listed_at(&self, address: IpAddr) -> bool {
         locked(&self.known).addresses.contains(&address.to_canonical())
+    }
+
+    /// Whether a relay of our list takes links there.
+    fn is_listed_port(&self, address: SocketAddr) -> bool {
+        locked(&self.known).ports.contains(&canonical(address))
     }
 
     fn refused_connection(&self, event: &RelayEvent) {

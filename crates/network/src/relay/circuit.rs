@@ -3,6 +3,7 @@
 use super::creation::CircuitPermit;
 use super::extension::Linking;
 use super::links::RelayLink;
+use super::payer::Payer;
 use super::{Shared, exit};
 use crate::clock;
 use crate::link::{Full, Room, SHORT, locked};
@@ -74,6 +75,7 @@ pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell, la
 impl Slot {
     fn receive(&self, link: &Arc<RelayLink>, number: u32, message: Message) {
         let now = clock::instant();
+        link.place.used();
         self.circuit.with(|inner| {
             if self.from_client {
                 inner.last_cell = now;
@@ -146,6 +148,11 @@ impl Circuit {
         }
         self.act(&mut inner);
         result
+    }
+
+    /// Who pays for what it holds.
+    pub(super) fn payer(self: &Arc<Self>) -> Payer {
+        Payer::of(&self.previous, Arc::as_ptr(self).addr())
     }
 
     /// The same for all circuits that came over the same link.

@@ -20,6 +20,7 @@ mod extensions;
 mod floods;
 mod neighbours;
 mod overload;
+mod places;
 mod proxy;
 mod raw;
 mod renewals;
