@@ -149,7 +149,7 @@ impl Mutant {
             let path = root.join(&edit.file);
             let text = match spoilt.get(&path) {
                 Some(text) => text.clone(),
-                None => read(&path)?,
+                None => read(&path).map_err(|why| format!("the mutant “{}” is stale: {why}", self.what))?,
             };
             let text = edit.apply(&text).map_err(|why| format!("the mutant “{}” is stale: {why}", self.what))?;
             spoilt.insert(path, text);

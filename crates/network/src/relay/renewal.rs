@@ -11,7 +11,7 @@
 use super::Shared;
 use super::journal::RelayEvent;
 use crate::clock::{self, Moment};
-use crate::keys::RelayKeys;
+use crate::keys::{RelayKeys, Renewal};
 use crate::link::locked;
 use crate::policy::Policy;
 use crate::relay_list::ListedRelay;
@@ -32,24 +32,6 @@ const RETRY: Duration = Duration::from_secs(60);
 const BELIEVED: u64 = 3600;
 /// Seconds by which it may be ahead or behind meanwhile.
 const UNEVEN: u64 = 600;
-
-/// How often keys are renewed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Renewal {
-    /// For how long a link certificate is shown; it holds for 30 days.
-    pub links: Duration,
-    /// For how long onion keys are listed.
-    pub onion_keys: Duration,
-    /// For how long onion keys are accepted after that.
-    pub overlap: Duration,
-}
-
-impl Default for Renewal {
-    /// A day; four weeks; a week. The last two are Tor's.
-    fn default() -> Self {
-        Self { links: DAY, onion_keys: 28 * DAY, overlap: 7 * DAY }
-    }
-}
 
 /// What a relay shows on its links.
 pub(super) struct Credentials {
