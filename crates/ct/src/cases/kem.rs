@@ -16,7 +16,7 @@ fn decapsulate<K: Kem>(kem: K, set: ParameterSet) {
     bad[K::CIPHERTEXT / 2] ^= 1;
     let rejected = kem.decapsulate(&secret, &bad).expect("implicit rejection");
     let dk = kem.secret_to_bytes(&secret).expect("the key's bytes");
-    secret::arms();
+    secret::reset();
 
     secret::poison(&dk[set.dk_pke()]);
     secret::poison(&dk[set.z()]);
@@ -34,7 +34,7 @@ fn encapsulate<K: DerandomizedKem>(kem: K) {
     let coins = vec![0x3c; K::ENCAPSULATE_COINS];
     let (mut expected, mut ciphertext) = (vec![0; K::CIPHERTEXT], vec![0; K::CIPHERTEXT]);
     let sent = kem.encapsulate_from(&public, &coins, &mut expected).expect("an encapsulation");
-    secret::arms();
+    secret::reset();
 
     secret::poison(&coins);
     let found = kem.encapsulate_from(&public, &coins, &mut ciphertext).expect("an encapsulation");
