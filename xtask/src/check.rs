@@ -198,12 +198,19 @@ mod tests {
     fn workspace() -> Workspace {
         let member = |room: &str, uses: &[(&str, Kind)]| Member {
             name: format!("candor-{room}"),
+            version: "0.1.0".to_owned(),
+            published: true,
             folder: PathBuf::from("/h/crates").join(room),
             roots: Vec::new(),
             targets: Vec::new(),
             dependencies: uses
                 .iter()
-                .map(|(name, kind)| Dependency { name: format!("candor-{name}"), kind: *kind, is_path: true })
+                .map(|(name, kind)| Dependency {
+                    name: format!("candor-{name}"),
+                    kind: *kind,
+                    is_path: true,
+                    versions: "*".to_owned(),
+                })
                 .collect(),
         };
         Workspace {

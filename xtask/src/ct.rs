@@ -116,7 +116,10 @@ impl Record {
             let missing = marked::unrecorded(marks, &self.names);
             faults.extend(missing.into_iter().map(|name| format!("no case runs `{name}` on secrets")));
             let public = self.published.iter().filter(|(_, was_secret)| !**was_secret);
-            faults.extend(public.map(|(why, _)| format!("what is declassified as `{why}` was never secret: no poison reaches it")));
+            faults.extend(
+                public
+                    .map(|(why, _)| format!("what is declassified as `{why}` was never secret: no poison reaches it")),
+            );
         }
         faults
     }

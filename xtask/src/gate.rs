@@ -38,6 +38,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
         one(tally, "clippy of the constant-time cases", cargo_with(words));
     });
     gate.stage("no_std", |tally| no_std(tally, &workspace));
+    gate.stage("portable", crate::portable::in_the_gate);
     gate.stage("release build", |tally| one(tally, "release build", cargo_with(["build", "--release"])));
     let mut tor = None;
     gate.stage("C tor", |tally| match crate::unpacked::tor(&workspace.target) {
@@ -61,6 +62,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
     gate.stage("doc tests", |tally| {
         tests(tally, "doc tests", cargo_with(["test", "--workspace", "--no-fail-fast", "--doc"]));
     });
+    gate.stage("packages", |tally| crate::published::in_the_gate(&workspace, tally));
     gate.stage("rustdoc", |tally| {
         let mut command = cargo_with(["doc", "--workspace", "--no-deps"]);
         command.env("RUSTDOCFLAGS", "-D warnings");
@@ -147,7 +149,7 @@ fn one(tally: &mut Tally, name: &str, command: Command) {
     tally.check(name, outcome);
 }
 
-fn tests(tally: &mut Tally, name: &str, command: Command) {
+pub(crate) fn tests(tally: &mut Tally, name: &str, command: Command) {
     let mut reader = TestReader::default();
     match stream(command, |line| reader.line(line)) {
         Ok(succeeded) => reader.close(name, succeeded, tally),
@@ -170,7 +172,8 @@ fn no_std(tally: &mut Tally, workspace: &Workspace) {
         tally.skip("no_std", "no crate claims it");
         return;
     }
-    words.extend(["--", "-D", "warnings"]);
+    let features = crate::portable::BARE_FEATURES.join(",");
+    words.extend(["--features", &features, "--", "-D", "warnings"]);
     one(tally, "no_std", cargo_with(words));
 }
 

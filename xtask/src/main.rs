@@ -13,6 +13,8 @@ mod install;
 mod msrv;
 mod mutants;
 mod peers;
+mod portable;
+mod published;
 mod qemu;
 mod stage;
 mod structure;
@@ -69,6 +71,14 @@ cargo xtask COMMAND
   tune gf2 [OPTION…]    finds the fastest scheme for binary polynomials of each length on this machine; takes some minutes. -o FILE for the
                         table, --tier NAME for an arm other than the best, --most WORDS. candor loads ~/.config/candor/gf2-ARM.plan
                           cargo xtask tune gf2 -o ~/.config/candor/gf2-avx512.plan
+  package               packs every published crate as a registry would get it, judges what is in it, and builds and runs the examples of
+                        its README in a project that has only the packages
+                          cargo xtask package
+  portable [TARGET]     compiles cpu, primitives, gf2, onion and opaque for thumbv7em-none-eabi, wasm32-unknown-unknown and
+                        aarch64-unknown-linux-gnu with warnings denied; rustup fetches the targets. The gate compiles the first
+                          cargo xtask portable wasm32
+  publish --dry-run     the order in which the crates go out, once each is packed and fit. Publishing itself is left to a person
+                          cargo xtask publish --dry-run
   help                  this text
 
 Exit status: 0 all is well, 1 a check failed, 2 the command could not be understood or done.
@@ -119,6 +129,9 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         "peers" => peers::run(rest),
         "differential" => differential::run(rest),
         "tune" => tune::run(rest),
+        "portable" => portable::run(rest),
+        "package" => published::package(rest),
+        "publish" => published::publish(rest),
         other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
     }
 }
@@ -188,6 +201,9 @@ mod tests {
             "peers",
             "differential",
             "tune",
+            "package",
+            "portable",
+            "publish",
         ];
         for command in commands {
             assert!(HELP.contains(&format!("cargo xtask {command}")), "no example of {command}");

@@ -198,6 +198,8 @@ mod tests {
         }
         let members = ["cpu", "lab"].map(|room| crate::workspace::Member {
             name: format!("candor-{room}"),
+            version: "0.1.0".to_owned(),
+            published: true,
             folder: root.join("crates").join(room),
             roots: vec![root.join("crates").join(room).join("src/lib.rs")],
             targets: Vec::new(),

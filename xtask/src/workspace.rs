@@ -15,6 +15,9 @@ pub(crate) struct Workspace {
 /// One crate of ours.
 pub(crate) struct Member {
     pub(crate) name: String,
+    pub(crate) version: String,
+    /// Whether a registry may have it: its Cargo.toml does not say `publish = false`.
+    pub(crate) published: bool,
     /// The folder of its Cargo.toml.
     pub(crate) folder: PathBuf,
     /// The files of its library and its programs (`lib.rs`, `main.rs`).
@@ -31,6 +34,8 @@ pub(crate) struct Dependency {
     pub(crate) kind: Kind,
     /// Whether it is given by a folder on this machine.
     pub(crate) is_path: bool,
+    /// The versions that would do, as `^0.1.0`; `*` if the line names none.
+    pub(crate) versions: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,10 +105,14 @@ impl Member {
                     _ => Kind::Normal,
                 },
                 is_path: dependency.get("path").is_some(),
+                versions: dependency.get("req").and_then(Value::as_str).unwrap_or("*").to_owned(),
             });
         }
         Ok(Self {
             name: text(package, "name")?.to_owned(),
+            version: text(package, "version")?.to_owned(),
+            // `false` is an empty list of registries.
+            published: package.get("publish").and_then(Value::as_array).is_none_or(|registries| !registries.is_empty()),
             folder: manifest.parent().map(Path::to_path_buf).unwrap_or_default(),
             roots,
             targets,
@@ -206,18 +215,20 @@ mod tests {
     fn metadata_is_reduced_to_members_and_their_edges() {
         let workspace = Workspace::parse(
             r#"{"workspace_root": "/h", "target_directory": "/h/target", "packages": [{
-                "name": "candor-cpu", "manifest_path": "/h/crates/cpu/Cargo.toml",
+                "name": "candor-cpu", "version": "0.1.0", "publish": null, "manifest_path": "/h/crates/cpu/Cargo.toml",
                 "targets": [{"kind": ["lib"], "name": "candor_cpu", "src_path": "/h/crates/cpu/src/lib.rs"},
                             {"kind": ["test"], "name": "t", "src_path": "/h/crates/cpu/tests/t.rs"}],
-                "dependencies": [{"name": "proptest", "kind": "dev"}, {"name": "subtle", "kind": null}]}]}"#,
+                "dependencies": [{"name": "proptest", "kind": "dev"}, {"name": "subtle", "kind": null, "req": "^2.6"}]}]}"#,
         )
         .unwrap();
         let cpu = &workspace.members[0];
         assert_eq!(cpu.room(), "cpu");
+        assert_eq!((cpu.version.as_str(), cpu.published), ("0.1.0", true));
         assert_eq!(cpu.roots, [PathBuf::from("/h/crates/cpu/src/lib.rs")]);
         assert_eq!(cpu.targets, [("test", "t".to_owned())]);
         assert_eq!(cpu.dependencies[0].kind, Kind::Dev);
         assert_eq!(cpu.dependencies[1].kind, Kind::Normal);
+        assert_eq!(cpu.dependencies[1].versions, "^2.6");
         assert_eq!(workspace.show(&cpu.roots[0]), "crates/cpu/src/lib.rs");
     }
 

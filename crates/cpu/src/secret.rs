@@ -123,7 +123,7 @@ mod record {
 
     /// Forgets what was recorded while a case prepared its inputs.
     pub fn reset() {
-        (arms(), taken(), publications());
+        drop((arms(), taken(), publications()));
     }
 
     /// Does `work` without recording it: what a case computes in order to compare.
@@ -158,7 +158,8 @@ mod request {
         (0..length).step_by(bits.len()).any(|at| {
             let count = (length - at).min(bits.len() as u64);
             let room = bits.as_mut_ptr() as u64;
-            client_request(0, [GET_VBITS, start + at, room, count, 0, 0]) == 1 && core::hint::black_box(&bits)[..count as usize] != [0; 64][..count as usize]
+            client_request(0, [GET_VBITS, start + at, room, count, 0, 0]) == 1
+                && core::hint::black_box(&bits)[..count as usize] != [0; 64][..count as usize]
         })
     }
 

@@ -55,7 +55,8 @@ impl Case {
             _ if missing => ("skip", none(), LACKS_THE_TIER),
             Expect::Clean => ("clean", none(), "-"),
             Expect::Known { places, why } => {
-                let places: Vec<String> = places.iter().map(|place| format!("{}x{}", place.reports, place.at)).collect();
+                let places: Vec<String> =
+                    places.iter().map(|place| format!("{}x{}", place.reports, place.at)).collect();
                 ("known", places.join("; "), why)
             }
             Expect::Fires => ("fires", none(), "-"),

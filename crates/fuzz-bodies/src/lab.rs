@@ -4,7 +4,8 @@ use candor_lab::analysis::Report;
 use candor_lab::claims::Claims;
 use candor_lab::figure::figures;
 use candor_lab::report::{Form, render};
-use candor_lab::runfile::{Run, reseal};
+use candor_lab::runfile::Run;
+use candor_test_support::runs::reseal;
 
 /// Bytes from anywhere, as they are and with a seal that fits: whatever is taken for a run can be reported in every form.
 pub fn run_file(data: &[u8]) {

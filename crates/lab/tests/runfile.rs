@@ -3,6 +3,7 @@
 use candor_lab::machine::Machine;
 use candor_lab::plan::TaskPlan;
 use candor_lab::runfile::*;
+use candor_test_support::runs::reseal;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -33,6 +33,8 @@ pub use decoder::{Decoder, Raw};
 pub use payload::DestroyReason;
 
 use crate::Error;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use payload::{AuthChallenge, Authenticate, Certs, Create2, Created2, Netinfo, Versions};
 
 /// Length of a fixed cell in bytes.

@@ -75,6 +75,8 @@
 //! ```
 
 use crate::Error;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 mod authenticator;
 mod hkdf;

@@ -45,9 +45,11 @@ use crate::Error;
 use crate::cell::{Command, PAYLOAD};
 use crate::handshake::Keys;
 use crate::relay::Format;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use candor_cpu::secret;
 use candor_primitives::Cpu;
-use std::fmt;
+use core::fmt;
 use zeroize::Zeroizing;
 
 /// The cryptography of a layer.

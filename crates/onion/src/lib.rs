@@ -12,11 +12,19 @@
 //! - [`flow`]: how many cells may be in flight.
 //!
 //! `docs/cells.md` lists what differs from Tor.
+//!
+//! Without the feature `std` the crate is `no_std` and needs `alloc`. [`circuit`], [`flow`] and [`relay::Fragments`] are then missing, since they
+//! take the time as [`Instant`](std::time::Instant).
 #![forbid(unsafe_code)]
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
+
+extern crate alloc;
 
 pub mod cell;
+#[cfg(feature = "std")]
 pub mod circuit;
 mod error;
+#[cfg(feature = "std")]
 pub mod flow;
 pub mod handshake;
 pub mod layer;

@@ -6,11 +6,13 @@
 
 mod command;
 mod format;
+#[cfg(feature = "std")]
 mod fragments;
 pub mod message;
 
 pub use command::RelayCommand;
 pub use format::{Format, Header};
+#[cfg(feature = "std")]
 pub use fragments::{Fragments, Whole, cells_for, encode_fragment};
 
 /// Longest body of a fragmented message.

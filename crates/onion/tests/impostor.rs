@@ -4,7 +4,7 @@
 //! Beside each attempt, the same computation with the true secrets must succeed, so that the attack fails for lack of
 //! the secret and not through a mistake in the test.
 
-use book::Relay;
+use candor_key_schedules::{self as book, Relay};
 use candor_onion::Error;
 use candor_onion::handshake::{CIRCUIT_EXTEND, Client, Handshake, Hybrid, NtorDefault, NtorV3Default, StaticKem};
 use candor_onion::handshake::{Hybrid768, NoStaticKem};
@@ -13,7 +13,6 @@ use candor_primitives::kem::{Kem, aws_lc::*};
 use handshakes::keys;
 use std::slice::from_ref;
 
-mod book;
 #[macro_use]
 mod handshakes;
 

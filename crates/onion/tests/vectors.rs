@@ -1,6 +1,6 @@
 //! Known answers: Tor's for ntor and ntor-v3, our own for the hybrids.
 
-use book::Relay;
+use candor_key_schedules::{self as book, Relay};
 use candor_onion::handshake::{
     CIRCUIT_EXTEND, Client, Handshake, Hybrid, NoStaticKem, Ntor, NtorV3, Request, StaticKem, StaticKey,
 };
@@ -10,8 +10,6 @@ use candor_test_support::back_ends::{Draws, Script, Twisted};
 use candor_test_support::vectors::{array, bytes, hex, list, load, save};
 use serde_json::{Map, Value, json};
 use std::slice::from_ref;
-
-mod book;
 
 /// A back end whose randomness comes from a vector.
 type Scripted<B> = Twisted<B, Draws<Script>>;
@@ -77,6 +75,44 @@ fn ntor_v3_vectors<D: DiffieHellman + Clone + Default>() {
 fn ntor_v3_gives_tors_published_answers() {
     ntor_v3_vectors::<dh::aws_lc::X25519>();
     ntor_v3_vectors::<dh::dalek::X25519>();
+}
+
+/// The oracle too gives Tor's answers, without the crate's handshakes.
+#[test]
+fn the_second_implementation_gives_tors_published_answers() {
+    let public = |vector: &Value, name| {
+        let secret = dh::dalek::X25519.secret_from_bytes(&array(vector, name)).unwrap();
+        dh::dalek::X25519.public_of(&secret).unwrap()
+    };
+    let agree = |vector: &Value, name, with: &[u8; 32]| {
+        let secret = dh::dalek::X25519.secret_from_bytes(&array(vector, name)).unwrap();
+        dh::dalek::X25519.agree(&secret, with).unwrap().as_bytes().to_vec()
+    };
+    for (file, v3) in [("ntor.json", false), ("ntor-v3.json", true)] {
+        for vector in list(&load(file), "handshake") {
+            let (x, b, y) = (public(vector, "x"), public(vector, "b"), public(vector, "y"));
+            let relay = Relay {
+                identity: &bytes(vector, "identity"),
+                onion_key: &b,
+                static_secrets: &agree(vector, "b", &x),
+                fresh_secrets: &agree(vector, "y", &x),
+                fresh_public: &y,
+                message: &if v3 { bytes(vector, "relay_message") } else { Vec::new() },
+            };
+            let (reply, keys) = if v3 {
+                let (verification, message) = (bytes(vector, "verification"), bytes(vector, "client_message"));
+                let (id, secret) = (relay.identity, relay.static_secrets);
+                let end = book::ntor_v3_client(id, &b, &x, secret, &verification, &message);
+                assert!(bytes(vector, "onionskin").ends_with(&end));
+                book::ntor_v3(&x, &end[message.len()..], &verification, &relay)
+            } else {
+                book::ntor(&x, &relay)
+            };
+            assert_eq!(reply, bytes(vector, "reply"));
+            let both = bytes(vector, "keys").len().min(keys.len());
+            assert!(both >= 32 && keys[..both] == bytes(vector, "keys")[..both]);
+        }
+    }
 }
 
 /// The inputs of one hybrid vector, as the file has them.

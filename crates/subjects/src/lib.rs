@@ -21,7 +21,6 @@ pub mod differential;
 pub mod self_test;
 
 pub use candor_peers::{Peer, PeerState, peers};
-pub use ours::insecure_seed::OurHash;
 pub use tasks::{tasks, tasks_near, tour};
 
 /// Puts the user's tables of gf2's plans in force (`CANDOR_GF2_PLANS`, or `~/.config/candor/gf2-ARM.plan`). For a program's `main`: every

@@ -1,7 +1,6 @@
 //! Every task keeps the lab's contract: its subjects answer, agree with each other, run, and say where they come from.
 
-use candor_lab::{Entry, Subject, Task, Witness};
-#[cfg(feature = "peers")]
+use candor_lab::{Entry, Refusal, RefusalKind, Subject, Task, Witness};
 use candor_subjects::PeerState;
 use candor_subjects::self_test;
 use std::collections::BTreeSet;
@@ -10,10 +9,10 @@ const SEED: u64 = 20261121;
 
 /// A subject that is prepared, with its name and its answer.
 type Ready = (String, Box<dyn Subject>, Witness);
-/// The name of a subject that refuses, and its reason.
-type Refused = (String, String);
+/// The name of a subject that refuses, and why.
+type Refused = (String, Refusal);
 
-/// The tasks whose subjects are run here: all but the long messages and the largest memory, which are the same subjects with more to do.
+/// The tasks whose subjects are run here: all except the long messages and the largest memory, whose subjects are the same with more to do.
 fn short_tasks() -> impl Iterator<Item = Task> {
     let short = |task: &Task| task.bytes.is_none_or(|bytes| bytes <= 64 << 10) && !task.name.ends_with("/256m");
     candor_subjects::tasks().into_iter().filter(short)
@@ -26,7 +25,7 @@ fn prepared(task: &Task) -> (Vec<Ready>, Vec<Refused>) {
         let prepared = entry.make().and_then(|mut subject| subject.prepare(SEED).map(|witness| (subject, witness)));
         match prepared {
             Ok((subject, witness)) => ready.push((entry.subject.clone(), subject, witness)),
-            Err(refusal) => refused.push((entry.subject.clone(), refusal.to_string())),
+            Err(refusal) => refused.push((entry.subject.clone(), refusal)),
         }
     }
     (ready, refused)
@@ -41,6 +40,58 @@ fn the_baseline_is_ours_and_never_refuses() {
         assert!(baseline.subject.starts_with(expected), "{}: {}", task.name, baseline.subject);
         assert!(baseline.make().unwrap().prepare(SEED).is_ok(), "{}", task.name);
     }
+}
+
+/// Why a subject that must be ready in a task is not, if so. Our own subjects and the libraries that are linked in (`linked` has their names)
+/// don't depend on the machine: they do the work, or say that they never do.
+fn lost(task: &str, linked: &[String], (subject, refusal): &Refused) -> Option<String> {
+    let variant_of =
+        |name: &String| subject.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'));
+    let is_here = subject.contains('@') || linked.iter().any(variant_of);
+    let excused = match refusal.kind() {
+        RefusalKind::Never => true,
+        RefusalKind::NotHere => !is_here,
+        _ => false,
+    };
+    (!excused).then(|| format!("{task}: {subject} refuses, and not for good ({:?}): {refusal}", refusal.kind()))
+}
+
+/// The names of the peers that are linked in.
+fn linked() -> Vec<String> {
+    let peers = candor_subjects::peers().into_iter();
+    peers.filter(|peer| matches!(peer.state, PeerState::Linked { .. })).map(|peer| peer.name).collect()
+}
+
+#[test]
+fn what_is_linked_in_is_ready_or_never_does_the_work() {
+    let linked = linked();
+    let mut ready_somewhere = BTreeSet::new();
+    let mut losses = Vec::new();
+    for task in short_tasks() {
+        let (ready, refused) = prepared(&task);
+        losses.extend(refused.iter().filter_map(|refused| lost(&task.name, &linked, refused)));
+        ready_somewhere.extend(ready.into_iter().map(|(name, ..)| name));
+    }
+    assert!(losses.is_empty(), "\n{}", losses.join("\n"));
+    for peer in linked {
+        let does_something = ready_somewhere.iter().any(|name| name.starts_with(&peer));
+        assert!(does_something, "{peer} is linked in and ready in no task");
+    }
+}
+
+#[test]
+fn a_linked_peer_that_starts_refusing_is_noticed() {
+    let linked = ["ring-0.17.14".to_owned()];
+    let lost = |subject: &str, refusal: Refusal| lost("t", &linked, &(subject.to_owned(), refusal)).is_some();
+    for subject in ["ring-0.17.14", "ring-0.17.14+variant", "candor@avx2"] {
+        assert!(lost(subject, Refusal::new("is not here")), "{subject}");
+        assert!(lost(subject, Refusal::failed("is broken")), "{subject}");
+        assert!(!lost(subject, Refusal::never("has no SM3")), "{subject}");
+    }
+    // A library that is found at run time may be missing; broken it may not be.
+    assert!(!lost("openssl", Refusal::new("is not on this machine")));
+    assert!(!lost("ring-0.17.140", Refusal::new("is not on this machine")));
+    assert!(lost("openssl-3.5.4", Refusal::failed("is broken")));
 }
 
 /// What no check of an answer can see, and why.
@@ -287,7 +338,7 @@ fn refusals_say_why() {
     let reason = |task: &str, subject: &str| {
         let task = tasks.iter().find(|known| known.name == task).unwrap();
         let (_, refused) = prepared(task);
-        refused.into_iter().find(|(name, _)| name.starts_with(subject)).map(|(_, reason)| reason)
+        refused.into_iter().find(|(name, _)| name.starts_with(subject)).map(|(_, refusal)| refusal.to_string())
     };
     let ring = reason("ec/x25519/ecdh", "ring").unwrap();
     assert!(ring.starts_with("makes private keys for one use"), "{ring}");

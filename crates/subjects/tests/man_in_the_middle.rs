@@ -1,21 +1,35 @@
-//! One attack on every handshake: a man in the middle answers in the relay's place. He sees the onionskin, knows all that the
-//! directory says of the relay, has a relay of his own with the same identity, and lacks one thing, the relay's secret keys.
+//! One attack on every handshake: a man in the middle answers in the relay's place. He sees the onionskin, knows everything that the
+//! directory says about the relay, and runs a relay of his own with the same identity. He lacks only the relay's secret keys.
 //!
-//! Against the scheme of pq-ntor-experiment (`insecure-seed`) he ends with the client's keys. Against every other handshake
-//! the client refuses. (That the refusal is for want of the secret, and not of skill, is shown in
-//! `crates/onion/tests/impostor.rs`, where he also computes all that a relay computes, with every guess for the secret.)
+//! Against the scheme of pq-ntor-experiment (`insecure-seed`) he gets the client's keys. In every other handshake the client refuses his
+//! answer. `crates/onion/tests/impostor.rs` shows that he fails for lack of the secret and not of skill: there he also computes everything
+//! that a relay computes, with every guess for the secret.
 
 use candor_onion::Error;
 use candor_onion::handshake::*;
-use candor_peers::insecure_seed::InsecureSeed;
+use candor_peers::insecure_seed::{Hash, InsecureSeed};
+use candor_primitives::hash::{Digest, Sha256};
 use candor_primitives::kem::{Kem, aws_lc};
-use candor_subjects::OurHash;
+use candor_primitives::mac::{HmacSha256, KeyInit, Mac};
 use std::ops::Range;
 use std::slice::from_ref;
 
+struct OurSha256;
+
+impl Hash for OurSha256 {
+    fn sha256(&self, data: &[u8]) -> [u8; 32] {
+        Sha256::digest(data).into()
+    }
+
+    fn hmac(&self, key: &[u8], data: &[u8]) -> [u8; 32] {
+        let mac = HmacSha256::new_from_slice(key).expect("HMAC takes keys of every length");
+        mac.chain_update(data).finalize().into_bytes().into()
+    }
+}
+
 /// The man in the middle against the insecure scheme: its relay has no secret, so he is as good a relay as the relay.
 fn he_has_the_keys<K: Kem>(kem: K) {
-    let scheme = InsecureSeed::new(kem, OurHash);
+    let scheme = InsecureSeed::new(kem, OurSha256);
     let directory = [7; 20];
     let (client, onionskin) = scheme.start(&directory).unwrap();
 

@@ -4,18 +4,21 @@
 //! |---|---|
 //! | [`corpus`] | runs a fuzz body over the committed corpus of its target, and over mutations of it |
 //! | [`random`] | test inputs that are the same in every run |
+//! | `runs` (feature `runs`) | seals forged run files |
 //! | `vectors` (feature `vectors`) | reads the files of `vectors/` |
 //! | `back_ends` (feature `back-ends`) | KEMs and Diffie-Hellman that misbehave on purpose: draw from a script, or send what no honest side would |
 //!
 //! Everything panics when something is missing or wrong, with a message that names the file or the field.
 //!
-//! A crate names this one under `[dev-dependencies]`.
+//! A crate names this one under `[dev-dependencies]`; `fuzz-bodies`, which is made of tests, under `[dependencies]`.
 
 pub mod corpus;
 pub mod random;
 
 #[cfg(feature = "back-ends")]
 pub mod back_ends;
+#[cfg(feature = "runs")]
+pub mod runs;
 #[cfg(feature = "vectors")]
 pub mod vectors;
 

@@ -234,7 +234,9 @@ fn unexcused(places: &[(usize, String)], reports: &[Report]) -> Option<String> {
         match here.len() {
             0 => Some(format!("the finding known at {at} is gone: take it off the list")),
             found if found > *expected => Some(format!("at {at} {expected} reports are known; {}", describe(&here))),
-            found if found < *expected => Some(format!("at {at} {expected} reports are known and {found} came: correct the list")),
+            found if found < *expected => {
+                Some(format!("at {at} {expected} reports are known and {found} came: correct the list"))
+            }
             _ => None,
         }
     })
@@ -345,7 +347,10 @@ mod tests {
         let ran = [("X25519", "aws-lc")];
         passes(judge(&case(5), &seen(&ran, &["derive (p.c:54)"])));
         fails(judge(&case(5), &seen(&ran, &["derive (p.c:54)", "derive (p.c:55)"])), "p.c:55");
-        fails(judge(&case(5), &seen(&ran, &["derive (p.c:54)", "derive (p.c:54)"])), "1 reports are known; time depends");
+        fails(
+            judge(&case(5), &seen(&ran, &["derive (p.c:54)", "derive (p.c:54)"])),
+            "1 reports are known; time depends",
+        );
         fails(judge(&case(5), &seen(&ran, &[])), "take it off");
         let with = |places: &[(usize, &str)]| {
             let places = places.iter().map(|(count, at)| (*count, (*at).to_owned())).collect();

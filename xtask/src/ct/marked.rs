@@ -24,8 +24,32 @@ const ROOMS: [&str; 7] = [
 
 /// Types that carry no secret: sizes, choices, names, parameters. A parameter made of nothing else needs no mark.
 const PUBLIC: [&str; 26] = [
-    "Cpu", "usize", "u8", "u16", "u32", "bool", "str", "static", "Self", "Params", "Limits", "KsfParams", "Command", "Crypto",
-    "SuiteId", "CredentialId", "Parties", "Option", "Plans", "Into", "Cow", "impl", "mut", "dyn", "const", "Argon2id",
+    "Cpu",
+    "usize",
+    "u8",
+    "u16",
+    "u32",
+    "bool",
+    "str",
+    "static",
+    "Self",
+    "Params",
+    "Limits",
+    "KsfParams",
+    "Command",
+    "Crypto",
+    "SuiteId",
+    "CredentialId",
+    "Parties",
+    "Option",
+    "Plans",
+    "Into",
+    "Cow",
+    "impl",
+    "mut",
+    "dyn",
+    "const",
+    "Argon2id",
 ];
 
 /// What the sources say.
@@ -85,10 +109,15 @@ fn add(file: &str, text: &str, marks: &mut Marks) {
         let Some(name) = line.trim_start().strip_prefix("pub fn ") else { continue };
         let name = name.split(['(', '<']).next().unwrap_or(name);
         let function = lines[number..].join("\n");
-        let comments: Vec<&str> =
-            lines[..number].iter().rev().map(|line| line.trim()).take_while(|line| line.starts_with("//") || line.starts_with('#')).collect();
+        let comments: Vec<&str> = lines[..number]
+            .iter()
+            .rev()
+            .map(|line| line.trim())
+            .take_while(|line| line.starts_with("//") || line.starts_with('#'))
+            .collect();
         let (parameters, body) = parts(&function);
-        let by_comment = comments.into_iter().chain(body.lines().map(str::trim)).find_map(|line| line.strip_prefix("// ct: "));
+        let by_comment =
+            comments.into_iter().chain(body.lines().map(str::trim)).find_map(|line| line.strip_prefix("// ct: "));
         match by_comment {
             Some(public) if public.starts_with("public, because ") => {}
             Some(names) => marks.names.extend(names.split(", ").map(str::to_owned)),
@@ -154,7 +183,8 @@ fn matching(text: &str, open: char, close: char) -> usize {
 /// Whether a parameter has a type that can carry a secret.
 fn takes_secrets(parameters: &str) -> bool {
     let types = pieces(parameters).into_iter().filter_map(|parameter| parameter.split_once(':').map(|(_, kind)| kind));
-    types.flat_map(|kind| kind.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '['))
+    types
+        .flat_map(|kind| kind.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '['))
         // `[u8` is a word of its own: one byte may be a choice, several may be secret. Lifetimes, and single capitals, which are back ends and suites.
         .filter(|word| word.len() > 1)
         .any(|word| !PUBLIC.contains(&word))
@@ -211,7 +241,10 @@ mod tests {
         let text = "pub fn with_cpu(cpu: Cpu, words: usize) -> Self {\n}\npub fn new<const N: usize>() -> Self {\n}\n";
         assert_eq!(read(text), Marks::default());
         assert_eq!(read("pub fn mul<const N: usize>(a: &[[u64; N]]) {\n}\n").unmarked.len(), 1);
-        assert_eq!(read("pub fn generate(suite: S, rng: &mut (impl CryptoRng + ?Sized)) -> Self {\n}\n").unmarked.len(), 1);
+        assert_eq!(
+            read("pub fn generate(suite: S, rng: &mut (impl CryptoRng + ?Sized)) -> Self {\n}\n").unmarked.len(),
+            1
+        );
     }
 
     #[test]

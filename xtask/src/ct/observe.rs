@@ -206,7 +206,10 @@ mod tests {
     #[test]
     fn the_programs_own_lines_are_read() {
         let mut observed = Observed::default();
-        read_output("valgrind\tyes\narm\tsha256\tportable\ntook\tx/open\npublished\tresult\tsecret\npublished\tkey\tpublic\nerrors\t0\ndone\n", &mut observed);
+        read_output(
+            "valgrind\tyes\narm\tsha256\tportable\ntook\tx/open\npublished\tresult\tsecret\npublished\tkey\tpublic\nerrors\t0\ndone\n",
+            &mut observed,
+        );
         assert!(observed.under_valgrind);
         assert_eq!(observed.arms, [("sha256".to_owned(), "portable".to_owned())]);
         assert_eq!(observed.taken, ["x/open"]);

@@ -46,8 +46,9 @@ const ROOMS: &[Room] = &[
     Room { name: "login", place: Place::Product(3), may_use: &["opaque"] },
     // Knows no cryptography and none of ours, so that it can't measure itself with what it measures.
     Room { name: "lab", place: Place::Above, may_use: &[] },
-    // `primitives` for its trait of KEMs and Argon2's parameters; no protocol of ours, and no task: those stand on it.
-    Room { name: "peers", place: Place::Above, may_use: &["lab", "primitives"] },
+    // `primitives` for its trait of KEMs and Argon2's parameters, `key-schedules` for the judge of handshakes; no protocol of ours, and no task:
+    // those stand on it.
+    Room { name: "peers", place: Place::Above, may_use: &["lab", "primitives", "key-schedules"] },
     Room {
         name: "subjects",
         place: Place::Above,
@@ -59,9 +60,23 @@ const ROOMS: &[Room] = &[
     Room {
         name: "fuzz-bodies",
         place: Place::Above,
-        may_use: &["cpu", "primitives", "gf2", "codes", "opaque", "onion", "links", "network", "login", "lab"],
+        may_use: &[
+            "cpu",
+            "primitives",
+            "gf2",
+            "codes",
+            "opaque",
+            "onion",
+            "links",
+            "network",
+            "login",
+            "lab",
+            "test-support",
+        ],
     },
     Room { name: "xtask", place: Place::Above, may_use: &[] },
+    // An oracle: whatever it shared with the products, it could not judge.
+    Room { name: "key-schedules", place: Place::ForTests, may_use: &[] },
     // `primitives` for the traits of the back ends that it twists.
     Room { name: "test-support", place: Place::ForTests, may_use: &["primitives"] },
 ];
@@ -208,12 +223,19 @@ mod tests {
     fn member(room: &str, dependencies: &[(&str, Kind)]) -> Member {
         Member {
             name: named(room),
+            version: "0.1.0".to_owned(),
+            published: true,
             folder: Default::default(),
             roots: Vec::new(),
             targets: Vec::new(),
             dependencies: dependencies
                 .iter()
-                .map(|&(name, kind)| Dependency { name: name.to_owned(), kind, is_path: false })
+                .map(|&(name, kind)| Dependency {
+                    name: name.to_owned(),
+                    kind,
+                    is_path: false,
+                    versions: "*".to_owned(),
+                })
                 .collect(),
         }
     }

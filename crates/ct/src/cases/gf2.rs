@@ -77,8 +77,9 @@ pub(crate) fn packed(cpu: Cpu) {
 
 fn in_slots<M: Modulus>(cpu: Cpu, a: &[u64], b: &[u64]) -> Vec<u64> {
     let below = (1 << M::MODULUS.degree()) - 1;
-    let elements =
-        |words: &[u64]| -> Vec<u16> { words.iter().flat_map(|word| [0, 16, 32].map(|at| (word >> at & below) as u16)).collect() };
+    let elements = |words: &[u64]| -> Vec<u16> {
+        words.iter().flat_map(|word| [0, 16, 32].map(|at| (word >> at & below) as u16)).collect()
+    };
     let (a, b) = (elements(a), elements(b));
     let mut products = vec![0; a.len()];
     Packed::<M>::with_cpu(cpu).mul_many(&a, &b, &mut products);

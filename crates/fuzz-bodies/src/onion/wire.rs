@@ -14,7 +14,7 @@ use std::time::Instant;
 /// again, reads as the same. Data: whether VERSIONS has passed, a size of pieces, the stream.
 pub fn cells(data: &[u8]) {
     let [versions, size, stream @ ..] = data else { return };
-    let start = || if versions % 2 == 0 { Decoder::new() } else { Decoder::after_versions() };
+    let start = || if versions % 2 == 0 { Decoder::new() } else { after_versions() };
     let drain = |decoder: &mut Decoder, out: &mut Vec<Cell>| loop {
         match decoder.next() {
             Ok(Some(cell)) => out.push(cell),
@@ -42,11 +42,20 @@ pub fn cells(data: &[u8]) {
         let mut bytes = Vec::new();
         cell.encode(&mut bytes);
         let is_versions = matches!(cell.message, Message::Versions(_));
-        let mut decoder = if is_versions { Decoder::new() } else { Decoder::after_versions() };
+        let mut decoder = if is_versions { Decoder::new() } else { after_versions() };
         decoder.receive(&bytes);
         let read = decoder.next().expect("our own cell").expect("a whole one");
         assert!(read.message == cell.message && decoder.pending() == 0);
     }
+}
+
+/// A decoder that has read VERSIONS, with which every link begins.
+fn after_versions() -> Decoder {
+    let mut decoder = Decoder::new();
+    // Circuit 0, VERSIONS, two bytes: version 5.
+    decoder.receive(&[0, 0, 7, 0, 2, 0, 5]);
+    assert!(matches!(decoder.next(), Ok(Some(_))));
+    decoder
 }
 
 /// Cells of plain relay payloads reach the fragments; every whole message reaches the parser of its body, and what parses is

@@ -75,7 +75,7 @@ impl Drop for RunWriter {
 }
 
 /// A line of canonical JSON: the map of serde_json sorts its keys.
-pub(super) fn to_line(record: &Record) -> String {
+fn to_line(record: &Record) -> String {
     let value = serde_json::to_value(record).expect("records hold only strings, numbers and maps with string keys");
     format!("{value}\n")
 }

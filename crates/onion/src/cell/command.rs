@@ -1,6 +1,6 @@
 //! The commands of cells.
 
-use std::fmt;
+use core::fmt;
 
 /// A cell's command byte (tor-spec, "Cell Packet format").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,6 +2,7 @@
 
 use super::{Cell, Command, MOST_VARIABLE, Message, PAYLOAD};
 use crate::{Error, PeerMisbehaved};
+use alloc::vec::Vec;
 
 /// Buffers bytes as they arrive and returns whole cells.
 ///
@@ -46,11 +47,6 @@ impl Decoder {
     /// A decoder for the start of a link.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// A decoder for a stream in which VERSIONS has already passed.
-    pub fn after_versions() -> Self {
-        Self { versions_seen: true, ..Self::default() }
     }
 
     /// Takes bytes that have arrived.

@@ -17,12 +17,14 @@ use super::authenticator::{check, same};
 use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Request, stream};
 use crate::Error;
 use crate::parts::Parts;
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
 use candor_cpu::secret;
 use candor_primitives::dh::DiffieHellman;
 use candor_primitives::kem::Kem;
+use core::fmt;
 use schedule::{Algorithms, PhaseOne, Transcript};
-use std::borrow::Cow;
-use std::fmt;
 
 /// The hybrid handshake of a KEM and a Diffie-Hellman function. `S` says whether the relay has a static KEM key too.
 #[derive(Clone, Debug)]

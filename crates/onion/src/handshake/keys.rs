@@ -2,8 +2,11 @@
 
 use super::hkdf;
 use crate::Error;
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
 use candor_primitives::hash::{Shake256Reader, XofReader};
-use std::fmt;
+use core::fmt;
 use zeroize::Zeroizing;
 
 /// The key stream that both sides share after a handshake. The relay cryptography cuts its keys from it.

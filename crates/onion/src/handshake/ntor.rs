@@ -10,10 +10,13 @@ use super::hkdf::hmac;
 use super::{Client, Established, Handshake, Keys, Request};
 use crate::Error;
 use crate::parts::Parts;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
 use candor_cpu::secret;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::DiffieHellman;
-use std::fmt;
+use core::fmt;
 use zeroize::Zeroizing;
 
 const PROTOID: &[u8] = b"ntor-curve25519-sha256-1";

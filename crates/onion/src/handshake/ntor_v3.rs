@@ -11,12 +11,15 @@ use super::authenticator::{check, same};
 use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Request, sha3, stream};
 use crate::Error;
 use crate::parts::Parts;
+use alloc::borrow::Cow;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
 use candor_cpu::secret;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::DiffieHellman;
 use candor_primitives::hash::{Shake256Reader, XofReader};
-use std::borrow::Cow;
-use std::fmt;
+use core::fmt;
 use zeroize::Zeroizing;
 
 const PROTOID: &[u8] = b"ntor3-curve25519-sha3_256-1";

@@ -1,7 +1,9 @@
 //! The registry of handshakes: the number and the type that belong to each name.
 
-use std::fmt;
-use std::str::FromStr;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
 
 /// Declares the handshakes. Each line has the variant, HTYPE, the name, whether a KEM takes part, and the type on the
 /// default back end.

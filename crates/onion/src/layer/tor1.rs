@@ -20,8 +20,8 @@ pub(super) const KEY: usize = 16;
 pub(super) const DIGEST_SEED: usize = 20;
 
 /// Where the two zero bytes `recognized` and the digest are: `cmd 1 | recognized 2 | stream 2 | digest 4 | length 2`.
-const RECOGNIZED: std::ops::Range<usize> = 1..3;
-const DIGEST: std::ops::Range<usize> = 5..9;
+const RECOGNIZED: core::ops::Range<usize> = 1..3;
+const DIGEST: core::ops::Range<usize> = 5..9;
 
 /// AES-128 in counter mode, starting at zero, one cell at a time.
 struct Stream {

@@ -6,6 +6,8 @@
 
 use crate::parts::Parts;
 use crate::{Error, InvalidCertificate as Flaw};
+use alloc::vec;
+use alloc::vec::Vec;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 
 /// CERT_TYPE 4: the identity key certifies a signing key.

@@ -5,10 +5,12 @@ use super::{Binding, RelayIdentity};
 use crate::cell::payload::{Address, AuthChallenge, Authenticate, Certs, Netinfo, Versions};
 use crate::cell::{Cell, Command, Decoder, Message};
 use crate::{Error, InvalidCertificate, PeerMisbehaved};
+use alloc::vec;
+use alloc::vec::Vec;
 use candor_primitives::hash::Sha256;
+use core::net::{IpAddr, Ipv4Addr};
 use digest::Digest;
 use ed25519_dalek::{Signature, VerifyingKey};
-use std::net::{IpAddr, Ipv4Addr};
 use subtle::ConstantTimeEq;
 
 /// Addresses to tell the peer in NETINFO (tor-spec, "NETINFO cells"). The default tells none.
@@ -158,7 +160,7 @@ impl<'a> LinkHandshake<'a> {
 
     /// The bytes to send; empty if there are none.
     pub fn take_output(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.output)
+        core::mem::take(&mut self.output)
     }
 
     /// Whether the handshake is done. There may still be output to send.

@@ -2,8 +2,9 @@
 
 use super::certificate::{Certificate, IDENTITY_SIGNING, SIGNING_AUTH, SIGNING_LINK};
 use crate::cell::payload::{CertEntry, Certs};
+use alloc::vec::Vec;
+use core::fmt;
 use ed25519_dalek::{Signer, SigningKey};
-use std::fmt;
 
 /// Lifetime of certificates in seconds. Tor's relays use a month for the signing key and two days for what it signs.
 /// Ours are issued anew at each start and last for a month.

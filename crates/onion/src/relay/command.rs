@@ -1,6 +1,6 @@
 //! The commands of relay messages.
 
-use std::fmt;
+use core::fmt;
 
 /// A relay message's command byte (tor-spec, "Relay cells").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -79,6 +79,7 @@ impl Format {
     }
 
     /// Writes a cell that continues a message. In V1 it has no header.
+    #[cfg(feature = "std")]
     pub(super) fn encode_continuation(self, payload: &mut [u8; PAYLOAD], command: RelayCommand, rest: &[u8]) -> usize {
         match self {
             Self::V0 => self.encode(payload, Header { command, stream: 0, length: rest.len() as u16 }, rest),
@@ -118,6 +119,7 @@ impl Format {
     }
 
     /// The data of a cell that continues a V1 message.
+    #[cfg(feature = "std")]
     pub(super) fn continuation(payload: &[u8; PAYLOAD]) -> &[u8] {
         &payload[V1_TAG..]
     }

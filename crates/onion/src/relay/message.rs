@@ -4,8 +4,13 @@ use crate::cell::payload::Create2;
 use crate::layer::Tag;
 use crate::parts::Parts;
 use crate::{Error, InvalidTarget, PeerMisbehaved};
-use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// BEGIN: the target of a stream (tor-spec, "Opening streams").
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -43,6 +43,15 @@ pub(crate) struct Paper {
     wires: [Decoder; 2],
 }
 
+/// A decoder that has read VERSIONS, with which every link begins.
+fn open_wire() -> Decoder {
+    let mut decoder = Decoder::new();
+    // Circuit 0, VERSIONS, two bytes: version 5.
+    decoder.receive(&[0, 0, 7, 0, 2, 0, 5]);
+    assert!(matches!(decoder.next(), Ok(Some(Cell { message: Message::Versions(_), .. }))));
+    decoder
+}
+
 impl Paper {
     pub(crate) fn new(keys: Vec<OnionKeys>) -> Self {
         let limits = Limits::default();
@@ -59,7 +68,7 @@ impl Paper {
             echo: BTreeMap::new(),
             exit_news: Vec::new(),
             exit_reads: true,
-            wires: [Decoder::after_versions(), Decoder::after_versions()],
+            wires: [open_wire(), open_wire()],
         }
     }
 

@@ -1,6 +1,5 @@
 //! What the server stores of an account.
 
-use candor_cpu::secret;
 use crate::Error;
 use crate::credential::CredentialId;
 use crate::error::{Element, Input, StateError, exactly};
@@ -9,6 +8,7 @@ use crate::ksf::KsfParams;
 use crate::messages::{UPLOAD, Upload};
 use crate::suite::SuiteId;
 use alloc::vec::Vec;
+use candor_cpu::secret;
 use core::fmt;
 use zeroize::Zeroizing;
 

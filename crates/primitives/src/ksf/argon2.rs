@@ -4,8 +4,8 @@ use super::argon2_mux::{self, Arm};
 use super::memory::{Block, Memory};
 use super::{KsfError, Params};
 use crate::hash::blake2b;
-use candor_cpu::secret::{self, takes};
 use candor_cpu::Cpu;
+use candor_cpu::secret::{self, takes};
 use zeroize::Zeroize;
 
 /// Version 1.3.

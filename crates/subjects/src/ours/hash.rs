@@ -14,17 +14,17 @@ use candor_primitives::hash::{
 use candor_primitives::kdf::HkdfSha256;
 use candor_primitives::mac::{HmacSha256, HmacSha512, HmacSm3, KeyInit, Mac};
 
-/// One way of ours to a digest: its arm on a CPU, and the digest itself.
-trait OurHash: 'static {
+/// A hash of ours on a CPU: its arm, and the digest of a whole message.
+trait OneShot: 'static {
     type Digest: AsRef<[u8]>;
     fn arm(cpu: Cpu) -> &'static str;
     fn digest(cpu: Cpu, message: &[u8]) -> Self::Digest;
 }
 
-/// Writes [`OurHash`] for each type and [`singles`] from a list of them.
+/// Writes [`OneShot`] for each type and [`singles`] from a list of them.
 macro_rules! hashes {
     (fixed $($hash:ident)+; extendable $($xof:ident: $bytes:literal)+;) => {
-        $(impl OurHash for $hash {
+        $(impl OneShot for $hash {
             type Digest = digest::Output<Self>;
             fn arm(cpu: Cpu) -> &'static str {
                 Self::with_cpu(cpu).arm()
@@ -35,7 +35,7 @@ macro_rules! hashes {
                 hash.finalize()
             }
         })+
-        $(impl OurHash for $xof {
+        $(impl OneShot for $xof {
             type Digest = [u8; $bytes];
             fn arm(cpu: Cpu) -> &'static str {
                 Self::with_cpu(cpu).arm()
@@ -65,7 +65,7 @@ hashes! {
     extendable Shake128: 32 Shake256: 64;
 }
 
-fn arms<H: OurHash>(shape: Shape) -> Vec<Entry> {
+fn arms<H: OneShot>(shape: Shape) -> Vec<Entry> {
     let entry = |(arm, cpu)| hash::entry(format!("candor@{arm}"), shape, move || Ok(Single::<H>::on(cpu)));
     distinct_arms(H::arm).into_iter().map(entry).collect()
 }
@@ -81,7 +81,7 @@ impl<H> Single<H> {
     }
 }
 
-impl<H: OurHash> Hash for Single<H> {
+impl<H: OneShot> Hash for Single<H> {
     type Digest = H::Digest;
 
     fn digest(&mut self, message: &[u8]) -> H::Digest {

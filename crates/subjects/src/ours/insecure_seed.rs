@@ -13,9 +13,9 @@ use hmac::Hmac;
 
 /// candor's SHA-256 under RustCrypto's HMAC.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct OurHash;
+struct OnOurSha256;
 
-impl Hash for OurHash {
+impl Hash for OnOurSha256 {
     fn sha256(&self, data: &[u8]) -> [u8; 32] {
         Sha256::digest(data).into()
     }
@@ -40,10 +40,14 @@ fn make(level: Level, provenance: fn(&str) -> Provenance) -> Entry {
     let kind = Kind::InsecureSeed(level);
     let name = format!("{}@auto", kind.name());
     match level {
-        Level::L512 => ntor::entry(name, kind, move || Ok(InsecureSeed::new(aws_lc::MlKem512, OurHash).by(provenance))),
-        Level::L768 => ntor::entry(name, kind, move || Ok(InsecureSeed::new(aws_lc::MlKem768, OurHash).by(provenance))),
+        Level::L512 => {
+            ntor::entry(name, kind, move || Ok(InsecureSeed::new(aws_lc::MlKem512, OnOurSha256).by(provenance)))
+        }
+        Level::L768 => {
+            ntor::entry(name, kind, move || Ok(InsecureSeed::new(aws_lc::MlKem768, OnOurSha256).by(provenance)))
+        }
         Level::L1024 => {
-            ntor::entry(name, kind, move || Ok(InsecureSeed::new(aws_lc::MlKem1024, OurHash).by(provenance)))
+            ntor::entry(name, kind, move || Ok(InsecureSeed::new(aws_lc::MlKem1024, OnOurSha256).by(provenance)))
         }
     }
 }

@@ -3,7 +3,8 @@
 use crate::Error;
 use crate::cell::PAYLOAD;
 use crate::parts::Parts;
-use std::fmt;
+use alloc::vec::Vec;
+use core::fmt;
 
 /// The creation of a circuit: the type of its handshake, and the onionskin (tor-spec, "CREATE and CREATED cells").
 /// CREATE2, CREATE2V and the end of EXTEND2 have the same format; CREATE2 limits it to 509 bytes.
@@ -101,6 +102,7 @@ impl Created2 {
         self.reply.len() <= Self::MOST_FIXED
     }
 
+    #[cfg(feature = "std")]
     pub(crate) fn into_reply(self) -> Vec<u8> {
         self.reply
     }

@@ -2,6 +2,7 @@
 
 use crate::parts::Parts;
 use crate::{Error, PeerMisbehaved};
+use alloc::vec::Vec;
 
 /// VERSIONS: the link protocols that the sender speaks (tor-spec, "Negotiating versions with VERSIONS cells").
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::parts::Parts;
-use std::net::IpAddr;
+use alloc::vec::Vec;
+use core::net::IpAddr;
 
 /// NETINFO: the sender's time, and addresses (tor-spec, "NETINFO cells").
 #[derive(Clone, Debug, PartialEq, Eq)]

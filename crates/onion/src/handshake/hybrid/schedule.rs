@@ -2,6 +2,8 @@
 
 use crate::handshake::Keys;
 use crate::handshake::hkdf::{expand, hmac};
+use alloc::format;
+use alloc::string::String;
 use candor_primitives::SharedSecret;
 use candor_primitives::hash::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -152,7 +154,7 @@ impl PhaseTwo {
 fn keys<const N: usize>(prk: &Key, label: &[u8]) -> [Key; N] {
     let mut bytes = Zeroizing::new([[0; 32]; N]);
     expand(prk, &[label], bytes.as_flattened_mut());
-    std::array::from_fn(|index| Zeroizing::new(bytes[index]))
+    core::array::from_fn(|index| Zeroizing::new(bytes[index]))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Whether a relay has a static KEM key beside its X25519 onion key.
 
 use crate::Error;
+use alloc::vec;
+use alloc::vec::Vec;
 use candor_primitives::SharedSecret;
 use candor_primitives::kem::Kem;
 

@@ -1,7 +1,6 @@
 //! The judge of handshakes: plays either side of each from the seed, and checks what subjects show for themselves. It is never timed.
 //!
-//! It shares no code with what it judges: the key schedules are in `schedule`, X25519 is dalek's, ML-KEM and the hashes are
-//! RustCrypto's.
+//! It shares no code with what it judges: the key schedules are `candor-key-schedules`, X25519 is dalek's, ML-KEM is RustCrypto's.
 //!
 //! A client's state can't cross from one subject to another, so two of them can't shake hands directly. Each shakes hands
 //! with the judge instead, as client and as relay, and everyone can do the judge's side again:
@@ -180,8 +179,7 @@ impl Judge {
             fresh.extend(made.ciphertext);
             second.extend(made.shared);
         }
-        let (auth, keys) = reply_and_keys(self.kind, &Seen { fresh: &fresh, second: &second, ..seen });
-        Ok(([fresh, auth].concat(), keys))
+        Ok(reply_and_keys(self.kind, &Seen { fresh: &fresh, second: &second, ..seen }))
     }
 
     /// The judge's client at its end: its keys.
@@ -189,7 +187,7 @@ impl Judge {
         let onion_key = public(&self.relay.onion_key);
         let onionskin = self.onionskin()?;
         let Onionskin { x, body, mac, .. } = self.cut(&onionskin)?;
-        let (fresh, auth) = reply.split_at_checked(reply.len().saturating_sub(32)).ok_or(LENGTH)?;
+        let (fresh, _) = reply.split_at_checked(reply.len().saturating_sub(32)).ok_or(LENGTH)?;
         let (y, ciphertext) = fresh.split_at_checked(if self.has_x25519() { 32 } else { 0 }).ok_or(LENGTH)?;
         let (mut first, mut second) = (Vec::new(), Vec::new());
         if let Ok(y) = y.try_into() {
@@ -207,11 +205,11 @@ impl Judge {
         }
         let seen = Seen { x, onionskin: body, mac, first: &first, fresh, second: &second, ..self.seen(&onion_key) };
         let (expected, keys) = reply_and_keys(self.kind, &seen);
-        if expected == auth { Ok(keys) } else { Err("the reply's authenticator is wrong") }
+        if expected == reply { Ok(keys) } else { Err("the reply's authenticator is wrong") }
     }
 }
 
-const LENGTH: Wrong = "the message has a wrong length";
+const LENGTH: Wrong = "the message has the wrong length";
 
 /// What `scheme` shows for itself.
 pub(super) fn witness<S: Scheme>(scheme: &S, relay: &S::Relay, kind: Kind, seed: u64) -> Result<Witness, Failed> {
@@ -238,7 +236,7 @@ pub fn check(kind: Kind, seed: u64, witness: &Witness) -> Result<(), Mismatch> {
         return check_parts(kind, seed, witness);
     }
     let theirs = Kind::all().find(|kind| kind.name().as_bytes() == scheme);
-    let judge = Judge::new(theirs.ok_or_else(|| Mismatch::new("it is of no handshake that is known"))?, seed);
+    let judge = Judge::new(theirs.ok_or_else(|| Mismatch::new("it is a witness of an unknown handshake"))?, seed);
 
     let (_, keys) = judge.answer(witness.part("onionskin")?).map_err(Mismatch::new)?;
     same_keys(&keys, witness.part("client's keys")?, "client")?;
@@ -249,7 +247,7 @@ pub fn check(kind: Kind, seed: u64, witness: &Witness) -> Result<(), Mismatch> {
 fn same_keys(ours: &[u8], theirs: &[u8], who: &str) -> Result<(), Mismatch> {
     match ours == theirs {
         true => Ok(()),
-        false => Err(Mismatch::new(format!("the {who} ends with other keys than the judge"))),
+        false => Err(Mismatch::new(format!("the {who} derives keys other than the judge's"))),
     }
 }
 
@@ -257,7 +255,7 @@ fn same_keys(ours: &[u8], theirs: &[u8], who: &str) -> Result<(), Mismatch> {
 fn check_parts(kind: Kind, seed: u64, witness: &Witness) -> Result<(), Mismatch> {
     let relay = RelaySecrets::new(seed, kind);
     let x = witness.part("x25519 public key")?;
-    let x = x.try_into().map_err(|_| Mismatch::new("the X25519 public key does not have 32 bytes"))?;
+    let x = x.try_into().map_err(|_| Mismatch::new("the X25519 public key is not 32 bytes long"))?;
     let secret = ecdh(&relay.onion_key, x).map_err(Mismatch::new)?;
     same(&secret, witness.part("x25519 secret")?, "X25519 secret")?;
 
@@ -272,7 +270,7 @@ fn check_parts(kind: Kind, seed: u64, witness: &Witness) -> Result<(), Mismatch>
 fn same(ours: &[u8], theirs: &[u8], what: &str) -> Result<(), Mismatch> {
     match ours == theirs {
         true => Ok(()),
-        false => Err(Mismatch::new(format!("the {what} is not the one that the other side has"))),
+        false => Err(Mismatch::new(format!("the {what} differs from the other side's"))),
     }
 }
 
