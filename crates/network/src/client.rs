@@ -27,6 +27,7 @@ use candor_onion::handshake::HandshakeType;
 use candor_onion::layer::Crypto;
 use circuit::State;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ use std::time::Duration;
 pub struct ClientOptions {
     /// The layers' cryptography. [`HandshakeType::Ntor`] has no room to ask for it and comes to tor1 always.
     pub crypto: Crypto,
+    /// The address of this machine that links are made from. The system chooses one by default.
+    pub from: Option<IpAddr>,
     /// How long a link may take to come about.
     pub link: Duration,
     /// How long a stream may take to be opened by the exit.
@@ -55,6 +58,7 @@ impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             crypto: Crypto::Cgo,
+            from: None,
             link: Duration::from_secs(10),
             stream: Duration::from_secs(20),
             limits: Limits::default(),
@@ -144,8 +148,8 @@ impl Client {
     async fn link(&self, relay: &ListedRelay) -> Result<Arc<ClientLink>, Error> {
         let connecting = || async {
             let expect = Some(*relay.identity());
-            let ClientOptions { link, clock, .. } = &self.options;
-            let shaken = connect(&self.connector, relay.address(), expect, None, clock.now(), *link).await?;
+            let ClientOptions { from, link, clock, .. } = &self.options;
+            let shaken = connect(&self.connector, *from, relay.address(), expect, None, clock.now(), *link).await?;
             let (group, is_post_quantum) = &shaken.group;
             if !is_post_quantum {
                 (self.options.not_post_quantum)(&relay.to_string(), group);

@@ -13,6 +13,7 @@ pub(crate) use ways::{Confirmed, Ends, Ways};
 use candor_onion::cell::{DestroyReason, Message};
 use candor_onion::circuit::{Circuits, Side};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A link, shared by everything that has cells for the neighbour. `T` is kept for each circuit, and `P` for the link.
@@ -28,6 +29,8 @@ pub(crate) struct Link<T, P = ()> {
     remote: SocketAddr,
     /// Who says that the other side is reached there.
     pub(crate) confirmed: Confirmed,
+    /// No new circuit is led over it; it ends with those that it has.
+    retired: AtomicBool,
     pub(crate) place: P,
 }
 
@@ -47,6 +50,7 @@ impl<T: Clone, P> Link<T, P> {
             wide: shaken.link.is_wide(),
             remote: shaken.remote,
             confirmed,
+            retired: AtomicBool::new(false),
             place,
         }
     }
@@ -86,7 +90,19 @@ impl<T: Clone, P> Link<T, P> {
     pub(crate) fn forget(&self, number: u32) {
         if let Some(circuits) = &mut *self.circuits() {
             circuits.remove(number);
+            if self.is_retired() && circuits.is_empty() {
+                self.outbox.close();
+            }
         }
+    }
+
+    /// Leads no new circuit over it. It closes with its last one.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

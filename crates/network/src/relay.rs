@@ -24,19 +24,20 @@ mod limits;
 mod links;
 mod lookups;
 mod networks;
+mod payer;
 mod pool;
 mod renewal;
 mod replays;
 mod room;
 mod shutdown;
+mod strangers;
 mod streams;
 
 pub use journal::RelayEvent;
 pub use limits::{NetworkLimits, Rate, RelayLimits};
-pub use renewal::Renewal;
 
 use crate::clock::Clock;
-use crate::keys::RelayKeys;
+use crate::keys::{RelayKeys, Renewal};
 use crate::link::{Budget, locked};
 use crate::policy::Policy;
 use crate::prefix::Prefix;
@@ -166,6 +167,13 @@ pub struct Relay {
 struct Known {
     by_identity: HashMap<[u8; 32], SocketAddr>,
     addresses: HashSet<IpAddr>,
+    /// Where they take links.
+    ports: HashSet<SocketAddr>,
+}
+
+/// An IPv4 address that is mapped into IPv6 is the same as the IPv4 address.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// What all of a relay's tasks share.
@@ -257,13 +265,15 @@ impl Relay {
         self.shared.keyring.listed()
     }
 
-    /// Tells it which relays there are. Links that they make are not counted as strangers', since they carry many clients, and links to
-    /// them at their listed addresses serve every circuit to them. Replaces what it was told before.
+    /// Tells it which relays there are. Links that they make from their listed addresses are not counted as strangers', since they carry
+    /// many clients; links to them at their listed addresses serve every circuit to them; and no stream of an exit leads to their ports.
+    /// Replaces what it was told before.
     pub fn know(&self, relays: &RelayList) {
         let all = || relays.relays().iter();
         let known = Known {
             by_identity: all().map(|relay| (*relay.identity(), relay.address())).collect(),
             addresses: all().map(|relay| relay.address().ip().to_canonical()).collect(),
+            ports: all().map(|relay| canonical(relay.address())).collect(),
         };
         *locked(&self.shared.known) = known;
     }
@@ -329,6 +339,11 @@ impl Shared {
     /// Whether our list has a relay there.
     fn is_listed_at(&self, address: IpAddr) -> bool {
         locked(&self.known).addresses.contains(&address.to_canonical())
+    }
+
+    /// Whether a relay of our list takes links there.
+    fn is_listed_port(&self, address: SocketAddr) -> bool {
+        locked(&self.known).ports.contains(&canonical(address))
     }
 
     fn refused_connection(&self, event: &RelayEvent) {

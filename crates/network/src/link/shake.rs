@@ -10,7 +10,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use tokio_rustls::TlsStream;
 
@@ -37,9 +37,11 @@ pub(crate) struct Us<'a> {
     pub(crate) addresses: &'a [IpAddr],
 }
 
-/// Connects to the relay with the identity `expect`, as the relay `us` or as a client, within `limit`; `now` is the time of day.
+/// Connects to the relay with the identity `expect`, as the relay `us` or as a client, within `limit`; `now` is the time of day. `from` is
+/// this end's address, if the system is not to choose it.
 pub(crate) async fn connect(
     connector: &Connector,
+    from: Option<IpAddr>,
     address: SocketAddr,
     expect: Option<[u8; 32]>,
     us: Option<Us<'_>>,
@@ -48,7 +50,7 @@ pub(crate) async fn connect(
 ) -> Result<Shaken, Error> {
     let steps = async {
         let failed = |error: io::Error| Error::Connect { address, why: error.to_string() };
-        let tcp = TcpStream::connect(address).await.map_err(failed)?;
+        let tcp = dial(from, address).await.map_err(failed)?;
         set_up(&tcp).map_err(failed)?;
         let broken = |why: String| Error::Tls { address, why };
         let name = Connector::name(address.ip());
@@ -87,6 +89,13 @@ pub(crate) async fn accept(
         run(stream.into(), LinkHandshake::responder(responder), address, group).await
     };
     limited(steps, address, limit).await
+}
+
+async fn dial(from: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpStream> {
+    let Some(from) = from else { return TcpStream::connect(address).await };
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.bind(SocketAddr::new(from, 0))?;
+    socket.connect(address).await
 }
 
 /// Cells go out at once. The kernel notices within two minutes that a neighbour has vanished without a word; otherwise a link that only

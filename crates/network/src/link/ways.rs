@@ -13,7 +13,8 @@ use tokio::sync::OnceCell;
 
 /// Links with confirmed addresses that are kept for one identity; two relays that connect to each other at the same time have two.
 const MOST_CONFIRMED: usize = 4;
-/// Links to one identity at addresses that nobody confirms. Over it the oldest is closed, with the circuits on it.
+/// Links to one identity at addresses that nobody confirms. Beyond that, no new circuit uses the oldest, which ends with the last circuit on
+/// it.
 const MOST_UNCONFIRMED: usize = 3;
 
 /// Who says that a relay is reached at the other end of a link.
@@ -159,9 +160,7 @@ impl<T: Clone, E, P> State<T, E, P> {
         match link.confirmed {
             Confirmed::No if alike >= MOST_UNCONFIRMED => {
                 let oldest = links.iter().position(|other| other.confirmed == Confirmed::No);
-                // Its driver ends with what is queued, and then the circuits on it.
-                let oldest = links.remove(oldest.expect("some were counted"));
-                oldest.outbox.close();
+                links.remove(oldest.expect("some were counted")).retire();
                 links.push(Arc::clone(link));
             }
             // It serves the circuits that wait for it, and nobody after them.

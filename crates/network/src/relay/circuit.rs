@@ -3,6 +3,7 @@
 use super::creation::CircuitPermit;
 use super::extension::Linking;
 use super::links::RelayLink;
+use super::payer::Payer;
 use super::{Shared, exit};
 use crate::clock;
 use crate::link::{Full, SHORT, locked};
@@ -72,6 +73,7 @@ pub(super) fn on_cell(relay: &Arc<Shared>, link: &Arc<RelayLink>, cell: Cell, la
 impl Slot {
     fn receive(&self, link: &Arc<RelayLink>, number: u32, message: Message) {
         let now = clock::instant();
+        link.place.used();
         self.circuit.with(|inner| {
             if self.from_client {
                 inner.last_cell = now;
@@ -139,6 +141,11 @@ impl Circuit {
         let result = work(&mut inner);
         self.act(&mut inner);
         result
+    }
+
+    /// Who pays for what it holds.
+    pub(super) fn payer(self: &Arc<Self>) -> Payer {
+        Payer::of(&self.previous, Arc::as_ptr(self).addr())
     }
 
     /// The same for all circuits that came over the same link.

@@ -33,7 +33,7 @@ pub(super) fn begin(
         return Err(EndReason::EXITPOLICY);
     }
     let circuit_key = Arc::as_ptr(circuit).addr();
-    let place = relay.streams.enter(circuit.link_key(), circuit_key).ok_or(EndReason::RESOURCELIMIT)?;
+    let place = relay.streams.enter(circuit.payer(), circuit_key).ok_or(EndReason::RESOURCELIMIT)?;
     tokio::spawn(serve(Arc::clone(relay), Arc::clone(circuit), stream, target, place));
     Ok(())
 }
@@ -57,7 +57,10 @@ async fn serve(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, target: 
 }
 
 async fn connect(relay: &Shared, circuit: &Circuit, target: &Begin) -> Result<(TcpStream, SocketAddr), EndReason> {
-    let permitted = |address: &SocketAddr| relay.policy.permits(&target.host, address.ip(), target.port);
+    // A link that comes from here would be taken for one of ours by those that know us.
+    let permitted = |address: &SocketAddr| {
+        relay.policy.permits(&target.host, address.ip(), target.port) && !relay.is_listed_port(*address)
+    };
     let lists = |address: &SocketAddr| relay.policy.lists(address.ip(), target.port);
     let addresses: Vec<SocketAddr> = match host_address(&target.host) {
         Some(address) => vec![SocketAddr::new(address, target.port)],

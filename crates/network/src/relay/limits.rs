@@ -10,19 +10,25 @@ pub struct RelayLimits {
     pub handshake_threads: usize,
     /// Handshakes that may wait. Over it, the link with the most waiting loses one, with RESOURCELIMIT.
     pub handshake_queue: usize,
-    /// Links, in and out. An eighth of them is kept for links that we make and for relays of our list.
+    /// Links, in and out. An eighth of them is kept for links with relays of our list. When strangers have taken the rest, an idle link
+    /// of the network with the most yields to a newcomer.
     pub links: usize,
-    /// Incoming connections that have not finished the link handshake.
+    /// Incoming connections of strangers that have not finished the link handshake.
     pub half_open: usize,
+    /// A stranger's link that has carried no cell for this long may be closed for a newcomer when all places are taken.
+    pub idle_link: Duration,
     /// Links that one listed relay may make to us without being counted like a stranger.
     pub links_per_relay: usize,
-    /// Links that are being made to other relays. Strangers may ask for three quarters of them; the rest is for relays of our list.
+    /// Links that are being made to other relays. A quarter of them is kept for relays of our list, at their listed addresses.
     pub attempts: usize,
-    /// Of these, how many the circuits of one link may ask for at a time. A listed relay carries many clients, and may ask for
-    /// a quarter of [`attempts`](Self::attempts).
-    pub attempts_per_link: usize,
-    /// Of these, how many may be on their way to one network, whoever asks: a network that never answers holds no more.
+    /// Of these, how many one asker may have under way at a time: the links of one network of strangers together, or a listed relay's
+    /// link. A listed relay carries many clients, and may ask for a quarter of [`attempts`](Self::attempts). So may anyone for
+    /// relays of our list.
+    pub attempts_per_asker: usize,
+    /// Of these, how many may be on their way to one network: a network that never answers holds no more.
     pub attempts_per_target: usize,
+    /// Of these, how many one asker may have; a listed relay's link may have four times as many.
+    pub attempts_per_asker_and_target: usize,
     /// Circuits on one link.
     pub circuits: usize,
     /// Circuits on all links.
@@ -68,6 +74,14 @@ pub struct NetworkLimits {
     pub circuits: usize,
     /// Circuit creations by rate.
     pub creations: Rate,
+    /// Connections at a time from the address of a listed relay that have not yet proved to be that relay. These are counted for the
+    /// address, not for its network.
+    pub unproven: usize,
+    /// Links that we have made to it, if its relays are not on our list.
+    pub dialled: usize,
+    /// Links that we have made to relays that are not on our list because its circuits asked for them. A listed relay's link may ask for
+    /// four times as many.
+    pub asked: usize,
 }
 
 /// So many at once, and then so many a second.
@@ -86,10 +100,12 @@ impl Default for RelayLimits {
             handshake_queue: 256,
             links: 4096,
             half_open: 1024,
+            idle_link: Duration::from_secs(60),
             links_per_relay: 8,
             attempts: 512,
-            attempts_per_link: 16,
-            attempts_per_target: 16,
+            attempts_per_asker: 16,
+            attempts_per_target: 64,
+            attempts_per_asker_and_target: 4,
             circuits: 8192,
             all_circuits: 1 << 16,
             network: NetworkLimits::default(),
@@ -116,6 +132,9 @@ impl Default for NetworkLimits {
             connects: Rate { burst: 128, per_second: 20 },
             circuits: 2048,
             creations: Rate { burst: 512, per_second: 32 },
+            unproven: 8,
+            dialled: 64,
+            asked: 64,
         }
     }
 }

@@ -5,13 +5,16 @@ use super::attempts::{Asked, Attempts};
 use super::circuit::{self, Slot};
 use super::journal::RelayEvent;
 use super::limits::RelayLimits;
-use super::networks::{Place, TooMany};
+use super::networks::{self, TooMany};
+use super::payer::Asker;
+use super::strangers::{Refused, Seated, Strangers};
 use crate::Error;
 use crate::link::{Confirmed, Ends, Link, Shaken, Us, Ways, accept, connect, drive, locked};
 use crate::prefix::Prefix;
 use candor_onion::cell::DestroyReason;
 use candor_onion::circuit::Side;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -23,10 +26,8 @@ pub(super) struct Links {
     most: usize,
     /// A permit for each link there may be, from the first byte on.
     permits: Arc<Semaphore>,
-    /// Strangers need one of these as well, so that an eighth of all links is left for others.
-    strangers: Arc<Semaphore>,
-    /// And one of these until their handshake is done.
-    half_open: Arc<Semaphore>,
+    /// Strangers need a place here as well, so that an eighth of all links is left for others.
+    strangers: Arc<Strangers>,
     attempts: Arc<Attempts>,
     all: Mutex<Vec<Arc<RelayLink>>>,
     ways: Ways<Slot, DestroyReason, Place>,
@@ -38,8 +39,7 @@ impl Links {
         Self {
             most,
             permits: Arc::new(Semaphore::new(most)),
-            strangers: Arc::new(Semaphore::new((most - most / 8).max(1))),
-            half_open: Arc::new(Semaphore::new(limits.half_open.min(Semaphore::MAX_PERMITS))),
+            strangers: Strangers::new((most - most / 8).max(1), limits),
             attempts: Attempts::new(limits),
             all: Mutex::default(),
             ways: Ways::new(),
@@ -80,57 +80,111 @@ impl Links {
         self.ways.forget(link);
     }
 
-    /// How many links lead to that relay, whoever made them.
+    /// How many links lead to that listed relay at its listed address, whoever made them.
     fn count_of(&self, identity: &[u8; 32]) -> usize {
-        locked(&self.all).iter().filter(|link| link.peer.as_ref() == Some(identity)).count()
+        let is_one = |link: &&Arc<RelayLink>| link.place.is_listed() && link.peer.as_ref() == Some(identity);
+        locked(&self.all).iter().filter(is_one).count()
+    }
+}
+
+/// A link's share of the relay.
+pub(super) struct Place {
+    network: networks::Place,
+    seated: Option<Seated>,
+    permit: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl Deref for Place {
+    type Target = networks::Place;
+
+    fn deref(&self) -> &networks::Place {
+        &self.network
+    }
+}
+
+impl Place {
+    /// A cell has come.
+    pub(super) fn used(&self) {
+        if let Some(seated) = &self.seated {
+            seated.used();
+        }
+    }
+
+    /// Whether the link has circuits.
+    pub(super) fn set_in_use(&self, in_use: bool) {
+        if let Some(seated) = &self.seated {
+            seated.set_in_use(in_use);
+        }
+    }
+
+    /// Comes back when a newcomer gets the place.
+    async fn evicted(&self) {
+        evicted(self.seated.as_ref()).await;
+    }
+
+    /// Gives back the place for a link. Circuits may keep the rest alive a little longer.
+    fn leave(&self) {
+        if let Some(seated) = &self.seated {
+            seated.leave();
+        }
+        locked(&self.permit).take();
+    }
+}
+
+async fn evicted(seated: Option<&Seated>) {
+    match seated {
+        Some(seated) => seated.evicted().await,
+        None => std::future::pending().await,
     }
 }
 
 /// What a connection holds from its first byte on.
 struct Admission {
     permit: OwnedSemaphorePermit,
-    stranger: Option<OwnedSemaphorePermit>,
-    half_open: Option<OwnedSemaphorePermit>,
-    place: Place,
+    seated: Option<Seated>,
+    network: networks::Place,
+}
+
+fn from_network(too_many: TooMany) -> RelayEvent {
+    RelayEvent::TooMany { what: too_many.name(), network: true }
+}
+
+fn in_all(refused: Refused) -> RelayEvent {
+    let what = match refused {
+        Refused::Links => "links",
+        Refused::HalfOpen => "connections without a finished handshake",
+    };
+    RelayEvent::TooMany { what, network: false }
 }
 
 impl Admission {
     /// Room for a connection from that address, if there is any; otherwise what is to be told.
     fn new(relay: &Shared, address: SocketAddr) -> Result<Self, RelayEvent> {
         let links = &relay.links;
-        let full = |what| RelayEvent::TooMany { what, network: false };
-        let over = |too_many: TooMany| RelayEvent::TooMany { what: too_many.name(), network: true };
         let listed = relay.is_listed_at(address.ip());
-        let place = relay.networks.admit(address.ip(), listed).map_err(over)?;
-        let takes_all = listed || place.is_exempt();
-        let take = |semaphore: &Arc<Semaphore>| Arc::clone(semaphore).try_acquire_owned().ok();
-        let needed = |semaphore, what| match takes_all {
-            true => Ok(None),
-            false => take(semaphore).map(Some).ok_or_else(|| full(what)),
+        let network = relay.networks.admit(address.ip(), listed).map_err(from_network)?;
+        let seated = match network.network().filter(|_| !listed) {
+            Some(network) => Some(links.strangers.enter(network, true).map_err(in_all)?),
+            None => None,
         };
-        Ok(Self {
-            half_open: needed(&links.half_open, "connections without a finished handshake")?,
-            stranger: needed(&links.strangers, "links")?,
-            permit: take(&links.permits).ok_or_else(|| full("links"))?,
-            place,
-        })
+        let permit = Arc::clone(&links.permits).try_acquire_owned().map_err(|_| in_all(Refused::Links))?;
+        Ok(Self { permit, seated, network })
     }
 
-    /// What the link holds from now on. A listed relay carries many clients, so it no longer counts as one of its network.
-    fn after_handshake(mut self, listed: bool) -> (Held, Place) {
-        self.place.handshake_done();
-        drop(self.half_open);
-        if listed {
-            return (Held { _permit: self.permit, _stranger: None }, Place::default());
-        }
-        (Held { _permit: self.permit, _stranger: self.stranger }, self.place)
+    /// What the link holds from now on. `proved`: it is a listed relay's, which carries many clients, so it does not count as one of its
+    /// network. Whoever has only come from a listed relay's address is a stranger like any other, who needs a stranger's place.
+    fn after_handshake(self, relay: &Shared, address: SocketAddr, proved: bool) -> Result<Place, RelayEvent> {
+        let network = self.network.handshake_done(address.ip(), proved).map_err(from_network)?;
+        let seated = match (network.network(), self.seated) {
+            (None, _) => None,
+            (Some(_), Some(seated)) => {
+                seated.handshake_done();
+                Some(seated)
+            }
+            (Some(network), None) => Some(relay.links.strangers.enter(network, false).map_err(in_all)?),
+        };
+        Ok(Place { network, seated, permit: Mutex::new(Some(self.permit)) })
     }
-}
-
-/// The permits of a link.
-struct Held {
-    _permit: OwnedSemaphorePermit,
-    _stranger: Option<OwnedSemaphorePermit>,
 }
 
 /// Takes in connections until the relay stops.
@@ -167,15 +221,20 @@ async fn take_in(relay: Arc<Shared>, tcp: TcpStream, address: SocketAddr, admiss
     let accepted = tokio::select! {
         accepted = accepting => accepted,
         () = relay.stopped() => return,
+        () = evicted(admission.seated.as_ref()) => return,
     };
     match accepted {
         Ok(shaken) => {
-            let listed = shaken.link.peer.is_some_and(|identity| {
-                relay.listed_address(&identity).is_some()
+            let proved = shaken.link.peer.is_some_and(|identity| {
+                let listed = relay.listed_address(&identity).map(|listed| listed.ip().to_canonical());
+                listed == Some(address.ip().to_canonical())
                     && relay.links.count_of(&identity) < relay.limits.links_per_relay
             });
-            let (held, place) = admission.after_handshake(listed);
-            let (link, driven) = made(&relay, shaken, Side::Responder, held, place);
+            let place = match admission.after_handshake(&relay, address, proved) {
+                Ok(place) => place,
+                Err(event) => return relay.refused_connection(&event),
+            };
+            let (link, driven) = made(&relay, shaken, Side::Responder, place);
             if let Some(identity) = link.peer.filter(|_| link.confirmed != Confirmed::No) {
                 relay.links.ways.keep(identity, &link);
             }
@@ -198,14 +257,16 @@ pub(super) async fn reach(
     let connecting = || async {
         let unlimited = listed || relay.networks.is_exempt(address.ip());
         let target = (!unlimited).then(|| Prefix::around(address.ip()));
-        let asked = Asked { link: Arc::as_ptr(from).addr(), trusted: from.place.is_exempt(), target };
+        let asked = Asked { asker: Asker::of(from), target };
         let _attempt = relay.links.attempts.take(&asked).ok_or(DestroyReason::RESOURCELIMIT)?;
+        let dial = |target| relay.links.strangers.dial(asked.asker, target);
+        let seated = target.map(dial).transpose().map_err(|_| DestroyReason::RESOURCELIMIT)?;
         let permit = Arc::clone(&relay.links.permits).try_acquire_owned().map_err(|_| DestroyReason::RESOURCELIMIT)?;
         let connecting = async {
             let credentials = relay.credentials()?;
             let us = Us { identity: &credentials.identity, addresses: &relay.addresses };
             let (now, limit) = (relay.clock.now(), relay.limits.link);
-            connect(&relay.connector, address, Some(identity), Some(us), now, limit).await
+            connect(&relay.connector, None, address, Some(identity), Some(us), now, limit).await
         };
         let connected = tokio::select! {
             connected = connecting => connected,
@@ -216,9 +277,9 @@ pub(super) async fn reach(
             relay.journal.tell(&RelayEvent::LinkFailed { why: without_address(error, "another relay") });
             if wrong { DestroyReason::OR_IDENTITY } else { DestroyReason::CONNECTFAILED }
         })?;
-        let place = if listed { Place::default() } else { relay.networks.dialled(address.ip()) };
-        let held = Held { _permit: permit, _stranger: None };
-        let (link, driven) = made(relay, shaken, Side::Initiator, held, place);
+        let network = if listed { networks::Place::Listed } else { relay.networks.dialled(address.ip()) };
+        let place = Place { network, seated, permit: Mutex::new(Some(permit)) };
+        let (link, driven) = made(relay, shaken, Side::Initiator, place);
         tokio::spawn(driven);
         Ok(link)
     };
@@ -234,7 +295,6 @@ fn made(
     relay: &Arc<Shared>,
     shaken: Shaken,
     side: Side,
-    held: Held,
     place: Place,
 ) -> (Arc<RelayLink>, impl Future<Output = ()> + Send + use<>) {
     let (group, is_post_quantum) = &shaken.group;
@@ -260,14 +320,18 @@ fn made(
     let (relay, driven) = (Arc::clone(relay), Arc::clone(&link));
     let Shaken { stream, decoder, .. } = shaken;
     let work = async move {
-        let _held = held;
         // The circuits are told how the link ends; nobody else needs to know.
         let on_cell = |cell, last| circuit::on_cell(&relay, &driven, cell, last);
-        let _ = drive(stream, decoder, &driven.outbox, relay.limits.stuck, on_cell).await;
+        tokio::select! {
+            _ = drive(stream, decoder, &driven.outbox, relay.limits.stuck, on_cell) => {}
+            // The connection is closed at once, since somebody else has its place.
+            () = driven.place.evicted() => {}
+        }
         relay.links.remove(&driven);
         for slot in driven.close() {
             slot.link_closed(&driven);
         }
+        driven.place.leave();
     };
     (link, work)
 }

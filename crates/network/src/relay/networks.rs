@@ -57,7 +57,8 @@ impl Networks {
         self.exempt.iter().any(|prefix| prefix.contains(address))
     }
 
-    /// Takes a connection in. `listed`: a relay of our list is there, so it is counted apart from its network, in which anyone may be.
+    /// Takes a connection in. `listed`: a relay of our list has this address. Until the handshake proves that it is the relay, the
+    /// connection is counted for the address alone, so that neither strangers of its network nor an exit on its host lock it out.
     pub(super) fn admit(self: &Arc<Self>, address: IpAddr, listed: bool) -> Result<Place, TooMany> {
         if self.is_exempt(address) {
             return Ok(Place::default());
@@ -68,7 +69,7 @@ impl Networks {
             if row.connections >= limits.connections {
                 return Err(TooMany::Connections);
             }
-            if row.half_open >= limits.half_open {
+            if row.half_open >= if listed { limits.unproven } else { limits.half_open } {
                 return Err(TooMany::HalfOpen);
             }
             if !row.connects.take(limits.connects, now) {
@@ -78,7 +79,7 @@ impl Networks {
             row.half_open += 1;
             Ok(())
         })?;
-        Ok(Place(Some(Counted { networks: Arc::clone(self), prefix, connection: true, half_open: true })))
+        Ok(Place::Stranger(Counted { networks: Arc::clone(self), prefix, connection: true, half_open: true }))
     }
 
     /// A link that we have made to a stranger: its circuits count, the link itself is ours.
@@ -87,7 +88,21 @@ impl Networks {
             return Place::default();
         }
         let prefix = Prefix::around(address);
-        Place(Some(Counted { networks: Arc::clone(self), prefix, connection: false, half_open: false }))
+        Place::Stranger(Counted { networks: Arc::clone(self), prefix, connection: false, half_open: false })
+    }
+
+    /// A connection that has finished its handshake, from a listed relay's address, but not that relay's: from now on it is counted as a
+    /// stranger's.
+    fn admit_open(self: &Arc<Self>, address: IpAddr) -> Result<Place, TooMany> {
+        let prefix = Prefix::around(address);
+        self.with_row(prefix, clock::instant(), |row, limits| {
+            if row.connections >= limits.connections {
+                return Err(TooMany::Connections);
+            }
+            row.connections += 1;
+            Ok(())
+        })?;
+        Ok(Place::Stranger(Counted { networks: Arc::clone(self), prefix, connection: true, half_open: false }))
     }
 
     /// How many networks are remembered.
@@ -138,11 +153,19 @@ impl Row {
     }
 }
 
-/// A link's place in the table; `None` for what is exempt. Dropping it gives the place back.
+/// A link's place in the table. Dropping it gives the place back.
 #[derive(Default)]
-pub(super) struct Place(Option<Counted>);
+pub(super) enum Place {
+    /// A link of a test network, which is not counted.
+    #[default]
+    Exempt,
+    /// A listed relay's link, which is not counted since it carries many clients.
+    Listed,
+    /// A stranger's link.
+    Stranger(Counted),
+}
 
-struct Counted {
+pub(super) struct Counted {
     networks: Arc<Networks>,
     prefix: Prefix,
     connection: bool,
@@ -150,21 +173,37 @@ struct Counted {
 }
 
 impl Place {
-    /// The link handshake is done.
-    pub(super) fn handshake_done(&mut self) {
-        if let Some(counted) = self.0.as_mut().filter(|counted| counted.half_open) {
-            counted.half_open = false;
-            counted.change(|row| row.half_open -= 1);
+    /// The place of a connection from `address` that has finished the link handshake. `proved`: it has proved to be a listed relay at its
+    /// listed address.
+    pub(super) fn handshake_done(mut self, address: IpAddr, proved: bool) -> Result<Self, TooMany> {
+        if proved {
+            return Ok(Self::Listed);
         }
+        let Self::Stranger(counted) = &mut self else { return Ok(self) };
+        if counted.prefix != Prefix::around(address) {
+            return counted.networks.admit_open(address);
+        }
+        counted.half_open = false;
+        counted.change(|row| row.half_open -= 1);
+        Ok(self)
     }
 
-    pub(super) fn is_exempt(&self) -> bool {
-        self.0.is_none()
+    /// Whether it is a listed relay's.
+    pub(super) fn is_listed(&self) -> bool {
+        matches!(self, Self::Listed)
+    }
+
+    /// The network that it counts for, if any.
+    pub(super) fn network(&self) -> Option<Prefix> {
+        match self {
+            Self::Exempt | Self::Listed => None,
+            Self::Stranger(counted) => Some(counted.prefix),
+        }
     }
 
     /// Room for one more circuit.
     pub(super) fn circuit(&self) -> Result<CircuitPlace, TooMany> {
-        let Some(counted) = &self.0 else { return Ok(CircuitPlace(None)) };
+        let Self::Stranger(counted) = self else { return Ok(CircuitPlace(None)) };
         let now = clock::instant();
         counted.networks.with_row(counted.prefix, now, |row, limits| {
             if row.circuits >= limits.circuits {
@@ -252,6 +291,9 @@ mod tests {
         connects: Rate { burst: 5, per_second: 1 },
         circuits: 2,
         creations: Rate { burst: 3, per_second: 1 },
+        unproven: 1,
+        dialled: 1,
+        asked: 1,
     };
 
     fn networks(most: usize) -> Arc<Networks> {
@@ -265,12 +307,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_network_has_its_bounds_and_gets_back_what_it_gives_back() {
         let networks = networks(10);
-        let mut first = networks.admit(address(2, 1), false).unwrap();
+        let first = networks.admit(address(2, 1), false).unwrap();
         let second = networks.admit(address(2, 2), false).unwrap();
         assert_eq!(networks.admit(address(2, 3), false).err(), Some(TooMany::HalfOpen));
         assert!(networks.admit(address(3, 3), false).is_ok(), "another network");
         assert!(networks.admit(address(2, 3), true).is_ok(), "a listed relay in the same one");
-        first.handshake_done();
+        let first = first.handshake_done(address(2, 1), false).unwrap();
         let third = networks.admit(address(2, 3), false).unwrap();
         assert_eq!(networks.admit(address(2, 4), false).err(), Some(TooMany::Connections));
         assert_eq!(networks.half_open(), 2);
@@ -282,6 +324,26 @@ mod tests {
         assert_eq!(networks.admit(address(2, 4), false).err(), Some(TooMany::Connects), "five were made");
         advance(Duration::from_secs(1)).await;
         assert!(networks.admit(address(2, 4), false).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_listed_relays_address_proves_nothing_until_the_handshake_does() {
+        let networks = networks(10);
+        let relay = address(2, 1);
+        let unproven = networks.admit(relay, true).unwrap();
+        assert_eq!(networks.admit(relay, true).err(), Some(TooMany::HalfOpen), "one may be without proof");
+        let stranger = unproven.handshake_done(relay, false).unwrap();
+        assert_eq!(stranger.network(), Some(Prefix::around(relay)), "it counts for its network now");
+        let second = networks.admit(relay, true).unwrap().handshake_done(relay, false).unwrap();
+        let third = networks.admit(relay, true).unwrap().handshake_done(relay, false).unwrap();
+        let fourth = networks.admit(relay, true).unwrap();
+        assert_eq!(fourth.handshake_done(relay, false).err(), Some(TooMany::Connections), "three are a network's");
+        let proved = networks.admit(relay, true).unwrap().handshake_done(relay, true).unwrap();
+        assert!(proved.is_listed() && proved.network().is_none());
+        drop((stranger, second, third));
+        advance(Duration::from_secs(5)).await;
+        networks.forget_quiet();
+        assert_eq!(networks.count(), 0);
     }
 
     #[tokio::test(start_paused = true)]
@@ -323,7 +385,7 @@ mod tests {
 
     impl std::fmt::Debug for Place {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            write!(f, "Place({})", self.0.is_some())
+            write!(f, "Place({:?})", self.network())
         }
     }
 

@@ -30,7 +30,7 @@ struct Queue {
 }
 
 struct State {
-    /// Waiting handshakes, grouped by link.
+    /// Waiting handshakes, grouped by who pays for them.
     jobs: Fair<(HandshakeJob, Arc<Circuit>)>,
     /// How many threads of the pool are at work.
     working: usize,
@@ -65,8 +65,8 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Does a job or queues it; the answer goes to the circuit. If too many wait, gives back a circuit to refuse: this one, or one that
-    /// came over a link with more of them waiting. `alone`: nothing else waits to be read on the link.
+    /// Does a job or queues it; the answer goes to the circuit. If too many wait, gives back a circuit to refuse: this one, or one of
+    /// somebody who has more of them waiting. `alone`: nothing else waits to be read on the link.
     pub(super) fn submit(&self, job: HandshakeJob, circuit: &Arc<Circuit>, alone: bool) -> Option<Arc<Circuit>> {
         let mut state = locked(&self.0.state);
         let idle = state.jobs.is_empty() && state.working == 0;
@@ -80,7 +80,7 @@ impl Pool {
                 return None;
             }
         }
-        let refused = state.jobs.push(circuit.link_key(), (job, Arc::clone(circuit)));
+        let refused = state.jobs.push(circuit.payer(), (job, Arc::clone(circuit)));
         drop(state);
         match refused {
             Some((_, circuit)) => {

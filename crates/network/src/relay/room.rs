@@ -1,11 +1,13 @@
 //! Room for cells: when it runs short, the largest holder pays, not the next that has something to send.
 //!
-//! A circuit holds the cells that it has queued in both directions and the bytes that its streams have not written on. They count for
-//! the link that the circuit came over. From the link that holds most, the circuits that hold most are destroyed, until a quarter of all
-//! room is free. Cells that come meanwhile find a reserve.
+//! A circuit holds the cells that it has queued in both directions and the bytes that its streams have not written on. Its
+//! [payer](Payer) pays for them: a stranger's network, or the circuit itself behind a listed relay. Of the payer that holds most, the circuits that
+//! hold most are destroyed, until a quarter of all room is free. Cells that come meanwhile find a reserve.
 
 use super::Shared;
 use super::circuit::Circuit;
+use super::payer::Payer;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Makes room whenever it is short, as long as the relay runs.
@@ -16,7 +18,8 @@ pub(super) async fn keep(relay: Arc<Shared>) {
     }
 }
 
-/// What came over one link.
+/// What one payer holds.
+#[derive(Default)]
 struct Holder {
     total: usize,
     /// With what each holds, the largest last.
@@ -24,17 +27,17 @@ struct Holder {
 }
 
 fn make(relay: &Shared) {
-    let holder = |circuits: Vec<Arc<Circuit>>| {
-        let mut circuits: Vec<_> = circuits.into_iter().map(|circuit| (circuit.held(), circuit)).collect();
-        circuits.sort_by_key(|(held, _)| *held);
-        Holder { total: circuits.iter().map(|(held, _)| held).sum(), circuits }
-    };
-    let of_link = |link: &Arc<super::links::RelayLink>| {
-        link.all().into_iter().filter(|slot| slot.from_client).map(|slot| slot.circuit).collect()
-    };
-    let mut holders: Vec<Holder> = relay.links.all().iter().map(of_link).map(holder).collect();
+    let mut holders: HashMap<Payer, Holder> = HashMap::new();
+    let slots = relay.links.all().into_iter().flat_map(|link| link.all());
+    for circuit in slots.filter(|slot| slot.from_client).map(|slot| slot.circuit) {
+        let held = circuit.held();
+        let holder = holders.entry(circuit.payer()).or_default();
+        holder.total += held;
+        holder.circuits.push((held, circuit));
+    }
+    holders.values_mut().for_each(|holder| holder.circuits.sort_by_key(|(held, _)| *held));
     while relay.budget.is_short() {
-        let Some(holder) = holders.iter_mut().max_by_key(|holder| holder.total) else { return };
+        let Some(holder) = holders.values_mut().max_by_key(|holder| holder.total) else { return };
         match holder.circuits.pop() {
             Some((held, circuit)) if held > 0 => {
                 circuit.overflow();

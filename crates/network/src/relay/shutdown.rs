@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 /// How often circuits are asked whether they wait in vain.
 const TICK: Duration = Duration::from_millis(500);
-/// A link without a circuit is closed after this.
+/// A link without a circuit is closed after this, or at once if no new circuit is to use it.
 const IDLE_LINK: Duration = Duration::from_secs(180);
 /// How long a circuit may be idle when room is short.
 const IDLE_WHEN_PRESSED: Duration = Duration::from_secs(60);
@@ -37,10 +37,11 @@ pub(super) async fn keep_time(relay: Arc<Shared>) {
             }
         }
         let mut still_idle = HashMap::new();
+        links.iter().for_each(|link| link.place.set_in_use(link.count() > 0));
         for link in links.iter().filter(|link| link.count() == 0) {
             let key = Arc::as_ptr(link).addr();
             let since = *idle.get(&key).unwrap_or(&now);
-            if now.duration_since(since) < IDLE_LINK {
+            if now.duration_since(since) < IDLE_LINK && !link.is_retired() {
                 still_idle.insert(key, since);
             } else {
                 link.close().into_iter().for_each(|slot| slot.link_closed(link));

@@ -1,9 +1,10 @@
 //! Which streams an exit carries, and for how long.
 //!
-//! Streams are counted by the link that their circuit came over, and by circuit. When all places are taken, a new stream gets the place
-//! of another if the other's link holds more than the new one's, or, on the same link, the other's circuit does. The stream of that
-//! circuit that has been idle longest goes. So idle streams fill the places of others only until they are wanted.
+//! Streams are counted by their [payer](Payer), and by circuit. When all places are taken, a new stream gets the place of one whose
+//! payer [gives way](gives_way), or of the same payer's if another of its circuits has more. Of that payer's circuit with the most, the
+//! stream that has been idle longest goes. So idle streams fill the places of others only until they are wanted.
 
+use super::payer::{Payer, gives_way};
 use crate::link::locked;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,10 +23,10 @@ pub(super) struct Streams {
 #[derive(Default)]
 struct Taken {
     count: usize,
-    links: HashMap<usize, Share>,
+    payers: HashMap<Payer, Share>,
 }
 
-/// What one link holds: places by circuit.
+/// What one payer holds: places by circuit.
 #[derive(Default)]
 struct Share {
     count: usize,
@@ -35,7 +36,7 @@ struct Share {
 /// A place. It is given back on drop.
 pub(super) struct Place {
     streams: Arc<Streams>,
-    link: usize,
+    payer: Payer,
     circuit: usize,
     seat: Arc<Seat>,
 }
@@ -51,19 +52,19 @@ impl Streams {
         Arc::new(Self { most, start: Instant::now(), taken: Mutex::default() })
     }
 
-    /// A place for a stream of that circuit, which came over that link; `None` if others have no more of them.
-    pub(super) fn enter(self: &Arc<Self>, link: usize, circuit: usize) -> Option<Place> {
+    /// A place for a stream of that circuit, which counts for that payer; `None` if nobody gives way.
+    pub(super) fn enter(self: &Arc<Self>, payer: Payer, circuit: usize) -> Option<Place> {
         let mut taken = locked(&self.taken);
         if taken.count >= self.most {
-            let victim = taken.victim(link, circuit)?;
+            let victim = taken.victim(payer, circuit, self.most)?;
             victim.taken_away.notify_one();
         }
         let seat = Arc::new(Seat { used: AtomicU64::new(self.now()), taken_away: Notify::new() });
         taken.count += 1;
-        let share = taken.links.entry(link).or_default();
+        let share = taken.payers.entry(payer).or_default();
         share.count += 1;
         share.circuits.entry(circuit).or_default().push(Arc::clone(&seat));
-        Some(Place { streams: Arc::clone(self), link, circuit, seat })
+        Some(Place { streams: Arc::clone(self), payer, circuit, seat })
     }
 
     pub(super) fn count(&self) -> usize {
@@ -76,19 +77,14 @@ impl Streams {
 }
 
 impl Taken {
-    /// Takes a place away from the largest holder, if it holds more than the one that wants it would.
-    fn victim(&mut self, link: usize, circuit: usize) -> Option<Arc<Seat>> {
-        let own = self.links.get(&link);
-        let (own_streams, own_circuit) =
-            own.map_or((0, 0), |share| (share.count, share.circuits.get(&circuit).map_or(0, Vec::len)));
-        let (largest, share) = self.links.iter().max_by_key(|(_, share)| share.count)?;
-        let from = match own_streams + 1 < share.count {
-            true => *largest,
-            false => link,
-        };
-        let circuits = &self.links.get(&from)?.circuits;
+    /// Takes a place away from whoever gives way to a new stream of that payer's circuit.
+    fn victim(&mut self, payer: Payer, circuit: usize, most: usize) -> Option<Arc<Seat>> {
+        let own_circuit = self.payers.get(&payer).and_then(|share| share.circuits.get(&circuit)).map_or(0, Vec::len);
+        let held = self.payers.iter().map(|(payer, share)| (*payer, share.count));
+        let from = gives_way(held, payer, most).unwrap_or(payer);
+        let circuits = &self.payers.get(&from)?.circuits;
         let (largest, seats) = circuits.iter().max_by_key(|(_, seats)| seats.len())?;
-        if from == link && own_circuit + 1 >= seats.len() {
+        if from == payer && own_circuit + 1 >= seats.len() {
             return None;
         }
         let idlest = seats.iter().min_by_key(|seat| seat.used.load(Ordering::Relaxed))?;
@@ -97,8 +93,8 @@ impl Taken {
         Some(idlest)
     }
 
-    fn remove(&mut self, link: usize, circuit: usize, seat: &Arc<Seat>) {
-        let Some(share) = self.links.get_mut(&link) else { return };
+    fn remove(&mut self, payer: Payer, circuit: usize, seat: &Arc<Seat>) {
+        let Some(share) = self.payers.get_mut(&payer) else { return };
         let Some(seats) = share.circuits.get_mut(&circuit) else { return };
         let Some(at) = seats.iter().position(|other| Arc::ptr_eq(other, seat)) else { return };
         seats.swap_remove(at);
@@ -107,7 +103,7 @@ impl Taken {
         }
         share.count -= 1;
         if share.count == 0 {
-            self.links.remove(&link);
+            self.payers.remove(&payer);
         }
         self.count -= 1;
     }
@@ -139,13 +135,18 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        locked(&self.streams.taken).remove(self.link, self.circuit, &self.seat);
+        locked(&self.streams.taken).remove(self.payer, self.circuit, &self.seat);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::relay::payer::Asker;
+
+    fn from(link: usize) -> Payer {
+        Payer::Asker(Asker::Link(link))
+    }
 
     /// Whether the place was taken away.
     async fn is_lost(place: &Place) -> bool {
@@ -155,12 +156,12 @@ mod tests {
     #[tokio::test]
     async fn the_link_with_the_most_streams_makes_room_for_others() {
         let streams = Streams::new(4);
-        let held: Vec<_> = (0..4).map(|_| streams.enter(1, 1).expect("there is room")).collect();
-        assert!(streams.enter(1, 1).is_none(), "its own streams don't make room for more of it");
-        let honest = streams.enter(2, 7).expect("link 1 makes room");
+        let held: Vec<_> = (0..4).map(|_| streams.enter(from(1), 1).expect("there is room")).collect();
+        assert!(streams.enter(from(1), 1).is_none(), "its own streams don't make room for more of it");
+        let honest = streams.enter(from(2), 7).expect("link 1 makes room");
         assert_eq!(streams.count(), 4);
-        let second = streams.enter(2, 7).expect("and again, up to an equal share");
-        assert!(streams.enter(2, 7).is_none(), "both hold as many now");
+        let second = streams.enter(from(2), 7).expect("and again, up to an equal share");
+        assert!(streams.enter(from(2), 7).is_none(), "both hold as many now");
         let mut lost = 0;
         for place in &held {
             lost += usize::from(is_lost(place).await);
@@ -168,19 +169,35 @@ mod tests {
         assert_eq!(lost, 2);
         drop((held, honest, second));
         assert_eq!(streams.count(), 0);
-        assert!(locked(&streams.taken).links.is_empty());
+        assert!(locked(&streams.taken).payers.is_empty());
+    }
+
+    #[tokio::test]
+    async fn thirty_streams_of_a_network_do_not_outlast_ten_behind_a_listed_relay() {
+        let streams = Streams::new(40);
+        let listed = |circuit| Payer::Circuit { link: 7, circuit };
+        let honest: Vec<_> = (0..10).map(|circuit| streams.enter(listed(circuit), circuit).unwrap()).collect();
+        // Thirty links of one network, with a stream each.
+        let many: Vec<_> = (100..130).map(|circuit| streams.enter(from(1), circuit).unwrap()).collect();
+        assert!(streams.enter(from(1), 131).is_none());
+        let other = streams.enter(from(2), 132).expect("the thirty pay");
+        for place in &honest {
+            assert!(!is_lost(place).await);
+        }
+        drop((honest, many, other));
+        assert!(locked(&streams.taken).payers.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn on_one_link_the_circuit_with_the_most_makes_room_and_its_idlest_stream_goes() {
         let streams = Streams::new(3);
-        let held: Vec<_> = (0..3).map(|_| streams.enter(1, 1).unwrap()).collect();
+        let held: Vec<_> = (0..3).map(|_| streams.enter(from(1), 1).unwrap()).collect();
         sleep(Duration::from_secs(1)).await;
         held[0].used();
         held[2].used();
-        let other = streams.enter(1, 2).expect("the other circuit has more");
+        let other = streams.enter(from(1), 2).expect("the other circuit has more");
         assert!(is_lost(&held[1]).await && !is_lost(&held[0]).await && !is_lost(&held[2]).await);
-        assert!(streams.enter(1, 2).is_none(), "one more would be as many");
+        assert!(streams.enter(from(1), 2).is_none(), "one more would be as many");
         drop(other);
         assert_eq!(streams.count(), 2);
     }
@@ -188,7 +205,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_stream_is_idle_once_nothing_has_gone_either_way_for_long() {
         let streams = Streams::new(1);
-        let place = streams.enter(1, 1).unwrap();
+        let place = streams.enter(from(1), 1).unwrap();
         let limit = Duration::from_secs(60);
         let start = Instant::now();
         let use_once = async {

@@ -2,9 +2,9 @@
 
 use crate::proxy::{Proxy, tarpit};
 use crate::raw::{Heard, Raw, RawCircuit, extend2};
-use crate::scene::{Scene, until, until_equal};
+use crate::scene::{Scene, holds_nothing, list, until, until_equal};
 use crate::town::local;
-use candor_network::{HandshakeType, ListedRelay, Relay, RelayConfig, RelayKeys, RelayList};
+use candor_network::{HandshakeType, ListedRelay, Relay, RelayConfig, RelayKeys, RelayLimits, RelayList};
 use candor_onion::cell::DestroyReason;
 use candor_onion::relay::RelayCommand;
 use std::net::SocketAddr;
@@ -27,7 +27,16 @@ fn extension(circuit: &mut RawCircuit, identity: [u8; 32], address: SocketAddr) 
 /// Relays that have no list and no links, so that all they know of each other is what their links say. They wait for a link as long as it
 /// takes.
 async fn strangers() -> Scene {
-    let scene = Scene::new(|config| config.limits.link = Duration::from_secs(600)).await;
+    strangers_with(|_| {}).await
+}
+
+/// The same, with a change to every relay's limits.
+async fn strangers_with(change: impl Fn(&mut RelayLimits)) -> Scene {
+    let scene = Scene::new(|config| {
+        config.limits.link = Duration::from_secs(600);
+        change(&mut config.limits);
+    })
+    .await;
     for index in 0..3 {
         scene.relay(index).know(&RelayList::default());
         scene.relay(index).disconnect();
@@ -75,19 +84,121 @@ async fn a_link_that_comes_through_the_attackers_proxy_carries_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn links_to_one_relay_at_ever_new_addresses_stay_few() {
-    let scene = strangers().await;
+async fn links_to_one_relay_at_ever_new_addresses_are_few_and_end_no_circuit() {
+    let scene = strangers_with(|limits| limits.network.asked = 6).await;
     let mut raw = scene.raw(0, [127, 1, 1, 1]).await;
-    let mut proxies = Vec::new();
-    for last in 60..72 {
+    let (mut proxies, mut circuits) = (Vec::new(), Vec::new());
+    for last in 60..67 {
         let proxy = Proxy::start([127, 0, 0, last], scene.listed(1).address()).await;
         let mut circuit = raw.open(scene.listed(0)).await;
-        raw.extend(&mut circuit, &moved(scene.listed(1), proxy.address).relays()[0]).await.unwrap();
+        let extended = raw.extend(&mut circuit, &moved(scene.listed(1), proxy.address).relays()[0]).await;
+        match last {
+            66 => assert_eq!(extended, Err(Heard::Over(Some(DestroyReason::RESOURCELIMIT))), "six may be asked for"),
+            _ => extended.unwrap(),
+        }
+        circuits.push(circuit);
         proxies.push(proxy);
     }
-    // The raw link, and three to bob.
-    until_equal(|| scene.relay(0).counts().links, 4).await;
+    // Three of the links serve nobody new, and all six serve those that they have.
+    for circuit in &mut circuits[..6] {
+        raw.send([circuit.cell(1, RelayCommand::BEGIN_DIR, 9, &[])]).await;
+        let heard = raw.hear(circuit).await;
+        assert!(matches!(heard, Heard::Said(1, RelayCommand::END, 9, _)), "{heard:?}");
+    }
     scene.serves().await;
+    drop((raw, circuits));
+    // Three that are kept for those who ask for their addresses, and the honest one.
+    until_equal(|| scene.relay(0).counts().links, 4).await;
+    drop(proxies);
+    until_equal(|| scene.relay(0).counts().links, 1).await;
+    holds_nothing(&scene).await;
+}
+
+/// Relays that are on nobody's list: identities cost nothing.
+async fn unheard_of(count: u8) -> Vec<Relay> {
+    let mut relays = Vec::new();
+    for last in 1..=count {
+        let mut config = RelayConfig::new(([127, 0, 3, last], 0).into());
+        config.limits.handshake_threads = 1;
+        relays.push(Relay::start(&RelayKeys::generate().unwrap(), config).await.unwrap());
+    }
+    relays
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_to_free_identities_have_a_share_for_their_asker_and_for_their_target() {
+    let scene = Scene::new(|config| {
+        config.limits.network.asked = 4;
+        config.limits.network.dialled = 6;
+    })
+    .await;
+    let relays = unheard_of(7).await;
+    let mut raws = Vec::new();
+    let mut made = Vec::new();
+    for network in 1..=2 {
+        let mut raw = scene.raw(0, [127, 1, network, 1]).await;
+        let mut extended = 0;
+        for relay in &relays {
+            let mut circuit = raw.open(scene.listed(0)).await;
+            match raw.extend(&mut circuit, &relay.listed()).await {
+                Ok(()) => extended += 1,
+                Err(heard) => assert_eq!(heard, Heard::Over(Some(DestroyReason::RESOURCELIMIT))),
+            }
+        }
+        made.push(extended);
+        raws.push(raw);
+    }
+    assert_eq!(made[0], 4, "one network may ask for four");
+    // The second network's circuits share the links that there are, and the seventh would be one too many for one target.
+    assert_eq!(made[1], 6);
+    assert_eq!(scene.relay(0).counts().links, scene.links_before(0) + 2 + 6);
+    scene.serves().await;
+    drop((raws, relays));
+    scene.is_as_before().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_to_free_identities_that_carry_nothing_keep_nobody_out() {
+    let scene = Scene::new(|config| config.limits.links = 16).await;
+    let relays = unheard_of(14).await;
+    let mut raw = scene.raw(0, [127, 1, 1, 1]).await;
+    let mut circuit = raw.open(scene.listed(0)).await;
+    for relay in &relays {
+        if raw.extend(&mut circuit, &relay.listed()).await.is_ok() {
+            raw.send([circuit.cell(0, RelayCommand::TRUNCATE, 0, &[])]).await;
+            assert!(matches!(raw.hear(&mut circuit).await, Heard::Said(0, RelayCommand::TRUNCATED, ..)));
+        }
+        circuit = raw.open(scene.listed(0)).await;
+    }
+    // Fourteen of sixteen places are for strangers and what they ask for.
+    assert_eq!(scene.relay(0).held().links, scene.links_before(0) + 14);
+    scene.serves().await;
+    assert!(scene.relay(0).held().links <= scene.links_before(0) + 14);
+    drop((raw, relays));
+    scene.is_as_before().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_attempts_to_a_network_keep_nobody_elses_from_it() {
+    let scene = Scene::new(|config| config.limits.attempts_per_target = 6).await;
+    // Nobody knows bob, who is in the tarpit's network.
+    let known = list(&[scene.listed(0), scene.listed(2)]);
+    (0..3).for_each(|index| scene.relay(index).know(&known));
+    let (tarpit, came) = tarpit().await;
+    let mut raw = scene.raw(0, [127, 1, 1, 1]).await;
+    for index in 0..20 {
+        let mut circuit = raw.open(scene.listed(0)).await;
+        let extend = extension(&mut circuit, [index; 32], tarpit);
+        raw.send([extend]).await;
+    }
+    until(|| came.load(Ordering::Relaxed) == 4).await;
+    assert_eq!(scene.relay(0).held().attempts, 4, "one network may have four on their way to one");
+    scene.relay(1).disconnect();
+    until_equal(|| scene.relay(0).counts().links, 1).await;
+    scene.serves().await;
+    assert_eq!((scene.relay(0).held().attempts, came.load(Ordering::Relaxed)), (4, 4));
+    drop(raw);
+    scene.is_as_before().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -163,8 +274,9 @@ async fn a_tarpit_holds_few_attempts_and_honest_circuits_are_extended() {
     }
     until(|| came.load(Ordering::Relaxed) > 0).await;
     let RelayConfig { limits, .. } = RelayConfig::new(local());
-    assert!(scene.relay(0).held().attempts <= limits.attempts_per_target, "{:?}", scene.relay(0).held());
-    assert!(came.load(Ordering::Relaxed) <= limits.attempts_per_target);
+    let most = 4 * limits.attempts_per_asker_and_target;
+    assert!(scene.relay(0).held().attempts <= most, "{:?}", scene.relay(0).held());
+    assert!(came.load(Ordering::Relaxed) <= most);
     // The honest extension needs a new link too.
     scene.relay(1).disconnect();
     scene.serves().await;

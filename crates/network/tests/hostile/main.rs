@@ -19,6 +19,7 @@ mod extensions;
 mod floods;
 mod neighbours;
 mod overload;
+mod places;
 mod proxy;
 mod raw;
 mod renewals;

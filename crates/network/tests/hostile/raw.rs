@@ -17,10 +17,15 @@ use sha2::Digest;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+
+/// How long a relay may take to say something that a test waits for. Only a broken one, or one that is very busy, needs so long.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A link with a relay, as a client.
 pub(crate) struct Raw {
@@ -129,16 +134,24 @@ impl Raw {
 
     /// The next cell; `None` if the relay has hung up.
     pub(crate) async fn next(&mut self) -> Option<Cell> {
+        self.next_for("the next cell on the link").await
+    }
+
+    /// The same, for a wait that has a name.
+    async fn next_for(&mut self, what: &str) -> Option<Cell> {
         let mut buffer = [0; 16 << 10];
-        loop {
-            if let Some(cell) = self.decoder.next().unwrap() {
-                return Some(cell);
+        let cell = async {
+            loop {
+                if let Some(cell) = self.decoder.next().unwrap() {
+                    return Some(cell);
+                }
+                match self.stream.read(&mut buffer).await {
+                    Ok(0) | Err(_) => return None,
+                    Ok(length) => self.decoder.receive(&buffer[..length]),
+                }
             }
-            match self.stream.read(&mut buffer).await {
-                Ok(0) | Err(_) => return None,
-                Ok(length) => self.decoder.receive(&buffer[..length]),
-            }
-        }
+        };
+        timeout(DEADLINE, cell).await.unwrap_or_else(|_| panic!("waited {DEADLINE:?} for {what}"))
     }
 
     /// Creates a circuit, and waits for the answer, which nobody checks.
@@ -160,7 +173,7 @@ impl Raw {
         let create = Create2::new(HandshakeType::NtorV3.number(), onionskin).unwrap();
         self.send([Cell { circuit: number, message: Message::Create2(create) }]).await;
         let message = loop {
-            let cell = self.next().await.expect("the creation is answered");
+            let cell = self.next_for("the answer to a creation").await.expect("the creation is answered");
             if cell.circuit == number {
                 break cell.message;
             }
@@ -188,8 +201,9 @@ impl Raw {
 
     /// What comes next on the circuit; cells of other circuits are dropped.
     pub(crate) async fn hear(&mut self, circuit: &mut RawCircuit) -> Heard {
+        let what = format!("a cell on circuit {:#x}", circuit.number);
         loop {
-            let Some(cell) = self.next().await else { return Heard::Over(None) };
+            let Some(cell) = self.next_for(&what).await else { return Heard::Over(None) };
             if cell.circuit == circuit.number
                 && let Some(heard) = circuit.hear(cell)
             {

@@ -1,11 +1,14 @@
 //! Where the attacks happen, and what must hold there.
 
 use crate::raw::Raw;
-use crate::town::{Town, client};
-use candor_network::{RelayConfig, RelayHeld, RelayList, Target};
+use crate::town::Town;
+use candor_network::{
+    Client, ClientOptions, Error, HandshakeType, ListedRelay, RelayConfig, RelayHeld, RelayList, Target,
+};
 use std::fmt::Debug;
 use std::net::IpAddr;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -28,8 +31,7 @@ impl Scene {
         })
         .await;
         let mut scene = Self { town, before: Vec::new() };
-        let lines: Vec<_> = scene.path().iter().map(|relay| relay.to_line()).collect();
-        let list = RelayList::parse(&lines.join("\n")).unwrap();
+        let list = list(&scene.path());
         (0..3).for_each(|index| scene.relay(index).know(&list));
         scene.serves().await;
         for (index, links) in [1, 2, 1].into_iter().enumerate() {
@@ -45,14 +47,25 @@ impl Scene {
         Raw::from(from.into(), self.listed(relay)).await.expect("the relay takes the link")
     }
 
-    /// An honest client builds a circuit through all three relays and fetches a page.
+    /// Honest clients build a circuit through all three relays and fetch a page: one from an address that listed relays have, and one
+    /// from an address that nobody has heard of.
     pub(crate) async fn serves(&self) {
-        let served = async {
-            let client = client();
-            let circuit = self.circuit(&client).await;
-            assert_eq!(self.fetch(&circuit, 50_000).await, Target::digest(50_000));
-        };
-        timeout(DEADLINE, served).await.expect("the honest client is served in time");
+        serves(&self.town).await;
+    }
+
+    /// The same, but the second client may have to try again.
+    pub(crate) async fn serves_in_time(&self) {
+        honest(&self.town, None).await.expect("the client from a listed address is served");
+        let start = Instant::now();
+        while let Err(error) = honest(&self.town, Some(unlisted())).await {
+            assert!(start.elapsed() < DEADLINE, "the client from an unlisted address is not served: {error}");
+            sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// How many links a relay had before the attack.
+    pub(crate) fn links_before(&self, relay: usize) -> usize {
+        self.before[relay].links
     }
 
     /// Whatever the attack held is given back.
@@ -68,6 +81,49 @@ impl Deref for Scene {
 
     fn deref(&self) -> &Town {
         &self.town
+    }
+}
+
+/// A list of these relays.
+pub(crate) fn list(relays: &[&ListedRelay]) -> RelayList {
+    let lines: Vec<_> = relays.iter().map(|relay| relay.to_line()).collect();
+    RelayList::parse(&lines.join("\n")).unwrap()
+}
+
+/// Another address each time, in a network where no relay is and no attacker.
+fn unlisted() -> IpAddr {
+    static NETWORK: AtomicU8 = AtomicU8::new(0);
+    [127, 9, NETWORK.fetch_add(1, Ordering::Relaxed), 1].into()
+}
+
+/// Honest clients from a listed and from an unlisted address are served.
+pub(crate) async fn serves(town: &Town) {
+    for from in [None, Some(unlisted())] {
+        let served = honest(town, from).await;
+        served.unwrap_or_else(|error| panic!("the honest client from {from:?} is not served: {error}"));
+    }
+}
+
+async fn honest(town: &Town, from: Option<IpAddr>) -> Result<(), Error> {
+    let served = async {
+        let client = Client::new(ClientOptions { from, ..ClientOptions::default() })?;
+        let circuit = client.circuit(&town.path(), HandshakeType::Hybrid768).await?;
+        let digest = crate::town::fetch(&circuit, town.target.address().port(), 50_000).await?;
+        assert_eq!(digest, Target::digest(50_000));
+        Ok(())
+    };
+    timeout(DEADLINE, served).await.expect("an honest client is served, or told why not, in time")
+}
+
+/// Whatever an attack on a town held is given back: there are only links of the relays with each other.
+pub(crate) async fn holds_nothing(town: &Town) {
+    for relay in town.relays.iter().flatten() {
+        let rest = || {
+            let RelayHeld { half_open, attempts, circuits, streams, cells, .. } = relay.held();
+            (half_open, attempts, circuits, streams, cells)
+        };
+        until_equal(rest, (0, 0, 0, 0, 0)).await;
+        until(|| relay.held().links <= 2).await;
     }
 }
 

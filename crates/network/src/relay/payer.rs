@@ -1,0 +1,141 @@
+//! Who pays when room runs short: the payer that holds most of what there is too little of.
+//!
+//! All links of strangers from one network have one payer, since one attacker rarely has only one address. A listed relay's link
+//! carries many clients who can't be told apart, so each of its circuits is a payer of its own: ten honest streams behind one listed
+//! relay weigh one each, like ten strangers. Identities and circuits are cheap behind a listed relay, though, so its link as a whole
+//! may not keep more than a quarter of all places once others want them.
+
+use super::links::RelayLink;
+use crate::prefix::Prefix;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Who asks for something: a network of strangers, or else a link, by its address in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Asker {
+    Network(Prefix),
+    Link(usize),
+}
+
+impl Asker {
+    /// Who asks when a circuit asks that came over this link.
+    pub(super) fn of(link: &Arc<RelayLink>) -> Self {
+        match link.place.network() {
+            Some(network) => Self::Network(network),
+            None => Self::Link(Arc::as_ptr(link).addr()),
+        }
+    }
+}
+
+/// Who pays for what a circuit holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Payer {
+    /// All links of strangers from one network, or one link of a test network.
+    Asker(Asker),
+    /// One circuit of a listed relay's link; both by their addresses in memory.
+    Circuit { link: usize, circuit: usize },
+}
+
+impl Payer {
+    /// Who pays for the circuit with that address in memory, which came over this link.
+    pub(super) fn of(link: &Arc<RelayLink>, circuit: usize) -> Self {
+        match link.place.is_listed() {
+            true => Self::Circuit { link: Arc::as_ptr(link).addr(), circuit },
+            false => Self::Asker(Asker::of(link)),
+        }
+    }
+
+    fn listed_link(self) -> Option<usize> {
+        match self {
+            Self::Circuit { link, .. } => Some(link),
+            Self::Asker(_) => None,
+        }
+    }
+}
+
+/// Who gives up one of `most` places, all of which are taken, to a newcomer: the payer with the most, if the newcomer would have fewer
+/// even then; otherwise, of a listed relay's link that has more than a quarter of all places, and more than the newcomer's link would
+/// have, the circuit with the most. `None` if the newcomer has to go without. `held` has each payer once.
+pub(super) fn gives_way(held: impl Iterator<Item = (Payer, usize)>, newcomer: Payer, most: usize) -> Option<Payer> {
+    /// A payer and how much it holds.
+    type Largest = (Payer, usize);
+    let (mut own, mut largest): (usize, Option<Largest>) = (0, None);
+    // What all circuits of a listed relay's link hold, and the one that holds most.
+    let mut links: HashMap<usize, (usize, Largest)> = HashMap::new();
+    for (payer, count) in held {
+        if payer == newcomer {
+            own = count;
+        }
+        if largest.is_none_or(|(_, most)| count > most) {
+            largest = Some((payer, count));
+        }
+        if let Some(link) = payer.listed_link() {
+            let (total, largest) = links.entry(link).or_insert((0, (payer, count)));
+            *total += count;
+            if count > largest.1 {
+                *largest = (payer, count);
+            }
+        }
+    }
+    if let Some((payer, count)) = largest
+        && own + 1 < count
+    {
+        return Some(payer);
+    }
+    let own_link = newcomer.listed_link().and_then(|link| links.get(&link)).map_or(0, |(total, _)| *total);
+    let (total, (payer, _)) = links.into_values().max_by_key(|(total, _)| *total)?;
+    (total > most / 4 && total > own_link + 1).then_some(payer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stranger(network: u8) -> Payer {
+        Payer::Asker(Asker::Network(Prefix::around([192, 0, network, 1].into())))
+    }
+
+    fn listed(link: usize, circuit: usize) -> Payer {
+        Payer::Circuit { link, circuit }
+    }
+
+    fn way(held: &[(Payer, usize)], newcomer: Payer, most: usize) -> Option<Payer> {
+        gives_way(held.iter().copied(), newcomer, most)
+    }
+
+    #[test]
+    fn the_payer_with_the_most_gives_way_until_the_newcomer_has_as_many() {
+        let held = [(stranger(1), 3), (stranger(2), 1)];
+        assert_eq!(way(&held, stranger(3), 4), Some(stranger(1)));
+        assert_eq!(way(&held, stranger(2), 4), Some(stranger(1)));
+        assert_eq!(way(&held, stranger(1), 4), None, "its own don't make room for more of it");
+        assert_eq!(way(&[(stranger(1), 2), (stranger(2), 2)], stranger(2), 4), None);
+        assert_eq!(way(&[(stranger(1), 1), (stranger(2), 1)], stranger(3), 2), None, "nobody has more than one");
+    }
+
+    #[test]
+    fn circuits_of_a_listed_relay_weigh_one_by_one() {
+        // Ten honest streams behind one listed relay, and a network with thirty.
+        let mut held: Vec<_> = (0..10).map(|circuit| (listed(7, circuit), 1)).collect();
+        held.push((stranger(1), 30));
+        assert_eq!(way(&held, stranger(2), 40), Some(stranger(1)));
+        assert_eq!(way(&held, listed(7, 10), 40), Some(stranger(1)));
+        assert_eq!(way(&held, stranger(1), 40), None);
+        // The same with thirty networks: nobody outlasts anybody.
+        held.pop();
+        held.extend((1..=30).map(|network| (stranger(network), 1)));
+        assert_eq!(way(&held, stranger(31), 40), None);
+        held[0].1 = 3;
+        assert_eq!(way(&held, stranger(31), 40), Some(listed(7, 0)), "the circuit with the most pays");
+    }
+
+    #[test]
+    fn a_listed_relay_keeps_no_more_than_a_quarter_by_having_many_circuits() {
+        let mut held: Vec<_> = (0..11).map(|circuit| (listed(7, circuit), 1)).collect();
+        held.extend((1..=29).map(|network| (stranger(network), 1)));
+        assert!(matches!(way(&held, stranger(30), 40), Some(Payer::Circuit { link: 7, .. })));
+        assert!(matches!(way(&held, listed(8, 0), 40), Some(Payer::Circuit { link: 7, .. })));
+        assert_eq!(way(&held, listed(7, 11), 40), None, "not for itself");
+        assert_eq!(way(&held[1..], stranger(30), 40), None, "ten of forty are a quarter");
+    }
+}

@@ -1,0 +1,165 @@
+//! Attacks on the places for links, and on those who share what one relay's link brings.
+
+use crate::raw::{Heard, Raw};
+use crate::scene::{Scene, holds_nothing, list, until_equal};
+use crate::town::local;
+use candor_network::{HandshakeType, Policy, RelayKeys};
+use candor_onion::relay::RelayCommand;
+use candor_onion::relay::message::{Begin, EndReason};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+/// Places for strangers' links, if there are sixteen in all.
+const PLACES: usize = 14;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn idle_links_of_strangers_make_room_for_newcomers() {
+    for (idle, makes_room) in [(Duration::from_millis(50), true), (Duration::from_secs(600), false)] {
+        let scene = Scene::new(|config| {
+            config.limits.links = 16;
+            config.limits.idle_link = idle;
+        })
+        .await;
+        let mut raws = Vec::new();
+        for network in 1..=PLACES as u8 {
+            let mut raw = scene.raw(0, [127, 1, network, 1]).await;
+            // A circuit an hour would keep the place.
+            raw.open(scene.listed(0)).await;
+            raws.push(raw);
+        }
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        let newcomer = Raw::from([127, 2, 1, 1].into(), scene.listed(0)).await;
+        assert_eq!(newcomer.is_ok(), makes_room, "{idle:?}");
+        drop(newcomer);
+        if makes_room {
+            scene.serves().await;
+        }
+        drop(raws);
+        scene.is_as_before().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_network_with_many_busy_links_makes_room_for_newcomers() {
+    let scene = Scene::new(|config| config.limits.links = 16).await;
+    let mut raws = Vec::new();
+    for host in 1..=PLACES as u8 {
+        raws.push(scene.raw(0, [127, 1, 1, host]).await);
+    }
+    scene.serves().await;
+    drop(raws);
+    scene.is_as_before().await;
+}
+
+/// Whoever comes from a listed relay's address, through an exit there or from the same host, is no listed relay.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_listed_relays_address_gives_its_neighbours_no_places() {
+    let scene = Scene::new(|config| config.limits.links = 16).await;
+    let from: IpAddr = [127, 5, 5, 5].into();
+    let keys = RelayKeys::generate().unwrap();
+    let neighbour = keys.listed(None, SocketAddr::new(from, 443), &HandshakeType::ALL).unwrap();
+    let mut relays = scene.path();
+    relays.push(&neighbour);
+    scene.relay(1).know(&list(&relays));
+    let mut raws = Vec::new();
+    for _ in 0..PLACES {
+        raws.push(Raw::from(from, scene.listed(1)).await.expect("there are places for strangers"));
+    }
+    for _ in 0..4 {
+        assert!(Raw::from(from, scene.listed(1)).await.is_err(), "the rest are for listed relays");
+    }
+    // Ada has to connect to bob anew.
+    scene.relay(0).disconnect();
+    scene.serves().await;
+    drop(raws);
+    scene.is_as_before().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn silent_connections_from_a_listed_address_are_few() {
+    let scene = Scene::new(|config| config.limits.link = Duration::from_secs(600)).await;
+    let from: IpAddr = [127, 5, 5, 5].into();
+    let keys = RelayKeys::generate().unwrap();
+    let neighbour = keys.listed(None, SocketAddr::new(from, 443), &HandshakeType::ALL).unwrap();
+    let mut relays = scene.path();
+    relays.push(&neighbour);
+    scene.relay(0).know(&list(&relays));
+    let mut silent = Vec::new();
+    for _ in 0..20 {
+        silent.push(crate::raw::dial(from, scene.listed(0).address()).await.unwrap());
+    }
+    until_equal(|| scene.relay(0).counts().refused_connections, 12).await;
+    assert_eq!(scene.relay(0).held().half_open, 8);
+    scene.serves().await;
+    drop(silent);
+    scene.is_as_before().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_exit_leads_to_no_listed_relay() {
+    let scene = Scene::new(|config| config.policy = Policy::parse("127.0.0.0/8:*").unwrap()).await;
+    let mut raw = scene.raw(2, [127, 1, 1, 1]).await;
+    let mut circuit = raw.open(scene.listed(2)).await;
+    let to = scene.listed(0).address();
+    let begin = Begin::new(&to.ip().to_string(), to.port()).unwrap().encode();
+    raw.send([circuit.cell(0, RelayCommand::BEGIN, 1, &begin)]).await;
+    assert_eq!(raw.hear(&mut circuit).await, Heard::Said(0, RelayCommand::END, 1, vec![EndReason::EXITPOLICY.0]));
+    scene.serves().await;
+    // The same address and port, if no relay is known to be there.
+    let all = list(&scene.path());
+    scene.relay(2).know(&list(&[scene.listed(1), scene.listed(2)]));
+    raw.send([circuit.cell(0, RelayCommand::BEGIN, 2, &begin)]).await;
+    let heard = raw.hear(&mut circuit).await;
+    assert!(matches!(heard, Heard::Said(0, RelayCommand::CONNECTED, 2, _)), "{heard:?}");
+    scene.relay(2).know(&all);
+    drop(raw);
+    scene.is_as_before().await;
+}
+
+/// A network with thirty links and a stream on each, and ten clients behind one listed relay.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_links_with_a_stream_each_do_not_outlast_streams_behind_a_listed_relay() {
+    let listener = TcpListener::bind(local()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut kept = Vec::new();
+        while let Ok((tcp, _)) = listener.accept().await {
+            kept.push(tcp);
+        }
+    });
+    let scene = Scene::new(|config| {
+        config.policy = Policy::parse(&format!("{} {address}", config.policy)).unwrap();
+        config.limits.streams = 40;
+    })
+    .await;
+    let begin = Begin::new(&address.ip().to_string(), address.port()).unwrap().encode();
+    let mut honest = scene.raw(0, [127, 2, 1, 1]).await;
+    let mut circuits = Vec::new();
+    for _ in 0..10 {
+        let mut circuit = honest.open(scene.listed(0)).await;
+        honest.extend(&mut circuit, scene.listed(2)).await.unwrap();
+        honest.send([circuit.cell(1, RelayCommand::BEGIN, 1, &begin)]).await;
+        assert!(matches!(honest.hear(&mut circuit).await, Heard::Said(1, RelayCommand::CONNECTED, 1, _)));
+        circuits.push(circuit);
+    }
+    let mut raws = Vec::new();
+    for host in 1..=30 {
+        let mut raw = scene.raw(2, [127, 1, 1, host]).await;
+        let mut circuit = raw.open(scene.listed(2)).await;
+        raw.send([circuit.cell(0, RelayCommand::BEGIN, 1, &begin)]).await;
+        assert!(matches!(raw.hear(&mut circuit).await, Heard::Said(0, RelayCommand::CONNECTED, 1, _)));
+        raws.push((raw, circuit));
+    }
+    assert_eq!(scene.relay(2).held().streams, 40);
+    // Every page that is fetched now takes somebody's place.
+    scene.serves().await;
+    for circuit in &mut circuits {
+        honest.send([circuit.cell(1, RelayCommand::BEGIN_DIR, 9, &[])]).await;
+        let heard = honest.hear(circuit).await;
+        assert!(matches!(heard, Heard::Said(1, RelayCommand::END, 9, _)), "the stream was taken away: {heard:?}");
+    }
+    drop((honest, raws));
+    // But for a link between the two relays, which stays for a while.
+    holds_nothing(&scene).await;
+}
