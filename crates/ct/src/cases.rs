@@ -215,6 +215,7 @@ pub(crate) const ALL: &[Case] = &[
         kem::libcrux_1024_encapsulate,
     ),
     kem("ml-kem-768/encapsulate/rustcrypto", "ML-KEM-768", "rustcrypto", None, kem::rustcrypto_768_encapsulate),
+    kem("ml-kem-768/pkcs8/libcrux", "ML-KEM-768", "libcrux", Some(LIBCRUX_DECAPSULATE), kem::pkcs8),
     onion("ntor/client-start", ("X25519", "dalek"), onion::ntor_start),
     onion("ntor/server", ("X25519", "dalek"), onion::ntor_respond),
     onion("ntor/client-finish", ("X25519", "dalek"), onion::ntor_finish),
