@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn who_makes_data_waits_until_the_queue_is_short() {
+    fn a_circuit_with_data_waits_until_the_queue_is_short() {
         let outbox = Outbox::new(Budget::new(1000), 10);
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..SHORT {
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lets_more_destroys_pile_up_than_circuits_can_give_loses_the_link() {
+    fn a_neighbour_that_lets_too_many_destroys_pile_up_loses_its_link() {
         let budget = Budget::new(100);
         let outbox = Outbox::new(Arc::clone(&budget), 10);
         outbox.push(5000, relay()).unwrap();
