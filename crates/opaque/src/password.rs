@@ -40,6 +40,7 @@ impl<'a> Password<'a> {
     ///
     /// # Errors
     /// [`Error::Password`] if there are none, or more than 65535.
+    // ct: public, because only the length is looked at
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         expect_usable(bytes.len())?;
         Ok(Self(Bytes::Borrowed(bytes)))
