@@ -77,6 +77,7 @@ impl<S: Suite> Server<S> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Element`].
+    // ct: oprf/evaluate
     pub fn register(&self, rng: &mut (impl CryptoRng + ?Sized), request: &[u8]) -> Result<RegistrationAnswer, Error> {
         self.answer_registration(CredentialId::mint(rng), request, None)
     }
@@ -86,6 +87,7 @@ impl<S: Suite> Server<S> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Element`].
+    // ct: oprf/evaluate
     pub fn register_again(
         &self,
         rng: &mut (impl CryptoRng + ?Sized),
@@ -103,6 +105,7 @@ impl<S: Suite> Server<S> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Element`].
+    // ct: oprf/evaluate
     pub fn register_with_id(&self, id: CredentialId, request: &[u8]) -> Result<RegistrationAnswer, Error> {
         self.answer_registration(id, request, None)
     }
@@ -126,6 +129,7 @@ impl ServerRegistration {
     ///
     /// # Errors
     /// [`Error::Length`]; [`Error::Element`] if the client's public key is not valid.
+    // ct: opaque/record
     pub fn finish(self, upload: &[u8]) -> Result<Change, Error> {
         let upload: &[u8; UPLOAD] = exactly(Input::RegistrationUpload, upload)?;
         decode(Element::ClientPublicKey, Upload::parts(upload).client_public)?;
@@ -147,6 +151,7 @@ impl ServerRegistration {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::State`], [`Error::Ksf`].
+    // ct: public, because the state holds no secret
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let expected = FIXED + CredentialId::LENGTH;
         let wrong = Error::Length { what: Input::ServerRegistration, expected, got: bytes.len() };
