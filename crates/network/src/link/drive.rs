@@ -11,10 +11,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// Bytes to read at a time: a TLS record.
 const READ: usize = 16 << 10;
+/// Reads after which other links get their turn, however much there is to read. Without it a link that always has more keeps its thread
+/// for thousands of cells.
+const READS: usize = 4;
 /// Batches to write before reading is tried again, so that neither starves the other.
 const WRITES: usize = 4;
 /// How long the other side may take nothing of a batch when the link closes, or room is short.
@@ -35,6 +39,7 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
     let mut output = Output::default();
     let mut input = vec![0; READ];
     let mut alarm = Box::pin(sleep(Duration::ZERO));
+    let mut reads = 0;
     loop {
         while let Some(cell) = decoder.next().map_err(|error| error.to_string())? {
             let last = decoder.pending() == 0;
@@ -63,7 +68,13 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
                 return Ok(());
             }
             Ok(Some(0)) => return Ok(()),
-            Ok(Some(length)) => decoder.receive(&input[..length]),
+            Ok(Some(length)) => {
+                decoder.receive(&input[..length]);
+                reads += 1;
+                if reads % READS == 0 {
+                    yield_now().await;
+                }
+            }
             // Many close without TLS's farewell; the circuits have ends of their own.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error.to_string()),

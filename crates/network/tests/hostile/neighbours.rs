@@ -2,7 +2,7 @@
 
 use crate::proxy::tarpit;
 use crate::raw::{Heard, Raw, create};
-use crate::scene::{Scene, until};
+use crate::scene::{Scene, holds_nothing, recovers, until};
 use crate::town::{Town, client, local};
 use candor_network::{Client, ClientOptions, Error, HandshakeType, ListedRelay, Policy, RelayKeys, RelayList, Target};
 use candor_onion::cell::{Cell, DestroyReason, Message};
@@ -42,6 +42,8 @@ async fn who_reads_no_refusals_takes_no_room_from_others() {
         Message::Destroy(DestroyReason::PROTOCOL),
         "he could have read"
     );
+    drop((circuit, client, neighbour));
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -52,6 +54,8 @@ async fn who_asks_on_and_on_and_reads_nothing_loses_his_link() {
     let cells = refused(relay, MANY);
     while neighbour.try_send(cells.clone()).await.is_ok() {}
     until(|| town.relay(0).counts().links == 0).await;
+    drop(neighbour);
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,6 +70,7 @@ async fn who_reads_nothing_loses_his_link_in_time() {
     neighbour.send(refused(relay, MANY)).await;
     until(|| town.relay(0).counts().links == 0).await;
     drop(neighbour);
+    holds_nothing(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -84,6 +89,7 @@ async fn a_link_that_is_closed_goes_though_nobody_reads_its_last_cells() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     drop(neighbour);
+    holds_nothing(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -96,6 +102,8 @@ async fn a_second_creation_by_the_same_number_ends_the_circuit() {
     neighbour.send([create(relay, number)]).await;
     assert_eq!(neighbour.next().await.unwrap().message, Message::Destroy(DestroyReason::PROTOCOL));
     until(|| town.relay(0).counts().circuits == 0).await;
+    drop(neighbour);
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -113,6 +121,9 @@ async fn circuits_of_all_links_together_have_a_bound() {
     while clients[0].circuit(&path, HandshakeType::NtorV3).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    drop(clients);
+    holds_nothing(&town).await;
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -131,6 +142,8 @@ async fn a_relay_asked_for_at_a_wrong_address_can_still_be_reached_at_its_own() 
     assert_eq!(town.circuit(&client).await.hops(), 3);
     assert!(!waits.is_finished(), "the other one still waits");
     waits.abort();
+    drop((waits.await, client));
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -156,6 +169,8 @@ async fn who_waits_for_the_same_dead_relay_waits_once() {
         assert!(error.starts_with("hop 2: destroyed: next relay can't be reached"), "{error}");
     }
     assert_eq!(count.load(Ordering::Relaxed), 1);
+    drop(client);
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -169,6 +184,7 @@ async fn a_stopped_relay_drops_who_has_not_finished_the_link_handshake() {
     assert!(matches!(loris.read(&mut [0]).await, Ok(0) | Err(_)));
     drop(town.relays[1].take());
     assert!(matches!(other.read(&mut [0]).await, Ok(0) | Err(_)));
+    holds_nothing(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -185,6 +201,8 @@ async fn a_relay_that_stops_while_it_extends_a_circuit_says_so() {
     let (extended, ()) = tokio::join!(circuit.extend(&eve, HandshakeType::Hybrid768), stopping);
     let error = extended.unwrap_err().to_string();
     assert!(error.starts_with("hop ") && error.contains("hibernates"), "{error}");
+    drop((circuit, client));
+    holds_nothing(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -207,6 +225,8 @@ async fn a_stream_that_nobody_answers_is_given_up() {
     let error = circuit.open("127.0.0.1", port).await.unwrap_err();
     assert!(matches!(error, Error::Timeout { .. }) && error.to_string().contains("opening a stream"), "{error}");
     assert!(circuit.failure().is_none(), "the circuit goes on");
+    drop((circuit, client));
+    holds_nothing(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -238,6 +258,8 @@ async fn bytes_that_a_target_does_not_take_have_their_bound_too() {
     }
     let error = circuit.failure().expect("nobody stops the client, so the exit does").to_string();
     assert!(error.starts_with("hop 3:") && error.contains("out of resources"), "{error}");
+    drop((circuit, client));
+    holds_nothing(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -116,7 +116,7 @@ fn recognized(payload: &[u8; PAYLOAD]) -> bool {
     payload[RECOGNIZED] == [0, 0]
 }
 
-/// Likewise revealed.
+/// The other branch that a relay reveals, for the same reason.
 #[inline(never)]
 fn is_ours(digest: &[u8], found: &[u8; 4]) -> bool {
     digest.ct_eq(found).into()
