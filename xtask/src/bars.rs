@@ -3,10 +3,12 @@
 //! Numbers come from run files by way of `candor report RUN --format json`, so they are what a reader's own report says.
 //! Where several runs have a row, the newest counts, not the best: choosing among runs is how one fools oneself.
 
+mod document;
 mod judge;
 mod table;
 
 use crate::Failure;
+use crate::columns::{self, Align};
 use crate::stage::{cargo_with, program};
 use crate::workspace::Workspace;
 use judge::{Found, Outcome, Wanted, judge, judge_figure};
@@ -15,10 +17,29 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use table::{Asks, Bar, matches};
 
+/// A bar, and what was found.
+type Judged = (Bar, Vec<Line>);
+
 /// Prints the table; `Ok(true)` unless a bar is missed.
 pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     let order = Order::parse(words)?;
     let workspace = Workspace::here()?;
+    let judged = judge_all(&workspace, &order)?;
+    if order.write {
+        document::write(&workspace.root, &judged)?;
+        println!("written: {}", document::FILE);
+        return Ok(true);
+    }
+    print!("{}", terminal(&judged));
+    Ok(judged.iter().flat_map(|(_, lines)| lines).all(|line| line.outcome != Outcome::Missed))
+}
+
+/// Whether the table in the document is what the committed runs say. A bar that is missed is no fault here; hiding it would be.
+pub(crate) fn is_documented(workspace: &Workspace) -> Result<bool, Failure> {
+    document::check(&workspace.root, &judge_all(workspace, &Order::default())?)
+}
+
+fn judge_all(workspace: &Workspace, order: &Order) -> Result<Vec<Judged>, Failure> {
     let path = workspace.root.join("bars.toml");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let mut bars = table::parse(&text)?;
@@ -26,22 +47,27 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     if bars.is_empty() {
         return Err(format!("bars.toml has no bar of issue {}", order.issue.unwrap_or_default()));
     }
-    let files = if order.files.is_empty() { committed_runs(&workspace.root)? } else { order.files };
-    let candor = Candor::build(&workspace)?;
+    let files = if order.files.is_empty() { committed_runs(&workspace.root)? } else { order.files.clone() };
+    let candor = Candor::build(workspace)?;
     let mut rows = Vec::new();
     for file in &files {
         rows.extend(parse_report(&candor.report(file)?).map_err(|why| format!("{}: {why}", file.display()))?);
     }
     let known = candor.tasks();
-    let lines: Vec<(&Bar, Vec<Line>)> = bars.iter().map(|bar| (bar, lines(bar, &rows, &known))).collect();
-    Ok(print(&lines))
+    let judged = bars.into_iter().map(|bar| {
+        let lines = lines(&bar, &rows, &known);
+        (bar, lines)
+    });
+    Ok(judged.collect())
 }
 
-/// What the words after `bars` ask for.
+/// The options after `bars`.
 #[derive(Debug, Default, PartialEq)]
 struct Order {
     issue: Option<u64>,
     files: Vec<PathBuf>,
+    /// The table goes into the document.
+    write: bool,
 }
 
 impl Order {
@@ -54,11 +80,16 @@ impl Order {
                 let value = value.or_else(|| words.next().map(String::as_str)).unwrap_or("");
                 let issue = value.parse().map_err(|_| format!("`--issue` needs a number, not `{value}`"))?;
                 order.issue = Some(issue);
+            } else if word == "--write" {
+                order.write = true;
             } else if word.starts_with('-') {
-                return Err(format!("`bars` has no option `{word}`; it has `--issue N`"));
+                return Err(format!("`bars` has no option `{word}`; it has `--issue N` and `--write`"));
             } else {
                 order.files.push(PathBuf::from(word));
             }
+        }
+        if order.write && (order.issue.is_some() || !order.files.is_empty()) {
+            return Err("`--write` takes all bars and all committed runs: leave out `--issue` and the files".to_owned());
         }
         Ok(order)
     }
@@ -92,7 +123,7 @@ impl Candor {
             .status()
             .map_err(|error| format!("cannot start cargo: {error}"))?;
         if !built.success() {
-            return Err("candor does not build, and without it no run file can be read".to_owned());
+            return Err("candor does not build; without it no run file can be read".to_owned());
         }
         Ok(Self(workspace.target.join("release").join(format!("candor{}", std::env::consts::EXE_SUFFIX))))
     }
@@ -283,38 +314,32 @@ fn is_control(row: &Row) -> bool {
     row.subject.strip_prefix(row.baseline.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
 }
 
-/// Prints all lines by issue and bar, then the counts. `true` unless a bar is missed.
-fn print(bars: &[(&Bar, Vec<Line>)]) -> bool {
-    let all = || bars.iter().flat_map(|(_, lines)| lines);
-    let width = |field: fn(&Line) -> &String| all().map(|line| field(line).chars().count()).max().unwrap_or(0);
-    let (wanted, found, about) = (width(|line| &line.wanted), width(|line| &line.found), width(|line| &line.about));
-    let mut issue = None;
-    for (bar, lines) in bars {
+/// All lines by issue and bar, then the counts.
+fn terminal(judged: &[Judged]) -> String {
+    let cells = |line: &Line| {
+        let [wanted, found, about, source] = [&line.wanted, &line.found, &line.about, &line.source].map(String::clone);
+        [format!("    {}", line.outcome.word()), wanted, found, about, source]
+    };
+    let rows = judged.iter().flat_map(|(_, lines)| lines).map(cells);
+    let mut rows = columns::lines([Align::Left; 5], rows).into_iter();
+    let (mut text, mut issue) = (String::new(), None);
+    for (bar, lines) in judged {
         if issue != Some(bar.issue) {
-            println!("{}issue {}", if issue.is_some() { "\n" } else { "" }, bar.issue);
+            text += &format!("{}issue {}\n", if issue.is_some() { "\n" } else { "" }, bar.issue);
             issue = Some(bar.issue);
         }
-        println!("  {}", bar.what);
-        for line in lines {
-            let text = format!(
-                "    {:<12}  {:<wanted$}  {:<found$}  {:<about$}  {}",
-                line.outcome.word(),
-                line.wanted,
-                line.found,
-                line.about,
-                line.source
-            );
-            println!("{}", text.trim_end());
-        }
+        text += &format!("  {}\n", bar.what);
+        rows.by_ref().take(lines.len()).for_each(|row| text += &format!("{row}\n"));
     }
-    let counts: Vec<String> = Outcome::ALL
-        .iter()
-        .map(|outcome| (all().filter(|line| line.outcome == *outcome).count(), outcome))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, outcome)| format!("{count} {}", outcome.word()))
-        .collect();
-    println!("\n{}", counts.join(", "));
-    all().all(|line| line.outcome != Outcome::Missed)
+    text + &format!("\n{}\n", counts(judged))
+}
+
+/// How many lines have each outcome.
+fn counts(judged: &[Judged]) -> String {
+    let count =
+        |outcome: &Outcome| judged.iter().flat_map(|(_, lines)| lines).filter(|line| line.outcome == *outcome).count();
+    let counted = Outcome::ALL.iter().map(|outcome| (count(outcome), outcome.word())).filter(|(count, _)| *count > 0);
+    counted.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -392,7 +417,9 @@ mod tests {
     fn options_are_read_or_refused() {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let order = Order::parse(&words("--issue 7 a.jsonl")).unwrap();
-        assert_eq!(order, Order { issue: Some(7), files: Vec::from([PathBuf::from("a.jsonl")]) });
+        assert_eq!(order, Order { issue: Some(7), files: Vec::from([PathBuf::from("a.jsonl")]), write: false });
+        assert!(Order::parse(&words("--write")).unwrap().write);
+        assert!(Order::parse(&words("--write --issue 7")).is_err() && Order::parse(&words("--write a.jsonl")).is_err());
         assert_eq!(Order::parse(&words("--issue=3")).unwrap().issue, Some(3));
         assert!(Order::parse(&words("--issue")).is_err());
         assert!(Order::parse(&words("--issue x")).is_err());

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// The bar, on two cores.
 const BAR: Duration = Duration::from_secs(6 * 60);
 
-/// What is to come, as it will be asked for.
+/// Dependencies that are still to come, as they will be declared.
 const TO_COME: [&str; 5] = [
     r#"axum = { version = "0.8", default-features = false, features = ["http1", "json", "tokio"] }"#,
     r#"metrics = "0.24""#,
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_already_is_not_added_again() {
+    fn a_dependency_that_is_there_is_not_added_again() {
         let made = with_what_is_to_come("[dependencies]\nmetrics.workspace = true\n\n[dev-dependencies]\nx = \"1\"\n")
             .unwrap();
         let table: toml::Table = made.parse().unwrap();

@@ -5,6 +5,7 @@
 //! dependency is compiled again with other features, and then only the chosen test programs are started.
 
 use crate::Failure;
+use crate::columns::{self, Align};
 use crate::stage::{cargo_with, program, stream};
 use crate::workspace::{Member, Workspace, cargo};
 use serde_json::Value;
@@ -33,9 +34,10 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     stage("clippy", &mut || cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
     stage("tests", &mut || tests(&workspace, &changed))?;
     println!();
-    for (name, seconds, well) in &rows {
-        println!("{name:<12} {seconds:6.1} s  {}", if *well { "ok" } else { "FAILED" });
-    }
+    let shown = rows.iter().map(|(name, seconds, well)| {
+        [(*name).to_owned(), format!("{seconds:.1} s"), if *well { "ok" } else { "FAILED" }.to_owned()]
+    });
+    columns::lines([Align::Left, Align::Right, Align::Left], shown).iter().for_each(|line| println!("{line}"));
     Ok(rows.iter().all(|(_, _, well)| *well))
 }
 

@@ -19,13 +19,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Builds the cases and runs those whose name contains `filter`; the controls always. One line a case, on stdout.
+/// Builds the cases and runs those whose name contains `filter`; the controls always. Prints one line per case.
 ///
 /// Where valgrind is missing, or the machine is not x86-64 Linux (the marks are no-ops elsewhere), all of it counts as one
 /// skip; under `CI` that is a failure.
 ///
 /// # Errors
-/// When the cases can't be built or listed, or no case has such a name.
+/// If the cases can't be built or listed, or no case's name contains the filter.
 pub(crate) fn run(root: &Path, filter: Option<&str>) -> Result<Tally, Failure> {
     let mut tally = Tally::default();
     if let Some(why) = cannot_run() {
@@ -81,7 +81,7 @@ fn cannot_run() -> Option<String> {
     }
 }
 
-/// Builds `candor-ct` as users get the products, in the release profile, and says where it is.
+/// Builds `candor-ct` as users get the products, in the release profile, and returns its path.
 fn build(root: &Path) -> Result<PathBuf, Failure> {
     let output = cargo()
         .current_dir(root)
@@ -98,7 +98,7 @@ fn build(root: &Path) -> Result<PathBuf, Failure> {
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .filter(|message| message["target"]["name"] == "candor-ct")
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .ok_or_else(|| "cargo built candor-ct and did not say where it is".to_owned())
+        .ok_or_else(|| "cargo built candor-ct but did not say where it put the program".to_owned())
 }
 
 fn list(binary: &Path) -> Result<Vec<Case>, Failure> {

@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// What the rules allow, every excuse in use.
+    /// Packages that the rules allow, with every excuse in use.
     fn clean() -> Vec<Package> {
         Vec::from([
             package("old", "1.9.0", &[]),
@@ -273,7 +273,7 @@ mod tests {
         ])
     }
 
-    /// What is wrong once the packages are changed.
+    /// The violations after a change of the packages.
     fn after(change: impl FnOnce(&mut Vec<Package>)) -> Vec<String> {
         let mut packages = clean();
         change(&mut packages);

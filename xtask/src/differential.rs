@@ -10,7 +10,7 @@ use crate::unpacked;
 use crate::workspace::Workspace;
 use std::path::Path;
 
-/// What the gate compares: seconds in a debug build.
+/// The sizes that the gate compares: seconds in a debug build.
 const SMALL: [&str; 7] = ["--stock", "--every", "40", "--longest", "300", "--random", "60"];
 
 /// The gate's comparison, with the program that the tests have built. Where Debian's packages can't be had it is a skip.
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_compared_is_told() {
+    fn an_unknown_comparison_is_refused_with_the_known_one() {
         assert!(run(&[]).unwrap_err().contains("gf2"));
         assert!(run(&["hash".into()]).unwrap_err().contains("`hash`"));
     }

@@ -40,6 +40,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
     gate.stage("no_std", |tally| no_std(tally, &workspace));
     gate.stage("portable", crate::portable::in_the_gate);
     gate.stage("release build", |tally| one(tally, "release build", cargo_with(["build", "--release"])));
+    gate.stage("bars", |tally| tally.check("the table of bars", crate::bars::is_documented(&workspace)));
     let mut tor = None;
     gate.stage("C tor", |tally| match crate::unpacked::tor(&workspace.target) {
         Ok(program) => tor = Some(program),

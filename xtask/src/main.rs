@@ -5,6 +5,7 @@
 mod bars;
 mod budget;
 mod check;
+mod columns;
 mod ct;
 mod deny;
 mod differential;
@@ -52,9 +53,9 @@ cargo xtask COMMAND
   qemu                  runs the kernels for binary polynomials on emulated AArch64 and RISC-V processors. On Debian as root it installs the
                         emulators, the cross compilers and a second Rust
                           cargo xtask qemu
-  bars [--issue N] [RUN.jsonl…]
+  bars [--write | --issue N] [RUN.jsonl…]
                         sets each bar of bars.toml beside what was found: met, missed, can't tell, not measured. Without a file it reads
-                        runs/*.jsonl; a .json file is taken as the output of `candor report`
+                        runs/*.jsonl; a .json file is taken as the output of `candor report`. --write puts the table into runs/README.md
                           cargo xtask bars --issue 7 candor-runs/2026-11-21-zen3-3f9c1a.jsonl
   build-budget [--check]
                         builds candor cold in release, with the dependencies that the login server and the monitor will bring, and compares

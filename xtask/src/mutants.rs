@@ -2,7 +2,7 @@
 //!
 //! `xtask/mutants.toml` lists small mistakes: a dropped mask, a dropped round. Each is made alone, in a copy of the tree below
 //! `target/mutants`, and its test must then fail. Before that the tests must pass without any mistake, for a test that always fails
-//! would notice everything. A text that is no longer there, or a mutant that does not compile, is an error: the list is stale.
+//! would notice everything. `cargo xtask structure` finds entries whose text is no longer in the source.
 
 use crate::Failure;
 use crate::peers::make_directory;
@@ -67,8 +67,9 @@ pub(crate) fn run(filter: Option<&str>) -> Result<bool, Failure> {
             Outcome::NotBuilt(why) => return Err(format!("`cargo test {test}` does not build:\n{why}")),
         }
     }
-    let mut survived = 0;
-    for mutant in &mutants {
+    let (mut survived, mut broken) = (Vec::new(), Vec::new());
+    for (number, mutant) in mutants.iter().enumerate() {
+        let told = format!("{:>3}/{}  {}", number + 1, mutants.len(), mutant.what);
         let spoilt = mutant.apply(&tree.root)?;
         let originals: Vec<(PathBuf, String)> =
             spoilt.keys().map(|file| Ok((file.clone(), read(file)?))).collect::<Result<_, Failure>>()?;
@@ -76,16 +77,44 @@ pub(crate) fn run(filter: Option<&str>) -> Result<bool, Failure> {
         let outcome = tree.test(&mutant.test);
         originals.iter().try_for_each(|(file, text)| write(file, text))?;
         match outcome? {
-            Outcome::Failed => println!("killed    {}", mutant.what),
+            Outcome::Failed => println!("killed         {told}"),
             Outcome::Passed => {
-                survived += 1;
-                println!("SURVIVED  {} (`cargo test {}` passes with it)", mutant.what, mutant.test);
+                println!("SURVIVED       {told}");
+                survived.push(format!("survived: {} (`cargo test {}` passes with it)", mutant.what, mutant.test));
             }
-            Outcome::NotBuilt(why) => return Err(format!("the mutant “{}” does not compile:\n{why}", mutant.what)),
+            Outcome::NotBuilt(why) => {
+                println!("NOT COMPILED   {told}");
+                broken.push(format!("does not compile: {}\n{why}", mutant.what));
+            }
         }
     }
-    println!("{} killed, {survived} survived, {} minutes", mutants.len() - survived, clock(start.elapsed()));
-    Ok(survived == 0)
+    println!();
+    survived.iter().chain(&broken).for_each(|line| println!("{line}"));
+    let (survived, broken) = (survived.len(), broken.len());
+    let killed = mutants.len() - survived - broken;
+    println!("{killed} killed, {survived} survived, {broken} not compiled, {} minutes", clock(start.elapsed()));
+    Ok(survived + broken == 0)
+}
+
+/// The entries that no longer fit the tree: the line in the list, and why.
+pub(crate) fn stale(root: &Path) -> Result<Vec<(usize, Failure)>, Failure> {
+    let path = root.join(LIST);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let text = read(&path)?;
+    let line = |mutant: &Mutant| text.lines().position(|line| line.starts_with("what") && line.contains(&mutant.what));
+    let stale = parse(&text)?.into_iter().filter_map(|mutant| {
+        let why = match mutant.apply(root) {
+            Ok(spoilt) if spoilt.iter().all(|(file, text)| read(file).is_ok_and(|original| original != *text)) => {
+                return None;
+            }
+            Ok(_) => format!("the mutant “{}” changes nothing", mutant.what),
+            Err(why) => why,
+        };
+        Some((line(&mutant).map_or(1, |index| index + 1), why))
+    });
+    Ok(stale.collect())
 }
 
 fn parse(text: &str) -> Result<Vec<Mutant>, Failure> {
@@ -94,12 +123,12 @@ fn parse(text: &str) -> Result<Vec<Mutant>, Failure> {
     let mutant = |(index, value): (usize, &Value)| {
         let field = |name: &str| {
             let text = value.get(name).and_then(Value::as_str).map(str::to_owned);
-            text.ok_or_else(|| format!("{LIST}, mutant {}: `{name}` is missing or no text", index + 1))
+            text.ok_or_else(|| format!("{LIST}, mutant {}: `{name}` is missing or not a text", index + 1))
         };
         let edit = |value: &Value| {
             let field = |name: &str| {
                 let text = value.get(name).and_then(Value::as_str).map(str::to_owned);
-                text.ok_or_else(|| format!("{LIST}, mutant {}: `{name}` is missing or no text", index + 1))
+                text.ok_or_else(|| format!("{LIST}, mutant {}: `{name}` is missing or not a text", index + 1))
             };
             Ok::<Edit, Failure>(Edit { file: field("file")?, find: field("find")?, replace: field("replace")? })
         };
@@ -120,7 +149,7 @@ impl Mutant {
             let path = root.join(&edit.file);
             let text = match spoilt.get(&path) {
                 Some(text) => text.clone(),
-                None => read(&path)?,
+                None => read(&path).map_err(|why| format!("the mutant “{}” is stale: {why}", self.what))?,
             };
             let text = edit.apply(&text).map_err(|why| format!("the mutant “{}” is stale: {why}", self.what))?;
             spoilt.insert(path, text);
@@ -133,7 +162,9 @@ impl Edit {
     fn apply(&self, original: &str) -> Result<String, Failure> {
         match original.matches(&self.find).count() {
             1 => Ok(original.replacen(&self.find, &self.replace, 1)),
-            n => Err(format!("its text must occur once in {}, and occurs {n} times:\n{}", self.file, self.find)),
+            n => {
+                Err(format!("its text must occur exactly once in {}, but occurs {n} times:\n{}", self.file, self.find))
+            }
         }
     }
 }
@@ -141,7 +172,7 @@ impl Edit {
 enum Outcome {
     Passed,
     Failed,
-    /// What the compiler said.
+    /// The compiler's errors.
     NotBuilt(String),
 }
 
@@ -210,13 +241,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_committed_list_fits_the_tree() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        for mutant in parse(include_str!("../mutants.toml")).unwrap() {
-            for (file, spoilt) in mutant.apply(&root).unwrap() {
-                assert_ne!(spoilt, read(&file).unwrap(), "{}", mutant.what);
-            }
-        }
+    fn an_entry_that_no_longer_fits_the_tree_is_found_at_its_line() {
+        let root = std::env::temp_dir().join(format!("xtask-mutants-stale-{}", std::process::id()));
+        fs::create_dir_all(root.join("xtask")).unwrap();
+        write(&root.join("code"), "a = 1;").unwrap();
+        let entry = |what: &str, find: &str, replace: &str| {
+            format!(
+                "[[mutant]]\nwhat = \"{what}\"\nfile = \"code\"\nfind = \"{find}\"\nreplace = \"{replace}\"\ntest = \"t\"\n"
+            )
+        };
+        write(&root.join(LIST), &[entry("fits", "1", "2"), entry("gone", "7", "2"), entry("same", "1", "1")].concat())
+            .unwrap();
+        let found = stale(&root);
+        fs::remove_dir_all(&root).unwrap();
+        let found = found.unwrap();
+        assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [8, 14]);
+        assert!(found[0].1.contains("occurs 0 times") && found[1].1.contains("changes nothing"), "{found:?}");
     }
 
     #[test]

@@ -1,12 +1,11 @@
-//! `cargo xtask qemu`: do the accelerated arms of crate gf2 agree with the portable one on processors that are not here?
+//! `cargo xtask qemu`: checks that gf2's accelerated arms for other processors agree with the portable one, on emulated processors.
 //!
 //! The example `arms` of candor-gf2 runs under qemu's user mode. Each run names the arm that must have been chosen, and the
-//! program fails if it was another. qemu 7.2 does not tell a RISC-V program of Zbc, so that arm is forced; the control is the same
-//! run on an emulated processor without Zbc, which must die of SIGILL: that proves that the instructions were there.
+//! program fails if it was another. qemu 7.2 does not tell a RISC-V program about Zbc, so that arm is forced. The control is the
+//! same run on an emulated processor without Zbc: it must die of SIGILL, which proves that the instructions were there.
 //!
-//! A standard library for the other processors comes from Debian, in the version of Debian's own newer rustc, since rustup may not
-//! be reachable. Nothing of it is installed; emulators, linkers and that rustc are, where we are root. QEMU gives correctness
-//! only: nothing is timed.
+//! The standard libraries for the other processors come from Debian, in the version of Debian's own newer rustc, since rustup may be out
+//! of reach. They are unpacked and not installed. Emulators, linkers and that rustc are installed if we are root. Nothing is timed.
 
 use crate::Failure;
 use crate::install;
@@ -81,7 +80,7 @@ const RUNS: [Run; 5] = [
     },
 ];
 
-/// Builds the program for each processor and runs it. What can't be had here is a skip with its reason.
+/// Builds the program for each processor and runs it. Whatever is missing on this machine is a skip with its reason.
 pub(crate) fn run(workspace: &Workspace) -> Result<Tally, Failure> {
     let mut tally = Tally::default();
     let at = workspace.target.join("qemu");
@@ -114,7 +113,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally, Failure> {
     Ok(tally)
 }
 
-/// A folder that rustc takes for its own, with the standard libraries of both processors.
+/// A sysroot for rustc with the standard libraries of both processors.
 fn sysroot(at: &Path) -> Result<PathBuf, Failure> {
     let mut asked = program("dpkg-query");
     asked.args(["-W", "-f", "${Version}", "rustc-web"]);
@@ -137,7 +136,8 @@ fn sysroot(at: &Path) -> Result<PathBuf, Failure> {
     Ok(root.join("usr"))
 }
 
-/// Of `apt-cache madison`, the same version, else the same source built for another release (1.96.0+dfsg1-1~deb13u1).
+/// From the output of `apt-cache madison`: the same version or, if there is none, the same source built for another release
+/// (1.96.0+dfsg1-1~deb13u1).
 fn fitting(listed: &str, version: &str) -> Option<String> {
     let source = version.split('~').next().unwrap_or(version);
     let versions: Vec<&str> = listed.lines().filter_map(|line| line.split('|').nth(1)).map(str::trim).collect();
@@ -167,7 +167,7 @@ impl Run {
         format!("qemu {} {} {}", self.machine.gnu, self.qemu.last().unwrap_or(&"default"), self.words.join(" "))
     }
 
-    /// What the program said.
+    /// Runs the program and returns what it printed.
     fn carry_out(&self, arms: &Path) -> Result<String, Failure> {
         let mut command = program(format!("qemu-{}", self.machine.gnu));
         command
@@ -181,8 +181,10 @@ impl Run {
         let illegal = output.status.signal() == Some(4);
         match (self.expect, output.status.success()) {
             (Expect::Agrees, true) => Ok(said),
-            (Expect::IllegalInstruction, false) if illegal => Ok("SIGILL, as it must".to_owned()),
-            (Expect::IllegalInstruction, true) => Err("ran on a processor that lacks its instructions".to_owned()),
+            (Expect::IllegalInstruction, false) if illegal => Ok("died of SIGILL, as it must".to_owned()),
+            (Expect::IllegalInstruction, true) => {
+                Err("ran to its end on a processor that lacks its instructions".to_owned())
+            }
             _ => Err(format!("{}: {said} {}", output.status, String::from_utf8_lossy(&output.stderr).trim())),
         }
     }

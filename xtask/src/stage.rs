@@ -36,7 +36,7 @@ pub(crate) fn stream(command: Command, read_along: impl FnMut(&str)) -> Result<b
     stream_to(&mut std::io::stdout(), command, read_along)
 }
 
-/// The same with another place for the lines.
+/// [`stream`] with another place for the lines.
 pub(crate) fn stream_to(
     out: &mut dyn Write,
     mut command: Command,

@@ -10,6 +10,7 @@ mod fuzz;
 mod heads;
 mod manifest;
 mod modules;
+mod runs;
 mod sizes;
 mod strip;
 mod unsafety;
@@ -91,14 +92,25 @@ fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
         }
     }
     violations.extend(circles::check(&sources));
+    let stale = crate::mutants::stale(&workspace.root)?.into_iter();
+    violations.extend(stale.map(|(line, why)| Violation::new("xtask/mutants.toml", line, why)));
     let manifest = workspace.root.join("fuzz/Cargo.toml");
     if manifest.exists() {
         violations.extend(fuzz::check(&read(&manifest)?, &fuzz_targets(workspace)?));
     }
+    let (mut sealed, mut citing) = (BTreeSet::new(), Vec::new());
     for path in committed(&workspace.root)? {
         let bytes = std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        violations.extend(addresses::check(&workspace.show(&path), &bytes));
+        let shown = workspace.show(&path);
+        violations.extend(addresses::check(&shown, &bytes));
+        if let Some(run) = shown.strip_prefix("runs/").and_then(|name| name.strip_suffix(".jsonl")) {
+            sealed.insert(run.to_owned());
+        } else if shown.ends_with(".md") || shown == "bars.toml" {
+            citing.push((shown, String::from_utf8_lossy(&bytes).into_owned()));
+        }
     }
+    violations.extend(addresses::check_exceptions(&sealed));
+    violations.extend(runs::check(&sealed, &citing));
     violations.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok((sources.len(), violations))
 }
@@ -229,6 +241,11 @@ mod tests {
                 ("crates/lab/src/lib.rs", "fn f() {}\n"),
                 ("crates/cpu/Cargo.toml", "[dependencies]\nsubtle = \"2\"\n"),
                 ("docs/build.md", concat!("See /ho", "me/ada/candor.\n")),
+                ("runs/2026-11-21-zen5-000001.jsonl", "{}\n"),
+                (
+                    "xtask/mutants.toml",
+                    "[[mutant]]\nwhat = \"w\"\nfile = \"Cargo.toml\"\nfind = \"gone\"\nreplace = \"\"\ntest = \"t\"\n",
+                ),
             ],
         );
         let has = |start: &str| assert!(found.iter().any(|line| line.starts_with(start)), "{start} not in {found:#?}");
@@ -239,6 +256,8 @@ mod tests {
         has("crates/lab/src/lib.rs:1: ");
         has("crates/cpu/Cargo.toml:2: ");
         has("docs/build.md:1: ");
+        has("xtask/mutants.toml:2: ");
+        has("runs/2026-11-21-zen5-000001.jsonl:1: ");
         has("crates/cpu/Cargo.toml:1: ");
     }
 }

@@ -150,7 +150,7 @@ pub(crate) struct SmokeReader {
 impl SmokeReader {
     pub(crate) fn line(&mut self, line: &str) {
         if self.outcome(line).is_none() {
-            self.failures.push(format!("a line that is no outcome of a task: {line}"));
+            self.failures.push(format!("a line that is not the outcome of a task: {line}"));
         }
     }
 
@@ -178,7 +178,7 @@ impl SmokeReader {
         self.skips.iter().for_each(|what| tally.skip(stage, what));
         self.failures.iter().for_each(|what| tally.fail(format!("{stage}: {what}")));
         if self.tasks == 0 {
-            tally.fail(format!("{stage}: not a single task was tried"));
+            tally.fail(format!("{stage}: no task was tried"));
         } else if !succeeded && self.failures.is_empty() {
             tally.fail(format!("{stage}: ended with an error though it reported no failure"));
         }
@@ -255,7 +255,7 @@ mod tests {
         {"subject":"graviola","kind":"never","reason":"has no ML-KEM-512 (only 768)"}]}"#;
 
     #[test]
-    fn what_is_missing_here_is_a_skip_and_what_a_library_never_had_is_none() {
+    fn a_missing_library_is_a_skip_and_a_fact_about_a_library_is_not() {
         let tally = smoke(&[REFUSED], true);
         assert_eq!(tally.line(), "2 passed, 0 failed, 1 skipped");
         assert_eq!(tally.skips, ["smoke: kem/ml-kem-768/encaps: openssl-3.0.19: has no ML-KEM (needs 3.5)"]);

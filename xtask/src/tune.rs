@@ -1,20 +1,20 @@
 //! `cargo xtask tune gf2`: measures which scheme multiplies which length best on this machine.
 //!
-//! The tuner is a program of crate `gf2`, built for release here; this command adds what only the outside knows: the compiler, the
-//! flags and the date that stand in the table's head.
+//! The tuner is a program of crate `gf2`, built for release here; this command adds what the program can't know: the compiler, the
+//! flags and the date at the head of the table.
 
 use crate::Failure;
 use crate::stage::{program, stream};
 use crate::workspace::Workspace;
 
-/// Runs the tuner. Words after `gf2` are handed on.
+/// Runs the tuner and passes on the words after `gf2`.
 ///
 /// # Errors
-/// Another name than `gf2`, or a build that could not be started.
+/// If the first word is not `gf2`, or the build can't be started.
 pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
-    let (what, rest) = words.split_first().ok_or("`tune` takes what to tune: gf2")?;
+    let (what, rest) = words.split_first().ok_or("`tune` needs to know what to tune; expected `gf2`")?;
     if what != "gf2" {
-        return Err(format!("there is nothing to tune in `{what}`; there is gf2"));
+        return Err(format!("can't tune `{what}`; expected `gf2`"));
     }
     let mut command = program("cargo");
     command.current_dir(&Workspace::here()?.root);
@@ -37,7 +37,7 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     stream(command, |_| ())
 }
 
-/// The first line that a program says, or that it is unknown.
+/// The first line that a program prints, or `unknown`.
 fn said(name: &str, arguments: &[&str]) -> String {
     let output = program(name).args(arguments).output().ok();
     let text = output.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_tuned_is_told() {
+    fn an_unknown_target_is_refused_with_the_known_one() {
         assert!(run(&[]).unwrap_err().contains("gf2"));
         assert!(run(&["hash".into()]).unwrap_err().contains("`hash`"));
     }

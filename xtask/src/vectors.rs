@@ -1,4 +1,4 @@
-//! `cargo xtask vectors`: each test vector has its source, its licence and its checksum in `vectors/SOURCES.toml`.
+//! `cargo xtask vectors`: checks that `vectors/SOURCES.toml` gives the source, the licence and the checksum of every test vector.
 
 use crate::Failure;
 use sha2::{Digest, Sha256};
@@ -7,17 +7,17 @@ use std::path::Path;
 
 const SOURCES: &str = "SOURCES.toml";
 
-/// What SOURCES.toml says of one file.
+/// An entry of SOURCES.toml.
 struct Source {
     path: String,
     sha256: String,
 }
 
-/// Checks `vectors/` under `root` and says how many files it holds. Every file is listed, every listed file is there, and
+/// Checks `vectors/` under `root` and returns how many files it holds. Every file is listed, every listed file is there, and
 /// the digests match.
 ///
 /// # Errors
-/// All that is wrong, a line each.
+/// Everything that is wrong, one line each.
 pub(crate) fn check(root: &Path) -> Result<usize, Failure> {
     let folder = root.join("vectors");
     let text = std::fs::read_to_string(folder.join(SOURCES))
@@ -33,17 +33,18 @@ pub(crate) fn check(root: &Path) -> Result<usize, Failure> {
         match std::fs::read(folder.join(&source.path)) {
             Ok(bytes) if hex(&Sha256::digest(&bytes)) == source.sha256 => {}
             Ok(bytes) => wrong.push(format!(
-                "vectors/{}: its SHA-256 is {}, and {SOURCES} says {}; was it edited, or is the list out of date?",
+                "vectors/{}: its SHA-256 is {}, but {SOURCES} says {}; was the file edited, or is the list out of date?",
                 source.path,
                 hex(&Sha256::digest(&bytes)),
                 source.sha256
             )),
-            Err(error) => wrong.push(format!("vectors/{} is listed and cannot be read: {error}", source.path)),
+            Err(error) => wrong.push(format!("vectors/{} is listed but cannot be read: {error}", source.path)),
         }
     }
     for path in files(&folder, "")? {
         if path != SOURCES && !listed.contains(&path) {
-            wrong.push(format!("vectors/{path} is not listed in {SOURCES}: say where it comes from"));
+            wrong
+                .push(format!("vectors/{path} is not listed in {SOURCES}: add an entry that says where it comes from"));
         }
     }
     if wrong.is_empty() { Ok(sources.len()) } else { Err(wrong.join("\n")) }
@@ -54,7 +55,7 @@ fn parse(text: &str) -> Result<Vec<Source>, Failure> {
     let none = Vec::new();
     let list = table.get("file").map_or(Some(&none), toml::Value::as_array);
     let mut sources = Vec::new();
-    for (at, entry) in list.ok_or_else(|| format!("vectors/{SOURCES}: `file` is no list"))?.iter().enumerate() {
+    for (at, entry) in list.ok_or_else(|| format!("vectors/{SOURCES}: `file` is not a list"))?.iter().enumerate() {
         let field = |name: &str| {
             let value = entry.get(name).and_then(toml::Value::as_str).map(str::trim).unwrap_or_default();
             if value.is_empty() {
@@ -138,13 +139,13 @@ mod tests {
     #[test]
     fn an_edited_file_is_found() {
         let root = Root::with("edited", &[("a.txt", "abd"), (SOURCES, &entry("a.txt", ABC))]);
-        assert!(check(&root.0).unwrap_err().contains("was it edited"));
+        assert!(check(&root.0).unwrap_err().contains("was the file edited"));
     }
 
     #[test]
     fn a_missing_file_is_found() {
         let root = Root::with("missing", &[(SOURCES, &entry("a.txt", ABC))]);
-        assert!(check(&root.0).unwrap_err().contains("a.txt is listed and cannot be read"));
+        assert!(check(&root.0).unwrap_err().contains("a.txt is listed but cannot be read"));
     }
 
     #[test]

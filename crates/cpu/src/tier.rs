@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 pub struct Tier {
     /// The name, as typed by users.
     pub name: &'static str,
-    /// What it stands for, in a line.
+    /// The instructions that it stands for, in one line.
     pub what: &'static str,
     groups: u32,
 }

@@ -45,7 +45,7 @@ pub const LINTS: &[Explanation] = &[
     Explanation {
         name: "too-few-for-percentile",
         fires: "a percentile needs more samples than there are: at least 10/(1−p), which is 1000 for p99",
-        why: "A published latency table gave a p99 of ten samples, which is their maximum by another name.",
+        why: "A published latency table gave the p99 of ten samples, which is just their maximum.",
         then: "Leave the percentile out, as reports do, or measure more rounds.",
     },
     Explanation {
@@ -89,14 +89,15 @@ pub const LINTS: &[Explanation] = &[
     },
     Explanation {
         name: "busy-machine",
-        fires: "other processes used more than a quarter of a CPU, or the hypervisor took more than 2 % of the time",
-        why: "Paired rounds keep verdicts honest on a busy machine, but the intervals get wider and small differences are lost.",
-        then: "Stop other programs and measure again if you need the rows that read `can't tell`.",
+        fires: "other processes used more than a quarter of one CPU's time, or the hypervisor took more than 2 % of it",
+        why: "Because rounds are paired, verdicts stay right on a busy machine. But intervals become wider, and small differences can no longer \
+              be told.",
+        then: "If rows that you need read `can't tell`, stop the other programs and measure again.",
     },
     Explanation {
         name: "process-lost",
         fires: "a worker process died before it had measured",
-        why: "The other processes still count, but a subject that sometimes crashes is a finding in itself.",
+        why: "The results of the other processes still count, but a subject that sometimes crashes is a finding in itself.",
         then: "Read the reason, then run again.",
     },
     Explanation {

@@ -15,7 +15,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 pub struct Random(SplitMix64);
 
 impl Random {
-    /// The same seed gives the same stream.
+    /// The stream that follows from this seed.
     pub fn new(seed: u64) -> Self {
         Self(SplitMix64::seed_from_u64(seed))
     }

@@ -155,12 +155,11 @@ impl Witness {
         for (name, ours) in &self.parts {
             let theirs = other.part(name)?;
             if ours != theirs {
-                let at = ours.iter().zip(theirs).position(|(a, b)| a != b).unwrap_or(ours.len().min(theirs.len()));
-                return Err(Mismatch::new(format!(
-                    "{name} differs from byte {at} on ({} and {} bytes)",
-                    ours.len(),
-                    theirs.len()
-                )));
+                let at = ours.iter().zip(theirs).position(|(a, b)| a != b);
+                return Err(Mismatch::new(match at {
+                    Some(at) if ours.len() == theirs.len() => format!("{name} differs at byte {at}"),
+                    _ => format!("{name} is {} bytes long; expected {}", theirs.len(), ours.len()),
+                }));
             }
         }
         Ok(())
@@ -255,7 +254,7 @@ pub struct Provenance {
     /// The code path that ran, as far as known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arm: Option<String>,
-    /// Set if the subject is known not to use better instructions that the CPU has: which, and why.
+    /// Set if the subject is known not to use the best instructions that the CPU has: says which, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_at_its_best: Option<String>,
     /// Whether thresholds were tuned on this machine.
@@ -269,13 +268,13 @@ pub struct Provenance {
     pub threads: Option<u32>,
     /// What the timed call includes and what it leaves out, in one sentence.
     pub timed: String,
-    /// Set if the operation differs from the baseline's: how. The lint `different-operation` prints it.
+    /// Set if the operation differs from the baseline's: says how. The lint `different-operation` prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub different_operation: Option<String>,
-    /// Set for schemes that exist only for comparison: what is insecure about them. Reports mark the name.
+    /// Set for insecure schemes, which exist only for comparison: says what is insecure. Reports mark the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure: Option<String>,
-    /// How the subject's numbers come about.
+    /// How the subject's numbers were obtained.
     #[serde(skip_serializing_if = "Evidence::is_paired")]
     pub evidence: Evidence,
 }
@@ -296,7 +295,7 @@ pub enum Tuning {
     NotApplicable,
     /// As shipped, although it can be tuned. The lint `peer-untuned` reports it.
     Stock,
-    /// Tuned: where, when and by what.
+    /// Tuned: says where, when and by which program.
     Tuned(String),
 }
 

@@ -136,7 +136,7 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
 /// Refuses infinities and NaN, which JSON can't represent.
 fn finite(quantities: Vec<Quantity>) -> Result<Vec<Quantity>, String> {
     match quantities.iter().find(|quantity| !quantity.value.is_finite()) {
-        Some(odd) => Err(format!("gave {} for {}; expected a finite number", odd.value, odd.name)),
+        Some(odd) => Err(format!("reports {} for {}; expected a finite number", odd.value, odd.name)),
         None => Ok(quantities),
     }
 }

@@ -43,7 +43,7 @@ fn flaw(bytes: &[u8]) -> Flaw {
 }
 
 #[test]
-fn what_is_written_is_read_back_and_named_after_its_digest() {
+fn a_run_is_read_back_as_written_and_named_after_its_digest() {
     let dir = tempfile::tempdir().unwrap();
     let (name, bytes) = sealed(dir.path());
     let run = Run::parse(&name, &bytes).unwrap();

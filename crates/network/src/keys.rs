@@ -17,7 +17,6 @@
 
 use crate::clock::Clock;
 use crate::onion_keys::{KEMS, OnionSecrets};
-use crate::relay::Renewal;
 use crate::relay_list::ListedRelay;
 use crate::{Error, files};
 use candor_onion::circuit::OnionKeys;
@@ -31,6 +30,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::Lines;
+use std::time::Duration;
 use zeroize::Zeroizing;
 
 const HEAD: &str = "candor relay keys 2";
@@ -40,6 +40,25 @@ const MOST_SETS: usize = 4;
 const MOST: usize = 1 << 17;
 /// Keys from further in the future were made under a wrong clock.
 const SKEW: u64 = 24 * 3600;
+
+/// How often keys are renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Renewal {
+    /// For how long a link certificate is shown; it holds for 30 days.
+    pub links: Duration,
+    /// For how long onion keys are listed.
+    pub onion_keys: Duration,
+    /// For how long onion keys are accepted after that.
+    pub overlap: Duration,
+}
+
+impl Default for Renewal {
+    /// A day; four weeks; a week. The last two are Tor's.
+    fn default() -> Self {
+        let day = Duration::from_secs(24 * 3600);
+        Self { links: day, onion_keys: 28 * day, overlap: 7 * day }
+    }
+}
 
 /// A relay's identity and onion keys. Wiped on drop.
 #[derive(Clone)]

@@ -36,10 +36,9 @@ mod turns;
 
 pub use journal::RelayEvent;
 pub use limits::{NetworkLimits, Rate, RelayLimits};
-pub use renewal::Renewal;
 
 use crate::clock::Clock;
-use crate::keys::RelayKeys;
+use crate::keys::{RelayKeys, Renewal};
 use crate::link::{Budget, locked};
 use crate::policy::Policy;
 use crate::prefix::Prefix;

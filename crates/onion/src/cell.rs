@@ -24,11 +24,10 @@
 //! # }
 //! ```
 
-mod command;
 mod decoder;
 pub mod payload;
 
-pub use command::Command;
+pub use crate::command::Command;
 pub use decoder::{Decoder, Raw};
 pub use payload::DestroyReason;
 

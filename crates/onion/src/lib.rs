@@ -23,6 +23,7 @@ extern crate alloc;
 pub mod cell;
 #[cfg(feature = "std")]
 pub mod circuit;
+mod command;
 mod error;
 #[cfg(feature = "std")]
 pub mod flow;

@@ -1,7 +1,6 @@
 //! What a peer did wrong: typed causes, modelled on rustls's `PeerMisbehaved`.
 
-use crate::cell::Command;
-use crate::relay::RelayCommand;
+use crate::command::{Command, RelayCommand};
 
 /// How a neighbour, a relay or a client broke the protocol. Close what the message came over: its link, or its circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

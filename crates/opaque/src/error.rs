@@ -30,6 +30,8 @@ pub enum Error {
     Element(Element),
     /// A secret key is not a canonical scalar, or is zero.
     Scalar,
+    /// The secret and the public key of a static KEM belong to different pairs.
+    KeyPair,
     /// A stored record is damaged: its public key is not a valid element.
     Record,
     /// The password can't be used.
@@ -175,6 +177,9 @@ impl fmt::Display for Error {
                 write!(f, "{what} is not a valid element of ristretto255; the peer does not follow the protocol")
             }
             Self::Scalar => f.write_str("secret key is not a valid scalar; restore it from a backup"),
+            Self::KeyPair => {
+                f.write_str("the KEM's secret key does not belong to its public key; restore both from the same backup")
+            }
             Self::Record => {
                 f.write_str("stored record is damaged: its public key is not valid; the user must register again")
             }

@@ -21,12 +21,14 @@ use crate::kdf::Prk;
 use crate::ksf::KsfParams;
 use crate::oprf;
 use crate::suite::{HybridPinned, NoKem, Slot, Suite, SuiteKem};
+use alloc::vec;
 use alloc::vec::Vec;
 use candor_cpu::secret;
+use core::convert::Infallible;
 use core::fmt;
 use curve25519_dalek::scalar::Scalar;
 use history::KsfHistory;
-use rand_core::CryptoRng;
+use rand_core::{CryptoRng, TryCryptoRng, TryRng};
 use unknown::Unknown;
 use zeroize::Zeroizing;
 
@@ -69,10 +71,39 @@ impl<S: Suite> StaticKem<S> {
     }
 
     fn from_bytes(suite: &S, secret: &[u8], public: &[u8]) -> Result<Self, Error> {
-        suite.fixed().public(public)?;
-        Ok(Self { secret: suite.fixed().secret(secret)?, public: public.to_vec(), id: StaticId::of(public) })
+        let kem = suite.fixed();
+        let (parsed, secret) = (kem.public(public)?, kem.secret(secret)?);
+        // What is encapsulated to one must come out of the other. It is thrown away, so its coins need not be random.
+        let mut ciphertext = vec![0; S::Static::CIPHERTEXT];
+        let sent = kem.encapsulate(&mut NotRandom, &parsed, &mut ciphertext)?;
+        if kem.decapsulate(&secret, &ciphertext)? != sent {
+            return Err(Error::KeyPair);
+        }
+        Ok(Self { secret, public: public.to_vec(), id: StaticId::of(public) })
     }
 }
+
+/// A generator of zeros.
+struct NotRandom;
+
+impl TryRng for NotRandom {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(0)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(0)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        bytes.fill(0);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for NotRandom {}
 
 impl<S: Suite> Server<S> {
     /// A server with fresh keys, whose users register with the key stretching parameters `ksf`. Takes 128 bytes from `rng`, and then the
@@ -110,7 +141,7 @@ impl<S: Suite> Server<S> {
     /// Reads [`Self::to_bytes`].
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::State`], [`Error::Scalar`], [`Error::Ksf`], [`Error::Kem`].
+    /// [`Error::Length`], [`Error::State`], [`Error::Scalar`], [`Error::Ksf`], [`Error::Kem`], [`Error::KeyPair`].
     pub fn from_bytes(suite: S, bytes: &[u8]) -> Result<Self, Error> {
         let kem = S::Static::SECRET + S::Static::PUBLIC;
         let wrong = |expected| Error::Length { what: Input::ServerKeys, expected, got: bytes.len() };
@@ -209,7 +240,8 @@ impl<K: SuiteKem> Server<HybridPinned<K>> {
     /// **Experimental.** As `from_keys` in the other suites, with the static KEM's encoded key pair.
     ///
     /// # Errors
-    /// [`Error::Scalar`] if the secret key is not valid; [`Error::Kem`] if a KEM key is not.
+    /// [`Error::Scalar`] if the secret key is not valid; [`Error::Kem`] if a KEM key is not; [`Error::KeyPair`] if the two KEM keys don't belong
+    /// together.
     pub fn from_keys_pinned(
         suite: HybridPinned<K>,
         ksf: KsfParams,

@@ -6,7 +6,7 @@ use candor_opaque::{
     Parties, Password, Record, Rfc9807, Server, ServerLogin, ServerRegistration, Session, Suite, SuiteId,
     SystemRandomness,
 };
-use candor_primitives::kem::{aws_lc, libcrux, rustcrypto};
+use candor_primitives::kem::{DerandomizedKem, Kem, aws_lc, libcrux, rustcrypto};
 use candor_test_support::back_ends::{Script, system};
 use world::{Make, MlKem768, PARTIES, PASSWORD, USER, World, every_suite, register};
 
@@ -221,4 +221,29 @@ fn an_imported_account_keeps_its_identifier() {
     let record = Record::from_bytes(&record.to_bytes()).unwrap();
     assert_eq!(record.credential_id().as_bytes(), b"alice@example.org");
     assert!(session(&world, &record).is_ok());
+}
+
+#[test]
+fn a_static_kem_key_pair_must_belong_together() {
+    let kem = libcrux::MlKem768;
+    let pair = |seed: u8| {
+        let (secret, public) = kem.generate_from(&[seed; 64]).unwrap();
+        let mut bytes = vec![0; 1184];
+        kem.public_to_bytes(&public, &mut bytes).unwrap();
+        (kem.secret_to_bytes(&secret).unwrap(), bytes)
+    };
+    let ((secret, public), (_, others)) = (pair(1), pair(2));
+    let with = |public: &[u8]| {
+        let suite = HybridPinned::new(libcrux::MlKem768);
+        Server::from_keys_pinned(suite, KsfParams::Identity, &[3; 64], &[4; 32], [&secret, public])
+    };
+    let server = with(&public).unwrap();
+    assert_eq!(with(&others).unwrap_err(), Error::KeyPair);
+
+    // A saved server's keys likewise: its last bytes are the public key.
+    let mut saved = server.to_bytes().unwrap();
+    assert!(Server::from_bytes(HybridPinned::new(libcrux::MlKem768), &saved).is_ok());
+    let at = saved.len() - others.len();
+    saved[at..].copy_from_slice(&others);
+    assert_eq!(Server::from_bytes(HybridPinned::new(libcrux::MlKem768), &saved).unwrap_err(), Error::KeyPair);
 }

@@ -137,7 +137,7 @@ impl x25519::X25519 for AwsLcX25519 {
 
     fn ecdh(&self, secret: &Self::Secret, peer: &[u8; 32]) -> Result<Self::Shared, x25519::Failed> {
         let peer = UnparsedPublicKey::new(&agreement::X25519, peer);
-        let take = |shared: &[u8]| shared.try_into().map_err(|_| "the secret does not have 32 bytes");
+        let take = |shared: &[u8]| shared.try_into().map_err(|_| "the shared secret is not 32 bytes long");
         agreement::agree(secret, peer, "agreement::agree failed", take)
     }
 

@@ -63,7 +63,7 @@ impl X25519 for Dalek {
     fn ecdh(&self, secret: &StaticSecret, peer: &[u8; 32]) -> Result<Secret32, Failed> {
         let shared = secret.diffie_hellman(&PublicKey::from(*peer));
         // The other libraries refuse an all-zero secret by themselves; here the caller is asked to.
-        if shared.was_contributory() { Ok(Secret32(shared)) } else { Err("the secret is all zero") }
+        if shared.was_contributory() { Ok(Secret32(shared)) } else { Err("the shared secret is all zero") }
     }
 
     fn import(&self, bytes: &[u8; 32]) -> Option<Result<StaticSecret, Failed>> {
@@ -91,7 +91,7 @@ fn ristretto(op: parts::Op) -> Entry {
 struct Group;
 
 fn decode(public: &[u8; 32]) -> Result<RistrettoPoint, String> {
-    CompressedRistretto(*public).decompress().ok_or_else(|| "the public key is no element".into())
+    CompressedRistretto(*public).decompress().ok_or_else(|| "the public key is not a valid element".into())
 }
 
 impl Ristretto for Group {
@@ -105,7 +105,8 @@ impl Ristretto for Group {
     }
 
     fn secret(&self, bytes: &[u8; 32]) -> Result<Scalar, String> {
-        Option::from(Scalar::from_canonical_bytes(*bytes)).ok_or_else(|| "no canonical scalar".into())
+        Option::from(Scalar::from_canonical_bytes(*bytes))
+            .ok_or_else(|| "the private key is not a canonical scalar".into())
     }
 
     fn dh(&self, secret: &Scalar, public: &[u8; 32]) -> Result<[u8; 32], String> {

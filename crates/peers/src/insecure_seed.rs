@@ -54,7 +54,7 @@ pub struct Waiting<K: Kem> {
 /// Why a message was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// A message does not have its length.
+    /// A message has the wrong length.
     Length,
     /// The onionskin names another relay.
     OtherRelay,
@@ -67,7 +67,7 @@ pub enum Refused {
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Length => "a message does not have its length",
+            Self::Length => "a message has the wrong length",
             Self::OtherRelay => "the onionskin names another relay",
             Self::Authentication => "the reply's HMAC is wrong",
             Self::Kem => "the KEM refuses the key or fails",
@@ -87,7 +87,7 @@ impl<K: Kem, H: Hash> InsecureSeed<K, H> {
         }
     }
 
-    /// The same, and where its libraries come from.
+    /// Sets the provenance, which says where the libraries come from.
     pub fn by(self, provenance: impl Fn(&str) -> Provenance + 'static) -> Self {
         Self { provenance: Box::new(provenance), ..self }
     }

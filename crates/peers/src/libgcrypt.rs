@@ -48,7 +48,7 @@ struct Functions {
     mac_ctl: unsafe extern "C" fn(Handle, c_int, *mut c_void, usize) -> c_uint,
     mac_write: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
     mac_read: unsafe extern "C" fn(Handle, *mut c_void, *mut usize) -> c_uint,
-    /// What `gcry_get_config` says: a line for each fact.
+    /// The output of `gcry_get_config`, one fact per line.
     config: String,
     /// Keeps the code mapped for as long as the pointers above exist.
     _library: Library,
@@ -131,7 +131,7 @@ fn hmac(algorithm: Algorithm, bytes: usize) -> Vec<Entry> {
 
 /// HKDF came with 1.11 (`GCRY_KDF_HKDF`), which Debian 12 does not have, so there is nothing to check a call against.
 fn hkdf() -> Vec<Entry> {
-    let refusal = Refusal::never("has HKDF from 1.11 on only, and that is not measured here");
+    let refusal = Refusal::never("has no HKDF before 1.11, and its interface is not measured here");
     FOUND.each(|object| Entry::refused(&object.name, refusal.clone()))
 }
 
@@ -150,7 +150,7 @@ const NUMBERS: &[(Algorithm, c_int)] = &[
 
 fn number(algorithm: Algorithm) -> Result<c_int, Refusal> {
     let known = NUMBERS.iter().find(|(known, _)| *known == algorithm);
-    known.map(|(_, number)| *number).ok_or_else(|| Refusal::never(format!("is not called for {}", algorithm.title())))
+    known.map(|(_, number)| *number).ok_or_else(|| Refusal::never(format!("is not measured for {}", algorithm.title())))
 }
 
 impl SharedObject<Functions> {
@@ -267,7 +267,7 @@ impl GcryptHmac {
             Algorithm::Sha256 => 101,
             Algorithm::Sha512 => 103,
             Algorithm::Sm3 => 128,
-            other => return Err(Refusal::never(format!("is not tried over {}", other.title()))),
+            other => return Err(Refusal::never(format!("is not measured over {}", other.title()))),
         };
         let mut handle = ptr::null_mut();
         // SAFETY: the call writes a handle, which becomes ours, or none.

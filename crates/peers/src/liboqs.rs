@@ -152,15 +152,19 @@ impl<const N: usize> MlKem<N> {
         };
         // SAFETY: a name that ends in zero.
         let kem = NonNull::new(unsafe { (functions.kem_new)(name.as_ptr()) });
-        let made =
-            Self { functions, kem: kem.ok_or_else(|| Refusal::never("has no ML-KEM (needs 0.11, built with it)"))? };
-        // SAFETY: a live object that begins with these fields.
+        let made = Self {
+            functions,
+            kem: kem.ok_or_else(|| Refusal::never("has no ML-KEM (needs 0.11 or newer, built with ML-KEM)"))?,
+        };
+        // SAFETY: the object is alive and begins with these fields.
         let told = unsafe { made.kem.as_ref() };
         let lengths =
             [told.length_public_key, told.length_secret_key, told.length_ciphertext, told.length_shared_secret];
-        // All that is written below relies on it.
+        // The buffers below rely on these lengths.
         if lengths != [Self::PUBLIC, Self::SECRET, Self::CIPHERTEXT, 32] {
-            return Err(Refusal::failed(format!("has an ML-KEM-{N} of other lengths ({lengths:?})")));
+            return Err(Refusal::failed(format!(
+                "has an ML-KEM-{N} with keys and ciphertexts of unexpected lengths: {lengths:?}"
+            )));
         }
         Ok(made)
     }

@@ -146,7 +146,7 @@ impl Hash for Blake2b {
 fn argon2id(params: Params) -> Vec<Entry> {
     FOUND.each(|object| match params.lanes() {
         1 => ksf::entry(&object.name, move || Ok(PasswordHash { object, params })),
-        _ => Entry::refused(&object.name, Refusal::never("has Argon2 with one lane only")),
+        _ => Entry::refused(&object.name, Refusal::never("has Argon2 with a single lane only")),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Who there is, and what each offers.
+//! The list of peers, and what each offers.
 
 use crate::contract::hash::{Algorithm, Shape};
 use crate::contract::{gf2, gf2m, ml_kem, ntor, opaque, oprf, x25519};
@@ -8,12 +8,12 @@ use candor_primitives::ksf::Params;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What a library offers: a method for each contract that it keeps, and nothing for the others.
+/// What a library offers: a method for each contract that it implements. The default of each offers nothing.
 ///
-/// Where it should be asked and can't do the work, it gives an entry that says so ([`Entry::refused`]).
+/// If a library is expected to do the work but can't, it returns an entry that says so ([`Entry::refused`]).
 #[allow(unused_variables)] // the arguments of what is not offered
 pub(crate) trait Offers: Sync {
-    /// Under which names it is listed: versions side by side, or packages of one family.
+    /// The names under which it is listed: versions side by side, or packages of one family.
     fn peers(&self) -> Vec<Peer>;
 
     /// ML-KEM.
@@ -206,7 +206,7 @@ pub struct Peer {
     pub name: String,
     /// The library.
     pub library: String,
-    /// What it is, in a line.
+    /// A description in one line.
     pub what: &'static str,
     /// Whether it can be measured here.
     #[serde(flatten)]
@@ -230,7 +230,7 @@ pub enum PeerState {
         /// Where.
         path: PathBuf,
     },
-    /// There, but of no use.
+    /// Found, but unusable.
     Refused {
         /// Why.
         reason: String,

@@ -69,7 +69,7 @@ macro_rules! level {
 
             #[allow(deprecated)] // The crate prefers seeds; other libraries give away the expanded form only.
             fn import(&self, expanded: &[u8]) -> Option<Result<Self::Secret, Failed>> {
-                let Ok(expanded) = expanded.try_into() else { return Some(Err("the secret key has another length")) };
+                let Ok(expanded) = expanded.try_into() else { return Some(Err("the secret key has the wrong length")) };
                 Some(DecapsulationKey::from_expanded(expanded).map_err(|_| "from_expanded refuses the key"))
             }
 

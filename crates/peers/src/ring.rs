@@ -47,7 +47,7 @@ fn x25519(op: x25519::Op) -> Entry {
         x25519::Op::Ecdh => Entry::refused(
             linked::subject(PACKAGE),
             Refusal::never(
-                "makes private keys for one use and imports none, so its ecdh can't be timed without keygen",
+                "makes private keys for a single use and can't import them, so its ecdh can't be timed without keygen",
             ),
         ),
     }
@@ -79,12 +79,12 @@ impl x25519::X25519 for Ring {
     }
 
     fn ecdh(&self, _secret: &Self::Secret, _peer: &[u8; 32]) -> Result<[u8; 32], x25519::Failed> {
-        Err("ring's private keys serve one agreement each")
+        Err("a private key of ring's serves one agreement only")
     }
 
     fn ecdh_once(&self, secret: Self::Secret, peer: &[u8; 32]) -> Result<[u8; 32], x25519::Failed> {
         let peer = UnparsedPublicKey::new(&agreement::X25519, peer);
-        let take = |shared: &[u8]| shared.try_into().map_err(|_| "the secret does not have 32 bytes");
+        let take = |shared: &[u8]| shared.try_into().map_err(|_| "the shared secret is not 32 bytes long");
         agreement::agree_ephemeral(secret, &peer, take).map_err(|_| "agree_ephemeral failed")?
     }
 

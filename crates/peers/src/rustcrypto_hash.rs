@@ -62,7 +62,7 @@ fn hmac(hash: Algorithm, bytes: usize) -> Entry {
         Algorithm::Sha512 => hmac_over::<hmac::Hmac<sha2::Sha512>>("sha2", sha512_arm(), bytes),
         Algorithm::Sm3 => hmac_over::<hmac::Hmac<sm3::Sm3>>("sm3", "portable", bytes),
         other => {
-            Entry::refused(linked::subject("hmac"), Refusal::never(format!("is not tried over {}", other.title())))
+            Entry::refused(linked::subject("hmac"), Refusal::never(format!("is not measured over {}", other.title())))
         }
     }
 }

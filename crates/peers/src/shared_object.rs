@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 pub(crate) struct Which {
     /// `libgcrypt`; subjects are called `libgcrypt-1.10.1`.
     pub(crate) name: &'static str,
-    /// What the names of its files begin with.
+    /// How the names of its files begin.
     pub(crate) file: &'static str,
     /// For `candor list peers`.
     pub(crate) what: &'static str,
@@ -65,7 +65,7 @@ impl<F> Found<F> {
         found
     }
 
-    /// Those that can be used.
+    /// The objects that can be used.
     pub(crate) fn usable(&self) -> impl Iterator<Item = &SharedObject<F>> {
         self.objects.iter().flatten()
     }
@@ -93,7 +93,7 @@ impl<F> Found<F> {
         self.each_by_several(|object| vec![entry(object)])
     }
 
-    /// The same where an object has several entries.
+    /// Like [`Self::each`], where an object has several entries.
     pub(crate) fn each_by_several(&'static self, of: impl Fn(&'static SharedObject<F>) -> Vec<Entry>) -> Vec<Entry> {
         let entries: Vec<Entry> = self.usable().flat_map(of).collect();
         match entries.is_empty() {
@@ -127,7 +127,7 @@ pub(crate) unsafe fn function<F: Copy>(library: &Library, name: &str) -> Result<
 }
 
 impl<F> SharedObject<F> {
-    /// What a subject of this library says about itself.
+    /// The provenance of a subject of this library.
     pub(crate) fn provenance(&self, timed: &str) -> Provenance {
         self.provenance_of_tunable(timed, Tuning::NotApplicable)
     }

@@ -33,6 +33,8 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 pub mod ml_kem;
+#[cfg(feature = "pkcs8")]
+pub mod pkcs8;
 
 #[cfg(feature = "aws-lc")]
 pub mod aws_lc;
@@ -92,6 +94,25 @@ pub trait Kem {
     /// [`KemError::BackEnd`] if the library can't encode it.
     fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError>;
 
+    /// The secret key that belongs to a seed: for ML-KEM the 64 bytes d ‖ z, the form in which FIPS 203 §3.3 lets keys be stored.
+    ///
+    /// # Errors
+    /// [`KemError::Length`] if the seed has the wrong length; [`KemError::SeedUnsupported`] if the back end takes none.
+    fn secret_from_seed(&self, seed: &[u8]) -> Result<Self::Secret, KemError> {
+        let _ = seed;
+        Err(KemError::SeedUnsupported)
+    }
+
+    /// The seed of a secret key, wiped when dropped.
+    ///
+    /// # Errors
+    /// [`KemError::NoSeed`] if the key was read by [`Self::secret_from_bytes`], since the expanded form does not hold the seed;
+    /// [`KemError::SeedUnsupported`] if the back end gives none.
+    fn secret_to_seed(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
+        let _ = secret;
+        Err(KemError::SeedUnsupported)
+    }
+
     /// Makes a shared secret and the ciphertext that carries it to the holder of the secret key, from the operating
     /// system's randomness. `ciphertext` is [`Self::CIPHERTEXT`] long and wholly overwritten; after an error its
     /// content means nothing.
@@ -111,7 +132,8 @@ pub trait Kem {
 /// A [`Kem`] that can take its randomness from the caller.
 ///
 /// The `…_with` functions draw it from a generator. The `…_from` functions take it as bytes, *coins*: the same coins always give the
-/// same result, so coins used twice reveal what they protect. They are for test vectors and for keys stored as seeds.
+/// same result, so coins used twice reveal what they protect. They are for test vectors; a key stored as a seed is read by
+/// [`Kem::secret_from_seed`].
 pub trait DerandomizedKem: Kem {
     /// Bytes of randomness in a key pair; 64 for ML-KEM: d ‖ z (FIPS 203 §7.1).
     const GENERATE_COINS: usize;
@@ -123,21 +145,6 @@ pub trait DerandomizedKem: Kem {
     /// # Errors
     /// [`KemError::Length`] if there are not [`Self::GENERATE_COINS`] of them.
     fn generate_from(&self, coins: &[u8]) -> Result<(Self::Secret, Self::Public), KemError>;
-
-    /// The secret key that [`Self::secret_to_seed`] saved: for ML-KEM from the 64 bytes d ‖ z, the form in which FIPS 203 §3.3 lets keys be
-    /// stored. It is the one that [`Self::generate_from`] gives.
-    ///
-    /// # Errors
-    /// [`KemError::Length`] if the seed is not [`Self::GENERATE_COINS`] long.
-    fn secret_from_seed(&self, seed: &[u8]) -> Result<Self::Secret, KemError> {
-        self.generate_from(seed).map(|(secret, _)| secret)
-    }
-
-    /// The seed of a secret key, [`Self::GENERATE_COINS`] bytes, wiped when dropped.
-    ///
-    /// # Errors
-    /// [`KemError::NoSeed`] if the key was read by [`Kem::secret_from_bytes`]: the expanded form does not hold the seed.
-    fn secret_to_seed(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError>;
 
     /// The encapsulation that belongs to `coins`.
     ///
@@ -196,6 +203,8 @@ pub enum KemError {
     SecretKey,
     /// The secret key was read in its expanded form, which does not hold the seed.
     NoSeed,
+    /// The back end neither takes nor gives seeds: AWS-LC's Rust library has no call for them.
+    SeedUnsupported,
     /// The operating system gave no randomness, or the crate was built without the feature `getrandom`.
     Randomness,
     /// The back end of this name failed, which it does only when memory or its own randomness run out.
@@ -215,6 +224,9 @@ impl fmt::Display for KemError {
             Self::NoSeed => {
                 f.write_str("secret key was imported in expanded form and has no seed; export it in that form")
             }
+            Self::SeedUnsupported => f.write_str(
+                "this back end has no keys from seeds; use the expanded form, or the back end libcrux or rustcrypto",
+            ),
             Self::Randomness => f.write_str(crate::random::MISSING),
             Self::BackEnd(name) => write!(f, "{name} failed; memory or randomness may have run out"),
         }

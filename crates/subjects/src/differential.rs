@@ -13,7 +13,7 @@ use std::fmt;
 /// How much is compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// What the random operands come from.
+    /// Seed of the random operands.
     pub seed: u64,
     /// Every length up to here, in words.
     pub every: usize,
@@ -34,7 +34,7 @@ impl Default for Extent {
 /// How often one of ours and a peer came to the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreed {
-    /// What was computed: `products`, `inverses`.
+    /// The kind of computation: `products`, `inverses`.
     pub what: &'static str,
     /// `candor@avx512`.
     pub ours: String,

@@ -27,7 +27,7 @@ pub use tasks::{tasks, tasks_near, tour};
 /// process of a run must have the same.
 ///
 /// # Errors
-/// What is wrong with which file.
+/// Says which file is wrong, and why.
 pub fn load_user_plans() -> Result<(), String> {
     candor_gf2::plan::load_user().map(drop).map_err(|error| error.to_string())
 }

@@ -63,7 +63,7 @@ fn linked() -> Vec<String> {
 }
 
 #[test]
-fn what_is_linked_in_is_ready_or_never_does_the_work() {
+fn linked_libraries_are_ready_or_never_do_the_work() {
     let linked = linked();
     let mut ready_somewhere = BTreeSet::new();
     let mut losses = Vec::new();
@@ -205,7 +205,7 @@ const NTOR: [&str; 8] = [
     "ntor/parts/ml-kem-512",
 ];
 
-/// Else a worker would not find the task that it was asked for.
+/// Otherwise a worker would not find its task.
 #[test]
 fn every_task_is_near_its_own_name() {
     for task in candor_subjects::tasks() {
@@ -251,10 +251,10 @@ fn a_peers_name_ends_in_the_version_that_its_provenance_has() {
     }
 }
 
-/// Wherever the insecure scheme stands, its row says what is wrong with it; in the table of another handshake, that it is
-/// another operation as well. So do the parts.
+/// Every row of the insecure scheme says what is insecure. In the table of another handshake, it and the parts also say that they are a
+/// different operation.
 #[test]
-fn what_is_no_authenticated_handshake_says_so() {
+fn handshakes_that_do_not_authenticate_say_so() {
     for task in candor_subjects::tasks().iter().filter(|task| task.name.ends_with("/handshake")) {
         for entry in &task.entries {
             let Ok(subject) = entry.make() else { continue };
@@ -279,9 +279,9 @@ fn counted(task: &str, quantity: &str) -> Vec<(String, f64)> {
     counts.collect()
 }
 
-/// RFC 9807 §4 to §6, opaque-ke's TripleDhKem, FIPS 203 §8, tor-spec and prop 359: whoever makes the message.
+/// RFC 9807 §4 to §6, opaque-ke's TripleDhKem, FIPS 203 §8, tor-spec and prop 359 say so, whoever makes the message.
 #[test]
-fn what_is_counted_is_what_the_standards_say() {
+fn counts_agree_with_the_standards() {
     for (task, quantity, expected) in [
         ("opaque/rfc9807/register", "messages", 32 + 64 + 192),
         ("opaque/rfc9807/login", "KE1", 96),
@@ -296,7 +296,7 @@ fn what_is_counted_is_what_the_standards_say() {
         ("ntor/hybrid-768/handshake", "EXTEND2", 3),
     ] {
         let counts = counted(task, quantity);
-        assert!(!counts.is_empty(), "{task}: nobody counts {quantity}");
+        assert!(!counts.is_empty(), "{task}: no subject counts {quantity}");
         for (subject, count) in counts.into_iter().filter(|(subject, _)| !subject.starts_with("insecure-seed")) {
             assert_eq!(count, f64::from(expected), "{task}: {quantity} of {subject}");
         }
@@ -344,8 +344,7 @@ fn refusals_say_why() {
     assert!(ring.starts_with("makes private keys for one use"), "{ring}");
     assert_eq!(reason("kem/ml-kem-512/encaps", "graviola").unwrap(), "has no ML-KEM-512 (only 768)");
 
-    // What the machine has decides about OpenSSL: with none there is one entry that says how to get it; one before 3.5
-    // has no ML-KEM.
+    // OpenSSL depends on the machine: if there is none, one entry says how to get it; versions before 3.5 have no ML-KEM.
     for peer in candor_subjects::peers().iter().filter(|peer| peer.library == "openssl") {
         let told = reason("kem/ml-kem-768/encaps", &peer.name);
         match &peer.state {

@@ -31,7 +31,7 @@ pub fn bytes(of: &Value, name: &str) -> Vec<u8> {
     base16ct::mixed::decode_vec(text).unwrap_or_else(|error| panic!("{name} is not hex: {error}"))
 }
 
-/// The same, where there must be `N` of them.
+/// The bytes of a field that must be `N` bytes long.
 ///
 /// # Panics
 /// As [`bytes`], or if there are more or fewer.

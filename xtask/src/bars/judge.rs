@@ -3,7 +3,7 @@
 //! A ratio says how many times faster candor's baseline is than the subject; its interval comes from the run. A bar below
 //! the whole interval is met, one above it is missed, and one inside it can't be told: a new, larger run would have to.
 
-/// What a bar asks of a row.
+/// The condition of a bar.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Wanted {
     /// Candor is at least so many times faster than the subject.
@@ -23,7 +23,7 @@ pub(crate) enum Rule {
     Near,
 }
 
-/// What a run found.
+/// The numbers of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     pub(crate) ratio: f64,

@@ -47,7 +47,7 @@ const FIGURE_FIELDS: &[&str] =
 pub(crate) fn parse(text: &str) -> Result<Vec<Bar>, Failure> {
     let table: Table = text.parse().map_err(|error| format!("bars.toml: {error}"))?;
     if let Some(other) = table.keys().find(|key| *key != "bar") {
-        return Err(format!("bars.toml: `{other}` at the top level; only [[bar]] stands there"));
+        return Err(format!("bars.toml: `{other}` at the top level; only [[bar]] is allowed there"));
     }
     let bars = table.get("bar").and_then(Value::as_array).ok_or("bars.toml: there is no [[bar]]")?;
     bars.iter()
@@ -72,7 +72,7 @@ impl Fields<'_> {
 
     fn bar(&self) -> Result<Bar, Failure> {
         let issue = self.table.and_then(|table| table.get("issue")).and_then(Value::as_integer);
-        let issue = issue.and_then(|issue| u64::try_from(issue).ok()).ok_or("`issue` is missing or no number")?;
+        let issue = issue.and_then(|issue| u64::try_from(issue).ok()).ok_or("`issue` is missing or not a number")?;
         let what = self.must("what")?;
         let asks = match self.must("kind")?.as_str() {
             "ratio" => self.ratio()?,
@@ -88,12 +88,12 @@ impl Fields<'_> {
             (Some(bar), None, None) => Wanted::AtLeast(bar),
             (None, Some(times), None) => Wanted::TimeAtMost(times),
             (None, None, Some(word)) => Wanted::Verdict(word),
-            _ => return Err("exactly one of `at-least`, `time-at-most`, `verdict` says what is wanted".to_owned()),
+            _ => return Err("expected exactly one of `at-least`, `time-at-most` and `verdict`".to_owned()),
         };
         let rule = match self.text("rule")?.as_deref() {
             None => Rule::Interval,
             Some("near") => Rule::Near,
-            Some(other) => return Err(format!("rule `{other}`: only `near` exists beside the default")),
+            Some(other) => return Err(format!("unknown rule `{other}`; expected `near`, or no rule")),
         };
         Ok(Asks::Ratio {
             tasks: self.texts("task")?,
@@ -109,7 +109,7 @@ impl Fields<'_> {
         self.only(FIGURE_FIELDS)?;
         let measured = self.number("measured")?;
         let evidence = match (self.text("run")?, self.text("evidence")?) {
-            (Some(_), Some(_)) => return Err("`run` and `evidence`: one of them is enough".to_owned()),
+            (Some(_), Some(_)) => return Err("both `run` and `evidence` are given; keep one".to_owned()),
             (run, evidence) => run.or(evidence),
         };
         if measured.is_some() && evidence.is_none() {
@@ -128,7 +128,7 @@ impl Fields<'_> {
     fn only(&self, known: &[&str]) -> Result<(), Failure> {
         let keys = self.table.into_iter().flat_map(|table| table.keys());
         match keys.into_iter().find(|key| !known.contains(&key.as_str())) {
-            Some(key) => Err(format!("`{key}` is no field of this kind; the fields are {}", known.join(", "))),
+            Some(key) => Err(format!("`{key}` is not a field of this kind; the fields are {}", known.join(", "))),
             None => Ok(()),
         }
     }
@@ -137,7 +137,7 @@ impl Fields<'_> {
         match self.table.and_then(|table| table.get(key)) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(format!("`{key}` is no text")),
+            Some(_) => Err(format!("`{key}` is not a text")),
         }
     }
 
@@ -151,7 +151,7 @@ impl Fields<'_> {
             None => Ok(None),
             Some(Value::Float(number)) => Ok(Some(*number)),
             Some(Value::Integer(number)) => Ok(Some(*number as f64)),
-            Some(_) => Err(format!("`{key}` is no number")),
+            Some(_) => Err(format!("`{key}` is not a number")),
         }
     }
 
@@ -161,7 +161,7 @@ impl Fields<'_> {
             return self.must(key).map(|one| Vec::from([one]));
         };
         let texts: Option<Vec<String>> = list.iter().map(|value| value.as_str().map(str::to_owned)).collect();
-        texts.filter(|texts| !texts.is_empty()).ok_or_else(|| format!("`{key}` is no list of texts"))
+        texts.filter(|texts| !texts.is_empty()).ok_or_else(|| format!("`{key}` is not a list of texts"))
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
             (format!("{ratio}at-leest = 1\n"), "at-leest"),
             (ratio.to_owned(), "exactly one"),
             (format!("{ratio}at-least = 1\nverdict = \"same\"\n"), "exactly one"),
-            (format!("{ratio}at-least = \"1\"\n"), "no number"),
+            (format!("{ratio}at-least = \"1\"\n"), "not a number"),
             (format!("{ratio}at-least = 1\nrule = \"far\"\n"), "far"),
             (format!("{figure}at-most = 1\nmeasured = 1\n"), "evidence"),
             ("kind = \"wish\"\n".to_owned(), "wish"),

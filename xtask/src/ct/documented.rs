@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// What the document's table of cases lacks, and what stands in it without being a case.
+/// The cases that the document's table lacks, and its entries that are not cases.
 pub(super) fn differences<'a>(document: &str, cases: impl Iterator<Item = &'a str>) -> Vec<String> {
     let table = document.split("**What is covered.**").nth(1).and_then(|rest| rest.split("\n**").next()).unwrap_or("");
     let first_cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());

@@ -1,4 +1,4 @@
-//! What must hold of a case: pure functions from what was seen to a verdict.
+//! The verdict on a case: pure functions of what was observed.
 
 use crate::Failure;
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ pub(super) fn parse_list(text: &str) -> Result<Vec<Case>, Failure> {
     for line in text.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
         let [name, routine, arm, kernel, expectation, function, reason] = fields[..] else {
-            return Err(format!("`candor-ct list` prints a line that is no case: {line}"));
+            return Err(format!("`candor-ct list` prints a line that does not describe a case: {line}"));
         };
         let mut skip = None;
         let expect = match expectation {
@@ -55,7 +55,7 @@ pub(super) fn parse_list(text: &str) -> Result<Vec<Case>, Failure> {
                 skip = Some(reason.to_owned());
                 Expect::Clean
             }
-            other => return Err(format!("`candor-ct list` expects something unknown of {name}: {other}")),
+            other => return Err(format!("`candor-ct list` names an unknown expectation for {name}: {other}")),
         };
         let kernel = Some(kernel.to_owned()).filter(|kernel| kernel != "-");
         cases.push(Case { name: name.to_owned(), ran: (routine.to_owned(), arm.to_owned()), kernel, expect, skip });
@@ -72,7 +72,7 @@ pub(super) fn parse_list(text: &str) -> Result<Vec<Case>, Failure> {
     Ok(cases)
 }
 
-/// What was seen of one case.
+/// What was observed of one case.
 #[derive(Default)]
 pub(super) struct Observed {
     /// How the process ended, if not well: status and the end of its stderr.
@@ -105,7 +105,7 @@ impl Report {
 }
 
 pub(super) enum Verdict {
-    /// What was proved, in a few words.
+    /// Says in a few words what was proved.
     Pass(String),
     Fail(String),
     Skip(String),
@@ -120,11 +120,11 @@ pub(super) fn judge(case: &Case, observed: &Observed) -> Verdict {
     match &case.expect {
         Expect::OtherArm => match arm {
             Some(why) => Verdict::Pass(format!("caught, as it must be: {why}")),
-            None => Verdict::Fail("a case that asks for an arm that did not run was let pass".to_owned()),
+            None => Verdict::Fail("a case passed although the arm that it asks for did not run".to_owned()),
         },
         Expect::OtherKernel => match kernel {
             Some(why) => Verdict::Pass(format!("caught, as it must be: {why}")),
-            None => Verdict::Fail("a case that asks for a kernel that did not run was let pass".to_owned()),
+            None => Verdict::Fail("a case passed although the kernel that it asks for did not run".to_owned()),
         },
         expect => match arm.or(kernel) {
             Some(why) => Verdict::Fail(why),
@@ -133,18 +133,18 @@ pub(super) fn judge(case: &Case, observed: &Observed) -> Verdict {
     }
 }
 
-/// What makes the whole observation worthless.
+/// Why the whole observation is worthless, if it is.
 fn broken(observed: &Observed) -> Option<String> {
     if let Some(why) = &observed.died {
         return Some(why.clone());
     }
     if !observed.under_valgrind {
-        return Some("the program did not see valgrind, so nothing was poisoned".to_owned());
+        return Some("the program did not run under valgrind, so nothing was poisoned".to_owned());
     }
     match observed.counted {
         None => Some("memcheck's log has no summary: it was cut short".to_owned()),
         Some(counted) if counted != observed.reports.len() => Some(format!(
-            "memcheck counts {counted} reports and its log was read as {}: xtask does not understand this valgrind",
+            "memcheck counts {counted} reports, but {} were read from its log: xtask can't read the logs of this valgrind",
             observed.reports.len()
         )),
         Some(_) => None,
@@ -154,14 +154,14 @@ fn broken(observed: &Observed) -> Option<String> {
 fn wrong_arm(case: &Case, observed: &Observed) -> Option<String> {
     if observed.arms.contains(&case.ran) {
         let others = observed.arms.iter().any(|(routine, arm)| *routine == case.ran.0 && *arm != case.ran.1);
-        return others.then(|| format!("besides {} another arm of {} ran", case.ran.1, case.ran.0));
+        return others.then(|| format!("another arm of {1} ran besides {0}", case.ran.1, case.ran.0));
     }
     let ran: Vec<String> = observed.arms.iter().map(|(routine, arm)| format!("{routine}@{arm}")).collect();
     Some(format!(
-        "asked for {}@{}; what ran is {}",
+        "expected {}@{} to run; what ran was {}",
         case.ran.0,
         case.ran.1,
-        if ran.is_empty() { "nothing that is recorded".to_owned() } else { ran.join(", ") }
+        if ran.is_empty() { "nothing that records its arm".to_owned() } else { ran.join(", ") }
     ))
 }
 
@@ -185,14 +185,14 @@ fn reports(case: &Case, expect: &Expect, observed: &Observed) -> Verdict {
     };
     match expect {
         Expect::Fires if observed.reports.is_empty() => {
-            Verdict::Fail("the negative control leaks and no report came: the gate is blind".to_owned())
+            Verdict::Fail("this control leaks, but memcheck reported nothing: the gate is blind".to_owned())
         }
         Expect::Fires => Verdict::Pass(format!("{ran}; {} as it must: {}", count(observed), observed.reports[0].what)),
         Expect::Known { function, why } => {
             let known: Vec<&str> = function.split("; ").collect();
             let gone = known.iter().find(|known| !observed.reports.iter().any(|report| report.is_in(known)));
             if let Some(gone) = gone {
-                Verdict::Fail(format!("the finding known in {gone} is gone: take it off the list"))
+                Verdict::Fail(format!("the known finding in {gone} no longer occurs: take it off the list"))
             } else if let Some(other) =
                 observed.reports.iter().find(|report| !known.iter().any(|known| report.is_in(known)))
             {
@@ -213,10 +213,10 @@ fn count(observed: &Observed) -> String {
     }
 }
 
-/// The reports for a person who must find the places.
+/// The reports, for somebody who has to find the places.
 fn describe(reports: &[Report]) -> String {
     let places = if reports.len() == 1 { "place" } else { "places" };
-    let mut text = format!("time depends on a secret at {} {places}", reports.len());
+    let mut text = format!("branches or addresses depend on a secret at {} {places}", reports.len());
     for report in reports.iter().take(5) {
         text.push_str(&format!("\n    {}", report.what));
         for frame in report.frames.iter().take(4) {
@@ -277,8 +277,8 @@ mod tests {
 
     #[test]
     fn another_arm_than_asked_for_fails() {
-        fails(judge(&case(3), &seen(&[("sha256", "sha")], &[])), "what ran is sha256@sha");
-        fails(judge(&case(3), &seen(&[], &[])), "nothing that is recorded");
+        fails(judge(&case(3), &seen(&[("sha256", "sha")], &[])), "what ran was sha256@sha");
+        fails(judge(&case(3), &seen(&[], &[])), "nothing that records its arm");
         fails(judge(&case(3), &seen(&[PORTABLE, ("sha256", "sha")], &[])), "another arm");
     }
 
@@ -298,11 +298,11 @@ mod tests {
     #[test]
     fn the_controls_of_the_proof_pass_only_if_the_proof_bites() {
         passes(judge(&case(1), &seen(&[PORTABLE], &[])));
-        fails(judge(&case(1), &seen(&[("sha256", "sha")], &[])), "let pass");
+        fails(judge(&case(1), &seen(&[("sha256", "sha")], &[])), "a case passed although");
         passes(judge(&case(2), &seen(&[PORTABLE], &[])));
         let mut with_kernel = seen(&[PORTABLE], &[]);
         with_kernel.functions.insert("none".to_owned());
-        fails(judge(&case(2), &with_kernel), "let pass");
+        fails(judge(&case(2), &with_kernel), "a case passed although");
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
             ..case(4)
         };
         passes(judge(&two, &seen(&ran, &["derive (p.c:54)", "<impl a::F>::invert (f.rs:1)"])));
-        fails(judge(&two, &seen(&ran, &["derive (p.c:54)"])), "invert is gone");
+        fails(judge(&two, &seen(&ran, &["derive (p.c:54)"])), "invert no longer occurs");
         fails(judge(&two, &seen(&ran, &["derive (p.c:54)", "<impl a::F>::invert (f.rs:1)", "<impl (g.rs:2)"])), "g.rs");
     }
 
@@ -327,13 +327,13 @@ mod tests {
         fails(judge(&case(3), &died), "SIGILL");
         let mut bare = seen(&[PORTABLE], &[]);
         bare.under_valgrind = false;
-        fails(judge(&case(3), &bare), "did not see valgrind");
+        fails(judge(&case(3), &bare), "did not run under valgrind");
         let mut cut = seen(&[PORTABLE], &[]);
         cut.counted = None;
         fails(judge(&case(3), &cut), "cut short");
         let mut misread = seen(&[PORTABLE], &[]);
         misread.counted = Some(2);
-        fails(judge(&case(3), &misread), "does not understand");
+        fails(judge(&case(3), &misread), "can't read the logs");
         // …and the controls of the proof are no excuse for a run that died
         fails(judge(&case(1), &died), "SIGILL");
     }
@@ -342,7 +342,7 @@ mod tests {
     fn a_list_without_controls_or_of_another_form_is_refused() {
         assert!(parse_list("").is_err());
         assert!(parse_list("x\tx\ta\t-\tclean\t-\t-\n").is_err_and(|why| why.contains("control")));
-        assert!(parse_list("x\tx\n").is_err_and(|why| why.contains("no case")));
+        assert!(parse_list("x\tx\n").is_err_and(|why| why.contains("does not describe a case")));
         assert!(parse_list("x\tx\ta\t-\tsometimes\t-\t-\n").is_err_and(|why| why.contains("sometimes")));
     }
 

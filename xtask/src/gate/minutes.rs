@@ -1,5 +1,6 @@
 //! How long each stage of the gate took: kept in `target/gate-minutes.json`, and shown beside the run before.
 
+use crate::columns::{self, Align};
 use crate::stage::clock;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -39,15 +40,17 @@ impl Minutes {
 
     /// The table: this run's time, the last run's, the stage.
     pub(super) fn table(&self, rows: &[Row]) -> String {
-        let mut text = String::from("minutes  before  stage\n");
-        for Row { name, time, well } in rows {
-            let before = self.before.get(*name).and_then(Value::as_f64).map(Duration::from_secs_f64);
-            let before = before.map_or_else(|| "-".to_owned(), clock);
-            text += &format!("{:>7}  {before:>6}  {name}{}\n", clock(*time), if *well { "" } else { "  FAILED" });
-        }
-        let before: f64 = self.before.values().filter_map(Value::as_f64).sum();
-        let before = if self.before.is_empty() { "-".to_owned() } else { clock(Duration::from_secs_f64(before)) };
-        text + &format!("{:>7}  {before:>6}  in all\n", clock(rows.iter().map(|row| row.time).sum()))
+        let shown =
+            |seconds: Option<f64>| seconds.map_or_else(|| "-".to_owned(), |s| clock(Duration::from_secs_f64(s)));
+        let stage = |Row { name, time, well }: &Row| {
+            let before = self.before.get(*name).and_then(Value::as_f64);
+            [clock(*time), shown(before), format!("{name}{}", if *well { "" } else { "  FAILED" })]
+        };
+        let before = (!self.before.is_empty()).then(|| self.before.values().filter_map(Value::as_f64).sum());
+        let sum = [clock(rows.iter().map(|row| row.time).sum()), shown(before), "in all".to_owned()];
+        let head = ["minutes", "before", "stage"].map(str::to_owned);
+        let rows = [head].into_iter().chain(rows.iter().map(stage)).chain([sum]);
+        columns::lines([Align::Right, Align::Right, Align::Left], rows).join("\n") + "\n"
     }
 
     /// Writes this run's times for the next one to show. A target folder that can't be written fails nothing.
@@ -64,8 +67,10 @@ impl Minutes {
 pub(super) fn reason(name: &str, time: Duration) -> Option<String> {
     (time > LONG).then(|| match REASONS.iter().find(|(stage, _)| *stage == name) {
         Some((_, why)) => format!("over five minutes: {why}"),
-        None => "over five minutes, and nobody expected that: make it faster, or say why in xtask/src/gate/minutes.rs"
-            .to_owned(),
+        None => {
+            "over five minutes, which is unexpected: make it faster, or give the reason in xtask/src/gate/minutes.rs"
+                .to_owned()
+        }
     })
 }
 
@@ -96,6 +101,6 @@ mod tests {
     fn a_long_stage_says_why_and_a_short_one_does_not() {
         assert_eq!(reason("tests", Duration::from_secs(300)), None);
         assert!(reason("tests", Duration::from_secs(301)).unwrap().contains("links each test program"));
-        assert!(reason("fmt", Duration::from_secs(301)).unwrap().contains("nobody expected"));
+        assert!(reason("fmt", Duration::from_secs(301)).unwrap().contains("unexpected"));
     }
 }

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cargo_does_not_have_is_named() {
+    fn a_package_that_cargo_lacks_is_named() {
         assert!(Package::locate("oqs-sys", r#"{"packages": []}"#, LOCK).unwrap_err().contains("oqs-sys"));
         assert!(Package::locate("oqs-sys", METADATA, "").unwrap_err().contains("checksum of oqs-sys"));
     }

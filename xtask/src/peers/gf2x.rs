@@ -47,7 +47,7 @@ pub(super) fn build(peers: &Path, extent: Extent) -> Result<(), Failure> {
     let tuning = tune(&source)?;
     tuned(&at, &source, &tuning)?;
     inlined(&at, &source, &tuning)?;
-    println!("gf2x {VERSION} stands in {}", at.display());
+    println!("gf2x {VERSION} is in {}", at.display());
     ntl::build(&apt, &at, &tuning)
 }
 
@@ -81,7 +81,7 @@ fn portable(apt: &Apt<'_>, at: &Path) -> Result<(), Failure> {
     )
 }
 
-/// What tuning found, in words for the provenance.
+/// The result of tuning, in words for the provenance.
 pub(super) struct Tuning {
     /// Thresholds, and which low-level routine each size got.
     pub(super) found: String,
@@ -139,7 +139,7 @@ fn tune(source: &Path) -> Result<Tuning, Failure> {
         .map_err(|error| format!("gf2x wrote no thresholds: {error}"))?;
     let routines = chosen(&low_level);
     if routines.is_empty() {
-        return Err("tune-lowlevel did not say which routines it chose".to_owned());
+        return Err("tune-lowlevel did not report which routines it chose".to_owned());
     }
     let found = format!("{}; {routines}", thresholds_of(&thresholds));
     let line = format!("{} on {}: tune-lowlevel, tune-toom to {TOOM_LIMIT} words, {fft}", today(), cpu());
@@ -148,7 +148,7 @@ fn tune(source: &Path) -> Result<Tuning, Failure> {
 }
 
 /// Whether the FFT can matter at our sizes. Tuning all of it takes hours, since tunefft goes in steps of a word or two from 501
-/// words on; so it is asked at our largest size only, and what it says there stands in the provenance.
+/// words on; so it is asked at our largest size only, and its answer goes into the provenance.
 fn fft(tuning: &Path) -> Result<String, Failure> {
     // tunefft uses MIN, which its headers no longer bring.
     let flags = format!("CFLAGS={CFLAGS} -include sys/param.h");
@@ -160,7 +160,9 @@ fn fft(tuning: &Path) -> Result<String, Failure> {
     println!("{line}");
     match line.ends_with(" TC") {
         true => Ok(format!("tune-fft not run: at {LARGEST} words tunefft finds Toom-Cook faster ({line})")),
-        false => Err(format!("the FFT pays at {LARGEST} words here ({line}): this recipe must tune it, and does not")),
+        false => Err(format!(
+            "the FFT is faster at {LARGEST} words on this machine ({line}), but this recipe does not tune it; extend the recipe"
+        )),
     }
 }
 

@@ -79,6 +79,6 @@ pub(super) fn build(apt: &Apt<'_>, at: &Path, tuning: &Tuning) -> Result<(), Fai
             ("tuning", &format!("gf2x below it, {}", tuning.line)),
         ],
     )?;
-    println!("NTL {VERSION} stands in {}", to.display());
+    println!("NTL {VERSION} is in {}", to.display());
     Ok(())
 }

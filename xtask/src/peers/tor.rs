@@ -12,7 +12,7 @@ use crate::stage::program;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// What the bench program prints, and we read.
+/// The lines of the bench program that we read.
 const ENABLED: &str = "Ed25519-based basepoint multiply = ";
 const CLIENT_START: &str = "Client-side, part 1:";
 const SERVER: &str = "Server-side:";

@@ -21,14 +21,14 @@ enum Place {
     Product(u8),
     /// What measures, runs or checks the products; no product may know it.
     Above,
-    /// What tests share: anyone's tests may use it.
+    /// Shared by tests: the tests of every room may use it.
     ForTests,
 }
 
 const EVERY_PRODUCT: &[&str] =
     &["cpu", "primitives", "gf2", "codes", "opaque", "opaque-wasm", "opaque-ffi", "onion", "links", "network", "login"];
 
-/// The whole diagram, with the rooms that are not built yet. Who changes an arrow changes ARCHITECTURE.md with it.
+/// The whole diagram, with the rooms that are not built yet. If you change an arrow, change ARCHITECTURE.md as well.
 const ROOMS: &[Room] = &[
     Room { name: "cpu", place: Place::Product(0), may_use: &[] },
     Room { name: "primitives", place: Place::Product(1), may_use: &["cpu"] },
@@ -193,13 +193,13 @@ fn foreign_edge(from: &Room, dependency: &Dependency, peers: &[String]) -> Optio
         && FROM_PRIMITIVES.contains(&dependency.name.as_str())
     {
         return Some(format!(
-            "`{}` takes `{}` past `primitives`: use candor-primitives' (as an oracle in tests it may be a dev-dependency)",
+            "`{}` bypasses `primitives` with `{}`: use candor-primitives instead (an oracle for tests may be a dev-dependency)",
             from.name, dependency.name
         ));
     }
     (product && dependency.kind != Kind::Dev && peers.contains(&dependency.name)).then(|| {
         format!(
-            "`{}` is a peer and `{}` a product: peers live in crates/peers (as an oracle in tests it may be a dev-dependency)",
+            "`{}` is a peer, and `{}` is a product: peers belong in crates/peers (an oracle for tests may be a dev-dependency)",
             dependency.name, from.name
         )
     })
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tests_share_is_for_tests() {
+    fn products_use_what_tests_share_in_tests_only() {
         for from in ["primitives", "gf2", "onion", "lab", "subjects"] {
             assert!(may(from, "test-support", Kind::Dev), "{from}");
         }

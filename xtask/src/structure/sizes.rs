@@ -17,7 +17,7 @@ pub(crate) fn check(file: &str, text: &str) -> Vec<Violation> {
             file,
             MOST_LINES + 1,
             format!(
-                "{lines} lines, {MOST_LINES} are the most: split it by ideas; a table of data goes into a file outside src"
+                "{lines} lines; at most {MOST_LINES} are allowed: split the file by ideas, and move tables of data out of src"
             ),
         ));
     }

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_below_names_nothing_above() {
+    fn a_lower_module_names_none_above_it() {
         let lines = |file, source: &str| -> Vec<usize> {
             check_one_way(file, &strip(source)).iter().map(|violation| violation.line).collect()
         };

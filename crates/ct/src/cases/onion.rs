@@ -255,10 +255,6 @@ impl DerandomizedKem for SecretKem {
         Ok((self.secret_from_bytes(&dk)?, public))
     }
 
-    fn secret_to_seed(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
-        MlKem768.secret_to_seed(secret)
-    }
-
     fn encapsulate_from(
         &self,
         to: &Self::Public,

@@ -12,7 +12,7 @@ const BLUE: Rgb = [0x00, 0x72, 0xb2];
 const VERMILION: Rgb = [0xd5, 0x5e, 0x00];
 const GREEN: Rgb = [0x00, 0x9e, 0x73];
 
-/// What a figure is drawn on where it stands alone.
+/// The background of a figure that stands alone.
 pub(super) const PAPER: Rgb = WHITE;
 
 /// The colours of a series, in order.

@@ -33,7 +33,7 @@ pub struct Run {
     pub sha256: String,
 }
 
-/// What makes a file no run file.
+/// Why a file is not a valid run file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
     /// Line number, counted from 1.
@@ -146,7 +146,7 @@ impl Run {
         }
         let idle = |plan: &TaskPlan| plan.subjects.len() < 2 || plan.iterations == 0 || plan.rounds == 0;
         if task.plan.as_ref().is_some_and(idle) {
-            return Err(format!("the plan of {} has no subjects, iterations or rounds", task.task));
+            return Err(format!("the plan of task {} has no subjects, iterations or rounds", task.task));
         }
         self.tasks.push(task);
         Ok(())
@@ -156,12 +156,12 @@ impl Run {
     fn add_block(&mut self, block: Block) -> Result<(), String> {
         let task = self.tasks.iter().find(|task| task.task == block.task);
         let plan = task.and_then(|task| task.plan.as_ref());
-        let plan = plan.ok_or_else(|| format!("a block of {}, which has no plan", block.task))?;
+        let plan = plan.ok_or_else(|| format!("a block of task {}, which has no plan", block.task))?;
         if self.blocks.iter().any(|known| known.task == block.task && known.process == block.process) {
-            return Err(format!("a second block of process {} of {}", block.process, block.task));
+            return Err(format!("a second block for process {} of task {}", block.process, block.task));
         }
         if block.process >= self.manifest.processes {
-            return Err(format!("process {} of {} is not in the plan", block.process, block.task));
+            return Err(format!("process {} of task {} is not in the plan", block.process, block.task));
         }
         if block.iterations != plan.iterations || block.orders.len() != plan.rounds {
             return Err("the iterations or rounds of the block differ from the plan".into());
@@ -194,9 +194,9 @@ fn first(line: &str) -> Result<Record, String> {
     match value.get("schema").and_then(serde_json::Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA) => parse_line(line),
         Some(schema) if schema > u64::from(SCHEMA) => Err(format!(
-            "the run has schema {schema}, and this version of candor reads schema {SCHEMA}; use a newer one"
+            "the run has schema {schema}, and this version of candor reads schema {SCHEMA}; use a newer candor"
         )),
-        _ => Err("the manifest names no known schema".into()),
+        _ => Err("the manifest does not name a schema".into()),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::Shared;
 use super::journal::RelayEvent;
-use crate::keys::RelayKeys;
+use crate::keys::{RelayKeys, Renewal};
 use crate::link::locked;
 use crate::policy::Policy;
 use crate::relay_list::ListedRelay;
@@ -23,24 +23,6 @@ use std::time::{Duration, Instant};
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// How long to wait after a renewal has failed.
 const RETRY: Duration = Duration::from_secs(60);
-
-/// How often keys are renewed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Renewal {
-    /// For how long a link certificate is shown; it holds for 30 days.
-    pub links: Duration,
-    /// For how long onion keys are listed.
-    pub onion_keys: Duration,
-    /// For how long onion keys are accepted after that.
-    pub overlap: Duration,
-}
-
-impl Default for Renewal {
-    /// A day; four weeks; a week. The last two are Tor's.
-    fn default() -> Self {
-        Self { links: DAY, onion_keys: 28 * DAY, overlap: 7 * DAY }
-    }
-}
 
 /// What a relay shows on its links.
 pub(super) struct Credentials {

@@ -1,7 +1,7 @@
 //! The bodies of relay messages.
 
+use super::Tag;
 use crate::cell::payload::Create2;
-use crate::layer::Tag;
 use crate::parts::Parts;
 use crate::{Error, InvalidTarget, PeerMisbehaved};
 use alloc::borrow::ToOwned;

@@ -13,7 +13,7 @@ const CHAIN: u64 = 3;
 /// A field: m, and the exponents of its modulus.
 pub type Modulus = (usize, &'static [usize]);
 
-/// What is done.
+/// The operation that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Independent products.
@@ -50,11 +50,11 @@ impl Op {
 /// The operands of one place in the ring, words from the least significant on.
 #[derive(Clone, Debug)]
 pub struct Operands {
-    /// Not zero, of degree below m.
+    /// First factor: not zero, of degree below m.
     pub a: Vec<u64>,
-    /// Likewise.
+    /// Second factor: not zero, of degree below m.
     pub b: Vec<u64>,
-    /// Of degree up to 2m − 2, in twice as many words.
+    /// A product before its reduction: degree up to 2m − 2, in twice as many words.
     pub wide: Vec<u64>,
 }
 

@@ -112,7 +112,7 @@ pub trait BatchHash<const N: usize, const D: usize>: 'static {
     fn provenance(&self, timed: &str) -> Provenance;
 }
 
-/// What is hashed.
+/// The message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// How many messages make an operation.

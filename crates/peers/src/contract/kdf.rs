@@ -8,7 +8,7 @@ use std::hint::black_box;
 pub const TIMED: &str =
     "extracts from a salt of 32 and a secret of 32 bytes, and expands with 32 bytes of context to 64 bytes";
 
-/// What keys are derived from.
+/// The input key material.
 #[derive(Default)]
 pub struct Input {
     /// The salt of the extraction.

@@ -7,7 +7,7 @@ use std::hint::black_box;
 /// What the timed call does, in a sentence without its stop.
 pub const TIMED: &str = "stretches one password of 16 bytes with a salt of 16 bytes into 64 bytes";
 
-/// What one call gives.
+/// The output of one call.
 pub type Tag = [u8; 64];
 
 /// Argon2id by one library, at a cost given when it is made.

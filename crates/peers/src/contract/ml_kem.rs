@@ -93,7 +93,7 @@ impl Level {
     }
 }
 
-/// What is done with it.
+/// The operation that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Key generation.

@@ -65,20 +65,20 @@ pub enum Kind {
     NtorV3,
     /// candor's hybrid with ML-KEM.
     Hybrid(Level),
-    /// The same with a static KEM key of the relay.
+    /// candor's hybrid with ML-KEM and a static KEM key of the relay.
     HybridAuth(Level),
     /// INSECURE: the scheme of pq-ntor-experiment.
     InsecureSeed(Level),
 }
 
 impl Kind {
-    /// Those that authenticate the relay.
+    /// The handshakes that authenticate the relay.
     pub fn authenticated() -> impl Iterator<Item = Self> {
         let classical = [Self::Ntor, Self::NtorV3].into_iter();
         classical.chain(Level::ALL.map(Self::Hybrid)).chain(Level::ALL.map(Self::HybridAuth))
     }
 
-    /// All there are.
+    /// All handshakes.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::authenticated().chain(Level::ALL.map(Self::InsecureSeed))
     }

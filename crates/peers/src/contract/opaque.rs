@@ -15,7 +15,7 @@ pub use work::entry;
 use crate::seed::Stream;
 use candor_lab::Provenance;
 
-/// What everybody logs in with.
+/// The credentials that every subject logs in with.
 pub const PASSWORD: &[u8] = b"correct horse battery staple";
 /// The credential identifier.
 pub const USER: &[u8] = b"alice@example.org";
@@ -64,7 +64,7 @@ impl Suite {
     }
 }
 
-/// What is timed.
+/// The operation that is timed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Op {
     /// A whole registration.
@@ -109,14 +109,14 @@ impl Op {
 
 /// The server's keys, the same for all.
 pub struct Keys {
-    /// What the OPRF key of each user is derived from.
+    /// The seed of each user's OPRF key.
     pub oprf_seed: [u8; 64],
     /// A ristretto255 scalar below 2²⁵², little-endian.
     pub secret: [u8; 32],
 }
 
 impl Keys {
-    /// Those of `seed`.
+    /// The keys that follow from `seed`.
     #[must_use]
     pub fn of(seed: u64) -> Self {
         let mut secret: [u8; 32] = Stream::new(seed, "opaque server key").array();
@@ -125,7 +125,7 @@ impl Keys {
     }
 }
 
-/// What a client has at the end.
+/// The client's result.
 pub struct Done {
     /// The last message.
     pub ke3: Vec<u8>,
@@ -153,7 +153,7 @@ pub trait Library: 'static {
 
     /// The client's first message of a login, and its state.
     fn ke1(&self) -> Result<(Self::Client, Vec<u8>), Failed>;
-    /// What a server stores of an upload.
+    /// The record that a server stores for an upload.
     fn store(&self, upload: &[u8]) -> Result<Vec<u8>, Failed>;
     /// `record` is what was stored, and absent for a user that does not exist.
     fn ke2(&self, record: Option<&[u8]>, ke1: &[u8]) -> Result<(Self::Server, Vec<u8>), Failed>;

@@ -4,13 +4,13 @@ use crate::seed::Stream;
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
 use std::hint::black_box;
 
-/// What the client wants evaluated.
+/// The client's input.
 pub const INPUT: &[u8] = b"correct horse battery staple";
 
 /// What a call that should succeed says when it doesn't.
 pub type Failed = String;
 
-/// What is timed.
+/// The operation that is timed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Op {
     /// The client's first step.

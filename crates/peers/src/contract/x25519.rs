@@ -40,7 +40,7 @@ pub trait X25519: 'static {
     fn provenance(&self, op: Op) -> Provenance;
 }
 
-/// What is done with it.
+/// The operation that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Key generation.
@@ -94,7 +94,7 @@ impl<X: X25519> Subject for Keygen<X> {
 
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
         let public = other.part("public key")?;
-        let public = public.try_into().map_err(|_| Mismatch::new("the public key does not have 32 bytes"))?;
+        let public = public.try_into().map_err(|_| Mismatch::new("the public key is not 32 bytes long"))?;
         let shared = other.part("shared secret")?;
         let (secret, _) = verifier(self.seed);
         let agree = |expected: &[u8]| match expected == shared {

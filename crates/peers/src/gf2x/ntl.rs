@@ -43,7 +43,7 @@ struct Functions {
 
 fn look_up(library: Library, built: &Built) -> Result<(String, Functions), String> {
     // Without it nobody knows which gf2x is below.
-    built.field("variant").ok_or("has no PROVENANCE beside it")?;
+    built.field("variant").ok_or("has no file PROVENANCE beside it")?;
     // SAFETY: the types are those of the shim, which our own recipe compiles. The version is a constant.
     unsafe {
         let version = function::<unsafe extern "C" fn() -> *const c_char>(&library, "candor_ntl_version")?;

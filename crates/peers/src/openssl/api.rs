@@ -7,7 +7,7 @@ use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
 use std::path::Path;
 
-/// What a libcrypto says it is.
+/// The name and version that a libcrypto reports.
 pub(super) struct Identity {
     /// `openssl`, or the name of a fork.
     pub(super) library: String,
@@ -74,7 +74,7 @@ pub(super) struct Parameter {
 }
 
 impl Parameter {
-    /// What a list ends with.
+    /// The end of a list of parameters.
     pub(super) const END: Self =
         Self { key: std::ptr::null(), data_type: 0, data: std::ptr::null(), data_size: 0, return_size: 0 };
 
@@ -160,7 +160,7 @@ impl Api {
         let told = ask(version, VERSION).unwrap_or_default();
         let identity = identify(&told)?;
         if identity.library != "openssl" {
-            return Ok((identity, Err(format!("is not OpenSSL but \"{told}\""))));
+            return Ok((identity, Err(format!("is \"{told}\", not OpenSSL"))));
         }
         Ok((identity, Self::look_up(library, version)))
     }
@@ -193,7 +193,7 @@ fn identify(told: &str) -> Result<Identity, String> {
     let mut words = fork.unwrap_or(told).split_whitespace();
     match (words.next(), words.next()) {
         (Some(library), Some(version)) => Ok(Identity { library: library.to_lowercase(), version: version.to_owned() }),
-        _ => Err(format!("does not say what it is (\"{told}\")")),
+        _ => Err(format!("has an unknown version string: \"{told}\"")),
     }
 }
 

@@ -4,7 +4,7 @@ use super::api::{Api, DEFAULT, Object};
 use std::ffi::CStr;
 use std::ptr;
 
-/// What an operation ends in when it fails.
+/// The error of a failed operation: the name of the function.
 pub(super) type Failed = &'static str;
 
 /// The length of all shared secrets here.

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_becomes_the_provenance() {
+    fn the_file_provenance_becomes_the_provenance() {
         let built =
             Built::parse("variant: tuned\nbuild: gcc 12, -O3\ntuning: 2026-11-21 on a CPU: with a colon\nodd line\n");
         let told = built.provenance("gf2x", "1.3.0", "multiplies", Tuning::Stock);

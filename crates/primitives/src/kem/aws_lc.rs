@@ -1,6 +1,7 @@
 //! ML-KEM from AWS-LC, the default back end.
 //!
-//! AWS-LC draws its own randomness and takes no generator, so this back end is not a [`DerandomizedKem`](super::DerandomizedKem). AWS-LC
+//! AWS-LC draws its own randomness and takes no generator, so this back end is not a [`DerandomizedKem`](super::DerandomizedKem). Its Rust library
+//! has no call for seeds either, so [`Kem::secret_from_seed`] and [`Kem::secret_to_seed`] answer [`KemError::SeedUnsupported`]. AWS-LC
 //! itself parses keys without checking them and fails when they are used; this back end checks them when it parses them.
 //!
 //! The two keys that `generate` returns share one object of AWS-LC: the secret is wiped when both are dropped. To keep the public

@@ -112,6 +112,14 @@ macro_rules! level {
                 Ok(Zeroizing::new(secret.0.expanded.as_slice().to_vec()))
             }
 
+            fn secret_from_seed(&self, seed: &[u8]) -> Result<Self::Secret, KemError> {
+                self.generate_from(seed).map(|(secret, _)| secret)
+            }
+
+            fn secret_to_seed(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
+                secret.0.seed.as_ref().map(|seed| Zeroizing::new(seed.to_vec())).ok_or(KemError::NoSeed)
+            }
+
             fn encapsulate(&self, to: &Self::Public, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
                 self.encapsulate_from(to, random::bytes::<32>()?.as_slice(), ciphertext)
             }
@@ -134,10 +142,6 @@ macro_rules! level {
                 secret::ran($name, "libcrux");
                 let (secret, public) = $module::generate_key_pair(*coins).into_parts();
                 Ok((Secret::new(secret, Some(*coins)), Public(public)))
-            }
-
-            fn secret_to_seed(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
-                secret.0.seed.as_ref().map(|seed| Zeroizing::new(seed.to_vec())).ok_or(KemError::NoSeed)
             }
 
             #[inline]

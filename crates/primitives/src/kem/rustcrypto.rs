@@ -82,6 +82,17 @@ macro_rules! level {
                 Ok(bytes)
             }
 
+            fn secret_from_seed(&self, seed: &[u8]) -> Result<Self::Secret, KemError> {
+                self.generate_from(seed).map(|(secret, _)| secret)
+            }
+
+            fn secret_to_seed(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
+                let mut seed = secret.0.to_seed().ok_or(KemError::NoSeed)?;
+                let bytes = Zeroizing::new(seed.to_vec());
+                seed.zeroize();
+                Ok(bytes)
+            }
+
             fn encapsulate(&self, to: &Self::Public, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
                 self.encapsulate_from(to, random::bytes::<32>()?.as_slice(), ciphertext)
             }
@@ -107,13 +118,6 @@ macro_rules! level {
                 seed.zeroize();
                 let public = secret.encapsulation_key().clone();
                 Ok((Secret(secret), Public(public)))
-            }
-
-            fn secret_to_seed(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
-                let mut seed = secret.0.to_seed().ok_or(KemError::NoSeed)?;
-                let bytes = Zeroizing::new(seed.to_vec());
-                seed.zeroize();
-                Ok(bytes)
             }
 
             #[inline]

@@ -50,8 +50,8 @@ fn extent(mut words: impl Iterator<Item = String>) -> Result<Option<Extent>, Str
             extent.stock = true;
             continue;
         }
-        let value = words.next().ok_or_else(|| format!("`{word}` takes a number"))?;
-        let wrong = |_| format!("`{word}` takes a number, not `{value}`");
+        let value = words.next().ok_or_else(|| format!("`{word}` needs a number"))?;
+        let wrong = |_| format!("`{word}` needs a number, not `{value}`");
         match word.as_str() {
             "--seed" => extent.seed = value.parse().map_err(wrong)?,
             "--every" => extent.every = value.parse().map_err(wrong)?,
@@ -61,7 +61,7 @@ fn extent(mut words: impl Iterator<Item = String>) -> Result<Option<Extent>, Str
         }
     }
     if extent.longest == 0 {
-        return Err("`--longest` is at least 1 word".to_owned());
+        return Err("`--longest` must be at least 1 word".to_owned());
     }
     Ok(Some(extent))
 }

@@ -3,7 +3,7 @@
 use super::kernels::Mixer;
 use candor_lab::{Mismatch, Provenance, Refusal, Subject, Witness};
 
-/// What is wrong with a subject.
+/// A fault that is built into a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// One bit of its answer.
@@ -66,7 +66,7 @@ mod tests {
         let (mut kernel, mut wrong) = (Mixer::new(0), Faulty::new(Fault::WrongAnswer));
         kernel.prepare(3).unwrap();
         let caught = kernel.check(&wrong.prepare(3).unwrap()).unwrap_err();
-        assert_eq!(caught.to_string(), "answer differs from byte 0 on (8 and 8 bytes)");
+        assert_eq!(caught.to_string(), "answer differs at byte 0");
     }
 
     #[test]

@@ -70,9 +70,9 @@ impl Forwards {
         Stream::new(seed, "relay cell").fill(&mut cell[CONTENT]);
         onion.wrap(1, Command::RELAY, &mut cell).ok_or("there is no second hop")?;
         if first.outbound(Command::RELAY, &mut cell).is_some() {
-            return Err("the first hop takes a cell of the second's".to_owned());
+            return Err("the first hop recognises a cell that is meant for the second".to_owned());
         }
-        second.outbound(Command::RELAY, &mut cell).ok_or("the second hop does not know its cell")?;
+        second.outbound(Command::RELAY, &mut cell).ok_or("the second hop does not recognise its cell")?;
         Ok((first, cell[CONTENT].to_vec()))
     }
 }
@@ -89,7 +89,7 @@ impl Subject for Forwards {
                 self.content.clone_from(&content);
                 Ok(Witness::default().with("content", content))
             }
-            false => Err(Refusal::failed("the second hop reads something else than was sent")),
+            false => Err(Refusal::failed("the second hop does not read what was sent")),
         }
     }
 

@@ -120,7 +120,7 @@ impl<K: MlKem> Subject for Decaps<K> {
         for (i, made) in made.iter().enumerate() {
             let shared = self.kem.decaps(&secret, &made.ciphertext).map_err(Refusal::failed)?;
             if shared.as_ref() != made.shared {
-                return Err(Refusal::failed("decapsulates a ciphertext of the reference to another secret"));
+                return Err(Refusal::failed("decapsulates the reference's ciphertext to a different secret"));
             }
             witness = witness.with(&format!("shared secret {i}"), shared);
         }
@@ -279,7 +279,7 @@ fn proof_coins(seed: u64) -> [u8; 32] {
 }
 
 fn same_secret(ours: &[u8], theirs: &[u8]) -> Result<(), Mismatch> {
-    if ours == theirs { Ok(()) } else { Err(Mismatch::new("the ciphertext carries another shared secret")) }
+    if ours == theirs { Ok(()) } else { Err(Mismatch::new("the ciphertext contains a different shared secret")) }
 }
 
 fn not_prepared() -> Mismatch {

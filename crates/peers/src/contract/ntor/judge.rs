@@ -1,9 +1,9 @@
-//! The judge of handshakes: plays either side of each from the seed, and checks what subjects show for themselves. It is never timed.
+//! The judge of handshakes: it plays either side of each handshake from the seed and checks the subjects' witnesses. It is never timed.
 //!
 //! It shares no code with what it judges: the key schedules are `candor-key-schedules`, X25519 is dalek's, ML-KEM is RustCrypto's.
 //!
-//! A client's state can't cross from one subject to another, so two of them can't shake hands directly. Each shakes hands
-//! with the judge instead, as client and as relay, and everyone can do the judge's side again:
+//! A client's state can't move from one subject to another, so two subjects can't shake hands directly. Each shakes hands with the judge
+//! instead, as client and as relay, and every subject can repeat the judge's side:
 //!
 //! | part of the witness | made by | checked by |
 //! |---|---|---|
@@ -24,7 +24,7 @@ type Wrong = &'static str;
 
 /// The long-term secrets of the seed's relay, the same for everyone.
 pub struct RelaySecrets {
-    /// What names it; `ntor` takes the first 20 bytes.
+    /// The relay's identity; `ntor` takes the first 20 bytes.
     pub identity: [u8; 32],
     /// Its X25519 onion key.
     pub onion_key: [u8; 32],
@@ -33,7 +33,7 @@ pub struct RelaySecrets {
 }
 
 impl RelaySecrets {
-    /// Those of `seed`.
+    /// The secrets that follow from `seed`.
     pub fn new(seed: u64, kind: Kind) -> Self {
         let mut stream = Stream::new(seed, "ntor relay");
         let level = kind.level().filter(|_| kind.has_static_kem());
@@ -45,10 +45,10 @@ impl RelaySecrets {
     }
 }
 
-/// What a witness of the parts of a handshake has in place of the handshake's name.
+/// Stands in a witness of a handshake's parts in place of the handshake's name.
 pub const PARTS: &str = "parts";
 
-/// The judge of one handshake, with the relay's secrets and everything that would be fresh.
+/// The judge of one handshake, with the relay's secrets and the seed of everything that would be fresh.
 struct Judge {
     kind: Kind,
     relay: RelaySecrets,
@@ -70,7 +70,7 @@ impl Judge {
         Self { kind, relay: RelaySecrets::new(seed, kind), seed }
     }
 
-    /// What is fresh at the judge's side in one role: the same every time, so that a side can be played again.
+    /// The judge's ephemeral secrets in one role. They are the same every time, so that a side can be played again.
     fn fresh<const N: usize>(&self, what: &str) -> [u8; N] {
         Stream::new(self.seed, &format!("judge's {what}")).array()
     }
@@ -151,7 +151,7 @@ impl Judge {
         Some(KeyPair::from_coins(self.kind.level()?, self.fresh("client's key pair")))
     }
 
-    /// What is known before anything is sent.
+    /// The inputs that are known before anything is sent.
     fn seen<'a>(&'a self, onion_key: &'a [u8]) -> Seen<'a> {
         Seen { identity: self.identity(), onion_key, ..Seen::default() }
     }
@@ -211,7 +211,7 @@ impl Judge {
 
 const LENGTH: Wrong = "the message has the wrong length";
 
-/// What `scheme` shows for itself.
+/// The witness of `scheme`: its messages and keys in exchanges with the judge.
 pub(super) fn witness<S: Scheme>(scheme: &S, relay: &S::Relay, kind: Kind, seed: u64) -> Result<Witness, Failed> {
     let judge = Judge::new(kind, seed);
     let (waiting, onionskin) = scheme.start(relay)?;
@@ -229,7 +229,7 @@ pub(super) fn witness<S: Scheme>(scheme: &S, relay: &S::Relay, kind: Kind, seed:
 /// Checks the witness of any subject that stands in the tasks of `kind`: of a handshake, be it another one, or of its parts.
 ///
 /// # Errors
-/// What is wrong with the witness.
+/// Says what is wrong with the witness.
 pub fn check(kind: Kind, seed: u64, witness: &Witness) -> Result<(), Mismatch> {
     let scheme = witness.part("scheme")?;
     if scheme == PARTS.as_bytes() {
@@ -278,7 +278,7 @@ fn same(ours: &[u8], theirs: &[u8], what: &str) -> Result<(), Mismatch> {
 mod tests {
     use super::*;
 
-    /// The judge with itself; whether it is right is shown by candor's handshakes, which have vectors, and by every peer.
+    /// The judge with itself. Vectors show that its schedules are right; candor's handshakes and every peer show that the judge is.
     #[test]
     fn both_sides_of_the_judge_end_with_the_same_keys() {
         for kind in Kind::all() {

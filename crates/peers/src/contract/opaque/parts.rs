@@ -9,7 +9,7 @@ use std::hint::black_box;
 /// Public keys that a private key agrees with in turn.
 const PEERS: usize = 16;
 
-/// What is timed.
+/// The operation that is timed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Op {
     /// A fresh key pair.
@@ -151,7 +151,7 @@ impl<R: Ristretto> Work<R> {
     /// Whether another library's key pair is one.
     fn check_pair(&self, other: &Witness) -> Result<(), Mismatch> {
         let public = other.part("public key")?;
-        let public = public.try_into().map_err(|_| Mismatch::new("the public key does not have 32 bytes"))?;
+        let public = public.try_into().map_err(|_| Mismatch::new("the public key is not 32 bytes long"))?;
         let verifier = self.group.secret(&verifier(self.seed).0).map_err(Mismatch::new)?;
         let shared = self.group.dh(&verifier, public).map_err(Mismatch::new)?;
         match shared == other.part("shared secret")? {

@@ -11,13 +11,13 @@ pub trait Reference: Sync {
     /// A library of that wire format, with the server's keys.
     ///
     /// # Errors
-    /// What the library says.
+    /// The library's own error.
     fn open(&self, suite: Suite, keys: &Keys) -> Result<Box<dyn AnyLibrary>, Failed>;
 
     /// The upload of a registration that depends on nothing but the seed; it serves all suites.
     ///
     /// # Errors
-    /// What the library says.
+    /// The library's own error.
     fn upload(&self, keys: &Keys, seed: u64) -> Result<Vec<u8>, Failed>;
 }
 
@@ -68,7 +68,7 @@ pub(super) fn log_in(client: &dyn AnyLibrary, server: &dyn AnyLibrary, record: &
     let (kept, ke2) = server.ke2(record, &ke1)?;
     let done = client.ke3(waiting, &ke2)?;
     if server.finish(kept, &done.ke3)? != done.session_key {
-        return Err("both sides finish, with different session keys".into());
+        return Err("both sides finish, but with different session keys".into());
     }
     Ok(done.export_key)
 }

@@ -10,7 +10,7 @@ const REGISTRATION: [usize; 3] = [32, 64, 192];
 pub(super) struct Sizes {
     /// Request, response, upload.
     registration: [usize; 3],
-    /// What the server stores of the upload.
+    /// What the server stores from the upload.
     record: usize,
     /// KE1, KE2, KE3.
     login: [usize; 3],
@@ -19,7 +19,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Those of one registration and one login.
+    /// The sizes of one registration and one login.
     pub(super) fn of<L: Library>(library: &L) -> Result<Self, Failed> {
         let (registering, request) = library.registration_start()?;
         let response = library.registration_answer(&request)?;
@@ -40,20 +40,20 @@ impl Sizes {
         })
     }
 
-    /// Whether the messages are as long as the suite says; what is not is named.
+    /// Checks that each message is as long as the suite says.
     pub(super) fn check(&self, suite: Suite) -> Result<(), Failed> {
         let names = ["registration request", "registration response", "registration upload", "KE1", "KE2", "KE3"];
         let found = self.registration.iter().chain(&self.login);
         let expected = REGISTRATION.into_iter().chain(suite.what().1);
         for ((name, found), expected) in names.into_iter().zip(found).zip(expected) {
             if *found != expected {
-                return Err(format!("its {name} has {found} bytes, and not {expected}"));
+                return Err(format!("its {name} is {found} bytes long; expected {expected}"));
             }
         }
         Ok(())
     }
 
-    /// Those that belong to an operation.
+    /// The sizes that belong to an operation.
     pub(super) fn quantities(&self, op: Op) -> Vec<Quantity> {
         let bytes = |name: &str, count: usize| Quantity::count(name, count, "bytes");
         let ([request, response, upload], [ke1, ke2, ke3]) = (self.registration, self.login);
@@ -91,7 +91,7 @@ mod tests {
     fn a_message_of_another_length_is_named() {
         assert_eq!(sizes().check(Suite::Rfc9807), Ok(()));
         let longer = Sizes { login: [96, 321, 64], ..sizes() };
-        assert_eq!(longer.check(Suite::Rfc9807), Err("its KE2 has 321 bytes, and not 320".into()));
+        assert_eq!(longer.check(Suite::Rfc9807), Err("its KE2 is 321 bytes long; expected 320".into()));
         assert!(sizes().check(Suite::Hybrid).unwrap_err().contains("KE1"));
     }
 

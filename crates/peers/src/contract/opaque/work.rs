@@ -63,7 +63,7 @@ fn log_in_alone<L: Library>(library: &L, record: &[u8], mut lap: impl FnMut()) -
     lap();
     let session_key = library.finish(server, &done.ke3)?;
     if session_key != done.session_key {
-        return Err("both sides finish, with different session keys".into());
+        return Err("both sides finish, but with different session keys".into());
     }
     lap();
     Ok(session_key)

@@ -14,7 +14,7 @@ use candor_peers::contract::ntor::Kind;
 pub(super) fn entry(handshake_type: HandshakeType) -> Entry {
     Entry::new("parts@auto", move || {
         let kind = Kind::authenticated().find(|kind| kind.name() == handshake_type.name());
-        let kind = kind.ok_or_else(|| Refusal::failed("has no task for that handshake"))?;
+        let kind = kind.ok_or_else(|| Refusal::failed("no task measures the parts of this handshake"))?;
         // The very subject of `ntor/<handshake>/handshake`.
         let handshake = crate::ours::ntor::handshake(kind).swap_remove(0).make()?;
         Ok(Parts {

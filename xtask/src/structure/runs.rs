@@ -1,0 +1,76 @@
+//! Every run in `runs/` is cited by a document, and every run that a document or `bars.toml` cites is there.
+
+use super::Violation;
+use std::collections::BTreeSet;
+
+/// What is wrong, given the names of the files in `runs/` and the texts that may cite them.
+pub(crate) fn check(runs: &BTreeSet<String>, texts: &[(String, String)]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for run in runs {
+        let documents = texts.iter().filter(|(file, _)| file.ends_with(".md"));
+        if !documents.into_iter().any(|(_, text)| text.contains(run.as_str())) {
+            let what = "no document cites this run: remove it, or cite it (`cargo xtask bars --write` cites those that decide a bar)";
+            found.push(Violation::new(&format!("runs/{run}.jsonl"), 1, what));
+        }
+    }
+    for (file, text) in texts {
+        for (index, line) in text.lines().enumerate() {
+            for name in cited(file, line).filter(|name| !runs.contains(*name)) {
+                found.push(Violation::new(file, index + 1, format!("cites runs/{name}.jsonl, which is not there")));
+            }
+        }
+    }
+    found
+}
+
+/// The runs that a line names: `runs/NAME.jsonl`, in `runs/` itself `(NAME.jsonl)`.
+fn cited<'a>(file: &str, line: &'a str) -> impl Iterator<Item = &'a str> {
+    let start = if file.starts_with("runs/") { "(" } else { "runs/" };
+    line.split(start).skip(1).filter_map(|rest| {
+        let (name, _) = rest.split_once(".jsonl")?;
+        let named = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        (name.starts_with("20") && name.chars().all(named)).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(runs: &[&str], texts: &[(&str, &str)]) -> Vec<String> {
+        let texts: Vec<_> = texts.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect();
+        let runs = runs.iter().map(|run| (*run).to_owned()).collect();
+        check(&runs, &texts).iter().map(Violation::to_string).collect()
+    }
+
+    #[test]
+    fn a_run_that_no_document_cites_is_found() {
+        let (one, two) = ("2026-11-21-zen5-000001", "2026-11-21-zen5-000002");
+        let text = format!("see [1]({one}.jsonl) and [2]({two}.jsonl)");
+        assert!(found(&[one, two], &[("runs/README.md", &text)]).is_empty());
+        // The list of bars is read by a program; it shows nothing to a reader.
+        let bars = format!("run = \"runs/{two}.jsonl\"");
+        let found = found(&[one, two], &[("README.md", &format!("see runs/{one}.jsonl")), ("bars.toml", &bars)]);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].starts_with("runs/2026-11-21-zen5-000002.jsonl:1: no document cites this run"),
+            "{}",
+            found[0]
+        );
+    }
+
+    #[test]
+    fn a_citation_of_a_run_that_is_not_there_is_found() {
+        for (file, line) in [
+            ("METHOD.md", "as runs/2026-11-21-zen5-000001.jsonl shows"),
+            ("bars.toml", "run = \"runs/2026-11-21-zen5-000001.jsonl\""),
+            ("runs/README.md", "| [000001](2026-11-21-zen5-000001.jsonl) |"),
+        ] {
+            assert_eq!(
+                found(&[], &[(file, line)]),
+                [format!("{file}:1: cites runs/2026-11-21-zen5-000001.jsonl, which is not there")]
+            );
+        }
+        assert!(found(&[], &[("README.md", "`candor report runs/FILE`, runs/*.jsonl, candor-runs/x")]).is_empty());
+    }
+}
