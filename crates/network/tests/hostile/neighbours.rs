@@ -1,11 +1,12 @@
 //! Neighbours who take without giving back: they lose what is theirs, and nobody else loses anything.
 
 use crate::proxy::tarpit;
-use crate::raw::{Heard, Raw, create};
+use crate::raw::{Heard, Raw, RawCircuit, create, extend2};
 use crate::scene::{Scene, holds_nothing, recovers, until};
 use crate::town::{Town, client, local};
 use candor_network::{Client, ClientOptions, Error, HandshakeType, ListedRelay, Policy, RelayKeys, RelayList, Target};
-use candor_onion::cell::{Cell, DestroyReason, Message};
+use candor_onion::cell::payload::{Create2, Created2};
+use candor_onion::cell::{Cell, DestroyReason, Message, PAYLOAD};
 use candor_onion::relay::RelayCommand;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -260,6 +261,55 @@ async fn bytes_that_a_target_does_not_take_have_their_bound_too() {
     assert!(error.starts_with("hop 3:") && error.contains("out of resources"), "{error}");
     drop((circuit, client));
     holds_nothing(&town).await;
+}
+
+/// Makes cells that a circuit must not take.
+type Wrong<'a> = &'a dyn Fn(&mut RawCircuit) -> Vec<Cell>;
+
+/// Cells of the right length with the wrong content: each ends its circuit, and the one beside it goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cell_of_wrong_content_ends_its_circuit_and_no_other() {
+    let scene = Scene::new(|_| {}).await;
+    let mut raw = scene.raw(0, [127, 1, 1, 1]).await;
+    let mut twin = raw.open(scene.listed(0)).await;
+    let drop_cell = |circuit: &mut RawCircuit| circuit.cell(0, RelayCommand::DROP, 0, &[]);
+    let of = |circuit: &RawCircuit, message| vec![Cell { circuit: circuit.number, message }];
+    let cases: [(&str, Wrong<'_>); 7] = [
+        ("all zero", &|circuit| of(circuit, Message::Relay(Box::new([0; PAYLOAD])))),
+        ("replayed", &|circuit| vec![drop_cell(circuit); 2]),
+        ("reordered", &|circuit| {
+            let mut cells = vec![drop_cell(circuit), drop_cell(circuit)];
+            cells.reverse();
+            cells
+        }),
+        ("the other side's answer", &|circuit| of(circuit, Message::Created2(Created2::new(vec![0; 64]).unwrap()))),
+        ("a hop's message from the client", &|circuit| vec![circuit.cell(0, RelayCommand::TRUNCATED, 0, &[0])]),
+        ("a stream's message without a stream", &|circuit| vec![circuit.cell(0, RelayCommand::DATA, 0, b"x")]),
+        ("an extension that is not early", &|circuit| {
+            let body = extend2(scene.listed(1).address(), scene.listed(1).identity(), &[0; 84]);
+            vec![circuit.cell(0, RelayCommand::EXTEND2, 0, &body)]
+        }),
+    ];
+    for (stream, (what, wrong)) in (1..).zip(cases) {
+        let mut circuit = raw.open(scene.listed(0)).await;
+        let cells = wrong(&mut circuit);
+        raw.send(cells).await;
+        assert_eq!(raw.hear(&mut circuit).await, Heard::Over(Some(DestroyReason::PROTOCOL)), "{what}");
+        raw.send([twin.cell(0, RelayCommand::BEGIN_DIR, stream, &[])]).await;
+        let heard = raw.hear(&mut twin).await;
+        assert!(matches!(heard, Heard::Said(0, RelayCommand::END, at, _) if at == stream), "{what}: {heard:?}");
+    }
+    for (kind, length) in [(HandshakeType::NtorV3.number(), 138), (HandshakeType::Ntor.number(), 84), (0x7777, 84)] {
+        let number = raw.fresh_number();
+        let create = Create2::new(kind, vec![0; length]).unwrap();
+        raw.send([Cell { circuit: number, message: Message::Create2(create) }]).await;
+        let refused = raw.next().await.expect("the link goes on");
+        assert!(matches!(refused.message, Message::Destroy(_)) && refused.circuit == number, "{kind}: {refused:?}");
+        raw.open(scene.listed(0)).await;
+    }
+    scene.serves().await;
+    drop(raw);
+    scene.is_as_before().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
