@@ -32,6 +32,8 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     stage("fmt", &mut || cargo(&["fmt", "--all", "--check"]))?;
     stage("structure", &mut crate::structure::run)?;
     stage("clippy", &mut || cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
+    // Its program is built with a feature that no other build has.
+    stage("clippy of ct", &mut || cargo(CT))?;
     stage("tests", &mut || tests(&workspace, &changed))?;
     println!();
     let shown = rows.iter().map(|(name, seconds, well)| {
@@ -40,6 +42,8 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     columns::lines([Align::Left, Align::Right, Align::Left], shown).iter().for_each(|line| println!("{line}"));
     Ok(rows.iter().all(|(_, _, well)| *well))
 }
+
+const CT: &[&str] = &["clippy", "--package", "candor-ct", "--features", "gate", "--quiet", "--", "-D", "warnings"];
 
 fn since(words: &[String]) -> Result<Option<String>, Failure> {
     match words {

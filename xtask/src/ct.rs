@@ -8,13 +8,15 @@
 
 mod documented;
 mod judge;
+mod marked;
 mod observe;
 
 use crate::Failure;
 use crate::stage::program;
 use crate::tally::Tally;
 use crate::workspace::cargo;
-use judge::{Case, Verdict};
+use judge::{Case, Observed, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,7 +52,11 @@ pub(crate) fn run(root: &Path, filter: Option<&str>) -> Result<Tally, Failure> {
     let logs = binary.parent().unwrap_or(root).join("ct-logs");
     std::fs::create_dir_all(&logs).map_err(|error| format!("cannot make {}: {error}", logs.display()))?;
 
-    for (case, verdict) in cases.iter().zip(all(&binary, &cases, &logs)) {
+    let mut record = Record::default();
+    for (case, (verdict, observed)) in cases.iter().zip(all(&binary, &cases, &logs)) {
+        if !case.is_control() {
+            record.add(case, observed);
+        }
         match verdict {
             Ok(Verdict::Pass(what)) => {
                 println!("ct {}: ok ({what})", case.name);
@@ -66,8 +72,57 @@ pub(crate) fn run(root: &Path, filter: Option<&str>) -> Result<Tally, Failure> {
             }
         }
     }
+    let marks = marked::read(root)?;
+    for fault in record.faults(&marks, &soundness, filter.is_none()) {
+        println!("ct: {fault}");
+        tally.fail(format!("ct: {fault}"));
+    }
     println!("ct: {} (logs in {})", tally.line(), logs.display());
     Ok(tally)
+}
+
+/// What all cases together have recorded.
+#[derive(Default)]
+struct Record {
+    /// Marked functions and routines that took secrets.
+    names: BTreeSet<String>,
+    /// The reasons of `declassify`, and whether any was ever given for secret bytes.
+    published: BTreeMap<String, bool>,
+    /// A case was skipped that another machine runs.
+    incomplete: bool,
+}
+
+impl Record {
+    fn add(&mut self, case: &Case, observed: Option<Observed>) {
+        self.incomplete |= case.skip.as_ref().is_some_and(|why| why.contains("this CPU lacks"));
+        let Some(observed) = observed else { return };
+        self.names.extend(observed.taken);
+        self.names.extend(observed.arms.into_iter().map(|(routine, _)| routine));
+        for (why, was_secret) in observed.published {
+            *self.published.entry(why).or_default() |= was_secret;
+        }
+    }
+
+    /// What must not be, if `all` cases ran.
+    fn faults(&self, marks: &marked::Marks, soundness: &str, all: bool) -> Vec<String> {
+        let mut faults: Vec<String> = marks
+            .unmarked
+            .iter()
+            .map(|place| format!("{place} takes secrets and has no mark: see xtask/src/ct/marked.rs"))
+            .collect();
+        let unlisted = self.published.keys().filter(|why| !soundness.contains(&format!("`{why}`")));
+        faults.extend(unlisted.map(|why| format!("`{why}` is declassified and SOUNDNESS.md does not say why")));
+        if all && !self.incomplete {
+            let missing = marked::unrecorded(marks, &self.names);
+            faults.extend(missing.into_iter().map(|name| format!("no case runs `{name}` on secrets")));
+            let public = self.published.iter().filter(|(_, was_secret)| !**was_secret);
+            faults.extend(
+                public
+                    .map(|(why, _)| format!("what is declassified as `{why}` was never secret: no poison reaches it")),
+            );
+        }
+        faults
+    }
 }
 
 /// Why the gate can't run here, if it can't.
@@ -116,8 +171,11 @@ fn select(cases: Vec<Case>, filter: Option<&str>) -> Result<Vec<Case>, Failure> 
     Ok(cases.into_iter().filter(|case| case.is_control() || case.name.contains(filter)).collect())
 }
 
+/// A verdict, and what it rests on if the case ran.
+type Outcome = (Result<Verdict, Failure>, Option<Observed>);
+
 /// Runs the cases, as many at a time as there are processors, and gives the verdicts in the cases' order.
-fn all(binary: &Path, cases: &[Case], logs: &Path) -> Vec<Result<Verdict, Failure>> {
+fn all(binary: &Path, cases: &[Case], logs: &Path) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let verdicts = Mutex::new(Vec::new());
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(cases.len());
@@ -128,8 +186,11 @@ fn all(binary: &Path, cases: &[Case], logs: &Path) -> Vec<Result<Verdict, Failur
                     && let Some(case) = case
                 {
                     let verdict = match &case.skip {
-                        Some(why) => Ok(Verdict::Skip(why.clone())),
-                        None => observe::observe(binary, case, logs).map(|observed| judge::judge(case, &observed)),
+                        Some(why) => (Ok(Verdict::Skip(why.clone())), None),
+                        None => match observe::observe(binary, case, logs) {
+                            Ok(observed) => (Ok(judge::judge(case, &observed)), Some(observed)),
+                            Err(why) => (Err(why), None),
+                        },
                     };
                     verdicts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, verdict));
                 }
@@ -150,6 +211,7 @@ mod tests {
             "control/branch\tcontrol\tbranch\t-\tfires\t-\t-",
             "control/arm\tx\tb\t-\tother-arm\t-\t-",
             "control/kernel\tx\ta\tk\tother-kernel\t-\t-",
+            "control/poison\tx\ta\t-\tnever-secret\t-\t-",
             "x/a\tx\ta\t-\tclean\t-\t-",
             "y/a\ty\ta\t-\tclean\t-\t-",
         ];
@@ -160,8 +222,31 @@ mod tests {
     fn a_filter_keeps_the_controls() {
         let names =
             |filter| -> Vec<String> { select(cases(), filter).unwrap().into_iter().map(|case| case.name).collect() };
-        assert_eq!(names(None).len(), 5);
-        assert_eq!(names(Some("y/")), ["control/branch", "control/arm", "control/kernel", "y/a"]);
+        assert_eq!(names(None).len(), 6);
+        assert_eq!(names(Some("y/")), ["control/branch", "control/arm", "control/kernel", "control/poison", "y/a"]);
+    }
+
+    #[test]
+    fn a_mark_without_a_case_and_a_reason_that_never_held_are_faults() {
+        let marks = marked::Marks { names: ["x".to_owned(), "x/open".to_owned()].into(), unmarked: Vec::new() };
+        let record = |taken: &[&str], was_secret| {
+            let mut record = Record::default();
+            let observed = Observed {
+                taken: taken.iter().map(|name| (*name).to_owned()).collect(),
+                arms: vec![("x".to_owned(), "a".to_owned())],
+                published: vec![("result".to_owned(), was_secret)],
+                ..Observed::default()
+            };
+            record.add(&cases()[4], Some(observed));
+            record
+        };
+        assert_eq!(record(&["x/open"], true).faults(&marks, "`result`", true), [""; 0]);
+        assert_eq!(record(&[], true).faults(&marks, "`result`", true), ["no case runs `x/open` on secrets"]);
+        assert_eq!(record(&[], true).faults(&marks, "`result`", false), [""; 0]);
+        assert!(record(&["x/open"], false).faults(&marks, "`result`", true)[0].contains("never secret"));
+        assert!(record(&["x/open"], true).faults(&marks, "", true)[0].contains("SOUNDNESS.md does not say why"));
+        let unmarked = marked::Marks { unmarked: vec!["f.rs:3: open".to_owned()], ..marks };
+        assert!(record(&["x/open"], true).faults(&unmarked, "`result`", false)[0].contains("f.rs:3: open"));
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! `cargo xtask deny`: licences, duplicates, bans and sources of everything that can be linked in, by the rules of `deny.toml`.
 //!
 //! The file is cargo-deny's, and says the same to both. cargo-deny takes minutes to build on a fresh machine; these four questions can be
-//! answered from `cargo metadata` in a second. Advisories and yanked versions can't: they need RustSec's database and the registry.
+//! answered from `cargo metadata` in a second. Advisories need RustSec's database: where cargo-deny and a copy of the database are at hand,
+//! cargo-deny checks them offline. Yanked versions need the registry and are not checked.
 
 use crate::Failure;
+use crate::stage::{program, stream};
+use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use toml::Table;
 
 const FILE: &str = "deny.toml";
@@ -15,6 +19,53 @@ const FILE: &str = "deny.toml";
 /// Prints what breaks a rule; `Ok(true)` when nothing does.
 pub(crate) fn run() -> Result<bool, Failure> {
     let workspace = Workspace::here()?;
+    let rules = rules(&workspace)?;
+    let advisories = match can_check_advisories() {
+        Ok(()) => advisories(&workspace)?,
+        Err(why) => {
+            println!("deny: advisories are not checked: {why}");
+            true
+        }
+    };
+    Ok(rules && advisories)
+}
+
+/// The same as a stage of the gate. Advisories that can't be checked here are a skip.
+pub(crate) fn in_the_gate(workspace: &Workspace, tally: &mut Tally) {
+    tally.check("deny", rules(workspace));
+    match can_check_advisories() {
+        Ok(()) => tally.check("advisories", advisories(workspace)),
+        Err(why) => {
+            println!("advisories: skipped: {why}");
+            tally.skip("advisories", &why);
+        }
+    }
+}
+
+/// Whether cargo-deny is installed and has ever fetched RustSec's database.
+fn can_check_advisories() -> Result<(), Failure> {
+    if !program("cargo-deny").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return Err("cargo-deny is not installed (`cargo install cargo-deny`)".to_owned());
+    }
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let databases = home.map(|home| home.join("advisory-dbs"));
+    let is_there = |path: PathBuf| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+    match databases.is_some_and(is_there) {
+        true => Ok(()),
+        false => Err("RustSec's database was never fetched here (`cargo deny fetch db`)".to_owned()),
+    }
+}
+
+/// Advisories by cargo-deny, from the copy of RustSec's database that is on this machine.
+fn advisories(workspace: &Workspace) -> Result<bool, Failure> {
+    let mut command = program("cargo-deny");
+    command.current_dir(&workspace.root).args(["--offline", "--all-features", "check", "advisories"]);
+    stream(command, |_| ())
+}
+
+/// Licences, duplicates, bans and sources.
+fn rules(workspace: &Workspace) -> Result<bool, Failure> {
     let path = workspace.root.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let output = cargo()
@@ -28,11 +79,7 @@ pub(crate) fn run() -> Result<bool, Failure> {
     let packages = Package::list(&String::from_utf8_lossy(&output.stdout))?;
     let faults = Rules::parse(&text)?.faults(&packages);
     faults.iter().for_each(|fault| println!("deny: {fault}"));
-    println!(
-        "deny: {} packages, {} faults; not checked: advisories and yanked versions (`cargo deny check advisories`)",
-        packages.len(),
-        faults.len()
-    );
+    println!("deny: {} packages, {} faults", packages.len(), faults.len());
     Ok(faults.is_empty())
 }
 

@@ -41,7 +41,8 @@ cargo xtask COMMAND
   structure             which crate may use which, where `unsafe` may stand, file sizes and names, a reason beside each dependency, docs at
                         the head of each crate, no host names of package registries, no absolute paths of one machine
                           cargo xtask structure
-  deny                  licences, duplicate versions, banned packages and sources, by the rules of deny.toml
+  deny                  licences, duplicate versions, banned packages and sources, by the rules of deny.toml; advisories too, if cargo-deny and a
+                        copy of RustSec's database are on this machine
                           cargo xtask deny
   vectors               the test vectors: each has its source, its licence and its checksum beside it
                           cargo xtask vectors

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_registry_would_not_find_is_named() {
+    fn a_dependency_that_a_registry_lacks_is_named() {
         let why = |versions, published| {
             let mut other = member("candor-b", &[]);
             other.published = published;

@@ -137,8 +137,8 @@ fn short_name(program: &str) -> String {
     file.rsplit_once('-').map_or(file, |(name, _)| name).to_owned()
 }
 
-/// Reads the output of `candor run --smoke all --format json`: one object per task, which says who passed, who was refused and
-/// who failed. A refusal of the kind `never` is a fact about a library and leaves nothing untested, so it is no skip.
+/// Reads the output of `candor run --smoke all --format json`: one object per task, which lists the subjects that passed, refused and
+/// failed. A refusal of the kind `never` is a fact about a library and leaves nothing untested, so it is no skip.
 #[derive(Default)]
 pub(crate) struct SmokeReader {
     tasks: u64,

@@ -11,7 +11,7 @@ mod onion;
 mod opaque;
 mod shared_secret;
 
-use crate::case::{Case, Expect};
+use crate::case::{Case, Expect, Place};
 
 /// All of them, in the order in which they run: the controls first, because without them the rest shows nothing.
 pub(crate) const ALL: &[Case] = &[
@@ -30,6 +30,14 @@ pub(crate) const ALL: &[Case] = &[
         kernel: None,
         expect: Expect::Fires,
         run: controls::index,
+    },
+    Case {
+        name: "control/early-exit",
+        ran: ("control", "early-exit"),
+        tier: "portable",
+        kernel: None,
+        expect: Expect::Fires,
+        run: controls::early_exit,
     },
     Case {
         name: "control/masks",
@@ -56,6 +64,22 @@ pub(crate) const ALL: &[Case] = &[
         run: hash::sha256,
     },
     Case {
+        name: "control/never-secret",
+        ran: ("control", "never-secret"),
+        tier: "portable",
+        kernel: None,
+        expect: Expect::NeverSecret,
+        run: controls::never_secret,
+    },
+    Case {
+        name: "control/was-secret",
+        ran: ("control", "was-secret"),
+        tier: "portable",
+        kernel: None,
+        expect: Expect::Clean,
+        run: controls::was_secret,
+    },
+    Case {
         name: "sha256@portable",
         ran: ("sha256", "portable"),
         tier: "portable",
@@ -80,6 +104,7 @@ pub(crate) const ALL: &[Case] = &[
     hash("keccak@portable", ("keccak", "portable"), "portable", "keccak_portable::permute", hash::sha3_256),
     hash("keccak@avx2", ("keccak", "avx2"), "avx2", "keccak::permute_bmi", hash::sha3_256),
     hash("blake2b@portable", ("blake2b", "portable"), "portable", "blake2b_portable::compress", hash::blake2b),
+    hash("blake2b-mac@portable", ("blake2b", "portable"), "portable", "blake2b_portable::compress", hash::blake2b_mac),
     hash(
         "sha256-batch@avx2",
         ("sha256-batch", "avx2"),
@@ -138,7 +163,7 @@ pub(crate) const ALL: &[Case] = &[
         tier: "portable",
         kernel: Some("curve25519_x25519_alt"),
         expect: Expect::Known {
-            function: "pkey_x25519_derive",
+            places: AWS_LC_ALL_ZERO,
             why: "AWS-LC's check for an all-zero result (RFC 7748, 6.1) branches on one bit that it declassifies in its own validation build",
         },
         run: dh::aws_lc,
@@ -190,28 +215,44 @@ pub(crate) const ALL: &[Case] = &[
         kem::libcrux_1024_encapsulate,
     ),
     kem("ml-kem-768/encapsulate/rustcrypto", "ML-KEM-768", "rustcrypto", None, kem::rustcrypto_768_encapsulate),
-    onion("ntor/client-start", ("X25519", "dalek"), Compares::Nothing, onion::ntor_start),
-    onion("ntor/server", ("X25519", "dalek"), Compares::Nothing, onion::ntor_respond),
-    onion("ntor/client-finish", ("X25519", "dalek"), Compares::AnAuthenticator, onion::ntor_finish),
-    onion("ntor-v3/client-start", ("X25519", "dalek"), Compares::Nothing, onion::ntor_v3_start),
-    onion("ntor-v3/server", ("X25519", "dalek"), Compares::AnAuthenticator, onion::ntor_v3_respond),
-    onion("ntor-v3/client-finish", ("X25519", "dalek"), Compares::AnAuthenticator, onion::ntor_v3_finish),
-    onion("hybrid-768/client-start", ("X25519", "dalek"), Compares::Nothing, onion::hybrid_start),
-    onion("hybrid-768/server", ("ML-KEM-768", "libcrux"), Compares::AnAuthenticator, onion::hybrid_respond),
-    onion("hybrid-768/client-finish", ("ML-KEM-768", "libcrux"), Compares::AnAuthenticator, onion::hybrid_finish),
-    onion("hybrid-768-auth/client-start", ("ML-KEM-768", "libcrux"), Compares::Nothing, onion::hybrid_auth_start),
-    onion("hybrid-768-auth/server", ("ML-KEM-768", "libcrux"), Compares::AnAuthenticator, onion::hybrid_auth_respond),
-    layer("layer/cgo/relay/outbound@clmul", ("polyval", "clmul"), Some("outbound"), layer::cgo_outbound),
-    layer("layer/cgo/relay/inbound@clmul", ("polyval", "clmul"), None, layer::cgo_inbound),
-    layer("layer/cgo/relay/originate@clmul", ("polyval", "clmul"), None, layer::cgo_originate),
-    layer("layer/cgo/client/outbound@clmul", ("polyval", "clmul"), None, layer::cgo_client),
-    layer("layer/tor1/relay/outbound@clmul", ("aes-128-ctr", "aes-ni"), Some("recognize"), layer::tor1_outbound),
-    layer("layer/tor1/relay/inbound@clmul", ("aes-128-ctr", "aes-ni"), None, layer::tor1_inbound),
+    kem("ml-kem-768/pkcs8/libcrux", "ML-KEM-768", "libcrux", Some(LIBCRUX_DECAPSULATE), kem::pkcs8),
+    onion("ntor/client-start", ("X25519", "dalek"), onion::ntor_start),
+    onion("ntor/server", ("X25519", "dalek"), onion::ntor_respond),
+    onion("ntor/client-finish", ("X25519", "dalek"), onion::ntor_finish),
+    onion("ntor-v3/client-start", ("X25519", "dalek"), onion::ntor_v3_start),
+    onion("ntor-v3/server", ("X25519", "dalek"), onion::ntor_v3_respond),
+    onion("ntor-v3/client-finish", ("X25519", "dalek"), onion::ntor_v3_finish),
+    onion("hybrid-768/client-start", ("X25519", "dalek"), onion::hybrid_start),
+    onion("hybrid-768/server", ("ML-KEM-768", "libcrux"), onion::hybrid_respond),
+    onion("hybrid-768/client-finish", ("ML-KEM-768", "libcrux"), onion::hybrid_finish),
+    onion("hybrid-768-auth/client-start", ("ML-KEM-768", "libcrux"), onion::hybrid_auth_start),
+    onion("hybrid-768-auth/server", ("ML-KEM-768", "libcrux"), onion::hybrid_auth_respond),
+    layer("layer/cgo/relay/outbound@clmul", ("polyval", "clmul"), layer::cgo_outbound),
+    layer("layer/cgo/relay/recognize@clmul", ("polyval", "clmul"), layer::cgo_recognize),
+    layer("layer/cgo/relay/inbound@clmul", ("polyval", "clmul"), layer::cgo_inbound),
+    layer("layer/cgo/relay/originate@clmul", ("polyval", "clmul"), layer::cgo_originate),
+    layer("layer/cgo/client/outbound@clmul", ("polyval", "clmul"), layer::cgo_client),
+    layer("layer/cgo/client/originate@clmul", ("polyval", "clmul"), layer::cgo_client_originate),
+    layer("layer/cgo/client/inbound@clmul", ("polyval", "clmul"), layer::cgo_client_inbound),
+    layer("layer/cgo/client/recognize@clmul", ("polyval", "clmul"), layer::cgo_client_recognize),
+    layer("layer/tor1/relay/outbound@clmul", ("aes-128-ctr", "aes-ni"), layer::tor1_outbound),
+    layer("layer/tor1/relay/recognize@clmul", ("aes-128-ctr", "aes-ni"), layer::tor1_recognize),
+    layer("layer/tor1/relay/mistake@clmul", ("aes-128-ctr", "aes-ni"), layer::tor1_mistake),
+    layer("layer/tor1/relay/inbound@clmul", ("aes-128-ctr", "aes-ni"), layer::tor1_inbound),
+    layer("layer/tor1/relay/originate@clmul", ("aes-128-ctr", "aes-ni"), layer::tor1_originate),
+    layer("layer/tor1/client/outbound@clmul", ("aes-128-ctr", "aes-ni"), layer::tor1_client),
+    layer("layer/tor1/client/originate@clmul", ("aes-128-ctr", "aes-ni"), layer::tor1_client_originate),
+    layer("layer/tor1/client/inbound@clmul", ("aes-128-ctr", "aes-ni"), layer::tor1_client_inbound),
+    layer("layer/tor1/client/recognize@clmul", ("aes-128-ctr", "aes-ni"), layer::tor1_client_recognize),
+    layer("layer/onion@clmul", ("polyval", "clmul"), layer::onion),
+    portable("layer/cgo/relay/inbound@portable", ("polyval", "library"), layer::cgo_inbound),
+    portable("layer/cgo/client/inbound@portable", ("aes-128-decrypt", "library"), layer::cgo_client_inbound),
+    portable("layer/tor1/relay/inbound@portable", ("aes-128-ctr", "library"), layer::tor1_inbound),
     unseen("layer/cgo/relay/inbound@vpclmul", ("polyval", "vpclmul"), "vpclmul", NO_VAES, layer::cgo_inbound),
     unseen("layer/cgo/relay/inbound@avx512", ("polyval", "avx512"), "avx512", NO_WIDE, layer::cgo_inbound),
     unseen("layer/tor1/relay/inbound@vpclmul", ("aes-128-ctr", "vaes"), "vpclmul", NO_VAES, layer::tor1_inbound),
     unseen("layer/tor1/relay/inbound@avx512", ("aes-128-ctr", "avx512"), "avx512", NO_WIDE, layer::tor1_inbound),
-    opaque("oprf/client", ("oprf/finalize", "dalek"), Decodes::Nothing, opaque::oprf_client),
+    opaque("oprf/client", ("oprf/finalize", "dalek"), ENCODES, opaque::oprf_client),
     Case {
         name: "oprf/evaluate",
         ran: ("oprf/evaluate", "dalek"),
@@ -220,17 +261,32 @@ pub(crate) const ALL: &[Case] = &[
         expect: Expect::Clean,
         run: opaque::oprf_evaluate,
     },
-    opaque("opaque/register", ("opaque/ksf", "called"), Decodes::Nothing, opaque::register),
-    opaque("opaque/rfc9807/client-start", ("opaque/client-start", "rfc9807"), Decodes::Nothing, opaque::rfc_start),
-    opaque("opaque/rfc9807/server", ("opaque/server", "rfc9807"), Decodes::Nothing, opaque::rfc_respond),
-    opaque("opaque/rfc9807/client-finish", ("opaque/client-finish", "rfc9807"), Decodes::ASecret, opaque::rfc_finish),
-    opaque("opaque/hybrid/client-start", ("opaque/client-start", "hybrid"), Decodes::Nothing, opaque::hybrid_start),
-    opaque("opaque/hybrid/server", ("opaque/server", "hybrid"), Decodes::Nothing, opaque::hybrid_respond),
-    opaque("opaque/hybrid/client-finish", ("opaque/client-finish", "hybrid"), Decodes::ASecret, opaque::hybrid_finish),
+    Case {
+        name: "oprf/alone",
+        ran: ("oprf/evaluate-alone", "dalek"),
+        tier: "avx2",
+        kernel: Some(DALEK_AVX2),
+        expect: Expect::Clean,
+        run: opaque::oprf_alone,
+    },
+    opaque("opaque/resumed", ("opaque/client-finish", "rfc9807"), STARTS_AND_FINISHES, opaque::resumed),
+    opaque("opaque/server-resumed", ("opaque/server", "rfc9807"), ENCODES_THRICE, opaque::server_resumed),
+    opaque("opaque/register", ("opaque/ksf", "called"), ENCODES, opaque::register),
+    opaque("opaque/rfc9807/client-start", ("opaque/client-start", "rfc9807"), ENCODES, opaque::rfc_start),
+    opaque("opaque/rfc9807/server", ("opaque/server", "rfc9807"), ENCODES_THRICE, opaque::rfc_respond),
+    opaque("opaque/rfc9807/client-finish", ("opaque/client-finish", "rfc9807"), FINISHES, opaque::rfc_finish),
+    opaque("opaque/hybrid/client-start", ("opaque/client-start", "hybrid"), ENCODES, opaque::hybrid_start),
+    opaque("opaque/hybrid/server", ("opaque/server", "hybrid"), ENCODES_THRICE, opaque::hybrid_respond),
+    opaque("opaque/hybrid/client-finish", ("opaque/client-finish", "hybrid"), FINISHES_HYBRID, opaque::hybrid_finish),
     gf2("gf2-mul@portable", ("gf2-mul", "portable"), Expect::Clean, gf2::multiplier),
     gf2("gf2-mul@clmul", ("gf2-mul", "clmul"), Expect::Clean, gf2::multiplier),
     gf2("gf2-mul@vpclmul", ("gf2-mul", "vpclmul"), WIDE, gf2::multiplier),
     gf2("gf2-mul@avx512", ("gf2-mul", "avx512"), WIDE, gf2::multiplier),
+    gf2("gf2m-packed@portable", ("gf2m-packed", "portable"), Expect::Clean, gf2::packed),
+    gf2("gf2m-packed@clmul", ("gf2m-packed", "clmul"), Expect::Clean, gf2::packed),
+    gf2("gf2m-packed@vpclmul", ("gf2m-packed", "vpclmul"), WIDE, gf2::packed),
+    gf2("gf2m-packed@avx512", ("gf2m-packed", "avx512"), WIDE, gf2::packed),
+    gf2("gf2m-sparse@portable", ("gf2m-sparse", "portable"), Expect::Clean, gf2::sparse),
     gf2("gf2m@portable", ("gf2m-mul", "portable"), Expect::Clean, gf2::field),
     gf2("gf2m@clmul", ("gf2m-mul", "clmul"), Expect::Clean, gf2::field),
     gf2("gf2m@vpclmul", ("gf2m-mul", "vpclmul"), WIDE, gf2::field),
@@ -291,78 +347,67 @@ const fn unseen(
     Case { name, ran, tier, kernel: None, expect: Expect::Skip(why), run }
 }
 
-/// Whether a phase of a handshake ends in a comparison whose answer is published.
-enum Compares {
-    Nothing,
-    AnAuthenticator,
-}
-
 /// A phase of a handshake.
-const fn onion(
-    name: &'static str,
-    ran: (&'static str, &'static str),
-    compares: Compares,
-    run: fn(candor_cpu::Cpu),
-) -> Case {
-    let expect = match compares {
-        Compares::Nothing => Expect::Clean,
-        Compares::AnAuthenticator => Expect::Known {
-            function: "candor_onion::handshake::authenticator::check",
-            why: "whether the MAC is right decides whether the handshake continues, which is visible",
-        },
-    };
-    Case { name, ran, tier: "portable", kernel: None, expect, run }
+const fn onion(name: &'static str, ran: (&'static str, &'static str), run: fn(candor_cpu::Cpu)) -> Case {
+    Case { name, ran, tier: "portable", kernel: None, expect: Expect::Clean, run }
 }
 
 const NO_VAES: &str =
     "valgrind 3.19 can't decode VAES and VPCLMULQDQ on 256 bits; the same generic kernel is checked at 128 bits";
 const NO_WIDE: &str = "valgrind 3.19 knows no AVX-512; the same generic kernel is checked at 128 bits";
 
-/// A direction of a layer, on AES-NI and PCLMULQDQ; and the method, which is inlined, that branches on whether a cell is the relay's own.
-const fn layer(
-    name: &'static str,
-    ran: (&'static str, &'static str),
-    recognizes_in: Option<&'static str>,
-    run: fn(candor_cpu::Cpu),
-) -> Case {
-    let expect = match recognizes_in {
-        None => Expect::Clean,
-        Some(function) => {
-            Expect::Known { function, why: "whether a relay keeps a cell or passes it on is visible to its neighbours" }
-        }
-    };
-    Case { name, ran, tier: "clmul", kernel: Some("counter_mode_aes::with_features"), expect, run }
+/// A direction of a layer, on AES-NI and PCLMULQDQ.
+const fn layer(name: &'static str, ran: (&'static str, &'static str), run: fn(candor_cpu::Cpu)) -> Case {
+    Case { name, ran, tier: "clmul", kernel: Some("counter_mode_aes::with_features"), expect: Expect::Clean, run }
 }
 
-/// Whether a phase of OPAQUE decodes an element that it has decrypted or unmasked.
-enum Decodes {
-    Nothing,
-    ASecret,
+/// The same on the libraries that run where no kernel of ours does. They choose their own arms: here those of AES-NI and PCLMULQDQ.
+const fn portable(name: &'static str, ran: (&'static str, &'static str), run: fn(candor_cpu::Cpu)) -> Case {
+    Case { name, ran, tier: "portable", kernel: None, expect: Expect::Clean, run }
 }
 
-/// A phase of OPAQUE; on a CPU with AVX2, as dalek chooses by itself.
+/// A phase of OPAQUE; on a CPU with AVX2, as dalek chooses by itself. `places` says how often it encodes several elements at once, and how often it decodes
+/// one that it has decrypted or unmasked.
 const fn opaque(
     name: &'static str,
     ran: (&'static str, &'static str),
-    decodes: Decodes,
+    places: &'static [Place],
     run: fn(candor_cpu::Cpu),
 ) -> Case {
-    let expect = match decodes {
-        Decodes::Nothing => Expect::Known {
-            function: DALEK_INVERT,
-            why: "dalek asserts that a product without its zero factors is not zero; it never is",
-        },
-        Decodes::ASecret => Expect::Known {
-            function: DALEK_INVERT_AND_DECOMPRESS,
-            why: "the same; and whether the evaluated element and the server's key, once decrypted and unmasked, are elements at all: if not, the login aborts visibly",
-        },
+    let why = if places.len() == 1 {
+        "dalek asserts that a product without its zero factors is not zero; it never is"
+    } else {
+        "the same; and whether the evaluated element and the server's key, once decrypted and unmasked, are elements at all: if not, the login aborts visibly"
     };
-    Case { name, ran, tier: "avx2", kernel: Some(DALEK_AVX2), expect, run }
+    Case { name, ran, tier: "avx2", kernel: Some(DALEK_AVX2), expect: Expect::Known { places, why }, run }
 }
 
 /// Where dalek has chosen its AVX2 code.
 const DALEK_AVX2: &str = "variable_base::spec_avx2::mul::_impl_mul";
 /// Where dalek inverts several elements at once.
-const DALEK_INVERT: &str = "curve25519_dalek::field::<impl curve25519_dalek::backend::serial::u64::field::FieldElement51>::internal_invert_batch";
-/// And where it decodes.
-const DALEK_INVERT_AND_DECOMPRESS: &str = "curve25519_dalek::field::<impl curve25519_dalek::backend::serial::u64::field::FieldElement51>::internal_invert_batch; curve25519_dalek::ristretto::CompressedRistretto::decompress";
+const INVERT: &str = "curve25519_dalek::field::<impl curve25519_dalek::backend::serial::u64::field::FieldElement51>::internal_invert_batch (field.rs:258)";
+/// Where it finds that an encoding is not canonical.
+const NOT_CANONICAL: &str = "curve25519_dalek::ristretto::CompressedRistretto::decompress (ristretto.rs:269)";
+/// And that it is of no element.
+const NO_ELEMENT: &str = "curve25519_dalek::ristretto::CompressedRistretto::decompress (ristretto.rs:275)";
+
+/// Elements encoded together in one place, and in three.
+const ENCODES: &[Place] = &[Place { reports: 1, at: INVERT }];
+const ENCODES_THRICE: &[Place] = &[Place { reports: 3, at: INVERT }];
+/// The end of a login, where the server's key is decoded.
+const FINISHES: &[Place] = &finishes(2, 1);
+/// With the evaluated element, which the hybrid encrypts.
+const FINISHES_HYBRID: &[Place] = &finishes(2, 2);
+/// After a start of the same client.
+const STARTS_AND_FINISHES: &[Place] = &finishes(3, 1);
+
+const fn finishes(encodes: usize, decodes: usize) -> [Place; 3] {
+    [
+        Place { reports: encodes, at: INVERT },
+        Place { reports: decodes, at: NOT_CANONICAL },
+        Place { reports: decodes, at: NO_ELEMENT },
+    ]
+}
+
+/// Where AWS-LC tells whether a shared point is all zero.
+const AWS_LC_ALL_ZERO: &[Place] = &[Place { reports: 1, at: "pkey_x25519_derive (p_x25519.c:54)" }];

@@ -37,10 +37,16 @@ fn run(case: &Case) -> ExitCode {
         return usage(&format!("unknown tier {}", case.tier));
     };
     println!("valgrind\t{}", if secret::under_valgrind() { "yes" } else { "no" });
-    secret::arms();
+    secret::reset();
     (case.run)(cpu);
     for (routine, arm) in secret::arms() {
         println!("arm\t{routine}\t{arm}");
+    }
+    for function in secret::taken() {
+        println!("took\t{function}");
+    }
+    for (why, was_secret) in secret::publications() {
+        println!("published\t{why}\t{}", if was_secret { "secret" } else { "public" });
     }
     println!("errors\t{}", secret::errors());
     println!("done");

@@ -82,6 +82,7 @@ impl Multiplier {
     /// If `out.len() != a.len() + b.len()`, or the scratch is too short.
     #[inline]
     pub fn mul_with_scratch(&self, out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) {
+        secret::takes("gf2-mul/with-scratch", a);
         secret::ran("gf2-mul", self.recursion.kernel.arm);
         if !self.recursion.kernel.leaf(out, a, b) {
             assert!(out.len() == a.len() + b.len(), "the product is as long as both factors together");
@@ -100,6 +101,7 @@ impl Multiplier {
     /// # Panics
     /// If the three slices are not equally long.
     pub fn mul_many<const N: usize>(&self, out: &mut [Product<N>], a: &[[u64; N]], b: &[[u64; N]]) {
+        secret::takes("gf2-mul/many", a);
         secret::ran("gf2-mul", self.recursion.kernel.arm);
         if !self.recursion.kernel.batch(out, a, b) {
             assert!(a.len() == b.len() && a.len() == out.len(), "as many products as pairs of factors");
@@ -162,6 +164,7 @@ impl core::fmt::Debug for Multiplier {
 ///
 /// # Panics
 /// If `out.len() != a.len() + b.len()`.
+// ct: gf2-mul
 #[inline]
 pub fn mul(out: &mut [u64], a: &[u64], b: &[u64]) {
     Multiplier::new().mul(out, a, b);

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_tuner_writes_is_what_the_parser_reads() {
+    fn the_parser_reads_what_the_tuner_writes() {
         let plans = tune(Cpu::portable(), 12, |_| ());
         let read = Plans::parse(text(&plans, "cpu a machine\n", 12).leak()).unwrap();
         assert_eq!(read.provenance(), "candor-gf2-plan 1\narm portable\ncpu a machine");

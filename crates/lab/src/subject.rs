@@ -174,7 +174,7 @@ pub struct Refusal {
     reason: String,
 }
 
-/// What a [`Refusal`] means to somebody who wants to know whether everything works.
+/// Whether a [`Refusal`] is a fact about the library, a lack of this machine, or a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

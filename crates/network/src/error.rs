@@ -153,6 +153,9 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// The process, or the system, has as many files open as it may.
+    #[error("too many open files; raise the limit (ulimit -n)")]
+    NoFiles,
     /// A part of ours, or the operating system, is out of order.
     #[error("{0}")]
     Internal(String),

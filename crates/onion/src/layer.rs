@@ -48,6 +48,7 @@ use crate::relay::Format;
 pub use crate::relay::Tag;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use candor_cpu::secret;
 use candor_primitives::Cpu;
 use core::fmt;
 use zeroize::Zeroizing;
@@ -110,6 +111,7 @@ impl RelayLayer {
     ///
     /// # Errors
     /// [`Error::KeyLength`], which no handshake of this crate returns for these lengths.
+    // ct: layer/relay/keys
     pub fn new(crypto: Crypto, keys: &Keys) -> Result<Self, Error> {
         Self::from_material(crypto, &crypto.material(keys)?)
     }
@@ -119,6 +121,7 @@ impl RelayLayer {
     ///
     /// # Errors
     /// [`Error::KeyLength`] for another length.
+    // ct: layer/relay/keys
     pub fn from_material(crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
         Self::with_cpu(Cpu::default(), crypto, material)
     }
@@ -128,6 +131,7 @@ impl RelayLayer {
     /// # Errors
     /// Those of [`Self::from_material`].
     pub fn with_cpu(cpu: Cpu, crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
+        secret::takes("layer/relay/keys", material);
         crypto.check_length(material)?;
         Ok(Self(match crypto {
             Crypto::Tor1 => Relay::Tor1(Box::new(tor1::Relay::new(cpu, material))),
@@ -137,6 +141,7 @@ impl RelayLayer {
 
     /// Removes this layer from a cell that comes from the client. Returns the tag if the cell is for this relay;
     /// `payload` is then decrypted. Otherwise the cell must be passed on, or dropped if there is no next relay.
+    // ct: aes-128-ctr
     #[inline]
     pub fn outbound(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
         match &mut self.0 {
@@ -146,6 +151,7 @@ impl RelayLayer {
     }
 
     /// Adds this layer to a cell that comes from the next relay.
+    // ct: aes-128-ctr
     #[inline]
     pub fn inbound(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) {
         match &mut self.0 {
@@ -155,6 +161,7 @@ impl RelayLayer {
     }
 
     /// Wraps a cell that this relay originates. The fields of `payload` that belong to the layer must be zero.
+    // ct: aes-128-ctr
     #[inline]
     pub fn originate(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Tag {
         match &mut self.0 {
@@ -177,6 +184,7 @@ impl ClientLayer {
     ///
     /// # Errors
     /// Those of [`RelayLayer::new`].
+    // ct: layer/client/keys
     pub fn new(crypto: Crypto, keys: &Keys) -> Result<Self, Error> {
         Self::from_material(crypto, &crypto.material(keys)?)
     }
@@ -186,6 +194,7 @@ impl ClientLayer {
     ///
     /// # Errors
     /// [`Error::KeyLength`] for another length.
+    // ct: layer/client/keys
     pub fn from_material(crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
         Self::with_cpu(Cpu::default(), crypto, material)
     }
@@ -195,6 +204,7 @@ impl ClientLayer {
     /// # Errors
     /// Those of [`Self::from_material`].
     pub fn with_cpu(cpu: Cpu, crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
+        secret::takes("layer/client/keys", material);
         crypto.check_length(material)?;
         Ok(Self(match crypto {
             Crypto::Tor1 => ClientSide::Tor1(Box::new(tor1::Client::new(cpu, material))),
@@ -203,6 +213,7 @@ impl ClientLayer {
     }
 
     /// Wraps a cell for this layer's relay. The fields of `payload` that belong to the layer must be zero.
+    // ct: aes-128-ctr
     #[inline]
     pub fn originate(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Tag {
         match &mut self.0 {
@@ -212,6 +223,7 @@ impl ClientLayer {
     }
 
     /// Wraps a cell that this layer's relay will pass on.
+    // ct: aes-128-ctr
     #[inline]
     pub fn outbound(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) {
         match &mut self.0 {
@@ -221,6 +233,7 @@ impl ClientLayer {
     }
 
     /// Removes what this layer's relay added. Returns the tag if that relay made the cell.
+    // ct: aes-128-ctr
     #[inline]
     pub fn inbound(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
         match &mut self.0 {
@@ -236,6 +249,7 @@ pub struct Onion(Vec<ClientLayer>);
 
 impl Onion {
     /// Adds the layer of the next hop.
+    // ct: public, because it only stores the layer
     pub fn push(&mut self, layer: ClientLayer) {
         self.0.push(layer);
     }
@@ -246,6 +260,7 @@ impl Onion {
     }
 
     /// Wraps a cell for hop `to`, counted from 0. Returns `None` if there is no such hop.
+    // ct: layer/client/keys, aes-128-ctr
     pub fn wrap(&mut self, to: usize, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<Tag> {
         let (last, before) = self.0.get_mut(..=to)?.split_last_mut()?;
         let tag = last.originate(command, payload);
@@ -254,6 +269,7 @@ impl Onion {
     }
 
     /// Unwraps a cell that has arrived and returns the hop that made it, or `None` if no hop did.
+    // ct: layer/client/keys, aes-128-ctr
     pub fn unwrap(&mut self, command: Command, payload: &mut [u8; PAYLOAD]) -> Option<(usize, Tag)> {
         self.0.iter_mut().enumerate().find_map(|(hop, layer)| Some((hop, layer.inbound(command, payload)?)))
     }

@@ -11,6 +11,9 @@
 //! - [`relay`]: the messages inside the layers, whole or in fragments.
 //! - [`flow`]: how many cells may be in flight.
 //!
+//! Wire structures have `encode` and `decode`. Cells and their payloads are appended to a buffer, since a link writes many cells into one; the
+//! bodies of relay messages are returned, since they are cut into cells afterwards.
+//!
 //! `docs/cells.md` lists what differs from Tor.
 //!
 //! Without the feature `std` the crate is `no_std` and needs `alloc`. [`circuit`], [`flow`] and [`relay::Fragments`] are then missing, since they

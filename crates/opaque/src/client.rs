@@ -62,6 +62,7 @@ impl<K: SuiteKem> Client<HybridPinned<K>> {
     ///
     /// # Errors
     /// [`Error::Kem`] if the key is not valid.
+    // ct: public, because it is a public key
     pub fn pinned(suite: HybridPinned<K>, server_kem_key: &[u8]) -> Result<Self, Error> {
         let pinned = Pinned { key: suite.fixed().public(server_kem_key)?, id: StaticId::of(server_kem_key) };
         Ok(Self { suite, limits: Limits::DEFAULT, pinned })
@@ -82,6 +83,7 @@ impl<S: Suite> Client<S> {
     ///
     /// # Errors
     /// [`Error::Password`].
+    // ct: oprf/blind
     pub fn start_registration(
         &self,
         rng: &mut (impl CryptoRng + ?Sized),
@@ -95,6 +97,7 @@ impl<S: Suite> Client<S> {
     ///
     /// # Errors
     /// [`Error::Password`]; [`Error::Kem`] if the back end fails.
+    // ct: opaque/client-start
     pub fn start_login(
         &self,
         rng: &mut (impl CryptoRng + ?Sized),
@@ -107,6 +110,7 @@ impl<S: Suite> Client<S> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::State`], [`Error::Scalar`], [`Error::Kem`] if `saved` is not a state of this suite.
+    // ct: oprf/resume
     pub fn resume_login(&self, saved: &[u8], password: &Password<'_>) -> Result<ClientLogin<S>, Error> {
         ClientLogin::resume(self, saved, password)
     }
@@ -115,6 +119,7 @@ impl<S: Suite> Client<S> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::State`], [`Error::Scalar`] if `saved` is not a state of a registration.
+    // ct: oprf/resume
     pub fn resume_registration(&self, saved: &[u8], password: &Password<'_>) -> Result<ClientRegistration, Error> {
         ClientRegistration::resume(self.limits, saved, password)
     }

@@ -21,6 +21,7 @@ impl CredentialId {
     ///
     /// # Errors
     /// [`Error::TooLong`] if it is longer than 65535 bytes.
+    // ct: public, because it is the name of an account's record
     pub fn imported(bytes: &[u8]) -> Result<Self, Error> {
         expect_short(Input::CredentialId, bytes)?;
         Ok(Self(bytes.to_vec()))

@@ -69,6 +69,7 @@ impl KsfParams {
     ///
     /// # Errors
     /// [`Error::Length`]; [`Error::Ksf`] for a function that does not exist, or numbers that [`Self::argon2id`] refuses.
+    // ct: public, because the parameters are sent
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; Self::LENGTH] = exactly(Input::KsfParams, bytes)?;
         let number = |index: usize| {

@@ -45,6 +45,7 @@ impl Blinded {
     ///
     /// # Errors
     /// [`Error::Password`] if the input is longer than [`LONGEST_INPUT`].
+    // ct: oprf/blind
     pub fn new(rng: &mut (impl CryptoRng + ?Sized), input: &[u8]) -> Result<(Self, [u8; ELEMENT]), Error> {
         let (unsent, point) = Unsent::new(rng, input)?;
         let [sent] = *encode_products([(&unsent.blind, Base::Point(&point))]);
@@ -55,6 +56,7 @@ impl Blinded {
     ///
     /// # Errors
     /// [`Error::Element`] if `evaluated` is not an element, is the identity, or is the blinded element itself.
+    // ct: oprf/finalize
     pub fn finalize(self, evaluated: &[u8; ELEMENT]) -> Result<Zeroizing<[u8; HASH]>, Error> {
         if agree(evaluated, &self.sent, "opaque-reflected") {
             return Err(Error::Element(Element::Evaluated));
@@ -83,6 +85,7 @@ impl Blinded {
 
     /// The state again, from what was saved and the input.
     pub(crate) fn resume(blind: &[u8; ELEMENT], sent: &[u8; ELEMENT], input: &[u8]) -> Result<Self, Error> {
+        secret::takes("oprf/resume", blind);
         Ok(Self { blind: group::scalar(blind)?, input: begin_output(input)?, sent: *sent })
     }
 }
@@ -120,6 +123,7 @@ impl Key {
     /// # Errors
     /// [`Error::TooLong`] if `info` has more than 65535 bytes.
     pub fn derive(seed: &[u8; 32], info: &[u8]) -> Result<Self, Error> {
+        secret::takes("oprf/derive-key", seed);
         expect_short(Input::KeyInfo, info)?;
         Ok(Self(group::derive_key(seed, info)))
     }
@@ -129,6 +133,7 @@ impl Key {
     /// # Errors
     /// [`Error::Scalar`] if the bytes are not a canonical scalar, or are zero.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, Error> {
+        secret::takes("oprf/read-key", bytes);
         Ok(Self(group::scalar(bytes)?))
     }
 
@@ -152,6 +157,7 @@ impl Key {
     /// # Errors
     /// [`Error::Password`] if the input is longer than [`LONGEST_INPUT`].
     pub fn evaluate_alone(&self, input: &[u8]) -> Result<Zeroizing<[u8; HASH]>, Error> {
+        secret::ran("oprf/evaluate-alone", "dalek");
         let hash = begin_output(input)?;
         let element = Zeroizing::new((hash_to_group(input)? * *self.0).compress().to_bytes());
         Ok(output(hash, &element))

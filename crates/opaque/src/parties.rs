@@ -37,6 +37,7 @@ impl<'a> Parties<'a> {
 /// A context that binds the key stretching parameters, for the suites [`Rfc9807`](crate::suite::Rfc9807) and
 /// [`HybridCompat`](crate::suite::HybridCompat), which take the context as it is: use it on both sides instead of the
 /// application's own. The other suites bind the parameters by themselves.
+// ct: public, because the context is
 pub fn context_with(ksf: &KsfParams, context: &[u8]) -> Vec<u8> {
     [&ksf.to_bytes(), context].concat()
 }

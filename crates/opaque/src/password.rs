@@ -40,6 +40,7 @@ impl<'a> Password<'a> {
     ///
     /// # Errors
     /// [`Error::Password`] if there are none, or more than 65535.
+    // ct: public, because only the length is looked at
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         expect_usable(bytes.len())?;
         Ok(Self(Bytes::Borrowed(bytes)))
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_is_refused() {
+    fn invisible_characters_are_refused() {
         let cause = |text: &str| Password::from_text(text).err();
         for character in
             ['\u{ad}', '\u{200b}', '\u{200e}', '\u{2060}', '\u{fe0f}', '\u{feff}', '\u{e0001}', '\u{ffff}', '\u{fdd0}']

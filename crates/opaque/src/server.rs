@@ -111,6 +111,7 @@ impl<S: Suite> Server<S> {
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
+    // ct: opaque/server-keys
     pub fn generate(suite: S, ksf: KsfParams, rng: &mut (impl CryptoRng + ?Sized)) -> Result<Self, Error> {
         let mut oprf_seed = Zeroizing::new([0; 64]);
         rng.fill_bytes(oprf_seed.as_mut_slice());
@@ -142,6 +143,7 @@ impl<S: Suite> Server<S> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::State`], [`Error::Scalar`], [`Error::Ksf`], [`Error::Kem`], [`Error::KeyPair`].
+    // ct: opaque/server-keys
     pub fn from_bytes(suite: S, bytes: &[u8]) -> Result<Self, Error> {
         let kem = S::Static::SECRET + S::Static::PUBLIC;
         let wrong = |expected| Error::Length { what: Input::ServerKeys, expected, got: bytes.len() };
@@ -164,6 +166,7 @@ impl<S: Suite> Server<S> {
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
+    // ct: opaque/server-keys
     pub fn to_suite<T: Suite>(&self, suite: T, rng: &mut (impl CryptoRng + ?Sized)) -> Result<Server<T>, Error> {
         let static_kem = if S::Static::NAME == T::Static::NAME {
             let secret = self.suite.fixed().secret_to_bytes(&self.static_kem.secret)?;
@@ -215,6 +218,7 @@ impl<S: Suite> Server<S> {
         history: KsfHistory,
         static_kem: StaticKem<S>,
     ) -> Self {
+        secret::takes("opaque/server-keys", &*oprf_seed);
         let [public] = *encode_products([(&*secret, Base::Generator)]);
         secret::declassify(&public, "public-key");
         let oprf_prk = Prk::new(&oprf_seed);
@@ -229,6 +233,7 @@ impl<S: Suite<Static = NoKem>> Server<S> {
     ///
     /// # Errors
     /// [`Error::Scalar`] if the secret key is not valid.
+    // ct: opaque/server-keys
     pub fn from_keys(suite: S, ksf: KsfParams, oprf_seed: &[u8; 64], secret_key: &[u8; 32]) -> Result<Self, Error> {
         let static_kem = StaticKem { secret: (), public: Vec::new(), id: StaticId::NONE };
         let secret = group::scalar(secret_key)?;
@@ -242,6 +247,7 @@ impl<K: SuiteKem> Server<HybridPinned<K>> {
     /// # Errors
     /// [`Error::Scalar`] if the secret key is not valid; [`Error::Kem`] if a KEM key is not; [`Error::KeyPair`] if the two KEM keys don't belong
     /// together.
+    // ct: opaque/server-keys
     pub fn from_keys_pinned(
         suite: HybridPinned<K>,
         ksf: KsfParams,

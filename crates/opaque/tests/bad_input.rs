@@ -97,7 +97,7 @@ fn no_elements() -> [[u8; 32]; 6] {
 }
 
 #[test]
-fn what_is_no_element_is_refused_wherever_it_stands() {
+fn bytes_that_are_not_an_element_are_refused_everywhere() {
     fn check<S: Make>() {
         let world = S::world();
         for bad in no_elements() {

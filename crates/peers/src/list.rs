@@ -181,7 +181,7 @@ pub fn gf2m(modulus: gf2m::Modulus, op: gf2m::Op) -> Vec<Entry> {
     all().flat_map(|peer| peer.gf2m(modulus, op)).collect()
 }
 
-/// Everyone who multiplies binary polynomials of any length, by name.
+/// The libraries that multiply binary polynomials of any length, by name.
 #[must_use]
 pub fn gf2_products() -> Vec<(String, Box<dyn gf2::Product>)> {
     all().flat_map(|peer| peer.gf2_products()).collect()

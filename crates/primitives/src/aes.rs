@@ -81,6 +81,7 @@ struct Schedule(RoundKeys);
 
 impl Aes128 {
     /// A key on the best arm of [`Cpu::default`].
+    // ct: aes-128/key
     #[must_use]
     pub fn new(key: &[u8; 16]) -> Self {
         Self::with_cpu(Cpu::default(), key)
@@ -89,6 +90,7 @@ impl Aes128 {
     /// A key on the best arm that `cpu` allows.
     #[must_use]
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
+        secret::takes("aes-128/key", key);
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = HaveClmul::check(cpu) {
             let wide = if let Some(token) = HaveAvx512Crypto::check(cpu) {
@@ -157,6 +159,7 @@ impl Aes128 {
 
 impl Aes128Decrypt {
     /// A key on the best arm of [`Cpu::default`].
+    // ct: aes-128-decrypt/key
     #[must_use]
     pub fn new(key: &[u8; 16]) -> Self {
         Self::with_cpu(Cpu::default(), key)
@@ -165,6 +168,7 @@ impl Aes128Decrypt {
     /// A key on the best arm that `cpu` allows.
     #[must_use]
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
+        secret::takes("aes-128-decrypt/key", key);
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = HaveClmul::check(cpu) {
             let mut schedule = Schedule::new(token, key);

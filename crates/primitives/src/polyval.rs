@@ -45,12 +45,14 @@ struct Powers<const N: usize>([[u8; 16]; N]);
 
 impl<const N: usize> Polyval<N> {
     /// A key on the best arm of [`Cpu::default`].
+    // ct: polyval/key
     pub fn new(key: &[u8; 16]) -> Self {
         Self::with_cpu(Cpu::default(), key)
     }
 
     /// A key on the best arm that `cpu` allows.
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
+        secret::takes("polyval/key", key);
         #[cfg(target_arch = "x86_64")]
         {
             let mut powers = Powers([[0; 16]; N]);

@@ -68,7 +68,7 @@ impl std::error::Error for Problem {}
 /// Compares all that there is with all that there is.
 ///
 /// # Errors
-/// The first difference, or who is missing: nothing is compared unless NTL is there and, but for `extent.stock`, the tuned gf2x with its
+/// The first difference, or the library that is missing: nothing is compared unless NTL is there and, but for `extent.stock`, the tuned gf2x with its
 /// inlined routines.
 pub fn gf2(extent: Extent) -> Result<Vec<Agreed>, Problem> {
     let mut peers = candor_peers::gf2_products();

@@ -20,14 +20,16 @@ pub(super) struct Case {
 pub(super) enum Expect {
     /// No report.
     Clean,
-    /// Reports from this function, or these, separated by `; `: some from each and none from elsewhere; and why they are no leak.
-    Known { function: String, why: String },
+    /// So many reports at each of these places and none elsewhere; and why they are no leak.
+    Known { places: Vec<(usize, String)>, why: String },
     /// At least one report.
     Fires,
     /// The judgement "something else ran than asked for".
     OtherArm,
     /// The judgement "the kernel did not run".
     OtherKernel,
+    /// The judgement "what was declassified was never secret".
+    NeverSecret,
 }
 
 impl Case {
@@ -41,16 +43,17 @@ pub(super) fn parse_list(text: &str) -> Result<Vec<Case>, Failure> {
     let mut cases = Vec::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [name, routine, arm, kernel, expectation, function, reason] = fields[..] else {
+        let [name, routine, arm, kernel, expectation, at, reason] = fields[..] else {
             return Err(format!("`candor-ct list` prints a line that does not describe a case: {line}"));
         };
         let mut skip = None;
         let expect = match expectation {
             "clean" => Expect::Clean,
-            "known" => Expect::Known { function: function.to_owned(), why: reason.to_owned() },
+            "known" => Expect::Known { places: places(at)?, why: reason.to_owned() },
             "fires" => Expect::Fires,
             "other-arm" => Expect::OtherArm,
             "other-kernel" => Expect::OtherKernel,
+            "never-secret" => Expect::NeverSecret,
             "skip" => {
                 skip = Some(reason.to_owned());
                 Expect::Clean
@@ -65,11 +68,22 @@ pub(super) fn parse_list(text: &str) -> Result<Vec<Case>, Failure> {
     };
     if !(control(|expect| matches!(expect, Expect::Fires))
         && control(|expect| matches!(expect, Expect::OtherArm))
-        && control(|expect| matches!(expect, Expect::OtherKernel)))
+        && control(|expect| matches!(expect, Expect::OtherKernel))
+        && control(|expect| matches!(expect, Expect::NeverSecret)))
     {
         return Err("`candor-ct list` lacks a control, so nothing would show that the gate bites".to_owned());
     }
     Ok(cases)
+}
+
+/// "1xfunction (file:line); 2x…"
+fn places(text: &str) -> Result<Vec<(usize, String)>, Failure> {
+    let place = |text: &str| {
+        let (count, at) = text.split_once('x')?;
+        Some((count.parse().ok()?, at.to_owned()))
+    };
+    let unknown = || format!("`candor-ct list` excuses `{text}`; expected a count, `x` and a place");
+    text.split("; ").map(place).collect::<Option<_>>().ok_or_else(unknown)
 }
 
 /// What was observed of one case.
@@ -81,6 +95,10 @@ pub(super) struct Observed {
     pub(super) under_valgrind: bool,
     /// Routines and arms, as the product recorded them.
     pub(super) arms: Vec<(String, String)>,
+    /// The marked functions that have taken secrets.
+    pub(super) taken: Vec<String>,
+    /// The reasons of `declassify`, and whether any of the bytes were secret until then.
+    pub(super) published: Vec<(String, bool)>,
     /// memcheck's reports.
     pub(super) reports: Vec<Report>,
     /// How many distinct reports memcheck itself counts; `None` if its log ends early.
@@ -95,13 +113,6 @@ pub(super) struct Report {
     pub(super) what: String,
     /// Innermost first: `function (file:line)`.
     pub(super) frames: Vec<String>,
-}
-
-impl Report {
-    /// A function's name may have spaces, as `<impl field::Element>::invert` has.
-    fn is_in(&self, function: &str) -> bool {
-        self.frames.first().is_some_and(|frame| frame.rsplit_once(" (").is_some_and(|(name, _)| name == function))
-    }
 }
 
 pub(super) enum Verdict {
@@ -126,7 +137,11 @@ pub(super) fn judge(case: &Case, observed: &Observed) -> Verdict {
             Some(why) => Verdict::Pass(format!("caught, as it must be: {why}")),
             None => Verdict::Fail("a case passed although the kernel that it asks for did not run".to_owned()),
         },
-        expect => match arm.or(kernel) {
+        Expect::NeverSecret => match never_secret(observed) {
+            Some(why) => Verdict::Pass(format!("caught, as it must be: {why}")),
+            None => Verdict::Fail("a case whose poison does not reach its result was let pass".to_owned()),
+        },
+        expect => match arm.or(kernel).or_else(|| never_secret(observed)) {
             Some(why) => Verdict::Fail(why),
             None => reports(case, expect, observed),
         },
@@ -165,6 +180,12 @@ fn wrong_arm(case: &Case, observed: &Observed) -> Option<String> {
     ))
 }
 
+/// What shows that the poison did not reach the end of the case: its result was public all along.
+fn never_secret(observed: &Observed) -> Option<String> {
+    let (why, _) = observed.published.iter().find(|(why, was_secret)| why == "result" && !was_secret)?;
+    Some(format!("what was declassified as `{why}` was never secret: the poison does not reach it"))
+}
+
 fn missing_kernel(case: &Case, observed: &Observed) -> Option<String> {
     let kernel = case.kernel.as_ref()?;
     if observed.functions.iter().any(|function| is_named(function, kernel)) {
@@ -188,22 +209,37 @@ fn reports(case: &Case, expect: &Expect, observed: &Observed) -> Verdict {
             Verdict::Fail("this control leaks, but memcheck reported nothing: the gate is blind".to_owned())
         }
         Expect::Fires => Verdict::Pass(format!("{ran}; {} as it must: {}", count(observed), observed.reports[0].what)),
-        Expect::Known { function, why } => {
-            let known: Vec<&str> = function.split("; ").collect();
-            let gone = known.iter().find(|known| !observed.reports.iter().any(|report| report.is_in(known)));
-            if let Some(gone) = gone {
-                Verdict::Fail(format!("the known finding in {gone} no longer occurs: take it off the list"))
-            } else if let Some(other) =
-                observed.reports.iter().find(|report| !known.iter().any(|known| report.is_in(known)))
-            {
-                Verdict::Fail(describe(std::slice::from_ref(other)))
-            } else {
-                Verdict::Pass(format!("{ran}; {} in {function}, known: {why}", count(observed)))
+        Expect::Known { places, why } => match unexcused(places, &observed.reports) {
+            Some(fault) => Verdict::Fail(fault),
+            None => {
+                let at: Vec<&str> = places.iter().map(|(_, place)| place.as_str()).collect();
+                Verdict::Pass(format!("{ran}; {} at {}, known: {why}", count(observed), at.join(" and ")))
             }
-        }
+        },
         _ if observed.reports.is_empty() => Verdict::Pass(format!("{ran}, no report")),
         _ => Verdict::Fail(describe(&observed.reports)),
     }
+}
+
+/// What the excuses do not cover. A new place comes first: it may be a leak, and an excuse that is gone is only housekeeping.
+fn unexcused(places: &[(usize, String)], reports: &[Report]) -> Option<String> {
+    let innermost = |report: &Report| report.frames.first().cloned().unwrap_or_default();
+    let new: Vec<Report> =
+        reports.iter().filter(|report| !places.iter().any(|(_, at)| *at == innermost(report))).cloned().collect();
+    if !new.is_empty() {
+        return Some(describe(&new));
+    }
+    places.iter().find_map(|(expected, at)| {
+        let here: Vec<Report> = reports.iter().filter(|report| innermost(report) == *at).cloned().collect();
+        match here.len() {
+            0 => Some(format!("the finding known at {at} is gone: take it off the list")),
+            found if found > *expected => Some(format!("at {at} {expected} reports are known; {}", describe(&here))),
+            found if found < *expected => {
+                Some(format!("at {at} {expected} reports are known and {found} came: correct the list"))
+            }
+            _ => None,
+        }
+    })
 }
 
 fn count(observed: &Observed) -> String {
@@ -233,8 +269,9 @@ mod tests {
     const LIST: &str = "control/branch\tcontrol\tbranch\t-\tfires\t-\t-\n\
         control/arm\tsha256\tsha\t-\tother-arm\t-\t-\n\
         control/kernel\tsha256\tportable\tnone\tother-kernel\t-\t-\n\
+        control/poison\tsha256\tportable\t-\tnever-secret\t-\t-\n\
         sha256@portable\tsha256\tportable\tcompress\tclean\t-\t-\n\
-        x25519\tX25519\taws-lc\t-\tknown\tderive\tall-zero check\n";
+        x25519\tX25519\taws-lc\t-\tknown\t1xderive (p.c:54)\tall-zero check\n";
 
     fn case(at: usize) -> Case {
         parse_list(LIST).unwrap().swap_remove(at)
@@ -267,26 +304,26 @@ mod tests {
 
     #[test]
     fn no_report_and_the_right_arm_passes() {
-        passes(judge(&case(3), &seen(&[PORTABLE], &[])));
+        passes(judge(&case(4), &seen(&[PORTABLE], &[])));
     }
 
     #[test]
     fn a_report_fails_and_names_the_place() {
-        fails(judge(&case(3), &seen(&[PORTABLE], &["leak (x.rs:7)"])), "leak (x.rs:7)");
+        fails(judge(&case(4), &seen(&[PORTABLE], &["leak (x.rs:7)"])), "leak (x.rs:7)");
     }
 
     #[test]
     fn another_arm_than_asked_for_fails() {
-        fails(judge(&case(3), &seen(&[("sha256", "sha")], &[])), "what ran was sha256@sha");
-        fails(judge(&case(3), &seen(&[], &[])), "nothing that records its arm");
-        fails(judge(&case(3), &seen(&[PORTABLE, ("sha256", "sha")], &[])), "another arm");
+        fails(judge(&case(4), &seen(&[("sha256", "sha")], &[])), "what ran was sha256@sha");
+        fails(judge(&case(4), &seen(&[], &[])), "nothing that records its arm");
+        fails(judge(&case(4), &seen(&[PORTABLE, ("sha256", "sha")], &[])), "another arm");
     }
 
     #[test]
     fn a_kernel_that_did_not_run_fails() {
         let mut observed = seen(&[PORTABLE], &[]);
         observed.functions = ["lib::sha256::decompress".to_owned()].into();
-        fails(judge(&case(3), &observed), "compress is not among the 1 functions");
+        fails(judge(&case(4), &observed), "compress is not among the 1 functions");
     }
 
     #[test]
@@ -306,34 +343,53 @@ mod tests {
     }
 
     #[test]
-    fn a_known_finding_excuses_its_own_function_only_and_must_still_be_there() {
+    fn a_known_finding_excuses_its_own_place_and_count_only() {
         let ran = [("X25519", "aws-lc")];
-        passes(judge(&case(4), &seen(&ran, &["derive (p.c:54)"])));
-        fails(judge(&case(4), &seen(&ran, &["derive (p.c:54)", "derive_more (p.c:9)"])), "derive_more");
-        fails(judge(&case(4), &seen(&ran, &[])), "take it off");
-        let two = Case {
-            expect: Expect::Known { function: "derive; <impl a::F>::invert".to_owned(), why: "a check".to_owned() },
-            ..case(4)
+        passes(judge(&case(5), &seen(&ran, &["derive (p.c:54)"])));
+        fails(judge(&case(5), &seen(&ran, &["derive (p.c:54)", "derive (p.c:55)"])), "p.c:55");
+        fails(
+            judge(&case(5), &seen(&ran, &["derive (p.c:54)", "derive (p.c:54)"])),
+            "1 reports are known; branches or addresses",
+        );
+        fails(judge(&case(5), &seen(&ran, &[])), "take it off");
+        let with = |places: &[(usize, &str)]| {
+            let places = places.iter().map(|(count, at)| (*count, (*at).to_owned())).collect();
+            Case { expect: Expect::Known { places, why: "a check".to_owned() }, ..case(5) }
         };
-        passes(judge(&two, &seen(&ran, &["derive (p.c:54)", "<impl a::F>::invert (f.rs:1)"])));
-        fails(judge(&two, &seen(&ran, &["derive (p.c:54)"])), "invert no longer occurs");
-        fails(judge(&two, &seen(&ran, &["derive (p.c:54)", "<impl a::F>::invert (f.rs:1)", "<impl (g.rs:2)"])), "g.rs");
+        let two = with(&[(1, "derive (p.c:54)"), (2, "<impl a::F>::invert (f.rs:1)")]);
+        let all = ["derive (p.c:54)", "<impl a::F>::invert (f.rs:1)", "<impl a::F>::invert (f.rs:1)"];
+        passes(judge(&two, &seen(&ran, &all)));
+        fails(judge(&two, &seen(&ran, &all[..2])), "2 reports are known and 1 came");
+        // A new place matters more than an excuse that is gone.
+        fails(judge(&two, &seen(&ran, &["derive (p.c:54)", "<impl (g.rs:2)"])), "g.rs:2");
+    }
+
+    #[test]
+    fn a_result_that_was_never_secret_fails() {
+        let published = |was_secret| Observed {
+            published: vec![("public-key".to_owned(), false), ("result".to_owned(), was_secret)],
+            ..seen(&[PORTABLE], &[])
+        };
+        passes(judge(&case(4), &Observed { functions: seen(&[PORTABLE], &[]).functions, ..published(true) }));
+        fails(judge(&case(4), &published(false)), "was never secret");
+        passes(judge(&case(3), &published(false)));
+        fails(judge(&case(3), &published(true)), "let pass");
     }
 
     #[test]
     fn a_run_that_proves_nothing_fails_even_without_reports() {
         let mut died = seen(&[PORTABLE], &[]);
         died.died = Some("signal 4 (SIGILL)".to_owned());
-        fails(judge(&case(3), &died), "SIGILL");
+        fails(judge(&case(4), &died), "SIGILL");
         let mut bare = seen(&[PORTABLE], &[]);
         bare.under_valgrind = false;
-        fails(judge(&case(3), &bare), "did not run under valgrind");
+        fails(judge(&case(4), &bare), "did not run under valgrind");
         let mut cut = seen(&[PORTABLE], &[]);
         cut.counted = None;
-        fails(judge(&case(3), &cut), "cut short");
+        fails(judge(&case(4), &cut), "cut short");
         let mut misread = seen(&[PORTABLE], &[]);
         misread.counted = Some(2);
-        fails(judge(&case(3), &misread), "can't read the logs");
+        fails(judge(&case(4), &misread), "can't read the logs");
         // …and the controls of the proof are no excuse for a run that died
         fails(judge(&case(1), &died), "SIGILL");
     }

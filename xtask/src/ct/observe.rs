@@ -61,11 +61,13 @@ fn death(output: &Output) -> Option<String> {
     Some(format!("died ({}): {}", output.status, lines[lines.len().saturating_sub(3)..].join(" / ")))
 }
 
-/// What the program prints: `valgrind yes`, and an `arm` line each.
+/// What the program prints: `valgrind yes`, and a line for each arm that ran, each marked function and each reason of `declassify`.
 fn read_output(text: &str, observed: &mut Observed) {
     for line in text.lines() {
         match line.split('\t').collect::<Vec<_>>()[..] {
             ["valgrind", answer] => observed.under_valgrind = answer == "yes",
+            ["took", function] => observed.taken.push(function.to_owned()),
+            ["published", why, was] => observed.published.push((why.to_owned(), was == "secret")),
             ["arm", routine, arm] => observed.arms.push((routine.to_owned(), arm.to_owned())),
             _ => {}
         }
@@ -204,9 +206,14 @@ mod tests {
     #[test]
     fn the_programs_own_lines_are_read() {
         let mut observed = Observed::default();
-        read_output("valgrind\tyes\narm\tsha256\tportable\nerrors\t0\ndone\n", &mut observed);
+        read_output(
+            "valgrind\tyes\narm\tsha256\tportable\ntook\tx/open\npublished\tresult\tsecret\npublished\tkey\tpublic\nerrors\t0\ndone\n",
+            &mut observed,
+        );
         assert!(observed.under_valgrind);
         assert_eq!(observed.arms, [("sha256".to_owned(), "portable".to_owned())]);
+        assert_eq!(observed.taken, ["x/open"]);
+        assert_eq!(observed.published, [("result".to_owned(), true), ("key".to_owned(), false)]);
     }
 
     #[test]

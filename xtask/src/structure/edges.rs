@@ -37,7 +37,8 @@ const ROOMS: &[Room] = &[
     Room { name: "codes", place: Place::Product(2), may_use: &["gf2", "primitives"] },
     // `cpu` for the marks of the constant-time gate: its curve is a library of its own and no primitive of ours.
     Room { name: "opaque", place: Place::Product(2), may_use: &["primitives", "cpu"] },
-    Room { name: "onion", place: Place::Product(2), may_use: &["primitives"] },
+    // `cpu` likewise: layers and handshakes compare what others must not see.
+    Room { name: "onion", place: Place::Product(2), may_use: &["primitives", "cpu"] },
     Room { name: "opaque-wasm", place: Place::Product(3), may_use: &["opaque"] },
     Room { name: "opaque-ffi", place: Place::Product(3), may_use: &["opaque"] },
     // `primitives` for the keys that a relay keeps in its file, as bytes.

@@ -10,7 +10,8 @@ pub(crate) enum OnionCommand {
     /// Run a relay until Ctrl-C
     ///
     /// When it is ready it puts its entry (its address, public keys and exit policy) into the list of --relays, or prints it as a line of
-    /// JSON. It is an exit only where --exit permits it. At Ctrl-C it finishes what is in flight, and destroys the rest.
+    /// JSON. Relays of that list carry everybody's circuits, so the limits for strangers don't apply to them; the list is read again every
+    /// minute. It is an exit only where --exit permits it. On Ctrl-C it lets streams finish for a few seconds, then destroys all circuits.
     #[command(
         after_help = "Example: three relays on this machine, of which the last is an exit to this machine's port 8000\n  \
                             candor onion relay --name ada --relays relays.jsonl &\n  \
@@ -21,7 +22,7 @@ pub(crate) enum OnionCommand {
     /// Fetch a page through a circuit
     ///
     /// The circuit goes through relays of the list that are chosen at random, the last of them an exit to where the URL points, or through
-    /// those of --path. The page goes to stdout or --output. Exits with status 1 if the server's answer is no success.
+    /// those of --path. The page goes to stdout or --output. Exits with status 1 unless the server's answer is a success.
     #[command(
         after_help = "Example, with the relays of `candor onion relay --help` and the server of `candor onion target --help`:\n  \
                             candor onion fetch http://127.0.0.1:8000/bytes/1000000 --relays relays.jsonl -o page"
@@ -45,13 +46,13 @@ pub(crate) struct RelayArguments {
     /// Where to listen; port 0 takes any [default: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
-    /// The address in the relay's entry, if others reach it by another one
+    /// Address to put into the entry, if others reach the relay at a different one
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) advertise: Option<SocketAddr>,
     /// A name for people
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Where the identity and the onion keys are kept; made if it is not there. Without it they are new at each start
+    /// File that keeps the identity and the onion keys; created if it does not exist. Without it they are new at each start
     #[arg(long, value_name = "FILE")]
     pub(crate) keys: Option<PathBuf>,
     /// Where streams may go, such as '*:443,192.0.2.0/24:80-90'; `*` is any public address, `private` any other [default: nowhere]
@@ -69,10 +70,31 @@ pub(crate) struct RelayArguments {
     /// Write the entry into this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) entry: Option<PathBuf>,
-    /// The relay list to keep the entry in; made if it is not there
+    /// Relay list to keep the entry in, and whose relays are no strangers; created if it does not exist
     #[arg(long, value_name = "FILE")]
     pub(crate) relays: Option<PathBuf>,
-    /// Seconds that what is in flight gets at the end [default: 10]
+    /// Networks without limits per network, such as '192.0.2.0/24' [default: loopback if the relay listens there, otherwise none]
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
+    pub(crate) test_networks: Option<Vec<String>>,
+    /// Maximum number of links, in and out [default: 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) links: Option<u32>,
+    /// Maximum number of links with strangers of one /24 (IPv6: /48) [default: 128]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) links_per_network: Option<u32>,
+    /// Maximum number of circuits [default: 65536]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) circuits: Option<u32>,
+    /// Maximum number of circuits of strangers of one /24 (IPv6: /48) [default: 2048]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) circuits_per_network: Option<u32>,
+    /// Maximum number of open connections of the exit [default: 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) streams: Option<u32>,
+    /// Maximum number of cells in all queues; 200000 take 106 MB [default: 200000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) cells: Option<u32>,
+    /// Seconds that streams may take to finish after Ctrl-C [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) patience: Option<u16>,
 }
@@ -81,10 +103,10 @@ pub(crate) struct RelayArguments {
 pub(crate) struct FetchArguments {
     /// What to fetch: `http://host:port/path`; the port may be left out
     pub(crate) url: String,
-    /// The relay list: a relay's entry a line
+    /// The relay list: one relay's entry per line
     #[arg(long, value_name = "FILE")]
     pub(crate) relays: PathBuf,
-    /// Where the page goes, instead of stdout; the file is replaced once the whole page is there
+    /// Write the page to this file instead of stdout; the file is replaced only when the page is complete
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The relays to go through, by name or by the beginning of their identity
@@ -112,7 +134,7 @@ pub(crate) enum Cells {
     /// Counter Galois Onion
     #[default]
     Cgo,
-    /// AES-128-CTR and SHA-1, for relays that know no other
+    /// AES-128-CTR and SHA-1, for relays that don't know CGO
     Tor1,
 }
 

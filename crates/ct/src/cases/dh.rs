@@ -16,7 +16,7 @@ fn agree<D: DiffieHellman>(dh: D) {
     let (_, peer) = dh.generate().expect("a key pair");
     let plain = dh.secret_from_bytes(&scalar).expect("any 32 bytes are a key");
     let (public, shared) = (dh.public_of(&plain).expect("a public key"), dh.agree(&plain, &peer).expect("a secret"));
-    secret::arms();
+    secret::reset();
 
     let poisoned = scalar;
     secret::poison(&poisoned);

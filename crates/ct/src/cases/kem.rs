@@ -5,6 +5,7 @@
 
 use candor_cpu::{Cpu, secret};
 use candor_primitives::kem::ml_kem::{ML_KEM_512, ML_KEM_768, ML_KEM_1024, ParameterSet};
+use candor_primitives::kem::pkcs8::{Form, secret_from_pkcs8, secret_to_pkcs8};
 use candor_primitives::kem::{self, DerandomizedKem, Kem};
 
 /// A good and a bad ciphertext for a poisoned key. That the two take different paths is what must not show.
@@ -16,7 +17,7 @@ fn decapsulate<K: Kem>(kem: K, set: ParameterSet) {
     bad[K::CIPHERTEXT / 2] ^= 1;
     let rejected = kem.decapsulate(&secret, &bad).expect("implicit rejection");
     let dk = kem.secret_to_bytes(&secret).expect("the key's bytes");
-    secret::arms();
+    secret::reset();
 
     secret::poison(&dk[set.dk_pke()]);
     secret::poison(&dk[set.z()]);
@@ -34,13 +35,32 @@ fn encapsulate<K: DerandomizedKem>(kem: K) {
     let coins = vec![0x3c; K::ENCAPSULATE_COINS];
     let (mut expected, mut ciphertext) = (vec![0; K::CIPHERTEXT], vec![0; K::CIPHERTEXT]);
     let sent = kem.encapsulate_from(&public, &coins, &mut expected).expect("an encapsulation");
-    secret::arms();
+    secret::reset();
 
     secret::poison(&coins);
     let found = kem.encapsulate_from(&public, &coins, &mut ciphertext).expect("an encapsulation");
     secret::declassify(found.as_bytes(), "result");
     secret::declassify(&ciphertext, "ciphertext");
     assert!(found == sent && ciphertext == expected, "the result is wrong, so whatever ran was not ML-KEM");
+}
+
+/// An expanded key in PKCS#8, read and written. Its structure is public, as is the encapsulation key in it.
+pub(crate) fn pkcs8(_: Cpu) {
+    let (kem, set) = (kem::libcrux::MlKem768, ML_KEM_768);
+    let (secret, _) = kem.generate().expect("a key pair");
+    let dk = kem.secret_to_bytes(&secret).expect("the key's bytes");
+    let document = secret_to_pkcs8(&kem, &secret, Form::Expanded).expect("a document");
+    let der = document.as_bytes().to_vec();
+    secret::reset();
+
+    let at = der.windows(dk.len()).position(|bytes| bytes == &dk[..]).expect("the key stands in its document");
+    secret::poison(&der[at..][set.dk_pke()]);
+    secret::poison(&der[at..][set.z()]);
+    let poisoned = secret_from_pkcs8(&kem, &der).expect("a good document");
+    let again = secret_to_pkcs8(&kem, &poisoned, Form::Expanded).expect("a document");
+    secret::declassify(again.as_bytes(), "result");
+    secret::declassify(&der, "keys");
+    assert!(again.as_bytes() == der, "the result is wrong, so whatever ran was not PKCS#8");
 }
 
 macro_rules! decapsulations {

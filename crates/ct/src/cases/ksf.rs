@@ -11,7 +11,7 @@ pub(crate) fn argon2id(cpu: Cpu) {
     let mut expected = [0; 64];
     let derived = Argon2id::with_cpu(Cpu::portable(), params).derive(&password, &[7; 16], &mut memory, &mut expected);
     derived.expect("good inputs");
-    secret::arms();
+    secret::reset();
 
     secret::poison(&password);
     let mut tag = [0; 64];

@@ -121,7 +121,7 @@ fn text<H: Handshake>(text: &[u8]) -> &[u8] {
 }
 
 fn start<S: Handshake, C: Handshake>(client: S, known: &S::RelayPublic, clean: &C, relay: &C::RelaySecret) {
-    secret::arms();
+    secret::reset();
     let (_, onionskin) = client.start(known, text::<S>(b"client's extensions")).expect("an onionskin");
     secret::declassify(&onionskin, "onionskin");
     let request = clean.accept(from_ref(relay), &onionskin).expect("the relay accepts it");
@@ -132,7 +132,7 @@ fn start<S: Handshake, C: Handshake>(client: S, known: &S::RelayPublic, clean: &
 }
 
 fn finish<S: Handshake, C: Handshake>(client: S, known: &S::RelayPublic, clean: &C, relay: &C::RelaySecret) {
-    secret::arms();
+    secret::reset();
     let (waiting, onionskin) = client.start(known, text::<S>(b"client's extensions")).expect("an onionskin");
     secret::declassify(&onionskin, "onionskin");
     let request = clean.accept(from_ref(relay), &onionskin).expect("the relay accepts it");
@@ -146,7 +146,7 @@ fn finish<S: Handshake, C: Handshake>(client: S, known: &S::RelayPublic, clean: 
 }
 
 fn respond<S: Handshake, C: Handshake>(relay_side: S, relay: &S::RelaySecret, clean: C, known: &C::RelayPublic) {
-    secret::arms();
+    secret::reset();
     let (waiting, onionskin) = clean.start(known, text::<S>(b"client's extensions")).expect("an onionskin");
     let request = relay_side.accept(from_ref(relay), &onionskin).expect("the relay accepts it");
     secret::declassify(request.message(), "result");

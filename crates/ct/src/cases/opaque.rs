@@ -10,7 +10,7 @@ use candor_opaque::oprf::{Blinded, Key};
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
     Client, ClientLogin, ClientRegistration, Hybrid, KsfParams, Limits, NoStretching, Parties, Password, Record,
-    Rfc9807, Server, Suite, SystemRandomness,
+    Rfc9807, Server, ServerLogin, Suite, SystemRandomness,
 };
 use candor_primitives::kem::libcrux::MlKem768;
 use rand_core::{TryCryptoRng, TryRng};
@@ -31,7 +31,7 @@ const KEY: [u8; 32] = {
 pub(crate) fn oprf_client(_: Cpu) {
     let key = Key::derive(&[7; 32], b"ct").expect("a key");
     let (password, expected) = (*PASSWORD, key.evaluate_alone(PASSWORD).expect("an output"));
-    secret::arms();
+    secret::reset();
     secret::poison(&password);
     let (blinded, sent) = Blinded::new(&mut poisoned(1), &password).expect("a blinded element");
     secret::declassify(&sent, "blinded-element");
@@ -43,7 +43,7 @@ pub(crate) fn oprf_client(_: Cpu) {
 pub(crate) fn oprf_evaluate(_: Cpu) {
     let (_, sent) = Blinded::new(&mut clean(1), PASSWORD).expect("a blinded element");
     let expected = Key::derive(&SEED32, b"ct").expect("a key").evaluate(&sent).expect("an element");
-    secret::arms();
+    secret::reset();
     let seed = SEED32;
     secret::poison(&seed);
     let found = Key::derive(&seed, b"ct").expect("a key").evaluate(&sent).expect("an element");
@@ -52,6 +52,74 @@ pub(crate) fn oprf_evaluate(_: Cpu) {
 }
 
 const SEED32: [u8; 32] = [9; 32];
+
+/// A key that was saved, on an input of its own.
+pub(crate) fn oprf_alone(_: Cpu) {
+    let (key, input) = (KEY, *PASSWORD);
+    let compute = |key: &[u8; 32], input: &[u8]| {
+        let key = Key::from_bytes(key).expect("a canonical scalar");
+        (key.to_bytes(), key.evaluate_alone(input).expect("an output"))
+    };
+    let expected = compute(&key, &input);
+    secret::reset();
+    secret::poison(&key);
+    secret::poison(&input);
+    let found = compute(&key, &input);
+    secret::declassify(found.0.as_slice(), "keys");
+    secret::declassify(found.1.as_slice(), "result");
+    assert!(found == expected, "the result is wrong, so whatever ran was no OPRF");
+}
+
+/// A client that was saved between its messages, in a registration and in a login.
+pub(crate) fn resumed(_: Cpu) {
+    let server = clean_server(Rfc9807);
+    let password = *PASSWORD;
+    let (registration, request) = secret_registration(Rfc9807);
+    secret::poison(&password);
+    let password = Password::from_bytes(&password).expect("a good password");
+    let client = clean_client(Rfc9807);
+    let registration = client.resume_registration(registration.to_bytes().as_slice(), &password).expect("its state");
+    let answer = server.register(&mut clean(9), &request).expect("a response");
+    let done = registration
+        .finish(&mut poisoned(2), &answer.response, &answer.ksf, &mut NoStretching, &PARTIES)
+        .expect("an upload");
+    secret::declassify(&done.upload, "registration-upload");
+    let record = answer.state.finish(&done.upload).expect("a record").into_record();
+
+    let (state, ke1) = client.start_login(&mut poisoned(1), &password).expect("KE1");
+    secret::declassify(&ke1, "ke1");
+    let saved = state.to_bytes().expect("the state's bytes");
+    // The version, the suite and KE1, which it holds at its end, are public.
+    let state = client.resume_login(&saved, &password).expect("its state");
+    let answer = server.respond(&mut clean(5), &ke1, USER, Some(&record), &PARTIES).expect("KE2");
+    let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
+    secret::declassify(&done.ke3, "ke3");
+    secret::declassify(done.session_key.as_bytes(), "result");
+    let theirs = answer.state.finish(&done.ke3, Some(&record)).expect("the server believes it").session_key;
+    assert!(theirs == done.session_key, "the result is wrong, so whatever ran was no OPAQUE");
+}
+
+/// A server that was saved, whose login was saved as well.
+pub(crate) fn server_resumed(_: Cpu) {
+    let (stored, client) = (clean_record().to_bytes(), clean_client(Rfc9807));
+    let password = Password::from_bytes(PASSWORD).expect("a good password");
+    let (state, ke1) = client.start_login(&mut clean(6), &password).expect("KE1");
+    secret::reset();
+    let (seed, key) = (SEED, KEY);
+    secret::poison(&seed);
+    secret::poison(&key);
+    secret::poison(&stored[47..207]);
+    let saved = Server::from_keys(Rfc9807, KsfParams::Identity, &seed, &key).and_then(|server| server.to_bytes());
+    let server = Server::from_bytes(Rfc9807, &saved.expect("a good key")).expect("the server's bytes");
+    let record = Record::from_bytes(&stored).expect("a record");
+    let answer = server.respond(&mut poisoned(8), &ke1, USER, Some(&record), &PARTIES).expect("KE2");
+    secret::declassify(&answer.ke2, "ke2");
+    let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
+    let waiting = ServerLogin::<Rfc9807>::from_bytes(answer.state.to_bytes().as_slice()).expect("the login's bytes");
+    let ours = waiting.finish(&done.ke3, Some(&record)).expect("the right password").session_key;
+    secret::declassify(ours.as_bytes(), "result");
+    assert!(ours == done.session_key, "the result is wrong, so whatever ran was no OPAQUE");
+}
 
 /// The client's registration: OPRF, key stretching's entry, envelope.
 pub(crate) fn register(_: Cpu) {
@@ -111,7 +179,7 @@ fn clean_record() -> Record {
 }
 
 fn secret_registration<S: Suite<Static = NoKem>>(suite: S) -> (ClientRegistration, [u8; 32]) {
-    secret::arms();
+    secret::reset();
     let password = *PASSWORD;
     secret::poison(&password);
     let password = Password::from_bytes(&password).expect("a good password");
@@ -121,7 +189,7 @@ fn secret_registration<S: Suite<Static = NoKem>>(suite: S) -> (ClientRegistratio
 }
 
 fn secret_login<S: Suite<Static = NoKem>>(suite: S) -> (ClientLogin<S>, Vec<u8>) {
-    secret::arms();
+    secret::reset();
     let password = *PASSWORD;
     secret::poison(&password);
     let password = Password::from_bytes(&password).expect("a good password");
@@ -155,13 +223,15 @@ fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: 
     let (stored, client) = (clean_record().to_bytes(), clean_client(other));
     let password = Password::from_bytes(PASSWORD).expect("a good password");
     let (state, ke1) = client.start_login(&mut clean(6), &password).expect("KE1");
-    secret::arms();
+    secret::reset();
     let (seed, key) = (SEED, KEY);
     secret::poison(&seed);
     secret::poison(&key);
     // Masking key and envelope.
     secret::poison(&stored[47..207]);
-    let server = Server::from_keys(suite, KsfParams::Identity, &seed, &key).expect("a good key");
+    let mut server = Server::from_keys(suite, KsfParams::Identity, &seed, &key).expect("a good key");
+    // Two sets of parameters, so that the one for an unknown user depends on the seed.
+    server.adopt_ksf(KsfParams::argon2id(64, 1, 1).expect("good parameters"), 500).expect("a second set");
     let record = Record::from_bytes(&stored).expect("a record");
     let unknown = server.respond(&mut poisoned(7), &ke1, USER, None, &PARTIES).expect("KE2");
     secret::declassify(&unknown.ke2, "ke2");

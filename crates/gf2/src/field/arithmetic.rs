@@ -6,7 +6,7 @@ use super::limbs::Columns;
 use super::low;
 use super::modulus::Modulus;
 use crate::arm::Arm;
-use candor_cpu::Cpu;
+use candor_cpu::{Cpu, secret};
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -89,9 +89,10 @@ impl<M: Modulus> Field<M> {
     /// # Errors
     /// [`ElementError`] if a bit at m or above is set.
     pub fn element(&self, words: M::Words) -> Result<Element<M>, ElementError> {
+        secret::takes("gf2m/element", &words);
         let rest = M::MODULUS.degree() % 64;
         let top = words.as_ref()[M::Words::COUNT - 1];
-        if rest != 0 && top >> rest != 0 {
+        if rest != 0 && secret::declassified(u8::from(top >> rest != 0), "gf2m-reduced") == 1 {
             return Err(ElementError { degree: M::MODULUS.degree() });
         }
         Ok(Element(words))
@@ -101,6 +102,7 @@ impl<M: Modulus> Field<M> {
     #[inline]
     #[must_use]
     pub fn reduce(&self, low: &M::Words, high: &M::Words) -> Element<M> {
+        secret::takes("gf2m/reduce", low);
         let mut out = Element::default();
         self.arm.reduce::<M>(low, high, &mut out.0);
         out
@@ -110,6 +112,7 @@ impl<M: Modulus> Field<M> {
     #[inline]
     #[must_use]
     pub fn mul(&self, a: &Element<M>, b: &Element<M>) -> Element<M> {
+        secret::takes("gf2m/mul", &a.0);
         let mut out = Element::default();
         self.arm.mul::<M>(&a.0, &b.0, &mut out.0);
         out
@@ -121,11 +124,13 @@ impl<M: Modulus> Field<M> {
     /// If the lengths differ.
     #[inline]
     pub fn mul_many(&self, a: &[Element<M>], b: &[Element<M>], out: &mut [Element<M>]) {
+        secret::takes("gf2m/mul-many", a);
         assert!(a.len() == b.len() && a.len() == out.len(), "factors and products must be equally many");
         self.arm.mul_many::<M>(low::words(a), low::words(b), low::words_mut(out));
     }
 
     /// a².
+    // ct: gf2m/square-times
     #[inline]
     #[must_use]
     pub fn square(&self, a: &Element<M>) -> Element<M> {
@@ -136,6 +141,7 @@ impl<M: Modulus> Field<M> {
     #[inline]
     #[must_use]
     pub fn square_times(&self, a: &Element<M>, times: usize) -> Element<M> {
+        secret::takes("gf2m/square-times", &a.0);
         let mut out = Element::default();
         self.arm.square::<M>(&a.0, times, &mut out.0);
         out
@@ -146,6 +152,7 @@ impl<M: Modulus> Field<M> {
     /// With a = E(x)² + x·O(x)², E and O being the even and the odd coefficients, it is E + √x·O; √x is a constant.
     #[must_use]
     pub fn sqrt(&self, a: &Element<M>) -> Element<M> {
+        secret::takes("gf2m/sqrt", &a.0);
         let (mut even, mut odd) = (Element::<M>::default(), Element::<M>::default());
         for (i, &word) in a.0.as_ref().iter().enumerate() {
             even.0.as_mut()[i / 2] |= u64::from(gathered(word)) << (32 * (i % 2));
@@ -161,6 +168,7 @@ impl<M: Modulus> Field<M> {
     /// Itoh and Tsujii: a^(2^m − 2), by doubling the run of ones in the exponent along the bits of m − 1.
     #[must_use]
     pub fn invert(&self, a: &Element<M>) -> Element<M> {
+        secret::takes("gf2m/invert", &a.0);
         let chain = M::MODULUS.degree() - 1;
         if chain == 0 {
             return *a;
@@ -180,6 +188,7 @@ impl<M: Modulus> Field<M> {
     /// a + a² + a⁴ + … + a^(2^(m−1)), which is 0 or 1.
     #[must_use]
     pub fn trace(&self, a: &Element<M>) -> u8 {
+        secret::takes("gf2m/trace", &a.0);
         let trace: &[u64; MOST_WORDS] = &Derived::<M>::TRACE;
         let mut sum = a.0.as_ref().iter().zip(trace).fold(0, |sum, (word, mask)| sum ^ word & mask);
         for n in [32, 16, 8, 4, 2, 1] {
@@ -191,6 +200,7 @@ impl<M: Modulus> Field<M> {
     /// a + a⁴ + a¹⁶ + … + a^(2^(m−1)), for odd m: a z with z² + z = a + trace(a). `None` for even m, where there is none.
     #[must_use]
     pub fn half_trace(&self, a: &Element<M>) -> Option<Element<M>> {
+        secret::takes("gf2m/half-trace", &a.0);
         if M::MODULUS.degree() % 2 == 0 {
             return None;
         }

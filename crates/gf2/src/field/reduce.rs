@@ -5,6 +5,7 @@
 
 use super::modulus::SparseModulus;
 use super::word::Word;
+use candor_cpu::secret;
 
 impl SparseModulus<'_> {
     /// Reduces the polynomial in `words`, least significant word first: what is left stands in the first
@@ -18,6 +19,7 @@ impl SparseModulus<'_> {
     /// assert_eq!(words, [3, 0, 0]);
     /// ```
     pub fn reduce(&self, words: &mut [u64]) {
+        secret::takes("gf2m-sparse/reduce", words);
         if !words.is_empty() {
             fold(self, words.len() * 64 - 1, words);
         }
@@ -30,6 +32,7 @@ impl SparseModulus<'_> {
     /// # Panics
     /// If `scratch` is shorter than `words`.
     pub fn reduce_by_rounds(&self, words: &mut [u64], scratch: &mut [u64]) {
+        secret::takes("gf2m-sparse/reduce-by-rounds", words);
         if words.len() * 64 <= self.degree() {
             return;
         }

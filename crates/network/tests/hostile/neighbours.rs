@@ -24,7 +24,7 @@ fn refused(relay: &ListedRelay, count: u32) -> Vec<Cell> {
 const MANY: u32 = 15_000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_reads_no_refusals_takes_no_room_from_others() {
+async fn a_neighbour_that_reads_no_refusals_takes_no_room_from_others() {
     let town = Town::with(|config| {
         config.limits.cells = 1000;
         config.limits.circuits = MANY as usize;
@@ -48,7 +48,7 @@ async fn who_reads_no_refusals_takes_no_room_from_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_asks_on_and_on_and_reads_nothing_loses_his_link() {
+async fn a_neighbour_that_keeps_asking_and_never_reads_loses_its_link() {
     let town = Town::with(|config| config.limits.circuits = 10).await;
     let relay = town.listed(0);
     let mut neighbour = Raw::new(relay).await;
@@ -60,7 +60,7 @@ async fn who_asks_on_and_on_and_reads_nothing_loses_his_link() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_reads_nothing_loses_his_link_in_time() {
+async fn a_neighbour_that_reads_nothing_loses_its_link_in_time() {
     let town = Town::with(|config| {
         config.limits.stuck = Duration::from_millis(100);
         config.limits.circuits = MANY as usize;
@@ -148,7 +148,7 @@ async fn a_relay_asked_for_at_a_wrong_address_can_still_be_reached_at_its_own() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_waits_for_the_same_dead_relay_waits_once() {
+async fn extensions_to_the_same_dead_relay_wait_once() {
     let town = Town::with(|config| config.limits.link = Duration::from_secs(2)).await;
     let (address, count) = tarpit().await;
     let eve = RelayKeys::generate().unwrap().listed(None, address, &HandshakeType::ALL).unwrap();

@@ -86,6 +86,11 @@ impl Conversation {
         self.fragments.waiting_since().map(|since| since + self.limits.fragments)
     }
 
+    /// Bytes of memory that the unfinished message holds.
+    pub(super) fn unfinished(&self) -> usize {
+        self.fragments.held()
+    }
+
     /// Most DATA cells that may be unacknowledged.
     pub(super) fn window(&self) -> u32 {
         self.flow.window()

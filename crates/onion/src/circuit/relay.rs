@@ -196,6 +196,14 @@ impl RelayCircuit {
         }
     }
 
+    /// Number of bytes of memory that a fragmented message holds until its last cell comes.
+    pub fn unfinished(&self) -> usize {
+        match &self.state {
+            State::Open(open) => open.conversation.unfinished(),
+            _ => 0,
+        }
+    }
+
     /// Closes the circuit if its client has left a fragmented message unfinished for too long.
     pub fn tick(&mut self, now: Instant) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {

@@ -20,6 +20,7 @@ use crate::parts::Parts;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
+use candor_cpu::secret;
 use candor_primitives::dh::DiffieHellman;
 use candor_primitives::kem::Kem;
 use core::fmt;
@@ -46,6 +47,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
     }
 
     /// The same handshake with another verification string, which both sides must agree on beforehand.
+    // ct: public, because both sides publish it
     #[must_use]
     pub fn with_verification(self, verification: impl Into<Cow<'static, [u8]>>) -> Self {
         Self { verification: verification.into(), ..self }
@@ -56,6 +58,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
     ///
     /// # Errors
     /// [`Error::Dh`], [`Error::Kem`] if a back end fails.
+    // ct: X25519
     pub fn relay(
         &self,
         identity: [u8; 32],
@@ -70,6 +73,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
     ///
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
+    // ct: public, because all of it stands in a directory
     pub fn relay_public(
         &self,
         identity: [u8; 32],
@@ -177,6 +181,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybri
 
     fn start(&self, relay: &HybridRelayPublic<S>, message: &[u8]) -> Result<(HybridClient<K, D>, Vec<u8>), Error> {
         let (x, x_public) = self.dh.generate()?;
+        secret::takes("hybrid/start", &x);
         let bx = self.dh.agree(&x, &relay.onion_key)?;
         let (dk, ek) = self.kem.generate()?;
 
@@ -209,6 +214,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybri
         let (encrypted, mac) = parts.rest_and_last::<32>()?;
         let relay = relays.iter().find(|relay| same(&relay.public.key_id, key_id)).ok_or(Error::UnknownKey)?;
 
+        secret::takes("hybrid/accept", &relay.onion_key);
         let xb = self.dh.agree(&relay.onion_key, &x_public)?;
         let ss_s = self.static_key.decapsulate(&relay.static_kem, ct_s)?;
         let mut transcript = Transcript::begin(&Self::algorithms(), &self.verification);
@@ -233,6 +239,7 @@ impl<K: Kem, D: DiffieHellman> Request for HybridRequest<K, D> {
 
     fn respond(mut self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error> {
         let (y, y_public) = self.dh.generate()?;
+        secret::takes("hybrid/respond", &y);
         let xy = self.dh.agree(&y, &self.x_public)?;
         let auth_at = 32 + K::CIPHERTEXT;
         let message_at = auth_at + 32;
@@ -259,6 +266,7 @@ impl<K: Kem, D: DiffieHellman> Client for HybridClient<K, D> {
         let (y_public, ct_e, auth) = (parts.array::<32>()?, parts.slice(K::CIPHERTEXT)?, parts.array::<32>()?);
         let encrypted = parts.rest();
 
+        secret::takes("hybrid/finish", &self.x);
         let xy = self.dh.agree(&self.x, y_public)?;
         let ss_e = self.kem.decapsulate(&self.dk, ct_e)?;
         self.transcript.fixed(&reply[..32 + K::CIPHERTEXT]);

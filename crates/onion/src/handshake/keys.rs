@@ -45,6 +45,7 @@ impl Keys {
     ///
     /// # Errors
     /// Those of [`Self::expand`]; `out` is then unchanged.
+    // ct: public, because `out` is only written; what is expanded is the handshakes' affair
     pub fn expand_into(&self, out: &mut [u8]) -> Result<(), Error> {
         match &self.0 {
             Stream::Hkdf { .. } if out.len() > hkdf::MOST => {

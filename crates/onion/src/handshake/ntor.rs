@@ -13,6 +13,7 @@ use crate::parts::Parts;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
+use candor_cpu::secret;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::DiffieHellman;
 use core::fmt;
@@ -47,6 +48,7 @@ impl<D: DiffieHellman + Clone> Ntor<D> {
     ///
     /// # Errors
     /// [`Error::Dh`] if the back end fails.
+    // ct: X25519
     pub fn relay(&self, identity: [u8; 20], onion_key: D::Secret) -> Result<NtorRelay<D>, Error> {
         let public = NtorRelayPublic { identity, onion_key: self.dh.public_of(&onion_key)? };
         Ok(NtorRelay { onion_key, public })
@@ -114,6 +116,7 @@ impl<D: DiffieHellman + Clone> Handshake for Ntor<D> {
             return Err(Error::NoMessage);
         }
         let (x, x_public) = self.dh.generate()?;
+        secret::takes("ntor/start", &x);
         let onionskin = [relay.identity.as_slice(), &relay.onion_key, &x_public].concat();
         Ok((NtorClient { dh: self.dh.clone(), relay: *relay, x, x_public }, onionskin))
     }
@@ -125,6 +128,7 @@ impl<D: DiffieHellman + Clone> Handshake for Ntor<D> {
             .iter()
             .find(|relay| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id))
             .ok_or(Error::UnknownKey)?;
+        secret::takes("ntor/accept", &relay.onion_key);
         let xb = self.dh.agree(&relay.onion_key, &x_public)?;
         Ok(NtorRequest { dh: self.dh.clone(), relay: relay.public, x_public, xb })
     }
@@ -139,6 +143,7 @@ impl<D: DiffieHellman> Request for NtorRequest<D> {
         if !message.is_empty() {
             return Err(Error::NoMessage);
         }
+        secret::takes("ntor/respond", self.xb.as_bytes());
         let (y, y_public) = self.dh.generate()?;
         let xy = self.dh.agree(&y, &self.x_public)?;
         let (auth, keys) = derive(&xy, &self.xb, &self.relay, &self.x_public, &y_public);
@@ -150,6 +155,7 @@ impl<D: DiffieHellman> Client for NtorClient<D> {
     fn finish(self, reply: &[u8]) -> Result<Established, Error> {
         let mut parts = Parts::of("ntor reply", reply, REPLY, false)?;
         let (y_public, auth) = (parts.array::<32>()?, parts.array::<32>()?);
+        secret::takes("ntor/finish", &self.x);
         let xy = self.dh.agree(&self.x, y_public)?;
         let xb = self.dh.agree(&self.x, &self.relay.onion_key)?;
         let (expected, keys) = derive(&xy, &xb, &self.relay, &self.x_public, y_public);

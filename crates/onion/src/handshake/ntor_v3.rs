@@ -15,6 +15,7 @@ use alloc::borrow::Cow;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
+use candor_cpu::secret;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::DiffieHellman;
 use candor_primitives::hash::{Shake256Reader, XofReader};
@@ -50,6 +51,7 @@ impl<D: DiffieHellman + Clone> NtorV3<D> {
 
     /// The same handshake with another verification string VER, which both sides must agree on beforehand (prop 332,
     /// "Overview").
+    // ct: public, because both sides publish it
     #[must_use]
     pub fn with_verification(self, verification: impl Into<Cow<'static, [u8]>>) -> Self {
         Self { verification: verification.into(), ..self }
@@ -59,6 +61,7 @@ impl<D: DiffieHellman + Clone> NtorV3<D> {
     ///
     /// # Errors
     /// [`Error::Dh`] if the back end fails.
+    // ct: X25519
     pub fn relay(&self, identity: [u8; 32], onion_key: D::Secret) -> Result<NtorV3Relay<D>, Error> {
         let public = NtorV3RelayPublic { identity, onion_key: self.dh.public_of(&onion_key)? };
         Ok(NtorV3Relay { onion_key, public })
@@ -139,6 +142,7 @@ impl<D: DiffieHellman + Clone> Handshake for NtorV3<D> {
 
     fn start(&self, relay: &NtorV3RelayPublic, message: &[u8]) -> Result<(NtorV3Client<D>, Vec<u8>), Error> {
         let (x, x_public) = self.dh.generate()?;
+        secret::takes("ntor-v3/start", &x);
         let bx = self.dh.agree(&x, &relay.onion_key)?;
         let mut phase_one = self.phase_one(bx, relay, x_public);
         let (enc_k1, mac_k1) = phase_one.keys();
@@ -163,6 +167,7 @@ impl<D: DiffieHellman + Clone> Handshake for NtorV3<D> {
             .find(|relay| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id))
             .ok_or(Error::UnknownKey)?;
 
+        secret::takes("ntor-v3/accept", &relay.onion_key);
         let xb = self.dh.agree(&relay.onion_key, &x_public)?;
         let mut phase_one = self.phase_one(xb, &relay.public, x_public);
         let (enc_k1, mac_k1) = phase_one.keys();
@@ -182,6 +187,7 @@ impl<D: DiffieHellman> Request for NtorV3Request<D> {
 
     fn respond(self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error> {
         let (y, y_public) = self.dh.generate()?;
+        secret::takes("ntor-v3/respond", &y);
         let xy = self.dh.agree(&y, &self.phase_one.x_public)?;
         let phase_two = self.phase_one.phase_two(&xy, &y_public);
 
@@ -201,6 +207,7 @@ impl<D: DiffieHellman> Client for NtorV3Client<D> {
         let mut parts = Parts::of("ntor-v3 reply", reply, REPLY, true)?;
         let (y_public, auth) = (parts.array::<32>()?, parts.array::<32>()?);
         let encrypted = parts.rest();
+        secret::takes("ntor-v3/finish", &self.x);
         let xy = self.dh.agree(&self.x, y_public)?;
         let phase_two = self.phase_one.phase_two(&xy, y_public);
         let expected = self.phase_one.auth(&phase_two.verify, y_public, encrypted);

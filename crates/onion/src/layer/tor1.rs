@@ -7,6 +7,7 @@
 
 use super::Tag;
 use crate::cell::PAYLOAD;
+use candor_cpu::secret;
 use candor_primitives::Cpu;
 use candor_primitives::aes::Aes128;
 use sha1::{Digest, Sha1};
@@ -110,16 +111,16 @@ impl Half {
     }
 }
 
-/// The one branch that a relay reveals: it passes the cell on, or keeps it.
-#[inline(never)]
+/// Whether a cell may be for this end. The answer is public: if it is no, a relay passes the cell on, unless it has no next relay.
+#[inline]
 fn recognized(payload: &[u8; PAYLOAD]) -> bool {
-    payload[RECOGNIZED] == [0, 0]
+    secret::declassified(payload[RECOGNIZED].ct_eq(&[0, 0]).unwrap_u8(), "cell-recognized") == 1
 }
 
-/// The other branch that a relay reveals, for the same reason.
-#[inline(never)]
+/// Whether the cell is for this end: its digest fits. Public for the same reason.
+#[inline]
 fn is_ours(digest: &[u8], found: &[u8; 4]) -> bool {
-    digest.ct_eq(found).into()
+    secret::declassified(digest.ct_eq(found).unwrap_u8(), "cell-digest") == 1
 }
 
 fn tag(digest: &[u8]) -> Tag {

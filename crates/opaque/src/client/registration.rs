@@ -9,6 +9,7 @@ use crate::oprf::Blinded;
 use crate::parties::Parties;
 use crate::password::Password;
 use crate::{Error, ExportKey};
+use candor_cpu::secret;
 use core::fmt;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
@@ -58,6 +59,7 @@ impl ClientRegistration {
         ksf: &mut (impl Ksf + ?Sized),
         parties: &Parties<'_>,
     ) -> Result<Registered, Error> {
+        secret::takes("opaque/register-finish", self.blinded.blind());
         self.limits.check(params)?;
         parties.check()?;
         let [evaluated, server_public_key] = *exactly::<64>(Input::RegistrationResponse, response)?.as_chunks().0

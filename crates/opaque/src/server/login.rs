@@ -142,6 +142,7 @@ impl<S: Suite> ServerLogin<S> {
     /// [`Error::Length`]; [`Error::Login`] if the client does not know the password, if there is no account, or if the login was begun for
     /// another one.
     pub fn finish(self, ke3: &[u8], record: Option<&Record>) -> Result<Session, Error> {
+        secret::takes("opaque/server-finish", &*self.expected);
         let ke3: &[u8; 64] = exactly(Input::Ke3, ke3)?;
         let right = agree(self.expected.as_slice(), ke3, "opaque-client-mac");
         if right && record.is_some_and(|record| record.credential_id().hash() == self.credential) {
@@ -184,6 +185,7 @@ impl<S: Suite> ServerLogin<S> {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let bytes: &[u8; 162] = exactly(Input::ServerLogin, bytes)?;
         StateError::check(&bytes[..2], [VERSION, S::ID as u8])?;
+        secret::takes("opaque/server-login", bytes);
         let credential = CredentialHash::from_bytes(exactly(Input::ServerLogin, &bytes[2..34])?);
         let key =
             |at: usize| exactly(Input::ServerLogin, &bytes[at..at + 64]).map(|key: &[u8; 64]| Zeroizing::new(*key));

@@ -8,6 +8,7 @@ use crate::ksf::KsfParams;
 use crate::messages::{UPLOAD, Upload};
 use crate::suite::SuiteId;
 use alloc::vec::Vec;
+use candor_cpu::secret;
 use core::fmt;
 use zeroize::Zeroizing;
 
@@ -36,6 +37,7 @@ impl Record {
     /// # Errors
     /// [`Error::Length`]; [`Error::Element`] if the client's public key is not valid.
     pub fn from_upload(upload: &[u8], ksf: &KsfParams, id: CredentialId, minimum: SuiteId) -> Result<Self, Error> {
+        secret::takes("opaque/record", upload);
         let upload: &[u8; UPLOAD] = exactly(Input::RegistrationUpload, upload)?;
         decode(Element::ClientPublicKey, Upload::parts(upload).client_public)?;
         Ok(Self::assemble(upload, ksf, id, minimum))
@@ -46,6 +48,7 @@ impl Record {
     /// # Errors
     /// [`Error::Length`], [`Error::State`], [`Error::Ksf`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        secret::takes("opaque/record", bytes);
         let wrong = Error::Length { what: Input::Record, expected: Self::LENGTH, got: bytes.len() };
         let (fixed, id) = bytes.split_first_chunk::<FIXED>().ok_or(wrong)?;
         let [VERSION, minimum, ..] = *fixed else { return Err(Error::State(StateError::Version)) };

@@ -76,6 +76,7 @@ impl<S: Suite> Server<S> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Element`].
+    // ct: oprf/evaluate
     pub fn register(&self, rng: &mut (impl CryptoRng + ?Sized), request: &[u8]) -> Result<RegistrationAnswer, Error> {
         self.answer_registration(CredentialId::mint(rng), request, None)
     }
@@ -85,6 +86,7 @@ impl<S: Suite> Server<S> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Element`].
+    // ct: oprf/evaluate
     pub fn register_again(
         &self,
         rng: &mut (impl CryptoRng + ?Sized),
@@ -102,6 +104,7 @@ impl<S: Suite> Server<S> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Element`].
+    // ct: oprf/evaluate
     pub fn register_with_id(&self, id: CredentialId, request: &[u8]) -> Result<RegistrationAnswer, Error> {
         self.answer_registration(id, request, None)
     }
@@ -125,6 +128,7 @@ impl ServerRegistration {
     ///
     /// # Errors
     /// [`Error::Length`]; [`Error::Element`] if the client's public key is not valid.
+    // ct: opaque/record
     pub fn finish(self, upload: &[u8]) -> Result<Change, Error> {
         let upload: &[u8; UPLOAD] = exactly(Input::RegistrationUpload, upload)?;
         decode(Element::ClientPublicKey, Upload::parts(upload).client_public)?;
@@ -146,6 +150,7 @@ impl ServerRegistration {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::State`], [`Error::Ksf`].
+    // ct: public, because the state holds no secret
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let expected = FIXED + CredentialId::LENGTH;
         let wrong = Error::Length { what: Input::ServerRegistration, expected, got: bytes.len() };

@@ -122,7 +122,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// What the timed call does, in a sentence without its stop.
+    /// What the timed call does, in a sentence without its full stop.
     pub fn timed(self) -> String {
         match self.messages {
             1 => "hashes one message that is already in memory, from start to digest, in one call".to_owned(),
@@ -130,7 +130,7 @@ impl Shape {
         }
     }
 
-    /// The same for whoever takes them all at once.
+    /// [`Self::timed`] for libraries that take all messages at once.
     fn timed_at_once(self) -> String {
         format!("hashes {} messages of {} bytes that are already in memory, all in one call", self.messages, self.bytes)
     }

@@ -43,12 +43,14 @@ const MOST: u64 = 16 * u32::MAX as u64;
 
 impl Aes128Ctr {
     /// A key stream that begins with counter block `first`, on the best arm of [`Cpu::default`].
+    // ct: aes-128/key
     #[must_use]
     pub fn new(key: &[u8; 16], first: &[u8; 16]) -> Self {
         Self::with_cpu(Cpu::default(), key, first)
     }
 
     /// A key stream that begins with counter block `first`, on the best arm that `cpu` allows.
+    // ct: aes-128/key
     #[must_use]
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16], first: &[u8; 16]) -> Self {
         Self { cipher: Aes128::with_cpu(cpu, key), first: *first, position: 0, block: [0; 16] }

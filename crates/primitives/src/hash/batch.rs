@@ -47,6 +47,7 @@ impl core::error::Error for BatchError {}
 macro_rules! fixed {
     ($hash:literal, $standard:literal, $of:ident, $into:ident, $bytes:literal, $run:ident) => {
         #[doc = concat!($hash, " (", $standard, ") of each message.")]
+        // ct: sha256-batch, sm3-batch, keccak-batch
         #[must_use]
         pub fn $of<const N: usize>(self, messages: [&[u8]; N]) -> [[u8; $bytes]; N] {
             let mut digests = [[0; $bytes]; N];
@@ -58,6 +59,7 @@ macro_rules! fixed {
         ///
         /// # Errors
         /// The lists differ in length; then nothing is written.
+        // ct: sha256-batch, sm3-batch, keccak-batch
         pub fn $into(self, messages: &[&[u8]], digests: &mut [[u8; $bytes]]) -> Result<(), BatchError> {
             check(messages, digests)?;
             $run(self.cpu, messages, digests);
@@ -70,6 +72,7 @@ macro_rules! fixed {
 macro_rules! extendable {
     ($hash:literal, $of:ident, $into:ident, $rate:literal) => {
         #[doc = concat!("The first `LENGTH` bytes of ", $hash, " (FIPS 202 §6.2) of each message.")]
+        // ct: sha256-batch, sm3-batch, keccak-batch
         #[must_use]
         pub fn $of<const LENGTH: usize, const N: usize>(self, messages: [&[u8]; N]) -> [[u8; LENGTH]; N] {
             let mut outputs = [[0; LENGTH]; N];
@@ -81,6 +84,7 @@ macro_rules! extendable {
         ///
         /// # Errors
         /// The lists differ in length; then nothing is written.
+        // ct: sha256-batch, sm3-batch, keccak-batch
         pub fn $into(self, messages: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<(), BatchError> {
             check(messages, outputs)?;
             sponges::<$rate>(self.cpu, 0b11111, messages, outputs.iter_mut().map(|output| &mut **output));

@@ -69,6 +69,7 @@ impl ParameterSet {
     ///
     /// # Errors
     /// [`KemError::Length`], [`KemError::PublicKey`].
+    // ct: public, because it is an encapsulation key
     pub fn check_public(&self, ek: &[u8]) -> Result<(), KemError> {
         expect_length("public key", self.public(), ek.len())?;
         // No early exit, so that the loop becomes vector code; the key is public anyway.
@@ -90,6 +91,7 @@ impl ParameterSet {
     /// # Errors
     /// [`KemError::Length`], [`KemError::SecretKey`].
     pub fn check_secret(&self, dk: &[u8], sha3_256: impl FnOnce(&[u8]) -> [u8; 32]) -> Result<(), KemError> {
+        candor_cpu::secret::takes("ml-kem/check-secret", dk);
         expect_length("secret key", self.secret(), dk.len())?;
         let ek = &dk[self.ek()];
         if self.check_public(ek).is_err() || sha3_256(ek) != dk[self.hash_of_ek()] {

@@ -22,6 +22,7 @@
 
 use super::{Kem, KemError};
 use alloc::vec;
+use candor_cpu::secret;
 use core::fmt;
 use core::ops::Range;
 use pkcs8::der::asn1::{BitStringRef, ContextSpecific, OctetStringRef};
@@ -122,6 +123,7 @@ identifiers!(rustcrypto);
 ///
 /// # Errors
 /// [`KeyError::Kem`] if the back end fails.
+// ct: public, because the key is
 pub fn public_to_spki<K: Kem + AssociatedOid>(kem: &K, public: &K::Public) -> Result<Document, KeyError> {
     let mut key = vec![0; K::PUBLIC];
     kem.public_to_bytes(public, &mut key)?;
@@ -134,6 +136,7 @@ pub fn public_to_spki<K: Kem + AssociatedOid>(kem: &K, public: &K::Public) -> Re
 ///
 /// # Errors
 /// Every [`KeyError`] but [`KeyError::Contradiction`].
+// ct: public, because the key is
 pub fn public_from_spki<K: Kem + AssociatedOid>(kem: &K, der: &[u8]) -> Result<K::Public, KeyError> {
     let info = SubjectPublicKeyInfoRef::try_from(der).map_err(|error| match error {
         pkcs8::spki::Error::Asn1(error) => KeyError::Der(error),
@@ -148,6 +151,7 @@ pub fn public_from_spki<K: Kem + AssociatedOid>(kem: &K, der: &[u8]) -> Result<K
 ///
 /// # Errors
 /// [`KeyError::Kem`] with [`KemError::NoSeed`] or [`KemError::SeedUnsupported`] if the form needs a seed that isn't there.
+// ct: ml-kem/pkcs8
 pub fn secret_to_pkcs8<K: Kem + AssociatedOid>(
     kem: &K,
     secret: &K::Secret,
@@ -173,6 +177,7 @@ pub fn secret_to_pkcs8<K: Kem + AssociatedOid>(
 /// # Errors
 /// [`KeyError`]; [`KemError::SeedUnsupported`] if there is a seed and the back end takes none.
 pub fn secret_from_pkcs8<K: Kem + AssociatedOid>(kem: &K, der: &[u8]) -> Result<K::Secret, KeyError> {
+    secret::takes("ml-kem/pkcs8", der);
     let info = PrivateKeyInfoRef::try_from(der).map_err(|error| match error {
         pkcs8::Error::Asn1(error) => KeyError::Der(error),
         _ => KeyError::Der(Tag::Sequence.value_error().into()),
@@ -183,7 +188,10 @@ pub fn secret_from_pkcs8<K: Kem + AssociatedOid>(kem: &K, der: &[u8]) -> Result<
         (Some(seed), expanded) => {
             let secret = kem.secret_from_seed(seed)?;
             if let Some(expanded) = expanded
-                && !bool::from(kem.secret_to_bytes(&secret)?.as_slice().ct_eq(expanded))
+                && secret::declassified(
+                    kem.secret_to_bytes(&secret)?.as_slice().ct_eq(expanded).unwrap_u8(),
+                    "key-pair",
+                ) == 0
             {
                 return Err(KeyError::Contradiction("seed and expanded key are of different keys"));
             }
@@ -229,11 +237,12 @@ fn parts(der: &[u8]) -> Result<Parts<'_>, KeyError> {
 
 /// What is encapsulated to the public part of an expanded key must come out of its secret part. The standard's check, a hash, sees only that
 /// the public part is whole.
-fn check_pair<K: Kem>(kem: &K, secret: &K::Secret) -> Result<(), KeyError> {
-    let public = kem.public_from_bytes(&kem.secret_to_bytes(secret)?[public_part::<K>()])?;
+fn check_pair<K: Kem>(kem: &K, key: &K::Secret) -> Result<(), KeyError> {
+    let public = kem.public_from_bytes(&kem.secret_to_bytes(key)?[public_part::<K>()])?;
     let mut ciphertext = vec![0; K::CIPHERTEXT];
     let sent = kem.encapsulate(&public, &mut ciphertext)?;
-    if kem.decapsulate(secret, &ciphertext)? == sent {
+    let same = kem.decapsulate(key, &ciphertext)?.ct_eq(&sent);
+    if secret::declassified(same.unwrap_u8(), "key-pair") == 1 {
         Ok(())
     } else {
         Err(KeyError::Contradiction("secret and public part of the expanded key are of different keys"))

@@ -4,7 +4,8 @@ use super::argon2_mux::{self, Arm};
 use super::memory::{Block, Memory};
 use super::{KsfError, Params};
 use crate::hash::blake2b;
-use candor_cpu::{Cpu, secret};
+use candor_cpu::Cpu;
+use candor_cpu::secret::{self, takes};
 use zeroize::Zeroize;
 
 /// Version 1.3.
@@ -51,6 +52,7 @@ impl Argon2id {
     /// # Errors
     /// [`KsfError::Salt`], [`KsfError::Output`] or [`KsfError::TooLong`] for a length that Argon2 does not take, [`KsfError::WrongMemory`] if
     /// `memory` was made for fewer blocks.
+    // ct: argon2/derive
     pub fn derive(&self, password: &[u8], salt: &[u8], memory: &mut Memory, output: &mut [u8]) -> Result<(), KsfError> {
         self.derive_with(password, salt, &[], &[], memory, output)
     }
@@ -68,6 +70,7 @@ impl Argon2id {
         memory: &mut Memory,
         output: &mut [u8],
     ) -> Result<(), KsfError> {
+        takes("argon2/derive", password); // `secret` is a parameter here
         if salt.len() < 8 {
             return Err(KsfError::Salt(salt.len()));
         }

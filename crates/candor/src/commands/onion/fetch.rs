@@ -84,7 +84,7 @@ struct Page {
     sink: Box<dyn Write>,
     /// The file that the page is in until it is whole, and the one that it is for.
     files: Option<(PathBuf, PathBuf)>,
-    /// Whoever read our output has gone, as `head` does: no reason to complain.
+    /// The reader of our output has gone, as `head` does. That is not an error.
     reader_is_gone: bool,
 }
 
