@@ -18,8 +18,8 @@ use core::cell::Cell;
 use core::fmt;
 use core::ops::Sub;
 
-/// Operations by kind. What they are done on stands beside the field of [`Operations`]. Loads and stores are not counted, nor is
-/// adding to a zero or moving a whole word: what the compiler leaves out.
+/// Operations by kind. The field of [`Operations`] says on what they are done. Loads, stores, additions to a constant zero and moves of whole
+/// words are not counted, because the compiler leaves them out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -152,8 +152,8 @@ fn tally(run: impl FnOnce(&Cell<Counts>)) -> Counts {
     counts.get()
 }
 
-/// A word or a vector that has no value but counts what is done to it. It knows whether it is a constant zero, for adding that costs
-/// nothing.
+/// A word or a vector that has no value but counts what is done to it. It knows whether it is a constant zero, because adding that
+/// costs nothing.
 #[derive(Clone, Copy)]
 struct Counted<'c> {
     counts: &'c Cell<Counts>,

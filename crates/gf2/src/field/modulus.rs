@@ -7,8 +7,8 @@ pub const MAX_DEGREE: usize = 1 << 24;
 
 /// The polynomial x^m + Σ x^t over GF(2), by its degree m and its *taps* t.
 ///
-/// Any taps will do; the polynomial may be reducible, and may lack the constant term. What is then modulo it is a ring. Only
-/// [`Field`](super::Field)'s inverse and square root ask for more.
+/// Any taps will do; the polynomial may be reducible, and may lack the constant term. The residues modulo it then form a ring. Only
+/// the inverse and the square root of [`Field`](super::Field) require more.
 ///
 /// ```
 /// use candor_gf2::field::SparseModulus;
@@ -126,7 +126,7 @@ impl<'t> SparseModulus<'t> {
         self.taps.len() + 1
     }
 
-    /// Δ: how far the highest tap is below m. What reduction brings back lies Δ lower than what it took away.
+    /// Δ: how far the highest tap is below m. Folding lowers the degree of a term by at least Δ.
     #[must_use]
     pub const fn gap(&self) -> usize {
         if self.taps.is_empty() { self.degree } else { self.degree - self.taps[0] }

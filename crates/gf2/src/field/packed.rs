@@ -1,8 +1,8 @@
 //! Small fields, m ≤ 16, many products at a time: two bytes an element, as HQC and Classic McEliece store them.
 //!
-//! The products are made in slots of 32 bits. Of two words of two slots each, (a₀ + a₁·x³²)(b₀ + b₁·x³²), one carry-less multiplication
-//! gives a₀b₀ in the lowest slot and a₁b₁ in the third; what meets in the second is not looked at. The reduction runs in the slots,
-//! by rounds of feedback, where shifts fall off at the slot's edge by themselves.
+//! The products are made in slots of 32 bits. One carry-less multiplication of two words of two slots each,
+//! (a₀ + a₁·x³²)(b₀ + b₁·x³²), gives a₀b₀ in the lowest slot and a₁b₁ in the third; the cross terms in the second are ignored. The
+//! reduction runs in the slots, by rounds of feedback; bits that are shifted past the slot's edge fall off by themselves.
 
 #[cfg(target_arch = "x86_64")]
 use super::low::x86_64_packed::{avx512, clmul, vpclmul};

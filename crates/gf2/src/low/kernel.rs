@@ -17,7 +17,7 @@ pub(crate) type Batch = unsafe fn(out: *mut u64, a: *const u64, b: *const u64, c
 pub(crate) struct Kernel {
     /// The arm's name.
     pub(crate) arm: &'static str,
-    /// Products of equal lengths 1, 2, … words; as many as the arm has.
+    /// Products of two factors of 1, 2, … words, up to the arm's longest leaf.
     leaves: &'static [Leaf],
     /// The same for batches.
     batches: &'static [Batch],
@@ -31,8 +31,8 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     /// # Safety
-    /// `leaves[i]` and `batches[i]` read i+1 words of each factor and write 2(i+1) words; the others keep to what their
-    /// fields say. The value must be handed out only where the functions' instructions exist.
+    /// `leaves[i]` and `batches[i]` read i+1 words of each factor and write 2(i+1) words; the other functions read and
+    /// write what their fields say. The value must be handed out only where the functions' instructions exist.
     pub(super) const unsafe fn new(
         arm: &'static str,
         leaves: &'static [Leaf],

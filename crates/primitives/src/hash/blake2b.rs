@@ -219,7 +219,7 @@ macro_rules! traits {
         }
 
         impl<N: ArraySize> fmt::Debug for $name<N> {
-            /// The name and nothing of what it has read.
+            /// The name only: the state depends on the message, which may be secret.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(concat!(stringify!($name), " { ... }"))
             }
