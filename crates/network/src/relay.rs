@@ -33,6 +33,7 @@ mod room;
 mod shutdown;
 mod strangers;
 mod streams;
+mod turns;
 
 pub use journal::RelayEvent;
 pub use limits::{NetworkLimits, Rate, RelayLimits};
@@ -64,6 +65,7 @@ use streams::Streams;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
+use turns::Turns;
 
 /// What a relay is to be.
 pub struct RelayConfig {
@@ -195,6 +197,8 @@ struct Shared {
     budget: Arc<Budget>,
     streams: Arc<Streams>,
     lookups: Lookups,
+    /// For link handshakes with strangers.
+    turns: Turns,
     /// Private addresses may be extended to: the relay itself is reached at one.
     may_extend_privately: bool,
     /// A permit for each circuit there may be.
@@ -247,6 +251,7 @@ impl Relay {
             budget: Budget::new(limits.cells),
             streams: Streams::new(limits.streams),
             lookups: Lookups::new(),
+            turns: Turns::new(tokio::runtime::Handle::current().metrics().num_workers()),
             may_extend_privately: !crate::policy::is_public(address.ip()) && !address.ip().is_unspecified(),
             circuits: Arc::new(Semaphore::new(limits.all_circuits.min(Semaphore::MAX_PERMITS))),
             known: Mutex::default(),

@@ -76,7 +76,7 @@ impl RelayList {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let at = |line: usize, why: String| Error::RelayList { line: line + 1, why };
         if text.len() > MOST {
-            return Err(at(0, format!("the list has {} bytes, and {MOST} are taken", text.len())));
+            return Err(at(0, format!("the list is {} bytes long; expected at most {MOST}", text.len())));
         }
         let mut relays: Vec<ListedRelay> = Vec::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -160,14 +160,15 @@ impl ListedRelay {
     }
 
     fn parse(line: Line) -> Result<Self, String> {
-        let address = line.address.parse().map_err(|_| format!("`{}` is no address with a port", line.address))?;
+        let address =
+            line.address.parse().map_err(|_| format!("`{}` is not an address; expected IP:PORT", line.address))?;
         let identity = array(&line.identity).ok_or("the identity is not 64 hexadecimal digits")?;
         let rsa_identity = match &line.rsa_identity {
             Some(text) => Some(array(text).ok_or("rsa_identity is not 40 hexadecimal digits")?),
             None => None,
         };
         if let Some(name) = line.keys.keys().find(|name| *name != "x25519" && !KEMS.contains(&name.as_str())) {
-            return Err(format!("there is no kind of key `{name}`; there are x25519, {}", KEMS.join(", ")));
+            return Err(format!("unknown key `{name}`; expected x25519, {}", KEMS.join(", ")));
         }
         let x25519 = line.keys.get("x25519").and_then(|text| array(text));
         let x25519 = x25519.ok_or("the key x25519 is missing, or not 64 hexadecimal digits")?;
@@ -358,7 +359,7 @@ mod tests {
         let wrong = [
             ("{", "EOF"),
             (&edit("\"address\"", "\"adress\""), "adress"),
-            (&edit("127.0.0.1:9001", "127.0.0.1"), "no address with a port"),
+            (&edit("127.0.0.1:9001", "127.0.0.1"), "not an address; expected IP:PORT"),
             (&edit("\"identity\":\"", "\"identity\":\"zz"), "identity"),
             (&edit("\"ntor-v3\"", "\"ntor-v9\""), "unknown handshake `ntor-v9`"),
             (&edit("\"ntor-v3\"", "\"ntor\""), "twice"),

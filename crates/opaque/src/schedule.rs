@@ -2,7 +2,8 @@
 
 use crate::kdf::{self, HASH, Key, Mac, Prk};
 use crate::ksf::KsfParams;
-use crate::messages::{Ke1, NONCE, RESPONSE};
+use crate::lengths::{NONCE, RESPONSE};
+use crate::messages::Ke1;
 use crate::parties::{Parties, vector};
 use crate::suite::{Slot, Suite};
 use candor_primitives::SharedSecret;

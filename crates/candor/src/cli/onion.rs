@@ -61,7 +61,7 @@ pub(crate) struct RelayArguments {
     /// The handshakes to offer [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) handshakes: Vec<String>,
-    /// Threads that answer handshakes [default: one for each CPU]
+    /// Threads that answer handshakes [default: one for every two CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) handshake_threads: Option<u16>,
     /// Handshakes that may wait before more are refused [default: 256]

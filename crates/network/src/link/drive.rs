@@ -12,10 +12,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// Bytes to read at a time: a TLS record.
 const READ: usize = 16 << 10;
+/// Reads after which other links get their turn, however much there is to read. Without it a link that always has more keeps its thread
+/// for thousands of cells.
+const READS: usize = 4;
 
 thread_local! {
     /// What is being read, for as long as one poll: a link that waits holds no buffer for what may come.
@@ -52,6 +56,7 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
         kept.map_err(|Full| "no room for an unfinished cell".to_owned())
     };
     take(&[])?;
+    let mut reads = 0;
     loop {
         let step = poll_fn(|cx| {
             let open = match output.poll_write(Pin::new(&mut stream), outbox, cx) {
@@ -79,7 +84,13 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
                 return Ok(());
             }
             Ok(Some((0, _))) => return Ok(()),
-            Ok(Some((_, taken))) => taken?,
+            Ok(Some((_, taken))) => {
+                taken?;
+                reads += 1;
+                if reads % READS == 0 {
+                    yield_now().await;
+                }
+            }
             // Many close without TLS's farewell; the circuits have ends of their own.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error.to_string()),

@@ -21,7 +21,7 @@ pub enum RelayEvent {
     },
     /// A link from or to another relay or client did not come about.
     LinkFailed {
-        /// Why.
+        /// What went wrong.
         why: String,
     },
     /// Handshakes come faster than they can be answered. Said at the first that is refused, and whenever their number has doubled.
@@ -54,7 +54,7 @@ pub enum RelayEvent {
     },
     /// Keys or certificates could not be renewed; the old ones stay in use, and the relay tries again.
     RenewalFailed {
-        /// Why.
+        /// What went wrong.
         why: String,
     },
     /// Events of the last minute that were not told one by one, since there were too many of their kind.

@@ -219,7 +219,11 @@ async fn take_in(relay: Arc<Shared>, tcp: TcpStream, address: SocketAddr, admiss
     let accepting = async {
         let credentials = relay.credentials()?;
         let us = Us { identity: &credentials.identity, addresses: &relay.addresses };
-        accept(&credentials.acceptor, tcp, address, us, relay.clock.now(), relay.limits.link).await
+        let accepting = accept(&credentials.acceptor, tcp, address, us, relay.clock.now(), relay.limits.link);
+        match admission.seated {
+            Some(_) => relay.turns.run(accepting).await,
+            None => accepting.await,
+        }
     };
     let accepted = tokio::select! {
         accepted = accepting => accepted,
@@ -269,7 +273,11 @@ pub(super) async fn reach(
             let credentials = relay.credentials()?;
             let us = Us { identity: &credentials.identity, addresses: &relay.addresses };
             let (now, limit) = (relay.clock.now(), relay.limits.link);
-            connect(&relay.connector, None, address, Some(identity), Some(us), now, limit).await
+            let connecting = connect(&relay.connector, None, address, Some(identity), Some(us), now, limit);
+            match target {
+                Some(_) => relay.turns.run(connecting).await,
+                None => connecting.await,
+            }
         };
         let connected = tokio::select! {
             connected = connecting => connected,

@@ -1,7 +1,7 @@
 //! Clients that would use up an exit.
 
 use crate::raw::{Heard, RawCircuit};
-use crate::scene::{Scene, until, until_equal};
+use crate::scene::{Scene, recovers, until, until_equal};
 use crate::town::{Town, client, local};
 use candor_network::{Client, ClientOptions, Crypto, Policy, RelayConfig};
 use candor_onion::cell::{Cell, DestroyReason};
@@ -265,6 +265,7 @@ async fn sixty_slow_uploads_wait_and_then_arrive() {
         assert!(circuit.failure().is_none(), "{crypto:?}: {:?}", circuit.failure());
         until_equal(|| town.relay(2).held().streams, 0).await;
     }
+    recovers(&town).await;
 }
 
 /// `private`, `*` and wide networks don't lead to the exit's own machine, by whatever address a client asks for it, and nothing is

@@ -1,6 +1,6 @@
 //! Ninety days of a moved clock.
 
-use crate::scene::{until, until_equal};
+use crate::scene::{holds_nothing, until, until_equal};
 use crate::town::{Town, fetch};
 use candor_network::{Client, ClientOptions, Clock, Error, HandshakeType, RelayList, Target};
 use std::path::Path;
@@ -68,6 +68,7 @@ async fn for_ninety_days_relays_serve_and_clients_connect_and_keys_rotate() {
     ahead.store(92 * DAY, Ordering::Relaxed);
     until_refused(async || serves(&lists[2], HandshakeType::NtorV3).await).await;
     serves(&lists[3], HandshakeType::NtorV3).await.unwrap();
+    holds_nothing(&town).await;
 }
 
 /// The time of day jumps and comes back, or stays for hours, while hardly any time passes. Clients with the list of the start are served
