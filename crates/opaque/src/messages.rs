@@ -1,4 +1,4 @@
-//! Where things stand in the messages (RFC 9807 §4 to §6).
+//! The layout of the messages, in bytes (RFC 9807 §4 to §6), and how they are taken apart.
 //!
 //! ```text
 //! registration request    blinded element 32
