@@ -76,6 +76,8 @@ cargo xtask COMMAND
   package               packs every published crate as a registry would get it, judges what is in it, and builds and runs the examples of
                         its README in a project that has only the packages
                           cargo xtask package
+  docs [CRATE]          builds the documentation of each published crate with its default features, with all and with none, warnings denied
+                          cargo xtask docs opaque
   portable [TARGET]     compiles cpu, primitives, gf2, onion and opaque for thumbv7em-none-eabi, wasm32-unknown-unknown and
                         aarch64-unknown-linux-gnu with warnings denied; rustup fetches the targets. The gate compiles the first
                           cargo xtask portable wasm32
@@ -132,6 +134,7 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         "differential" => differential::run(rest),
         "tune" => tune::run(rest),
         "portable" => portable::run(rest),
+        "docs" => published::docs(rest),
         "package" => published::package(rest),
         "publish" => published::publish(rest),
         other => Err(format!("there is no command `{other}`; `cargo xtask help` lists them")),
@@ -205,6 +208,7 @@ mod tests {
             "tune",
             "package",
             "portable",
+            "docs",
             "publish",
         ];
         for command in commands {

@@ -9,7 +9,7 @@ mod strangers;
 
 use crate::Failure;
 use crate::peers::quiet_step;
-use crate::stage::{cargo_with, program};
+use crate::stage::{cargo_with, program, stream};
 use crate::tally::Tally;
 use crate::workspace::{Dependency, Kind, Member, Workspace};
 use std::path::{Path, PathBuf};
@@ -110,6 +110,32 @@ pub(crate) fn package(words: &[String]) -> Result<bool, Failure> {
     let mut tally = Tally::default();
     check(&Workspace::here()?, &mut tally, strangers::Extent::All);
     println!("package: {}", tally.line());
+    Ok(tally.failed == 0)
+}
+
+/// `cargo xtask docs [CRATE]`: the documentation of each published crate with its default features, with all and with none, without a warning.
+pub(crate) fn docs(words: &[String]) -> Result<bool, Failure> {
+    let workspace = Workspace::here()?;
+    let chosen: Vec<&Member> = match words {
+        [] => in_order(&workspace)?,
+        [word] => {
+            in_order(&workspace)?.into_iter().filter(|member| member.name == *word || member.room() == word).collect()
+        }
+        [_, more, ..] => return Err(format!("`docs` takes one crate, but `{more}` was given as well")),
+    };
+    if chosen.is_empty() {
+        return Err(format!("there is no published crate `{}`", words.join(" ")));
+    }
+    let mut tally = Tally::default();
+    for member in chosen {
+        for features in [None, Some("--all-features"), Some("--no-default-features")] {
+            let mut command = cargo_with(["doc", "--quiet", "--no-deps", "--package", &member.name]);
+            command.args(features).env("RUSTDOCFLAGS", "-D warnings");
+            let name = format!("docs of {} {}", member.name, features.unwrap_or("by default"));
+            tally.check(&name, stream(command, |_| ()));
+        }
+    }
+    println!("docs: {}", tally.line());
     Ok(tally.failed == 0)
 }
 
@@ -243,6 +269,13 @@ mod tests {
             assert!(ordered.contains(&room), "{room} is not published");
         }
         assert_eq!(ordered[0], "cpu");
+    }
+
+    #[test]
+    fn documentation_is_made_of_published_crates_only() {
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert!(docs(&words("lab")).unwrap_err().contains("`lab`"));
+        assert!(docs(&words("cpu gf2")).unwrap_err().contains("`gf2`"));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
 
@@ -153,4 +154,81 @@ fn a_relay_ends_in_good_order_when_it_is_asked_to() {
     let (_again, second) = daemon(&["onion", "relay", "--keys", "keys"], dir.path());
     let identity = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["identity"].clone();
     assert_eq!(identity(&line), identity(&second));
+}
+
+/// A relay whose entry goes into `relays.jsonl`, once it is ready; what it says from then on.
+fn listed_relay(arguments: &[&str], directory: &Path) -> (Daemon, BufReader<ChildStderr>) {
+    let mut command = Command::new(CANDOR);
+    command.args(["onion", "relay", "--relays", "relays.jsonl"]).args(arguments);
+    ready(command, directory)
+}
+
+fn ready(mut command: Command, directory: &Path) -> (Daemon, BufReader<ChildStderr>) {
+    let mut child = command.current_dir(directory).stderr(Stdio::piped()).spawn().expect("candor starts");
+    let mut talk = BufReader::new(child.stderr.take().unwrap());
+    until_said(&mut talk, "is ready");
+    (Daemon(child), talk)
+}
+
+fn until_said(talk: &mut BufReader<ChildStderr>, words: &str) -> String {
+    let mut line = String::new();
+    while !line.contains(words) {
+        line.clear();
+        assert!(talk.read_line(&mut line).unwrap() > 0, "the relay ended before it said `{words}`");
+    }
+    line
+}
+
+/// The address of the relay of that name.
+fn address_of(name: &str, directory: &Path) -> String {
+    let list = std::fs::read_to_string(directory.join("relays.jsonl")).unwrap();
+    let entries = list.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let entry = entries.into_iter().find(|entry| entry["name"] == name).expect("it is listed");
+    entry["address"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_relay_has_limits_for_strangers_and_none_for_the_relays_of_its_list() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_target, said) = daemon(&["onion", "target"], dir.path());
+    let target: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let target = target["address"].as_str().unwrap();
+    let ada = ["--name", "ada", "--exit", target, "--test-networks", "192.0.2.0/24", "--links-per-network", "1"];
+    let url = format!("http://{target}/bytes/1000");
+    let fetch_through_ada = || fetch(&[&url, "--relays", "relays.jsonl", "--path", "ada", "--quiet"], dir.path());
+
+    // Alone in its list, ada has one place for all of this machine, and a silent connection takes it.
+    let (alone, mut talk) = listed_relay(&ada, dir.path());
+    let silent = TcpStream::connect(address_of("ada", dir.path())).unwrap();
+    let refused = fetch_through_ada();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(until_said(&mut talk, "refused").contains("from one network"));
+    drop((silent, alone, talk));
+
+    // With bob in the list, who is on this machine too, nobody here is a stranger.
+    let _bob = listed_relay(&["--name", "bob"], dir.path());
+    let _ada = listed_relay(&ada, dir.path());
+    let _silent = TcpStream::connect(address_of("ada", dir.path())).unwrap();
+    let served = fetch_through_ada();
+    assert!(served.status.success() && served.stdout.len() == 1000, "{served:?}");
+}
+
+#[test]
+fn a_relay_that_has_too_many_files_open_says_so_and_serves_again_afterwards() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_target, said) = daemon(&["onion", "target"], dir.path());
+    let target: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let target = target["address"].as_str().unwrap();
+    let mut shell = Command::new("sh");
+    let relay = "ulimit -n 40; exec \"$0\" onion relay --name ada --relays relays.jsonl --exit \"$1\"";
+    shell.args(["-c", relay, CANDOR, target]);
+    let (_ada, mut talk) = ready(shell, dir.path());
+    let address = address_of("ada", dir.path());
+    let silent: Vec<_> = (0..60).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let said = until_said(&mut talk, "too many open files");
+    assert!(said.contains("ulimit -n"), "{said}");
+    drop(silent);
+    let url = format!("http://{target}/bytes/1000");
+    let served = fetch(&[&url, "--relays", "relays.jsonl", "--path", "ada", "--quiet"], dir.path());
+    assert!(served.status.success() && served.stdout.len() == 1000, "{served:?}");
 }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 const CANDOR: &str = env!("CARGO_BIN_EXE_candor");
 
@@ -110,16 +111,21 @@ fn started(directory: &Path) -> (Child, BufReader<std::process::ChildStderr>) {
 }
 
 /// Waits until the run has written a block.
+///
+/// # Panics
+/// After two minutes: the run has a budget of 20 seconds.
 fn until_a_block_is_done(directory: &Path) {
-    loop {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while Instant::now() < deadline {
         for path in runs(&directory.join("candor-runs")) {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             if text.contains("\"kind\":\"block\"") {
                 return;
             }
         }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
     }
+    panic!("the run has written no block in two minutes");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tiers: names for sets of groups, from nothing to everything.
 
+use crate::Cpu;
 use crate::token::*;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -39,24 +40,18 @@ pub const TIERS: &[Tier] = &[
     Tier { name: "zbc", what: "RISC-V: carry-less multiplication (Zbc)", groups: HaveZbc::BIT },
 ];
 
-/// Which accelerated code may run. It holds only groups that a run-time check has found on this machine.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Cpu {
-    groups: u32,
-}
-
 /// The value of [`Cpu::default`]: set by [`Cpu::set_default`], or else by the first call. All ones means "not set".
 static DEFAULT: AtomicU32 = AtomicU32::new(u32::MAX);
 
 impl Cpu {
     /// Everything this machine has.
     pub fn host() -> Self {
-        Self { groups: detect() }
+        Self::of(detect())
     }
 
     /// Nothing but the base instruction set.
     pub const fn portable() -> Self {
-        Self { groups: 0 }
+        Self::of(0)
     }
 
     /// The tier of that name, if this machine can run it.
@@ -65,7 +60,7 @@ impl Cpu {
         if tier.groups & !detect() != 0 {
             return Err(TierError::Missing { tier: tier.name });
         }
-        Ok(Self { groups: tier.groups })
+        Ok(Self::of(tier.groups))
     }
 
     /// The tiers that this machine can run, from least to most.
@@ -76,12 +71,12 @@ impl Cpu {
 
     /// Makes [`Cpu::default`] return `self` from now on. Call it in a program's `main`, before other threads start.
     pub fn set_default(self) {
-        DEFAULT.store(self.groups, Ordering::Relaxed);
+        DEFAULT.store(self.groups(), Ordering::Relaxed);
     }
 
     /// The name of the highest tier whose groups are all here.
     pub fn tier(self) -> &'static str {
-        TIERS.iter().rev().find(|tier| tier.groups & !self.groups == 0).map_or("portable", |tier| tier.name)
+        TIERS.iter().rev().find(|tier| tier.groups & !self.groups() == 0).map_or("portable", |tier| tier.name)
     }
 
     /// A tier that CPUID does not report, for `cargo xtask ct`: valgrind hides instructions that it can run.
@@ -91,12 +86,7 @@ impl Cpu {
     #[cfg(feature = "ct")]
     #[allow(unsafe_code)] // forcing past the check is the point; only the ct programs have the feature
     pub unsafe fn assume(name: &str) -> Option<Self> {
-        TIERS.iter().find(|tier| tier.name == name).map(|tier| Self { groups: tier.groups })
-    }
-
-    #[inline(always)]
-    pub(crate) fn groups(self) -> u32 {
-        self.groups
+        TIERS.iter().find(|tier| tier.name == name).map(|tier| Self::of(tier.groups))
     }
 }
 
@@ -109,7 +99,7 @@ impl Default for Cpu {
                 host.set_default(); // a concurrent first call detects the same features
                 host
             }
-            groups => Self { groups },
+            groups => Self::of(groups),
         }
     }
 }

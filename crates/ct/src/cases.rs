@@ -1,5 +1,6 @@
 //! The list of cases. To check another routine, add a case to the file of its family, a line here, and its name to SOUNDNESS.md.
 
+mod aes;
 mod controls;
 mod dh;
 mod gf2;
@@ -227,6 +228,12 @@ pub(crate) const ALL: &[Case] = &[
     onion("hybrid-768/client-finish", ("ML-KEM-768", "libcrux"), onion::hybrid_finish),
     onion("hybrid-768-auth/client-start", ("ML-KEM-768", "libcrux"), onion::hybrid_auth_start),
     onion("hybrid-768-auth/server", ("ML-KEM-768", "libcrux"), onion::hybrid_auth_respond),
+    aes("aes-128/encrypt-blocks@clmul", ("aes-128", "aes-ni"), "clmul", aes::encrypt_blocks),
+    aes("aes-128/decrypt-blocks@clmul", ("aes-128-decrypt", "aes-ni"), "clmul", aes::decrypt_blocks),
+    aes("aes-128/key-stream@clmul", ("aes-128-ctr", "aes-ni"), "clmul", aes::key_stream),
+    aes("aes-128/encrypt-blocks@portable", ("aes-128", "library"), "portable", aes::encrypt_blocks),
+    aes("aes-128/decrypt-blocks@portable", ("aes-128-decrypt", "library"), "portable", aes::decrypt_blocks),
+    aes("aes-128/key-stream@portable", ("aes-128-ctr", "library"), "portable", aes::key_stream),
     layer("layer/cgo/relay/outbound@clmul", ("polyval", "clmul"), layer::cgo_outbound),
     layer("layer/cgo/relay/recognize@clmul", ("polyval", "clmul"), layer::cgo_recognize),
     layer("layer/cgo/relay/inbound@clmul", ("polyval", "clmul"), layer::cgo_inbound),
@@ -308,7 +315,7 @@ const AWS_LC_D10: &str = "mlkem_poly_compress_d10_avx2_asm";
 const AWS_LC_D11: &str = "mlkem_poly_compress_d11_avx2_asm";
 /// Where libcrux has chosen its AVX2 code.
 const LIBCRUX_DECAPSULATE: &str = "decapsulate_avx2";
-/// Likewise.
+/// The same for encapsulation.
 const LIBCRUX_ENCAPSULATE: &str = "encapsulate_avx2";
 
 /// A case on a library that picks its own arm: if we name a kernel, it is its AVX2 one.
@@ -364,6 +371,16 @@ const fn layer(name: &'static str, ran: (&'static str, &'static str), run: fn(ca
 /// The same on the libraries that run where no kernel of ours does. They choose their own arms: here those of AES-NI and PCLMULQDQ.
 const fn portable(name: &'static str, ran: (&'static str, &'static str), run: fn(candor_cpu::Cpu)) -> Case {
     Case { name, ran, tier: "portable", kernel: None, expect: Expect::Clean, run }
+}
+
+/// AES through its public types; `portable` is crate `aes`, which chooses its own arm: here that of AES-NI.
+const fn aes(
+    name: &'static str,
+    ran: (&'static str, &'static str),
+    tier: &'static str,
+    run: fn(candor_cpu::Cpu),
+) -> Case {
+    Case { name, ran, tier, kernel: None, expect: Expect::Clean, run }
 }
 
 /// A phase of OPAQUE; on a CPU with AVX2, as dalek chooses by itself. `places` says how often it encodes several elements at once, and how often it decodes

@@ -218,3 +218,11 @@ fn products_may_overwrite_their_factors() {
     a = field.mul(&a, &a);
     assert!(a == right);
 }
+
+#[test]
+fn the_base_points_of_the_koblitz_curves_are_on_them_on_every_tier() {
+    for tier in candor_cpu::Cpu::tiers() {
+        let cpu = candor_cpu::Cpu::named(tier.name).unwrap();
+        assert_eq!(field_reference::curves::missed(cpu), Vec::<&str>::new(), "{}", tier.name);
+    }
+}

@@ -14,7 +14,7 @@ pub enum Error {
     /// A file can't be read or written.
     #[error("{}: {why}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The system's words.
         why: String,
@@ -22,7 +22,7 @@ pub enum Error {
     /// A relay's key file is not one, or others can read it.
     #[error("key file {}: {why}", path.display())]
     KeyFile {
-        /// Which.
+        /// The key file.
         path: PathBuf,
         /// What is wrong with it, and what to do.
         why: String,
@@ -30,7 +30,7 @@ pub enum Error {
     /// A relay list is not one.
     #[error("relay list, line {line}: {why}")]
     RelayList {
-        /// Which line, from 1.
+        /// The line, counted from 1.
         line: usize,
         /// What is wrong with it.
         why: String,
@@ -62,7 +62,7 @@ pub enum Error {
     /// An address can't be listened on.
     #[error("can't listen on {address}: {why}")]
     Listen {
-        /// Which.
+        /// The address.
         address: SocketAddr,
         /// The system's words.
         why: String,
@@ -70,7 +70,7 @@ pub enum Error {
     /// A neighbour can't be reached by TCP.
     #[error("can't connect to {address}: {why}")]
     Connect {
-        /// Which.
+        /// The neighbour's address.
         address: SocketAddr,
         /// The system's words.
         why: String,
@@ -78,7 +78,7 @@ pub enum Error {
     /// The TLS connection to a neighbour failed.
     #[error("TLS with {address}: {why}")]
     Tls {
-        /// Which.
+        /// The neighbour's address.
         address: SocketAddr,
         /// What rustls or the system says.
         why: String,
@@ -86,15 +86,15 @@ pub enum Error {
     /// The link handshake with a neighbour failed.
     #[error("link with {address}: {source}")]
     Link {
-        /// Which.
+        /// The neighbour's address.
         address: SocketAddr,
-        /// Why.
+        /// What went wrong in the handshake.
         source: candor_onion::Error,
     },
     /// Something took too long.
     #[error("{what} took more than {} s", after.as_secs_f32())]
     Timeout {
-        /// What.
+        /// What was being done.
         what: String,
         /// How long was waited.
         after: Duration,
@@ -112,7 +112,7 @@ pub enum Error {
     FirstHop {
         /// The relay, as the list names it.
         relay: String,
-        /// Why.
+        /// Why the link could not be made.
         source: Box<Error>,
     },
     /// The exit did not open a stream, or ended it.
@@ -127,10 +127,20 @@ pub enum Error {
         /// The exit's reason.
         reason: EndReason,
     },
+    /// A circuit is stuck: a hop, or the way to it, no longer answers, and no relay has ended the circuit.
+    #[error("hop {hop}: no answer within {} s; it or the link to it is stuck (relay {relay})", after.as_secs_f32())]
+    Silent {
+        /// The first hop that does not answer, counted from 1.
+        hop: usize,
+        /// The relay at that hop, as the list names it.
+        relay: String,
+        /// How long was waited for its answer.
+        after: Duration,
+    },
     /// A URL that we can't fetch.
     #[error("{url}: {why}")]
     Url {
-        /// Which.
+        /// The URL.
         url: String,
         /// What is wrong with it.
         why: &'static str,
@@ -138,11 +148,14 @@ pub enum Error {
     /// A web server's answer is not HTTP, or not a page.
     #[error("{url}: the server's answer {why}")]
     Http {
-        /// Which.
+        /// The URL that was fetched.
         url: String,
         /// What is wrong with it.
         why: String,
     },
+    /// The process, or the system, has as many files open as it may.
+    #[error("too many open files; raise the limit (ulimit -n)")]
+    NoFiles,
     /// A part of ours, or the operating system, is out of order.
     #[error("{0}")]
     Internal(String),

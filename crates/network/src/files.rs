@@ -1,7 +1,9 @@
 //! Files: replacing them in one step, and how many may be open.
 
 use crate::Error;
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,20 +13,11 @@ use std::path::Path;
 pub(crate) fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Error> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
-    let write = || {
-        // One that was left behind could have another mode.
-        match std::fs::remove_file(&partial) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&partial)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
+    let written = write(&partial, text, mode).and_then(|()| {
         std::fs::rename(&partial, path)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(folder)?.sync_all()
-    };
-    write().map_err(|error| {
+        sync_folder(path)
+    });
+    written.map_err(|error| {
         let _ = std::fs::remove_file(&partial);
         Error::file(path, &error)
     })
@@ -37,6 +30,46 @@ pub(crate) fn raise_limit() -> Option<u64> {
         Ok(()) => maximum,
         Err(_) => current,
     }
+}
+
+/// Writes a new file as a whole, and none if there is one: of several processes, one succeeds.
+pub(crate) fn create(path: &Path, text: &str, mode: u32) -> Result<(), Error> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".{}.partial", std::process::id()));
+    let written = write(&partial, text, mode).and_then(|()| {
+        // Unlike renaming, that replaces nothing.
+        std::fs::hard_link(&partial, path)?;
+        sync_folder(path)
+    });
+    let _ = std::fs::remove_file(&partial);
+    written.map_err(|error| Error::file(path, &error))
+}
+
+/// Writes a file that was not there, to the disk.
+fn write(path: &OsStr, text: &str, mode: u32) -> io::Result<()> {
+    // One that was left behind could have another mode.
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// Brings the names in a file's folder to the disk.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(folder_of(path))?.sync_all()
+}
+
+/// The folder that a file is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether the process, or the system, has as many files open as it may.
+pub(crate) fn is_out_of_files(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 
 #[cfg(test)]
@@ -57,6 +90,27 @@ mod tests {
         std::fs::create_dir(folder.path().join("file.partial")).unwrap();
         assert!(matches!(replace(&path, "three", 0o600), Err(Error::File { .. })));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
+    }
+
+    #[test]
+    fn a_new_file_is_whole_and_replaces_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        create(&path, "one", 0o600).unwrap();
+        assert!(matches!(create(&path, "two", 0o600), Err(Error::File { .. })));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_file_that_can_not_be_written_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let partial = folder.path().join(format!("file.{}.partial", std::process::id()));
+        std::fs::create_dir(&partial).unwrap();
+        assert!(matches!(create(&path, "one", 0o600), Err(Error::File { .. })));
+        assert!(!path.exists());
     }
 
     #[test]

@@ -15,7 +15,7 @@
 //! The last five lines may come again, for older onion keys that are still accepted. A running relay renews its onion keys and replaces
 //! the file in one step ([`Renewal`]).
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Moment};
 use crate::onion_keys::{KEMS, OnionSecrets};
 use crate::relay_list::ListedRelay;
 use crate::{Error, files};
@@ -23,18 +23,19 @@ use candor_onion::circuit::OnionKeys;
 use candor_onion::handshake::HandshakeType;
 use candor_onion::link::RelayIdentity;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::iter::Peekable;
 use std::net::SocketAddr;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::Lines;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
 const HEAD: &str = "candor relay keys 2";
-/// Sets of onion keys in a file. More than two only if the overlap is longer than the keys are in use.
+/// Sets of onion keys in a file. More than two only if the overlap is longer than the keys are in use, or the clock has jumped. No set is
+/// made while so many are accepted.
 const MOST_SETS: usize = 4;
 /// The most bytes that a file may have.
 const MOST: usize = 1 << 17;
@@ -76,13 +77,15 @@ pub struct RelayKeys {
 struct OnionSet {
     /// In seconds since 1970.
     made: u64,
+    /// When the next set took its place, by the steady clock; not known of sets from the file.
+    replaced: Option<u64>,
     secrets: OnionSecrets,
     x25519_public: [u8; 32],
 }
 
 impl OnionSet {
     fn new(made: u64, secrets: OnionSecrets) -> Result<Self, Error> {
-        Ok(Self { made, x25519_public: secrets.x25519_public()?, secrets })
+        Ok(Self { made, replaced: None, x25519_public: secrets.x25519_public()?, secrets })
     }
 }
 
@@ -109,7 +112,7 @@ impl RelayKeys {
             Ok(file) => Self::load(path, file)?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let keys = Self::generate()?;
-                keys.create(path)?;
+                files::create(path, &keys.text(), 0o600)?;
                 keys
             }
             Err(error) => return Err(Error::file(path, &error)),
@@ -190,17 +193,6 @@ impl RelayKeys {
         text
     }
 
-    /// Writes a new file, and none if there is one.
-    fn create(&self, path: &Path) -> Result<(), Error> {
-        let failed = |error: std::io::Error| Error::file(path, &error);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
-        let written = file.write_all(self.text().as_bytes()).and_then(|()| file.sync_all());
-        written.map_err(|error| {
-            let _ = std::fs::remove_file(path);
-            failed(error)
-        })
-    }
-
     /// The public identity, an Ed25519 key.
     pub fn id(&self) -> &[u8; 32] {
         &self.id
@@ -232,19 +224,27 @@ impl RelayKeys {
         Ok(RelayIdentity::from_seeds(&self.identity, &*random()?, &*random()?, now))
     }
 
-    /// Whether onion keys have to be made or dropped.
-    pub(crate) fn is_due(&self, now: u64, renewal: &Renewal) -> bool {
-        self.needs_new(now, renewal) || self.still_accepted(now, renewal) < self.onion.len()
+    /// Whether onion keys have to be made, dated anew or dropped. Ask only by a clock that is believed.
+    pub(crate) fn is_due(&self, at: Moment, renewal: &Renewal) -> bool {
+        self.needs_new(at, renewal) || self.is_from_future(at) || self.still_accepted(at, renewal) < self.onion.len()
     }
 
     /// These keys with what is [due](Self::is_due) done, in the file too. Whether there are new ones stands beside them.
-    pub(crate) fn renewed(&self, now: u64, renewal: &Renewal) -> Result<(Self, bool), Error> {
+    pub(crate) fn renewed(&self, at: Moment, renewal: &Renewal) -> Result<(Self, bool), Error> {
         let mut keys = self.clone();
-        keys.onion.truncate(self.still_accepted(now, renewal));
-        let is_new = self.needs_new(now, renewal);
+        keys.onion.truncate(self.still_accepted(at, renewal));
+        if self.is_from_future(at) {
+            // Either they were made under a wrong clock, or the clock is wrong now. They begin anew, and so does the overlap of older ones:
+            // no set is dropped for what a wrong clock has said.
+            keys.onion[0].made = at.now;
+            for older in &mut keys.onion[1..] {
+                (older.made, older.replaced) = (older.made.min(at.now), Some(at.steady));
+            }
+        }
+        let is_new = self.needs_new(at, renewal);
         if is_new {
-            keys.onion.insert(0, OnionSet::new(now, OnionSecrets::generate()?)?);
-            keys.onion.truncate(MOST_SETS);
+            keys.onion[0].replaced = Some(at.steady);
+            keys.onion.insert(0, OnionSet::new(at.now, OnionSecrets::generate()?)?);
         }
         if let Some(path) = &self.path {
             files::replace(path, &keys.text(), 0o600)?;
@@ -252,14 +252,23 @@ impl RelayKeys {
         Ok((keys, is_new))
     }
 
-    fn needs_new(&self, now: u64, renewal: &Renewal) -> bool {
-        let made = self.onion[0].made;
-        made.saturating_add(renewal.onion_keys.as_secs()) <= now || made > now.saturating_add(SKEW)
+    fn needs_new(&self, at: Moment, renewal: &Renewal) -> bool {
+        let is_old = self.onion[0].made.saturating_add(renewal.onion_keys.as_secs()) <= at.now;
+        is_old && self.still_accepted(at, renewal) < MOST_SETS
     }
 
-    /// How many sets are still accepted: each for the overlap from when the next was made.
-    fn still_accepted(&self, now: u64, renewal: &Renewal) -> usize {
-        let is_over = |pair: &[OnionSet]| pair[0].made.saturating_add(renewal.overlap.as_secs()) <= now;
+    fn is_from_future(&self, at: Moment) -> bool {
+        self.onion[0].made > at.now.saturating_add(SKEW)
+    }
+
+    /// How many sets are still accepted: each for the overlap from when the next was made. If that was in this process, the overlap must
+    /// really have passed, and not only by the time of day.
+    fn still_accepted(&self, at: Moment, renewal: &Renewal) -> usize {
+        let overlap = renewal.overlap.as_secs();
+        let is_over = |pair: &[OnionSet]| {
+            let passed = pair[1].replaced.is_none_or(|since| since.saturating_add(overlap) <= at.steady);
+            passed && pair[0].made.saturating_add(overlap) <= at.now
+        };
         1 + self.onion.windows(2).take_while(|pair| !is_over(pair)).count()
     }
 }
@@ -267,7 +276,7 @@ impl RelayKeys {
 /// The rest of the next line, which has that name.
 fn next<'a>(lines: &mut Peekable<Lines<'a>>, name: &str) -> Result<&'a str, String> {
     let line = lines.next().and_then(|line| line.strip_prefix(name)).and_then(|line| line.strip_prefix(' '));
-    line.ok_or_else(|| format!("expected a line `{name} …`, found none or another"))
+    line.ok_or_else(|| format!("expected a line that begins with `{name}`; restore the file from a backup"))
 }
 
 fn key(name: &str, text: &str) -> Result<Zeroizing<[u8; 32]>, String> {
@@ -324,7 +333,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("keys");
         let keys = RelayKeys::generate().unwrap();
-        keys.create(&path).unwrap();
+        files::create(&path, &keys.text(), 0o600).unwrap();
         let good = std::fs::read_to_string(&path).unwrap();
         let cut = &good[..good.len() / 2];
         let flipped = good.replace("\nx25519 ", "\nx25519 zz");
@@ -346,6 +355,11 @@ mod tests {
 
     const DAY: u64 = 24 * 3600;
 
+    /// A clock that goes on evenly, and has since it began.
+    fn even(now: u64) -> Moment {
+        Moment { now, steady: now }
+    }
+
     #[test]
     fn onion_keys_are_renewed_in_the_file_and_accepted_for_the_overlap() {
         let dir = tempfile::tempdir().unwrap();
@@ -353,9 +367,9 @@ mod tests {
         let renewal = Renewal::default();
         let first = RelayKeys::load_or_create(&path).unwrap();
         let start = first.onion[0].made;
-        assert!(!first.is_due(start + 28 * DAY - 1, &renewal));
-        assert!(first.is_due(start + 28 * DAY, &renewal));
-        let (second, is_new) = first.renewed(start + 28 * DAY, &renewal).unwrap();
+        assert!(!first.is_due(even(start + 28 * DAY - 1), &renewal));
+        assert!(first.is_due(even(start + 28 * DAY), &renewal));
+        let (second, is_new) = first.renewed(even(start + 28 * DAY), &renewal).unwrap();
         assert!(is_new && second.onion.len() == 2 && second.id() == first.id());
         assert_eq!(second.onion[1].x25519_public, first.onion[0].x25519_public);
         assert_ne!(second.onion[0].x25519_public, first.onion[0].x25519_public);
@@ -364,19 +378,69 @@ mod tests {
         assert_eq!(*read.text(), *second.text(), "a restart goes on with the same");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 
-        assert!(!second.is_due(start + 35 * DAY - 1, &renewal));
-        let (third, is_new) = second.renewed(start + 35 * DAY, &renewal).unwrap();
-        assert!(!is_new && third.onion.len() == 1, "the old one is dropped, the new one stays");
-        assert_eq!(third.onion[0].x25519_public, second.onion[0].x25519_public);
-        assert_eq!(*RelayKeys::load_or_create(&path).unwrap().text(), *third.text());
+        for second in [second, read] {
+            assert!(!second.is_due(even(start + 35 * DAY - 1), &renewal));
+            let (third, is_new) = second.renewed(even(start + 35 * DAY), &renewal).unwrap();
+            assert!(!is_new && third.onion.len() == 1, "the old one is dropped, the new one stays");
+            assert_eq!(third.onion[0].x25519_public, second.onion[0].x25519_public);
+            assert_eq!(*RelayKeys::load_or_create(&path).unwrap().text(), *third.text());
+        }
+    }
+
+    /// By the time of day, everything is over; by the steady clock, hardly anything has passed.
+    #[test]
+    fn what_a_wrong_clock_says_drops_no_keys() {
+        let renewal = Renewal::default();
+        let first = RelayKeys::generate().unwrap();
+        let start = first.onion[0].made;
+        let publics = |keys: &RelayKeys| keys.onion.iter().map(|set| set.x25519_public).collect::<Vec<_>>();
+        let known = publics(&first)[0];
+        // Back and forth by 31 days, a year and 56 years, each time long enough to be believed.
+        let mut keys = first;
+        for (hours, now) in (1..).zip([
+            start + 31 * DAY,
+            start,
+            start + 365 * DAY,
+            start,
+            DAY,
+            start + 1,
+            DAY,
+            start + 2 * 365 * DAY,
+            start + 3 * 365 * DAY,
+            start + 4 * 365 * DAY,
+        ]) {
+            let at = Moment { now, steady: hours * 3600 };
+            if keys.is_due(at, &renewal) {
+                keys = keys.renewed(at, &renewal).unwrap().0;
+            }
+            assert!(publics(&keys).contains(&known) && keys.onion.len() <= MOST_SETS, "at {at:?}");
+            assert!(!keys.is_due(at, &renewal), "at {at:?}");
+        }
+        assert_eq!(keys.onion.len(), MOST_SETS);
+        // Once the overlap has really passed, only those go on that are young.
+        let at = Moment { now: start + 5 * 365 * DAY, steady: 8 * DAY };
+        assert!(keys.is_due(at, &renewal));
+        let keys = keys.renewed(at, &renewal).unwrap().0;
+        assert!(!publics(&keys).contains(&known));
     }
 
     #[test]
-    fn keys_from_the_future_are_renewed() {
-        let keys = RelayKeys::generate().unwrap();
-        let made = keys.onion[0].made;
-        assert!(!keys.is_due(made - DAY, &Renewal::default()), "clocks differ a little");
-        assert!(keys.is_due(made - 365 * DAY, &Renewal::default()));
+    fn keys_from_the_future_begin_anew_and_older_ones_with_them() {
+        let renewal = Renewal::default();
+        let first = RelayKeys::generate().unwrap();
+        let start = first.onion[0].made;
+        assert!(!first.is_due(even(start - DAY), &renewal), "clocks differ a little");
+        let (second, _) = first.renewed(even(start + 28 * DAY), &renewal).unwrap();
+        let read = RelayKeys::parse(&second.text()).unwrap();
+        // A board without a battery starts in 1970.
+        let (dated, is_new) = read.renewed(Moment { now: 3600, steady: 3600 }, &renewal).unwrap();
+        assert!(!is_new && dated.onion.len() == 2 && dated.onion[0].made == 3600);
+        // The clock is right again: there is a new set, and both old ones are accepted for the overlap.
+        let right = Moment { now: start + 29 * DAY, steady: 7200 };
+        let (third, is_new) = dated.renewed(right, &renewal).unwrap();
+        assert!(is_new && third.onion.len() == 3);
+        let later = Moment { now: start + 37 * DAY, steady: 7200 + 8 * DAY };
+        assert_eq!(third.renewed(later, &renewal).unwrap().0.onion.len(), 1);
     }
 
     #[test]
@@ -386,7 +450,7 @@ mod tests {
         let keys = RelayKeys::load_or_create(&path).unwrap();
         let before = std::fs::read_to_string(&path).unwrap();
         std::fs::create_dir(dir.path().join("keys.partial")).unwrap();
-        assert!(keys.renewed(keys.onion[0].made + 28 * DAY, &Renewal::default()).is_err());
+        assert!(keys.renewed(even(keys.onion[0].made + 28 * DAY), &Renewal::default()).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
     }
 }

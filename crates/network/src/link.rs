@@ -6,7 +6,7 @@ mod shake;
 mod ways;
 
 pub(crate) use drive::drive;
-pub(crate) use outbox::{Budget, Full, Outbox, SHORT};
+pub(crate) use outbox::{Budget, Full, Outbox, Room, SHORT};
 pub(crate) use shake::{Shaken, Us, accept, connect};
 pub(crate) use ways::{Confirmed, Ends, Ways};
 

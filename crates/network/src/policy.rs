@@ -4,9 +4,16 @@
 //! address in brackets, either with `/bits`, a name, `*` for every public address, or `private` for every address that is not
 //! public; and the ports are one, a range such as `80-90`, or `*`. There are only permissions and no order.
 //!
-//! A name is looked up first and its addresses are judged. So that nobody reaches an exit's own network through a name under his
-//! control, `*` and names never permit a private address: that takes an address, a network, or `private`. Nor do they, or `private`, permit
-//! an address of the exit's own, where services may listen that trust their own machine: that takes the address or a network.
+//! A name is looked up first and its addresses are judged. So that nobody reaches an exit's own network through a name under their
+//! control, `*` and names never permit a private address: that takes an address, a network, or `private`.
+//!
+//! Services on the exit's own machine may trust whoever connects from there. So no kind of rule permits an address that leads there, unless
+//! the rule names it:
+//!
+//! | address | a rule that permits it |
+//! |---|---|
+//! | loopback, unspecified (`0.0.0.0/8`, `[::]`), and IPv6 addresses that stand for one of those | is no wider than that range: `127.0.0.0/8` does, `0.0.0.0/0` doesn't |
+//! | another address of the machine | has at least 8 bits |
 
 use crate::Error;
 use std::fmt;
@@ -74,7 +81,8 @@ impl Policy {
     /// Whether a connection to `port` of `address`, which is what `host` stands for, is permitted.
     pub fn permits(&self, host: &str, address: IpAddr, port: u16) -> bool {
         let address = address.to_canonical();
-        let (public, own) = (is_public(address), self.own.contains(&address));
+        let public = is_public(address);
+        let own = is_loopback(address) || self.own.iter().any(|own| leads_to(address, *own));
         let permitted = |rule: &Rule| match &rule.host {
             Host::Any => public,
             Host::Private => !public,
@@ -82,17 +90,62 @@ impl Policy {
             Host::Network(..) => false,
         };
         let by_kind = !own && self.rules.iter().filter(|rule| rule.has_port(port)).any(permitted);
-        by_kind || self.lists(address, port)
+        by_kind || self.lists(address, port, if own { own_bits(address) } else { 0 })
     }
 
-    /// Whether a rule names that address, or a network with it.
-    pub(crate) fn lists(&self, address: IpAddr, port: u16) -> bool {
-        let address = address.to_canonical();
+    /// Whether a rule names that address of the exit's own machine, or a network with it that is narrow enough.
+    pub(crate) fn names(&self, own: IpAddr, port: u16) -> bool {
+        let own = own.to_canonical();
+        self.lists(own, port, own_bits(own))
+    }
+
+    /// Whether a rule has a network with that address, of so many bits or more.
+    fn lists(&self, address: IpAddr, port: u16, least: u8) -> bool {
         self.rules.iter().filter(|rule| rule.has_port(port)).any(|rule| match &rule.host {
-            Host::Network(network, bits) => is_within(address, *network, *bits),
+            Host::Network(network, bits) => *bits >= least && is_within(address, *network, *bits),
             _ => false,
         })
     }
+}
+
+/// How many bits the network of a rule must have to lead to that address of the exit's own machine.
+fn own_bits(own: IpAddr) -> u8 {
+    match (own, embedded(own)) {
+        (IpAddr::V6(v6), _) if v6.is_loopback() || v6.is_unspecified() => 128,
+        (_, Some((_, at))) => at + 8,
+        _ => 8,
+    }
+}
+
+/// The IPv4 address that an IPv6 address stands for, and the bit at which it stands: IPv4-compatible and IPv4-translated addresses, NAT64's
+/// well-known prefix (RFC 6052), 6to4. [`IpAddr::to_canonical`] knows mapped ones.
+fn embedded(address: IpAddr) -> Option<(Ipv4Addr, u8)> {
+    let IpAddr::V6(v6) = address else { return None };
+    let from = |at: u8| Some((Ipv4Addr::from_bits((v6.to_bits() >> (96 - at)) as u32), at));
+    match v6.segments() {
+        [0, 0, 0, 0, 0, 0, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => from(96),
+        [0x2002, ..] => from(16),
+        _ => None,
+    }
+}
+
+/// Every address that a connection to `address` may end at: itself, and the IPv4 address that it stands for.
+pub(crate) fn ends_of(address: IpAddr) -> impl Iterator<Item = IpAddr> {
+    let address = address.to_canonical();
+    [Some(address), embedded(address).map(|(v4, _)| v4.into())].into_iter().flatten()
+}
+
+fn leads_to(address: IpAddr, own: IpAddr) -> bool {
+    ends_of(address).any(|end| end == own)
+}
+
+/// Whether a connection to that address stays on the machine by its very form: loopback, and unspecified addresses, which a system takes
+/// for loopback.
+fn is_loopback(address: IpAddr) -> bool {
+    ends_of(address).any(|end| match end {
+        IpAddr::V4(v4) => v4.is_loopback() || v4.octets()[0] == 0,
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unspecified(),
+    })
 }
 
 /// The address that a stream's target is, if it is no name: IPv6 may stand in brackets.
@@ -265,7 +318,8 @@ mod tests {
             ["127.0.0.1", "10.1.2.3", "192.168.1.1", "169.254.169.254", "0.0.0.0", "::1", "fe80::1", "fd00::1"]
         {
             assert!(!permits("*:* example.org:*", "example.org", address, 80), "{address}");
-            assert!(permits("private:80", "example.org", address, 80), "{address}");
+            let elsewhere = !["127.0.0.1", "0.0.0.0", "::1"].contains(&address);
+            assert_eq!(permits("private:80", "example.org", address, 80), elsewhere, "{address}");
         }
         // The same in IPv6's clothes.
         for address in ["::ffff:127.0.0.1", "2002:7f00:1::", "64:ff9b::7f00:1"] {
@@ -286,6 +340,47 @@ mod tests {
         assert!(policy("*:80").permits("example.org", other, 80));
         assert!(policy("*:80 93.184.216.34:80").permits("example.org", own, 80));
         assert!(policy("10.0.0.0/8:80").permits("example.org", local, 80));
+    }
+
+    #[test]
+    fn loopback_in_any_form_takes_a_rule_that_is_as_narrow() {
+        for (address, rule, wider) in [
+            ("127.0.0.1", "127.0.0.0/8", "126.0.0.0/7"),
+            ("127.9.9.9", "127.9.9.9", "0.0.0.0/0"),
+            ("0.0.0.0", "0.0.0.0", "0.0.0.0/7"),
+            ("0.1.2.3", "0.0.0.0/8", "0.0.0.0/0"),
+            ("::", "[::]", "[::]/127"),
+            ("::1", "[::1]", "[::]/127"),
+            ("::ffff:0.0.0.0", "0.0.0.0/8", "0.0.0.0/0"),
+            ("::ffff:127.0.0.2", "127.0.0.2", "[::]/0"),
+            ("::127.0.0.1", "[::127.0.0.0]/104", "[::]/96"),
+            ("::ffff:0:127.0.0.1", "[::ffff:0:127.0.0.0]/104", "[::ffff:0:0:0]/96"),
+            ("64:ff9b::127.0.0.1", "[64:ff9b::7f00:0]/104", "[64:ff9b::]/96"),
+            ("64:ff9b::", "[64:ff9b::]", "[64:ff9b::]/96"),
+            ("2002:7f00:1::5", "[2002:7f00::]/24", "[2002::]/16"),
+            ("2002::1", "[2002::]/24", "[2002::]/16"),
+        ] {
+            assert!(!permits("*:80 private:80 host:80", "host", address, 80), "{address}");
+            assert!(!permits(&format!("{wider}:80"), "host", address, 80), "{wider} leads to {address}");
+            assert!(permits(&format!("{rule}:80"), "host", address, 80), "{rule} doesn't lead to {address}");
+        }
+        // Their neighbours are ordinary addresses.
+        for address in ["128.0.0.1", "1.0.0.0", "::2.0.0.1", "64:ff9b::8.8.8.8", "2002:808:808::1"] {
+            assert!(permits("*:80 private:80", "host", address, 80), "{address}");
+        }
+    }
+
+    #[test]
+    fn an_own_address_is_known_in_the_forms_of_ipv6_too() {
+        let policy = |text: &str| Policy::parse(text).unwrap().on(["93.184.216.34".parse().unwrap()]);
+        for address in ["::ffff:93.184.216.34", "64:ff9b::93.184.216.34", "2002:5db8:d822::1", "::93.184.216.34"] {
+            let address = address.parse().unwrap();
+            assert!(!policy("*:80 private:80").permits("host", address, 80), "{address}");
+        }
+        assert!(policy("private:80").permits("host", "64:ff9b::93.184.216.35".parse().unwrap(), 80));
+        let own = "93.184.216.34".parse().unwrap();
+        assert!(!policy("0.0.0.0/0:80").permits("host", own, 80) && policy("93.0.0.0/8:80").permits("host", own, 80));
+        assert!(policy("0.0.0.0/0:80").permits("host", "93.184.216.35".parse().unwrap(), 80));
     }
 
     #[test]

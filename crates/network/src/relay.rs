@@ -24,6 +24,7 @@ mod limits;
 mod links;
 mod lookups;
 mod networks;
+mod own;
 mod payer;
 mod pool;
 mod renewal;
@@ -32,6 +33,7 @@ mod room;
 mod shutdown;
 mod strangers;
 mod streams;
+mod turns;
 
 pub use journal::RelayEvent;
 pub use limits::{NetworkLimits, Rate, RelayLimits};
@@ -63,6 +65,7 @@ use streams::Streams;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
+use turns::Turns;
 
 /// What a relay is to be.
 pub struct RelayConfig {
@@ -194,6 +197,8 @@ struct Shared {
     budget: Arc<Budget>,
     streams: Arc<Streams>,
     lookups: Lookups,
+    /// For link handshakes with strangers.
+    turns: Turns,
     /// Private addresses may be extended to: the relay itself is reached at one.
     may_extend_privately: bool,
     /// A permit for each circuit there may be.
@@ -215,13 +220,16 @@ impl Relay {
     /// [`Error::Listen`]; [`Error::File`] if the key file or the entry can't be written; [`Error::Internal`] if a library fails.
     pub async fn start(keys: &RelayKeys, config: RelayConfig) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::Listen { address: config.listen, why: error.to_string() };
+        if !config.policy.is_empty() {
+            own::can_tell()?;
+        }
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
         let listening = listener.local_addr().map_err(failed)?;
         let address = config.advertise.unwrap_or(listening);
-        let (limits, now) = (config.limits, config.clock.now());
+        let (limits, at) = (config.limits, config.clock.moment());
         let policy = config.policy.clone();
         let (keyring, onion_keys) =
-            Keyring::new(keys, config.name, address, config.handshakes, policy, config.entry, config.renewal, now)?;
+            Keyring::new(keys, config.name, address, config.handshakes, policy, config.entry, config.renewal, at)?;
         let journal = Journal::new(config.log, limits.log_lines);
         let needed = limits.links.saturating_add(limits.streams).saturating_add(64) as u64;
         if let Some(allowed) = files::raise_limit().filter(|allowed| *allowed < needed) {
@@ -243,6 +251,7 @@ impl Relay {
             budget: Budget::new(limits.cells),
             streams: Streams::new(limits.streams),
             lookups: Lookups::new(),
+            turns: Turns::new(tokio::runtime::Handle::current().metrics().num_workers()),
             may_extend_privately: !crate::policy::is_public(address.ip()) && !address.ip().is_unspecified(),
             circuits: Arc::new(Semaphore::new(limits.all_circuits.min(Semaphore::MAX_PERMITS))),
             known: Mutex::default(),
@@ -267,9 +276,9 @@ impl Relay {
 
     /// Tells it which relays there are. Links that they make from their listed addresses are not counted as strangers', since they carry
     /// many clients; links to them at their listed addresses serve every circuit to them; and no stream of an exit leads to their ports.
-    /// Replaces what it was told before.
+    /// Replaces what it was told before. Its own entry is passed over: clients on its own machine are strangers like others.
     pub fn know(&self, relays: &RelayList) {
-        let all = || relays.relays().iter();
+        let all = || relays.relays().iter().filter(|relay| *relay.identity() != self.shared.id);
         let known = Known {
             by_identity: all().map(|relay| (*relay.identity(), relay.address())).collect(),
             addresses: all().map(|relay| relay.address().ip().to_canonical()).collect(),
@@ -370,5 +379,25 @@ impl Shared {
 impl fmt::Debug for Relay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Relay({})", self.listed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A relay behind a NAT is reached at an address that its machine doesn't have.
+    #[tokio::test]
+    async fn the_address_that_an_exit_advertises_is_its_own() {
+        let [outside, other] = ["198.51.100.7", "198.51.100.8"].map(|text| text.parse::<IpAddr>().unwrap());
+        let keys = RelayKeys::generate().unwrap();
+        for (rules, named) in [("private:9", false), ("private:9 198.51.100.7:9", true)] {
+            let mut config = RelayConfig::new(([127, 0, 0, 1], 0).into());
+            config.policy = Policy::parse(rules).unwrap();
+            config.advertise = Some((outside, 443).into());
+            let relay = Relay::start(&keys, config).await.unwrap();
+            let permits = |address| relay.shared.policy.permits("host", address, 9);
+            assert_eq!((permits(outside), permits(other)), (named, true), "{rules}");
+        }
     }
 }

@@ -9,20 +9,23 @@
 //! `name` is for people and may be left out. `exit` is the exit policy; without it the relay is no exit, or does not say so. `rsa_identity`, 20 bytes, is there for relays of Tor's, which `ntor` names by it.
 //! A circuit is as authentic as the list that it was built from.
 
-use crate::Error;
-use crate::Policy;
 use crate::onion_keys::{KEMS, Offer};
+use crate::{Error, Policy, files};
 use candor_onion::handshake::{HandshakeType, UnknownHandshake};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The most bytes that a list may have: some 1000 relays.
 const MOST: usize = 8 << 20;
+
+/// How long another process may keep a list locked.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The relays that a client may build circuits through.
 #[derive(Debug, Default)]
@@ -73,7 +76,7 @@ impl RelayList {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let at = |line: usize, why: String| Error::RelayList { line: line + 1, why };
         if text.len() > MOST {
-            return Err(at(0, format!("the list has {} bytes, and {MOST} are taken", text.len())));
+            return Err(at(0, format!("the list is {} bytes long; expected at most {MOST}", text.len())));
         }
         let mut relays: Vec<ListedRelay> = Vec::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -96,13 +99,15 @@ impl RelayList {
     /// are replaced. Several processes may do so at a time, and a reader sees all of a list or the one before.
     ///
     /// # Errors
-    /// [`Error::File`]; [`Error::RelayList`] if there is a file that is not a list.
+    /// [`Error::File`], also if another process keeps the list locked for ten seconds; [`Error::RelayList`] if there is a file that is not
+    /// a list.
     pub fn update(path: &Path, relay: &ListedRelay) -> Result<(), Error> {
-        let failed = |error: io::Error| Error::file(path, &error);
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Self::update_within(path, relay, PATIENCE)
+    }
+
+    fn update_within(path: &Path, relay: &ListedRelay, patience: Duration) -> Result<(), Error> {
         // The lock is the directory's, since the file is replaced. It ends with the handle.
-        let lock = File::open(directory).map_err(failed)?;
-        lock.lock().map_err(failed)?;
+        let _lock = lock(files::folder_of(path), patience).map_err(|error| Error::file(path, &error))?;
         let list = match Self::load(path) {
             Ok(list) => list,
             Err(Error::File { .. }) if !path.exists() => Self::default(),
@@ -115,9 +120,7 @@ impl RelayList {
         };
         let others = list.relays.iter().filter(|other| !same(other));
         let text: String = others.chain([relay]).map(|relay| relay.to_line() + "\n").collect();
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".partial");
-        std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, path)).map_err(failed)
+        files::replace(path, &text, 0o644)
     }
 
     /// Takes relays that are known already.
@@ -157,14 +160,15 @@ impl ListedRelay {
     }
 
     fn parse(line: Line) -> Result<Self, String> {
-        let address = line.address.parse().map_err(|_| format!("`{}` is no address with a port", line.address))?;
+        let address =
+            line.address.parse().map_err(|_| format!("`{}` is not an address; expected IP:PORT", line.address))?;
         let identity = array(&line.identity).ok_or("the identity is not 64 hexadecimal digits")?;
         let rsa_identity = match &line.rsa_identity {
             Some(text) => Some(array(text).ok_or("rsa_identity is not 40 hexadecimal digits")?),
             None => None,
         };
         if let Some(name) = line.keys.keys().find(|name| *name != "x25519" && !KEMS.contains(&name.as_str())) {
-            return Err(format!("there is no kind of key `{name}`; there are x25519, {}", KEMS.join(", ")));
+            return Err(format!("unknown key `{name}`; expected x25519, {}", KEMS.join(", ")));
         }
         let x25519 = line.keys.get("x25519").and_then(|text| array(text));
         let x25519 = x25519.ok_or("the key x25519 is missing, or not 64 hexadecimal digits")?;
@@ -252,6 +256,23 @@ impl fmt::Debug for ListedRelay {
     }
 }
 
+/// Locks a folder, once nobody else has it locked.
+fn lock(folder: &Path, patience: Duration) -> io::Result<File> {
+    let folder = File::open(folder)?;
+    let deadline = Instant::now() + patience;
+    loop {
+        match folder.try_lock() {
+            Ok(()) => return Ok(folder),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(20)),
+            Err(TryLockError::WouldBlock) => {
+                let why = format!("its folder has been locked by another process for {} s", patience.as_secs());
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
+            }
+        }
+    }
+}
+
 /// The bytes behind exactly as many hexadecimal digits as they need.
 fn array<const N: usize>(text: &str) -> Option<[u8; N]> {
     base16ct::mixed::decode_vec(text).ok()?.try_into().ok()
@@ -298,6 +319,27 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_stays_locked_or_can_not_be_written_is_an_error_and_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("relays.jsonl");
+        let relay = ListedRelay::parse(serde_json::from_str(&line()).unwrap()).unwrap();
+        let held = File::open(directory.path()).unwrap();
+        held.lock().unwrap();
+        let error = RelayList::update_within(&path, &relay, Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains("locked by another process") && !path.exists(), "{error}");
+        drop(held);
+        RelayList::update_within(&path, &relay, Duration::ZERO).unwrap();
+        // A folder in the way of the partial file: nothing can be written.
+        let partial = directory.path().join("relays.jsonl.partial");
+        assert!(!partial.exists(), "nothing is left beside it");
+        std::fs::create_dir(&partial).unwrap();
+        let before = std::fs::read_to_string(&path).unwrap();
+        let other = ListedRelay::parse(serde_json::from_str(&line()).unwrap()).unwrap();
+        assert!(RelayList::update(&path, &other).is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    }
+
+    #[test]
     fn a_list_is_lines_put_together() {
         let (first, second) = (line(), line());
         let list = RelayList::parse(&format!("{first}\n\n{second}\n")).unwrap();
@@ -317,7 +359,7 @@ mod tests {
         let wrong = [
             ("{", "EOF"),
             (&edit("\"address\"", "\"adress\""), "adress"),
-            (&edit("127.0.0.1:9001", "127.0.0.1"), "no address with a port"),
+            (&edit("127.0.0.1:9001", "127.0.0.1"), "not an address; expected IP:PORT"),
             (&edit("\"identity\":\"", "\"identity\":\"zz"), "identity"),
             (&edit("\"ntor-v3\"", "\"ntor-v9\""), "unknown handshake `ntor-v9`"),
             (&edit("\"ntor-v3\"", "\"ntor\""), "twice"),

@@ -18,6 +18,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -71,7 +73,8 @@ impl Target {
 
     /// The bytes that `GET /bytes/length` answers with.
     pub fn bytes(length: u64) -> impl Iterator<Item = Vec<u8>> + Send {
-        let mut state = length;
+        // Fast, and no two lengths look alike.
+        let mut random = SplitMix64::from_seed(length.to_le_bytes());
         let mut left = length;
         std::iter::from_fn(move || {
             let now = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
@@ -79,7 +82,7 @@ impl Target {
             (now > 0).then(|| {
                 let mut piece = Vec::with_capacity(PIECE);
                 while piece.len() < now {
-                    piece.extend_from_slice(&splitmix64(&mut state).to_le_bytes());
+                    piece.extend_from_slice(&random.next_u64().to_le_bytes());
                 }
                 piece.truncate(now);
                 piece
@@ -99,15 +102,6 @@ impl Drop for Target {
     fn drop(&mut self) {
         self.task.abort();
     }
-}
-
-/// Steele, Lea and Flood's generator (OOPSLA 2014): fast, and no two lengths look alike.
-fn splitmix64(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 async fn serve(tcp: TcpStream) {

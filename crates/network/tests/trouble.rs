@@ -4,16 +4,20 @@
 mod raw;
 mod town;
 
-use candor_network::{Client, Error, HandshakeType, ListedRelay, Policy, RelayEvent, RelayKeys, RelayList, Target};
+use candor_network::{
+    Client, Error, HandshakeType, ListedRelay, Policy, Relay, RelayConfig, RelayEvent, RelayKeys, RelayList, Target,
+};
 use candor_onion::cell::{Cell, DestroyReason, Message, PAYLOAD};
 use raw::{Raw, create};
 use rustls::crypto::aws_lc_rs::kx_group::{X25519, X25519MLKEM768};
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use town::{Town, client, drain, fetch, impatient, local};
+use town::{PATIENCE, Town, client, drain, fetch, impatient, local};
 
 /// A relay that is on no list's side: its keys are real, and at its address is somebody else.
 fn listed_at(address: SocketAddr) -> ListedRelay {
@@ -118,6 +122,75 @@ async fn a_relay_killed_in_the_middle_ends_its_circuits_and_no_others() {
     assert_eq!(fetch(&other, port, 100).await.unwrap(), Target::digest(100), "the others go on");
 }
 
+/// What the line of a relay that is a process of its own begins with, among those of the test harness.
+const SAYS: &str = "relay: ";
+
+/// A relay that is a process of its own, so that it can be frozen; not a test.
+#[test]
+#[ignore = "run by the test that freezes it"]
+fn relay_process() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let relay = runtime.block_on(async {
+        let mut config = RelayConfig::new(local());
+        config.name = Some("bob".to_owned());
+        Relay::start(&RelayKeys::generate().unwrap(), config).await.unwrap()
+    });
+    println!("{SAYS}{}", relay.listed().to_line());
+    // Until whoever has started it goes.
+    std::io::stdin().lines().for_each(drop);
+}
+
+/// That relay. It ends with this.
+struct Freezable(Child);
+
+impl Freezable {
+    fn start() -> (Self, RelayList) {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "relay_process", "--nocapture"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let line = lines.filter_map(|line| line.split_once(SAYS).map(|(_, said)| said.to_owned())).next();
+        (Self(process), RelayList::parse(&line.expect("the relay says its line")).unwrap())
+    }
+
+    fn freeze(&self) {
+        let stopped = Command::new("kill").args(["-STOP", &self.0.id().to_string()]).status().unwrap();
+        assert!(stopped.success());
+    }
+}
+
+impl Drop for Freezable {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_that_freezes_in_mid_transfer_is_named() {
+    let town = Town::new().await;
+    let client = client();
+    let (process, bob) = Freezable::start();
+    let path = [town.listed(0), &bob.relays()[0], town.listed(2)];
+    let circuit = client.circuit(&path, HandshakeType::Hybrid768).await.unwrap();
+    assert!(circuit.silent_hop(PATIENCE).await.is_none(), "all are well");
+
+    let port = town.target.address().port();
+    let mut stream = circuit.open("127.0.0.1", port).await.unwrap();
+    stream.write_all(b"GET /bytes/50000000 HTTP/1.1\r\nHost: target\r\n\r\n").await.unwrap();
+    stream.read_exact(&mut [0; 10_000]).await.unwrap();
+    process.freeze();
+    let error = circuit.silent_hop(Duration::from_secs(3)).await.expect("a hop is frozen");
+    assert!(matches!(error, Error::Silent { hop: 2, .. }), "{error}");
+    let said = error.to_string();
+    assert!(said.starts_with("hop 2: no answer within 3 s") && said.contains("(relay bob at"), "{said}");
+    let other = client.circuit(&[town.listed(0), town.listed(2)], HandshakeType::Hybrid768).await.unwrap();
+    assert_eq!(town.fetch(&other, 100).await, Target::digest(100), "the others go on");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_without_a_post_quantum_group_works_and_is_told() {
     let town = Town::new().await;
@@ -213,7 +286,7 @@ async fn shutting_down_finishes_what_is_in_flight() {
         let stream = circuit.open("127.0.0.1", port).await.unwrap();
         tokio::spawn(async move {
             let url = candor_network::http::Url::parse(&format!("http://127.0.0.1:{port}/bytes/5000000")).unwrap();
-            candor_network::http::get(stream, &url, town::PATIENCE, |_| Ok(())).await
+            candor_network::http::get(stream, &url, PATIENCE, |_| Ok(())).await
         })
     };
     let exit = town.relays[2].take().unwrap();

@@ -28,7 +28,7 @@ mod decoder;
 pub mod payload;
 
 pub use crate::command::Command;
-pub use decoder::{Decoder, Raw};
+pub use decoder::{Decoder, MOST_CELL, Raw};
 pub use payload::DestroyReason;
 
 use crate::Error;

@@ -175,6 +175,31 @@ fn a_hop_that_does_not_answer_in_time_is_named() {
     }
 }
 
+/// A hop that is frozen ends nothing; that it is the first without an answer is what the client can find out.
+#[test]
+fn each_hop_answers_a_probe_unless_it_is_stuck() {
+    for options in [TOR1, CGO] {
+        for stuck in 0..=3 {
+            let mut paper = Paper::build(Hybrid768::default(), 3, options);
+            let stream = paper.begin();
+            paper.wiretap = Some(Box::new(move |link, way, message| match (link, way) {
+                (link, Way::Out) if link == stuck => vec![],
+                _ => vec![message],
+            }));
+            (1..=3).for_each(|hop| paper.client.probe(hop).unwrap());
+            assert!(paper.client.probe(0).is_err() && paper.client.probe(4).is_err(), "there are three hops");
+            paper.run();
+            let answered: Vec<_> = paper.news.drain(..).collect();
+            let expected: Vec<_> = (1..=stuck).map(|hop| ClientAction::Answered { hop }).collect();
+            assert_eq!(answered, expected);
+            assert!(!paper.client.is_closed());
+            paper.wiretap = None;
+            let data = bytes(1, 10_000);
+            assert!(stuck < 3 || paper.echo(&[(stream, data.clone())], Duration::from_millis(10))[&stream] == data);
+        }
+    }
+}
+
 #[test]
 fn an_unreachable_relay_is_named() {
     let handshake = NtorV3Default::default();
@@ -297,6 +322,26 @@ fn cells_after_destroy_are_dropped_at_both_ends() {
 }
 
 /// The relay before it reports the loss of each relay.
+/// A client goes on sending until it hears that its circuit was cut; what is late must not hide the reason.
+#[test]
+fn cells_for_a_part_that_was_cut_off_are_dropped() {
+    for options in [TOR1, CGO] {
+        let mut paper = Paper::build(Hybrid768::default(), 3, options);
+        let stream = paper.begin();
+        let first = paper.relays[0].as_mut().unwrap();
+        first.receive_from_next(Message::Destroy(DestroyReason::RESOURCELIMIT));
+        // A DESTROY would overtake it on a link.
+        paper.wiretap = Some(Box::new(|link, way, message| {
+            assert!((link, way) != (0, Way::In) || !matches!(message, Message::Destroy(_)), "{message:?}");
+            vec![message]
+        }));
+        paper.client.send(stream, &bytes(1, 5000), paper.now).unwrap();
+        paper.run();
+        let cause = Cause::Destroyed(DestroyReason::RESOURCELIMIT);
+        assert_eq!(paper.failure(), Failure { hop: Some(2), cause });
+    }
+}
+
 #[test]
 fn a_relay_that_goes_away_is_named() {
     for hop in 0..3 {

@@ -4,7 +4,7 @@
 use crate::group::{ELEMENT, derive_key};
 use crate::kdf::{self, Key, Mac, Prk};
 use crate::ksf::{Ksf, KsfParams};
-use crate::messages::{MASKED, NONCE};
+use crate::lengths::{MASKED, NONCE};
 use crate::parties::{Parties, vector};
 use crate::{Error, ExportKey};
 use candor_cpu::secret;

@@ -120,12 +120,14 @@ pub enum PasswordError {
     Empty,
     /// It is longer than 65535 bytes.
     TooLong,
-    /// It has a control character.
+    /// It has a control or format character.
     Control,
     /// It has a character that nobody sees, such as a zero-width space.
     Invisible,
     /// It has conjoining Hangul jamo instead of syllables.
     OldJamo,
+    /// It has a character that RFC 8264 keeps out of free-form text: one for private use, or one of the exceptions of its §9.6.
+    Disallowed,
     /// It hashes to the identity; nobody knows such a password.
     HashesToIdentity,
 }
@@ -250,9 +252,10 @@ texts! { Element {
 texts! { PasswordError {
     Empty => "it is empty",
     TooLong => "it is longer than 65535 bytes",
-    Control => "it contains a control character",
+    Control => "it contains a control or format character",
     Invisible => "it contains an invisible character, such as a zero-width space",
     OldJamo => "it contains conjoining Hangul jamo; write whole syllables",
+    Disallowed => "it contains a character that RFC 8264 does not allow, such as one for private use",
     HashesToIdentity => "it hashes to the identity; choose another",
 } }
 

@@ -15,6 +15,7 @@ mod credential;
 mod envelope;
 mod group;
 mod kdf;
+mod lengths;
 mod messages;
 #[cfg(all(doctest, feature = "aws-lc"))]
 mod misuse;

@@ -1,4 +1,4 @@
-//! Where things stand in the messages (RFC 9807 §4 to §6).
+//! The layout of the messages, in bytes (RFC 9807 §4 to §6), and how they are taken apart.
 //!
 //! ```text
 //! registration request    blinded element 32
@@ -13,24 +13,8 @@ use crate::Error;
 use crate::error::Input;
 use crate::group::ELEMENT;
 use crate::kdf::HASH;
+use crate::lengths::{ENVELOPE, KE1, MAC, MASKED, NONCE, RESPONSE, UPLOAD};
 use crate::suite::{Slot, Suite};
-
-/// Nn.
-pub(crate) const NONCE: usize = 32;
-/// Nm.
-pub(crate) const MAC: usize = HASH;
-/// Bytes of an envelope: nonce and tag.
-pub(crate) const ENVELOPE: usize = NONCE + MAC;
-/// Bytes of the masked response: the server's public key and the envelope.
-pub(crate) const MASKED: usize = ELEMENT + ENVELOPE;
-/// Bytes of the credential response: evaluated element, masking nonce, masked response.
-pub(crate) const RESPONSE: usize = ELEMENT + NONCE + MASKED;
-/// Bytes of RFC 9807's KE1.
-pub(crate) const KE1: usize = ELEMENT + NONCE + ELEMENT;
-/// Bytes of RFC 9807's KE2.
-pub(crate) const KE2: usize = RESPONSE + NONCE + ELEMENT + MAC;
-/// Bytes of a registration upload.
-pub(crate) const UPLOAD: usize = ELEMENT + HASH + ENVELOPE;
 
 /// KE1 in its parts.
 pub(crate) struct Ke1<'a> {

@@ -1,14 +1,14 @@
-//! Who logs in where.
+//! The context and the identities of a login.
 
 use crate::Error;
 use crate::error::{Input, expect_short};
 use crate::ksf::KsfParams;
 use alloc::vec::Vec;
 
-/// What both sides must agree on beforehand, outside the messages.
+/// The application's context and both identities. Client and server must pass the same ones; they don't travel in the messages.
 ///
-/// Everything in it is bound: with another context or identity on either side the login fails. Identities go into the envelope
-/// at registration (the context does not), so a change of one needs a new registration.
+/// A login fails if the two sides differ in any of them. The identities are bound at registration as well, so changing one means registering
+/// again; the context is bound at login only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parties<'a> {
     /// The application and its version, such as `example.org login 1` (RFC 9807 §3.3, `context`).
@@ -20,12 +20,12 @@ pub struct Parties<'a> {
 }
 
 impl<'a> Parties<'a> {
-    /// This context, and the public keys as identities.
+    /// A login with this context, in which the public keys serve as identities.
     pub const fn new(context: &'a [u8]) -> Self {
         Self { context, client: None, server: None }
     }
 
-    /// Everything fits into its two bytes of length.
+    /// Fails if one of them is too long for its length prefix of two bytes.
     pub(crate) fn check(&self) -> Result<(), Error> {
         expect_short(Input::Context, self.context)?;
         expect_short(Input::ClientIdentity, self.client.unwrap_or_default())?;

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 /// A password as the protocol takes it: one to 65535 bytes. What was copied is wiped on drop.
 ///
 /// The protocol works on bytes, and one character can be typed as different bytes on different machines. So a password that
-/// people type comes from [`Self::from_text`]; every client of a deployment must prepare it the same way. [`Self::from_bytes`]
+/// people type comes from `from_text`; every client of a deployment must prepare it the same way. [`Self::from_bytes`]
 /// takes bytes as they are, for what is no text and for accounts made by other libraries, which do not prepare.
 ///
 /// The empty password is refused: RFC 8265 §4.2.1 demands it, and an empty field is a mistake and not a secret. More than 65535
@@ -47,8 +47,9 @@ impl<'a> Password<'a> {
     }
 
     /// The bytes of a text, prepared as the profile OpaqueString of RFC 8265 §4.2 says: spaces of other scripts become the ASCII space, then
-    /// the text is put into Unicode normalisation form C. Control characters, invisible characters (zero-width space, directional marks,
-    /// variation selectors), non-characters and old Hangul jamo are refused. The joiners U+200C and U+200D are refused except after a virama.
+    /// the text is put into Unicode normalisation form C. These characters are refused: control and format characters, invisible characters
+    /// (zero-width space, directional marks, variation selectors), separators of lines and paragraphs, characters for private use, non-characters,
+    /// old Hangul jamo, and the few that RFC 8264 §9.6 excludes by name. The joiners U+200C and U+200D are refused except after a virama.
     ///
     /// It differs from the profile in three ways, each so that no two versions of a client disagree about a password: it takes characters
     /// that its version of Unicode has not assigned; it refuses U+200C between letters that join, where the profile looks at a table of
@@ -111,10 +112,11 @@ fn check_characters(text: &str) -> Result<(), Error> {
     for character in text.chars() {
         let after_virama = before.is_some_and(|c| canonical_combining_class(c) == VIRAMA);
         let refused = match character {
-            c if c.is_control() => Some(PasswordError::Control),
+            c if c.is_control() || is_format(c) => Some(PasswordError::Control),
             '\u{200c}' | '\u{200d}' if after_virama => None,
-            c if is_ignorable(c) || is_noncharacter(c) => Some(PasswordError::Invisible),
+            c if is_ignorable(c) || is_noncharacter(c) || is_separator(c) => Some(PasswordError::Invisible),
             c if is_old_jamo(c) => Some(PasswordError::OldJamo),
+            c if is_private(c) || is_excluded(c) => Some(PasswordError::Disallowed),
             _ => None,
         };
         if let Some(cause) = refused {
@@ -143,6 +145,32 @@ fn is_ignorable(character: char) -> bool {
 #[cfg(feature = "unicode")]
 fn is_noncharacter(character: char) -> bool {
     matches!(character, '\u{fdd0}'..='\u{fdef}') || u32::from(character) & 0xfffe == 0xfffe
+}
+
+/// The separators of lines and paragraphs (categories Zl and Zp), which are no spaces.
+#[cfg(feature = "unicode")]
+fn is_separator(character: char) -> bool {
+    matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+/// Characters for private use (category Co), which look different in every font.
+#[cfg(feature = "unicode")]
+fn is_private(character: char) -> bool {
+    matches!(character, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{ffffd}' | '\u{100000}'..='\u{10fffd}')
+}
+
+/// Format characters (category Cf) that are seen: signs that enclose numbers, annotations, joiners of hieroglyphs.
+#[cfg(feature = "unicode")]
+fn is_format(character: char) -> bool {
+    matches!(character,
+        '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{fff9}'..='\u{fffb}' | '\u{110bd}'
+        | '\u{110cd}' | '\u{13430}'..='\u{1343f}')
+}
+
+/// The letters and marks that RFC 8264 §9.6 excludes by name: Tatweel, its sisters, tone marks and repeat marks.
+#[cfg(feature = "unicode")]
+fn is_excluded(character: char) -> bool {
+    matches!(character, '\u{640}' | '\u{7fa}' | '\u{302e}'..='\u{302f}' | '\u{3031}'..='\u{3035}' | '\u{303b}')
 }
 
 /// Conjoining jamo, with which old Hangul is written (RFC 8264 §9.9): Hangul_Syllable_Type L, V or T.
@@ -191,9 +219,19 @@ mod tests {
     #[test]
     fn invisible_characters_are_refused() {
         let cause = |text: &str| Password::from_text(text).err();
-        for character in
-            ['\u{ad}', '\u{200b}', '\u{200e}', '\u{2060}', '\u{fe0f}', '\u{feff}', '\u{e0001}', '\u{ffff}', '\u{fdd0}']
-        {
+        for character in [
+            '\u{ad}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{200b}',
+            '\u{200e}',
+            '\u{2060}',
+            '\u{fe0f}',
+            '\u{feff}',
+            '\u{e0001}',
+            '\u{ffff}',
+            '\u{fdd0}',
+        ] {
             let text: String = ['a', character, 'b'].iter().collect();
             assert_eq!(cause(&text), Some(Error::Password(PasswordError::Invisible)), "{character:?}");
         }
@@ -202,6 +240,19 @@ mod tests {
         for text in ["a\u{ae}b", "a\u{2010}b", "a\u{2070}b", "a\u{fe10}b", "a\u{fdf0}b", "a\u{1f600}b"] {
             assert_eq!(cause(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn characters_for_private_use_and_those_excluded_by_name_are_refused() {
+        for character in ['\u{e000}', '\u{f8ff}', '\u{f0000}', '\u{10fffd}', '\u{640}', '\u{303b}'] {
+            let text = String::from_iter(['a', character]);
+            assert_eq!(
+                Password::from_text(&text).err(),
+                Some(Error::Password(PasswordError::Disallowed)),
+                "{character:?}"
+            );
+        }
+        assert_eq!(prepared("\u{f900}"), "\u{8c48}"); // the first after them: an ideograph, and its normal form
     }
 
     #[test]

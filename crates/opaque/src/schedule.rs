@@ -1,8 +1,9 @@
-//! Transcripts and keys: RFC 9807 §6.4.2, opaque-ke's extension of it by a KEM, and `docs/hybrid.md`.
+//! How both sides hash the transcript and derive keys from it: RFC 9807 §6.4.2, opaque-ke's extension with a KEM, and `docs/hybrid.md` §4.
 
 use crate::kdf::{self, HASH, Key, Mac, Prk};
 use crate::ksf::KsfParams;
-use crate::messages::{Ke1, NONCE, RESPONSE};
+use crate::lengths::{NONCE, RESPONSE};
+use crate::messages::Ke1;
 use crate::parties::{Parties, vector};
 use crate::suite::{Slot, Suite};
 use candor_primitives::SharedSecret;
@@ -11,12 +12,12 @@ use candor_primitives::hash::digest::{FixedOutput, Update};
 use core::marker::PhantomData;
 use zeroize::Zeroizing;
 
-/// What begins the name of an encrypted suite in its transcript.
+/// Prefix of an encrypted suite's name in its transcript.
 const PROTOCOL: &[u8] = b"candor-opaque-1/";
 /// The info of the credential response's pad.
 const PAD: &[u8] = b"candor-opaque-1: credential response";
 
-/// What travels in the open, apart from the credential response, and what both sides knew before.
+/// The public input of the transcript: the messages except for the credential response, and what both sides knew beforehand.
 pub(crate) struct Public<'a, S> {
     pub(crate) parties: &'a Parties<'a>,
     pub(crate) ksf: &'a KsfParams,
@@ -29,7 +30,7 @@ pub(crate) struct Public<'a, S> {
     pub(crate) suite: PhantomData<S>,
 }
 
-/// A hash of all that was said so far.
+/// The running hash of the transcript.
 pub(crate) struct Transcript(Sha512);
 
 impl<S: Suite> Public<'_, S> {
@@ -97,7 +98,7 @@ impl Transcript {
     }
 }
 
-/// What encrypts and decrypts the credential response.
+/// The pad that encrypts and decrypts the credential response (`P` in `docs/hybrid.md` §4.2).
 pub(crate) fn response_pad(
     before_response: &Transcript,
     ephemeral: Option<&SharedSecret>,

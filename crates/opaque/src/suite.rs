@@ -32,11 +32,11 @@ pub trait Suite: Clone + sealed::Sealed {
     const ENCRYPTED: bool;
 
     /// Bytes of KE1.
-    const KE1: usize = crate::messages::KE1 + Self::Ephemeral::PUBLIC + Self::Static::CIPHERTEXT;
+    const KE1: usize = crate::lengths::KE1 + Self::Ephemeral::PUBLIC + Self::Static::CIPHERTEXT;
     /// Bytes of KE2.
-    const KE2: usize = crate::messages::KE2 + Self::Ephemeral::CIPHERTEXT;
+    const KE2: usize = crate::lengths::KE2 + Self::Ephemeral::CIPHERTEXT;
     /// Bytes of KE3.
-    const KE3: usize = crate::messages::MAC;
+    const KE3: usize = crate::lengths::MAC;
 
     /// The ephemeral KEM.
     fn ephemeral(&self) -> &Self::Ephemeral;

@@ -47,7 +47,7 @@ pub struct Aes128(Encrypt);
 #[derive(Clone)]
 pub struct Aes128Decrypt(Decrypt);
 
-/// A key in the form that an arm wants. Holding one of the accelerated is proof that the CPU has what it needs.
+/// An encryption key in the form that its arm wants. An accelerated form holds the token that proves what the CPU has.
 #[derive(Clone)]
 enum Encrypt {
     /// x86-64: AES-NI for single blocks, and the widest there is for counter mode.
@@ -57,7 +57,7 @@ enum Encrypt {
     Library(::aes::Aes128Enc),
 }
 
-/// Likewise.
+/// The same for decryption.
 #[derive(Clone)]
 enum Decrypt {
     #[cfg(target_arch = "x86_64")]

@@ -77,7 +77,7 @@ impl<K: Kem + 'static, const P: usize, const C: usize> ml_kem::MlKem for OurKem<
     fn keygen(&self) -> Result<(Self::Secret, [u8; P]), ml_kem::Failed> {
         let (secret, public) = self.0.generate().map_err(|_| "candor's key generation failed")?;
         let mut encoded = [0; P];
-        self.0.public_to_bytes(&public, &mut encoded).map_err(|_| "candor's public key does not have its length")?;
+        self.0.public_to_bytes(&public, &mut encoded).map_err(|_| "candor's public key has the wrong length")?;
         Ok((secret, encoded))
     }
 

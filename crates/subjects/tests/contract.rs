@@ -341,7 +341,7 @@ fn refusals_say_why() {
         refused.into_iter().find(|(name, _)| name.starts_with(subject)).map(|(_, refusal)| refusal.to_string())
     };
     let ring = reason("ec/x25519/ecdh", "ring").unwrap();
-    assert!(ring.starts_with("makes private keys for one use"), "{ring}");
+    assert!(ring.starts_with("makes private keys for a single use"), "{ring}");
     assert_eq!(reason("kem/ml-kem-512/encaps", "graviola").unwrap(), "has no ML-KEM-512 (only 768)");
 
     // OpenSSL depends on the machine: if there is none, one entry says how to get it; versions before 3.5 have no ML-KEM.

@@ -10,7 +10,8 @@ pub(crate) enum OnionCommand {
     /// Run a relay until Ctrl-C
     ///
     /// When it is ready it puts its entry (its address, public keys and exit policy) into the list of --relays, or prints it as a line of
-    /// JSON. It is an exit only where --exit permits it. On Ctrl-C it lets streams finish for a few seconds, then destroys all circuits.
+    /// JSON. Relays of that list carry everybody's circuits, so the limits for strangers don't apply to them; the list is read again every
+    /// minute. It is an exit only where --exit permits it. On Ctrl-C it lets streams finish for a few seconds, then destroys all circuits.
     #[command(
         after_help = "Example: three relays on this machine, of which the last is an exit to this machine's port 8000\n  \
                             candor onion relay --name ada --relays relays.jsonl &\n  \
@@ -60,7 +61,7 @@ pub(crate) struct RelayArguments {
     /// The handshakes to offer [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) handshakes: Vec<String>,
-    /// Threads that answer handshakes [default: one for each CPU]
+    /// Threads that answer handshakes [default: one for every two CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) handshake_threads: Option<u16>,
     /// Handshakes that may wait before more are refused [default: 256]
@@ -69,9 +70,30 @@ pub(crate) struct RelayArguments {
     /// Write the entry into this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) entry: Option<PathBuf>,
-    /// Relay list to keep the entry in; created if it does not exist
+    /// Relay list to keep the entry in, and whose relays are no strangers; created if it does not exist
     #[arg(long, value_name = "FILE")]
     pub(crate) relays: Option<PathBuf>,
+    /// Networks without limits per network, such as '192.0.2.0/24' [default: loopback if the relay listens there, otherwise none]
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
+    pub(crate) test_networks: Option<Vec<String>>,
+    /// Maximum number of links, in and out [default: 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) links: Option<u32>,
+    /// Maximum number of links with strangers of one /24 (IPv6: /48) [default: 128]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) links_per_network: Option<u32>,
+    /// Maximum number of circuits [default: 65536]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) circuits: Option<u32>,
+    /// Maximum number of circuits of strangers of one /24 (IPv6: /48) [default: 2048]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) circuits_per_network: Option<u32>,
+    /// Maximum number of open connections of the exit [default: 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) streams: Option<u32>,
+    /// Maximum number of cells in all queues; 200000 take 106 MB [default: 200000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) cells: Option<u32>,
     /// Seconds that streams may take to finish after Ctrl-C [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) patience: Option<u16>,

@@ -33,7 +33,7 @@ fn runtime() -> Result<Runtime, Failure> {
     Runtime::new().map_err(|error| Failure::Error(format!("can't start threads: {error}")))
 }
 
-/// Ctrl-C or SIGTERM.
+/// Waits for Ctrl-C or SIGTERM.
 struct Stop {
     interrupt: Signal,
     terminate: Signal,
@@ -41,7 +41,10 @@ struct Stop {
 
 impl Stop {
     fn new() -> Result<Self, Failure> {
-        let take = |kind| signal(kind).map_err(|error| Failure::Error(format!("can't take care of Ctrl-C: {error}")));
+        let take = |kind| {
+            signal(kind)
+                .map_err(|error| Failure::Error(format!("can't install a handler for Ctrl-C and SIGTERM: {error}")))
+        };
         Ok(Self { interrupt: take(SignalKind::interrupt())?, terminate: take(SignalKind::terminate())? })
     }
 

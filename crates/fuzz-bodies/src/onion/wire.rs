@@ -1,7 +1,7 @@
 //! Bodies for what parses bytes off a link and out of relay cells.
 
 use candor_onion::cell::payload::{Certs, Create2};
-use candor_onion::cell::{Cell, Decoder, MOST_VARIABLE, Message, PAYLOAD};
+use candor_onion::cell::{Cell, Decoder, MOST_CELL, MOST_VARIABLE, Message, PAYLOAD};
 use candor_onion::circuit::{Request, Response};
 use candor_onion::layer::Crypto;
 use candor_onion::link::certificate::{self, Certificate, RsaCross};
@@ -37,6 +37,22 @@ pub fn cells(data: &[u8]) {
         assert!(pieces.pending() < MOST_VARIABLE + 7, "no more than a cell is kept");
     }
     assert!((intact, &cells) == (goes_on, &again), "pieces make no difference");
+
+    let (mut lasting, mut third, mut goes_on) = (start(), Vec::new(), true);
+    for mut piece in stream.chunks(usize::from(*size).max(1)) {
+        goes_on = loop {
+            match lasting.next_of(&mut piece) {
+                Ok(Some(cell)) => third.push(cell),
+                Ok(None) => break true,
+                Err(_) => break false,
+            }
+        };
+        if !goes_on {
+            break;
+        }
+        assert!(piece.is_empty() && lasting.held() <= MOST_CELL, "no more than a cell is kept");
+    }
+    assert!((intact, cells.as_slice()) == (goes_on, third.as_slice()), "nor does the way they are taken");
 
     for cell in cells.iter().filter(|cell| !matches!(cell.message, Message::Unknown(_))) {
         let mut bytes = Vec::new();

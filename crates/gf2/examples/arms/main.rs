@@ -1,11 +1,16 @@
-//! Does an arm agree with the portable one on this machine? `cargo xtask qemu` runs it under emulators of other processors.
+//! Does an arm agree with the portable one, and its fields with polynomials written bit by bit, on this machine? `cargo xtask qemu` runs it under emulators of other processors.
 //!
 //! `arms host ARM` takes the CPU as detected and fails if its arm is not ARM. `arms force TIER ARM` takes the tier without asking
 //! the CPU (built with the feature `ct`): an instruction that is missing then kills the process.
 
+#[path = "../../tests/field_reference/mod.rs"]
+mod field_reference;
 mod low;
 
 use candor_cpu::Cpu;
+use candor_gf2::field::{
+    Field, Gcm128, Hqc8, McEliece12, McEliece13, Modulus, Nist163, Nist233, Nist283, Nist409, Nist571,
+};
 use candor_gf2::{Multiplier, Product};
 use candor_test_support::Random;
 use std::process::ExitCode;
@@ -24,7 +29,7 @@ fn main() -> ExitCode {
     };
     match check(cpu, wanted) {
         Ok(products) => {
-            println!("arm {wanted}: {products} products agree with the portable arm");
+            println!("arm {wanted}: {products} products agree with the portable arm and the reference");
             ExitCode::SUCCESS
         }
         Err(why) => {
@@ -62,7 +67,44 @@ fn check(cpu: Cpu, wanted: &str) -> Result<usize, String> {
     count += many::<3>(arm, portable, &mut random)?;
     count += many::<8>(arm, portable, &mut random)?;
     count += many::<9>(arm, portable, &mut random)?;
+    count += field::<Gcm128>(cpu)? + field::<Nist163>(cpu)? + field::<Nist233>(cpu)? + field::<Nist283>(cpu)?;
+    count += field::<Nist409>(cpu)? + field::<Nist571>(cpu)?;
+    if let Some(curve) = field_reference::curves::missed(cpu).first() {
+        return Err(format!("the base point of {curve} is not on the curve: a product in its field is wrong"));
+    }
+    count += field::<Hqc8>(cpu)? + field::<McEliece12>(cpu)? + field::<McEliece13>(cpu)?;
     Ok(count)
+}
+
+/// Products, squares and inverses of a field against the reference of the tests, which multiplies and reduces bit by bit.
+fn field<M: Modulus>(cpu: Cpu) -> Result<usize, String> {
+    let field = Field::<M>::with_cpu(cpu);
+    let elements = field_reference::elements::<M>(20);
+    let element = |words: &M::Words| field.element(*words).map_err(|error| error.to_string());
+    let what = |of: &str| format!("{of} in the field of degree {}", M::MODULUS.degree());
+    let agree = |ours: &M::Words, theirs: &M::Words, of: &str| {
+        let same = ours.as_ref() == theirs.as_ref();
+        if same { Ok(()) } else { Err(format!("{} differs from the reference's", what(of))) }
+    };
+    for (a, b) in elements.iter().zip(elements.iter().rev()) {
+        let (x, y) = (element(a)?, element(b)?);
+        agree(field.mul(&x, &y).words(), &field_reference::mul::<M>(a, b), "a product")?;
+        agree(field.square(&x).words(), &field_reference::mul::<M>(a, a), "a square")?;
+        let inverse = field.invert(&x);
+        let one = field_reference::mul::<M>(a, inverse.words());
+        if a.as_ref().iter().any(|word| *word != 0) {
+            agree(&one, field.one().words(), "an element times its inverse")?;
+        }
+    }
+    let (left, right): (Result<Vec<_>, _>, Result<Vec<_>, _>) =
+        (elements.iter().map(element).collect(), elements.iter().rev().map(element).collect());
+    let (left, right) = (left?, right?);
+    let mut products = vec![field.zero(); left.len()];
+    field.mul_many(&left, &right, &mut products);
+    for ((product, a), b) in products.iter().zip(&elements).zip(elements.iter().rev()) {
+        agree(product.words(), &field_reference::mul::<M>(a, b), "one of many products")?;
+    }
+    Ok(3 * elements.len())
 }
 
 /// The same for products of one length in a row.

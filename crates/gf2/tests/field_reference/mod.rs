@@ -1,6 +1,8 @@
 //! Slow and plain: polynomials as vectors of bits, written without a look at the crate's own reducers.
 #![allow(dead_code, unreachable_pub)] // each test file uses its part
 
+pub mod curves;
+
 use candor_cpu::Cpu;
 use candor_gf2::field::{Field, Modulus, SparseModulus};
 use candor_test_support::Random;

@@ -40,6 +40,8 @@ struct Inner {
     overflowed: bool,
     /// The relays, as the list names them.
     relays: Vec<String>,
+    /// Hops that have answered the last probes.
+    answered: Vec<bool>,
     /// Who waits for a hop.
     builder: Option<Waker>,
 }
@@ -134,6 +136,35 @@ impl Circuit {
         }
     }
 
+    /// Finds out which hop no longer answers, when a circuit carries nothing any more and no relay has ended it: asks every hop for a
+    /// sign of life, and waits for `patience`. The error names the first hop without an answer. It or the way to it is stuck; `None`
+    /// if all answer, so that whatever is slow lies behind the last hop.
+    pub async fn silent_hop(&self, patience: Duration) -> Option<Error> {
+        let hops = self.0.with(|inner| {
+            inner.answered = vec![false; inner.machine.hops()];
+            for hop in 1..=inner.answered.len() {
+                // A hop that can't be asked has not answered.
+                let _ = inner.machine.probe(hop);
+            }
+            inner.answered.len()
+        });
+        let all = poll_fn(|cx| {
+            let mut inner = locked(&self.0.inner);
+            if inner.failure.is_some() || inner.answered.iter().all(|answered| *answered) {
+                return Poll::Ready(());
+            }
+            inner.builder = Some(cx.waker().clone());
+            Poll::Pending
+        });
+        let _ = timeout(patience, all).await;
+        let inner = locked(&self.0.inner);
+        if let Some(failure) = inner.failure {
+            return Some(inner.error(failure));
+        }
+        let hop = (0..hops).find(|hop| !inner.answered[*hop])?;
+        Some(Error::Silent { hop: hop + 1, relay: inner.relays.get(hop).cloned().unwrap_or_default(), after: patience })
+    }
+
     /// How many hops there are.
     pub fn hops(&self) -> usize {
         locked(&self.0.inner).machine.hops()
@@ -170,6 +201,7 @@ impl State {
             failure: None,
             overflowed: false,
             relays: Vec::new(),
+            answered: Vec::new(),
             builder: None,
         };
         let (crypto, patience) = (options.crypto, options.stream);
@@ -243,6 +275,12 @@ impl State {
                 }
             },
             ClientAction::Extended { .. } => inner.wake_builder(),
+            ClientAction::Answered { hop } => {
+                if let Some(answered) = inner.answered.get_mut(hop - 1) {
+                    *answered = true;
+                }
+                inner.wake_builder();
+            }
             ClientAction::Connected { stream, .. } => inner.streams.connected(stream),
             ClientAction::Data { stream, bytes } => match inner.streams.data(stream, bytes) {
                 Ok(nobodys) => inner.machine.consumed(stream, nobodys),

@@ -3,18 +3,29 @@
 //! Reading and writing are polled in one place and not in two tasks, so a cell that a received cell gives rise to on the same
 //! link goes out without a switch of tasks, and at once: nothing is held back to fill a packet.
 
-use super::Outbox;
-use candor_onion::cell::{Cell, Decoder};
+use super::{Full, Outbox};
+use candor_onion::cell::{CELL, Cell, Decoder};
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// Bytes to read at a time: a TLS record.
 const READ: usize = 16 << 10;
+/// Reads after which other links get their turn, however much there is to read. Without it a link that always has more keeps its thread
+/// for thousands of cells.
+const READS: usize = 4;
+
+thread_local! {
+    /// What is being read, for as long as one poll: a link that waits holds no buffer for what may come.
+    static INPUT: RefCell<Box<[u8; READ]>> = RefCell::new(Box::new([0; READ]));
+}
+
 /// Batches to write before reading is tried again, so that neither starves the other.
 const WRITES: usize = 4;
 /// How long the other side may take nothing of a batch when the link closes, or room is short.
@@ -33,13 +44,20 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
     mut on_cell: impl FnMut(Cell, bool),
 ) -> Result<(), String> {
     let mut output = Output::default();
-    let mut input = vec![0; READ];
+    let mut unfinished = outbox.room();
     let mut alarm = Box::pin(sleep(Duration::ZERO));
-    loop {
-        while let Some(cell) = decoder.next().map_err(|error| error.to_string())? {
-            let last = decoder.pending() == 0;
-            on_cell(cell, last);
+    // Hands out the cells that `input` completes, and keeps what is left.
+    let mut take = |mut input: &[u8]| {
+        while let Some(cell) = decoder.next_of(&mut input).map_err(|error| error.to_string())? {
+            on_cell(cell, input.is_empty() && decoder.pending() == 0);
         }
+        // The room of an ordinary cell is every link's due.
+        let kept = unfinished.set(decoder.held().saturating_sub(CELL).div_ceil(CELL));
+        kept.map_err(|Full| "no room for an unfinished cell".to_owned())
+    };
+    take(&[])?;
+    let mut reads = 0;
+    loop {
         let step = poll_fn(|cx| {
             let open = match output.poll_write(Pin::new(&mut stream), outbox, cx) {
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
@@ -52,9 +70,12 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
             if output.poll_stuck(outbox, patience, alarm.as_mut(), cx).is_ready() {
                 return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side takes nothing")));
             }
-            let mut buffer = ReadBuf::new(&mut input);
-            ready!(Pin::new(&mut stream).poll_read(cx, &mut buffer))?;
-            Poll::Ready(Ok(Some(buffer.filled().len())))
+            INPUT.with_borrow_mut(|input| {
+                let mut buffer = ReadBuf::new(input.as_mut_slice());
+                ready!(Pin::new(&mut stream).poll_read(cx, &mut buffer))?;
+                let taken = take(buffer.filled());
+                Poll::Ready(Ok(Some((buffer.filled().len(), taken))))
+            })
         });
         match step.await {
             // We closed and all is written.
@@ -62,8 +83,14 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
                 let _ = timeout(FAREWELL, stream.shutdown()).await;
                 return Ok(());
             }
-            Ok(Some(0)) => return Ok(()),
-            Ok(Some(length)) => decoder.receive(&input[..length]),
+            Ok(Some((0, _))) => return Ok(()),
+            Ok(Some((_, taken))) => {
+                taken?;
+                reads += 1;
+                if reads % READS == 0 {
+                    yield_now().await;
+                }
+            }
             // Many close without TLS's farewell; the circuits have ends of their own.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error.to_string()),

@@ -5,9 +5,10 @@
 //! of its own, or two relays could wait for each other: a circuit that would overflow is destroyed. Honest circuits stay far below,
 //! since flow control bounds what is on its way; whoever makes data ([`Outbox::poll_room`]) waits until its queue is short.
 //!
-//! A DESTROY is kept as a number and a reason, eight bytes. A link has room for [`DESTROYS_A_CELL`] of them, and a cell's room of the budget
-//! holds as many again. They find room, or the link is closed: the other side must hear of the end. A neighbour that leaves more of them unread than a link has circuits,
-//! and then goes on asking for circuits, loses the link.
+//! A DESTROY that waits takes eight bytes: a circuit number and a reason. Each link may keep [`DESTROYS_A_CELL`] of them free of charge;
+//! every further [`DESTROYS_A_CELL`] take the room of one cell from the budget. A DESTROY can't be dropped, since the other side must learn
+//! that the circuit has ended. If there is no room for one, or if more of them wait than the link may have circuits (and [`REFUSALS`]
+//! besides), the link is closed.
 
 use super::locked;
 use candor_onion::cell::{Cell, DestroyReason, Message};
@@ -30,7 +31,7 @@ pub(crate) const SHORT: usize = 128;
 /// Bytes to write at a time: as many whole cells as fit a TLS record.
 const BATCH: usize = 31 * candor_onion::cell::CELL;
 
-/// How many cells a process may keep, queued on links and unread in streams. An eighth more is a reserve for while room is being made.
+/// How many cells a process may keep: queued on links, unread in streams, and as unfinished cells and messages. An eighth more is a reserve for while room is being made.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,
@@ -74,6 +75,41 @@ impl Budget {
     /// Comes back when all is used up and the reserve has been touched.
     pub(crate) async fn short(&self) {
         self.short.notified().await;
+    }
+}
+
+/// Room of the budget for what grows and shrinks: unfinished cells and messages. Given back on drop.
+pub(crate) struct Room {
+    budget: Arc<Budget>,
+    cells: usize,
+}
+
+impl Room {
+    pub(crate) fn new(budget: Arc<Budget>) -> Self {
+        Self { budget, cells: 0 }
+    }
+
+    /// Takes or gives back, until it is the room of so many cells. If there is too little, it keeps what it has got.
+    pub(crate) fn set(&mut self, cells: usize) -> Result<(), Full> {
+        while self.cells < cells {
+            self.budget.take()?;
+            self.cells += 1;
+        }
+        if self.cells > cells {
+            self.budget.give(self.cells - cells);
+            self.cells = cells;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn cells(&self) -> usize {
+        self.cells
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.budget.give(self.cells);
     }
 }
 
@@ -123,6 +159,11 @@ impl Outbox {
     /// For a link of at most so many circuits.
     pub(crate) fn new(budget: Arc<Budget>, circuits: usize) -> Self {
         Self { budget, most_destroys: circuits.saturating_add(REFUSALS), state: Mutex::default() }
+    }
+
+    /// Room for what the link keeps besides, none at first.
+    pub(crate) fn room(&self) -> Room {
+        Room::new(Arc::clone(&self.budget))
     }
 
     /// Queues a cell; how many of the circuit's are queued then. On a link that closes it is dropped.

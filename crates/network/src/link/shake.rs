@@ -1,8 +1,8 @@
 //! From an address to a link: TCP, TLS, the link handshake.
 
-use crate::Error;
 use crate::keys::random;
 use crate::tls::{self, Acceptor, Connector};
+use crate::{Error, files};
 use candor_onion::cell::Decoder;
 use candor_onion::link::{Addresses, Initiator, Link, LinkHandshake, RelayIdentity, Responder};
 use socket2::{SockRef, TcpKeepalive};
@@ -49,7 +49,10 @@ pub(crate) async fn connect(
     limit: Duration,
 ) -> Result<Shaken, Error> {
     let steps = async {
-        let failed = |error: io::Error| Error::Connect { address, why: error.to_string() };
+        let failed = |error: io::Error| match files::is_out_of_files(&error) {
+            true => Error::NoFiles,
+            false => Error::Connect { address, why: error.to_string() },
+        };
         let tcp = dial(from, address).await.map_err(failed)?;
         set_up(&tcp).map_err(failed)?;
         let broken = |why: String| Error::Tls { address, why };

@@ -6,9 +6,9 @@ use super::links::RelayLink;
 use super::payer::Payer;
 use super::{Shared, exit};
 use crate::clock;
-use crate::link::{Full, SHORT, locked};
+use crate::link::{Full, Room, SHORT, locked};
 use crate::stream::{Carrier, Ends, Read};
-use candor_onion::cell::{Cell, DestroyReason, Message};
+use candor_onion::cell::{CELL, Cell, DestroyReason, Message};
 use candor_onion::circuit::{RelayAction, RelayCircuit, StreamId};
 use candor_onion::relay::message::{Begin, EndReason};
 use std::io;
@@ -43,6 +43,8 @@ pub(super) struct Inner {
     /// How many extensions have waited for a link.
     pub(super) extensions: u64,
     streams: Ends,
+    /// Room for a fragmented message until its last cell comes.
+    unfinished: Room,
     /// Cells of this circuit were lost for want of room. Nothing that follows them could be read, so only its end is sent.
     overflowed: bool,
     pub(super) last_cell: Instant,
@@ -128,6 +130,7 @@ impl Circuit {
                 linking: None,
                 extensions: 0,
                 streams,
+                unfinished: Room::new(Arc::clone(&relay.budget)),
                 overflowed: false,
                 last_cell: clock::instant(),
             }),
@@ -139,6 +142,10 @@ impl Circuit {
     pub(super) fn with<T>(self: &Arc<Self>, work: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = locked(&self.inner);
         let result = work(&mut inner);
+        let needed = inner.machine.unfinished().div_ceil(CELL);
+        if inner.unfinished.set(needed).is_err() {
+            self.lose(&mut inner);
+        }
         self.act(&mut inner);
         result
     }
@@ -200,6 +207,7 @@ impl Circuit {
                 RelayAction::Closed => {
                     self.previous.forget(self.number);
                     inner.streams.clear();
+                    let _ = inner.unfinished.set(0);
                 }
                 _ => {}
             }
@@ -243,11 +251,11 @@ impl Circuit {
         self.with(|inner| self.lose(inner));
     }
 
-    /// Cells that it has queued, and cells' worth that its streams have not written on.
+    /// Cells that it has queued, and cells' worth of unfinished messages and of what its streams have not written on.
     pub(super) fn held(&self) -> usize {
         let inner = locked(&self.inner);
         let next = inner.next.as_ref().map_or(0, |(link, number)| link.outbox.queued(*number));
-        self.previous.outbox.queued(self.number) + next + inner.streams.held()
+        self.previous.outbox.queued(self.number) + next + inner.streams.held() + inner.unfinished.cells()
     }
 }
 

@@ -2,13 +2,14 @@
 
 use super::circuit::{Circuit, CircuitEnd};
 use super::streams::Place;
-use super::{Shared, lookups};
+use super::{Shared, lookups, own};
+use crate::files;
 use crate::policy::host_address;
 use crate::stream::CircuitStream;
 use candor_onion::circuit::StreamId;
 use candor_onion::relay::message::{Begin, Connected, EndReason};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -43,7 +44,7 @@ async fn serve(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, target: 
     let carried = async {
         let connecting = timeout(relay.limits.connect, connect(&relay, &circuit, &target));
         let (tcp, address) = connecting.await.unwrap_or(Err(EndReason::TIMEOUT))?;
-        let said = circuit.with(|inner| inner.machine.connected(id, Connected { address: Some(address.ip()) }));
+        let said = circuit.with(|inner| inner.machine.connected(id, Connected { address: told(address.ip()) }));
         said.map_err(|_| EndReason::DONE)?;
         Ok(carry(tcp, &stream, &place).await)
     };
@@ -56,12 +57,16 @@ async fn serve(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, target: 
     stream.end(reason);
 }
 
+/// What CONNECTED says of the address. `0.0.0.0` is no address there, but announces one of IPv6.
+fn told(address: IpAddr) -> Option<IpAddr> {
+    Some(address).filter(|address| !address.is_unspecified())
+}
+
 async fn connect(relay: &Shared, circuit: &Circuit, target: &Begin) -> Result<(TcpStream, SocketAddr), EndReason> {
     // A link that comes from here would be taken for one of ours by those that know us.
     let permitted = |address: &SocketAddr| {
         relay.policy.permits(&target.host, address.ip(), target.port) && !relay.is_listed_port(*address)
     };
-    let lists = |address: &SocketAddr| relay.policy.lists(address.ip(), target.port);
     let addresses: Vec<SocketAddr> = match host_address(&target.host) {
         Some(address) => vec![SocketAddr::new(address, target.port)],
         None => {
@@ -72,9 +77,18 @@ async fn connect(relay: &Shared, circuit: &Circuit, target: &Begin) -> Result<(T
     };
     let mut reason = EndReason::EXITPOLICY;
     for address in addresses.into_iter().filter(permitted).take(3) {
+        // The relay's own machine, by an address that the policy doesn't know of. Found out before anything connects.
+        if !relay.policy.names(address.ip(), target.port) {
+            match own::is_own(address.ip()) {
+                Ok(false) => {}
+                Ok(true) => continue,
+                Err(error) => {
+                    reason = reason_of(&error);
+                    continue;
+                }
+            }
+        }
         match TcpStream::connect(address).await {
-            // The relay's own machine, by an address of it that the policy did not know of.
-            Ok(tcp) if tcp.local_addr().is_ok_and(|own| own.ip() == address.ip()) && !lists(&address) => {}
             Ok(tcp) => {
                 // A stream whose bytes wait for more bytes would be slow for no reason.
                 let _ = tcp.set_nodelay(true);
@@ -129,6 +143,7 @@ async fn carry(tcp: TcpStream, stream: &CircuitStream, place: &Place) -> EndReas
 
 fn reason_of(error: &io::Error) -> EndReason {
     match error.kind() {
+        _ if files::is_out_of_files(error) => EndReason::RESOURCELIMIT,
         io::ErrorKind::ConnectionRefused => EndReason::CONNECTREFUSED,
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => EndReason::CONNRESET,
         io::ErrorKind::TimedOut => EndReason::TIMEOUT,

@@ -21,7 +21,7 @@ pub enum RelayEvent {
     },
     /// A link from or to another relay or client did not come about.
     LinkFailed {
-        /// Why.
+        /// What went wrong.
         why: String,
     },
     /// Handshakes come faster than they can be answered. Said at the first that is refused, and whenever their number has doubled.
@@ -43,11 +43,18 @@ pub enum RelayEvent {
         /// How many all links and streams need.
         needed: u64,
     },
+    /// The process, or the system, has as many files open as it may: nothing can be connected or taken in.
+    NoFiles,
     /// New onion keys are in use. Clients need the relay's new line before the overlap ends.
     KeysRenewed,
+    /// The relay's line could not be written into the file of its entry; it tries again.
+    EntryFailed {
+        /// Why.
+        why: String,
+    },
     /// Keys or certificates could not be renewed; the old ones stay in use, and the relay tries again.
     RenewalFailed {
-        /// Why.
+        /// What went wrong.
         why: String,
     },
     /// Events of the last minute that were not told one by one, since there were too many of their kind.
@@ -76,7 +83,11 @@ impl fmt::Display for RelayEvent {
                     "the system allows {allowed} open files and full load needs {needed}; raise the limit (ulimit -n)"
                 )
             }
+            Self::NoFiles => {
+                f.write_str("too many open files: connections have to wait; raise the limit (ulimit -n) or lower --links and --streams")
+            }
             Self::KeysRenewed => f.write_str("new onion keys are in use; pass on the relay's new line"),
+            Self::EntryFailed { why } => write!(f, "the relay's entry is out of date, will try again: {why}"),
             Self::RenewalFailed { why } => write!(f, "can't renew keys, will try again: {why}"),
             Self::NotTold { events } => write!(f, "{events} more events in the last minute"),
         }

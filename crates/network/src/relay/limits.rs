@@ -6,7 +6,8 @@ use std::time::Duration;
 /// Bounds on what others may make a relay do and keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelayLimits {
-    /// Threads for handshakes.
+    /// Threads for circuit handshakes. Defaults to half as many as the machine runs at a time, so that a flood of creations leaves
+    /// the other half to cells.
     pub handshake_threads: usize,
     /// Handshakes that may wait. Over it, the link with the most waiting loses one, with RESOURCELIMIT.
     pub handshake_queue: usize,
@@ -96,7 +97,7 @@ pub struct Rate {
 impl Default for RelayLimits {
     fn default() -> Self {
         Self {
-            handshake_threads: std::thread::available_parallelism().map_or(1, usize::from),
+            handshake_threads: std::thread::available_parallelism().map_or(1, |threads| (threads.get() / 2).max(1)),
             handshake_queue: 256,
             links: 4096,
             half_open: 1024,

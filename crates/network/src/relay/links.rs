@@ -8,9 +8,9 @@ use super::limits::RelayLimits;
 use super::networks::{self, TooMany};
 use super::payer::Asker;
 use super::strangers::{Refused, Seated, Strangers};
-use crate::Error;
 use crate::link::{Confirmed, Ends, Link, Shaken, Us, Ways, accept, connect, drive, locked};
 use crate::prefix::Prefix;
+use crate::{Error, files};
 use candor_onion::cell::DestroyReason;
 use candor_onion::circuit::Side;
 use std::net::SocketAddr;
@@ -194,8 +194,11 @@ pub(super) async fn listen(relay: Arc<Shared>, listener: TcpListener) {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Usually out of file descriptors; it would come again at once.
-                    relay.journal.tell(&RelayEvent::LinkFailed { why: error.to_string() });
+                    // It would come again at once.
+                    relay.journal.tell(&match files::is_out_of_files(&error) {
+                        true => RelayEvent::NoFiles,
+                        false => RelayEvent::LinkFailed { why: error.to_string() },
+                    });
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
@@ -216,7 +219,11 @@ async fn take_in(relay: Arc<Shared>, tcp: TcpStream, address: SocketAddr, admiss
     let accepting = async {
         let credentials = relay.credentials()?;
         let us = Us { identity: &credentials.identity, addresses: &relay.addresses };
-        accept(&credentials.acceptor, tcp, address, us, relay.clock.now(), relay.limits.link).await
+        let accepting = accept(&credentials.acceptor, tcp, address, us, relay.clock.now(), relay.limits.link);
+        match admission.seated {
+            Some(_) => relay.turns.run(accepting).await,
+            None => accepting.await,
+        }
     };
     let accepted = tokio::select! {
         accepted = accepting => accepted,
@@ -266,7 +273,11 @@ pub(super) async fn reach(
             let credentials = relay.credentials()?;
             let us = Us { identity: &credentials.identity, addresses: &relay.addresses };
             let (now, limit) = (relay.clock.now(), relay.limits.link);
-            connect(&relay.connector, None, address, Some(identity), Some(us), now, limit).await
+            let connecting = connect(&relay.connector, None, address, Some(identity), Some(us), now, limit);
+            match target {
+                Some(_) => relay.turns.run(connecting).await,
+                None => connecting.await,
+            }
         };
         let connected = tokio::select! {
             connected = connecting => connected,
@@ -274,6 +285,10 @@ pub(super) async fn reach(
         };
         let shaken = connected.map_err(|error| {
             let wrong = matches!(error, Error::Link { source: candor_onion::Error::WrongIdentity, .. });
+            if error == Error::NoFiles {
+                relay.journal.tell(&RelayEvent::NoFiles);
+                return DestroyReason::RESOURCELIMIT;
+            }
             relay.journal.tell(&RelayEvent::LinkFailed { why: without_address(error, "another relay") });
             if wrong { DestroyReason::OR_IDENTITY } else { DestroyReason::CONNECTFAILED }
         })?;

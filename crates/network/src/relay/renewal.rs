@@ -3,15 +3,20 @@
 //! Link certificates hold for 30 days and are made anew every day; links that stand are not touched. Onion keys are listed for four weeks
 //! and then accepted for one more, so that clients with an older relay list have a week to learn the new line. The relay writes its key
 //! file first, then accepts the new keys, and only then lists them: whatever fails on the way, no listed key is one that it doesn't have.
+//!
+//! The clock may be wrong: a board without a battery starts in 1970, and a time server can be wrong by years. So onion keys are renewed only
+//! by a clock that has gone on evenly for [`BELIEVED`], and a relay starts with the keys that it has. What a wrong clock has said all the
+//! same drops no keys ([`RelayKeys::renewed`]).
 
 use super::Shared;
 use super::journal::RelayEvent;
+use crate::clock::{self, Moment};
 use crate::keys::{RelayKeys, Renewal};
 use crate::link::locked;
 use crate::policy::Policy;
 use crate::relay_list::ListedRelay;
 use crate::tls::Acceptor;
-use crate::{Error, clock, files};
+use crate::{Error, files};
 use candor_onion::circuit::OnionKeys;
 use candor_onion::handshake::HandshakeType;
 use candor_onion::link::RelayIdentity;
@@ -23,6 +28,10 @@ use std::time::{Duration, Instant};
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// How long to wait after a renewal has failed.
 const RETRY: Duration = Duration::from_secs(60);
+/// Seconds that the time of day must go on evenly before keys are renewed by it: long enough for a clock to be set after a start.
+const BELIEVED: u64 = 3600;
+/// Seconds by which it may be ahead or behind meanwhile.
+const UNEVEN: u64 = 600;
 
 /// What a relay shows on its links.
 pub(super) struct Credentials {
@@ -46,6 +55,8 @@ pub(super) struct Keyring {
 
 struct State {
     keys: RelayKeys,
+    /// Since when the clock has gone on evenly.
+    even_since: Moment,
     credentials: Arc<Credentials>,
     listed: Arc<ListedRelay>,
     /// The entry is not written yet.
@@ -55,7 +66,7 @@ struct State {
 }
 
 impl Keyring {
-    /// With what is due at `now` renewed, and the entry written. The onion keys to be used stand beside it.
+    /// With the entry written. The onion keys to be used stand beside it. Keys that are due are renewed later, once the clock is believed.
     pub(super) fn new(
         keys: &RelayKeys,
         name: Option<String>,
@@ -64,13 +75,13 @@ impl Keyring {
         policy: Policy,
         entry: Option<PathBuf>,
         renewal: Renewal,
-        now: u64,
+        at: Moment,
     ) -> Result<(Self, OnionKeys), Error> {
-        let keys = if keys.is_due(now, &renewal) { keys.renewed(now, &renewal)?.0 } else { keys.clone() };
+        let keys = keys.clone();
         let onion_keys = keys.onion_keys(&handshakes)?;
         let listed = Arc::new(keys.listed(name.clone(), address, &handshakes)?.with_exit(&policy));
-        let credentials = Arc::new(Credentials::new(&keys, now)?);
-        let state = Mutex::new(State { keys, credentials, listed, unwritten: true, not_before: None });
+        let credentials = Arc::new(Credentials::new(&keys, at.now)?);
+        let state = Mutex::new(State { keys, even_since: at, credentials, listed, unwritten: true, not_before: None });
         let keyring = Self { renewal, name, address, handshakes, policy, entry, state, renewing: Mutex::default() };
         keyring.write_entry()?;
         Ok((keyring, onion_keys))
@@ -89,20 +100,24 @@ impl Keyring {
         Ok(Arc::clone(&state.credentials))
     }
 
-    fn is_due(&self, now: u64) -> bool {
-        let state = locked(&self.state);
-        (state.unwritten || state.keys.is_due(now, &self.renewal))
+    fn is_due(&self, at: Moment) -> bool {
+        let mut state = locked(&self.state);
+        let believed = state.believes(at);
+        (state.unwritten || (believed && state.keys.is_due(at, &self.renewal)))
             && state.not_before.is_none_or(|instant| instant <= clock::instant())
     }
 
-    /// Renews onion keys that are due; `accept` puts them to use. Whether there are new ones.
-    fn renew(&self, now: u64, accept: impl FnOnce(OnionKeys)) -> Result<bool, Error> {
+    /// Renews onion keys that are due; `accept` puts them to use.
+    fn renew(&self, at: Moment, accept: impl FnOnce(OnionKeys)) -> Result<Renewed, Error> {
         let _alone = locked(&self.renewing);
-        let old = locked(&self.state).keys.clone();
+        let (old, believed) = {
+            let mut state = locked(&self.state);
+            (state.keys.clone(), state.believes(at))
+        };
         let mut is_new = false;
-        if old.is_due(now, &self.renewal) {
+        if believed && old.is_due(at, &self.renewal) {
             let keys;
-            (keys, is_new) = old.renewed(now, &self.renewal)?;
+            (keys, is_new) = old.renewed(at, &self.renewal)?;
             let listed =
                 Arc::new(keys.listed(self.name.clone(), self.address, &self.handshakes)?.with_exit(&self.policy));
             accept(keys.onion_keys(&self.handshakes)?);
@@ -111,8 +126,7 @@ impl Keyring {
             state.listed = listed;
             state.unwritten |= is_new;
         }
-        self.write_entry()?;
-        Ok(is_new)
+        Ok(Renewed { is_new, entry: self.write_entry() })
     }
 
     fn failed(&self) {
@@ -125,10 +139,35 @@ impl Keyring {
             (state.unwritten, Arc::clone(&state.listed))
         };
         if let Some(path) = self.entry.as_ref().filter(|_| unwritten) {
-            files::replace(path, &format!("{}\n", listed.to_line()), 0o644)?;
+            let text = format!("{}\n", listed.to_line());
+            // A relay that starts again with the same keys needs no room on the disk.
+            if std::fs::read_to_string(path).is_ok_and(|written| written == text) {
+                locked(&self.state).unwritten = false;
+                return Ok(());
+            }
+            files::replace(path, &text, 0o644)?;
         }
         locked(&self.state).unwritten = false;
         Ok(())
+    }
+}
+
+/// What a renewal has come to.
+struct Renewed {
+    /// Whether there are new keys.
+    is_new: bool,
+    /// Whether the entry is up to date.
+    entry: Result<(), Error>,
+}
+
+impl State {
+    /// Whether the clock has gone on evenly for long enough. If it has jumped, that begins anew.
+    fn believes(&mut self, at: Moment) -> bool {
+        let passed = at.steady.saturating_sub(self.even_since.steady);
+        if self.even_since.now.saturating_add(passed).abs_diff(at.now) > UNEVEN {
+            self.even_since = at;
+        }
+        at.steady.saturating_sub(self.even_since.steady) >= BELIEVED
     }
 }
 
@@ -152,22 +191,100 @@ impl Shared {
 
 /// Renews what is due, on a thread that may wait for the disk.
 pub(super) async fn keep_fresh(relay: &Arc<Shared>) {
-    let now = relay.clock.now();
-    if !relay.keyring.is_due(now) {
+    let at = relay.clock.moment();
+    if !relay.keyring.is_due(at) {
         return;
     }
     let shared = Arc::clone(relay);
     let work = move || {
-        let renewed = shared.keyring.renew(now, |keys| shared.pool.replace(keys));
+        let renewed = shared.keyring.renew(at, |keys| shared.pool.replace(keys));
+        let failed = |event| {
+            shared.keyring.failed();
+            shared.journal.tell(&event);
+        };
         match renewed {
-            Ok(true) => shared.journal.tell(&RelayEvent::KeysRenewed),
-            Ok(false) => {}
-            Err(error) => {
-                shared.keyring.failed();
-                shared.journal.tell(&RelayEvent::RenewalFailed { why: error.to_string() });
+            Ok(Renewed { is_new, entry }) => {
+                if is_new {
+                    shared.journal.tell(&RelayEvent::KeysRenewed);
+                }
+                if let Err(error) = entry {
+                    failed(RelayEvent::EntryFailed { why: error.to_string() });
+                }
             }
+            Err(error) => failed(RelayEvent::RenewalFailed { why: error.to_string() }),
         }
     };
     // It fails only if it panics, and then the old keys stay.
     let _ = tokio::task::spawn_blocking(work).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+
+    const HOUR: u64 = 3600;
+    const START: u64 = 1_800_000_000;
+
+    fn at(now: u64, steady: u64) -> Moment {
+        Moment { now, steady }
+    }
+
+    fn keyring(keys: &RelayKeys, entry: Option<PathBuf>, start: Moment) -> Result<Keyring, Error> {
+        let address = ([127, 0, 0, 1], 1).into();
+        let handshakes = HandshakeType::ALL.to_vec();
+        let made = Keyring::new(keys, None, address, handshakes, Policy::default(), entry, Renewal::default(), start);
+        made.map(|(keyring, _)| keyring)
+    }
+
+    #[test]
+    fn a_clock_is_believed_after_an_even_hour() {
+        let keyring = keyring(&RelayKeys::generate().unwrap(), None, at(START, 0)).unwrap();
+        let believes = |moment| locked(&keyring.state).believes(moment);
+        assert!(!believes(at(START + HOUR - 1, HOUR - 1)));
+        assert!(believes(at(START + HOUR, HOUR)));
+        assert!(believes(at(START + 2 * HOUR + UNEVEN, 2 * HOUR)), "a clock may be set by a little");
+        for jumped in [START + 4 * HOUR, START - 365 * 24 * HOUR, START + 31 * 24 * HOUR, 0] {
+            let steady = 10 * HOUR;
+            assert!(!believes(at(jumped, steady)), "{jumped}");
+            assert!(!believes(at(jumped + HOUR - 1, steady + HOUR - 1)), "{jumped}");
+        }
+        assert!(believes(at(HOUR, 11 * HOUR)), "the last of them has gone on");
+    }
+
+    /// With keys that are due, and no room for others on the disk.
+    #[test]
+    fn a_relay_starts_with_old_keys_on_a_full_disk_and_renews_them_when_it_can() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys");
+        let keys = RelayKeys::load_or_create(&path).unwrap();
+        let entry = folder.path().join("entry");
+        let now = Clock::default().now();
+        keyring(&keys, Some(entry.clone()), at(now, 0)).unwrap();
+        let before = [&path, &entry].map(|path| std::fs::read(path).unwrap());
+        // Folders in the way of the partial files.
+        let blocks = ["keys.partial", "entry.partial"].map(|name| folder.path().join(name));
+        blocks.iter().for_each(|block| std::fs::create_dir(block).unwrap());
+
+        let later = now + 40 * 24 * HOUR;
+        let keyring = keyring(&keys, Some(entry.clone()), at(later, 0)).expect("the entry is still right");
+        assert!(!keyring.is_due(at(later + HOUR - 1, HOUR - 1)));
+        let due = at(later + HOUR, HOUR);
+        assert!(keyring.is_due(due));
+        assert!(keyring.renew(due, |_| panic!("they are not in the file")).is_err());
+        keyring.failed();
+        assert!(!keyring.is_due(due), "it waits before it tries again");
+        assert_eq!([&path, &entry].map(|path| std::fs::read(path).unwrap()), before);
+
+        // Room for the keys, and none for the entry: the keys are in use, and both are told.
+        std::fs::remove_dir(&blocks[0]).unwrap();
+        let mut accepted = false;
+        let renewed = keyring.renew(due, |_| accepted = true).unwrap();
+        assert!(renewed.is_new && renewed.entry.is_err() && accepted);
+        assert_eq!(std::fs::read(&entry).unwrap(), before[1]);
+        std::fs::remove_dir(&blocks[1]).unwrap();
+        let again = keyring.renew(due, |_| panic!("nothing is due")).unwrap();
+        assert!(!again.is_new && again.entry.is_ok());
+        assert_eq!(std::fs::read_to_string(&entry).unwrap(), format!("{}\n", keyring.listed().to_line()));
+    }
 }

@@ -1,14 +1,14 @@
 //! Clients that would use up an exit.
 
 use crate::raw::{Heard, RawCircuit};
-use crate::scene::{Scene, until, until_equal};
+use crate::scene::{Scene, recovers, until, until_equal};
 use crate::town::{Town, client, local};
 use candor_network::{Client, ClientOptions, Crypto, Policy, RelayConfig};
 use candor_onion::cell::{Cell, DestroyReason};
 use candor_onion::relay::RelayCommand;
 use candor_onion::relay::message::{Begin, EndReason};
 use socket2::SockRef;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -265,18 +265,49 @@ async fn sixty_slow_uploads_wait_and_then_arrive() {
         assert!(circuit.failure().is_none(), "{crypto:?}: {:?}", circuit.failure());
         until_equal(|| town.relay(2).held().streams, 0).await;
     }
+    recovers(&town).await;
 }
 
-/// `private` and `*` don't lead to the exit's own machine; the address does.
+/// `private`, `*` and wide networks don't lead to the exit's own machine, by whatever address a client asks for it, and nothing is
+/// connected to in order to find out. A rule that names the address does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_exits_own_machine_is_reached_only_where_its_policy_names_it() {
-    for (rule, good) in [("private", false), ("127.0.0.1", true)] {
-        let target = TcpListener::bind(local()).await.unwrap();
-        let port = target.local_addr().unwrap().port();
-        let town = Town::with(|config| config.policy = Policy::parse(&format!("{rule}:{port}")).unwrap()).await;
+    let services = TcpListener::bind("[::]:0").await.unwrap_or(TcpListener::bind("0.0.0.0:0").await.unwrap());
+    let port = services.local_addr().unwrap().port();
+    let mut ways: Vec<String> = [
+        "127.0.0.1",
+        "127.0.0.2",
+        "0.0.0.0",
+        "localhost",
+        "[::]",
+        "[::1]",
+        "[::ffff:0.0.0.0]",
+        "[::ffff:127.0.0.1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::127.0.0.1]",
+        "[2002:7f00:1::]",
+    ]
+    .map(String::from)
+    .into();
+    // The address of an interface, if there is one but loopback.
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    if socket.connect("192.0.2.1:9").is_ok() {
+        ways.push(socket.local_addr().unwrap().ip().to_string());
+    }
+    let policies = [
+        (format!("private:{port} *:{port} localhost:{port} 0.0.0.0/0:{port} [::]/0:{port}"), false),
+        (format!("127.0.0.0/8:{port} 0.0.0.0:{port}"), true),
+    ];
+    for (policy, named) in policies {
+        let town = Town::with(|config| config.policy = Policy::parse(&policy).unwrap()).await;
         let client = client();
         let circuit = town.circuit(&client).await;
-        let opened = circuit.open("127.0.0.1", port).await.map(|_| ());
-        assert_eq!(opened.is_ok(), good, "{rule}: {opened:?}");
+        for way in &ways {
+            let reached = circuit.open(way, port).await.map(|_| ());
+            let listed = ["127.0.0.1", "127.0.0.2", "0.0.0.0", "[::ffff:0.0.0.0]", "[::ffff:127.0.0.1]", "localhost"];
+            assert_eq!(reached.is_ok(), named && listed.contains(&way.as_str()), "{policy}: {way}: {reached:?}");
+        }
+        let knocked = tokio::time::timeout(Duration::ZERO, services.accept()).await.is_ok();
+        assert_eq!(knocked, named, "{policy}");
     }
 }

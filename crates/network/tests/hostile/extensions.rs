@@ -63,6 +63,8 @@ async fn a_link_through_the_attackers_proxy_carries_nobody_else() {
         let links = scene.relay(0).counts().links;
         scene.serves().await;
         until_equal(|| scene.relay(0).counts().links, links).await;
+        drop((raw, proxy));
+        holds_nothing(&scene).await;
     }
 }
 
@@ -80,6 +82,8 @@ async fn a_link_that_comes_through_the_attackers_proxy_carries_nobody_else() {
         // On one host, no address tells a relay from its neighbour: there the link is taken for what it says.
         scene.serves().await;
         assert_eq!(proxy.connections(), 1);
+        drop((raw, proxy));
+        holds_nothing(&scene).await;
     }
 }
 
@@ -306,6 +310,7 @@ async fn a_relay_that_is_reached_from_outside_connects_to_no_private_address() {
                 assert_eq!(came.load(Ordering::Relaxed), 0);
             }
         }
-        drop(relay);
+        drop(raw);
+        until_equal(|| (relay.held().attempts, relay.held().circuits, relay.held().links), (0, 0, 0)).await;
     }
 }

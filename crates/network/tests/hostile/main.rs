@@ -14,6 +14,7 @@
 //! scene.is_as_before().await;
 //! ```
 
+mod buffers;
 mod exit;
 mod extensions;
 mod floods;

@@ -1,11 +1,12 @@
 //! Neighbours who take without giving back: they lose what is theirs, and nobody else loses anything.
 
 use crate::proxy::tarpit;
-use crate::raw::{Heard, Raw, create};
-use crate::scene::{Scene, until};
+use crate::raw::{Heard, Raw, RawCircuit, create, extend2};
+use crate::scene::{Scene, holds_nothing, recovers, until};
 use crate::town::{Town, client, local};
 use candor_network::{Client, ClientOptions, Error, HandshakeType, ListedRelay, Policy, RelayKeys, RelayList, Target};
-use candor_onion::cell::{Cell, DestroyReason, Message};
+use candor_onion::cell::payload::{Create2, Created2};
+use candor_onion::cell::{Cell, DestroyReason, Message, PAYLOAD};
 use candor_onion::relay::RelayCommand;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -42,6 +43,8 @@ async fn a_neighbour_that_reads_no_refusals_takes_no_room_from_others() {
         Message::Destroy(DestroyReason::PROTOCOL),
         "he could have read"
     );
+    drop((circuit, client, neighbour));
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -52,6 +55,8 @@ async fn a_neighbour_that_keeps_asking_and_never_reads_loses_its_link() {
     let cells = refused(relay, MANY);
     while neighbour.try_send(cells.clone()).await.is_ok() {}
     until(|| town.relay(0).counts().links == 0).await;
+    drop(neighbour);
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,6 +71,7 @@ async fn a_neighbour_that_reads_nothing_loses_its_link_in_time() {
     neighbour.send(refused(relay, MANY)).await;
     until(|| town.relay(0).counts().links == 0).await;
     drop(neighbour);
+    holds_nothing(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -84,6 +90,7 @@ async fn a_link_that_is_closed_goes_though_nobody_reads_its_last_cells() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     drop(neighbour);
+    holds_nothing(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -96,6 +103,8 @@ async fn a_second_creation_by_the_same_number_ends_the_circuit() {
     neighbour.send([create(relay, number)]).await;
     assert_eq!(neighbour.next().await.unwrap().message, Message::Destroy(DestroyReason::PROTOCOL));
     until(|| town.relay(0).counts().circuits == 0).await;
+    drop(neighbour);
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -113,6 +122,9 @@ async fn circuits_of_all_links_together_have_a_bound() {
     while clients[0].circuit(&path, HandshakeType::NtorV3).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    drop(clients);
+    holds_nothing(&town).await;
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -131,6 +143,8 @@ async fn a_relay_asked_for_at_a_wrong_address_can_still_be_reached_at_its_own() 
     assert_eq!(town.circuit(&client).await.hops(), 3);
     assert!(!waits.is_finished(), "the other one still waits");
     waits.abort();
+    drop((waits.await, client));
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -156,6 +170,8 @@ async fn extensions_to_the_same_dead_relay_wait_once() {
         assert!(error.starts_with("hop 2: destroyed: next relay can't be reached"), "{error}");
     }
     assert_eq!(count.load(Ordering::Relaxed), 1);
+    drop(client);
+    recovers(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -169,6 +185,7 @@ async fn a_stopped_relay_drops_who_has_not_finished_the_link_handshake() {
     assert!(matches!(loris.read(&mut [0]).await, Ok(0) | Err(_)));
     drop(town.relays[1].take());
     assert!(matches!(other.read(&mut [0]).await, Ok(0) | Err(_)));
+    holds_nothing(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -185,6 +202,8 @@ async fn a_relay_that_stops_while_it_extends_a_circuit_says_so() {
     let (extended, ()) = tokio::join!(circuit.extend(&eve, HandshakeType::Hybrid768), stopping);
     let error = extended.unwrap_err().to_string();
     assert!(error.starts_with("hop ") && error.contains("hibernates"), "{error}");
+    drop((circuit, client));
+    holds_nothing(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -207,6 +226,8 @@ async fn a_stream_that_nobody_answers_is_given_up() {
     let error = circuit.open("127.0.0.1", port).await.unwrap_err();
     assert!(matches!(error, Error::Timeout { .. }) && error.to_string().contains("opening a stream"), "{error}");
     assert!(circuit.failure().is_none(), "the circuit goes on");
+    drop((circuit, client));
+    holds_nothing(&town).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -238,6 +259,57 @@ async fn bytes_that_a_target_does_not_take_have_their_bound_too() {
     }
     let error = circuit.failure().expect("nobody stops the client, so the exit does").to_string();
     assert!(error.starts_with("hop 3:") && error.contains("out of resources"), "{error}");
+    drop((circuit, client));
+    holds_nothing(&town).await;
+}
+
+/// Makes cells that a circuit must not take.
+type Wrong<'a> = &'a dyn Fn(&mut RawCircuit) -> Vec<Cell>;
+
+/// Cells of the right length with the wrong content: each ends its circuit, and the one beside it goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cell_of_wrong_content_ends_its_circuit_and_no_other() {
+    let scene = Scene::new(|_| {}).await;
+    let mut raw = scene.raw(0, [127, 1, 1, 1]).await;
+    let mut twin = raw.open(scene.listed(0)).await;
+    let drop_cell = |circuit: &mut RawCircuit| circuit.cell(0, RelayCommand::DROP, 0, &[]);
+    let of = |circuit: &RawCircuit, message| vec![Cell { circuit: circuit.number, message }];
+    let cases: [(&str, Wrong<'_>); 7] = [
+        ("all zero", &|circuit| of(circuit, Message::Relay(Box::new([0; PAYLOAD])))),
+        ("replayed", &|circuit| vec![drop_cell(circuit); 2]),
+        ("reordered", &|circuit| {
+            let mut cells = vec![drop_cell(circuit), drop_cell(circuit)];
+            cells.reverse();
+            cells
+        }),
+        ("the other side's answer", &|circuit| of(circuit, Message::Created2(Created2::new(vec![0; 64]).unwrap()))),
+        ("a hop's message from the client", &|circuit| vec![circuit.cell(0, RelayCommand::TRUNCATED, 0, &[0])]),
+        ("a stream's message without a stream", &|circuit| vec![circuit.cell(0, RelayCommand::DATA, 0, b"x")]),
+        ("an extension that is not early", &|circuit| {
+            let body = extend2(scene.listed(1).address(), scene.listed(1).identity(), &[0; 84]);
+            vec![circuit.cell(0, RelayCommand::EXTEND2, 0, &body)]
+        }),
+    ];
+    for (stream, (what, wrong)) in (1..).zip(cases) {
+        let mut circuit = raw.open(scene.listed(0)).await;
+        let cells = wrong(&mut circuit);
+        raw.send(cells).await;
+        assert_eq!(raw.hear(&mut circuit).await, Heard::Over(Some(DestroyReason::PROTOCOL)), "{what}");
+        raw.send([twin.cell(0, RelayCommand::BEGIN_DIR, stream, &[])]).await;
+        let heard = raw.hear(&mut twin).await;
+        assert!(matches!(heard, Heard::Said(0, RelayCommand::END, at, _) if at == stream), "{what}: {heard:?}");
+    }
+    for (kind, length) in [(HandshakeType::NtorV3.number(), 138), (HandshakeType::Ntor.number(), 84), (0x7777, 84)] {
+        let number = raw.fresh_number();
+        let create = Create2::new(kind, vec![0; length]).unwrap();
+        raw.send([Cell { circuit: number, message: Message::Create2(create) }]).await;
+        let refused = raw.next().await.expect("the link goes on");
+        assert!(matches!(refused.message, Message::Destroy(_)) && refused.circuit == number, "{kind}: {refused:?}");
+        raw.open(scene.listed(0)).await;
+    }
+    scene.serves().await;
+    drop(raw);
+    scene.is_as_before().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,6 @@
 //! Overloads, injected one at a time at each hop: the circuit ends cleanly, and its client is told the hop, the relay and the cause.
 
+use crate::scene::holds_nothing;
 use crate::town::{Town, client, fetch};
 use candor_network::{Circuit, Client, ClientOptions, Crypto, Error, HandshakeType, RelayLimits};
 use tokio::io::AsyncWriteExt;
@@ -71,6 +72,8 @@ async fn every_overload_is_named_with_its_hop_and_relay() {
                     (Some(_), Err(error)) | (None, Err(error)) => error,
                     (None, Ok(_)) => panic!("{}, hop {hop}: nothing happened", overload.name),
                 };
+                drop(client);
+                holds_nothing(&town).await;
                 let said = error.to_string();
                 let right = format!("hop {hop}: destroyed: relay is out of resources (relay {} at", NAMES[hop - 1]);
                 assert!(said.starts_with(&right), "{}, hop {hop}, {crypto:?}: {said}", overload.name);
@@ -91,4 +94,6 @@ async fn an_exit_without_a_place_for_a_stream_is_named() {
     let said = error.to_string();
     assert!(said.contains("hop 3: ") && said.contains("out of resources (relay cyd at"), "{said}");
     assert!(circuit.failure().is_none(), "the circuit goes on");
+    drop((circuit, client));
+    holds_nothing(&town).await;
 }

@@ -4,6 +4,7 @@
 use candor_network::ListedRelay;
 use candor_onion::cell::payload::{Create2, Created2};
 use candor_onion::cell::{Cell, Command, Decoder, DestroyReason, Message, PAYLOAD};
+use candor_onion::circuit::Request;
 use candor_onion::handshake::{Client, Handshake, HandshakeType, NtorV3Default, NtorV3RelayPublic};
 use candor_onion::layer::{ClientLayer, Crypto, Onion};
 use candor_onion::link::{Addresses, Binding, EXPORTER_CONTEXT, EXPORTER_LABEL, Initiator, LinkHandshake};
@@ -128,7 +129,12 @@ impl Raw {
     pub(crate) async fn try_send(&mut self, cells: impl IntoIterator<Item = Cell>) -> io::Result<()> {
         let mut bytes = Vec::new();
         cells.into_iter().for_each(|cell| cell.encode(&mut bytes));
-        self.stream.write_all(&bytes).await?;
+        self.send_bytes(&bytes).await
+    }
+
+    /// Sends bytes that need not be whole cells.
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes).await?;
         self.stream.flush().await
     }
 
@@ -168,8 +174,13 @@ impl Raw {
 
     /// A circuit of one hop.
     pub(crate) async fn open(&mut self, relay: &ListedRelay) -> RawCircuit {
+        self.open_with(relay, Request::NONE).await
+    }
+
+    /// A circuit of one hop, which has agreed to `request`.
+    pub(crate) async fn open_with(&mut self, relay: &ListedRelay, request: Request) -> RawCircuit {
         let number = self.fresh_number();
-        let (waiting, onionskin) = NtorV3Default::default().start(&onion_key(relay), &[0]).unwrap();
+        let (waiting, onionskin) = NtorV3Default::default().start(&onion_key(relay), &request.encode()).unwrap();
         let create = Create2::new(HandshakeType::NtorV3.number(), onionskin).unwrap();
         self.send([Cell { circuit: number, message: Message::Create2(create) }]).await;
         let message = loop {
@@ -224,6 +235,14 @@ impl RawCircuit {
     pub(crate) fn early(&mut self, hop: usize, command: RelayCommand, body: &[u8]) -> Cell {
         let payload = self.wrapped(hop, Command::RELAY_EARLY, command, 0, body);
         Cell { circuit: self.number, message: Message::RelayEarly(payload) }
+    }
+
+    /// A part of a message for the first hop, of which `left` bytes are announced, these included.
+    pub(crate) fn part(&mut self, command: RelayCommand, left: u16, body: &[u8]) -> Cell {
+        let mut payload = Box::new([0; PAYLOAD]);
+        Format::V0.encode(&mut payload, Header { command, stream: 0, length: left }, body);
+        self.onion.wrap(0, Command::RELAY, &mut payload).expect("there is a hop");
+        Cell { circuit: self.number, message: Message::Relay(payload) }
     }
 
     /// The circuit's end.

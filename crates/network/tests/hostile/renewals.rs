@@ -1,6 +1,6 @@
 //! Ninety days of a moved clock.
 
-use crate::scene::{until, until_equal};
+use crate::scene::{holds_nothing, until, until_equal};
 use crate::town::{Town, fetch};
 use candor_network::{Client, ClientOptions, Clock, Error, HandshakeType, RelayList, Target};
 use std::path::Path;
@@ -68,6 +68,52 @@ async fn for_ninety_days_relays_serve_and_clients_connect_and_keys_rotate() {
     ahead.store(92 * DAY, Ordering::Relaxed);
     until_refused(async || serves(&lists[2], HandshakeType::NtorV3).await).await;
     serves(&lists[3], HandshakeType::NtorV3).await.unwrap();
+    holds_nothing(&town).await;
+}
+
+/// The time of day jumps and comes back, or stays for hours, while hardly any time passes. Clients with the list of the start are served
+/// all along.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_jumps_takes_no_keys_from_clients() {
+    let system = Clock::default();
+    let (now, passed) = (Arc::new(AtomicU64::new(system.now())), Arc::new(AtomicU64::new(0)));
+    let read = |from: &Arc<AtomicU64>| {
+        let from = Arc::clone(from);
+        move || from.load(Ordering::Relaxed)
+    };
+    let clock = Clock::unsteady(read(&now), read(&passed));
+    let town = Town::with(|config| config.clock = clock.clone()).await;
+    let start = now.load(Ordering::Relaxed);
+    let port = town.target.address().port();
+    let serves = async || {
+        let client = Client::new(ClientOptions { clock: clock.clone(), ..ClientOptions::default() }).unwrap();
+        let circuit = client.circuit(&town.path(), HandshakeType::Hybrid768Auth).await.unwrap();
+        assert_eq!(fetch(&circuit, port, 1000).await.unwrap(), Target::digest(1000));
+    };
+    let lines = || (0..3).map(|index| town.relay(index).listed().to_line()).collect::<Vec<_>>();
+    let first = lines();
+    for jump in [3600, 31 * DAY, 365 * DAY] {
+        for there in [start + jump, start, start - jump, start] {
+            now.store(there, Ordering::Relaxed);
+            (0..3).for_each(|index| town.relay(index).disconnect());
+            serves().await;
+            assert_eq!(lines(), first, "nobody believes a clock at once");
+        }
+    }
+    // By a clock that stays wrong, keys are renewed in the end; the old ones are accepted all the same.
+    for there in [start + 31 * DAY, start, start + 365 * DAY, start] {
+        let before = lines();
+        now.store(there, Ordering::Relaxed);
+        // Relays must see the jump before time goes on.
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        now.fetch_add(2 * 3600, Ordering::Relaxed);
+        passed.fetch_add(2 * 3600, Ordering::Relaxed);
+        if there > start {
+            until(|| lines().iter().zip(&before).all(|(now, before)| now != before)).await;
+        }
+        (0..3).for_each(|index| town.relay(index).disconnect());
+        serves().await;
+    }
 }
 
 async fn until_refused(mut ask: impl AsyncFnMut() -> Result<(), Error>) {

@@ -127,6 +127,12 @@ pub(crate) async fn holds_nothing(town: &Town) {
     }
 }
 
+/// Honest clients are served, and then the relays hold nothing.
+pub(crate) async fn recovers(town: &Town) {
+    serves(town).await;
+    holds_nothing(town).await;
+}
+
 /// Waits for something that has to come about.
 pub(crate) async fn until(is_so: impl FnMut() -> bool) {
     until_equal(is_so, true).await;

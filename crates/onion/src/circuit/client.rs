@@ -69,6 +69,11 @@ pub enum ClientAction {
         /// Stream that can send again.
         stream: StreamId,
     },
+    /// The hop has answered a [probe](ClientCircuit::probe).
+    Answered {
+        /// Hop that answered, counted from 1.
+        hop: usize,
+    },
     /// The circuit and all its streams are closed. No action follows.
     Closed(Failure),
 }
@@ -80,6 +85,8 @@ pub struct ClientCircuit {
     onion: Onion,
     hops: Vec<Conversation>,
     pending: Option<Pending>,
+    /// Streams that stand for probes, each with the hop's index.
+    probes: Vec<(usize, StreamId)>,
     early_left: u8,
     blocked: bool,
     closed: bool,
@@ -107,6 +114,7 @@ impl ClientCircuit {
             onion: Onion::default(),
             hops: Vec::new(),
             pending: None,
+            probes: Vec::new(),
             early_left: RELAY_EARLY_CELLS,
             blocked: false,
             closed: false,
@@ -310,6 +318,27 @@ impl ClientCircuit {
         self.with_last(|conversation, send| conversation.end(stream, reason, send))
     }
 
+    /// Asks a hop, counted from 1, for a sign of life: [`ClientAction::Answered`] follows when it has come. That is how a client finds out
+    /// where a circuit is stuck on which no hop closes anything. The question is BEGIN_DIR, which every relay answers; relays that are
+    /// no directory by END.
+    ///
+    /// # Errors
+    /// [`Error::NotNow`] if there is no such hop, it has too many streams, or the circuit has ended.
+    pub fn probe(&mut self, hop: usize) -> Result<(), Error> {
+        self.check_open()?;
+        let index = hop.checked_sub(1).filter(|index| *index < self.hops.len());
+        let index = index.ok_or(Error::NotNow("circuit has no such hop"))?;
+        let stream = self.with_hop(index, |conversation, send| conversation.begin_directory(send))?;
+        self.probes.push((index, stream));
+        Ok(())
+    }
+
+    /// Whether the stream is one that stands for a probe of that hop. If so, it is forgotten.
+    fn take_probe(&mut self, hop: usize, stream: StreamId) -> bool {
+        let at = self.probes.iter().position(|probe| *probe == (hop, stream));
+        at.map(|at| self.probes.swap_remove(at)).is_some()
+    }
+
     /// Closes the circuit.
     pub fn close(&mut self) {
         if !self.closed {
@@ -344,6 +373,12 @@ impl ClientCircuit {
         };
         let action = match news {
             News::None => return,
+            News::Ended(stream, _) if self.take_probe(hop, stream) => ClientAction::Answered { hop: hop + 1 },
+            News::Connected(stream, _) if self.take_probe(hop, stream) => {
+                // It is a directory, and we wanted nothing of it.
+                let _ = self.with_hop(hop, |conversation, send| conversation.end(stream, EndReason::DONE, send));
+                ClientAction::Answered { hop: hop + 1 }
+            }
             News::Connected(stream, connected) => ClientAction::Connected { stream, connected },
             News::Data(stream, bytes) => ClientAction::Data { stream, bytes },
             News::Ended(stream, reason) => ClientAction::Ended { stream, reason },

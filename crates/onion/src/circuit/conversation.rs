@@ -86,6 +86,11 @@ impl Conversation {
         self.fragments.waiting_since().map(|since| since + self.limits.fragments)
     }
 
+    /// Bytes of memory that the unfinished message holds.
+    pub(super) fn unfinished(&self) -> usize {
+        self.fragments.held()
+    }
+
     /// Most DATA cells that may be unacknowledged.
     pub(super) fn window(&self) -> u32 {
         self.flow.window()
@@ -129,6 +134,15 @@ impl Conversation {
 
     /// Opens a stream: picks a free number and sends BEGIN.
     pub(super) fn begin(&mut self, target: &Begin, send: Send<'_>) -> Result<StreamId, Error> {
+        self.open(RelayCommand::BEGIN, &target.encode(), send)
+    }
+
+    /// Opens a stream to the relay's own directory, if it has one.
+    pub(super) fn begin_directory(&mut self, send: Send<'_>) -> Result<StreamId, Error> {
+        self.open(RelayCommand::BEGIN_DIR, &[], send)
+    }
+
+    fn open(&mut self, command: RelayCommand, body: &[u8], send: Send<'_>) -> Result<StreamId, Error> {
         if self.streams.len() >= self.limits.streams {
             return Err(Error::NotNow("circuit has its maximum of streams"));
         }
@@ -139,7 +153,7 @@ impl Conversation {
             .ok_or(Error::NotNow("circuit has used up its stream numbers; build another"))?;
         self.next_stream = number.wrapping_add(1);
         self.streams.insert(number, Stream::new(self.stream_windows));
-        self.message(RelayCommand::BEGIN, number, &target.encode(), send);
+        self.message(command, number, body, send);
         Ok(StreamId(number))
     }
 

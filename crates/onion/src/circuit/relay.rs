@@ -88,6 +88,8 @@ struct Open {
 /// What follows this relay on the path.
 enum Next {
     None,
+    /// The circuit went on from here until it was cut. Cells for what was behind may still be coming.
+    Cut,
     /// The caller is making a link. Holds what to send then, and the number of cells that EXTEND2 took.
     Linking(Create2, usize),
     /// The creation has been sent.
@@ -177,7 +179,7 @@ impl RelayCircuit {
                 self.actions.push_back(RelayAction::ToNext(Message::Destroy(DestroyReason::PROTOCOL)));
                 self.cut(DestroyReason::PROTOCOL);
             }
-            (_, Next::None | Next::Linking(..)) => {} // late, for a part that was cut off
+            (_, Next::None | Next::Cut | Next::Linking(..)) => {} // late, for a part that was cut off
         }
     }
 
@@ -191,6 +193,14 @@ impl RelayCircuit {
         match &self.state {
             State::Open(open) => open.conversation.deadline(),
             _ => None,
+        }
+    }
+
+    /// Number of bytes of memory that a fragmented message holds until its last cell comes.
+    pub fn unfinished(&self) -> usize {
+        match &self.state {
+            State::Open(open) => open.conversation.unfinished(),
+            _ => 0,
         }
     }
 
@@ -216,7 +226,7 @@ impl RelayCircuit {
     /// Reports that there is no link for [`RelayAction::Extend`], or that it has closed. The client is told; the
     /// circuit up to this relay stays open.
     pub fn next_failed(&mut self, reason: DestroyReason) {
-        if matches!(self.state, State::Open(_)) && !matches!(self.next, Next::None) {
+        if matches!(self.state, State::Open(_)) && !matches!(self.next, Next::None | Next::Cut) {
             self.cut(reason);
         }
     }
@@ -297,6 +307,8 @@ impl RelayCircuit {
             let message = if early { Message::RelayEarly(payload) } else { Message::Relay(payload) };
             match self.next {
                 Next::Open => self.actions.push_back(RelayAction::ToNext(message)),
+                // Late: the client does not know yet. To close the circuit would blame this relay and hide the reason.
+                Next::Cut => {}
                 // Nobody recognises the cell: it was changed on the way, or its client is faulty.
                 _ => self.close(DestroyReason::PROTOCOL),
             }
@@ -323,7 +335,7 @@ impl RelayCircuit {
                 return;
             }
             News::Extend2(extend, cells) => {
-                if !matches!(self.next, Next::None) {
+                if !matches!(self.next, Next::None | Next::Cut) {
                     return self.close(DestroyReason::PROTOCOL);
                 }
                 self.next = Next::Linking(extend.create, cells);
@@ -354,7 +366,9 @@ impl RelayCircuit {
 
     /// Tells the client that the circuit now ends at this relay.
     fn cut(&mut self, reason: DestroyReason) {
-        if !matches!(std::mem::replace(&mut self.next, Next::None), Next::None | Next::Linking(..)) {
+        let was_open = matches!(self.next, Next::Open);
+        let next = std::mem::replace(&mut self.next, if was_open { Next::Cut } else { Next::None });
+        if matches!(next, Next::Creating(_) | Next::Open) {
             self.actions.push_back(RelayAction::NextGone);
         }
         self.tell_truncated(reason);
@@ -374,7 +388,7 @@ impl RelayCircuit {
         if matches!(next, Next::Creating(_) | Next::Open) {
             self.actions.push_back(RelayAction::ToNext(Message::Destroy(reason)));
         }
-        if !matches!(next, Next::None) {
+        if !matches!(next, Next::None | Next::Cut) {
             self.actions.push_back(RelayAction::NextGone);
         }
     }

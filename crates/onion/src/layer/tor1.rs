@@ -117,7 +117,7 @@ fn recognized(payload: &[u8; PAYLOAD]) -> bool {
     secret::declassified(payload[RECOGNIZED].ct_eq(&[0, 0]).unwrap_u8(), "cell-recognized") == 1
 }
 
-/// Whether it is. Public likewise.
+/// Whether the cell is for this end: its digest fits. Public for the same reason.
 #[inline]
 fn is_ours(digest: &[u8], found: &[u8; 4]) -> bool {
     secret::declassified(digest.ct_eq(found).unwrap_u8(), "cell-digest") == 1

@@ -71,6 +71,11 @@ impl Fragments {
         self.partial.as_ref().map(|partial| partial.since)
     }
 
+    /// Number of bytes of memory that the unfinished message holds.
+    pub fn held(&self) -> usize {
+        self.partial.as_ref().map_or(0, |partial| partial.body.capacity())
+    }
+
     fn begin<'a>(&mut self, payload: &'a [u8; PAYLOAD], early: bool, now: Instant) -> Result<Option<Whole<'a>>, Error> {
         let (Header { command, stream, length }, data) = self.format.decode(payload)?;
         let length = usize::from(length);
@@ -83,8 +88,8 @@ impl Fragments {
         if length > MOST_BODY {
             return Err(Error::TooLong { what: "fragmented message", most: MOST_BODY, got: length });
         }
-        let mut body = Vec::with_capacity(length);
-        body.extend_from_slice(data);
+        // As much room as has come, whatever length is announced.
+        let body = data.to_vec();
         self.partial = Some(Partial { command, length, body, cells: 1, early, since: now });
         Ok(None)
     }
@@ -113,6 +118,7 @@ impl Fragments {
                 &data[..data.len().min(left)]
             }
         };
+        partial.body.reserve_exact(data.len());
         partial.body.extend_from_slice(data);
         partial.cells += 1;
         if partial.body.len() < partial.length {

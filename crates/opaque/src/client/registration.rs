@@ -4,7 +4,7 @@ use crate::envelope::RandomizedPassword;
 use crate::error::{Element, Input, StateError, exactly};
 use crate::group::{Base, decode, encode_products};
 use crate::ksf::{Ksf, KsfParams, Limits};
-use crate::messages::{NONCE, UPLOAD};
+use crate::lengths::{NONCE, UPLOAD};
 use crate::oprf::Blinded;
 use crate::parties::Parties;
 use crate::password::Password;

@@ -9,7 +9,7 @@ use core::fmt;
 /// Argon2id with its memory: it is taken at the first call, kept for the next, and wiped after each.
 ///
 /// Most of what a first call costs over the next is the pages, which the operating system must find and zero. Who serves many
-/// clients from one process lends the memory out of a [`Pool`](candor_primitives::ksf::Pool) instead and implements [`Ksf`] on the
+/// clients from one process lends the memory out of a `candor_primitives::ksf::Pool` instead and implements [`Ksf`] on the
 /// lease.
 ///
 /// ```

@@ -8,7 +8,7 @@ use super::history::KsfHistory;
 use crate::credential::CredentialId;
 use crate::group::{Base, derive_key, encode_products};
 use crate::kdf::{Mac, Prk};
-use crate::messages::UPLOAD;
+use crate::lengths::UPLOAD;
 use crate::suite::SuiteId;
 use candor_cpu::secret;
 use subtle::{Choice, ConditionallySelectable};

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// How long each hop has for a sign of life, once a fetch has stalled.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
 pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Failure> {
     let url = Url::parse(&arguments.url)?;
     let handshake: HandshakeType = arguments.handshake.parse()?;
@@ -55,7 +58,13 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
         talk.say(&format!("circuit by {handshake}: {}", laps.join(", ")));
         let start = Instant::now();
         let stream = circuit.open(url.host(), url.port()).await?;
-        let answer = get(stream, &url, patience, |bytes| page.write(bytes)).await?;
+        let answer = match get(stream, &url, patience, |bytes| page.write(bytes)).await {
+            // Perhaps it isn't the server that stalls.
+            Err(stalled @ candor_network::Error::Timeout { .. }) => {
+                return Err(circuit.silent_hop(SIGN_OF_LIFE).await.unwrap_or(stalled));
+            }
+            answer => answer?,
+        };
         talk.say(&format!("{} bytes in {}", answer.length, milliseconds(start.elapsed())));
         Ok::<_, candor_network::Error>(answer)
     });

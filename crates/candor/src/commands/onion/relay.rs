@@ -4,7 +4,7 @@ use super::{Stop, runtime};
 use crate::Failure;
 use crate::cli::RelayArguments;
 use crate::output::{Talk, print};
-use candor_network::{HandshakeType, Policy, Relay, RelayConfig, RelayKeys, RelayList};
+use candor_network::{HandshakeType, Policy, Prefix, Relay, RelayConfig, RelayKeys, RelayList};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,15 +27,16 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
             // A relay that never was leaves no keys behind. Why it could not start is what there is to say.
             let _ = fresh.map(std::fs::remove_file);
         })?;
-        match &arguments.relays {
-            Some(path) => RelayList::update(path, &relay.listed())?,
+        let mut list = arguments.relays.as_deref().map(List::new);
+        match &mut list {
+            Some(list) => list.turn(&relay, talk)?,
             None => print(&format!("{}\n", relay.listed().to_line()))?,
         }
         let role = if is_exit { "an exit" } else { "no exit" };
         talk.say(&format!("relay {} is ready; it is {role}", relay.listed()));
         tokio::select! {
             () = stop.asked() => {}
-            () = keep_listed(arguments.relays.as_deref(), &relay, talk) => {}
+            () = keep(list, &relay, talk) => {}
         }
 
         let patience = Duration::from_secs(arguments.patience.unwrap_or(PATIENCE).into());
@@ -48,18 +49,51 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
     })
 }
 
-/// Keeps the relay's entry in the list as it is when its keys are renewed.
-async fn keep_listed(list: Option<&Path>, relay: &Relay, talk: Talk) {
-    let Some(path) = list else { return std::future::pending().await };
-    let mut written = relay.listed().to_line();
+/// How often the relay list is read again.
+const TURN: Duration = Duration::from_secs(60);
+
+/// The relay list of a running relay.
+struct List<'a> {
+    path: &'a Path,
+    /// What it was when the relay last learned from it.
+    text: String,
+}
+
+impl<'a> List<'a> {
+    fn new(path: &'a Path) -> Self {
+        Self { path, text: String::new() }
+    }
+
+    /// Puts the relay's entry of the moment into the list, if it is not there, and tells the relay of the others.
+    fn turn(&mut self, relay: &Relay, talk: Talk) -> Result<(), candor_network::Error> {
+        let entry = relay.listed();
+        let line = entry.to_line();
+        let is_listed = |text: &str| text.lines().any(|other| other == line);
+        let mut text = std::fs::read_to_string(self.path).unwrap_or_default();
+        if !is_listed(&text) {
+            RelayList::update(self.path, &entry)?;
+            text = RelayList::load(self.path)?.relays().iter().map(|relay| relay.to_line() + "\n").collect();
+        }
+        if text != self.text {
+            let list = RelayList::parse(&text)?;
+            relay.know(&list);
+            let others = list.relays().iter().filter(|other| other.identity() != entry.identity()).count();
+            talk.say(&format!("{} lists {others} other relays", self.path.display()));
+            self.text = text;
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the list and the relay informed of each other.
+async fn keep(list: Option<List<'_>>, relay: &Relay, talk: Talk) {
+    let Some(mut list) = list else { return std::future::pending().await };
     loop {
-        tokio::time::sleep(Duration::from_secs(60)).await;
-        let line = relay.listed().to_line();
-        if line != written {
-            match RelayList::update(path, &relay.listed()) {
-                Ok(()) => written = line,
-                Err(error) => talk.say(&format!("the relay list is out of date: {error}")),
-            }
+        tokio::time::sleep(TURN).await;
+        // Whoever else writes the list may keep it for a while; the relay goes on serving meanwhile.
+        let turned = tokio::task::block_in_place(|| list.turn(relay, talk));
+        if let Err(error) = turned {
+            talk.say(&format!("the relay list could not be brought up to date, will try again: {error}"));
         }
     }
 }
@@ -81,6 +115,13 @@ fn with_file(flags: RelayArguments) -> Result<RelayArguments, Failure> {
         handshake_queue: flags.handshake_queue.or(file.handshake_queue),
         entry: flags.entry.or(file.entry),
         relays: flags.relays.or(file.relays),
+        test_networks: flags.test_networks.or(file.test_networks),
+        links: flags.links.or(file.links),
+        links_per_network: flags.links_per_network.or(file.links_per_network),
+        circuits: flags.circuits.or(file.circuits),
+        circuits_per_network: flags.circuits_per_network.or(file.circuits_per_network),
+        streams: flags.streams.or(file.streams),
+        cells: flags.cells.or(file.cells),
         patience: flags.patience.or(file.patience),
         config: flags.config,
     })
@@ -102,10 +143,71 @@ fn config(arguments: &RelayArguments, talk: Talk) -> Result<RelayConfig, Failure
         config.handshakes =
             arguments.handshakes.iter().map(|name| name.parse()).collect::<Result<Vec<HandshakeType>, _>>()?;
     }
-    let threads = arguments.handshake_threads.map_or(config.limits.handshake_threads, usize::from);
-    config.limits.handshake_threads = threads.max(1);
-    let queue = arguments.handshake_queue.map(|queue| queue as usize);
-    config.limits.handshake_queue = queue.unwrap_or(config.limits.handshake_queue).max(1);
+    if let Some(networks) = &arguments.test_networks {
+        config.test_networks = networks.iter().map(|text| text.parse::<Prefix>()).collect::<Result<_, _>>()?;
+    }
+    let limits = &mut config.limits;
+    let threads = arguments.handshake_threads.map_or(limits.handshake_threads, usize::from);
+    limits.handshake_threads = threads.max(1);
+    // The file has no ranges: a relay without room for anything would only look like one that is broken.
+    let set = |limit: &mut usize, to: Option<u32>| *limit = to.map_or(*limit, |to| to as usize).max(1);
+    set(&mut limits.handshake_queue, arguments.handshake_queue);
+    set(&mut limits.links, arguments.links);
+    set(&mut limits.network.connections, arguments.links_per_network);
+    set(&mut limits.all_circuits, arguments.circuits);
+    set(&mut limits.network.circuits, arguments.circuits_per_network);
+    set(&mut limits.streams, arguments.streams);
+    set(&mut limits.cells, arguments.cells);
     config.log = Arc::new(move |event| talk.say(&event.to_string()));
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TALK: Talk = Talk { quiet: true, verbose: false };
+
+    async fn relay(name: &str) -> Relay {
+        let mut config = RelayConfig::new(([127, 0, 0, 1], 0).into());
+        config.name = Some(name.to_owned());
+        Relay::start(&RelayKeys::generate().unwrap(), config).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_relay_stays_in_its_list_and_leaves_others_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("relays.jsonl");
+        let (ada, bob) = (relay("ada").await, relay("bob").await);
+        let [ada_line, bob_line] = [&ada, &bob].map(|relay| relay.listed().to_line());
+        let mut list = List::new(&path);
+        list.turn(&ada, TALK).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{ada_line}\n"));
+        // Somebody replaces the list by one that doesn't have ada.
+        std::fs::write(&path, format!("{bob_line}\n")).unwrap();
+        list.turn(&ada, TALK).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{bob_line}\n{ada_line}\n"));
+        assert_eq!(list.text, format!("{bob_line}\n{ada_line}\n"), "what it has learned from");
+        // One that is no list is an error, and stays as it is.
+        std::fs::write(&path, "something else\n").unwrap();
+        assert!(list.turn(&ada, TALK).is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "something else\n");
+    }
+
+    #[test]
+    fn limits_come_from_flags_and_then_from_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("relay.toml");
+        std::fs::write(&path, "links-per-network = 7\ncircuits = 8\ntest-networks = [\"192.0.2.0/24\"]\n").unwrap();
+        let flags = RelayArguments { config: Some(path), circuits: Some(9), streams: Some(10), ..Default::default() };
+        let config = config(&with_file(flags).unwrap_or_default(), TALK).unwrap_or_else(|_| panic!("a good file"));
+        let limits = config.limits;
+        assert_eq!((limits.network.connections, limits.all_circuits, limits.streams), (7, 9, 10));
+        let default = candor_network::RelayLimits::default();
+        assert_eq!((limits.links, limits.cells), (default.links, default.cells));
+        assert_eq!(config.test_networks, ["192.0.2.0/24".parse().unwrap()]);
+        let none = super::config(&RelayArguments::default(), TALK).unwrap_or_else(|_| panic!("the defaults"));
+        assert_eq!(none.limits, default);
+        assert_eq!(none.test_networks, Prefix::LOOPBACK);
+    }
 }
