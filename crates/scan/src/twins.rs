@@ -14,22 +14,31 @@ pub struct Twins {
     pub same: usize,
     /// Kernels whose instructions stand in the other binary under no function of that name.
     pub different: BTreeSet<String>,
+    /// Generic kernels whose instructions differ: each crate that uses one compiles it, and the compiler shapes it by what it knows of the caller.
+    pub shaped: BTreeSet<String>,
     /// Kernels whose name the other binary lacks, such as those for a size that it doesn't use.
     pub missing: BTreeSet<String>,
 }
 
 /// Looks for each kernel of `cases` in `shipped`.
 pub fn compare(cases: &Binary, shipped: &Binary) -> Twins {
-    let mut known: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut known: BTreeMap<&str, (BTreeSet<String>, usize)> = BTreeMap::new();
     for kernel in kernels::all(shipped) {
-        known.entry(kernel.function.name).or_default().insert(text(shipped, kernel.function));
+        let (texts, count) = known.entry(kernel.function.name).or_default();
+        texts.insert(text(shipped, kernel.function));
+        *count += 1;
+    }
+    let mut instances: BTreeMap<&str, usize> = BTreeMap::new();
+    for kernel in kernels::all(cases) {
+        *instances.entry(kernel.function.name).or_default() += 1;
     }
     let mut twins = Twins::default();
     for kernel in kernels::all(cases) {
         let name = kernel.function.name;
         match known.get(name) {
             None => drop(twins.missing.insert(name.to_owned())),
-            Some(texts) if texts.contains(&text(cases, kernel.function)) => twins.same += 1,
+            Some((texts, _)) if texts.contains(&text(cases, kernel.function)) => twins.same += 1,
+            Some((_, count)) if *count > 1 || instances[name] > 1 => drop(twins.shaped.insert(name.to_owned())),
             Some(_) => drop(twins.different.insert(name.to_owned())),
         }
     }
