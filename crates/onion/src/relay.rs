@@ -13,6 +13,8 @@ mod tag;
 pub use crate::command::RelayCommand;
 pub use format::{Format, Header};
 #[cfg(feature = "std")]
+pub(crate) use fragments::continuation_room;
+#[cfg(feature = "std")]
 pub use fragments::{Fragments, Whole, cells_for, encode_fragment};
 pub use tag::Tag;
 
