@@ -16,10 +16,10 @@ macro_rules! entry {
             pub(crate) fn $name(_: $token, state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
                 #[target_feature(enable = $features)]
                 fn with_features(state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
-                    $kernel::<$vector, $lanes>(state $(, blocks.map(|blocks: &$blocks| blocks))?);
+                    $kernel::<$vector, $lanes>(state $(, { let blocks: [&$blocks; $lanes] = blocks; blocks })?);
                 }
                 // SAFETY: the token proves the features.
-                unsafe { with_features(state $(, blocks.map(|blocks: &$blocks| blocks))?) }
+                unsafe { with_features(state $(, { let blocks: [&$blocks; $lanes] = blocks; blocks })?) }
             }
         )+
     };
