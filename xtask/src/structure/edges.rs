@@ -76,6 +76,7 @@ const ROOMS: &[Room] = &[
             "test-support",
         ],
     },
+    Room { name: "bare", place: Place::Above, may_use: &["opaque", "primitives"] },
     Room { name: "xtask", place: Place::Above, may_use: &[] },
     // An oracle: whatever it shared with the products, it could not judge.
     Room { name: "key-schedules", place: Place::ForTests, may_use: &[] },
