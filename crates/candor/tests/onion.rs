@@ -156,10 +156,10 @@ fn a_relay_ends_in_good_order_when_it_is_asked_to() {
     assert_eq!(identity(&line), identity(&second));
 }
 
-/// A relay whose entry goes into `relays.jsonl`, once it is ready; what it says from then on.
+/// A relay that is ready, and what it says from then on.
 fn listed_relay(arguments: &[&str], directory: &Path) -> (Daemon, BufReader<ChildStderr>) {
     let mut command = Command::new(CANDOR);
-    command.args(["onion", "relay", "--relays", "relays.jsonl"]).args(arguments);
+    command.args(["onion", "relay"]).args(arguments);
     ready(command, directory)
 }
 
@@ -193,24 +193,27 @@ fn a_relay_has_limits_for_strangers_and_none_for_the_relays_of_its_list() {
     let (_target, said) = daemon(&["onion", "target"], dir.path());
     let target: serde_json::Value = serde_json::from_str(&said).unwrap();
     let target = target["address"].as_str().unwrap();
-    let ada = ["--name", "ada", "--exit", target, "--test-networks", "192.0.2.0/24", "--links-per-network", "1"];
     let url = format!("http://{target}/bytes/1000");
-    let fetch_through_ada = || fetch(&[&url, "--relays", "relays.jsonl", "--path", "ada", "--quiet"], dir.path());
-
-    // Alone in its list, ada has one place for all of this machine, and a silent connection takes it.
-    let (alone, mut talk) = listed_relay(&ada, dir.path());
-    let silent = TcpStream::connect(address_of("ada", dir.path())).unwrap();
-    let refused = fetch_through_ada();
-    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-    assert!(until_said(&mut talk, "refused").contains("from one network"));
-    drop((silent, alone, talk));
-
-    // With bob in the list, who is on this machine too, nobody here is a stranger.
-    let _bob = listed_relay(&["--name", "bob"], dir.path());
-    let _ada = listed_relay(&ada, dir.path());
-    let _silent = TcpStream::connect(address_of("ada", dir.path())).unwrap();
-    let served = fetch_through_ada();
-    assert!(served.status.success() && served.stdout.len() == 1000, "{served:?}");
+    let _bob = listed_relay(&["--name", "bob", "--relays", "bob.jsonl"], dir.path());
+    let bob = std::fs::read_to_string(dir.path().join("bob.jsonl")).unwrap();
+    // Ada has one place for all of this machine. The link that bob makes to her stays, and takes it, unless her list has bob.
+    for listed in [false, true] {
+        std::fs::write(dir.path().join("ada.jsonl"), if listed { bob.as_str() } else { "" }).unwrap();
+        let limits = ["--test-networks", "192.0.2.0/24", "--links-per-network", "1"];
+        let ada = [&["--name", "ada", "--relays", "ada.jsonl", "--exit", target], limits.as_slice()].concat();
+        let (_ada, mut talk) = listed_relay(&ada, dir.path());
+        let ada = std::fs::read_to_string(dir.path().join("ada.jsonl")).unwrap();
+        let all = if listed { ada } else { ada + &bob };
+        std::fs::write(dir.path().join("relays.jsonl"), all).unwrap();
+        let fetch = |path| fetch(&[&url, "--relays", "relays.jsonl", "--path", path, "--quiet"], dir.path());
+        let through_bob = fetch("bob,ada");
+        assert!(through_bob.status.success(), "{through_bob:?}");
+        let direct = fetch("ada");
+        assert_eq!(direct.status.success(), listed, "{direct:?}");
+        if !listed {
+            assert!(until_said(&mut talk, "refused").contains("from one network"));
+        }
+    }
 }
 
 #[test]

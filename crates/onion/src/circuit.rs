@@ -44,9 +44,11 @@
 
 mod client;
 mod conversation;
+mod ended;
 mod extensions;
 mod job;
 mod numbers;
+mod padding;
 mod relay;
 mod stream;
 

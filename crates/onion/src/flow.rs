@@ -98,6 +98,11 @@ impl Flow {
         }
     }
 
+    /// Whether the next DATA cell is one that a SENDME will acknowledge.
+    pub(crate) fn marks_next(&self) -> bool {
+        self.since_mark + 1 == self.increment
+    }
+
     /// Counts a DATA cell that was sent.
     pub(crate) fn sent(&mut self, tag: Tag, now: Instant) {
         self.inflight += 1;

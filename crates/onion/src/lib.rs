@@ -4,20 +4,20 @@
 //!
 //! - [`link`]: two neighbours on a TLS connection agree on a protocol version and learn each other's identity.
 //! - [`cell`]: the cells of 514 bytes that neighbours exchange, and a decoder that takes them off a byte stream.
-//! - [`circuit`]: the two ends of a circuit as state machines: the client's, and each relay's. Streams end here.
+//! - `circuit`: the two ends of a circuit as state machines: the client's, and each relay's. Streams end here.
 //! - [`handshake`]: how a client and a relay agree on keys: Tor's `ntor` and `ntor-v3` byte for byte, and hybrids of
 //!   X25519 with a KEM, specified in `docs/hybrid-handshake.md`.
 //! - [`layer`]: the cryptography of relay cells, tor1 and CGO, keyed by a handshake.
 //! - [`relay`]: the messages inside the layers, whole or in fragments.
-//! - [`flow`]: how many cells may be in flight.
+//! - `flow`: how many cells may be in flight.
 //!
 //! Wire structures have `encode` and `decode`. Cells and their payloads are appended to a buffer, since a link writes many cells into one; the
 //! bodies of relay messages are returned, since they are cut into cells afterwards.
 //!
 //! `docs/cells.md` lists what differs from Tor.
 //!
-//! Without the feature `std` the crate is `no_std` and needs `alloc`. [`circuit`], [`flow`] and [`relay::Fragments`] are then missing, since they
-//! take the time as [`Instant`](std::time::Instant).
+//! Without the feature `std` the crate is `no_std` and needs `alloc`. `circuit`, `flow` and `relay::Fragments` are then missing, since they
+//! take the time as `std::time::Instant`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 

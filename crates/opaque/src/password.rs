@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 /// A password as the protocol takes it: one to 65535 bytes. What was copied is wiped on drop.
 ///
 /// The protocol works on bytes, and one character can be typed as different bytes on different machines. So a password that
-/// people type comes from [`Self::from_text`]; every client of a deployment must prepare it the same way. [`Self::from_bytes`]
+/// people type comes from `from_text`; every client of a deployment must prepare it the same way. [`Self::from_bytes`]
 /// takes bytes as they are: for secrets that are not text, and for accounts made by libraries that do not prepare passwords.
 ///
 /// The empty password is refused: RFC 8265 §4.2.1 demands it, and an empty field is a mistake and not a secret. More than 65535

@@ -215,8 +215,8 @@ impl State {
         Ok(state)
     }
 
-    /// What to ask a relay for. Fragments are needed for post-quantum onionskins and known to relays of ours alone, so who offers no
-    /// handshake with such a one is not asked for them: a relay of Tor's would refuse.
+    /// What to ask a relay for. Post-quantum onionskins need fragments, which only our relays know; a relay of Tor's would refuse the
+    /// handshake. So fragments are asked for only where the relay offers a post-quantum handshake.
     fn options(&self, relay: &ListedRelay) -> HopOptions {
         HopOptions { crypto: self.crypto, fragments: relay.handshakes().any(HandshakeType::is_post_quantum) }
     }

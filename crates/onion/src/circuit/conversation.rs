@@ -1,15 +1,17 @@
 //! The messages, flow control and streams between a client and one hop. Both ends work alike, except that only the
 //! client opens streams.
 
+use super::ended::Ended;
+use super::padding::{Padding, UNPREDICTABLE};
 use super::stream::{Outgoing, Stream, StreamId};
 use super::{Agreed, Limits};
 use crate::cell::{DestroyReason, PAYLOAD, RelayPayload};
 use crate::flow::{self, Flow};
 use crate::layer::Tag;
 use crate::relay::message::{Begin, Connected, EndReason, Extend2, Sendme};
-use crate::relay::{Format, Fragments, Header, RelayCommand, Whole, cells_for, encode_fragment};
+use crate::relay::{Format, Fragments, Header, RelayCommand, Whole, cells_for, continuation_room, encode_fragment};
 use crate::{Error, PeerMisbehaved};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Where the cells of a message go: it wraps a decrypted payload, as RELAY_EARLY or not, and queues it.
@@ -21,6 +23,10 @@ pub(super) enum End {
     Client,
     Relay,
 }
+
+/// The body of RESOLVED that refuses (tor-spec, "Remote hostname lookup"): type 0xF1, a permanent error; no text; no time to live. Our relays
+/// look no names up on their own: a stream's BEGIN has the name.
+const RESOLVED_ERROR: [u8; 6] = [0xf1, 0, 0, 0, 0, 0];
 
 /// What a cell brought.
 #[derive(Debug)]
@@ -54,8 +60,9 @@ pub(super) struct Conversation {
     streams: BTreeMap<u16, Stream>,
     /// Bytes of all streams, ended ones included, that the caller has and has not reported as consumed.
     unread: usize,
-    /// Streams that this end has ended; cells for them may still be in flight.
-    ended: BTreeSet<u16>,
+    /// Streams that the client has ended; cells for them may still be in flight.
+    ended: Ended,
+    padding: Padding,
     next_stream: u16,
 }
 
@@ -76,7 +83,8 @@ impl Conversation {
             limits,
             streams: BTreeMap::new(),
             unread: 0,
-            ended: BTreeSet::new(),
+            ended: Ended::default(),
+            padding: Padding::new(),
             next_stream: 1,
         }
     }
@@ -97,18 +105,19 @@ impl Conversation {
     }
 
     /// Sends a message that fits one cell.
-    fn message(&self, command: RelayCommand, stream: u16, body: &[u8], send: Send<'_>) -> Tag {
+    fn message(&mut self, command: RelayCommand, stream: u16, body: &[u8], send: Send<'_>) -> Tag {
         let mut payload = Box::new([0; PAYLOAD]);
         let header = Header { command, stream, length: body.len() as u16 };
         let taken = self.format.encode(&mut payload, header, body);
         debug_assert_eq!(taken, body.len(), "callers send messages that fit");
+        self.padding.fill(&mut payload, self.format.room(stream != 0) - taken);
         send(false, payload)
     }
 
     /// Sends a message without a stream that may need several cells; the first is RELAY_EARLY if `early`. DROP cells
     /// follow until there are `at_least` cells.
     pub(super) fn long_message(
-        &self,
+        &mut self,
         command: RelayCommand,
         body: &[u8],
         early: bool,
@@ -123,7 +132,10 @@ impl Conversation {
         let mut done = 0;
         for index in 0..cells {
             let mut payload = Box::new([0; PAYLOAD]);
+            let before = done;
             done = encode_fragment(self.format, &mut payload, command, body, done);
+            let room = if index == 0 { self.format.room(false) } else { continuation_room(self.format) };
+            self.padding.fill(&mut payload, room - (done - before));
             send(early && index == 0, payload);
         }
         for _ in cells..at_least {
@@ -146,7 +158,7 @@ impl Conversation {
         if self.streams.len() >= self.limits.streams {
             return Err(Error::NotNow("circuit has its maximum of streams"));
         }
-        let free = |number: &u16| *number != 0 && !self.streams.contains_key(number) && !self.ended.contains(number);
+        let free = |number: &u16| *number != 0 && !self.streams.contains_key(number) && !self.ended.contains(*number);
         let number = (0..=u16::MAX)
             .map(|step| self.next_stream.wrapping_add(step))
             .find(free)
@@ -172,13 +184,14 @@ impl Conversation {
             return Err(Error::NotNow("stream is not connected yet"));
         }
         let mut done = 0;
-        for chunk in bytes.chunks(self.format.most_data()) {
-            if self.flow.allowance() == 0 || stream.allowance() == 0 {
-                break;
-            }
+        while done < bytes.len() && self.flow.allowance() > 0 && stream.allowance() > 0 {
+            // The cell that a SENDME will acknowledge has room for bytes that nobody but us can know before it arrives.
+            let most = self.format.most_data() - if self.flow.marks_next() { UNPREDICTABLE } else { 0 };
+            let chunk = &bytes[done..bytes.len().min(done + most)];
             let mut payload = Box::new([0; PAYLOAD]);
             let header = Header { command: RelayCommand::DATA, stream: id.0, length: chunk.len() as u16 };
             self.format.encode(&mut payload, header, chunk);
+            self.padding.fill(&mut payload, self.format.most_data() - chunk.len());
             let tag = send(false, payload);
             self.flow.sent(tag, now);
             if let Outgoing::Window(cells) = &mut stream.outgoing {
@@ -212,13 +225,20 @@ impl Conversation {
     /// Ends a stream from here.
     pub(super) fn end(&mut self, id: StreamId, reason: EndReason, send: Send<'_>) -> Result<(), Error> {
         self.streams.remove(&id.0).ok_or(Error::NoStream(id.0))?;
-        self.ended.insert(id.0);
+        self.note_end(id);
         self.message(RelayCommand::END, id.0, &[reason.0], send);
         Ok(())
     }
 
+    /// A relay keeps no memory of streams that it has ended: a client can't make it remember any number of them.
+    fn note_end(&mut self, id: StreamId) {
+        if self.end == End::Client {
+            self.ended.insert(id.0);
+        }
+    }
+
     /// Sends TRUNCATED, from a relay.
-    pub(super) fn truncated(&self, reason: DestroyReason, send: Send<'_>) {
+    pub(super) fn truncated(&mut self, reason: DestroyReason, send: Send<'_>) {
         self.message(RelayCommand::TRUNCATED, 0, &[reason.0], send);
     }
 
@@ -258,8 +278,15 @@ impl Conversation {
             (RelayCommand::END, _) => self.on_end(id, body),
             (RelayCommand::DROP, _) => Ok(News::None),
             (RelayCommand::BEGIN, End::Relay) => self.on_begin(id, body, send),
-            (RelayCommand::BEGIN_DIR | RelayCommand::RESOLVE, End::Relay) => {
+            (command @ (RelayCommand::BEGIN_DIR | RelayCommand::RESOLVE), End::Relay) if id.0 == 0 => {
+                Err(PeerMisbehaved::StreamMissing { command }.into())
+            }
+            (RelayCommand::BEGIN_DIR, End::Relay) => {
                 self.message(RelayCommand::END, id.0, &[EndReason::NOTDIRECTORY.0], send);
+                Ok(News::None)
+            }
+            (RelayCommand::RESOLVE, End::Relay) => {
+                self.message(RelayCommand::RESOLVED, id.0, &RESOLVED_ERROR, send);
                 Ok(News::None)
             }
             (RelayCommand::CONNECTED, End::Client) => self.on_connected(id, body),
@@ -284,7 +311,6 @@ impl Conversation {
         if self.streams.contains_key(&id.0) {
             return Err(PeerMisbehaved::StreamInUse { stream: id.0 }.into());
         }
-        self.ended.remove(&id.0);
         let refusal = match Begin::decode(body) {
             Ok(_) if self.streams.len() >= self.limits.streams => EndReason::RESOURCELIMIT,
             Ok(begin) => {
@@ -294,7 +320,6 @@ impl Conversation {
             Err(_) => EndReason::TORPROTOCOL,
         };
         self.message(RelayCommand::END, id.0, &[refusal.0], send);
-        self.ended.insert(id.0);
         Ok(News::None)
     }
 
@@ -414,12 +439,138 @@ impl Conversation {
         }
     }
 
-    /// The stream that a message names; `None` if this end has ended it.
+    /// The stream that a message names; `None` if this end has ended it. A relay takes every unknown stream but 0 for one of those.
     fn open_stream(&mut self, id: StreamId) -> Result<Option<&mut Stream>, Error> {
         match self.streams.get_mut(&id.0) {
             Some(stream) => Ok(Some(stream)),
-            None if self.ended.contains(&id.0) => Ok(None),
+            None if id.0 != 0 && (self.end == End::Relay || self.ended.contains(id.0)) => Ok(None),
             None => Err(PeerMisbehaved::StreamUnknown { stream: id.0 }.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::Crypto;
+
+    fn conversation(end: End, crypto: Crypto) -> Conversation {
+        let sendme_increment = (crypto == Crypto::Cgo).then_some(31);
+        Conversation::new(end, Agreed { crypto, fragments: true, sendme_increment }, Limits::default())
+    }
+
+    fn tag() -> Tag {
+        Tag::from_bytes(&[0; 20]).unwrap()
+    }
+
+    /// What a relay answers to a message.
+    fn answer(
+        relay: &mut Conversation,
+        command: RelayCommand,
+        stream: u16,
+        body: &[u8],
+    ) -> Result<Vec<RelayPayload>, Error> {
+        let mut payload = [0; PAYLOAD];
+        relay.format.encode(&mut payload, Header { command, stream, length: body.len() as u16 }, body);
+        let mut sent = Vec::new();
+        let mut send = |_, payload| {
+            sent.push(payload);
+            tag()
+        };
+        relay.receive(&payload, false, tag(), false, Instant::now(), &mut send)?;
+        Ok(sent)
+    }
+
+    #[test]
+    fn nobody_can_guess_a_cell_that_a_sendme_acknowledges() {
+        for (crypto, increment) in [(Crypto::Tor1, 100), (Crypto::Cgo, 31)] {
+            let cells = || {
+                let mut relay = conversation(End::Relay, crypto);
+                relay.streams.insert(1, Stream { connected: true, ..Stream::new(relay.stream_windows) });
+                let (mut sent, most) = (Vec::new(), relay.format.most_data());
+                let mut send = |_, payload: RelayPayload| {
+                    sent.push(payload);
+                    tag()
+                };
+                let length = 115 * most;
+                assert_eq!(relay.data(StreamId(1), &vec![7; length], Instant::now(), &mut send), Ok(length));
+                // The last cell has the bytes that others had no room for, and is mostly padding.
+                assert_eq!(sent.len(), 116, "{crypto:?}");
+                sent.pop();
+                sent
+            };
+            let (one, other) = (cells(), cells());
+            for (index, (one, other)) in one.iter().zip(&other).enumerate() {
+                let acknowledged = (index + 1) % increment == 0;
+                assert_eq!(one != other, acknowledged, "{crypto:?}: cell {index}");
+                let random = |cell: &RelayPayload| cell[PAYLOAD - 16..].to_vec();
+                assert_eq!(random(one) != random(other), acknowledged, "{crypto:?}: cell {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn messages_of_any_length_are_padded_and_read_as_they_were() {
+        for crypto in [Crypto::Tor1, Crypto::Cgo] {
+            for length in [0, 1, 400, 480, 490, 498, 900, 1473, 4096] {
+                let (mut relay, body) = (conversation(End::Relay, crypto), vec![9; length]);
+                let mut sent = Vec::new();
+                let mut send = |_, payload| {
+                    sent.push(payload);
+                    tag()
+                };
+                relay.long_message(RelayCommand::EXTENDED2, &body, false, 0, &mut send).unwrap();
+                let mut fragments = Fragments::new(relay.format, true);
+                let whole = sent.iter().find_map(|cell| {
+                    let whole = fragments.receive(cell, false, Instant::now()).unwrap();
+                    whole.map(|whole| whole.body.into_owned())
+                });
+                assert_eq!(whole.as_ref(), Some(&body), "{crypto:?} {length}");
+                let last = sent.last().unwrap();
+                let unused = cells_for(relay.format, length + UNPREDICTABLE) == sent.len();
+                assert!(
+                    !unused || last[PAYLOAD - 16..] != [0; 16] && last[PAYLOAD - 16..] != [9; 16],
+                    "{crypto:?} {length}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_relay_remembers_no_streams_that_have_ended_and_a_client_does() {
+        let mut relay = conversation(End::Relay, Crypto::Tor1);
+        for stream in 1..=u16::MAX {
+            let refused = answer(&mut relay, RelayCommand::BEGIN, stream, b"no port\0").unwrap();
+            assert_eq!(refused.len(), 1);
+        }
+        assert_eq!(format!("{:?}", relay.ended), "Ended(0)");
+        assert_eq!(answer(&mut relay, RelayCommand::DATA, 7, b"late"), Ok(Vec::new()));
+        let none = PeerMisbehaved::StreamUnknown { stream: 0 };
+        assert_eq!(answer(&mut relay, RelayCommand::DATA, 0, b"no stream"), Err(none.into()));
+        let mut client = conversation(End::Client, Crypto::Tor1);
+        let unknown = PeerMisbehaved::StreamUnknown { stream: 7 };
+        assert_eq!(answer(&mut client, RelayCommand::DATA, 7, b"early"), Err(unknown.into()));
+        client.ended.insert(7);
+        assert_eq!(answer(&mut client, RelayCommand::DATA, 7, b"late"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_relay_refuses_look_ups_and_directories_as_the_specification_has_it() {
+        for crypto in [Crypto::Tor1, Crypto::Cgo] {
+            let mut relay = conversation(End::Relay, crypto);
+            let format = relay.format;
+            for (command, answered, body) in [
+                (RelayCommand::RESOLVE, RelayCommand::RESOLVED, [0xf1, 0, 0, 0, 0, 0].as_slice()),
+                (RelayCommand::BEGIN_DIR, RelayCommand::END, &[EndReason::NOTDIRECTORY.0]),
+            ] {
+                let sent = answer(&mut relay, command, 3, b"example.org\0").unwrap();
+                let (header, found) = format.decode(&sent[0]).unwrap();
+                assert_eq!((sent.len(), header.command, header.stream, found), (1, answered, 3, body));
+                // In V1 a message of such a kind always has a stream.
+                if format == Format::V0 {
+                    assert!(answer(&mut relay, command, 0, b"example.org\0").is_err(), "{command:?} without a stream");
+                }
+            }
         }
     }
 }

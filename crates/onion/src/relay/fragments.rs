@@ -132,12 +132,15 @@ impl Fragments {
 
 /// Number of cells for a message without a stream whose body is `length` bytes long.
 pub fn cells_for(format: Format, length: usize) -> usize {
-    let rest = length.saturating_sub(format.room(false));
-    let each = match format {
+    1 + length.saturating_sub(format.room(false)).div_ceil(continuation_room(format))
+}
+
+/// Most data of a cell that continues a message.
+pub(crate) fn continuation_room(format: Format) -> usize {
+    match format {
         Format::V0 => format.room(false),
         Format::V1 => PAYLOAD - 16,
-    };
-    1 + rest.div_ceil(each)
+    }
 }
 
 /// Writes the next cell of a message without a stream; `done` bytes of its body are already written. Returns how many

@@ -9,7 +9,7 @@ use core::fmt;
 /// Argon2id with its memory: it is taken at the first call, kept for the next, and wiped after each.
 ///
 /// The first call costs more than the next, mostly because the operating system must find and zero the pages. A process that serves many
-/// clients should lend the memory out of a [`Pool`](candor_primitives::ksf::Pool) instead and implement [`Ksf`] on the
+/// clients should lend the memory out of a `candor_primitives::ksf::Pool` instead and implement [`Ksf`] on the
 /// lease.
 ///
 /// ```
