@@ -5,7 +5,8 @@
 //! ```
 //!
 //! `CANDOR_SIEGE_SECONDS` says how long the quiet phase and the attacks last, 60 seconds each by default, and `CANDOR_SIEGE_ATTACK` names one
-//! attack to run alone. Fetches must succeed and counters must come back; times and memory are only printed, beside their bars.
+//! attack to run alone. The attackers are one process at the lowest priority, for they would have machines of their own: they take what the
+//! relays and the client leave of this one. Fetches must succeed and counters must come back; times and memory are only printed, beside their bars.
 
 #[path = "hostile/proxy.rs"]
 mod proxy;
@@ -28,6 +29,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use town::{client, fetch, local};
 
+/// Where the attackers' process finds the list of relays, the address of the hole, and the attack to run alone.
+const LIST: &str = "CANDOR_SIEGE_LIST";
+const HOLE: &str = "CANDOR_SIEGE_HOLE";
+const ONLY: &str = "CANDOR_SIEGE_ATTACK";
 /// Where relays of the siege find their orders.
 const ORDERS: &str = "CANDOR_SIEGE_RELAY";
 /// What their lines begin with, among those of the test harness.
@@ -65,6 +70,56 @@ fn relay_process() {
             Some(("know", path)) => relay.know(&RelayList::load(Path::new(path)).unwrap()),
             _ => println!("{SAYS}{:?}", relay.held()),
         }
+    }
+}
+
+/// The attackers of the siege; not a test. They go on until they are killed.
+#[test]
+#[ignore = "run by the siege"]
+fn attackers_process() {
+    let (Ok(path), Ok(hole)) = (std::env::var(LIST), std::env::var(HOLE)) else { return };
+    let list = Arc::new(RelayList::load(Path::new(&path)).unwrap());
+    let hole = hole.parse().unwrap();
+    let only = std::env::var(ONLY).ok();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let mut attacks = JoinSet::new();
+        for (index, kind) in ATTACKS.into_iter().enumerate() {
+            if only.as_ref().is_none_or(|only| kind.is(only)) {
+                let scene =
+                    Arc::new(Attack { list: Arc::clone(&list), from: [127, 1, index as u8 + 1, 1].into(), hole });
+                attacks.spawn(repeat(kind, scene));
+            }
+        }
+        attacks.join_all().await;
+    });
+}
+
+/// Starts the attackers. Dropping them ends all attacks, connections included.
+struct Attackers(Child);
+
+impl Attackers {
+    fn start(list: &Path, hole: SocketAddr) -> Self {
+        let exe = std::env::current_exe().unwrap();
+        let process = Command::new("nice")
+            .args(["-n", "19"])
+            .arg(exe)
+            .args(["--ignored", "--exact", "attackers_process", "--nocapture"])
+            .env(LIST, list)
+            .env(HOLE, hole.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("`nice` starts the attackers");
+        Self(process)
+    }
+}
+
+impl Drop for Attackers {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -141,7 +196,6 @@ async fn besiege(seconds: u64) {
     let path = folder.path().join("list");
     std::fs::write(&path, lines.join("\n")).unwrap();
     relays.iter_mut().for_each(|relay| relay.order(&format!("know {}", path.display())));
-    let list = Arc::new(list);
     let port = target.address().port();
 
     fetches(&list, port, 2).await;
@@ -149,20 +203,14 @@ async fn besiege(seconds: u64) {
     let before: Vec<_> = relays.iter_mut().map(Besieged::held).collect();
     let quiet = fetches(&list, port, seconds).await;
 
-    let mut attacks = JoinSet::new();
-    let only = std::env::var("CANDOR_SIEGE_ATTACK").ok();
-    assert!(only.as_ref().is_none_or(|only| ATTACKS.iter().any(|kind| kind.is(only))), "attacks: {ATTACKS:?}");
-    for (index, attack) in ATTACKS.into_iter().enumerate() {
-        if only.as_ref().is_some_and(|only| !attack.is(only)) {
-            continue;
-        }
-        let scene = Arc::new(Attack { list: Arc::clone(&list), from: [127, 1, index as u8 + 1, 1].into(), hole });
-        attacks.spawn(repeat(attack, scene));
-    }
+    let only = std::env::var(ONLY).ok();
+    assert!(only.is_none_or(|only| ATTACKS.iter().any(|kind| kind.is(&only))), "attacks: {ATTACKS:?}");
+    let mut attackers = Attackers::start(&path, hole);
     sleep(Duration::from_secs(1)).await;
     let attacked = fetches(&list, port, seconds).await;
     println!("held under attack: {}", relays.iter_mut().map(Besieged::held).collect::<Vec<_>>().join("\n  "));
-    attacks.shutdown().await;
+    assert!(attackers.0.try_wait().unwrap().is_none(), "the attackers ended before the siege did");
+    drop(attackers);
 
     let start = Instant::now();
     let back = async {
