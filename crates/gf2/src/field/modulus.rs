@@ -141,7 +141,8 @@ impl<'t> SparseModulus<'t> {
         }
         let high = degree - self.degree;
         let mut rounds = 0;
-        while self.gap() << rounds <= high {
+        // Compared the other way round, so that no bit is shifted out.
+        while rounds < usize::BITS && self.gap() <= high >> rounds {
             rounds += 1;
         }
         rounds
@@ -263,5 +264,8 @@ mod tests {
             assert_eq!(modulus.rounds(2 * modulus.degree() - 2), rounds, "{modulus}");
         }
         assert_eq!(Nist163::MODULUS.rounds(162), 0);
+        // The least r with 2^r · Δ > usize::MAX − m. 89 is between 2^6 and 2^7.
+        assert_eq!(SparseModulus::constant(163, &[74, 0]).rounds(usize::MAX), usize::BITS - 6);
+        assert_eq!(SparseModulus::constant(8, &[7, 0]).rounds(usize::MAX), usize::BITS);
     }
 }

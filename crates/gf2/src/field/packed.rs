@@ -81,7 +81,7 @@ impl<M: Modulus> Default for Packed<M> {
 #[inline(always)]
 pub(super) fn reduce_slot<W: Word>(modulus: &SparseModulus<'_>, product: W) -> W {
     let (m, taps) = (modulus.degree(), modulus.taps());
-    let high = m - 2 + (m < 2) as usize; // the degree of the part above m
+    let high = (m - 1).saturating_sub(1); // the degree of the part above m
     let mut h = product.shr(m);
     for round in 0..modulus.rounds(2 * m - 2) {
         let before = h;
