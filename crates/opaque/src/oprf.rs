@@ -31,6 +31,7 @@ pub const LONGEST_INPUT: usize = u16::MAX as usize;
 /// A client that has blinded its input and waits for the evaluated element; wiped on drop.
 ///
 /// It is as secret as the input: it holds the blind, and the state of a hash in which a short input still stands in full.
+#[derive(Clone)]
 pub struct Blinded {
     blind: Zeroizing<Scalar>,
     /// The hash of Finalize, up to the input.
