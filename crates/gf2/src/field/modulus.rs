@@ -7,8 +7,8 @@ pub const MAX_DEGREE: usize = 1 << 24;
 
 /// The polynomial x^m + Σ x^t over GF(2), by its degree m and its *taps* t.
 ///
-/// Any taps will do; the polynomial may be reducible, and may lack the constant term. What is then modulo it is a ring. Only
-/// [`Field`](super::Field)'s inverse and square root ask for more.
+/// Any taps will do. The polynomial may be reducible or lack the constant term; the polynomials modulo it then form a ring, not a field, in which
+/// [`Field`](super::Field)'s inverses and square roots have no meaning.
 ///
 /// ```
 /// use candor_gf2::field::SparseModulus;
@@ -26,7 +26,7 @@ pub struct SparseModulus<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ModulusError {
-    /// Modulo a constant everything is zero.
+    /// The degree is zero: modulo a constant everything is zero.
     DegreeZero,
     /// The degree is above [`MAX_DEGREE`].
     DegreeTooLarge {
@@ -108,7 +108,7 @@ impl<'t> SparseModulus<'t> {
         self.degree
     }
 
-    /// The exponents below m, falling.
+    /// The exponents below m, in falling order.
     #[must_use]
     pub const fn taps(&self) -> &'t [usize] {
         self.taps
@@ -120,13 +120,13 @@ impl<'t> SparseModulus<'t> {
         self.degree.div_ceil(64)
     }
 
-    /// How many terms the modulus has, x^m with them (the w_h of the literature).
+    /// How many terms the modulus has, x^m with them (w_h in the literature).
     #[must_use]
     pub const fn weight(&self) -> usize {
         self.taps.len() + 1
     }
 
-    /// Δ: how far the highest tap is below m. What reduction brings back lies Δ lower than what it took away.
+    /// Δ: how far the highest tap is below m. Folding lowers the degree of a term by at least Δ.
     #[must_use]
     pub const fn gap(&self) -> usize {
         if self.taps.is_empty() { self.degree } else { self.degree - self.taps[0] }
@@ -164,7 +164,7 @@ impl fmt::Display for SparseModulus<'_> {
     }
 }
 
-/// A modulus known to the compiler, so that the code for it has its shifts as constants.
+/// A modulus known at compile time, so that the shifts in its code are constants.
 ///
 /// ```
 /// use candor_gf2::field::{Field, Modulus, SparseModulus};
