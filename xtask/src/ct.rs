@@ -10,9 +10,10 @@ mod documented;
 mod judge;
 mod marked;
 mod observe;
+mod scan;
 
 use crate::Failure;
-use crate::stage::program;
+use crate::stage::{cargo_with, program, stream};
 use crate::tally::Tally;
 use crate::workspace::cargo;
 use judge::{Case, Observed, Verdict};
@@ -40,6 +41,9 @@ pub(crate) fn run(root: &Path, filter: Option<&str>) -> Result<Tally, Failure> {
         return Ok(tally);
     }
     let binary = build(root)?;
+    if filter.is_none_or(|filter| "scan".contains(filter)) && !stream(cargo_with(["build", "--release"]), |_| ())? {
+        return Err("the release binary does not build, so its kernels can't be read".to_owned());
+    }
     let cases = list(&binary)?;
     let soundness =
         std::fs::read_to_string(root.join("SOUNDNESS.md")).map_err(|error| format!("SOUNDNESS.md: {error}"))?;
@@ -76,6 +80,9 @@ pub(crate) fn run(root: &Path, filter: Option<&str>) -> Result<Tally, Failure> {
     for fault in record.faults(&marks, &soundness, filter.is_none()) {
         println!("ct: {fault}");
         tally.fail(format!("ct: {fault}"));
+    }
+    if filter.is_none_or(|filter| "scan".contains(filter)) {
+        scan::run(root, &binary, &mut tally);
     }
     println!("ct: {} (logs in {})", tally.line(), logs.display());
     Ok(tally)
@@ -164,6 +171,9 @@ fn list(binary: &Path) -> Result<Vec<Case>, Failure> {
 /// The controls, and the cases that contain `filter`.
 fn select(cases: Vec<Case>, filter: Option<&str>) -> Result<Vec<Case>, Failure> {
     let Some(filter) = filter else { return Ok(cases) };
+    if filter == "scan" {
+        return Ok(cases.into_iter().filter(Case::is_control).collect());
+    }
     if !cases.iter().any(|case| case.name.contains(filter)) {
         let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         return Err(format!("no case's name contains `{filter}`; the cases are {}", names.join(", ")));

@@ -39,6 +39,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
     });
     gate.stage("no_std", |tally| no_std(tally, &workspace));
     gate.stage("portable", crate::portable::in_the_gate);
+    gate.stage("wasm", |tally| crate::wasm::in_the_gate(&workspace, tally));
     gate.stage("release build", |tally| one(tally, "release build", cargo_with(["build", "--release"])));
     gate.stage("bars", |tally| tally.check("the table of bars", crate::bars::is_documented(&workspace)));
     let mut tor = None;
@@ -176,6 +177,8 @@ fn no_std(tally: &mut Tally, workspace: &Workspace) {
     let features = crate::portable::BARE_FEATURES.join(",");
     words.extend(["--features", &features, "--", "-D", "warnings"]);
     one(tally, "no_std", cargo_with(words));
+    // Selected alone, so that no other crate turns on their features.
+    tests(tally, "no_std logins", cargo_with(["test", "--package", "candor-bare", "--lib"]));
 }
 
 /// `#![no_std]` or `#![cfg_attr(…, no_std)]`.

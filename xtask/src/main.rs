@@ -23,6 +23,7 @@ mod tally;
 mod tune;
 mod unpacked;
 mod vectors;
+mod wasm;
 mod workspace;
 
 use std::process::ExitCode;
@@ -51,9 +52,9 @@ cargo xtask COMMAND
   mutants [WORD]        makes each small mistake listed in xtask/mutants.toml in a copy of the tree; its test must then fail. WORD is
                         part of a mistake's description or file
                           cargo xtask mutants reduce.rs
-  qemu                  runs the kernels for binary polynomials on emulated AArch64 and RISC-V processors. On Debian as root it installs the
-                        emulators, the cross compilers and a second Rust
-                          cargo xtask qemu
+  qemu [--tests]        runs the kernels for binary polynomials on emulated AArch64 and RISC-V processors. On Debian as root it installs the
+                        emulators, the cross compilers and a second Rust. --tests runs the tests of primitives and opaque on AArch64 instead
+                          cargo xtask qemu --tests
   bars [--write | --issue N] [RUN.jsonl…]
                         sets each bar of bars.toml beside what was found: met, missed, can't tell, not measured. Without a file it reads
                         runs/*.jsonl; a .json file is taken as the output of `candor report`. --write puts the table into runs/README.md
@@ -81,6 +82,8 @@ cargo xtask COMMAND
   portable [TARGET]     compiles cpu, primitives, gf2, onion and opaque for thumbv7em-none-eabi, wasm32-unknown-unknown and
                         aarch64-unknown-linux-gnu with warnings denied; rustup fetches the targets. The gate compiles the first
                           cargo xtask portable wasm32
+  wasm                  compiles a registration and a login by OPAQUE's hybrid to WebAssembly and runs them in node
+                          cargo xtask wasm
   publish --dry-run     the order in which the crates go out, once each is packed and fit. Publishing itself is left to a person
                           cargo xtask publish --dry-run
   help                  this text
@@ -126,7 +129,13 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
             [] => mutants::run(None),
             [word, more @ ..] => no_more(command, more).and_then(|()| mutants::run(Some(word))),
         },
-        "qemu" => no_more(command, rest).and_then(|()| qemu::run(&Workspace::here()?)).map(|tally| tally.failed == 0),
+        "qemu" => match rest {
+            [word, more @ ..] if word == "--tests" => {
+                no_more(command, more)?;
+                Ok(qemu::product_tests::run(&Workspace::here()?).failed == 0)
+            }
+            _ => no_more(command, rest).and_then(|()| qemu::run(&Workspace::here()?)).map(|tally| tally.failed == 0),
+        },
         "bars" => bars::run(rest),
         "build-budget" => budget::run(rest),
         "deny" => no_more(command, rest).and_then(|()| deny::run()),
@@ -134,6 +143,7 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         "differential" => differential::run(rest),
         "tune" => tune::run(rest),
         "portable" => portable::run(rest),
+        "wasm" => no_more(command, rest).and_then(|()| Ok(wasm::run(&Workspace::here()?).failed == 0)),
         "docs" => published::docs(rest),
         "package" => published::package(rest),
         "publish" => published::publish(rest),

@@ -59,7 +59,7 @@ pub(crate) fn in_the_gate(tally: &mut Tally) {
 impl Target {
     fn check(&self, tally: &mut Tally) {
         let name = format!("portable {}", self.triple);
-        if let Err(why) = self.install() {
+        if let Err(why) = fetch(self.triple) {
             println!("{name}: skipped: {why}");
             return tally.skip(&name, why.lines().next().unwrap_or_default());
         }
@@ -75,18 +75,18 @@ impl Target {
         command.args(["--", "-D", "warnings"]);
         tally.check(&name, stream(command, |_| ()));
     }
+}
 
-    /// Has rustup fetch the target's library, if it isn't there.
-    fn install(&self) -> Result<(), Failure> {
-        let mut command = program("rustup");
-        command.args(["target", "add", self.triple]);
-        let output = command.output().map_err(|error| format!("rustup cannot be started: {error}"))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Err(format!("rustup can't fetch it: {}", said.lines().last().unwrap_or_default()))
+/// Has rustup fetch a target's library, if it isn't there.
+pub(crate) fn fetch(triple: &str) -> Result<(), Failure> {
+    let mut command = program("rustup");
+    command.args(["target", "add", triple]);
+    let output = command.output().map_err(|error| format!("rustup cannot be started: {error}"))?;
+    if output.status.success() {
+        return Ok(());
     }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(format!("rustup can't fetch {triple}: {}", said.lines().last().unwrap_or_default()))
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 //! The standard libraries for the other processors come from Debian, in the version of Debian's own newer rustc, since rustup may be out
 //! of reach. They are unpacked and not installed. Emulators, linkers and that rustc are installed if we are root. Nothing is timed.
 
+pub(crate) mod product_tests;
+
 use crate::Failure;
 use crate::install;
 use crate::peers::debian::{Apt, Release};

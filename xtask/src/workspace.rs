@@ -91,7 +91,10 @@ impl Member {
             {
                 roots.push(PathBuf::from(text(target, "src_path")?));
             }
-            if let Some(kind) = ["bin", "test"].into_iter().find(|kind| kinds.iter().any(|found| found == kind)) {
+            // A target that asks for a feature can't be named in a build that lacks it.
+            let asks = target.get("required-features").and_then(Value::as_array).is_some_and(|those| !those.is_empty());
+            let kind = ["bin", "test"].into_iter().find(|kind| kinds.iter().any(|found| found == kind));
+            if let Some(kind) = kind.filter(|_| !asks) {
                 targets.push((kind, text(target, "name")?.to_owned()));
             }
         }
@@ -217,6 +220,7 @@ mod tests {
             r#"{"workspace_root": "/h", "target_directory": "/h/target", "packages": [{
                 "name": "candor-cpu", "version": "0.1.0", "publish": null, "manifest_path": "/h/crates/cpu/Cargo.toml",
                 "targets": [{"kind": ["lib"], "name": "candor_cpu", "src_path": "/h/crates/cpu/src/lib.rs"},
+                            {"kind": ["bin"], "name": "gate", "src_path": "/h/crates/cpu/src/bin/gate.rs", "required-features": ["gate"]},
                             {"kind": ["test"], "name": "t", "src_path": "/h/crates/cpu/tests/t.rs"}],
                 "dependencies": [{"name": "proptest", "kind": "dev"}, {"name": "subtle", "kind": null, "req": "^2.6"}]}]}"#,
         )
@@ -224,7 +228,7 @@ mod tests {
         let cpu = &workspace.members[0];
         assert_eq!(cpu.room(), "cpu");
         assert_eq!((cpu.version.as_str(), cpu.published), ("0.1.0", true));
-        assert_eq!(cpu.roots, [PathBuf::from("/h/crates/cpu/src/lib.rs")]);
+        assert_eq!(cpu.roots, ["lib.rs", "bin/gate.rs"].map(|file| Path::new("/h/crates/cpu/src").join(file)));
         assert_eq!(cpu.targets, [("test", "t".to_owned())]);
         assert_eq!(cpu.dependencies[0].kind, Kind::Dev);
         assert_eq!(cpu.dependencies[1].kind, Kind::Normal);

@@ -1,9 +1,9 @@
 //! The fields GF(2^m), and sparse reduction for any modulus.
 //!
-//! - [`Field`]: multiplication, squares, inverses, square roots, traces, half-traces modulo a polynomial known to the compiler
-//!   ([`Modulus`]), of degree up to 576; the binary curves' fields, GCM's and the small ones of HQC, AES and Classic McEliece are here.
-//! - [`Packed`]: many products in a field with m ≤ 16, two bytes an element.
-//! - [`SparseModulus`]: any taps, at run time too; reduces polynomials of any length.
+//! - [`Field`]: multiplication, squares, inverses, square roots, traces, half-traces modulo a polynomial known at compile time
+//!   ([`Modulus`]), of degree up to 576. The fields of the NIST binary curves, GCM, HQC, AES and Classic McEliece are defined.
+//! - [`Packed`]: many products at once in a field with m ≤ 16. Each element takes two bytes.
+//! - [`SparseModulus`]: reduction of polynomials of any length modulo any sparse polynomial, chosen at compile time or at run time.
 //!
 //! ```
 //! use candor_gf2::field::{Field, Nist571};

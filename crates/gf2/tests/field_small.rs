@@ -32,6 +32,14 @@ impl Modulus for Wide16 {
     type Words = [u64; 1];
 }
 
+/// x + 1: the smallest modulus, whose only elements are 0 and 1.
+#[derive(Clone, Copy)]
+struct Least1;
+impl Modulus for Least1 {
+    const MODULUS: SparseModulus<'static> = SparseModulus::constant(1, &[0]);
+    type Words = [u64; 1];
+}
+
 /// x^12 has no taps at all: what is above is cut off.
 #[derive(Clone, Copy)]
 struct Power12;
@@ -109,6 +117,11 @@ fn every_product_modulo_a_polynomial_whose_taps_feed_each_other_is_right() {
 #[test]
 fn every_product_of_mceliece12_is_right() {
     all_products::<McEliece12>(&every_tier());
+}
+
+#[test]
+fn every_product_of_the_smallest_field_is_right() {
+    all_products::<Least1>(&every_tier());
 }
 
 #[test]

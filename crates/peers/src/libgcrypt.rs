@@ -150,7 +150,9 @@ const NUMBERS: &[(Algorithm, c_int)] = &[
 
 fn number(algorithm: Algorithm) -> Result<c_int, Refusal> {
     let known = NUMBERS.iter().find(|(known, _)| *known == algorithm);
-    known.map(|(_, number)| *number).ok_or_else(|| Refusal::never(format!("is not measured for {}", algorithm.title())))
+    known
+        .map(|(_, number)| *number)
+        .ok_or_else(|| Refusal::never(format!("candor has no libgcrypt number for {}", algorithm.title())))
 }
 
 impl SharedObject<Functions> {

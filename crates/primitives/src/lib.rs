@@ -6,6 +6,7 @@
 // <family>.rs              what a user of the family sees: traits, types, errors
 // <family>/<name>.rs       one algorithm, or one back end
 // <family>/<name>_mux.rs   the choice of arm: takes proof tokens from `candor-cpu` and records the arm
+// rounds.rs                round constants, shared by portable code and kernels
 // low/<arch>/              `unsafe` kernels that take a token
 
 extern crate alloc;
@@ -13,6 +14,8 @@ extern crate alloc;
 mod low;
 #[cfg(any(feature = "kem", feature = "dh"))]
 mod random;
+#[cfg(feature = "hash")]
+mod rounds;
 #[cfg(any(feature = "kem", feature = "dh"))]
 mod shared_secret;
 

@@ -57,6 +57,8 @@ const ROOMS: &[Room] = &[
     // `cpu` for the names of the tiers that it lists and sets.
     Room { name: "candor", place: Place::Above, may_use: &["subjects", "lab", "cpu", "network", "login", "opaque"] },
     Room { name: "ct", place: Place::Above, may_use: EVERY_PRODUCT },
+    // Reads binaries and knows none of ours.
+    Room { name: "scan", place: Place::Above, may_use: &[] },
     Room {
         name: "fuzz-bodies",
         place: Place::Above,
@@ -74,6 +76,7 @@ const ROOMS: &[Room] = &[
             "test-support",
         ],
     },
+    Room { name: "bare", place: Place::Above, may_use: &["opaque", "primitives"] },
     Room { name: "xtask", place: Place::Above, may_use: &[] },
     // An oracle: whatever it shared with the products, it could not judge.
     Room { name: "key-schedules", place: Place::ForTests, may_use: &[] },

@@ -88,10 +88,15 @@ pub(super) fn execute(tasks: &[Task], format: Format) -> Result<(), Failure> {
     }
 }
 
-/// A line for each subject that has no time.
+/// A line with the subjects whose answers agree, and a line for each other subject.
 fn text(outcome: &Outcome) -> String {
+    let passed = match &outcome.passed[..] {
+        [] => String::new(),
+        [alone] => format!("passed {}: {alone} alone: nothing confirms its answer\n", outcome.task),
+        several => format!("passed {}: {}\n", outcome.task, several.join(", ")),
+    };
     let lines = |word: &str, outs: &[Out]| -> String {
         outs.iter().map(|out| format!("{word} {}: {}: {}\n", outcome.task, out.subject, out.refusal)).collect()
     };
-    lines("refused", &outcome.refused) + &lines("failed", &outcome.failed)
+    passed + &lines("refused", &outcome.refused) + &lines("failed", &outcome.failed)
 }

@@ -1,4 +1,4 @@
-//! GF(2^m) for a modulus known to the compiler.
+//! GF(2^m) for a modulus known at compile time.
 
 use super::derived::{Derived, MOST_WORDS};
 use super::element::Element;
@@ -12,8 +12,8 @@ use core::marker::PhantomData;
 
 /// The field of polynomials over GF(2) modulo `M`, on the best instructions that the CPU has.
 ///
-/// The time of every operation depends on `M` alone. `M` may be reducible; then the results of [`invert`](Self::invert), [`sqrt`](Self::sqrt),
-/// [`trace`](Self::trace) and [`half_trace`](Self::half_trace) mean nothing.
+/// The time of every operation depends only on `M`. `M` may be reducible, but then [`invert`](Self::invert), [`sqrt`](Self::sqrt),
+/// [`trace`](Self::trace) and [`half_trace`](Self::half_trace) return meaningless values.
 ///
 /// ```
 /// use candor_gf2::field::{Field, Nist233};
@@ -30,7 +30,7 @@ pub struct Field<M> {
     modulus: PhantomData<M>,
 }
 
-/// Why words are not an element: the polynomial is not reduced; a bit at m or above is set.
+/// The words are not an element: the polynomial is not reduced, since a bit at m or above is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementError {
     /// m, the degree of the modulus.
@@ -84,7 +84,7 @@ impl<M: Modulus> Field<M> {
         one
     }
 
-    /// The element with these coefficients, x^0 in the lowest bit of the first word. Whether the words are an element is public.
+    /// The element with these coefficients, x^0 in the lowest bit of the first word. The answer, and only that, is public.
     ///
     /// # Errors
     /// [`ElementError`] if a bit at m or above is set.
@@ -149,7 +149,7 @@ impl<M: Modulus> Field<M> {
 
     /// The b with b² = a.
     ///
-    /// With a = E(x)² + x·O(x)², E and O being the even and the odd coefficients, it is E + √x·O; √x is a constant.
+    /// Write a = E(x)² + x·O(x)², with E and O made of the even and the odd coefficients. Then b = E + √x·O, and √x is a constant.
     #[must_use]
     pub fn sqrt(&self, a: &Element<M>) -> Element<M> {
         secret::takes("gf2m/sqrt", &a.0);
@@ -197,7 +197,8 @@ impl<M: Modulus> Field<M> {
         sum as u8 & 1
     }
 
-    /// a + a⁴ + a¹⁶ + … + a^(2^(m−1)), for odd m: a z with z² + z = a + trace(a). `None` for even m, where there is none.
+    /// a + a⁴ + a¹⁶ + … + a^(2^(m−1)), for odd m: a z with z² + z = a + trace(a). `None` for even m, where the sum has no such
+    /// meaning.
     #[must_use]
     pub fn half_trace(&self, a: &Element<M>) -> Option<Element<M>> {
         secret::takes("gf2m/half-trace", &a.0);
@@ -224,7 +225,7 @@ impl<M: Modulus> fmt::Debug for Field<M> {
     }
 }
 
-/// The even bits of `word`, side by side: the way back from `spread`.
+/// The even bits of `word`, packed side by side: the inverse of `spread`.
 #[inline(always)]
 const fn gathered(word: u64) -> u32 {
     let mut x = word & 0x5555_5555_5555_5555;

@@ -18,8 +18,8 @@ use core::cell::Cell;
 use core::fmt;
 use core::ops::Sub;
 
-/// Operations by kind. What they are done on stands beside the field of [`Operations`]. Loads and stores are not counted, nor is
-/// adding to a zero or moving a whole word: what the compiler leaves out.
+/// Operations by kind. The fields of [`Operations`] say on what: words or vectors. Loads and stores are not counted, nor is what the compiler
+/// removes: adding to a zero and moving a whole word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -31,11 +31,11 @@ pub struct Counts {
     pub xor: u32,
     /// Masks.
     pub and: u32,
-    /// Words that change their place in a vector.
+    /// Moves of words within a vector.
     pub shuffle: u32,
 }
 
-/// The operations of one multiplication modulo a polynomial: the product, and the reduction in each of the ways.
+/// The operations of one multiplication modulo a polynomial: the product, and each way to reduce it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Operations {
@@ -43,8 +43,8 @@ pub struct Operations {
     pub modulus: SparseModulus<'static>,
     /// The product, by Karatsuba's forms; on 128-bit lanes.
     pub product: Counts,
-    /// The reduction fused to the product, with the putting together of the product's columns; on 128-bit lanes. `None` if the
-    /// taps come within 64 of m.
+    /// The reduction fused with the product, and joining the product's columns; on 128-bit lanes. `None` if a tap lies within
+    /// 64 of m.
     pub fused: Option<Counts>,
     /// The reduction by folding; on 64-bit words.
     pub folding: Counts,
@@ -55,7 +55,7 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// Counts by running.
+    /// Counts by running the multiplication.
     #[must_use]
     pub fn of<M: Modulus>() -> Self {
         let modulus = M::MODULUS;
@@ -102,7 +102,7 @@ impl Operations {
 }
 
 impl fmt::Display for Operations {
-    /// A table, a line each way.
+    /// A table with a line for each way to reduce.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "operations of one multiplication modulo {}", self.modulus)?;
         writeln!(f, "{:<40}{:>7}{:>7}{:>7}{:>7}{:>9}", "", "clmul", "shift", "xor", "and", "shuffle")?;
@@ -141,7 +141,7 @@ impl Sub for Counts {
     }
 }
 
-/// As many words as any product has.
+/// The most words that a product has.
 fn words(counts: &Cell<Counts>) -> [Counted<'_>; 18] {
     [Counted { counts, zero: false }; 18]
 }
@@ -152,7 +152,7 @@ fn tally(run: impl FnOnce(&Cell<Counts>)) -> Counts {
     counts.get()
 }
 
-/// A word or a vector that has no value but counts what is done to it. It knows whether it is a constant zero, for adding that costs
+/// A word or a vector without a value that counts the operations on it. It knows whether it is a constant zero, because adding zero costs
 /// nothing.
 #[derive(Clone, Copy)]
 struct Counted<'c> {

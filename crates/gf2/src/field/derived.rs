@@ -4,7 +4,7 @@ use super::modulus::{Modulus, SparseModulus};
 use crate::word::spread;
 use core::marker::PhantomData;
 
-/// The most words that a field's element has.
+/// The most words in an element.
 pub(super) const MOST_WORDS: usize = 9;
 
 /// The constants of `M`.
@@ -94,7 +94,7 @@ const fn squared(modulus: SparseModulus<'static>, a: [u64; MOST_WORDS]) -> [u64;
     out
 }
 
-/// `count` ≤ 32 bits from bit `from` on.
+/// The `count` ≤ 32 bits that begin at bit `from`.
 const fn bits(words: &[u64; 2 * MOST_WORDS], from: usize, count: usize) -> u64 {
     let (i, n) = (from / 64, from % 64);
     let above = if n + count > 64 { words[i + 1] << (64 - n) } else { 0 };

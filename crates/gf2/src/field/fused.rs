@@ -1,7 +1,7 @@
-//! Multiplication with the reduction fused to it: the product's columns never leave the registers.
+//! Multiplication fused with its reduction: the product's columns never leave the registers.
 //!
-//! A word above m, shifted to where a tap says, is added to the columns there; two neighbouring words go at once, in one lane. The
-//! words that are folded are the only ones that must be put together from two columns before the end.
+//! Each word above m is shifted by the distance to each tap and added to the columns there, two neighbouring words at once in one lane. Only the
+//! words that are folded have to be joined from two columns before the end.
 
 use super::limbs::Columns;
 use super::modulus::{Modulus, SparseModulus};
@@ -12,7 +12,7 @@ use super::wide::Wide;
 const MOST_WORDS: usize = 9;
 const MOST_LANES: usize = 4;
 
-/// Whether the fused form applies to a modulus: words above m must fold to words below themselves in one go.
+/// Whether the fused form applies to a modulus: every word above m must fold, in one step, to words below itself.
 pub(crate) const fn applies(modulus: &SparseModulus<'_>) -> bool {
     modulus.gap() > 64
 }
@@ -69,7 +69,7 @@ fn reduce_product<V: Wide, M: Modulus>(
     }
 }
 
-/// For moduli whose taps come too close to m, and columns of degree at most `degree`: word by word.
+/// Reduction word by word, for moduli with a tap too close to m; the columns have degree at most `degree`.
 #[inline(always)]
 fn through_memory<V: Wide, M: Modulus>(
     proof: V::Proof,
@@ -89,7 +89,7 @@ fn through_memory<V: Wide, M: Modulus>(
     M::Words::load(proof, &reduced)
 }
 
-/// The columns of a square: the squares of the words stand in every other one.
+/// The columns of a square: the squares of the words, in every other column.
 #[inline(always)]
 fn squares<V: Wide, C: Columns>(proof: V::Proof, pieces: &C::Pieces<V>) -> C::Of<V> {
     let mut columns = C::no_columns::<V>(proof);

@@ -1,4 +1,4 @@
-//! Elements as arrays of words, and the product of two in vectors, a shape for each number of words.
+//! Elements as arrays of words, and their product in vectors, with a formula for each number of words.
 //!
 //! A product is kept as *columns*: column k is the sum of all word products a_i·b_j with i + j = k, 128 bits wide, and stands at
 //! word k. Neighbours overlap by a word and are added only where the reduction needs a word (`fused.rs`), so that the sums
@@ -19,7 +19,7 @@ pub(crate) trait Columns: Copy + Send + Sync + AsRef<[u64]> + AsMut<[u64]> + cor
     type Of<V: Wide>: AsMut<[V]> + AsRef<[V]> + Copy;
     /// An element in registers: pairs of words, and a single one at the end if n is odd.
     type Pieces<V: Wide>: AsMut<[V]> + AsRef<[V]> + Copy;
-    /// Which words the pieces hold: the first one, and whether the next is with it.
+    /// Which words each piece holds: the index of the first, and whether the next one is with it.
     const PIECES: &'static [(usize, bool)];
 
     /// The columns of a·b for the first `V::N` elements of each.
@@ -128,7 +128,7 @@ limbs! {
         };
 }
 
-/// Three words: two in `pair`, and the third in `last`, both halves of it, so that one xor makes the sums with either.
+/// Three words: two in `pair`, the third in both halves of `last`, so that one xor adds it to both words of the pair.
 #[derive(Clone, Copy)]
 struct Three<V> {
     pair: V,

@@ -7,8 +7,8 @@ pub const MAX_DEGREE: usize = 1 << 24;
 
 /// The polynomial x^m + Σ x^t over GF(2), by its degree m and its *taps* t.
 ///
-/// Any taps will do; the polynomial may be reducible, and may lack the constant term. What is then modulo it is a ring. Only
-/// [`Field`](super::Field)'s inverse and square root ask for more.
+/// Any taps will do. The polynomial may be reducible or lack the constant term; the polynomials modulo it then form a ring and no field, in which
+/// [`Field`](super::Field)'s inverses and square roots have no meaning.
 ///
 /// ```
 /// use candor_gf2::field::SparseModulus;
@@ -26,7 +26,7 @@ pub struct SparseModulus<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ModulusError {
-    /// Modulo a constant everything is zero.
+    /// The degree is zero: modulo a constant everything is zero.
     DegreeZero,
     /// The degree is above [`MAX_DEGREE`].
     DegreeTooLarge {
@@ -108,7 +108,7 @@ impl<'t> SparseModulus<'t> {
         self.degree
     }
 
-    /// The exponents below m, falling.
+    /// The exponents below m, in falling order.
     #[must_use]
     pub const fn taps(&self) -> &'t [usize] {
         self.taps
@@ -120,7 +120,7 @@ impl<'t> SparseModulus<'t> {
         self.degree.div_ceil(64)
     }
 
-    /// How many terms the modulus has, x^m with them (the w_h of the literature).
+    /// How many terms the modulus has, x^m with them (w_h in the literature).
     #[must_use]
     pub const fn weight(&self) -> usize {
         self.taps.len() + 1
@@ -141,7 +141,8 @@ impl<'t> SparseModulus<'t> {
         }
         let high = degree - self.degree;
         let mut rounds = 0;
-        while self.gap() << rounds <= high {
+        // Compared the other way round, so that no bit is shifted out.
+        while rounds < usize::BITS && self.gap() <= high >> rounds {
             rounds += 1;
         }
         rounds
@@ -163,7 +164,7 @@ impl fmt::Display for SparseModulus<'_> {
     }
 }
 
-/// A modulus known to the compiler, so that the code for it has its shifts as constants.
+/// A modulus known at compile time, so that the shifts in its code are constants.
 ///
 /// ```
 /// use candor_gf2::field::{Field, Modulus, SparseModulus};
@@ -263,5 +264,8 @@ mod tests {
             assert_eq!(modulus.rounds(2 * modulus.degree() - 2), rounds, "{modulus}");
         }
         assert_eq!(Nist163::MODULUS.rounds(162), 0);
+        // The least r with 2^r · Δ > usize::MAX − m. 89 is between 2^6 and 2^7.
+        assert_eq!(SparseModulus::constant(163, &[74, 0]).rounds(usize::MAX), usize::BITS - 6);
+        assert_eq!(SparseModulus::constant(8, &[7, 0]).rounds(usize::MAX), usize::BITS);
     }
 }

@@ -1,8 +1,8 @@
-//! Small fields, m ≤ 16, many products at a time: two bytes an element, as HQC and Classic McEliece store them.
+//! Small fields, m ≤ 16, many products at a time. Elements take two bytes each, as HQC and Classic McEliece store them.
 //!
-//! The products are made in slots of 32 bits. Of two words of two slots each, (a₀ + a₁·x³²)(b₀ + b₁·x³²), one carry-less multiplication
-//! gives a₀b₀ in the lowest slot and a₁b₁ in the third; what meets in the second is not looked at. The reduction runs in the slots,
-//! by rounds of feedback, where shifts fall off at the slot's edge by themselves.
+//! Products are computed in slots of 32 bits. Of two words of two slots each, (a₀ + a₁·x³²)(b₀ + b₁·x³²), one carry-less multiplication
+//! gives a₀b₀ in the lowest slot and a₁b₁ in the third; the sum in the second slot is ignored. The reduction runs within
+//! the slots, by rounds of feedback; bits shifted past a slot's edge drop out.
 
 #[cfg(target_arch = "x86_64")]
 use super::low::x86_64_packed::{avx512, clmul, vpclmul};
@@ -51,7 +51,7 @@ impl<M: Modulus> Packed<M> {
         }
     }
 
-    /// out\[i\] = a\[i\]·b\[i\]. The factors must be reduced; if not, the products are meaningless elements.
+    /// out\[i\] = a\[i\]·b\[i\]. The factors must be reduced, or the products are meaningless elements.
     ///
     /// # Panics
     /// If the lengths differ.
@@ -81,7 +81,7 @@ impl<M: Modulus> Default for Packed<M> {
 #[inline(always)]
 pub(super) fn reduce_slot<W: Word>(modulus: &SparseModulus<'_>, product: W) -> W {
     let (m, taps) = (modulus.degree(), modulus.taps());
-    let high = m - 2 + (m < 2) as usize; // the degree of the part above m
+    let high = (m - 1).saturating_sub(1); // the degree of the part above m
     let mut h = product.shr(m);
     for round in 0..modulus.rounds(2 * m - 2) {
         let before = h;
@@ -99,7 +99,7 @@ pub(super) fn reduce_slot<W: Word>(modulus: &SparseModulus<'_>, product: W) -> W
     sum.and((1 << m) - 1) // keep what is below m
 }
 
-/// The same product by bits, for compilers to put into whatever vectors there are.
+/// The same product bit by bit, which compilers can vectorise for any CPU.
 #[inline(never)]
 fn portable<M: Modulus>(a: &[u16], b: &[u16], out: &mut [u16]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
@@ -107,7 +107,7 @@ fn portable<M: Modulus>(a: &[u16], b: &[u16], out: &mut [u16]) {
     }
 }
 
-/// One product, without instructions.
+/// One product, without special instructions.
 #[inline(always)]
 pub(super) fn one<M: Modulus>(a: u16, b: u16) -> u16 {
     let (a, b) = (u32::from(a), u32::from(b));

@@ -1,15 +1,15 @@
 //! Reducers for any sparse modulus, over words: folding, and rounds of (I + U)⁻¹.
 //!
-//! Both are exact for every modulus and every length, and take the same time whatever the bits are. Folding does less work on
-//! many words, rounds do less inside one (`docs/reduction.md`); [`SparseModulus::reduce`] chooses.
+//! Both are exact for every modulus and every length, and their time does not depend on the bits. Folding takes less work over
+//! many words, rounds take less within one (`docs/reduction.md`). [`SparseModulus::reduce`] chooses.
 
 use super::modulus::SparseModulus;
 use super::word::Word;
 use candor_cpu::secret;
 
 impl SparseModulus<'_> {
-    /// Reduces the polynomial in `words`, least significant word first: what is left stands in the first
-    /// [`words`](Self::words), the others are zero. Any length will do.
+    /// Reduces the polynomial in `words`, least significant word first: the remainder ends up in the first
+    /// [`words`](Self::words), and the others become zero. Any length will do.
     ///
     /// ```
     /// use candor_gf2::field::SparseModulus;
@@ -43,8 +43,8 @@ impl SparseModulus<'_> {
     }
 }
 
-/// Word folding of a polynomial of degree at most `degree`: takes the words above m from the top and adds each one, shifted, where
-/// its taps say (López and Dahab's way). Leaves rubbish above the first ⌈m/64⌉ words.
+/// Word folding of a polynomial of degree at most `degree`: goes through the words above m from the top and adds each one,
+/// shifted, at its taps (López and Dahab's method). Leaves rubbish above the first ⌈m/64⌉ words.
 ///
 /// A word whose taps lead back into itself (Δ < 64) is folded until nothing is left: each pass brings it down by Δ.
 #[inline(always)]
@@ -89,8 +89,8 @@ fn add_shifted<W: Word>(words: &mut [W], shift: usize, word: W, bits: usize) {
     }
 }
 
-/// `rounds` rounds of feedback on the part above m, then one assembly: C = L + x^m·H becomes L + V((I+U)⁻¹H). As many rounds
-/// as [`SparseModulus::rounds`] says, or the answer is wrong. Leaves rubbish above the first ⌈m/64⌉ words.
+/// `rounds` rounds of feedback on the part above m, then one assembly: C = L + x^m·H becomes L + V((I+U)⁻¹H). The answer is right
+/// only with at least as many rounds as [`SparseModulus::rounds`] says. Leaves rubbish above the first ⌈m/64⌉ words.
 #[inline(always)]
 pub(crate) fn reduce_in<W: Word>(modulus: &SparseModulus<'_>, rounds: u32, words: &mut [W], high: &mut [W]) {
     let (m, taps) = (modulus.degree(), modulus.taps());
@@ -144,7 +144,7 @@ fn shifted_down<W: Word>(words: &[W], i: usize, n: usize) -> W {
 mod tests {
     use super::*;
 
-    /// Whether `rounds` rounds of feedback reduce x^`degree` rightly.
+    /// Whether `rounds` rounds of feedback reduce x^`degree` correctly.
     fn rounds_suffice(modulus: &SparseModulus<'_>, rounds: u32, degree: usize) -> bool {
         let mut folded = [1_u64 << degree];
         modulus.reduce(&mut folded);

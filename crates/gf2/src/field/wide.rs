@@ -1,14 +1,14 @@
-//! Vectors of 128-bit lanes, as far as a fused multiplication needs them, and the lanes in safe Rust.
+//! The operations on vectors of 128-bit lanes that a fused multiplication needs, and one lane in safe Rust.
 //!
-//! A lane is a polynomial of degree below 128; a vector holds one lane of each of [`Wide::N`] elements side by side. So the code
-//! over [`Wide`] multiplies one element on 128-bit registers, two on 256 bits and four on 512, and with the word products of a
-//! CPU without vectors it multiplies one.
+//! A lane is a polynomial of degree below 128; a vector holds one lane of each of [`Wide::N`] elements side by side. Code
+//! over [`Wide`] thus multiplies one element on 128-bit registers, two on 256-bit and four on 512-bit ones. On a CPU whose only help is a product
+//! of two words, it multiplies one.
 
 use crate::word::WordProduct;
 
-/// Vectors of 128-bit lanes. A value exists only where a [`Proof`](Self::Proof) did, which is why the operations are safe.
+/// Vectors of 128-bit lanes. Making a value takes a [`Proof`](Self::Proof), which is why the operations are safe.
 pub(crate) trait Wide: Copy {
-    /// What shows that the instructions exist.
+    /// The proof that the instructions exist.
     type Proof: Copy;
     /// How many elements lie side by side.
     const N: usize;
@@ -46,9 +46,9 @@ pub(crate) trait Wide: Copy {
     fn square_high(self) -> Self {
         self.mul_high(self)
     }
-    /// Each lane: our low word, then `other`'s.
+    /// In each lane, our low word and then `other`'s.
     fn low_low(self, other: Self) -> Self;
-    /// Each lane: our high word, then `other`'s low one.
+    /// In each lane, our high word and then `other`'s low word.
     fn high_low(self, other: Self) -> Self;
 }
 

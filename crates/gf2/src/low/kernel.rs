@@ -1,4 +1,4 @@
-//! The one contract that every arm fills, and the safe way to call it.
+//! The contract that every arm implements, and the safe way to call it.
 
 use crate::low::memory;
 use crate::plan::toom3_words;
@@ -17,7 +17,7 @@ pub(crate) type Batch = unsafe fn(out: *mut u64, a: *const u64, b: *const u64, c
 pub(crate) struct Kernel {
     /// The arm's name.
     pub(crate) arm: &'static str,
-    /// Products of equal lengths 1, 2, … words; as many as the arm has.
+    /// Products of equal lengths of 1, 2, … words, up to the longest that the arm has.
     leaves: &'static [Leaf],
     /// The same for batches.
     batches: &'static [Batch],
@@ -31,8 +31,8 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     /// # Safety
-    /// `leaves[i]` and `batches[i]` read i+1 words of each factor and write 2(i+1) words; the others keep to what their
-    /// fields say. The value must be handed out only where the functions' instructions exist.
+    /// `leaves[i]` and `batches[i]` read i+1 words of each factor and write 2(i+1) words; the other functions access what
+    /// their fields' documentation says. The value must be handed out only where the functions' instructions exist.
     pub(super) const unsafe fn new(
         arm: &'static str,
         leaves: &'static [Leaf],
@@ -51,7 +51,7 @@ impl Kernel {
         self.leaves.len()
     }
 
-    /// `out = a · b`, if there is a leaf for this length and the lengths fit together.
+    /// `out = a · b`, if there is a leaf for this length and the lengths match.
     #[inline(always)]
     pub(crate) fn leaf(&self, out: &mut [u64], a: &[u64], b: &[u64]) -> bool {
         let n = a.len();
@@ -145,7 +145,7 @@ impl Kernel {
         unsafe { (self.memory.karatsuba3_join)(out.as_mut_ptr(), cross.as_ptr(), k, r) }
     }
 
-    /// Toom-Cook's value at X of a factor in parts of `k` words, and fewer in the last: `out` is as long as `plan::toom3_words` says.
+    /// Toom-Cook's value at X of a factor cut into parts of `k` words, the last possibly shorter. `out` is as long as `plan::toom3_words` says.
     #[inline]
     pub(crate) fn toom3_at_x(&self, out: &mut [u64], u: &[u64], k: usize) {
         let n = u.len();
@@ -168,7 +168,7 @@ impl Kernel {
     }
 }
 
-/// A leaf and its batch on vectors of one lane, compiled with the features given: `mul` takes and gives lanes, `load` and `store` move
+/// A leaf and its batch on vectors of one lane, compiled with the given features. `mul` takes and returns lanes; `load` and `store` move
 /// lane i of n words.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! lane_leaf {
@@ -200,7 +200,7 @@ macro_rules! lane_leaf {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use lane_leaf;
 
-/// The batch of a leaf, which is inlined into the loop.
+/// The batch of a leaf, with the leaf inlined into the loop.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! batch {
     ($features:literal, $batch:ident, $leaf:ident, $n:literal) => {
@@ -218,8 +218,8 @@ macro_rules! batch {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use batch;
 
-/// The leaves for 17 to 32 words from the arm's `mul24` and `mul32`, which take the number of words: the full lengths with all loads and
-/// stores whole, the others through one function a size. Then the tables of all 32.
+/// The leaves for 17 to 32 words from the arm's `mul24` and `mul32`, which take the number of words. The full lengths load and
+/// store whole vectors; the others share one function for each of the two sizes. Then the tables of all 32.
 #[cfg(target_arch = "x86_64")]
 macro_rules! long_leaves {
     ($features:literal) => {
@@ -271,7 +271,7 @@ macro_rules! long_leaves {
 #[cfg(target_arch = "x86_64")]
 pub(super) use long_leaves;
 
-/// The tables of a kernel with leaves for 1 to 16 words, which stand in scope by their names.
+/// The tables of a kernel whose leaves for 1 to 16 words are in scope under their names.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! tables_of_16 {
     () => {

@@ -1,9 +1,9 @@
-//! The linear parts of the schemes: sums of word arrays. Each is written once, over any [`Vector`], and every arm compiles it with the
-//! widest that it has. What a leaf loads as one vector should come from one store: otherwise the CPU waits until its stores have drained.
+//! The linear parts of the schemes: sums of word arrays. Each is written once, over any [`Vector`], and every arm compiles it with its
+//! widest one. What a leaf loads as one vector should have been written by one store; otherwise the CPU waits until its stores have drained.
 
-/// Words that move at once.
+/// A register of words that are loaded, added and stored together.
 pub(super) trait Vector: Copy {
-    /// How many.
+    /// How many words.
     const WORDS: usize;
     /// Whether fewer than `WORDS` can be loaded and stored.
     const MASKED: bool;
@@ -74,14 +74,14 @@ impl Vector for u64 {
     }
 }
 
-/// What is done at word i of some arrays, and at the n - 1 after it.
+/// An operation on words i to i + n - 1 of some arrays.
 trait Step {
     /// # Safety
-    /// Words i to i + n - 1 of the arrays are there; V and n are as [`Vector::load`] wants them.
+    /// Words i to i + n - 1 of the arrays are there; V and n are as [`Vector::load`] requires.
     unsafe fn step<V: Vector>(&self, i: usize, n: usize);
 }
 
-/// Takes a step for each of the words `from` to `to` - 1: whole vectors, then what is left.
+/// Steps through the words `from` to `to` - 1: whole vectors first, then the rest.
 ///
 /// # Safety
 /// V's instructions exist, and the words are there.
@@ -309,7 +309,7 @@ struct Interpolation<const C4: bool> {
 }
 
 impl<const C4: bool> Interpolation<C4> {
-    /// A step from word i; given and answered are the running sums up to the word before, in every word of a vector.
+    /// A step from word i. It takes the running sums up to the word before, each in every word of a vector, and returns them for the next step.
     ///
     /// # Safety
     /// As [`Step::step`], and word i + n is there too.
@@ -406,7 +406,7 @@ pub(super) unsafe fn toom3_interpolate<V: Vector>(
     }
 }
 
-/// The bodies above, as one arm compiled them.
+/// The functions above, compiled for one arm.
 #[derive(Clone, Copy)]
 pub(super) struct Table {
     pub(super) add: unsafe fn(out: *mut u64, x: *const u64, y: *const u64, n: usize),
@@ -417,7 +417,7 @@ pub(super) struct Table {
     pub(super) toom3_interpolate: unsafe fn(out: *mut u64, values: [*mut u64; 3], k: usize, r: usize),
 }
 
-/// A [`Table`] of the bodies over the vector given, compiled with the features given.
+/// A [`Table`] of those functions over the given vector, compiled with the given features.
 macro_rules! table {
     ($(#[$features:meta])? $vector:ty) => {{
         use $crate::low::memory;

@@ -131,7 +131,7 @@ impl Decoder {
                     self.versions_seen = true;
                     return raw(bytes, lengths).decode().map(Some);
                 }
-                self.receive(std::mem::take(input));
+                self.receive(core::mem::take(input));
                 return Ok(None);
             }
             match self.frame(&self.buffer[self.at..])? {

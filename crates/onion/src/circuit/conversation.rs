@@ -439,11 +439,11 @@ impl Conversation {
         }
     }
 
-    /// The stream that a message names; `None` if this end has ended it. A relay takes every unknown stream for one of those.
+    /// The stream that a message names; `None` if this end has ended it. A relay takes every unknown stream but 0 for one of those.
     fn open_stream(&mut self, id: StreamId) -> Result<Option<&mut Stream>, Error> {
         match self.streams.get_mut(&id.0) {
             Some(stream) => Ok(Some(stream)),
-            None if self.end == End::Relay || self.ended.contains(id.0) => Ok(None),
+            None if id.0 != 0 && (self.end == End::Relay || self.ended.contains(id.0)) => Ok(None),
             None => Err(PeerMisbehaved::StreamUnknown { stream: id.0 }.into()),
         }
     }
@@ -545,6 +545,8 @@ mod tests {
         }
         assert_eq!(format!("{:?}", relay.ended), "Ended(0)");
         assert_eq!(answer(&mut relay, RelayCommand::DATA, 7, b"late"), Ok(Vec::new()));
+        let none = PeerMisbehaved::StreamUnknown { stream: 0 };
+        assert_eq!(answer(&mut relay, RelayCommand::DATA, 0, b"no stream"), Err(none.into()));
         let mut client = conversation(End::Client, Crypto::Tor1);
         let unknown = PeerMisbehaved::StreamUnknown { stream: 7 };
         assert_eq!(answer(&mut client, RelayCommand::DATA, 7, b"early"), Err(unknown.into()));

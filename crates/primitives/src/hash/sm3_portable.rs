@@ -2,6 +2,8 @@
 //!
 //! Constant time: additions, rotations and logic on words; the only indices are loop counters.
 
+use crate::rounds::SM3_T;
+
 /// Runs CF over `blocks`, one after another. A function of its own in the binary too, so that `cargo xtask ct` can see that it
 /// ran.
 #[inline(never)]
@@ -12,7 +14,7 @@ pub(crate) fn compress(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
             *word = u32::from_be_bytes(*bytes);
         }
         let mut v = *state;
-        for (sixteen, t) in T.as_chunks::<16>().0.iter().enumerate() {
+        for (sixteen, t) in SM3_T.as_chunks::<16>().0.iter().enumerate() {
             if sixteen == 0 {
                 steps::<true>(&mut v, &mut w, t);
             } else {
@@ -83,15 +85,3 @@ fn step<const FIRST: bool>(
     *b = b.rotate_left(9);
     *f = f.rotate_left(19);
 }
-
-/// T[j] ⋘ j (§4.2): 79cc4519 in the first sixteen steps, 7a879d8a after.
-pub(crate) const T: [u32; 64] = {
-    let mut t = [0u32; 64];
-    let mut j = 0;
-    while j < 64 {
-        let constant: u32 = if j < 16 { 0x79cc4519 } else { 0x7a879d8a };
-        t[j] = constant.rotate_left(j as u32 % 32);
-        j += 1;
-    }
-    t
-};

@@ -1,6 +1,6 @@
 //! 128-bit lanes on AArch64, one in a NEON register, multiplied by PMULL; and the fused code compiled for them.
 //!
-//! A value can be made only from the token, so it proves that the CPU has the instructions.
+//! A value can only be made from the token, so it proves that the CPU has the instructions.
 
 use crate::field::modulus::Modulus;
 use crate::field::{fused, wide::Wide};

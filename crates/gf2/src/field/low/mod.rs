@@ -21,7 +21,7 @@ pub(super) fn words<M: Modulus>(elements: &[Element<M>]) -> &[M::Words] {
     unsafe { core::slice::from_raw_parts(elements.as_ptr().cast(), elements.len()) }
 }
 
-/// The same elements, as words to write. Write reduced polynomials only; anything else gives wrong results, but nothing unsound.
+/// The same elements, as words to write. Write only reduced polynomials: anything else is sound but gives wrong results.
 #[inline(always)]
 pub(super) fn words_mut<M: Modulus>(elements: &mut [Element<M>]) -> &mut [M::Words] {
     // SAFETY: as above.

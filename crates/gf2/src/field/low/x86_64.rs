@@ -1,8 +1,7 @@
 //! 128-bit lanes on x86-64: one in an xmm register, two in a ymm, four in a zmm.
 //!
-//! A value of these types can be made only from a token, and there is no other way to come by one; so a value proves that we are
-//! on a CPU with the instructions, and the methods are safe to call. They compile to single instructions once they are inlined
-//! into a function that enables the features; those are in [`kernels`](super::x86_64_kernels).
+//! A value of these types can only be made from a token. It therefore proves that the CPU has the instructions, and the methods are safe to
+//! call. They compile to single instructions once they are inlined into a function that enables the features; those functions are in [`kernels`](super::x86_64_kernels).
 
 pub(in crate::field) use super::x86_64_kernels::{avx512, clmul, vpclmul};
 use crate::field::wide::Wide;
@@ -71,7 +70,7 @@ pub(crate) struct Ymm(__m256i);
 #[derive(Clone, Copy)]
 pub(crate) struct Zmm(__m512i);
 
-/// The operations that differ by nothing but their names.
+/// The operations that differ only in their names.
 macro_rules! arithmetic {
     ($xor:ident, $and:ident, $shl:ident, $shr:ident, $clmul:ident $(::<$select:tt>)?, $low_low:ident, $align:ident) => {
         #[inline(always)]

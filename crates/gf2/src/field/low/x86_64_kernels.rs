@@ -1,6 +1,6 @@
 //! The fused code of `field/fused.rs`, compiled for each tier of x86-64.
 //!
-//! A tier's functions take its token, so they are safe to call, and they are where the vector types' methods are inlined.
+//! A tier's functions take its token, so they are safe to call. The vector types' methods are inlined into them.
 
 /// `mul`, `square` and `mul_many` over `$many` elements at a time, and over single ones in xmm registers.
 macro_rules! tier {

@@ -6,8 +6,8 @@ use crate::field::word::Word;
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::arch::x86_64::*;
 
-/// The slots type of a tier, and the products over it. A slots value is made only inside the function that enables the features,
-/// so it is proof of them.
+/// The slots type of a tier, and the products over it. A value of the slots' type is made only inside the function that enables the
+/// features, so it proves that they exist.
 macro_rules! tier {
     (
         $name:ident, $token:ident, $features:literal, $slots:ident($register:ty), $count:literal, $doc:literal,

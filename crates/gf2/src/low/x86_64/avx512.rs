@@ -1,8 +1,8 @@
-//! VPCLMULQDQ on 512-bit registers: Ice Lake, Zen 4 and later. Four lane products an instruction.
+//! VPCLMULQDQ on 512-bit registers: Ice Lake, Zen 4 and later. One instruction makes four lane products.
 //!
 //! A multiplication of four parts by four parts is nine products of parts (two levels of Karatsuba): four of the parts, four of
-//! sums of two, one of the sum of all. The first and the second four fill the lanes of a vector each, lane by lane; only the last is
-//! alone. So 8×8 words (parts of one lane) take 3 + 3 + 1 carry-less instructions, 16×16 words (parts of two lanes) 9 + 9 + 3.
+//! sums of two, one of the sum of all. The first four and the second four each fill the lanes of one vector; only the ninth is
+//! alone in its vector. So 8×8 words (parts of one lane) take 3 + 3 + 1 carry-less instructions, 16×16 words (parts of two lanes) 9 + 9 + 3.
 
 use crate::lanes::{self, Lanes};
 use crate::low::kernel::{Kernel, batch, long_leaves};
@@ -84,7 +84,7 @@ fn add_in<const LANES: u8>(x: Zmm, y: Zmm) -> Zmm {
     Zmm(unsafe { _mm512_mask_xor_epi64(x.0, LANES, x.0, y.0) })
 }
 
-/// Returns `x`, but hides from the compiler where it came from: it would melt chains of shuffles into two-source permutations
+/// Returns `x`, but hides from the compiler where it came from: it would merge chains of shuffles into two-source permutations
 /// (`vpermt2q`), which take two to three times as long.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -115,7 +115,7 @@ fn total(sums: Zmm) -> Zmm {
 }
 
 /// Puts nine products together. `parts` holds the lower and upper halves of the products of parts 0–3, `pairs` those of [`sums`],
-/// `all` those of [`total`] in every lane. Of the product's eight blocks, one part wide each, it answers the even ones and the
+/// `all` those of [`total`] in every lane. Of the product's eight blocks, one part wide each, it returns the even ones and the
 /// odd ones. The order of the sums is chosen so that nearly every block is in its lane already.
 #[inline(always)]
 fn join([low, high]: [Zmm; 2], [pair_low, pair_high]: [Zmm; 2], all: [Zmm; 2]) -> [Zmm; 2] {

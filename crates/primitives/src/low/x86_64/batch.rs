@@ -3,7 +3,7 @@
 //! States are transposed: entry i holds word i of all lanes.
 
 use super::vector::{Words32, Words64, Ymm, YmmVl, Zmm};
-use crate::hash::{keccak_portable::ROUND_CONSTANTS, sha256_portable::K, sm3_portable::T};
+use crate::rounds::{KECCAK_RC, SHA256_K, SM3_T};
 use candor_cpu::{HaveAvx2, HaveAvx512Crypto};
 
 /// Makes the entry points: a safe function that takes the token, and within it the kernel with the token's features.
@@ -16,10 +16,10 @@ macro_rules! entry {
             pub(crate) fn $name(_: $token, state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
                 #[target_feature(enable = $features)]
                 fn with_features(state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
-                    $kernel::<$vector, $lanes>(state $(, blocks.map(|blocks: &$blocks| blocks))?);
+                    $kernel::<$vector, $lanes>(state $(, { let blocks: [&$blocks; $lanes] = blocks; blocks })?);
                 }
                 // SAFETY: the token proves the features.
-                unsafe { with_features(state $(, blocks.map(|blocks: &$blocks| blocks))?) }
+                unsafe { with_features(state $(, { let blocks: [&$blocks; $lanes] = blocks; blocks })?) }
             }
         )+
     };
@@ -96,7 +96,7 @@ fn sha256<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[[u8;
     for (word, lanes) in chaining.iter_mut().zip(&*state) {
         *word = V::load(lanes);
     }
-    let (first, rest) = K.as_chunks::<16>().0.split_at(1);
+    let (first, rest) = SHA256_K.as_chunks::<16>().0.split_at(1);
     for n in 0..shortest(&blocks) {
         let mut w = words::<V, L>(&blocks, n);
         let mut v = chaining;
@@ -145,7 +145,7 @@ fn sm3<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[[u8; 64
     for (word, lanes) in chaining.iter_mut().zip(&*state) {
         *word = V::load(lanes);
     }
-    let (first, rest) = T.as_chunks::<16>().0.split_at(1);
+    let (first, rest) = SM3_T.as_chunks::<16>().0.split_at(1);
     for n in 0..shortest(&blocks) {
         let mut w = words::<V, L>(&blocks, n);
         let mut v = chaining;
@@ -199,13 +199,13 @@ fn keccak<V: Words64, const L: usize>(state: &mut [[u64; L]; 25]) {
 /// All rounds, two at a time: the second brings the lanes back to where the first found them.
 #[inline(always)]
 pub(super) fn keccak_rounds<V: Words64>(mut a: [V; 25]) -> [V; 25] {
-    for [even, odd] in ROUND_CONSTANTS.as_chunks::<2>().0 {
+    for [even, odd] in KECCAK_RC.as_chunks::<2>().0 {
         a = keccak_round(keccak_round(a, V::splat(*even)), V::splat(*odd));
     }
     a
 }
 
-/// One round, as in `keccak_portable`.
+/// One round, as in `rounds`.
 #[inline(always)]
 fn keccak_round<V: Words64>(a: [V; 25], constant: V) -> [V; 25] {
     // No closures and no `map` here: they are functions without the features, and LLVM may leave them calls.

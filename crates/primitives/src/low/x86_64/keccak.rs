@@ -10,7 +10,7 @@
 
 use super::batch::keccak_rounds;
 use super::vector::{Words64, XmmVl};
-use crate::hash::keccak_portable::{ROUND_CONSTANTS, round};
+use crate::rounds::{KECCAK_RC, keccak_round};
 use candor_cpu::{HaveAvx2, HaveAvx512Crypto};
 
 /// Absorbs `blocks`: xors each into the state's first words and permutes.
@@ -41,9 +41,9 @@ fn absorb_bmi<const RATE: usize>(state: &mut [u64; 25], blocks: &[[u8; RATE]]) {
 #[inline(never)]
 fn permute_bmi(state: &mut [u64; 25]) {
     let mut a = *state;
-    for [even, odd] in ROUND_CONSTANTS.as_chunks::<2>().0 {
-        round(&mut a, *even);
-        round(&mut a, *odd);
+    for [even, odd] in KECCAK_RC.as_chunks::<2>().0 {
+        keccak_round(&mut a, *even);
+        keccak_round(&mut a, *odd);
     }
     *state = a;
 }

@@ -3,7 +3,7 @@
 //! SHA256RNDS2 takes some cycles from its input to its output, and the rounds of one message are one chain of them; the unit can start
 //! another in between. So several chains run side by side.
 
-use crate::hash::sha256_portable::K;
+use crate::rounds::SHA256_K;
 use candor_cpu::HaveSha;
 use core::arch::x86_64::*;
 
@@ -30,7 +30,7 @@ fn with_features(state: &mut [[u32; LANES]; 8], blocks: [&[[u8; 64]]; LANES]) {
     for blocks in blocks[0].iter().zip(blocks[1]).map(<[_; LANES]>::from) {
         let before = [abef, cdgh];
         let mut w = [words(blocks[0]), words(blocks[1])];
-        for (four, k) in K.as_chunks::<4>().0.iter().enumerate() {
+        for (four, k) in SHA256_K.as_chunks::<4>().0.iter().enumerate() {
             let k = _mm_set_epi32(k[3] as i32, k[2] as i32, k[1] as i32, k[0] as i32);
             for lane in 0..LANES {
                 // The old a, b, e, f become c, d, g, h, so the two names change places twice.

@@ -9,7 +9,7 @@
 //! Σ1(e) is the last of its terms to be ready, so it is added last. Ch enters as two additions, of e∧f and of ¬e∧g, which have no bit
 //! in common: no xor, and no wait for both.
 
-use crate::hash::sha512_portable::K;
+use crate::rounds::SHA512_K;
 use candor_cpu::HaveAvx2;
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -186,7 +186,7 @@ fn ror<const N: i32, const L: i32>(x: __m256i) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn put(schedule: &mut Schedule, i: usize, w: __m256i) {
-    let k = _mm256_broadcastsi128_si256(_mm_set_epi64x(K[2 * i + 1] as i64, K[2 * i] as i64));
+    let k = _mm256_broadcastsi128_si256(_mm_set_epi64x(SHA512_K[2 * i + 1] as i64, SHA512_K[2 * i] as i64));
     // SAFETY: an entry has 32 bytes; the store needs no alignment.
     unsafe { _mm256_storeu_si256(schedule.0[i].as_mut_ptr().cast(), _mm256_add_epi64(w, k)) }
 }

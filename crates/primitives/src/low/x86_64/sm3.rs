@@ -10,7 +10,7 @@
 //! and `and` distributes over xor, so GG(E, F, G) = ((q ∧ (F⊕G)) ⊕ G) ⊕ (p ∧ (F⊕G)) is ready one operation after p. That costs two
 //! more instructions off the chain. It is assembly since LLVM would put the formula back.
 
-use crate::hash::sm3_portable::T;
+use crate::rounds::SM3_T;
 use candor_cpu::HaveAvx2;
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -62,7 +62,7 @@ macro_rules! early {
                 "xor {h:e}, {q:e}", // P0(TT2)
                 a = in(reg) $a, b = inout(reg) $b, c = in(reg) $c, d = inout(reg) $d, e = in(reg) $e, f = inout(reg) $f,
                 g = in(reg) $g, h = inout(reg) $h, p = out(reg) $p, q = out(reg) $q,
-                x = out(reg) _, y = out(reg) _, z = out(reg) _, w = in(reg) $schedule.0.as_ptr(), t = const T[$j] as i32,
+                x = out(reg) _, y = out(reg) _, z = out(reg) _, w = in(reg) $schedule.0.as_ptr(), t = const SM3_T[$j] as i32,
                 w_at = const 4 * $j, prime_at = const 4 * (WORDS + $j), options(nostack, readonly),
             )
         }
@@ -107,7 +107,7 @@ macro_rules! late {
                 "rol {b:e}, 9",
                 a = in(reg) $a, b = inout(reg) $b, c = in(reg) $c, d = inout(reg) $d, e = in(reg) $e, f = inout(reg) $f,
                 g = in(reg) $g, h = inout(reg) $h, p = inout(reg) $p, q = inout(reg) $q,
-                x = out(reg) _, y = out(reg) _, z = out(reg) _, w = in(reg) $schedule.0.as_ptr(), t = const T[$j] as i32,
+                x = out(reg) _, y = out(reg) _, z = out(reg) _, w = in(reg) $schedule.0.as_ptr(), t = const SM3_T[$j] as i32,
                 w_at = const 4 * $j, prime_at = const 4 * (WORDS + $j), options(nostack, readonly),
             )
         }

@@ -1,0 +1,3 @@
+//! The module's edge: what it takes from the page that loads it, and what it gives.
+
+mod page;

@@ -1,0 +1,112 @@
+//! Which functions are kernels, and of which arm.
+
+use crate::binary::{Binary, Function};
+use crate::flow::{self, Interface, Report, decode};
+use iced_x86::{CpuidFeature, Instruction, Register};
+
+/// A function that the scan reads.
+pub struct Kernel<'a> {
+    /// The function.
+    pub function: Function<'a>,
+    /// The module that it stands in, such as `gf2::field`.
+    pub room: String,
+    /// The tier whose instructions it has.
+    pub tier: &'static str,
+}
+
+/// The crates whose kernels ship, and the libraries behind arms that memcheck can't run.
+const CRATES: [&str; 5] = ["candor_primitives", "candor_gf2", "candor_onion", "candor_opaque", "sha2"];
+
+/// What the signatures of some functions say, which the machine code doesn't: an argument that is an array of slices, or a closure. What is
+/// read through it is public, and only what is read through the pointers in it is secret.
+const INTERFACES: [(&str, Interface); 13] = [
+    ("polyval::hash_clmul::with_features", slices(&[(2, 1)])),
+    ("polyval::hash_vpclmul::with_features", slices(&[(2, 1)])),
+    ("polyval::hash_avx512::with_features", slices(&[(2, 1)])),
+    ("x86_64::sha256::with_features", slices(&[(1, 1)])),
+    ("sha256_avx512::with_features", slices(&[(1, 1)])),
+    ("sha256_avx512_8::with_features", slices(&[(1, 1)])),
+    ("sha256_avx2::with_features", slices(&[(1, 1)])),
+    ("sm3_avx2::with_features", slices(&[(1, 1)])),
+    ("sm3_avx512::with_features", slices(&[(1, 1)])),
+    ("sm3_avx512_8::with_features", slices(&[(1, 1)])),
+    ("KERNEL::toom3_interpolate", slices(&[(1, 1)])),
+    // The first word of each block is turned into the next address, which RFC 9106 §3.4.1 lets depend on the password (`argon2id-address`).
+    // The closure that does so refers to its surroundings.
+    ("argon2_avx2::fill_avx2", Interface { structures: &[(4, 3)], publishes: true }),
+    ("argon2_avx512::fill_avx512", Interface { structures: &[(4, 3)], publishes: true }),
+];
+
+const fn slices(structures: &'static [(usize, u8)]) -> Interface {
+    Interface { structures, publishes: false }
+}
+
+/// The kernels: each function of these crates that has an instruction of some tier. So no arm is forgotten for its name.
+pub fn all(binary: &Binary) -> Vec<Kernel<'_>> {
+    binary.functions().filter_map(kernel).collect()
+}
+
+fn kernel(function: Function<'_>) -> Option<Kernel<'_>> {
+    let name = function.name.trim_start_matches('<');
+    let ours = CRATES.iter().find(|name| function.name.contains(&format!("{name}::")))?;
+    let low = name.contains("::low::") || name.contains("_mux") || *ours == "sha2";
+    let tier = decode(function).values().filter_map(tier).max()?;
+    // Below the widest tiers the compiler uses AVX2 only where a kernel asks for it, and `low` has them all.
+    let room = name.strip_prefix("candor_").unwrap_or(name);
+    let room = room.split("::with_features").next().unwrap_or(room);
+    let room: Vec<&str> = room.split("::").filter(|part| !matches!(*part, "low" | "x86_64")).collect();
+    let room = room[..room.len().min(2)].join("::");
+    low.then_some(Kernel { function, room, tier: tier.name() })
+}
+
+/// From the one that most CPUs have to the one that fewest have.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Tier {
+    Clmul,
+    Sha,
+    Avx2,
+    Vpclmul,
+    Avx512,
+}
+
+impl Tier {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Clmul => "clmul",
+            Self::Sha => "sha",
+            Self::Avx2 => "avx2",
+            Self::Vpclmul => "vpclmul",
+            Self::Avx512 => "avx512",
+        }
+    }
+}
+
+/// The tier that an instruction needs; `None` for those that every x86-64 has.
+fn tier(instruction: &Instruction) -> Option<Tier> {
+    let wide = (0..instruction.op_count()).any(|operand| {
+        let register = instruction.op_register(operand);
+        register != Register::None && register.is_ymm()
+    });
+    instruction
+        .cpuid_features()
+        .iter()
+        .filter_map(|feature| match feature {
+            CpuidFeature::AVX512F | CpuidFeature::AVX512VL | CpuidFeature::AVX512BW | CpuidFeature::AVX512DQ => {
+                Some(Tier::Avx512)
+            }
+            CpuidFeature::VAES | CpuidFeature::VPCLMULQDQ if wide => Some(Tier::Vpclmul),
+            CpuidFeature::AVX | CpuidFeature::AVX2 | CpuidFeature::BMI1 | CpuidFeature::BMI2 => Some(Tier::Avx2),
+            CpuidFeature::SHA => Some(Tier::Sha),
+            CpuidFeature::AES | CpuidFeature::PCLMULQDQ => Some(Tier::Clmul),
+            _ => None,
+        })
+        .max()
+}
+
+impl Kernel<'_> {
+    /// Follows its data.
+    pub fn follow(&self, binary: &Binary) -> Report {
+        let known = INTERFACES.iter().find(|(name, _)| self.function.name.ends_with(name));
+        flow::follow(binary, self.function, known.map_or_else(Interface::default, |(_, interface)| *interface))
+    }
+}

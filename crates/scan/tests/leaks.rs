@@ -1,0 +1,210 @@
+//! Planted leaks, compiled into this program, which reads itself. Each has a twin that does the same work without the leak.
+
+use candor_scan::binary::{Binary, Function};
+use candor_scan::flow::{Interface, follow};
+use candor_scan::twins;
+use std::collections::BTreeSet;
+use std::hint::black_box;
+
+mod planted {
+    use std::hint::black_box;
+
+    static TABLE: [u8; 256] = [7; 256];
+
+    /// Stops at the first difference.
+    #[inline(never)]
+    pub(super) fn early_exit(ours: &[u8; 16], theirs: &[u8; 16]) -> bool {
+        for at in 0..16 {
+            if black_box(ours[at]) != theirs[at] {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline(never)]
+    pub(super) fn no_early_exit(ours: &[u8; 16], theirs: &[u8; 16]) -> u8 {
+        let mut differs = 0;
+        for at in 0..16 {
+            differs |= black_box(ours[at]) ^ theirs[at];
+        }
+        differs
+    }
+
+    /// Looks a secret up in a table.
+    #[inline(never)]
+    pub(super) fn table(secret: &[u8; 16]) -> u8 {
+        secret.iter().fold(0, |sum, byte| sum ^ TABLE[usize::from(*byte)])
+    }
+
+    #[inline(never)]
+    pub(super) fn table_in_order(secret: &[u8; 16]) -> u8 {
+        let mut sum = 0;
+        for at in 0..16 {
+            sum ^= secret[at] & TABLE[at];
+        }
+        sum
+    }
+
+    /// Branches on a bit instead of using it as a mask.
+    #[inline(never)]
+    pub(super) fn mask_to_branch(secret: &[u64; 4], out: &mut [u64; 4]) {
+        if secret[0] & 1 == 1 {
+            black_box(&mut *out)[1] = black_box(3);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn mask(secret: &[u64; 4], out: &mut [u64; 4]) {
+        out[1] ^= black_box(3) & 0u64.wrapping_sub(secret[0] & 1);
+    }
+
+    /// Divides secrets.
+    #[inline(never)]
+    pub(super) fn division(secret: &[u64; 2]) -> u64 {
+        secret[0] / (secret[1] | 1)
+    }
+
+    /// Divides lengths.
+    #[inline(never)]
+    pub(super) fn division_of_lengths(length: usize, by: usize) -> usize {
+        length / (by | 1)
+    }
+
+    /// Goes on until the secret says stop.
+    #[inline(never)]
+    pub(super) fn secret_count(secret: &[u64; 2]) -> u64 {
+        (0..secret[0]).fold(0, |sum, i| black_box(sum) ^ i)
+    }
+
+    #[inline(never)]
+    pub(super) fn public_count(secret: &[u64]) -> u64 {
+        secret.iter().fold(0, |sum, word| black_box(sum) ^ word)
+    }
+
+    /// Puts a secret onto the stack and branches on it later.
+    #[inline(never)]
+    pub(super) fn by_the_stack(secret: &[u64; 4]) -> u64 {
+        let copy = black_box(*secret);
+        if copy[2] > 5 { black_box(1) } else { 2 }
+    }
+
+    /// The same slices as an array of them: lengths are public, contents are not.
+    #[inline(never)]
+    pub(super) fn many(secrets: [&[u8]; 3]) -> u8 {
+        secrets.iter().flat_map(|secret| secret.iter()).fold(0, |sum, byte| black_box(sum) ^ byte)
+    }
+
+    #[inline(never)]
+    pub(super) fn many_with_a_leak(secrets: [&[u8]; 3]) -> u8 {
+        secrets.iter().flat_map(|secret| secret.iter()).fold(0, |sum, byte| black_box(sum) ^ TABLE[usize::from(*byte)])
+    }
+}
+
+fn this_program() -> Binary {
+    // So that nothing is thrown away as unused.
+    use planted::*;
+    let (bytes, words) = (black_box([1; 16]), black_box([9; 4]));
+    let mut out = [0; 4];
+    black_box((early_exit(&bytes, &bytes), no_early_exit(&bytes, &bytes), table(&bytes), table_in_order(&bytes)));
+    mask_to_branch(&words, &mut out);
+    mask(&words, &mut out);
+    let two = black_box([8, 3]);
+    black_box((
+        division(&two),
+        division_of_lengths(9, 2),
+        secret_count(&two),
+        public_count(&words),
+        by_the_stack(&words),
+    ));
+    black_box((many([&bytes; 3]), many_with_a_leak([&bytes; 3])));
+    Binary::parse(&std::fs::read(std::env::current_exe().unwrap()).unwrap()).unwrap()
+}
+
+/// What is found in a function of `planted`.
+fn findings(binary: &Binary, name: &str, interface: Interface) -> BTreeSet<String> {
+    let wanted = format!("planted::{name}");
+    let function = binary.functions().find(|function| function.name.ends_with(&wanted)).expect("it is compiled");
+    let report = follow(binary, function, interface);
+    assert!(report.followed > 3, "{name}: {report:?}");
+    report.findings.into_iter().map(|finding| finding.what).collect()
+}
+
+fn leaks(name: &str, what: &str) {
+    let found = findings(&this_program(), name, Interface::default());
+    assert!(found.iter().any(|finding| finding.contains(what)), "{name}: {found:?}");
+}
+
+fn is_clean(name: &str) {
+    assert_eq!(findings(&this_program(), name, Interface::default()), BTreeSet::new(), "{name}");
+}
+
+#[test]
+fn an_early_exit_is_found() {
+    leaks("early_exit", "depends on data");
+    is_clean("no_early_exit");
+}
+
+#[test]
+fn a_table_lookup_is_found() {
+    leaks("table", "at an address that depends on data");
+    is_clean("table_in_order");
+}
+
+#[test]
+fn a_mask_that_became_a_branch_is_found() {
+    leaks("mask_to_branch", "depends on data");
+    is_clean("mask");
+}
+
+#[test]
+fn a_division_is_found() {
+    leaks("division", "div of data");
+    is_clean("division_of_lengths");
+}
+
+#[test]
+fn a_loop_that_a_secret_counts_is_found() {
+    leaks("secret_count", "depends on data");
+    is_clean("public_count");
+}
+
+#[test]
+fn a_secret_is_followed_through_the_stack() {
+    leaks("by_the_stack", "depends on data");
+}
+
+#[test]
+fn an_array_of_slices_is_public_and_what_it_points_to_is_not() {
+    // The array itself is passed by its address.
+    let slices = Interface { structures: &[(0, 1)], publishes: false };
+    let binary = this_program();
+    assert_eq!(findings(&binary, "many", slices), BTreeSet::new());
+    assert!(!findings(&binary, "many", Interface::default()).is_empty());
+    assert!(!findings(&binary, "many_with_a_leak", slices).is_empty());
+}
+
+#[test]
+fn a_gather_at_secret_indices_is_found_and_one_at_public_ones_is_not() {
+    // vmovdqu ymm1, [rdi]; vpgatherdd ymm0, [rsi + 4·ymm1], ymm2; ret. The twin leaves ymm1 as it is.
+    let gather = [0xc4, 0xe2, 0x6d, 0x90, 0x04, 0x8e, 0xc3];
+    let secret: Vec<u8> = [0xc5, 0xfe, 0x6f, 0x0f].into_iter().chain(gather).collect();
+    let found = |code: &[u8]| {
+        follow(&this_program(), Function { name: "gather", address: 0x1000, code }, Interface::default()).findings
+    };
+    assert!(found(&secret).iter().any(|finding| finding.what.contains("vpgatherdd at an address")));
+    assert!(found(&gather).is_empty());
+}
+
+#[test]
+fn bytes_that_are_no_instruction_are_found() {
+    let function = Function { name: "broken", address: 0x1000, code: &[0x06, 0xc3] };
+    assert_eq!(follow(&this_program(), function, Interface::default()).findings.len(), 1);
+}
+
+#[test]
+fn a_program_has_the_kernels_that_it_has() {
+    let binary = this_program();
+    let compared = twins::compare(&binary, &binary);
+    assert!(compared.different.is_empty() && compared.missing.is_empty());
+}

@@ -1,0 +1,137 @@
+//! The kernels of the release binary, read instruction by instruction: the answer for arms whose instructions valgrind can't run.
+//!
+//! `crates/scan` disassembles; this says what must hold of what it prints. Both binaries are read, the one that ships and the one of the
+//! cases, since each has kernels that the other doesn't use; and those that both have must be the same.
+
+use crate::Failure;
+use crate::tally::Tally;
+use crate::workspace::cargo;
+use std::path::Path;
+
+/// Rooms and tiers that must be found, or the scan looks in the wrong place.
+const ARMS: [(&str, &str); 12] = [
+    ("sha2::sha256", "sha"),
+    ("primitives::sha256", "sha"),
+    ("primitives::batch", "avx512"),
+    ("primitives::keccak", "avx512"),
+    ("primitives::argon2_avx512", "avx512"),
+    ("primitives::aes", "vpclmul"),
+    ("primitives::aes", "avx512"),
+    ("primitives::polyval", "vpclmul"),
+    ("primitives::polyval", "avx512"),
+    ("gf2::vpclmul", "vpclmul"),
+    ("gf2::avx512", "avx512"),
+    ("gf2::field", "avx512"),
+];
+
+/// Reads both binaries.
+pub(super) fn run(root: &Path, cases: &Path, tally: &mut Tally) {
+    let shipped = cases.with_file_name("candor");
+    for binary in [shipped.as_path(), cases] {
+        let name = binary.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        match scan(root, &["kernels", &binary.to_string_lossy()]).and_then(|text| Ok((arms(&text, &name)?, text))) {
+            Ok((lines, text)) => {
+                lines.iter().for_each(|line| println!("scan of {name}: {line}"));
+                conclude(tally, &format!("scan of {name}"), findings(&text));
+            }
+            Err(why) => conclude(tally, &format!("scan of {name}"), vec![why]),
+        }
+    }
+    match scan(root, &["twins", &cases.to_string_lossy(), &shipped.to_string_lossy()]) {
+        Ok(text) => {
+            println!("scan: {}", text.lines().next().unwrap_or_default().replace('\t', " kernels in both binaries: "));
+            conclude(tally, "scan: kernels of the cases", differences(&text));
+        }
+        Err(why) => conclude(tally, "scan: kernels of the cases", vec![why]),
+    }
+}
+
+fn conclude(tally: &mut Tally, what: &str, faults: Vec<String>) {
+    if faults.is_empty() {
+        println!("{what}: ok");
+        tally.pass();
+    }
+    for fault in faults {
+        println!("{what}: FAILED: {fault}");
+        tally.fail(format!("{what}: {fault}"));
+    }
+}
+
+fn scan(root: &Path, words: &[&str]) -> Result<String, Failure> {
+    let output = cargo()
+        .current_dir(root)
+        .args(["run", "--quiet", "--package", "candor-scan", "--"])
+        .args(words)
+        .output()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("candor-scan failed: {}", String::from_utf8_lossy(&output.stderr).trim_end()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A sentence for each arm. An error if one is missing that must be there.
+fn arms(text: &str, binary: &str) -> Result<Vec<String>, Failure> {
+    let mut lines = Vec::new();
+    let mut missing = ARMS.to_vec();
+    for line in text.lines().filter_map(|line| line.strip_prefix("arm\t")) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [room, tier, functions, instructions, unreached, found] = fields[..] else {
+            return Err(format!("candor-scan prints a line that does not describe an arm: {line}"));
+        };
+        missing.retain(|(wanted, of)| (*wanted, *of) != (room, tier));
+        lines.push(format!("{room}@{tier}: {functions} functions, {instructions} instructions ({unreached} unreachable), {found} findings"));
+    }
+    match missing.first() {
+        None => Ok(lines),
+        Some((room, tier)) => Err(format!("{binary} has no kernel of {room}@{tier}, so the scan read something else")),
+    }
+}
+
+fn findings(text: &str) -> Vec<String> {
+    text.lines().filter_map(|line| line.strip_prefix("finding\t")).map(|line| line.replace('\t', " ")).collect()
+}
+
+/// Kernels of the cases that the shipped binary has otherwise. One that it lacks altogether is none: nobody runs it there. Nor is one that is
+/// generic: the scan reads all its forms.
+fn differences(text: &str) -> Vec<String> {
+    let different = text.lines().filter_map(|line| line.strip_prefix("different\t"));
+    let mut faults: Vec<String> =
+        different.map(|name| format!("{name} has other instructions than the one that ships")).collect();
+    if !text.lines().any(|line| line.strip_prefix("same\t").is_some_and(|count| count != "0")) {
+        faults.push("no kernel stands in both binaries".to_owned());
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all_arms() -> String {
+        ARMS.iter().map(|(room, tier)| format!("arm\t{room}\t{tier}\t2\t90\t1\t0\n")).collect()
+    }
+
+    #[test]
+    fn each_arm_says_what_was_read() {
+        let lines = arms(&all_arms(), "candor").unwrap();
+        assert_eq!(lines.len(), ARMS.len());
+        assert_eq!(lines[0], "sha2::sha256@sha: 2 functions, 90 instructions (1 unreachable), 0 findings");
+        let without = all_arms().replace("gf2::vpclmul\tvpclmul", "gf2::vpclmul\tavx2");
+        assert!(arms(&without, "candor").is_err_and(|why| why.contains("gf2::vpclmul@vpclmul")));
+        assert!(arms("arm\tx\n", "candor").is_err());
+    }
+
+    #[test]
+    fn a_finding_names_its_place() {
+        assert_eq!(findings("finding\ta::b\t+1f\tje depends on data\narm\tx\n"), ["a::b +1f je depends on data"]);
+        assert!(findings(&all_arms()).is_empty());
+    }
+
+    #[test]
+    fn a_kernel_that_differs_fails_unless_it_is_generic() {
+        assert!(differences("same\t9\nmissing\tx::packed\nshaped\ta::argon2_avx2::fill_avx2\n").is_empty());
+        assert!(differences("same\t9\ndifferent\ta::aes::counter_mode\n")[0].contains("counter_mode"));
+        assert!(differences("same\t0\n")[0].contains("both binaries"));
+    }
+}
