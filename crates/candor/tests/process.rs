@@ -202,7 +202,9 @@ fn a_full_disk_is_an_error_and_leaves_no_run() {
     let (status, left, talk) = match run_on_a_disk_of("16k") {
         Ok(full) => full,
         // Past the test harness, which swallows what a passing test prints.
-        Err(why) => return writeln!(std::io::stderr(), "skipped: a_full_disk_is_an_error: {why}").unwrap(),
+        Err(why) => {
+            return writeln!(std::io::stderr(), "skipped: a_full_disk_is_an_error_and_leaves_no_run: {why}").unwrap();
+        }
     };
     assert_eq!((status.as_str(), left), ("2", Vec::new()), "{talk}");
     assert!(talk.contains("No space left"), "{talk}");

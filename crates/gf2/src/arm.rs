@@ -1,4 +1,4 @@
-//! The ways to multiply that there are.
+//! The arms: the ways to multiply that this crate has.
 
 use candor_cpu::Cpu;
 #[cfg(target_arch = "aarch64")]
@@ -8,7 +8,7 @@ use candor_cpu::HaveZbc;
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 
-/// One way to multiply. Holding one of the accelerated is proof that the CPU has its instructions.
+/// One way to multiply. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
 pub(crate) enum Arm {
     /// x86-64: VPCLMULQDQ on 512-bit registers.

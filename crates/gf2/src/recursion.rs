@@ -1,7 +1,7 @@
 //! Carries a plan out: the schemes over an arm's leaves and sums. Lengths are public; nothing here looks at a word.
 //!
-//! All functions want exactly fitting `out` and at least the scratch that [`Plans`] computes; what they get is cut by the
-//! callers in this crate.
+//! Every function needs an `out` of exactly the right length and at least the scratch that [`Plans`] computes; the callers in this crate
+//! cut both to size.
 
 use crate::low::kernel::Kernel;
 use crate::plan::{Plans, Scheme, toom3_words};

@@ -55,7 +55,7 @@ pub enum WorkerDeath {
     Crashed(String),
 }
 
-/// What happens during a run, for those who watch it.
+/// What happens during a run, reported while it goes on.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
     /// This task is being probed.

@@ -28,7 +28,9 @@ fn sealed(directory: &Path) -> (String, Vec<u8>) {
     for process in 0..2 {
         let ns: BTreeMap<String, Vec<u64>> = subjects.iter().map(|s| (s.clone(), vec![1000, 1001, 1002])).collect();
         let orders = vec![vec![0, 1, 2]; 3];
-        let block = Block { task: "t".into(), process, iterations: 10, ns, orders, ..Block::default() };
+        let phases = Phases { names: vec!["all".into()], ns: vec![vec![990, 991, 992]] };
+        let phases = BTreeMap::from([("peer".to_owned(), phases)]);
+        let block = Block { task: "t".into(), process, iterations: 10, ns, phases, orders, ..Block::default() };
         file.append(&Record::Block(block)).unwrap();
     }
     file.append(&Record::End(End { during: Default::default(), seconds: 1.5, interrupted: false })).unwrap();
@@ -106,13 +108,16 @@ fn other_files_are_not_runs() {
 }
 
 #[test]
-fn a_line_after_the_seal_and_a_repeated_block_are_refused() {
+fn a_line_after_the_seal_or_the_end_and_a_repeated_block_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (_, bytes) = sealed(dir.path());
     let text = String::from_utf8(bytes).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let more = format!("{text}{}\n", lines[1]);
     assert!(flaw(more.as_bytes()).why.contains("after the seal"));
+    let later = [&lines[..5], &lines[1..2], &lines[5..]].concat().join("\n") + "\n";
+    let flaw_of_later = flaw(&reseal(later.as_bytes()));
+    assert!(flaw_of_later.line == 6 && flaw_of_later.why.contains("after the end"), "{flaw_of_later:?}");
     let twice = [&lines[..3], &lines[2..]].concat().join("\n") + "\n";
     assert_eq!(flaw(twice.as_bytes()).line, 4);
 }
@@ -139,6 +144,9 @@ fn a_forger_who_seals_again_is_stopped_by_each_line() {
         ("\"peer\":[1000,1001,1002]", "\"peer\":[1000,1001]", 3, "an epoch is missing"),
         ("\"peer\":[1000,1001,1002]", "\"peer\":[1000,0,1002]", 3, "a time of zero"),
         ("\"orders\":[[0,1,2],[0,1,2],[0,1,2]]", "\"orders\":[[0,1,2]]", 3, "differ from the plan"),
+        ("[[990,991,992]]", "[[990,991]]", 3, "phases of the block"),
+        ("[[990,991,992]]", "[[990,991,992],[1,2,3]]", 3, "phases of the block"),
+        ("{\"peer\":{\"names\"", "{\"stranger\":{\"names\"", 3, "phases of the block"),
     ] {
         let forged = text.replacen(from, to, 1);
         assert_ne!(forged, text, "{from} stands in the file");

@@ -120,6 +120,29 @@ fn a_wrong_answer_gets_no_time_but_a_reason() {
 }
 
 #[test]
+fn of_two_that_disagree_the_baseline_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 2000, false), mixer("broken", 10, true)]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    assert_eq!(report.tasks[0].refusals[0].subject, "broken");
+}
+
+#[test]
+fn a_process_in_which_an_answer_is_wrong_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    // The first is the probe's; each process then makes its own.
+    let fickle = |wrong_at: usize| {
+        let made = AtomicUsize::new(0);
+        let make = move || Ok(Mixer { steps: 2000, wrong: made.fetch_add(1, Ordering::Relaxed) == wrong_at, seed: 0 });
+        measure(&task(vec![mixer("ours", 2000, false), Entry::new("fickle", make)]), dir.path()).unwrap()
+    };
+    let run = fickle(3);
+    assert_eq!((run.blocks.len(), run.lost.len()), (5, 1));
+    assert!(run.lost[0].reason.contains("fickle gave a wrong answer"), "{:?}", run.lost[0]);
+    assert_eq!(fickle(1000).lost.len(), 0);
+}
+
+#[test]
 fn a_wrong_baseline_is_refused_and_nothing_is_compared_with_it() {
     let dir = tempfile::tempdir().unwrap();
     let tasks = task(vec![mixer("ours", 2000, true), mixer("a", 2000, false), mixer("b", 2000, false)]);

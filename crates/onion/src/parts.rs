@@ -39,7 +39,7 @@ impl<'a> Parts<'a> {
         Ok(slice)
     }
 
-    /// Splits what is left into all but the last `N` bytes and those: a message and its MAC.
+    /// Splits the remaining bytes into the last `N` and those before them: a MAC and its message.
     pub(crate) fn rest_and_last<const N: usize>(self) -> Result<(&'a [u8], &'a [u8; N]), Error> {
         self.rest.split_last_chunk().ok_or_else(|| self.short(N))
     }

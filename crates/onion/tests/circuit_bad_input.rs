@@ -371,6 +371,17 @@ fn a_ninth_relay_early_cell_ends_the_circuit() {
     assert!(relay.is_closed());
 }
 
+/// Each extension takes a RELAY_EARLY cell, and the first hop would end the circuit at a ninth.
+#[test]
+fn a_client_extends_its_circuit_eight_times_and_no_more() {
+    let handshake = NtorV3Default::default();
+    let mut paper = Paper::build(handshake.clone(), 9, CGO);
+    let relay = handshake.generate_relay([1; 32]).unwrap();
+    let ninth = paper.client.extend(&handshake, handshake.public(&relay), &paper::next(9), CGO, paper.now);
+    assert_eq!(ninth, Err(Error::NotNow("circuit has used up its extensions")));
+    assert!(!paper.client.is_closed());
+}
+
 #[test]
 fn a_relay_early_cell_towards_the_client_cuts_the_circuit() {
     let mut paper = Paper::build(NtorV3Default::default(), 2, CGO);

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 ///
 /// The protocol works on bytes, and one character can be typed as different bytes on different machines. So a password that
 /// people type comes from `from_text`; every client of a deployment must prepare it the same way. [`Self::from_bytes`]
-/// takes bytes as they are, for what is no text and for accounts made by other libraries, which do not prepare.
+/// takes bytes as they are: for secrets that are not text, and for accounts made by libraries that do not prepare passwords.
 ///
 /// The empty password is refused: RFC 8265 §4.2.1 demands it, and an empty field is a mistake and not a secret. More than 65535
 /// bytes are refused because RFC 9497 has no encoding for them; nothing is ever cut off silently.

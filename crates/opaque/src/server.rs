@@ -186,7 +186,7 @@ impl<S: Suite> Server<S> {
     /// same parameters raises it. [Save](Self::to_bytes) the server afterwards.
     ///
     /// **A deployment does best with one set of parameters for good.** An account keeps the parameters of its registration, and the server
-    /// tells them to anybody who begins a login. So they must not reveal which accounts exist. The server therefore tells a name without an
+    /// tells them to anybody who begins a login, so they must not reveal which accounts exist. The server therefore tells a name without an
     /// account parameters from the same list: always the same for the same name, except that a name moves on to new parameters as the share
     /// grows, as accounts do when they register again. Let the share follow the records.
     ///

@@ -36,7 +36,7 @@ pub mod mac;
 #[cfg(feature = "aes")]
 pub mod polyval;
 
-/// Which accelerated arms may run: what `with_cpu` takes, for crates that know no `candor-cpu`.
+/// Which accelerated arms may run: the argument of `with_cpu`, for crates that don't depend on `candor-cpu`.
 pub use candor_cpu::Cpu;
 #[cfg(any(feature = "kem", feature = "dh"))]
 pub use shared_secret::SharedSecret;

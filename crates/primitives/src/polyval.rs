@@ -23,7 +23,7 @@ use zeroize::Zeroize;
 /// messages of one block. Wiped on drop.
 pub struct Polyval<const N: usize>(Arm<N>);
 
-/// The key in the form that an arm wants. Holding one of the accelerated is proof that the CPU has what it needs.
+/// The key in the form that an arm wants. An accelerated variant proves that the CPU has the instructions.
 enum Arm<const N: usize> {
     /// x86-64: carry-less multiplication of a block.
     #[cfg(target_arch = "x86_64")]

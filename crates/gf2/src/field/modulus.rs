@@ -7,7 +7,7 @@ pub const MAX_DEGREE: usize = 1 << 24;
 
 /// The polynomial x^m + Σ x^t over GF(2), by its degree m and its *taps* t.
 ///
-/// Any taps will do. The polynomial may be reducible or lack the constant term; the polynomials modulo it then form a ring and no field, in which
+/// Any taps will do. The polynomial may be reducible or lack the constant term; the polynomials modulo it then form a ring, not a field, in which
 /// [`Field`](super::Field)'s inverses and square roots have no meaning.
 ///
 /// ```
@@ -126,7 +126,7 @@ impl<'t> SparseModulus<'t> {
         self.taps.len() + 1
     }
 
-    /// Δ: how far the highest tap is below m. What reduction brings back lies Δ lower than what it took away.
+    /// Δ: how far the highest tap is below m. Folding lowers the degree of a term by at least Δ.
     #[must_use]
     pub const fn gap(&self) -> usize {
         if self.taps.is_empty() { self.degree } else { self.degree - self.taps[0] }

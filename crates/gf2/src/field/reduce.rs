@@ -60,7 +60,7 @@ pub(crate) fn fold<W: Word>(modulus: &SparseModulus<'_>, degree: usize, words: &
         for _ in 0..bits.div_ceil(gap) {
             let word = words[i];
             if gap < 64 {
-                words[i] = word.and(0); // what comes back adds to nothing
+                words[i] = word.and(0); // bits that are folded back add to zero
             }
             for &tap in taps {
                 add_shifted(words, 64 * i - m + tap, word, bits);

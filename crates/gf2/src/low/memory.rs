@@ -159,7 +159,7 @@ pub(super) unsafe fn add3<V: Vector>(out: *mut u64, x: *const u64, y: *const u64
 
 /// Word i of lo = l₀ + l₁·X^h, hi = h₀ + h₁·X^h and mid = m₀ + m₁·X^h. The middle of the product is `l₁ + h₀ + l₀ + m₀` and
 /// `l₁ + h₀ + h₁ + m₁`: the shared `l₁ + h₀` is computed once, and no word is written twice (refined Karatsuba, docs/schemes.md).
-/// `HALVES` of hi reach this word; where one has ended, what would be written for it is zero by degree.
+/// `HALVES` halves of hi reach this word. Beyond the end of a half, the words that would be written are zero because of the degree.
 struct Join2<const HALVES: u8> {
     lo: *mut u64,
     mid: *const u64,

@@ -182,8 +182,8 @@ fn share(byte: u8) -> f32 {
     f32::from(byte) / 255.0
 }
 
-/// Embeds what a page uses of a face: a composite font, its glyphs by number, their widths, the file, and for those who
-/// copy or search, the characters.
+/// Embeds what a page uses of a face: a composite font, its glyphs by number, their widths, the font file, and, for
+/// copying and searching, the characters.
 fn embed(pdf: &mut Pdf, ids: [Ref; 5], font: &Font, subset: &Subset) -> Result<(), String> {
     let [composite, glyphs, descriptor, characters, file] = ids;
     let cut = subsetter::subset(font.data, 0, &subset.numbers).map_err(|error| error.to_string())?;

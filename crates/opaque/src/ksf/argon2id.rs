@@ -8,8 +8,8 @@ use core::fmt;
 
 /// Argon2id with its memory: it is taken at the first call, kept for the next, and wiped after each.
 ///
-/// Most of what a first call costs over the next is the pages, which the operating system must find and zero. Who serves many
-/// clients from one process lends the memory out of a `candor_primitives::ksf::Pool` instead and implements [`Ksf`] on the
+/// The first call costs more than the next, mostly because the operating system must find and zero the pages. A process that serves many
+/// clients should lend the memory out of a `candor_primitives::ksf::Pool` instead and implement [`Ksf`] on the
 /// lease.
 ///
 /// ```

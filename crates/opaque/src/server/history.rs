@@ -14,10 +14,10 @@ const STEP: usize = KsfParams::LENGTH + 2;
 const MOST: usize = 255;
 const ALL: u16 = 1000;
 
-/// Parameters, oldest first, each with the share of the accounts, per mille, that have moved to it. It only grows.
+/// Parameters, oldest first, each with the share of the accounts, per mille, that have moved to them. The list only grows.
 ///
-/// An unknown user passes through it as real ones do: one draw at each step says whether that name has moved. Draws are fixed by the name,
-/// so what a name is told changes only when a step is added or its share grows, and only forwards.
+/// An unknown user passes through it as real ones do: one draw at each step decides whether that name has moved. Draws are fixed by the
+/// name, so a name's parameters change only when a step is added or its share grows, and only forwards.
 #[derive(Clone)]
 pub(super) struct KsfHistory(Vec<(KsfParams, u16)>);
 
@@ -45,7 +45,7 @@ impl KsfHistory {
     /// The parameters of a name; `draw` gives a uniform number for each step.
     pub(super) fn draw(&self, draw: impl Fn(u8) -> u64) -> KsfParams {
         let mut chosen = [0; KsfParams::LENGTH];
-        // All steps are looked at, so that the time does not tell which it was; a division would take a time that depends on the number.
+        // All steps are looked at, so that the time does not tell which was chosen; a division's time would depend on the number.
         for (version, (params, share)) in self.0.iter().enumerate() {
             let point = ((u128::from(draw(version as u8)) * u128::from(ALL)) >> 64) as u16;
             let moved = point.ct_lt(share);
@@ -103,6 +103,26 @@ mod tests {
             assert_eq!(history(shrinking).map(|_| ()), Err(Error::Ksf(KsfError::Share)), "{shrinking:?}");
         }
         assert_eq!(history(&[(KsfParams::NATIVE, 1001)]).map(|_| ()), Err(Error::Ksf(KsfError::Share)));
+    }
+
+    #[test]
+    fn each_step_has_a_draw_of_its_own() {
+        let third = KsfParams::argon2id(128 << 10, 3, 1).unwrap();
+        let history = history(&[(KsfParams::NATIVE, 500), (third, 500)]).unwrap();
+        let draw = |moves: [bool; 3]| history.draw(|step| if moves[usize::from(step)] { 0 } else { u64::MAX });
+        assert_eq!(draw([true, false, false]), KsfParams::BROWSER);
+        assert_eq!(draw([true, true, false]), KsfParams::NATIVE);
+        assert_eq!(draw([true, false, true]), third);
+        assert_eq!(draw([true, true, true]), third);
+    }
+
+    /// Their number is encoded in a byte.
+    #[test]
+    fn a_history_has_255_steps_at_most() {
+        let steps = [(KsfParams::NATIVE, 0), (KsfParams::BROWSER, 0)].repeat(128);
+        let full = history(&steps[..MOST - 1]).unwrap();
+        assert_eq!(KsfHistory::take(&full.to_bytes()).unwrap().0.0, full.0);
+        assert_eq!(history(&steps[..MOST]).map(|_| ()), Err(Error::Ksf(KsfError::Share)));
     }
 
     #[test]

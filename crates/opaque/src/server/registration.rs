@@ -100,8 +100,8 @@ impl<S: Suite> Server<S> {
     /// Answers a registration request under an identifier of the caller's: RFC 9807's CreateRegistrationResponse. For a deployment whose
     /// accounts are shared with another implementation, which knows no minted identifiers.
     ///
-    /// **If there is an account under `id`, every call is a guess at its password**, as a login is. Answer only who may register
-    /// for that account, and count the calls as logins.
+    /// **If there is an account under `id`, every call is a guess at its password**, as a login is. Answer only those who may
+    /// register for that account, and count the calls as logins.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Element`].

@@ -1,7 +1,7 @@
 //! BLAKE2b (RFC 7693): up to 64 bytes of digest, with or without a key.
 
 use super::blake2b_mux::{self, Arm};
-use candor_cpu::{Cpu, secret};
+use candor_cpu::Cpu;
 use core::fmt;
 use core::marker::PhantomData;
 use digest::array::ArraySize;
@@ -171,7 +171,7 @@ impl<N: ArraySize + IsLessOrEqual<U64, Output = True> + NonZero> Blake2bMac<N> {
     /// # Errors
     /// A key of another length.
     pub fn with_cpu(cpu: Cpu, key: &[u8]) -> Result<Self, InvalidLength> {
-        secret::takes("blake2b/key", key);
+        candor_cpu::secret::takes("blake2b/key", key);
         if key.is_empty() || key.len() > 64 {
             return Err(InvalidLength);
         }
@@ -219,7 +219,7 @@ macro_rules! traits {
         }
 
         impl<N: ArraySize> fmt::Debug for $name<N> {
-            /// The name and nothing of what it has read.
+            /// The name only: the state depends on the message, which may be secret.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(concat!(stringify!($name), " { ... }"))
             }

@@ -3,7 +3,7 @@
 use super::blake2b_portable;
 use candor_cpu::{Cpu, secret};
 
-/// One way to compute the compression function. Holding one of the accelerated is proof that the CPU has what it needs.
+/// One way to compute the compression function. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
 pub(super) enum Arm {
     /// Safe Rust.

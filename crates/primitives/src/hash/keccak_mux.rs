@@ -5,7 +5,7 @@ use super::keccak_portable;
 use crate::low::x86_64;
 use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Crypto, secret};
 
-/// One way to compute the permutation. Holding one of the accelerated is proof that the CPU has what it needs.
+/// One way to compute the permutation. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
 pub(super) enum Arm {
     /// x86-64's AVX-512: a lane a register.

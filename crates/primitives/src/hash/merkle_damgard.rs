@@ -61,7 +61,7 @@ impl<A: Algorithm> Core<A> {
         (&self.state, self.blocks)
     }
 
-    /// Goes on from what [`saved`](Self::saved) gave, on the best arm of [`Cpu::default`].
+    /// Continues from the state that [`saved`](Self::saved) returned, on the best arm of [`Cpu::default`].
     pub(super) fn restored(state: A::State, blocks: u64) -> Self {
         Self { state, blocks, ..Self::default() }
     }

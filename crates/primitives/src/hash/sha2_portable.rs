@@ -2,8 +2,8 @@
 //!
 //! Constant time: additions, rotations and logic on words; the only indices are loop counters.
 
-/// Defines `compress` for words of one size. Of Σ0, Σ1, σ0 and σ1 (§4.1.2, §4.1.3) it takes what is rotated by; of the last two also
-/// what is shifted by.
+/// Defines `compress` for words of one size. It takes the rotation counts of Σ0, Σ1, σ0 and σ1 (§4.1.2, §4.1.3), and
+/// the shift counts of the last two.
 macro_rules! sha2 {
     (
         $word:ident, $block:literal, $k:ident,

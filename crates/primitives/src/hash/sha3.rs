@@ -12,7 +12,7 @@ use digest::{
 };
 use zeroize::ZeroizeOnDrop;
 
-/// What all four have: making, absorbing, starting afresh.
+/// Shared by all four: constructors, absorbing, resetting.
 macro_rules! sponge {
     ($(#[$attr:meta])* $name:ident, $rate:literal, $block:ty, $oid:literal) => {
         $(#[$attr])*
@@ -76,7 +76,7 @@ macro_rules! sponge {
         }
 
         impl fmt::Debug for $name {
-            /// The name and nothing of what it has read.
+            /// The name only: the state depends on the message, which may be secret.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(concat!(stringify!($name), " { ... }"))
             }

@@ -31,7 +31,7 @@ hash! {
 #[doc(hidden)] // public because the core's type names it
 pub struct Full;
 
-/// SHA-384 likewise.
+/// The core of SHA-384.
 #[doc(hidden)] // public because the core's type names it
 pub struct Cut;
 

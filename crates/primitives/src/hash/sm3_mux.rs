@@ -5,7 +5,7 @@ use super::sm3_portable;
 use crate::low::x86_64;
 use candor_cpu::{Cpu, HaveAvx2, secret};
 
-/// One way to compute the compression function. Holding one of the accelerated is proof that the CPU has what it needs.
+/// One way to compute the compression function. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
 pub enum Arm {
     /// x86-64's AVX2 for the message schedule, BMI2 for the rounds.

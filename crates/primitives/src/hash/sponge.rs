@@ -4,8 +4,8 @@ use super::keccak_mux::{self, Arm};
 use candor_cpu::Cpu;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// A sponge that takes and gives `RATE` bytes between two permutations. Partial blocks go straight into the state, so that there
-/// is no buffer besides.
+/// A sponge that takes and gives `RATE` bytes between two permutations. Partial blocks go straight into the state, so there is
+/// no other buffer.
 #[derive(Clone)]
 pub(super) struct Sponge<const RATE: usize> {
     state: [u64; 25],
@@ -76,7 +76,7 @@ impl<const RATE: usize> Sponge<RATE> {
         (&self.state, self.at as u8) // a block has fewer than 200 bytes
     }
 
-    /// Goes on from what [`saved`](Self::saved) gave, on the best arm of [`Cpu::default`]; `None` if `at` is beyond a block.
+    /// Continues from the state that [`saved`](Self::saved) returned, on the best arm of [`Cpu::default`]; `None` if `at` is beyond a block.
     pub(super) fn restored(state: [u64; 25], at: u8) -> Option<Self> {
         let at = usize::from(at);
         (at < RATE).then(|| Self { state, at, ..Self::with_cpu(Cpu::default()) })

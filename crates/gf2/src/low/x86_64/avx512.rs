@@ -243,7 +243,7 @@ fn mul9(a: [Zmm; 2], b: [Zmm; 2]) -> [Zmm; 3] {
     }
 }
 
-/// Vector `i` of a factor of `n` words; what is beyond is zero.
+/// Vector `i` of a factor of `n` words; words beyond the factor are zero.
 ///
 /// # Safety
 /// AVX-512 exists; `words` points to `n` words.

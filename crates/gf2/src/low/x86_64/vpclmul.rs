@@ -1,6 +1,6 @@
 //! VPCLMULQDQ on 256-bit registers: Zen 3, Alder Lake and later. Two lane products an instruction, the same rate of instructions.
 //!
-//! What comes in pairs fills the two lanes: both halves of a factor (`lanes::mul3` and `mul4` on vectors that hold lane i of the lower
+//! Work that comes in pairs fills the two lanes: both halves of a factor (`lanes::mul3` and `mul4` on vectors that hold lane i of the lower
 //! and lane i of the upper half), or two of Karatsuba's sums. The sums of products run on single lanes, which costs nothing: on the
 //! CPUs known to us carry-less instructions are the bottleneck, and logic runs beside them.
 

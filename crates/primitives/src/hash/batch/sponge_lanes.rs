@@ -7,9 +7,9 @@ use zeroize::Zeroize;
 
 /// A message in a lane.
 struct Lane<'m, 'o> {
-    /// What has not been absorbed; nothing any more once the padding has been.
+    /// The bytes still to absorb; `None` once the padding has been absorbed.
     message: Option<&'m [u8]>,
-    /// What has not been given.
+    /// The output still to fill.
     output: &'o mut [u8],
 }
 

@@ -53,8 +53,8 @@ pub(crate) fn decrypt_many(_: HaveClmul, keys: &RoundKeys, blocks: &mut [[u8; 16
     unsafe { decrypt_many_aes(keys, blocks) }
 }
 
-/// Makes the entry points of counter mode, which xors the key stream into `data` and gives back the stream's last block. What counts
-/// are the last four bytes, big-endian, modulo 2^32.
+/// Makes the entry points of counter mode, which xors the key stream into `data` and returns the stream's last block. The counter
+/// is the last four bytes, big-endian, modulo 2^32.
 macro_rules! counter_mode {
     ($name:ident, $token:ty, $features:literal, $vector:ty, $in_flight:literal) => {
         #[inline]

@@ -10,8 +10,8 @@
 use candor_cpu::HaveAvx2;
 use core::arch::x86_64::*;
 
-/// `out = G(x, y)`, XORed onto what stood there if `onto`. `ahead` gets the first word of the result as soon as it is known,
-/// which is before half of the columns are done, and says which 1 KiB to fetch meanwhile.
+/// `out = G(x, y)`, or `out ^= G(x, y)` if `onto`. `ahead` gets the first word of the result as soon as it is known, before
+/// half of the columns are done, and returns the 1 KiB to prefetch meanwhile.
 #[inline(always)]
 pub(crate) fn fill(
     _: HaveAvx2,

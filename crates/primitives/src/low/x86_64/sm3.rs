@@ -23,7 +23,7 @@ pub(crate) fn compress(_: HaveAvx2, state: &mut [u32; 8], blocks: &[[u8; 64]]) {
     unsafe { compress_avx2(state, blocks) }
 }
 
-/// Room for W[0] to W[67], and for what the last step makes beyond.
+/// Room for W[0] to W[67], and for the surplus words of the last step.
 const WORDS: usize = 72;
 
 /// W of a block, and W′[j] = W[j] ⊕ W[j + 4] beside it.
@@ -201,7 +201,7 @@ const STEPS: usize = 18;
 /// The last registers of a schedule, each four words and beginning with the last word of the one before.
 type Made = [__m128i; 6];
 
-/// Words 0 to 15, and what of W′ they give.
+/// Words 0 to 15, and the words of W′ that follow from them.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn begin(schedule: &mut Schedule, block: &[u8; 64]) -> Made {
