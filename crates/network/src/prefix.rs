@@ -27,6 +27,12 @@ impl Prefix {
         Self { address: masked(address, bits), bits }
     }
 
+    /// The range that a provider typically has and hands out networks from: a /16, or /32 for IPv6.
+    pub(crate) fn provider(self) -> Self {
+        let bits = self.bits.min(if self.address.is_ipv4() { 16 } else { 32 });
+        Self { address: masked(self.address, bits), bits }
+    }
+
     /// The network that has only this address.
     pub fn only(address: IpAddr) -> Self {
         let address = address.to_canonical();

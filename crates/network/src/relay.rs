@@ -16,6 +16,7 @@
 mod attempts;
 mod circuit;
 mod creation;
+mod crowds;
 mod exit;
 mod extension;
 mod fair;
@@ -63,7 +64,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use streams::Streams;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 use turns::Turns;
 
@@ -203,6 +204,8 @@ struct Shared {
     may_extend_privately: bool,
     /// A permit for each circuit there may be.
     circuits: Arc<Semaphore>,
+    /// Circuits are many, on a link or in all.
+    crowded: Notify,
     known: Mutex<Known>,
     stopping: watch::Sender<bool>,
     cells: AtomicU64,
@@ -254,6 +257,7 @@ impl Relay {
             turns: Turns::new(tokio::runtime::Handle::current().metrics().num_workers()),
             may_extend_privately: !crate::policy::is_public(address.ip()) && !address.ip().is_unspecified(),
             circuits: Arc::new(Semaphore::new(limits.all_circuits.min(Semaphore::MAX_PERMITS))),
+            crowded: Notify::new(),
             known: Mutex::default(),
             stopping: watch::Sender::new(false),
             cells: AtomicU64::new(0),
@@ -265,6 +269,7 @@ impl Relay {
             tokio::spawn(links::listen(Arc::clone(&shared), listener)),
             tokio::spawn(shutdown::keep_time(Arc::clone(&shared))),
             tokio::spawn(room::keep(Arc::clone(&shared))),
+            tokio::spawn(crowds::keep(Arc::clone(&shared))),
         ];
         Ok(Self { shared, tasks })
     }
@@ -353,6 +358,10 @@ impl Shared {
     /// Whether a relay of our list takes links there.
     fn is_listed_port(&self, address: SocketAddr) -> bool {
         locked(&self.known).ports.contains(&canonical(address))
+    }
+
+    fn circuits_used(&self) -> usize {
+        self.limits.all_circuits.saturating_sub(self.circuits.available_permits())
     }
 
     fn refused_connection(&self, event: &RelayEvent) {

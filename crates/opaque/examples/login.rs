@@ -37,7 +37,9 @@ fn main() -> Result<(), Error> {
     let (registration, request) = client.start_registration(&mut rng, &password)?;
     let answer = server.register_again(&mut rng, &session, &request)?;
     let registered = registration.finish(&mut rng, &answer.response, &answer.ksf, &mut argon2id, &parties)?;
-    let record = answer.state.finish(&registered.upload)?.into_record();
+    let change = answer.state.finish(&registered.upload)?;
+    assert!(change.applies_to(Some(&record)));
+    let record = change.into_record();
 
     // The old one is wrong now.
     let (login, ke1) = client.start_login(&mut rng, &Password::from_text("correct horse battery staple")?)?;

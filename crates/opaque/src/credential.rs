@@ -2,16 +2,20 @@
 
 use crate::Error;
 use crate::error::{Input, expect_short};
+use alloc::vec;
 use alloc::vec::Vec;
-use candor_primitives::hash::{Digest, Sha512};
+use core::fmt;
 use rand_core::CryptoRng;
+use zeroize::Zeroizing;
 
 /// The credential identifier of RFC 9807: the account's OPRF key is derived from it.
 ///
 /// [`Server::register`](crate::Server::register) mints one for each registration: 32 random bytes, stored in the
 /// [`Record`](crate::Record). So nobody can have a password evaluated under the key of an account that exists, except by a login.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CredentialId(Vec<u8>);
+///
+/// It is wiped on drop and never printed: whoever has the server's keys needs it to try passwords.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CredentialId(Zeroizing<Vec<u8>>);
 
 impl CredentialId {
     /// Bytes of a minted identifier.
@@ -24,7 +28,7 @@ impl CredentialId {
     // ct: public, because it is the name of an account's record
     pub fn imported(bytes: &[u8]) -> Result<Self, Error> {
         expect_short(Input::CredentialId, bytes)?;
-        Ok(Self(bytes.to_vec()))
+        Ok(Self(Zeroizing::new(bytes.to_vec())))
     }
 
     /// The bytes.
@@ -32,21 +36,23 @@ impl CredentialId {
         &self.0
     }
 
-    /// What binds a login to its account.
-    pub fn hash(&self) -> CredentialHash {
-        let hash = Sha512::new().chain_update(b"candor-opaque-1: credential").chain_update(&self.0).finalize();
-        CredentialHash(hash.first_chunk().copied().unwrap_or_default())
-    }
-
     /// A fresh identifier. Takes 32 bytes from `rng`.
     pub(crate) fn mint(rng: &mut (impl CryptoRng + ?Sized)) -> Self {
-        let mut id = [0; Self::LENGTH];
+        let mut id = Zeroizing::new(vec![0; Self::LENGTH]);
         rng.fill_bytes(&mut id);
-        Self(id.to_vec())
+        Self(id)
     }
 }
 
-/// A hash of a [`CredentialId`]: says which registration of which account something belongs to.
+impl fmt::Debug for CredentialId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CredentialId(..)")
+    }
+}
+
+/// Says which registration of which account something belongs to: a hash of the credential identifier and the client's public key, which is
+/// fresh in each registration, also where an imported identifier stays the same. [`Record::credential_hash`](crate::Record::credential_hash)
+/// gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CredentialHash([u8; Self::LENGTH]);
 

@@ -80,7 +80,7 @@
 //! ```compile_fail,E0451
 //! # use candor_opaque::*;
 //! fn forged(session_key: SessionKey, record: &Record) -> Session {
-//!     Session { session_key, credential: record.credential_id().hash() }
+//!     Session { session_key, credential: record.credential_hash(), minimum: record.minimum() }
 //! }
 //! ```
 //!

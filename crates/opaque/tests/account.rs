@@ -51,7 +51,7 @@ fn a_session_registers_again_and_replaces_its_record() {
     let Change::Replace { replaces, record } = saved.finish(&done.upload).unwrap() else {
         panic!("a session replaces a record");
     };
-    assert_eq!(replaces, world.record.credential_id().hash());
+    assert_eq!(replaces, world.record.credential_hash());
     assert_ne!(record.credential_id(), world.record.credential_id());
 
     let log_in = |password: &[u8]| {
@@ -79,7 +79,7 @@ fn a_login_opens_only_the_account_that_it_was_begun_for() {
             let done = login.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).unwrap();
             answer.state.finish(&done.ke3, record).map(|session| *session.credential())
         };
-        assert_eq!(outcome(Some(&world.record)), Ok(world.record.credential_id().hash()), "{}", S::NAME);
+        assert_eq!(outcome(Some(&world.record)), Ok(world.record.credential_hash()), "{}", S::NAME);
         assert_eq!(outcome(Some(&other)), Err(Error::Login), "{}", S::NAME);
         assert_eq!(outcome(None), Err(Error::Login), "{}", S::NAME);
     }
@@ -119,12 +119,98 @@ fn a_record_is_refused_below_its_minimum_and_nobody_can_tell() {
     assert_eq!(session(&weaker, &raised).map(|_| ()), Err(Error::Login));
     assert!(session(&hybrid, &raised).is_ok());
 
-    // The answer is that of a name without an account, and does not use the account's OPRF key.
+    // No KE3 at all opens it: the state is not bound to the record.
     let (_, ke1) = weaker.client.start_login(&mut system(), &Password::from_bytes(PASSWORD).unwrap()).unwrap();
-    let answer = |record| weaker.server.respond(&mut system(), &ke1, USER, record, &PARTIES).unwrap();
+    let answer = |record: Option<&Record>| weaker.server.respond(&mut system(), &ke1, USER, record, &PARTIES).unwrap();
     let (refused, unknown) = (answer(Some(&raised)), answer(None));
-    assert_eq!((&refused.ke2[..32], refused.ksf), (&unknown.ke2[..32], unknown.ksf));
     assert!(refused.below_minimum && !unknown.below_minimum);
+    let names =
+        |record: &Record| answer(Some(record)).state.to_bytes()[2..34] == record.credential_hash().as_bytes()[..];
+    assert!(!names(&raised));
+    assert!(names(&register(&weaker.server, &weaker.client, PASSWORD).0));
+}
+
+/// A stranger asks for one name in two suites, with one blinded element. Without an account both answers have the same evaluated element and the
+/// same parameters. So they must for an account that is refused in one of them, or the difference says that there is one.
+#[test]
+fn asking_in_two_suites_does_not_tell_who_has_an_account() {
+    let mut compat = HybridCompat::<MlKem768>::world();
+    let before = compat.server.to_suite(Rfc9807, &mut system()).unwrap();
+    let (weaker, _) = register(&before, &world::plain_client::<Rfc9807>(), PASSWORD);
+    compat.server.adopt_ksf(KsfParams::NATIVE, 500).unwrap();
+    let server = compat.server.to_suite(Rfc9807, &mut system()).unwrap();
+    let password = Password::from_bytes(PASSWORD).unwrap();
+    let (_, ke1) = compat.client.start_login(&mut system(), &password).unwrap();
+    let asked = |name: &[u8], record: Option<&Record>| {
+        let strong = compat.server.respond(&mut system(), &ke1, name, record, &PARTIES).unwrap();
+        let weak = server.respond(&mut system(), &ke1[..96], name, record, &PARTIES).unwrap();
+        let shown = |ke2: &[u8], ksf| (ke2[..32].to_vec(), ksf);
+        assert_eq!(weak.below_minimum, record.is_some_and(|record| record.minimum() > SuiteId::Rfc9807));
+        (shown(&strong.ke2, strong.ksf), shown(&weak.ke2, weak.ksf))
+    };
+    for name in 0..8u8 {
+        for record in [None, Some(&compat.record), Some(&weaker)] {
+            let (strong, weak) = asked(&[name], record);
+            assert_eq!(strong, weak, "{name} {record:?}");
+        }
+    }
+    // The twin: different names do have different answers.
+    assert_ne!(asked(b"nobody", None).0.0, asked(b"somebody", None).0.0);
+}
+
+#[test]
+fn registering_again_keeps_a_raised_minimum() {
+    let hybrid = DefaultSuite::world();
+    let weaker = hybrid.server.to_suite(Rfc9807, &mut system()).unwrap();
+    let client = world::plain_client::<Rfc9807>();
+    let again = |session: &Session| {
+        let password = Password::from_bytes(b"a new password").unwrap();
+        let (registration, request) = client.start_registration(&mut system(), &password).unwrap();
+        let answer = weaker.register_again(&mut system(), session, &request).unwrap();
+        let done =
+            registration.finish(&mut system(), &answer.response, &answer.ksf, &mut NoStretching, &PARTIES).unwrap();
+        answer.state.finish(&done.upload).unwrap().into_record().minimum()
+    };
+    assert_eq!(again(&session(&hybrid, &hybrid.record).unwrap()), SuiteId::Hybrid);
+    let (record, _) = register(&weaker, &client, PASSWORD);
+    assert_eq!(again(&session(&hybrid, &record).unwrap()), SuiteId::Rfc9807);
+}
+
+/// A thief of the old password begins a login and holds a session while the owner registers again, under the same imported identifier.
+#[test]
+fn logins_and_sessions_of_an_old_record_are_worth_nothing_for_the_new_one() {
+    let world = Rfc9807::world();
+    let register = |password: &[u8]| {
+        let password = Password::from_bytes(password).unwrap();
+        let (registration, request) = world.client.start_registration(&mut system(), &password).unwrap();
+        let id = CredentialId::imported(b"alice").unwrap();
+        let answer = world.server.register_with_id(id, &request).unwrap();
+        let ksf = &mut NoStretching;
+        let done = registration.finish(&mut system(), &answer.response, &answer.ksf, ksf, &PARTIES).unwrap();
+        answer.state.finish(&done.upload).unwrap()
+    };
+    let (old, new) = (register(PASSWORD).into_record(), register(b"a new password").into_record());
+    assert_eq!(old.credential_id(), new.credential_id());
+
+    let begun = || {
+        let (login, ke1) = world.client.start_login(&mut system(), &Password::from_bytes(PASSWORD).unwrap()).unwrap();
+        let answer = world.server.respond(&mut system(), &ke1, USER, Some(&old), &PARTIES).unwrap();
+        let done = login.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).unwrap();
+        (answer.state, done.ke3)
+    };
+    let ((first, first_ke3), (second, second_ke3)) = (begun(), begun());
+    assert_eq!(first.finish(&first_ke3, Some(&new)).map(|_| ()), Err(Error::Login));
+    let session = second.finish(&second_ke3, Some(&old)).unwrap();
+
+    let (registration, request) =
+        world.client.start_registration(&mut system(), &Password::from_bytes(b"the thief's").unwrap()).unwrap();
+    let answer = world.server.register_again(&mut system(), &session, &request).unwrap();
+    let done = registration.finish(&mut system(), &answer.response, &answer.ksf, &mut NoStretching, &PARTIES).unwrap();
+    let change = answer.state.finish(&done.upload).unwrap();
+    assert!(change.applies_to(Some(&old)));
+    assert!(!change.applies_to(Some(&new)) && !change.applies_to(None));
+    let insert = register(b"another's");
+    assert!(insert.applies_to(None) && !insert.applies_to(Some(&old)));
 }
 
 #[test]

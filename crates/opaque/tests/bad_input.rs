@@ -453,10 +453,37 @@ fn secrets_are_not_printed() {
     let password = Password::from_bytes(PASSWORD).unwrap();
     let (login, ke1) = world.client.start_login(&mut system(), &password).unwrap();
     let answer = world.server.respond(&mut system(), &ke1, USER, Some(&world.record), &PARTIES).unwrap();
-    let session = world.login().unwrap();
-    let printed = format!("{:?} {login:?} {answer:?} {:?} {session:?} {:?}", world.server, answer.state, world.record);
+    let id = world.record.credential_id();
+    let (registration, request) = world.client.start_registration(&mut system(), &password).unwrap();
+    let registering = world.server.register(&mut system(), &request).unwrap();
+    let secrets = [
+        id.as_bytes().to_vec(),
+        world.record.upload().to_vec(),
+        answer.state.to_bytes()[34..].to_vec(),
+        login.to_bytes().unwrap()[2..].to_vec(),
+        registration.to_bytes()[1..].to_vec(),
+        world.server.to_bytes().unwrap()[2..].to_vec(),
+        world.export_key.as_bytes().to_vec(),
+    ];
+    let printed = format!(
+        "{:?} {login:?} {answer:?} {:?} {:?} {:?} {id:?} {registration:?} {registering:?} {:?}",
+        world.server,
+        answer.state,
+        world.login().unwrap(),
+        world.record,
+        world.export_key,
+    );
     for word in printed.split(|c: char| !c.is_ascii_hexdigit()) {
         assert!(word.len() < 12, "{word} in {printed}");
+    }
+    // As a list of numbers, which is how arrays are printed.
+    let shows = |printed: &str, secret: &[u8]| {
+        let list = |bytes: &[u8]| format!("{bytes:?}").trim_matches(['[', ']']).to_owned();
+        secret.chunks_exact(8).any(|bytes| printed.contains(&list(bytes)))
+    };
+    for secret in &secrets {
+        assert!(!shows(&printed, secret), "{printed}");
+        assert!(shows(&format!("{secret:?}"), secret));
     }
     assert_eq!(format!("{password:?}"), "Password(..)");
 }

@@ -3,7 +3,7 @@
 use super::creation::CircuitPermit;
 use super::extension::Linking;
 use super::links::RelayLink;
-use super::payer::Payer;
+use super::payer::{Asker, Payer};
 use super::{Shared, exit};
 use crate::clock;
 use crate::link::{Full, Room, SHORT, locked};
@@ -155,9 +155,13 @@ impl Circuit {
         Payer::of(&self.previous, Arc::as_ptr(self).addr())
     }
 
-    /// The same for all circuits that came over the same link.
-    pub(super) fn link_key(&self) -> usize {
-        Arc::as_ptr(&self.previous).addr()
+    /// Who has asked for it: a network of strangers, or the link that it came over.
+    pub(super) fn asker(&self) -> Asker {
+        Asker::of(&self.previous)
+    }
+
+    pub(super) fn last_cell(&self) -> Instant {
+        locked(&self.inner).last_cell
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -1,10 +1,10 @@
 //! Creations: which circuits a relay takes in.
 
-use super::Shared;
 use super::circuit::{Circuit, Slot};
 use super::journal::RelayEvent;
 use super::links::RelayLink;
 use super::networks::CircuitPlace;
+use super::{Shared, crowds};
 use crate::link::refuse;
 use candor_onion::cell::{DestroyReason, Message};
 use candor_onion::circuit::RelayCircuit;
@@ -62,5 +62,8 @@ fn permit(relay: &Shared, link: &RelayLink) -> Result<CircuitPermit, RelayEvent>
     let over = |what, network| RelayEvent::TooMany { what, network };
     let place = link.place.circuit().map_err(|too_many| over(too_many.name(), true))?;
     let all = Arc::clone(&relay.circuits).try_acquire_owned().map_err(|_| over("circuits", false))?;
+    if crowds::is_crowded(relay.circuits_used(), relay.limits.all_circuits) {
+        relay.crowded.notify_one();
+    }
     Ok(CircuitPermit { _all: all, _place: place })
 }

@@ -62,7 +62,7 @@ fn told(address: IpAddr) -> Option<IpAddr> {
     Some(address).filter(|address| !address.is_unspecified())
 }
 
-async fn connect(relay: &Shared, circuit: &Circuit, target: &Begin) -> Result<(TcpStream, SocketAddr), EndReason> {
+async fn connect(relay: &Shared, circuit: &Arc<Circuit>, target: &Begin) -> Result<(TcpStream, SocketAddr), EndReason> {
     // A link that comes from here would be taken for one of ours by those that know us.
     let permitted = |address: &SocketAddr| {
         relay.policy.permits(&target.host, address.ip(), target.port) && !relay.is_listed_port(*address)
@@ -71,7 +71,7 @@ async fn connect(relay: &Shared, circuit: &Circuit, target: &Begin) -> Result<(T
         Some(address) => vec![SocketAddr::new(address, target.port)],
         None => {
             let (host, port) = (target.host.clone(), target.port);
-            let found = relay.lookups.run(circuit.link_key(), move || lookups::system(&host, port)).await;
+            let found = relay.lookups.run(circuit.payer(), move || lookups::system(&host, port)).await;
             found.map_err(|_| EndReason::RESOLVEFAILED)?
         }
     };

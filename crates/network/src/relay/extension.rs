@@ -1,6 +1,7 @@
 //! Extensions: from a circuit to the next relay.
 
 use super::circuit::{Circuit, Inner, Slot};
+use super::crowds;
 use super::links::{self, RelayLink};
 use candor_onion::cell::DestroyReason;
 use candor_onion::relay::message::NextRelay;
@@ -72,8 +73,11 @@ impl Circuit {
             return;
         }
         let opened = link.and_then(|link| {
-            let number = link.open(Slot { circuit: Arc::clone(self), from_client: false })?;
-            Ok((link, number))
+            let number = link.open(Slot { circuit: Arc::clone(self), from_client: false });
+            if crowds::is_crowded(link.count(), self.relay.limits.circuits) {
+                self.relay.crowded.notify_one();
+            }
+            Ok((link, number?))
         });
         match opened {
             Ok((link, number)) => {

@@ -1,10 +1,11 @@
 //! Looking up names for an exit, by the operating system's resolver.
 //!
 //! `getaddrinfo` can't be called off: one that its stream has given up keeps its thread until the resolver gives up too. So the calls
-//! under way are bounded, for each link and in all, and a call holds its place until it has really ended. Who waits for a place waits as
-//! part of a stream, and streams are bounded themselves. A resolver library would hold no threads, but none knows what the operator has
+//! under way are bounded, for each [payer](Payer), for each listed relay's link and in all, and a call holds its place until it has really
+//! ended. A stream that waits for a place waits as a stream, and streams are bounded themselves. A resolver library would hold no threads, but none knows what the operator has
 //! told the system about names (`nsswitch.conf`), and it would cost more to build than all the rest of this crate.
 
+use super::payer::Payer;
 use crate::link::locked;
 use std::collections::HashMap;
 use std::io;
@@ -14,38 +15,66 @@ use tokio::sync::Semaphore;
 
 /// Calls under way at a time: each may hold a thread for as long as the resolver takes.
 const MOST: usize = 64;
-/// Of these, for circuits that came over one link.
-const MOST_OF_A_LINK: usize = 16;
+/// Of these, for one network of strangers.
+const MOST_OF_A_NETWORK: usize = 16;
+/// Of these, for all circuits of one listed relay's link.
+const MOST_OF_A_LINK: usize = 32;
+/// Of these, for one such circuit.
+const MOST_OF_A_CIRCUIT: usize = 4;
+
+/// Whose share a call takes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Sharer {
+    Payer(Payer),
+    ListedLink(usize),
+}
+
+impl Sharer {
+    fn most(self) -> usize {
+        match self {
+            Self::Payer(Payer::Asker(_)) => MOST_OF_A_NETWORK,
+            Self::Payer(Payer::Circuit { .. }) => MOST_OF_A_CIRCUIT,
+            Self::ListedLink(_) => MOST_OF_A_LINK,
+        }
+    }
+}
 
 pub(super) struct Lookups {
     all: Arc<Semaphore>,
-    links: Mutex<HashMap<usize, Arc<Semaphore>>>,
+    shares: Mutex<HashMap<Sharer, Arc<Semaphore>>>,
 }
 
 impl Lookups {
     pub(super) fn new() -> Self {
-        Self { all: Arc::new(Semaphore::new(MOST)), links: Mutex::default() }
+        Self { all: Arc::new(Semaphore::new(MOST)), shares: Mutex::default() }
     }
 
     /// Runs `call`, such as [`system`], on a thread of its own once there is a place. Dropping the future gives up waiting; a call that
     /// is under way keeps its place.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        link: usize,
+        payer: Payer,
         call: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
-        let share =
-            Arc::clone(locked(&self.links).entry(link).or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_A_LINK))));
-        let share = share.acquire_owned().await;
+        let share = self.share(Sharer::Payer(payer)).acquire_owned().await;
+        let link = match payer.listed_link() {
+            Some(link) => Some(self.share(Sharer::ListedLink(link)).acquire_owned().await),
+            None => None,
+        };
         let place = Arc::clone(&self.all).acquire_owned().await;
         let called = tokio::task::spawn_blocking(move || {
-            let _held = (share, place);
+            let _held = (share, link, place);
             call()
         });
         let answer = called.await.map_err(io::Error::other)?;
-        // Links that have nothing under way are forgotten.
-        locked(&self.links).retain(|_, share| Arc::strong_count(share) > 1);
+        // Those who have nothing under way are forgotten.
+        locked(&self.shares).retain(|_, share| Arc::strong_count(share) > 1);
         answer
+    }
+
+    fn share(&self, sharer: Sharer) -> Arc<Semaphore> {
+        let mut shares = locked(&self.shares);
+        Arc::clone(shares.entry(sharer).or_insert_with(|| Arc::new(Semaphore::new(sharer.most()))))
     }
 }
 
@@ -57,42 +86,71 @@ pub(super) fn system(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prefix::Prefix;
+    use crate::relay::payer::Asker;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
     use tokio::task::yield_now;
 
-    #[tokio::test]
-    async fn calls_that_hang_take_a_links_share_and_no_more() {
+    fn stranger(network: u8) -> Payer {
+        Payer::Asker(Asker::Network(Prefix::around([192, 0, network, 1].into())))
+    }
+
+    fn listed(link: usize, circuit: usize) -> Payer {
+        Payer::Circuit { link, circuit }
+    }
+
+    /// Each payer makes a hundred calls that hang; of these, `started` are under way, while the others are served.
+    async fn hang(payers: &[Payer], started: usize, others: &[Payer]) {
         let lookups = Arc::new(Lookups::new());
-        let started = Arc::new(AtomicUsize::new(0));
+        let under_way = Arc::new(AtomicUsize::new(0));
         let (release, hangs) = mpsc::channel::<()>();
         let hangs = Arc::new(Mutex::new(hangs));
         let mut waiting = Vec::new();
-        for _ in 0..100 {
-            let (lookups, started, hangs) = (Arc::clone(&lookups), Arc::clone(&started), Arc::clone(&hangs));
+        for payer in payers.iter().copied().cycle().take(100 * payers.len()) {
+            let (lookups, under_way, hangs) = (Arc::clone(&lookups), Arc::clone(&under_way), Arc::clone(&hangs));
             waiting.push(tokio::spawn(async move {
                 let call = move || {
-                    started.fetch_add(1, Ordering::Relaxed);
+                    under_way.fetch_add(1, Ordering::Relaxed);
                     let _ = locked(&hangs).recv();
                     Ok(())
                 };
-                lookups.run(1, call).await
+                lookups.run(payer, call).await
             }));
         }
-        while started.load(Ordering::Relaxed) < MOST_OF_A_LINK {
+        while under_way.load(Ordering::Relaxed) < started {
             yield_now().await;
+        }
+        for (index, other) in others.iter().enumerate() {
+            assert_eq!(lookups.run(*other, move || Ok(index)).await.unwrap(), index, "{other:?} is served");
         }
         // The streams give up. Their calls go on, and hold their places.
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
-        assert_eq!(lookups.run(2, || Ok(7)).await.unwrap(), 7, "another link is served");
-        assert_eq!(started.load(Ordering::Relaxed), MOST_OF_A_LINK);
-        assert_eq!(lookups.all.available_permits(), MOST - MOST_OF_A_LINK);
+        assert_eq!(under_way.load(Ordering::Relaxed), started);
+        assert_eq!(lookups.all.available_permits(), MOST - started);
         drop(release);
         while lookups.all.available_permits() < MOST {
             yield_now().await;
         }
-        assert_eq!(lookups.run(1, || Ok(8)).await.unwrap(), 8, "and so is the first, once they end");
-        assert!(locked(&lookups.links).is_empty());
+        assert_eq!(lookups.run(payers[0], || Ok(8)).await.unwrap(), 8, "and so is the first, once they end");
+        assert!(locked(&lookups.shares).is_empty());
+    }
+
+    #[tokio::test]
+    async fn calls_that_hang_take_a_networks_share_and_no_more() {
+        hang(&[stranger(1)], 16, &[stranger(2), listed(7, 1)]).await;
+    }
+
+    #[tokio::test]
+    async fn calls_that_hang_take_a_circuits_share_and_leave_the_rest_of_its_link_to_others() {
+        hang(&[listed(7, 1)], 4, &[listed(7, 2), listed(8, 1), stranger(1)]).await;
+        hang(&[listed(7, 1), listed(7, 2)], 8, &[listed(7, 3), stranger(1)]).await;
+    }
+
+    #[tokio::test]
+    async fn many_circuits_of_a_listed_relay_take_half_of_all_and_no_more() {
+        let circuits: Vec<_> = (0..20).map(|circuit| listed(7, circuit)).collect();
+        hang(&circuits, 32, &[listed(8, 1), stranger(1)]).await;
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::links::RelayLink;
 use crate::prefix::Prefix;
-use std::collections::HashMap;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 /// Who asks for something: a network of strangers, or else a link, by its address in memory.
@@ -18,6 +18,14 @@ pub(super) enum Asker {
 }
 
 impl Asker {
+    /// The same for all networks of one provider.
+    pub(super) fn provider(self) -> Self {
+        match self {
+            Self::Network(network) => Self::Network(network.provider()),
+            Self::Link(_) => self,
+        }
+    }
+
     /// Who asks when a circuit asks that came over this link.
     pub(super) fn of(link: &Arc<RelayLink>) -> Self {
         match link.place.network() {
@@ -45,7 +53,8 @@ impl Payer {
         }
     }
 
-    fn listed_link(self) -> Option<usize> {
+    /// The listed relay's link that the circuit came over.
+    pub(super) fn listed_link(self) -> Option<usize> {
         match self {
             Self::Circuit { link, .. } => Some(link),
             Self::Asker(_) => None,
@@ -85,6 +94,71 @@ pub(super) fn gives_way(held: impl Iterator<Item = (Payer, usize)>, newcomer: Pa
     let own_link = newcomer.listed_link().and_then(|link| links.get(&link)).map_or(0, |(total, _)| *total);
     let (total, (payer, _)) = links.into_values().max_by_key(|(total, _)| *total)?;
     (total > most / 4 && total > own_link + 1).then_some(payer)
+}
+
+/// Who pays when `most` of something, such as cells, runs short and it doesn't matter who wants it: the payer that holds most. But while
+/// the circuits of one listed relay's link hold more than a quarter together, a payer with less than a 64th is left alone, unless it is
+/// one of them. So nobody drives out others by holding a little on each of many circuits.
+pub(super) struct Bill {
+    most: usize,
+    /// What payers hold.
+    payers: Vec<(Payer, usize)>,
+    indices: HashMap<Payer, usize>,
+    /// What payers hold, and their indices. An entry counts only while it says what `payers` says.
+    largest: BinaryHeap<(usize, usize)>,
+    /// For each listed relay's link, what its circuits hold together, and each of them.
+    links: HashMap<usize, (usize, BinaryHeap<(usize, usize)>)>,
+}
+
+impl Bill {
+    pub(super) fn new(held: HashMap<Payer, usize>, most: usize) -> Self {
+        let payers: Vec<_> = held.into_iter().collect();
+        let indices = payers.iter().enumerate().map(|(index, (payer, _))| (*payer, index)).collect();
+        let largest = payers.iter().enumerate().map(|(index, (_, count))| (*count, index)).collect();
+        let mut links: HashMap<_, (usize, BinaryHeap<_>)> = HashMap::new();
+        for (index, (payer, count)) in payers.iter().enumerate() {
+            if let Some(link) = payer.listed_link() {
+                let (total, largest) = links.entry(link).or_default();
+                *total += count;
+                largest.push((*count, index));
+            }
+        }
+        Self { most, payers, indices, largest, links }
+    }
+
+    /// Who pays next; `None` if nobody holds anything.
+    pub(super) fn next(&mut self) -> Option<Payer> {
+        let (count, payer) = top(&mut self.largest, &self.payers)?;
+        let largest = self.links.values_mut().max_by_key(|(total, _)| *total);
+        match largest.filter(|(total, _)| count < self.most / 64 && *total > self.most / 4) {
+            Some((_, circuits)) => top(circuits, &self.payers).map(|(_, circuit)| circuit),
+            None => Some(payer),
+        }
+    }
+
+    /// That payer has given up so many.
+    pub(super) fn paid(&mut self, payer: Payer, count: usize) {
+        let Some(index) = self.indices.get(&payer).copied() else { return };
+        let held = &mut self.payers[index].1;
+        *held = held.saturating_sub(count);
+        self.largest.push((*held, index));
+        if let Some((total, largest)) = payer.listed_link().and_then(|link| self.links.get_mut(&link)) {
+            *total = total.saturating_sub(count);
+            largest.push((*held, index));
+        }
+    }
+}
+
+/// The largest entry that still counts; those that don't are dropped.
+fn top(heap: &mut BinaryHeap<(usize, usize)>, payers: &[(Payer, usize)]) -> Option<(usize, Payer)> {
+    while let Some((count, index)) = heap.peek().copied() {
+        let (payer, held) = payers[index];
+        if count > 0 && held == count {
+            return Some((count, payer));
+        }
+        heap.pop();
+    }
+    None
 }
 
 #[cfg(test)]
@@ -137,5 +211,31 @@ mod tests {
         assert!(matches!(way(&held, listed(8, 0), 40), Some(Payer::Circuit { link: 7, .. })));
         assert_eq!(way(&held, listed(7, 11), 40), None, "not for itself");
         assert_eq!(way(&held[1..], stranger(30), 40), None, "ten of forty are a quarter");
+    }
+
+    #[test]
+    fn a_little_on_each_of_many_circuits_drives_out_nobody_else() {
+        let pays = |held: &[(Payer, usize)]| Bill::new(held.iter().copied().collect(), 6400).next();
+        // Honest: ninety behind another listed relay, and a network with eighty.
+        let honest = [(listed(8, 0), 90), (stranger(1), 80)];
+        let many: Vec<_> = (0..170).map(|circuit| (listed(7, circuit), 10)).chain(honest).collect();
+        assert!(matches!(pays(&many), Some(Payer::Circuit { link: 7, .. })), "1,700 of 6,400");
+        let fewer: Vec<_> = (0..160).map(|circuit| (listed(7, circuit), 10)).chain(honest).collect();
+        assert_eq!(pays(&fewer), Some(listed(8, 0)), "1,600 are no more than a quarter");
+        let more: Vec<_> = many.iter().copied().chain([(stranger(2), 100)]).collect();
+        assert_eq!(pays(&more), Some(stranger(2)), "a 64th is not a little");
+        assert_eq!(pays(&[(stranger(1), 0)]), None);
+    }
+
+    #[test]
+    fn a_bill_is_paid_by_the_largest_until_others_are() {
+        let mut bill = Bill::new(HashMap::from([(stranger(1), 30), (stranger(2), 20), (listed(7, 1), 25)]), 100);
+        for (payer, count) in
+            [(stranger(1), 8), (listed(7, 1), 25), (stranger(1), 17), (stranger(2), 20), (stranger(1), 5)]
+        {
+            assert_eq!(bill.next(), Some(payer));
+            bill.paid(payer, count);
+        }
+        assert_eq!(bill.next(), None);
     }
 }

@@ -1,12 +1,12 @@
 //! Room for cells: when it runs short, the largest holder pays, not the next that has something to send.
 //!
 //! A circuit holds the cells that it has queued in both directions and the bytes that its streams have not written on. Its
-//! [payer](Payer) pays for them: a stranger's network, or the circuit itself behind a listed relay. Of the payer that holds most, the circuits that
-//! hold most are destroyed, until a quarter of all room is free. Cells that come meanwhile find a reserve.
+//! [payer](Payer) pays for them: a stranger's network, or the circuit itself behind a listed relay. Of the payer [that pays](Bill), the
+//! circuits that hold most are destroyed, until a quarter of all room is free. Cells that come meanwhile find a reserve.
 
 use super::Shared;
 use super::circuit::Circuit;
-use super::payer::Payer;
+use super::payer::{Bill, Payer};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -36,12 +36,14 @@ fn make(relay: &Shared) {
         holder.circuits.push((held, circuit));
     }
     holders.values_mut().for_each(|holder| holder.circuits.sort_by_key(|(held, _)| *held));
+    let held = holders.iter().map(|(payer, holder)| (*payer, holder.total)).collect();
+    let mut bill = Bill::new(held, relay.limits.cells);
     while relay.budget.is_short() {
-        let Some(holder) = holders.values_mut().max_by_key(|holder| holder.total) else { return };
-        match holder.circuits.pop() {
+        let Some(payer) = bill.next() else { return };
+        match holders.get_mut(&payer).and_then(|holder| holder.circuits.pop()) {
             Some((held, circuit)) if held > 0 => {
                 circuit.overflow();
-                holder.total -= held;
+                bill.paid(payer, held);
             }
             // What is queued belongs to circuits that are gone; their links' drivers get rid of it.
             _ => return,

@@ -5,6 +5,10 @@
 //! link, or a connection without a finished handshake, that has carried nothing for a while, if more places count for its asker than
 //! for the newcomer; and whoever has far more than the newcomer, whether idle or not. Of these, one of the asker with the most goes, and
 //! of its links the one that has been idle longest.
+//!
+//! Networks are cheap for whoever has a provider's range: a /32 of IPv6 has 65,536 of them. So places are also counted by
+//! [provider](Prefix::provider). One that has many, and twice as many as the newcomer's, gives way first; and a newcomer from one that has many takes no
+//! place from a smaller one, however idle.
 
 use super::limits::RelayLimits;
 use super::payer::Asker;
@@ -21,6 +25,8 @@ use tokio::sync::Notify;
 const GRACE: Duration = Duration::from_secs(2);
 /// An asker with no more places than this loses only idle ones.
 const FAIR: usize = 8;
+/// The same for all networks of one provider.
+const FAIR_FOR_PROVIDER: usize = 64;
 
 pub(super) struct Strangers {
     most: usize,
@@ -141,18 +147,25 @@ impl Strangers {
         is_meant: impl Fn(&Seat) -> bool,
     ) -> bool {
         let mut counts: HashMap<Asker, usize> = HashMap::new();
+        let mut by_provider: HashMap<Asker, usize> = HashMap::new();
         for seat in seats.values().filter(|seat| is_meant(seat)) {
             *counts.entry(seat.asker).or_default() += 1;
+            *by_provider.entry(seat.asker.provider()).or_default() += 1;
         }
         let own = counts.get(&newcomer).copied().unwrap_or(0);
+        let own_provider = by_provider.get(&newcomer.provider()).copied().unwrap_or(0);
         let now = self.now();
         let candidate = |(key, seat): (&usize, &Arc<Seat>)| {
             let idle = Duration::from_millis(now.saturating_sub(seat.used.load(Ordering::Relaxed)));
             let patience = if seat.half_open.load(Ordering::Relaxed) { GRACE } else { self.idle };
             let count = counts.get(&seat.asker).copied().unwrap_or(0);
-            let gives_way =
-                seat.is_spare() || (idle >= patience && count > own) || (count > FAIR && count > 2 * (own + 1));
-            gives_way.then_some(((seat.is_spare(), count, idle), *key))
+            let provider = by_provider.get(&seat.asker.provider()).copied().unwrap_or(0);
+            let crowd = if provider > FAIR_FOR_PROVIDER && provider > 2 * (own_provider + 1) { provider } else { 0 };
+            // Networks of one provider are equals; others have to fear only whoever has no more than they.
+            let may_ask = own_provider <= FAIR_FOR_PROVIDER || provider >= own_provider;
+            let has_more = (idle >= patience && count > own) || (count > FAIR && count > 2 * (own + 1));
+            let gives_way = seat.is_spare() || crowd > 0 || (may_ask && has_more);
+            gives_way.then_some(((seat.is_spare(), crowd, count, idle), *key))
         };
         let victim = seats.iter().filter(|(_, seat)| is_meant(seat)).filter_map(candidate).max();
         victim.map(|(_, key)| evict(seats, key)).is_some()
@@ -263,6 +276,27 @@ mod tests {
         }
         assert_eq!(evicted, 1);
         drop(newcomer);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_provider_with_many_networks_neither_keeps_others_out_nor_drives_them_out() {
+        let strangers = strangers(FAIR_FOR_PROVIDER + 2);
+        let other = strangers.enter(network(1), false).unwrap();
+        let site = |number: u16| Prefix::around(std::net::Ipv6Addr::new(0x2001, 0xdb8, number, 0, 0, 0, 0, 1).into());
+        let many: Vec<_> =
+            (0..=FAIR_FOR_PROVIDER as u16).map(|number| strangers.enter(site(number), false).unwrap()).collect();
+        let busy = strangers.enter(network(2), false).expect("sixty-four are left to them");
+        assert!(!is_evicted(&other).await);
+        assert_eq!(strangers.enter(network(3), false).err(), Some(Refused::Links), "they have no more than is fair");
+        drop(busy);
+        // Again they have more, and the others are idle.
+        let one_more = strangers.enter(site(1000), false).unwrap();
+        advance(Duration::from_secs(60)).await;
+        many.iter().for_each(Seated::used);
+        one_more.used();
+        assert_eq!(strangers.enter(site(2000), false).err(), Some(Refused::Links));
+        assert!(!is_evicted(&other).await, "an idle link of a small provider stays");
+        drop((other, many, one_more));
     }
 
     #[tokio::test(start_paused = true)]

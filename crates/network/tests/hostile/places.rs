@@ -1,7 +1,7 @@
 //! Attacks on the places for links, and on those who share what one relay's link brings.
 
-use crate::raw::{Heard, Raw};
-use crate::scene::{Scene, holds_nothing, list, until_equal};
+use crate::raw::{Heard, Raw, create};
+use crate::scene::{Scene, holds_nothing, list, until, until_equal};
 use crate::town::local;
 use candor_network::{HandshakeType, Policy, RelayKeys};
 use candor_onion::relay::RelayCommand;
@@ -117,7 +117,8 @@ async fn an_exit_leads_to_no_listed_relay() {
     scene.is_as_before().await;
 }
 
-/// A network with thirty links and a stream on each, and ten clients behind one listed relay.
+/// Four networks with thirty links and a stream on each, and ten clients behind one listed relay. No network has as many streams as the
+/// listed relay brings, so the ten go first if they count as one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_links_with_a_stream_each_do_not_outlast_streams_behind_a_listed_relay() {
     let listener = TcpListener::bind(local()).await.unwrap();
@@ -145,7 +146,7 @@ async fn many_links_with_a_stream_each_do_not_outlast_streams_behind_a_listed_re
     }
     let mut raws = Vec::new();
     for host in 1..=30 {
-        let mut raw = scene.raw(2, [127, 1, 1, host]).await;
+        let mut raw = scene.raw(2, [127, 1, host % 4, host]).await;
         let mut circuit = raw.open(scene.listed(2)).await;
         raw.send([circuit.cell(0, RelayCommand::BEGIN, 1, &begin)]).await;
         assert!(matches!(raw.hear(&mut circuit).await, Heard::Said(0, RelayCommand::CONNECTED, 1, _)));
@@ -162,4 +163,63 @@ async fn many_links_with_a_stream_each_do_not_outlast_streams_behind_a_listed_re
     drop((honest, raws));
     // But for a link between the two relays, which stays for a while.
     holds_nothing(&scene).await;
+}
+
+/// A few networks fill the link between two relays with circuits that carry nothing, and keep asking for more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn idle_circuits_on_the_link_between_two_relays_make_room_for_others() {
+    let scene = Scene::new(|config| config.limits.circuits = 16).await;
+    let mut raws = Vec::new();
+    for network in 1..=3 {
+        let mut raw = scene.raw(0, [127, 1, network, 1]).await;
+        for _ in 0..10 {
+            let mut circuit = raw.open(scene.listed(0)).await;
+            // The link may have no room at this moment, but has some soon.
+            let _ = raw.extend(&mut circuit, scene.listed(1)).await;
+        }
+        raws.push(raw);
+    }
+    until(|| scene.relay(1).held().circuits <= 12).await;
+    scene.serves().await;
+    drop(raws);
+    scene.is_as_before().await;
+}
+
+/// Circuits of one network hold nearly all places, and those of another a few.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn circuits_of_the_network_with_most_make_room_for_others() {
+    let scene = Scene::new(|config| config.limits.all_circuits = 16).await;
+    let mut few = scene.raw(0, [127, 2, 1, 1]).await;
+    let mut kept = Vec::new();
+    for _ in 0..4 {
+        kept.push(few.open(scene.listed(0)).await);
+    }
+    let mut raw = scene.raw(0, [127, 1, 1, 1]).await;
+    for number in 1..=12 {
+        raw.send([create(scene.listed(0), 0x8000_0000 | number)]).await;
+    }
+    until(|| scene.relay(0).held().circuits <= 12).await;
+    for circuit in &mut kept {
+        few.send([circuit.cell(0, RelayCommand::BEGIN_DIR, 9, &[])]).await;
+        let heard = few.hear(circuit).await;
+        assert!(matches!(heard, Heard::Said(0, RelayCommand::END, 9, _)), "the circuit was taken away: {heard:?}");
+    }
+    scene.serves().await;
+    drop((few, raw));
+    scene.is_as_before().await;
+}
+
+/// A provider's range has any number of networks; each has a few links, and keeps them busy.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_networks_of_one_provider_make_room_for_newcomers() {
+    // Seventy places for strangers.
+    let scene = Scene::new(|config| config.limits.links = 80).await;
+    let mut raws = Vec::new();
+    while let Ok(raw) = Raw::from([127, 1, (raws.len() / 7) as u8, 1].into(), scene.listed(0)).await {
+        raws.push(raw);
+    }
+    assert!(raws.len() > 64, "{}", raws.len());
+    scene.serves().await;
+    drop(raws);
+    scene.is_as_before().await;
 }

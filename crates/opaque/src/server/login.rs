@@ -23,7 +23,7 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 /// The version of [`ServerLogin::to_bytes`].
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// The server's answer to KE1.
 pub struct Answer<S> {
@@ -33,8 +33,7 @@ pub struct Answer<S> {
     pub ksf: KsfParams,
     /// To be kept until KE3 comes.
     pub state: ServerLogin<S>,
-    /// For the operator's log only: the account's [minimum](Record::minimum) forbids this suite, so the answer is that of a name without
-    /// an account.
+    /// For the operator's log only: the account's [minimum](Record::minimum) forbids this suite, so no password opens the answer.
     pub below_minimum: bool,
 }
 
@@ -75,7 +74,7 @@ impl<S: Suite> Server<S> {
         let encapsulation_key = self.suite.ephemeral().public(ke1.encapsulation_key)?;
 
         let below_minimum = record.is_some_and(|record| record.minimum() > S::ID);
-        let record = self.unknown.or_real(record.filter(|_| !below_minimum), name, &self.history);
+        let record = self.unknown.or_real(record, below_minimum, name, &self.history);
         let (upload, ksf) = (Upload::parts(record.upload()), record.ksf());
         let client_key = decode(Element::ClientPublicKey, upload.client_public).map_err(|_| Error::Record)?;
 
@@ -126,7 +125,7 @@ impl<S: Suite> Server<S> {
         transcript.add(mac.as_slice());
         let ke2 = [&response[..], nonce, share, mac.as_slice(), &ciphertext].concat();
         let expected = keys.client_mac(&transcript);
-        let credential = record.credential_id().hash();
+        let credential = record.credential_hash();
         let state = ServerLogin { credential, session_key: keys.session, expected, suite: PhantomData };
         Ok(Answer { ke2, ksf, state, below_minimum })
     }
@@ -141,15 +140,16 @@ impl<S: Suite> ServerLogin<S> {
     ///
     /// # Errors
     /// [`Error::Length`]; [`Error::Login`] if the client does not know the password, if there is no account, or if the login was begun for
-    /// another one.
+    /// another one, or before it registered again.
     pub fn finish(self, ke3: &[u8], record: Option<&Record>) -> Result<Session, Error> {
         secret::takes("opaque/server-finish", &*self.expected);
         let ke3: &[u8; 64] = exactly(Input::Ke3, ke3)?;
         let right = agree(self.expected.as_slice(), ke3, "opaque-client-mac");
-        if right && record.is_some_and(|record| record.credential_id().hash() == self.credential) {
-            Ok(Session::new(SessionKey::new(self.session_key), self.credential))
-        } else {
-            Err(Error::Login)
+        match record {
+            Some(record) if right && record.credential_hash() == self.credential => {
+                Ok(Session::new(SessionKey::new(self.session_key), self.credential, record.minimum()))
+            }
+            _ => Err(Error::Login),
         }
     }
 
@@ -162,7 +162,7 @@ impl<S: Suite> ServerLogin<S> {
         id
     }
 
-    /// The state as bytes, to be kept secret: version, suite, hash of the credential identifier, session key, expected MAC.
+    /// The state as bytes, to be kept secret: version, suite, credential hash, session key, expected MAC.
     pub fn to_bytes(&self) -> Zeroizing<[u8; 162]> {
         let mut bytes = Zeroizing::new([0; 162]);
         let parts: [&[u8]; 4] = [

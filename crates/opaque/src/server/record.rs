@@ -1,7 +1,7 @@
 //! What the server stores of an account.
 
 use crate::Error;
-use crate::credential::CredentialId;
+use crate::credential::{CredentialHash, CredentialId};
 use crate::error::{Element, Input, StateError, exactly};
 use crate::group::decode;
 use crate::ksf::KsfParams;
@@ -10,6 +10,7 @@ use crate::messages::Upload;
 use crate::suite::SuiteId;
 use alloc::vec::Vec;
 use candor_cpu::secret;
+use candor_primitives::hash::{Digest, Sha512};
 use core::fmt;
 use zeroize::Zeroizing;
 
@@ -79,16 +80,27 @@ impl Record {
         &self.id
     }
 
+    /// What binds a login, and the change that a session makes, to this registration of this account.
+    pub fn credential_hash(&self) -> CredentialHash {
+        let hash = Sha512::new()
+            .chain_update(b"candor-opaque-1: credential")
+            .chain_update(Upload::parts(self.upload()).client_public)
+            .chain_update(self.id.as_bytes())
+            .finalize();
+        CredentialHash::from_bytes(hash.first_chunk().expect("the hash has 64 bytes"))
+    }
+
     /// The weakest suite in which the account can log in: that of its registration, unless it was raised.
     ///
     /// A login that is recorded in a weaker suite would give away later what the stronger one hides. A server of a weaker suite
-    /// therefore answers as if there were no such account.
+    /// therefore puts nothing into its answer that passwords could be tried on, and no password opens it. Nobody can tell it from an answer
+    /// for a name without an account, not even by asking in both suites.
     pub fn minimum(&self) -> SuiteId {
         SuiteId::from_byte(self.fixed[1]).expect("checked when the record was made")
     }
 
-    /// From now on the account logs in with `suite` or a stronger one: once all its clients can. There is no way back but a new
-    /// registration.
+    /// From now on the account logs in with `suite` or a stronger one: once all its clients can. There is no way back but
+    /// [a registration without a session](super::Server::register).
     pub fn raise_minimum(&mut self, suite: SuiteId) {
         self.fixed[1] = self.minimum().max(suite) as u8;
     }

@@ -12,9 +12,10 @@ use crate::suite::{Suite, SuiteId};
 use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
+use zeroize::Zeroizing;
 
 /// The version of [`ServerRegistration::to_bytes`].
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Bytes before the credential identifier.
 const FIXED: usize = 3 + KsfParams::LENGTH + CredentialHash::LENGTH;
 
@@ -44,8 +45,9 @@ pub struct ServerRegistration {
 pub enum Change {
     /// A new account: store the record if the name is still free, and refuse otherwise.
     Insert(Record),
-    /// An account that registered again from a session: store the record in place of the one whose
-    /// [credential identifier](Record::credential_id) has this hash, and end the account's other sessions.
+    /// An account that registered again from a session: store the record in place of the one that has this
+    /// [hash](Record::credential_hash), and end the account's other sessions. If there is none, the account has registered again
+    /// in the meantime: refuse, or an old session undoes a change of password.
     Replace {
         /// Names the record to replace.
         replaces: CredentialHash,
@@ -55,6 +57,17 @@ pub enum Change {
 }
 
 impl Change {
+    /// Whether the change may be made to an account whose stored record is `current`, `None` for a free name. Look at it in the
+    /// transaction that stores the record.
+    #[must_use]
+    pub fn applies_to(&self, current: Option<&Record>) -> bool {
+        match (self, current) {
+            (Self::Insert(_), None) => true,
+            (Self::Replace { replaces, .. }, Some(current)) => current.credential_hash() == *replaces,
+            _ => false,
+        }
+    }
+
     /// The record to store.
     pub fn record(&self) -> &Record {
         match self {
@@ -79,11 +92,12 @@ impl<S: Suite> Server<S> {
     /// [`Error::Length`], [`Error::Element`].
     // ct: oprf/evaluate
     pub fn register(&self, rng: &mut (impl CryptoRng + ?Sized), request: &[u8]) -> Result<RegistrationAnswer, Error> {
-        self.answer_registration(CredentialId::mint(rng), request, None)
+        self.answer_registration(CredentialId::mint(rng), request, S::ID, None)
     }
 
     /// Answers the registration request of an account that has just logged in: for a new password, new key stretching parameters, a stronger
-    /// suite. The credential identifier is fresh, so the old record becomes worthless. Takes 32 bytes from `rng`.
+    /// suite. The credential identifier is fresh, so the old record becomes worthless; its [minimum](Record::minimum) stays. Takes 32 bytes
+    /// from `rng`.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Element`].
@@ -94,7 +108,8 @@ impl<S: Suite> Server<S> {
         session: &Session,
         request: &[u8],
     ) -> Result<RegistrationAnswer, Error> {
-        self.answer_registration(CredentialId::mint(rng), request, Some(*session.credential()))
+        let suite = session.minimum().max(S::ID);
+        self.answer_registration(CredentialId::mint(rng), request, suite, Some(*session.credential()))
     }
 
     /// Answers a registration request under an identifier of the caller's: RFC 9807's CreateRegistrationResponse. For a deployment whose
@@ -107,20 +122,21 @@ impl<S: Suite> Server<S> {
     /// [`Error::Length`], [`Error::Element`].
     // ct: oprf/evaluate
     pub fn register_with_id(&self, id: CredentialId, request: &[u8]) -> Result<RegistrationAnswer, Error> {
-        self.answer_registration(id, request, None)
+        self.answer_registration(id, request, S::ID, None)
     }
 
     fn answer_registration(
         &self,
         id: CredentialId,
         request: &[u8],
+        suite: SuiteId,
         replaces: Option<CredentialHash>,
     ) -> Result<RegistrationAnswer, Error> {
         let evaluated = self.oprf_key(&id)?.evaluate(exactly(Input::RegistrationRequest, request)?)?;
         let mut response = [0; 64];
         crate::write(&mut response, &[&evaluated, &self.public]);
         let ksf = self.ksf();
-        Ok(RegistrationAnswer { response, ksf, state: ServerRegistration { id, ksf, suite: S::ID, replaces } })
+        Ok(RegistrationAnswer { response, ksf, state: ServerRegistration { id, ksf, suite, replaces } })
     }
 }
 
@@ -140,18 +156,18 @@ impl ServerRegistration {
         })
     }
 
-    /// The state as bytes: version, suite, whether it replaces a record and which, key stretching parameters, credential identifier.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    /// The state as bytes, to be kept secret: version, suite, whether it replaces a record and which, key stretching parameters, credential identifier.
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let head = [VERSION, self.suite as u8, u8::from(self.replaces.is_some())];
         let replaces = self.replaces.map_or([0; CredentialHash::LENGTH], |hash| *hash.as_bytes());
-        [&head[..], &replaces, &self.ksf.to_bytes(), self.id.as_bytes()].concat()
+        Zeroizing::new([&head[..], &replaces, &self.ksf.to_bytes(), self.id.as_bytes()].concat())
     }
 
     /// Reads [`Self::to_bytes`].
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::State`], [`Error::Ksf`].
-    // ct: public, because the state holds no secret
+    // ct: public, because its bytes are copied and not looked at, except for the numbers
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let expected = FIXED + CredentialId::LENGTH;
         let wrong = Error::Length { what: Input::ServerRegistration, expected, got: bytes.len() };

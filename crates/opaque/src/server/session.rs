@@ -2,6 +2,7 @@
 
 use crate::SessionKey;
 use crate::credential::CredentialHash;
+use crate::suite::SuiteId;
 use core::fmt;
 
 /// Proof that the client of an account has just logged in; only [`ServerLogin::finish`](super::ServerLogin::finish) makes one.
@@ -12,16 +13,22 @@ pub struct Session {
     /// Shared with the client.
     pub session_key: SessionKey,
     credential: CredentialHash,
+    minimum: SuiteId,
 }
 
 impl Session {
-    pub(super) fn new(session_key: SessionKey, credential: CredentialHash) -> Self {
-        Self { session_key, credential }
+    pub(super) fn new(session_key: SessionKey, credential: CredentialHash, minimum: SuiteId) -> Self {
+        Self { session_key, credential, minimum }
     }
 
-    /// The hash of the account's credential identifier.
+    /// Names the record that the client logged in with.
     pub fn credential(&self) -> &CredentialHash {
         &self.credential
+    }
+
+    /// The record's minimum, which the next one keeps.
+    pub(super) fn minimum(&self) -> SuiteId {
+        self.minimum
     }
 }
 

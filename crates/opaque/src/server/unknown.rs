@@ -5,6 +5,7 @@
 
 use super::Record;
 use super::history::KsfHistory;
+use super::record::FIXED;
 use crate::credential::CredentialId;
 use crate::group::{Base, derive_key, encode_products};
 use crate::kdf::{Mac, Prk};
@@ -35,14 +36,19 @@ impl Unknown {
     }
 
     /// The real record if there is one, otherwise one made up; the same work either way.
-    pub(super) fn or_real(&self, real: Option<&Record>, name: &[u8], history: &KsfHistory) -> Record {
+    ///
+    /// `masked` puts the made-up upload into the real record, so that no password opens the answer. Its identifier and parameters stay: a server
+    /// of a stronger suite answers with them, and whoever asks both must not see a difference that a name without an account does not have.
+    pub(super) fn or_real(&self, real: Option<&Record>, masked: bool, name: &[u8], history: &KsfHistory) -> Record {
         let made_up = self.record(name, history);
         let there = Choice::from(u8::from(real.is_some()));
         let mut fixed = Zeroizing::new(*made_up.fixed());
         let other = real.unwrap_or(&made_up);
-        for (byte, real) in fixed.iter_mut().zip(other.fixed()) {
-            byte.conditional_assign(real, there);
-        }
+        let shown = there & Choice::from(u8::from(!masked));
+        let (head, upload) = fixed.split_at_mut(FIXED - UPLOAD);
+        let (real_head, real_upload) = other.fixed().split_at(FIXED - UPLOAD);
+        head.iter_mut().zip(real_head).for_each(|(byte, real)| byte.conditional_assign(real, there));
+        upload.iter_mut().zip(real_upload).for_each(|(byte, real)| byte.conditional_assign(real, shown));
         Record::with_fixed(fixed, other.credential_id().clone())
     }
 
@@ -109,8 +115,11 @@ mod tests {
         let (unknown, history) = (unknown(), KsfHistory::new(KsfParams::BROWSER));
         let id = CredentialId::imported(b"an id of another length").unwrap();
         let real = Record::assemble(&[9; UPLOAD], &KsfParams::NATIVE, id, SuiteId::Hybrid);
-        assert_eq!(unknown.or_real(Some(&real), b"alice", &history).to_bytes(), real.to_bytes());
+        assert_eq!(unknown.or_real(Some(&real), false, b"alice", &history).to_bytes(), real.to_bytes());
         let made_up = unknown.record(b"alice", &history);
-        assert_eq!(unknown.or_real(None, b"alice", &history).to_bytes(), made_up.to_bytes());
+        assert_eq!(unknown.or_real(None, false, b"alice", &history).to_bytes(), made_up.to_bytes());
+        let masked = unknown.or_real(Some(&real), true, b"alice", &history);
+        assert_eq!((masked.credential_id(), masked.ksf()), (real.credential_id(), real.ksf()));
+        assert_eq!(masked.upload(), made_up.upload());
     }
 }
