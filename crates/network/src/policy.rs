@@ -264,10 +264,11 @@ pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => !NOT_PUBLIC_V4.iter().any(|(network, bits)| is_within(v4.into(), (*network).into(), *bits)),
         // Global unicast is 2000::/3. In it, 6to4 and Teredo hold an IPv4 address that would be reached, and 2001::/23 and
-        // 2001:db8::/32 are no hosts.
+        // the networks for documentation, 2001:db8::/32 and 3fff::/20 (RFC 9637), are no hosts.
         IpAddr::V6(v6) => {
             let [first, second, ..] = v6.segments();
-            let special = first == 0x2002 || (first == 0x2001 && (second < 0x200 || second == 0xdb8));
+            let documentation = (first == 0x2001 && second == 0xdb8) || (first == 0x3fff && second < 0x1000);
+            let special = first == 0x2002 || (first == 0x2001 && second < 0x200) || documentation;
             first >> 13 == 1 && !special
         }
     }
@@ -321,7 +322,11 @@ mod tests {
             let elsewhere = !["127.0.0.1", "0.0.0.0", "::1"].contains(&address);
             assert_eq!(permits("private:80", "example.org", address, 80), elsewhere, "{address}");
         }
-        // The same in IPv6's clothes.
+        // Networks for documentation, beside one that is not.
+        for (address, permitted) in [("2001:db8::1", false), ("3fff:0fff::1", false), ("3fff:1000::1", true)] {
+            assert_eq!(permits("*:*", "x", address, 80), permitted, "{address}");
+        }
+        // IPv4 addresses in IPv6's clothes.
         for address in ["::ffff:127.0.0.1", "2002:7f00:1::", "64:ff9b::7f00:1"] {
             assert!(!permits("*:*", "x", address, 80), "{address}");
         }

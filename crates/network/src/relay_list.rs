@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{File, TryLockError};
-use std::io;
+use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -65,7 +65,10 @@ impl RelayList {
     /// # Errors
     /// [`Error::File`], [`Error::RelayList`].
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, &error))?;
+        let failed = |error: io::Error| Error::file(path, &error);
+        let mut text = String::new();
+        // One byte more than a list may have, so that a longer one is refused by its length and read no further.
+        File::open(path).map_err(failed)?.take(MOST as u64 + 1).read_to_string(&mut text).map_err(failed)?;
         Self::parse(&text)
     }
 
@@ -76,7 +79,7 @@ impl RelayList {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let at = |line: usize, why: String| Error::RelayList { line: line + 1, why };
         if text.len() > MOST {
-            return Err(at(0, format!("the list is {} bytes long; expected at most {MOST}", text.len())));
+            return Err(at(0, format!("the list is longer than {MOST} bytes")));
         }
         let mut relays: Vec<ListedRelay> = Vec::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -3,7 +3,8 @@
 //! Circuits are counted here by who asks for them: a network of strangers, or a listed relay's link. When seven eighths are in use of the
 //! circuits that a link of ours may have, or of all, the asker with the most loses those that have been idle longest, until a quarter is
 //! free. New ones find the last eighth meanwhile. Without this, a few networks could fill the link between two relays with circuits that
-//! carry one cell an hour, and nobody else's circuit could go on there.
+//! carry one cell an hour, and nobody else's circuit could go on there. Circuits that came over the link count too, as its relay's: a
+//! neighbour that fills a link pays before those who only use it.
 
 use super::Shared;
 use super::circuit::{Circuit, Slot};
@@ -24,7 +25,7 @@ pub(super) async fn keep(relay: Arc<Shared>) {
         let links = relay.links.all();
         let most = relay.limits.circuits;
         for link in links.iter().filter(|link| is_crowded(link.count(), most)) {
-            thin(link.all().into_iter().filter(|slot| !slot.from_client), link.count(), most);
+            thin(link.all().into_iter(), link.count(), most);
         }
         let (used, most) = (relay.circuits_used(), relay.limits.all_circuits);
         if is_crowded(used, most) {

@@ -126,6 +126,9 @@ mod tests {
         }
         // The streams give up. Their calls go on, and hold their places.
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
+        for stream in waiting {
+            assert!(stream.await.unwrap_err().is_cancelled());
+        }
         assert_eq!(under_way.load(Ordering::Relaxed), started);
         assert_eq!(lookups.all.available_permits(), MOST - started);
         drop(release);

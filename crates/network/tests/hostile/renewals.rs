@@ -119,7 +119,8 @@ async fn a_clock_that_jumps_takes_no_keys_from_clients() {
 async fn until_refused(mut ask: impl AsyncFnMut() -> Result<(), Error>) {
     for _ in 0..600 {
         if let Err(error) = ask().await {
-            assert!(error.to_string().starts_with("hop 1:"), "{error}");
+            // Each relay drops its old keys at a moment of its own, so any hop may be the first.
+            assert!(error.to_string().starts_with("hop "), "{error}");
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
