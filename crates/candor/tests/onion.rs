@@ -126,6 +126,32 @@ fn a_page_in_three_commands() {
 }
 
 #[test]
+fn a_relay_that_freezes_during_a_fetch_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_target, said) = daemon(&["onion", "target"], dir.path());
+    let target: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let target = target["address"].as_str().unwrap();
+    let [_ada, (bob, _), _cyd] = ["ada", "bob", "cyd"]
+        .map(|name| listed_relay(&["--name", name, "--relays", "relays.jsonl", "--exit", target], dir.path()));
+    let url = format!("http://{target}/bytes/1000000000");
+    let mut fetch = Command::new(CANDOR)
+        .args(["onion", "fetch", &url, "--relays", "relays.jsonl", "--path", "ada,bob,cyd", "--patience", "2"])
+        .current_dir(dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut page = fetch.stdout.take().unwrap();
+    page.read_exact(&mut [0; 100]).unwrap();
+    let frozen = Command::new("kill").args(["-STOP", &bob.0.id().to_string()]).status().unwrap();
+    assert!(frozen.success());
+    std::io::copy(&mut page, &mut std::io::sink()).unwrap();
+    let output = fetch.wait_with_output().unwrap();
+    let talk = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && talk.contains("hop 2") && talk.contains("bob"), "{talk}");
+}
+
+#[test]
 fn a_relay_that_can_not_listen_leaves_no_keys_behind() {
     let dir = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

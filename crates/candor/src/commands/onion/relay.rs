@@ -4,7 +4,7 @@ use super::{Stop, runtime};
 use crate::Failure;
 use crate::cli::RelayArguments;
 use crate::output::{Talk, print};
-use candor_network::{HandshakeType, Policy, Prefix, Relay, RelayConfig, RelayKeys, RelayList};
+use candor_network::{HandshakeType, ListedRelay, Policy, Prefix, Relay, RelayConfig, RelayKeys, RelayList};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,19 +57,32 @@ struct List<'a> {
     path: &'a Path,
     /// What it was when the relay last learned from it.
     text: String,
+    /// What it was when it was first seen to lack relays that it had before.
+    shrunken: Option<String>,
 }
 
 impl<'a> List<'a> {
     fn new(path: &'a Path) -> Self {
-        Self { path, text: String::new() }
+        Self { path, text: String::new(), shrunken: None }
     }
 
     /// Puts the relay's entry of the moment into the list, if it is not there, and tells the relay of the others.
+    ///
+    /// A list that lacks relays may be one that somebody is just writing. It is left alone until it is the same a turn later.
     fn turn(&mut self, relay: &Relay, talk: Talk) -> Result<(), candor_network::Error> {
         let entry = relay.listed();
         let line = entry.to_line();
         let is_listed = |text: &str| text.lines().any(|other| other == line);
         let mut text = std::fs::read_to_string(self.path).unwrap_or_default();
+        if self.lacks_relays(&text, &entry)? && self.shrunken.as_ref() != Some(&text) {
+            talk.say(&format!(
+                "{} lacks relays that it had; they count as listed until it has been the same for a turn",
+                self.path.display()
+            ));
+            self.shrunken = Some(text);
+            return Ok(());
+        }
+        self.shrunken = None;
         if !is_listed(&text) {
             RelayList::update(self.path, &entry)?;
             text = RelayList::load(self.path)?.relays().iter().map(|relay| relay.to_line() + "\n").collect();
@@ -82,6 +95,14 @@ impl<'a> List<'a> {
             self.text = text;
         }
         Ok(())
+    }
+
+    /// Whether a relay other than `own` was in the list when it was last taken, and is not in `text`.
+    fn lacks_relays(&self, text: &str, own: &ListedRelay) -> Result<bool, candor_network::Error> {
+        let now = RelayList::parse(text)?;
+        let is_there = |relay: &ListedRelay| now.relays().iter().any(|other| other.identity() == relay.identity());
+        let before = RelayList::parse(&self.text)?;
+        Ok(before.relays().iter().any(|relay| relay.identity() != own.identity() && !is_there(relay)))
     }
 }
 
@@ -192,6 +213,34 @@ mod tests {
         std::fs::write(&path, "something else\n").unwrap();
         assert!(list.turn(&ada, TALK).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "something else\n");
+    }
+
+    #[tokio::test]
+    async fn a_list_that_lacks_relays_is_believed_after_a_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("relays.jsonl");
+        let (ada, bob, cyd) = (relay("ada").await, relay("bob").await, relay("cyd").await);
+        let [ada_line, bob_line, cyd_line] = [&ada, &bob, &cyd].map(|relay| relay.listed().to_line() + "\n");
+        let whole = bob_line.clone() + &cyd_line + &ada_line;
+        std::fs::write(&path, &whole).unwrap();
+        let mut list = List::new(&path);
+        list.turn(&ada, TALK).unwrap();
+        assert_eq!(list.text, whole);
+
+        // Somebody writes it in place: for a moment it is empty, then it has its first line.
+        for part in ["", &bob_line] {
+            std::fs::write(&path, part).unwrap();
+            list.turn(&ada, TALK).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), part, "nobody writes into it meanwhile");
+            assert_eq!(list.text, whole);
+        }
+        // A turn later it is still the same.
+        list.turn(&ada, TALK).unwrap();
+        assert_eq!(list.text, bob_line + &ada_line);
+        // One with more relays is taken at once.
+        std::fs::write(&path, &whole).unwrap();
+        list.turn(&ada, TALK).unwrap();
+        assert_eq!(list.text, whole);
     }
 
     #[test]
