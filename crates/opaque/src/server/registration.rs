@@ -59,6 +59,7 @@ pub enum Change {
 impl Change {
     /// Whether the change may be made to an account whose stored record is `current`, `None` for a free name. Look at it in the
     /// transaction that stores the record.
+    // ct: public, because the server computed both hashes of stored records, and nobody else chooses one
     #[must_use]
     pub fn applies_to(&self, current: Option<&Record>) -> bool {
         match (self, current) {
