@@ -229,6 +229,7 @@ async fn besiege(seconds: u64) {
     let back = back.await;
     let memory = relays.iter().map(Besieged::memory).max().unwrap_or(0);
     let mut report = String::new();
+    writeln!(report, "slowest, and which fetch: quiet {}; attacked {}", slowest(&quiet), slowest(&attacked)).unwrap();
     let (quiet, attacked) = (percentile(quiet), percentile(attacked));
     let slower = attacked.as_secs_f64() / quiet.as_secs_f64();
     writeln!(report, "1 MB, 99th percentile: quiet {quiet:.3?}, attacked {attacked:.3?}").unwrap();
@@ -256,6 +257,14 @@ async fn fetches(list: &RelayList, port: u16, count: u64) -> Vec<Duration> {
 async fn fetched(client: &Client, path: &[&ListedRelay], port: u16) {
     let circuit = client.circuit(path, HandshakeType::Hybrid768).await.expect("the honest circuit is built");
     fetch(&circuit, port, MEGABYTE).await.expect("the honest fetch succeeds");
+}
+
+/// The five slowest, each with its number in the phase, counted from 1: the first one makes the client's link.
+fn slowest(took: &[Duration]) -> String {
+    let mut numbered: Vec<_> = took.iter().zip(1..).collect();
+    numbered.sort_by_key(|(took, _)| std::cmp::Reverse(*took));
+    let shown: Vec<_> = numbered.iter().take(5).map(|(took, number)| format!("{took:.0?} ({number})")).collect();
+    shown.join(", ")
 }
 
 fn percentile(mut took: Vec<Duration>) -> Duration {
