@@ -86,19 +86,10 @@ pub(super) fn system(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prefix::Prefix;
-    use crate::relay::payer::Asker;
+    use crate::relay::payer::tests::{listed, stranger};
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
     use tokio::task::yield_now;
-
-    fn stranger(network: u8) -> Payer {
-        Payer::Asker(Asker::Network(Prefix::around([192, 0, network, 1].into())))
-    }
-
-    fn listed(link: usize, circuit: usize) -> Payer {
-        Payer::Circuit { link, circuit }
-    }
 
     /// Each payer makes a hundred calls that hang; of these, `started` are under way, while the others are served.
     async fn hang(payers: &[Payer], started: usize, others: &[Payer]) {

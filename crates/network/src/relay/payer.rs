@@ -162,14 +162,14 @@ fn top(heap: &mut BinaryHeap<(usize, usize)>, payers: &[(Payer, usize)]) -> Opti
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn stranger(network: u8) -> Payer {
+    pub(in crate::relay) fn stranger(network: u8) -> Payer {
         Payer::Asker(Asker::Network(Prefix::around([192, 0, network, 1].into())))
     }
 
-    fn listed(link: usize, circuit: usize) -> Payer {
+    pub(in crate::relay) fn listed(link: usize, circuit: usize) -> Payer {
         Payer::Circuit { link, circuit }
     }
 

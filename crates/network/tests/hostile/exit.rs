@@ -1,5 +1,6 @@
 //! Clients that would use up an exit.
 
+use crate::proxy::tarpit;
 use crate::raw::{Heard, RawCircuit};
 use crate::scene::{Scene, recovers, until, until_equal};
 use crate::town::{Town, client, local};
@@ -87,14 +88,7 @@ async fn early_data_for_a_deaf_port_costs_the_circuits_that_sent_it_and_no_other
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn idle_streams_make_room_for_others() {
-    let listener = TcpListener::bind(local()).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        let mut kept = Vec::new();
-        while let Ok((tcp, _)) = listener.accept().await {
-            kept.push(tcp);
-        }
-    });
+    let (address, _) = tarpit().await;
     let scene = Scene::new(|config| {
         also(config, address);
         config.limits.streams = 20;

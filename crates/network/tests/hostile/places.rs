@@ -1,15 +1,14 @@
 //! Attacks on the places for links, and on those who share what one relay's link brings.
 
+use crate::proxy::tarpit;
 use crate::raw::{Heard, Raw, create};
 use crate::scene::{Scene, holds_nothing, list, until, until_equal};
-use crate::town::local;
 use candor_network::{HandshakeType, Policy, RelayKeys};
 use candor_onion::cell::Message;
 use candor_onion::relay::RelayCommand;
 use candor_onion::relay::message::{Begin, EndReason};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
-use tokio::net::TcpListener;
 
 /// Places for strangers' links, if there are sixteen in all.
 const PLACES: usize = 14;
@@ -122,14 +121,7 @@ async fn an_exit_leads_to_no_listed_relay() {
 /// listed relay brings, so the ten go first if they count as one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_links_with_a_stream_each_do_not_outlast_streams_behind_a_listed_relay() {
-    let listener = TcpListener::bind(local()).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        let mut kept = Vec::new();
-        while let Ok((tcp, _)) = listener.accept().await {
-            kept.push(tcp);
-        }
-    });
+    let (address, _) = tarpit().await;
     let scene = Scene::new(|config| {
         config.policy = Policy::parse(&format!("{} {address}", config.policy)).unwrap();
         config.limits.streams = 40;
