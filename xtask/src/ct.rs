@@ -6,7 +6,7 @@
 //!
 //! Debug builds prove nothing here: it is the release build in which LLVM turns masks into branches.
 
-mod documented;
+pub(crate) mod documented;
 mod judge;
 mod marked;
 mod observe;

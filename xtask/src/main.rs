@@ -17,6 +17,7 @@ mod peers;
 mod portable;
 mod published;
 mod qemu;
+mod residue;
 mod stage;
 mod structure;
 mod tally;
@@ -49,6 +50,8 @@ cargo xtask COMMAND
                           cargo xtask vectors
   ct [FILTER]           runs the release binary under valgrind with secrets poisoned. FILTER is part of a case's name
                           cargo xtask ct ml-kem
+  residue [FILTER]      looks for secrets on the stack and in freed memory after each operation, in the release build
+                          cargo xtask residue layer/
   mutants [WORD]        makes each small mistake listed in xtask/mutants.toml in a copy of the tree; its test must then fail. WORD is
                         part of a mistake's description or file
                           cargo xtask mutants reduce.rs
@@ -125,6 +128,12 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         "structure" => no_more(command, rest).and_then(|()| structure::run()),
         "vectors" => no_more(command, rest).and_then(|()| check_vectors()),
         "ct" => check_constant_time(rest),
+        "residue" => {
+            let (filter, more) =
+                rest.split_first().map_or((None, rest), |(filter, more)| (Some(filter.as_str()), more));
+            no_more(command, more)?;
+            Ok(residue::run(&Workspace::here()?, filter)?.failed == 0)
+        }
         "mutants" => match rest {
             [] => mutants::run(None),
             [word, more @ ..] => no_more(command, more).and_then(|()| mutants::run(Some(word))),
@@ -209,6 +218,7 @@ mod tests {
             "deny",
             "vectors",
             "ct",
+            "residue",
             "mutants",
             "qemu",
             "bars",
