@@ -7,6 +7,7 @@ mod master;
 mod name;
 mod time;
 
+pub mod audit;
 pub mod store;
 
 pub use ids::{AccountId, DeviceId, KeyId, NoIdentifier, NoRandomness, Purpose, SessionId, TokenHash, random};
