@@ -43,7 +43,8 @@ const ROOMS: &[Room] = &[
     Room { name: "opaque-ffi", place: Place::Product(3), may_use: &["opaque"] },
     // `primitives` for the keys that a relay keeps in its file, as bytes.
     Room { name: "network", place: Place::Product(3), may_use: &["onion", "links", "primitives"] },
-    Room { name: "login", place: Place::Product(3), may_use: &["opaque"] },
+    // `primitives` for the hashes of tokens.
+    Room { name: "login", place: Place::Product(3), may_use: &["opaque", "primitives"] },
     // Knows no cryptography and none of ours, so that it can't measure itself with what it measures.
     Room { name: "lab", place: Place::Above, may_use: &[] },
     // `primitives` for its trait of KEMs and Argon2's parameters, `key-schedules` for the judge of handshakes; no protocol of ours, and no task:
