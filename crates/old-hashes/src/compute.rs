@@ -56,7 +56,7 @@ impl OldScheme {
     /// # Errors
     /// As [`Self::digest`].
     pub fn opaque_password(&self, password: &[u8]) -> Result<Zeroizing<Vec<u8>>, SchemeError> {
-        Ok(labelled(&*self.digest(password)?))
+        Ok(labelled(&self.digest(password)?))
     }
 
     /// The bytes that bcrypt is given: up to the first NUL with that NUL, and 72 at most, as crypt does it.
