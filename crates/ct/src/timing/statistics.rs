@@ -173,7 +173,7 @@ mod tests {
         (0..100_000)
             .map(|_| {
                 let noise: f64 = (0..12).map(|_| uniform(bits) - 0.5).sum();
-                let interrupt = if bits.next() % 100 == 0 { 3_000.0 * uniform(bits) } else { 0.0 };
+                let interrupt = if bits.next().is_multiple_of(100) { 3_000.0 * uniform(bits) } else { 0.0 };
                 let time = 500.0 + 30.0 * noise + jitter * (uniform(bits) - 0.5) + more + interrupt;
                 ((time / 20.0 + uniform(bits)) as u32) * 20
             })
