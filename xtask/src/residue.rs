@@ -4,11 +4,14 @@
 //! are those that ship. What may be left behind stands in its cases, and in a table of SOUNDNESS.md, which must say the same.
 
 use crate::Failure;
+use crate::ct::Caught;
 use crate::ct::documented::alternatives;
 use crate::stage::{program, stream};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
 
 /// Builds the program and runs the cases whose name contains `filter`; the controls always.
 ///
@@ -21,10 +24,7 @@ pub(crate) fn run(workspace: &Workspace, filter: Option<&str>) -> Result<Tally, 
         tally.skip("residue", "the stack is read on x86-64 Linux only");
         return Ok(tally);
     }
-    let mut build = cargo();
-    build.current_dir(&workspace.root).args(["build", "--release"]);
-    build.args(["--package", "candor", "--package", "candor-residue", "--bin", "candor-residue"]);
-    if !stream(build, |_| ())? {
+    if !stream(build(&workspace.root), |_| ())? {
         return Err("candor-residue does not build".to_owned());
     }
     let binary = workspace.target.join("release/candor-residue");
@@ -46,6 +46,37 @@ pub(crate) fn run(workspace: &Workspace, filter: Option<&str>) -> Result<Tally, 
     }
     println!("residue: {}", tally.line());
     Ok(tally)
+}
+
+/// What the cases whose name contains `case` say of `tree`, built into `target`: for `cargo xtask mutants`.
+///
+/// # Errors
+/// If cargo or the program can't be started.
+pub(crate) fn caught(tree: &Path, target: &Path, case: &str) -> Result<Caught, Failure> {
+    let mut build = build(tree);
+    build.arg("--quiet").env("CARGO_TARGET_DIR", target);
+    let built = build.output().map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !built.status.success() {
+        return Ok(Caught::NotBuilt(String::from_utf8_lossy(&built.stderr).trim_end().to_owned()));
+    }
+    let mut cases = program(target.join("release/candor-residue"));
+    let output = cases.arg(case).output().map_err(|error| format!("cannot start candor-residue: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut tally = Tally::default();
+    said.lines().for_each(|line| _ = count(line, &mut tally));
+    match (said.lines().any(|line| line.starts_with(case)), tally.failures.is_empty() && output.status.success()) {
+        (false, _) => Err(format!("there is no case `{case}`")),
+        (true, true) => Ok(Caught::Not),
+        (true, false) => Ok(Caught::With(tally.failures.join("\n"))),
+    }
+}
+
+/// Together with `candor`, so that the products have the features that ship.
+fn build(root: &Path) -> Command {
+    let mut build = cargo();
+    build.current_dir(root).args(["build", "--release"]);
+    build.args(["--package", "candor", "--package", "candor-residue", "--bin", "candor-residue"]);
+    build
 }
 
 /// Counts a case's line, `name, verdict, text`. Other lines are none.

@@ -133,6 +133,7 @@ impl Aes128 {
 
     /// XORs the encryption of `first`, of `first` + 1 and so on into `data`. The counter is the last 32 bits of the block,
     /// big-endian, modulo 2^32 (SP 800-38D §6.2, inc_32).
+    // ct: aes-128-ctr
     #[inline]
     pub fn apply_counter_mode(&self, first: &[u8; 16], data: &mut [u8]) {
         self.counter_mode(first, data, None);
@@ -140,6 +141,7 @@ impl Aes128 {
 
     /// The same, and writes the last of these key stream blocks to `last`: `data` may have used only a part of it. If `data` is empty, the
     /// block means nothing.
+    // ct: aes-128-ctr
     #[inline]
     pub fn apply_counter_mode_keeping(&self, first: &[u8; 16], data: &mut [u8], last: &mut [u8; 16]) {
         self.counter_mode(first, data, Some(last));

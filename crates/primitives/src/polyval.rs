@@ -97,6 +97,7 @@ impl<const N: usize> Polyval<N> {
 
     /// The hash of the concatenated parts. The hash of no blocks is zero. A hash that is returned may leave a copy on the stack;
     /// [`hash_into`](Self::hash_into) leaves none.
+    // ct: polyval
     #[inline]
     pub fn hash<const P: usize>(&self, parts: [&[[u8; 16]]; P]) -> [u8; 16] {
         let mut out = [0; 16];

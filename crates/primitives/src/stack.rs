@@ -14,6 +14,7 @@
 /// let sum = stack::clearing::<4096, _>(|| [1_u64; 100].iter().sum::<u64>());
 /// assert_eq!(sum, 100);
 /// ```
+// ct: public, because it takes no bytes, only what to do
 #[inline(always)]
 pub fn clearing<const BYTES: usize, R>(work: impl FnOnce() -> R) -> R {
     // On drop, so that the result goes straight to where the caller wants it: a variable for it would be one copy more.

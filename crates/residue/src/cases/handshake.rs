@@ -17,12 +17,8 @@ use zeroize::Zeroizing;
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        anywhere("handshake/ntor", |probe, _| handshake(probe, |own| Ntor::new(own), [1; 20], |_| Vec::new()), &[]),
-        anywhere(
-            "handshake/ntor-v3",
-            |probe, _| handshake(probe, |own| NtorV3::new(own), [1; 32], |_| Vec::new()),
-            &[],
-        ),
+        anywhere("handshake/ntor", |probe, _| handshake(probe, Ntor::new, [1; 20], |_| Vec::new()), &[]),
+        anywhere("handshake/ntor-v3", |probe, _| handshake(probe, NtorV3::new, [1; 32], |_| Vec::new()), &[]),
         anywhere(
             "handshake/hybrid-768",
             |probe, _| handshake(probe, |own| Hybrid::new(own.clone(), own, NoStaticKem), [1; 32], |_| Vec::new()),

@@ -21,13 +21,19 @@ const LIBRARIES: &[Leaves] = &[Leaves {
 }];
 
 pub(super) fn cases() -> Vec<Case> {
-    let (tor1, cgo): (fn(&mut Probe, Cpu), fn(&mut Probe, Cpu)) =
-        (|probe, cpu| layers(probe, cpu, Crypto::Tor1), |probe, cpu| layers(probe, cpu, Crypto::Cgo));
     let mut cases = on_each(&TIERS, "layer/tor1", tor1, &[]);
     cases.extend(on_each(&TIERS, "layer/cgo", cgo, &[]));
     cases.extend(on_each(&["portable"], "layer/tor1", tor1, LIBRARIES));
     cases.extend(on_each(&["portable"], "layer/cgo", cgo, LIBRARIES));
     cases
+}
+
+fn tor1(probe: &mut Probe, cpu: Cpu) {
+    layers(probe, cpu, Crypto::Tor1);
+}
+
+fn cgo(probe: &mut Probe, cpu: Cpu) {
+    layers(probe, cpu, Crypto::Cgo);
 }
 
 /// Both ends of a layer, with a cell of each kind in each direction.

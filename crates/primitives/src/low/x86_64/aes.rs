@@ -177,7 +177,7 @@ fn unseen(keys: &RoundKeys) -> &RoundKeys {
     let mut keys: *const RoundKeys = keys;
     // SAFETY: the template is a comment, so the pointer is still that of the reference.
     unsafe {
-        asm!("/* {0} */", inout(reg) keys, options(nomem, nostack, preserves_flags));
+        asm!("/* {0} */", inout(reg) keys, options(readonly, nostack, preserves_flags));
         &*keys
     }
 }

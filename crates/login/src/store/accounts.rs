@@ -1,0 +1,365 @@
+//! Accounts: names, records, registration.
+
+use super::audit::{Actor, Event};
+use super::error::{Conflict, StoreError};
+use super::sessions::{self, NewSession};
+use super::sql::{Row, Sql, arguments};
+use super::{Store, tokens};
+use crate::ids::{AccountId, KeyId, SessionId, TokenHash};
+use crate::name::UserName;
+use crate::time::UnixTime;
+use candor_opaque::{CredentialHash, Record};
+
+/// What is stored of an account.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Account {
+    /// Names it for good.
+    pub id: AccountId,
+    /// Its name.
+    pub name: UserName,
+    /// OPAQUE's record.
+    pub record: Record,
+    /// The key of the ring that the record was made under.
+    pub key: KeyId,
+    /// How the client computes the old password hash that the record was made with; `None` once the account has registered afresh.
+    pub old_hash: Option<String>,
+    /// When it was made.
+    pub created: UnixTime,
+    /// When its record last changed.
+    pub changed: UnixTime,
+    /// Nobody can log in to it.
+    pub disabled: bool,
+}
+
+/// A new account.
+#[derive(Clone, Debug)]
+pub struct NewAccount {
+    /// Its name.
+    pub name: UserName,
+    /// The record: [`Change::Insert`](candor_opaque::Change::Insert)'s.
+    pub record: Record,
+    /// The key of the ring that the record was made under.
+    pub key: KeyId,
+    /// The registration token that permits it, which is used up; `None` if registration is open.
+    pub token: Option<TokenHash>,
+    /// Its recovery codes.
+    pub recovery_codes: Vec<TokenHash>,
+}
+
+/// A new record for an account that has just logged in.
+#[derive(Clone, Debug)]
+pub struct NewRecord {
+    /// Whose.
+    pub account: AccountId,
+    /// The record that it replaces: [`Change::Replace`](candor_opaque::Change::Replace)'s.
+    pub replaces: CredentialHash,
+    /// The new one.
+    pub record: Record,
+    /// The key of the ring that it was made under.
+    pub key: KeyId,
+    /// The session that goes on; all others end.
+    pub keep: Option<SessionId>,
+    /// New recovery codes in place of the old ones; `None` keeps those.
+    pub recovery_codes: Option<Vec<TokenHash>>,
+}
+
+/// A few words about an account, for lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AccountSummary {
+    /// Names it for good.
+    pub id: AccountId,
+    /// Its name.
+    pub name: UserName,
+    /// The key of the ring that its record was made under.
+    pub key: KeyId,
+    /// How its old hash is computed, if it still has one.
+    pub old_hash: Option<String>,
+    /// When it was made.
+    pub created: UnixTime,
+    /// When its record last changed.
+    pub changed: UnixTime,
+    /// Nobody can log in to it.
+    pub disabled: bool,
+}
+
+impl Store {
+    /// The account of this name.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn account(&self, name: &UserName) -> Result<Option<Account>, StoreError> {
+        let key = name.key().to_owned();
+        self.read(move |sql| {
+            Box::pin(async move {
+                let sought = "SELECT id, name_key, name, record, ring, old_hash, created, changed, disabled \
+                              FROM account WHERE name_key = ?1";
+                sql.first(sought, arguments![key.as_str()]).await?.as_ref().map(account).transpose()
+            })
+        })
+        .await
+    }
+
+    /// The account with this identifier.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn account_by_id(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
+        self.read(move |sql| {
+            Box::pin(async move {
+                let sought = "SELECT id, name_key, name, record, ring, old_hash, created, changed, disabled \
+                              FROM account WHERE id = ?1";
+                sql.first(sought, arguments![&id.0]).await?.as_ref().map(account).transpose()
+            })
+        })
+        .await
+    }
+
+    /// Makes an account: its row, its recovery codes, the use of its token and the entry in the audit log, all or nothing.
+    ///
+    /// # Errors
+    /// [`Conflict::NameTaken`], [`Conflict::NoRegistrationToken`], [`Conflict::NoKey`]; [`StoreError`].
+    pub async fn register(&self, new: NewAccount, now: UnixTime) -> Result<AccountId, StoreError> {
+        let (audit, id) = (self.audit.clone(), AccountId::generate()?);
+        self.write(move |sql| {
+            Box::pin(async move {
+                let token = match &new.token {
+                    Some(token) => tokens::consume(sql, token, now).await?.ok_or(Conflict::NoRegistrationToken)?,
+                    None => String::new(),
+                };
+                insert(sql, id, &new, None, now).await?;
+                tokens::set_recovery_codes(sql, id, &new.recovery_codes).await?;
+                let event = Event::new(Actor::Stranger, "registered", id).with(token);
+                audit.append(sql, &event, now).await?;
+                Ok(id)
+            })
+        })
+        .await
+    }
+
+    /// Replaces the record of an account, ends its other sessions and forgets its old hash, all or nothing.
+    ///
+    /// # Errors
+    /// [`Conflict::RecordChanged`] if the account registered again in the meantime; [`Conflict::NoAccount`], [`Conflict::Disabled`];
+    /// [`StoreError`].
+    pub async fn replace_record(&self, new: NewRecord, now: UnixTime) -> Result<(), StoreError> {
+        let audit = self.audit.clone();
+        self.write(move |sql| {
+            Box::pin(async move {
+                expect_key(sql, new.key).await?;
+                let credential = new.record.credential_hash();
+                let changed = sql
+                    .execute(
+                        "UPDATE account SET record = ?1, credential = ?2, ring = ?3, old_hash = NULL, changed = ?4 \
+                         WHERE id = ?5 AND credential = ?6 AND disabled = 0",
+                        arguments![
+                            &new.record.to_bytes()[..],
+                            credential.as_bytes(),
+                            &new.key.0,
+                            now,
+                            &new.account.0,
+                            new.replaces.as_bytes(),
+                        ],
+                    )
+                    .await?;
+                if changed == 0 {
+                    return Err(why_not(sql, new.account).await?.unwrap_or(Conflict::RecordChanged).into());
+                }
+                if let Some(codes) = &new.recovery_codes {
+                    tokens::set_recovery_codes(sql, new.account, codes).await?;
+                }
+                let ended = sessions::end_others(sql, new.account, new.keep).await?;
+                let event = Event::new(Actor::Account(new.account), "record-replaced", new.account)
+                    .with(format_args!("sessions ended: {ended}"));
+                audit.append(sql, &event, now).await
+            })
+        })
+        .await
+    }
+
+    /// Ends a login that succeeded: uses up its identifier ([`ServerLogin::id`](candor_opaque::ServerLogin::id)) and opens a session, if the
+    /// account still has the record that the client logged in with, all or nothing.
+    ///
+    /// `login_ends` is when the sealed state of the login expires: until then its identifier is kept.
+    ///
+    /// # Errors
+    /// [`Conflict::LoginUsed`], [`Conflict::RecordChanged`], [`Conflict::NoAccount`], [`Conflict::Disabled`]; [`StoreError`].
+    pub async fn log_in(
+        &self,
+        login: [u8; 32],
+        login_ends: UnixTime,
+        account: AccountId,
+        credential: CredentialHash,
+        session: NewSession,
+        now: UnixTime,
+    ) -> Result<SessionId, StoreError> {
+        let (audit, id) = (self.audit.clone(), SessionId::generate()?);
+        self.write(move |sql| {
+            Box::pin(async move {
+                if !tokens::spend_login(sql, &login, login_ends).await? {
+                    return Err(Conflict::LoginUsed.into());
+                }
+                // An update, for the row's lock: nobody disables the account or changes its record in between.
+                let there = sql
+                    .execute(
+                        "UPDATE account SET disabled = disabled WHERE id = ?1 AND credential = ?2 AND disabled = 0",
+                        arguments![&account.0, credential.as_bytes()],
+                    )
+                    .await?;
+                if there == 0 {
+                    return Err(why_not(sql, account).await?.unwrap_or(Conflict::RecordChanged).into());
+                }
+                sessions::insert(sql, id, account, &session, now).await?;
+                let event = Event::new(Actor::Account(account), "logged-in", account).with(id);
+                audit.append(sql, &event, now).await?;
+                Ok(id)
+            })
+        })
+        .await
+    }
+
+    /// Up to `limit` accounts whose names come after `after` in the order of their keys.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn accounts(&self, after: Option<String>, limit: u32) -> Result<Vec<AccountSummary>, StoreError> {
+        self.read(move |sql| {
+            Box::pin(async move {
+                let rows = sql
+                    .query(
+                        "SELECT id, name_key, name, ring, old_hash, created, changed, disabled FROM account \
+                         WHERE name_key > ?1 ORDER BY name_key LIMIT ?2",
+                        arguments![after.as_deref().unwrap_or_default(), i64::from(limit)],
+                    )
+                    .await?;
+                rows.iter().map(summary).collect()
+            })
+        })
+        .await
+    }
+
+    /// Forbids or permits logins to an account. Forbidding ends its sessions.
+    ///
+    /// # Errors
+    /// [`Conflict::NoAccount`]; [`StoreError`].
+    pub async fn set_disabled(
+        &self,
+        account: AccountId,
+        disabled: bool,
+        actor: Actor,
+        now: UnixTime,
+    ) -> Result<(), StoreError> {
+        let audit = self.audit.clone();
+        self.write(move |sql| {
+            Box::pin(async move {
+                let changed = sql
+                    .execute(
+                        "UPDATE account SET disabled = ?1 WHERE id = ?2",
+                        arguments![i64::from(disabled), &account.0],
+                    )
+                    .await?;
+                if changed == 0 {
+                    return Err(Conflict::NoAccount.into());
+                }
+                let event = if disabled {
+                    let ended = sessions::end_others(sql, account, None).await?;
+                    Event::new(actor, "disabled", account).with(format_args!("sessions ended: {ended}"))
+                } else {
+                    Event::new(actor, "enabled", account)
+                };
+                audit.append(sql, &event, now).await
+            })
+        })
+        .await
+    }
+
+    /// Deletes an account with its sessions, devices and recovery codes. Its name is free again.
+    ///
+    /// # Errors
+    /// [`Conflict::NoAccount`]; [`StoreError`].
+    pub async fn delete_account(&self, account: AccountId, actor: Actor, now: UnixTime) -> Result<(), StoreError> {
+        let audit = self.audit.clone();
+        self.write(move |sql| {
+            Box::pin(async move {
+                if sql.execute("DELETE FROM account WHERE id = ?1", arguments![&account.0]).await? == 0 {
+                    return Err(Conflict::NoAccount.into());
+                }
+                audit.append(sql, &Event::new(actor, "deleted", account), now).await
+            })
+        })
+        .await
+    }
+}
+
+/// Inserts the row of an account, if its name is free and its key is in the ring.
+pub(super) async fn insert(
+    sql: &mut Sql,
+    id: AccountId,
+    new: &NewAccount,
+    old_hash: Option<&str>,
+    now: UnixTime,
+) -> Result<(), StoreError> {
+    expect_key(sql, new.key).await?;
+    let inserted = sql
+        .execute(
+            "INSERT INTO account (id, name_key, name, record, credential, ring, old_hash, created, changed, disabled) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0) ON CONFLICT (name_key) DO NOTHING",
+            arguments![
+                &id.0,
+                new.name.key(),
+                new.name.shown(),
+                &new.record.to_bytes()[..],
+                new.record.credential_hash().as_bytes(),
+                &new.key.0,
+                old_hash,
+                now,
+                now,
+            ],
+        )
+        .await?;
+    if inserted == 0 { Err(Conflict::NameTaken.into()) } else { Ok(()) }
+}
+
+async fn expect_key(sql: &mut Sql, key: KeyId) -> Result<(), StoreError> {
+    match sql.first("SELECT state FROM ring WHERE id = ?1", arguments![&key.0]).await? {
+        Some(_) => Ok(()),
+        None => Err(Conflict::NoKey.into()),
+    }
+}
+
+/// Why an account can't be used; `None` if it can.
+pub(super) async fn why_not(sql: &mut Sql, account: AccountId) -> Result<Option<Conflict>, StoreError> {
+    Ok(match sql.first("SELECT disabled FROM account WHERE id = ?1", arguments![&account.0]).await? {
+        None => Some(Conflict::NoAccount),
+        Some(row) if row.flag(0)? => Some(Conflict::Disabled),
+        Some(_) => None,
+    })
+}
+
+fn account(row: &Row) -> Result<Account, StoreError> {
+    let record = Record::from_bytes(row.blob(3)?)
+        .map_err(|error| StoreError::Corrupt(format!("the record of an account: {error}")))?;
+    Ok(Account {
+        id: AccountId(row.array(0)?),
+        name: UserName::stored(row.text(2)?, row.text(1)?),
+        record,
+        key: KeyId(row.array(4)?),
+        old_hash: row.text_or_null(5)?,
+        created: row.time(6)?,
+        changed: row.time(7)?,
+        disabled: row.flag(8)?,
+    })
+}
+
+fn summary(row: &Row) -> Result<AccountSummary, StoreError> {
+    Ok(AccountSummary {
+        id: AccountId(row.array(0)?),
+        name: UserName::stored(row.text(2)?, row.text(1)?),
+        key: KeyId(row.array(3)?),
+        old_hash: row.text_or_null(4)?,
+        created: row.time(5)?,
+        changed: row.time(6)?,
+        disabled: row.flag(7)?,
+    })
+}

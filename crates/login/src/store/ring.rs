@@ -1,0 +1,224 @@
+//! The key ring, as the database keeps it.
+
+use super::Store;
+use super::audit::{Actor, Event};
+use super::error::{Conflict, StoreError};
+use super::sql::{Sql, arguments};
+use crate::ids::KeyId;
+use crate::time::UnixTime;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// What a key of the ring is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyState {
+    /// For new registrations, and for the logins of the accounts that registered under it. One key is active.
+    Active,
+    /// For the logins of the accounts that registered under it.
+    Accepted,
+    /// For nothing: its bytes are gone.
+    Retired,
+}
+
+impl KeyState {
+    fn number(self) -> i64 {
+        match self {
+            Self::Active => 1,
+            Self::Accepted => 2,
+            Self::Retired => 3,
+        }
+    }
+
+    fn from_number(number: i64) -> Result<Self, StoreError> {
+        [Self::Active, Self::Accepted, Self::Retired]
+            .into_iter()
+            .find(|state| state.number() == number)
+            .ok_or_else(|| StoreError::Corrupt(format!("a key has state {number}")))
+    }
+}
+
+impl fmt::Display for KeyState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Active => "active",
+            Self::Accepted => "accepted",
+            Self::Retired => "retired",
+        })
+    }
+}
+
+/// A key of the ring.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct RingKey {
+    /// Names it.
+    pub id: KeyId,
+    /// What it is used for.
+    pub state: KeyState,
+    /// [`Server::to_bytes`](candor_opaque::Server::to_bytes); empty once retired.
+    pub server: Zeroizing<Vec<u8>>,
+    /// When it was made.
+    pub created: UnixTime,
+    /// Of the accounts with this key or an older one, how many per mille have this one; it only grows.
+    pub moved: u16,
+    /// How many accounts have a record that was made under it.
+    pub accounts: u64,
+}
+
+impl fmt::Debug for RingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RingKey").field("id", &self.id).field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// All keys, the oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError::MasterKey`] if a key can't be opened with the store's master key; [`StoreError`].
+    pub async fn ring(&self) -> Result<Vec<RingKey>, StoreError> {
+        let master = self.master.clone();
+        self.read(move |sql| {
+            Box::pin(async move {
+                let rows = sql
+                    .query(
+                        "SELECT r.id, r.state, r.sealed, r.created, r.moved, \
+                         (SELECT COUNT(*) FROM account a WHERE a.ring = r.id) FROM ring r ORDER BY r.created, r.id",
+                        &[],
+                    )
+                    .await?;
+                let key = |row: &super::sql::Row| {
+                    let (id, state) = (KeyId(row.array(0)?), KeyState::from_number(row.integer(1)?)?);
+                    let server = match state {
+                        KeyState::Retired => Zeroizing::new(Vec::new()),
+                        _ => master.open(&id.0, row.blob(2)?).ok_or(StoreError::MasterKey)?,
+                    };
+                    let moved = u16::try_from(row.integer(4)?)
+                        .map_err(|_| StoreError::Corrupt("a key's share is no number per mille".to_owned()))?;
+                    Ok(RingKey { id, state, server, created: row.time(3)?, moved, accounts: row.count(5)? })
+                };
+                rows.iter().map(key).collect()
+            })
+        })
+        .await
+    }
+
+    /// Adds a key and makes it the active one; the one that was active is accepted from now on. With `only_first`, nothing is added to a ring
+    /// that has a key already. Returns the identifier of the active key.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn add_key(
+        &self,
+        server: Zeroizing<Vec<u8>>,
+        only_first: bool,
+        actor: Actor,
+        now: UnixTime,
+    ) -> Result<KeyId, StoreError> {
+        let (audit, id) = (self.audit.clone(), KeyId::generate()?);
+        let sealed = self.master.seal(&id.0, &server)?;
+        self.write(move |sql| {
+            Box::pin(async move {
+                // The head of the log serves as a lock: of several instances that start at once one makes the first key.
+                sql.execute("UPDATE audit_head SET sequence = sequence WHERE only_row = 1", &[]).await?;
+                let active = active(sql).await?;
+                if let (true, Some(active)) = (only_first, active) {
+                    return Ok(active);
+                }
+                sql.execute(
+                    "UPDATE ring SET state = ?1 WHERE state = ?2",
+                    arguments![KeyState::Accepted.number(), KeyState::Active.number()],
+                )
+                .await?;
+                let moved = if active.is_some() { 0 } else { 1000 };
+                sql.execute(
+                    "INSERT INTO ring (id, state, sealed, created, moved) VALUES (?1, ?2, ?3, ?4, ?5)",
+                    arguments![&id.0, KeyState::Active.number(), sealed.as_slice(), now, moved],
+                )
+                .await?;
+                audit.append(sql, &Event::new(actor, "key-added", id), now).await?;
+                Ok(id)
+            })
+        })
+        .await
+    }
+
+    /// Replaces the bytes of a key, after [`Server::adopt_ksf`](candor_opaque::Server::adopt_ksf).
+    ///
+    /// # Errors
+    /// [`Conflict::NoKey`] if there is no such key, or it is retired; [`StoreError`].
+    pub async fn update_key(
+        &self,
+        id: KeyId,
+        server: Zeroizing<Vec<u8>>,
+        actor: Actor,
+        now: UnixTime,
+    ) -> Result<(), StoreError> {
+        let audit = self.audit.clone();
+        let sealed = self.master.seal(&id.0, &server)?;
+        self.write(move |sql| {
+            Box::pin(async move {
+                let updated = sql
+                    .execute(
+                        "UPDATE ring SET sealed = ?1 WHERE id = ?2 AND state <> ?3",
+                        arguments![sealed.as_slice(), &id.0, KeyState::Retired.number()],
+                    )
+                    .await?;
+                if updated == 0 {
+                    return Err(Conflict::NoKey.into());
+                }
+                audit.append(sql, &Event::new(actor, "key-updated", id), now).await
+            })
+        })
+        .await
+    }
+
+    /// Raises the share of the names without an account that have moved to a key; a smaller share changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn raise_moved(&self, id: KeyId, moved: u16) -> Result<(), StoreError> {
+        self.write(move |sql| {
+            Box::pin(async move {
+                let moved = i64::from(moved.min(1000));
+                sql.execute("UPDATE ring SET moved = ?1 WHERE id = ?2 AND moved < ?1", arguments![moved, &id.0])
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Retires an accepted key: its bytes are removed.
+    ///
+    /// # Errors
+    /// [`Conflict::KeyInUse`] if accounts have records that were made under it; [`Conflict::NoKey`] if it is not an accepted one;
+    /// [`StoreError`].
+    pub async fn retire_key(&self, id: KeyId, actor: Actor, now: UnixTime) -> Result<(), StoreError> {
+        let audit = self.audit.clone();
+        self.write(move |sql| {
+            Box::pin(async move {
+                let retired = sql
+                    .execute(
+                        "UPDATE ring SET state = ?1, sealed = ?2 WHERE id = ?3 AND state = ?4",
+                        arguments![KeyState::Retired.number(), &[0; 0], &id.0, KeyState::Accepted.number()],
+                    )
+                    .await?;
+                if retired == 0 {
+                    return Err(Conflict::NoKey.into());
+                }
+                let used = "SELECT id FROM account WHERE ring = ?1 LIMIT 1";
+                if sql.first(used, arguments![&id.0]).await?.is_some() {
+                    return Err(Conflict::KeyInUse.into());
+                }
+                audit.append(sql, &Event::new(actor, "key-retired", id), now).await
+            })
+        })
+        .await
+    }
+}
+
+async fn active(sql: &mut Sql) -> Result<Option<KeyId>, StoreError> {
+    let row = sql.first("SELECT id FROM ring WHERE state = ?1", arguments![KeyState::Active.number()]).await?;
+    row.map(|row| row.array(0).map(KeyId)).transpose()
+}

@@ -1,0 +1,348 @@
+//! Sessions: opaque tokens, stored as hashes.
+
+use super::audit::{Actor, Event};
+use super::error::{Conflict, StoreError};
+use super::sql::{Row, Sql, arguments};
+use super::{Store, tokens};
+use crate::ids::{AccountId, SessionId, TokenHash};
+use crate::name::UserName;
+use crate::time::UnixTime;
+
+/// The most sessions of an account; a new one ends the one that was used least recently.
+const MOST: i64 = 64;
+/// Seconds for which a session's last use is not written down again.
+const USE_STEP: i64 = 60;
+
+/// What a session is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Everything.
+    Full,
+    /// To register again, after a recovery code, and nothing else.
+    Recovery,
+}
+
+impl Scope {
+    fn number(self) -> i64 {
+        match self {
+            Self::Full => 1,
+            Self::Recovery => 2,
+        }
+    }
+
+    fn from_number(number: i64) -> Result<Self, StoreError> {
+        [Self::Full, Self::Recovery]
+            .into_iter()
+            .find(|scope| scope.number() == number)
+            .ok_or_else(|| StoreError::Corrupt(format!("a session has scope {number}")))
+    }
+}
+
+/// A session to open.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// What it is good for.
+    pub scope: Scope,
+    /// The hash of its access token.
+    pub access: TokenHash,
+    /// When that token expires.
+    pub access_until: UnixTime,
+    /// The hash of its refresh token.
+    pub refresh: TokenHash,
+    /// When the session ends, however often it is refreshed.
+    pub ends: UnixTime,
+    /// What its owner calls the device.
+    pub label: String,
+}
+
+/// An open session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Session {
+    /// Names it.
+    pub id: SessionId,
+    /// Whose.
+    pub account: AccountId,
+    /// The account's name.
+    pub name: UserName,
+    /// What it is good for.
+    pub scope: Scope,
+    /// What its owner calls the device.
+    pub label: String,
+    /// When it was opened.
+    pub created: UnixTime,
+    /// When it was last used, give or take a minute.
+    pub used: UnixTime,
+    /// When its access token expires.
+    pub access_until: UnixTime,
+    /// When it ends.
+    pub ends: UnixTime,
+}
+
+/// The tokens that replace a session's.
+#[derive(Clone, Copy, Debug)]
+pub struct Refresh {
+    /// The hash of the new access token.
+    pub access: TokenHash,
+    /// When that expires.
+    pub access_until: UnixTime,
+    /// The hash of the new refresh token.
+    pub refresh: TokenHash,
+}
+
+impl Store {
+    /// The session that this access token opens, unless it has expired or its account is disabled.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn session(&self, access: TokenHash, now: UnixTime) -> Result<Option<Session>, StoreError> {
+        let found = self
+            .read(move |sql| {
+                Box::pin(async move {
+                    let row = sql
+                        .first(
+                            "SELECT s.id, s.account, a.name_key, a.name, s.scope, s.label, s.created, s.used, \
+                             s.access_until, s.ends FROM session s JOIN account a ON a.id = s.account \
+                             WHERE s.access = ?1 AND s.access_until > ?2 AND s.ends > ?2 AND a.disabled = 0",
+                            arguments![&access.0, now],
+                        )
+                        .await?;
+                    row.as_ref().map(session).transpose()
+                })
+            })
+            .await?;
+        if let Some(found) = &found
+            && found.used.plus(USE_STEP) <= now
+        {
+            self.mark_used(found.id, now).await?;
+        }
+        Ok(found)
+    }
+
+    /// Exchanges a refresh token for new tokens. A token that was exchanged before ends its session: either its owner or somebody else has an
+    /// old copy, and nobody knows who.
+    ///
+    /// # Errors
+    /// [`Conflict::NoSession`], [`Conflict::RefreshReused`], [`Conflict::Disabled`]; [`StoreError`].
+    pub async fn refresh(&self, old: TokenHash, new: Refresh, now: UnixTime) -> Result<Session, StoreError> {
+        let audit = self.audit.clone();
+        let refreshed = self
+            .write(move |sql| {
+                Box::pin(async move {
+                    let exchanged = sql
+                        .first(
+                            "UPDATE session SET access = ?1, access_until = ?2, refresh = ?3, used = ?4 \
+                             WHERE refresh = ?5 AND ends > ?4 RETURNING id, account",
+                            arguments![&new.access.0, new.access_until, &new.refresh.0, now, &old.0],
+                        )
+                        .await?;
+                    let Some(row) = exchanged else {
+                        let Some((id, account)) = spent(sql, &old).await? else {
+                            return Err(Conflict::NoSession.into());
+                        };
+                        sql.execute("DELETE FROM session WHERE id = ?1", arguments![&id.0]).await?;
+                        let event = Event::new(Actor::Stranger, "refresh-reused", account).with(id);
+                        audit.append(sql, &event, now).await?;
+                        // No error: this change is to be kept.
+                        return Ok(None);
+                    };
+                    let (id, account) = (SessionId(row.array(0)?), AccountId(row.array(1)?));
+                    if let Some(conflict) = super::accounts::why_not(sql, account).await? {
+                        return Err(conflict.into());
+                    }
+                    sql.execute(
+                        "INSERT INTO spent_refresh (refresh, session) VALUES (?1, ?2)",
+                        arguments![&old.0, &id.0],
+                    )
+                    .await?;
+                    by_id(sql, id).await
+                })
+            })
+            .await?;
+        refreshed.ok_or(Conflict::RefreshReused.into())
+    }
+
+    /// The open sessions of an account, the most recently used first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn sessions(&self, account: AccountId, now: UnixTime) -> Result<Vec<Session>, StoreError> {
+        self.read(move |sql| {
+            Box::pin(async move {
+                let rows = sql
+                    .query(
+                        "SELECT s.id, s.account, a.name_key, a.name, s.scope, s.label, s.created, s.used, \
+                         s.access_until, s.ends FROM session s JOIN account a ON a.id = s.account \
+                         WHERE s.account = ?1 AND s.ends > ?2 ORDER BY s.used DESC, s.id",
+                        arguments![&account.0, now],
+                    )
+                    .await?;
+                rows.iter().map(session).collect()
+            })
+        })
+        .await
+    }
+
+    /// Ends a session of an account.
+    ///
+    /// # Errors
+    /// [`Conflict::NoSession`] if the account has no such session; [`StoreError`].
+    pub async fn revoke_session(
+        &self,
+        account: AccountId,
+        session: SessionId,
+        actor: Actor,
+        now: UnixTime,
+    ) -> Result<(), StoreError> {
+        let audit = self.audit.clone();
+        self.write(move |sql| {
+            Box::pin(async move {
+                let ended = sql
+                    .execute("DELETE FROM session WHERE id = ?1 AND account = ?2", arguments![&session.0, &account.0])
+                    .await?;
+                if ended == 0 {
+                    return Err(Conflict::NoSession.into());
+                }
+                audit.append(sql, &Event::new(actor, "session-ended", account).with(session), now).await
+            })
+        })
+        .await
+    }
+
+    /// Ends all sessions of an account but one; returns how many.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn revoke_sessions(
+        &self,
+        account: AccountId,
+        keep: Option<SessionId>,
+        actor: Actor,
+        now: UnixTime,
+    ) -> Result<u64, StoreError> {
+        let audit = self.audit.clone();
+        self.write(move |sql| {
+            Box::pin(async move {
+                let ended = end_others(sql, account, keep).await?;
+                let event = Event::new(actor, "sessions-ended", account).with(format_args!("sessions ended: {ended}"));
+                audit.append(sql, &event, now).await?;
+                Ok(ended)
+            })
+        })
+        .await
+    }
+
+    /// Opens a session with a recovery code, which is used up, all or nothing.
+    ///
+    /// # Errors
+    /// [`Conflict::NoRecoveryCode`], [`Conflict::Disabled`]; [`StoreError`].
+    pub async fn recover(
+        &self,
+        account: AccountId,
+        code: TokenHash,
+        session: NewSession,
+        now: UnixTime,
+    ) -> Result<SessionId, StoreError> {
+        let (audit, id) = (self.audit.clone(), SessionId::generate()?);
+        self.write(move |sql| {
+            Box::pin(async move {
+                if let Some(conflict) = super::accounts::why_not(sql, account).await? {
+                    return Err(conflict.into());
+                }
+                if !tokens::use_recovery_code(sql, account, &code).await? {
+                    return Err(Conflict::NoRecoveryCode.into());
+                }
+                insert(sql, id, account, &session, now).await?;
+                audit.append(sql, &Event::new(Actor::Account(account), "recovered", account).with(id), now).await?;
+                Ok(id)
+            })
+        })
+        .await
+    }
+
+    async fn mark_used(&self, session: SessionId, now: UnixTime) -> Result<(), StoreError> {
+        self.write(move |sql| {
+            Box::pin(async move {
+                sql.execute("UPDATE session SET used = ?1 WHERE id = ?2", arguments![now, &session.0]).await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+/// Opens a session; the oldest beyond the most that an account may have end.
+pub(super) async fn insert(
+    sql: &mut Sql,
+    id: SessionId,
+    account: AccountId,
+    new: &NewSession,
+    now: UnixTime,
+) -> Result<(), StoreError> {
+    sql.execute(
+        "DELETE FROM session WHERE account = ?1 AND (ends <= ?2 OR id IN \
+         (SELECT id FROM session WHERE account = ?1 ORDER BY used DESC, id LIMIT ?3 OFFSET ?4))",
+        arguments![&account.0, now, i64::from(u32::MAX), MOST - 1],
+    )
+    .await?;
+    sql.execute(
+        "INSERT INTO session (id, account, access, refresh, scope, label, created, used, access_until, ends) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        arguments![
+            &id.0,
+            &account.0,
+            &new.access.0,
+            &new.refresh.0,
+            new.scope.number(),
+            new.label.as_str(),
+            now,
+            now,
+            new.access_until,
+            new.ends,
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Ends all sessions of an account but one; returns how many.
+pub(super) async fn end_others(sql: &mut Sql, account: AccountId, keep: Option<SessionId>) -> Result<u64, StoreError> {
+    // No session has sixteen zeros as its identifier.
+    let keep = keep.map_or([0; 16], |id| id.0);
+    sql.execute("DELETE FROM session WHERE account = ?1 AND id <> ?2", arguments![&account.0, &keep]).await
+}
+
+async fn spent(sql: &mut Sql, refresh: &TokenHash) -> Result<Option<(SessionId, AccountId)>, StoreError> {
+    let row = sql
+        .first(
+            "SELECT s.id, s.account FROM spent_refresh r JOIN session s ON s.id = r.session WHERE r.refresh = ?1",
+            arguments![&refresh.0],
+        )
+        .await?;
+    row.map(|row| Ok((SessionId(row.array(0)?), AccountId(row.array(1)?)))).transpose()
+}
+
+async fn by_id(sql: &mut Sql, id: SessionId) -> Result<Option<Session>, StoreError> {
+    let row = sql
+        .first(
+            "SELECT s.id, s.account, a.name_key, a.name, s.scope, s.label, s.created, s.used, s.access_until, s.ends \
+             FROM session s JOIN account a ON a.id = s.account WHERE s.id = ?1",
+            arguments![&id.0],
+        )
+        .await?;
+    row.as_ref().map(session).transpose()
+}
+
+fn session(row: &Row) -> Result<Session, StoreError> {
+    Ok(Session {
+        id: SessionId(row.array(0)?),
+        account: AccountId(row.array(1)?),
+        name: UserName::stored(row.text(3)?, row.text(2)?),
+        scope: Scope::from_number(row.integer(4)?)?,
+        label: row.text(5)?,
+        created: row.time(6)?,
+        used: row.time(7)?,
+        access_until: row.time(8)?,
+        ends: row.time(9)?,
+    })
+}

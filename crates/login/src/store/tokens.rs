@@ -1,0 +1,233 @@
+//! What can be used once: registration tokens, recovery codes, logins; and counts of guesses.
+
+use super::Store;
+use super::audit::{Actor, Event};
+use super::error::StoreError;
+use super::sql::{Sql, arguments};
+use crate::ids::{AccountId, TokenHash};
+use crate::time::UnixTime;
+
+/// A registration token that has not been used. The token itself is known to whoever was given it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RegistrationToken {
+    /// Its hash.
+    pub token: TokenHash,
+    /// What the operator calls it.
+    pub label: String,
+    /// When it was made.
+    pub created: UnixTime,
+    /// When it expires.
+    pub ends: UnixTime,
+}
+
+/// What [`Store::prune`] removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pruned {
+    /// Sessions that had ended.
+    pub sessions: u64,
+    /// Identifiers of logins whose sealed states have expired.
+    pub logins: u64,
+    /// Registration tokens that had expired.
+    pub registration_tokens: u64,
+    /// Counts of guesses of past periods.
+    pub guesses: u64,
+}
+
+impl Store {
+    /// Adds a token that permits one registration.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn add_registration_token(
+        &self,
+        token: TokenHash,
+        label: String,
+        ends: UnixTime,
+        actor: Actor,
+        now: UnixTime,
+    ) -> Result<(), StoreError> {
+        let audit = self.audit.clone();
+        self.write(move |sql| {
+            Box::pin(async move {
+                sql.execute(
+                    "INSERT INTO registration_token (token, label, created, ends) VALUES (?1, ?2, ?3, ?4)",
+                    arguments![&token.0, label.as_str(), now, ends],
+                )
+                .await?;
+                audit.append(sql, &Event::new(actor, "token-added", "").with(label), now).await
+            })
+        })
+        .await
+    }
+
+    /// Registration tokens that have been neither used nor pruned, the oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn registration_tokens(&self) -> Result<Vec<RegistrationToken>, StoreError> {
+        self.read(|sql| {
+            Box::pin(async move {
+                let rows = sql
+                    .query("SELECT token, label, created, ends FROM registration_token ORDER BY created, token", &[])
+                    .await?;
+                rows.iter()
+                    .map(|row| {
+                        Ok(RegistrationToken {
+                            token: TokenHash(row.array(0)?),
+                            label: row.text(1)?,
+                            created: row.time(2)?,
+                            ends: row.time(3)?,
+                        })
+                    })
+                    .collect()
+            })
+        })
+        .await
+    }
+
+    /// Whether a registration token would be taken now. It is not used up.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn has_registration_token(&self, token: TokenHash, now: UnixTime) -> Result<bool, StoreError> {
+        self.read(move |sql| {
+            Box::pin(async move {
+                let sought = "SELECT created FROM registration_token WHERE token = ?1 AND ends > ?2";
+                Ok(sql.first(sought, arguments![&token.0, now]).await?.is_some())
+            })
+        })
+        .await
+    }
+
+    /// Uses up the identifier of a login whose end has failed, so that its sealed state can't be tried again. Returns whether nobody had used
+    /// it before. A login that succeeds goes to [`Self::log_in`] instead, which does this as well.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn spend_login(&self, login: [u8; 32], ends: UnixTime) -> Result<bool, StoreError> {
+        self.write(move |sql| Box::pin(async move { spend_login(sql, &login, ends).await })).await
+    }
+
+    /// Gives an account new recovery codes in place of the old ones.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn replace_recovery_codes(
+        &self,
+        account: AccountId,
+        codes: Vec<TokenHash>,
+        actor: Actor,
+        now: UnixTime,
+    ) -> Result<(), StoreError> {
+        let audit = self.audit.clone();
+        self.write(move |sql| {
+            Box::pin(async move {
+                if let Some(conflict) = super::accounts::why_not(sql, account).await? {
+                    return Err(conflict.into());
+                }
+                set_recovery_codes(sql, account, &codes).await?;
+                let event =
+                    Event::new(actor, "recovery-codes-replaced", account).with(format_args!("codes: {}", codes.len()));
+                audit.append(sql, &event, now).await
+            })
+        })
+        .await
+    }
+
+    /// How many recovery codes an account has left.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn recovery_codes_left(&self, account: AccountId) -> Result<u64, StoreError> {
+        self.read(move |sql| {
+            Box::pin(async move {
+                let sought = "SELECT COUNT(*) FROM recovery_code WHERE account = ?1";
+                sql.first(sought, arguments![&account.0]).await?.map_or(Ok(0), |row| row.count(0))
+            })
+        })
+        .await
+    }
+
+    /// Adds counts of guesses to those of all instances, and returns the sums in the same order. `period` numbers the stretch of time that
+    /// they belong to.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn add_guesses(&self, period: i64, counts: Vec<([u8; 32], u32)>) -> Result<Vec<u64>, StoreError> {
+        self.write(move |sql| {
+            Box::pin(async move {
+                // In one order, so that two instances that count the same buckets don't wait for each other.
+                let mut order: Vec<usize> = (0..counts.len()).collect();
+                order.sort_by_key(|index| counts[*index].0);
+                let mut sums = vec![0; counts.len()];
+                for index in order {
+                    let (bucket, count) = &counts[index];
+                    let row = sql
+                        .first(
+                            "INSERT INTO guess (bucket, period, counted) VALUES (?1, ?2, ?3) \
+                             ON CONFLICT (bucket, period) DO UPDATE SET counted = guess.counted + excluded.counted \
+                             RETURNING counted",
+                            arguments![bucket, period, i64::from(*count)],
+                        )
+                        .await?;
+                    sums[index] = row.map_or(Ok(0), |row| row.count(0))?;
+                }
+                Ok(sums)
+            })
+        })
+        .await
+    }
+
+    /// Removes what has expired, and counts of guesses of periods before `oldest_period`. Worth doing every few minutes.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn prune(&self, now: UnixTime, oldest_period: i64) -> Result<Pruned, StoreError> {
+        self.write(move |sql| {
+            Box::pin(async move {
+                Ok(Pruned {
+                    sessions: sql.execute("DELETE FROM session WHERE ends <= ?1", arguments![now]).await?,
+                    logins: sql.execute("DELETE FROM spent_login WHERE ends <= ?1", arguments![now]).await?,
+                    registration_tokens: sql
+                        .execute("DELETE FROM registration_token WHERE ends <= ?1", arguments![now])
+                        .await?,
+                    guesses: sql.execute("DELETE FROM guess WHERE period < ?1", arguments![oldest_period]).await?,
+                })
+            })
+        })
+        .await
+    }
+}
+
+/// Uses up a registration token; returns its label.
+pub(super) async fn consume(sql: &mut Sql, token: &TokenHash, now: UnixTime) -> Result<Option<String>, StoreError> {
+    let used = "DELETE FROM registration_token WHERE token = ?1 AND ends > ?2 RETURNING label";
+    sql.first(used, arguments![&token.0, now]).await?.map(|row| row.text(0)).transpose()
+}
+
+/// Whether this is the first attempt to end a login.
+pub(super) async fn spend_login(sql: &mut Sql, login: &[u8; 32], ends: UnixTime) -> Result<bool, StoreError> {
+    let spent = "INSERT INTO spent_login (id, ends) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING";
+    Ok(sql.execute(spent, arguments![login, ends]).await? == 1)
+}
+
+pub(super) async fn set_recovery_codes(
+    sql: &mut Sql,
+    account: AccountId,
+    codes: &[TokenHash],
+) -> Result<(), StoreError> {
+    sql.execute("DELETE FROM recovery_code WHERE account = ?1", arguments![&account.0]).await?;
+    for code in codes {
+        let insert = "INSERT INTO recovery_code (account, code) VALUES (?1, ?2) ON CONFLICT (account, code) DO NOTHING";
+        sql.execute(insert, arguments![&account.0, &code.0]).await?;
+    }
+    Ok(())
+}
+
+/// Uses up a recovery code; returns whether there was one.
+pub(super) async fn use_recovery_code(sql: &mut Sql, account: AccountId, code: &TokenHash) -> Result<bool, StoreError> {
+    let used = "DELETE FROM recovery_code WHERE account = ?1 AND code = ?2";
+    Ok(sql.execute(used, arguments![&account.0, &code.0]).await? == 1)
+}
