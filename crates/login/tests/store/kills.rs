@@ -20,35 +20,33 @@ const WRITERS: usize = 4;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_kills_lose_nothing_on_sqlite() {
-    kill("kills::twenty_kills_lose_nothing_on_sqlite", 20, Some(Empty::sqlite())).await;
+    kill("kills::twenty_kills_lose_nothing_on_sqlite", 20, |_| Some(Empty::sqlite())).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_kills_lose_nothing_on_postgres() {
-    let name = "kills::twenty_kills_lose_nothing_on_postgres";
-    kill(name, 20, Empty::postgres(name)).await;
+    kill("kills::twenty_kills_lose_nothing_on_postgres", 20, Empty::postgres).await;
 }
 
 #[ignore = "takes minutes"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_kills_lose_nothing_on_sqlite() {
-    kill("kills::a_thousand_kills_lose_nothing_on_sqlite", 1000, Some(Empty::sqlite())).await;
+    kill("kills::a_thousand_kills_lose_nothing_on_sqlite", 1000, |_| Some(Empty::sqlite())).await;
 }
 
 #[ignore = "takes minutes"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_kills_lose_nothing_on_postgres() {
-    let name = "kills::a_thousand_kills_lose_nothing_on_postgres";
-    kill(name, 1000, Empty::postgres(name)).await;
+    kill("kills::a_thousand_kills_lose_nothing_on_postgres", 1000, Empty::postgres).await;
 }
 
 /// `test` is the name of the test that calls this: the process to be killed is this program again, with that test alone.
-async fn kill(test: &str, kills: usize, empty: Option<Empty>) {
+async fn kill(test: &str, kills: usize, empty: fn(&str) -> Option<Empty>) {
     if let Ok(orders) = std::env::var(TO_BE_KILLED) {
         let (word, url) = orders.split_once(' ').unwrap();
         return write_until_killed(url, word).await;
     }
-    let Some(empty) = empty else { return };
+    let Some(empty) = empty(test) else { return };
     People::of(empty.open().await).await;
     let mut random = Random::new(kills as u64);
     let mut told = Told::default();
@@ -62,7 +60,7 @@ async fn kill(test: &str, kills: usize, empty: Option<Empty>) {
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         // After some answers, and then at any moment of the next change.
-        for _ in 0..1 + random.below(16) {
+        for _ in 0..1 + random.below(40) {
             told.hear(&lines.next().expect("the process to be killed writes").unwrap());
         }
         std::thread::sleep(Duration::from_micros(random.below(3000) as u64));
