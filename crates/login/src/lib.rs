@@ -1,15 +1,32 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod devices;
+mod http;
 mod ids;
+mod log;
 mod master;
+mod metrics;
 mod name;
+mod problem;
+mod ring;
+mod serve;
+mod sessions;
 mod time;
 
+pub mod config;
+pub mod state;
 pub mod store;
+pub mod throttle;
+
+pub use config::Config;
+pub use http::{PARTIES, openapi};
+pub use log::{Event, Log};
+pub use problem::Problem;
+pub use serve::{Server, StartError};
 
 pub use ids::{AccountId, DeviceId, KeyId, NoIdentifier, NoRandomness, Purpose, SessionId, TokenHash, random};
 pub use master::{MasterKey, MasterKeyError};
 pub use name::{NameError, UserName};
 pub use store::{Store, StoreError};
-pub use time::UnixTime;
+pub use time::{Clock, UnixTime};
