@@ -8,6 +8,7 @@ mod value;
 pub use value::Registration;
 
 use crate::throttle::GuessLimits;
+use candor_opaque::KsfParams;
 use ipnet::IpNet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -41,6 +42,8 @@ pub struct Config {
     pub proxies: Vec<IpNet>,
     /// Networks that may read `/metrics`.
     pub metrics_from: Vec<IpNet>,
+    /// Key stretching parameters of the first key, when there is none yet.
+    pub ksf: KsfParams,
     /// How long a session's access token is valid.
     pub access_lifetime: Duration,
     /// How long a session can be renewed.
@@ -130,6 +133,7 @@ impl Default for Config {
             plain: false,
             proxies: Vec::new(),
             metrics_from: loopback.to_vec(),
+            ksf: KsfParams::BROWSER,
             access_lifetime: Duration::from_secs(15 * 60),
             session_lifetime: Duration::from_secs(30 * 24 * 3600),
             limits: Limits::default(),
@@ -192,6 +196,7 @@ settings! {
     "plain", "BOOL", plain, "Listen without TLS at an address that others can reach, for a proxy that does TLS";
     "proxies", "NETWORKS", proxies, "Networks of proxies; X-Forwarded-For is believed from these only";
     "metrics-from", "NETWORKS", metrics_from, "Networks that may read /metrics";
+    "ksf", "M:T:P", ksf, "Argon2id of the first key: memory in KiB, passes, lanes; `candor login key` changes it later";
     "access-lifetime", "TIME", access_lifetime, "How long an access token is valid";
     "session-lifetime", "TIME", session_lifetime, "How long a session can be refreshed";
     "connections", "N", limits.connections, "Connections at a time";
@@ -420,6 +425,8 @@ mod tests {
             "proxies = [\"10.0.0.0/33\"]",
             "registration = \"friends\"",
             "connections = 1.5",
+            "ksf = \"65536:3\"",
+            "ksf = \"7:1:1\"",
             "[listen]",
             "listen",
         ] {

@@ -34,10 +34,10 @@ use tokio::time::sleep;
 /// The context and the identities of every login. The public keys serve as identities, so that an account can be renamed.
 pub const PARTIES: Parties<'static> = Parties::new(b"candor-login-1");
 
-/// How often what has expired is removed.
-const PRUNE: Duration = Duration::from_secs(300);
-/// How often the key ring is read again: how long other instances may take to learn of a new key.
-const TURN: Duration = Duration::from_secs(5);
+/// How often the key ring is read again. Until then another instance's new key is read when an account needs it.
+const TURN: Duration = Duration::from_secs(60);
+/// Turns after which what has expired is removed, and names without an account follow the accounts to newer keys.
+const HOUR: u32 = 60;
 
 /// Where a request came from, as far as we believe it.
 #[derive(Clone, Copy, Debug)]
@@ -93,13 +93,12 @@ fn method_name(method: &Method) -> &'static str {
 
 /// Keeps the key ring fresh and removes what has expired, as long as the server runs.
 pub(crate) async fn upkeep(service: Arc<Service>) {
-    let mut pruned = Instant::now();
     loop {
-        sleep(TURN).await;
-        service.reload().await;
-        if pruned.elapsed() >= PRUNE {
-            pruned = Instant::now();
-            service.prune().await;
+        service.prune().await;
+        service.update_shares().await;
+        for _ in 0..HOUR {
+            sleep(TURN).await;
+            service.reload().await;
         }
     }
 }

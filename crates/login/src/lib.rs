@@ -4,6 +4,7 @@
 mod devices;
 mod http;
 mod ids;
+mod keys;
 mod log;
 mod master;
 mod metrics;
@@ -21,12 +22,12 @@ pub mod throttle;
 
 pub use config::Config;
 pub use http::{PARTIES, openapi};
-pub use log::{Event, Log};
-pub use problem::Problem;
-pub use serve::{Server, StartError};
-
 pub use ids::{AccountId, DeviceId, KeyId, NoIdentifier, NoRandomness, Purpose, SessionId, TokenHash, random};
+pub use keys::{Basis, KeyRing};
+pub use log::{Event, Log};
 pub use master::{MasterKey, MasterKeyError};
 pub use name::{NameError, UserName};
-pub use store::{Store, StoreError};
+pub use problem::Problem;
+pub use serve::{Server, StartError};
+pub use store::{Actor, Store, StoreError};
 pub use time::{Clock, UnixTime};

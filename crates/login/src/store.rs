@@ -93,6 +93,12 @@ impl Store {
         }
     }
 
+    /// The master key that it was opened with.
+    #[must_use]
+    pub fn master(&self) -> &MasterKey {
+        &self.master
+    }
+
     /// Whether the database answers, for readiness checks.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The values of settings, from text and to text.
 
+use candor_opaque::KsfParams;
 use ipnet::IpNet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -103,6 +104,25 @@ impl Value for Registration {
             Self::Closed => "closed",
         }
         .to_owned()
+    }
+}
+
+impl Value for KsfParams {
+    fn read(text: &str) -> Result<Self, String> {
+        let numbers: Option<Vec<u32>> = text.split(':').map(|number| number.parse().ok()).collect();
+        match numbers.as_deref() {
+            Some(&[memory, passes, lanes]) => Self::argon2id(memory, passes, lanes).map_err(|error| error.to_string()),
+            _ => Err(format!("expected memory in KiB, passes and lanes, such as 65536:3:1, found `{text}`")),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Argon2id { memory_kib, iterations, parallelism, .. } => {
+                format!("{memory_kib}:{iterations}:{parallelism}")
+            }
+            _ => String::new(),
+        }
     }
 }
 

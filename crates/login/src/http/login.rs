@@ -84,24 +84,23 @@ pub(super) async fn start(
         // The account may have changed while the guess waited.
         account = service.account(ROUTE, &body.name).await?;
     }
-    let keys = service.ring.keys();
-    let key = service.ring.key_for(&keys, &body.name, account.as_ref());
-    let key = key.ok_or_else(|| service.failed(ROUTE, "an account's key is not in the ring"))?;
-    let record = account.as_ref().map(|account| &account.record);
+    let keys = service.keys_for(ROUTE, account.as_ref()).await?;
+    let basis = service.stored(ROUTE, keys.opaque.basis(&body.name, account.as_ref()))?;
     let mut rng = UnwrapErr(SysRng);
-    let respond = || key.server.respond(&mut rng, body.ke1.0.as_slice(), body.name.key().as_bytes(), record, &PARTIES);
+    let respond = || basis.server.respond(&mut rng, body.ke1.0.as_slice(), &basis.name, basis.record, &PARTIES);
     let answer = service.compute(from, respond).await?.map_err(|error| match error {
         candor_opaque::Error::Record => service.failed(ROUTE, error),
         _ => Problem::Malformed(format!("`ke1`: {error}")),
     })?;
     let expires = service.clock.now().plus(LOGIN);
-    let sealed =
-        keys.active().sealing.seal(Kind::Login, body.name.key().as_bytes(), expires, &*answer.state.to_bytes());
+    let sealed = keys.seals().seal(Kind::Login, body.name.key().as_bytes(), expires, &*answer.state.to_bytes());
     let state = Sealed(sealed.map_err(|error| service.failed(ROUTE, error))?);
     let ke2: [u8; KE2] = answer.ke2.try_into().map_err(|_| service.failed(ROUTE, "KE2 has another length"))?;
     service.metrics.login(LoginState::Begun);
-    let old_hash = account.and_then(|account| account.old_hash);
-    Ok(Answer(StatusCode::OK, LoginStarted { state, ke2: ke2.into(), ksf: answer.ksf.to_bytes().into(), old_hash }))
+    Ok(Answer(
+        StatusCode::OK,
+        LoginStarted { state, ke2: ke2.into(), ksf: answer.ksf.to_bytes().into(), old_hash: basis.old_hash },
+    ))
 }
 
 pub(super) async fn finish(

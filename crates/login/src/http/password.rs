@@ -67,10 +67,10 @@ pub(super) async fn start(
     service.throttle.succeeded(from, body.name.key(), None);
     let keys = service.ring.keys();
     let mut rng = UnwrapErr(SysRng);
-    let again = || keys.active().server.register_again(&mut rng, &ended.session, body.request.0.as_slice());
+    let again = || keys.server().register_again(&mut rng, &ended.session, body.request.0.as_slice());
     let answer = service.compute(from, again).await?;
     let answer = answer.map_err(|error| Problem::Malformed(format!("`request`: {error}")))?;
-    let started = seal(&service, ROUTE, keys.active(), Kind::Change, body.name.key().as_bytes(), &answer, &[])?;
+    let started = seal(&service, ROUTE, keys.seals(), Kind::Change, body.name.key().as_bytes(), &answer, &[])?;
     Ok(Answer(StatusCode::OK, started))
 }
 

@@ -120,11 +120,11 @@ pub(super) async fn start(
     let account = recovering(&service, ROUTE, &session).await?;
     let keys = service.ring.keys();
     let mut rng = UnwrapErr(SysRng);
-    let answer = service.compute(from, || keys.active().server.register(&mut rng, body.request.0.as_slice())).await?;
+    let answer = service.compute(from, || keys.server().register(&mut rng, body.request.0.as_slice())).await?;
     let answer = answer.map_err(|error| Problem::Malformed(format!("`request`: {error}")))?;
     // What it will replace goes before, so that an old one can't undo a later change.
     let replaces = account.record.credential_hash();
-    let started = seal(&service, ROUTE, keys.active(), Kind::Recovery, &account.id.0, &answer, replaces.as_bytes())?;
+    let started = seal(&service, ROUTE, keys.seals(), Kind::Recovery, &account.id.0, &answer, replaces.as_bytes())?;
     Ok(Answer(StatusCode::OK, started))
 }
 

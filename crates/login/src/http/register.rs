@@ -8,8 +8,7 @@ use super::wire::{Answer, Exactly, Json, Label, Name, Sealed};
 use crate::config::Registration;
 use crate::ids::{Purpose, TokenHash};
 use crate::problem::Problem;
-use crate::ring::Key;
-use crate::state::Kind;
+use crate::state::{Kind, SealingKey};
 use crate::store::NewAccount;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -102,9 +101,9 @@ pub(super) async fn start(
     }
     let keys = service.ring.keys();
     let mut rng = UnwrapErr(SysRng);
-    let answer = service.compute(from, || keys.active().server.register(&mut rng, body.request.0.as_slice())).await?;
+    let answer = service.compute(from, || keys.server().register(&mut rng, body.request.0.as_slice())).await?;
     let answer = answer.map_err(|error| Problem::Malformed(format!("`request`: {error}")))?;
-    let started = seal(&service, ROUTE, keys.active(), Kind::Registration, &owner(&body.name, token), &answer, &[])?;
+    let started = seal(&service, ROUTE, keys.seals(), Kind::Registration, &owner(&body.name, token), &answer, &[])?;
     Ok(Answer(StatusCode::OK, started))
 }
 
@@ -154,7 +153,7 @@ fn owner(name: &Name, token: Option<TokenHash>) -> Vec<u8> {
 pub(super) fn seal(
     service: &Service,
     route: &'static str,
-    key: &Key,
+    key: &SealingKey,
     kind: Kind,
     owner: &[u8],
     answer: &RegistrationAnswer,
@@ -162,7 +161,7 @@ pub(super) fn seal(
 ) -> Result<RegisterStarted, Problem> {
     let expires = service.clock.now().plus(REGISTRATION);
     let content = Zeroizing::new([before, &answer.state.to_bytes()].concat());
-    let sealed = key.sealing.seal(kind, owner, expires, &content);
+    let sealed = key.seal(kind, owner, expires, &content);
     let state = Sealed(sealed.map_err(|error| service.failed(route, error))?);
     Ok(RegisterStarted { state, response: answer.response.into(), ksf: answer.ksf.to_bytes().into() })
 }

@@ -2,11 +2,12 @@
 
 use super::wire::Name;
 use crate::config::Config;
+use crate::keys::KeyRing;
 use crate::log::{Event, Log};
 use crate::master::MasterKey;
 use crate::metrics::{By, Metrics};
 use crate::problem::Problem;
-use crate::ring::Ring;
+use crate::ring::{Keys, Ring};
 use crate::store::{Account, Store, StoreError};
 use crate::throttle::{Places, Throttle, network};
 use crate::time::Clock;
@@ -15,6 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
+
+/// Seconds.
+const DAY: i64 = 24 * 3600;
 
 pub(crate) struct Service {
     pub(crate) config: Config,
@@ -38,7 +42,7 @@ impl Service {
         log: Log,
         clock: Clock,
     ) -> Result<Arc<Self>, StoreError> {
-        let ring = Ring::open(&store, master, clock.now()).await?;
+        let ring = Ring::open(&store, master, config.ksf, clock.now()).await?;
         let limits = config.limits;
         Ok(Arc::new(Self {
             throttle: Throttle::new(config.guesses.clone()),
@@ -110,14 +114,31 @@ impl Service {
         Problem::Internal
     }
 
+    /// The key ring, read again if another instance has added the account's key since.
+    pub(crate) async fn keys_for(&self, route: &'static str, account: Option<&Account>) -> Result<Arc<Keys>, Problem> {
+        let keys = self.ring.keys();
+        match account {
+            Some(account) if keys.opaque.server(account.key).is_none() => {
+                self.stored(route, self.ring.reload(&self.store).await)
+            }
+            _ => Ok(keys),
+        }
+    }
+
     /// Reads the key ring again.
     pub(super) async fn reload(&self) {
         let _ = self.stored("key ring", self.ring.reload(&self.store).await);
     }
 
+    /// Lets the names without an account follow the accounts to newer keys.
+    pub(super) async fn update_shares(&self) {
+        let _ = self.stored("key ring", KeyRing::update_shares(&self.store).await);
+    }
+
     /// Removes what has expired.
     pub(super) async fn prune(&self) {
-        let _ = self.stored("pruning", self.store.prune(self.clock.now(), i64::MAX).await);
+        // A day later than need be: a clock that was wrong for a while has not cost anybody a session.
+        let _ = self.stored("pruning", self.store.prune(self.clock.now().plus(-DAY), i64::MAX).await);
     }
 
     /// Not ready from now on.

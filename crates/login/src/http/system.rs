@@ -43,7 +43,7 @@ pub(super) async fn config(State(service): State<Arc<Service>>) -> Answer<Config
     let shown = ConfigShown {
         suite: DefaultSuite::NAME,
         context: str::from_utf8(PARTIES.context).unwrap_or_default(),
-        ksf: service.ring.keys().active().server.ksf().to_bytes().into(),
+        ksf: service.ring.keys().server().ksf().to_bytes().into(),
         registration: match service.config.registration {
             Registration::Token => "token",
             Registration::Open => "open",

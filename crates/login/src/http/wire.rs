@@ -259,8 +259,8 @@ mod tests {
         {
             assert!(read(wrong).is_err(), "{wrong}");
         }
-        assert!(serde_json::from_str::<Sealed>(&format!("\"{}\"", "A".repeat(683))).is_err());
-        assert!(serde_json::from_str::<Sealed>(&format!("\"{}\"", "A".repeat(682))).is_ok());
+        assert!(serde_json::from_str::<Sealed>(&format!("\"{}\"", "A".repeat(684))).is_err());
+        assert!(serde_json::from_str::<Sealed>(&format!("\"{}\"", "A".repeat(683))).is_ok());
     }
 
     #[test]

@@ -58,10 +58,8 @@ impl Seats {
             Some(inner.idlest(network)?)
         } else if inner.seats.len() >= self.most {
             let (&largest, &count) = inner.by_network.iter().max_by_key(|(_, count)| **count)?;
-            if count <= own && largest != network {
-                return None;
-            }
-            Some(inner.idlest(largest)?)
+            // A newcomer from a network that has as much as any takes the place of one of its own.
+            Some(inner.idlest(if count > own { largest } else { network })?)
         } else {
             None
         };
@@ -154,7 +152,7 @@ mod tests {
         assert_eq!(entered, Entered::Evicted);
         assert!(is_evicted(&mine[1]).await, "the first has just been used");
         assert!(!is_evicted(&mine[0]).await && !is_evicted(&mine[2]).await && !is_evicted(&other).await);
-        [&mine[0], &mine[2], &newcomer].map(Seat::busy);
+        [&mine[0], &mine[2], &newcomer].into_iter().for_each(Seat::busy);
         assert!(seats.enter(ip(1)).is_none(), "all are at work");
         assert_eq!(seats.enter(ip(3)).unwrap().1, Entered::Free);
     }
@@ -168,8 +166,11 @@ mod tests {
         assert!(entered == Entered::Evicted && is_evicted(&many[0]).await && !is_evicted(&one).await);
         let fourth = seats.enter(ip(4)).unwrap().0;
         assert!(is_evicted(&many[1]).await);
-        assert!(seats.enter(ip(3)).is_none(), "it has as many as anybody");
-        assert!(seats.enter(ip(5)).is_some(), "a newcomer with none takes one from those that have one");
+        let again = seats.enter(ip(3)).unwrap().0;
+        assert!(is_evicted(&third).await, "it has as many as anybody, so it takes its own place");
+        assert!(!is_evicted(&one).await && !is_evicted(&fourth).await);
+        again.busy();
+        assert!(seats.enter(ip(3)).is_none(), "and none if that is at work");
         drop((many, one, third, fourth));
     }
 

@@ -1,0 +1,200 @@
+//! The key ring: OPAQUE's keys, past and present, and what names without an account are answered with.
+//!
+//! An account stays with the key that its record was made under until it registers again; OPAQUE has no other way. A rotation therefore adds a
+//! key for registrations, and the old one goes on answering logins until no account needs it.
+//!
+//! Which key answers must not tell whether there is an account. So a name without one is given a key by a keyed function of the name, in the
+//! proportions in which accounts have them, and moves on to newer keys as accounts do ([`KeyRing::update_shares`]).
+
+use crate::ids::KeyId;
+use crate::master::MasterKey;
+use crate::name::UserName;
+use crate::store::{Account, Actor, KeyState, Store, StoreError};
+use crate::time::UnixTime;
+use candor_opaque::{DefaultSuite, KsfParams, Record, Server};
+use candor_primitives::mac::{HmacSha256, KeyInit, Mac};
+use getrandom::{SysRng, rand_core::UnwrapErr};
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// The keys of a deployment, as they were when they were loaded. Load them again every minute or so: another process may rotate them.
+pub struct KeyRing {
+    /// The oldest first, without those that are retired. There is one at least.
+    keys: Vec<Key>,
+    active: usize,
+    draw: Draw,
+}
+
+struct Key {
+    id: KeyId,
+    server: Server<DefaultSuite>,
+    moved: u16,
+}
+
+/// What a login is answered with: the arguments of [`Server::respond`]. It costs the same to find whether there is an account or not.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Basis<'a> {
+    /// The key's name.
+    pub key: KeyId,
+    /// The server with that key.
+    pub server: &'a Server<DefaultSuite>,
+    /// The name to pass on.
+    pub name: Vec<u8>,
+    /// The record to pass on.
+    pub record: Option<&'a Record>,
+    /// How the client computes the old password hash that it has to log in with instead of the password; `None` for the password itself.
+    pub old_hash: Option<String>,
+}
+
+impl KeyRing {
+    /// The ring of a database. An empty one gets its first key, for clients that stretch with `ksf`.
+    ///
+    /// # Errors
+    /// [`StoreError::MasterKey`], [`StoreError`].
+    pub async fn open(store: &Store, ksf: KsfParams, now: UnixTime) -> Result<Self, StoreError> {
+        if let Some(ring) = Self::load(store).await? {
+            return Ok(ring);
+        }
+        store.add_key(fresh(ksf)?, true, Actor::Server, now).await?;
+        Self::load(store).await?.ok_or_else(|| StoreError::Corrupt("the key ring has no active key".to_owned()))
+    }
+
+    /// The ring of a database; `None` if it has no keys yet.
+    ///
+    /// # Errors
+    /// [`StoreError::MasterKey`], [`StoreError`].
+    pub async fn load(store: &Store) -> Result<Option<Self>, StoreError> {
+        let mut active = None;
+        let mut keys = Vec::new();
+        for key in store.ring().await? {
+            if key.state == KeyState::Retired {
+                continue;
+            }
+            if key.state == KeyState::Active {
+                active = Some(keys.len());
+            }
+            let server = Server::from_bytes(DefaultSuite::default(), &key.server)
+                .map_err(|error| StoreError::Corrupt(format!("key {}: {error}", key.id)))?;
+            keys.push(Key { id: key.id, server, moved: key.moved });
+        }
+        match active {
+            Some(active) => Ok(Some(Self { keys, active, draw: Draw::new(store.master()) })),
+            None if keys.is_empty() => Ok(None),
+            None => Err(StoreError::Corrupt("no key of the ring is active".to_owned())),
+        }
+    }
+
+    /// Adds a key for registrations, whose clients stretch as those of the active key do, and returns its name. The others go on answering the
+    /// logins of their accounts. [Load](Self::load) the ring afterwards.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn rotate(&self, store: &Store, actor: Actor, now: UnixTime) -> Result<KeyId, StoreError> {
+        store.add_key(fresh(self.active().1.ksf())?, false, actor, now).await
+    }
+
+    /// Lets the names without an account follow the accounts to newer keys. Worth doing every hour or so.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn update_shares(store: &Store) -> Result<(), StoreError> {
+        let mut so_far = 0;
+        for key in store.ring().await? {
+            so_far += key.accounts;
+            // Without accounts there is nothing to follow: all of none have moved.
+            let share = (key.accounts * 1000).checked_div(so_far).unwrap_or(1000);
+            let share = u16::try_from(share).unwrap_or(1000);
+            if key.state != KeyState::Retired && share > key.moved {
+                store.raise_moved(key.id, share).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The key of new registrations.
+    #[must_use]
+    pub fn active(&self) -> (KeyId, &Server<DefaultSuite>) {
+        let key = &self.keys[self.active];
+        (key.id, &key.server)
+    }
+
+    /// The names of all keys that answer, the oldest first.
+    pub fn ids(&self) -> impl Iterator<Item = KeyId> + '_ {
+        self.keys.iter().map(|key| key.id)
+    }
+
+    /// The server with this key, unless it is retired or was added after the ring was loaded.
+    #[must_use]
+    pub fn server(&self, key: KeyId) -> Option<&Server<DefaultSuite>> {
+        self.keys.iter().find(|other| other.id == key).map(|key| &key.server)
+    }
+
+    /// What a login to `name` is answered with. `account` is what the store has under that name.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if the account's key is not in the ring as it was loaded: load it again.
+    pub fn basis<'a>(&'a self, name: &UserName, account: Option<&'a Account>) -> Result<Basis<'a>, StoreError> {
+        let drawn = self.draw_key(name);
+        let key = match account {
+            Some(account) => self.keys.iter().find(|key| key.id == account.key).ok_or_else(|| {
+                StoreError::Unavailable(format!("key {} is not in the ring that was loaded", account.key))
+            })?,
+            None => drawn,
+        };
+        Ok(Basis {
+            key: key.id,
+            server: &key.server,
+            name: name.key().as_bytes().to_vec(),
+            record: account.map(|account| &account.record),
+            old_hash: account.and_then(|account| account.old_hash.clone()),
+        })
+    }
+
+    /// The key of a name without an account: it passes the keys from the oldest to the newest, and at each a draw says whether it has moved.
+    fn draw_key(&self, name: &UserName) -> &Key {
+        let mut chosen = &self.keys[0];
+        for key in &self.keys[1..] {
+            if self.draw.per_mille(&[b"key", &key.id.0, name.key().as_bytes()]) < key.moved {
+                chosen = key;
+            }
+        }
+        chosen
+    }
+}
+
+impl fmt::Debug for KeyRing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyRing").field("active", &self.active().0).finish_non_exhaustive()
+    }
+}
+
+/// Draws that are fixed by what they are about, and that nobody without the master key foresees.
+struct Draw(Zeroizing<[u8; 32]>);
+
+impl Draw {
+    fn new(master: &MasterKey) -> Self {
+        Self(master.derive("names without an account"))
+    }
+
+    fn bytes(&self, about: &[&[u8]]) -> [u8; 32] {
+        let mut mac = HmacSha256::new_from_slice(self.0.as_slice()).expect("HMAC takes keys of any length");
+        for part in about {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part);
+        }
+        mac.finalize().into_bytes().into()
+    }
+
+    /// A number below 1000.
+    fn per_mille(&self, about: &[&[u8]]) -> u16 {
+        let drawn = self.bytes(about).first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        ((u128::from(drawn) * 1000) >> 64) as u16
+    }
+}
+
+fn fresh(ksf: KsfParams) -> Result<Zeroizing<Vec<u8>>, StoreError> {
+    Server::generate(DefaultSuite::default(), ksf, &mut UnwrapErr(SysRng))
+        .and_then(|server| server.to_bytes())
+        .map_err(|error| StoreError::Other(format!("can't make a key: {error}")))
+}
