@@ -15,7 +15,7 @@ struct Need {
     why: &'static str,
 }
 
-const NEEDS: [Need; 8] = [
+const NEEDS: [Need; 9] = [
     Need { packages: &["gcc"], why: "the C compiler that builds AWS-LC and links every program" },
     Need { packages: &["libc6-dev"], why: "the C library's headers and start files" },
     Need { packages: &["valgrind"], why: "the constant-time check" },
@@ -25,6 +25,7 @@ const NEEDS: [Need; 8] = [
     Need { packages: &["procps"], why: "tests that kill the program and its workers (kill, pgrep)" },
     Need { packages: &["util-linux"], why: "the test of a full disk (unshare, mount)" },
     Need { packages: &["poppler-utils"], why: "the test that reads the text of figures in PDF (pdftotext)" },
+    Need { packages: &["postgresql"], why: "the login server's tests on PostgreSQL" },
 ];
 
 const TRIES: u32 = 3;

@@ -5,8 +5,9 @@ use crate::recovery::RecoveryCode;
 use crate::session::{DeviceProof, Session};
 use crate::wire::{self, Bytes};
 use crate::{Error, Limits};
+use candor_old_hashes::OldScheme;
 use candor_opaque::{
-    Argon2id, Client as Opaque, ClientRegistration, DefaultSuite, ExportKey, KsfParams, Parties, Password,
+    Argon2id, Client as Opaque, ClientLogin, ClientRegistration, DefaultSuite, ExportKey, KsfParams, Parties, Password,
 };
 use getrandom::{SysRng, rand_core::UnwrapErr};
 use hyper::Method;
@@ -109,6 +110,9 @@ impl Client {
     /// [`Error::LoginFailed`], [`Error::Throttled`]; [`Error`].
     pub async fn log_in(&self, name: &str, password: &str, options: &Options) -> Result<LoggedIn, Error> {
         let proved = self.prove(name, password, options).await?;
+        if proved.old {
+            return self.register_again(name, password, proved, options).await;
+        }
         let body = wire::LoginFinish {
             name,
             state: proved.state,
@@ -133,8 +137,18 @@ impl Client {
         new: &str,
         options: &Options,
     ) -> Result<LoggedIn, Error> {
-        let (registration, request) = self.begin_registration(new)?;
         let proved = self.prove(name, old, options).await?;
+        self.register_again(name, new, proved, options).await
+    }
+
+    async fn register_again(
+        &self,
+        name: &str,
+        new: &str,
+        proved: Proved,
+        options: &Options,
+    ) -> Result<LoggedIn, Error> {
+        let (registration, request) = self.begin_registration(new)?;
         let body = wire::PasswordStart { name, state: proved.state, ke3: proved.ke3, request };
         let started = self.post("/v1/password/start", None, &body).await?;
         let finish = Finish { path: "/v1/password/finish", name: Some(name), token: None, access: None };
@@ -164,16 +178,40 @@ impl Client {
 
     /// Proves the password, without ending the login.
     async fn prove(&self, name: &str, password: &str, options: &Options) -> Result<Proved, Error> {
-        let password = prepared(password)?;
+        let (login, started) = self.begin_login(name, prepared(password)?, options).await?;
+        let Some(scheme) = started.old_hash else { return self.finish_login(login, started, false).await };
+        // The account was taken over from another system. What it knows is the hash of the password as it was typed there.
+        let scheme: OldScheme = scheme.parse().map_err(|error| self.connection.no_answer(error))?;
+        let password = Zeroizing::new(password.as_bytes().to_vec());
+        let old = spawn_blocking(move || scheme.opaque_password(&password)).await;
+        let old = old.map_err(|_| cut_off())?.map_err(|error| self.connection.no_answer(error))?;
+        let (login, started) = self.begin_login(name, old, options).await?;
+        self.finish_login(login, started, true).await
+    }
+
+    async fn begin_login(
+        &self,
+        name: &str,
+        password: Zeroizing<Vec<u8>>,
+        options: &Options,
+    ) -> Result<(ClientLogin<DefaultSuite>, wire::LoginStarted), Error> {
         let client = Opaque::<DefaultSuite>::default().with_limits(self.limits);
         let (login, ke1) = client.start_login(&mut UnwrapErr(SysRng), &Password::from_bytes(&password)?)?;
         let device = options.device.as_ref().map(|proof| proof.0.clone());
         let body = wire::LoginStart { name, ke1: Bytes::of(&ke1), device };
-        let started: wire::LoginStarted = self.post("/v1/login/start", None, &body).await?;
+        Ok((login, self.post("/v1/login/start", None, &body).await?))
+    }
+
+    async fn finish_login(
+        &self,
+        login: ClientLogin<DefaultSuite>,
+        started: wire::LoginStarted,
+        old: bool,
+    ) -> Result<Proved, Error> {
         let params = KsfParams::from_bytes(&started.ksf.0)?;
         let ke2 = started.ke2;
         let done = stretching(move || login.finish(&ke2.0, &params, &mut Argon2id::new(), &PARTIES)).await?;
-        Ok(Proved { state: started.state, ke3: Bytes::of(done.ke3), export_key: done.export_key })
+        Ok(Proved { state: started.state, ke3: Bytes::of(done.ke3), export_key: done.export_key, old })
     }
 
     fn begin_registration(&self, password: &str) -> Result<(ClientRegistration, Bytes), Error> {
@@ -226,6 +264,8 @@ struct Proved {
     state: Bytes,
     ke3: Bytes,
     export_key: ExportKey,
+    /// By the old hash of the password and not by the password itself.
+    old: bool,
 }
 
 /// Where a registration ends.
@@ -245,8 +285,11 @@ fn prepared(password: &str) -> Result<Zeroizing<Vec<u8>>, Error> {
 async fn stretching<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, candor_opaque::Error> + Send + 'static,
 ) -> Result<T, Error> {
-    let done = spawn_blocking(work).await.map_err(|_| Error::Internal("key stretching was cut off".to_owned()))?;
-    Ok(done?)
+    Ok(spawn_blocking(work).await.map_err(|_| cut_off())??)
+}
+
+fn cut_off() -> Error {
+    Error::Internal("key stretching was cut off".to_owned())
 }
 
 pub(crate) fn codes(number: usize) -> Result<Vec<RecoveryCode>, Error> {

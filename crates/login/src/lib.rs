@@ -15,6 +15,7 @@ mod serve;
 mod sessions;
 mod time;
 
+pub mod audit;
 pub mod config;
 pub mod state;
 pub mod store;
@@ -29,5 +30,6 @@ pub use master::{MasterKey, MasterKeyError};
 pub use name::{NameError, UserName};
 pub use problem::Problem;
 pub use serve::{Server, StartError};
+pub use sessions::registration_token;
 pub use store::{Actor, Store, StoreError};
 pub use time::{Clock, UnixTime};

@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::ids::{NoRandomness, Purpose, TokenHash, random};
 use crate::store::{NewSession, Refresh, Scope};
 use crate::time::UnixTime;
+use base64ct::{Base64UrlUnpadded, Encoding};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -61,6 +62,15 @@ impl Tokens {
     pub(crate) fn access_until(&self) -> UnixTime {
         self.access_until
     }
+}
+
+/// A fresh registration token, as it is handed out: 24 random bytes in base64url. The database gets the [hash](TokenHash::of) of this text.
+///
+/// # Errors
+/// If the operating system gives no random bytes.
+pub fn registration_token() -> Result<Zeroizing<String>, NoRandomness> {
+    let bytes = Zeroizing::new(random::<24>()?);
+    Ok(Zeroizing::new(Base64UrlUnpadded::encode_string(bytes.as_slice())))
 }
 
 fn seconds(time: Duration) -> i64 {

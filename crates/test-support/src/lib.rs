@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`corpus`] | runs a fuzz body over the committed corpus of its target, and over mutations of it |
 //! | [`random`] | test inputs that are the same in every run |
+//! | [`postgres`] | a PostgreSQL server of the tests' own |
 //! | `runs` (feature `runs`) | seals forged run files |
 //! | `vectors` (feature `vectors`) | reads the files of `vectors/` |
 //! | `back_ends` (feature `back-ends`) | KEMs and Diffie-Hellman that misbehave on purpose: draw from a script, or send what no honest side would |
@@ -13,6 +14,7 @@
 //! A crate names this one under `[dev-dependencies]`; `fuzz-bodies`, which is made of tests, under `[dependencies]`.
 
 pub mod corpus;
+pub mod postgres;
 pub mod random;
 
 #[cfg(feature = "back-ends")]

@@ -1,0 +1,8 @@
+//! The store on both databases: every test in these modules runs on SQLite and on PostgreSQL.
+
+mod accounts;
+mod audit;
+mod databases;
+mod people;
+mod ring;
+mod sessions;

@@ -1,0 +1,84 @@
+//! Accounts to try things with: real records, made without key stretching.
+
+use candor_login::store::{NewAccount, NewRecord, NewSession, Scope};
+use candor_login::{AccountId, KeyId, KeyRing, Purpose, Store, TokenHash, UnixTime, UserName, random};
+use candor_opaque::{Change, Client, DefaultSuite, KsfParams, Limits, NoStretching, Parties, Password, Record, Server};
+use getrandom::{SysRng, rand_core::UnwrapErr};
+
+pub(crate) const NOW: UnixTime = UnixTime(1_800_000_000);
+const PARTIES: Parties<'static> = Parties::new(b"tests of the store");
+
+pub(crate) fn name(text: &str) -> UserName {
+    UserName::parse(text).unwrap()
+}
+
+pub(crate) fn token(purpose: Purpose) -> TokenHash {
+    TokenHash::of(purpose, &random::<32>().unwrap())
+}
+
+pub(crate) fn session() -> NewSession {
+    NewSession {
+        scope: Scope::Full,
+        access: token(Purpose::Access),
+        access_until: NOW.plus(600),
+        refresh: token(Purpose::Refresh),
+        ends: NOW.plus(86400),
+        label: "laptop".to_owned(),
+    }
+}
+
+/// A fresh record under a server's key.
+pub(crate) fn record(server: &Server<DefaultSuite>) -> Record {
+    let rng = &mut UnwrapErr(SysRng);
+    let client = Client::new(DefaultSuite::default()).with_limits(Limits::NONE);
+    let (registration, request) = client.start_registration(rng, &Password::from_bytes(b"password").unwrap()).unwrap();
+    let answer = server.register(rng, &request).unwrap();
+    let done = registration.finish(rng, &answer.response, &answer.ksf, &mut NoStretching, &PARTIES).unwrap();
+    match answer.state.finish(&done.upload).unwrap() {
+        Change::Insert(record) => record,
+        other => panic!("a new account replaces nothing: {other:?}"),
+    }
+}
+
+/// A store's ring, and accounts under its active key.
+pub(crate) struct People {
+    pub(crate) ring: KeyRing,
+    pub(crate) store: Store,
+}
+
+impl People {
+    pub(crate) async fn of(store: Store) -> Self {
+        Self { ring: KeyRing::open(&store, KsfParams::Identity, NOW).await.unwrap(), store }
+    }
+
+    pub(crate) fn key(&self) -> KeyId {
+        self.ring.active().0
+    }
+
+    pub(crate) fn record(&self) -> Record {
+        record(self.ring.active().1)
+    }
+
+    pub(crate) fn newcomer(&self, text: &str) -> NewAccount {
+        NewAccount { name: name(text), record: self.record(), key: self.key(), token: None, recovery_codes: Vec::new() }
+    }
+
+    /// An account that is there.
+    pub(crate) async fn join(&self, text: &str) -> (AccountId, Record) {
+        let new = self.newcomer(text);
+        let record = new.record.clone();
+        (self.store.register(new, NOW).await.unwrap(), record)
+    }
+
+    /// A new record in place of `old`.
+    pub(crate) fn change(&self, account: AccountId, old: &Record) -> NewRecord {
+        NewRecord {
+            account,
+            replaces: old.credential_hash(),
+            record: self.record(),
+            key: self.key(),
+            keep: None,
+            recovery_codes: None,
+        }
+    }
+}

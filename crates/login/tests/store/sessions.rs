@@ -1,0 +1,175 @@
+//! Sessions, refresh tokens, recovery codes, devices, counts of guesses.
+
+use crate::accounts::refused;
+use crate::databases::{Empty, on_both_databases};
+use crate::people::{NOW, People, session, token};
+use candor_login::store::{Actor, Conflict, NewAccount, NewSession, Refresh, Scope};
+use candor_login::{DeviceId, Purpose, SessionId, TokenHash};
+
+on_both_databases! {
+    an_access_token_opens_its_session_until_it_expires
+    a_refresh_token_is_exchanged_once
+    a_refresh_token_that_is_used_again_ends_the_session
+    sessions_are_revoked_one_by_one_and_together
+    an_account_keeps_its_latest_64_sessions
+    a_recovery_code_opens_one_session
+    devices_are_known_until_they_are_removed
+    guesses_of_all_instances_add_up
+}
+
+async fn an_access_token_opens_its_session_until_it_expires(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let (alice, record) = people.join("Alice").await;
+    let new = session();
+    let access = new.access;
+    let id = people.store.log_in([1; 32], NOW, alice, record.credential_hash(), new.clone(), NOW).await.unwrap();
+    let found = people.store.session(access, NOW.plus(599)).await.unwrap().unwrap();
+    assert_eq!((found.id, found.account, found.name.shown(), found.scope), (id, alice, "Alice", Scope::Full));
+    assert_eq!((found.label.as_str(), found.created, found.ends), ("laptop", NOW, new.ends));
+    assert!(people.store.session(access, NOW.plus(600)).await.unwrap().is_none());
+    // A token of another kind with the same bytes has another hash.
+    assert!(people.store.session(new.refresh, NOW).await.unwrap().is_none());
+    // It was used within the last minute or so.
+    assert_eq!(people.store.sessions(alice, NOW).await.unwrap()[0].used, NOW.plus(599));
+}
+
+async fn a_refresh_token_is_exchanged_once(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let (alice, record) = people.join("alice").await;
+    let first = session();
+    let hash = record.credential_hash();
+    let id = people.store.log_in([1; 32], NOW, alice, hash, first.clone(), NOW).await.unwrap();
+    let next = fresh();
+    let refreshed = people.store.refresh(first.refresh, next, NOW.plus(10)).await.unwrap();
+    assert_eq!((refreshed.id, refreshed.account, refreshed.access_until), (id, alice, next.access_until));
+    assert!(people.store.session(first.access, NOW).await.unwrap().is_none());
+    assert!(people.store.session(next.access, NOW).await.unwrap().is_some());
+    assert_eq!(refused(people.store.refresh(token(Purpose::Refresh), fresh(), NOW).await), Conflict::NoSession);
+    // The session's end does not move.
+    assert_eq!(refreshed.ends, first.ends);
+    assert_eq!(refused(people.store.refresh(next.refresh, fresh(), first.ends).await), Conflict::NoSession);
+}
+
+async fn a_refresh_token_that_is_used_again_ends_the_session(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let (alice, record) = people.join("alice").await;
+    let hash = record.credential_hash();
+    let (stolen, other) = (session(), session());
+    people.store.log_in([1; 32], NOW, alice, hash, stolen.clone(), NOW).await.unwrap();
+    people.store.log_in([2; 32], NOW, alice, hash, other.clone(), NOW).await.unwrap();
+    let (second, third) = (fresh(), fresh());
+    people.store.refresh(stolen.refresh, second, NOW).await.unwrap();
+    people.store.refresh(second.refresh, third, NOW).await.unwrap();
+    // Two exchanges ago.
+    assert_eq!(refused(people.store.refresh(stolen.refresh, fresh(), NOW).await), Conflict::RefreshReused);
+    assert!(people.store.session(third.access, NOW).await.unwrap().is_none());
+    assert_eq!(refused(people.store.refresh(third.refresh, fresh(), NOW).await), Conflict::NoSession);
+    assert!(people.store.session(other.access, NOW).await.unwrap().is_some());
+    let last = people.store.latest_audit_entries(Some(alice.to_string()), 1).await.unwrap();
+    assert_eq!(last[0].event, "refresh-reused");
+}
+
+async fn sessions_are_revoked_one_by_one_and_together(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let (alice, record) = people.join("alice").await;
+    let (bob, _) = people.join("bob").await;
+    let mut ids = Vec::new();
+    for login in 0..4 {
+        let hash = record.credential_hash();
+        ids.push(people.store.log_in([login; 32], NOW, alice, hash, session(), NOW).await.unwrap());
+    }
+    let revoke = |account, id| people.store.revoke_session(account, id, Actor::Account(account), NOW);
+    assert_eq!(refused(revoke(bob, ids[0]).await), Conflict::NoSession);
+    revoke(alice, ids[0]).await.unwrap();
+    assert_eq!(refused(revoke(alice, ids[0]).await), Conflict::NoSession);
+    assert_eq!(people.store.sessions(alice, NOW).await.unwrap().len(), 3);
+    let all_but = |keep| people.store.revoke_sessions(alice, keep, Actor::Server, NOW);
+    assert_eq!(all_but(Some(ids[2])).await.unwrap(), 2);
+    assert_eq!(people.store.sessions(alice, NOW).await.unwrap()[0].id, ids[2]);
+    assert_eq!(all_but(Some(SessionId([0xff; 16]))).await.unwrap(), 1);
+    assert_eq!(all_but(None).await.unwrap(), 0);
+}
+
+async fn an_account_keeps_its_latest_64_sessions(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let (alice, record) = people.join("alice").await;
+    let mut all: Vec<NewSession> = Vec::new();
+    for login in 0..66_u8 {
+        let (new, now) = (session(), NOW.plus(i64::from(login)));
+        all.push(new.clone());
+        people.store.log_in([login; 32], now, alice, record.credential_hash(), new, now).await.unwrap();
+    }
+    assert_eq!(people.store.sessions(alice, NOW).await.unwrap().len(), 64);
+    for (number, session) in all.iter().enumerate() {
+        let open = people.store.session(session.access, NOW).await.unwrap().is_some();
+        assert_eq!(open, number >= 2, "session {number}");
+    }
+}
+
+async fn a_recovery_code_opens_one_session(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let codes: Vec<TokenHash> = (0..3).map(|_| token(Purpose::Recovery)).collect();
+    let new = NewAccount { recovery_codes: codes.clone(), ..people.newcomer("alice") };
+    let record = new.record.clone();
+    let alice = people.store.register(new, NOW).await.unwrap();
+    let (bob, _) = people.join("bob").await;
+    let recover = |account, code| {
+        let limited = NewSession { scope: Scope::Recovery, ..session() };
+        people.store.recover(account, code, limited, NOW)
+    };
+    assert_eq!(refused(recover(bob, codes[0]).await), Conflict::NoRecoveryCode);
+    recover(alice, codes[0]).await.unwrap();
+    assert_eq!(refused(recover(alice, codes[0]).await), Conflict::NoRecoveryCode);
+    assert_eq!(people.store.sessions(alice, NOW).await.unwrap()[0].scope, Scope::Recovery);
+    assert_eq!(people.store.recovery_codes_left(alice).await.unwrap(), 2);
+
+    let new_codes = vec![token(Purpose::Recovery)];
+    let mut change = people.change(alice, &record);
+    change.recovery_codes = Some(new_codes.clone());
+    people.store.replace_record(change, NOW).await.unwrap();
+    assert_eq!(refused(recover(alice, codes[1]).await), Conflict::NoRecoveryCode);
+    recover(alice, new_codes[0]).await.unwrap();
+
+    people.store.replace_recovery_codes(alice, codes.clone(), Actor::Account(alice), NOW).await.unwrap();
+    people.store.set_disabled(alice, true, Actor::Server, NOW).await.unwrap();
+    assert_eq!(refused(recover(alice, codes[2]).await), Conflict::Disabled);
+}
+
+async fn devices_are_known_until_they_are_removed(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let (alice, _) = people.join("alice").await;
+    let (bob, _) = people.join("bob").await;
+    let proof = token(Purpose::Device);
+    let phone = people.store.add_device(alice, proof, "phone".to_owned(), NOW).await.unwrap();
+    assert_eq!(people.store.device(alice, phone).await.unwrap().unwrap().proof, proof);
+    assert!(people.store.device(bob, phone).await.unwrap().is_none());
+    assert!(people.store.device(alice, DeviceId([0; 16])).await.unwrap().is_none());
+    people.store.mark_device_used(phone, NOW.plus(500)).await.unwrap();
+    // The least recently used goes when there are too many.
+    let mut others = Vec::new();
+    for number in 0..32 {
+        let label = format!("device {number}");
+        let now = NOW.plus(number);
+        others.push(people.store.add_device(alice, token(Purpose::Device), label, now).await.unwrap());
+    }
+    let left = people.store.devices(alice).await.unwrap();
+    assert_eq!((left.len(), left[0].id), (32, phone));
+    assert!(left.iter().all(|device| device.id != others[0]));
+    assert_eq!(refused(people.store.remove_device(bob, phone).await), Conflict::NoDevice);
+    people.store.remove_device(alice, phone).await.unwrap();
+    assert!(people.store.device(alice, phone).await.unwrap().is_none());
+}
+
+async fn guesses_of_all_instances_add_up(empty: &Empty) {
+    let (one, other) = (empty.open().await, empty.open().await);
+    assert_eq!(one.add_guesses(7, vec![([1; 32], 2), ([2; 32], 5)]).await.unwrap(), [2, 5]);
+    assert_eq!(other.add_guesses(7, vec![([2; 32], 1), ([1; 32], 1)]).await.unwrap(), [6, 3]);
+    assert_eq!(other.add_guesses(8, vec![([1; 32], 1), ([1; 32], 1)]).await.unwrap(), [1, 2]);
+    assert_eq!(one.prune(NOW, 8).await.unwrap().guesses, 2);
+    assert_eq!(one.add_guesses(8, vec![([1; 32], 0)]).await.unwrap(), [2]);
+    assert_eq!(one.add_guesses(7, vec![([1; 32], 1)]).await.unwrap(), [1]);
+}
+
+fn fresh() -> Refresh {
+    Refresh { access: token(Purpose::Access), access_until: NOW.plus(1200), refresh: token(Purpose::Refresh) }
+}
