@@ -25,14 +25,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
-use candor_opaque::Parties;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
-
-/// The context and the identities of every login. The public keys serve as identities, so that an account can be renamed.
-pub const PARTIES: Parties<'static> = Parties::new(b"candor-login-1");
 
 /// How often the key ring is read again. Until then another instance's new key is read when an account needs it.
 const TURN: Duration = Duration::from_secs(60);

@@ -1,9 +1,10 @@
 //! Logins: KE1 and KE2 in the first pair of messages, KE3 in the second.
 
+use super::ClientAddress;
 use super::service::Service;
 use super::session::{Opening, SessionOpened};
 use super::wire::{Answer, Exactly, Json, Label, Name, Sealed};
-use super::{ClientAddress, PARTIES};
+use crate::PARTIES;
 use crate::devices;
 use crate::metrics::LoginState;
 use crate::problem::Problem;

@@ -1,9 +1,10 @@
 //! What a client, an operator and a balancer ask of the server itself.
 
+use super::ClientAddress;
 use super::openapi::openapi;
 use super::service::Service;
 use super::wire::{Answer, Exactly};
-use super::{ClientAddress, PARTIES};
+use crate::PARTIES;
 use crate::config::Registration;
 use crate::metrics;
 use crate::problem::Problem;

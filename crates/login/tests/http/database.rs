@@ -15,7 +15,11 @@ async fn a_locked_database_is_told_as_503_and_nothing_is_lost() {
     let locker = sqlite(&world);
     locker.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let (_, ke1) = ke1("pw");
-    assert_eq!(world.post("/v1/login/start", &json!({ "name": "alice", "ke1": ke1 })).await.status, 200, "reading goes on");
+    assert_eq!(
+        world.post("/v1/login/start", &json!({ "name": "alice", "ke1": ke1 })).await.status,
+        200,
+        "reading goes on"
+    );
     let refused = world.post("/v1/login/finish", &proved.body()).await;
     assert_eq!(refused.kind(), "503 unavailable");
     assert_eq!(refused.headers["retry-after"], "5");

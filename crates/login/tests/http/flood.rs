@@ -55,7 +55,13 @@ async fn a_client_that_takes_no_answer_is_cut_off() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_login_starts_leaves_a_login_its_turn() {
-    let world = World::new(&[("proxies", "127.0.0.0/8"), ("waiting", "16"), ("waiting-per-network", "4"), ("exempt", "0.0.0.0/0")]).await;
+    let world = World::new(&[
+        ("proxies", "127.0.0.0/8"),
+        ("waiting", "16"),
+        ("waiting-per-network", "4"),
+        ("exempt", "0.0.0.0/0"),
+    ])
+    .await;
     world.join("alice", "pw").await;
     let body = json!({ "name": "alice", "ke1": ke1("guess").1 }).to_string();
     let flood = "Content-Type: application/json\r\nX-Forwarded-For: 192.0.2.1\r\n";

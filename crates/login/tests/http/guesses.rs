@@ -45,7 +45,8 @@ async fn logins_that_are_begun_and_never_ended_count_by_address_and_network() {
 
 #[tokio::test]
 async fn a_login_that_succeeds_is_no_guess() {
-    let world = World::new(&[&SLOW[..], &[("proxies", ""), ("address-burst", "3"), ("network-burst", "3")]].concat()).await;
+    let world =
+        World::new(&[&SLOW[..], &[("proxies", ""), ("address-burst", "3"), ("network-burst", "3")]].concat()).await;
     world.join("alice", "pw").await;
     for _ in 0..5 {
         let proved = prove(world.address(), "alice", "pw").await;
@@ -60,7 +61,10 @@ async fn recovery_codes_are_guessed_no_faster_than_passwords() {
         let body = json!({ "name": "alice", "code": crate::world::text(&[1; 32]) });
         world.post("/v1/recovery/session", &body).await.kind()
     };
-    assert_eq!([guess().await, guess().await, guess().await], ["401 login-failed", "401 login-failed", "429 throttled"]);
+    assert_eq!(
+        [guess().await, guess().await, guess().await],
+        ["401 login-failed", "401 login-failed", "429 throttled"]
+    );
 }
 
 /// A delay too long for the test, and places for two answers that wait: whoever gets 429 has been told to wait, and whoever gets 200 has not waited.

@@ -6,12 +6,20 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 /// What a stranger sees of an answer besides random bytes.
-fn look(answer: &Answer) -> (u16, usize, BTreeMap<String, String>, Vec<(String, usize)>) {
+#[derive(Debug, PartialEq)]
+struct Look {
+    status: u16,
+    length: usize,
+    headers: BTreeMap<String, String>,
+    fields: Vec<(String, usize)>,
+}
+
+fn look(answer: &Answer) -> Look {
     let mut headers = answer.headers.clone();
     headers.remove("date");
     let fields = answer.body.as_object().expect("an object");
     let fields = fields.iter().map(|(name, value)| (name.clone(), value.to_string().len())).collect();
-    (answer.status, answer.length, headers, fields)
+    Look { status: answer.status, length: answer.length, headers, fields }
 }
 
 #[tokio::test]
@@ -34,10 +42,13 @@ async fn a_login_looks_the_same_with_and_without_an_account() {
         let started_again = world.post("/v1/login/start", &json!({ "name": name, "ke1": ke1 })).await;
         let mut change = finish.clone();
         change["state"] = started_again.body["state"].clone();
-        change["request"] = text(&crate::probing::element()).into();
+        change["request"] = text(&element()).into();
         let changed = world.post("/v1/password/start", &change).await;
         let recovered = world.post("/v1/recovery/session", &json!({ "name": name, "code": text(&[1; 32]) })).await;
-        assert_eq!([&started, &finished, &again, &changed, &recovered].map(|answer| answer.status), [200, 401, 409, 401, 401]);
+        assert_eq!(
+            [&started, &finished, &again, &changed, &recovered].map(|answer| answer.status),
+            [200, 401, 409, 401, 401]
+        );
         assert_eq!(recovered.kind(), "401 login-failed");
         seen.push([started, finished, again, started_again, changed, recovered].map(|answer| look(&answer)));
     }
@@ -66,7 +77,9 @@ async fn the_beginning_of_a_registration_does_not_tell_either() {
 async fn a_name_without_an_account_is_always_answered_under_the_same_key() {
     let world = World::new(&[]).await;
     world.join("alice", "pw").await;
-    let ksf = async |name: &str| world.post("/v1/login/start", &json!({ "name": name, "ke1": ke1("pw").1 })).await.body["ksf"].clone();
+    let ksf = async |name: &str| {
+        world.post("/v1/login/start", &json!({ "name": name, "ke1": ke1("pw").1 })).await.body["ksf"].clone()
+    };
     let (alice, nobody) = (ksf("alice").await, ksf("nobody").await);
     assert_eq!(alice, nobody);
     assert_eq!(ksf("nobody").await, nobody);

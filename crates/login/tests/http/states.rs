@@ -105,7 +105,8 @@ async fn a_session_from_a_recovery_code_can_only_set_a_password() {
     let world = World::new(&[]).await;
     let (start, registering) = crate::world::register(world.address(), "alice", "pw").await;
     let upload = registering.upload(&start);
-    let body = json!({ "name": "alice", "state": start.body["state"], "upload": upload, "recovery_codes": [text(&[7; 32])] });
+    let body =
+        json!({ "name": "alice", "state": start.body["state"], "upload": upload, "recovery_codes": [text(&[7; 32])] });
     let full = world.post("/v1/register/finish", &body).await.body;
     let opened = world.post("/v1/recovery/session", &json!({ "name": "alice", "code": text(&[7; 32]) })).await;
     assert_eq!(opened.status, 200, "{opened:?}");
@@ -118,7 +119,11 @@ async fn a_session_from_a_recovery_code_can_only_set_a_password() {
     let (_, request) = Registering::begin("new");
     let body = json!({ "request": request });
     let send = async |token| crate::world::send(world.address(), "POST", "/v1/recovery/start", token, "", &body).await;
-    assert_eq!(send(full["access_token"].as_str()).await.kind(), "403 scope", "whoever has a session needs the password");
+    assert_eq!(
+        send(full["access_token"].as_str()).await.kind(),
+        "403 scope",
+        "whoever has a session needs the password"
+    );
     assert_eq!(send(None).await.kind(), "401 no-session");
     assert_eq!(send(Some(token)).await.status, 200);
     world.set_clock(900);
@@ -129,7 +134,8 @@ async fn a_session_from_a_recovery_code_can_only_set_a_password() {
 async fn a_refresh_token_that_comes_twice_ends_the_session() {
     let world = World::new(&[]).await;
     let session = world.join("alice", "pw").await;
-    let refresh = async |token: &serde_json::Value| world.post("/v1/session/refresh", &json!({ "refresh_token": token })).await;
+    let refresh =
+        async |token: &serde_json::Value| world.post("/v1/session/refresh", &json!({ "refresh_token": token })).await;
     let first = refresh(&session["refresh_token"]).await;
     assert_eq!(first.status, 200);
     assert_eq!(world.get("/v1/session", session["access_token"].as_str()).await.kind(), "401 no-session", "replaced");

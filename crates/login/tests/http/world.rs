@@ -131,8 +131,10 @@ pub(crate) fn parse(answer: &[u8]) -> Answer {
 
 pub(crate) fn request(method: &str, path: &str, headers: &str, body: &str) -> Vec<u8> {
     let length = body.len();
-    format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}")
-        .into_bytes()
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+    )
+    .into_bytes()
 }
 
 pub(crate) async fn post(address: SocketAddr, path: &str, body: &Value) -> Answer {
