@@ -3,6 +3,9 @@
 mod accounts;
 mod audit;
 mod databases;
+mod faults;
+mod kills;
+mod migration;
 mod people;
 mod ring;
 mod sessions;
