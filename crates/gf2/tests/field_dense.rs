@@ -42,10 +42,10 @@ const fn falling<const N: usize>() -> [usize; N] {
 }
 
 fn every_square_has_its_root<M: Modulus>() {
-    for (tier, field) in fields::<M>() {
-        for words in elements::<M>(6) {
-            let a = field.element(words).unwrap();
-            let square = field.element(mul::<M>(&words, &words)).unwrap();
+    for words in elements::<M>(6) {
+        let square = mul::<M>(&words, &words);
+        for (tier, field) in fields::<M>() {
+            let (a, square) = (field.element(words).unwrap(), field.element(square).unwrap());
             assert!(field.sqrt(&square) == a, "{tier}");
         }
     }
@@ -70,7 +70,7 @@ fn trace<M: Modulus>(a: &M::Words) -> Vec<u64> {
 
 fn traces_and_inverses<M: Modulus>() {
     let field = Field::<M>::new();
-    for words in elements::<M>(2).into_iter().rev().take(2) {
+    for words in elements::<M>(1).into_iter().rev().take(1) {
         let a = field.element(words).unwrap();
         let mut expected = vec![0; words.as_ref().len()];
         expected[0] = u64::from(field.trace(&a));
