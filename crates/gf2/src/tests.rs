@@ -5,6 +5,7 @@ use crate::plan::{ARMS, Plans, Scheme};
 use crate::recursion::Recursion;
 use crate::{Multiplier, reference};
 use candor_cpu::Cpu;
+use candor_cpu::arms::Routine;
 
 /// One multiplier an arm, with the CPU value that gives it.
 fn arms() -> Vec<(Cpu, Multiplier)> {
@@ -96,7 +97,7 @@ fn every_scheme_at_every_length_that_it_fits() {
                 let plans = m.plans().clone().with(n, scheme).unwrap();
                 let mut scratch = vec![u64::MAX; plans.scratch_words(n)];
                 let mut out = vec![u64::MAX; 2 * n];
-                let kernel = crate::arm::Arm::choose(cpu).kernel();
+                let kernel = crate::arm::Arm::choose(cpu, Routine::Gf2Mul).kernel();
                 Recursion { kernel, plans: &plans }.balanced(&mut out, &a, &b, &mut scratch);
                 assert!(out == expected, "{} {n} words by {scheme}", m.arm());
             }

@@ -12,6 +12,7 @@
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::polyval as low;
 use ::polyval::universal_hash::UniversalHash;
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
@@ -53,6 +54,7 @@ impl<const N: usize> Polyval<N> {
     /// A key on the best arm that `cpu` allows.
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
         secret::takes("polyval/key", key);
+        let cpu = cpu.for_routine(Routine::Polyval);
         #[cfg(target_arch = "x86_64")]
         {
             let mut powers = Powers([[0; 16]; N]);

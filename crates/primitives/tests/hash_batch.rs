@@ -99,7 +99,7 @@ fn unequal_lists_are_refused_and_nothing_is_written() {
 
 #[test]
 fn the_arm_is_the_tiers() {
-    assert_eq!(Batch::with_cpu(Cpu::portable()).sha256_arm(), "one-by-one");
+    assert_eq!(Batch::with_cpu(Cpu::portable()).sha256_arm(8), "one-by-one");
     for (tier, sha256, others) in [
         ("sha", "sha", "one-by-one"),
         ("avx2", "avx2", "avx2"),
@@ -108,8 +108,12 @@ fn the_arm_is_the_tiers() {
     ] {
         if let Ok(cpu) = Cpu::named(tier) {
             assert_eq!(
-                [Batch::with_cpu(cpu).sha256_arm(), Batch::with_cpu(cpu).vector_arm()],
-                [sha256, others],
+                [
+                    Batch::with_cpu(cpu).sha256_arm(8),
+                    Batch::with_cpu(cpu).sm3_arm(8),
+                    Batch::with_cpu(cpu).keccak_arm(8)
+                ],
+                [sha256, others, others],
                 "{tier}"
             );
         }
