@@ -4,8 +4,8 @@ use crate::low::kernel::LEAVES;
 use crate::plan::{ARMS, Plans, Scheme};
 use crate::recursion::Recursion;
 use crate::{Multiplier, reference};
-use candor_cpu::Cpu;
 use candor_cpu::arms::Routine;
+use candor_cpu::{Cpu, Microarchitecture};
 
 /// One multiplier an arm, with the CPU value that gives it.
 fn arms() -> Vec<(Cpu, Multiplier)> {
@@ -155,6 +155,16 @@ fn a_table_is_taken_by_its_own_arm_only() {
         assert!(Multiplier::with_plans(cpu, plans).is_none());
         assert_eq!(Multiplier::with_plans(cpu, m.plans()).map(|same| same.arm()), Some(m.arm()));
     }
+}
+
+#[test]
+fn the_table_of_arms_is_asked_unless_a_tier_was_named() {
+    let Ok(wide) = Cpu::named("avx512") else {
+        eprintln!("skipped: no AVX-512 to be left out");
+        return;
+    };
+    let zen4 = wide.choosing_as(Microarchitecture::named("zen4").unwrap());
+    assert_eq!([wide, zen4].map(|cpu| Multiplier::with_cpu(cpu).arm()), ["avx512", "vpclmul"]);
 }
 
 #[test]

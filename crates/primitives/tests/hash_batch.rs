@@ -1,6 +1,6 @@
 //! Many messages at once, every tier of this machine: the same as one by one by RustCrypto's crates.
 
-use candor_cpu::Cpu;
+use candor_cpu::{Cpu, Microarchitecture};
 use candor_primitives::hash::{Batch, BatchError, Digest};
 use digest::{ExtendableOutput, XofReader};
 
@@ -95,6 +95,21 @@ fn unequal_lists_are_refused_and_nothing_is_written() {
     assert_eq!(digests, [[7; 32]; 2]);
     assert_eq!(Batch::new().sm3_into(&[b"a", b"b"], &mut digests), Ok(()));
     assert!(digests.iter().all(|digest| *digest != [7; 32]));
+}
+
+#[test]
+fn without_a_tier_by_name_the_table_of_arms_is_asked() {
+    let Ok(wide) = Cpu::named("avx512") else {
+        eprintln!("skipped: this CPU has one arm for SHA-256 in batches of any size");
+        return;
+    };
+    let arms = |name: &str| {
+        let batch = Batch::with_cpu(wide.choosing_as(Microarchitecture::named(name).unwrap()));
+        [6, 7].map(|messages| batch.sha256_arm(messages))
+    };
+    assert_eq!(arms("unknown"), ["sha", "avx512"]);
+    assert_eq!(arms("zen4"), ["sha", "sha"]);
+    assert_eq!([6, 7].map(|messages| Batch::with_cpu(wide).sha256_arm(messages)), ["avx512", "avx512"]);
 }
 
 #[test]
