@@ -2,34 +2,62 @@
 //!
 //! Each case of `crates/ct` runs in a process of its own under memcheck, which reports every branch and every address that
 //! depends on undefined bytes. A case that names a kernel runs once more under callgrind, whose list of executed functions
-//! proves that the kernel ran. `judge` says what must hold; the controls at the head of the list prove that it bites.
+//! proves that the kernel ran. `judge` says what must hold; the controls at the head of the list prove that it bites. Cases that valgrind can't
+//! run are run without it; `scan` reads their kernels, `timing` times them, and `arms` says which of the three each arm of the products has.
 //!
 //! Debug builds prove nothing here: it is the release build in which LLVM turns masks into branches.
 
+mod arms;
 mod documented;
 mod judge;
+mod leaks;
 mod marked;
 mod observe;
 mod scan;
+mod section;
+mod timing;
 
 use crate::Failure;
 use crate::stage::{cargo_with, program, stream};
 use crate::tally::Tally;
 use crate::workspace::cargo;
-use judge::{Case, Observed, Verdict};
+use arms::{Evidence, Sources};
+use judge::{Case, Expect, Observed, Verdict};
+pub(crate) use leaks::{Caught, caught};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Builds the cases and runs those whose name contains `filter`; the controls always. Prints one line per case.
+/// `cargo xtask ct [--write] [CASE]`, or with `--timing` the other half.
+pub(crate) fn command(rest: &[String]) -> Result<bool, Failure> {
+    let root = crate::workspace::Workspace::here()?.root;
+    if rest.iter().any(|word| word == "--timing") {
+        return timing::command(&root, rest);
+    }
+    let (options, names): (Vec<&String>, Vec<&String>) = rest.iter().partition(|word| word.starts_with('-'));
+    match (&options[..], &names[..]) {
+        ([], []) => run(&root, None, false),
+        ([], [name]) => run(&root, Some(name), false),
+        ([write], []) if *write == "--write" => run(&root, None, true),
+        _ => {
+            return Err(
+                "`ct` takes a part of a case's name, or `--write`, or `--timing`; see `cargo xtask help`".to_owned()
+            );
+        }
+    }
+    .map(|tally| tally.failed == 0)
+}
+
+/// Builds the cases and runs those whose name contains `filter`; the controls always. Prints one line per case, and one per routine that says how
+/// each arm was checked. With `write` that table goes into SOUNDNESS.md; otherwise it must stand there already.
 ///
 /// Where valgrind is missing, or the machine is not x86-64 Linux (the marks are no-ops elsewhere), all of it counts as one
 /// skip; under `CI` that is a failure.
 ///
 /// # Errors
 /// If the cases can't be built or listed, or no case's name contains the filter.
-pub(crate) fn run(root: &Path, filter: Option<&str>) -> Result<Tally, Failure> {
+pub(crate) fn run(root: &Path, filter: Option<&str>, write: bool) -> Result<Tally, Failure> {
     let mut tally = Tally::default();
     if let Some(why) = cannot_run() {
         println!("ct: not run: {why}");
@@ -40,26 +68,29 @@ pub(crate) fn run(root: &Path, filter: Option<&str>) -> Result<Tally, Failure> {
         }
         return Ok(tally);
     }
-    let binary = build(root)?;
+    let binary = build(root, GATE, None)?;
     if filter.is_none_or(|filter| "scan".contains(filter)) && !stream(cargo_with(["build", "--release"]), |_| ())? {
         return Err("the release binary does not build, so its kernels can't be read".to_owned());
     }
     let cases = list(&binary)?;
-    let soundness =
-        std::fs::read_to_string(root.join("SOUNDNESS.md")).map_err(|error| format!("SOUNDNESS.md: {error}"))?;
+    let soundness = section::document(root)?;
     let checked = cases.iter().filter(|case| !case.is_control()).map(|case| case.name.as_str());
-    for difference in documented::differences(&soundness, checked) {
-        println!("ct: {difference}");
-        tally.fail(format!("ct: {difference}"));
-    }
+    documented::differences(&soundness, checked).into_iter().for_each(|fault| fail(&mut tally, fault));
     let cases = select(cases, filter)?;
     let logs = binary.parent().unwrap_or(root).join("ct-logs");
     std::fs::create_dir_all(&logs).map_err(|error| format!("cannot make {}: {error}", logs.display()))?;
 
-    let mut record = Record::default();
+    let (mut record, mut evidence, mut elsewhere) = (Record::default(), Evidence::default(), Vec::new());
     for (case, (verdict, observed)) in cases.iter().zip(all(&binary, &cases, &logs)) {
-        if !case.is_control() {
-            record.add(case, observed);
+        let passed = matches!(verdict, Ok(Verdict::Pass(_)));
+        match (&case.expect, observed) {
+            _ if case.is_control() => {}
+            (Expect::Elsewhere { reads, .. }, Some(observed)) if passed => elsewhere.push((case, reads, observed.arms)),
+            (Expect::Elsewhere { .. }, _) => record.note_skip(case),
+            (_, observed) => {
+                evidence.memcheck.extend(observed.iter().filter(|_| passed).flat_map(|observed| observed.arms.clone()));
+                record.add(case, observed);
+            }
         }
         match verdict {
             Ok(Verdict::Pass(what)) => {
@@ -77,15 +108,43 @@ pub(crate) fn run(root: &Path, filter: Option<&str>) -> Result<Tally, Failure> {
         }
     }
     let marks = marked::read(root)?;
-    for fault in record.faults(&marks, &soundness, filter.is_none()) {
-        println!("ct: {fault}");
-        tally.fail(format!("ct: {fault}"));
-    }
+    record.faults(&marks, &soundness, filter.is_none()).into_iter().for_each(|fault| fail(&mut tally, fault));
     if filter.is_none_or(|filter| "scan".contains(filter)) {
-        scan::run(root, &binary, &mut tally);
+        let kernels = scan::run(root, &binary, &mut tally);
+        let timed = timing::timed(&soundness);
+        for (case, reads, arms) in elsewhere {
+            // What the case takes besides belongs to cases of its own.
+            let own: Vec<arms::Arm> = arms.into_iter().filter(|(_, arm)| *arm == case.ran.1).collect();
+            let unread = arms::unread(reads, &kernels);
+            if let Some(name) = unread.first() {
+                fail(&mut tally, format!("{}: the scan has not read {name} without a finding", case.name));
+            } else if !reads.is_empty() {
+                evidence.scan.extend(own.iter().cloned());
+            }
+            match timed.get(&case.name) {
+                Some(verdict) if verdict == timing::SAME => evidence.dudect.extend(own),
+                Some(verdict) => fail(&mut tally, format!("{}: timed, and the verdict is `{verdict}`", case.name)),
+                None => fail(&mut tally, format!("{}: never timed: run `cargo xtask ct --timing --write`", case.name)),
+            }
+        }
+    }
+    if filter.is_none() && !record.incomplete {
+        evidence.arms = arms::parse(&said(&binary, "arms")?)?;
+        evidence.foreign = Sources::read(root)?.foreign(&evidence.arms)?;
+        if write {
+            section::write(root, "arms", &evidence.table())?;
+        }
+        evidence.lines().iter().for_each(|line| println!("arms of {line}"));
+        let soundness = section::document(root)?;
+        evidence.faults(&soundness).into_iter().for_each(|fault| fail(&mut tally, fault));
     }
     println!("ct: {} (logs in {})", tally.line(), logs.display());
     Ok(tally)
+}
+
+fn fail(tally: &mut Tally, fault: String) {
+    println!("ct: {fault}");
+    tally.fail(format!("ct: {fault}"));
 }
 
 /// What all cases together have recorded.
@@ -100,8 +159,12 @@ struct Record {
 }
 
 impl Record {
-    fn add(&mut self, case: &Case, observed: Option<Observed>) {
+    fn note_skip(&mut self, case: &Case) {
         self.incomplete |= case.skip.as_ref().is_some_and(|why| why.contains("this CPU lacks"));
+    }
+
+    fn add(&mut self, case: &Case, observed: Option<Observed>) {
+        self.note_skip(case);
         let Some(observed) = observed else { return };
         self.names.extend(observed.taken);
         self.names.extend(observed.arms.into_iter().map(|(routine, _)| routine));
@@ -143,11 +206,20 @@ fn cannot_run() -> Option<String> {
     }
 }
 
-/// Builds `candor-ct` as users get the products, in the release profile, and returns its path.
-fn build(root: &Path) -> Result<PathBuf, Failure> {
-    let output = cargo()
+/// The program of the cases, with the marks.
+const GATE: &[&str] = &["--bin", "candor-ct", "--features", "gate"];
+
+/// Builds a program of `candor-ct` as users get the products, in the release profile, and returns its path. `target` is where cargo builds, if not
+/// at its usual place.
+fn build(root: &Path, what: &[&str], target: Option<&Path>) -> Result<PathBuf, Failure> {
+    let mut command = cargo();
+    if let Some(target) = target {
+        command.env("CARGO_TARGET_DIR", target);
+    }
+    let output = command
         .current_dir(root)
-        .args(["build", "--release", "--package", "candor-ct", "--features", "gate"])
+        .args(["build", "--release", "--package", "candor-ct"])
+        .args(what)
         .args(["--message-format", "json-render-diagnostics"])
         .stderr(std::process::Stdio::inherit())
         .output()
@@ -158,14 +230,23 @@ fn build(root: &Path) -> Result<PathBuf, Failure> {
     String::from_utf8_lossy(&output.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "candor-ct")
+        .filter(|message| message["target"]["name"] == what[1])
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
         .ok_or_else(|| "cargo built candor-ct but did not say where it put the program".to_owned())
 }
 
 fn list(binary: &Path) -> Result<Vec<Case>, Failure> {
-    let output = program(binary).arg("list").output().map_err(|error| format!("cannot start candor-ct: {error}"))?;
-    judge::parse_list(&String::from_utf8_lossy(&output.stdout))
+    judge::parse_list(&said(binary, "list")?)
+}
+
+/// What the program prints for one word.
+fn said(binary: &Path, word: &str) -> Result<String, Failure> {
+    let name = binary.display();
+    let output = program(binary).arg(word).output().map_err(|error| format!("cannot start {name}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("`{name} {word}` failed: {}", String::from_utf8_lossy(&output.stderr).trim_end()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The controls, and the cases that contain `filter`.
@@ -219,9 +300,13 @@ mod tests {
     fn cases() -> Vec<Case> {
         let lines = [
             "control/branch\tcontrol\tbranch\t-\tfires\t-\t-",
-            "control/arm\tx\tb\t-\tother-arm\t-\t-",
-            "control/kernel\tx\ta\tk\tother-kernel\t-\t-",
-            "control/poison\tx\ta\t-\tnever-secret\t-\t-",
+            "control/index\tcontrol\tindex\t-\tfires\t-\t-",
+            "control/early-exit\tcontrol\tearly-exit\t-\tfires\t-\t-",
+            "control/masks\tcontrol\tmasks\t-\tclean\t-\t-",
+            "control/other-arm\tx\tb\t-\tother-arm\t-\t-",
+            "control/other-kernel\tx\ta\tk\tother-kernel\t-\t-",
+            "control/never-secret\tx\ta\t-\tnever-secret\t-\t-",
+            "control/was-secret\tx\ta\t-\tclean\t-\t-",
             "x/a\tx\ta\t-\tclean\t-\t-",
             "y/a\ty\ta\t-\tclean\t-\t-",
         ];
@@ -232,8 +317,8 @@ mod tests {
     fn a_filter_keeps_the_controls() {
         let names =
             |filter| -> Vec<String> { select(cases(), filter).unwrap().into_iter().map(|case| case.name).collect() };
-        assert_eq!(names(None).len(), 6);
-        assert_eq!(names(Some("y/")), ["control/branch", "control/arm", "control/kernel", "control/poison", "y/a"]);
+        assert_eq!(names(None).len(), 10);
+        assert_eq!((names(Some("y/")).len(), names(Some("y/")).last().unwrap().as_str()), (9, "y/a"));
     }
 
     #[test]
@@ -247,7 +332,7 @@ mod tests {
                 published: vec![("result".to_owned(), was_secret)],
                 ..Observed::default()
             };
-            record.add(&cases()[4], Some(observed));
+            record.add(&cases()[8], Some(observed));
             record
         };
         assert_eq!(record(&["x/open"], true).faults(&marks, "`result`", true), [""; 0]);

@@ -73,7 +73,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
         command.env("RUSTDOCFLAGS", "-D warnings");
         one(tally, "rustdoc", command);
     });
-    gate.stage("constant time", |tally| match crate::ct::run(&workspace.root, None) {
+    gate.stage("constant time", |tally| match crate::ct::run(&workspace.root, None, false) {
         Ok(cases) => tally.absorb(cases),
         Err(why) => tally.check("constant time", Err(why)),
     });

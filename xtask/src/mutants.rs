@@ -3,12 +3,17 @@
 //! `xtask/mutants.toml` lists small mistakes: a dropped mask, a dropped round. Each is made alone, in a copy of the tree below
 //! `target/mutants`, and its test must then fail. Before that the tests must pass without any mistake, for a test that always fails
 //! would notice everything. `cargo xtask structure` finds entries whose text is no longer in the source.
+//!
+//! A mistake that makes time depend on a secret breaks no test: its entry names a case of the constant-time gate instead, and what the gate must
+//! print, so that it is caught where it stands and not by chance.
 
 use crate::Failure;
+use crate::ct::{self, Caught};
 use crate::peers::make_directory;
 use crate::stage::clock;
 use crate::workspace::{Workspace, cargo};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,9 +27,29 @@ pub(crate) const LEFT_OUT: [&str; 5] = [".git", "target", "runs", "candor-runs",
 #[derive(Debug, PartialEq)]
 struct Mutant {
     what: String,
+    /// What the report must contain, of a leak: the function that leaks, or the arm that ran.
+    reports: Option<String>,
     /// Usually one. A reader and a writer that are wrong alike take two: round trips don't notice them.
     edits: Vec<Edit>,
-    test: String,
+    check: Check,
+}
+
+/// What must notice it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Check {
+    /// Words for `cargo test`.
+    Test(String),
+    /// A case of the constant-time gate, or `scan`.
+    Ct(String),
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Test(words) => write!(f, "cargo test {words}"),
+            Self::Ct(case) => write!(f, "cargo xtask ct {case}"),
+        }
+    }
 }
 
 /// A text of one file, and what takes its place.
@@ -56,15 +81,15 @@ pub(crate) fn run(filter: Option<&str>) -> Result<bool, Failure> {
         mutant.apply(&workspace.root)?;
     }
     let at = workspace.target.join("mutants");
-    let tree = Tree { root: at.join("tree"), build: at.join("build") };
+    let tree = Tree { root: at.join("tree"), build: at.join("build"), original: workspace.root.clone() };
     let _ = fs::remove_dir_all(&tree.root);
     copy(&workspace.root, &tree.root, &LEFT_OUT)?;
 
-    for test in mutants.iter().map(|mutant| &mutant.test).collect::<BTreeSet<_>>() {
-        match tree.test(test)? {
-            Outcome::Passed => println!("without a mistake: `cargo test {test}` passes"),
-            Outcome::Failed => return Err(format!("`cargo test {test}` fails without any mistake")),
-            Outcome::NotBuilt(why) => return Err(format!("`cargo test {test}` does not build:\n{why}")),
+    for check in mutants.iter().map(|mutant| &mutant.check).collect::<BTreeSet<_>>() {
+        match tree.run(check)? {
+            Outcome::Passed => println!("without a mistake: `{check}` passes"),
+            Outcome::Failed(said) => return Err(format!("`{check}` fails without any mistake: {said}")),
+            Outcome::NotBuilt(why) => return Err(format!("`{check}` does not build:\n{why}")),
         }
     }
     let (mut survived, mut broken) = (Vec::new(), Vec::new());
@@ -74,13 +99,20 @@ pub(crate) fn run(filter: Option<&str>) -> Result<bool, Failure> {
         let originals: Vec<(PathBuf, String)> =
             spoilt.keys().map(|file| Ok((file.clone(), read(file)?))).collect::<Result<_, Failure>>()?;
         spoilt.iter().try_for_each(|(file, text)| write(file, text))?;
-        let outcome = tree.test(&mutant.test);
+        let outcome = tree.run(&mutant.check);
         originals.iter().try_for_each(|(file, text)| write(file, text))?;
         match outcome? {
-            Outcome::Failed => println!("killed         {told}"),
+            Outcome::Failed(said) if mutant.reports.as_ref().is_none_or(|named| said.contains(named)) => {
+                println!("killed         {told}");
+            }
+            Outcome::Failed(said) => {
+                println!("NOT BY NAME    {told}");
+                let named = mutant.reports.as_deref().unwrap_or_default();
+                survived.push(format!("not by name: {} (the report lacks `{named}`)\n{said}", mutant.what));
+            }
             Outcome::Passed => {
                 println!("SURVIVED       {told}");
-                survived.push(format!("survived: {} (`cargo test {}` passes with it)", mutant.what, mutant.test));
+                survived.push(format!("survived: {} (`{}` passes with it)", mutant.what, mutant.check));
             }
             Outcome::NotBuilt(why) => {
                 println!("NOT COMPILED   {told}");
@@ -136,7 +168,11 @@ fn parse(text: &str) -> Result<Vec<Mutant>, Failure> {
         for also in value.get("also").and_then(Value::as_array).into_iter().flatten() {
             edits.push(edit(also)?);
         }
-        Ok(Mutant { what: field("what")?, edits, test: field("test")? })
+        let (check, reports) = match value.get("ct") {
+            Some(_) => (Check::Ct(field("ct")?), Some(field("reports")?)),
+            None => (Check::Test(field("test")?), None),
+        };
+        Ok(Mutant { what: field("what")?, reports, edits, check })
     };
     list.iter().enumerate().map(mutant).collect()
 }
@@ -171,18 +207,31 @@ impl Edit {
 
 enum Outcome {
     Passed,
-    Failed,
+    /// What the gate printed; nothing for a test.
+    Failed(String),
     /// The compiler's errors.
     NotBuilt(String),
 }
 
-/// The copy, and where it is built.
+/// The copy, where it is built, and what it is a copy of.
 struct Tree {
     root: PathBuf,
     build: PathBuf,
+    original: PathBuf,
 }
 
 impl Tree {
+    fn run(&self, check: &Check) -> Result<Outcome, Failure> {
+        match check {
+            Check::Test(words) => self.test(words),
+            Check::Ct(case) => Ok(match ct::caught(&self.original, &self.root, &self.build, case)? {
+                Caught::Not => Outcome::Passed,
+                Caught::With(report) => Outcome::Failed(report),
+                Caught::NotBuilt(why) => Outcome::NotBuilt(why),
+            }),
+        }
+    }
+
     fn test(&self, words: &str) -> Result<Outcome, Failure> {
         let run = |more: &[&str]| {
             cargo()
@@ -206,7 +255,7 @@ impl Tree {
         if said.lines().all(|line| !line.starts_with("running ") || line.starts_with("running 0 ")) {
             return Err(format!("`cargo test {words}` runs no test"));
         }
-        Ok(if tested.status.success() { Outcome::Passed } else { Outcome::Failed })
+        Ok(if tested.status.success() { Outcome::Passed } else { Outcome::Failed(String::new()) })
     }
 }
 
@@ -281,6 +330,18 @@ mod tests {
         assert!(edit.apply("let y = x;").unwrap_err().contains("occurs 0 times"));
         assert!(edit.apply("x & 1; x & 1").is_err());
         assert!(parse("[[mutant]]\nwhat = \"w\"\n").unwrap_err().contains("file"));
+    }
+
+    #[test]
+    fn a_leak_names_its_case_and_what_the_report_must_say() {
+        let leak = "[[mutant]]\nwhat = \"w\"\nfile = \"f\"\nfind = \"x\"\nreplace = \"y\"\nct = \"sm3@avx2\"\nreports = \"compress\"\n";
+        let mutant = parse(leak).unwrap().remove(0);
+        assert_eq!(
+            (mutant.check.to_string().as_str(), mutant.reports.as_deref()),
+            ("cargo xtask ct sm3@avx2", Some("compress"))
+        );
+        assert!(parse(&leak.replace("reports = \"compress\"\n", "")).unwrap_err().contains("reports"));
+        assert!(parse(&leak.replace("ct = \"sm3@avx2\"", "c = \"\"")).unwrap_err().contains("`test`"));
     }
 
     #[test]

@@ -208,14 +208,14 @@ fn compiler() -> String {
 }
 
 /// The CPU's name as the lab has it.
-fn cpu() -> String {
+pub(crate) fn cpu() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("model name"));
     line.map(|rest| rest.trim_start_matches([' ', '\t', ':']).trim().to_owned()).unwrap_or_default()
 }
 
 /// Today, as `date -I` has it.
-fn today() -> String {
+pub(crate) fn today() -> String {
     let said = crate::stage::program("date").args(["-u", "-I"]).output().ok();
     said.map_or_else(String::new, |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

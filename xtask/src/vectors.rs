@@ -1,6 +1,7 @@
 //! `cargo xtask vectors`: checks that `vectors/SOURCES.toml` gives the source, the licence and the checksum of every test vector.
 
 use crate::Failure;
+use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,11 +32,11 @@ pub(crate) fn check(root: &Path) -> Result<usize, Failure> {
             wrong.push(format!("vectors/{} is listed twice", source.path));
         }
         match std::fs::read(folder.join(&source.path)) {
-            Ok(bytes) if hex(&Sha256::digest(&bytes)) == source.sha256 => {}
+            Ok(bytes) if encode_string(&Sha256::digest(&bytes)) == source.sha256 => {}
             Ok(bytes) => wrong.push(format!(
                 "vectors/{}: its SHA-256 is {}, but {SOURCES} says {}; was the file edited, or is the list out of date?",
                 source.path,
-                hex(&Sha256::digest(&bytes)),
+                encode_string(&Sha256::digest(&bytes)),
                 source.sha256
             )),
             Err(error) => wrong.push(format!("vectors/{} is listed but cannot be read: {error}", source.path)),
@@ -90,10 +91,6 @@ fn files(folder: &Path, prefix: &str) -> Result<Vec<String>, Failure> {
     }
     found.sort();
     Ok(found)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

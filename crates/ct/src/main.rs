@@ -1,4 +1,4 @@
-//! What `cargo xtask ct` runs under valgrind: one case a process.
+//! What `cargo xtask ct` runs under valgrind, or on the bare CPU if valgrind can't: one case a process.
 //!
 //! A case marks its secrets as undefined, runs the product on them, and marks as defined what the product publishes.
 //! memcheck reports each branch and each address that depends on undefined bytes: a leak through time. The program prints which
@@ -7,14 +7,16 @@
 //! ```text
 //! candor-ct list          one case a line, fields separated by tabs: see [`case::Case::line`]
 //! candor-ct run CASE      run it; the last line is `done`
+//! candor-ct arms          all arms that the cases take on any tier of this CPU: routine and arm, separated by a tab; not under valgrind
 //! ```
 
 mod case;
 mod cases;
 mod low;
 
-use candor_cpu::secret;
+use candor_cpu::{Cpu, secret};
 use case::Case;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -28,7 +30,11 @@ fn main() -> ExitCode {
             Some(case) => run(case),
             None => usage(&format!("unknown case {name}")),
         },
-        _ => usage("expected `list` or `run CASE`"),
+        ["arms"] => {
+            arms().into_iter().for_each(|(routine, arm)| println!("{routine}\t{arm}"));
+            ExitCode::SUCCESS
+        }
+        _ => usage("expected `list`, `arms` or `run CASE`"),
     }
 }
 
@@ -51,6 +57,19 @@ fn run(case: &Case) -> ExitCode {
     println!("errors\t{}", secret::errors());
     println!("done");
     ExitCode::SUCCESS
+}
+
+/// The work of every case on every tier, whatever tier the case itself forces: no arm that a routine can choose here is left out.
+fn arms() -> BTreeSet<(&'static str, &'static str)> {
+    let tiers = Cpu::tiers().filter_map(|tier| Cpu::named(tier.name).ok()).chain([Cpu::host()]);
+    let cases = || cases::ALL.iter().filter(|case| !case.name.starts_with("control/"));
+    let runs = tiers.flat_map(|cpu| cases().map(move |case| (cpu, case.run)));
+    runs.flat_map(|(cpu, run)| {
+        secret::reset();
+        run(cpu);
+        secret::arms()
+    })
+    .collect()
 }
 
 fn usage(what: &str) -> ExitCode {

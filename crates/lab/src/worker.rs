@@ -254,40 +254,50 @@ fn measure(
             block.phases.insert(name.clone(), Phases { ns: vec![Vec::with_capacity(plan.rounds); names.len()], names });
         }
     }
-    let mut epochs: Vec<Vec<u64>> = vec![Vec::with_capacity(plan.rounds); ready.len()];
-    let mut disturbed: Vec<Vec<usize>> = vec![Vec::new(); ready.len()];
     warm_up(&mut ready, plan.iterations);
-
-    for (round, order) in Orders::new(ready.len(), random.bits()).take(plan.rounds).enumerate() {
-        for &i in &order {
-            let Ready { name, subject, .. } = &mut ready[i];
-            let switches = machine::involuntary_switches();
-            // The whole and the phases take turns at going first, so that neither always profits from warm caches.
-            let phased_first = round % 2 == 1;
-            if phased_first {
-                phased(name, subject.as_mut(), &mut block)?;
-            }
-            epochs[i].push(clock::epoch(subject.as_mut(), plan.iterations).max(1));
-            if !phased_first {
-                phased(name, subject.as_mut(), &mut block)?;
-            }
-            if machine::involuntary_switches() != switches {
-                disturbed[i].push(round);
-            }
-        }
-        block.orders.push(order);
-    }
-    for ((Ready { name, subject, .. }, epochs), disturbed) in ready.iter().zip(epochs).zip(disturbed) {
+    let orders = Orders::new(ready.len(), random.bits()).take(plan.rounds);
+    rounds(&mut ready, orders, &mut block, machine::involuntary_switches)?;
+    for Ready { name, subject, .. } in &ready {
         if let Some(outcomes) = subject.outcomes() {
             block.outcomes.insert(name.clone(), outcomes);
-        }
-        block.ns.insert(name.clone(), epochs);
-        if !disturbed.is_empty() {
-            block.disturbed.insert(name.clone(), disturbed);
         }
     }
     block.steal = machine::Counters::now().steal_since(before);
     Ok(block)
+}
+
+/// Times every subject once in each round. `switches` counts how often the processor was taken away; an epoch that sees it change is
+/// marked as disturbed.
+fn rounds(
+    ready: &mut [Ready],
+    orders: impl Iterator<Item = Vec<usize>>,
+    block: &mut Block,
+    switches: impl Fn() -> i64,
+) -> Result<(), String> {
+    for (round, order) in orders.enumerate() {
+        for &i in &order {
+            let Ready { name, subject, .. } = &mut ready[i];
+            let before = switches();
+            // The whole and the phases take turns at going first, so that neither always profits from warm caches.
+            let phased_first = round % 2 == 1;
+            if phased_first {
+                phased(name, subject.as_mut(), block)?;
+            }
+            let epoch = clock::epoch(subject.as_mut(), block.iterations).max(1);
+            if !phased_first {
+                phased(name, subject.as_mut(), block)?;
+            }
+            let is_disturbed = switches() != before;
+            if let Some(epochs) = block.ns.get_mut(name) {
+                epochs.push(epoch);
+            }
+            if is_disturbed {
+                block.disturbed.entry(name.clone()).or_default().push(round);
+            }
+        }
+        block.orders.push(order);
+    }
+    Ok(())
 }
 
 fn phased(name: &str, subject: &mut dyn Subject, block: &mut Block) -> Result<(), String> {
@@ -318,5 +328,56 @@ impl Reply {
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Mismatch, Provenance};
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    /// Loses the processor once in the runs of those numbers, as its counter says.
+    struct Unlucky {
+        runs: Vec<usize>,
+        done: usize,
+        switches: Rc<Cell<i64>>,
+    }
+
+    impl Subject for Unlucky {
+        fn prepare(&mut self, _: u64) -> Result<Witness, Refusal> {
+            Ok(Witness::default())
+        }
+        fn check(&mut self, _: &Witness) -> Result<(), Mismatch> {
+            Ok(())
+        }
+        fn run(&mut self, _: u64) {
+            self.switches.set(self.switches.get() + i64::from(self.runs.contains(&self.done)));
+            self.done += 1;
+        }
+        fn provenance(&self) -> Provenance {
+            Provenance::default()
+        }
+    }
+
+    #[test]
+    fn epochs_in_which_the_processor_was_taken_away_are_marked_and_no_others() {
+        let switches = Rc::new(Cell::new(7));
+        let mut ready: Vec<_> = [("a", vec![0, 3]), ("b", vec![]), ("c", vec![1])]
+            .into_iter()
+            .map(|(name, runs)| Ready {
+                name: name.to_owned(),
+                subject: Box::new(Unlucky { runs, done: 0, switches: Rc::clone(&switches) }),
+                witness: Witness::default(),
+            })
+            .collect();
+        let mut block = Block { iterations: 1, ..Block::default() };
+        block.ns.extend(ready.iter().map(|ready| (ready.name.clone(), Vec::new())));
+        let orders = [vec![0, 1, 2], vec![2, 1, 0], vec![1, 2, 0], vec![0, 2, 1]];
+        rounds(&mut ready, orders.into_iter(), &mut block, || switches.get()).unwrap();
+        let disturbed: Vec<_> = block.disturbed.iter().map(|(name, rounds)| (name.as_str(), rounds.clone())).collect();
+        assert_eq!(disturbed, [("a", vec![0, 3]), ("c", vec![1])]);
+        assert!(block.ns.values().all(|epochs| epochs.len() == 4));
     }
 }

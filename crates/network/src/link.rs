@@ -5,7 +5,7 @@ mod outbox;
 mod shake;
 mod ways;
 
-pub(crate) use drive::drive;
+pub(crate) use drive::{drive, with_input};
 pub(crate) use outbox::{Budget, Full, Outbox, Room, SHORT};
 pub(crate) use shake::{Shaken, Us, accept, connect};
 pub(crate) use ways::{Confirmed, Ends, Ways};

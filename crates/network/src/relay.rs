@@ -200,6 +200,8 @@ struct Shared {
     lookups: Lookups,
     /// For link handshakes with strangers.
     turns: Turns,
+    /// For handshakes from the addresses of listed relays.
+    unproven: Turns,
     /// Private addresses may be extended to: the relay itself is reached at one.
     may_extend_privately: bool,
     /// A permit for each circuit there may be.
@@ -254,6 +256,7 @@ impl Relay {
             budget: Budget::new(limits.cells),
             streams: Streams::new(limits.streams),
             lookups: Lookups::new(),
+            unproven: Turns::one_by_one(),
             turns: Turns::new(tokio::runtime::Handle::current().metrics().num_workers()),
             may_extend_privately: !crate::policy::is_public(address.ip()) && !address.ip().is_unspecified(),
             circuits: Arc::new(Semaphore::new(limits.all_circuits.min(Semaphore::MAX_PERMITS))),
@@ -281,7 +284,8 @@ impl Relay {
 
     /// Tells it which relays there are. Links that they make from their listed addresses are not counted as strangers', since they carry
     /// many clients; links to them at their listed addresses serve every circuit to them; and no stream of an exit leads to their ports.
-    /// Replaces what it was told before. Its own entry is passed over: clients on its own machine are strangers like others.
+    /// Replaces what it was told before: links of relays that are no longer listed are closed. Its own entry is passed over: clients on its
+    /// own machine are strangers like others.
     pub fn know(&self, relays: &RelayList) {
         let all = || relays.relays().iter().filter(|relay| *relay.identity() != self.shared.id);
         let known = Known {
@@ -290,6 +294,7 @@ impl Relay {
             ports: all().map(|relay| canonical(relay.address())).collect(),
         };
         *locked(&self.shared.known) = known;
+        self.shared.links.close_delisted(|identity| self.shared.listed_address(identity).is_some());
     }
 
     /// What it has done so far.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -35,26 +35,22 @@ pub(crate) trait Carrier: Send + Sync {
 pub struct CircuitStream {
     carrier: Arc<dyn Carrier>,
     id: StreamId,
-    reason: EndReason,
+    reason: OnceLock<EndReason>,
 }
 
 impl CircuitStream {
     pub(crate) fn new(carrier: Arc<dyn Carrier>, id: StreamId) -> Self {
-        Self { carrier, id, reason: EndReason::DONE }
+        Self { carrier, id, reason: OnceLock::new() }
     }
 
-    /// With the reason that is given when it is dropped.
-    pub(crate) fn end(mut self, reason: EndReason) {
-        self.reason = reason;
+    /// The reason to give when it is dropped, instead of DONE. The first one counts.
+    pub(crate) fn set_reason(&self, reason: EndReason) {
+        let _ = self.reason.set(reason);
     }
 
-    /// The next bytes; none at the stream's end. Both directions can be used at a time.
-    pub(crate) async fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        poll_fn(|cx| {
-            let mut read = ReadBuf::new(buffer);
-            self.carrier.poll_receive(self.id, cx, &mut read).map_ok(|()| read.filled().len())
-        })
-        .await
+    /// Ready with the next bytes; with none at the stream's end. Both directions can be used at a time.
+    pub(crate) fn poll_receive(&self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.carrier.poll_receive(self.id, cx, buffer)
     }
 
     /// Sends all of `bytes`.
@@ -74,7 +70,7 @@ impl CircuitStream {
 
 impl Drop for CircuitStream {
     fn drop(&mut self) {
-        self.carrier.end(self.id, self.reason);
+        self.carrier.end(self.id, *self.reason.get().unwrap_or(&EndReason::DONE));
     }
 }
 

@@ -160,9 +160,6 @@ fn a_replayed_onionskin_gives_other_keys() {
 
 /// Points of small order and their other encodings (RFC 7748 §7): with each of them the exchange gives zero.
 fn small_order() -> Vec<[u8; 32]> {
-    let hex = |text: &str| -> [u8; 32] {
-        std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())
-    };
     let points = [
         "0000000000000000000000000000000000000000000000000000000000000000",
         "0100000000000000000000000000000000000000000000000000000000000000",
@@ -176,7 +173,8 @@ fn small_order() -> Vec<[u8; 32]> {
         point[31] ^= 0x80;
         point
     };
-    points.iter().flat_map(|text| [hex(text), with_ignored_bit(hex(text))]).collect()
+    let decoded = points.map(|text| base16ct::lower::decode_vec(text).unwrap().try_into().unwrap());
+    decoded.into_iter().flat_map(|point| [point, with_ignored_bit(point)]).collect()
 }
 
 #[test]

@@ -79,7 +79,7 @@ pub(super) fn read(root: &Path) -> Result<Marks, Failure> {
     Ok(marks)
 }
 
-fn collect(path: &Path, files: &mut Vec<std::path::PathBuf>) -> Result<(), Failure> {
+pub(super) fn collect(path: &Path, files: &mut Vec<std::path::PathBuf>) -> Result<(), Failure> {
     let failed = |error| format!("{}: {error}", path.display());
     if path.is_file() {
         files.push(path.to_owned());

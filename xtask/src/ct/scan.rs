@@ -6,6 +6,7 @@
 use crate::Failure;
 use crate::tally::Tally;
 use crate::workspace::cargo;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Rooms and tiers that must be found, or the scan looks in the wrong place.
@@ -24,15 +25,17 @@ const ARMS: [(&str, &str); 12] = [
     ("gf2::field", "avx512"),
 ];
 
-/// Reads both binaries.
-pub(super) fn run(root: &Path, cases: &Path, tally: &mut Tally) {
+/// Reads both binaries. Returns the kernels of the cases, and how many findings each has.
+pub(super) fn run(root: &Path, cases: &Path, tally: &mut Tally) -> BTreeMap<String, usize> {
     let shipped = cases.with_file_name("candor");
+    let mut kernels = BTreeMap::new();
     for binary in [shipped.as_path(), cases] {
         let name = binary.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         match scan(root, &["kernels", &binary.to_string_lossy()]).and_then(|text| Ok((arms(&text, &name)?, text))) {
             Ok((lines, text)) => {
                 lines.iter().for_each(|line| println!("scan of {name}: {line}"));
                 conclude(tally, &format!("scan of {name}"), findings(&text));
+                kernels = all_kernels(&text);
             }
             Err(why) => conclude(tally, &format!("scan of {name}"), vec![why]),
         }
@@ -44,6 +47,14 @@ pub(super) fn run(root: &Path, cases: &Path, tally: &mut Tally) {
         }
         Err(why) => conclude(tally, "scan: kernels of the cases", vec![why]),
     }
+    kernels
+}
+
+/// Reads the binary of the cases alone: what its kernels leak, by name.
+pub(super) fn cases_alone(root: &Path, cases: &Path) -> Result<Vec<String>, Failure> {
+    let text = scan(root, &["kernels", &cases.to_string_lossy()])?;
+    arms(&text, "candor-ct")?;
+    Ok(findings(&text))
 }
 
 fn conclude(tally: &mut Tally, what: &str, faults: Vec<String>) {
@@ -88,6 +99,17 @@ fn arms(text: &str, binary: &str) -> Result<Vec<String>, Failure> {
     }
 }
 
+/// Functions, and how many findings each has. Several compiled forms of one function count together.
+fn all_kernels(text: &str) -> BTreeMap<String, usize> {
+    let mut kernels = BTreeMap::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("kernel\t")) {
+        if let Some((name, found)) = line.split_once('\t') {
+            *kernels.entry(name.to_owned()).or_default() += found.parse().unwrap_or(1);
+        }
+    }
+    kernels
+}
+
 fn findings(text: &str) -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix("finding\t")).map(|line| line.replace('\t', " ")).collect()
 }
@@ -126,6 +148,12 @@ mod tests {
     fn a_finding_names_its_place() {
         assert_eq!(findings("finding\ta::b\t+1f\tje depends on data\narm\tx\n"), ["a::b +1f je depends on data"]);
         assert!(findings(&all_arms()).is_empty());
+    }
+
+    #[test]
+    fn forms_of_one_kernel_count_together() {
+        let kernels = all_kernels("kernel\ta::b\t0\narm\tx\nkernel\ta::b\t2\nkernel\tc\t0\n");
+        assert_eq!(kernels, BTreeMap::from([("a::b".to_owned(), 2), ("c".to_owned(), 0)]));
     }
 
     #[test]

@@ -130,7 +130,7 @@ impl Circuit {
         match timeout(patience, answer).await {
             Ok(answer) => answer.map(|()| stream),
             Err(_) => {
-                stream.end(EndReason::TIMEOUT);
+                stream.set_reason(EndReason::TIMEOUT);
                 Err(Error::Timeout { what: format!("opening a stream to {host}:{port}"), after: patience })
             }
         }

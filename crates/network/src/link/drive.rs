@@ -22,8 +22,12 @@ const READ: usize = 16 << 10;
 const READS: usize = 4;
 
 thread_local! {
-    /// What is being read, for as long as one poll: a link that waits holds no buffer for what may come.
     static INPUT: RefCell<Box<[u8; READ]>> = RefCell::new(Box::new([0; READ]));
+}
+
+/// Lends this thread's input buffer for one poll: whoever waits, a link or an exit's connection, holds no memory for what may come.
+pub(crate) fn with_input<T>(poll: impl FnOnce(&mut ReadBuf<'_>) -> T) -> T {
+    INPUT.with_borrow_mut(|input| poll(&mut ReadBuf::new(input.as_mut_slice())))
 }
 
 /// Batches to write before reading is tried again, so that neither starves the other.
@@ -70,9 +74,8 @@ pub(crate) async fn drive<S: AsyncRead + AsyncWrite + Unpin>(
             if output.poll_stuck(outbox, patience, alarm.as_mut(), cx).is_ready() {
                 return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side takes nothing")));
             }
-            INPUT.with_borrow_mut(|input| {
-                let mut buffer = ReadBuf::new(input.as_mut_slice());
-                ready!(Pin::new(&mut stream).poll_read(cx, &mut buffer))?;
+            with_input(|buffer| {
+                ready!(Pin::new(&mut stream).poll_read(cx, buffer))?;
                 let taken = take(buffer.filled());
                 Poll::Ready(Ok(Some((buffer.filled().len(), taken))))
             })

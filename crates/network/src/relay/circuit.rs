@@ -32,10 +32,11 @@ pub(super) struct Circuit {
     pub(super) previous: Arc<RelayLink>,
     number: u32,
     inner: Mutex<Inner>,
-    _permit: CircuitPermit,
 }
 
 pub(super) struct Inner {
+    /// Until the circuit is closed.
+    permit: Option<CircuitPermit>,
     pub(super) machine: RelayCircuit,
     pub(super) next: Option<(Arc<RelayLink>, u32)>,
     /// The extension that waits for its link.
@@ -125,6 +126,7 @@ impl Circuit {
             previous: Arc::clone(previous),
             number,
             inner: Mutex::new(Inner {
+                permit: Some(permit),
                 machine,
                 next: None,
                 linking: None,
@@ -134,7 +136,6 @@ impl Circuit {
                 overflowed: false,
                 last_cell: clock::instant(),
             }),
-            _permit: permit,
         }
     }
 
@@ -209,6 +210,7 @@ impl Circuit {
                 RelayAction::Ended { stream, reason } => inner.streams.over(stream, reason),
                 RelayAction::Writable { stream } => inner.streams.writable(stream),
                 RelayAction::Closed => {
+                    inner.permit = None;
                     self.previous.forget(self.number);
                     inner.streams.clear();
                     let _ = inner.unfinished.set(0);

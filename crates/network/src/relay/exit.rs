@@ -4,20 +4,22 @@ use super::circuit::{Circuit, CircuitEnd};
 use super::streams::Place;
 use super::{Shared, lookups, own};
 use crate::files;
+use crate::link::with_input;
 use crate::policy::host_address;
 use crate::stream::CircuitStream;
 use candor_onion::circuit::StreamId;
 use candor_onion::relay::message::{Begin, Connected, EndReason};
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Bytes to read from a connection at a time: 32 cells' worth.
-const READ: usize = 32 * 488;
 /// How long a connection may take to accept what a client has sent.
 const STUCK: Duration = Duration::from_secs(300);
 /// How long it may take to be closed.
@@ -41,20 +43,24 @@ pub(super) fn begin(
 
 async fn serve(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, target: Begin, place: Place) {
     let stream = CircuitStream::new(Arc::new(CircuitEnd(Arc::clone(&circuit))), id);
-    let carried = async {
-        let connecting = timeout(relay.limits.connect, connect(&relay, &circuit, &target));
+    // Dropped after the connection, which is closed in this turn.
+    let _turn;
+    let mut connection = None;
+    let mut carried = pin!(async {
+        let connecting = timeout(relay.limits.connect, place.opening.run(connect(&relay, &circuit, &target)));
         let (tcp, address) = connecting.await.unwrap_or(Err(EndReason::TIMEOUT))?;
         let said = circuit.with(|inner| inner.machine.connected(id, Connected { address: told(address.ip()) }));
         said.map_err(|_| EndReason::DONE)?;
-        Ok(carry(tcp, &stream, &place).await)
-    };
+        Ok(carry(connection.insert(tcp), &stream, &place).await)
+    });
     let reason = tokio::select! {
-        carried = carried => carried.unwrap_or_else(|reason| reason),
+        carried = &mut carried => carried.unwrap_or_else(|reason| reason),
         () = stream.gone() => EndReason::DESTROY,
         () = place.idle(relay.limits.idle_stream) => EndReason::TIMEOUT,
         () = place.taken_away() => EndReason::RESOURCELIMIT,
     };
-    stream.end(reason);
+    stream.set_reason(reason);
+    _turn = place.closing.take().await;
 }
 
 /// What CONNECTED says of the address. `0.0.0.0` is no address there, but announces one of IPv6.
@@ -101,32 +107,30 @@ async fn connect(relay: &Shared, circuit: &Arc<Circuit>, target: &Begin) -> Resu
 }
 
 /// Carries bytes both ways until either side ends the stream, or the circuit does; why it ended.
-async fn carry(tcp: TcpStream, stream: &CircuitStream, place: &Place) -> EndReason {
-    let (mut from_target, mut to_target) = tcp.into_split();
+async fn carry(tcp: &mut TcpStream, stream: &CircuitStream, place: &Place) -> EndReason {
+    let (mut from_target, mut to_target) = tcp.split();
     let down = async {
-        let mut buffer = vec![0; READ];
         loop {
-            let length = match from_target.read(&mut buffer).await {
-                Ok(0) => return EndReason::DONE,
-                Ok(length) => length,
+            let bytes = match next(|cx, buffer| Pin::new(&mut from_target).poll_read(cx, buffer)).await {
+                Ok(bytes) if bytes.is_empty() => return EndReason::DONE,
+                Ok(bytes) => bytes,
                 Err(error) => return reason_of(&error),
             };
             place.used();
-            if stream.send_all(&buffer[..length]).await.is_err() {
+            if stream.send_all(&bytes).await.is_err() {
                 // The client has ended the stream; what it sent before may still be on its way up.
                 return std::future::pending().await;
             }
         }
     };
     let up = async {
-        let mut buffer = vec![0; READ];
         loop {
-            match stream.receive(&mut buffer).await {
-                Ok(0) => {
+            match next(|cx, buffer| stream.poll_receive(cx, buffer)).await {
+                Ok(bytes) if bytes.is_empty() => {
                     let _ = timeout(LAST_BYTES, to_target.shutdown()).await;
                     return EndReason::DONE;
                 }
-                Ok(length) => match timeout(STUCK, to_target.write_all(&buffer[..length])).await {
+                Ok(bytes) => match timeout(STUCK, to_target.write_all(&bytes)).await {
                     Ok(Ok(())) => place.used(),
                     Ok(Err(error)) => return reason_of(&error),
                     Err(_) => return EndReason::TIMEOUT,
@@ -139,6 +143,11 @@ async fn carry(tcp: TcpStream, stream: &CircuitStream, place: &Place) -> EndReas
         reason = down => reason,
         reason = up => reason,
     }
+}
+
+/// What comes next; nothing at the end.
+async fn next(mut poll: impl FnMut(&mut Context<'_>, &mut ReadBuf<'_>) -> Poll<io::Result<()>>) -> io::Result<Vec<u8>> {
+    poll_fn(|cx| with_input(|buffer| poll(cx, buffer).map_ok(|()| buffer.filled().to_vec()))).await
 }
 
 fn reason_of(error: &io::Error) -> EndReason {

@@ -66,6 +66,15 @@ impl Links {
         self.ways.ready(identity, address)
     }
 
+    /// Closes the links of listed relays that `is_listed` no longer holds for. They may come back as strangers.
+    pub(super) fn close_delisted(&self, is_listed: impl Fn(&[u8; 32]) -> bool) {
+        for link in self.all() {
+            if link.place.is_listed() && !link.peer.as_ref().is_some_and(&is_listed) {
+                link.close().into_iter().for_each(|slot| slot.link_closed(&link));
+            }
+        }
+    }
+
     /// Waits until no link is left.
     pub(super) async fn none_left(&self) {
         let _ = self.permits.acquire_many(u32::try_from(self.most).unwrap_or(u32::MAX)).await;
@@ -220,9 +229,11 @@ async fn take_in(relay: Arc<Shared>, tcp: TcpStream, address: SocketAddr, admiss
         let credentials = relay.credentials()?;
         let us = Us { identity: &credentials.identity, addresses: &relay.addresses };
         let accepting = accept(&credentials.acceptor, tcp, address, us, relay.clock.now(), relay.limits.link);
-        match admission.seated {
-            Some(_) => relay.turns.run(accepting).await,
-            None => accepting.await,
+        match (&admission.seated, admission.network.network()) {
+            (Some(_), _) => relay.turns.run(accepting).await,
+            // From a listed relay's address: it doesn't wait behind strangers.
+            (None, Some(_)) => relay.unproven.run(accepting).await,
+            (None, None) => accepting.await,
         }
     };
     let accepted = tokio::select! {

@@ -5,6 +5,7 @@
 //! stream that has been idle longest goes. So idle streams fill the places of others only until they are wanted.
 
 use super::payer::{Payer, gives_way};
+use super::turns::Turns;
 use crate::link::locked;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,14 +28,25 @@ struct Taken {
 }
 
 /// What one payer holds: places by circuit.
-#[derive(Default)]
 struct Share {
     count: usize,
+    opening: Turns,
+    closing: Turns,
     circuits: HashMap<usize, Vec<Arc<Seat>>>,
+}
+
+impl Share {
+    fn new() -> Self {
+        Self { count: 0, opening: Turns::one_by_one(), closing: Turns::one_by_one(), circuits: HashMap::new() }
+    }
 }
 
 /// A place. It is given back on drop.
 pub(super) struct Place {
+    /// In which its payer's connections are opened.
+    pub(super) opening: Turns,
+    /// In which they are closed. Who waits for one may still be waiting for the other.
+    pub(super) closing: Turns,
     streams: Arc<Streams>,
     payer: Payer,
     circuit: usize,
@@ -61,10 +73,11 @@ impl Streams {
         }
         let seat = Arc::new(Seat { used: AtomicU64::new(self.now()), taken_away: Notify::new() });
         taken.count += 1;
-        let share = taken.payers.entry(payer).or_default();
+        let share = taken.payers.entry(payer).or_insert_with(Share::new);
         share.count += 1;
         share.circuits.entry(circuit).or_default().push(Arc::clone(&seat));
-        Some(Place { streams: Arc::clone(self), payer, circuit, seat })
+        let (opening, closing) = (share.opening.clone(), share.closing.clone());
+        Some(Place { opening, closing, streams: Arc::clone(self), payer, circuit, seat })
     }
 
     pub(super) fn count(&self) -> usize {
@@ -170,6 +183,25 @@ mod tests {
         drop((held, honest, second));
         assert_eq!(streams.count(), 0);
         assert!(locked(&streams.taken).payers.is_empty());
+    }
+
+    /// Whether there is a turn at once.
+    async fn is_free(turns: &Turns) -> bool {
+        tokio::select! { biased; _ = turns.take() => true, () = std::future::ready(()) => false }
+    }
+
+    #[tokio::test]
+    async fn a_payers_connections_are_opened_and_closed_one_by_one_and_others_do_not_wait() {
+        let streams = Streams::new(4);
+        let [first, second, other] =
+            [(1, 1), (1, 2), (2, 3)].map(|(link, circuit)| streams.enter(from(link), circuit).unwrap());
+        let opening = first.opening.take().await;
+        assert!(!is_free(&second.opening).await && is_free(&second.closing).await);
+        assert!(is_free(&other.opening).await);
+        let closing = second.closing.take().await;
+        assert!(!is_free(&first.closing).await && is_free(&other.closing).await);
+        drop((opening, closing));
+        assert!(is_free(&second.opening).await && is_free(&first.closing).await);
     }
 
     #[tokio::test]

@@ -1,14 +1,15 @@
-//! Turns for work that strangers can cause at will: link handshakes.
+//! Turns for work that strangers can cause at will, on the threads that also relay cells: handshakes of links, and connections of exits.
 //!
-//! A handshake is some hundred microseconds of computation, on the threads that also relay cells. So at most half of the threads work on
-//! strangers' handshakes at a time; the others go on relaying, however many strangers knock. Those who wait are served in the order
-//! in which they came.
+//! A handshake is some hundred microseconds of computation. So at most half of the threads work on strangers' handshakes at a time; the
+//! others go on relaying, however many strangers knock. To open or close a connection takes the system some dozens of microseconds, and a
+//! circuit that ends closes all of its streams at once: each payer's connections take turns one by one, so that cells wait for one of
+//! them and not for thousands. Those who wait are served in the order in which they came.
 
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::ready;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 #[derive(Clone)]
 pub(super) struct Turns(Arc<Semaphore>);
@@ -17,6 +18,16 @@ impl Turns {
     /// For a runtime with so many threads.
     pub(super) fn new(threads: usize) -> Self {
         Self(Arc::new(Semaphore::new((threads / 2).max(1))))
+    }
+
+    /// For work that is done one by one.
+    pub(super) fn one_by_one() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+
+    /// A turn, until what comes back is dropped. `None` can't be: nobody closes the semaphore.
+    pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0).acquire_owned().await.ok()
     }
 
     /// Does `work`, which computes only while it has a turn. While it waits for something else it has none.

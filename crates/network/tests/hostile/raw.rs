@@ -303,8 +303,8 @@ pub(crate) fn extend2(address: SocketAddr, identity: &[u8; 32], onionskin: &[u8]
 fn onion_key(relay: &ListedRelay) -> NtorV3RelayPublic {
     let line: serde_json::Value = serde_json::from_str(&relay.to_line()).unwrap();
     let digits = line["keys"]["x25519"].as_str().unwrap();
-    let byte = |index: usize| u8::from_str_radix(&digits[2 * index..2 * index + 2], 16).unwrap();
-    NtorV3RelayPublic { identity: *relay.identity(), onion_key: std::array::from_fn(byte) }
+    let onion_key = base16ct::mixed::decode_vec(digits).unwrap().try_into().unwrap();
+    NtorV3RelayPublic { identity: *relay.identity(), onion_key }
 }
 
 /// CREATE2 by ntor-v3, whose answer nobody will check.

@@ -1,0 +1,138 @@
+//! One case, many times: on two fixed secrets and on random ones, in random order.
+
+use crate::low::ticks;
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+
+/// What is timed: one operation on these secret bytes.
+pub(crate) type Work = Box<dyn FnMut(&[u8])>;
+
+/// The secrets of the three classes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Classes {
+    /// All zero; the same bytes each time, drawn once; other bytes each time.
+    FixedAndRandom,
+    /// Other bytes each time in all three: no difference can be found, or the test itself is wrong.
+    AllRandom,
+}
+
+/// Times in ticks: of the secret that is zero, of the other fixed one, and of random ones.
+pub(crate) type Times = [Vec<u32>; 3];
+
+/// Secrets that are prepared together, so that what prepares them stays away from what is timed.
+const BATCH: usize = 256;
+/// Measurements at the beginning that are thrown away.
+const WARM_UP: usize = 4 * BATCH;
+/// At least and at most so many are made.
+const MEASUREMENTS: std::ops::RangeInclusive<usize> = 50_000..=10_000_000;
+
+/// Times the work on `length` secret bytes for about `duration`. How many measurements that takes is fixed before the first that counts.
+pub(crate) fn measure(work: &mut Work, length: usize, classes: Classes, duration: Duration) -> Times {
+    let mut bits = Bits::from(RandomState::new().hash_one(0));
+    let start = Instant::now();
+    drop(round(work, length, classes, WARM_UP, &mut bits));
+    let each = start.elapsed().as_secs_f64() / WARM_UP as f64;
+    let count = (duration.as_secs_f64() / each) as usize;
+    round(work, length, classes, count.clamp(*MEASUREMENTS.start(), *MEASUREMENTS.end()), &mut bits)
+}
+
+fn round(work: &mut Work, length: usize, classes: Classes, count: usize, bits: &mut Bits) -> Times {
+    let mut times: Times = std::array::from_fn(|_| Vec::with_capacity(count / 3 + count / 12));
+    let (mut secrets, mut secret, mut fixed) = (vec![0; BATCH * length], vec![0; length], vec![0; length]);
+    bits.fill(&mut fixed);
+    let (mut class, mut took) = ([0; BATCH], [0; BATCH]);
+    for _ in 0..count.div_ceil(BATCH) {
+        for (secret, class) in secrets.chunks_exact_mut(length).zip(&mut class) {
+            *class = ((u128::from(bits.next()) * 3) >> 64) as usize;
+            bits.fill(secret);
+            // By the same instructions for each class, or the caches would know it.
+            let [random, same] = match (classes, *class) {
+                (Classes::AllRandom, _) | (_, 2) => [0xff, 0],
+                (_, 1) => [0, 0xff],
+                _ => [0, 0],
+            };
+            secret.iter_mut().zip(&fixed).for_each(|(byte, fixed)| *byte = *byte & random | fixed & same);
+        }
+        // From here on all go the same way: the work finds its secret at the same place, and nobody knows the class.
+        for (prepared, took) in secrets.chunks_exact(length).zip(&mut took) {
+            secret.copy_from_slice(prepared);
+            *took = once(work, &secret);
+        }
+        class.iter().zip(took).for_each(|(class, took)| times[*class].push(took));
+    }
+    times
+}
+
+/// The only place where work is timed.
+#[inline(never)]
+fn once(work: &mut Work, secret: &[u8]) -> u32 {
+    let start = ticks::begin();
+    work(secret);
+    u32::try_from(ticks::end().wrapping_sub(start)).unwrap_or(u32::MAX)
+}
+
+/// Random bits without claims: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+pub(crate) struct Bits(u64);
+
+impl From<u64> for Bits {
+    fn from(seed: u64) -> Self {
+        Self(seed)
+    }
+}
+
+impl Bits {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ word >> 31
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&self.next().to_le_bytes()[..chunk.len()]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// The secrets that the work has seen.
+    fn seen(classes: Classes) -> (Vec<Vec<u8>>, Times) {
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let log = Rc::clone(&seen);
+        let mut work: Work = Box::new(move |secret| log.borrow_mut().push(secret.to_vec()));
+        let times = round(&mut work, 11, classes, 3_072, &mut Bits::from(1));
+        drop(work);
+        (Rc::into_inner(seen).expect("the work is gone").into_inner(), times)
+    }
+
+    /// How often each secret came, the most frequent first.
+    fn frequencies(mut secrets: Vec<Vec<u8>>) -> Vec<(usize, Vec<u8>)> {
+        secrets.sort();
+        let mut groups: Vec<_> = secrets.chunk_by(Vec::eq).map(|group| (group.len(), group[0].clone())).collect();
+        groups.sort_by(|a, b| b.cmp(a));
+        groups
+    }
+
+    #[test]
+    fn a_third_is_zero_a_third_another_fixed_secret_and_no_other_comes_twice() {
+        let (secrets, times) = seen(Classes::FixedAndRandom);
+        let found = frequencies(secrets);
+        let zero = found.iter().position(|(_, secret)| *secret == [0; 11]).expect("zero is a secret");
+        assert!(zero < 2 && found[1].0 > 900 && found[2].0 == 1, "{:?}", &found[..3]);
+        assert_eq!([found[zero].0, found[1 - zero].0, found.len() - 2], times.map(|times| times.len()));
+    }
+
+    #[test]
+    fn the_control_has_no_fixed_secret_and_still_three_classes() {
+        let (secrets, times) = seen(Classes::AllRandom);
+        assert_eq!(frequencies(secrets)[0].0, 1);
+        assert!(times.iter().all(|times| times.len() > 900));
+    }
+}

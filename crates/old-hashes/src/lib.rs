@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod compute;
+mod encoding;
+pub mod limits;
+mod read;
+mod scheme;
+mod template;
+
+pub use read::ReadError;
+pub use scheme::{Algorithm, Argon2Kind, Before, OldHash, OldScheme, Pbkdf2Hash, SchemeError};
+pub use template::{SaltKind, Template};
