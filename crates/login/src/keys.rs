@@ -9,7 +9,7 @@
 use crate::ids::KeyId;
 use crate::master::MasterKey;
 use crate::name::UserName;
-use crate::store::{Account, Actor, KeyState, Store, StoreError};
+use crate::store::{Account, Actor, KeyState, OldSchemes, Store, StoreError, WHOLE};
 use crate::time::UnixTime;
 use candor_opaque::{DefaultSuite, KsfParams, Record, Server};
 use candor_primitives::mac::{HmacSha256, KeyInit, Mac};
@@ -22,6 +22,7 @@ pub struct KeyRing {
     /// The oldest first, without those that are retired. There is one at least.
     keys: Vec<Key>,
     active: usize,
+    old: OldSchemes,
     draw: Draw,
 }
 
@@ -79,7 +80,10 @@ impl KeyRing {
             keys.push(Key { id: key.id, server, moved: key.moved });
         }
         match active {
-            Some(active) => Ok(Some(Self { keys, active, draw: Draw::new(store.master()) })),
+            Some(active) => {
+                let old = store.old_schemes().await?;
+                Ok(Some(Self { keys, active, old, draw: Draw::new(store.master()) }))
+            }
             None if keys.is_empty() => Ok(None),
             None => Err(StoreError::Corrupt("no key of the ring is active".to_owned())),
         }
@@ -94,22 +98,22 @@ impl KeyRing {
         store.add_key(fresh(self.active().1.ksf())?, false, actor, now).await
     }
 
-    /// Lets the names without an account follow the accounts to newer keys. Worth doing every hour or so.
+    /// Lets the names without an account follow the accounts: to newer keys, and away from old password hashes. It counts the accounts; worth
+    /// doing every hour or so, and after an import.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn update_shares(store: &Store) -> Result<(), StoreError> {
         let mut so_far = 0;
-        for key in store.ring().await? {
-            so_far += key.accounts;
+        for (key, accounts) in store.accounts_by_key().await? {
+            so_far += accounts;
             // Without accounts there is nothing to follow: all of none have moved.
-            let share = (key.accounts * 1000).checked_div(so_far).unwrap_or(1000);
-            let share = u16::try_from(share).unwrap_or(1000);
-            if key.state != KeyState::Retired && share > key.moved {
-                store.raise_moved(key.id, share).await?;
-            }
+            let share = (accounts * 1000).checked_div(so_far).unwrap_or(1000);
+            store.raise_moved(key, u16::try_from(share).unwrap_or(1000)).await?;
         }
-        Ok(())
+        let (all, old) = store.count_accounts().await?;
+        // Rounded up: as long as one account has an old hash, a name without an account may have one.
+        store.set_old_share(if old == 0 { 0 } else { (old * WHOLE).div_ceil(all) }).await
     }
 
     /// The key of new registrations.
@@ -130,27 +134,54 @@ impl KeyRing {
     /// # Errors
     /// [`StoreError::Unavailable`] if the account's key is not in the ring as it was loaded: load it again.
     pub fn basis<'a>(&'a self, name: &UserName, account: Option<&'a Account>) -> Result<Basis<'a>, StoreError> {
+        // Drawn for every name, so that the time does not tell whether it was needed.
         let drawn = self.draw_key(name);
+        let (old_key, old_scheme) = self.draw_old(name).map_or((None, None), |(key, scheme)| (key, Some(scheme)));
         let key = match account {
             Some(account) => self.keys.iter().find(|key| key.id == account.key).ok_or_else(|| {
                 StoreError::Unavailable(format!("key {} is not in the ring that was loaded", account.key))
             })?,
-            None => drawn,
+            None => old_key.unwrap_or(drawn),
         };
+        let old_hash = match account {
+            Some(account) => account.old_hash.clone(),
+            None => old_scheme,
+        };
+        // When an account registers afresh it gets a new OPRF key. So does a name without one: no name has such an end.
+        let end: &[u8] = if old_hash.is_some() { b"\0old" } else { b"" };
         Ok(Basis {
             key: key.id,
             server: &key.server,
-            name: name.key().as_bytes().to_vec(),
+            name: [name.key().as_bytes(), end].concat(),
             record: account.map(|account| &account.record),
-            old_hash: account.and_then(|account| account.old_hash.clone()),
+            old_hash,
         })
+    }
+
+    /// The old scheme of a name without an account, and the key of its accounts; `None` if the name has no old scheme, or none any more.
+    fn draw_old(&self, name: &UserName) -> Option<(Option<&Key>, String)> {
+        let name = name.key().as_bytes();
+        if self.draw.below(WHOLE, &[b"old", name]) >= self.old.share {
+            return None;
+        }
+        let all = self.old.imported.iter().map(|(_, _, imported)| imported).sum();
+        let mut point = self.draw.below(all, &[b"old scheme", name]);
+        let drawn = self.old.imported.iter().find(|(_, _, imported)| {
+            let here = point < *imported;
+            point = point.saturating_sub(*imported);
+            here
+        });
+        let (template, key, _) = drawn?;
+        let mut salt = (0_u32..).flat_map(|block| self.draw.bytes(&[b"old salt", &block.to_be_bytes(), name]));
+        let scheme = template.scheme(|| salt.next().unwrap_or_default()).ok()?;
+        Some((self.keys.iter().find(|other| other.id == *key), scheme.to_string()))
     }
 
     /// The key of a name without an account: it passes the keys from the oldest to the newest, and at each a draw says whether it has moved.
     fn draw_key(&self, name: &UserName) -> &Key {
         let mut chosen = &self.keys[0];
         for key in &self.keys[1..] {
-            if self.draw.per_mille(&[b"key", &key.id.0, name.key().as_bytes()]) < key.moved {
+            if self.draw.below(1000, &[b"key", &key.id.0, name.key().as_bytes()]) < u64::from(key.moved) {
                 chosen = key;
             }
         }
@@ -181,10 +212,10 @@ impl Draw {
         mac.finalize().into_bytes().into()
     }
 
-    /// A number below 1000.
-    fn per_mille(&self, about: &[&[u8]]) -> u16 {
+    /// A number below `limit`; 0 if that is 0.
+    fn below(&self, limit: u64, about: &[&[u8]]) -> u64 {
         let drawn = self.bytes(about).first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
-        ((u128::from(drawn) * 1000) >> 64) as u16
+        ((u128::from(drawn) * u128::from(limit)) >> 64) as u64
     }
 }
 

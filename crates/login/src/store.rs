@@ -16,6 +16,7 @@ mod accounts;
 mod audit;
 mod devices;
 mod error;
+mod imports;
 mod postgres;
 mod ring;
 mod schema;
@@ -28,6 +29,7 @@ pub use accounts::{Account, AccountSummary, NewAccount, NewRecord};
 pub use audit::{Actor, AuditEntry, AuditHead, Event};
 pub use devices::Device;
 pub use error::{Conflict, StoreError};
+pub use imports::{Import, OldSchemes, WHOLE};
 pub use ring::{KeyState, RingKey};
 pub use sessions::{NewSession, Refresh, Scope, Session};
 pub use tokens::{Pruned, RegistrationToken};
@@ -114,6 +116,24 @@ impl Store {
     ) -> Result<T, StoreError> {
         match &*self.database {
             Database::Sqlite(file) => file.read(work),
+            Database::Postgres(pool) => pool.read(work).await,
+        }
+    }
+
+    /// Looks at many rows, which with SQLite would hold up the calling thread for too long.
+    async fn scan<T: Send + 'static>(
+        &self,
+        work: impl for<'a> FnOnce(&'a mut Sql) -> Working<'a, T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match &*self.database {
+            Database::Sqlite(_) => {
+                let database = Arc::clone(&self.database);
+                let scan = tokio::task::spawn_blocking(move || match &*database {
+                    Database::Sqlite(file) => file.read(work),
+                    Database::Postgres(_) => Err(StoreError::Other("not SQLite any more".to_owned())),
+                });
+                scan.await.map_err(|error| StoreError::Other(error.to_string()))?
+            }
             Database::Postgres(pool) => pool.read(work).await,
         }
     }

@@ -32,6 +32,12 @@ impl Template {
         Self { algorithm: hash.scheme().algorithm(), kind, length: salt.len() }
     }
 
+    /// Name and cost, for reports.
+    #[must_use]
+    pub fn scheme_and_cost(&self) -> String {
+        self.algorithm.words().replacen('$', " ", 1)
+    }
+
     /// A scheme with a salt made of `random` bytes, which it takes as many of as it needs.
     ///
     /// # Errors

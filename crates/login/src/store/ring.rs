@@ -61,8 +61,6 @@ pub struct RingKey {
     pub created: UnixTime,
     /// Of the accounts with this key or an older one, how many per mille have this one; it only grows.
     pub moved: u16,
-    /// How many accounts have a record that was made under it.
-    pub accounts: u64,
 }
 
 impl fmt::Debug for RingKey {
@@ -80,13 +78,8 @@ impl Store {
         let master = self.master.clone();
         self.read(move |sql| {
             Box::pin(async move {
-                let rows = sql
-                    .query(
-                        "SELECT r.id, r.state, r.sealed, r.created, r.moved, \
-                         (SELECT COUNT(*) FROM account a WHERE a.ring = r.id) FROM ring r ORDER BY r.created, r.id",
-                        &[],
-                    )
-                    .await?;
+                let rows =
+                    sql.query("SELECT id, state, sealed, created, moved FROM ring ORDER BY created, id", &[]).await?;
                 let key = |row: &super::sql::Row| {
                     let (id, state) = (KeyId(row.array(0)?), KeyState::from_number(row.integer(1)?)?);
                     let server = match state {
@@ -95,9 +88,25 @@ impl Store {
                     };
                     let moved = u16::try_from(row.integer(4)?)
                         .map_err(|_| StoreError::Corrupt("a key's share is no number per mille".to_owned()))?;
-                    Ok(RingKey { id, state, server, created: row.time(3)?, moved, accounts: row.count(5)? })
+                    Ok(RingKey { id, state, server, created: row.time(3)?, moved })
                 };
                 rows.iter().map(key).collect()
+            })
+        })
+        .await
+    }
+
+    /// How many accounts have records that were made under each key, the oldest key first. Counts rows, so it takes a while with many accounts.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn accounts_by_key(&self) -> Result<Vec<(KeyId, u64)>, StoreError> {
+        self.scan(|sql| {
+            Box::pin(async move {
+                let count = "SELECT r.id, (SELECT COUNT(*) FROM account a WHERE a.ring = r.id) FROM ring r \
+                             ORDER BY r.created, r.id";
+                let rows = sql.query(count, &[]).await?;
+                rows.iter().map(|row| Ok((KeyId(row.array(0)?), row.count(1)?))).collect()
             })
         })
         .await

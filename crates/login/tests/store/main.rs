@@ -3,6 +3,7 @@
 mod accounts;
 mod audit;
 mod databases;
+mod migration;
 mod people;
 mod ring;
 mod sessions;

@@ -1,12 +1,13 @@
 //! Accounts to try things with: real records, made without key stretching.
 
 use candor_login::store::{NewAccount, NewRecord, NewSession, Scope};
-use candor_login::{AccountId, KeyId, KeyRing, Purpose, Store, TokenHash, UnixTime, UserName, random};
-use candor_opaque::{Change, Client, DefaultSuite, KsfParams, Limits, NoStretching, Parties, Password, Record, Server};
+use candor_login::{AccountId, KeyId, KeyRing, PARTIES, Purpose, Store, TokenHash, UnixTime, UserName, random};
+use candor_old_hashes::OldScheme;
+use candor_opaque::{Change, Client, DefaultSuite, Error, KsfParams, Limits, NoStretching, Password, Record, Server};
 use getrandom::{SysRng, rand_core::UnwrapErr};
+use zeroize::Zeroizing;
 
 pub(crate) const NOW: UnixTime = UnixTime(1_800_000_000);
-const PARTIES: Parties<'static> = Parties::new(b"tests of the store");
 
 pub(crate) fn name(text: &str) -> UserName {
     UserName::parse(text).unwrap()
@@ -81,4 +82,23 @@ impl People {
             recovery_codes: None,
         }
     }
+}
+
+/// Plays a login: what the client does who types `password`, and what the server does. Returns the account's old scheme, if it was asked for.
+pub(crate) async fn log_in(people: &People, text: &str, password: &str) -> Result<Option<OldScheme>, Error> {
+    let rng = &mut UnwrapErr(SysRng);
+    let (name, account) = (name(text), people.store.account(&name(text)).await.unwrap());
+    let basis = people.ring.basis(&name, account.as_ref()).unwrap();
+    // The client, told how the old hash was computed.
+    let old: Option<OldScheme> = basis.old_hash.as_deref().map(|scheme| scheme.parse().unwrap());
+    let secret = match &old {
+        Some(scheme) => scheme.opaque_password(password.as_bytes()).unwrap(),
+        None => Zeroizing::new(Password::from_text(password)?.as_bytes().to_vec()),
+    };
+    let client = Client::new(DefaultSuite::default()).with_limits(Limits::NONE);
+    let (login, ke1) = client.start_login(rng, &Password::from_bytes(&secret)?)?;
+    let answer = basis.server.respond(rng, &ke1, &basis.name, basis.record, &PARTIES)?;
+    let done = login.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES)?;
+    answer.state.finish(&done.ke3, basis.record)?;
+    Ok(old)
 }

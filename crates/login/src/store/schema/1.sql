@@ -97,6 +97,12 @@ CREATE TABLE old_scheme (
     PRIMARY KEY (scheme, ring)
 ) STRICT;
 
+-- How many accounts in a thousand million still have an old hash: one row.
+CREATE TABLE old_share (
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+    share INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE audit (
     sequence INTEGER PRIMARY KEY,
     at INTEGER NOT NULL,

@@ -1,0 +1,180 @@
+//! Accounts of other systems are imported, and log in with the passwords that they had.
+
+use crate::databases::{Empty, on_both_databases};
+use crate::people::{NOW, People, log_in, name};
+use candor_login::audit::verify;
+use candor_login::migrate::{Input, Layout, MigrationError, Refusal, Report, import};
+use candor_login::store::Actor;
+use candor_login::{KeyRing, NameError};
+use candor_old_hashes::{Algorithm, ReadError};
+use std::sync::Arc;
+
+on_both_databases! {
+    a_thousand_users_of_bcrypt_log_in_with_their_old_passwords
+    a_dry_run_reports_and_changes_nothing
+    an_import_that_is_run_again_imports_nothing_twice
+    what_can_t_be_imported_is_listed_with_its_line
+    once_registered_afresh_the_old_hash_is_gone
+    names_without_an_account_are_told_old_schemes_as_accounts_are
+}
+
+async fn a_thousand_users_of_bcrypt_log_in_with_their_old_passwords(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let file = csv((0..1000).map(|number| (format!("user{number}"), bcrypt(&format!("password {number}")))));
+    let report = run(&people, &file, false).await;
+    assert_eq!((report.entries, report.imported, report.there, report.refused), (1000, 1000, 0, 0));
+    assert_eq!(Vec::from_iter(&report.schemes), [(&"bcrypt r=4".to_owned(), &1000)]);
+    let ring = KeyRing::load(&people.store).await.unwrap().unwrap();
+    let people = People { ring, store: people.store };
+    for number in 0..1000 {
+        let (user, password) = (format!("User{number}"), format!("password {number}"));
+        let scheme = log_in(&people, &user, &password).await.unwrap().expect("an old scheme");
+        assert!(matches!(scheme.algorithm(), Algorithm::Bcrypt { cost: 4, .. }));
+        if number % 100 == 0 {
+            assert!(log_in(&people, &user, "password x").await.is_err());
+        }
+    }
+    verify(&people.store, None).await.unwrap().unwrap();
+}
+
+async fn a_dry_run_reports_and_changes_nothing(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    people.join("alice").await;
+    let head = people.store.audit_head().await.unwrap();
+    let file = csv([("alice".to_owned(), bcrypt("a")), ("bob".to_owned(), bcrypt("b"))]);
+    let report = run(&people, &file, true).await;
+    assert_eq!((report.entries, report.imported, report.there), (2, 1, 1));
+    assert!(people.store.account(&name("bob")).await.unwrap().is_none());
+    assert_eq!(people.store.audit_head().await.unwrap(), head);
+    assert_eq!(run(&people, &file, false).await, report);
+    assert!(people.store.account(&name("bob")).await.unwrap().is_some());
+}
+
+async fn an_import_that_is_run_again_imports_nothing_twice(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let all: Vec<_> = (0..150).map(|number| (format!("user{number}"), bcrypt("password"))).collect();
+    // As if it had been killed after the second batch.
+    assert_eq!(run(&people, &csv(all[..128].to_vec()), false).await.imported, 128);
+    let before = people.store.account(&name("user0")).await.unwrap().unwrap();
+    let again = run(&people, &csv(all.clone()), false).await;
+    assert_eq!((again.imported, again.there), (22, 128));
+    let third = run(&people, &csv(all), false).await;
+    assert_eq!((third.imported, third.there), (0, 150));
+    let after = people.store.account(&name("user0")).await.unwrap().unwrap();
+    assert_eq!(before.record.to_bytes(), after.record.to_bytes());
+    assert_eq!(people.store.count_accounts().await.unwrap(), (150, 150));
+}
+
+async fn what_can_t_be_imported_is_listed_with_its_line(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let good = bcrypt("password");
+    let file = format!(
+        "name,hash\nalice,{good}\na b,{good}\nbob,secret\nALICE,{good}\ncarol,{}\ndora,{good}\n",
+        good.replace("$2b$", "$2x$")
+    );
+    let report = run(&people, &file, false).await;
+    assert_eq!((report.entries, report.imported, report.refused), (6, 2, 4));
+    assert_eq!(
+        report.refusals,
+        [
+            (3, Refusal::Name(NameError::Space)),
+            (4, Refusal::Hash(ReadError::Unknown)),
+            (5, Refusal::Twice(2)),
+            (6, Refusal::Hash(ReadError::FaultyBcrypt)),
+        ]
+    );
+    let no_header = Input::new(good.as_bytes(), Layout::Csv, "name", "hash").map(drop);
+    assert!(matches!(no_header, Err(MigrationError::Layout(_))));
+}
+
+async fn once_registered_afresh_the_old_hash_is_gone(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    run(&people, &csv([("alice".to_owned(), bcrypt("old"))]), false).await;
+    let alice = people.store.account(&name("alice")).await.unwrap().unwrap();
+    assert!(alice.old_hash.is_some());
+    // With the old hash as password nobody logs in as with a password.
+    people.store.replace_record(people.change(alice.id, &alice.record), NOW).await.unwrap();
+    let after = people.store.account(&name("alice")).await.unwrap().unwrap();
+    assert_eq!(after.old_hash, None);
+    assert!(log_in(&people, "alice", "old").await.is_err());
+    // The password of the records that these tests make.
+    assert_eq!(log_in(&people, "alice", "password").await, Ok(None));
+}
+
+async fn names_without_an_account_are_told_old_schemes_as_accounts_are(empty: &Empty) {
+    let mut people = People::of(empty.open().await).await;
+    const PBKDF2: &str = "pbkdf2_sha256$3$UiffmE77AoSXiym7DQvFsc$cvTcqyCeeyspwEz3DfypP3m9d5d5wPgpmA2iRWv3rik=";
+    let old =
+        (0..4).map(|number| (format!("old{number}"), if number == 0 { PBKDF2.to_owned() } else { bcrypt("password") }));
+    run(&people, &csv(old), false).await;
+    for number in 0..4 {
+        people.join(&format!("new{number}")).await;
+    }
+    // Half of the accounts have old hashes, three in four of those bcrypt.
+    let told = async |people: &mut People| -> Vec<Option<String>> {
+        KeyRing::update_shares(&people.store).await.unwrap();
+        people.ring = KeyRing::load(&people.store).await.unwrap().unwrap();
+        let basis = |number| people.ring.basis(&name(&format!("nobody{number}")), None).unwrap();
+        (0..2000).map(|number| basis(number).old_hash).collect()
+    };
+    let first = told(&mut people).await;
+    let of =
+        |told: &[Option<String>], start: &str| told.iter().flatten().filter(|scheme| scheme.starts_with(start)).count();
+    // 1000, 750 and 250 expected; standard deviations 22, 22 and 15.
+    let (none, bcrypt_told) = (first.iter().filter(|told| told.is_none()).count(), of(&first, "$bcrypt$r=4$"));
+    let pbkdf2_told = of(&first, "$pbkdf2-sha256$i=3,l=32$");
+    assert!((860..1140).contains(&none) && (610..890).contains(&bcrypt_told), "{none} {bcrypt_told}");
+    assert!((150..350).contains(&pbkdf2_told) && none + bcrypt_told + pbkdf2_told == 2000, "{pbkdf2_told}");
+    assert_eq!(told(&mut people).await, first, "the same name is always told the same");
+    let mut salts: Vec<_> = first.iter().flatten().collect();
+    salts.sort_unstable();
+    salts.dedup();
+    assert_eq!(salts.len(), 2000 - none, "each has a salt of its own");
+
+    // As accounts register afresh, names move on with them and never back.
+    for number in 0..3 {
+        let account = people.store.account(&name(&format!("old{number}"))).await.unwrap().unwrap();
+        people.store.replace_record(people.change(account.id, &account.record), NOW).await.unwrap();
+    }
+    let second = told(&mut people).await;
+    let left = second.iter().flatten().count();
+    assert!((180..320).contains(&left), "one account in eight: {left}");
+    assert!(first.iter().zip(&second).all(|(first, second)| second.is_none() || first == second));
+    // A name that has moved on is answered under another OPRF key, as an account is that has registered afresh.
+    let moved = first.iter().zip(&second).position(|(first, second)| first.is_some() && second.is_none()).unwrap();
+    assert_eq!(
+        people.ring.basis(&name(&format!("nobody{moved}")), None).unwrap().name,
+        format!("nobody{moved}").as_bytes()
+    );
+    let still = second.iter().position(Option::is_some).unwrap();
+    assert_ne!(
+        people.ring.basis(&name(&format!("nobody{still}")), None).unwrap().name,
+        format!("nobody{still}").as_bytes()
+    );
+
+    let account = people.store.account(&name("old3")).await.unwrap().unwrap();
+    people.store.replace_record(people.change(account.id, &account.record), NOW).await.unwrap();
+    assert!(told(&mut people).await.iter().all(Option::is_none));
+}
+
+async fn run(people: &People, file: &str, dry_run: bool) -> Report {
+    let ring = Arc::new(KeyRing::load(&people.store).await.unwrap().unwrap());
+    let input = Input::new(file.as_bytes(), Layout::Csv, "name", "hash").unwrap();
+    let mut last = Report::default();
+    let report = import(&people.store, ring, input, dry_run, Actor::Operator("root".to_owned()), |so_far| {
+        last = so_far.clone();
+    });
+    let report = report.await.unwrap();
+    assert_eq!(last, report, "progress ends with the report");
+    report
+}
+
+fn csv(entries: impl IntoIterator<Item = (String, String)>) -> String {
+    let lines = entries.into_iter().map(|(name, hash)| format!("{name},{hash}\n"));
+    std::iter::once("name,hash\n".to_owned()).chain(lines).collect()
+}
+
+/// A hash as another system would have stored it, at the lowest cost.
+fn bcrypt(password: &str) -> String {
+    bcrypt::hash(password, 4).unwrap()
+}
