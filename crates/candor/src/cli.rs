@@ -1,8 +1,10 @@
 //! All commands and flags. Help, completions and the man page are generated from these definitions.
 
+mod login;
 mod onion;
 mod opaque;
 
+pub(crate) use login::{LoginCommand, ServeArguments, Settings, TokenCommand};
 pub(crate) use onion::{Cells, FetchArguments, OnionCommand, RelayArguments, TargetArguments};
 pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 
@@ -71,6 +73,9 @@ pub(crate) enum Command {
     /// Run relays, and fetch pages through circuits of them
     #[command(subcommand)]
     Onion(OnionCommand),
+    /// Run the login server
+    #[command(subcommand)]
+    Login(LoginCommand),
     /// Show password logins message by message
     #[command(subcommand)]
     Opaque(OpaqueCommand),

@@ -3,6 +3,8 @@
 mod accounts;
 mod audit;
 mod databases;
+mod faults;
+mod kills;
 mod migration;
 mod people;
 mod ring;

@@ -1,0 +1,158 @@
+//! A database that is locked, full, gone, damaged or from the future.
+
+use crate::databases::Empty;
+use crate::people::{NOW, People, name};
+use candor_login::store::{Actor, Event, StoreError};
+use candor_login::{MasterKey, Store};
+use candor_test_support::postgres::{Postgres, skipped};
+use std::fs;
+use std::process::Command;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_another_process_holds_is_unavailable_until_it_lets_go() {
+    let empty = Empty::sqlite();
+    let people = People::of(empty.open().await).await;
+    people.join("alice").await;
+    let other = rusqlite::Connection::open(empty.url.strip_prefix("sqlite:").unwrap()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = people.store.register(people.newcomer("bob"), NOW).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)) && error.is_transient(), "{error}");
+    // Reading goes on.
+    assert!(people.store.account(&name("alice")).await.unwrap().is_some());
+    assert!(people.store.account(&name("bob")).await.unwrap().is_none());
+    other.execute_batch("ROLLBACK").unwrap();
+    people.join("bob").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_went_away_is_unavailable_until_it_is_back() {
+    let mut server = match Postgres::start() {
+        Ok(server) => server,
+        Err(why) => return skipped("a_server_that_went_away_is_unavailable_until_it_is_back", &why),
+    };
+    let url = server.database();
+    let people = People::of(Store::open(&url, &MasterKey::from_bytes([1; 32])).await.unwrap()).await;
+    people.join("alice").await;
+    server.pause();
+    for error in [
+        people.store.account(&name("alice")).await.map(drop).unwrap_err(),
+        people.store.register(people.newcomer("bob"), NOW).await.map(drop).unwrap_err(),
+        people.store.ping().await.unwrap_err(),
+        Store::open(&url, &MasterKey::from_bytes([1; 32])).await.map(drop).unwrap_err(),
+    ] {
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+    }
+    server.resume();
+    assert!(people.store.account(&name("alice")).await.unwrap().is_some());
+    people.join("bob").await;
+    // Connections that were broken while nobody looked.
+    server.pause();
+    server.resume();
+    people.join("carol").await;
+}
+
+/// Writes to a database on a disk of `size` until the disk is full, and says what the store said. `None` without a file system of our own.
+const ON_A_SMALL_DISK: &str = "CANDOR_TEST_SMALL_DISK";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_is_said_and_loses_nothing_that_was_answered() {
+    let test = "faults::a_full_disk_is_said_and_loses_nothing_that_was_answered";
+    if let Ok(folder) = std::env::var(ON_A_SMALL_DISK) {
+        return fill(&folder).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=2m none \"$1\" && echo mounted && exec \"$0\" \"$2\" --exact --nocapture";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .arg(folder.path())
+        .arg(test)
+        .env(ON_A_SMALL_DISK, folder.path())
+        .output();
+    let output = match output {
+        Ok(output) if String::from_utf8_lossy(&output.stdout).starts_with("mounted") => output,
+        Ok(output) => return skipped(test, String::from_utf8_lossy(&output.stderr).trim()),
+        Err(error) => return skipped(test, &error.to_string()),
+    };
+    let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
+    assert!(output.status.success() && said.contains("full and well"), "{said}");
+}
+
+async fn fill(folder: &str) {
+    let url = format!("sqlite:{folder}/login.db");
+    let people = People::of(Store::open(&url, &MasterKey::from_bytes([1; 32])).await.unwrap()).await;
+    let mut answered = 0;
+    let error = loop {
+        match people.store.register(people.newcomer(&format!("user{answered}")), NOW).await {
+            Ok(_) => answered += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error, StoreError::Full);
+    assert!(answered > 10, "{answered}");
+    // Reading goes on, and so does writing once there is room.
+    assert_eq!(people.store.count_accounts().await.unwrap().0, answered);
+    let head = people.store.audit_head().await.unwrap();
+    assert_eq!(candor_login::audit::verify(&people.store, None).await.unwrap(), Ok(head));
+    let grown = Command::new("mount").args(["-o", "remount,size=8m", folder]).status().unwrap();
+    assert!(grown.success());
+    people.store.register(people.newcomer("latecomer"), NOW).await.unwrap();
+    drop(people);
+    let again = Store::open(&url, &MasterKey::from_bytes([1; 32])).await.unwrap();
+    assert_eq!(again.count_accounts().await.unwrap().0, answered + 1);
+    println!("full and well");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_or_is_damaged_is_refused() {
+    let empty = Empty::sqlite();
+    let path = empty.url.strip_prefix("sqlite:").unwrap();
+    fs::write(path, "no database, but a text that is long enough to be looked at as one").unwrap();
+    let open = async || Store::open(&empty.url, &empty.master).await.map(drop);
+    assert!(matches!(open().await, Err(StoreError::Corrupt(_))));
+    fs::remove_file(path).unwrap();
+    assert_eq!(open().await, Ok(()));
+
+    let rusqlite = rusqlite::Connection::open(path).unwrap();
+    rusqlite.execute_batch("UPDATE candor_login SET version = 1000").unwrap();
+    assert!(matches!(open().await, Err(StoreError::Schema { found: 1000, .. })));
+    rusqlite.execute_batch("UPDATE candor_login SET version = 1").unwrap();
+    assert_eq!(open().await, Ok(()));
+    assert!(matches!(
+        Store::open("sqlite:/no/such/folder/login.db", &empty.master).await.map(drop),
+        Err(StoreError::Unavailable(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_damaged_record_is_said_to_be_one_and_harms_no_other() {
+    let empty = Empty::sqlite();
+    let people = People::of(empty.open().await).await;
+    people.join("alice").await;
+    people.join("bob").await;
+    let rusqlite = rusqlite::Connection::open(empty.url.strip_prefix("sqlite:").unwrap()).unwrap();
+    rusqlite.execute_batch("UPDATE account SET record = x'00' WHERE name_key = 'alice'").unwrap();
+    assert!(matches!(people.store.account(&name("alice")).await, Err(StoreError::Corrupt(_))));
+    assert!(people.store.account(&name("bob")).await.unwrap().is_some());
+}
+
+/// A client that goes away in the middle of a change leaves no half of it, and no connection that is not usable.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_whose_callers_go_away_happen_whole_or_not_at_all() {
+    let Some(empty) = Empty::postgres("changes_whose_callers_go_away_happen_whole_or_not_at_all") else { return };
+    let people = People::of(empty.open().await).await;
+    for number in 0..60 {
+        let (store, new) = (people.store.clone(), people.newcomer(&format!("user{number}")));
+        let task = tokio::spawn(async move { store.register(new, NOW).await });
+        for _ in 0..number % 12 {
+            tokio::task::yield_now().await;
+        }
+        task.abort();
+        let _ = task.await;
+    }
+    people.store.record(Event::new(Actor::Server, "tested", ""), NOW).await.unwrap();
+    candor_login::audit::verify(&people.store, None).await.unwrap().unwrap();
+    let (accounts, _) = people.store.count_accounts().await.unwrap();
+    let entries = people.store.latest_audit_entries(None, 1000).await.unwrap();
+    assert_eq!(entries.iter().filter(|entry| entry.event == "registered").count() as u64, accounts);
+}
