@@ -6,6 +6,7 @@ use super::limbs::Columns;
 use super::low;
 use super::modulus::Modulus;
 use crate::arm::Arm;
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
 use core::fmt;
 use core::marker::PhantomData;
@@ -61,7 +62,7 @@ impl<M: Modulus> Field<M> {
                 "Words must be [u64; n] with n = the degree / 64, rounded up"
             )
         };
-        Self { arm: Arm::choose(cpu), modulus: PhantomData }
+        Self { arm: Arm::choose(cpu, Routine::Gf2Field), modulus: PhantomData }
     }
 
     /// The arm that multiplies: `avx512`, `vpclmul`, `clmul`, `pmull`, `zbc` or `portable`.
