@@ -13,8 +13,9 @@ use core::marker::PhantomData;
 
 /// The field of polynomials over GF(2) modulo `M`, on the best instructions that the CPU has.
 ///
-/// The time of every operation depends only on `M`. `M` may be reducible, but then [`invert`](Self::invert), [`sqrt`](Self::sqrt),
-/// [`trace`](Self::trace) and [`half_trace`](Self::half_trace) return meaningless values.
+/// The time of every operation depends only on `M`. `M` may be reducible, but then [`invert`](Self::invert),
+/// [`trace`](Self::trace) and [`half_trace`](Self::half_trace) return meaningless values, and so does [`sqrt`](Self::sqrt) unless `M` is squarefree.
+/// [`SparseModulus::is_irreducible`](super::SparseModulus::is_irreducible) tells, at compile time if asked to.
 ///
 /// ```
 /// use candor_gf2::field::{Field, Nist233};
