@@ -157,7 +157,10 @@ mod tests {
 
     #[test]
     fn the_page_in_docs_is_this_description() {
-        assert!(openapi() == include_str!("../../docs/openapi.json"), "run `candor login openapi > crates/login/docs/openapi.json`");
+        assert!(
+            openapi() == include_str!("../../docs/openapi.json"),
+            "run `candor login openapi > crates/login/docs/openapi.json`"
+        );
     }
 
     #[test]
