@@ -23,9 +23,9 @@ const LIBRARY: [&str; 2] = ["_curve25519_x25519", "_curve25519_x25519base"];
 /// What the signatures of some functions say, which the machine code doesn't: an argument that is an array of slices, or a closure. What is
 /// read through it is public, and only what is read through the pointers in it is secret.
 const INTERFACES: [(&str, Interface); 13] = [
-    ("polyval::hash_clmul::with_features", slices(&[(2, 1)])),
-    ("polyval::hash_vpclmul::with_features", slices(&[(2, 1)])),
-    ("polyval::hash_avx512::with_features", slices(&[(2, 1)])),
+    ("polyval::hash_clmul::with_features", slices(&[(1, 1)])),
+    ("polyval::hash_vpclmul::with_features", slices(&[(1, 1)])),
+    ("polyval::hash_avx512::with_features", slices(&[(1, 1)])),
     ("x86_64::sha256::with_features", slices(&[(1, 1)])),
     ("sha256_avx512::with_features", slices(&[(1, 1)])),
     ("sha256_avx512_8::with_features", slices(&[(1, 1)])),

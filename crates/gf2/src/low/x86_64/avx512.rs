@@ -15,7 +15,7 @@ use core::arch::x86_64::*;
 /// Four lanes. Made only by functions with the features below, so that holding one is proof of them.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Zmm(pub(crate) __m512i);
+pub(crate) struct Zmm(pub(in crate::low::x86_64) __m512i);
 
 impl Lanes for Zmm {
     #[inline(always)]

@@ -14,7 +14,7 @@ use core::arch::x86_64::*;
 /// Two lanes. Made only by functions with the features below, so that holding one is proof of them.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Ymm(pub(crate) __m256i);
+pub(crate) struct Ymm(pub(in crate::low::x86_64) __m256i);
 
 impl Lanes for Ymm {
     #[inline(always)]
