@@ -6,6 +6,7 @@
 
 pub mod gf2;
 pub mod lab;
+pub mod login;
 pub mod network;
 pub mod onion;
 pub mod opaque;
