@@ -329,7 +329,8 @@ mod tests {
         let held = File::open(directory.path()).unwrap();
         held.lock().unwrap();
         let (tell, told) = std::sync::mpsc::channel();
-        let (to, entry) = (path.clone(), relay.clone());
+        let to = path.clone();
+        let entry = ListedRelay::parse(serde_json::from_str(&line()).unwrap()).unwrap();
         std::thread::spawn(move || tell.send(RelayList::update_within(&to, &entry, Duration::ZERO)));
         let answer = told.recv_timeout(Duration::from_secs(60)).expect("it does not wait for the lock");
         let error = answer.unwrap_err().to_string();
