@@ -8,7 +8,7 @@
 //! Debug builds prove nothing here: it is the release build in which LLVM turns masks into branches.
 
 mod arms;
-mod documented;
+pub(crate) mod documented;
 mod judge;
 mod leaks;
 mod marked;

@@ -74,6 +74,10 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
         Ok(cases) => tally.absorb(cases),
         Err(why) => tally.check("constant time", Err(why)),
     });
+    gate.stage("residue", |tally| match crate::residue::run(&workspace, None) {
+        Ok(cases) => tally.absorb(cases),
+        Err(why) => tally.check("residue", Err(why)),
+    });
     gate.stage("qemu", |tally| match crate::qemu::run(&workspace) {
         Ok(runs) => tally.absorb(runs),
         Err(why) => tally.check("qemu", Err(why)),

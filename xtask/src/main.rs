@@ -17,6 +17,7 @@ mod peers;
 mod portable;
 mod published;
 mod qemu;
+mod residue;
 mod stage;
 mod structure;
 mod tally;
@@ -54,6 +55,8 @@ cargo xtask COMMAND
                         times what valgrind can't run, on secrets of two kinds (dudect), N seconds a case, 20 if not said. On a quiet machine
                         only. --write puts the table into SOUNDNESS.md
                           cargo xtask ct --timing --write
+  residue [FILTER]      looks for secrets on the stack and in freed memory after each operation, in the release build
+                          cargo xtask residue layer/
   mutants [WORD]        makes each small mistake listed in xtask/mutants.toml in a copy of the tree; its test must then fail. WORD is
                         part of a mistake's description or file
                           cargo xtask mutants reduce.rs
@@ -129,6 +132,12 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
         },
         "structure" => no_more(command, rest).and_then(|()| structure::run()),
         "vectors" => no_more(command, rest).and_then(|()| check_vectors()),
+        "residue" => {
+            let (filter, more) =
+                rest.split_first().map_or((None, rest), |(filter, more)| (Some(filter.as_str()), more));
+            no_more(command, more)?;
+            Ok(residue::run(&Workspace::here()?, filter)?.failed == 0)
+        }
         "ct" => ct::command(rest),
         "mutants" => match rest {
             [] => mutants::run(None),
@@ -202,6 +211,7 @@ mod tests {
             "deny",
             "vectors",
             "ct",
+            "residue",
             "mutants",
             "qemu",
             "bars",

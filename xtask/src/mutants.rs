@@ -5,11 +5,12 @@
 //! would notice everything. `cargo xtask structure` finds entries whose text is no longer in the source.
 //!
 //! A mistake that makes time depend on a secret breaks no test: its entry names a case of the constant-time gate instead, and what the gate must
-//! print, so that it is caught where it stands and not by chance.
+//! print, so that it is caught where it stands and not by chance. One that leaves a secret behind names a case of `cargo xtask residue` likewise.
 
 use crate::Failure;
 use crate::ct::{self, Caught};
 use crate::peers::make_directory;
+use crate::residue;
 use crate::stage::clock;
 use crate::workspace::{Workspace, cargo};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,8 @@ enum Check {
     Test(String),
     /// A case of the constant-time gate, or `scan`.
     Ct(String),
+    /// A case of `cargo xtask residue`.
+    Residue(String),
 }
 
 impl fmt::Display for Check {
@@ -48,6 +51,7 @@ impl fmt::Display for Check {
         match self {
             Self::Test(words) => write!(f, "cargo test {words}"),
             Self::Ct(case) => write!(f, "cargo xtask ct {case}"),
+            Self::Residue(case) => write!(f, "cargo xtask residue {case}"),
         }
     }
 }
@@ -168,9 +172,10 @@ fn parse(text: &str) -> Result<Vec<Mutant>, Failure> {
         for also in value.get("also").and_then(Value::as_array).into_iter().flatten() {
             edits.push(edit(also)?);
         }
-        let (check, reports) = match value.get("ct") {
-            Some(_) => (Check::Ct(field("ct")?), Some(field("reports")?)),
-            None => (Check::Test(field("test")?), None),
+        let (check, reports) = match (value.get("ct"), value.get("residue")) {
+            (Some(_), _) => (Check::Ct(field("ct")?), Some(field("reports")?)),
+            (None, Some(_)) => (Check::Residue(field("residue")?), Some(field("reports")?)),
+            (None, None) => (Check::Test(field("test")?), None),
         };
         Ok(Mutant { what: field("what")?, reports, edits, check })
     };
@@ -213,6 +218,16 @@ enum Outcome {
     NotBuilt(String),
 }
 
+impl From<Caught> for Outcome {
+    fn from(caught: Caught) -> Self {
+        match caught {
+            Caught::Not => Self::Passed,
+            Caught::With(report) => Self::Failed(report),
+            Caught::NotBuilt(why) => Self::NotBuilt(why),
+        }
+    }
+}
+
 /// The copy, where it is built, and what it is a copy of.
 struct Tree {
     root: PathBuf,
@@ -224,11 +239,8 @@ impl Tree {
     fn run(&self, check: &Check) -> Result<Outcome, Failure> {
         match check {
             Check::Test(words) => self.test(words),
-            Check::Ct(case) => Ok(match ct::caught(&self.original, &self.root, &self.build, case)? {
-                Caught::Not => Outcome::Passed,
-                Caught::With(report) => Outcome::Failed(report),
-                Caught::NotBuilt(why) => Outcome::NotBuilt(why),
-            }),
+            Check::Ct(case) => Ok(ct::caught(&self.original, &self.root, &self.build, case)?.into()),
+            Check::Residue(case) => Ok(residue::caught(&self.root, &self.build, case)?.into()),
         }
     }
 

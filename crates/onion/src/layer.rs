@@ -50,6 +50,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use candor_cpu::secret;
 use candor_primitives::Cpu;
+use candor_primitives::stack;
 use core::fmt;
 use zeroize::Zeroizing;
 
@@ -98,6 +99,9 @@ impl Crypto {
     }
 }
 
+/// Stack that making a layer takes, in bytes: keys are moved into their box.
+const FRAMES: usize = 10 << 10;
+
 /// A relay's end of a layer. Wiped on drop.
 pub struct RelayLayer(Relay);
 
@@ -133,10 +137,10 @@ impl RelayLayer {
     pub fn with_cpu(cpu: Cpu, crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
         secret::takes("layer/relay/keys", material);
         crypto.check_length(material)?;
-        Ok(Self(match crypto {
+        Ok(Self(stack::clearing::<FRAMES, _>(|| match crypto {
             Crypto::Tor1 => Relay::Tor1(Box::new(tor1::Relay::new(cpu, material))),
             Crypto::Cgo => Relay::Cgo(Box::new(cgo::Relay::new(cpu, material))),
-        }))
+        })))
     }
 
     /// Removes this layer from a cell that comes from the client. Returns the tag if the cell is for this relay;
@@ -206,10 +210,10 @@ impl ClientLayer {
     pub fn with_cpu(cpu: Cpu, crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
         secret::takes("layer/client/keys", material);
         crypto.check_length(material)?;
-        Ok(Self(match crypto {
+        Ok(Self(stack::clearing::<FRAMES, _>(|| match crypto {
             Crypto::Tor1 => ClientSide::Tor1(Box::new(tor1::Client::new(cpu, material))),
             Crypto::Cgo => ClientSide::Cgo(Box::new(cgo::Client::new(cpu, material))),
-        }))
+        })))
     }
 
     /// Wraps a cell for this layer's relay. The fields of `payload` that belong to the layer must be zero.

@@ -6,11 +6,11 @@ mod registration;
 pub use login::{ClientLogin, LoggedIn};
 pub use registration::{ClientRegistration, Registered};
 
-use crate::Error;
 use crate::kdf::HASH;
 use crate::ksf::Limits;
 use crate::password::Password;
 use crate::suite::{HybridPinned, NoKem, Slot, Suite, SuiteKem};
+use crate::{Error, clearing};
 use candor_primitives::hash::{Digest, Sha512};
 use core::fmt;
 use rand_core::CryptoRng;
@@ -89,7 +89,7 @@ impl<S: Suite> Client<S> {
         rng: &mut (impl CryptoRng + ?Sized),
         password: &Password<'_>,
     ) -> Result<(ClientRegistration, [u8; 32]), Error> {
-        ClientRegistration::start(self.limits, rng, password)
+        clearing::<S, _>(|| ClientRegistration::start(self.limits, rng, password))
     }
 
     /// Begins a login (RFC 9807 §6): returns the state and KE1 to send. Takes 128 bytes from `rng`, and
@@ -103,7 +103,7 @@ impl<S: Suite> Client<S> {
         rng: &mut (impl CryptoRng + ?Sized),
         password: &Password<'_>,
     ) -> Result<(ClientLogin<S>, alloc::vec::Vec<u8>), Error> {
-        ClientLogin::start(self, rng, password)
+        clearing::<S, _>(|| ClientLogin::start(self, rng, password))
     }
 
     /// The login that [`ClientLogin::to_bytes`] saved, with the password again, which is not saved.
@@ -112,7 +112,7 @@ impl<S: Suite> Client<S> {
     /// [`Error::Length`], [`Error::State`], [`Error::Scalar`], [`Error::Kem`] if `saved` is not a state of this suite.
     // ct: oprf/resume
     pub fn resume_login(&self, saved: &[u8], password: &Password<'_>) -> Result<ClientLogin<S>, Error> {
-        ClientLogin::resume(self, saved, password)
+        clearing::<S, _>(|| ClientLogin::resume(self, saved, password))
     }
 
     /// The registration that [`ClientRegistration::to_bytes`] saved, with the password again, which is not saved.
@@ -121,7 +121,7 @@ impl<S: Suite> Client<S> {
     /// [`Error::Length`], [`Error::State`], [`Error::Scalar`] if `saved` is not a state of a registration.
     // ct: oprf/resume
     pub fn resume_registration(&self, saved: &[u8], password: &Password<'_>) -> Result<ClientRegistration, Error> {
-        ClientRegistration::resume(self.limits, saved, password)
+        clearing::<S, _>(|| ClientRegistration::resume(self.limits, saved, password))
     }
 }
 

@@ -65,6 +65,17 @@ fn agree(ours: &[u8], theirs: &[u8], why: &'static str) -> bool {
     candor_cpu::secret::declassified(subtle::ConstantTimeEq::ct_eq(ours, theirs).unwrap_u8(), why) == 1
 }
 
+/// Does an operation of a suite, and overwrites the stack that it has used: dalek, the KEMs and the hashes wipe little of theirs.
+#[inline(always)]
+fn clearing<S: Suite, R>(work: impl FnOnce() -> R) -> R {
+    use suite::Slot;
+    if S::Ephemeral::CIPHERTEXT + S::Static::CIPHERTEXT == 0 {
+        candor_primitives::stack::clearing::<{ 16 << 10 }, _>(work)
+    } else {
+        candor_primitives::stack::clearing::<{ 64 << 10 }, _>(work)
+    }
+}
+
 /// Writes the parts one after another into `out`, which they fill.
 fn write(out: &mut [u8], parts: &[&[u8]]) {
     let mut rest = out;

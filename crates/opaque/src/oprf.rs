@@ -20,10 +20,14 @@ use crate::{Error, agree};
 use candor_cpu::secret;
 use candor_primitives::hash::Sha512;
 use candor_primitives::hash::digest::{FixedOutput, Update};
+use candor_primitives::stack;
 use curve25519_dalek::ristretto::RistrettoPoint;
 use curve25519_dalek::scalar::Scalar;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
+
+/// Stack that an operation takes, in bytes; what dalek and the hashes leave there is overwritten.
+const FRAMES: usize = 8 << 10;
 
 /// Bytes of the longest input: its length is encoded in two bytes (RFC 9497 §1.2).
 pub const LONGEST_INPUT: usize = u16::MAX as usize;
@@ -47,9 +51,11 @@ impl Blinded {
     /// [`Error::Password`] if the input is longer than [`LONGEST_INPUT`].
     // ct: oprf/blind
     pub fn new(rng: &mut (impl CryptoRng + ?Sized), input: &[u8]) -> Result<(Self, [u8; ELEMENT]), Error> {
-        let (unsent, point) = Unsent::new(rng, input)?;
-        let [sent] = *encode_products([(&unsent.blind, Base::Point(&point))]);
-        Ok((unsent.sent(sent), sent))
+        stack::clearing::<FRAMES, _>(|| {
+            let (unsent, point) = Unsent::new(rng, input)?;
+            let [sent] = *encode_products([(&unsent.blind, Base::Point(&point))]);
+            Ok((unsent.sent(sent), sent))
+        })
     }
 
     /// Finalize, RFC 9497 §3.3.1: the output, from the server's evaluated element.
@@ -58,6 +64,11 @@ impl Blinded {
     /// [`Error::Element`] if `evaluated` is not an element, is the identity, or is the blinded element itself.
     // ct: oprf/finalize
     pub fn finalize(self, evaluated: &[u8; ELEMENT]) -> Result<Zeroizing<[u8; HASH]>, Error> {
+        stack::clearing::<FRAMES, _>(|| self.output(evaluated))
+    }
+
+    /// [`Self::finalize`] of a value that stays where it is: one that is moved leaves a copy.
+    pub(crate) fn output(&self, evaluated: &[u8; ELEMENT]) -> Result<Zeroizing<[u8; HASH]>, Error> {
         if agree(evaluated, &self.sent, "opaque-reflected") {
             return Err(Error::Element(Element::Evaluated));
         }
@@ -123,9 +134,11 @@ impl Key {
     /// # Errors
     /// [`Error::TooLong`] if `info` has more than 65535 bytes.
     pub fn derive(seed: &[u8; 32], info: &[u8]) -> Result<Self, Error> {
-        secret::takes("oprf/derive-key", seed);
-        expect_short(Input::KeyInfo, info)?;
-        Ok(Self(group::derive_key(seed, info)))
+        stack::clearing::<FRAMES, _>(|| {
+            secret::takes("oprf/derive-key", seed);
+            expect_short(Input::KeyInfo, info)?;
+            Ok(Self(group::derive_key(seed, info)))
+        })
     }
 
     /// Reads [`Self::to_bytes`].
@@ -133,13 +146,15 @@ impl Key {
     /// # Errors
     /// [`Error::Scalar`] if the bytes are not a canonical scalar, or are zero.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, Error> {
-        secret::takes("oprf/read-key", bytes);
-        Ok(Self(group::scalar(bytes)?))
+        stack::clearing::<FRAMES, _>(|| {
+            secret::takes("oprf/read-key", bytes);
+            Ok(Self(group::scalar(bytes)?))
+        })
     }
 
     /// The key as bytes: a scalar, little-endian.
     pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
-        Zeroizing::new(self.0.to_bytes())
+        stack::clearing::<FRAMES, _>(|| Zeroizing::new(self.0.to_bytes()))
     }
 
     /// BlindEvaluate, RFC 9497 §3.3.1.
@@ -147,9 +162,11 @@ impl Key {
     /// # Errors
     /// [`Error::Element`] if `blinded` is not an element, or is the identity.
     pub fn evaluate(&self, blinded: &[u8; ELEMENT]) -> Result<[u8; ELEMENT], Error> {
-        secret::ran("oprf/evaluate", "dalek");
-        let point = decode(Element::Blinded, blinded)?;
-        Ok((point * *self.0).compress().to_bytes())
+        stack::clearing::<FRAMES, _>(|| {
+            secret::ran("oprf/evaluate", "dalek");
+            let point = decode(Element::Blinded, blinded)?;
+            Ok((point * *self.0).compress().to_bytes())
+        })
     }
 
     /// Evaluate, RFC 9497 §3.3.1: the output without a client.
@@ -157,10 +174,12 @@ impl Key {
     /// # Errors
     /// [`Error::Password`] if the input is longer than [`LONGEST_INPUT`].
     pub fn evaluate_alone(&self, input: &[u8]) -> Result<Zeroizing<[u8; HASH]>, Error> {
-        secret::ran("oprf/evaluate-alone", "dalek");
-        let hash = begin_output(input)?;
-        let element = Zeroizing::new((hash_to_group(input)? * *self.0).compress().to_bytes());
-        Ok(output(hash, &element))
+        stack::clearing::<FRAMES, _>(|| {
+            secret::ran("oprf/evaluate-alone", "dalek");
+            let hash = begin_output(input)?;
+            let element = Zeroizing::new((hash_to_group(input)? * *self.0).compress().to_bytes());
+            Ok(output(hash, &element))
+        })
     }
 
     /// The scalar, for a batch.

@@ -61,15 +61,17 @@ impl<'a> Password<'a> {
     pub fn from_text(text: &str) -> Result<Self, Error> {
         use unicode_normalization::UnicodeNormalization;
 
-        check_characters(text)?;
-        // Taken at once, so that growing leaves no copies behind. A character has at most four bytes.
-        let mut prepared = Zeroizing::new(alloc::string::String::with_capacity(LONGEST_INPUT + 4));
-        for character in text.chars().map(as_space).nfc() {
-            prepared.push(character);
+        candor_primitives::stack::clearing::<2048, _>(|| {
+            check_characters(text)?;
+            // Taken at once, so that growing leaves no copies behind. A character has at most four bytes.
+            let mut prepared = Zeroizing::new(alloc::string::String::with_capacity(LONGEST_INPUT + 4));
+            for character in text.chars().map(as_space).nfc() {
+                prepared.push(character);
+                expect_usable(prepared.len())?;
+            }
             expect_usable(prepared.len())?;
-        }
-        expect_usable(prepared.len())?;
-        Ok(Self(Bytes::Prepared(prepared)))
+            Ok(Self(Bytes::Prepared(prepared)))
+        })
     }
 
     /// The bytes.

@@ -13,6 +13,7 @@ pub use registration::{Change, RegistrationAnswer, ServerRegistration};
 pub use session::Session;
 
 use crate::Error;
+use crate::clearing;
 use crate::client::StaticId;
 use crate::credential::CredentialId;
 use crate::error::{Input, StateError, exactly};
@@ -66,20 +67,24 @@ struct StaticKem<S: Suite> {
 
 impl<S: Suite> StaticKem<S> {
     fn generate(suite: &S, rng: &mut (impl CryptoRng + ?Sized)) -> Result<Self, Error> {
-        let (secret, public) = suite.fixed().generate(rng)?;
-        Ok(Self { secret, id: StaticId::of(&public), public })
+        clearing::<S, _>(|| {
+            let (secret, public) = suite.fixed().generate(rng)?;
+            Ok(Self { secret, id: StaticId::of(&public), public })
+        })
     }
 
     fn from_bytes(suite: &S, secret: &[u8], public: &[u8]) -> Result<Self, Error> {
-        let kem = suite.fixed();
-        let (parsed, secret) = (kem.public(public)?, kem.secret(secret)?);
-        // What is encapsulated to one must come out of the other. It is thrown away, so its coins need not be random.
-        let mut ciphertext = vec![0; S::Static::CIPHERTEXT];
-        let sent = kem.encapsulate(&mut NotRandom, &parsed, &mut ciphertext)?;
-        if kem.decapsulate(&secret, &ciphertext)? != sent {
-            return Err(Error::KeyPair);
-        }
-        Ok(Self { secret, public: public.to_vec(), id: StaticId::of(public) })
+        clearing::<S, _>(|| {
+            let kem = suite.fixed();
+            let (parsed, secret) = (kem.public(public)?, kem.secret(secret)?);
+            // What is encapsulated to one must come out of the other. It is thrown away, so its coins need not be random.
+            let mut ciphertext = vec![0; S::Static::CIPHERTEXT];
+            let sent = kem.encapsulate(&mut NotRandom, &parsed, &mut ciphertext)?;
+            if kem.decapsulate(&secret, &ciphertext)? != sent {
+                return Err(Error::KeyPair);
+            }
+            Ok(Self { secret, public: public.to_vec(), id: StaticId::of(public) })
+        })
     }
 }
 
@@ -113,11 +118,13 @@ impl<S: Suite> Server<S> {
     /// [`Error::Kem`] if the back end fails.
     // ct: opaque/server-keys
     pub fn generate(suite: S, ksf: KsfParams, rng: &mut (impl CryptoRng + ?Sized)) -> Result<Self, Error> {
-        let mut oprf_seed = Zeroizing::new([0; 64]);
-        rng.fill_bytes(oprf_seed.as_mut_slice());
-        let secret = group::random_scalar(rng);
-        let static_kem = StaticKem::generate(&suite, rng)?;
-        Ok(Self::assemble(suite, oprf_seed, secret, KsfHistory::new(ksf), static_kem))
+        clearing::<S, _>(|| {
+            let mut oprf_seed = Zeroizing::new([0; 64]);
+            rng.fill_bytes(oprf_seed.as_mut_slice());
+            let secret = group::random_scalar(rng);
+            let static_kem = StaticKem::generate(&suite, rng)?;
+            Ok(Self::assemble(suite, oprf_seed, secret, KsfHistory::new(ksf), static_kem))
+        })
     }
 
     /// The server's state, to be kept secret: version, suite, OPRF seed, secret key, past and present key stretching parameters, and the
@@ -126,17 +133,19 @@ impl<S: Suite> Server<S> {
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let secret = Zeroizing::new(self.secret.to_bytes());
-        let kem = self.suite.fixed().secret_to_bytes(&self.static_kem.secret)?;
-        let parts: [&[u8]; 6] = [
-            &[VERSION, S::ID as u8],
-            self.oprf_seed.as_slice(),
-            secret.as_slice(),
-            &self.history.to_bytes(),
-            &kem,
-            &self.static_kem.public,
-        ];
-        Ok(Zeroizing::new(parts.concat()))
+        clearing::<S, _>(|| {
+            let secret = Zeroizing::new(self.secret.to_bytes());
+            let kem = self.suite.fixed().secret_to_bytes(&self.static_kem.secret)?;
+            let parts: [&[u8]; 6] = [
+                &[VERSION, S::ID as u8],
+                self.oprf_seed.as_slice(),
+                secret.as_slice(),
+                &self.history.to_bytes(),
+                &kem,
+                &self.static_kem.public,
+            ];
+            Ok(Zeroizing::new(parts.concat()))
+        })
     }
 
     /// Reads [`Self::to_bytes`].
@@ -145,19 +154,21 @@ impl<S: Suite> Server<S> {
     /// [`Error::Length`], [`Error::State`], [`Error::Scalar`], [`Error::Ksf`], [`Error::Kem`], [`Error::KeyPair`].
     // ct: opaque/server-keys
     pub fn from_bytes(suite: S, bytes: &[u8]) -> Result<Self, Error> {
-        let kem = S::Static::SECRET + S::Static::PUBLIC;
-        let wrong = |expected| Error::Length { what: Input::ServerKeys, expected, got: bytes.len() };
-        let (head, rest) = bytes.split_at_checked(FIXED).ok_or(wrong(FIXED + kem))?;
-        StateError::check(&head[..2], [VERSION, S::ID as u8])?;
-        let (history, rest) = KsfHistory::take(rest)?;
-        if rest.len() != kem {
-            return Err(wrong(bytes.len() - rest.len() + kem));
-        }
-        let oprf_seed = Zeroizing::new(*exactly(Input::ServerKeys, &head[2..66])?);
-        let secret = group::scalar(exactly(Input::ServerKeys, &head[66..])?)?;
-        let (kem_secret, kem_public) = rest.split_at(S::Static::SECRET);
-        let static_kem = StaticKem::from_bytes(&suite, kem_secret, kem_public)?;
-        Ok(Self::assemble(suite, oprf_seed, secret, history, static_kem))
+        clearing::<S, _>(|| {
+            let kem = S::Static::SECRET + S::Static::PUBLIC;
+            let wrong = |expected| Error::Length { what: Input::ServerKeys, expected, got: bytes.len() };
+            let (head, rest) = bytes.split_at_checked(FIXED).ok_or(wrong(FIXED + kem))?;
+            StateError::check(&head[..2], [VERSION, S::ID as u8])?;
+            let (history, rest) = KsfHistory::take(rest)?;
+            if rest.len() != kem {
+                return Err(wrong(bytes.len() - rest.len() + kem));
+            }
+            let oprf_seed = Zeroizing::new(*exactly(Input::ServerKeys, &head[2..66])?);
+            let secret = group::scalar(exactly(Input::ServerKeys, &head[66..])?)?;
+            let (kem_secret, kem_public) = rest.split_at(S::Static::SECRET);
+            let static_kem = StaticKem::from_bytes(&suite, kem_secret, kem_public)?;
+            Ok(Self::assemble(suite, oprf_seed, secret, history, static_kem))
+        })
     }
 
     /// A server of another suite with the same keys and key stretching parameters, for a deployment whose clients speak both. It serves the
@@ -168,13 +179,15 @@ impl<S: Suite> Server<S> {
     /// [`Error::Kem`] if the back end fails.
     // ct: opaque/server-keys
     pub fn to_suite<T: Suite>(&self, suite: T, rng: &mut (impl CryptoRng + ?Sized)) -> Result<Server<T>, Error> {
-        let static_kem = if S::Static::NAME == T::Static::NAME {
-            let secret = self.suite.fixed().secret_to_bytes(&self.static_kem.secret)?;
-            StaticKem::from_bytes(&suite, &secret, &self.static_kem.public)?
-        } else {
-            StaticKem::generate(&suite, rng)?
-        };
-        Ok(Server::assemble(suite, self.oprf_seed.clone(), self.secret.clone(), self.history.clone(), static_kem))
+        clearing::<S, _>(|| {
+            let static_kem = if S::Static::NAME == T::Static::NAME {
+                let secret = self.suite.fixed().secret_to_bytes(&self.static_kem.secret)?;
+                StaticKem::from_bytes(&suite, &secret, &self.static_kem.public)?
+            } else {
+                StaticKem::generate(&suite, rng)?
+            };
+            Ok(Server::assemble(suite, self.oprf_seed.clone(), self.secret.clone(), self.history.clone(), static_kem))
+        })
     }
 
     /// The key stretching parameters of new registrations.
@@ -235,9 +248,11 @@ impl<S: Suite<Static = NoKem>> Server<S> {
     /// [`Error::Scalar`] if the secret key is not valid.
     // ct: opaque/server-keys
     pub fn from_keys(suite: S, ksf: KsfParams, oprf_seed: &[u8; 64], secret_key: &[u8; 32]) -> Result<Self, Error> {
-        let static_kem = StaticKem { secret: (), public: Vec::new(), id: StaticId::NONE };
-        let secret = group::scalar(secret_key)?;
-        Ok(Self::assemble(suite, Zeroizing::new(*oprf_seed), secret, KsfHistory::new(ksf), static_kem))
+        clearing::<S, _>(|| {
+            let static_kem = StaticKem { secret: (), public: Vec::new(), id: StaticId::NONE };
+            let secret = group::scalar(secret_key)?;
+            Ok(Self::assemble(suite, Zeroizing::new(*oprf_seed), secret, KsfHistory::new(ksf), static_kem))
+        })
     }
 }
 
@@ -255,9 +270,11 @@ impl<K: SuiteKem> Server<HybridPinned<K>> {
         secret_key: &[u8; 32],
         [kem_secret, kem_public]: [&[u8]; 2],
     ) -> Result<Self, Error> {
-        let static_kem = StaticKem::from_bytes(&suite, kem_secret, kem_public)?;
-        let secret = group::scalar(secret_key)?;
-        Ok(Self::assemble(suite, Zeroizing::new(*oprf_seed), secret, KsfHistory::new(ksf), static_kem))
+        clearing::<HybridPinned<K>, _>(|| {
+            let static_kem = StaticKem::from_bytes(&suite, kem_secret, kem_public)?;
+            let secret = group::scalar(secret_key)?;
+            Ok(Self::assemble(suite, Zeroizing::new(*oprf_seed), secret, KsfHistory::new(ksf), static_kem))
+        })
     }
 }
 

@@ -18,12 +18,12 @@ mod traits;
 
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::aes::{self as low, RoundKeys};
+use crate::stack;
 use ::aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::fmt;
-#[cfg(target_arch = "x86_64")]
 use zeroize::Zeroize;
 
 pub use ::aes::cipher;
@@ -91,17 +91,33 @@ impl Aes128 {
     #[must_use]
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
         secret::takes("aes-128/key", key);
-        #[cfg(target_arch = "x86_64")]
-        if let Some(token) = HaveClmul::check(cpu) {
-            let wide = if let Some(token) = HaveAvx512Crypto::check(cpu) {
-                Wide::Avx512(token)
-            } else {
-                HaveVpclmul::check(cpu).map_or(Wide::Aes, Wide::Vaes)
-            };
-            return Self(Encrypt::X86(token, wide, Schedule::new(token, key)));
+        // The compiler may make the value elsewhere and move it.
+        stack::clearing::<FRAMES, _>(|| {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(token) = HaveClmul::check(cpu) {
+                let wide = if let Some(token) = HaveAvx512Crypto::check(cpu) {
+                    Wide::Avx512(token)
+                } else {
+                    HaveVpclmul::check(cpu).map_or(Wide::Aes, Wide::Vaes)
+                };
+                let mut this = Self(Encrypt::X86(token, wide, Schedule([[0; 16]; 11])));
+                this.set_key(key);
+                return this;
+            }
+            let _ = cpu;
+            Self(Encrypt::Library(::aes::Aes128Enc::new(key.into())))
+        })
+    }
+
+    /// Replaces the key, on the same arm and in the same place.
+    // ct: aes-128/key
+    #[inline]
+    pub fn set_key(&mut self, key: &[u8; 16]) {
+        match &mut self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Encrypt::X86(token, _, schedule) => low::expand(*token, key, &mut schedule.0),
+            Encrypt::Library(cipher) => *cipher = ::aes::Aes128Enc::new(key.into()),
         }
-        let _ = cpu;
-        Self(Encrypt::Library(::aes::Aes128Enc::new(key.into())))
     }
 
     /// Encrypts a block.
@@ -115,22 +131,37 @@ impl Aes128 {
         }
     }
 
-    /// XORs the encryption of `first`, of `first` + 1 and so on into `data`. Returns the last of these key stream blocks, of which
-    /// `data` may have used only a part; if `data` is empty, the block means nothing. The counter is the last 32 bits of the block,
+    /// XORs the encryption of `first`, of `first` + 1 and so on into `data`. The counter is the last 32 bits of the block,
     /// big-endian, modulo 2^32 (SP 800-38D §6.2, inc_32).
+    // ct: aes-128-ctr
     #[inline]
-    pub fn apply_counter_mode(&self, first: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
+    pub fn apply_counter_mode(&self, first: &[u8; 16], data: &mut [u8]) {
+        self.counter_mode(first, data, None);
+    }
+
+    /// The same, and writes the last of these key stream blocks to `last`: `data` may have used only a part of it. If `data` is empty, the
+    /// block means nothing.
+    // ct: aes-128-ctr
+    #[inline]
+    pub fn apply_counter_mode_keeping(&self, first: &[u8; 16], data: &mut [u8], last: &mut [u8; 16]) {
+        self.counter_mode(first, data, Some(last));
+    }
+
+    #[inline]
+    fn counter_mode(&self, first: &[u8; 16], data: &mut [u8], last: Option<&mut [u8; 16]>) {
         secret::ran("aes-128-ctr", self.arm());
         match &self.0 {
             #[cfg(target_arch = "x86_64")]
-            Encrypt::X86(token, Wide::Aes, schedule) => low::counter_mode_aes(*token, &schedule.0, first, data),
+            Encrypt::X86(token, Wide::Aes, schedule) => low::counter_mode_aes(*token, &schedule.0, first, data, last),
             #[cfg(target_arch = "x86_64")]
-            Encrypt::X86(_, Wide::Vaes(token), schedule) => low::counter_mode_vaes(*token, &schedule.0, first, data),
+            Encrypt::X86(_, Wide::Vaes(token), schedule) => {
+                low::counter_mode_vaes(*token, &schedule.0, first, data, last);
+            }
             #[cfg(target_arch = "x86_64")]
             Encrypt::X86(_, Wide::Avx512(token), schedule) => {
-                low::counter_mode_avx512(*token, &schedule.0, first, data)
+                low::counter_mode_avx512(*token, &schedule.0, first, data, last);
             }
-            Encrypt::Library(cipher) => library_counter_mode(cipher, first, data),
+            Encrypt::Library(cipher) => library_counter_mode(cipher, first, data, last),
         }
     }
 
@@ -169,14 +200,30 @@ impl Aes128Decrypt {
     #[must_use]
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
         secret::takes("aes-128-decrypt/key", key);
-        #[cfg(target_arch = "x86_64")]
-        if let Some(token) = HaveClmul::check(cpu) {
-            let mut schedule = Schedule::new(token, key);
-            low::invert(token, &mut schedule.0);
-            return Self(Decrypt::X86(token, schedule));
+        stack::clearing::<FRAMES, _>(|| {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(token) = HaveClmul::check(cpu) {
+                let mut this = Self(Decrypt::X86(token, Schedule([[0; 16]; 11])));
+                this.set_key(key);
+                return this;
+            }
+            let _ = cpu;
+            Self(Decrypt::Library(::aes::Aes128Dec::new(key.into())))
+        })
+    }
+
+    /// Replaces the key, on the same arm and in the same place.
+    // ct: aes-128-decrypt/key
+    #[inline]
+    pub fn set_key(&mut self, key: &[u8; 16]) {
+        match &mut self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Decrypt::X86(token, schedule) => {
+                low::expand(*token, key, &mut schedule.0);
+                low::invert(*token, &mut schedule.0);
+            }
+            Decrypt::Library(cipher) => *cipher = ::aes::Aes128Dec::new(key.into()),
         }
-        let _ = cpu;
-        Self(Decrypt::Library(::aes::Aes128Dec::new(key.into())))
     }
 
     /// Decrypts a block.
@@ -196,12 +243,14 @@ impl Aes128Decrypt {
     }
 }
 
+/// Stack that making a key takes, in bytes.
+const FRAMES: usize = 1024;
+
 /// Blocks that crate `aes` gets at once.
 const BATCH: usize = 32;
 
-fn library_counter_mode(cipher: &::aes::Aes128Enc, first: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
+fn library_counter_mode(cipher: &::aes::Aes128Enc, first: &[u8; 16], data: &mut [u8], mut last: Option<&mut [u8; 16]>) {
     let mut counter = u32::from_be_bytes([first[12], first[13], first[14], first[15]]);
-    let mut last = [0; 16];
     for data in data.chunks_mut(16 * BATCH) {
         let mut blocks: [Array<u8, _>; BATCH] = [(*first).into(); BATCH];
         let blocks = &mut blocks[..data.len().div_ceil(16)];
@@ -212,17 +261,10 @@ fn library_counter_mode(cipher: &::aes::Aes128Enc, first: &[u8; 16], data: &mut 
         cipher.encrypt_blocks(blocks);
         let stream = Array::cast_slice_to_core(blocks);
         data.iter_mut().zip(stream.as_flattened()).for_each(|(byte, key)| *byte ^= key);
-        last = stream[stream.len() - 1];
-    }
-    last
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Schedule {
-    fn new(token: HaveClmul, key: &[u8; 16]) -> Self {
-        let mut schedule = Self([[0; 16]; 11]);
-        low::expand(token, key, &mut schedule.0);
-        schedule
+        if let Some(last) = &mut last {
+            **last = stream[stream.len() - 1];
+        }
+        blocks.iter_mut().for_each(|block| block.0.zeroize());
     }
 }
 

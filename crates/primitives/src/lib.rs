@@ -35,6 +35,7 @@ pub mod ksf;
 pub mod mac;
 #[cfg(feature = "aes")]
 pub mod polyval;
+pub mod stack;
 
 /// Which accelerated arms may run: the argument of `with_cpu`, for crates that don't depend on `candor-cpu`.
 pub use candor_cpu::Cpu;

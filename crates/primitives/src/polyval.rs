@@ -11,6 +11,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::polyval as low;
+use crate::stack;
 use ::polyval::universal_hash::UniversalHash;
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
@@ -53,41 +54,72 @@ impl<const N: usize> Polyval<N> {
     /// A key on the best arm that `cpu` allows.
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
         secret::takes("polyval/key", key);
-        #[cfg(target_arch = "x86_64")]
-        {
-            let mut powers = Powers([[0; 16]; N]);
-            if let Some(token) = HaveAvx512Crypto::check(cpu) {
-                low::powers_avx512(token, key, &mut powers.0);
-                return Self(Arm::Avx512(token, powers));
+        // The compiler may make the value elsewhere and move it.
+        stack::clearing::<FRAMES, _>(|| {
+            #[cfg(target_arch = "x86_64")]
+            {
+                let powers = Powers([[0; 16]; N]);
+                let arm = if let Some(token) = HaveAvx512Crypto::check(cpu) {
+                    Arm::Avx512(token, powers)
+                } else if let Some(token) = HaveVpclmul::check(cpu) {
+                    Arm::Vpclmul(token, powers)
+                } else if let Some(token) = HaveClmul::check(cpu) {
+                    Arm::Clmul(token, powers)
+                } else {
+                    return Self(Arm::Library(library(key)));
+                };
+                let mut this = Self(arm);
+                this.set_key(key);
+                this
             }
-            if let Some(token) = HaveVpclmul::check(cpu) {
-                low::powers_vpclmul(token, key, &mut powers.0);
-                return Self(Arm::Vpclmul(token, powers));
+            #[cfg(not(target_arch = "x86_64"))]
+            {
+                let _ = cpu;
+                Self(Arm::Library(library(key)))
             }
-            if let Some(token) = HaveClmul::check(cpu) {
-                low::powers_clmul(token, key, &mut powers.0);
-                return Self(Arm::Clmul(token, powers));
-            }
-        }
-        let _ = cpu;
-        Self(Arm::Library(<::polyval::Polyval as ::polyval::universal_hash::KeyInit>::new(&(*key).into())))
+        })
     }
 
-    /// The hash of the concatenated parts. The hash of no blocks is zero.
+    /// Replaces the key, on the same arm and in the same place.
+    // ct: polyval/key
+    #[inline]
+    pub fn set_key(&mut self, key: &[u8; 16]) {
+        match &mut self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Arm::Clmul(token, powers) => low::powers_clmul(*token, key, &mut powers.0),
+            #[cfg(target_arch = "x86_64")]
+            Arm::Vpclmul(token, powers) => low::powers_vpclmul(*token, key, &mut powers.0),
+            #[cfg(target_arch = "x86_64")]
+            Arm::Avx512(token, powers) => low::powers_avx512(*token, key, &mut powers.0),
+            Arm::Library(polyval) => *polyval = library(key),
+        }
+    }
+
+    /// The hash of the concatenated parts. The hash of no blocks is zero. A hash that is returned may leave a copy on the stack;
+    /// [`hash_into`](Self::hash_into) leaves none.
+    // ct: polyval
     #[inline]
     pub fn hash<const P: usize>(&self, parts: [&[[u8; 16]]; P]) -> [u8; 16] {
+        let mut out = [0; 16];
+        self.hash_into(parts, &mut out);
+        out
+    }
+
+    /// [`hash`](Self::hash), written to `out`: where the hash is secret, to a place that is wiped.
+    #[inline]
+    pub fn hash_into<const P: usize>(&self, parts: [&[[u8; 16]]; P], out: &mut [u8; 16]) {
         secret::ran("polyval", self.arm());
         match &self.0 {
             #[cfg(target_arch = "x86_64")]
-            Arm::Clmul(token, powers) => low::hash_clmul(*token, &powers.0, parts),
+            Arm::Clmul(token, powers) => low::hash_clmul(*token, &powers.0, parts, out),
             #[cfg(target_arch = "x86_64")]
-            Arm::Vpclmul(token, powers) => low::hash_vpclmul(*token, &powers.0, parts),
+            Arm::Vpclmul(token, powers) => low::hash_vpclmul(*token, &powers.0, parts, out),
             #[cfg(target_arch = "x86_64")]
-            Arm::Avx512(token, powers) => low::hash_avx512(*token, &powers.0, parts),
+            Arm::Avx512(token, powers) => low::hash_avx512(*token, &powers.0, parts, out),
             Arm::Library(key) => {
                 let mut hash = key.clone();
                 parts.iter().for_each(|part| hash.update(::polyval::Block::cast_slice_from_core(part)));
-                hash.finalize().into()
+                *out = hash.finalize().into();
             }
         }
     }
@@ -105,6 +137,13 @@ impl<const N: usize> Polyval<N> {
             Arm::Library(_) => "library",
         }
     }
+}
+
+/// Stack that making a key takes, in bytes.
+const FRAMES: usize = 2048;
+
+fn library(key: &[u8; 16]) -> ::polyval::Polyval {
+    <::polyval::Polyval as ::polyval::universal_hash::KeyInit>::new(&(*key).into())
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -15,7 +15,7 @@ pub(super) fn differences<'a>(document: &str, cases: impl Iterator<Item = &'a st
 }
 
 /// `a{b,c}d` is `abd` and `acd`.
-fn alternatives(pattern: &str) -> Vec<String> {
+pub(crate) fn alternatives(pattern: &str) -> Vec<String> {
     let Some((before, rest)) = pattern.split_once('{') else { return Vec::from([pattern.to_owned()]) };
     let Some((choices, after)) = rest.split_once('}') else { return Vec::from([pattern.to_owned()]) };
     choices.split(',').flat_map(|choice| alternatives(&format!("{before}{choice}{after}"))).collect()

@@ -23,8 +23,12 @@ use alloc::vec::Vec;
 use candor_cpu::secret;
 use candor_primitives::dh::DiffieHellman;
 use candor_primitives::kem::Kem;
+use candor_primitives::stack;
 use core::fmt;
 use schedule::{Algorithms, PhaseOne, Transcript};
+
+/// Stack that a step takes, in bytes, most of it by ML-KEM; what is left there is overwritten.
+const FRAMES: usize = 48 << 10;
 
 /// The hybrid handshake of a KEM and a Diffie-Hellman function. `S` says whether the relay has a static KEM key too.
 #[derive(Clone, Debug)]
@@ -170,9 +174,11 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybri
     }
 
     fn generate_relay(&self, identity: [u8; 32]) -> Result<HybridRelay<D, S>, Error> {
-        let (onion_key, onion_public) = self.dh.generate()?;
-        let (static_kem, static_public) = self.static_key.generate()?;
-        Ok(HybridRelay { onion_key, static_kem, public: self.relay_public(identity, onion_public, static_public)? })
+        stack::clearing::<FRAMES, _>(|| {
+            let (onion_key, onion_public) = self.dh.generate()?;
+            let (static_kem, static_public) = self.static_key.generate()?;
+            Ok(HybridRelay { onion_key, static_kem, public: self.relay_public(identity, onion_public, static_public)? })
+        })
     }
 
     fn public<'a>(&self, relay: &'a HybridRelay<D, S>) -> &'a HybridRelayPublic<S> {
@@ -180,55 +186,59 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybri
     }
 
     fn start(&self, relay: &HybridRelayPublic<S>, message: &[u8]) -> Result<(HybridClient<K, D>, Vec<u8>), Error> {
-        let (x, x_public) = self.dh.generate()?;
-        secret::takes("hybrid/start", &x);
-        let bx = self.dh.agree(&x, &relay.onion_key)?;
-        let (dk, ek) = self.kem.generate()?;
+        stack::clearing::<FRAMES, _>(|| {
+            let (x, x_public) = self.dh.generate()?;
+            secret::takes("hybrid/start", &x);
+            let bx = self.dh.agree(&x, &relay.onion_key)?;
+            let (dk, ek) = self.kem.generate()?;
 
-        let mut onionskin = Vec::with_capacity(Self::ONIONSKIN + message.len());
-        onionskin.extend_from_slice(&relay.key_id);
-        onionskin.extend_from_slice(&x_public);
-        onionskin.resize(Self::HEADER, 0);
-        let (ek_bytes, ct_s) = onionskin[64..].split_at_mut(K::PUBLIC);
-        self.kem.public_to_bytes(&ek, ek_bytes)?;
-        let ss_s = self.static_key.encapsulate(&relay.static_kem, ct_s)?;
+            let mut onionskin = Vec::with_capacity(Self::ONIONSKIN + message.len());
+            onionskin.extend_from_slice(&relay.key_id);
+            onionskin.extend_from_slice(&x_public);
+            onionskin.resize(Self::HEADER, 0);
+            let (ek_bytes, ct_s) = onionskin[64..].split_at_mut(K::PUBLIC);
+            self.kem.public_to_bytes(&ek, ek_bytes)?;
+            let ss_s = self.static_key.encapsulate(&relay.static_kem, ct_s)?;
 
-        let mut transcript = Transcript::begin(&Self::algorithms(), &self.verification);
-        transcript.fixed(&onionskin);
-        let phase_one = PhaseOne::new(bx, ss_s, &transcript);
+            let mut transcript = Transcript::begin(&Self::algorithms(), &self.verification);
+            transcript.fixed(&onionskin);
+            let phase_one = PhaseOne::new(bx, ss_s, &transcript);
 
-        onionskin.extend_from_slice(message);
-        stream::apply(&phase_one.enc_key, &mut onionskin[Self::HEADER..]);
-        let mac = phase_one.mac(&onionskin[Self::HEADER..]);
-        transcript.encapsulated(&onionskin[Self::HEADER..]);
-        transcript.fixed(mac.as_slice());
-        onionskin.extend_from_slice(mac.as_slice());
-        let client = HybridClient { kem: self.kem.clone(), dh: self.dh.clone(), x, dk, phase_one, transcript };
-        Ok((client, onionskin))
+            onionskin.extend_from_slice(message);
+            stream::apply(&phase_one.enc_key, &mut onionskin[Self::HEADER..]);
+            let mac = phase_one.mac(&onionskin[Self::HEADER..]);
+            transcript.encapsulated(&onionskin[Self::HEADER..]);
+            transcript.fixed(mac.as_slice());
+            onionskin.extend_from_slice(mac.as_slice());
+            let client = HybridClient { kem: self.kem.clone(), dh: self.dh.clone(), x, dk, phase_one, transcript };
+            Ok((client, onionskin))
+        })
     }
 
     fn accept(&self, relays: &[HybridRelay<D, S>], onionskin: &[u8]) -> Result<HybridRequest<K, D>, Error> {
-        let mut parts = Parts::of("hybrid onionskin", onionskin, Self::ONIONSKIN, true)?;
-        let (key_id, x_public) = (parts.array::<32>()?, *parts.array::<32>()?);
-        let (ek_bytes, ct_s) = (parts.slice(K::PUBLIC)?, parts.slice(S::CIPHERTEXT)?);
-        let (encrypted, mac) = parts.rest_and_last::<32>()?;
-        let relay = relays.iter().find(|relay| same(&relay.public.key_id, key_id)).ok_or(Error::UnknownKey)?;
+        stack::clearing::<FRAMES, _>(|| {
+            let mut parts = Parts::of("hybrid onionskin", onionskin, Self::ONIONSKIN, true)?;
+            let (key_id, x_public) = (parts.array::<32>()?, *parts.array::<32>()?);
+            let (ek_bytes, ct_s) = (parts.slice(K::PUBLIC)?, parts.slice(S::CIPHERTEXT)?);
+            let (encrypted, mac) = parts.rest_and_last::<32>()?;
+            let relay = relays.iter().find(|relay| same(&relay.public.key_id, key_id)).ok_or(Error::UnknownKey)?;
 
-        secret::takes("hybrid/accept", &relay.onion_key);
-        let xb = self.dh.agree(&relay.onion_key, &x_public)?;
-        let ss_s = self.static_key.decapsulate(&relay.static_kem, ct_s)?;
-        let mut transcript = Transcript::begin(&Self::algorithms(), &self.verification);
-        transcript.fixed(&onionskin[..Self::HEADER]);
-        let phase_one = PhaseOne::new(xb, ss_s, &transcript);
-        check(&phase_one.mac(encrypted), mac, Error::Onionskin)?;
-        transcript.encapsulated(encrypted);
-        transcript.fixed(mac);
+            secret::takes("hybrid/accept", &relay.onion_key);
+            let xb = self.dh.agree(&relay.onion_key, &x_public)?;
+            let ss_s = self.static_key.decapsulate(&relay.static_kem, ct_s)?;
+            let mut transcript = Transcript::begin(&Self::algorithms(), &self.verification);
+            transcript.fixed(&onionskin[..Self::HEADER]);
+            let phase_one = PhaseOne::new(xb, ss_s, &transcript);
+            check(&phase_one.mac(encrypted), mac, Error::Onionskin)?;
+            transcript.encapsulated(encrypted);
+            transcript.fixed(mac);
 
-        let ek = self.kem.public_from_bytes(ek_bytes)?;
-        let mut message = encrypted.to_vec();
-        stream::apply(&phase_one.enc_key, &mut message);
-        let (kem, dh) = (self.kem.clone(), self.dh.clone());
-        Ok(HybridRequest { kem, dh, x_public, ek, message, phase_one, transcript })
+            let ek = self.kem.public_from_bytes(ek_bytes)?;
+            let mut message = encrypted.to_vec();
+            stream::apply(&phase_one.enc_key, &mut message);
+            let (kem, dh) = (self.kem.clone(), self.dh.clone());
+            Ok(HybridRequest { kem, dh, x_public, ek, message, phase_one, transcript })
+        })
     }
 }
 
@@ -238,46 +248,50 @@ impl<K: Kem, D: DiffieHellman> Request for HybridRequest<K, D> {
     }
 
     fn respond(mut self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error> {
-        let (y, y_public) = self.dh.generate()?;
-        secret::takes("hybrid/respond", &y);
-        let xy = self.dh.agree(&y, &self.x_public)?;
-        let auth_at = 32 + K::CIPHERTEXT;
-        let message_at = auth_at + 32;
+        stack::clearing::<FRAMES, _>(|| {
+            let (y, y_public) = self.dh.generate()?;
+            secret::takes("hybrid/respond", &y);
+            let xy = self.dh.agree(&y, &self.x_public)?;
+            let auth_at = 32 + K::CIPHERTEXT;
+            let message_at = auth_at + 32;
 
-        let mut reply = Vec::with_capacity(message_at + message.len());
-        reply.extend_from_slice(&y_public);
-        reply.resize(message_at, 0);
-        let ss_e = self.kem.encapsulate(&self.ek, &mut reply[32..auth_at])?;
-        reply.extend_from_slice(message);
+            let mut reply = Vec::with_capacity(message_at + message.len());
+            reply.extend_from_slice(&y_public);
+            reply.resize(message_at, 0);
+            let ss_e = self.kem.encapsulate(&self.ek, &mut reply[32..auth_at])?;
+            reply.extend_from_slice(message);
 
-        self.transcript.fixed(&reply[..auth_at]);
-        let phase_two = self.phase_one.phase_two(&xy, &ss_e, &self.transcript);
-        stream::apply(&phase_two.enc_key, &mut reply[message_at..]);
-        self.transcript.encapsulated(&reply[message_at..]);
-        let (auth, keys) = phase_two.finish(&self.transcript);
-        reply[auth_at..message_at].copy_from_slice(auth.as_slice());
-        Ok((reply, keys))
+            self.transcript.fixed(&reply[..auth_at]);
+            let phase_two = self.phase_one.phase_two(&xy, &ss_e, &self.transcript);
+            stream::apply(&phase_two.enc_key, &mut reply[message_at..]);
+            self.transcript.encapsulated(&reply[message_at..]);
+            let (auth, keys) = phase_two.finish(&self.transcript);
+            reply[auth_at..message_at].copy_from_slice(auth.as_slice());
+            Ok((reply, keys))
+        })
     }
 }
 
 impl<K: Kem, D: DiffieHellman> Client for HybridClient<K, D> {
     fn finish(mut self, reply: &[u8]) -> Result<Established, Error> {
-        let mut parts = Parts::of("hybrid reply", reply, 32 + K::CIPHERTEXT + 32, true)?;
-        let (y_public, ct_e, auth) = (parts.array::<32>()?, parts.slice(K::CIPHERTEXT)?, parts.array::<32>()?);
-        let encrypted = parts.rest();
+        stack::clearing::<FRAMES, _>(|| {
+            let mut parts = Parts::of("hybrid reply", reply, 32 + K::CIPHERTEXT + 32, true)?;
+            let (y_public, ct_e, auth) = (parts.array::<32>()?, parts.slice(K::CIPHERTEXT)?, parts.array::<32>()?);
+            let encrypted = parts.rest();
 
-        secret::takes("hybrid/finish", &self.x);
-        let xy = self.dh.agree(&self.x, y_public)?;
-        let ss_e = self.kem.decapsulate(&self.dk, ct_e)?;
-        self.transcript.fixed(&reply[..32 + K::CIPHERTEXT]);
-        let phase_two = self.phase_one.phase_two(&xy, &ss_e, &self.transcript);
-        self.transcript.encapsulated(encrypted);
-        let mut message = encrypted.to_vec();
-        let enc_key = phase_two.enc_key.clone();
-        let (expected, keys) = phase_two.finish(&self.transcript);
-        check(&expected, auth, Error::Authentication)?;
-        stream::apply(&enc_key, &mut message);
-        Ok(Established { message, keys })
+            secret::takes("hybrid/finish", &self.x);
+            let xy = self.dh.agree(&self.x, y_public)?;
+            let ss_e = self.kem.decapsulate(&self.dk, ct_e)?;
+            self.transcript.fixed(&reply[..32 + K::CIPHERTEXT]);
+            let phase_two = self.phase_one.phase_two(&xy, &ss_e, &self.transcript);
+            self.transcript.encapsulated(encrypted);
+            let mut message = encrypted.to_vec();
+            let enc_key = phase_two.enc_key.clone();
+            let (expected, keys) = phase_two.finish(&self.transcript);
+            check(&expected, auth, Error::Authentication)?;
+            stream::apply(&enc_key, &mut message);
+            Ok(Established { message, keys })
+        })
     }
 }
 

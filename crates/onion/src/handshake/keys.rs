@@ -6,6 +6,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use candor_primitives::hash::{Shake256Reader, XofReader};
+use candor_primitives::stack;
 use core::fmt;
 use zeroize::Zeroizing;
 
@@ -51,9 +52,11 @@ impl Keys {
             Stream::Hkdf { .. } if out.len() > hkdf::MOST => {
                 return Err(Error::KeyLength { asked: out.len(), most: hkdf::MOST });
             }
-            Stream::Hkdf { prk, info: Info::Label(label) } => hkdf::expand(prk, &[label], out),
-            Stream::Hkdf { prk, info: Info::LabelAndHash(label, hash) } => hkdf::expand(prk, &[label, hash], out),
-            Stream::Shake(reader) => reader.as_ref().clone().read(out),
+            Stream::Hkdf { prk, info } => stack::clearing::<{ 4 << 10 }, _>(|| match info {
+                Info::Label(label) => hkdf::expand(prk, &[label], out),
+                Info::LabelAndHash(label, hash) => hkdf::expand(prk, &[label, hash], out),
+            }),
+            Stream::Shake(reader) => stack::clearing::<1024, _>(|| reader.as_ref().clone().read(out)),
         }
         Ok(())
     }

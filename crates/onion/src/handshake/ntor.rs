@@ -16,8 +16,12 @@ use alloc::vec::Vec;
 use candor_cpu::secret;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::DiffieHellman;
+use candor_primitives::stack;
 use core::fmt;
 use zeroize::Zeroizing;
+
+/// Stack that a step takes, in bytes; what is left there is overwritten.
+const FRAMES: usize = 4 << 10;
 
 const PROTOID: &[u8] = b"ntor-curve25519-sha256-1";
 const T_MAC: &[u8] = b"ntor-curve25519-sha256-1:mac";
@@ -103,8 +107,10 @@ impl<D: DiffieHellman + Clone> Handshake for Ntor<D> {
     }
 
     fn generate_relay(&self, identity: [u8; 20]) -> Result<NtorRelay<D>, Error> {
-        let (onion_key, public) = self.dh.generate()?;
-        Ok(NtorRelay { onion_key, public: NtorRelayPublic { identity, onion_key: public } })
+        stack::clearing::<FRAMES, _>(|| {
+            let (onion_key, public) = self.dh.generate()?;
+            Ok(NtorRelay { onion_key, public: NtorRelayPublic { identity, onion_key: public } })
+        })
     }
 
     fn public<'a>(&self, relay: &'a NtorRelay<D>) -> &'a NtorRelayPublic {
@@ -112,25 +118,29 @@ impl<D: DiffieHellman + Clone> Handshake for Ntor<D> {
     }
 
     fn start(&self, relay: &NtorRelayPublic, message: &[u8]) -> Result<(NtorClient<D>, Vec<u8>), Error> {
-        if !message.is_empty() {
-            return Err(Error::NoMessage);
-        }
-        let (x, x_public) = self.dh.generate()?;
-        secret::takes("ntor/start", &x);
-        let onionskin = [relay.identity.as_slice(), &relay.onion_key, &x_public].concat();
-        Ok((NtorClient { dh: self.dh.clone(), relay: *relay, x, x_public }, onionskin))
+        stack::clearing::<FRAMES, _>(|| {
+            if !message.is_empty() {
+                return Err(Error::NoMessage);
+            }
+            let (x, x_public) = self.dh.generate()?;
+            secret::takes("ntor/start", &x);
+            let onionskin = [relay.identity.as_slice(), &relay.onion_key, &x_public].concat();
+            Ok((NtorClient { dh: self.dh.clone(), relay: *relay, x, x_public }, onionskin))
+        })
     }
 
     fn accept(&self, relays: &[NtorRelay<D>], onionskin: &[u8]) -> Result<NtorRequest<D>, Error> {
-        let mut parts = Parts::of("ntor onionskin", onionskin, ONIONSKIN, false)?;
-        let (identity, key_id, x_public) = (parts.array::<20>()?, parts.array::<32>()?, *parts.array::<32>()?);
-        let relay = relays
-            .iter()
-            .find(|relay| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id))
-            .ok_or(Error::UnknownKey)?;
-        secret::takes("ntor/accept", &relay.onion_key);
-        let xb = self.dh.agree(&relay.onion_key, &x_public)?;
-        Ok(NtorRequest { dh: self.dh.clone(), relay: relay.public, x_public, xb })
+        stack::clearing::<FRAMES, _>(|| {
+            let mut parts = Parts::of("ntor onionskin", onionskin, ONIONSKIN, false)?;
+            let (identity, key_id, x_public) = (parts.array::<20>()?, parts.array::<32>()?, *parts.array::<32>()?);
+            let relay = relays
+                .iter()
+                .find(|relay| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id))
+                .ok_or(Error::UnknownKey)?;
+            secret::takes("ntor/accept", &relay.onion_key);
+            let xb = self.dh.agree(&relay.onion_key, &x_public)?;
+            Ok(NtorRequest { dh: self.dh.clone(), relay: relay.public, x_public, xb })
+        })
     }
 }
 
@@ -140,27 +150,31 @@ impl<D: DiffieHellman> Request for NtorRequest<D> {
     }
 
     fn respond(self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error> {
-        if !message.is_empty() {
-            return Err(Error::NoMessage);
-        }
-        secret::takes("ntor/respond", self.xb.as_bytes());
-        let (y, y_public) = self.dh.generate()?;
-        let xy = self.dh.agree(&y, &self.x_public)?;
-        let (auth, keys) = derive(&xy, &self.xb, &self.relay, &self.x_public, &y_public);
-        Ok(([y_public, *auth].concat(), keys))
+        stack::clearing::<FRAMES, _>(|| {
+            if !message.is_empty() {
+                return Err(Error::NoMessage);
+            }
+            secret::takes("ntor/respond", self.xb.as_bytes());
+            let (y, y_public) = self.dh.generate()?;
+            let xy = self.dh.agree(&y, &self.x_public)?;
+            let (auth, keys) = derive(&xy, &self.xb, &self.relay, &self.x_public, &y_public);
+            Ok(([y_public, *auth].concat(), keys))
+        })
     }
 }
 
 impl<D: DiffieHellman> Client for NtorClient<D> {
     fn finish(self, reply: &[u8]) -> Result<Established, Error> {
-        let mut parts = Parts::of("ntor reply", reply, REPLY, false)?;
-        let (y_public, auth) = (parts.array::<32>()?, parts.array::<32>()?);
-        secret::takes("ntor/finish", &self.x);
-        let xy = self.dh.agree(&self.x, y_public)?;
-        let xb = self.dh.agree(&self.x, &self.relay.onion_key)?;
-        let (expected, keys) = derive(&xy, &xb, &self.relay, &self.x_public, y_public);
-        check(&expected, auth, Error::Authentication)?;
-        Ok(Established { message: Vec::new(), keys })
+        stack::clearing::<FRAMES, _>(|| {
+            let mut parts = Parts::of("ntor reply", reply, REPLY, false)?;
+            let (y_public, auth) = (parts.array::<32>()?, parts.array::<32>()?);
+            secret::takes("ntor/finish", &self.x);
+            let xy = self.dh.agree(&self.x, y_public)?;
+            let xb = self.dh.agree(&self.x, &self.relay.onion_key)?;
+            let (expected, keys) = derive(&xy, &xb, &self.relay, &self.x_public, y_public);
+            check(&expected, auth, Error::Authentication)?;
+            Ok(Established { message: Vec::new(), keys })
+        })
     }
 }
 

@@ -19,8 +19,12 @@ use candor_cpu::secret;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::DiffieHellman;
 use candor_primitives::hash::{Shake256Reader, XofReader};
+use candor_primitives::stack;
 use core::fmt;
 use zeroize::Zeroizing;
+
+/// Stack that a step takes, in bytes; what is left there is overwritten.
+const FRAMES: usize = 16 << 10;
 
 const PROTOID: &[u8] = b"ntor3-curve25519-sha3_256-1";
 const T_MSGKDF: &[u8] = b"ntor3-curve25519-sha3_256-1:kdf_phase1";
@@ -132,8 +136,10 @@ impl<D: DiffieHellman + Clone> Handshake for NtorV3<D> {
     }
 
     fn generate_relay(&self, identity: [u8; 32]) -> Result<NtorV3Relay<D>, Error> {
-        let (onion_key, public) = self.dh.generate()?;
-        Ok(NtorV3Relay { onion_key, public: NtorV3RelayPublic { identity, onion_key: public } })
+        stack::clearing::<FRAMES, _>(|| {
+            let (onion_key, public) = self.dh.generate()?;
+            Ok(NtorV3Relay { onion_key, public: NtorV3RelayPublic { identity, onion_key: public } })
+        })
     }
 
     fn public<'a>(&self, relay: &'a NtorV3Relay<D>) -> &'a NtorV3RelayPublic {
@@ -141,42 +147,46 @@ impl<D: DiffieHellman + Clone> Handshake for NtorV3<D> {
     }
 
     fn start(&self, relay: &NtorV3RelayPublic, message: &[u8]) -> Result<(NtorV3Client<D>, Vec<u8>), Error> {
-        let (x, x_public) = self.dh.generate()?;
-        secret::takes("ntor-v3/start", &x);
-        let bx = self.dh.agree(&x, &relay.onion_key)?;
-        let mut phase_one = self.phase_one(bx, relay, x_public);
-        let (enc_k1, mac_k1) = phase_one.keys();
+        stack::clearing::<FRAMES, _>(|| {
+            let (x, x_public) = self.dh.generate()?;
+            secret::takes("ntor-v3/start", &x);
+            let bx = self.dh.agree(&x, &relay.onion_key)?;
+            let mut phase_one = self.phase_one(bx, relay, x_public);
+            let (enc_k1, mac_k1) = phase_one.keys();
 
-        let mut onionskin = Vec::with_capacity(ONIONSKIN + message.len());
-        onionskin.extend_from_slice(&relay.identity);
-        onionskin.extend_from_slice(&relay.onion_key);
-        onionskin.extend_from_slice(&x_public);
-        onionskin.extend_from_slice(message);
-        stream::apply(&enc_k1, &mut onionskin[HEADER..]);
-        phase_one.mac = *sha3::mac(T_MSGMAC, &mac_k1, &[&onionskin]);
-        onionskin.extend_from_slice(&phase_one.mac);
-        Ok((NtorV3Client { dh: self.dh.clone(), x, phase_one }, onionskin))
+            let mut onionskin = Vec::with_capacity(ONIONSKIN + message.len());
+            onionskin.extend_from_slice(&relay.identity);
+            onionskin.extend_from_slice(&relay.onion_key);
+            onionskin.extend_from_slice(&x_public);
+            onionskin.extend_from_slice(message);
+            stream::apply(&enc_k1, &mut onionskin[HEADER..]);
+            phase_one.mac = *sha3::mac(T_MSGMAC, &mac_k1, &[&onionskin]);
+            onionskin.extend_from_slice(&phase_one.mac);
+            Ok((NtorV3Client { dh: self.dh.clone(), x, phase_one }, onionskin))
+        })
     }
 
     fn accept(&self, relays: &[NtorV3Relay<D>], onionskin: &[u8]) -> Result<NtorV3Request<D>, Error> {
-        let mut parts = Parts::of("ntor-v3 onionskin", onionskin, ONIONSKIN, true)?;
-        let (identity, key_id, x_public) = (parts.array::<32>()?, parts.array::<32>()?, *parts.array::<32>()?);
-        let (encrypted, mac) = parts.rest_and_last::<32>()?;
-        let relay = relays
-            .iter()
-            .find(|relay| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id))
-            .ok_or(Error::UnknownKey)?;
+        stack::clearing::<FRAMES, _>(|| {
+            let mut parts = Parts::of("ntor-v3 onionskin", onionskin, ONIONSKIN, true)?;
+            let (identity, key_id, x_public) = (parts.array::<32>()?, parts.array::<32>()?, *parts.array::<32>()?);
+            let (encrypted, mac) = parts.rest_and_last::<32>()?;
+            let relay = relays
+                .iter()
+                .find(|relay| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id))
+                .ok_or(Error::UnknownKey)?;
 
-        secret::takes("ntor-v3/accept", &relay.onion_key);
-        let xb = self.dh.agree(&relay.onion_key, &x_public)?;
-        let mut phase_one = self.phase_one(xb, &relay.public, x_public);
-        let (enc_k1, mac_k1) = phase_one.keys();
-        let expected = sha3::mac(T_MSGMAC, &mac_k1, &[&onionskin[..HEADER + encrypted.len()]]);
-        check(&expected, mac, Error::Onionskin)?;
-        phase_one.mac = *mac;
-        let mut message = encrypted.to_vec();
-        stream::apply(&enc_k1, &mut message);
-        Ok(NtorV3Request { dh: self.dh.clone(), message, phase_one })
+            secret::takes("ntor-v3/accept", &relay.onion_key);
+            let xb = self.dh.agree(&relay.onion_key, &x_public)?;
+            let mut phase_one = self.phase_one(xb, &relay.public, x_public);
+            let (enc_k1, mac_k1) = phase_one.keys();
+            let expected = sha3::mac(T_MSGMAC, &mac_k1, &[&onionskin[..HEADER + encrypted.len()]]);
+            check(&expected, mac, Error::Onionskin)?;
+            phase_one.mac = *mac;
+            let mut message = encrypted.to_vec();
+            stream::apply(&enc_k1, &mut message);
+            Ok(NtorV3Request { dh: self.dh.clone(), message, phase_one })
+        })
     }
 }
 
@@ -186,35 +196,39 @@ impl<D: DiffieHellman> Request for NtorV3Request<D> {
     }
 
     fn respond(self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error> {
-        let (y, y_public) = self.dh.generate()?;
-        secret::takes("ntor-v3/respond", &y);
-        let xy = self.dh.agree(&y, &self.phase_one.x_public)?;
-        let phase_two = self.phase_one.phase_two(&xy, &y_public);
+        stack::clearing::<FRAMES, _>(|| {
+            let (y, y_public) = self.dh.generate()?;
+            secret::takes("ntor-v3/respond", &y);
+            let xy = self.dh.agree(&y, &self.phase_one.x_public)?;
+            let phase_two = self.phase_one.phase_two(&xy, &y_public);
 
-        let mut reply = Vec::with_capacity(REPLY + message.len());
-        reply.extend_from_slice(&y_public);
-        reply.extend_from_slice(&[0; 32]);
-        reply.extend_from_slice(message);
-        stream::apply(&phase_two.enc_key, &mut reply[REPLY..]);
-        let auth = self.phase_one.auth(&phase_two.verify, &y_public, &reply[REPLY..]);
-        reply[32..REPLY].copy_from_slice(auth.as_slice());
-        Ok((reply, Keys::shake(phase_two.stream)))
+            let mut reply = Vec::with_capacity(REPLY + message.len());
+            reply.extend_from_slice(&y_public);
+            reply.extend_from_slice(&[0; 32]);
+            reply.extend_from_slice(message);
+            stream::apply(&phase_two.enc_key, &mut reply[REPLY..]);
+            let auth = self.phase_one.auth(&phase_two.verify, &y_public, &reply[REPLY..]);
+            reply[32..REPLY].copy_from_slice(auth.as_slice());
+            Ok((reply, Keys::shake(phase_two.stream)))
+        })
     }
 }
 
 impl<D: DiffieHellman> Client for NtorV3Client<D> {
     fn finish(self, reply: &[u8]) -> Result<Established, Error> {
-        let mut parts = Parts::of("ntor-v3 reply", reply, REPLY, true)?;
-        let (y_public, auth) = (parts.array::<32>()?, parts.array::<32>()?);
-        let encrypted = parts.rest();
-        secret::takes("ntor-v3/finish", &self.x);
-        let xy = self.dh.agree(&self.x, y_public)?;
-        let phase_two = self.phase_one.phase_two(&xy, y_public);
-        let expected = self.phase_one.auth(&phase_two.verify, y_public, encrypted);
-        check(&expected, auth, Error::Authentication)?;
-        let mut message = encrypted.to_vec();
-        stream::apply(&phase_two.enc_key, &mut message);
-        Ok(Established { message, keys: Keys::shake(phase_two.stream) })
+        stack::clearing::<FRAMES, _>(|| {
+            let mut parts = Parts::of("ntor-v3 reply", reply, REPLY, true)?;
+            let (y_public, auth) = (parts.array::<32>()?, parts.array::<32>()?);
+            let encrypted = parts.rest();
+            secret::takes("ntor-v3/finish", &self.x);
+            let xy = self.dh.agree(&self.x, y_public)?;
+            let phase_two = self.phase_one.phase_two(&xy, y_public);
+            let expected = self.phase_one.auth(&phase_two.verify, y_public, encrypted);
+            check(&expected, auth, Error::Authentication)?;
+            let mut message = encrypted.to_vec();
+            stream::apply(&phase_two.enc_key, &mut message);
+            Ok(Established { message, keys: Keys::shake(phase_two.stream) })
+        })
     }
 }
 

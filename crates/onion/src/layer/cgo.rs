@@ -19,6 +19,8 @@ use candor_cpu::secret;
 use candor_primitives::Cpu;
 use candor_primitives::aes::{Aes128, Aes128Decrypt};
 use candor_primitives::polyval::Polyval;
+use candor_primitives::stack;
+use core::slice::from_ref;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -36,6 +38,7 @@ const POWERS: usize = 16;
 
 /// The keys of UIV+. `B` is AES in the direction that this end needs for ET.
 struct Uiv<B> {
+    #[cfg(test)]
     cpu: Cpu,
     et: B,
     u: Polyval<POWERS>,
@@ -46,17 +49,26 @@ struct Uiv<B> {
 /// AES in one of its directions.
 trait BlockCipher {
     fn with_cpu(cpu: Cpu, key: &[u8; BLOCK]) -> Self;
+    fn set_key(&mut self, key: &[u8; BLOCK]);
 }
 
 impl BlockCipher for Aes128 {
     fn with_cpu(cpu: Cpu, key: &[u8; BLOCK]) -> Self {
         Self::with_cpu(cpu, key)
     }
+
+    fn set_key(&mut self, key: &[u8; BLOCK]) {
+        self.set_key(key);
+    }
 }
 
 impl BlockCipher for Aes128Decrypt {
     fn with_cpu(cpu: Cpu, key: &[u8; BLOCK]) -> Self {
         Self::with_cpu(cpu, key)
+    }
+
+    fn set_key(&mut self, key: &[u8; BLOCK]) {
+        self.set_key(key);
     }
 }
 
@@ -66,6 +78,7 @@ type Tweak<'a> = (&'a [u8; BLOCK], Command);
 impl<B: BlockCipher> Uiv<B> {
     fn new(cpu: Cpu, keys: &[[u8; BLOCK]; 4]) -> Self {
         Self {
+            #[cfg(test)]
             cpu,
             et: B::with_cpu(cpu, &keys[0]),
             u: Polyval::with_cpu(cpu, &keys[1]),
@@ -77,63 +90,68 @@ impl<B: BlockCipher> Uiv<B> {
     /// h of ET: POLYVAL over T' | command | X_R, padded with zeros to whole blocks. All but three of the blocks are
     /// read in place.
     #[inline]
-    fn tweak_hash(&self, (tag, command): Tweak<'_>, right: &[u8; RIGHT]) -> [u8; BLOCK] {
+    fn tweak_hash(&self, (tag, command): Tweak<'_>, right: &[u8; RIGHT], work: &mut Workspace) {
         let (front, rest) = right.split_at(BLOCK - 1);
         let (whole, end) = rest.as_chunks::<BLOCK>();
-        let (mut second, mut last) = ([0; BLOCK], [0; BLOCK]);
+        let [first, second] = &mut work.head;
+        *first = *tag;
         second[0] = command.0;
         second[1..].copy_from_slice(front);
-        last[..end.len()].copy_from_slice(end);
-        self.u.hash([&[*tag, second], whole, &[last]])
+        work.end[0][..end.len()].copy_from_slice(end);
+        self.u.hash_into([&work.head, whole, &work.end], &mut work.hash);
     }
 
     /// PRF's counter: POLYVAL over one block.
     #[inline]
-    fn counter(&self, tweak: &[u8; BLOCK]) -> [u8; BLOCK] {
-        let mut counter = self.b.hash([&[*tweak]]);
-        counter[15] &= 0xC0;
-        counter
+    fn counter(&self, tweak: &[u8; BLOCK], work: &mut Workspace) {
+        self.b.hash_into([from_ref(tweak)], &mut work.counter);
+        work.counter[15] &= 0xC0;
     }
 
     /// XORs PRF with t = 0 into X_R. The low six bits of the counter are clear, so counting never carries.
     #[inline]
-    fn stream(&self, tweak: &[u8; BLOCK], right: &mut [u8; RIGHT]) {
-        self.prf.apply_counter_mode(&self.counter(tweak), right);
+    fn stream(&self, tweak: &[u8; BLOCK], right: &mut [u8; RIGHT], work: &mut Workspace) {
+        self.counter(tweak, work);
+        self.prf.apply_counter_mode(&work.counter, right);
     }
 
     /// UPDATE: replaces the keys and the nonce.
-    fn update(&mut self, nonce: &mut [u8; BLOCK]) {
-        let mut counter = self.counter(nonce);
-        counter[15] |= SECOND_STREAM;
+    fn update(&mut self, nonce: &mut [u8; BLOCK], work: &mut Workspace) {
+        self.counter(nonce, work);
+        work.counter[15] |= SECOND_STREAM;
         let mut seed = Zeroizing::new([[0; BLOCK]; SEED / BLOCK]);
-        self.prf.apply_counter_mode(&counter, seed.as_flattened_mut());
-        let (keys, next) = seed.split_first_chunk().expect("five blocks hold four");
-        *self = Self::new(self.cpu, keys);
-        *nonce = next[0];
+        self.prf.apply_counter_mode(&work.counter, seed.as_flattened_mut());
+        // In place: keys that are moved leave a copy behind.
+        let [et, u, prf, b, next] = &*seed;
+        self.et.set_key(et);
+        self.u.set_key(u);
+        self.prf.set_key(prf);
+        self.b.set_key(b);
+        *nonce = *next;
     }
 }
 
 impl Uiv<Aes128> {
     #[inline]
-    fn encrypt(&self, tweak: Tweak<'_>, cell: &mut [u8; PAYLOAD]) {
+    fn encrypt(&self, tweak: Tweak<'_>, cell: &mut [u8; PAYLOAD], work: &mut Workspace) {
         let (left, right) = halves(cell);
-        let hash = self.tweak_hash(tweak, right);
-        xor(left, &hash);
+        self.tweak_hash(tweak, right, work);
+        xor(left, &work.hash);
         self.et.encrypt_block(left);
-        xor(left, &hash);
-        self.stream(left, right);
+        xor(left, &work.hash);
+        self.stream(left, right, work);
     }
 }
 
 impl Uiv<Aes128Decrypt> {
     #[inline]
-    fn decrypt(&self, tweak: Tweak<'_>, cell: &mut [u8; PAYLOAD]) {
+    fn decrypt(&self, tweak: Tweak<'_>, cell: &mut [u8; PAYLOAD], work: &mut Workspace) {
         let (left, right) = halves(cell);
-        self.stream(left, right);
-        let hash = self.tweak_hash(tweak, right);
-        xor(left, &hash);
+        self.stream(left, right, work);
+        self.tweak_hash(tweak, right, work);
+        xor(left, &work.hash);
         self.et.decrypt_block(left);
-        xor(left, &hash);
+        xor(left, &work.hash);
     }
 }
 
@@ -149,18 +167,49 @@ fn xor(block: &mut [u8; BLOCK], with: &[u8; BLOCK]) {
     *block = (u128::from_ne_bytes(*block) ^ u128::from_ne_bytes(*with)).to_ne_bytes();
 }
 
+/// Where what lies between the steps of UIV+ is kept: with the keys, and not on the stack, so that it is wiped with them.
+#[derive(Default)]
+struct Workspace {
+    /// The first two blocks of the tweak.
+    head: [[u8; BLOCK]; 2],
+    /// The last one, padded with zeros.
+    end: [[u8; BLOCK]; 1],
+    /// ET's h.
+    hash: [u8; BLOCK],
+    /// PRF's counter.
+    counter: [u8; BLOCK],
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        self.head.as_flattened_mut().zeroize();
+        self.end.as_flattened_mut().zeroize();
+        self.hash.zeroize();
+        self.counter.zeroize();
+    }
+}
+
 /// One direction of a layer: the keys, the nonce N and the last tag T'.
 struct Half<B> {
     uiv: Uiv<B>,
     nonce: [u8; BLOCK],
     tag: [u8; BLOCK],
+    /// The tag to come: here and not on the stack, since a cell that the client makes begins with the nonce.
+    next: [u8; BLOCK],
+    work: Workspace,
 }
 
 impl<B: BlockCipher> Half<B> {
     fn new(cpu: Cpu, seed: &[u8]) -> Self {
         let (blocks, _) = seed.as_chunks::<BLOCK>();
         let (keys, rest) = blocks.split_first_chunk().expect("the seed has five blocks");
-        Self { uiv: Uiv::new(cpu, keys), nonce: rest[0], tag: [0; BLOCK] }
+        Self { uiv: Uiv::new(cpu, keys), nonce: rest[0], tag: [0; BLOCK], next: [0; BLOCK], work: Workspace::default() }
+    }
+
+    /// UPDATE. Seldom enough to clear the stack behind it.
+    fn update(&mut self) {
+        let Self { uiv, nonce, work, .. } = self;
+        stack::clearing::<512, _>(|| uiv.update(nonce, work));
     }
 
     fn put_nonce(&self, cell: &mut [u8; PAYLOAD]) {
@@ -173,6 +222,7 @@ impl<B> Drop for Half<B> {
         // The ciphers and hashes wipe themselves.
         self.nonce.zeroize();
         self.tag.zeroize();
+        self.next.zeroize();
     }
 }
 
@@ -207,19 +257,19 @@ impl Relay {
     pub(super) fn outbound(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) -> Option<Tag> {
         let half = &mut self.outbound;
         let received = first_block(cell);
-        half.uiv.encrypt((&half.tag, command), cell);
+        half.uiv.encrypt((&half.tag, command), cell, &mut half.work);
         half.tag = first_block(cell);
         if !recognized(&half.tag, &half.nonce) {
             return None;
         }
-        half.uiv.update(&mut half.nonce);
+        half.update();
         Some(tag(received))
     }
 
     #[inline]
     pub(super) fn inbound(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) {
         let half = &mut self.inbound;
-        half.uiv.encrypt((&half.tag, command), cell);
+        half.uiv.encrypt((&half.tag, command), cell, &mut half.work);
         half.tag = first_block(cell);
     }
 
@@ -228,7 +278,7 @@ impl Relay {
         self.inbound(command, cell);
         let half = &mut self.inbound;
         half.nonce = half.tag;
-        half.uiv.update(&mut half.nonce);
+        half.update();
         tag(half.tag)
     }
 }
@@ -248,29 +298,29 @@ impl Client {
         self.outbound.put_nonce(cell);
         self.outbound(command, cell);
         let half = &mut self.outbound;
-        half.uiv.update(&mut half.nonce);
+        half.update();
         tag(first_block(cell))
     }
 
     #[inline]
     pub(super) fn outbound(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) {
         let half = &mut self.outbound;
-        let next = first_block(cell);
-        half.uiv.decrypt((&half.tag, command), cell);
-        half.tag = next;
+        half.next = first_block(cell);
+        half.uiv.decrypt((&half.tag, command), cell, &mut half.work);
+        half.tag = half.next;
     }
 
     #[inline]
     pub(super) fn inbound(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) -> Option<Tag> {
         let half = &mut self.inbound;
         let received = first_block(cell);
-        half.uiv.decrypt((&half.tag, command), cell);
+        half.uiv.decrypt((&half.tag, command), cell, &mut half.work);
         half.tag = received;
-        if !recognized(&first_block(cell), &half.nonce) {
+        if !recognized(cell.first_chunk().expect("a cell is longer than a block"), &half.nonce) {
             return None;
         }
         half.nonce = received;
-        half.uiv.update(&mut half.nonce);
+        half.update();
         Some(tag(received))
     }
 }
@@ -303,12 +353,16 @@ mod for_vectors {
     }
 
     /// Keys can't be read back, so two states count as equal if they encrypt alike.
-    fn assert_same<B: BlockCipher>(half: &Half<B>, expected: &State, crypt: impl Fn(&Uiv<B>, &mut [u8; PAYLOAD])) {
+    fn assert_same<B: BlockCipher>(
+        half: &Half<B>,
+        expected: &State,
+        crypt: impl Fn(&Uiv<B>, &mut [u8; PAYLOAD], &mut Workspace),
+    ) {
         assert_eq!((half.nonce, half.tag), (expected.nonce, expected.tag));
         let probe = std::array::from_fn(|index| index as u8);
         let (mut ours, mut theirs) = (probe, probe);
-        crypt(&half.uiv, &mut ours);
-        crypt(&Half::<B>::from_state(half.uiv.cpu, expected).uiv, &mut theirs);
+        crypt(&half.uiv, &mut ours, &mut Workspace::default());
+        crypt(&Half::<B>::from_state(half.uiv.cpu, expected).uiv, &mut theirs, &mut Workspace::default());
         assert_eq!(ours, theirs);
     }
 
@@ -319,7 +373,7 @@ mod for_vectors {
 
         pub(in crate::layer) fn assert_state(&self, inbound: bool, expected: &State) {
             let half = if inbound { &self.inbound } else { &self.outbound };
-            assert_same(half, expected, |uiv, cell| uiv.encrypt((&[7; BLOCK], Command::RELAY), cell));
+            assert_same(half, expected, |uiv, cell, work| uiv.encrypt((&[7; BLOCK], Command::RELAY), cell, work));
         }
     }
 
@@ -330,7 +384,7 @@ mod for_vectors {
 
         pub(in crate::layer) fn assert_state(&self, inbound: bool, expected: &State) {
             let half = if inbound { &self.inbound } else { &self.outbound };
-            assert_same(half, expected, |uiv, cell| uiv.decrypt((&[7; BLOCK], Command::RELAY), cell));
+            assert_same(half, expected, |uiv, cell, work| uiv.decrypt((&[7; BLOCK], Command::RELAY), cell, work));
         }
     }
 
@@ -345,8 +399,8 @@ mod for_vectors {
         let keys = blocks.first_chunk().expect("four blocks");
         let (tag, command) = (tweak.first_chunk().expect("17 bytes"), Command(tweak[16]));
         match encrypt {
-            true => Uiv::<Aes128>::new(cpu, keys).encrypt((tag, command), cell),
-            false => Uiv::<Aes128Decrypt>::new(cpu, keys).decrypt((tag, command), cell),
+            true => Uiv::<Aes128>::new(cpu, keys).encrypt((tag, command), cell, &mut Workspace::default()),
+            false => Uiv::<Aes128Decrypt>::new(cpu, keys).decrypt((tag, command), cell, &mut Workspace::default()),
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::cell::PAYLOAD;
 use candor_cpu::secret;
 use candor_primitives::Cpu;
 use candor_primitives::aes::Aes128;
+use candor_primitives::stack;
 use sha1::{Digest, Sha1};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
@@ -49,7 +50,7 @@ impl Stream {
         let (rest, wrapped) = rest.split_at_mut(whole);
         for part in [rest, wrapped] {
             if !part.is_empty() {
-                self.block = self.cipher.apply_counter_mode(&self.counter.to_be_bytes(), part);
+                self.cipher.apply_counter_mode_keeping(&self.counter.to_be_bytes(), part, &mut self.block);
                 self.counter = self.counter.wrapping_add(part.len().div_ceil(16) as u128);
                 self.used = (part.len() - 1) % 16 + 1;
             }
@@ -82,11 +83,13 @@ impl Half {
     /// Writes the digest.
     #[inline]
     fn stamp(&mut self, payload: &mut [u8; PAYLOAD]) -> Tag {
-        payload[DIGEST].fill(0);
-        self.digest.update(&payload[..]);
-        let digest = self.digest.clone().finalize();
-        payload[DIGEST].copy_from_slice(&digest[..4]);
-        tag(&digest)
+        stack::clearing::<1024, _>(|| {
+            payload[DIGEST].fill(0);
+            self.digest.update(&payload[..]);
+            let digest = self.digest.clone().finalize();
+            payload[DIGEST].copy_from_slice(&digest[..4]);
+            tag(&digest)
+        })
     }
 
     /// Whether the decrypted cell is for this end. One cell in 2^16 looks so by chance, so the digest advances only if
@@ -96,18 +99,20 @@ impl Half {
         if !recognized(payload) {
             return None;
         }
-        let found: [u8; 4] = payload[DIGEST].try_into().expect("four bytes");
-        payload[DIGEST].fill(0);
-        let mut running = self.digest.clone();
-        running.update(&payload[..]);
-        let digest = running.clone().finalize();
-        if is_ours(&digest[..4], &found) {
-            self.digest = running;
-            Some(tag(&digest))
-        } else {
-            payload[DIGEST].copy_from_slice(&found);
-            None
-        }
+        stack::clearing::<1024, _>(|| {
+            let found: [u8; 4] = payload[DIGEST].try_into().expect("four bytes");
+            payload[DIGEST].fill(0);
+            let mut running = self.digest.clone();
+            running.update(&payload[..]);
+            let digest = running.clone().finalize();
+            if is_ours(&digest[..4], &found) {
+                self.digest = running;
+                Some(tag(&digest))
+            } else {
+                payload[DIGEST].copy_from_slice(&found);
+                None
+            }
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The client's half of a login (RFC 9807 §6).
 
 use super::{Client, StaticId};
+use crate::clearing;
 use crate::envelope::{DERIVE_DH, RandomizedPassword, mask};
 use crate::error::{Element, Input, StateError, exactly};
 use crate::group::{self, Base, decode, derive_key, encode_products};
@@ -96,68 +97,70 @@ impl<S: Suite> ClientLogin<S> {
         ksf: &mut (impl Ksf + ?Sized),
         parties: &Parties<'_>,
     ) -> Result<LoggedIn, Error> {
-        secret::ran("opaque/client-finish", S::NAME);
-        self.limits.check(params)?;
-        parties.check()?;
-        let ke2 = Ke2::parse::<S>(ke2)?;
-        let ke1 = Ke1::parse::<S>(&self.ke1)?;
-        let server_share = decode(Element::ServerKeyShare, ke2.share)?;
-        let ephemeral = self.suite.ephemeral().decapsulate(&self.decapsulation_key, ke2.ciphertext)?;
-        let public = Public::<S> {
-            parties,
-            ksf: params,
-            static_id: self.static_id.as_bytes(),
-            ke1: &ke1,
-            server_nonce: ke2.nonce,
-            server_share: ke2.share,
-            ciphertext: ke2.ciphertext,
-            suite: PhantomData,
-        };
+        clearing::<S, _>(|| {
+            secret::ran("opaque/client-finish", S::NAME);
+            self.limits.check(params)?;
+            parties.check()?;
+            let ke2 = Ke2::parse::<S>(ke2)?;
+            let ke1 = Ke1::parse::<S>(&self.ke1)?;
+            let server_share = decode(Element::ServerKeyShare, ke2.share)?;
+            let ephemeral = self.suite.ephemeral().decapsulate(&self.decapsulation_key, ke2.ciphertext)?;
+            let public = Public::<S> {
+                parties,
+                ksf: params,
+                static_id: self.static_id.as_bytes(),
+                ke1: &ke1,
+                server_nonce: ke2.nonce,
+                server_share: ke2.share,
+                ciphertext: ke2.ciphertext,
+                suite: PhantomData,
+            };
 
-        let begun = S::ENCRYPTED.then(|| public.before_response());
-        let mut response = Zeroizing::new(*ke2.response);
-        if let Some(begun) = &begun {
-            let pad = schedule::response_pad(begun, ephemeral.as_ref(), self.static_secret.as_ref());
-            response.iter_mut().zip(pad.iter()).for_each(|(byte, pad)| *byte ^= pad);
-        }
-        let response = Response::parts(&response);
-        // An encrypted suite does not tell errors in what the KEM has decrypted apart.
-        let evaluated =
-            self.evaluated(response.evaluated).map_err(|error| if S::ENCRYPTED { Error::Login } else { error })?;
+            let begun = S::ENCRYPTED.then(|| public.before_response());
+            let mut response = Zeroizing::new(*ke2.response);
+            if let Some(begun) = &begun {
+                let pad = schedule::response_pad(begun, ephemeral.as_ref(), self.static_secret.as_ref());
+                response.iter_mut().zip(pad.iter()).for_each(|(byte, pad)| *byte ^= pad);
+            }
+            let response = Response::parts(&response);
+            // An encrypted suite does not tell errors in what the KEM has decrypted apart.
+            let evaluated =
+                self.evaluated(response.evaluated).map_err(|error| if S::ENCRYPTED { Error::Login } else { error })?;
 
-        let password = RandomizedPassword::new(&*self.blinded.unblind(&evaluated)?, params, ksf)?;
-        let mut unmasked = Zeroizing::new(*response.masked);
-        mask(&password.masking_key(), response.masking_nonce, &mut unmasked);
-        let (server_public, envelope) = unmasked.split_first_chunk::<32>().ok_or(Error::Login)?;
-        let (nonce, tag) = envelope.split_first_chunk::<32>().ok_or(Error::Login)?;
-        let server_key = decode(Element::ServerPublicKey, server_public).map_err(|_| Error::Login)?;
-        let client_key = password.client_key(nonce);
+            let password = RandomizedPassword::new(&*self.blinded.unblind(&evaluated)?, params, ksf)?;
+            let mut unmasked = Zeroizing::new(*response.masked);
+            mask(&password.masking_key(), response.masking_nonce, &mut unmasked);
+            let (server_public, envelope) = unmasked.split_first_chunk::<32>().ok_or(Error::Login)?;
+            let (nonce, tag) = envelope.split_first_chunk::<32>().ok_or(Error::Login)?;
+            let server_key = decode(Element::ServerPublicKey, server_public).map_err(|_| Error::Login)?;
+            let client_key = password.client_key(nonce);
 
-        let shared = encode_products([
-            (&*client_key, Base::Generator),
-            (&*self.share_key, Base::Point(&server_share)),
-            (&*self.share_key, Base::Point(&server_key)),
-            (&*client_key, Base::Point(&server_share)),
-        ]);
-        let [client_public, dh1, dh2, dh3] = &*shared;
-        if !agree(password.tag(nonce, server_public, parties, client_public).as_slice(), tag, "opaque-envelope") {
-            return Err(Error::Login);
-        }
+            let shared = encode_products([
+                (&*client_key, Base::Generator),
+                (&*self.share_key, Base::Point(&server_share)),
+                (&*self.share_key, Base::Point(&server_key)),
+                (&*client_key, Base::Point(&server_share)),
+            ]);
+            let [client_public, dh1, dh2, dh3] = &*shared;
+            if !agree(password.tag(nonce, server_public, parties, client_public).as_slice(), tag, "opaque-envelope") {
+                return Err(Error::Login);
+            }
 
-        let mut transcript = public.before_mac(begun, ke2.response, client_public, server_public);
-        let hash = transcript.hash();
-        let secrets =
-            Secrets { dh: [dh1, dh2, dh3], ephemeral: ephemeral.as_ref(), fixed: self.static_secret.as_ref() };
-        let keys = Keys::new(&secrets, &hash);
-        if !agree(keys.server_mac(&hash).as_slice(), ke2.mac, "opaque-server-mac") {
-            return Err(Error::Login);
-        }
-        transcript.add(ke2.mac);
-        Ok(LoggedIn {
-            ke3: *keys.client_mac(&transcript),
-            session_key: SessionKey::new(keys.session),
-            export_key: password.export_key(nonce),
-            server_public_key: *server_public,
+            let mut transcript = public.before_mac(begun, ke2.response, client_public, server_public);
+            let hash = transcript.hash();
+            let secrets =
+                Secrets { dh: [dh1, dh2, dh3], ephemeral: ephemeral.as_ref(), fixed: self.static_secret.as_ref() };
+            let keys = Keys::new(&secrets, &hash);
+            if !agree(keys.server_mac(&hash).as_slice(), ke2.mac, "opaque-server-mac") {
+                return Err(Error::Login);
+            }
+            transcript.add(ke2.mac);
+            Ok(LoggedIn {
+                ke3: *keys.client_mac(&transcript),
+                session_key: SessionKey::new(keys.session),
+                export_key: password.export_key(nonce),
+                server_public_key: *server_public,
+            })
         })
     }
 
@@ -173,23 +176,25 @@ impl<S: Suite> ClientLogin<S> {
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let decapsulation_key = self.suite.ephemeral().secret_to_bytes(&self.decapsulation_key)?;
-        let (blind, share_key) =
-            (Zeroizing::new(self.blinded.blind().to_bytes()), Zeroizing::new(self.share_key.to_bytes()));
-        let static_secret = self.static_secret.as_ref().map_or(&[][..], |secret| secret.as_bytes());
-        let mut bytes = Zeroizing::new(vec![0; Self::LENGTH]);
-        crate::write(
-            &mut bytes,
-            &[
-                &[VERSION, S::ID as u8],
-                blind.as_slice(),
-                share_key.as_slice(),
-                static_secret,
-                &self.ke1,
-                &decapsulation_key,
-            ],
-        );
-        Ok(bytes)
+        clearing::<S, _>(|| {
+            let decapsulation_key = self.suite.ephemeral().secret_to_bytes(&self.decapsulation_key)?;
+            let (blind, share_key) =
+                (Zeroizing::new(self.blinded.blind().to_bytes()), Zeroizing::new(self.share_key.to_bytes()));
+            let static_secret = self.static_secret.as_ref().map_or(&[][..], |secret| secret.as_bytes());
+            let mut bytes = Zeroizing::new(vec![0; Self::LENGTH]);
+            crate::write(
+                &mut bytes,
+                &[
+                    &[VERSION, S::ID as u8],
+                    blind.as_slice(),
+                    share_key.as_slice(),
+                    static_secret,
+                    &self.ke1,
+                    &decapsulation_key,
+                ],
+            );
+            Ok(bytes)
+        })
     }
 
     pub(super) fn resume(client: &Client<S>, saved: &[u8], password: &Password<'_>) -> Result<Self, Error> {

@@ -1,5 +1,6 @@
 //! The client's half of a registration (RFC 9807 §5).
 
+use crate::clearing;
 use crate::envelope::RandomizedPassword;
 use crate::error::{Element, Input, StateError, exactly};
 use crate::group::{Base, decode, encode_products};
@@ -8,6 +9,7 @@ use crate::lengths::{NONCE, UPLOAD};
 use crate::oprf::Blinded;
 use crate::parties::Parties;
 use crate::password::Password;
+use crate::suite::Rfc9807;
 use crate::{Error, ExportKey};
 use candor_cpu::secret;
 use core::fmt;
@@ -59,25 +61,27 @@ impl ClientRegistration {
         ksf: &mut (impl Ksf + ?Sized),
         parties: &Parties<'_>,
     ) -> Result<Registered, Error> {
-        secret::takes("opaque/register-finish", self.blinded.blind());
-        self.limits.check(params)?;
-        parties.check()?;
-        let [evaluated, server_public_key] = *exactly::<64>(Input::RegistrationResponse, response)?.as_chunks().0
-        else {
-            unreachable!("64 bytes are two chunks of 32")
-        };
-        decode(Element::ServerPublicKey, &server_public_key)?;
+        clearing::<Rfc9807, _>(|| {
+            secret::takes("opaque/register-finish", self.blinded.blind());
+            self.limits.check(params)?;
+            parties.check()?;
+            let [evaluated, server_public_key] = *exactly::<64>(Input::RegistrationResponse, response)?.as_chunks().0
+            else {
+                unreachable!("64 bytes are two chunks of 32")
+            };
+            decode(Element::ServerPublicKey, &server_public_key)?;
 
-        let password = RandomizedPassword::new(&*self.blinded.finalize(&evaluated)?, params, ksf)?;
-        let mut nonce = [0; NONCE];
-        rng.fill_bytes(&mut nonce);
-        let [client_public] = *encode_products([(&password.client_key(&nonce), Base::Generator)]);
-        let (masking_key, tag) =
-            (password.masking_key(), password.tag(&nonce, &server_public_key, parties, &client_public));
+            let password = RandomizedPassword::new(&*self.blinded.output(&evaluated)?, params, ksf)?;
+            let mut nonce = [0; NONCE];
+            rng.fill_bytes(&mut nonce);
+            let [client_public] = *encode_products([(&password.client_key(&nonce), Base::Generator)]);
+            let (masking_key, tag) =
+                (password.masking_key(), password.tag(&nonce, &server_public_key, parties, &client_public));
 
-        let mut upload = [0; UPLOAD];
-        crate::write(&mut upload, &[&client_public, masking_key.as_slice(), &nonce, tag.as_slice()]);
-        Ok(Registered { upload, export_key: password.export_key(&nonce), server_public_key })
+            let mut upload = [0; UPLOAD];
+            crate::write(&mut upload, &[&client_public, masking_key.as_slice(), &nonce, tag.as_slice()]);
+            Ok(Registered { upload, export_key: password.export_key(&nonce), server_public_key })
+        })
     }
 }
 
@@ -90,10 +94,12 @@ impl ClientRegistration {
     /// **They are as secret as the password**: with them passwords can be tried without key stretching. Delete them when the
     /// registration is over, and resume each of them once.
     pub fn to_bytes(&self) -> Zeroizing<[u8; Self::LENGTH]> {
-        let blind = Zeroizing::new(self.blinded.blind().to_bytes());
-        let mut bytes = Zeroizing::new([0; Self::LENGTH]);
-        crate::write(bytes.as_mut_slice(), &[&[VERSION], blind.as_slice(), self.blinded.sent()]);
-        bytes
+        clearing::<Rfc9807, _>(|| {
+            let blind = Zeroizing::new(self.blinded.blind().to_bytes());
+            let mut bytes = Zeroizing::new([0; Self::LENGTH]);
+            crate::write(bytes.as_mut_slice(), &[&[VERSION], blind.as_slice(), self.blinded.sent()]);
+            bytes
+        })
     }
 
     pub(super) fn resume(limits: Limits, saved: &[u8], password: &Password<'_>) -> Result<Self, Error> {

@@ -1,6 +1,7 @@
 //! The server's half of a login (RFC 9807 §6).
 
 use super::{Record, Server, Session};
+use crate::clearing;
 use crate::credential::CredentialHash;
 use crate::envelope::{DERIVE_DH, mask};
 use crate::error::{Element, Input, StateError, exactly, expect_short};
@@ -11,6 +12,7 @@ use crate::lengths::{MASKED, RESPONSE};
 use crate::messages::{Ke1, Upload};
 use crate::parties::Parties;
 use crate::schedule::{self, Keys, Public, Secrets};
+use crate::suite::Rfc9807;
 use crate::suite::{Slot, Suite};
 use crate::{Error, SessionKey, agree};
 use alloc::vec;
@@ -65,69 +67,71 @@ impl<S: Suite> Server<S> {
         record: Option<&Record>,
         parties: &Parties<'_>,
     ) -> Result<Answer<S>, Error> {
-        secret::ran("opaque/server", S::NAME);
-        parties.check()?;
-        expect_short(Input::Name, name)?;
-        let ke1 = Ke1::parse::<S>(ke1)?;
-        let blinded = decode(Element::Blinded, ke1.blinded)?;
-        let client_share = decode(Element::ClientKeyShare, ke1.share)?;
-        let encapsulation_key = self.suite.ephemeral().public(ke1.encapsulation_key)?;
+        clearing::<S, _>(|| {
+            secret::ran("opaque/server", S::NAME);
+            parties.check()?;
+            expect_short(Input::Name, name)?;
+            let ke1 = Ke1::parse::<S>(ke1)?;
+            let blinded = decode(Element::Blinded, ke1.blinded)?;
+            let client_share = decode(Element::ClientKeyShare, ke1.share)?;
+            let encapsulation_key = self.suite.ephemeral().public(ke1.encapsulation_key)?;
 
-        let below_minimum = record.is_some_and(|record| record.minimum() > S::ID);
-        let record = self.unknown.or_real(record, below_minimum, name, &self.history);
-        let (upload, ksf) = (Upload::parts(record.upload()), record.ksf());
-        let client_key = decode(Element::ClientPublicKey, upload.client_public).map_err(|_| Error::Record)?;
+            let below_minimum = record.is_some_and(|record| record.minimum() > S::ID);
+            let record = self.unknown.or_real(record, below_minimum, name, &self.history);
+            let (upload, ksf) = (Upload::parts(record.upload()), record.ksf());
+            let client_key = decode(Element::ClientPublicKey, upload.client_public).map_err(|_| Error::Record)?;
 
-        let oprf_key = self.oprf_key(record.credential_id())?;
-        let mut fresh = Zeroizing::new([[0; 32]; 3]);
-        rng.fill_bytes(fresh.as_flattened_mut());
-        let [masking_nonce, nonce, seed] = &*fresh;
-        let share_key = derive_key(seed, DERIVE_DH);
-        let products = encode_products([
-            (oprf_key.scalar(), Base::Point(&blinded)),
-            (&*share_key, Base::Generator),
-            (&*share_key, Base::Point(&client_share)),
-            (&*self.secret, Base::Point(&client_share)),
-            (&*share_key, Base::Point(&client_key)),
-        ]);
-        let [evaluated, share, dh1, dh2, dh3] = &*products;
+            let oprf_key = self.oprf_key(record.credential_id())?;
+            let mut fresh = Zeroizing::new([[0; 32]; 3]);
+            rng.fill_bytes(fresh.as_flattened_mut());
+            let [masking_nonce, nonce, seed] = &*fresh;
+            let share_key = derive_key(seed, DERIVE_DH);
+            let products = encode_products([
+                (oprf_key.scalar(), Base::Point(&blinded)),
+                (&*share_key, Base::Generator),
+                (&*share_key, Base::Point(&client_share)),
+                (&*self.secret, Base::Point(&client_share)),
+                (&*share_key, Base::Point(&client_key)),
+            ]);
+            let [evaluated, share, dh1, dh2, dh3] = &*products;
 
-        let mut ciphertext = vec![0; S::Ephemeral::CIPHERTEXT];
-        let ephemeral = self.suite.ephemeral().encapsulate(rng, &encapsulation_key, &mut ciphertext)?;
-        let fixed = self.suite.fixed().decapsulate(&self.static_kem.secret, ke1.static_ciphertext)?;
+            let mut ciphertext = vec![0; S::Ephemeral::CIPHERTEXT];
+            let ephemeral = self.suite.ephemeral().encapsulate(rng, &encapsulation_key, &mut ciphertext)?;
+            let fixed = self.suite.fixed().decapsulate(&self.static_kem.secret, ke1.static_ciphertext)?;
 
-        let public = Public::<S> {
-            parties,
-            ksf: &ksf,
-            static_id: self.static_kem.id.as_bytes(),
-            ke1: &ke1,
-            server_nonce: nonce,
-            server_share: share,
-            ciphertext: &ciphertext,
-            suite: PhantomData,
-        };
-        let mut masked = [0; MASKED];
-        crate::write(&mut masked, &[&self.public, upload.envelope]);
-        mask(upload.masking_key, masking_nonce, &mut masked);
-        let mut response = [0; RESPONSE];
-        crate::write(&mut response, &[evaluated, masking_nonce, &masked]);
-        let begun = S::ENCRYPTED.then(|| public.before_response());
-        if let Some(begun) = &begun {
-            let pad = schedule::response_pad(begun, ephemeral.as_ref(), fixed.as_ref());
-            response.iter_mut().zip(pad.iter()).for_each(|(byte, pad)| *byte ^= pad);
-        }
+            let public = Public::<S> {
+                parties,
+                ksf: &ksf,
+                static_id: self.static_kem.id.as_bytes(),
+                ke1: &ke1,
+                server_nonce: nonce,
+                server_share: share,
+                ciphertext: &ciphertext,
+                suite: PhantomData,
+            };
+            let mut masked = [0; MASKED];
+            crate::write(&mut masked, &[&self.public, upload.envelope]);
+            mask(upload.masking_key, masking_nonce, &mut masked);
+            let mut response = [0; RESPONSE];
+            crate::write(&mut response, &[evaluated, masking_nonce, &masked]);
+            let begun = S::ENCRYPTED.then(|| public.before_response());
+            if let Some(begun) = &begun {
+                let pad = schedule::response_pad(begun, ephemeral.as_ref(), fixed.as_ref());
+                response.iter_mut().zip(pad.iter()).for_each(|(byte, pad)| *byte ^= pad);
+            }
 
-        let mut transcript = public.before_mac(begun, &response, upload.client_public, &self.public);
-        let hash = transcript.hash();
-        let secrets = Secrets { dh: [dh1, dh2, dh3], ephemeral: ephemeral.as_ref(), fixed: fixed.as_ref() };
-        let keys = Keys::new(&secrets, &hash);
-        let mac = keys.server_mac(&hash);
-        transcript.add(mac.as_slice());
-        let ke2 = [&response[..], nonce, share, mac.as_slice(), &ciphertext].concat();
-        let expected = keys.client_mac(&transcript);
-        let credential = record.credential_hash();
-        let state = ServerLogin { credential, session_key: keys.session, expected, suite: PhantomData };
-        Ok(Answer { ke2, ksf, state, below_minimum })
+            let mut transcript = public.before_mac(begun, &response, upload.client_public, &self.public);
+            let hash = transcript.hash();
+            let secrets = Secrets { dh: [dh1, dh2, dh3], ephemeral: ephemeral.as_ref(), fixed: fixed.as_ref() };
+            let keys = Keys::new(&secrets, &hash);
+            let mac = keys.server_mac(&hash);
+            transcript.add(mac.as_slice());
+            let ke2 = [&response[..], nonce, share, mac.as_slice(), &ciphertext].concat();
+            let expected = keys.client_mac(&transcript);
+            let credential = record.credential_hash();
+            let state = ServerLogin { credential, session_key: keys.session, expected, suite: PhantomData };
+            Ok(Answer { ke2, ksf, state, below_minimum })
+        })
     }
 }
 
@@ -142,37 +146,43 @@ impl<S: Suite> ServerLogin<S> {
     /// [`Error::Length`]; [`Error::Login`] if the client does not know the password, if there is no account, or if the login was begun for
     /// another one, or before it registered again.
     pub fn finish(self, ke3: &[u8], record: Option<&Record>) -> Result<Session, Error> {
-        secret::takes("opaque/server-finish", &*self.expected);
-        let ke3: &[u8; 64] = exactly(Input::Ke3, ke3)?;
-        let right = agree(self.expected.as_slice(), ke3, "opaque-client-mac");
-        match record {
-            Some(record) if right && record.credential_hash() == self.credential => {
-                Ok(Session::new(SessionKey::new(self.session_key), self.credential, record.minimum()))
+        clearing::<Rfc9807, _>(|| {
+            secret::takes("opaque/server-finish", &*self.expected);
+            let ke3: &[u8; 64] = exactly(Input::Ke3, ke3)?;
+            let right = agree(self.expected.as_slice(), ke3, "opaque-client-mac");
+            match record {
+                Some(record) if right && record.credential_hash() == self.credential => {
+                    Ok(Session::new(SessionKey::new(self.session_key.clone()), self.credential, record.minimum()))
+                }
+                _ => Err(Error::Login),
             }
-            _ => Err(Error::Login),
-        }
+        })
     }
 
     /// A name for this login: not secret, and different for every login. For the table of used logins, see [`Self::from_bytes`].
     pub fn id(&self) -> [u8; 32] {
-        let hash =
-            Sha512::new().chain_update(b"candor-opaque-1: login").chain_update(self.expected.as_slice()).finalize();
-        let id = hash.first_chunk().copied().unwrap_or_default();
-        secret::declassify(&id, "opaque-login-id");
-        id
+        clearing::<Rfc9807, _>(|| {
+            let hash =
+                Sha512::new().chain_update(b"candor-opaque-1: login").chain_update(self.expected.as_slice()).finalize();
+            let id = hash.first_chunk().copied().unwrap_or_default();
+            secret::declassify(&id, "opaque-login-id");
+            id
+        })
     }
 
     /// The state as bytes, to be kept secret: version, suite, credential hash, session key, expected MAC.
     pub fn to_bytes(&self) -> Zeroizing<[u8; 162]> {
-        let mut bytes = Zeroizing::new([0; 162]);
-        let parts: [&[u8]; 4] = [
-            &[VERSION, S::ID as u8],
-            self.credential.as_bytes(),
-            self.session_key.as_slice(),
-            self.expected.as_slice(),
-        ];
-        crate::write(bytes.as_mut_slice(), &parts);
-        bytes
+        clearing::<Rfc9807, _>(|| {
+            let mut bytes = Zeroizing::new([0; 162]);
+            let parts: [&[u8]; 4] = [
+                &[VERSION, S::ID as u8],
+                self.credential.as_bytes(),
+                self.session_key.as_slice(),
+                self.expected.as_slice(),
+            ];
+            crate::write(bytes.as_mut_slice(), &parts);
+            bytes
+        })
     }
 
     /// Reads [`Self::to_bytes`].
@@ -184,13 +194,15 @@ impl<S: Suite> ServerLogin<S> {
     /// # Errors
     /// [`Error::Length`]; [`Error::State`] if another version or suite wrote them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let bytes: &[u8; 162] = exactly(Input::ServerLogin, bytes)?;
-        StateError::check(&bytes[..2], [VERSION, S::ID as u8])?;
-        secret::takes("opaque/server-login", bytes);
-        let credential = CredentialHash::from_bytes(exactly(Input::ServerLogin, &bytes[2..34])?);
-        let key =
-            |at: usize| exactly(Input::ServerLogin, &bytes[at..at + 64]).map(|key: &[u8; 64]| Zeroizing::new(*key));
-        Ok(Self { credential, session_key: key(34)?, expected: key(98)?, suite: PhantomData })
+        clearing::<Rfc9807, _>(|| {
+            let bytes: &[u8; 162] = exactly(Input::ServerLogin, bytes)?;
+            StateError::check(&bytes[..2], [VERSION, S::ID as u8])?;
+            secret::takes("opaque/server-login", bytes);
+            let credential = CredentialHash::from_bytes(exactly(Input::ServerLogin, &bytes[2..34])?);
+            let key =
+                |at: usize| exactly(Input::ServerLogin, &bytes[at..at + 64]).map(|key: &[u8; 64]| Zeroizing::new(*key));
+            Ok(Self { credential, session_key: key(34)?, expected: key(98)?, suite: PhantomData })
+        })
     }
 }
 

@@ -1,13 +1,13 @@
 //! What the server stores of an account.
 
-use crate::Error;
 use crate::credential::{CredentialHash, CredentialId};
 use crate::error::{Element, Input, StateError, exactly};
 use crate::group::decode;
 use crate::ksf::KsfParams;
 use crate::lengths::UPLOAD;
 use crate::messages::Upload;
-use crate::suite::SuiteId;
+use crate::suite::{Rfc9807, SuiteId};
+use crate::{Error, clearing};
 use alloc::vec::Vec;
 use candor_cpu::secret;
 use candor_primitives::hash::{Digest, Sha512};
@@ -39,10 +39,12 @@ impl Record {
     /// # Errors
     /// [`Error::Length`]; [`Error::Element`] if the client's public key is not valid.
     pub fn from_upload(upload: &[u8], ksf: &KsfParams, id: CredentialId, minimum: SuiteId) -> Result<Self, Error> {
-        secret::takes("opaque/record", upload);
-        let upload: &[u8; UPLOAD] = exactly(Input::RegistrationUpload, upload)?;
-        decode(Element::ClientPublicKey, Upload::parts(upload).client_public)?;
-        Ok(Self::assemble(upload, ksf, id, minimum))
+        clearing::<Rfc9807, _>(|| {
+            secret::takes("opaque/record", upload);
+            let upload: &[u8; UPLOAD] = exactly(Input::RegistrationUpload, upload)?;
+            decode(Element::ClientPublicKey, Upload::parts(upload).client_public)?;
+            Ok(Self::assemble(upload, ksf, id, minimum))
+        })
     }
 
     /// Reads [`Self::to_bytes`], from the deployment's own storage. The client's key in it is checked when it is used.
@@ -50,13 +52,15 @@ impl Record {
     /// # Errors
     /// [`Error::Length`], [`Error::State`], [`Error::Ksf`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        secret::takes("opaque/record", bytes);
-        let wrong = Error::Length { what: Input::Record, expected: Self::LENGTH, got: bytes.len() };
-        let (fixed, id) = bytes.split_first_chunk::<FIXED>().ok_or(wrong)?;
-        let [VERSION, minimum, ..] = *fixed else { return Err(Error::State(StateError::Version)) };
-        SuiteId::from_byte(minimum).ok_or(Error::State(StateError::Suite))?;
-        KsfParams::from_bytes(&fixed[2..2 + KsfParams::LENGTH])?;
-        Ok(Self { fixed: Zeroizing::new(*fixed), id: CredentialId::imported(id)? })
+        clearing::<Rfc9807, _>(|| {
+            secret::takes("opaque/record", bytes);
+            let wrong = Error::Length { what: Input::Record, expected: Self::LENGTH, got: bytes.len() };
+            let (fixed, id) = bytes.split_first_chunk::<FIXED>().ok_or(wrong)?;
+            let [VERSION, minimum, ..] = *fixed else { return Err(Error::State(StateError::Version)) };
+            SuiteId::from_byte(minimum).ok_or(Error::State(StateError::Suite))?;
+            KsfParams::from_bytes(&fixed[2..2 + KsfParams::LENGTH])?;
+            Ok(Self { fixed: Zeroizing::new(*fixed), id: CredentialId::imported(id)? })
+        })
     }
 
     /// The record as bytes, to be stored where only the server reads: version, suite, key stretching parameters, upload, credential

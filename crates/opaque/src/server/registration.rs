@@ -1,14 +1,14 @@
 //! The server's half of a registration (RFC 9807 §5).
 
 use super::{Record, Server, Session};
-use crate::Error;
 use crate::credential::{CredentialHash, CredentialId};
 use crate::error::{Element, Input, StateError, exactly};
 use crate::group::decode;
 use crate::ksf::KsfParams;
 use crate::lengths::UPLOAD;
 use crate::messages::Upload;
-use crate::suite::{Suite, SuiteId};
+use crate::suite::{Rfc9807, Suite, SuiteId};
+use crate::{Error, clearing};
 use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
@@ -133,11 +133,13 @@ impl<S: Suite> Server<S> {
         suite: SuiteId,
         replaces: Option<CredentialHash>,
     ) -> Result<RegistrationAnswer, Error> {
-        let evaluated = self.oprf_key(&id)?.evaluate(exactly(Input::RegistrationRequest, request)?)?;
-        let mut response = [0; 64];
-        crate::write(&mut response, &[&evaluated, &self.public]);
-        let ksf = self.ksf();
-        Ok(RegistrationAnswer { response, ksf, state: ServerRegistration { id, ksf, suite, replaces } })
+        clearing::<S, _>(|| {
+            let evaluated = self.oprf_key(&id)?.evaluate(exactly(Input::RegistrationRequest, request)?)?;
+            let mut response = [0; 64];
+            crate::write(&mut response, &[&evaluated, &self.public]);
+            let ksf = self.ksf();
+            Ok(RegistrationAnswer { response, ksf, state: ServerRegistration { id, ksf, suite, replaces } })
+        })
     }
 }
 
@@ -148,12 +150,14 @@ impl ServerRegistration {
     /// [`Error::Length`]; [`Error::Element`] if the client's public key is not valid.
     // ct: opaque/record
     pub fn finish(self, upload: &[u8]) -> Result<Change, Error> {
-        let upload: &[u8; UPLOAD] = exactly(Input::RegistrationUpload, upload)?;
-        decode(Element::ClientPublicKey, Upload::parts(upload).client_public)?;
-        let record = Record::assemble(upload, &self.ksf, self.id, self.suite);
-        Ok(match self.replaces {
-            None => Change::Insert(record),
-            Some(replaces) => Change::Replace { replaces, record },
+        clearing::<Rfc9807, _>(|| {
+            let upload: &[u8; UPLOAD] = exactly(Input::RegistrationUpload, upload)?;
+            decode(Element::ClientPublicKey, Upload::parts(upload).client_public)?;
+            let record = Record::assemble(upload, &self.ksf, self.id, self.suite);
+            Ok(match self.replaces {
+                None => Change::Insert(record),
+                Some(replaces) => Change::Replace { replaces, record },
+            })
         })
     }
 

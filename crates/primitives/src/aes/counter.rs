@@ -1,6 +1,7 @@
 //! AES-128 in counter mode as a stream cipher.
 
 use super::Aes128;
+use crate::stack;
 use ::aes::cipher::consts::U16;
 use ::aes::cipher::{
     AlgorithmName, InOutBuf, Iv, IvSizeUser, Key, KeyIvInit, KeySizeUser, OverflowError, SeekNum, StreamCipher,
@@ -53,7 +54,12 @@ impl Aes128Ctr {
     // ct: aes-128/key
     #[must_use]
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16], first: &[u8; 16]) -> Self {
-        Self { cipher: Aes128::with_cpu(cpu, key), first: *first, position: 0, block: [0; 16] }
+        stack::clearing::<512, _>(|| Self {
+            cipher: Aes128::with_cpu(cpu, key),
+            first: *first,
+            position: 0,
+            block: [0; 16],
+        })
     }
 
     /// The arm that runs: `avx512`, `vaes`, `aes-ni` (x86-64), or `library`, which is crate `aes`.
@@ -79,7 +85,7 @@ impl Aes128Ctr {
         }
         self.position += head.len() as u64;
         if !data.is_empty() {
-            self.block = self.cipher.apply_counter_mode(&self.counter(), data);
+            self.cipher.apply_counter_mode_keeping(&self.counter(), data, &mut self.block);
             self.position += data.len() as u64;
         }
     }
@@ -115,7 +121,9 @@ impl StreamCipherSeek for Aes128Ctr {
         let start = block.checked_mul(16).filter(|start| start + u64::from(byte) <= MOST).ok_or(StreamCipherError)?;
         self.position = start;
         if byte != 0 {
-            self.block = self.cipher.apply_counter_mode(&self.counter(), &mut [0]);
+            let mut stream = [0];
+            self.cipher.apply_counter_mode_keeping(&self.counter(), &mut stream, &mut self.block);
+            stream.zeroize();
             self.position += u64::from(byte);
         }
         Ok(())

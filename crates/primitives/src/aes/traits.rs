@@ -55,29 +55,26 @@ macro_rules! block_cipher {
 
         impl $backend for $cipher {
             #[inline]
-            fn $one(&self, mut block: InOut<'_, '_, Block<Self>>) {
-                let mut bytes: [u8; 16] = block.clone_in().into();
-                Self::$one(self, &mut bytes);
-                *block.get_out() = bytes.into();
+            fn $one(&self, block: InOut<'_, '_, Block<Self>>) {
+                Self::$one(self, block.into_out_with_copied_in().as_mut());
             }
 
             #[inline]
-            fn $parallel(&self, mut blocks: InOut<'_, '_, ParBlocks<Self>>) {
-                let mut many = blocks.clone_in();
+            fn $parallel(&self, blocks: InOut<'_, '_, ParBlocks<Self>>) {
+                // In the caller's memory, so that no copy of the blocks stays on the stack.
+                let many = blocks.into_out_with_copied_in();
                 match &self.0 {
                     #[cfg(target_arch = "x86_64")]
                     $keys::X86(token, $($other)* schedule) => {
                         secret::ran($routine, "aes-ni");
-                        let mut bytes: [[u8; 16]; low::MANY] = many.0.map(Into::into);
-                        low::$kernel_many(*token, &schedule.0, &mut bytes);
-                        many = ::aes::cipher::Array(bytes.map(Into::into));
+                        let bytes = ::aes::cipher::Array::cast_slice_to_core_mut(many);
+                        low::$kernel_many(*token, &schedule.0, bytes.first_chunk_mut().expect("as many as the kernel takes"));
                     }
                     $keys::Library(cipher) => {
                         secret::ran($routine, "library");
-                        cipher.$library_many(&mut many);
+                        cipher.$library_many(many);
                     }
                 }
-                *blocks.get_out() = many;
             }
         }
     };

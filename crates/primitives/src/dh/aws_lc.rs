@@ -8,6 +8,7 @@
 //! ```
 
 use super::{DhError, DiffieHellman, SharedSecret};
+use crate::stack;
 use aws_lc_rs::agreement::{self, PrivateKey, UnparsedPublicKey};
 use aws_lc_rs::encoding::{AsBigEndian, Curve25519SeedBin};
 use candor_cpu::secret;
@@ -15,6 +16,9 @@ use core::fmt;
 use zeroize::Zeroizing;
 
 const FAILED: DhError = DhError::BackEnd("aws-lc");
+
+/// Stack that an operation takes, in bytes; the library wipes its own and copies keys on the way.
+const FRAMES: usize = 1536;
 
 /// X25519 (RFC 7748).
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,14 +38,17 @@ impl DiffieHellman for X25519 {
 
     #[inline]
     fn generate(&self) -> Result<(Secret, [u8; 32]), DhError> {
-        let secret = Secret(PrivateKey::generate(&agreement::X25519).map_err(|_| FAILED)?);
+        let generate = || PrivateKey::generate(&agreement::X25519).map_err(|_| FAILED);
+        let secret = Secret(stack::clearing::<FRAMES, _>(generate)?);
         let public = self.public_of(&secret)?;
         Ok((secret, public))
     }
 
     #[inline]
     fn secret_from_bytes(&self, bytes: &[u8; 32]) -> Result<Secret, DhError> {
-        PrivateKey::from_private_key(&agreement::X25519, bytes).map(Secret).map_err(|_| FAILED)
+        stack::clearing::<FRAMES, _>(|| {
+            PrivateKey::from_private_key(&agreement::X25519, bytes).map(Secret).map_err(|_| FAILED)
+        })
     }
 
     fn secret_to_bytes(&self, secret: &Secret) -> Result<Zeroizing<[u8; 32]>, DhError> {
@@ -60,8 +67,10 @@ impl DiffieHellman for X25519 {
         secret::ran("X25519", "aws-lc");
         // AWS-LC itself refuses an all-zero result; with 32 bytes on either side nothing else can fail but memory.
         let peer = UnparsedPublicKey::new(&agreement::X25519, peer.as_slice());
-        agreement::agree(&secret.0, peer, DhError::NonContributory, |shared| {
-            SharedSecret::from_slice(shared).ok_or(FAILED)
+        stack::clearing::<FRAMES, _>(|| {
+            agreement::agree(&secret.0, peer, DhError::NonContributory, |shared| {
+                SharedSecret::from_slice(shared).ok_or(FAILED)
+            })
         })
     }
 }

@@ -8,12 +8,15 @@
 //! ```
 
 use super::{DhError, DiffieHellman, SharedSecret};
-use crate::random;
+use crate::{random, stack};
 use candor_cpu::secret;
 use core::fmt;
 use subtle::ConstantTimeEq;
 use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::Zeroizing;
+
+/// Stack that an operation takes, in bytes; the crate leaves multiples of points there.
+const FRAMES: usize = 3072;
 
 /// X25519 (RFC 7748).
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,14 +52,16 @@ impl DiffieHellman for X25519 {
 
     #[inline]
     fn public_of(&self, secret: &Secret) -> Result<[u8; 32], DhError> {
-        Ok(PublicKey::from(&secret.0).to_bytes())
+        Ok(stack::clearing::<FRAMES, _>(|| PublicKey::from(&secret.0).to_bytes()))
     }
 
     #[inline]
     fn agree(&self, secret: &Secret, peer: &[u8; 32]) -> Result<SharedSecret, DhError> {
         secret::ran("X25519", "dalek");
-        let shared = SharedSecret::from(secret.0.diffie_hellman(&PublicKey::from(*peer)).to_bytes());
-        let all_zero = secret::declassified(shared.as_bytes().ct_eq(&[0; 32]).unwrap_u8(), "x25519-all-zero");
-        if all_zero != 0 { Err(DhError::NonContributory) } else { Ok(shared) }
+        stack::clearing::<FRAMES, _>(|| {
+            let shared = SharedSecret::from(secret.0.diffie_hellman(&PublicKey::from(*peer)).to_bytes());
+            let all_zero = secret::declassified(shared.as_bytes().ct_eq(&[0; 32]).unwrap_u8(), "x25519-all-zero");
+            if all_zero != 0 { Err(DhError::NonContributory) } else { Ok(shared) }
+        })
     }
 }

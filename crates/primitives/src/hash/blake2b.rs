@@ -4,6 +4,7 @@ use super::blake2b_mux::{self, Arm};
 use candor_cpu::Cpu;
 use core::fmt;
 use core::marker::PhantomData;
+use core::slice::from_ref;
 use digest::array::ArraySize;
 use digest::block_api::{AlgorithmName, BlockSizeUser, OutputSizeUser, Reset};
 use digest::common::hazmat::{DeserializeStateError, SerializableState, SerializedState};
@@ -92,7 +93,7 @@ impl Inner {
             if self.buffered != 0 {
                 let (head, tail) = data.split_at(room);
                 self.buffer[self.buffered..].copy_from_slice(head);
-                blake2b_mux::compress(self.arm, &mut self.state, &[self.buffer], self.compressed, None);
+                blake2b_mux::compress(self.arm, &mut self.state, from_ref(&self.buffer), self.compressed, None);
                 self.compressed += BLOCK as u128;
                 self.buffered = 0;
                 data = tail;
@@ -112,7 +113,7 @@ impl Inner {
     #[inline]
     fn finalize(&mut self, out: &mut [u8]) {
         self.buffer[self.buffered..].fill(0);
-        blake2b_mux::compress(self.arm, &mut self.state, &[self.buffer], self.compressed, Some(self.buffered));
+        blake2b_mux::compress(self.arm, &mut self.state, from_ref(&self.buffer), self.compressed, Some(self.buffered));
         for (bytes, word) in out.chunks_mut(8).zip(self.state) {
             bytes.copy_from_slice(&word.to_le_bytes()[..bytes.len()]);
         }
@@ -175,7 +176,8 @@ impl<N: ArraySize + IsLessOrEqual<U64, Output = True> + NonZero> Blake2bMac<N> {
         if key.is_empty() || key.len() > 64 {
             return Err(InvalidLength);
         }
-        Ok(Self { inner: Inner::new(cpu, N::USIZE, key), digest: PhantomData })
+        // The key is moved with the value, and leaves copies.
+        crate::stack::clearing::<1024, _>(|| Ok(Self { inner: Inner::new(cpu, N::USIZE, key), digest: PhantomData }))
     }
 }
 

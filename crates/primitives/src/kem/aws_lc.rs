@@ -15,6 +15,7 @@
 
 use super::ml_kem::{ML_KEM_512, ML_KEM_768, ML_KEM_1024, ParameterSet};
 use super::{Kem, KemError, SharedSecret, expect_length};
+use crate::stack;
 use alloc::vec::Vec;
 use aws_lc_rs::digest::{SHA3_256, digest};
 use aws_lc_rs::kem::{self, Ciphertext, DecapsulationKey, EncapsulationKey};
@@ -74,7 +75,10 @@ macro_rules! level {
 
             fn secret_from_bytes(&self, bytes: &[u8]) -> Result<Self::Secret, KemError> {
                 $set.check_secret(bytes, sha3_256)?;
-                DecapsulationKey::new(&kem::$algorithm, bytes).map(Secret).map_err(|_| FAILED)
+                // The library wipes its own memory, but leaves pieces of keys where it hashes them.
+                stack::clearing::<2048, _>(|| {
+                    DecapsulationKey::new(&kem::$algorithm, bytes).map(Secret).map_err(|_| FAILED)
+                })
             }
 
             fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {

@@ -4,6 +4,7 @@ use super::argon2_mux::{self, Arm};
 use super::memory::{Block, Memory};
 use super::{KsfError, Params};
 use crate::hash::blake2b;
+use crate::stack;
 use candor_cpu::Cpu;
 use candor_cpu::secret::{self, takes};
 use zeroize::Zeroize;
@@ -77,7 +78,11 @@ impl Argon2id {
         if output.len() < 4 {
             return Err(KsfError::Output(output.len()));
         }
-        let mut seed = first_digest(self.params, [password, salt, secret, associated], output.len())?;
+        stack::clearing::<FRAMES, _>(|| self.run([password, salt, secret, associated], memory, output))
+    }
+
+    fn run(&self, inputs: [&[u8]; 4], memory: &mut Memory, output: &mut [u8]) -> Result<(), KsfError> {
+        let mut seed = first_digest(self.params, inputs, output.len())?;
         let blocks = memory.blocks_mut(self.params)?;
         let fill = Fill { params: self.params, arm: self.arm, lane: self.params.segment() * SLICES };
         fill.first_columns(&mut seed, blocks);
@@ -93,6 +98,9 @@ impl Argon2id {
         Ok(())
     }
 }
+
+/// Stack that a derivation takes, in bytes.
+const FRAMES: usize = 16 << 10;
 
 /// H₀ of section 3.2, with room behind it for the two counters of the first columns.
 fn first_digest(params: Params, inputs: [&[u8]; 4], output: usize) -> Result<[u8; 72], KsfError> {

@@ -2,8 +2,10 @@
 
 use super::blocks::Blocks;
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
+use core::arch::asm;
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
+use zeroize::{optimization_barrier, zeroize_stack};
 
 /// The key schedule.
 pub(crate) type RoundKeys = [[u8; 16]; 11];
@@ -53,42 +55,49 @@ pub(crate) fn decrypt_many(_: HaveClmul, keys: &RoundKeys, blocks: &mut [[u8; 16
     unsafe { decrypt_many_aes(keys, blocks) }
 }
 
-/// Makes the entry points of counter mode, which xors the key stream into `data` and returns the stream's last block. The counter
+/// Makes the entry points of counter mode, which xors the key stream into `data` and writes the stream's last block to `last`. The counter
 /// is the last four bytes, big-endian, modulo 2^32.
 macro_rules! counter_mode {
-    ($name:ident, $token:ty, $features:literal, $vector:ty, $in_flight:literal) => {
+    ($name:ident, $token:ty, $features:literal, $vector:ty, $in_flight:literal $(, $clear:stmt)?) => {
         #[inline]
-        pub(crate) fn $name(_: $token, keys: &RoundKeys, first: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
+        pub(crate) fn $name(
+            _: $token,
+            keys: &RoundKeys,
+            first: &[u8; 16],
+            data: &mut [u8],
+            last: Option<&mut [u8; 16]>,
+        ) {
             #[target_feature(enable = $features)]
-            fn with_features(keys: &RoundKeys, first: &[u8; 16], data: &mut [u8]) -> [u8; 16] {
-                counter_mode::<$vector, $in_flight, { $in_flight * <$vector>::LANES }>(keys, first, data)
+            fn with_features(keys: &RoundKeys, first: &[u8; 16], data: &mut [u8], last: Option<&mut [u8; 16]>) {
+                counter_mode::<$vector, $in_flight, { $in_flight * <$vector>::LANES }>(keys, first, data, last)
             }
             // SAFETY: the token proves the features.
-            unsafe { with_features(keys, first, data) }
+            unsafe { with_features(keys, first, data, last) }
+            $($clear)?
         }
     };
 }
 
-counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", __m128i, 8);
+// With these instructions the compiler puts blocks of the key stream aside. The wider arms have more registers, or fewer copies.
+counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", __m128i, 8, zeroize_stack::<192>());
 counter_mode!(counter_mode_vaes, HaveVpclmul, "avx2,aes,vaes", __m256i, 8);
 counter_mode!(counter_mode_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl,vaes", __m512i, 8);
 
-/// `BATCH` blocks in `VECTORS` vectors at a time; what is left is done as if it were a whole batch.
+/// `BATCH` blocks in `VECTORS` vectors at a time. What is left is done as if it were a whole batch, and the vector at the data's end through
+/// memory, which is wiped.
 #[inline(always)]
 fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
     keys: &RoundKeys,
     first: &[u8; 16],
     data: &mut [u8],
-) -> [u8; 16] {
+    last: Option<&mut [u8; 16]>,
+) {
     let lanes = [[0; 16], one(1), one(2), one(3)];
     let mut stream = Stream {
-        keys: [V::splat(__m128i::load(&keys[..1])); 11],
+        keys,
         counters: V::splat(__m128i::load(from_ref(first)).reverse()).add32(V::load(&lanes)),
         step: V::splat(__m128i::load(&[one(V::LANES as u8)])),
     };
-    for (wide, key) in stream.keys.iter_mut().zip(keys) {
-        *wide = V::splat(__m128i::load(from_ref(key)));
-    }
 
     // The last batch, or what there is of it, is the one whose last block the caller gets.
     let (batches, rest) = data.split_at_mut(data.len().saturating_sub(1) / (16 * BATCH) * (16 * BATCH));
@@ -98,45 +107,78 @@ fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
             V::load(data).xor(key).store(data);
         }
     }
-    let mut keys = [[0; 16]; BATCH];
-    for (keys, key) in keys.chunks_exact_mut(V::LANES).zip(stream.next::<VECTORS>()) {
-        key.store(keys);
+    let whole = rest.len().saturating_sub(1) / (16 * V::LANES);
+    let (front, rest) = rest.split_at_mut(whole * 16 * V::LANES);
+    let (front, _) = front.as_chunks_mut::<16>();
+    let mut end = [[0; 16]; MOST_LANES];
+    let mut front = front.chunks_exact_mut(V::LANES);
+    for key in stream.next::<VECTORS>() {
+        match front.next() {
+            Some(data) => V::load(data).xor(key).store(data),
+            None => {
+                key.store(&mut end);
+                break;
+            }
+        }
     }
-    let (whole, end) = rest.as_chunks_mut::<16>();
-    for (data, key) in whole.iter_mut().zip(&keys) {
-        __m128i::load(&[*data]).xor(__m128i::load(&[*key])).store(from_mut(data));
+    let (whole, part) = rest.as_chunks_mut::<16>();
+    for (data, key) in whole.iter_mut().zip(&end) {
+        __m128i::load(&[*data]).xor(__m128i::load(from_ref(key))).store(from_mut(data));
     }
-    let last = keys[(whole.len() + usize::from(!end.is_empty())).saturating_sub(1)];
-    end.iter_mut().zip(last).for_each(|(byte, key)| *byte ^= key);
-    last
+    let used = (whole.len() + usize::from(!part.is_empty())).saturating_sub(1);
+    part.iter_mut().zip(&end[used]).for_each(|(byte, key)| *byte ^= key);
+    if let Some(last) = last {
+        *last = end[used];
+    }
+    end = [[0; 16]; MOST_LANES];
+    optimization_barrier(&end);
 }
 
+/// The most lanes of a vector.
+const MOST_LANES: usize = 4;
+
 /// A key stream.
-struct Stream<V> {
-    keys: [V; 11],
+struct Stream<'k, V> {
+    keys: &'k RoundKeys,
     /// Bytes reversed, so that the word that counts is the lowest.
     counters: V,
     step: V,
 }
 
-impl<V: Blocks> Stream<V> {
+impl<V: Blocks> Stream<'_, V> {
     // No closures here: they would not have the features.
     #[inline(always)]
     fn next<const VECTORS: usize>(&mut self) -> [V; VECTORS] {
+        // Read from where they are wiped, each time: kept in vectors, they would not all fit into registers, and what doesn't goes to the stack.
+        let keys = unseen(self.keys);
         let mut blocks = [self.counters; VECTORS];
+        let key = V::splat(__m128i::load(from_ref(&keys[0])));
         for block in &mut blocks {
-            *block = self.counters.reverse().xor(self.keys[0]);
+            *block = self.counters.reverse().xor(key);
             self.counters = self.counters.add32(self.step);
         }
-        for key in &self.keys[1..10] {
+        for key in &keys[1..10] {
+            let key = V::splat(__m128i::load(from_ref(key)));
             for block in &mut blocks {
-                *block = block.encrypt_round(*key);
+                *block = block.encrypt_round(key);
             }
         }
+        let key = V::splat(__m128i::load(from_ref(&keys[10])));
         for block in &mut blocks {
-            *block = block.encrypt_last(self.keys[10]);
+            *block = block.encrypt_last(key);
         }
         blocks
+    }
+}
+
+/// The same keys, as if they might have changed since they were last read.
+#[inline(always)]
+fn unseen(keys: &RoundKeys) -> &RoundKeys {
+    let mut keys: *const RoundKeys = keys;
+    // SAFETY: the template is a comment, so the pointer is still that of the reference.
+    unsafe {
+        asm!("/* {0} */", inout(reg) keys, options(readonly, nostack, preserves_flags));
+        &*keys
     }
 }
 

@@ -29,16 +29,18 @@ macro_rules! entry {
             _: $token,
             powers: &[[u8; 16]; N],
             parts: [&[[u8; 16]]; P],
-        ) -> [u8; 16] {
+            out: &mut [u8; 16],
+        ) {
             #[target_feature(enable = $features)]
             fn with_features<const N: usize, const P: usize>(
                 powers: &[[u8; 16]; N],
                 parts: [&[[u8; 16]]; P],
-            ) -> [u8; 16] {
-                hash::<$vector, N, P>(powers, parts)
+                out: &mut [u8; 16],
+            ) {
+                hash::<$vector, N, P>(powers, parts, out);
             }
             // SAFETY: the token proves the features.
-            unsafe { with_features(powers, parts) }
+            unsafe { with_features(powers, parts, out) }
         }
     };
 }
@@ -107,12 +109,16 @@ fn all_powers<V: Blocks, const N: usize>(h: &[u8; 16], powers: &mut [[u8; 16]; N
 }
 
 #[inline(always)]
-fn hash<V: Blocks, const N: usize, const P: usize>(powers: &[[u8; 16]; N], parts: [&[[u8; 16]]; P]) -> [u8; 16] {
+fn hash<V: Blocks, const N: usize, const P: usize>(
+    powers: &[[u8; 16]; N],
+    parts: [&[[u8; 16]]; P],
+    out: &mut [u8; 16],
+) {
+    *out = [0; 16];
     let mut left: usize = parts.iter().map(|part| part.len()).sum();
     // The last block is multiplied by H, the last but one by H^2: it is the first batch that may be short.
     let mut at = left.wrapping_neg() % N;
     let (mut wide, mut narrow) = (Sum::<V>::zero(), Sum::<__m128i>::zero());
-    let mut result = [[0; 16]];
     for mut part in parts {
         while !part.is_empty() {
             let (now, later) = part.split_at(part.len().min(N - at));
@@ -133,7 +139,7 @@ fn hash<V: Blocks, const N: usize, const P: usize>(powers: &[[u8; 16]; N], parts
                     high: sum.high.xor(narrow.high),
                 }
                 .reduce();
-                so_far.store(&mut result);
+                so_far.store(core::slice::from_mut(out));
                 if left > 0 {
                     // It is to be added to the next block, so it is multiplied by that block's power.
                     narrow = Sum::zero().add(so_far, __m128i::load(powers));
@@ -142,5 +148,4 @@ fn hash<V: Blocks, const N: usize, const P: usize>(powers: &[[u8; 16]; N], parts
             }
         }
     }
-    result[0]
 }

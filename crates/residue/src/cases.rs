@@ -1,0 +1,46 @@
+//! The cases. To look at another operation, add a step to a case of its family.
+
+mod aes;
+mod controls;
+mod gf2;
+mod handshake;
+mod hash;
+mod kem;
+mod ksf;
+mod layer;
+mod opaque;
+mod polyval;
+
+use crate::case::{Case, Expect, Leaves};
+use crate::probe::Probe;
+use candor_cpu::Cpu;
+
+/// All of them, the controls first: without them the rest shows nothing.
+pub(crate) fn all() -> Vec<Case> {
+    let mut cases = controls::cases();
+    cases.extend(aes::cases());
+    cases.extend(polyval::cases());
+    cases.extend(hash::cases());
+    cases.extend(ksf::cases());
+    cases.extend(kem::cases());
+    cases.extend(layer::cases());
+    cases.extend(handshake::cases());
+    cases.extend(opaque::cases());
+    cases.extend(gf2::cases());
+    cases
+}
+
+/// A case that runs on one tier and leaves nothing but what is listed.
+fn on(tier: &'static str, what: &str, run: fn(&mut Probe, Cpu), leaves: &'static [Leaves]) -> Case {
+    Case { name: format!("{what}@{tier}"), tier, expect: Expect::Nothing, leaves, run }
+}
+
+/// The same on each of these tiers.
+fn on_each(tiers: &[&'static str], what: &str, run: fn(&mut Probe, Cpu), leaves: &'static [Leaves]) -> Vec<Case> {
+    tiers.iter().map(|tier| on(tier, what, run, leaves)).collect()
+}
+
+/// One that chooses its code itself.
+fn anywhere(what: &str, run: fn(&mut Probe, Cpu), leaves: &'static [Leaves]) -> Case {
+    Case { name: what.to_owned(), tier: "portable", expect: Expect::Nothing, leaves, run }
+}

@@ -1,0 +1,94 @@
+//! Key exchange by other people's libraries, as this crate wraps them.
+
+use super::anywhere;
+use crate::case::{Case, Leaves};
+use crate::probe::{Probe, step};
+use candor_cpu::Cpu;
+use candor_primitives::SharedSecret;
+use candor_primitives::dh::{self, DiffieHellman};
+use candor_primitives::kem::{self, DerandomizedKem, Kem};
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        anywhere("x25519/dalek", |probe, _| x25519(probe, dh::dalek::X25519), &[]),
+        anywhere("x25519/aws-lc", |probe, _| x25519(probe, dh::aws_lc::X25519), &[]),
+        anywhere("ml-kem-768/libcrux", |probe, _| ml_kem(probe, kem::libcrux::MlKem768), LIBCRUX),
+        anywhere("ml-kem-768/aws-lc", decapsulate_aws_lc, AWS_LC),
+    ]
+}
+
+/// Clearing as much stack as ML-KEM uses would cost several percent of its time; handshakes and logins do it.
+const LIBCRUX: &[Leaves] = &[
+    Leaves { step: "generate", most: 40 << 10, why: LIBCRUX_WIPES_NOTHING },
+    Leaves { step: "encapsulate", most: 40 << 10, why: LIBCRUX_WIPES_NOTHING },
+    Leaves { step: "decapsulate", most: 40 << 10, why: LIBCRUX_WIPES_NOTHING },
+];
+const LIBCRUX_WIPES_NOTHING: &str = "libcrux wipes nothing: seeds, polynomials of the key, coins, the shared secret";
+const AWS_LC: &[Leaves] = &[Leaves {
+    step: "decapsulate",
+    most: 8 << 10,
+    why: "AWS-LC wipes its buffers; registers that its functions put aside stay, and a copy of the shared secret",
+}];
+
+fn x25519<D: DiffieHellman>(probe: &mut Probe, dh: D) {
+    let scalar: [u8; 32] = probe.secret("scalar");
+    let peer = {
+        let key = dh.secret_from_bytes(&[9; 32]).expect("any 32 bytes are a key");
+        dh.public_of(&key).expect("a public key")
+    };
+    let mut made = Some(
+        step!(probe, "key", [dh: &D = &dh, scalar: &[u8; 32] = &scalar], dh.secret_from_bytes(scalar))
+            .expect("any 32 bytes are a key"),
+    );
+    let key = made.as_ref().expect("made above");
+    let public =
+        step!(probe, "public key", [dh: &D = &dh, key: &D::Secret = key], dh.public_of(key)).expect("a public key");
+    probe.public(&public);
+    let shared =
+        step!(probe, "agree", [dh: &D = &dh, key: &D::Secret = key, peer: &[u8; 32] = &peer], dh.agree(key, peer))
+            .expect("a secret");
+    probe.know("shared secret", shared.as_bytes());
+    step!(probe, "drop", [made: &mut Option<D::Secret> = &mut made], *made = None);
+}
+
+fn ml_kem<K: DerandomizedKem>(probe: &mut Probe, kem: K) {
+    let (seed, coins): ([u8; 64], [u8; 32]) = (probe.secret("seed"), probe.secret("coins"));
+    let (key, public) = step!(probe, "generate", [kem: &K = &kem, seed: &[u8; 64] = &seed], kem.generate_from(seed))
+        .expect("a key pair");
+    let mut bytes = vec![0; K::PUBLIC];
+    kem.public_to_bytes(&public, &mut bytes).expect("as long as a key");
+    probe.public(&bytes);
+    let mut ciphertext = vec![0; K::CIPHERTEXT];
+    let shared = step!(probe, "encapsulate", [kem: &K = &kem, public: &K::Public = &public, coins: &[u8; 32] = &coins, ciphertext: &mut [u8] = &mut ciphertext], {
+        kem.encapsulate_from(public, coins, ciphertext)
+    }).expect("a ciphertext");
+    probe.know("shared secret", shared.as_bytes());
+    probe.public(&ciphertext);
+    decapsulate(probe, &kem, key, &ciphertext, &shared);
+}
+
+/// AWS-LC draws its own randomness, so its keys come from another back end.
+fn decapsulate_aws_lc(probe: &mut Probe, _: Cpu) {
+    let (seed, coins): ([u8; 64], [u8; 32]) = (probe.secret("seed"), probe.secret("coins"));
+    let (other, kem) = (kem::libcrux::MlKem768, kem::aws_lc::MlKem768);
+    let (key, public) = other.generate_from(&seed).expect("a key pair");
+    let mut ciphertext = vec![0; kem::aws_lc::MlKem768::CIPHERTEXT];
+    let shared = other.encapsulate_from(&public, &coins, &mut ciphertext).expect("a ciphertext");
+    probe.know("shared secret", shared.as_bytes());
+    probe.public(&ciphertext);
+    let mut bytes = vec![0; kem::aws_lc::MlKem768::PUBLIC];
+    other.public_to_bytes(&public, &mut bytes).expect("as long as a key");
+    probe.public(&bytes);
+    let key = other.secret_to_bytes(&key).expect("the key's bytes");
+    let key = step!(probe, "key", [kem: &kem::aws_lc::MlKem768 = &kem, key: &[u8] = &key], kem.secret_from_bytes(key))
+        .expect("a good key");
+    decapsulate(probe, &kem, key, &ciphertext, &shared);
+}
+
+fn decapsulate<K: Kem>(probe: &mut Probe, kem: &K, key: K::Secret, ciphertext: &[u8], expected: &SharedSecret) {
+    let mut made = Some(key);
+    let key = made.as_ref().expect("made above");
+    let shared = step!(probe, "decapsulate", [kem: &K = kem, key: &K::Secret = key, ciphertext: &[u8] = ciphertext], kem.decapsulate(key, ciphertext)).expect("a secret");
+    assert!(shared == *expected, "the secrets differ");
+    step!(probe, "drop", [made: &mut Option<K::Secret> = &mut made], *made = None);
+}

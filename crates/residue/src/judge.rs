@@ -1,0 +1,159 @@
+//! What the runs of a case show.
+//!
+//! A case runs with one set of secrets, again with the same, and with another set. Addresses and everything else are the same in all three.
+//! A byte that the first two runs agree on and the third has otherwise depends on the secrets, however it was derived from them; unless it
+//! is part of what the case sends. A byte on which the first two differ shows that the case does not repeat itself.
+
+use crate::probe::{Run, Step};
+use std::collections::HashSet;
+use std::fmt;
+
+/// What one step has left behind.
+pub(crate) struct Left {
+    pub(crate) step: &'static str,
+    /// Bytes below the stack pointer that depend on secrets.
+    pub(crate) stack: usize,
+    /// Bytes in freed blocks that do.
+    pub(crate) heap: usize,
+    /// How far down the step went.
+    pub(crate) depth: usize,
+    /// Where, and what was recognised.
+    pub(crate) places: Vec<Place>,
+}
+
+/// Neighbouring bytes that depend on secrets.
+pub(crate) struct Place {
+    block: Option<usize>,
+    /// Bytes below the stack pointer, or offset in the block.
+    at: usize,
+    length: usize,
+    /// The names of secrets that are in it as they are.
+    names: Vec<&'static str>,
+}
+
+/// As many bytes of a secret or of a message make it recognisable.
+const RECOGNISABLE: usize = 8;
+/// Bytes that depend on secrets belong to one place if no more than so many others lie between them.
+const GAP: usize = 16;
+/// A step may differ from run to run in so many bytes: what a library puts there by itself, such as addresses in memory that is not ours.
+const UNSTABLE: usize = 64;
+
+/// Compares two runs with the same secrets and one with others, step by step.
+///
+/// # Errors
+/// If the runs do not repeat themselves.
+pub(crate) fn judge(once: &Run, again: &Run, other: &Run) -> Result<Vec<Left>, String> {
+    if once.steps.len() != again.steps.len() || once.steps.len() != other.steps.len() {
+        return Err("the runs have different steps".to_owned());
+    }
+    let (sent, sent_other) = (Pieces::of(&once.public), Pieces::of(&other.public));
+    let steps = once.steps.iter().zip(&again.steps).zip(&other.steps);
+    steps.map(|((once_step, again), other)| step(once, [&sent, &sent_other], [once_step, again, other])).collect()
+}
+
+fn step(run: &Run, sent: [&Pieces; 2], [once, again, other]: [&Step; 3]) -> Result<Left, String> {
+    if once.stack.len() == crate::low::stack::WINDOW {
+        return Err(format!("{}: goes deeper than {} bytes", once.name, crate::low::stack::WINDOW));
+    }
+    let shape = |step: &Step| step.freed.iter().map(|(at, block)| (*at, block.len())).collect::<Vec<_>>();
+    if shape(once) != shape(again) {
+        return Err(format!("{}: allocates otherwise in each run", once.name));
+    }
+    if shape(once) != shape(other) {
+        let at = shape(once).iter().zip(&shape(other)).position(|(a, b)| a != b);
+        return Err(format!(
+            "{}: what it allocates depends on the secrets: {} and {} blocks, other ones from {at:?} on",
+            once.name,
+            once.freed.len(),
+            other.freed.len()
+        ));
+    }
+    let mut left = Left { step: once.name, stack: 0, heap: 0, depth: once.stack.len(), places: Vec::new() };
+    let depth = once.stack.len().max(again.stack.len()).max(other.stack.len());
+    let padded = |step: &Step| {
+        let mut bytes = vec![crate::low::stack::PAINT; depth - step.stack.len()];
+        bytes.extend_from_slice(&step.stack);
+        bytes
+    };
+    let (found, mut unstable) = differences(sent, [&padded(once), &padded(again), &padded(other)]);
+    left.stack = found.iter().filter(|found| **found).count();
+    left.places.extend(places(run, None, &found, &padded(once)).map(|place| Place { at: depth - place.at, ..place }));
+    for (index, ((_, once), ((_, again), (_, other)))) in
+        once.freed.iter().zip(again.freed.iter().zip(&other.freed)).enumerate()
+    {
+        let (found, more) = differences(sent, [once, again, other]);
+        unstable += more;
+        left.heap += found.iter().filter(|found| **found).count();
+        left.places.extend(places(run, Some(index), &found, once));
+    }
+    if unstable > UNSTABLE {
+        return Err(format!("{}: {unstable} bytes differ between two runs with the same secrets", once.name));
+    }
+    Ok(left)
+}
+
+/// Which bytes depend on the secrets, and how many differ without them.
+fn differences([sent, sent_other]: [&Pieces; 2], [once, again, other]: [&[u8]; 3]) -> (Vec<bool>, usize) {
+    let unstable = once.iter().zip(again).filter(|(once, again)| once != again).count();
+    let depends = once.iter().zip(again).zip(other).map(|((once, again), other)| once == again && once != other);
+    let (in_once, in_other) = (sent.within(once), sent_other.within(other));
+    let public = in_once.into_iter().zip(in_other);
+    (depends.zip(public).map(|(depends, (once, other))| depends && !(once && other)).collect(), unstable)
+}
+
+fn places<'a>(
+    run: &'a Run,
+    block: Option<usize>,
+    found: &'a [bool],
+    bytes: &'a [u8],
+) -> impl Iterator<Item = Place> + 'a {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = from + found[from..].iter().position(|found| *found)?;
+        let mut end = at + 1;
+        while let Some(next) = found[end..].iter().take(GAP + 1).position(|found| *found) {
+            end += next + 1;
+        }
+        from = end;
+        let held = &bytes[at..end];
+        let named = run.secret.iter().filter(|(_, secret)| {
+            secret.windows(RECOGNISABLE).any(|piece| held.windows(RECOGNISABLE).any(|held| held == piece))
+        });
+        let mut names: Vec<_> = named.map(|(name, _)| *name).collect();
+        names.dedup();
+        Some(Place { block, at, length: end - at, names })
+    })
+}
+
+/// Byte strings by their pieces of [`RECOGNISABLE`] bytes.
+struct Pieces<'a>(HashSet<&'a [u8]>);
+
+impl<'a> Pieces<'a> {
+    fn of(strings: &'a [Vec<u8>]) -> Self {
+        Self(strings.iter().flat_map(|bytes| bytes.windows(RECOGNISABLE)).collect())
+    }
+
+    /// Which of the bytes belong to such a piece.
+    fn within(&self, bytes: &[u8]) -> Vec<bool> {
+        let mut within = vec![false; bytes.len()];
+        for (at, piece) in bytes.windows(RECOGNISABLE).enumerate() {
+            if self.0.contains(piece) {
+                within[at..at + RECOGNISABLE].fill(true);
+            }
+        }
+        within
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.block {
+            None => write!(f, "{} bytes at {} below the stack pointer", self.length, self.at)?,
+            Some(block) => write!(f, "{} bytes at {} in freed block {block}", self.length, self.at)?,
+        }
+        if !self.names.is_empty() {
+            write!(f, " ({})", self.names.join(", "))?;
+        }
+        Ok(())
+    }
+}
