@@ -1,5 +1,6 @@
 //! Points in time, as the database keeps them.
 
+use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Seconds since 1970-01-01, UTC. Every method that depends on the time takes it as an argument, so that tests choose it.
@@ -21,5 +22,27 @@ impl UnixTime {
     #[must_use]
     pub fn plus(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds))
+    }
+}
+
+/// As RFC 3339 writes it, in UTC.
+impl fmt::Display for UnixTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_second(self.0) {
+            Ok(time) => write!(f, "{time}"),
+            Err(_) => write!(f, "{} s", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_for_people() {
+        assert_eq!(UnixTime(1_800_000_000).to_string(), "2027-01-15T08:00:00Z");
+        assert_eq!(UnixTime(i64::MAX).to_string(), format!("{} s", i64::MAX));
+        assert_eq!(UnixTime(5).plus(i64::MAX), UnixTime(i64::MAX));
     }
 }

@@ -2,6 +2,7 @@
 
 mod gf2;
 mod lab;
+mod login;
 mod network;
 mod onion;
 mod opaque;
