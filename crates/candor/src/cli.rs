@@ -1,8 +1,13 @@
 //! All commands and flags. Help, completions and the man page are generated from these definitions.
 
+mod login;
 mod onion;
 mod opaque;
 
+pub(crate) use login::{
+    AuditCommand, BackupArguments, FileLayout, KeyCommand, LoginCommand, MigrateArguments, NamedArguments,
+    OneArguments, ServeArguments, Settings, StoreArguments, TokenCommand, UserCommand,
+};
 pub(crate) use onion::{Cells, FetchArguments, OnionCommand, RelayArguments, TargetArguments};
 pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 
@@ -71,6 +76,9 @@ pub(crate) enum Command {
     /// Run relays, and fetch pages through circuits of them
     #[command(subcommand)]
     Onion(OnionCommand),
+    /// Run the login server
+    #[command(subcommand)]
+    Login(LoginCommand),
     /// Show password logins message by message
     #[command(subcommand)]
     Opaque(OpaqueCommand),

@@ -3,6 +3,7 @@
 mod doctor;
 mod explain;
 mod list;
+mod login;
 mod onion;
 mod opaque;
 mod report;
@@ -17,6 +18,8 @@ use crate::Failure;
 use crate::cli::{Arguments, Command};
 use crate::output::{Talk, print};
 use clap::CommandFactory;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
     let talk = Talk { quiet: arguments.quiet, verbose: arguments.verbose };
@@ -29,6 +32,7 @@ pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::Explain { name }) => explain::execute(&name),
         Some(Command::Doctor(doctor)) => doctor::execute(doctor, talk),
         Some(Command::Onion(command)) => onion::execute(command, talk),
+        Some(Command::Login(command)) => login::execute(command, talk),
         Some(Command::Opaque(command)) => opaque::execute(command),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
@@ -41,5 +45,32 @@ pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
             print(&String::from_utf8_lossy(&page))
         }
         Some(Command::Worker) => worker::execute(),
+    }
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    Runtime::new().map_err(|error| Failure::Error(format!("can't start threads: {error}")))
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+struct Stop {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stop {
+    fn new() -> Result<Self, Failure> {
+        let take = |kind| {
+            signal(kind)
+                .map_err(|error| Failure::Error(format!("can't install a handler for Ctrl-C and SIGTERM: {error}")))
+        };
+        Ok(Self { interrupt: take(SignalKind::interrupt())?, terminate: take(SignalKind::terminate())? })
+    }
+
+    async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }

@@ -123,6 +123,11 @@ impl KeyRing {
         (key.id, &key.server)
     }
 
+    /// The names of all keys that answer, the oldest first.
+    pub fn ids(&self) -> impl Iterator<Item = KeyId> + '_ {
+        self.keys.iter().map(|key| key.id)
+    }
+
     /// The server with this key, unless it is retired or was added after the ring was loaded.
     #[must_use]
     pub fn server(&self, key: KeyId) -> Option<&Server<DefaultSuite>> {

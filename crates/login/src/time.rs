@@ -1,6 +1,7 @@
 //! Points in time, as the database keeps them.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Seconds since 1970-01-01, UTC. Every method that depends on the time takes it as an argument, so that tests choose it.
@@ -32,6 +33,35 @@ impl fmt::Display for UnixTime {
             Ok(time) => write!(f, "{time}"),
             Err(_) => write!(f, "{} s", self.0),
         }
+    }
+}
+
+/// Where the server reads the time. Defaults to the system's clock; a test brings its own and moves it.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> UnixTime + Send + Sync>);
+
+impl Clock {
+    /// A clock that reads `now`.
+    pub fn new(now: impl Fn() -> UnixTime + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn now(&self) -> UnixTime {
+        (self.0)()
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new(UnixTime::now)
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Clock({})", self.now().0)
     }
 }
 

@@ -38,6 +38,7 @@ const EVERY_PRODUCT: &[&str] = &[
     "network",
     "old-hashes",
     "login",
+    "login-client",
 ];
 
 /// The whole diagram, with the rooms that are not built yet. If you change an arrow, change ARCHITECTURE.md as well.
@@ -59,6 +60,8 @@ const ROOMS: &[Room] = &[
     Room { name: "old-hashes", place: Place::Product(0), may_use: &[] },
     // `primitives` for the hashes of tokens.
     Room { name: "login", place: Place::Product(3), may_use: &["opaque", "primitives", "old-hashes"] },
+    // What an application adds; its tests use the server. `primitives` for the keys of a recovery code.
+    Room { name: "login-client", place: Place::Product(4), may_use: &["opaque", "primitives", "old-hashes"] },
     // Knows no cryptography and none of ours, so that it can't measure itself with what it measures.
     Room { name: "lab", place: Place::Above, may_use: &[] },
     // `primitives` for its trait of KEMs and Argon2's parameters, `key-schedules` for the judge of handshakes; no protocol of ours, and no task:

@@ -3,13 +3,12 @@
 mod fetch;
 mod relay;
 
+use super::{Stop, runtime};
 use crate::Failure;
 use crate::cli::{OnionCommand, TargetArguments};
 use crate::output::{Talk, print};
 use candor_network::Target;
 use serde_json::json;
-use tokio::runtime::Runtime;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(crate) fn execute(command: OnionCommand, talk: Talk) -> Result<(), Failure> {
     match command {
@@ -27,31 +26,4 @@ fn target(arguments: &TargetArguments) -> Result<(), Failure> {
         stop.asked().await;
         Ok(())
     })
-}
-
-fn runtime() -> Result<Runtime, Failure> {
-    Runtime::new().map_err(|error| Failure::Error(format!("can't start threads: {error}")))
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-struct Stop {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Stop {
-    fn new() -> Result<Self, Failure> {
-        let take = |kind| {
-            signal(kind)
-                .map_err(|error| Failure::Error(format!("can't install a handler for Ctrl-C and SIGTERM: {error}")))
-        };
-        Ok(Self { interrupt: take(SignalKind::interrupt())?, terminate: take(SignalKind::terminate())? })
-    }
-
-    async fn asked(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
 }

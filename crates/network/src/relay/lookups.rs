@@ -89,7 +89,12 @@ mod tests {
     use crate::relay::payer::tests::{listed, stranger};
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
+    use std::time::Duration;
     use tokio::task::yield_now;
+    use tokio::time::timeout;
+
+    /// Only what waits for calls that hang takes so long.
+    const DEADLINE: Duration = Duration::from_secs(20);
 
     /// Each payer makes a hundred calls that hang; of these, `started` are under way, while the others are served.
     async fn hang(payers: &[Payer], started: usize, others: &[Payer]) {
@@ -113,7 +118,8 @@ mod tests {
             yield_now().await;
         }
         for (index, other) in others.iter().enumerate() {
-            assert_eq!(lookups.run(*other, move || Ok(index)).await.unwrap(), index, "{other:?} is served");
+            let served = timeout(DEADLINE, lookups.run(*other, move || Ok(index))).await;
+            assert_eq!(served.expect("others don't wait").unwrap(), index, "{other:?} is served");
         }
         // The streams give up. Their calls go on, and hold their places.
         waiting.iter().for_each(tokio::task::JoinHandle::abort);

@@ -1,0 +1,111 @@
+//! The HTTP interface. `openapi.json` describes it; it is made from the same table as the router.
+//!
+//! Every request and answer is JSON. What is sent about a name depends neither on whether it has an account nor on anything of that account but the
+//! password: same work, same sizes, same errors.
+
+mod devices;
+mod login;
+mod openapi;
+mod password;
+mod recovery;
+mod register;
+mod routes;
+mod service;
+mod session;
+mod system;
+mod wire;
+
+pub use openapi::openapi;
+pub(crate) use service::Service;
+
+use crate::problem::{Kind, Problem};
+use axum::Router;
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
+
+/// How often the key ring is read again. Until then another instance's new key is read when an account needs it.
+const TURN: Duration = Duration::from_secs(60);
+/// Turns after which what has expired is removed, and names without an account follow the accounts to newer keys.
+const HOUR: u32 = 60;
+
+/// Where a request came from, as far as we believe it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
+
+impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get::<Self>().copied().ok_or(Problem::Internal)
+    }
+}
+
+/// All routes.
+pub(crate) fn router(service: &Arc<Service>) -> Router {
+    let mut router = Router::new();
+    for route in routes::routes() {
+        router = router.route(route.path, (route.handler)());
+    }
+    router
+        .fallback(async || Problem::NoSuchPath)
+        .method_not_allowed_fallback(async || Problem::NoSuchMethod)
+        .layer(from_fn_with_state(Arc::clone(service), observe))
+        .with_state(Arc::clone(service))
+}
+
+/// Counts a request, and adds what all answers have.
+async fn observe(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let method = method_name(request.method());
+    let route = request.extensions().get::<MatchedPath>().map_or("none", |path| routes::name_of(path.as_str()));
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let problem = response.extensions().get::<Kind>().map(|kind| kind.0);
+    service.metrics.answered(method, route, response.status().as_u16(), problem, start.elapsed());
+    response
+}
+
+/// The methods that there are; any other is one kind, or a client could make as many metrics as it likes.
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
+/// Keeps the key ring fresh and removes what has expired, as long as the server runs.
+pub(crate) async fn upkeep(service: Arc<Service>) {
+    loop {
+        service.prune().await;
+        service.update_shares().await;
+        for _ in 0..HOUR {
+            sleep(TURN).await;
+            service.reload().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_made_up_method_makes_no_metric_of_its_own() {
+        assert_eq!(method_name(&Method::from_bytes(b"MADEUP").unwrap()), "other");
+        assert_eq!(method_name(&Method::POST), "POST");
+    }
+}

@@ -1,0 +1,185 @@
+//! Recovery codes: each opens one session, and that can only set a new password.
+//!
+//! The client makes the codes. What it sends of a code is derived from it, so the server never sees one, and the code can also be what the
+//! application encrypts its data key with. `docs/export-key.md` says how.
+
+use super::ClientAddress;
+use super::login::open;
+use super::register::{CODE, CODES, REGISTRATION, REQUEST, RegisterStarted, UPLOAD, codes, seal, uploaded};
+use super::service::Service;
+use super::session::{Bearer, Full, Opening, SessionOpened};
+use super::wire::{Answer, Exactly, Json, Label, Name, Sealed};
+use crate::ids::{AccountId, Purpose, TokenHash};
+use crate::problem::Problem;
+use crate::sessions::{TOKEN, Tokens};
+use crate::state::Kind;
+use crate::store::{Account, Actor, NewRecord, Scope, Session};
+use axum::extract::State;
+use axum::http::StatusCode;
+use candor_opaque::Change;
+use getrandom::{SysRng, rand_core::UnwrapErr};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Uses up a recovery code.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RecoveryOpen {
+    name: Name,
+    /// What was derived from the code.
+    code: Exactly<CODE>,
+}
+
+/// A session that can only set a new password.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RecoveryOpened {
+    /// Names the session.
+    session: String,
+    /// For the header `Authorization: Bearer …`.
+    access_token: Exactly<TOKEN>,
+    /// When the session ends, in seconds since 1970.
+    ends: i64,
+}
+
+/// Begins a registration in place of the account's.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RecoveryStart {
+    /// OPAQUE's registration request, for the new password.
+    request: Exactly<REQUEST>,
+}
+
+/// Ends the registration. All sessions of the account end, and a new one is opened.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RecoveryFinish {
+    /// From the answer to the request before.
+    state: Sealed,
+    /// OPAQUE's registration upload.
+    upload: Exactly<UPLOAD>,
+    /// What the server shall know of new recovery codes. The old ones stay, except the one that was used, if this is left out.
+    #[serde(default)]
+    #[schemars(length(max = CODES))]
+    recovery_codes: Option<Vec<Exactly<CODE>>>,
+    /// For the list of sessions.
+    #[serde(default)]
+    label: Label,
+    /// Whether to make the device known.
+    #[serde(default)]
+    remember: bool,
+}
+
+/// New recovery codes in place of the old ones.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RecoveryCodes {
+    /// What the server shall know of each.
+    #[schemars(length(max = CODES))]
+    codes: Vec<Exactly<CODE>>,
+}
+
+/// How many recovery codes are left.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CodesLeft {
+    left: u64,
+}
+
+pub(super) async fn begin(
+    State(service): State<Arc<Service>>,
+    ClientAddress(from): ClientAddress,
+    Json(body): Json<RecoveryOpen>,
+) -> Result<Answer<RecoveryOpened>, Problem> {
+    const ROUTE: &str = "/v1/recovery/session";
+    service.arrive(from)?;
+    service.hold_back(from, &body.name, None).await?;
+    let account = service.account(ROUTE, &body.name).await?;
+    // A name without an account goes the same way, with an identifier that no account has.
+    let id = account.map_or(AccountId([0; 16]), |account| account.id);
+    let now = service.clock.now();
+    let tokens = Tokens::fresh(&service.config, Scope::Recovery, now).map_err(|error| service.failed(ROUTE, error))?;
+    let code = TokenHash::of(Purpose::Recovery, body.code.0.as_slice());
+    let new = tokens.stored(Scope::Recovery, "recovery".to_owned());
+    let session = service.stored(ROUTE, service.store.recover(id, code, new, now).await)?;
+    service.throttle.succeeded(from, body.name.key(), None);
+    let opened = RecoveryOpened {
+        session: session.to_string(),
+        access_token: Exactly(tokens.access.clone()),
+        ends: tokens.ends().0,
+    };
+    Ok(Answer(StatusCode::OK, opened))
+}
+
+pub(super) async fn start(
+    State(service): State<Arc<Service>>,
+    ClientAddress(from): ClientAddress,
+    Bearer(session): Bearer,
+    Json(body): Json<RecoveryStart>,
+) -> Result<Answer<RegisterStarted>, Problem> {
+    const ROUTE: &str = "/v1/recovery/start";
+    let account = recovering(&service, ROUTE, &session).await?;
+    let keys = service.ring.keys();
+    let mut rng = UnwrapErr(SysRng);
+    let answer = service.compute(from, || keys.server().register(&mut rng, body.request.0.as_slice())).await?;
+    let answer = answer.map_err(|error| Problem::Malformed(format!("`request`: {error}")))?;
+    // What it will replace goes before, so that an old one can't undo a later change.
+    let replaces = account.record.credential_hash();
+    let started = seal(&service, ROUTE, keys.seals(), Kind::Recovery, &account.id.0, &answer, replaces.as_bytes())?;
+    Ok(Answer(StatusCode::OK, started))
+}
+
+pub(super) async fn finish(
+    State(service): State<Arc<Service>>,
+    Bearer(session): Bearer,
+    Json(body): Json<RecoveryFinish>,
+) -> Result<Answer<SessionOpened>, Problem> {
+    const ROUTE: &str = "/v1/recovery/finish";
+    let account = recovering(&service, ROUTE, &session).await?;
+    let opened = open(&service, Kind::Recovery, &account.id.0, REGISTRATION, &body.state)?;
+    let split = opened.content.split_first_chunk::<32>();
+    let (begun_for, registration) = split.ok_or_else(|| service.failed(ROUTE, "a sealed recovery is too short"))?;
+    let Change::Insert(record) = uploaded(&service, ROUTE, registration, &body.upload)? else {
+        return Err(service.failed(ROUTE, "a sealed recovery is of another kind"));
+    };
+    let replaces = account.record.credential_hash();
+    if replaces.as_bytes() != begun_for {
+        return Err(Problem::RecordChanged);
+    }
+    let recovery_codes = body.recovery_codes.as_deref().map(codes).transpose()?;
+    let credential = record.credential_hash();
+    let new = NewRecord { account: account.id, replaces, record, key: opened.key, keep: None, recovery_codes };
+    service.stored(ROUTE, service.store.replace_record(new, service.clock.now()).await)?;
+    let opening =
+        Opening { account: account.id, credential, state: &opened, label: body.label.0, remember: body.remember };
+    Ok(Answer(StatusCode::OK, super::session::open(&service, ROUTE, opening).await?))
+}
+
+/// The account of a session that a recovery code has opened.
+async fn recovering(service: &Service, route: &'static str, session: &Session) -> Result<Account, Problem> {
+    if session.scope != Scope::Recovery {
+        return Err(Problem::Scope);
+    }
+    let account = service.store.account_by_id(session.account).await;
+    service.stored(route, account)?.ok_or(Problem::NoSession)
+}
+
+pub(super) async fn left(
+    State(service): State<Arc<Service>>,
+    Full(session): Full,
+) -> Result<Answer<CodesLeft>, Problem> {
+    let left = service.store.recovery_codes_left(session.account).await;
+    Ok(Answer(StatusCode::OK, CodesLeft { left: service.stored("/v1/recovery/codes", left)? }))
+}
+
+pub(super) async fn replace(
+    State(service): State<Arc<Service>>,
+    Full(session): Full,
+    Json(body): Json<RecoveryCodes>,
+) -> Result<Answer<CodesLeft>, Problem> {
+    let codes = codes(&body.codes)?;
+    let left = codes.len() as u64;
+    let actor = Actor::Account(session.account);
+    let replaced = service.store.replace_recovery_codes(session.account, codes, actor, service.clock.now()).await;
+    service.stored("/v1/recovery/codes", replaced)?;
+    Ok(Answer(StatusCode::OK, CodesLeft { left }))
+}

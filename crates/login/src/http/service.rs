@@ -1,0 +1,152 @@
+//! What all requests share.
+
+use super::wire::Name;
+use crate::config::Config;
+use crate::keys::KeyRing;
+use crate::log::{Event, Log};
+use crate::master::MasterKey;
+use crate::metrics::{By, Metrics};
+use crate::problem::Problem;
+use crate::ring::{Keys, Ring};
+use crate::store::{Account, Store, StoreError};
+use crate::throttle::{Places, Throttle, network};
+use crate::time::Clock;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
+
+/// Seconds.
+const DAY: i64 = 24 * 3600;
+
+pub(crate) struct Service {
+    pub(crate) config: Config,
+    pub(crate) store: Store,
+    pub(crate) ring: Ring,
+    pub(crate) throttle: Throttle,
+    pub(crate) metrics: Metrics,
+    pub(crate) log: Log,
+    pub(crate) clock: Clock,
+    delayed: Arc<Places>,
+    waiting: Arc<Places>,
+    processors: Semaphore,
+    stopping: AtomicBool,
+}
+
+impl Service {
+    pub(crate) async fn new(
+        config: Config,
+        store: Store,
+        master: &MasterKey,
+        log: Log,
+        clock: Clock,
+    ) -> Result<Arc<Self>, StoreError> {
+        let ring = Ring::open(&store, master, config.ksf, clock.now()).await?;
+        let limits = config.limits;
+        Ok(Arc::new(Self {
+            throttle: Throttle::new(config.guesses.clone()),
+            metrics: Metrics::new(),
+            delayed: Places::new(limits.delayed, limits.delayed_per_network),
+            waiting: Places::new(limits.waiting, limits.waiting_per_network),
+            processors: Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from)),
+            stopping: AtomicBool::new(false),
+            config,
+            store,
+            ring,
+            log,
+            clock,
+        }))
+    }
+
+    /// Counts a guess from that address, or turns it away.
+    pub(crate) fn arrive(&self, from: IpAddr) -> Result<(), Problem> {
+        self.throttle.arrive(from).map_err(|wait| {
+            self.metrics.throttled(By::Network);
+            Problem::Throttled(wait)
+        })
+    }
+
+    /// Holds a guess at that name back as long as guesses at it have to wait; says whether it had to.
+    pub(crate) async fn hold_back(
+        &self,
+        from: IpAddr,
+        name: &Name,
+        device: Option<crate::ids::DeviceId>,
+    ) -> Result<bool, Problem> {
+        let delay = self.throttle.delay(name.key(), device);
+        if delay.is_zero() {
+            return Ok(false);
+        }
+        self.metrics.throttled(By::Account);
+        let place = self.delayed.enter(network(from)).ok_or(Problem::Throttled(delay))?;
+        sleep(delay).await;
+        drop(place);
+        Ok(true)
+    }
+
+    /// Computes something that takes a processor for a while. No more than there are processors compute at a time, so that the rest of the server goes on; who
+    /// waits is limited, in all and by network.
+    pub(crate) async fn compute<T>(&self, from: IpAddr, work: impl FnOnce() -> T) -> Result<T, Problem> {
+        let _place = self.waiting.enter(network(from)).ok_or(Problem::Busy)?;
+        let _turn = self.processors.acquire().await.map_err(|_| Problem::Busy)?;
+        Ok(work())
+    }
+
+    /// The account of that name.
+    pub(crate) async fn account(&self, route: &'static str, name: &Name) -> Result<Option<Account>, Problem> {
+        self.stored(route, self.store.account(name).await)
+    }
+
+    /// What the store said, with what is wrong with it told to the operator.
+    pub(crate) fn stored<T>(&self, route: &'static str, outcome: Result<T, StoreError>) -> Result<T, Problem> {
+        outcome.map_err(|error| {
+            if error.conflict().is_none() {
+                self.log.tell(&Event::Database { route, why: error.to_string() });
+            }
+            error.into()
+        })
+    }
+
+    /// A failure that the client can't help.
+    pub(crate) fn failed(&self, route: &'static str, why: impl std::fmt::Display) -> Problem {
+        self.log.tell(&Event::Failed { route, why: why.to_string() });
+        Problem::Internal
+    }
+
+    /// The key ring, read again if another instance has added the account's key since.
+    pub(crate) async fn keys_for(&self, route: &'static str, account: Option<&Account>) -> Result<Arc<Keys>, Problem> {
+        let keys = self.ring.keys();
+        match account {
+            Some(account) if keys.opaque.server(account.key).is_none() => {
+                self.stored(route, self.ring.reload(&self.store).await)
+            }
+            _ => Ok(keys),
+        }
+    }
+
+    /// Reads the key ring again.
+    pub(super) async fn reload(&self) {
+        let _ = self.stored("key ring", self.ring.reload(&self.store).await);
+    }
+
+    /// Lets the names without an account follow the accounts to newer keys.
+    pub(super) async fn update_shares(&self) {
+        let _ = self.stored("key ring", KeyRing::update_shares(&self.store).await);
+    }
+
+    /// Removes what has expired.
+    pub(super) async fn prune(&self) {
+        // A day later than need be: a clock that was wrong for a while has not cost anybody a session.
+        let _ = self.stored("pruning", self.store.prune(self.clock.now().plus(-DAY), i64::MAX).await);
+    }
+
+    /// Not ready from now on.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,211 @@
+//! Sockets: who may connect, for how long, and how it ends.
+//!
+//! | what a stranger does | what stops it |
+//! |---|---|
+//! | connects and sends nothing, or little by little | [`Limits::head`]; an idle connection yields its place |
+//! | connects from one network many times | [`Limits::connections_per_network`] |
+//! | connects from many networks | [`Limits::connections`]: the largest network yields |
+//! | sends a long head or body, or sends it slowly | 16 KiB of head, [`Limits::body_bytes`], [`Limits::body`] |
+//! | takes no answer | [`Limits::write`] |
+
+mod address;
+mod connection;
+mod files;
+mod seats;
+mod tls;
+
+#[cfg(doc)]
+use crate::config::Limits;
+use crate::config::{Config, ConfigError};
+use crate::http::{self, Service};
+use crate::log::{Event, Log};
+use crate::master::{MasterKey, MasterKeyError};
+use crate::store::{Store, StoreError};
+use crate::time::Clock;
+use connection::Serving;
+use seats::{Entered, Seats};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// A running server. Dropping it stops it at once; [`Self::shutdown`] lets requests finish.
+pub struct Server {
+    address: SocketAddr,
+    tls: bool,
+    service: Arc<Service>,
+    stop: watch::Sender<Stop>,
+    accept: JoinHandle<usize>,
+    upkeep: JoinHandle<()>,
+}
+
+/// What the server's tasks are to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    No,
+    /// Finish until then.
+    By(Instant),
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// Its settings can't be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Its master key can't be read or made.
+    #[error(transparent)]
+    MasterKey(#[from] MasterKeyError),
+    /// Its database can't be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its certificate or its key can't be used.
+    #[error("TLS: {}: {why}", file.display())]
+    Tls {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The folder of its state can't be made.
+    #[error("{}: {why}", path.display())]
+    State {
+        /// The folder.
+        path: PathBuf,
+        /// The system's words.
+        why: String,
+    },
+    /// Its address can't be listened on.
+    #[error("can't listen on {address}: {why}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's words.
+        why: String,
+    },
+}
+
+impl Server {
+    /// Opens the database, makes what is missing (folder, master key, database, first key), and listens. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(config: Config, log: Log) -> Result<Self, StartError> {
+        Self::start_with_clock(config, log, Clock::default()).await
+    }
+
+    /// The same with another clock, for tests.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_with_clock(config: Config, log: Log, clock: Clock) -> Result<Self, StartError> {
+        config.check()?;
+        let acceptor = tls::acceptor(&config)?;
+        files::private_folder(&config.state)?;
+        let master = MasterKey::load_or_create(&config.master_key_file())?;
+        let store = Store::open(&config.database_url(), &master).await?;
+        let service = Service::new(config, store, &master, log, clock).await?;
+
+        let listen = service.config.listen;
+        let failed = |error: std::io::Error| StartError::Listen { address: listen, why: error.to_string() };
+        let listener = TcpListener::bind(listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        files::raise_limit();
+
+        let (stop, stopped) = watch::channel(Stop::No);
+        let tls = acceptor.is_some();
+        let serving = Arc::new(Serving {
+            router: http::router(&service),
+            service: Arc::clone(&service),
+            acceptor,
+            stop: stopped.clone(),
+        });
+        let accept = tokio::spawn(accept(listener, serving, stopped));
+        let upkeep = tokio::spawn(http::upkeep(Arc::clone(&service)));
+        service.log.tell(&Event::Ready { address, tls });
+        Ok(Self { address, tls, service, stop, accept, upkeep })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its URL, by address.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("{}://{}", if self.tls { "https" } else { "http" }, self.address)
+    }
+
+    /// Its database.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.service.store
+    }
+
+    /// Takes no more connections, lets requests finish for as long as [`Limits::shutdown`] says, and ends.
+    pub async fn shutdown(mut self) {
+        let log = self.service.log.clone();
+        log.tell(&Event::Stopping);
+        self.service.stop();
+        self.stop.send_replace(Stop::By(Instant::now() + self.service.config.limits.shutdown));
+        let cut = (&mut self.accept).await.unwrap_or(0);
+        log.tell(&Event::Stopped { cut });
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.accept.abort();
+        self.upkeep.abort();
+    }
+}
+
+/// Accepts connections until it is told to stop; says how many were cut off then.
+async fn accept(listener: TcpListener, serving: Arc<Serving>, mut stop: watch::Receiver<Stop>) -> usize {
+    let service = Arc::clone(&serving.service);
+    let limits = service.config.limits;
+    let seats = Seats::new(limits.connections, limits.connections_per_network);
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            _ = stop.changed() => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        let (tcp, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                service.log.tell(&Event::Accept { why: error.to_string() });
+                // Most likely there are too many open files; connections that end make room.
+                sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        match seats.enter(peer.ip()) {
+            Some((seat, entered)) => {
+                if entered == Entered::Evicted {
+                    service.metrics.evicted.inc();
+                }
+                connections.spawn(connection::serve(Arc::clone(&serving), tcp, peer.ip(), seat));
+            }
+            None => drop(service.metrics.refused.inc()),
+        }
+    }
+    drop(listener);
+    let Stop::By(end) = *stop.borrow() else { return 0 };
+    while !connections.is_empty() {
+        if timeout_at(end, connections.join_next()).await.is_err() {
+            break;
+        }
+    }
+    let cut = connections.len();
+    connections.shutdown().await;
+    cut
+}

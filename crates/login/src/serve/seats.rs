@@ -1,0 +1,197 @@
+//! Places for connections, counted by network. When there is none, an idle connection makes room.
+
+use crate::throttle::network;
+use ipnet::IpNet;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// The places of a server.
+pub(crate) struct Seats {
+    most: usize,
+    most_per_network: usize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    seats: HashMap<u64, Entry>,
+    by_network: HashMap<IpNet, usize>,
+    /// Counts up with every change, so that a smaller number is an older one.
+    turn: u64,
+}
+
+struct Entry {
+    network: IpNet,
+    /// When the connection last had something to do; `None` while a request is being answered.
+    idle_since: Option<u64>,
+    evicted: Arc<Notify>,
+}
+
+/// A place. Dropping it gives it back.
+pub(crate) struct Seat {
+    seats: Arc<Seats>,
+    number: u64,
+    evicted: Arc<Notify>,
+}
+
+/// Whether somebody had to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entered {
+    Free,
+    Evicted,
+}
+
+impl Seats {
+    pub(crate) fn new(most: usize, most_per_network: usize) -> Arc<Self> {
+        Arc::new(Self { most, most_per_network, inner: Mutex::default() })
+    }
+
+    /// A place for a connection from that address. If its network has all that it may have, one of its own idle connections goes; if all
+    /// places are taken, an idle one of the network that has the most, if that has more than the newcomer's.
+    pub(crate) fn enter(self: &Arc<Self>, from: IpAddr) -> Option<(Seat, Entered)> {
+        let network = network(from);
+        let mut inner = self.lock();
+        let own = inner.by_network.get(&network).copied().unwrap_or(0);
+        let victim = if own >= self.most_per_network {
+            Some(inner.idlest(network)?)
+        } else if inner.seats.len() >= self.most {
+            let (&largest, &count) = inner.by_network.iter().max_by_key(|(_, count)| **count)?;
+            // A newcomer from a network that has as much as any takes the place of one of its own.
+            Some(inner.idlest(if count > own { largest } else { network })?)
+        } else {
+            None
+        };
+        if let Some(entry) = victim.and_then(|number| inner.remove(number)) {
+            entry.evicted.notify_one();
+        }
+        inner.turn += 1;
+        let (number, evicted) = (inner.turn, Arc::new(Notify::new()));
+        let entry = Entry { network, idle_since: Some(number), evicted: Arc::clone(&evicted) };
+        inner.seats.insert(number, entry);
+        *inner.by_network.entry(network).or_default() += 1;
+        let entered = if victim.is_some() { Entered::Evicted } else { Entered::Free };
+        Some((Seat { seats: Arc::clone(self), number, evicted }, entered))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// The connection of a network that has been idle longest.
+    fn idlest(&self, network: IpNet) -> Option<u64> {
+        let idle = self.seats.iter().filter(|(_, entry)| entry.network == network);
+        idle.filter_map(|(number, entry)| Some((entry.idle_since?, *number))).min().map(|(_, number)| number)
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Entry> {
+        let entry = self.seats.remove(&number)?;
+        if let Some(count) = self.by_network.get_mut(&entry.network) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_network.remove(&entry.network);
+            }
+        }
+        Some(entry)
+    }
+}
+
+impl Seat {
+    /// A request is being answered: the connection does not have to go.
+    pub(crate) fn busy(&self) {
+        if let Some(entry) = self.seats.lock().seats.get_mut(&self.number) {
+            entry.idle_since = None;
+        }
+    }
+
+    /// The request has been answered.
+    pub(crate) fn idle(&self) {
+        let mut inner = self.seats.lock();
+        inner.turn += 1;
+        let turn = inner.turn;
+        if let Some(entry) = inner.seats.get_mut(&self.number) {
+            entry.idle_since = Some(turn);
+        }
+    }
+
+    /// Comes back when the connection has to go.
+    pub(crate) async fn evicted(&self) {
+        self.evicted.notified().await;
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.seats.lock().remove(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(third: u8) -> IpAddr {
+        [192, 0, third, 7].into()
+    }
+
+    async fn is_evicted(seat: &Seat) -> bool {
+        tokio::select! { biased; () = seat.evicted() => true, () = std::future::ready(()) => false }
+    }
+
+    #[tokio::test]
+    async fn a_network_that_has_its_share_loses_its_own_idlest() {
+        let seats = Seats::new(10, 3);
+        let other = seats.enter(ip(2)).unwrap().0;
+        let mine: Vec<Seat> = (0..3).map(|_| seats.enter(ip(1)).unwrap().0).collect();
+        mine[0].busy();
+        mine[0].idle();
+        let (newcomer, entered) = seats.enter(ip(1)).unwrap();
+        assert_eq!(entered, Entered::Evicted);
+        assert!(is_evicted(&mine[1]).await, "the first has just been used");
+        assert!(!is_evicted(&mine[0]).await && !is_evicted(&mine[2]).await && !is_evicted(&other).await);
+        [&mine[0], &mine[2], &newcomer].into_iter().for_each(Seat::busy);
+        assert!(seats.enter(ip(1)).is_none(), "all are at work");
+        assert_eq!(seats.enter(ip(3)).unwrap().1, Entered::Free);
+    }
+
+    #[tokio::test]
+    async fn when_all_places_are_taken_the_largest_network_makes_room_for_smaller_ones() {
+        let seats = Seats::new(4, 4);
+        let many: Vec<Seat> = (0..3).map(|_| seats.enter(ip(1)).unwrap().0).collect();
+        let one = seats.enter(ip(2)).unwrap().0;
+        let (third, entered) = seats.enter(ip(3)).unwrap();
+        assert!(entered == Entered::Evicted && is_evicted(&many[0]).await && !is_evicted(&one).await);
+        let fourth = seats.enter(ip(4)).unwrap().0;
+        assert!(is_evicted(&many[1]).await);
+        let again = seats.enter(ip(3)).unwrap().0;
+        assert!(is_evicted(&third).await, "it has as many as anybody, so it takes its own place");
+        assert!(!is_evicted(&one).await && !is_evicted(&fourth).await);
+        again.busy();
+        assert!(seats.enter(ip(3)).is_none(), "and none if that is at work");
+        drop((many, one, third, fourth));
+    }
+
+    #[test]
+    fn nobody_is_remembered_who_has_gone() {
+        let seats = Seats::new(100, 100);
+        let all: Vec<Seat> = (0..100).map(|third| seats.enter(ip(third)).unwrap().0).collect();
+        assert!(seats.enter(ip(0)).is_some(), "in place of another of its own");
+        drop(all);
+        let inner = seats.lock();
+        assert!(inner.seats.is_empty() && inner.by_network.is_empty());
+    }
+
+    #[test]
+    fn a_flood_takes_no_more_than_the_places() {
+        let seats = Seats::new(64, 16);
+        let mut held = Vec::new();
+        for number in 0..10_000u32 {
+            held.extend(seats.enter(ip((number % 7) as u8)).map(|(seat, _)| seat));
+            assert!(seats.lock().seats.len() <= 64);
+        }
+        assert!(seats.lock().by_network.values().all(|count| *count <= 16));
+    }
+}

@@ -1,0 +1,42 @@
+//! The database goes away, is locked, is full, and comes back.
+
+use crate::world::{World, ke1};
+use serde_json::json;
+
+fn sqlite(world: &World) -> rusqlite::Connection {
+    rusqlite::Connection::open(world.folder.path().join("login.sqlite")).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_database_is_told_as_503_and_nothing_is_lost() {
+    let world = World::new(&[]).await;
+    world.join("alice", "pw").await;
+    let proved = world.prove("alice", "pw").await;
+    let locker = sqlite(&world);
+    locker.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let (_, ke1) = ke1("pw");
+    assert_eq!(
+        world.post("/v1/login/start", &json!({ "name": "alice", "ke1": ke1 })).await.status,
+        200,
+        "reading goes on"
+    );
+    let refused = world.post("/v1/login/finish", &proved.body()).await;
+    assert_eq!(refused.kind(), "503 unavailable");
+    assert_eq!(refused.headers["retry-after"], "5");
+    assert_eq!(world.get("/healthz", None).await.status, 200);
+    locker.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.status, 200, "the same login, later");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_fails_in_the_middle_of_a_change_has_made_none_of_it() {
+    let world = World::new(&[]).await;
+    world.join("alice", "pw").await;
+    let proved = world.prove("alice", "pw").await;
+    // Opening a session comes after using up the login.
+    let database = sqlite(&world);
+    database.execute_batch("ALTER TABLE session RENAME TO away").unwrap();
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.kind(), "500 internal");
+    database.execute_batch("ALTER TABLE away RENAME TO session").unwrap();
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.status, 200);
+}

@@ -1,0 +1,10 @@
+//! The server over HTTP: what owners, strangers and attackers see.
+
+mod bodies;
+mod database;
+mod flood;
+mod guesses;
+mod instances;
+mod probing;
+mod states;
+mod world;

@@ -1,0 +1,163 @@
+//! Sealed states: each serves once, for one use, for one name, for a while.
+
+use crate::world::{Registering, World, text};
+use serde_json::json;
+
+#[tokio::test]
+async fn a_login_ends_once() {
+    let world = World::new(&[]).await;
+    world.join("alice", "pw").await;
+    let proved = world.prove("alice", "pw").await;
+    assert!(proved.state.len() <= 294, "220 bytes in base64");
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.status, 200);
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.kind(), "409 state-used");
+    // A wrong KE3 uses the state up as well.
+    let mut wrong = world.prove("alice", "pw").await;
+    let right = std::mem::replace(&mut wrong.ke3, text(&[0; 64]));
+    assert_eq!(world.post("/v1/login/finish", &wrong.body()).await.kind(), "401 login-failed");
+    wrong.ke3 = right;
+    assert_eq!(world.post("/v1/login/finish", &wrong.body()).await.kind(), "409 state-used");
+}
+
+#[tokio::test]
+async fn two_requests_at_once_end_a_login_once() {
+    let world = World::new(&[]).await;
+    world.join("alice", "pw").await;
+    let body = world.prove("alice", "pw").await.body();
+    let (one, two) = tokio::join!(world.post("/v1/login/finish", &body), world.post("/v1/login/finish", &body));
+    let mut kinds = [one.kind(), two.kind()];
+    kinds.sort();
+    assert_eq!(kinds, ["200", "409 state-used"]);
+}
+
+#[tokio::test]
+async fn a_state_expires_and_a_clock_that_jumps_loses_nothing() {
+    let world = World::new(&[]).await;
+    let session = world.join("alice", "pw").await;
+    let token = session["access_token"].as_str().unwrap();
+    let proved = world.prove("alice", "pw").await;
+    for (seconds, kind) in [(60, "400 state-expired"), (1 << 40, "400 state-expired"), (-1, "400 state-expired")] {
+        world.set_clock(seconds);
+        assert_eq!(world.post("/v1/login/finish", &proved.body()).await.kind(), kind, "{seconds}");
+    }
+    world.set_clock(59);
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.status, 200, "it was not used up");
+    assert_eq!(world.get("/v1/session", Some(token)).await.status, 200);
+    world.set_clock(900);
+    assert_eq!(world.get("/v1/session", Some(token)).await.kind(), "401 no-session");
+    let refresh = json!({ "refresh_token": session["refresh_token"] });
+    assert_eq!(world.post("/v1/session/refresh", &refresh).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_state_serves_its_own_use_and_name_and_deployment_only() {
+    let (world, other) = (World::new(&[]).await, World::new(&[]).await);
+    world.join("alice", "pw").await;
+    world.join("bob", "pw").await;
+    other.join("alice", "pw").await;
+    let refused = async |body| world.post("/v1/login/finish", &body).await.kind();
+    let mut wrong = world.prove("alice", "pw").await;
+    wrong.name = "bob".to_owned();
+    assert_eq!(refused(wrong.body()).await, "400 state-invalid");
+    assert_eq!(refused(other.prove("alice", "pw").await.body()).await, "400 state-invalid");
+    let (registering, request) = Registering::begin("pw");
+    let started = world.post("/v1/register/start", &json!({ "name": "alice", "request": request })).await;
+    let mut wrong = world.prove("alice", "pw").await;
+    wrong.state = started.body["state"].as_str().unwrap().to_owned();
+    assert_eq!(refused(wrong.body()).await, "400 state-invalid");
+    // A registration's state is no change's, and no other name's.
+    let upload = registering.upload(&started);
+    let body = json!({ "name": "alice", "state": started.body["state"], "upload": upload });
+    assert_eq!(world.post("/v1/password/finish", &body).await.kind(), "400 state-invalid");
+    let body = json!({ "name": "carol", "state": started.body["state"], "upload": upload });
+    assert_eq!(world.post("/v1/register/finish", &body).await.kind(), "400 state-invalid");
+    // The same name in another form is the same name.
+    let mut proved = world.prove("alice", "pw").await;
+    proved.name = "\u{ff21}LICE".to_owned();
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_change_of_password_ends_once_and_an_old_one_undoes_nothing() {
+    let world = World::new(&[]).await;
+    world.join("alice", "old").await;
+    let begin = async || {
+        let proved = world.prove("alice", "old").await;
+        let (registering, request) = Registering::begin("new");
+        let mut body = proved.body();
+        body["request"] = request.into();
+        let started = world.post("/v1/password/start", &body).await;
+        assert_eq!(started.status, 200, "{started:?}");
+        assert_eq!(world.post("/v1/password/start", &body).await.kind(), "409 state-used");
+        assert_eq!(world.post("/v1/login/finish", &proved.body()).await.kind(), "409 state-used");
+        let upload = registering.upload(&started);
+        json!({ "name": "alice", "state": started.body["state"], "upload": upload })
+    };
+    let (first, second) = (begin().await, begin().await);
+    assert_eq!(world.post("/v1/password/finish", &first).await.status, 200);
+    assert_eq!(world.post("/v1/password/finish", &second).await.kind(), "409 record-changed");
+    assert_eq!(world.post("/v1/password/finish", &first).await.kind(), "409 record-changed");
+    assert_eq!(world.post("/v1/login/finish", &world.prove("alice", "new").await.body()).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_session_from_a_recovery_code_can_only_set_a_password() {
+    let world = World::new(&[]).await;
+    let (start, registering) = crate::world::register(world.address(), "alice", "pw").await;
+    let upload = registering.upload(&start);
+    let body =
+        json!({ "name": "alice", "state": start.body["state"], "upload": upload, "recovery_codes": [text(&[7; 32])] });
+    let full = world.post("/v1/register/finish", &body).await.body;
+    let opened = world.post("/v1/recovery/session", &json!({ "name": "alice", "code": text(&[7; 32]) })).await;
+    assert_eq!(opened.status, 200, "{opened:?}");
+    let token = opened.body["access_token"].as_str().unwrap();
+    for path in ["/v1/sessions", "/v1/devices", "/v1/recovery/codes"] {
+        assert_eq!(world.get(path, Some(token)).await.kind(), "403 scope", "{path}");
+        assert_eq!(world.get(path, full["access_token"].as_str()).await.status, 200, "{path}");
+    }
+    assert_eq!(world.get("/v1/session", Some(token)).await.body["scope"], "recovery");
+    let (_, request) = Registering::begin("new");
+    let body = json!({ "request": request });
+    let send = async |token| crate::world::send(world.address(), "POST", "/v1/recovery/start", token, "", &body).await;
+    assert_eq!(
+        send(full["access_token"].as_str()).await.kind(),
+        "403 scope",
+        "whoever has a session needs the password"
+    );
+    assert_eq!(send(None).await.kind(), "401 no-session");
+    assert_eq!(send(Some(token)).await.status, 200);
+    world.set_clock(900);
+    assert_eq!(send(Some(token)).await.kind(), "401 no-session");
+}
+
+#[tokio::test]
+async fn a_refresh_token_that_comes_twice_ends_the_session() {
+    let world = World::new(&[]).await;
+    let session = world.join("alice", "pw").await;
+    let refresh =
+        async |token: &serde_json::Value| world.post("/v1/session/refresh", &json!({ "refresh_token": token })).await;
+    let first = refresh(&session["refresh_token"]).await;
+    assert_eq!(first.status, 200);
+    assert_eq!(world.get("/v1/session", session["access_token"].as_str()).await.kind(), "401 no-session", "replaced");
+    assert_eq!(world.get("/v1/session", first.body["access_token"].as_str()).await.status, 200);
+    assert_eq!(refresh(&session["refresh_token"]).await.kind(), "401 refresh-reused");
+    assert_eq!(world.get("/v1/session", first.body["access_token"].as_str()).await.kind(), "401 no-session");
+    assert_eq!(refresh(&first.body["refresh_token"]).await.kind(), "401 no-session");
+}
+
+#[tokio::test]
+async fn one_of_many_registrations_of_a_name_succeeds() {
+    let world = World::new(&[]).await;
+    let mut bodies = Vec::new();
+    for name in ["alice", "ALICE", "\u{ff41}lice", "Alice"] {
+        let (start, registering) = crate::world::register(world.address(), name, "pw").await;
+        let upload = registering.upload(&start);
+        bodies.push(json!({ "name": name, "state": start.body["state"], "upload": upload }));
+    }
+    let [a, b, c, d] = bodies.as_slice() else { panic!("four names") };
+    let finish = async |body| world.post("/v1/register/finish", body).await.kind();
+    let (a, b, c, d) = tokio::join!(finish(a), finish(b), finish(c), finish(d));
+    let mut kinds = [a, b, c, d];
+    kinds.sort();
+    assert_eq!(kinds, ["201", "409 name-taken", "409 name-taken", "409 name-taken"]);
+}
