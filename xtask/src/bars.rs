@@ -13,8 +13,9 @@ use crate::stage::{cargo_with, program};
 use crate::workspace::Workspace;
 use judge::{Found, Outcome, Wanted, judge, judge_figure};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use table::{Asks, Bar, matches};
 
 /// A bar, and what was found.
@@ -113,10 +114,11 @@ fn committed_runs(root: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// The command line that we ask for reports.
-struct Candor(PathBuf);
+pub(crate) struct Candor(PathBuf);
 
 impl Candor {
-    fn build(workspace: &Workspace) -> Result<Self, Failure> {
+    /// Builds it for release.
+    pub(crate) fn build(workspace: &Workspace) -> Result<Self, Failure> {
         let built = cargo_with(["build", "--release", "--quiet"])
             .current_dir(&workspace.root)
             .stdin(Stdio::null())
@@ -133,16 +135,22 @@ impl Candor {
         if file.extension().is_some_and(|extension| extension == "json") {
             return std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()));
         }
-        let output = program(&self.0)
-            .arg("report")
-            .arg(file)
-            .args(["--format", "json"])
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| format!("cannot start candor: {error}"))?;
+        self.says(["report".as_ref(), file.as_os_str(), "--format".as_ref(), "json".as_ref()])
+    }
+
+    /// The program, to be started.
+    pub(crate) fn command(&self) -> Command {
+        program(&self.0)
+    }
+
+    /// What it prints for these words.
+    pub(crate) fn says<'a>(&self, words: impl IntoIterator<Item = &'a OsStr>) -> Result<String, Failure> {
+        let words: Vec<&OsStr> = words.into_iter().collect();
+        let output = self.command().args(&words).stdin(Stdio::null()).output();
+        let output = output.map_err(|error| format!("cannot start candor: {error}"))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("`candor report {}` failed: {}", file.display(), said.trim_end()));
+            let (said, words) = (String::from_utf8_lossy(&output.stderr), words.join(OsStr::new(" ")));
+            return Err(format!("`candor {}` failed: {}", words.display(), said.trim_end()));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }

@@ -41,7 +41,10 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
     gate.stage("portable", crate::portable::in_the_gate);
     gate.stage("wasm", |tally| crate::wasm::in_the_gate(&workspace, tally));
     gate.stage("release build", |tally| one(tally, "release build", cargo_with(["build", "--release"])));
-    gate.stage("bars", |tally| tally.check("the table of bars", crate::bars::is_documented(&workspace)));
+    gate.stage("bars", |tally| {
+        tally.check("the table of bars", crate::bars::is_documented(&workspace));
+        tally.check("the table of arms", crate::tune::arms_are_current(&workspace));
+    });
     let mut tor = None;
     gate.stage("C tor", |tally| match crate::unpacked::tor(&workspace.target) {
         Ok(program) => tor = Some(program),

@@ -79,6 +79,11 @@ cargo xtask COMMAND
                         compares binary polynomials and fields on every arm of this CPU with gf2x and NTL (see peers gf2x), bit for bit. The
                         gate runs it with Debian's packages at small sizes. Options: --stock, --seed N, --every N, --longest N, --random N
                           cargo xtask differential gf2
+  tune arms [RUN.jsonl…]
+                        writes into crates/cpu/arms.table which arm each routine takes on the CPU of these sealed runs. Without RUN it measures
+                        all arms here first, some four minutes on a quiet machine, and puts the run into runs/. `--check` writes nothing: it
+                        derives the rows again from the runs that they name
+                          cargo xtask tune arms
   tune gf2 [OPTION…]    finds the fastest scheme for binary polynomials of each length on this machine; takes some minutes. -o FILE for the
                         table, --tier NAME for an arm other than the best, --most WORDS. candor loads ~/.config/candor/gf2-ARM.plan
                           cargo xtask tune gf2 -o ~/.config/candor/gf2-avx512.plan

@@ -105,7 +105,7 @@ fn examine(workspace: &Workspace) -> Result<(usize, Vec<Violation>), Failure> {
         violations.extend(addresses::check(&shown, &bytes));
         if let Some(run) = shown.strip_prefix("runs/").and_then(|name| name.strip_suffix(".jsonl")) {
             sealed.insert(run.to_owned());
-        } else if shown.ends_with(".md") || shown == "bars.toml" {
+        } else if shown.ends_with(".md") || shown == "bars.toml" || shown.ends_with(runs::ARMS) {
             citing.push((shown, String::from_utf8_lossy(&bytes).into_owned()));
         }
     }

@@ -1,21 +1,32 @@
-//! `cargo xtask tune gf2`: measures which scheme multiplies which length best on this machine.
+//! `cargo xtask tune`: tables from measurements on this machine. `arms` says which arm each routine takes, `gf2` by which scheme
+//! each length of a binary polynomial is multiplied.
 //!
-//! The tuner is a program of crate `gf2`, built for release here; this command adds what the program can't know: the compiler, the
-//! flags and the date at the head of the table.
+//! The tuner of schemes is a program of crate `gf2`, built for release here; this command adds what the program can't know: the
+//! compiler, the flags and the date at the head of the table.
+
+mod arms;
 
 use crate::Failure;
 use crate::stage::{program, stream};
 use crate::workspace::Workspace;
 
-/// Runs the tuner and passes on the words after `gf2`.
+pub(crate) use arms::is_current as arms_are_current;
+
+/// Tunes what the first word names.
 ///
 /// # Errors
-/// If the first word is not `gf2`, or the build can't be started.
+/// If it names nothing that can be tuned, or the build can't be started.
 pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
-    let (what, rest) = words.split_first().ok_or("`tune` needs to know what to tune; expected `gf2`")?;
-    if what != "gf2" {
-        return Err(format!("can't tune `{what}`; expected `gf2`"));
+    let (what, rest) = words.split_first().ok_or("`tune` needs to know what to tune; expected `arms` or `gf2`")?;
+    match what.as_str() {
+        "arms" => arms::run(rest),
+        "gf2" => gf2(rest),
+        _ => Err(format!("can't tune `{what}`; expected `arms` or `gf2`")),
     }
+}
+
+/// Runs the tuner of schemes and passes these words on.
+fn gf2(words: &[String]) -> Result<bool, Failure> {
     let mut command = program("cargo");
     command.current_dir(&Workspace::here()?.root);
     command.args([
@@ -33,7 +44,7 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     command.args(["--compiler", &said("rustc", &["--version"]), "--date", &said("date", &["+%Y-%m-%d"])]);
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     command.args(["--flags", format!("release {flags}").trim()]);
-    command.args(rest);
+    command.args(words);
     stream(command, |_| ())
 }
 
@@ -49,8 +60,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_target_is_refused_with_the_known_one() {
-        assert!(run(&[]).unwrap_err().contains("gf2"));
+    fn an_unknown_target_is_refused_with_the_known_ones() {
+        assert!(run(&[]).unwrap_err().contains("`arms` or `gf2`"));
         assert!(run(&["hash".into()]).unwrap_err().contains("`hash`"));
     }
 }

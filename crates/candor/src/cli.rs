@@ -71,7 +71,11 @@ pub(crate) enum Command {
         /// Name of a task or lint; part of a task's name is enough if only one has it
         name: String,
     },
-    /// Check how quiet this machine is, its clock and its tiers; with --self-test, how reliable the lab is on it
+    /// Check how quiet this machine is, its clock and its tiers; with --arms, whether the fastest code runs here; with --self-test,
+    /// how reliable the lab is
+    #[command(
+        after_help = "Examples:\n  candor doctor\n  candor doctor --arms\n  candor doctor --arms candor-runs/RUN.jsonl"
+    )]
     Doctor(DoctorArguments),
     /// Run relays, and fetch pages through circuits of them
     #[command(subcommand)]
@@ -210,6 +214,10 @@ pub(crate) struct RerunArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
+    /// Look at each routine's arms for about ten seconds in all and show where the one that runs by default takes over 3 % longer than
+    /// another. With RUN, show what these runs say instead
+    #[arg(long, value_name = "RUN", num_args = 0.., conflicts_with = "self_test")]
+    pub(crate) arms: Option<Vec<PathBuf>>,
     /// Measure the lab itself: how often it claims a difference that does not exist, how often it finds one of 1.5 %, and
     /// how much code layout matters. Later runs count the effect of layout into their floor
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod arms;
 mod doctor;
 mod explain;
 mod list;

@@ -5,6 +5,7 @@ use candor_cpu::Cpu;
 use candor_cpu::HavePmull;
 #[cfg(target_arch = "riscv64")]
 use candor_cpu::HaveZbc;
+use candor_cpu::arms::Routine;
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 
@@ -31,9 +32,10 @@ pub(crate) enum Arm {
 }
 
 impl Arm {
-    /// The best that `cpu` has.
+    /// The one that `cpu` should take for `routine`.
     #[inline]
-    pub(crate) fn choose(cpu: Cpu) -> Self {
+    pub(crate) fn choose(cpu: Cpu, routine: Routine) -> Self {
+        let cpu = cpu.for_routine(routine);
         #[cfg(target_arch = "x86_64")]
         {
             if let Some(token) = HaveAvx512Crypto::check(cpu) {

@@ -4,6 +4,7 @@ use crate::arm::Arm;
 use crate::plan::Plans;
 use crate::recursion::Recursion;
 use alloc::vec;
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
 use zeroize::Zeroize;
 
@@ -38,13 +39,13 @@ impl Multiplier {
     /// The best arm that `cpu` allows, with that arm's table: the user's if one was installed, or else the shipped one.
     #[inline]
     pub fn with_cpu(cpu: Cpu) -> Self {
-        let arm = Arm::choose(cpu);
+        let arm = Arm::choose(cpu, Routine::Gf2Mul);
         Self { recursion: Recursion { kernel: arm.kernel(), plans: arm.plans() } }
     }
 
     /// The best arm that `cpu` allows, with this table; `None` if the table was made for another arm.
     pub fn with_plans(cpu: Cpu, plans: &'static Plans) -> Option<Self> {
-        let kernel = Arm::choose(cpu).kernel();
+        let kernel = Arm::choose(cpu, Routine::Gf2Mul).kernel();
         // The leaf bound is the arm's; a table of another arm of the same name can't exist, but a wrong product must not either.
         let fits = plans.arm() == kernel.arm && plans.leaf_words() == kernel.leaf_words();
         fits.then_some(Self { recursion: Recursion { kernel, plans } })

@@ -218,6 +218,12 @@ impl Plans {
         Self { arm, provenance, leaf_words, schemes, scratch: [0; MOST_WORDS + 1] }.with_scratch()
     }
 
+    /// The same table, from nowhere.
+    #[cfg(feature = "tune")]
+    pub(crate) fn without_provenance(self) -> Self {
+        Self { provenance: "", ..self }
+    }
+
     /// The same table with another scheme for `n` words, if it fits.
     pub fn with(mut self, n: usize, scheme: Scheme) -> Option<Self> {
         if n > MOST_WORDS || !scheme.fits(n, self.leaf_words) {

@@ -5,9 +5,10 @@
 //! would have chosen: the plan with the fewest operations ([`Counts`](crate::plan::Counts)).
 
 use crate::arm::Arm;
-use crate::plan::{MOST_WORDS, Plans, Scheme};
+use crate::plan::{MOST_WORDS, Plans, Scheme, shipped};
 use crate::recursion::Recursion;
 use candor_cpu::Cpu;
+use candor_cpu::arms::Routine;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -33,13 +34,14 @@ pub struct Choice {
     pub modelled_nanoseconds: f64,
 }
 
-/// Tunes the best arm of `cpu` for lengths up to `most` words and calls `found` for each. The returned table has no provenance; [`text`]
-/// writes it as text with one.
+/// Tunes the arm that `cpu` takes for lengths up to `most` words and calls `found` for each. Longer ones keep the schemes of the table that
+/// is shipped for the arm. The returned table has no provenance; [`text`] writes it as text with one.
 pub fn tune(cpu: Cpu, most: usize, mut found: impl FnMut(Choice)) -> Plans {
-    let arm = Arm::choose(cpu);
+    let arm = Arm::choose(cpu, Routine::Gf2Mul);
     let kernel = arm.kernel();
-    let mut measured = Plans::defaults(kernel.arm, "", kernel.leaf_words());
-    let mut modelled = measured.clone();
+    // Each length only leads to shorter ones, which are measured before it.
+    let mut measured = shipped(kernel.arm).clone().without_provenance();
+    let mut modelled = Plans::defaults(kernel.arm, "", kernel.leaf_words());
     for words in 1..=most.min(MOST_WORDS) {
         let schemes = candidates(words, kernel.leaf_words());
         let operations = |scheme: &Scheme| {
@@ -71,10 +73,11 @@ pub fn tune(cpu: Cpu, most: usize, mut found: impl FnMut(Choice)) -> Plans {
     measured
 }
 
-/// The table as [`Plans::parse`] reads it, with `head` (lines of `key value`) as its provenance: every entry up to `most` words.
-pub fn text(plans: &Plans, head: &str, most: usize) -> String {
+/// The table as [`Plans::parse`] reads it, with `head` (lines of `key value`) as its provenance. All lengths have an entry, so that a table
+/// tuned for short products leaves the long ones as they were.
+pub fn text(plans: &Plans, head: &str) -> String {
     let mut text = format!("candor-gf2-plan 1\narm {}\n{}\n", plans.arm(), head.trim_end());
-    for words in 1..=most.min(MOST_WORDS) {
+    for words in 1..=MOST_WORDS {
         text += &format!("{words} {}\n", plans.scheme(words));
     }
     text
@@ -145,11 +148,28 @@ mod tests {
     #[test]
     fn the_parser_reads_what_the_tuner_writes() {
         let plans = tune(Cpu::portable(), 12, |_| ());
-        let read = Plans::parse(text(&plans, "cpu a machine\n", 12).leak()).unwrap();
+        let read = Plans::parse(text(&plans, "cpu a machine\n").leak()).unwrap();
         assert_eq!(read.provenance(), "candor-gf2-plan 1\narm portable\ncpu a machine");
-        for words in 1..=20 {
+        for words in 1..=MOST_WORDS {
             assert_eq!(read.scheme(words), plans.scheme(words), "{words} words");
         }
+    }
+
+    #[test]
+    fn lengths_beyond_the_longest_tuned_keep_their_shipped_schemes() {
+        for cpu in Cpu::tiers().map(|tier| Cpu::named(tier.name).unwrap()) {
+            let plans = tune(cpu, 3, |_| ());
+            let read = Plans::parse(text(&plans, "cpu a machine\n").leak()).unwrap();
+            let shipped = shipped(plans.arm());
+            for words in 4..=MOST_WORDS {
+                assert_eq!(read.scheme(words), shipped.scheme(words), "{words} words on {}", plans.arm());
+            }
+            assert_eq!(read.scratch_words(901), shipped.scratch_words(901));
+        }
+        // The table that a CPU of the test certainly has differs from the defaults out there, or this test would show nothing.
+        let portable = shipped("portable");
+        let defaults = Plans::defaults("portable", "", portable.leaf_words());
+        assert_ne!(portable.scheme(901), defaults.scheme(901));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! | [`plan`] | how many processes, rounds and iterations, fixed before the first sample |
 //! | [`session`] | a run: probe, plan, measure, seal |
 //! | [`worker`] | the work of one fresh process: build subjects, check answers, time rounds |
+//! | [`glance`] | a task in a fraction of a second, in this process: no run, no verdict |
 //! | [`runfile`] | the sealed file of a run, written and read |
 //! | [`analysis`] | rows, verdicts and lints, derived from a run file |
 //! | [`trial`] | the lab measured by itself |
@@ -27,6 +28,7 @@ mod units;
 pub mod analysis;
 pub mod claims;
 pub mod figure;
+pub mod glance;
 pub mod lint;
 pub mod machine;
 pub mod plan;

@@ -99,9 +99,9 @@ pub fn serve(tasks: &[Task], request: &Request, say: &mut dyn FnMut(Reply)) {
 }
 
 /// A subject that has answered.
-struct Ready {
-    name: String,
-    subject: Box<dyn Subject>,
+pub(crate) struct Ready {
+    pub(crate) name: String,
+    pub(crate) subject: Box<dyn Subject>,
     witness: Witness,
 }
 
@@ -142,7 +142,11 @@ fn finite(quantities: Vec<Quantity>) -> Result<Vec<Quantity>, String> {
 }
 
 /// Makes a subject and lets it answer. A panic becomes a refusal.
-fn make(name: &str, make: impl Fn() -> Result<Box<dyn Subject>, Refusal>, seed: u64) -> Result<Ready, Refusal> {
+pub(crate) fn make(
+    name: &str,
+    make: impl Fn() -> Result<Box<dyn Subject>, Refusal>,
+    seed: u64,
+) -> Result<Ready, Refusal> {
     guarded(|| {
         let mut subject = make()?;
         let witness = subject.prepare(seed)?;
@@ -162,7 +166,7 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 
 /// Lets every subject check every other and removes, one by one, the subject that disagrees with the most others. Among
 /// equals the baseline goes last, because the others are compared with it. Returns the removed subjects with the reasons.
-fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(String, Refusal)> {
+pub(crate) fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(String, Refusal)> {
     let n = ready.len();
     let mut complaints: BTreeMap<(usize, usize), Mismatch> = BTreeMap::new();
     for judge in 0..n {
@@ -193,7 +197,7 @@ fn expel_the_wrong(ready: &mut Vec<Ready>, say: &mut dyn FnMut(Reply)) -> Vec<(S
 }
 
 /// Nanoseconds per operation: increases the iterations until an epoch is long enough, then takes the best of three.
-fn rough_ns(subject: &mut dyn Subject) -> f64 {
+pub(crate) fn rough_ns(subject: &mut dyn Subject) -> f64 {
     let mut iterations = 1;
     let mut best = clock::epoch(subject, iterations) as f64;
     while best < 300_000.0 && iterations < 1 << 40 {

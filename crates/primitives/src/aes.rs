@@ -20,6 +20,7 @@ mod traits;
 use crate::low::x86_64::aes::{self as low, RoundKeys};
 use crate::stack;
 use ::aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
@@ -91,6 +92,7 @@ impl Aes128 {
     #[must_use]
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
         secret::takes("aes-128/key", key);
+        let cpu = cpu.for_routine(Routine::AesCtr);
         // The compiler may make the value elsewhere and move it.
         stack::clearing::<FRAMES, _>(|| {
             #[cfg(target_arch = "x86_64")]

@@ -13,6 +13,7 @@
 use crate::low::x86_64::polyval as low;
 use crate::stack;
 use ::polyval::universal_hash::UniversalHash;
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
@@ -54,6 +55,7 @@ impl<const N: usize> Polyval<N> {
     /// A key on the best arm that `cpu` allows.
     pub fn with_cpu(cpu: Cpu, key: &[u8; 16]) -> Self {
         secret::takes("polyval/key", key);
+        let cpu = cpu.for_routine(Routine::Polyval);
         // The compiler may make the value elsewhere and move it.
         stack::clearing::<FRAMES, _>(|| {
             #[cfg(target_arch = "x86_64")]

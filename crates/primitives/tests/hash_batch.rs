@@ -1,6 +1,6 @@
 //! Many messages at once, every tier of this machine: the same as one by one by RustCrypto's crates.
 
-use candor_cpu::Cpu;
+use candor_cpu::{Cpu, Microarchitecture};
 use candor_primitives::hash::{Batch, BatchError, Digest};
 use digest::{ExtendableOutput, XofReader};
 
@@ -98,8 +98,23 @@ fn unequal_lists_are_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn without_a_tier_by_name_the_table_of_arms_is_asked() {
+    let Ok(wide) = Cpu::named("avx512") else {
+        eprintln!("skipped: this CPU has one arm for SHA-256 in batches of any size");
+        return;
+    };
+    let arms = |name: &str| {
+        let batch = Batch::with_cpu(wide.choosing_as(Microarchitecture::named(name).unwrap()));
+        [6, 7].map(|messages| batch.sha256_arm(messages))
+    };
+    assert_eq!(arms("unknown"), ["sha", "avx512"]);
+    assert_eq!(arms("zen4"), ["sha", "sha"]);
+    assert_eq!([6, 7].map(|messages| Batch::with_cpu(wide).sha256_arm(messages)), ["avx512", "avx512"]);
+}
+
+#[test]
 fn the_arm_is_the_tiers() {
-    assert_eq!(Batch::with_cpu(Cpu::portable()).sha256_arm(), "one-by-one");
+    assert_eq!(Batch::with_cpu(Cpu::portable()).sha256_arm(8), "one-by-one");
     for (tier, sha256, others) in [
         ("sha", "sha", "one-by-one"),
         ("avx2", "avx2", "avx2"),
@@ -108,8 +123,12 @@ fn the_arm_is_the_tiers() {
     ] {
         if let Ok(cpu) = Cpu::named(tier) {
             assert_eq!(
-                [Batch::with_cpu(cpu).sha256_arm(), Batch::with_cpu(cpu).vector_arm()],
-                [sha256, others],
+                [
+                    Batch::with_cpu(cpu).sha256_arm(8),
+                    Batch::with_cpu(cpu).sm3_arm(8),
+                    Batch::with_cpu(cpu).keccak_arm(8)
+                ],
+                [sha256, others, others],
                 "{tier}"
             );
         }

@@ -17,6 +17,7 @@ mod ffi;
 mod ours;
 mod tasks;
 
+pub mod arms;
 pub mod differential;
 pub mod self_test;
 

@@ -3,13 +3,16 @@
 use super::Violation;
 use std::collections::BTreeSet;
 
+/// How the table of arms is called; its rows say `run NAME`.
+pub(super) const ARMS: &str = "arms.table";
+
 /// What is wrong, given the names of the files in `runs/` and the texts that may cite them.
 pub(crate) fn check(runs: &BTreeSet<String>, texts: &[(String, String)]) -> Vec<Violation> {
     let mut found = Vec::new();
     for run in runs {
-        let documents = texts.iter().filter(|(file, _)| file.ends_with(".md"));
+        let documents = texts.iter().filter(|(file, _)| file.ends_with(".md") || file.ends_with(ARMS));
         if !documents.into_iter().any(|(_, text)| text.contains(run.as_str())) {
-            let what = "no document cites this run: remove it, or cite it (`cargo xtask bars --write` cites those that decide a bar)";
+            let what = "no document and no table of arms cites this run: remove it, or cite it (`cargo xtask bars --write` cites those that decide a bar)";
             found.push(Violation::new(&format!("runs/{run}.jsonl"), 1, what));
         }
     }
@@ -23,11 +26,15 @@ pub(crate) fn check(runs: &BTreeSet<String>, texts: &[(String, String)]) -> Vec<
     found
 }
 
-/// The runs that a line names: `runs/NAME.jsonl`, in `runs/` itself `(NAME.jsonl)`.
+/// The runs that a line names: `runs/NAME.jsonl`, in `runs/` itself `(NAME.jsonl)`, in the table of arms `run NAME,`.
 fn cited<'a>(file: &str, line: &'a str) -> impl Iterator<Item = &'a str> {
-    let start = if file.starts_with("runs/") { "(" } else { "runs/" };
-    line.split(start).skip(1).filter_map(|rest| {
-        let (name, _) = rest.split_once(".jsonl")?;
+    let (start, end) = match file {
+        _ if file.ends_with(ARMS) => ("run ", ","),
+        _ if file.starts_with("runs/") => ("(", ".jsonl"),
+        _ => ("runs/", ".jsonl"),
+    };
+    line.split(start).skip(1).filter_map(move |rest| {
+        let (name, _) = rest.split_once(end)?;
         let named = |c: char| c.is_ascii_alphanumeric() || c == '-';
         (name.starts_with("20") && name.chars().all(named)).then_some(name)
     })
@@ -50,10 +57,14 @@ mod tests {
         assert!(found(&[one, two], &[("runs/README.md", &text)]).is_empty());
         // The list of bars is read by a program; it shows nothing to a reader.
         let bars = format!("run = \"runs/{two}.jsonl\"");
+        let arms = format!("gf2-mul widest run {two}, 2026-11-21, a CPU");
+        let with_arms = [("README.md", format!("see runs/{one}.jsonl")), ("crates/cpu/arms.table", arms)];
+        assert!(found(&[one, two], &with_arms.each_ref().map(|(file, text)| (*file, text.as_str()))).is_empty());
         let found = found(&[one, two], &[("README.md", &format!("see runs/{one}.jsonl")), ("bars.toml", &bars)]);
         assert_eq!(found.len(), 1);
         assert!(
-            found[0].starts_with("runs/2026-11-21-zen5-000002.jsonl:1: no document cites this run"),
+            found[0]
+                .starts_with("runs/2026-11-21-zen5-000002.jsonl:1: no document and no table of arms cites this run"),
             "{}",
             found[0]
         );
@@ -65,6 +76,7 @@ mod tests {
             ("METHOD.md", "as runs/2026-11-21-zen5-000001.jsonl shows"),
             ("bars.toml", "run = \"runs/2026-11-21-zen5-000001.jsonl\""),
             ("runs/README.md", "| [000001](2026-11-21-zen5-000001.jsonl) |"),
+            ("crates/cpu/arms.table", "keccak widest run 2026-11-21-zen5-000001, 2026-11-21, a CPU"),
         ] {
             assert_eq!(
                 found(&[], &[(file, line)]),

@@ -1,6 +1,6 @@
-//! `candor doctor`: the state of this machine and, with `--self-test`, of the lab itself.
+//! `candor doctor`: the state of this machine; with `--arms` whether the fastest code runs on it, with `--self-test` the state of the lab.
 
-use super::self_test;
+use super::{arms, self_test};
 use crate::cli::{DoctorArguments, ListFormat};
 use crate::config::Config;
 use crate::output::{Talk, columns, print};
@@ -14,9 +14,10 @@ use std::time::Duration;
 
 pub(crate) fn execute(arguments: DoctorArguments, talk: Talk) -> Result<(), Failure> {
     let directory = Config::load()?.runs(arguments.runs.clone());
-    match arguments.self_test {
-        true => self_test::execute(&arguments, directory, talk),
-        false => look(&arguments, &directory),
+    match &arguments.arms {
+        Some(runs) => arms::execute(runs, arguments.format, talk),
+        None if arguments.self_test => self_test::execute(&arguments, directory, talk),
+        None => look(&arguments, &directory),
     }
 }
 
@@ -41,6 +42,7 @@ fn look(arguments: &DoctorArguments, directory: &Path) -> Result<(), Failure> {
     let mut line = |name: &str, found: String| table.row([name.to_owned(), found]);
     line("machine", machine.line());
     line("tiers", format!("{} (default {})", tiers.join(", "), Cpu::default().tier()));
+    line("arms", arms::state());
     let (others, steal, load) = (noise.others_cpus, noise.steal * 100.0, noise.load);
     let loud = advice(noise.is_loud(), "small differences will read \"can't tell\"");
     line("noise", format!("others use {others:.2} CPUs, steal {steal:.1} %, load {load:.2}{loud}"));

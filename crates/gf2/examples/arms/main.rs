@@ -90,6 +90,10 @@ fn field<M: Modulus>(cpu: Cpu) -> Result<usize, String> {
         let (x, y) = (element(a)?, element(b)?);
         agree(field.mul(&x, &y).words(), &field_reference::mul::<M>(a, b), "a product")?;
         agree(field.square(&x).words(), &field_reference::mul::<M>(a, a), "a square")?;
+        agree(field.square_times(&x, 3).words(), field.square(&field.square(&field.square(&x))).words(), "a power")?;
+        agree(field.sqrt(&field.square(&x)).words(), a, "a square root")?;
+        let remainder = field_reference::remainder(&M::MODULUS, &[a.as_ref(), b.as_ref()].concat());
+        agree(field.reduce(a, b).words(), &field_reference::words::<M>(&remainder), "a remainder")?;
         let inverse = field.invert(&x);
         let one = field_reference::mul::<M>(a, inverse.words());
         if a.as_ref().iter().any(|word| *word != 0) {

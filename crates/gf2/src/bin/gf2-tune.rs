@@ -6,8 +6,9 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 gf2-tune [--tier NAME] [--most WORDS] [--compiler TEXT] [--flags TEXT] [--date TEXT] [-o FILE]
-  measures every scheme for each length up to WORDS (default 1280) on the arm of tier NAME (default: the best), prints what it
-  chose beside what the operation-count model would choose, and writes the table to FILE (default: stdout)
+  measures every scheme for each length up to WORDS (default 1280) on the arm of tier NAME (default: the one that this CPU takes),
+  prints what it chose beside what the operation-count model would choose, and writes the table to FILE (default: stdout). Longer
+  products keep the schemes of the shipped table
 ";
 
 fn main() -> ExitCode {
@@ -57,7 +58,10 @@ fn run(mut words: impl Iterator<Item = String>) -> Result<(), String> {
             choice.modelled_nanoseconds / choice.nanoseconds
         );
     }
-    let text = tune::text(&plans, &head, most);
+    if most < plan::MOST_WORDS {
+        head += &format!("note lengths above {most} words are those of the shipped table\n");
+    }
+    let text = tune::text(&plans, &head);
     match file {
         Some(path) => std::fs::write(&path, text).map_err(|error| format!("cannot write {path}: {error}")),
         None => {

@@ -6,14 +6,16 @@ use super::limbs::Columns;
 use super::low;
 use super::modulus::Modulus;
 use crate::arm::Arm;
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
 use core::fmt;
 use core::marker::PhantomData;
 
 /// The field of polynomials over GF(2) modulo `M`, on the best instructions that the CPU has.
 ///
-/// The time of every operation depends only on `M`. `M` may be reducible, but then [`invert`](Self::invert), [`sqrt`](Self::sqrt),
-/// [`trace`](Self::trace) and [`half_trace`](Self::half_trace) return meaningless values.
+/// The time of every operation depends only on `M`. `M` may be reducible, but then [`invert`](Self::invert),
+/// [`trace`](Self::trace) and [`half_trace`](Self::half_trace) return meaningless values, and so does [`sqrt`](Self::sqrt) unless `M` is squarefree.
+/// [`SparseModulus::is_irreducible`](super::SparseModulus::is_irreducible) tells, at compile time if asked to.
 ///
 /// ```
 /// use candor_gf2::field::{Field, Nist233};
@@ -61,7 +63,7 @@ impl<M: Modulus> Field<M> {
                 "Words must be [u64; n] with n = the degree / 64, rounded up"
             )
         };
-        Self { arm: Arm::choose(cpu), modulus: PhantomData }
+        Self { arm: Arm::choose(cpu, Routine::Gf2Field), modulus: PhantomData }
     }
 
     /// The arm that multiplies: `avx512`, `vpclmul`, `clmul`, `pmull`, `zbc` or `portable`.

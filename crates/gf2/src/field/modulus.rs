@@ -8,7 +8,7 @@ pub const MAX_DEGREE: usize = 1 << 24;
 /// The polynomial x^m + Σ x^t over GF(2), by its degree m and its *taps* t.
 ///
 /// Any taps will do. The polynomial may be reducible or lack the constant term; the polynomials modulo it then form a ring, not a field, in which
-/// [`Field`](super::Field)'s inverses and square roots have no meaning.
+/// [`Field`](super::Field)'s inverses have no meaning. [`is_irreducible`](Self::is_irreducible) tells.
 ///
 /// ```
 /// use candor_gf2::field::SparseModulus;
@@ -149,6 +149,21 @@ impl<'t> SparseModulus<'t> {
     }
 }
 
+impl SparseModulus<'_> {
+    /// Whether the polynomial is irreducible, so that the polynomials modulo it form a field: asked for in a `const`, at compile time. `None` if the
+    /// degree is above 576, the most that a [`Field`](super::Field) has.
+    ///
+    /// ```
+    /// use candor_gf2::field::{McEliece13, Modulus, SparseModulus};
+    /// const { assert!(McEliece13::MODULUS.is_irreducible().unwrap()) }
+    /// assert_eq!(SparseModulus::constant(4, &[2, 0]).is_irreducible(), Some(false)); // (x² + x + 1)²
+    /// ```
+    #[must_use]
+    pub const fn is_irreducible(&self) -> Option<bool> {
+        if self.degree > super::derived::MOST_DEGREE { None } else { Some(super::derived::is_irreducible(*self)) }
+    }
+}
+
 impl fmt::Display for SparseModulus<'_> {
     /// As in `x^233 + x^74 + 1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -224,6 +239,7 @@ moduli! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::field::derived::MOST_DEGREE;
 
     #[test]
     fn a_bad_modulus_is_refused_with_its_reason() {
@@ -245,6 +261,59 @@ mod tests {
     fn a_modulus_is_written_as_in_its_standard() {
         assert_eq!(Nist571::MODULUS.to_string(), "x^571 + x^10 + x^5 + x^2 + 1");
         assert_eq!(Gcm128::MODULUS.to_string(), "x^128 + x^7 + x^2 + x + 1");
+    }
+
+    /// Every product of two polynomials of degree at least 1 is reducible, and nothing else is.
+    #[test]
+    fn irreducible_is_what_no_product_gives() {
+        let most = 11;
+        let mut reducible = vec![false; 1 << (most + 1)];
+        for a in 2..1_u32 << most {
+            for b in 2..1_u32 << (most - a.ilog2() + 1) {
+                let product = (0..=b.ilog2()).filter(|i| b >> i & 1 == 1).fold(0, |sum, i| sum ^ a << i);
+                if let Some(known) = reducible.get_mut(product as usize) {
+                    *known = true;
+                }
+            }
+        }
+        for (f, reducible) in reducible.iter().enumerate().skip(2) {
+            let m = f.ilog2() as usize;
+            let taps: Vec<usize> = (0..m).rev().filter(|t| f >> t & 1 == 1).collect();
+            let modulus = SparseModulus::constant(m, &taps);
+            assert_eq!(modulus.is_irreducible(), Some(!reducible), "{modulus}");
+        }
+    }
+
+    /// The m up to 576 for which x^m + x + 1 is irreducible (OEIS A002475), and so is its reciprocal x^m + x^(m−1) + 1.
+    #[test]
+    fn irreducible_trinomials_are_those_of_the_table() {
+        let table = [2, 3, 4, 6, 7, 9, 15, 22, 28, 30, 46, 60, 63, 127, 153, 172, 303, 471, 532];
+        for m in 2..=MOST_DEGREE {
+            let expected = Some(table.contains(&m));
+            if m < 100 || m % 23 == 2 || expected == Some(true) {
+                assert_eq!(SparseModulus::constant(m, &[1, 0]).is_irreducible(), expected, "{m}");
+                assert_eq!(SparseModulus::constant(m, &[m - 1, 0]).is_irreducible(), expected, "{m}");
+            }
+        }
+        assert_eq!(SparseModulus::constant(MOST_DEGREE + 1, &[0]).is_irreducible(), None);
+    }
+
+    #[test]
+    fn the_moduli_of_this_crate_are_irreducible() {
+        for modulus in [
+            Nist163::MODULUS,
+            Nist233::MODULUS,
+            Nist283::MODULUS,
+            Nist409::MODULUS,
+            Nist571::MODULUS,
+            Gcm128::MODULUS,
+            Hqc8::MODULUS,
+            Aes8::MODULUS,
+            McEliece12::MODULUS,
+            McEliece13::MODULUS,
+        ] {
+            assert_eq!(modulus.is_irreducible(), Some(true), "{modulus}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::low::x86_64_packed::{avx512, clmul, vpclmul};
 use super::modulus::{Modulus, SparseModulus};
 use super::word::Word;
 use crate::arm::Arm;
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
 use core::marker::PhantomData;
 
@@ -38,7 +39,7 @@ impl<M: Modulus> Packed<M> {
     #[must_use]
     pub fn with_cpu(cpu: Cpu) -> Self {
         const { assert!(M::MODULUS.degree() <= 16, "a packed element has 16 bits") };
-        Self { arm: Arm::choose(cpu), modulus: PhantomData }
+        Self { arm: Arm::choose(cpu, Routine::Gf2Field), modulus: PhantomData }
     }
 
     /// The arm that multiplies: `avx512`, `vpclmul`, `clmul` or `portable`.

@@ -115,11 +115,24 @@ fn karatsuba3(k: usize, r: usize) -> Counts {
     Counts::xors(2 * (k + 2 * r) + 16 * k)
 }
 
+/// Every word times every word.
+fn schoolbook(n: usize) -> Counts {
+    Counts { clmul: (n * n) as u64, ..Counts::xors(2 * n * n - 2 * n) }
+}
+
 /// What the leaves do: words in pairs (lanes), Karatsuba with three parts for three lanes, with two otherwise; the wide arms also 9 as
-/// 8 + 1 and lengths filled up with zeros.
+/// 8 + 1, lengths filled up with zeros, and the shortest word by word.
 fn leaf(arm: &str, n: usize) -> Counts {
+    match (arm, n) {
+        ("avx512", 3 | 4) | ("vpclmul", 4) => schoolbook(n),
+        _ => karatsuba(arm, n),
+    }
+}
+
+/// A leaf that adds before it multiplies, all the way down.
+fn karatsuba(arm: &str, n: usize) -> Counts {
     let wide = matches!(arm, "vpclmul" | "avx512");
-    let of = |n| leaf(arm, n);
+    let of = |n| karatsuba(arm, n);
     let two = |h: usize, r: usize| 2 * of(h) + of(r) + karatsuba2(h, r);
     match n {
         0 => Counts::default(),

@@ -7,6 +7,7 @@ use super::batch_mux::{Sha256Arm, VectorArm};
 use super::{keccak_mux, sha256, sha256_mux, sm3, sm3_mux};
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::{batch as kernels, sha256 as chains};
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, HaveSha, secret};
 use core::fmt;
 
@@ -106,16 +107,22 @@ impl Batch {
         Self { cpu }
     }
 
-    /// The arm of SHA-256: `avx512`, `sha`, `avx2` (x86-64) or `one-by-one`.
+    /// The arm of SHA-256 for so many messages: `avx512`, `sha`, `avx2` (x86-64) or `one-by-one`.
     #[must_use]
-    pub fn sha256_arm(self) -> &'static str {
-        Sha256Arm::choose(self.cpu).name()
+    pub fn sha256_arm(self, messages: usize) -> &'static str {
+        Sha256Arm::choose(self.cpu, messages).name()
     }
 
-    /// The arm of SM3, SHA-3 and SHAKE: `avx512`, `avx2` (x86-64) or `one-by-one`.
+    /// The arm of SM3: `avx512`, `avx2` (x86-64) or `one-by-one`.
     #[must_use]
-    pub fn vector_arm(self) -> &'static str {
-        VectorArm::choose(self.cpu).name()
+    pub fn sm3_arm(self, messages: usize) -> &'static str {
+        VectorArm::choose(self.cpu, Routine::Sm3Batch, messages).name()
+    }
+
+    /// The arm of SHA-3 and SHAKE: `avx512`, `avx2` (x86-64) or `one-by-one`.
+    #[must_use]
+    pub fn keccak_arm(self, messages: usize) -> &'static str {
+        VectorArm::choose(self.cpu, Routine::KeccakBatch, messages).name()
     }
 
     fixed!("SHA-256", "FIPS 180-4 §6.2", sha256, sha256_into, 32, sha256_all);
@@ -134,7 +141,7 @@ fn check<T>(messages: &[&[u8]], outputs: &[T]) -> Result<(), BatchError> {
 }
 
 fn sha256_all(cpu: Cpu, messages: &[&[u8]], digests: &mut [[u8; 32]]) {
-    let arm = Sha256Arm::choose(cpu);
+    let arm = Sha256Arm::choose(cpu, messages.len());
     secret::ran("sha256-batch", arm.name());
     let alone = sha256_mux::Arm::choose(cpu);
     let single = &|state: &mut [u32; 8], blocks: &[[u8; 64]]| sha256_mux::compress(alone, state, blocks);
@@ -150,7 +157,7 @@ fn sha256_all(cpu: Cpu, messages: &[&[u8]], digests: &mut [[u8; 32]]) {
             digests,
         ),
         #[cfg(target_arch = "x86_64")]
-        Sha256Arm::Avx512(token) if messages.len() > 6 => block_lanes::hash::<8>(
+        Sha256Arm::Avx512(token) => block_lanes::hash::<8>(
             |state, blocks| kernels::sha256_avx512_8(token, state, blocks),
             single,
             4,
@@ -183,7 +190,7 @@ fn sha256_all(cpu: Cpu, messages: &[&[u8]], digests: &mut [[u8; 32]]) {
 }
 
 fn sm3_all(cpu: Cpu, messages: &[&[u8]], digests: &mut [[u8; 32]]) {
-    let arm = VectorArm::choose(cpu);
+    let arm = VectorArm::choose(cpu, Routine::Sm3Batch, messages.len());
     secret::ran("sm3-batch", arm.name());
     let alone = sm3_mux::Arm::choose(cpu);
     let single = &|state: &mut [u32; 8], blocks: &[[u8; 64]]| sm3_mux::compress(alone, state, blocks);
@@ -234,7 +241,7 @@ fn sponges<'o, const RATE: usize>(
     messages: &[&[u8]],
     outputs: impl Iterator<Item = &'o mut [u8]>,
 ) {
-    let arm = VectorArm::choose(cpu);
+    let arm = VectorArm::choose(cpu, Routine::KeccakBatch, messages.len());
     secret::ran("keccak-batch", arm.name());
     let alone = keccak_mux::Arm::choose(cpu);
     let single = |state: &mut [u64; 25]| keccak_mux::permute(alone, state);

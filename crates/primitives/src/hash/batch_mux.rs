@@ -2,11 +2,14 @@
 //!
 //! | arm | SHA-256 | SM3 | Keccak |
 //! |---|---|---|---|
-//! | `avx512` | 16 lanes, 8 for 7 or 8 messages; fewer as `sha` | 16 lanes, 8 for up to 8 messages | 8 lanes |
+//! | `avx512` | 16 lanes, 8 for up to 8 messages | 16 lanes, 8 for up to 8 messages | 8 lanes |
 //! | `sha` | 2 lanes | – | – |
 //! | `avx2` | 8 lanes | 8 lanes | 4 lanes |
 //! | none of these | one by one | one by one | one by one |
+//!
+//! The table of arms in `candor-cpu` says which of them a CPU takes, and from how many messages on.
 
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Crypto, HaveSha};
 
 /// How SHA-256 hashes many messages.
@@ -23,7 +26,8 @@ pub(super) enum Sha256Arm {
 }
 
 impl Sha256Arm {
-    pub(super) fn choose(cpu: Cpu) -> Self {
+    pub(super) fn choose(cpu: Cpu, messages: usize) -> Self {
+        let cpu = cpu.for_size(Routine::Sha256Batch, messages);
         if let Some(token) = HaveAvx512Crypto::check(cpu) {
             Self::Avx512(token)
         } else if let Some(token) = HaveSha::check(cpu) {
@@ -55,7 +59,8 @@ pub(super) enum VectorArm {
 }
 
 impl VectorArm {
-    pub(super) fn choose(cpu: Cpu) -> Self {
+    pub(super) fn choose(cpu: Cpu, routine: Routine, messages: usize) -> Self {
+        let cpu = cpu.for_size(routine, messages);
         if let Some(token) = HaveAvx512Crypto::check(cpu) {
             Self::Avx512(token)
         } else {

@@ -3,6 +3,7 @@
 use super::keccak_portable;
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64;
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Crypto, secret};
 
 /// One way to compute the permutation. An accelerated variant proves that the CPU has the instructions.
@@ -19,6 +20,7 @@ pub(super) enum Arm {
 impl Arm {
     #[inline]
     pub(super) fn choose(cpu: Cpu) -> Self {
+        let cpu = cpu.for_routine(Routine::Keccak);
         if let Some(token) = HaveAvx512Crypto::check(cpu) {
             Self::Avx512(token)
         } else {

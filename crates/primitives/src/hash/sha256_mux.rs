@@ -4,6 +4,7 @@
 //! implies which code runs. Its portable code can't be selected at run time; that arm is ours.
 
 use super::sha256_portable;
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, HaveArmSha2, HaveSha, secret};
 
 /// One way to compute SHA-256's compression function. Holding one of the accelerated is proof that the CPU has them.
@@ -20,6 +21,7 @@ pub enum Arm {
 impl Arm {
     #[inline]
     pub(super) fn choose(cpu: Cpu) -> Self {
+        let cpu = cpu.for_routine(Routine::Sha256);
         if let Some(token) = HaveSha::check(cpu) {
             Self::X86(token)
         } else if let Some(token) = HaveArmSha2::check(cpu) {

@@ -3,6 +3,7 @@
 use super::sm3_portable;
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64;
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, HaveAvx2, secret};
 
 /// One way to compute the compression function. An accelerated variant proves that the CPU has the instructions.
@@ -17,6 +18,7 @@ pub enum Arm {
 impl Arm {
     #[inline]
     pub(super) fn choose(cpu: Cpu) -> Self {
+        let cpu = cpu.for_routine(Routine::Sm3);
         HaveAvx2::check(cpu).map_or(Self::Portable, Self::Avx2)
     }
 

@@ -4,6 +4,7 @@ use super::argon2_portable;
 use super::memory::Block;
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::{argon2_avx2, argon2_avx512};
+use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx2, HaveAvx512Crypto};
@@ -23,6 +24,7 @@ pub(super) enum Arm {
 
 impl Arm {
     pub(super) fn choose(cpu: Cpu) -> Self {
+        let cpu = cpu.for_routine(Routine::Argon2id);
         #[cfg(target_arch = "x86_64")]
         {
             if let Some(token) = HaveAvx512Crypto::check(cpu) {

@@ -3,10 +3,7 @@
 use super::{KsfError, Params};
 use crate::low::pages::Pages;
 
-/// 1 KiB, little-endian words.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-pub(super) struct Block(pub(super) [u64; 128]);
+pub(super) use crate::low::pages::Block;
 
 /// A buffer for one [`Argon2id`](super::Argon2id) call at a time; the next call uses it again.
 ///
@@ -14,7 +11,7 @@ pub(super) struct Block(pub(super) [u64; 128]);
 /// without them every access to a block costs a page-table walk. Each call wipes the buffer before it returns. If a call panics, the
 /// buffer is wiped when it is dropped.
 pub struct Memory {
-    pages: Pages<Block>,
+    pages: Pages,
     /// Blocks that may hold something.
     dirty: usize,
 }
@@ -26,7 +23,7 @@ impl Memory {
     /// [`KsfError::OutOfMemory`] if the system refuses the allocation.
     pub fn new(params: Params) -> Result<Self, KsfError> {
         let blocks = params.blocks();
-        let pages = Pages::zeroed(blocks, Block([0; 128])).ok_or(KsfError::OutOfMemory(blocks))?;
+        let pages = Pages::zeroed(blocks).ok_or(KsfError::OutOfMemory(blocks))?;
         Ok(Self { pages, dirty: 0 })
     }
 

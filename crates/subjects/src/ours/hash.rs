@@ -96,14 +96,14 @@ impl<H: OneShot> Hash for Single<H> {
 /// Writes [`BATCHES`] and [`batches`] from a table.
 macro_rules! batches {
     ($($hash:ident, $messages:literal, $bytes:literal, $method:ident, $arm:ident;)+) => {
-        /// The algorithms that have batches, and of how many messages.
+        /// The algorithms that have batches, and of how many messages each.
         pub(crate) const BATCHES: &[(Algorithm, usize)] = &[$((Algorithm::$hash, $messages),)+];
 
         /// Batches on the arm that this process takes by default, then on the machine's others that take messages side by side.
         pub(crate) fn batches(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
-            match algorithm {
-                $(Algorithm::$hash => on_arms::<$messages, $bytes>(
-                    shape, |batch| batch.$arm(), |batch, messages| batch.$method(messages),
+            match (algorithm, shape.messages) {
+                $((Algorithm::$hash, $messages) => on_arms::<$messages, $bytes>(
+                    shape, |batch| batch.$arm($messages), |batch, messages| batch.$method(messages),
                 ),)+
                 _ => Vec::new(),
             }
@@ -113,11 +113,12 @@ macro_rules! batches {
 
 // The hash, messages in a batch, bytes of a digest, and the methods of `Batch` that hash them and name the arm.
 batches! {
+    Sha256, 4, 32, sha256, sha256_arm;
     Sha256, 8, 32, sha256, sha256_arm;
-    Sha3_256, 4, 32, sha3_256, vector_arm;
-    Sha3_512, 4, 64, sha3_512, vector_arm;
-    Shake128, 4, 32, shake128, vector_arm;
-    Sm3, 8, 32, sm3, vector_arm;
+    Sha3_256, 4, 32, sha3_256, keccak_arm;
+    Sha3_512, 4, 64, sha3_512, keccak_arm;
+    Shake128, 4, 32, shake128, keccak_arm;
+    Sm3, 8, 32, sm3, sm3_arm;
 }
 
 fn on_arms<const N: usize, const D: usize>(

@@ -9,7 +9,7 @@ use core::arch::aarch64::*;
 /// One lane. Made only by functions with the features below, so that holding one is proof of them.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Neon(pub(crate) uint64x2_t);
+pub(crate) struct Neon(pub(in crate::low::aarch64) uint64x2_t);
 
 impl Lanes for Neon {
     #[inline(always)]

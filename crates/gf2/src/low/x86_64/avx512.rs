@@ -15,7 +15,7 @@ use core::arch::x86_64::*;
 /// Four lanes. Made only by functions with the features below, so that holding one is proof of them.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Zmm(pub(crate) __m512i);
+pub(crate) struct Zmm(pub(in crate::low::x86_64) __m512i);
 
 impl Lanes for Zmm {
     #[inline(always)]
@@ -190,37 +190,53 @@ pub(crate) fn mul16(a: [Zmm; 2], b: [Zmm; 2]) -> [Zmm; 4] {
     ]
 }
 
-/// 4×4 words, in the lower half of the operands; the product fills one vector.
+/// 2×2 lanes, the four products of lanes side by side: `x` has the lanes 0 0 1 1 of one factor, `y` 0 1 0 1 of the other. Each product takes four
+/// instructions instead of Karatsuba's three, so that no sums come before the multiplication; behind it stands one shuffle across lanes.
 #[inline(always)]
-pub(crate) fn mul4(a: Zmm, b: Zmm) -> Zmm {
-    // Lane 0, their sum in lane 1, lane 1 in lane 2.
-    let spread = |x: Zmm| add_in::<0b0000_1100>(pick::<{ lanes4(0, 0, 1, 1) }>(x), pick::<{ lanes4(1, 1, 1, 1) }>(x));
-    let [low, high] = lanes::mul1(spread(a), spread(b));
-    // low = (l₀ l₂ l₁ l₁), high = (h₀ h₂ h₁ h₁), where 2 is the product of the sums; the answer is
-    // l₀, h₀ + l₁ + l₀ + l₂, h₀ + l₁ + h₁ + h₂, h₁.
-    let ends = pick2::<{ lanes4(0, 1, 1, 2) }>(low, high); // l₀ l₂ h₂ h₁
-    let shared = pick2::<{ lanes4(0, 2, 0, 2) }>(low, high); // l₀ l₁ h₀ h₁
-    let low_row = pick::<{ lanes4(0, 0, 2, 2) }>(shared); // . l₀ h₀ .
-    let high_row = pick::<{ lanes4(1, 1, 1, 3) }>(shared); // . l₁ l₁ .
-    let third = pick::<{ lanes4(2, 2, 3, 3) }>(shared); // . h₀ h₁ .
-    add_in::<0b0011_1100>(ends, low_row.xor3(high_row, third))
+fn mul_lanes2(x: Zmm, y: Zmm) -> Zmm {
+    // SAFETY: holding `x` proves AVX-512 and VPCLMULQDQ.
+    let (low_high, high_low) =
+        unsafe { (_mm512_clmulepi64_epi128::<0x10>(x.0, y.0), _mm512_clmulepi64_epi128::<0x01>(x.0, y.0)) };
+    let [low, high] = Zmm::add_middle(x.clmul_low(y), x.clmul_high(y), Zmm(low_high).xor(Zmm(high_low)));
+    // The answer is l₀₀, h₀₀ + l₀₁ + l₁₀, h₀₁ + h₁₀ + l₁₁, h₁₁.
+    let ends = pick2::<{ lanes4(0, 1, 1, 3) }>(low, high);
+    let second = pick2::<{ lanes4(2, 2, 2, 2) }>(low, high);
+    let third = pick2::<{ lanes4(0, 0, 3, 3) }>(high, low);
+    add_in::<0b0011_1100>(ends, second.xor(third))
 }
 
-/// 3×3 words: six word products in two instructions. Two vectors come back: four words in the first, two in lane 2 of the second.
+/// 4×4 words. Loads repeat the lanes for nothing.
+///
+/// # Safety
+/// AVX-512 and VPCLMULQDQ exist; `a` and `b` point to 4 words, `out` to 8.
 #[inline(always)]
-fn mul3(a: Zmm, b: Zmm) -> Zmm {
-    // The words in lanes 0–2, and their sums 0+1, 0+2, 1+2.
-    // SAFETY: holding `x` proves AVX-512.
-    let words = |x: Zmm| Zmm(unsafe { _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 0, 0), x.0) });
-    // SAFETY: holding `x` proves AVX-512.
-    let pairs = |x: Zmm| Zmm(unsafe { _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 1, 0, 2, 1, 2, 0, 0), x.0) });
-    let p = words(a).clmul_low(words(b));
-    let cross = pairs(a).fold().clmul_low(pairs(b).fold());
-    let sums = p.xor(pick::<{ lanes4(1, 2, 3, 3) }>(p)); // p₀+p₁, p₁+p₂
-    let even = add_in::<0b0000_1100>(pick::<{ lanes4(0, 0, 2, 3) }>(p), sums.xor(cross));
-    let odd = sums.xor(pick::<{ lanes4(0, 2, 3, 3) }>(cross));
-    // SAFETY: holding `odd` proves AVX-512.
-    even.xor(Zmm(unsafe { _mm512_maskz_alignr_epi64::<7>(0b0001_1110, odd.0, odd.0) }))
+unsafe fn mul4(out: *mut u64, a: *const u64, b: *const u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let lane = |words: *const u64| _mm512_broadcast_i64x2(_mm_loadu_si128(words.cast()));
+        let x = _mm512_mask_blend_epi64(0b1111_0000, lane(a), lane(a.add(2)));
+        let y = _mm512_broadcast_i64x4(_mm256_loadu_si256(b.cast()));
+        Vector::store(mul_lanes2(Zmm(x), Zmm(y)), out, 8);
+    }
+}
+
+/// 3×3 words, as 4×4 with zeros above. Six word products would do, but the shuffles around them take longer.
+///
+/// # Safety
+/// AVX-512 and VPCLMULQDQ exist; `a` and `b` point to 3 words, `out` to 6.
+#[inline(always)]
+unsafe fn mul3(out: *mut u64, a: *const u64, b: *const u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let x = _mm512_maskz_broadcast_i64x2(0b0000_1111, _mm_loadu_si128(a.cast()));
+        let x = _mm512_mask_set1_epi64(x, 0b0101_0000, (*a.add(2)).cast_signed());
+        let y = _mm512_maskz_broadcast_i64x2(0b0011_0011, _mm_loadu_si128(b.cast()));
+        let y = _mm512_mask_set1_epi64(y, 0b0100_0100, (*b.add(2)).cast_signed());
+        let product = mul_lanes2(Zmm(x), Zmm(y)).0;
+        // Not one store under a mask: loads of the next product, if this is a factor of it, would have to wait for that.
+        _mm256_storeu_si256(out.cast(), _mm512_castsi512_si256(product));
+        _mm_storeu_si128(out.add(4).cast(), _mm512_extracti64x2_epi64::<2>(product));
+    }
 }
 
 /// 9×9 words as 8 + 1: the ninth words, in the lowest word of `a1` and `b1`, times the other factor's eight, in four instructions.
@@ -393,8 +409,12 @@ macro_rules! leaf512 {
 
 leaf!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf1, batch1, 1, clmul::mul1_word);
 leaf!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf2, batch2, 2, clmul::mul1);
-leaf512!(leaf3, batch3, 3, |[a]: [Zmm; 1], [b]: [Zmm; 1]| [mul3(a, b)]);
-leaf512!(leaf4, batch4, 4, |[a]: [Zmm; 1], [b]: [Zmm; 1]| [mul4(a, b)]);
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf3, batch3, 3, |out, a, b| mul3(
+    out, a, b
+));
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf4, batch4, 4, |out, a, b| mul4(
+    out, a, b
+));
 vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf5, batch5, 5, |out, a, b| {
     vpclmul::store(out, 10, vpclmul::mul6(vpclmul::lanes3(a, 5), vpclmul::lanes3(b, 5)))
 });

@@ -9,7 +9,7 @@ use core::arch::x86_64::*;
 /// One lane. Made only by functions with the features below.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Xmm(pub(crate) __m128i);
+pub(crate) struct Xmm(pub(in crate::low::x86_64) __m128i);
 
 // SAFETY (of all blocks): an `Xmm` exists only where a function with these features made it, so the CPU has them.
 impl Lanes for Xmm {

@@ -47,7 +47,7 @@ macro_rules! entry {
 
 entry!(powers_clmul, hash_clmul, HaveClmul, "ssse3,sse4.1,pclmulqdq", __m128i);
 entry!(powers_vpclmul, hash_vpclmul, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq", __m256i);
-entry!(powers_avx512, hash_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512vl,vpclmulqdq", __m512i);
+entry!(powers_avx512, hash_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512vl,pclmulqdq,vpclmulqdq", __m512i);
 
 /// A sum of products, not yet reduced.
 #[derive(Clone, Copy)]
