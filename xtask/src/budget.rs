@@ -1,6 +1,6 @@
 //! `cargo xtask build-budget`: how long the default release build takes cold, and with the dependencies that are still to come.
 //!
-//! The login server and the monitor page will bring axum, sqlx and a metrics exporter. Until they do, a copy of the tree is built whose command
+//! The monitor page will bring a file server and a metrics exporter. Until it does, a copy of the tree is built whose command
 //! line depends on them as well: same profile, same locked versions, an empty target folder. It is no stage of the gate, since it takes as long
 //! as it measures and wants a quiet machine.
 
@@ -16,11 +16,9 @@ use std::time::{Duration, Instant};
 const BAR: Duration = Duration::from_secs(6 * 60);
 
 /// Dependencies that are still to come, as they will be declared.
-const TO_COME: [&str; 5] = [
-    r#"axum = { version = "0.8", default-features = false, features = ["http1", "json", "tokio"] }"#,
+const TO_COME: [&str; 3] = [
     r#"metrics = "0.24""#,
     r#"metrics-exporter-prometheus = { version = "0.18", default-features = false }"#,
-    r#"sqlx = { version = "0.8", default-features = false, features = ["runtime-tokio", "sqlite", "postgres", "migrate"] }"#,
     r#"tower-http = { version = "0.6", default-features = false, features = ["fs", "limit"] }"#,
 ];
 

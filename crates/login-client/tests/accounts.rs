@@ -1,8 +1,14 @@
 //! Everything that an account's owner does, against a server in the same process.
 
-use candor_login::{Actor, Config, Log, Purpose, Server, TokenHash, UnixTime};
+#[path = "../examples/log_in.rs"]
+#[allow(dead_code)] // its `main`
+mod example;
+
+use candor_login::migrate::{Input, Layout, import};
+use candor_login::{Actor, Config, KeyRing, Log, Purpose, Server, TokenHash, UnixTime, UserName};
 use candor_login_client::{Client, Error, Limits, Options, RecoveryCode};
 use std::error::Error as StdError;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 type Outcome = Result<(), Box<dyn StdError>>;
@@ -118,5 +124,38 @@ async fn a_server_that_asks_for_absurd_stretching_is_refused() -> Outcome {
     let (_folder, _server, client) = start(&[("registration", "open"), ("ksf", "2147483648:1:1")]).await?;
     let refused = client.with_limits(Limits::DEFAULT).register("alice", "pw", None, &Options::default()).await;
     assert!(matches!(refused, Err(Error::Opaque(candor_opaque::Error::Limits(_)))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_example_logs_in() -> Outcome {
+    // As little stretching as the client accepts by default.
+    let (_folder, server, client) = start(&[("registration", "open"), ("ksf", "19456:2:1")]).await?;
+    client.register("Alice", "pw", None, &Options::default()).await?;
+    assert_eq!(example::log_in(&server.url(), "alice", "pw").await?, "Alice");
+    assert_eq!(example::log_in(&server.url(), "alice", "other").await, Err(Error::LoginFailed));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_account_of_another_system_registers_afresh_at_its_first_login() -> Outcome {
+    let (_folder, server, client) = start(&[]).await?;
+    let file = format!("name,hash\nalice,{}\n", bcrypt::hash("old password", 4)?);
+    let ring = KeyRing::load(server.store()).await?.ok_or("the server has made a key")?;
+    let input = Input::new(file.as_bytes(), Layout::Csv, "name", "hash")?;
+    import(server.store(), Arc::new(ring), input, false, Actor::Server, |_| ()).await?;
+    let is_old = async || {
+        let account = server.store().account(&UserName::parse("alice")?).await?;
+        Ok::<_, Box<dyn StdError>>(account.ok_or("it is there")?.old_hash.is_some())
+    };
+    assert!(is_old().await?);
+    let refused = client.log_in("alice", "other password", &Options::default()).await;
+    assert_eq!(refused.unwrap_err(), Error::LoginFailed);
+    assert!(is_old().await?);
+    let first = client.log_in("alice", "old password", &Options::default()).await?;
+    assert_eq!(first.session.show().await?.name, "alice");
+    assert!(!is_old().await?);
+    let second = client.log_in("alice", "old password", &Options::default()).await?;
+    assert_eq!(second.export_key, first.export_key);
     Ok(())
 }

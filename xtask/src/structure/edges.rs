@@ -92,6 +92,7 @@ const ROOMS: &[Room] = &[
             "network",
             "old-hashes",
             "login",
+            "login-client",
             "lab",
             "test-support",
         ],

@@ -38,6 +38,7 @@ pub fn openapi() -> String {
         "paths": paths,
         "components": {
             "schemas": schemas,
+            "responses": problems(),
             "securitySchemes": {
                 "session": { "type": "http", "scheme": "bearer", "description": "The access token of a session" },
             },
@@ -63,9 +64,7 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     problems.sort_unstable();
     problems.dedup();
     for status in problems {
-        let schema = json!({ "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } });
-        let title = PROBLEM_STATUSES.iter().find(|(code, _)| *code == status).map_or("problem", |(_, title)| *title);
-        responses.insert(status.to_string(), json!({ "description": title, "content": schema }));
+        responses.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/Problem{status}") }));
     }
     let mut operation = json!({
         "operationId": operation_id(route),
@@ -111,6 +110,15 @@ fn operation_id(route: &Route) -> String {
     format!("{}{path}", route.method.as_str().to_lowercase())
 }
 
+/// What a problem of each status looks like.
+fn problems() -> Map<String, Value> {
+    let content = json!({ "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } });
+    let problem = |(status, title): &(u16, &str)| {
+        (format!("Problem{status}"), json!({ "description": title, "content": content }))
+    };
+    PROBLEM_STATUSES.iter().map(problem).collect()
+}
+
 /// The schema of a problem, RFC 9457.
 fn problem() -> Value {
     json!({
@@ -145,6 +153,14 @@ mod tests {
         }
         let all: usize = paths.values().map(|path| path.as_object().unwrap().len()).sum();
         assert_eq!(all, described);
+    }
+
+    #[test]
+    fn the_page_in_docs_is_this_description() {
+        assert!(
+            openapi() == include_str!("../../docs/openapi.json"),
+            "run `candor login openapi > crates/login/docs/openapi.json`"
+        );
     }
 
     #[test]

@@ -80,10 +80,16 @@ impl<const N: usize> JsonSchema for Exactly<N> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let digits = (N * 4).div_ceil(3);
+        // Bits of the last digit that stand for nothing are zero.
+        let pattern = match N % 3 {
+            0 => "^[A-Za-z0-9_-]*$",
+            1 => "^[A-Za-z0-9_-]*[AQgw]$",
+            _ => "^[A-Za-z0-9_-]*[AEIMQUYcgkosw048]$",
+        };
         json_schema!({
             "type": "string",
             "description": format!("{N} bytes in base64url without padding"),
-            "pattern": "^[A-Za-z0-9_-]*$",
+            "pattern": pattern,
             "minLength": digits,
             "maxLength": digits,
         })
