@@ -328,7 +328,11 @@ mod tests {
         let relay = ListedRelay::parse(serde_json::from_str(&line()).unwrap()).unwrap();
         let held = File::open(directory.path()).unwrap();
         held.lock().unwrap();
-        let error = RelayList::update_within(&path, &relay, Duration::ZERO).unwrap_err().to_string();
+        let (tell, told) = std::sync::mpsc::channel();
+        let (to, entry) = (path.clone(), relay.clone());
+        std::thread::spawn(move || tell.send(RelayList::update_within(&to, &entry, Duration::ZERO)));
+        let answer = told.recv_timeout(Duration::from_secs(60)).expect("it does not wait for the lock");
+        let error = answer.unwrap_err().to_string();
         assert!(error.contains("locked by another process") && !path.exists(), "{error}");
         drop(held);
         RelayList::update_within(&path, &relay, Duration::ZERO).unwrap();

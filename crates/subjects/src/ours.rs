@@ -5,10 +5,12 @@ pub(crate) mod gf2m;
 pub(crate) mod hash;
 pub(crate) mod insecure_seed;
 pub(crate) mod ksf;
+pub(crate) mod login;
 pub(crate) mod ntor;
 pub(crate) mod opaque;
 pub(crate) mod oprf;
 pub(crate) mod ristretto;
+mod thread;
 pub(crate) mod town;
 
 pub(crate) use ksf::argon2id;

@@ -6,6 +6,7 @@ mod gf2m;
 mod hash;
 mod kdf;
 mod ksf;
+mod login;
 mod mac;
 mod ml_kem;
 mod ntor;
@@ -33,6 +34,7 @@ const FAMILIES: &[Family] = &[
     ("gf2m/", gf2m::tasks),
     ("relay/cells/", relay_cells::tasks),
     ("circuit/", circuit::tasks),
+    ("login/http/", login::tasks),
 ];
 
 /// All tasks, in the order in which they are listed and run.

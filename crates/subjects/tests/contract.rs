@@ -43,11 +43,11 @@ fn the_baseline_is_ours_and_never_refuses() {
 }
 
 /// Why a subject that must be ready in a task is not, if so. Our own subjects and the libraries that are linked in (`linked` has their names)
-/// don't depend on the machine: they do the work, or say that they never do.
+/// don't depend on the machine: they do the work, or say that they never do. Only a database server is none of theirs.
 fn lost(task: &str, linked: &[String], (subject, refusal): &Refused) -> Option<String> {
     let variant_of =
         |name: &String| subject.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'));
-    let is_here = subject.contains('@') || linked.iter().any(variant_of);
+    let is_here = (subject.contains('@') && !subject.ends_with("+postgres")) || linked.iter().any(variant_of);
     let excused = match refusal.kind() {
         RefusalKind::Never => true,
         RefusalKind::NotHere => !is_here,
@@ -88,7 +88,9 @@ fn a_linked_peer_that_starts_refusing_is_noticed() {
         assert!(lost(subject, Refusal::failed("is broken")), "{subject}");
         assert!(!lost(subject, Refusal::never("has no SM3")), "{subject}");
     }
-    // A library that is found at run time may be missing; broken it may not be.
+    // A library that is found at run time, or a database server, may be missing; broken it may not be.
+    assert!(!lost("candor@auto+postgres", Refusal::new("needs a server")));
+    assert!(lost("candor@auto+postgres", Refusal::failed("is broken")));
     assert!(!lost("openssl", Refusal::new("is not on this machine")));
     assert!(!lost("ring-0.17.140", Refusal::new("is not on this machine")));
     assert!(lost("openssl-3.5.4", Refusal::failed("is broken")));

@@ -5,6 +5,7 @@ mod database;
 mod flood;
 mod guesses;
 mod instances;
+mod load;
 mod probing;
 mod states;
 mod world;

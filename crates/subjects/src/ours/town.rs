@@ -4,6 +4,7 @@
 //! TCP, TLS and cells, as they would in processes of their own; what the kernel does is the same, and what a process of its own
 //! would add, a larger address space to switch between, is left out. It keeps a fresh worker's set-up short.
 
+use super::thread::{Kept, Thread, runtime};
 use candor_network::{
     Circuit, Client, ClientOptions, Crypto, Error, HandshakeType, ListedRelay, Policy, Relay, RelayConfig, RelayKeys,
     RelayList, Target, http,
@@ -11,12 +12,10 @@ use candor_network::{
 use candor_onion::relay::message::EndReason;
 use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::task::Poll;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
-use tokio::sync::oneshot;
+use tokio::runtime::Runtime;
 
 /// A port that the relays' policy does not list.
 const NOBODY: u16 = 1;
@@ -34,64 +33,17 @@ pub(crate) struct Town {
     _threads: Vec<Thread>,
 }
 
-/// A thread with a runtime that serves until this is dropped.
-struct Thread {
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Thread {
-    /// Starts `serve` on a thread of its own, and gives what it started.
-    fn new<T: Send + 'static, F: Future<Output = Result<(T, Kept), Error>>>(
-        serve: impl FnOnce() -> F + Send + 'static,
-    ) -> Result<(T, Self), Error> {
-        let (ready, started) = mpsc::channel();
-        let (stop, stopped) = oneshot::channel();
-        let thread = thread::spawn(move || {
-            let runtime = match runtime() {
-                Ok(runtime) => runtime,
-                Err(error) => return drop(ready.send(Err(error))),
-            };
-            runtime.block_on(async move {
-                let kept = match serve().await {
-                    Ok((started, kept)) => {
-                        let _ = ready.send(Ok(started));
-                        kept
-                    }
-                    Err(error) => return drop(ready.send(Err(error))),
-                };
-                let _ = stopped.await;
-                drop(kept);
-            });
-        });
-        let started = started.recv().map_err(|_| Error::Internal("a relay's thread has died".to_owned()))??;
-        Ok((started, Self { stop: Some(stop), thread: Some(thread) }))
-    }
-}
-
-impl Drop for Thread {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// What lives as long as its thread.
-type Kept = Box<dyn std::any::Any>;
-
 impl Town {
     /// Starts everything; layers are of `crypto`.
     pub(crate) fn new(crypto: Crypto) -> Result<Self, Error> {
         let local = SocketAddr::from(([127, 0, 0, 1], 0));
-        let (target, target_thread) = Thread::new(move || async move {
+        let (target, target_thread) = Thread::new(Error::Internal, move || async move {
             let target = Target::start(local).await?;
             Ok((target.address(), Box::new(target) as Kept))
         })?;
         let (mut relays, mut threads) = (Vec::new(), vec![target_thread]);
         for _ in 0..3 {
-            let (relay, thread) = Thread::new(move || async move {
+            let (relay, thread) = Thread::new(Error::Internal, move || async move {
                 let mut config = RelayConfig::new(local);
                 config.policy = Policy::parse(&target.to_string())?;
                 config.limits.handshake_threads = 1;
@@ -104,7 +56,7 @@ impl Town {
         let lines: Vec<String> = relays.iter().map(|relay| relay.listed().to_line()).collect();
         Ok(Self {
             client: Client::new(ClientOptions { crypto, ..ClientOptions::default() })?,
-            runtime: runtime()?,
+            runtime: runtime().map_err(|error| Error::Internal(format!("no runtime: {error}")))?,
             list: RelayList::parse(&lines.join("\n"))?,
             target,
             relays,
@@ -199,9 +151,4 @@ impl Drop for Town {
 pub(crate) enum Step {
     Link,
     Hop,
-}
-
-fn runtime() -> Result<Runtime, Error> {
-    let built = Builder::new_current_thread().enable_all().build();
-    built.map_err(|error| Error::Internal(format!("no runtime: {error}")))
 }

@@ -1,0 +1,226 @@
+//! Load drivers for the bars that no table of the lab shows. By command only, on a machine that does nothing else:
+//!
+//! ```text
+//! cargo test --release -p candor-login --test http load:: -- --ignored --nocapture --test-threads 1
+//! ```
+//!
+//! The name of one driver in place of `load::` runs that one. The servers are processes of their own, with one thread for requests each.
+//! `CANDOR_LOAD_SECONDS` says how long each phase lasts, 20 seconds by default, and `CANDOR_LOAD_USERS` how many accounts the large database
+//! has, a million by default. Requests must succeed; times and memory are only printed, beside their bars.
+
+mod crowd;
+mod generator;
+mod process;
+
+use crate::world::ke1;
+use candor_login::store::{Conflict, NewAccount};
+use candor_login::{KeyRing, MasterKey, PARTIES, Store, StoreError, UnixTime, UserName};
+use candor_opaque::{Change, Client, DefaultSuite, KsfParams, Limits, NoStretching, Password, Record, Server};
+use candor_test_support::{Random, postgres};
+use generator::{Line, closed_loop, open_loop, percentile, start};
+use getrandom::{SysRng, rand_core::UnwrapErr};
+use process::{Process, runtime};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+
+/// Of login starts at half the rate of a closed loop.
+const BAR_P99: Duration = Duration::from_millis(20);
+/// Others' 99th percentile under attack, at most so many times the quiet one.
+const BAR_SLOWER: f64 = 2.0;
+/// Server CPU of a login start, with an account against without.
+const BAR_UNKNOWN: f64 = 0.01;
+/// A login start's time, many users against few.
+const BAR_USERS: f64 = 0.10;
+
+const FEW: usize = 1000;
+/// Requests in a block, before the other side has its turn.
+const BLOCK: usize = 50;
+/// Rounds of four blocks: one side, the other twice, the first again.
+const ROUNDS: usize = 100;
+
+fn number(variable: &str, default: usize) -> usize {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn phase() -> Duration {
+    Duration::from_secs(number("CANDOR_LOAD_SECONDS", 20) as u64)
+}
+
+#[test]
+#[ignore = "a load driver; its module says how to run it"]
+fn latency_at_half_load() {
+    let server = Process::with(|store| fill(store, 1));
+    let request = start("user-0", &ke1("pw").1);
+    let rate = closed_loop(&[server.address], 8, phase(), &request);
+    let took = open_loop(server.address, rate / 2.0, phase(), &request);
+    println!("closed loop: {rate:.0} login starts per second");
+    println!("open loop at half of it, {} starts, each from when it was meant to begin:", took.len());
+    for share in [0.5, 0.99, 0.999] {
+        println!("  p{}: {:.2?}", share * 100.0, percentile(&took, share));
+    }
+    println!("  the bar for p99 is {BAR_P99:?}");
+}
+
+#[test]
+#[ignore = "a load driver; its module says how to run it"]
+fn silent_connections_and_a_flood() {
+    let server = Process::with(|store| fill(store, 1));
+    let request = start("user-0", &ke1("pw").1);
+    let quiet = open_loop(server.address, 20.0, phase(), &request);
+    let quiet_memory = server.memory();
+    let attackers = crowd::Attackers::start(server.address);
+    // Until the silent have taken what they get.
+    std::thread::sleep(Duration::from_secs(5));
+    let attacked = open_loop(server.address, 20.0, phase(), &request);
+    drop(attackers);
+    let (quiet, attacked) = (percentile(&quiet, 0.99), percentile(&attacked, 0.99));
+    let slower = attacked.as_secs_f64() / quiet.as_secs_f64();
+    println!("20 login starts a second, p99: quiet {quiet:.2?}, attacked {attacked:.2?}");
+    println!("  {slower:.2} times the quiet one; the bar is {BAR_SLOWER}");
+    println!("most memory of the server: quiet {} MB, attacked {} MB", quiet_memory >> 20, server.memory() >> 20);
+}
+
+#[test]
+#[ignore = "a load driver; its module says how to run it"]
+fn a_user_that_exists_against_one_that_does_not() {
+    let server = Process::with(|store| fill(store, 10));
+    let mut line = Line::open(server.address);
+    let (there, not) = (start("user-3", &ke1("pw").1), start("user-x", &ke1("pw").1));
+    assert_eq!(there.len(), not.len());
+    let sizes = [line.call(&there), line.call(&not)];
+    let [known, unknown] = alternate(|side| {
+        let before = server.cpu();
+        for _ in 0..BLOCK {
+            let size = line.call(if side == 0 { &there } else { &not });
+            assert_eq!(size, sizes[side]);
+        }
+        (server.cpu() - before).as_secs_f64()
+    });
+    assert_eq!(sizes[0], sizes[1], "bytes of an answer");
+    println!("an answer has {} bytes, with an account and without", sizes[0]);
+    compare("server CPU of a login start, without an account against with one", &known, &unknown, BAR_UNKNOWN);
+}
+
+#[test]
+#[ignore = "a load driver; its module says how to run it"]
+fn many_users_against_few() {
+    let many = number("CANDOR_LOAD_USERS", 1_000_000);
+    let users = [FEW, many];
+    let servers = users.map(|users| {
+        let filling = Instant::now();
+        let server = Process::with(|store| fill(store, users));
+        println!("{users} users registered in {:.0?}", filling.elapsed());
+        server
+    });
+    let mut lines = [0, 1].map(|side| Line::open(servers[side].address));
+    let ke1 = ke1("pw").1;
+    let mut random = Random::new(15);
+    let mut cpu = [Duration::ZERO; 2];
+    let [small, large] = alternate(|side| {
+        let requests: Vec<_> =
+            (0..BLOCK).map(|_| start(&format!("user-{}", random.below(users[side])), &ke1)).collect();
+        let (before, began) = (servers[side].cpu(), Instant::now());
+        for request in &requests {
+            lines[side].call(request);
+        }
+        let took = began.elapsed().as_secs_f64();
+        cpu[side] += servers[side].cpu() - before;
+        took
+    });
+    compare(&format!("a login start among {many} users against {FEW}"), &small, &large, BAR_USERS);
+    println!("  of that server CPU: {:.4} times", cpu[1].as_secs_f64() / cpu[0].as_secs_f64());
+}
+
+#[test]
+#[ignore = "a load driver; its module says how to run it"]
+fn instances_on_one_postgres() {
+    let postgres = match postgres::shared() {
+        Ok(postgres) => postgres,
+        Err(why) => return postgres::skipped("instances_on_one_postgres", why),
+    };
+    let url = postgres.database();
+    let folder = tempfile::tempdir().unwrap();
+    let mut servers = vec![Process::at(folder.path(), Some(&url), |store| fill(store, 1))];
+    let request = start("user-0", &ke1("pw").1);
+    for instances in 1..=std::thread::available_parallelism().map_or(2, usize::from).max(2) {
+        while servers.len() < instances {
+            servers.push(Process::at(folder.path(), Some(&url), async |_| ()));
+        }
+        let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
+        println!("{instances} instances: {:.0} login starts per second", closed_loop(&addresses, 8, phase(), &request));
+    }
+}
+
+/// Measures both sides in turn; what each block gave.
+fn alternate(mut block: impl FnMut(usize) -> f64) -> [Vec<f64>; 2] {
+    let mut blocks = [Vec::new(), Vec::new()];
+    for side in [0, 1] {
+        block(side);
+    }
+    for _ in 0..ROUNDS {
+        let round = [0, 1, 1, 0].map(|side| (side, block(side)));
+        for side in [0, 1] {
+            blocks[side].push(round.iter().filter(|(other, _)| *other == side).map(|(_, took)| took).sum());
+        }
+    }
+    blocks
+}
+
+/// Prints the median ratio of paired blocks with its sign-test interval at 95 %, and the bar.
+fn compare(what: &str, first: &[f64], second: &[f64], bar: f64) {
+    let mut ratios: Vec<f64> = first.iter().zip(second).map(|(first, second)| second / first).collect();
+    ratios.sort_by(f64::total_cmp);
+    let rounds = ratios.len();
+    // Order statistics by the normal approximation of the binomial distribution: of 0 to 99 these are 39 and 60.
+    let reach = 1 + (0.98 * (rounds as f64).sqrt()).ceil() as usize;
+    let (low, middle, high) =
+        (ratios[rounds / 2 - reach], ratios[rounds / 2], ratios[(rounds / 2 + reach - 1).min(rounds - 1)]);
+    println!("{what}: {middle:.4} times ({low:.4} to {high:.4}), {} requests each", 2 * rounds * BLOCK);
+    println!("  the bar is 1 ± {bar}");
+}
+
+/// Registers `user-0`, `user-1` and so on, all with one record: what a login start costs doesn't depend on what the others' records are.
+async fn fill(store: Store, users: usize) {
+    let now = UnixTime::now();
+    let ring = KeyRing::open(&store, KsfParams::Identity, now).await.unwrap();
+    let (key, server) = ring.active();
+    let record = record(server);
+    let mut filling = JoinSet::new();
+    for number in 0..users {
+        // As many as share commits, and fewer than may wait.
+        if filling.len() >= 512 {
+            filling.join_next().await.unwrap().unwrap();
+        }
+        let name = UserName::parse(&format!("user-{number}")).unwrap();
+        let new = NewAccount { name, record: record.clone(), key, token: None, recovery_codes: Vec::new() };
+        let store = store.clone();
+        filling.spawn(async move {
+            match store.register(new, now).await {
+                Ok(_) | Err(StoreError::Conflict(Conflict::NameTaken)) => {}
+                Err(error) => panic!("{error}"),
+            }
+        });
+    }
+    filling.join_all().await;
+}
+
+fn record(server: &Server<DefaultSuite>) -> Record {
+    let rng = &mut UnwrapErr(SysRng);
+    let client = Client::new(DefaultSuite::default()).with_limits(Limits::NONE);
+    let (registration, request) = client.start_registration(rng, &Password::from_bytes(b"pw").unwrap()).unwrap();
+    let answer = server.register(rng, &request).unwrap();
+    let done = registration.finish(rng, &answer.response, &answer.ksf, &mut NoStretching, &PARTIES).unwrap();
+    match answer.state.finish(&done.upload).unwrap() {
+        Change::Insert(record) => record,
+        other => panic!("a new account replaces nothing: {other:?}"),
+    }
+}
+
+/// Opens the database of a server that has not started yet.
+fn prepared(state: &Path, url: &str, prepare: impl AsyncFnOnce(Store)) {
+    let master = MasterKey::load_or_create(&state.join("master.key")).unwrap();
+    runtime().block_on(async {
+        prepare(Store::open(url, &master).await.unwrap()).await;
+    });
+}

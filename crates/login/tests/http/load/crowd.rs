@@ -1,0 +1,99 @@
+//! The attackers: connections that send nothing, and a flood of login starts, from many networks.
+
+use super::process::runtime;
+use crate::world::{ke1, request};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::json;
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// Where the process finds the server.
+const TARGET: &str = "CANDOR_LOAD_TARGET";
+/// Connections that send nothing, and how many come from one network.
+const SILENT: usize = 10_000;
+const TOGETHER: usize = 100;
+/// Networks that flood, each on a connection at a time.
+const FLOODING: u8 = 200;
+/// What either waits for between two tries.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The attackers, a process at the lowest priority: they would have machines of their own. They end with this.
+pub(super) struct Attackers(Child);
+
+impl Attackers {
+    pub(super) fn start(server: SocketAddr) -> Self {
+        let mut command = Command::new("nice");
+        command.args(["-n", "19"]).arg(std::env::current_exe().unwrap());
+        command.args(["--ignored", "--exact", "load::crowd::attackers_process", "--nocapture"]);
+        command.env(TARGET, server.to_string()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().expect("`nice` starts the attackers"))
+    }
+}
+
+impl Drop for Attackers {
+    fn drop(&mut self) {
+        let over = self.0.try_wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        // Nothing was attacked by attackers that had ended; a driver that fails already says so itself.
+        assert!(std::thread::panicking() || matches!(over, Ok(None)), "the attackers ended early: {over:?}");
+    }
+}
+
+/// The attackers of a driver; not a test. They go on until they are killed.
+#[test]
+#[ignore = "run by the load drivers"]
+fn attackers_process() {
+    let Ok(target) = std::env::var(TARGET) else { return };
+    let target = target.parse().unwrap();
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+    let enough = maximum.is_none_or(|files| files as usize > SILENT + 2 * usize::from(FLOODING));
+    assert!(enough, "the hard limit of open files is {maximum:?}; expected more than {SILENT}");
+    let body = json!({ "name": "user-0", "ke1": ke1("guess").1 }).to_string();
+    let flood = request("POST", "/v1/login/start", "Content-Type: application/json\r\n", &body);
+    runtime().block_on(async {
+        let mut attacks = JoinSet::new();
+        for number in 0..SILENT {
+            attacks.spawn(silence(target, [127, 2, (number / TOGETHER) as u8, 1]));
+        }
+        for network in 0..FLOODING {
+            attacks.spawn(flooding(target, [127, 3, network, 1], flood.clone()));
+        }
+        attacks.join_all().await;
+    });
+}
+
+async fn dial(target: SocketAddr, from: [u8; 4]) -> std::io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::from((from, 0)))?;
+    socket.connect(target).await
+}
+
+/// Connects, says nothing until the server hangs up, and comes again.
+async fn silence(target: SocketAddr, from: [u8; 4]) {
+    loop {
+        if let Ok(mut tcp) = dial(target, from).await {
+            let _ = tcp.read(&mut [0; 1]).await;
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Begins logins as fast as they are answered or turned away.
+async fn flooding(target: SocketAddr, from: [u8; 4], request: Vec<u8>) {
+    loop {
+        match dial(target, from).await {
+            Ok(mut tcp) => {
+                let _ = tcp.write_all(&request).await;
+                let _ = tcp.read_to_end(&mut Vec::new()).await;
+            }
+            Err(_) => sleep(PAUSE).await,
+        }
+    }
+}
