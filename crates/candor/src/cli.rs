@@ -4,7 +4,10 @@ mod login;
 mod onion;
 mod opaque;
 
-pub(crate) use login::{LoginCommand, ServeArguments, Settings, TokenCommand};
+pub(crate) use login::{
+    AuditCommand, BackupArguments, FileLayout, KeyCommand, LoginCommand, MigrateArguments, NamedArguments,
+    OneArguments, ServeArguments, Settings, StoreArguments, TokenCommand, UserCommand,
+};
 pub(crate) use onion::{Cells, FetchArguments, OnionCommand, RelayArguments, TargetArguments};
 pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 

@@ -8,6 +8,7 @@ pub mod gf2;
 pub mod lab;
 pub mod login;
 pub mod network;
+pub mod old_hashes;
 pub mod onion;
 pub mod opaque;
 pub mod primitives;

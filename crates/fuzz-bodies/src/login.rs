@@ -1,5 +1,6 @@
 //! What strangers send to a login server, what operators write for it, and what owners type.
 
+use candor_login::migrate::{Input, Layout};
 use candor_login::state::{Kind, SealingKey, open};
 use candor_login::{Config, KeyId, UnixTime, UserName};
 use candor_login_client::RecoveryCode;
@@ -46,4 +47,20 @@ pub fn recovery_code(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let Ok(code) = text.parse::<RecoveryCode>() else { return };
     assert_eq!(code.to_string().parse(), Ok(code));
+}
+
+/// A file from anywhere: an error, or entries whose line numbers grow and none of which is longer than the file.
+pub fn import(data: &[u8]) {
+    for layout in [Layout::Csv, Layout::JsonLines] {
+        let Ok(input) = Input::new(data, layout, "name", "hash") else { continue };
+        let mut last = 0;
+        for entry in input {
+            let (line, entry) = entry.expect("bytes in memory can be read");
+            assert!(line > last);
+            last = line;
+            if let Ok(entry) = entry {
+                assert!(entry.name.len() + entry.hash.len() <= data.len());
+            }
+        }
+    }
 }

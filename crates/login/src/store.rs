@@ -14,6 +14,7 @@
 
 mod accounts;
 mod audit;
+mod backup;
 mod devices;
 mod error;
 mod imports;

@@ -26,6 +26,16 @@ impl UnixTime {
     }
 }
 
+/// As RFC 3339 writes it, in UTC.
+impl fmt::Display for UnixTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_second(self.0) {
+            Ok(time) => write!(f, "{time}"),
+            Err(_) => write!(f, "{} s", self.0),
+        }
+    }
+}
+
 /// Where the server reads the time. Defaults to the system's clock; a test brings its own and moves it.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> UnixTime + Send + Sync>);
@@ -52,5 +62,17 @@ impl Default for Clock {
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Clock({})", self.now().0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_for_people() {
+        assert_eq!(UnixTime(1_800_000_000).to_string(), "2027-01-15T08:00:00Z");
+        assert_eq!(UnixTime(i64::MAX).to_string(), format!("{} s", i64::MAX));
+        assert_eq!(UnixTime(5).plus(i64::MAX), UnixTime(i64::MAX));
     }
 }

@@ -1,5 +1,11 @@
 //! The flags of `candor login`.
 
+mod admin;
+
+pub(crate) use admin::{
+    AuditCommand, BackupArguments, FileLayout, KeyCommand, MigrateArguments, NamedArguments, OneArguments, UserCommand,
+};
+
 use candor_login::config::{SETTINGS, Setting};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, value_parser};
 use std::path::PathBuf;
@@ -18,6 +24,31 @@ pub(crate) enum LoginCommand {
     /// Make registration tokens
     #[command(subcommand)]
     Token(TokenCommand),
+    /// List, show, disable and delete accounts, and end their sessions
+    #[command(subcommand)]
+    User(UserCommand),
+    /// List, rotate and retire the server's keys
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Show and verify the audit log
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// Import accounts with the password hashes that another system has stored
+    ///
+    /// Argon2, bcrypt, scrypt and PBKDF2, as PHC strings, crypt, PHP, passlib and Django write them. Nobody has to choose a new password: at the first
+    /// login the client computes the old hash, logs in with it, and registers afresh. Run it again with the same file if it was interrupted: names
+    /// that are there are left alone. Exits with status 1 if a line can't be imported.
+    ///
+    /// Until a user has logged in once, anyone who has the old hash can log in as that user. Delete the old hashes; crates/login/docs/migration.md
+    /// says what else this concedes.
+    #[command(after_help = "Examples:\n  candor login migrate users.csv --dry-run\n  \
+                            candor login migrate accounts.jsonl --name email --hash password")]
+    Migrate(MigrateArguments),
+    /// Write a copy of the SQLite database while the server runs
+    ///
+    /// PostgreSQL has pg_dump for this.
+    #[command(after_help = "Example:\n  candor login backup login-2027-01-15.sqlite")]
+    Backup(BackupArguments),
     /// Print the description of the HTTP interface (OpenAPI 3.1)
     Openapi,
 }

@@ -1,4 +1,10 @@
-//! `candor login`: the login server.
+//! `candor login`: the login server, and what its operator does.
+
+mod audit;
+mod backup;
+mod key;
+mod migrate;
+mod user;
 
 use crate::Failure;
 use crate::cli::{LoginCommand, ServeArguments, Settings, TokenCommand};
@@ -12,6 +18,11 @@ pub(crate) fn execute(command: LoginCommand, talk: Talk) -> Result<(), Failure> 
     match command {
         LoginCommand::Serve(arguments) => serve(&arguments, talk),
         LoginCommand::Token(command) => token(command, talk),
+        LoginCommand::User(command) => super::runtime()?.block_on(user::execute(command, talk)),
+        LoginCommand::Key(command) => super::runtime()?.block_on(key::execute(command, talk)),
+        LoginCommand::Audit(command) => super::runtime()?.block_on(audit::execute(command, talk)),
+        LoginCommand::Migrate(arguments) => super::runtime()?.block_on(migrate::execute(arguments, talk)),
+        LoginCommand::Backup(arguments) => super::runtime()?.block_on(backup::execute(arguments, talk)),
         LoginCommand::Openapi => print(&openapi()),
     }
 }

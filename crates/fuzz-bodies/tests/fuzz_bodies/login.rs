@@ -1,4 +1,4 @@
-use candor_fuzz_bodies::login as fuzz;
+use candor_fuzz_bodies::{login as fuzz, old_hashes};
 use candor_login::UnixTime;
 use candor_login::state::Kind;
 use candor_test_support::corpus::Corpus;
@@ -25,4 +25,14 @@ fn names() {
 #[test]
 fn recovery_codes() {
     Corpus::of("login_recovery_code").run(MUTATIONS, fuzz::recovery_code);
+}
+
+#[test]
+fn imports() {
+    Corpus::of("login_import").run(MUTATIONS, fuzz::import);
+}
+
+#[test]
+fn old_hashes_and_their_schemes() {
+    Corpus::of("old_hashes_text").run(MUTATIONS, old_hashes::text);
 }

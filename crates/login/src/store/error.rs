@@ -32,6 +32,9 @@ pub enum StoreError {
         /// The newest version that this program knows.
         known: i64,
     },
+    /// This kind of database can't do it this way.
+    #[error("{0}")]
+    Unsupported(&'static str),
     /// Anything else that the database says: a mistake in this crate or in the set-up.
     #[error("database: {0}")]
     Other(String),

@@ -139,10 +139,13 @@ impl Store {
                     arguments![KeyState::Accepted.number(), KeyState::Active.number()],
                 )
                 .await?;
+                // Later than every other, also within one second and after the clock was set back: the order is by this.
+                let last = sql.first("SELECT created FROM ring ORDER BY created DESC LIMIT 1", &[]).await?;
+                let created = last.map_or(Ok(now), |last| last.time(0).map(|last| now.max(last.plus(1))))?;
                 let moved = if active.is_some() { 0 } else { 1000 };
                 sql.execute(
                     "INSERT INTO ring (id, state, sealed, created, moved) VALUES (?1, ?2, ?3, ?4, ?5)",
-                    arguments![&id.0, KeyState::Active.number(), sealed.as_slice(), now, moved],
+                    arguments![&id.0, KeyState::Active.number(), sealed.as_slice(), created, moved],
                 )
                 .await?;
                 audit.append(sql, &Event::new(actor, "key-added", id), now).await?;

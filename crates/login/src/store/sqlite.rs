@@ -45,8 +45,21 @@ impl Sqlite {
         Ok(sqlite)
     }
 
-    fn reader(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn reader(path: &Path) -> Result<Self, StoreError> {
         Self::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    /// Writes a copy, as the database is now, to an empty file.
+    pub(super) fn copy_into(&self, to: &Path) -> Result<(), StoreError> {
+        let to = to.to_str().ok_or_else(|| StoreError::Other("the path of a copy must be UTF-8".to_owned()))?;
+        self.0.execute("VACUUM INTO ?1", [to])?;
+        Ok(())
+    }
+
+    /// Reads everything, and says whether it fits together.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        let said: String = self.0.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+        if said == "ok" { Ok(()) } else { Err(StoreError::Corrupt(said)) }
     }
 
     pub(super) fn execute(&self, sql: &'static str, arguments: &[Value<'_>]) -> Result<u64, StoreError> {
@@ -113,6 +126,10 @@ impl File {
             .spawn(move || write(sql, &jobs))
             .map_err(|error| StoreError::Other(format!("can't start the thread that writes: {error}")))?;
         Ok(Self { path: path.to_owned(), writer, readers: Mutex::new(Vec::new()) })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Reads on the calling thread: a look-up in an open file takes less time than handing it to another thread.

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod audit;
+mod backup;
 mod databases;
 mod faults;
 mod kills;

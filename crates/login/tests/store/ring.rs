@@ -36,7 +36,7 @@ async fn an_account_stays_with_its_key_until_its_record_is_replaced(empty: &Empt
     let mut people = People::of(empty.open().await).await;
     let (alice, record) = people.join("alice").await;
     let old = people.key();
-    let new = people.ring.rotate(&people.store, Actor::Server, NOW.plus(1)).await.unwrap();
+    let new = people.ring.rotate(&people.store, Actor::Server, NOW).await.unwrap();
     // A ring that was loaded before does not know the new key, and says so instead of answering with another.
     let before = std::mem::replace(&mut people.ring, KeyRing::load(&people.store).await.unwrap().unwrap());
     assert_eq!((people.key(), before.active().0), (new, old));
@@ -62,7 +62,7 @@ async fn a_key_is_retired_when_no_account_needs_it(empty: &Empty) {
         async move { store.retire_key(key, Actor::Server, NOW).await }
     };
     assert_eq!(refused(retire(&people, old).await), Conflict::NoKey, "it is active");
-    let new = people.ring.rotate(&people.store, Actor::Server, NOW.plus(1)).await.unwrap();
+    let new = people.ring.rotate(&people.store, Actor::Server, NOW).await.unwrap();
     people.ring = KeyRing::load(&people.store).await.unwrap().unwrap();
     assert_eq!(refused(retire(&people, old).await), Conflict::KeyInUse);
     people.store.replace_record(people.change(alice, &record), NOW).await.unwrap();
@@ -85,7 +85,7 @@ async fn names_without_an_account_move_to_new_keys_as_accounts_do(empty: &Empty)
     for number in 0..4 {
         accounts.push(people.join(&format!("user{number}")).await);
     }
-    let new = people.ring.rotate(&people.store, Actor::Server, NOW.plus(1)).await.unwrap();
+    let new = people.ring.rotate(&people.store, Actor::Server, NOW).await.unwrap();
     let moved = async |store: &Store| -> Vec<u32> {
         KeyRing::update_shares(store).await.unwrap();
         let ring = KeyRing::load(store).await.unwrap().unwrap();
