@@ -9,8 +9,8 @@ pub struct Binary {
     sections: Vec<(u64, Vec<u8>)>,
     /// By address.
     functions: BTreeMap<u64, Symbol>,
-    /// What the loader puts at an address: the name of a function of another file, or of this one.
-    imports: BTreeMap<u64, String>,
+    /// What the loader puts at an address: the name of a function of another file, or of this one and where it stands.
+    imports: BTreeMap<u64, (String, Option<u64>)>,
 }
 
 struct Symbol {
@@ -52,24 +52,32 @@ impl Binary {
         }
         let mut imports = BTreeMap::new();
         for (at, relocation) in file.dynamic_relocations().into_iter().flatten() {
-            let name = match relocation.target() {
+            let import = match relocation.target() {
                 RelocationTarget::Symbol(index) => file
                     .dynamic_symbol_table()
                     .and_then(|table| table.symbol_by_index(index).ok())
-                    .and_then(|symbol| symbol.name().ok().map(str::to_owned)),
-                _ => functions.get(&relocation.addend().cast_unsigned()).map(|symbol| symbol.name.clone()),
+                    .and_then(|symbol| Some((symbol.name().ok()?.to_owned(), symbol.address())))
+                    .map(|(name, address)| (name, functions.contains_key(&address).then_some(address))),
+                _ => {
+                    let address = relocation.addend().cast_unsigned();
+                    functions.get(&address).map(|symbol| (symbol.name.clone(), Some(address)))
+                }
             };
-            imports.extend(name.map(|name| (at, name)));
+            imports.extend(import.map(|import| (at, import)));
         }
         Ok(Self { sections, functions, imports })
     }
 
     /// All functions, by address.
     pub fn functions(&self) -> impl Iterator<Item = Function<'_>> {
-        self.functions.iter().filter_map(|(&address, symbol)| {
-            let code = self.bytes(address, usize::try_from(symbol.size).ok()?)?;
-            Some(Function { name: &symbol.name, address, code })
-        })
+        self.functions.keys().filter_map(|&address| self.function(address))
+    }
+
+    /// The function that begins at `address`.
+    pub fn function(&self, address: u64) -> Option<Function<'_>> {
+        let symbol = self.functions.get(&address)?;
+        let code = self.bytes(address, usize::try_from(symbol.size).ok()?)?;
+        Some(Function { name: &symbol.name, address, code })
     }
 
     /// The name of the function that begins at `address`.
@@ -79,7 +87,12 @@ impl Binary {
 
     /// The function whose address the loader puts at `address`.
     pub fn import(&self, address: u64) -> Option<&str> {
-        self.imports.get(&address).map(String::as_str)
+        self.imports.get(&address).map(|(name, _)| name.as_str())
+    }
+
+    /// Where that function stands, if it is in this file.
+    pub fn imported(&self, address: u64) -> Option<u64> {
+        self.imports.get(&address).and_then(|(_, address)| *address)
     }
 
     /// What the file holds at an address.

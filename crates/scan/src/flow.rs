@@ -30,6 +30,43 @@ pub struct Report {
     pub followed: usize,
     /// Places where time depends on data.
     pub findings: BTreeSet<Finding>,
+    /// How many functions were read because it calls them.
+    pub called: usize,
+    /// The functions of this file that it calls, and with what.
+    pub(crate) calls: BTreeSet<Call>,
+}
+
+/// A call of a function whose code is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Call {
+    /// Bytes from the caller's beginning.
+    pub(crate) offset: u64,
+    pub(crate) callee: u64,
+    pub(crate) arguments: Arguments,
+}
+
+/// What a function is called with, as far as it isn't a public number or a pointer to data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Arguments {
+    /// Whether each integer register holds a secret, and how many steps it is from there to the data.
+    registers: [(bool, u8); 6],
+    /// Whether each vector register holds a secret.
+    vectors: [bool; 8],
+}
+
+impl Arguments {
+    fn of(state: &State) -> Self {
+        let vector = |number| state.get(Register::ZMM0 + number).secret;
+        Self {
+            registers: ARGUMENTS.map(|register| state.get(register)).map(|value| (value.secret, value.depth)),
+            vectors: [0, 1, 2, 3, 4, 5, 6, 7].map(vector),
+        }
+    }
+
+    /// Whether an integer register holds a secret: a vector register nearly always does, be it an argument or not.
+    pub(crate) fn secret(&self) -> bool {
+        self.registers.iter().any(|(secret, _)| *secret)
+    }
 }
 
 /// The registers of integer arguments, in the order of the System V ABI.
@@ -47,14 +84,36 @@ pub struct Interface {
 
 /// Follows the data of a function.
 pub fn follow(binary: &Binary, function: Function<'_>, interface: Interface) -> Report {
+    follow_called(binary, function, interface, &Arguments::default())
+}
+
+/// Follows the data of a function that is called with these arguments.
+pub(crate) fn follow_called(
+    binary: &Binary,
+    function: Function<'_>,
+    interface: Interface,
+    arguments: &Arguments,
+) -> Report {
     let instructions = decode(function);
     let mut start = State::default();
     start.set(Register::RSP, Value { stack: Some(0), ..Value::PUBLIC });
+    for (register, &(secret, depth)) in ARGUMENTS.into_iter().zip(&arguments.registers) {
+        start.set(register, Value { secret, depth, ..Value::PUBLIC });
+    }
+    for (number, &secret) in (0..).zip(&arguments.vectors) {
+        start.set(Register::ZMM0 + number, Value::of(secret));
+    }
     for &(number, depth) in interface.structures {
         start.set(ARGUMENTS[number], Value { depth, ..Value::PUBLIC });
     }
-    let mut walk =
-        Walk { binary, function, interface, factory: InstructionInfoFactory::new(), findings: BTreeSet::new() };
+    let mut walk = Walk {
+        binary,
+        function,
+        interface,
+        factory: InstructionInfoFactory::new(),
+        findings: BTreeSet::new(),
+        calls: BTreeSet::new(),
+    };
     let tables = walk.tables(&instructions);
     // States are kept where control flow meets or parts.
     let mut leaders = tables.clone();
@@ -88,7 +147,13 @@ pub fn follow(binary: &Binary, function: Function<'_>, interface: Interface) -> 
             break;
         }
     }
-    Report { instructions: instructions.len(), followed: seen.len(), findings: walk.findings }
+    Report {
+        instructions: instructions.len(),
+        followed: seen.len(),
+        findings: walk.findings,
+        called: 0,
+        calls: walk.calls,
+    }
 }
 
 /// A function's instructions by address. Bytes that are none are one invalid instruction each.
@@ -114,6 +179,7 @@ struct Walk<'a> {
     interface: Interface,
     factory: InstructionInfoFactory,
     findings: BTreeSet<Finding>,
+    calls: BTreeSet<Call>,
 }
 
 impl Walk<'_> {
@@ -160,6 +226,9 @@ impl Walk<'_> {
         self.judge(instruction, &info, state, secret_operands, secret_flags);
         if matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall) {
             return self.call(instruction, state);
+        }
+        if self.leaves(instruction) {
+            self.enter(instruction, state);
         }
         let result = self.result(instruction, &info, state).unwrap_or(Value::of(secret_operands || secret_flags));
         self.write(instruction, &info, state, result);
@@ -246,6 +315,10 @@ impl Walk<'_> {
                     return None;
                 }
                 match info.used_memory().first() {
+                    Some(_) if instruction.is_ip_rel_memory_operand() => Some(Value {
+                        constant: self.binary.imported(instruction.memory_displacement64()),
+                        ..Value::PUBLIC
+                    }),
                     Some(_) if self.interface.publishes => Some(Value::PUBLIC),
                     Some(memory) => Some(loaded(state, memory)),
                     None => register(1),
@@ -329,10 +402,52 @@ impl Walk<'_> {
         }
     }
 
-    /// A call: the function that is called has its own check, or is one of the C library's.
+    /// Whether a jump leads to another function: a call whose result is the caller's.
+    fn leaves(&self, instruction: &Instruction) -> bool {
+        let inside = self.function.address..self.function.address + self.function.code.len() as u64;
+        match instruction.flow_control() {
+            FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
+                !inside.contains(&instruction.near_branch_target())
+            }
+            FlowControl::IndirectBranch => instruction.is_ip_rel_memory_operand(),
+            _ => false,
+        }
+    }
+
+    /// Notes what a function is called with, or reports that a secret is given to one whose code isn't here.
+    fn enter(&mut self, instruction: &Instruction, state: &State) {
+        let arguments = Arguments::of(state);
+        match self.target(instruction, state) {
+            Some(callee) => {
+                let offset = instruction.ip() - self.function.address;
+                self.calls.insert(Call { offset, callee, arguments });
+            }
+            None if arguments.secret() => {
+                let name = self.imported(instruction).unwrap_or_else(|| "a function that is not known".to_owned());
+                self.report(instruction, format!("call of {name} with data in a register of arguments"));
+            }
+            None => {}
+        }
+    }
+
+    /// Where the function stands that a call or a jump leads to, if it is in this file.
+    fn target(&self, instruction: &Instruction, state: &State) -> Option<u64> {
+        match instruction.flow_control() {
+            FlowControl::Call | FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
+                Some(instruction.near_branch_target()).filter(|&at| self.binary.name(at).is_some())
+            }
+            _ if instruction.is_ip_rel_memory_operand() => self.binary.imported(instruction.memory_displacement64()),
+            // The address was loaded before, such as in front of a loop.
+            _ if instruction.op0_kind() == OpKind::Register => {
+                state.get(instruction.op0_register()).constant.filter(|&at| self.binary.name(at).is_some())
+            }
+            _ => None,
+        }
+    }
+
+    /// A call. What the function does is for who reads it, unless it is one of the C library's that copy or compare.
     fn call(&mut self, instruction: &Instruction, state: &mut State) {
-        let direct = instruction.flow_control() == FlowControl::Call && instruction.is_call_near();
-        let callee = direct.then(|| self.binary.name(instruction.near_branch_target())).flatten().map(str::to_owned);
+        let callee = self.target(instruction, state).and_then(|at| self.binary.name(at)).map(str::to_owned);
         let callee = callee.or_else(|| self.imported(instruction)).unwrap_or_default();
         if callee.ends_with("memcmp") || callee.ends_with("bcmp") {
             self.report(instruction, format!("call of {callee}, which stops at the first difference"));
@@ -340,6 +455,9 @@ impl Walk<'_> {
         let copies = ["memcpy", "memmove", "memset"].iter().any(|name| callee.ends_with(name));
         if copies && state.get(Register::RDX).secret {
             self.report(instruction, format!("call of {callee} with a length that depends on data"));
+        }
+        if !copies {
+            self.enter(instruction, state);
         }
         let arguments = ARGUMENTS.map(|register| state.get(register));
         match (arguments[0].stack, arguments[2].constant) {
@@ -378,9 +496,10 @@ impl Walk<'_> {
 
     /// The C library's function behind an indirect call through the table that the loader fills, by its stub's name if there is one.
     fn imported(&self, instruction: &Instruction) -> Option<String> {
-        (instruction.flow_control() == FlowControl::IndirectCall && instruction.is_ip_rel_memory_operand())
-            .then(|| self.binary.import(instruction.memory_displacement64()).map(str::to_owned))
-            .flatten()
+        (matches!(instruction.flow_control(), FlowControl::IndirectCall | FlowControl::IndirectBranch)
+            && instruction.is_ip_rel_memory_operand())
+        .then(|| self.binary.import(instruction.memory_displacement64()).map(str::to_owned))
+        .flatten()
     }
 }
 

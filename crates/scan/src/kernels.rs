@@ -1,8 +1,9 @@
 //! Which functions are kernels, and of which arm.
 
 use crate::binary::{Binary, Function};
-use crate::flow::{self, Interface, Report, decode};
+use crate::flow::{self, Arguments, Call, Finding, Interface, Report, decode};
 use iced_x86::{CpuidFeature, Instruction, Register};
+use std::collections::BTreeSet;
 
 /// A function that the scan reads.
 pub struct Kernel<'a> {
@@ -19,6 +20,9 @@ const CRATES: [&str; 5] = ["candor_primitives", "candor_gf2", "candor_onion", "c
 
 /// Assembly in AWS-LC that valgrind can't run: what its X25519 takes on CPUs with ADX.
 const LIBRARY: [&str; 2] = ["_curve25519_x25519", "_curve25519_x25519base"];
+
+/// Functions that end the program. Whether they are called shows, and it is the jump there that is judged.
+const ENDS: [&str; 2] = ["core::panicking::", "core::slice::index::"];
 
 /// What the signatures of some functions say, which the machine code doesn't: an argument that is an array of slices, or a closure. What is
 /// read through it is public, and only what is read through the pointers in it is secret.
@@ -110,9 +114,43 @@ fn tier(instruction: &Instruction) -> Option<Tier> {
 }
 
 impl Kernel<'_> {
-    /// Follows its data.
+    /// Follows its data, and through the functions that it calls.
     pub fn follow(&self, binary: &Binary) -> Report {
-        let known = INTERFACES.iter().find(|(name, _)| self.function.name.ends_with(name));
-        flow::follow(binary, self.function, known.map_or_else(Interface::default, |(_, interface)| *interface))
+        follow(binary, self.function)
     }
+}
+
+/// Follows the data of a function, and through the functions that it calls. A finding in one of those stands where it is called.
+pub fn follow(binary: &Binary, function: Function<'_>) -> Report {
+    let mut report = flow::follow(binary, function, interface(function.name));
+    let mut todo: Vec<Call> = report.calls.iter().copied().collect();
+    let mut seen = BTreeSet::new();
+    while let Some(call) = todo.pop() {
+        let Some(callee) = binary.function(call.callee).filter(|callee| is_read(*callee, &call.arguments)) else {
+            continue;
+        };
+        if !seen.insert((call.offset, call.callee, call.arguments)) {
+            continue;
+        }
+        let inner = flow::follow_called(binary, callee, interface(callee.name), &call.arguments);
+        report.called += 1;
+        report.findings.extend(inner.findings.into_iter().map(|finding| Finding {
+            offset: call.offset,
+            what: format!("call of {}: +{:x}: {}", callee.name, finding.offset, finding.what),
+        }));
+        todo.extend(inner.calls.into_iter().map(|deeper| Call { offset: call.offset, ..deeper }));
+    }
+    report
+}
+
+fn interface(name: &str) -> Interface {
+    let known = INTERFACES.iter().find(|(ending, _)| name.ends_with(ending));
+    known.map_or_else(Interface::default, |(_, interface)| *interface)
+}
+
+/// Whether a function that a kernel calls is read there: each that is given a secret in a register, and each of these crates that isn't read
+/// for itself.
+fn is_read(callee: Function<'_>, arguments: &Arguments) -> bool {
+    let ours = CRATES.iter().any(|name| callee.name.contains(&format!("{name}::")));
+    !ENDS.iter().any(|end| callee.name.starts_with(end)) && (arguments.secret() || ours && kernel(callee).is_none())
 }

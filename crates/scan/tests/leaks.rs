@@ -2,7 +2,7 @@
 
 use candor_scan::binary::{Binary, Function};
 use candor_scan::flow::{Interface, follow};
-use candor_scan::twins;
+use candor_scan::{kernels, twins};
 use std::collections::BTreeSet;
 use std::hint::black_box;
 
@@ -89,6 +89,40 @@ mod planted {
         if copy[2] > 5 { black_box(1) } else { 2 }
     }
 
+    /// Gives a byte of the secret to a function that looks it up.
+    #[inline(never)]
+    pub(super) fn look_up_elsewhere(secret: &[u8; 16]) -> u8 {
+        black_box(looked_up(secret[3])) ^ 1
+    }
+
+    /// The same as its last act, so the call is a jump.
+    #[inline(never)]
+    pub(super) fn look_up_at_last(secret: &[u8; 16]) -> u8 {
+        looked_up(secret[3])
+    }
+
+    /// Gives a secret to a function that doesn't mind.
+    #[inline(never)]
+    pub(super) fn mask_elsewhere(secret: &[u8; 16]) -> u8 {
+        black_box(masked(secret[3])) ^ 1
+    }
+
+    /// Looks up what anyone may know.
+    #[inline(never)]
+    pub(super) fn look_up_a_length(secret: &[u8; 16], length: u8) -> u8 {
+        black_box(looked_up(length)) ^ secret[3]
+    }
+
+    #[inline(never)]
+    fn looked_up(byte: u8) -> u8 {
+        black_box(&TABLE)[usize::from(byte)]
+    }
+
+    #[inline(never)]
+    fn masked(byte: u8) -> u8 {
+        black_box(byte) & TABLE[1]
+    }
+
     /// The same slices as an array of them: lengths are public, contents are not.
     #[inline(never)]
     pub(super) fn many(secrets: [&[u8]; 3]) -> u8 {
@@ -116,6 +150,12 @@ fn this_program() -> Binary {
         secret_count(&two),
         public_count(&words),
         by_the_stack(&words),
+    ));
+    black_box((
+        look_up_elsewhere(&bytes),
+        look_up_at_last(&bytes),
+        mask_elsewhere(&bytes),
+        look_up_a_length(&bytes, 5),
     ));
     black_box((many([&bytes; 3]), many_with_a_leak([&bytes; 3])));
     Binary::parse(&std::fs::read(std::env::current_exe().unwrap()).unwrap()).unwrap()
@@ -172,6 +212,35 @@ fn a_loop_that_a_secret_counts_is_found() {
 #[test]
 fn a_secret_is_followed_through_the_stack() {
     leaks("by_the_stack", "depends on data");
+}
+
+#[test]
+fn a_secret_is_followed_into_a_function_that_is_given_it() {
+    let binary = this_program();
+    let found = |name: &str| {
+        let wanted = format!("planted::{name}");
+        let function = binary.functions().find(|function| function.name.ends_with(&wanted)).expect("it is compiled");
+        let report = kernels::follow(&binary, function);
+        (report.called, report.findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>())
+    };
+    for name in ["look_up_elsewhere", "look_up_at_last"] {
+        let (_, leaks) = found(name);
+        assert!(leaks.iter().any(|leak| leak.contains("looked_up") && leak.contains("at an address")), "{leaks:?}");
+    }
+    assert!(found("mask_elsewhere").0 > 0);
+    assert_eq!([found("mask_elsewhere").1, found("look_up_a_length").1], [[""; 0]; 2]);
+}
+
+#[test]
+fn a_secret_that_is_given_to_a_function_without_code_is_found() {
+    // movzx edi, byte [rdi]; call rsi; ret. The twin leaves rdi as it is.
+    let call = [0xff, 0xd6, 0xc3];
+    let secret: Vec<u8> = [0x0f, 0xb6, 0x3f].into_iter().chain(call).collect();
+    let found = |code: &[u8]| {
+        follow(&this_program(), Function { name: "caller", address: 0x1000, code }, Interface::default()).findings
+    };
+    assert!(found(&secret).iter().any(|finding| finding.what.contains("with data in a register of arguments")));
+    assert!(found(&call).is_empty());
 }
 
 #[test]
