@@ -32,7 +32,7 @@ pub(crate) fn all() -> Vec<Case> {
 
 /// A case that runs on one tier and leaves nothing but what is listed.
 fn on(tier: &'static str, what: &str, run: fn(&mut Probe, Cpu), leaves: &'static [Leaves]) -> Case {
-    Case { name: format!("{what}@{tier}"), tier, expect: Expect::Nothing, leaves, run }
+    Case { name: format!("{what}@{tier}"), tier, expect: Expect::Nothing, leaves, unstable: 0, run }
 }
 
 /// The same on each of these tiers.
@@ -42,5 +42,5 @@ fn on_each(tiers: &[&'static str], what: &str, run: fn(&mut Probe, Cpu), leaves:
 
 /// One that chooses its code itself.
 fn anywhere(what: &str, run: fn(&mut Probe, Cpu), leaves: &'static [Leaves]) -> Case {
-    Case { name: what.to_owned(), tier: "portable", expect: Expect::Nothing, leaves, run }
+    Case { name: what.to_owned(), tier: "portable", expect: Expect::Nothing, leaves, unstable: 0, run }
 }

@@ -9,7 +9,7 @@ pub(crate) struct Probe {
     /// Which of two sets of secrets this run has.
     secrets: u64,
     /// What the stack holds at the end of a step.
-    window: Box<[u8; stack::WINDOW]>,
+    pub(crate) window: Box<[u8; stack::WINDOW]>,
     /// Blocks that had been freed when the step began.
     freed: usize,
     pub(crate) run: Run,
@@ -51,9 +51,8 @@ macro_rules! step {
 pub(crate) use step;
 
 impl Probe {
-    /// A run with the first or the second set of secrets.
-    pub(crate) fn new(secrets: u64) -> Self {
-        let window = vec![0; stack::WINDOW].into_boxed_slice().try_into().expect("as long as the window");
+    /// A run with the first or the second set of secrets. All runs of a case have one window, at one address.
+    pub(crate) fn new(secrets: u64, window: Box<[u8; stack::WINDOW]>) -> Self {
         Self { secrets, window, freed: 0, run: Run::default() }
     }
 

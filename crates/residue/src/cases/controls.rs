@@ -1,6 +1,6 @@
 //! Operations that leave secrets behind on purpose, and some that don't: what the program must tell apart.
 
-use crate::case::{Case, Expect};
+use crate::case::{Case, Expect, Leaves};
 use crate::probe::{Probe, step};
 use candor_cpu::Cpu;
 use std::hint::black_box;
@@ -10,8 +10,14 @@ use zeroize::Zeroize;
 type Key = [u8; 16];
 
 pub(super) fn cases() -> Vec<Case> {
-    let control =
-        |what: &str, expect, run| Case { name: format!("control/{what}"), tier: "portable", expect, leaves: &[], run };
+    let control = |what: &str, expect, run| Case {
+        name: format!("control/{what}"),
+        tier: "portable",
+        expect,
+        leaves: &[],
+        unstable: 0,
+        run,
+    };
     vec![
         control("copy-of-a-key", Expect::OnTheStack, copy),
         control("derived-from-a-key", Expect::OnTheStack, derived),
@@ -20,8 +26,15 @@ pub(super) fn cases() -> Vec<Case> {
         control("other-each-time", Expect::Unrepeatable, other_each_time),
         control("wiped-copy", Expect::Nothing, wiped),
         control("message", Expect::Nothing, sent),
+        Case { leaves: &[ANY_SECRET], ..control("permitted-copy", Expect::Unnamed, copy) },
+        Case {
+            leaves: &[Leaves { names: &["key"], ..ANY_SECRET }],
+            ..control("permitted-copy-by-name", Expect::Nothing, copy)
+        },
     ]
 }
+
+const ANY_SECRET: Leaves = Leaves { step: "copy", stack: 64, heap: 0, names: &[], why: "a control" };
 
 fn copy(probe: &mut Probe, _: Cpu) {
     let key: Key = probe.secret("key");

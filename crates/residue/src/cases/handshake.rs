@@ -36,7 +36,9 @@ pub(super) fn cases() -> Vec<Case> {
 
 const PADDING: &[Leaves] = &[Leaves {
     step: "*",
-    most: 16,
+    stack: 14,
+    heap: 0,
+    names: &[],
     why: "bytes beside the tag of an enum that is moved, copied with whatever lay there before",
 }];
 
