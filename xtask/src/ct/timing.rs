@@ -91,6 +91,9 @@ impl Options {
                 more => return Err(format!("`ct --timing` takes one case, but `{more}` was given as well")),
             }
         }
+        if options.write && options.seconds < SECONDS {
+            return Err(format!("`--write` takes at least {SECONDS} seconds a case: fewer find too little"));
+        }
         if options.write && options.filter.is_some() {
             return Err(
                 "`--write` takes all cases: a table from different runs would hide what the controls said".to_owned()
@@ -269,6 +272,8 @@ mod tests {
         );
         assert!(options("--timing --write").is_ok_and(|options| options.write));
         assert!(options("--timing --write sha").is_err());
+        assert!(options("--timing --write --seconds 20").is_ok());
+        assert!(options("--timing --write --seconds 19").is_err());
         assert!(["--seconds", "--seconds 0", "--second 3", "a b"].iter().all(|line| options(line).is_err()));
     }
 
