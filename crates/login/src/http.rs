@@ -1,7 +1,8 @@
 //! The HTTP interface. `openapi.json` describes it; it is made from the same table as the router.
 //!
-//! Every request and answer is JSON. What is sent about a name depends neither on whether it has an account nor on anything of that account but the
-//! password: same work, same sizes, same errors.
+//! Every request and answer is JSON. An answer to a name without an account looks like one to a name with an account: same work, same sizes, same errors. Only somebody
+//! who asks twice sees that something happened in between: OPAQUE's evaluated element changes when a name is registered, when its password is changed, and when
+//! the account is deleted.
 
 mod devices;
 mod login;

@@ -168,6 +168,8 @@ impl From<Conflict> for Problem {
             Conflict::NoRegistrationToken => Self::RegistrationToken,
             Conflict::RecordChanged => Self::RecordChanged,
             Conflict::LoginUsed => Self::StateUsed,
+            // Of what comes from requests, only a sealed state names a key, and that has been retired since.
+            Conflict::NoKey => Self::StateInvalid,
             Conflict::NoSession => Self::NoSession,
             Conflict::RefreshReused => Self::RefreshReused,
             Conflict::NoDevice => Self::NoSuchDevice,

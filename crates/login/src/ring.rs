@@ -8,11 +8,18 @@ use crate::store::{Store, StoreError};
 use crate::time::UnixTime;
 use candor_opaque::{DefaultSuite, KsfParams, Server};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+
+/// How often the ring is read again at most because somebody named a key that is not in it.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The ring that requests use.
 pub(crate) struct Ring {
     master: MasterKey,
     keys: RwLock<Arc<Keys>>,
+    /// When somebody named a key that was not in it.
+    looked: Mutex<Option<Instant>>,
 }
 
 /// The ring at one moment. A request works with one of these from beginning to end.
@@ -33,7 +40,7 @@ impl Ring {
         now: UnixTime,
     ) -> Result<Self, StoreError> {
         let keys = Keys::new(KeyRing::open(store, ksf, now).await?, master);
-        Ok(Self { master: master.clone(), keys: RwLock::new(Arc::new(keys)) })
+        Ok(Self { master: master.clone(), keys: RwLock::new(Arc::new(keys)), looked: Mutex::new(None) })
     }
 
     /// Reads the ring again.
@@ -43,6 +50,18 @@ impl Ring {
         };
         let keys = Arc::new(Keys::new(ring, &self.master));
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&keys);
+        Ok(keys)
+    }
+
+    /// Reads the ring again because somebody named a key that is not in it. Anybody can make up a name, so this reads once a second at most.
+    pub(crate) async fn look_again(&self, store: &Store) -> Result<Arc<Keys>, StoreError> {
+        // Held while reading, so that whoever comes meanwhile gets what is being read.
+        let mut looked = self.looked.lock().await;
+        if looked.is_some_and(|last| last.elapsed() < PAUSE) {
+            return Ok(self.keys());
+        }
+        let keys = self.reload(store).await?;
+        *looked = Some(Instant::now());
         Ok(keys)
     }
 

@@ -4,8 +4,9 @@
 //! |---|---|
 //! | connects and sends nothing, or little by little | [`Limits::head`]; an idle connection yields its place |
 //! | connects from one network many times | [`Limits::connections_per_network`] |
-//! | connects from many networks | [`Limits::connections`]: the largest network yields |
-//! | sends a long head or body, or sends it slowly | 16 KiB of head, [`Limits::body_bytes`], [`Limits::body`] |
+//! | connects from many networks | [`Limits::connections`]: the largest network yields, and the last quarter is for networks that have few |
+//! | sends a long head or body, or sends it slowly | 16 KiB of head, [`Limits::body_bytes`], [`Limits::body`]; until all of it has come, the connection yields its place as an idle one does |
+//! | does that through a proxy | each network's requests are counted as its connections would be |
 //! | takes no answer | [`Limits::write`] |
 
 mod address;
@@ -21,6 +22,7 @@ use crate::http::{self, Service};
 use crate::log::{Event, Log};
 use crate::master::{MasterKey, MasterKeyError};
 use crate::store::{Store, StoreError};
+use crate::throttle::Places;
 use crate::time::Clock;
 use connection::Serving;
 use seats::{Entered, Seats};
@@ -119,10 +121,12 @@ impl Server {
 
         let (stop, stopped) = watch::channel(Stop::No);
         let tls = acceptor.is_some();
+        let limits = service.config.limits;
         let serving = Arc::new(Serving {
             router: http::router(&service),
             service: Arc::clone(&service),
             acceptor,
+            forwarded: Places::new(limits.connections, limits.connections_per_network),
             stop: stopped.clone(),
         });
         let accept = tokio::spawn(accept(listener, serving, stopped));
@@ -188,7 +192,11 @@ async fn accept(listener: TcpListener, serving: Arc<Serving>, mut stop: watch::R
                 continue;
             }
         };
-        match seats.enter(peer.ip()) {
+        let entered = match address::is_proxy(peer.ip(), &service.config.proxies) {
+            true => seats.enter_proxy(),
+            false => seats.enter(peer.ip()),
+        };
+        match entered {
             Some((seat, entered)) => {
                 if entered == Entered::Evicted {
                     service.metrics.evicted.inc();

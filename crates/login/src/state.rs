@@ -111,6 +111,11 @@ pub struct Opened {
     pub key: KeyId,
 }
 
+/// Whether the key that a sealed state names is one of these. Anybody can write any name into it.
+pub(crate) fn names_a_key(keys: &[SealingKey], sealed: &[u8]) -> bool {
+    sealed.get(1..=KEY).is_some_and(|named| keys.iter().any(|key| key.prefix() == named))
+}
+
 /// Opens a state that was sealed under any of the keys. `longest` is the longest that such a state is valid: one that expires later was sealed when
 /// the clock was wrong.
 ///

@@ -10,7 +10,8 @@
 //! `sqlite:PATH` is a file in WAL mode. Reading happens on the calling thread: a look-up takes microseconds, less than handing it to another
 //! thread. Writing happens on a thread of its own, and all changes that wait share one commit, so that many changes cost one wait for the disk.
 //!
-//! `postgres://…` is a pool of up to sixteen connections. Rows are locked in the order account, session, audit log.
+//! `postgres://…` is a pool of up to sixteen connections. Rows are locked in the order registration token, key of the
+//! ring, account, session, audit log.
 
 mod accounts;
 mod audit;

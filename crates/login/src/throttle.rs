@@ -4,8 +4,9 @@
 //!
 //! - **By address and by network.** Each has a [`Rate`]. Over it, the answer is 429 with `Retry-After`: only those who share
 //!   the guesser's network have to wait.
-//! - **By account.** Anybody can guess at anybody's account, so over the rate nobody is turned away: the answer comes later, the later the more guesses came
-//!   lately, and never later than [`AccountLimits::longest`]. The owner's known devices are exempt, up to a rate of their own.
+//! - **By account.** Anybody can guess at anybody's account, so over the rate the answer comes later, the later the more guesses came lately, and never later
+//!   than [`AccountLimits::longest`]. Answers that are held back need a place; if guesses from very many networks have taken all, the next is 429. The
+//!   owner's known devices are exempt, up to a rate of their own, so they get in even then.
 //!
 //! The tables have a fixed size. They belong to one instance: N instances permit up to N times as much.
 

@@ -113,7 +113,6 @@ pub(super) async fn finish(
     let ended = end(&service, ROUTE, from, &body.name, &body.state, &body.ke3).await?;
     let known = devices::known(&service.store, Some(&ended.account), body.device.as_ref().map(|proof| &*proof.0)).await;
     let known = service.stored(ROUTE, known)?;
-    service.throttle.succeeded(from, body.name.key(), known);
     let opening = Opening {
         account: ended.account.id,
         credential: *ended.session.credential(),
@@ -122,6 +121,8 @@ pub(super) async fn finish(
         remember: body.remember && known.is_none(),
     };
     let opened = super::session::open(&service, ROUTE, opening).await?;
+    // Only now: a login that is sent again was no success.
+    service.throttle.succeeded(from, body.name.key(), known);
     if let Some(device) = known {
         service.stored(ROUTE, devices::used(&service.store, ended.account.id, device, service.clock.now()).await)?;
     }
@@ -144,7 +145,7 @@ pub(super) async fn end(
     sealed: &Sealed,
     ke3: &Exactly<KE3>,
 ) -> Result<Ended, Problem> {
-    let opened = open(service, Kind::Login, name.key().as_bytes(), LOGIN, sealed)?;
+    let opened = open(service, route, Kind::Login, name.key().as_bytes(), LOGIN, sealed).await?;
     let login =
         ServerLogin::<DefaultSuite>::from_bytes(&opened.content).map_err(|error| service.failed(route, error))?;
     let account = service.account(route, name).await?;
@@ -160,15 +161,19 @@ pub(super) async fn end(
     }
 }
 
-/// Opens a sealed state.
-pub(super) fn open(
+/// Opens a sealed state, also one that another instance has sealed under a newer key.
+pub(super) async fn open(
     service: &Service,
+    route: &'static str,
     kind: Kind,
     owner: &[u8],
     longest: i64,
     sealed: &Sealed,
 ) -> Result<Opened, Problem> {
-    let keys = service.ring.keys();
+    let mut keys = service.ring.keys();
+    if !state::names_a_key(&keys.sealing, &sealed.0) {
+        keys = service.stored(route, service.ring.look_again(&service.store).await)?;
+    }
     state::open(&keys.sealing, kind, owner, service.clock.now(), longest, &sealed.0).map_err(|error| match error {
         Unsealable::Forged => Problem::StateInvalid,
         Unsealable::Expired => Problem::StateExpired,

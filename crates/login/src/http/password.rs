@@ -79,7 +79,7 @@ pub(super) async fn finish(
     Json(body): Json<PasswordFinish>,
 ) -> Result<Answer<SessionOpened>, Problem> {
     const ROUTE: &str = "/v1/password/finish";
-    let opened = open(&service, Kind::Change, body.name.key().as_bytes(), REGISTRATION, &body.state)?;
+    let opened = open(&service, ROUTE, Kind::Change, body.name.key().as_bytes(), REGISTRATION, &body.state).await?;
     let Change::Replace { replaces, record } = uploaded(&service, ROUTE, &opened.content, &body.upload)? else {
         return Err(service.failed(ROUTE, "a sealed change is of another kind"));
     };

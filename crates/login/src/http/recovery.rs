@@ -135,7 +135,7 @@ pub(super) async fn finish(
 ) -> Result<Answer<SessionOpened>, Problem> {
     const ROUTE: &str = "/v1/recovery/finish";
     let account = recovering(&service, ROUTE, &session).await?;
-    let opened = open(&service, Kind::Recovery, &account.id.0, REGISTRATION, &body.state)?;
+    let opened = open(&service, ROUTE, Kind::Recovery, &account.id.0, REGISTRATION, &body.state).await?;
     let split = opened.content.split_first_chunk::<32>();
     let (begun_for, registration) = split.ok_or_else(|| service.failed(ROUTE, "a sealed recovery is too short"))?;
     let Change::Insert(record) = uploaded(&service, ROUTE, registration, &body.upload)? else {

@@ -117,7 +117,8 @@ pub(super) async fn finish(
     if token.is_none() {
         service.arrive(from)?;
     }
-    let opened = open(&service, Kind::Registration, &owner(&body.name, token), REGISTRATION, &body.state)?;
+    let opened =
+        open(&service, ROUTE, Kind::Registration, &owner(&body.name, token), REGISTRATION, &body.state).await?;
     let Change::Insert(record) = uploaded(&service, ROUTE, &opened.content, &body.upload)? else {
         return Err(service.failed(ROUTE, "a sealed registration is of another kind"));
     };

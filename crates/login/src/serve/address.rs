@@ -13,8 +13,7 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 /// the client's. What stands before it was written by the client and is not believed.
 pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     let peer = peer.to_canonical();
-    let is_proxy = |address: &IpAddr| proxies.iter().any(|net| net.contains(address));
-    if !is_proxy(&peer) {
+    if !is_proxy(peer, proxies) {
         return peer;
     }
     let mut client = peer;
@@ -24,11 +23,16 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> Ip
         // What is no address was not written by a proxy of ours.
         let Ok(address) = entry.parse::<IpAddr>() else { break };
         client = address.to_canonical();
-        if !is_proxy(&client) {
+        if !is_proxy(client, proxies) {
             break;
         }
     }
     client
+}
+
+/// Whether that is a proxy's address.
+pub(crate) fn is_proxy(address: IpAddr, proxies: &[IpNet]) -> bool {
+    proxies.iter().any(|net| net.contains(&address.to_canonical()))
 }
 
 #[cfg(test)]

@@ -4,17 +4,21 @@ use super::seats::Seat;
 use super::{Stop, address};
 use crate::config::BodyLimits;
 use crate::http::{ClientAddress, Service};
+use crate::problem::Problem;
+use crate::throttle::{Places, network};
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{Request, Response};
-use hyper::body::Incoming;
+use axum::response::IntoResponse;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::net::IpAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -31,6 +35,8 @@ pub(super) struct Serving {
     pub(super) router: Router,
     pub(super) service: Arc<Service>,
     pub(super) acceptor: Option<TlsAcceptor>,
+    /// Requests that came through proxies, counted by their clients' networks: the proxy's own connections say nothing about those.
+    pub(super) forwarded: Arc<Places>,
     pub(super) stop: watch::Receiver<Stop>,
 }
 
@@ -81,10 +87,40 @@ async fn speak(serving: &Arc<Serving>, stream: impl AsyncRead + AsyncWrite + Unp
     }
 }
 
-/// Marks the seat as busy while a request is being answered.
-struct Busy(Arc<Seat>);
+/// A request's body. Once all of it has come, the seat is busy: until then whoever sends it slowly may have to go.
+struct Coming {
+    body: Incoming,
+    seat: Arc<Seat>,
+}
 
-impl Drop for Busy {
+impl HttpBody for Coming {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if frame.is_none() || self.body.is_end_stream() {
+            self.seat.busy();
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Marks the seat as idle when a request has been answered.
+struct Answered(Arc<Seat>);
+
+impl Drop for Answered {
     fn drop(&mut self) {
         self.0.idle();
     }
@@ -96,13 +132,25 @@ async fn answer(
     peer: IpAddr,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
-    seat.busy();
-    let _busy = Busy(seat);
+    if request.body().is_end_stream() {
+        seat.busy();
+    }
+    let _answered = Answered(Arc::clone(&seat));
     let config = &serving.service.config;
     let client = address::client(peer, request.headers(), &config.proxies);
-    let mut request = request.map(Body::new);
+    let mut place = None;
+    if address::is_proxy(peer, &config.proxies) {
+        place = serving.forwarded.enter(network(client));
+        if place.is_none() {
+            serving.service.metrics.refused.inc();
+            return Ok(Problem::Busy.into_response());
+        }
+    }
+    let mut request = request.map(|body| Body::new(Coming { body, seat }));
     request.extensions_mut().insert(ClientAddress(client));
     request.extensions_mut().insert(BodyLimits::from(config.limits));
     // A router is always ready.
-    serving.router.clone().call(request).await
+    let answer = serving.router.clone().call(request).await;
+    drop(place);
+    answer
 }

@@ -1,7 +1,8 @@
-//! Places for connections, counted by network. When there is none, an idle connection makes room.
+//! Places for connections, counted by network. When there is none, an idle connection makes room: one that no request has come over, or only a part of one.
 
 use crate::throttle::network;
 use ipnet::IpNet;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +12,8 @@ use tokio::sync::Notify;
 pub(crate) struct Seats {
     most: usize,
     most_per_network: usize,
+    /// A network with fewer than these may take the last quarter.
+    few: usize,
     inner: Mutex<Inner>,
 }
 
@@ -23,7 +26,8 @@ struct Inner {
 }
 
 struct Entry {
-    network: IpNet,
+    /// `None` for a proxy's: its connections are many clients'.
+    network: Option<IpNet>,
     /// When the connection last had something to do; `None` while a request is being answered.
     idle_since: Option<u64>,
     evicted: Arc<Notify>,
@@ -45,24 +49,39 @@ pub(crate) enum Entered {
 
 impl Seats {
     pub(crate) fn new(most: usize, most_per_network: usize) -> Arc<Self> {
-        Arc::new(Self { most, most_per_network, inner: Mutex::default() })
+        Arc::new(Self { most, most_per_network, few: (most / 64).max(1), inner: Mutex::default() })
     }
 
-    /// A place for a connection from that address. If its network has all that it may have, one of its own idle connections goes; if all
-    /// places are taken, an idle one of the network that has the most, if that has more than the newcomer's.
+    /// A place for a connection from that address. If its network has all that it may have, one of its own idle connections goes. If all places are
+    /// taken, or all but the last quarter and its network has more than a few, an idle one goes of the network that has the most, if that has
+    /// more than the newcomer's.
     pub(crate) fn enter(self: &Arc<Self>, from: IpAddr) -> Option<(Seat, Entered)> {
-        let network = network(from);
+        let network = Some(network(from));
         let mut inner = self.lock();
-        let own = inner.by_network.get(&network).copied().unwrap_or(0);
+        let own = inner.count(network);
+        let most = if own < self.few { self.most } else { self.most - self.most / 4 };
         let victim = if own >= self.most_per_network {
             Some(inner.idlest(network)?)
-        } else if inner.seats.len() >= self.most {
-            let (&largest, &count) = inner.by_network.iter().max_by_key(|(_, count)| **count)?;
+        } else if inner.seats.len() >= most {
             // A newcomer from a network that has as much as any takes the place of one of its own.
-            Some(inner.idlest(if count > own { largest } else { network })?)
+            Some(inner.idlest_of_larger(own).or_else(|| inner.idlest(network))?)
         } else {
             None
         };
+        Some(self.seat(&mut inner, network, victim))
+    }
+
+    /// A place for a connection from a proxy, which may have as many as there are. If all are taken, somebody else's idle one goes, or else one of the
+    /// proxies'.
+    pub(crate) fn enter_proxy(self: &Arc<Self>) -> Option<(Seat, Entered)> {
+        let mut inner = self.lock();
+        let full = inner.seats.len() >= self.most;
+        let victim = if full { Some(inner.idlest_of_larger(0).or_else(|| inner.idlest(None))?) } else { None };
+        Some(self.seat(&mut inner, None, victim))
+    }
+
+    /// A seat in place of the victim's.
+    fn seat(self: &Arc<Self>, inner: &mut Inner, network: Option<IpNet>, victim: Option<u64>) -> (Seat, Entered) {
         if let Some(entry) = victim.and_then(|number| inner.remove(number)) {
             entry.evicted.notify_one();
         }
@@ -70,9 +89,11 @@ impl Seats {
         let (number, evicted) = (inner.turn, Arc::new(Notify::new()));
         let entry = Entry { network, idle_since: Some(number), evicted: Arc::clone(&evicted) };
         inner.seats.insert(number, entry);
-        *inner.by_network.entry(network).or_default() += 1;
+        if let Some(network) = network {
+            *inner.by_network.entry(network).or_default() += 1;
+        }
         let entered = if victim.is_some() { Entered::Evicted } else { Entered::Free };
-        Some((Seat { seats: Arc::clone(self), number, evicted }, entered))
+        (Seat { seats: Arc::clone(self), number, evicted }, entered)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -81,18 +102,34 @@ impl Seats {
 }
 
 impl Inner {
+    /// How many connections a network has; none for proxies, which are not counted.
+    fn count(&self, network: Option<IpNet>) -> usize {
+        network.and_then(|network| self.by_network.get(&network)).copied().unwrap_or(0)
+    }
+
     /// The connection of a network that has been idle longest.
-    fn idlest(&self, network: IpNet) -> Option<u64> {
+    fn idlest(&self, network: Option<IpNet>) -> Option<u64> {
         let idle = self.seats.iter().filter(|(_, entry)| entry.network == network);
         idle.filter_map(|(number, entry)| Some((entry.idle_since?, *number))).min().map(|(_, number)| number)
     }
 
+    /// Of the networks with more connections than these and an idle one among them, the largest's that has been idle longest.
+    fn idlest_of_larger(&self, than: usize) -> Option<u64> {
+        let idle = self.seats.iter().filter_map(|(number, entry)| {
+            let count = self.count(entry.network);
+            (count > than).then_some((Reverse(count), entry.idle_since?, *number))
+        });
+        idle.min().map(|(_, _, number)| number)
+    }
+
     fn remove(&mut self, number: u64) -> Option<Entry> {
         let entry = self.seats.remove(&number)?;
-        if let Some(count) = self.by_network.get_mut(&entry.network) {
+        if let Some(network) = entry.network
+            && let Some(count) = self.by_network.get_mut(&network)
+        {
             *count -= 1;
             if *count == 0 {
-                self.by_network.remove(&entry.network);
+                self.by_network.remove(&network);
             }
         }
         Some(entry)
@@ -172,6 +209,31 @@ mod tests {
         again.busy();
         assert!(seats.enter(ip(3)).is_none(), "and none if that is at work");
         drop((many, one, third, fourth));
+    }
+
+    #[test]
+    fn requests_of_a_few_networks_leave_the_last_quarter_to_others() {
+        let seats = Seats::new(12, 6);
+        let enter = |third| seats.enter(ip(third)).map(|(seat, _)| seat).inspect(|seat| seat.busy());
+        let at_work: Vec<Seat> = (0..18).filter_map(|number| enter(1 + number % 3)).collect();
+        assert_eq!(at_work.len(), 9);
+        let others: Vec<Seat> = (10..13).map(|third| enter(third).unwrap()).collect();
+        assert!(enter(13).is_none(), "all are at work");
+        others[1].idle();
+        assert!(enter(13).is_some(), "the one that is idle makes room");
+    }
+
+    #[tokio::test]
+    async fn a_proxy_has_as_many_as_there_are_and_yields_to_nobody_but_itself() {
+        let seats = Seats::new(4, 2);
+        let stranger = seats.enter(ip(1)).unwrap().0;
+        let proxys: Vec<Seat> = (0..4).map(|_| seats.enter_proxy().unwrap().0).collect();
+        assert!(is_evicted(&stranger).await);
+        assert!(seats.enter(ip(1)).is_none());
+        let another = seats.enter_proxy().unwrap().0;
+        assert!(is_evicted(&proxys[0]).await && !is_evicted(&proxys[1]).await);
+        [&proxys[1], &proxys[2], &proxys[3], &another].into_iter().for_each(Seat::busy);
+        assert!(seats.enter_proxy().is_none(), "all are at work");
     }
 
     #[test]

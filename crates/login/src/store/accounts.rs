@@ -2,6 +2,7 @@
 
 use super::audit::{Actor, Event};
 use super::error::{Conflict, StoreError};
+use super::ring::KeyState;
 use super::sessions::{self, NewSession};
 use super::sql::{Row, Sql, arguments};
 use super::{Store, tokens};
@@ -141,8 +142,8 @@ impl Store {
     /// Replaces the record of an account, ends its other sessions and forgets its old hash, all or nothing.
     ///
     /// # Errors
-    /// [`Conflict::RecordChanged`] if the account registered again in the meantime; [`Conflict::NoAccount`], [`Conflict::Disabled`];
-    /// [`StoreError`].
+    /// [`Conflict::RecordChanged`] if the account registered again in the meantime; [`Conflict::NoAccount`], [`Conflict::Disabled`],
+    /// [`Conflict::NoKey`]; [`StoreError`].
     pub async fn replace_record(&self, new: NewRecord, now: UnixTime) -> Result<(), StoreError> {
         let audit = self.audit.clone();
         self.write(move |sql| {
@@ -292,7 +293,7 @@ impl Store {
     }
 }
 
-/// Inserts the row of an account, if its name is free and its key is in the ring.
+/// Inserts the row of an account, if its name is free and its key is in the ring and not retired.
 pub(super) async fn insert(
     sql: &mut Sql,
     id: AccountId,
@@ -321,10 +322,16 @@ pub(super) async fn insert(
     if inserted == 0 { Err(Conflict::NameTaken.into()) } else { Ok(()) }
 }
 
+/// Expects that a key answers logins, and keeps it from being retired until the transaction ends.
 async fn expect_key(sql: &mut Sql, key: KeyId) -> Result<(), StoreError> {
-    match sql.first("SELECT state FROM ring WHERE id = ?1", arguments![&key.0]).await? {
-        Some(_) => Ok(()),
-        None => Err(Conflict::NoKey.into()),
+    let sought = match sql {
+        // Nobody else writes meanwhile.
+        Sql::Sqlite(_) => "SELECT state FROM ring WHERE id = ?1",
+        Sql::Postgres(_) => "SELECT state FROM ring WHERE id = ?1 FOR SHARE",
+    };
+    match sql.first(sought, arguments![&key.0]).await? {
+        Some(row) if KeyState::from_number(row.integer(0)?)? != KeyState::Retired => Ok(()),
+        _ => Err(Conflict::NoKey.into()),
     }
 }
 

@@ -29,7 +29,7 @@ impl KeyState {
         }
     }
 
-    fn from_number(number: i64) -> Result<Self, StoreError> {
+    pub(super) fn from_number(number: i64) -> Result<Self, StoreError> {
         [Self::Active, Self::Accepted, Self::Retired]
             .into_iter()
             .find(|state| state.number() == number)
@@ -128,8 +128,11 @@ impl Store {
         let sealed = self.master.seal(&id.0, &server)?;
         self.write(move |sql| {
             Box::pin(async move {
-                // The head of the log serves as a lock: of several instances that start at once one makes the first key.
-                sql.execute("UPDATE audit_head SET sequence = sequence WHERE only_row = 1", &[]).await?;
+                // Of several instances that start at once one makes the first key. With SQLite nobody else writes meanwhile. The table is locked, not the head of
+                // the log: a registration holds the active key's row when it comes to the head.
+                if let Sql::Postgres(_) = sql {
+                    sql.batch("LOCK TABLE ring IN SHARE ROW EXCLUSIVE MODE").await?;
+                }
                 let active = active(sql).await?;
                 if let (true, Some(active)) = (only_first, active) {
                     return Ok(active);

@@ -8,4 +8,5 @@ mod instances;
 mod load;
 mod probing;
 mod states;
+mod stranger;
 mod world;

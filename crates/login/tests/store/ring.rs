@@ -11,6 +11,8 @@ on_both_databases! {
     of_many_instances_that_start_at_once_one_makes_the_first_key
     an_account_stays_with_its_key_until_its_record_is_replaced
     a_key_is_retired_when_no_account_needs_it
+    a_retired_key_takes_no_record
+    a_key_is_not_retired_while_an_account_is_made_under_it
     names_without_an_account_move_to_new_keys_as_accounts_do
     another_master_key_opens_nothing
 }
@@ -77,6 +79,47 @@ async fn a_key_is_retired_when_no_account_needs_it(empty: &Empty) {
     assert!(keys[0].server.is_empty() && !keys[1].server.is_empty());
     let ring = KeyRing::load(&people.store).await.unwrap().unwrap();
     assert!(ring.server(old).is_none() && ring.server(new).is_some());
+}
+
+async fn a_retired_key_takes_no_record(empty: &Empty) {
+    let mut people = People::of(empty.open().await).await;
+    let old = people.key();
+    let late = people.newcomer("late");
+    people.ring.rotate(&people.store, Actor::Server, NOW).await.unwrap();
+    people.ring = KeyRing::load(&people.store).await.unwrap().unwrap();
+    let (alice, record) = people.join("alice").await;
+    let mut change = people.change(alice, &record);
+    change.key = old;
+    // Until it is retired an accepted key takes records: whoever began before a rotation can finish.
+    let mut in_time = people.newcomer("in-time");
+    in_time.key = old;
+    let in_time = people.store.register(in_time, NOW).await.unwrap();
+    assert_eq!(refused(people.store.retire_key(old, Actor::Server, NOW).await), Conflict::KeyInUse);
+    people.store.delete_account(in_time, Actor::Server, NOW).await.unwrap();
+    people.store.retire_key(old, Actor::Server, NOW).await.unwrap();
+    assert_eq!(refused(people.store.register(late, NOW).await), Conflict::NoKey);
+    assert!(people.store.account(&name("late")).await.unwrap().is_none());
+    assert_eq!(refused(people.store.replace_record(change.clone(), NOW).await), Conflict::NoKey);
+    change.key = people.key();
+    people.store.replace_record(change, NOW).await.unwrap();
+}
+
+/// Many registrations under a key, and its retirement: either the key goes or there are accounts, never both.
+async fn a_key_is_not_retired_while_an_account_is_made_under_it(empty: &Empty) {
+    for round in 0..8 {
+        let people = People::of(empty.open().await).await;
+        let old = KeyRing::load(&people.store).await.unwrap().unwrap().active().0;
+        let mut newcomer = people.newcomer(&format!("user{round}"));
+        newcomer.key = old;
+        people.ring.rotate(&people.store, Actor::Server, NOW).await.unwrap();
+        let other = empty.open().await;
+        let (made, retired) =
+            tokio::join!(people.store.register(newcomer, NOW), other.retire_key(old, Actor::Server, NOW));
+        match retired {
+            Ok(()) => assert_eq!(refused(made), Conflict::NoKey),
+            Err(_) => assert_eq!((refused(retired), made.is_ok()), (Conflict::KeyInUse, true)),
+        }
+    }
 }
 
 async fn names_without_an_account_move_to_new_keys_as_accounts_do(empty: &Empty) {
