@@ -23,10 +23,10 @@ impl Cpu {
     /// The tier of that name, if this machine can run it. Every routine takes the tier's widest arm, whatever the table of arms says.
     pub fn named(name: &str) -> Result<Self, TierError> {
         let tier = TIERS.iter().find(|tier| tier.name == name).ok_or(TierError::Unknown)?;
-        if tier.groups & !detect() != 0 {
-            return Err(TierError::Missing { tier: tier.name });
+        match lacking(tier.groups) {
+            Some(lacks) => Err(TierError::Missing { tier: tier.name, lacks }),
+            None => Ok(Self::of(tier.groups)),
         }
-        Ok(Self::of(tier.groups))
     }
 
     /// The tiers that this machine can run, from least to most.
@@ -40,7 +40,8 @@ impl Cpu {
         DEFAULT.store(self.bits(), Ordering::Relaxed);
     }
 
-    /// The name of the highest tier whose groups are all here.
+    /// The name of the highest tier whose groups are all here. Routines ask for groups, not for tiers: where a hypervisor hides the SHA
+    /// instructions, a CPU with AVX-512 is of tier `avx2`, and products of binary polynomials still run their AVX-512 arm.
     pub fn tier(self) -> &'static str {
         TIERS.iter().rev().find(|tier| tier.groups & !self.groups() == 0).map_or("portable", |tier| tier.name)
     }
@@ -89,6 +90,8 @@ pub enum TierError {
     Missing {
         /// The tier asked for.
         tier: &'static str,
+        /// The first feature that the tier needs and this machine lacks, by the name that `target_feature` has for it.
+        lacks: &'static str,
     },
 }
 
@@ -102,7 +105,7 @@ impl fmt::Display for TierError {
         };
         match self {
             Self::Unknown => write!(f, "unknown tier; this CPU runs")?,
-            Self::Missing { tier } => write!(f, "this CPU lacks instructions of tier {tier}; it runs")?,
+            Self::Missing { tier, lacks } => write!(f, "this CPU lacks {lacks}, which tier {tier} needs; it runs")?,
         }
         list(f)
     }
@@ -130,8 +133,22 @@ mod tests {
 
     #[test]
     fn a_tier_of_another_architecture_is_missing_not_unknown() {
-        let foreign = if cfg!(target_arch = "aarch64") { "avx2" } else { "pmull" };
-        assert_eq!(Cpu::named(foreign), Err(TierError::Missing { tier: foreign }));
+        let (tier, lacks) = if cfg!(target_arch = "aarch64") { ("avx2", "ssse3") } else { ("pmull", "neon") };
+        assert_eq!(Cpu::named(tier), Err(TierError::Missing { tier, lacks }));
+    }
+
+    #[test]
+    fn a_refusal_names_the_feature_that_is_missing() {
+        let error = TierError::Missing { tier: "avx512", lacks: "sha" };
+        assert!(std::format!("{error}").starts_with("this CPU lacks sha, which tier avx512 needs; it runs portable"));
+    }
+
+    #[test]
+    fn a_machine_lacks_a_feature_of_just_those_tiers_that_it_cannot_run() {
+        for tier in TIERS {
+            let runs = Cpu::tiers().any(|here| here.name == tier.name);
+            assert_eq!(lacking(tier.groups).is_none(), runs, "{}", tier.name);
+        }
     }
 
     #[test]

@@ -115,15 +115,18 @@ mod tests {
     fn cpuid_signatures_are_named() {
         // Signatures as AMD's and Intel's documents and the kernel's lists have them.
         for (signature, expected) in [
-            (0x0080_0f12, "zen1"),    // 17h, model 01h: Naples
-            (0x0083_0f10, "zen2"),    // 17h, 31h: Rome
-            (0x00a0_0f11, "zen3"),    // 19h, 01h: Milan
-            (0x00a1_0f11, "zen4"),    // 19h, 11h: Genoa
-            (0x00a6_0f12, "zen4"),    // 19h, 61h: Raphael
-            (0x00b0_0f21, "zen5"),    // 1Ah, 02h: Turin
-            (0x00b4_0f40, "zen5"),    // 1Ah, 44h: Granite Ridge
-            (0x00b5_0f00, "unknown"), // 1Ah, 50h: what comes after
-            (0x00c0_0f00, "unknown"), // family 1Bh
+            (0x0080_0f12, "zen1"),     // 17h, model 01h: Naples
+            (0x0083_0f10, "zen2"),     // 17h, 31h: Rome
+            (0x00a0_0f11, "zen3"),     // 19h, 01h: Milan
+            (0x00a1_0f11, "zen4"),     // 19h, 11h: Genoa
+            (0x00a6_0f12, "zen4"),     // 19h, 61h: Raphael
+            (0x00b0_0f21, "zen5"),     // 1Ah, 02h: Turin
+            (0x00b4_0f40, "zen5"),     // 1Ah, 44h: Granite Ridge
+            (0x00b2_0f40, "zen5-256"), // 1Ah, 24h: Strix Point
+            (0x00b6_0f00, "zen5-256"), // 1Ah, 60h: Krackan
+            (0x00b7_0f00, "zen5"),     // 1Ah, 70h: Strix Halo
+            (0x00b5_0f00, "unknown"),  // 1Ah, 50h: what comes after
+            (0x00c0_0f00, "unknown"),  // family 1Bh
         ] {
             assert_eq!(name(b"AuthenticAMD", signature), expected, "{signature:08x}");
         }

@@ -23,19 +23,20 @@ macro_rules! groups {
                     if cpu.groups() & Self::BIT != 0 { Some(Self(())) } else { None }
                 }
 
+                /// Each feature, and whether this machine has it.
                 #[cfg(all(target_arch = $arch, feature = "std"))]
-                fn detected() -> bool {
-                    $(std::arch::$detect!($feature))&&+
+                fn features() -> [(&'static str, bool); Self::FEATURES.len()] {
+                    [$(($feature, std::arch::$detect!($feature))),+]
                 }
 
                 #[cfg(all(target_arch = $arch, not(feature = "std")))]
-                fn detected() -> bool {
-                    $(cfg!(target_feature = $feature))&&+
+                fn features() -> [(&'static str, bool); Self::FEATURES.len()] {
+                    [$(($feature, cfg!(target_feature = $feature))),+]
                 }
 
                 #[cfg(not(target_arch = $arch))]
-                fn detected() -> bool {
-                    false
+                fn features() -> [(&'static str, bool); Self::FEATURES.len()] {
+                    [$(($feature, false)),+]
                 }
             }
         )+
@@ -43,8 +44,16 @@ macro_rules! groups {
         /// All groups that this machine has.
         pub(crate) fn detect() -> u32 {
             let mut groups = 0;
-            $(if $token::detected() { groups |= $token::BIT; })+
+            $(if $token::features().iter().all(|(_, here)| *here) { groups |= $token::BIT; })+
             groups
+        }
+
+        /// The first feature of these groups that this machine lacks.
+        pub(crate) fn lacking(groups: u32) -> Option<&'static str> {
+            $(if groups & $token::BIT != 0 && let Some((feature, _)) = $token::features().iter().find(|(_, here)| !here) {
+                return Some(feature);
+            })+
+            None
         }
     };
 }

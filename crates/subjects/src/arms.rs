@@ -52,6 +52,9 @@ pub struct Choice {
 }
 
 /// The routine that a task measures, and the size of its work if the routine knows it.
+///
+/// No task measures POLYVAL alone. Cells of the layer CGO stand for it, and their subjects switch the arm of AES together with that of
+/// POLYVAL: a choice for POLYVAL is one for both. If one of the two were faster on a narrower arm, these times wouldn't show it.
 pub fn routine_of(task: &str) -> Option<(Routine, usize)> {
     let parts: Vec<&str> = task.split('/').collect();
     let batch = parts.last()?.strip_prefix("batch").and_then(|messages| messages.parse().ok());

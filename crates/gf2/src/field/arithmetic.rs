@@ -17,6 +17,8 @@ use core::marker::PhantomData;
 /// [`trace`](Self::trace) and [`half_trace`](Self::half_trace) return meaningless values, and so does [`sqrt`](Self::sqrt) unless `M` is squarefree.
 /// [`SparseModulus::is_irreducible`](super::SparseModulus::is_irreducible) tells, at compile time if asked to.
 ///
+/// Every product folds its upper half once per tap of `M`, in each round: with hundreds of taps products are very slow.
+///
 /// ```
 /// use candor_gf2::field::{Field, Nist233};
 /// let field = Field::<Nist233>::new();

@@ -10,6 +10,9 @@ pub const MAX_DEGREE: usize = 1 << 24;
 /// Any taps will do. The polynomial may be reducible or lack the constant term; the polynomials modulo it then form a ring, not a field, in which
 /// [`Field`](super::Field)'s inverses have no meaning. [`is_irreducible`](Self::is_irreducible) tells.
 ///
+/// A few taps are what this is made for. Each round of a reduction folds once per tap, so products modulo a polynomial with hundreds of taps are
+/// very slow. Choose a trinomial or pentanomial where you are free to.
+///
 /// ```
 /// use candor_gf2::field::SparseModulus;
 /// let gcm = SparseModulus::new(128, &[7, 2, 1, 0]).unwrap(); // x^128 + x^7 + x^2 + x + 1
