@@ -138,7 +138,7 @@ impl Service {
     /// Removes what has expired.
     pub(super) async fn prune(&self) {
         // A day later than need be: a clock that was wrong for a while has not cost anybody a session.
-        let _ = self.stored("pruning", self.store.prune(self.clock.now().plus(-DAY), i64::MAX).await);
+        let _ = self.stored("pruning", self.store.prune(self.clock.now().plus(-DAY)).await);
     }
 
     /// Not ready from now on.

@@ -7,9 +7,11 @@ use bytes::BytesMut;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::error::Error;
+use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Config, NoTls, Statement};
@@ -18,6 +20,9 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 const CONNECTIONS: usize = 16;
 /// How long to wait for a connection, and for a free one.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// What a URL of a database on another machine is answered with.
+const NOT_HERE: &str = "PostgreSQL on another machine would be spoken to without encryption; put a tunnel in between and connect to its end on this \
+                        machine, or add sslmode=disable to the URL if the network between is safe";
 /// What each session of the database is told first. A change that waits for a lock gives up before its client does.
 const SESSION: &str = "SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '30s'; \
                        SET synchronous_commit = on; SET client_min_messages = warning";
@@ -117,6 +122,7 @@ impl Pool {
     /// Connects, and brings the database to today's schema.
     pub(super) async fn open(url: &str, master: &MasterKey) -> Result<Self, StoreError> {
         let config: Config = url.parse().map_err(|error| StoreError::Url(format!("bad URL of a database: {error}")))?;
+        expect_private(&config)?;
         let pool = Self { config, idle: Mutex::new(Vec::new()), turns: Semaphore::new(CONNECTIONS) };
         let mut sql = Sql::Postgres(Postgres::connect(&pool.config).await?);
         super::schema::migrate(&mut sql, master).await?;
@@ -189,6 +195,24 @@ impl Pool {
     }
 }
 
+/// Expects a database on this machine, since this program speaks no TLS to it: whoever reads along would see every record. A URL that says
+/// `sslmode=disable` has thought of that.
+fn expect_private(config: &Config) -> Result<(), StoreError> {
+    if config.get_ssl_mode() == SslMode::Disable {
+        return Ok(());
+    }
+    // Where addresses are given, they are what is connected to, and names are not looked up.
+    let here = if config.get_hostaddrs().is_empty() {
+        config.get_hosts().iter().all(|host| match host {
+            Host::Unix(_) => true,
+            Host::Tcp(name) => name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()),
+        })
+    } else {
+        config.get_hostaddrs().iter().all(IpAddr::is_loopback)
+    };
+    if here { Ok(()) } else { Err(StoreError::Unsupported(NOT_HERE)) }
+}
+
 async fn within<T>(work: impl Future<Output = T>) -> Result<T, StoreError> {
     let late = |_| StoreError::Unavailable(format!("no connection within {} seconds", PATIENCE.as_secs()));
     tokio::time::timeout(PATIENCE, work).await.map_err(late)
@@ -211,6 +235,35 @@ impl From<tokio_postgres::Error> for StoreError {
                 Self::Unavailable(text)
             }
             _ => Self::Other(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_elsewhere_is_spoken_to_in_the_clear_only_if_its_url_says_so() {
+        let outcome = |url: &str| expect_private(&url.parse().unwrap());
+        for here in [
+            "postgres://login@localhost/login",
+            "postgres://login@127.0.0.1:5433/login",
+            "postgres://login@[::1]/login",
+            "postgres:///login?user=login&host=/run/postgresql",
+            "postgres://login@db.internal/login?sslmode=disable",
+            "postgres://login@db.internal/login?hostaddr=127.0.0.1",
+        ] {
+            assert_eq!(outcome(here), Ok(()), "{here}");
+        }
+        for elsewhere in [
+            "postgres://login@db.internal/login",
+            "postgres://login@10.0.0.9/login",
+            "postgres://login@localhost,db.internal/login",
+            "postgres://login@db.internal/login?sslmode=require",
+            "postgres://login@localhost/login?hostaddr=10.0.0.9",
+        ] {
+            assert_eq!(outcome(elsewhere), Err(StoreError::Unsupported(NOT_HERE)), "{elsewhere}");
         }
     }
 }

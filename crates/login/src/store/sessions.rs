@@ -125,6 +125,17 @@ impl Store {
     /// # Errors
     /// [`Conflict::NoSession`], [`Conflict::RefreshReused`], [`Conflict::Disabled`]; [`StoreError`].
     pub async fn refresh(&self, old: TokenHash, new: Refresh, now: UnixTime) -> Result<Session, StoreError> {
+        // Anybody can make up a token: without a look first, each would cost a transaction that writes.
+        let known = self.read(move |sql| {
+            Box::pin(async move {
+                let current = "SELECT id FROM session WHERE refresh = ?1";
+                let is_current = sql.first(current, arguments![&old.0]).await?.is_some();
+                Ok(is_current || spent(sql, &old).await?.is_some())
+            })
+        });
+        if !known.await? {
+            return Err(Conflict::NoSession.into());
+        }
         let audit = self.audit.clone();
         let refreshed = self
             .write(move |sql| {
@@ -224,8 +235,12 @@ impl Store {
         self.write(move |sql| {
             Box::pin(async move {
                 let ended = end_others(sql, account, keep).await?;
-                let event = Event::new(actor, "sessions-ended", account).with(format_args!("sessions ended: {ended}"));
-                audit.append(sql, &event, now).await?;
+                // Where nothing changes the log has nothing to say: its entries stay for good.
+                if ended > 0 {
+                    let event =
+                        Event::new(actor, "sessions-ended", account).with(format_args!("sessions ended: {ended}"));
+                    audit.append(sql, &event, now).await?;
+                }
                 Ok(ended)
             })
         })

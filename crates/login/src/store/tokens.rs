@@ -6,6 +6,7 @@ use super::error::StoreError;
 use super::sql::{Sql, arguments};
 use crate::ids::{AccountId, TokenHash};
 use crate::time::UnixTime;
+use std::collections::BTreeSet;
 
 /// A registration token that has not been used. The token itself is known to whoever was given it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +32,6 @@ pub struct Pruned {
     pub logins: u64,
     /// Registration tokens that had expired.
     pub registration_tokens: u64,
-    /// Counts of guesses of past periods.
-    pub guesses: u64,
 }
 
 impl Store {
@@ -127,6 +126,13 @@ impl Store {
                 if let Some(conflict) = super::accounts::why_not(sql, account).await? {
                     return Err(conflict.into());
                 }
+                let there =
+                    sql.query("SELECT code FROM recovery_code WHERE account = ?1", arguments![&account.0]).await?;
+                let there: BTreeSet<[u8; 32]> = there.iter().map(|row| row.array(0)).collect::<Result<_, _>>()?;
+                // Where nothing changes the log has nothing to say: its entries stay for good.
+                if there == codes.iter().map(|code| code.0).collect() {
+                    return Ok(());
+                }
                 set_recovery_codes(sql, account, &codes).await?;
                 let event =
                     Event::new(actor, "recovery-codes-replaced", account).with(format_args!("codes: {}", codes.len()));
@@ -150,41 +156,11 @@ impl Store {
         .await
     }
 
-    /// Adds counts of guesses to those of all instances, and returns the sums in the same order. `period` numbers the stretch of time that
-    /// they belong to.
+    /// Removes what has expired. Worth doing every few minutes.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn add_guesses(&self, period: i64, counts: Vec<([u8; 32], u32)>) -> Result<Vec<u64>, StoreError> {
-        self.write(move |sql| {
-            Box::pin(async move {
-                // In one order, so that two instances that count the same buckets don't wait for each other.
-                let mut order: Vec<usize> = (0..counts.len()).collect();
-                order.sort_by_key(|index| counts[*index].0);
-                let mut sums = vec![0; counts.len()];
-                for index in order {
-                    let (bucket, count) = &counts[index];
-                    let row = sql
-                        .first(
-                            "INSERT INTO guess (bucket, period, counted) VALUES (?1, ?2, ?3) \
-                             ON CONFLICT (bucket, period) DO UPDATE SET counted = guess.counted + excluded.counted \
-                             RETURNING counted",
-                            arguments![bucket, period, i64::from(*count)],
-                        )
-                        .await?;
-                    sums[index] = row.map_or(Ok(0), |row| row.count(0))?;
-                }
-                Ok(sums)
-            })
-        })
-        .await
-    }
-
-    /// Removes what has expired, and counts of guesses of periods before `oldest_period`. Worth doing every few minutes.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn prune(&self, now: UnixTime, oldest_period: i64) -> Result<Pruned, StoreError> {
+    pub async fn prune(&self, now: UnixTime) -> Result<Pruned, StoreError> {
         self.write(move |sql| {
             Box::pin(async move {
                 Ok(Pruned {
@@ -193,7 +169,6 @@ impl Store {
                     registration_tokens: sql
                         .execute("DELETE FROM registration_token WHERE ends <= ?1", arguments![now])
                         .await?,
-                    guesses: sql.execute("DELETE FROM guess WHERE period < ?1", arguments![oldest_period]).await?,
                 })
             })
         })

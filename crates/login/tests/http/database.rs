@@ -1,6 +1,6 @@
 //! The database goes away, is locked, is full, and comes back.
 
-use crate::world::{World, ke1};
+use crate::world::{World, ke1, text};
 use serde_json::json;
 
 fn sqlite(world: &World) -> rusqlite::Connection {
@@ -20,6 +20,8 @@ async fn a_locked_database_is_told_as_503_and_nothing_is_lost() {
         200,
         "reading goes on"
     );
+    let made_up = json!({ "refresh_token": text(&[7; 32]) });
+    assert_eq!(world.post("/v1/session/refresh", &made_up).await.kind(), "401 no-session", "writes nothing");
     let refused = world.post("/v1/login/finish", &proved.body()).await;
     assert_eq!(refused.kind(), "503 unavailable");
     assert_eq!(refused.headers["retry-after"], "5");

@@ -182,8 +182,8 @@ async fn a_login_opens_one_session(empty: &Empty) {
     assert_eq!(refused(log_in(2).await), Conflict::LoginUsed);
     assert_eq!(people.store.sessions(alice, NOW).await.unwrap().len(), 1);
     // After their states have expired nobody needs the identifiers.
-    assert_eq!(people.store.prune(NOW.plus(59), 0).await.unwrap().logins, 0);
-    assert_eq!(people.store.prune(NOW.plus(60), 0).await.unwrap().logins, 2);
+    assert_eq!(people.store.prune(NOW.plus(59)).await.unwrap().logins, 0);
+    assert_eq!(people.store.prune(NOW.plus(60)).await.unwrap().logins, 2);
 }
 
 async fn a_login_before_a_change_of_the_record_opens_no_session(empty: &Empty) {

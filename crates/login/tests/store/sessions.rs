@@ -1,4 +1,4 @@
-//! Sessions, refresh tokens, recovery codes, devices, counts of guesses.
+//! Sessions, refresh tokens, recovery codes, devices.
 
 use crate::accounts::refused;
 use crate::databases::{Empty, on_both_databases};
@@ -14,7 +14,7 @@ on_both_databases! {
     an_account_keeps_its_latest_64_sessions
     a_recovery_code_opens_one_session
     devices_are_known_until_they_are_removed
-    guesses_of_all_instances_add_up
+    what_changes_nothing_leaves_no_entry_in_the_log
 }
 
 async fn an_access_token_opens_its_session_until_it_expires(empty: &Empty) {
@@ -160,14 +160,20 @@ async fn devices_are_known_until_they_are_removed(empty: &Empty) {
     assert!(people.store.device(alice, phone).await.unwrap().is_none());
 }
 
-async fn guesses_of_all_instances_add_up(empty: &Empty) {
-    let (one, other) = (empty.open().await, empty.open().await);
-    assert_eq!(one.add_guesses(7, vec![([1; 32], 2), ([2; 32], 5)]).await.unwrap(), [2, 5]);
-    assert_eq!(other.add_guesses(7, vec![([2; 32], 1), ([1; 32], 1)]).await.unwrap(), [6, 3]);
-    assert_eq!(other.add_guesses(8, vec![([1; 32], 1), ([1; 32], 1)]).await.unwrap(), [1, 2]);
-    assert_eq!(one.prune(NOW, 8).await.unwrap().guesses, 2);
-    assert_eq!(one.add_guesses(8, vec![([1; 32], 0)]).await.unwrap(), [2]);
-    assert_eq!(one.add_guesses(7, vec![([1; 32], 1)]).await.unwrap(), [1]);
+async fn what_changes_nothing_leaves_no_entry_in_the_log(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let (alice, _) = people.join("alice").await;
+    let entries = async || people.store.audit_head().await.unwrap().sequence;
+    let codes = vec![token(Purpose::Recovery), token(Purpose::Recovery)];
+    let replace = |codes: Vec<TokenHash>| people.store.replace_recovery_codes(alice, codes, Actor::Account(alice), NOW);
+    let before = entries().await;
+    replace(codes.clone()).await.unwrap();
+    assert_eq!(entries().await, before + 1);
+    replace(codes.iter().rev().copied().collect()).await.unwrap();
+    assert_eq!(people.store.revoke_sessions(alice, None, Actor::Account(alice), NOW).await, Ok(0));
+    assert_eq!(entries().await, before + 1, "nothing has changed");
+    replace(codes[..1].to_vec()).await.unwrap();
+    assert_eq!((entries().await, people.store.recovery_codes_left(alice).await.unwrap()), (before + 2, 1));
 }
 
 fn fresh() -> Refresh {

@@ -80,15 +80,6 @@ CREATE TABLE spent_login (
 ) STRICT;
 CREATE INDEX spent_login_ends ON spent_login (ends);
 
--- Guesses that the instances have counted, by what they count and by a number of the period.
-CREATE TABLE guess (
-    bucket BLOB NOT NULL,
-    period INTEGER NOT NULL,
-    counted INTEGER NOT NULL,
-    PRIMARY KEY (bucket, period)
-) STRICT;
-CREATE INDEX guess_period ON guess (period);
-
 -- How the old hashes of an import were made, without their salts: from these a name without an account gets one.
 CREATE TABLE old_scheme (
     scheme TEXT NOT NULL,
