@@ -167,7 +167,7 @@ fn section(line: &str) -> Option<&str> {
 fn rows_of(table: &str, cpu: &str) -> Vec<Row> {
     let mut here = false;
     let mut rows = Vec::new();
-    for line in table.lines() {
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
         here = section(line).map_or(here, |name| name == cpu);
         if let [routine, arms, source] = line.splitn(3, ' ').collect::<Vec<_>>()[..]
             && here
