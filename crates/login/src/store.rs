@@ -4,7 +4,7 @@
 //! - What a method has answered with `Ok` is on the disk. If the process is killed before, the change may have happened or not; it never has
 //!   by half.
 //! - Nothing in the database opens anything by itself: tokens are stored as hashes, OPAQUE's keys sealed under the
-//!   [`MasterKey`](crate::MasterKey), passwords not at all.
+//!   [`MasterKey`], passwords not at all.
 //! - Several processes may use one database at the same time, with SQLite on one machine.
 //!
 //! `sqlite:PATH` is a file in WAL mode. Reading happens on the calling thread: a look-up takes microseconds, less than handing it to another

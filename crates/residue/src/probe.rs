@@ -1,8 +1,11 @@
 //! What a case works with: inputs that differ from run to run, and a look at what each step leaves behind.
 
 use crate::low::{heap, stack};
-use rand_core::{TryCryptoRng, TryRng};
+use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
+use rand_xoshiro::SplitMix64;
+use std::cell::Cell;
 use std::convert::Infallible;
+use std::rc::Rc;
 
 /// One run of a case.
 pub(crate) struct Probe {
@@ -83,7 +86,7 @@ impl Probe {
 
     /// A generator whose output is secret.
     pub(crate) fn generator(&self, name: &'static str) -> Generator {
-        Generator { name, next: 1000 * (1 + self.secrets) }
+        Generator { name, next: Rc::new(Cell::new(1000 * (1 + self.secrets))) }
     }
 
     #[inline(never)]
@@ -107,20 +110,16 @@ impl Probe {
 
 /// Bytes that depend on a name and a number, and on nothing else.
 pub(crate) fn mixed<const N: usize>(name: &str, number: u64) -> [u8; N] {
-    let mut state = name.bytes().fold(number, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x100000001b3));
-    std::array::from_fn(|_| {
-        // SplitMix64 (Steele, Lea and Flood, 2014).
-        state = state.wrapping_add(0x9e3779b97f4a7c15);
-        let mut z = (state ^ state >> 30).wrapping_mul(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d049bb133111eb);
-        (z >> 56) as u8
-    })
+    let seed = name.bytes().fold(number, |seed, byte| (seed ^ u64::from(byte)).wrapping_mul(0x100000001b3));
+    let mut random = SplitMix64::seed_from_u64(seed);
+    std::array::from_fn(|_| (random.next_u64() >> 56) as u8)
 }
 
-/// Gives other bytes at each call, the same in each run with the same secrets.
+/// Gives other bytes at each call, the same in each run with the same secrets. Clones go on where the other stopped.
+#[derive(Clone)]
 pub(crate) struct Generator {
     name: &'static str,
-    next: u64,
+    next: Rc<Cell<u64>>,
 }
 
 impl TryRng for Generator {
@@ -136,8 +135,8 @@ impl TryRng for Generator {
 
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
         for piece in out.chunks_mut(64) {
-            self.next += 1;
-            let mut bytes: [u8; 64] = mixed(self.name, self.next);
+            self.next.set(self.next.get() + 1);
+            let mut bytes: [u8; 64] = mixed(self.name, self.next.get());
             piece.copy_from_slice(&bytes[..piece.len()]);
             zeroize::Zeroize::zeroize(&mut bytes);
         }

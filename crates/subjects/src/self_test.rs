@@ -1,6 +1,6 @@
 //! Tasks whose truth is known, for `candor doctor --self-test`: what does the lab say where it can be wrong?
 //!
-//! They are not in [`tasks()`](crate::tasks). The lab finds them by name in its worker processes with [`task`].
+//! They are not in [`tasks()`](crate::tasks()). The lab finds them by name in its worker processes with [`task`].
 //!
 //! | task | what it is | truth |
 //! |---|---|---|

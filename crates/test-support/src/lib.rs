@@ -11,7 +11,7 @@
 //!
 //! Everything panics when something is missing or wrong, with a message that names the file or the field.
 //!
-//! A crate names this one under `[dev-dependencies]`; `fuzz-bodies`, which is made of tests, under `[dependencies]`.
+//! A crate names this one under `[dev-dependencies]`; `fuzz-bodies` and `residue`, which are made of tests, under `[dependencies]`.
 
 pub mod corpus;
 pub mod postgres;

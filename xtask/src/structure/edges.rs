@@ -75,7 +75,11 @@ const ROOMS: &[Room] = &[
     // `cpu` for the names of the tiers that it lists and sets.
     Room { name: "candor", place: Place::Above, may_use: &["subjects", "lab", "cpu", "network", "login", "opaque"] },
     Room { name: "ct", place: Place::Above, may_use: EVERY_PRODUCT },
-    Room { name: "residue", place: Place::Above, may_use: EVERY_PRODUCT },
+    Room {
+        name: "residue",
+        place: Place::Above,
+        may_use: &["cpu", "primitives", "gf2", "onion", "opaque", "test-support"],
+    },
     // Reads binaries and knows none of ours.
     Room { name: "scan", place: Place::Above, may_use: &[] },
     Room {

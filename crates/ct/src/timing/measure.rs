@@ -1,6 +1,8 @@
 //! One case, many times: on two fixed secrets and on random ones, in random order.
 
 use crate::low::ticks;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
@@ -28,7 +30,7 @@ const MEASUREMENTS: std::ops::RangeInclusive<usize> = 50_000..=10_000_000;
 
 /// Times the work on `length` secret bytes for about `duration`. How many measurements that takes is fixed before the first that counts.
 pub(crate) fn measure(work: &mut Work, length: usize, classes: Classes, duration: Duration) -> Times {
-    let mut bits = Bits::from(RandomState::new().hash_one(0));
+    let mut bits = SplitMix64::seed_from_u64(RandomState::new().hash_one(0));
     let start = Instant::now();
     drop(round(work, length, classes, WARM_UP, &mut bits));
     let each = start.elapsed().as_secs_f64() / WARM_UP as f64;
@@ -36,15 +38,15 @@ pub(crate) fn measure(work: &mut Work, length: usize, classes: Classes, duration
     round(work, length, classes, count.clamp(*MEASUREMENTS.start(), *MEASUREMENTS.end()), &mut bits)
 }
 
-fn round(work: &mut Work, length: usize, classes: Classes, count: usize, bits: &mut Bits) -> Times {
+fn round(work: &mut Work, length: usize, classes: Classes, count: usize, bits: &mut SplitMix64) -> Times {
     let mut times: Times = std::array::from_fn(|_| Vec::with_capacity(count / 3 + count / 12));
     let (mut secrets, mut secret, mut fixed) = (vec![0; BATCH * length], vec![0; length], vec![0; length]);
-    bits.fill(&mut fixed);
+    bits.fill_bytes(&mut fixed);
     let (mut class, mut took) = ([0; BATCH], [0; BATCH]);
     for _ in 0..count.div_ceil(BATCH) {
         for (secret, class) in secrets.chunks_exact_mut(length).zip(&mut class) {
-            *class = ((u128::from(bits.next()) * 3) >> 64) as usize;
-            bits.fill(secret);
+            *class = ((u128::from(bits.next_u64()) * 3) >> 64) as usize;
+            bits.fill_bytes(secret);
             // By the same instructions for each class, or the caches would know it.
             let [random, same] = match (classes, *class) {
                 (Classes::AllRandom, _) | (_, 2) => [0xff, 0],
@@ -71,31 +73,6 @@ fn once(work: &mut Work, secret: &[u8]) -> u32 {
     u32::try_from(ticks::end().wrapping_sub(start)).unwrap_or(u32::MAX)
 }
 
-/// Random bits without claims: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-pub(crate) struct Bits(u64);
-
-impl From<u64> for Bits {
-    fn from(seed: u64) -> Self {
-        Self(seed)
-    }
-}
-
-impl Bits {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ word >> 31
-    }
-
-    fn fill(&mut self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(8) {
-            chunk.copy_from_slice(&self.next().to_le_bytes()[..chunk.len()]);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,7 +84,7 @@ mod tests {
         let seen = Rc::new(RefCell::new(Vec::new()));
         let log = Rc::clone(&seen);
         let mut work: Work = Box::new(move |secret| log.borrow_mut().push(secret.to_vec()));
-        let times = round(&mut work, 11, classes, 3_072, &mut Bits::from(1));
+        let times = round(&mut work, 11, classes, 3_072, &mut SplitMix64::seed_from_u64(1));
         drop(work);
         (Rc::into_inner(seen).expect("the work is gone").into_inner(), times)
     }

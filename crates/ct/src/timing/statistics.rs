@@ -164,16 +164,17 @@ impl Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Bits;
+    use rand_xoshiro::SplitMix64;
+    use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
     /// Times around 500 ticks, in steps of 20 as coarse counters have them, with an interrupt in a hundred; `more` ticks are added, with
     /// jitter of ± `jitter`.
-    fn times(bits: &mut Bits, more: f64, jitter: f64) -> Vec<u32> {
-        let uniform = |bits: &mut Bits| bits.next() as f64 / u64::MAX as f64;
+    fn times(bits: &mut SplitMix64, more: f64, jitter: f64) -> Vec<u32> {
+        let uniform = |bits: &mut SplitMix64| bits.next_u64() as f64 / u64::MAX as f64;
         (0..100_000)
             .map(|_| {
                 let noise: f64 = (0..12).map(|_| uniform(bits) - 0.5).sum();
-                let interrupt = if bits.next().is_multiple_of(100) { 3_000.0 * uniform(bits) } else { 0.0 };
+                let interrupt = if bits.next_u64().is_multiple_of(100) { 3_000.0 * uniform(bits) } else { 0.0 };
                 let time = 500.0 + 30.0 * noise + jitter * (uniform(bits) - 0.5) + more + interrupt;
                 ((time / 20.0 + uniform(bits)) as u32) * 20
             })
@@ -182,7 +183,7 @@ mod tests {
 
     /// A secret that is no different, and one that takes `more`.
     fn verdict(seed: u64, more: f64, jitter: f64) -> (Verdict, Comparison) {
-        let mut bits = Bits::from(seed);
+        let mut bits = SplitMix64::seed_from_u64(seed);
         let [zero, random, fixed] =
             [0.0, 0.0, more].map(|more| times(&mut bits, more, if more == 0.0 { 0.0 } else { jitter }));
         let found = Found::new([zero, fixed, random], 1.0);
@@ -224,10 +225,10 @@ mod tests {
     #[test]
     fn interrupts_hide_nothing_below_them() {
         // With the tail alone, three ticks drown; the crops find them.
-        let mut bits = Bits::from(5);
-        let with_tail = |bits: &mut Bits, more| -> Vec<u32> {
+        let mut bits = SplitMix64::seed_from_u64(5);
+        let with_tail = |bits: &mut SplitMix64, more| -> Vec<u32> {
             let mut times = times(bits, more, 0.0);
-            times.iter_mut().step_by(50).for_each(|time| *time += (bits.next() % 1_000_000) as u32);
+            times.iter_mut().step_by(50).for_each(|time| *time += (bits.next_u64() % 1_000_000) as u32);
             times
         };
         let mut pair = [with_tail(&mut bits, 0.0), with_tail(&mut bits, 3.0)];
@@ -239,7 +240,7 @@ mod tests {
 
     #[test]
     fn zero_must_differ_by_a_cycle() {
-        let mut bits = Bits::from(6);
+        let mut bits = SplitMix64::seed_from_u64(6);
         let [fixed, random, zero] = [0.0, 0.0, -3.0].map(|more| times(&mut bits, more, 0.0));
         let verdict = |cycles| Found::new([zero.clone(), fixed.clone(), random.clone()], cycles).verdict();
         assert_eq!([verdict(1.0), verdict(0.1)], [Verdict::Differs, Verdict::Same]);

@@ -14,7 +14,7 @@ use axum::response::IntoResponse;
 use candor_opaque::{DefaultSuite, KsfParams, Suite};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// What a client must know.
 #[derive(Serialize, JsonSchema)]
@@ -81,5 +81,7 @@ pub(super) async fn metrics(
 }
 
 pub(super) async fn description() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], openapi())
+    // Made once: making it takes long, and anybody may ask for it.
+    static TEXT: LazyLock<String> = LazyLock::new(openapi);
+    ([(header::CONTENT_TYPE, "application/json")], TEXT.as_str())
 }

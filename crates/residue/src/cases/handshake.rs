@@ -7,28 +7,26 @@ use crate::probe::{Generator, Probe, step};
 use candor_onion::handshake::{
     Client, Handshake, Hybrid, HybridRelayPublic, Keys, NoStaticKem, Ntor, NtorV3, Request, StaticKem,
 };
-use candor_primitives::SharedSecret;
-use candor_primitives::dh::{DhError, DiffieHellman, dalek::X25519};
-use candor_primitives::kem::{DerandomizedKem, Kem, KemError, libcrux::MlKem768};
-use rand_core::Rng;
-use std::cell::RefCell;
-use std::rc::Rc;
-use zeroize::Zeroizing;
+use candor_primitives::dh::dalek::X25519;
+use candor_primitives::kem::{Kem, libcrux::MlKem768};
+use candor_test_support::back_ends::{Draws, Twisted};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        anywhere("handshake/ntor", |probe, _| handshake(probe, Ntor::new, [1; 20], |_| Vec::new()), &[]),
-        anywhere("handshake/ntor-v3", |probe, _| handshake(probe, NtorV3::new, [1; 32], |_| Vec::new()), &[]),
+        anywhere("handshake/ntor", |probe, _| handshake(probe, |own| Ntor::new(dh(own)), [1; 20], |_| Vec::new()), &[]),
+        anywhere(
+            "handshake/ntor-v3",
+            |probe, _| handshake(probe, |own| NtorV3::new(dh(own)), [1; 32], |_| Vec::new()),
+            &[],
+        ),
         anywhere(
             "handshake/hybrid-768",
-            |probe, _| handshake(probe, |own| Hybrid::new(own.clone(), own, NoStaticKem), [1; 32], |_| Vec::new()),
+            |probe, _| handshake(probe, |own| Hybrid::new(kem(own), dh(own), NoStaticKem), [1; 32], |_| Vec::new()),
             PADDING,
         ),
         anywhere(
             "handshake/hybrid-768-auth",
-            |probe, _| {
-                handshake(probe, |own| Hybrid::new(own.clone(), own.clone(), StaticKem(own)), [1; 32], static_key)
-            },
+            |probe, _| handshake(probe, |own| Hybrid::new(kem(own), dh(own), StaticKem(kem(own))), [1; 32], static_key),
             PADDING,
         ),
     ]
@@ -42,14 +40,25 @@ const PADDING: &[Leaves] = &[Leaves {
     why: "bytes beside the tag of an enum that is moved, copied with whatever lay there before",
 }];
 
+/// A back end whose randomness is known.
+type Known<B> = Twisted<B, Draws<Generator>>;
+
+fn dh(random: &Generator) -> Known<X25519> {
+    Twisted::new(X25519, Draws(random.clone()))
+}
+
+fn kem(random: &Generator) -> Known<MlKem768> {
+    Twisted::new(MlKem768, Draws(random.clone()))
+}
+
 /// `public` gives of the relay's public keys what no message holds.
 fn handshake<H: Handshake>(
     probe: &mut Probe,
-    make: fn(Known) -> H,
+    make: fn(&Generator) -> H,
     identity: H::Identity,
     public: fn(&H::RelayPublic) -> Vec<u8>,
 ) {
-    let handshake = make(Known(Rc::new(RefCell::new(probe.generator("randomness")))));
+    let handshake = make(&probe.generator("randomness"));
     let relay = step!(probe, "onion keys", [handshake: &H = &handshake, identity: H::Identity = identity], handshake.generate_relay(identity)).expect("a relay");
     probe.public(&public(handshake.public(&relay)));
     let message: &[u8] = if H::CARRIES_MESSAGES { b"extensions" } else { b"" };
@@ -75,84 +84,8 @@ fn handshake<H: Handshake>(
     step!(probe, "drop onion keys", [relay: &mut Option<H::RelaySecret> = &mut relay], *relay = None);
 }
 
-fn static_key(public: &HybridRelayPublic<StaticKem<Known>>) -> Vec<u8> {
+fn static_key(public: &HybridRelayPublic<StaticKem<Known<MlKem768>>>) -> Vec<u8> {
     let mut bytes = vec![0; MlKem768::PUBLIC];
     MlKem768.public_to_bytes(public.static_kem(), &mut bytes).expect("as long as a key");
     [&bytes[..], public.onion_key()].concat()
-}
-
-/// dalek's X25519 and libcrux's ML-KEM-768 with randomness that is known.
-#[derive(Clone)]
-struct Known(Rc<RefCell<Generator>>);
-
-impl Known {
-    fn draw<const N: usize>(&self) -> Zeroizing<[u8; N]> {
-        let mut bytes = Zeroizing::new([0; N]);
-        self.0.borrow_mut().fill_bytes(bytes.as_mut_slice());
-        bytes
-    }
-}
-
-impl DiffieHellman for Known {
-    type Secret = <X25519 as DiffieHellman>::Secret;
-
-    fn generate(&self) -> Result<(Self::Secret, [u8; 32]), DhError> {
-        let secret = X25519.secret_from_bytes(&self.draw())?;
-        let public = X25519.public_of(&secret)?;
-        Ok((secret, public))
-    }
-
-    fn secret_from_bytes(&self, bytes: &[u8; 32]) -> Result<Self::Secret, DhError> {
-        X25519.secret_from_bytes(bytes)
-    }
-
-    fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<[u8; 32]>, DhError> {
-        X25519.secret_to_bytes(secret)
-    }
-
-    fn public_of(&self, secret: &Self::Secret) -> Result<[u8; 32], DhError> {
-        X25519.public_of(secret)
-    }
-
-    fn agree(&self, secret: &Self::Secret, peer: &[u8; 32]) -> Result<SharedSecret, DhError> {
-        X25519.agree(secret, peer)
-    }
-}
-
-impl Kem for Known {
-    type Secret = <MlKem768 as Kem>::Secret;
-    type Public = <MlKem768 as Kem>::Public;
-
-    const NAME: &'static str = MlKem768::NAME;
-    const PUBLIC: usize = MlKem768::PUBLIC;
-    const SECRET: usize = MlKem768::SECRET;
-    const CIPHERTEXT: usize = MlKem768::CIPHERTEXT;
-
-    fn generate(&self) -> Result<(Self::Secret, Self::Public), KemError> {
-        MlKem768.generate_from(self.draw::<64>().as_slice())
-    }
-
-    fn public_from_bytes(&self, bytes: &[u8]) -> Result<Self::Public, KemError> {
-        MlKem768.public_from_bytes(bytes)
-    }
-
-    fn public_to_bytes(&self, public: &Self::Public, bytes: &mut [u8]) -> Result<(), KemError> {
-        MlKem768.public_to_bytes(public, bytes)
-    }
-
-    fn secret_from_bytes(&self, bytes: &[u8]) -> Result<Self::Secret, KemError> {
-        MlKem768.secret_from_bytes(bytes)
-    }
-
-    fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
-        MlKem768.secret_to_bytes(secret)
-    }
-
-    fn encapsulate(&self, to: &Self::Public, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
-        MlKem768.encapsulate_from(to, self.draw::<32>().as_slice(), ciphertext)
-    }
-
-    fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
-        MlKem768.decapsulate(with, ciphertext)
-    }
 }
