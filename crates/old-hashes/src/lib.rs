@@ -8,6 +8,7 @@ mod read;
 mod scheme;
 mod template;
 
+pub use limits::{BeyondLimits, CostLimits};
 pub use read::ReadError;
 pub use scheme::{Algorithm, Argon2Kind, Before, OldHash, OldScheme, Pbkdf2Hash, SchemeError};
 pub use template::{SaltKind, Template};
