@@ -12,13 +12,15 @@
 extern crate alloc;
 
 mod low;
-#[cfg(any(feature = "kem", feature = "dh"))]
+#[cfg(any(feature = "aead", feature = "kem", feature = "dh"))]
 mod random;
 #[cfg(feature = "hash")]
 mod rounds;
 #[cfg(any(feature = "kem", feature = "dh"))]
 mod shared_secret;
 
+#[cfg(feature = "aead")]
+pub mod aead;
 #[cfg(feature = "aes")]
 pub mod aes;
 #[cfg(feature = "dh")]
