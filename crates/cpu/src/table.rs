@@ -40,13 +40,15 @@ pub enum Routine {
     AesCtr,
     /// POLYVAL.
     Polyval,
+    /// SM4: blocks, counter mode and chaining.
+    Sm4,
     /// Argon2id.
     Argon2id,
 }
 
 impl Routine {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Gf2Mul,
         Self::Gf2Field,
         Self::Sha256,
@@ -58,6 +60,7 @@ impl Routine {
         Self::KeccakBatch,
         Self::AesCtr,
         Self::Polyval,
+        Self::Sm4,
         Self::Argon2id,
     ];
 
@@ -75,6 +78,7 @@ impl Routine {
             Self::KeccakBatch => "keccak-batch",
             Self::AesCtr => "aes-ctr",
             Self::Polyval => "polyval",
+            Self::Sm4 => "sm4",
             Self::Argon2id => "argon2id",
         }
     }
