@@ -18,7 +18,6 @@
 mod cbc;
 mod counter;
 mod portable;
-pub(crate) mod sbox;
 mod sm4_mux;
 mod traits;
 
@@ -95,25 +94,6 @@ impl Sm4 {
 
 /// Stack that making a key takes, in bytes.
 const FRAMES: usize = 2048;
-
-/// The system parameter FK (GB/T 32907 §7.3.1).
-pub(crate) const FK: [u32; 4] = [0xa3b1bac6, 0x56aa3350, 0x677d9197, 0xb27022dc];
-
-/// The fixed parameters CK (§7.3.1): byte j of the i-th is 7 · (4i + j) modulo 256.
-pub(crate) const CK: [u32; 32] = {
-    let (mut parameters, mut i) = ([0; 32], 0);
-    while i < 32 {
-        let at = 4 * i as u8;
-        parameters[i] = u32::from_be_bytes([
-            at.wrapping_mul(7),
-            (at + 1).wrapping_mul(7),
-            (at + 2).wrapping_mul(7),
-            (at + 3).wrapping_mul(7),
-        ]);
-        i += 1;
-    }
-    parameters
-};
 
 impl fmt::Debug for Sm4 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

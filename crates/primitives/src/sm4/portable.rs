@@ -3,7 +3,7 @@
 //! A state is four words of each block, and a [`Slice`] holds one of them: bit k of byte j of block b is bit 16j + b of its k-th element. So
 //! rotating a word by whole bytes rotates each element by a multiple of 16. Callers clear the stack.
 
-use super::sbox::{Affine, TOWER, tower};
+use crate::sm4_box::{Affine, CK, FK, TOWER, tower};
 
 /// Blocks at once.
 pub(crate) const MANY: usize = 16;
@@ -19,10 +19,10 @@ pub(super) fn expand(key: &[u8; 16], keys: &mut RoundKeys) {
     let mut words: [u64; 4] = [0; 4];
     for (i, word) in words.iter_mut().enumerate() {
         let (bytes, _) = key.as_chunks::<4>();
-        *word = enter(u32::from_be_bytes(bytes[i]) ^ super::FK[i]);
+        *word = enter(u32::from_be_bytes(bytes[i]) ^ FK[i]);
     }
     for (i, key) in keys.iter_mut().enumerate() {
-        let round = words[1] ^ words[2] ^ words[3] ^ enter(super::CK[i]) ^ CONSTANT;
+        let round = words[1] ^ words[2] ^ words[3] ^ enter(CK[i]) ^ CONSTANT;
         let slice = mix(&spread(round), &TOWER.key);
         // Each bit stands in sixteen places; one of them is enough.
         let next = (0..8).fold(words[0], |word, k| word ^ (slice[k] & LANE) << k);

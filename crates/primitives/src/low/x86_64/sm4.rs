@@ -1,14 +1,13 @@
 //! SM4 (GB/T 32907) with the AES instructions or GFNI: no table, many blocks at once.
 //!
 //! A group is four vectors: word 0 of some blocks, word 1, and so on. The words stay in the order of memory and in the basis of AES's field
-//! (`sm4::sbox`); only what comes in and goes out is changed. Several groups are in flight, since a round takes about ten cycles from its
+//! (`sm4_box`); only what comes in and goes out is changed. Several groups are in flight, since a round takes about ten cycles from its
 //! argument to its result, and a vector unit could start forty operations meanwhile.
 
 mod unit;
 
 use super::blocks::Blocks;
-use crate::sm4::sbox::GFNI;
-use crate::sm4::{CK, FK};
+use crate::sm4_box::{CK, FK, GFNI};
 use candor_cpu::{HaveAvx2, HaveAvx512Crypto, HaveClmul, HaveGfni, HaveVpclmul};
 use core::arch::asm;
 use core::arch::x86_64::*;

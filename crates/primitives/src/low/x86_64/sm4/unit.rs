@@ -1,7 +1,7 @@
 //! The units that compute SM4's S-box in AES's field, for vectors of four words a lane of 128 bits.
 
 use super::super::blocks::Blocks;
-use crate::sm4::sbox::{AES, Affine, GFNI, Map};
+use crate::sm4_box::{AES, Affine, GFNI, Map};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
 

@@ -1,4 +1,5 @@
-//! SM4's S-box as an inverse in a field of our choice, computed when this crate is compiled.
+//! SM4's constants, shared by portable code and kernels: the parameters of its key schedule, and its S-box as an inverse in a field of our
+//! choice, computed when this crate is compiled.
 //!
 //! GB/T 32907 gives the S-box as a table. It is S(x) = A·(A·x + C)⁻¹ + C, where the inverse is that of GF(2⁸) modulo
 //! x⁸ + x⁷ + x⁶ + x⁵ + x⁴ + x² + 1 and A is a circulant matrix. All fields of 256 elements are the same but for a change of basis, so any unit
@@ -7,6 +8,25 @@
 //! The arms go one step further. They hold the whole state in the basis of their unit, each byte multiplied by [`Basis::enter`]. What follows the
 //! inverse in a round, the rest of the S-box and the linear transformation L, is a sum of byte-wise linear maps of the inverse, each moved by
 //! whole bytes. These maps absorb the changes of basis, so that no round pays for them.
+
+/// The system parameter FK (GB/T 32907 §7.3.1).
+pub(crate) const FK: [u32; 4] = [0xa3b1bac6, 0x56aa3350, 0x677d9197, 0xb27022dc];
+
+/// The fixed parameters CK (§7.3.1): byte j of the i-th is 7 · (4i + j) modulo 256.
+pub(crate) const CK: [u32; 32] = {
+    let (mut parameters, mut i) = ([0; 32], 0);
+    while i < 32 {
+        let at = 4 * i as u8;
+        parameters[i] = u32::from_be_bytes([
+            at.wrapping_mul(7),
+            (at + 1).wrapping_mul(7),
+            (at + 2).wrapping_mul(7),
+            (at + 3).wrapping_mul(7),
+        ]);
+        i += 1;
+    }
+    parameters
+};
 
 /// A linear map of bytes: bit i of the image is the parity of the argument and row i.
 #[derive(Clone, Copy)]
