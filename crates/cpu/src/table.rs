@@ -42,13 +42,17 @@ pub enum Routine {
     Polyval,
     /// SM4: blocks, counter mode and chaining.
     Sm4,
+    /// AES-GCM.
+    AesGcm,
+    /// ChaCha20-Poly1305.
+    ChaCha20Poly1305,
     /// Argon2id.
     Argon2id,
 }
 
 impl Routine {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Gf2Mul,
         Self::Gf2Field,
         Self::Sha256,
@@ -61,6 +65,8 @@ impl Routine {
         Self::AesCtr,
         Self::Polyval,
         Self::Sm4,
+        Self::AesGcm,
+        Self::ChaCha20Poly1305,
         Self::Argon2id,
     ];
 
@@ -79,6 +85,8 @@ impl Routine {
             Self::AesCtr => "aes-ctr",
             Self::Polyval => "polyval",
             Self::Sm4 => "sm4",
+            Self::AesGcm => "aes-gcm",
+            Self::ChaCha20Poly1305 => "chacha20-poly1305",
             Self::Argon2id => "argon2id",
         }
     }

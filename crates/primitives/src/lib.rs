@@ -12,7 +12,7 @@
 extern crate alloc;
 
 mod low;
-#[cfg(any(feature = "kem", feature = "dh"))]
+#[cfg(any(feature = "aead", feature = "kem", feature = "dh"))]
 mod random;
 #[cfg(feature = "hash")]
 mod rounds;
@@ -21,6 +21,8 @@ mod shared_secret;
 #[cfg(feature = "sm4")]
 mod sm4_box;
 
+#[cfg(feature = "aead")]
+pub mod aead;
 #[cfg(feature = "aes")]
 pub mod aes;
 #[cfg(feature = "dh")]

@@ -387,14 +387,14 @@ mod tests {
             ("candor-arms 1", "candor-arms 2", 1),
             ("cpu unknown", "cpu other", 4),
             ("cpu unknown\n", "", 4),
-            ("cpu z GenuineIntel 6", "cpu z GenuineIntel six", SECOND),
-            ("cd-cf", "cd-xyz", SECOND),
+            ("cpu z GenuineIntel 6", "cpu z GenuineIntel six", Routine::ALL.len() + 5),
+            ("cd-cf", "cd-xyz", Routine::ALL.len() + 5),
             ("gf2-mul widest", "gf2-mull widest", 5),
             ("gf2-mul widest", "gf2-mul wide", 5),
             ("gf2-mul widest", "gf2-mul -", 5),
             ("gf2-mul widest", "gf2-mul avx2<=4,widest", 5),
             ("gf2-mul widest rule", "gf2-mul widest", 5),
-            ("gf2-mul widest rule\n", "", SECOND - 1),
+            ("gf2-mul widest rule\n", "", Routine::ALL.len() + 4),
             ("gf2-field widest rule", "gf2-mul widest rule", 6),
             ("sm3-batch widest", "sm3-batch avx2<4,widest", 11),
             ("sm3-batch widest", "sm3-batch avx2<=,widest", 11),
@@ -407,10 +407,6 @@ mod tests {
         assert_eq!(mistake(last).unwrap().what, "expected a row for every routine at the end");
         assert_eq!(mistake(good().replacen("sm3-batch widest", "sm3-batch avx2<=4,widest", 1)), None);
     }
-
-    /// The lines where the second and the third section of such a table begin.
-    const SECOND: usize = 5 + Routine::ALL.len();
-    const THIRD: usize = SECOND + Routine::ALL.len() + 1;
 
     /// Each line as it should be, the same line damaged, and what is wrong with it then. The first replacement alone leaves the table good.
     const DAMAGED: [(&str, &str, &str, &str); 20] = [
@@ -449,13 +445,14 @@ mod tests {
     #[test]
     fn sections_share_neither_names_nor_models() {
         let with = |head: &str| mistake(good() + &section(head)).map(|mistake| (mistake.line, mistake.what));
+        let third = 2 * Routine::ALL.len() + 6;
         for head in ["cpu y GenuineIntel 6 90-cc d0", "cpu y GenuineIntel 7 8f", "cpu y AuthenticAMD 6 8f"] {
             assert_eq!(with(head), None, "{head}");
         }
-        assert_eq!(with("cpu z GenuineIntel 6 90"), Some((THIRD, "second microarchitecture of this name")));
+        assert_eq!(with("cpu z GenuineIntel 6 90"), Some((third, "second microarchitecture of this name")));
         for models in ["8f", "80-90", "ce", "cf-d0", "0-cd", "0-ff"] {
             let found = with(&std::format!("cpu y GenuineIntel 6 {models}"));
-            assert_eq!(found, Some((THIRD, "models that an earlier range has")), "{models}");
+            assert_eq!(found, Some((third, "models that an earlier range has")), "{models}");
         }
     }
 

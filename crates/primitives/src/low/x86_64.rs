@@ -15,6 +15,10 @@ pub(crate) mod argon2_avx2;
 pub(crate) mod argon2_avx512;
 #[cfg(feature = "hash")]
 pub(crate) mod batch;
+#[cfg(feature = "aead")]
+mod gcm;
+#[cfg(feature = "aead")]
+pub(crate) mod ghash;
 #[cfg(feature = "hash")]
 pub(crate) mod keccak;
 #[cfg(feature = "aes")]
