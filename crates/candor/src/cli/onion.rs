@@ -18,7 +18,7 @@ pub(crate) enum OnionCommand {
                             candor onion relay --name bob --relays relays.jsonl &\n  \
                             candor onion relay --name cyd --relays relays.jsonl --exit 127.0.0.1:8000 &"
     )]
-    Relay(RelayArguments),
+    Relay(Box<RelayArguments>),
     /// Run a directory: an authority that says which relays there are
     ///
     /// When it is ready it prints one line of JSON with its address and fingerprint, which relays and clients want as --directory. Relays register
