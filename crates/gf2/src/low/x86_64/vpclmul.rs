@@ -90,7 +90,7 @@ impl Vector for Ymm {
 
 impl Ymm {
     #[inline(always)]
-    fn low(self) -> Xmm {
+    pub(super) fn low(self) -> Xmm {
         // SAFETY: holding `self` proves AVX2.
         Xmm(unsafe { _mm256_castsi256_si128(self.0) })
     }
@@ -103,7 +103,7 @@ impl Ymm {
 
     /// Both lanes, the lower first.
     #[inline(always)]
-    fn split(self) -> [Xmm; 2] {
+    pub(super) fn split(self) -> [Xmm; 2] {
         [self.low(), self.high()]
     }
 
@@ -118,7 +118,7 @@ impl Ymm {
 /// # Safety
 /// AVX2 and VPCLMULQDQ exist.
 #[inline(always)]
-unsafe fn pair(low: Xmm, high: Xmm) -> Ymm {
+pub(super) unsafe fn pair(low: Xmm, high: Xmm) -> Ymm {
     // SAFETY: the caller's promise.
     Ymm(unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low.0), high.0) })
 }
@@ -128,7 +128,7 @@ unsafe fn pair(low: Xmm, high: Xmm) -> Ymm {
 /// # Safety
 /// AVX2 and VPCLMULQDQ exist, and `words` points to `n` words, of which at least one is in lane i + 1.
 #[inline(always)]
-unsafe fn load(words: *const u64, n: usize, i: usize) -> Ymm {
+pub(super) unsafe fn load(words: *const u64, n: usize, i: usize) -> Ymm {
     // SAFETY: both lanes are there, or `clmul::load` cuts the last.
     unsafe {
         if 2 * i + 4 <= n {
@@ -161,9 +161,9 @@ pub(super) unsafe fn store<const LANES: usize>(words: *mut u64, n: usize, lanes:
 /// 3×3 words: six word products in four instructions.
 ///
 /// # Safety
-/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to 3 words, `out` to 6.
+/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to 3 words.
 #[inline(always)]
-unsafe fn mul3(out: *mut u64, a: *const u64, b: *const u64) {
+pub(super) unsafe fn mul3(a: *const u64, b: *const u64) -> [Xmm; 3] {
     // SAFETY: the caller's promise.
     unsafe {
         // [a₀ a₁ | a₂ a₀+a₁] and [a₀+a₂ a₁+a₂].
@@ -182,7 +182,7 @@ unsafe fn mul3(out: *mut u64, a: *const u64, b: *const u64) {
         let across = Xmm(_mm_alignr_epi8::<8>(c3.0, c1.0));
         let low = p0.xor(Xmm(_mm_slli_si128::<8>(c1.0)));
         let high = p2.xor(Xmm(_mm_srli_si128::<8>(c3.0)));
-        store(out, 6, [low, c2.xor(across), high]);
+        [low, c2.xor(across), high]
     }
 }
 
@@ -244,12 +244,18 @@ pub(super) unsafe fn mul6(a: [Xmm; 3], b: [Xmm; 3]) -> [Xmm; 6] {
     [l0, below.xor(l01), below.xor3(h1_l2, h01).xor(l02), above.xor3(h0_l1, h02).xor(l12), above.xor(h12), h2]
 }
 
+/// Lanes 0 + 1 and 2 + 3.
+#[inline(always)]
+pub(super) fn neighbours([x0, x1]: [Ymm; 2]) -> Ymm {
+    Ymm::pick::<0x20>(x0, x1).xor(Ymm::pick::<0x31>(x0, x1))
+}
+
 /// 4×4 lanes: 27 word products in fourteen instructions.
 #[inline(always)]
 pub(crate) fn mul8(a: [Ymm; 2], b: [Ymm; 2]) -> [Xmm; 8] {
     // Neighbours' sums of both halves, and the sum of all with its words' sum beside it.
     let spread = |x: [Ymm; 2]| {
-        let sums = Ymm::pick::<0x20>(x[0], x[1]).xor(Ymm::pick::<0x31>(x[0], x[1]));
+        let sums = neighbours(x);
         let all = sums.xor(Ymm::pick::<0x01>(sums, sums));
         // SAFETY: holding `all` proves AVX2.
         (sums, Ymm(unsafe { _mm256_blend_epi32::<0xf0>(all.0, all.fold().0) }))
@@ -260,15 +266,19 @@ pub(crate) fn mul8(a: [Ymm; 2], b: [Ymm; 2]) -> [Xmm; 8] {
     let both = lanes::mul1(a[0].xor(a[1]), b[0].xor(b[1]));
     let [sums_low, sums_high] = lanes::mul1(sums_a, sums_b);
     let of_both = single(all_a, all_b);
-    let put_together = |[low, high]: [Ymm; 2], [m0, m1]: [Xmm; 2]| {
-        let ([l0, l1], [h0, h1]) = (low.split(), high.split());
-        let shared = h0.xor(l1);
-        [l0, shared.xor3(l0, m0), shared.xor3(h1, m1), h1]
-    };
+    join_halves([lower, upper, both], [sums_low, sums_high], of_both)
+}
+
+/// The end of a product of four lanes by four: `products` are those of lanes 0 and 1, of 2 and 3, and of their sums 0 + 2 and 1 + 3, lane by lane; `sums`
+/// holds the product of 0 + 1 in the lower lanes and that of 2 + 3 in the upper ones, `all` that of the sum of all four.
+#[inline(always)]
+pub(super) fn join_halves(
+    [lower, upper, both]: [[Ymm; 2]; 3],
+    [sums_low, sums_high]: [Ymm; 2],
+    all: [Xmm; 2],
+) -> [Xmm; 8] {
     let ([l0, u0], [l1, u1]) = (sums_low.split(), sums_high.split());
-    let lower = put_together(lower, [l0, l1]);
-    let upper = put_together(upper, [u0, u1]);
-    let both = put_together(both, of_both);
+    let (lower, upper, both) = (join_lanes(lower, [l0, l1]), join_lanes(upper, [u0, u1]), join_lanes(both, all));
     let shared = [lower[2].xor(upper[0]), lower[3].xor(upper[1])];
     [
         lower[0],
@@ -280,6 +290,14 @@ pub(crate) fn mul8(a: [Ymm; 2], b: [Ymm; 2]) -> [Xmm; 8] {
         upper[2],
         upper[3],
     ]
+}
+
+/// The same for two lanes by two.
+#[inline(always)]
+fn join_lanes([low, high]: [Ymm; 2], [m0, m1]: [Xmm; 2]) -> [Xmm; 4] {
+    let ([l0, l1], [h0, h1]) = (low.split(), high.split());
+    let shared = h0.xor(l1);
+    [l0, shared.xor3(l0, m0), shared.xor3(h1, m1), h1]
 }
 
 /// 9×9 words as 8 + 1: the ninth words times the other factor's eight, nine instructions more than [`mul8`].
@@ -507,7 +525,7 @@ pub(super) use leaf256;
 
 leaf!("avx2,vpclmulqdq,pclmulqdq", leaf1, batch1, 1, clmul::mul1_word);
 leaf!("avx2,vpclmulqdq,pclmulqdq", leaf2, batch2, 2, clmul::mul1);
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf3, batch3, 3, |out, a, b| mul3(out, a, b));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf3, batch3, 3, |out, a, b| store(out, 6, mul3(a, b)));
 leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf4_of_many, batch4, 4, |out, a, b| mul4::<false>(out, a, b));
 /// A product by itself is wanted soon; of many, the fewest instructions count.
 ///

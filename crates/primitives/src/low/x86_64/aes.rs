@@ -1,10 +1,10 @@
 //! AES-128 (FIPS 197) with the AES instructions: single blocks, and counter mode over many blocks in flight.
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Xmm, Ymm, Zmm, load, store};
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::arch::asm;
 use core::arch::x86_64::*;
-use core::slice::{from_mut, from_ref};
+use core::slice::from_mut;
 use zeroize::{optimization_barrier, zeroize_stack};
 
 /// The key schedule.
@@ -61,32 +61,39 @@ macro_rules! counter_mode {
     ($name:ident, $token:ty, $features:literal, $vector:ty, $in_flight:literal $(, $clear:stmt)?) => {
         #[inline]
         pub(crate) fn $name(
-            _: $token,
+            token: $token,
             keys: &RoundKeys,
             first: &[u8; 16],
             data: &mut [u8],
             last: Option<&mut [u8; 16]>,
         ) {
             #[target_feature(enable = $features)]
-            fn with_features(keys: &RoundKeys, first: &[u8; 16], data: &mut [u8], last: Option<&mut [u8; 16]>) {
-                counter_mode::<$vector, $in_flight, { $in_flight * <$vector>::LANES }>(keys, first, data, last)
+            fn with_features(
+                token: $token,
+                keys: &RoundKeys,
+                first: &[u8; 16],
+                data: &mut [u8],
+                last: Option<&mut [u8; 16]>,
+            ) {
+                counter_mode::<$vector, $in_flight, { $in_flight * <$vector>::LANES }>(token, keys, first, data, last)
             }
             // SAFETY: the token proves the features.
-            unsafe { with_features(keys, first, data, last) }
+            unsafe { with_features(token, keys, first, data, last) }
             $($clear)?
         }
     };
 }
 
 // With these instructions the compiler puts blocks of the key stream aside. The wider arms have more registers, or fewer copies.
-counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", __m128i, 8, zeroize_stack::<192>());
-counter_mode!(counter_mode_vaes, HaveVpclmul, "avx2,aes,vaes", __m256i, 8);
-counter_mode!(counter_mode_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl,vaes", __m512i, 8);
+counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", Xmm, 8, zeroize_stack::<192>());
+counter_mode!(counter_mode_vaes, HaveVpclmul, "avx2,aes,vaes", Ymm, 8);
+counter_mode!(counter_mode_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl,vaes", Zmm, 8);
 
 /// `BATCH` blocks in `VECTORS` vectors at a time. What is left is done as if it were a whole batch, and the vector at the data's end through
 /// memory, which is wiped.
 #[inline(always)]
 fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
+    proof: V::Proof,
     keys: &RoundKeys,
     first: &[u8; 16],
     data: &mut [u8],
@@ -94,9 +101,10 @@ fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
 ) {
     let lanes = [[0; 16], one(1), one(2), one(3)];
     let mut stream = Stream {
+        proof,
         keys,
-        counters: V::splat(__m128i::load(from_ref(first)).reverse()).add32(V::load(&lanes)),
-        step: V::splat(__m128i::load(&[one(V::LANES as u8)])),
+        counters: V::splat(proof, V::one(proof, first).reverse()).add32(V::load(proof, &lanes)),
+        step: V::splat(proof, V::one(proof, &one(V::LANES as u8))),
     };
 
     // The last batch, or what there is of it, is the one whose last block the caller gets.
@@ -104,7 +112,7 @@ fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
     let (batches, _) = batches.as_chunks_mut::<16>();
     for batch in batches.chunks_exact_mut(BATCH) {
         for (data, key) in batch.chunks_exact_mut(V::LANES).zip(stream.next::<VECTORS>()) {
-            V::load(data).xor(key).store(data);
+            V::load(proof, data).xor(key).store(data);
         }
     }
     let whole = rest.len().saturating_sub(1) / (16 * V::LANES);
@@ -114,7 +122,7 @@ fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
     let mut front = front.chunks_exact_mut(V::LANES);
     for key in stream.next::<VECTORS>() {
         match front.next() {
-            Some(data) => V::load(data).xor(key).store(data),
+            Some(data) => V::load(proof, data).xor(key).store(data),
             None => {
                 key.store(&mut end);
                 break;
@@ -123,7 +131,7 @@ fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
     }
     let (whole, part) = rest.as_chunks_mut::<16>();
     for (data, key) in whole.iter_mut().zip(&end) {
-        __m128i::load(&[*data]).xor(__m128i::load(from_ref(key))).store(from_mut(data));
+        V::one(proof, data).xor(V::one(proof, key)).store(from_mut(data));
     }
     let used = (whole.len() + usize::from(!part.is_empty())).saturating_sub(1);
     part.iter_mut().zip(&end[used]).for_each(|(byte, key)| *byte ^= key);
@@ -138,7 +146,8 @@ fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
 const MOST_LANES: usize = 4;
 
 /// A key stream.
-struct Stream<'k, V> {
+struct Stream<'k, V: Blocks> {
+    proof: V::Proof,
     keys: &'k RoundKeys,
     /// Bytes reversed, so that the word that counts is the lowest.
     counters: V,
@@ -152,18 +161,18 @@ impl<V: Blocks> Stream<'_, V> {
         // Read from where they are wiped, each time: kept in vectors, they would not all fit into registers, and what doesn't goes to the stack.
         let keys = unseen(self.keys);
         let mut blocks = [self.counters; VECTORS];
-        let key = V::splat(__m128i::load(from_ref(&keys[0])));
+        let key = V::splat(self.proof, V::one(self.proof, &keys[0]));
         for block in &mut blocks {
             *block = self.counters.reverse().xor(key);
             self.counters = self.counters.add32(self.step);
         }
         for key in &keys[1..10] {
-            let key = V::splat(__m128i::load(from_ref(key)));
+            let key = V::splat(self.proof, V::one(self.proof, key));
             for block in &mut blocks {
                 *block = block.encrypt_round(key);
             }
         }
-        let key = V::splat(__m128i::load(from_ref(&keys[10])));
+        let key = V::splat(self.proof, V::one(self.proof, &keys[10]));
         for block in &mut blocks {
             *block = block.encrypt_last(key);
         }
@@ -190,7 +199,7 @@ const fn one(n: u8) -> [u8; 16] {
 #[target_feature(enable = "sse4.1,aes")]
 fn expand_aes(key: &[u8; 16], keys: &mut RoundKeys) {
     keys[0] = *key;
-    let mut last = __m128i::load(&[*key]);
+    let mut last = load(key);
     // Rcon is the instruction's immediate.
     macro_rules! round {
         ($($round:literal $rcon:literal),+) => {$(
@@ -199,7 +208,7 @@ fn expand_aes(key: &[u8; 16], keys: &mut RoundKeys) {
             last = _mm_xor_si128(last, _mm_slli_si128::<4>(last));
             last = _mm_xor_si128(last, _mm_slli_si128::<8>(last));
             last = _mm_xor_si128(last, word);
-            last.store(from_mut(&mut keys[$round]));
+            store(last, &mut keys[$round]);
         )+};
     }
     round!(1 0x01, 2 0x02, 3 0x04, 4 0x08, 5 0x10, 6 0x20, 7 0x40, 8 0x80, 9 0x1b, 10 0x36);
@@ -209,28 +218,28 @@ fn expand_aes(key: &[u8; 16], keys: &mut RoundKeys) {
 fn invert_aes(keys: &mut RoundKeys) {
     keys.reverse();
     for key in &mut keys[1..10] {
-        _mm_aesimc_si128(__m128i::load(&[*key])).store(from_mut(key));
+        store(_mm_aesimc_si128(load(key)), key);
     }
 }
 
 #[target_feature(enable = "sse4.1,aes")]
 fn encrypt_aes(keys: &RoundKeys, block: &mut [u8; 16]) {
-    let key = |round: usize| __m128i::load(from_ref(&keys[round]));
-    let mut state = __m128i::load(from_ref(block)).xor(key(0));
+    let key = |round: usize| load(&keys[round]);
+    let mut state = _mm_xor_si128(load(block), key(0));
     for round in 1..10 {
         state = _mm_aesenc_si128(state, key(round));
     }
-    _mm_aesenclast_si128(state, key(10)).store(from_mut(block));
+    store(_mm_aesenclast_si128(state, key(10)), block);
 }
 
 #[target_feature(enable = "sse4.1,aes")]
 fn decrypt_aes(keys: &RoundKeys, block: &mut [u8; 16]) {
-    let key = |round: usize| __m128i::load(from_ref(&keys[round]));
-    let mut state = __m128i::load(from_ref(block)).xor(key(0));
+    let key = |round: usize| load(&keys[round]);
+    let mut state = _mm_xor_si128(load(block), key(0));
     for round in 1..10 {
         state = _mm_aesdec_si128(state, key(round));
     }
-    _mm_aesdeclast_si128(state, key(10)).store(from_mut(block));
+    store(_mm_aesdeclast_si128(state, key(10)), block);
 }
 
 /// Makes the functions over several blocks: `$round` nine times, then `$last`.
@@ -238,10 +247,10 @@ macro_rules! many {
     ($name:ident, $round:ident, $last:ident) => {
         #[target_feature(enable = "sse4.1,aes")]
         fn $name(keys: &RoundKeys, blocks: &mut [[u8; 16]; MANY]) {
-            let key = |round: usize| __m128i::load(from_ref(&keys[round]));
+            let key = |round: usize| load(&keys[round]);
             let mut states = [key(0); MANY];
             for (state, block) in states.iter_mut().zip(&*blocks) {
-                *state = state.xor(__m128i::load(from_ref(block)));
+                *state = _mm_xor_si128(*state, load(block));
             }
             for round in 1..10 {
                 for state in &mut states {
@@ -249,7 +258,7 @@ macro_rules! many {
                 }
             }
             for (state, block) in states.into_iter().zip(blocks) {
-                $last(state, key(10)).store(from_mut(block));
+                store($last(state, key(10)), block);
             }
         }
     };

@@ -5,7 +5,7 @@
 //! polynomial is x^128 + x^127 + x^126 + x^121 + 1, and POLYVAL's product is a · b · x^-128, which is Montgomery's: the lowest 64
 //! bits go away, twice, by adding such a multiple of the polynomial that they become zero.
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Xmm, Ymm, Zmm};
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::arch::x86_64::*;
 
@@ -14,40 +14,41 @@ macro_rules! entry {
     ($powers:ident, $hash:ident, $token:ty, $features:literal, $vector:ty) => {
         /// The powers of H, the highest first.
         #[inline]
-        pub(crate) fn $powers<const N: usize>(_: $token, h: &[u8; 16], powers: &mut [[u8; 16]; N]) {
+        pub(crate) fn $powers<const N: usize>(token: $token, h: &[u8; 16], powers: &mut [[u8; 16]; N]) {
             #[target_feature(enable = $features)]
-            fn with_features<const N: usize>(h: &[u8; 16], out: &mut [[u8; 16]; N]) {
-                all_powers::<$vector, N>(h, out);
+            fn with_features<const N: usize>(token: $token, h: &[u8; 16], out: &mut [[u8; 16]; N]) {
+                all_powers::<$vector, N>(token, h, out);
             }
             // SAFETY: the token proves the features.
-            unsafe { with_features(h, powers) }
+            unsafe { with_features(token, h, powers) }
         }
 
         /// POLYVAL over the parts, one after another.
         #[inline]
         pub(crate) fn $hash<const N: usize, const P: usize>(
-            _: $token,
+            token: $token,
             powers: &[[u8; 16]; N],
             parts: [&[[u8; 16]]; P],
             out: &mut [u8; 16],
         ) {
             #[target_feature(enable = $features)]
             fn with_features<const N: usize, const P: usize>(
+                token: $token,
                 powers: &[[u8; 16]; N],
                 parts: [&[[u8; 16]]; P],
                 out: &mut [u8; 16],
             ) {
-                hash::<$vector, N, P>(powers, parts, out);
+                hash::<$vector, N, P>(token, powers, parts, out);
             }
             // SAFETY: the token proves the features.
-            unsafe { with_features(powers, parts, out) }
+            unsafe { with_features(token, powers, parts, out) }
         }
     };
 }
 
-entry!(powers_clmul, hash_clmul, HaveClmul, "ssse3,sse4.1,pclmulqdq", __m128i);
-entry!(powers_vpclmul, hash_vpclmul, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq", __m256i);
-entry!(powers_avx512, hash_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512vl,pclmulqdq,vpclmulqdq", __m512i);
+entry!(powers_clmul, hash_clmul, HaveClmul, "ssse3,sse4.1,pclmulqdq", Xmm);
+entry!(powers_vpclmul, hash_vpclmul, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq", Ymm);
+entry!(powers_avx512, hash_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512vl,pclmulqdq,vpclmulqdq", Zmm);
 
 /// A sum of products, not yet reduced.
 #[derive(Clone, Copy)]
@@ -58,11 +59,18 @@ struct Sum<V> {
 }
 
 impl<V: Blocks> Sum<V> {
+    /// Nothing. Only the instructions' proof is taken from `vector`.
     #[inline(always)]
-    fn zero() -> Self {
+    fn zero(vector: V) -> Self {
         // SAFETY: SSE2 is part of x86-64.
-        let zero = V::splat(unsafe { _mm_setzero_si128() });
+        let zero = vector.constant(unsafe { _mm_setzero_si128() });
         Self { low: zero, middle: zero, high: zero }
+    }
+
+    /// A single product.
+    #[inline(always)]
+    fn product(a: V, b: V) -> Self {
+        Self::zero(a).add(a, b)
     }
 
     #[inline(always)]
@@ -79,7 +87,7 @@ impl<V: Blocks> Sum<V> {
     fn reduce(self) -> V {
         // The polynomial from x^64 upwards, without x^128 and so without the lower half that `swap` stands for.
         // SAFETY: SSE2 is part of x86-64.
-        let polynomial = V::splat(unsafe { _mm_set_epi64x(0, 0xc2 << 56) });
+        let polynomial = self.low.constant(unsafe { _mm_set_epi64x(0, 0xc2 << 56) });
         let middle = self.middle.xor(self.low.swap()).xor(self.low.multiply::<0x00>(polynomial));
         self.high.xor(middle.swap()).xor(middle.multiply::<0x00>(polynomial))
     }
@@ -87,21 +95,21 @@ impl<V: Blocks> Sum<V> {
 
 /// Doubles the number of powers until there are `N`, a power of two.
 #[inline(always)]
-fn all_powers<V: Blocks, const N: usize>(h: &[u8; 16], powers: &mut [[u8; 16]; N]) {
+fn all_powers<V: Blocks, const N: usize>(proof: V::Proof, h: &[u8; 16], powers: &mut [[u8; 16]; N]) {
     const { assert!(N.is_power_of_two()) }
     powers[N - 1] = *h;
     let mut known = 1;
     while known < N {
         let (free, highest) = powers.split_at_mut(N - known);
         let next = &mut free[N - 2 * known..];
-        let by = __m128i::load(highest);
+        let by = V::one(proof, &highest[0]);
         if known < V::LANES {
             for (power, lower) in next.iter_mut().zip(highest) {
-                Sum::zero().add(__m128i::load(&[*lower]), by).reduce().store(core::slice::from_mut(power));
+                Sum::product(V::one(proof, lower), by).reduce().store(core::slice::from_mut(power));
             }
         } else {
             for (powers, lower) in next.chunks_exact_mut(V::LANES).zip(highest.chunks_exact(V::LANES)) {
-                Sum::zero().add(V::load(lower), V::splat(by)).reduce().store(powers);
+                Sum::product(V::load(proof, lower), V::splat(proof, by)).reduce().store(powers);
             }
         }
         known *= 2;
@@ -110,6 +118,7 @@ fn all_powers<V: Blocks, const N: usize>(h: &[u8; 16], powers: &mut [[u8; 16]; N
 
 #[inline(always)]
 fn hash<V: Blocks, const N: usize, const P: usize>(
+    proof: V::Proof,
     powers: &[[u8; 16]; N],
     parts: [&[[u8; 16]]; P],
     out: &mut [u8; 16],
@@ -118,17 +127,18 @@ fn hash<V: Blocks, const N: usize, const P: usize>(
     let mut left: usize = parts.iter().map(|part| part.len()).sum();
     // The last block is multiplied by H, the last but one by H^2: it is the first batch that may be short.
     let mut at = left.wrapping_neg() % N;
-    let (mut wide, mut narrow) = (Sum::<V>::zero(), Sum::<__m128i>::zero());
+    let zero = V::one(proof, &[0; 16]);
+    let (mut wide, mut narrow) = (Sum::zero(V::splat(proof, zero)), Sum::zero(zero));
     for mut part in parts {
         while !part.is_empty() {
             let (now, later) = part.split_at(part.len().min(N - at));
             let with = &powers[at..at + now.len()];
             let (blocks, keys) = (now.chunks_exact(V::LANES), with.chunks_exact(V::LANES));
             for (block, key) in blocks.remainder().iter().zip(keys.remainder()) {
-                narrow = narrow.add(__m128i::load(&[*block]), __m128i::load(&[*key]));
+                narrow = narrow.add(V::one(proof, block), V::one(proof, key));
             }
             for (blocks, keys) in blocks.zip(keys) {
-                wide = wide.add(V::load(blocks), V::load(keys));
+                wide = wide.add(V::load(proof, blocks), V::load(proof, keys));
             }
             (part, at, left) = (later, at + now.len(), left - now.len());
             if at == N {
@@ -142,8 +152,8 @@ fn hash<V: Blocks, const N: usize, const P: usize>(
                 so_far.store(core::slice::from_mut(out));
                 if left > 0 {
                     // It is to be added to the next block, so it is multiplied by that block's power.
-                    narrow = Sum::zero().add(so_far, __m128i::load(powers));
-                    (wide, at) = (Sum::zero(), 0);
+                    narrow = Sum::product(so_far, V::one(proof, &powers[0]));
+                    (wide, at) = (Sum::zero(wide.low), 0);
                 }
             }
         }
