@@ -56,9 +56,8 @@ impl TaskPlan {
         let mut subjects = vec![baseline.subject.clone(), control_of(&baseline.subject)];
         subjects.extend(probed[1..].iter().map(|subject| subject.subject.clone()));
 
-        let epochs = |subject: &Probed| subject.ns.max(0.1) * if subject.phased { 2.0 } else { 1.0 };
         let fastest = probed.iter().map(|subject| subject.ns.max(0.1)).fold(f64::INFINITY, f64::min);
-        let round = epochs(baseline) + probed.iter().map(epochs).sum::<f64>(); // ns of one operation of every subject
+        let round = round_ns(probed);
         let budget = budget.as_nanos() as f64 / processes.max(1) as f64;
 
         let wanted = EPOCH.as_nanos() as f64 / fastest;
@@ -77,6 +76,11 @@ impl TaskPlan {
         Some(Self { subjects, iterations: iterations as u64, rounds })
     }
 
+    /// How long the rounds of one process take, roughly, by what the probe found.
+    pub fn rounds_take(&self, probed: &[Probed]) -> Duration {
+        Duration::from_secs_f64(round_ns(probed) * self.iterations as f64 * self.rounds as f64 / 1e9)
+    }
+
     /// The baseline's name.
     pub fn baseline(&self) -> &str {
         self.subjects.first().map_or("", |name| name)
@@ -86,6 +90,12 @@ impl TaskPlan {
     pub fn comparisons(&self) -> usize {
         self.subjects.len().saturating_sub(2)
     }
+}
+
+/// Nanoseconds for one operation of every subject, and of the baseline's control.
+fn round_ns(probed: &[Probed]) -> f64 {
+    let epochs = |subject: &Probed| subject.ns.max(0.1) * if subject.phased { 2.0 } else { 1.0 };
+    probed.first().map_or(0.0, epochs) + probed.iter().map(epochs).sum::<f64>()
 }
 
 #[cfg(test)]
@@ -128,6 +138,20 @@ mod tests {
     #[test]
     fn there_are_half_as_many_processes_again_as_needed() {
         assert_eq!((default_processes(1), default_processes(60)), (9, 18));
+    }
+
+    #[test]
+    fn the_expected_time_counts_every_subject_and_the_control() {
+        let probed = [
+            Probed { subject: "a".into(), ns: 100.0, phased: false },
+            Probed { subject: "b".into(), ns: 50.0, phased: true },
+        ];
+        let plan = TaskPlan { subjects: vec!["a".into(), "a#2".into(), "b".into()], iterations: 1000, rounds: 2000 };
+        assert_eq!(plan.rounds_take(&probed), Duration::from_millis(600));
+        // Slow operations exceed the budget: the rounds are never fewer than five.
+        let slow = [Probed { subject: "a".into(), ns: 1e9, phased: false }];
+        let plan = TaskPlan::new(&slow, 9, Duration::from_secs(1), 30).unwrap();
+        assert!(plan.rounds_take(&slow) >= Duration::from_secs(10));
     }
 
     #[test]

@@ -122,8 +122,11 @@ pub fn run(
     let before = Counters::now().since(counters);
 
     let mut plans = Vec::new();
+    let mut expected = Duration::ZERO;
     for (task, probe) in &probes {
         if let Some(plan) = TaskPlan::new(&probe.able, processes, settings.budget, quantum) {
+            // Each process prepares and checks its subjects as the probe did, and then times them.
+            expected += (probe.took + plan.rounds_take(&probe.able)) * processes as u32;
             plans.push((*task, plan));
         }
     }
@@ -166,7 +169,7 @@ pub fn run(
         }
     }
 
-    watch(Progress::Planned { blocks: plans.len() * processes, expected: settings.budget * plans.len() as u32 });
+    watch(Progress::Planned { blocks: plans.len() * processes, expected });
     let during = Counters::now();
     let measured = measure(&plans, processes, workers, stop, &mut random, &mut file, watch)?;
     if measured.blocks == 0 {
@@ -185,6 +188,8 @@ struct Probe {
     able: Vec<Probed>,
     subjects: Vec<SubjectRecord>,
     out: Vec<RefusalRecord>,
+    /// How long the process took that found it.
+    took: Duration,
 }
 
 fn probe(
@@ -205,7 +210,8 @@ fn probe(
         task.entries.iter().map(|entry| entry.subject.clone()).filter(|subject| unwanted(subject)).collect();
     // When a subject crashes the worker, the others are probed again without it.
     let mut probe = loop {
-        let mut probe = Probe { able: Vec::new(), subjects: Vec::new(), out: Vec::new() };
+        let mut probe = Probe { able: Vec::new(), subjects: Vec::new(), out: Vec::new(), took: Duration::ZERO };
+        let began = Instant::now();
         let mut trying = String::new();
         let request = Request::Probe { task: task.name.clone(), seed, without: without.clone() };
         let mut failed = None;
@@ -225,6 +231,7 @@ fn probe(
                 Reply::Measured(_) | Reply::Done => {}
             }
         });
+        probe.took = began.elapsed();
         match (served, failed) {
             (Ok(()), None) => break probe,
             (Ok(()), Some(why)) => return Err(LabError::Worker(why)),

@@ -5,7 +5,7 @@
 //! polynomial is x^128 + x^127 + x^126 + x^121 + 1, and POLYVAL's product is a · b · x^-128, which is Montgomery's: the lowest 64
 //! bits go away, twice, by adding such a multiple of the polynomial that they become zero.
 
-use super::blocks::{Blocks, Xmm, Ymm, Zmm};
+use super::blocks::Blocks;
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::arch::x86_64::*;
 
@@ -14,67 +14,58 @@ macro_rules! entry {
     ($powers:ident, $hash:ident, $token:ty, $features:literal, $vector:ty) => {
         /// The powers of H, the highest first.
         #[inline]
-        pub(crate) fn $powers<const N: usize>(token: $token, h: &[u8; 16], powers: &mut [[u8; 16]; N]) {
+        pub(crate) fn $powers<const N: usize>(_: $token, h: &[u8; 16], powers: &mut [[u8; 16]; N]) {
             #[target_feature(enable = $features)]
-            fn with_features<const N: usize>(token: $token, h: &[u8; 16], out: &mut [[u8; 16]; N]) {
-                all_powers::<$vector, N>(token, h, out);
+            fn with_features<const N: usize>(h: &[u8; 16], out: &mut [[u8; 16]; N]) {
+                all_powers::<$vector, N>(h, out);
             }
             // SAFETY: the token proves the features.
-            unsafe { with_features(token, h, powers) }
+            unsafe { with_features(h, powers) }
         }
 
         /// POLYVAL over the parts, one after another.
         #[inline]
         pub(crate) fn $hash<const N: usize, const P: usize>(
-            token: $token,
+            _: $token,
             powers: &[[u8; 16]; N],
             parts: [&[[u8; 16]]; P],
             out: &mut [u8; 16],
         ) {
             #[target_feature(enable = $features)]
             fn with_features<const N: usize, const P: usize>(
-                token: $token,
                 powers: &[[u8; 16]; N],
                 parts: [&[[u8; 16]]; P],
                 out: &mut [u8; 16],
             ) {
-                hash::<$vector, N, P>(token, powers, parts, out);
+                hash::<$vector, N, P>(powers, parts, out);
             }
             // SAFETY: the token proves the features.
-            unsafe { with_features(token, powers, parts, out) }
+            unsafe { with_features(powers, parts, out) }
         }
     };
 }
 
-entry!(powers_clmul, hash_clmul, HaveClmul, "ssse3,sse4.1,pclmulqdq", Xmm);
-entry!(powers_vpclmul, hash_vpclmul, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq", Ymm);
-entry!(powers_avx512, hash_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512vl,pclmulqdq,vpclmulqdq", Zmm);
+entry!(powers_clmul, hash_clmul, HaveClmul, "ssse3,sse4.1,pclmulqdq", __m128i);
+entry!(powers_vpclmul, hash_vpclmul, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq", __m256i);
+entry!(powers_avx512, hash_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512vl,pclmulqdq,vpclmulqdq", __m512i);
 
 /// A sum of products, not yet reduced.
 #[derive(Clone, Copy)]
-struct Sum<V> {
+pub(super) struct Sum<V> {
     low: V,
     middle: V,
     high: V,
 }
 
 impl<V: Blocks> Sum<V> {
-    /// Nothing. Only the instructions' proof is taken from `vector`.
     #[inline(always)]
-    fn zero(vector: V) -> Self {
-        // SAFETY: SSE2 is part of x86-64.
-        let zero = vector.constant(unsafe { _mm_setzero_si128() });
-        Self { low: zero, middle: zero, high: zero }
+    pub(super) fn zero() -> Self {
+        Self { low: V::zero(), middle: V::zero(), high: V::zero() }
     }
 
-    /// A single product.
+    /// Adds the product of `a` and `b`.
     #[inline(always)]
-    fn product(a: V, b: V) -> Self {
-        Self::zero(a).add(a, b)
-    }
-
-    #[inline(always)]
-    fn add(self, a: V, b: V) -> Self {
+    pub(super) fn add(self, a: V, b: V) -> Self {
         let middle = a.multiply::<0x01>(b).xor(a.multiply::<0x10>(b));
         Self {
             low: self.low.xor(a.multiply::<0x00>(b)),
@@ -84,10 +75,21 @@ impl<V: Blocks> Sum<V> {
     }
 
     #[inline(always)]
-    fn reduce(self) -> V {
+    pub(super) fn join(self, other: Self) -> Self {
+        Self { low: self.low.xor(other.low), middle: self.middle.xor(other.middle), high: self.high.xor(other.high) }
+    }
+
+    /// The sum over all lanes.
+    #[inline(always)]
+    pub(super) fn narrow(self) -> Sum<__m128i> {
+        Sum { low: self.low.sum(), middle: self.middle.sum(), high: self.high.sum() }
+    }
+
+    #[inline(always)]
+    pub(super) fn reduce(self) -> V {
         // The polynomial from x^64 upwards, without x^128 and so without the lower half that `swap` stands for.
         // SAFETY: SSE2 is part of x86-64.
-        let polynomial = self.low.constant(unsafe { _mm_set_epi64x(0, 0xc2 << 56) });
+        let polynomial = V::splat(unsafe { _mm_set_epi64x(0, 0xc2 << 56) });
         let middle = self.middle.xor(self.low.swap()).xor(self.low.multiply::<0x00>(polynomial));
         self.high.xor(middle.swap()).xor(middle.multiply::<0x00>(polynomial))
     }
@@ -95,21 +97,21 @@ impl<V: Blocks> Sum<V> {
 
 /// Doubles the number of powers until there are `N`, a power of two.
 #[inline(always)]
-fn all_powers<V: Blocks, const N: usize>(proof: V::Proof, h: &[u8; 16], powers: &mut [[u8; 16]; N]) {
+fn all_powers<V: Blocks, const N: usize>(h: &[u8; 16], powers: &mut [[u8; 16]; N]) {
     const { assert!(N.is_power_of_two()) }
     powers[N - 1] = *h;
     let mut known = 1;
     while known < N {
         let (free, highest) = powers.split_at_mut(N - known);
         let next = &mut free[N - 2 * known..];
-        let by = V::one(proof, &highest[0]);
+        let by = __m128i::load(highest);
         if known < V::LANES {
             for (power, lower) in next.iter_mut().zip(highest) {
-                Sum::product(V::one(proof, lower), by).reduce().store(core::slice::from_mut(power));
+                Sum::zero().add(__m128i::load(&[*lower]), by).reduce().store(core::slice::from_mut(power));
             }
         } else {
             for (powers, lower) in next.chunks_exact_mut(V::LANES).zip(highest.chunks_exact(V::LANES)) {
-                Sum::product(V::load(proof, lower), V::splat(proof, by)).reduce().store(powers);
+                Sum::zero().add(V::load(lower), V::splat(by)).reduce().store(powers);
             }
         }
         known *= 2;
@@ -118,7 +120,6 @@ fn all_powers<V: Blocks, const N: usize>(proof: V::Proof, h: &[u8; 16], powers: 
 
 #[inline(always)]
 fn hash<V: Blocks, const N: usize, const P: usize>(
-    proof: V::Proof,
     powers: &[[u8; 16]; N],
     parts: [&[[u8; 16]]; P],
     out: &mut [u8; 16],
@@ -127,33 +128,26 @@ fn hash<V: Blocks, const N: usize, const P: usize>(
     let mut left: usize = parts.iter().map(|part| part.len()).sum();
     // The last block is multiplied by H, the last but one by H^2: it is the first batch that may be short.
     let mut at = left.wrapping_neg() % N;
-    let zero = V::one(proof, &[0; 16]);
-    let (mut wide, mut narrow) = (Sum::zero(V::splat(proof, zero)), Sum::zero(zero));
+    let (mut wide, mut narrow) = (Sum::<V>::zero(), Sum::<__m128i>::zero());
     for mut part in parts {
         while !part.is_empty() {
             let (now, later) = part.split_at(part.len().min(N - at));
             let with = &powers[at..at + now.len()];
             let (blocks, keys) = (now.chunks_exact(V::LANES), with.chunks_exact(V::LANES));
             for (block, key) in blocks.remainder().iter().zip(keys.remainder()) {
-                narrow = narrow.add(V::one(proof, block), V::one(proof, key));
+                narrow = narrow.add(__m128i::load(&[*block]), __m128i::load(&[*key]));
             }
             for (blocks, keys) in blocks.zip(keys) {
-                wide = wide.add(V::load(proof, blocks), V::load(proof, keys));
+                wide = wide.add(V::load(blocks), V::load(keys));
             }
             (part, at, left) = (later, at + now.len(), left - now.len());
             if at == N {
-                let sum = Sum { low: wide.low.sum(), middle: wide.middle.sum(), high: wide.high.sum() };
-                let so_far = Sum {
-                    low: sum.low.xor(narrow.low),
-                    middle: sum.middle.xor(narrow.middle),
-                    high: sum.high.xor(narrow.high),
-                }
-                .reduce();
+                let so_far = wide.narrow().join(narrow).reduce();
                 so_far.store(core::slice::from_mut(out));
                 if left > 0 {
                     // It is to be added to the next block, so it is multiplied by that block's power.
-                    narrow = Sum::product(so_far, V::one(proof, &powers[0]));
-                    (wide, at) = (Sum::zero(wide.low), 0);
+                    narrow = Sum::zero().add(so_far, __m128i::load(powers));
+                    (wide, at) = (Sum::zero(), 0);
                 }
             }
         }
