@@ -9,7 +9,8 @@ use crate::lanes::{self, Lanes};
 use crate::low::memory::Vector;
 use crate::low::x86_64::avx512::{Zmm, lanes4, pick2, settle};
 use crate::low::x86_64::clmul::Xmm;
-use crate::low::x86_64::vpclmul::{self, Ymm, join_halves, neighbours, pair};
+use crate::low::x86_64::halves::{join_halves, neighbours};
+use crate::low::x86_64::vpclmul::{self, Ymm, pair};
 use core::arch::asm;
 use core::arch::x86_64::*;
 

@@ -3,4 +3,5 @@
 pub(crate) mod avx512;
 mod avx512_alone;
 pub(crate) mod clmul;
+mod halves;
 pub(crate) mod vpclmul;

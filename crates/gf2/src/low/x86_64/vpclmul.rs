@@ -8,6 +8,7 @@ use crate::lanes::{self, Lanes};
 use crate::low::kernel::{Kernel, long_leaves};
 use crate::low::memory::{self, Vector};
 use crate::low::x86_64::clmul::{self, Xmm, leaf};
+use crate::low::x86_64::halves::{join_halves, neighbours};
 use candor_cpu::HaveVpclmul;
 use core::arch::x86_64::*;
 
@@ -109,7 +110,7 @@ impl Ymm {
 
     /// Lanes of `x` (0, 1) and `y` (2, 3), as the two low nibbles of `LANES` say.
     #[inline(always)]
-    fn pick<const LANES: i32>(x: Self, y: Self) -> Self {
+    pub(super) fn pick<const LANES: i32>(x: Self, y: Self) -> Self {
         // SAFETY: holding `x` proves AVX2.
         Self(unsafe { _mm256_permute2x128_si256::<LANES>(x.0, y.0) })
     }
@@ -244,12 +245,6 @@ pub(super) unsafe fn mul6(a: [Xmm; 3], b: [Xmm; 3]) -> [Xmm; 6] {
     [l0, below.xor(l01), below.xor3(h1_l2, h01).xor(l02), above.xor3(h0_l1, h02).xor(l12), above.xor(h12), h2]
 }
 
-/// Lanes 0 + 1 and 2 + 3.
-#[inline(always)]
-pub(super) fn neighbours([x0, x1]: [Ymm; 2]) -> Ymm {
-    Ymm::pick::<0x20>(x0, x1).xor(Ymm::pick::<0x31>(x0, x1))
-}
-
 /// 4×4 lanes: 27 word products in fourteen instructions.
 #[inline(always)]
 pub(crate) fn mul8(a: [Ymm; 2], b: [Ymm; 2]) -> [Xmm; 8] {
@@ -267,37 +262,6 @@ pub(crate) fn mul8(a: [Ymm; 2], b: [Ymm; 2]) -> [Xmm; 8] {
     let [sums_low, sums_high] = lanes::mul1(sums_a, sums_b);
     let of_both = single(all_a, all_b);
     join_halves([lower, upper, both], [sums_low, sums_high], of_both)
-}
-
-/// The end of a product of four lanes by four: `products` are those of lanes 0 and 1, of 2 and 3, and of their sums 0 + 2 and 1 + 3, lane by lane; `sums`
-/// holds the product of 0 + 1 in the lower lanes and that of 2 + 3 in the upper ones, `all` that of the sum of all four.
-#[inline(always)]
-pub(super) fn join_halves(
-    [lower, upper, both]: [[Ymm; 2]; 3],
-    [sums_low, sums_high]: [Ymm; 2],
-    all: [Xmm; 2],
-) -> [Xmm; 8] {
-    let ([l0, u0], [l1, u1]) = (sums_low.split(), sums_high.split());
-    let (lower, upper, both) = (join_lanes(lower, [l0, l1]), join_lanes(upper, [u0, u1]), join_lanes(both, all));
-    let shared = [lower[2].xor(upper[0]), lower[3].xor(upper[1])];
-    [
-        lower[0],
-        lower[1],
-        shared[0].xor3(lower[0], both[0]),
-        shared[1].xor3(lower[1], both[1]),
-        shared[0].xor3(upper[2], both[2]),
-        shared[1].xor3(upper[3], both[3]),
-        upper[2],
-        upper[3],
-    ]
-}
-
-/// The same for two lanes by two.
-#[inline(always)]
-fn join_lanes([low, high]: [Ymm; 2], [m0, m1]: [Xmm; 2]) -> [Xmm; 4] {
-    let ([l0, l1], [h0, h1]) = (low.split(), high.split());
-    let shared = h0.xor(l1);
-    [l0, shared.xor3(l0, m0), shared.xor3(h1, m1), h1]
 }
 
 /// 9×9 words as 8 + 1: the ninth words times the other factor's eight, nine instructions more than [`mul8`].
