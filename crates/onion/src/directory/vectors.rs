@@ -44,7 +44,7 @@ fn relay(of: &Value) -> Relay {
         bandwidth: number(&of["bandwidth"]) as u32,
         handshakes: list(of, "handshakes").iter().map(|of| number(of) as u16).collect(),
         addresses: list(of, "addresses").iter().map(|of| address(of).into()).collect(),
-        exit: list(of, "exit").iter().map(rule).collect(),
+        exit: of["exit"].as_array().unwrap().iter().map(rule).collect(),
         name: of["name"].as_str().unwrap().into(),
     }
 }
