@@ -6,12 +6,14 @@
 // <family>.rs              what a user of the family sees: traits, types, errors
 // <family>/<name>.rs       one algorithm, or one back end
 // <family>/<name>_mux.rs   the choice of arm: takes proof tokens from `candor-cpu` and records the arm
-// rounds.rs                round constants, shared by portable code and kernels
+// rounds.rs, poly1305.rs    round constants and arithmetic, shared by portable code and kernels
 // low/<arch>/              `unsafe` kernels that take a token
 
 extern crate alloc;
 
 mod low;
+#[cfg(feature = "aead")]
+mod poly1305;
 #[cfg(any(feature = "aead", feature = "kem", feature = "dh"))]
 mod random;
 #[cfg(feature = "hash")]
