@@ -7,6 +7,7 @@
 #![cfg(feature = "peer-openssl")]
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
+mod aead;
 mod api;
 mod hash;
 mod key;
@@ -95,6 +96,10 @@ impl Offers for Offer {
         hash(algorithm, shape)
     }
 
+    fn aead(&self, algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
+        aead(algorithm, op, bytes)
+    }
+
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {
         hmac(hash, bytes)
     }
@@ -136,6 +141,13 @@ fn x25519(op: contract::x25519::Op) -> Vec<Entry> {
 
 fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     each(|found, api| contract::hash::entry(&found.name, shape, move || hash::OpenSslHash::new(found, api, algorithm)))
+}
+
+fn aead(algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
+    each(|found, api| {
+        let make = move || aead::OpenSslAead::new(found, api, algorithm);
+        contract::aead::entry(&found.name, algorithm, op, bytes, make)
+    })
 }
 
 fn hmac(algorithm: Algorithm, bytes: usize) -> Vec<Entry> {

@@ -1,5 +1,6 @@
 //! What is measured, one file a family of tasks: their names, what is done, and who does it. The families are assembled here and nowhere else.
 
+mod aead;
 mod circuit;
 mod gf2;
 mod gf2m;
@@ -24,6 +25,7 @@ const FAMILIES: &[Family] = &[
     ("kem/ml-kem-", ml_kem::tasks),
     ("ec/x25519/", x25519::tasks),
     ("hash/", hash::tasks),
+    ("aead/", aead::tasks),
     ("mac/", mac::tasks),
     ("kdf/", kdf::tasks),
     ("ksf/", ksf::tasks),

@@ -140,7 +140,6 @@ impl<V: Words, const GROUPS: usize> Beside for Rows<V, GROUPS> {
     }
 }
 
-
 macro_rules! words {
     ($vector:ty, $blocks:literal, $splat:ident, $add:ident, $xor:ident, $shuffle32:ident, $load:ident;
      numbers $numbers:expr, row_numbers $row_numbers:expr, rotate<$n:ident, $rest:ident>($a:ident) $rotate:expr,
@@ -356,14 +355,8 @@ fn apply_sixteen(stream: &[__m512i; 16], data: &mut [[u8; 64]; 16]) {
     }
     let [a, b, c, d] = [rows!(0), rows!(4), rows!(8), rows!(12)];
     for n in 0..4 {
-        let [low_ab, high_ab] = [
-            _mm512_shuffle_i32x4::<0x44>(a[n], b[n]),
-            _mm512_shuffle_i32x4::<0xee>(a[n], b[n]),
-        ];
-        let [low_cd, high_cd] = [
-            _mm512_shuffle_i32x4::<0x44>(c[n], d[n]),
-            _mm512_shuffle_i32x4::<0xee>(c[n], d[n]),
-        ];
+        let [low_ab, high_ab] = [_mm512_shuffle_i32x4::<0x44>(a[n], b[n]), _mm512_shuffle_i32x4::<0xee>(a[n], b[n])];
+        let [low_cd, high_cd] = [_mm512_shuffle_i32x4::<0x44>(c[n], d[n]), _mm512_shuffle_i32x4::<0xee>(c[n], d[n])];
         let blocks = [
             _mm512_shuffle_i32x4::<0x88>(low_ab, low_cd),
             _mm512_shuffle_i32x4::<0xdd>(low_ab, low_cd),

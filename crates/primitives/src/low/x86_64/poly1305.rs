@@ -111,7 +111,8 @@ fn twenty(limb: __m512i) -> __m512i {
 #[inline]
 fn plus([h0, h1, h2]: [__m512i; 3], blocks: &[[u8; 16]; 8]) -> [__m512i; 3] {
     // SAFETY: the eight blocks are 128 bytes.
-    let [a, b] = unsafe { [_mm512_loadu_si512(blocks.as_ptr().cast()), _mm512_loadu_si512(blocks[4..].as_ptr().cast())] };
+    let [a, b] =
+        unsafe { [_mm512_loadu_si512(blocks.as_ptr().cast()), _mm512_loadu_si512(blocks[4..].as_ptr().cast())] };
     let [low, high] = [_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b)];
     let limb = _mm512_set1_epi64(LIMB.cast_signed());
     let m1 = _mm512_or_si512(_mm512_srli_epi64::<44>(low), _mm512_slli_epi64::<20>(high));
