@@ -6,7 +6,8 @@
 // <family>.rs              what a user of the family sees: traits, types, errors
 // <family>/<name>.rs       one algorithm, or one back end
 // <family>/<name>_mux.rs   the choice of arm: takes proof tokens from `candor-cpu` and records the arm
-// rounds.rs, poly1305.rs    round constants and arithmetic, shared by portable code and kernels
+// rounds.rs, sm4_box.rs    constants, shared by portable code and kernels
+// poly1305.rs              arithmetic, shared likewise
 // low/<arch>/              `unsafe` kernels that take a token
 
 extern crate alloc;
@@ -20,6 +21,8 @@ mod random;
 mod rounds;
 #[cfg(any(feature = "kem", feature = "dh"))]
 mod shared_secret;
+#[cfg(feature = "sm4")]
+mod sm4_box;
 
 #[cfg(feature = "aead")]
 pub mod aead;
@@ -39,6 +42,8 @@ pub mod ksf;
 pub mod mac;
 #[cfg(feature = "aes")]
 pub mod polyval;
+#[cfg(feature = "sm4")]
+pub mod sm4;
 pub mod stack;
 
 /// Which accelerated arms may run: the argument of `with_cpu`, for crates that don't depend on `candor-cpu`.
