@@ -6,11 +6,14 @@
 
 mod unit;
 
-use super::blocks::Blocks;
+use super::blocks::{Beside, Blocks};
+#[cfg(feature = "aead")]
+use super::{gcm, ghash::Powers};
 use crate::sm4_box::{CK, FK, GFNI};
 use candor_cpu::{HaveAvx2, HaveAvx512Crypto, HaveClmul, HaveGfni, HaveVpclmul};
 use core::arch::asm;
 use core::arch::x86_64::*;
+use core::marker::PhantomData;
 use core::slice::{from_mut, from_ref};
 use unit::{AesBox, GfniBox, Halves, Unit, Whole, Words};
 use zeroize::{optimization_barrier, zeroize_stack};
@@ -21,7 +24,10 @@ pub(crate) type RoundKeys = [u32; 32];
 /// Makes an arm: safe functions that take its tokens, and in each the kernel with the features. `$wide` is for many blocks, `$groups` groups
 /// at once; `$narrow` for one. `$clear` bytes of stack hold what the compiler puts aside for want of registers.
 macro_rules! arm {
-    ($name:ident, [$($token:ty),+], $features:literal, $wide:ty, $groups:literal, $narrow:ty, $clear:literal) => {
+    (
+        $name:ident, [$($token:ty),+], $features:literal, wide $wide:ty, $groups:literal groups, narrow $narrow:ty,
+        gcm $family:ty, $vectors:literal of $blocks:ty, clear $clear:literal
+    ) => {
         pub(crate) mod $name {
             use super::*;
 
@@ -80,6 +86,73 @@ macro_rules! arm {
                 zeroize_stack::<$clear>();
             }
 
+            /// The powers of GHASH's key.
+            #[cfg(feature = "aead")]
+            #[inline]
+            pub(crate) fn gcm_prepare(_: Tokens, keys: &RoundKeys, powers: &mut Powers) {
+                #[target_feature(enable = $features)]
+                fn with_features(keys: &RoundKeys, powers: &mut Powers) {
+                    gcm::prepare::<$blocks, _, $vectors>(&Cipher::<$family>::new(keys), powers);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features(keys, powers) }
+                zeroize_stack::<$clear>();
+            }
+
+            /// Galois/Counter Mode: encrypts, or decrypts if `OPEN`, and writes the tag that belongs to the ciphertext.
+            #[cfg(feature = "aead")]
+            #[inline]
+            pub(crate) fn gcm<const OPEN: bool>(
+                _: Tokens,
+                keys: &RoundKeys,
+                powers: &Powers,
+                nonce: &[u8; 12],
+                aad: &[u8],
+                data: &mut [u8],
+                tag: &mut [u8; 16],
+            ) {
+                #[target_feature(enable = $features)]
+                fn with_features<const OPEN: bool>(
+                    keys: &RoundKeys,
+                    powers: &Powers,
+                    nonce: &[u8; 12],
+                    aad: &[u8],
+                    data: &mut [u8],
+                    tag: &mut [u8; 16],
+                ) {
+                    let cipher = Cipher::<$family>::new(keys);
+                    gcm::run::<$blocks, _, $vectors, OPEN>(&cipher, powers, nonce, aad, data, tag);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features::<OPEN>(keys, powers, nonce, aad, data, tag) }
+                zeroize_stack::<$clear>();
+            }
+
+            /// Counter mode with Cipher Block Chaining-MAC: encrypts, or decrypts if `OPEN`, with the key stream that begins with counter
+            /// block `first`, and continues the MAC over the plaintext.
+            #[cfg(feature = "aead")]
+            #[inline]
+            pub(crate) fn ccm<const OPEN: bool>(
+                _: Tokens,
+                keys: &RoundKeys,
+                first: &[u8; 16],
+                mac: &mut [u8; 16],
+                data: &mut [u8],
+            ) {
+                #[target_feature(enable = $features)]
+                fn with_features<const OPEN: bool>(
+                    keys: &RoundKeys,
+                    first: &[u8; 16],
+                    mac: &mut [u8; 16],
+                    data: &mut [u8],
+                ) {
+                    super::ccm::<$narrow, OPEN>(keys, first, mac, data);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features::<OPEN>(keys, first, mac, data) }
+                zeroize_stack::<$clear>();
+            }
+
             /// Cipher block chaining: encrypts the blocks, one after another; `chain` is the block before them, then the last one.
             #[inline]
             pub(crate) fn cbc_encrypt(_: Tokens, keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
@@ -106,28 +179,42 @@ macro_rules! arm {
     };
 }
 
-arm!(aes_ni, [HaveClmul], "ssse3,sse4.1,aes", AesBox<Whole<__m128i>>, 2, AesBox<Whole<__m128i>>, 512);
-arm!(avx2, [HaveClmul, HaveAvx2], "avx2,aes", AesBox<Halves>, 2, AesBox<Whole<__m128i>>, 512);
-arm!(vaes, [HaveVpclmul], "avx2,aes,vaes", AesBox<Whole<__m256i>>, 2, AesBox<Whole<__m128i>>, 512);
-arm!(gfni, [HaveGfni], "avx2,gfni", GfniBox<__m256i>, 2, GfniBox<__m128i>, 512);
 arm!(
-    avx512,
-    [HaveAvx512Crypto, HaveGfni],
-    "avx2,avx512f,avx512bw,avx512vl,gfni",
-    GfniBox<__m512i>,
-    4,
-    GfniBox<__m128i>,
-    64
+    aes_ni, [HaveClmul], "ssse3,sse4.1,pclmulqdq,aes",
+    wide AesBox<Whole<__m128i>>, 2 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithAes, 8 of __m128i, clear 512
+);
+// GHASH has no products of 256 bits here, so the blocks of GCM are single ones.
+arm!(
+    avx2, [HaveClmul, HaveAvx2], "avx2,pclmulqdq,aes",
+    wide AesBox<Halves>, 2 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithAes, 8 of __m128i, clear 512
+);
+arm!(
+    vaes, [HaveVpclmul], "avx2,pclmulqdq,vpclmulqdq,aes,vaes",
+    wide AesBox<Whole<__m256i>>, 2 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithAes, 8 of __m256i, clear 512
+);
+arm!(
+    gfni, [HaveVpclmul, HaveGfni], "avx2,pclmulqdq,vpclmulqdq,gfni",
+    wide GfniBox<__m256i>, 2 groups, narrow GfniBox<__m128i>,
+    gcm WithGfni, 8 of __m256i, clear 512
+);
+arm!(
+    avx512, [HaveAvx512Crypto, HaveGfni], "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,gfni",
+    wide GfniBox<__m512i>, 4 groups, narrow GfniBox<__m128i>,
+    gcm WithGfni, 16 of __m512i, clear 64
 );
 
 /// Word 0 of some blocks, word 1, 2 and 3.
 type Group<U> = [<U as Unit>::Vector; 4];
 
-/// All rounds, for `G` groups.
+/// All rounds, for `G` groups, with the steps of `beside` between them.
 #[inline(always)]
-fn rounds<U: Unit, const G: usize>(keys: &RoundKeys, groups: &mut [Group<U>; G]) {
+fn rounds<U: Unit, const G: usize>(keys: &RoundKeys, groups: &mut [Group<U>; G], beside: &mut impl Beside) {
     let (steps, _) = unseen(keys).as_chunks::<4>();
-    for keys in steps {
+    for (step, keys) in steps.iter().enumerate() {
+        beside.step(step);
         macro_rules! round {
             ($a:literal $b:literal $c:literal $d:literal) => {
                 let key = U::Vector::word(keys[$a]);
@@ -204,7 +291,7 @@ fn some_blocks<U: Unit, const G: usize>(keys: &RoundKeys, data: &mut [[u8; 16]])
     for (words, data) in groups.iter_mut().zip(data.chunks_exact(group)) {
         *words = load::<U>(data);
     }
-    rounds::<U, G>(keys, &mut groups);
+    rounds::<U, G>(keys, &mut groups, &mut ());
     for (words, data) in groups.into_iter().zip(data.chunks_exact_mut(group)) {
         for (vector, data) in blocks_of::<U>(words).into_iter().zip(data.chunks_exact_mut(U::Vector::LANES)) {
             vector.store(data);
@@ -281,7 +368,7 @@ impl<'k, U: Unit> Stream<'k, U> {
             group[3] = U::enter(self.count.shuffle(swap));
             self.count = self.count.add32(U::Vector::word(4 * U::Vector::LANES as u32));
         }
-        rounds::<U, G>(self.keys, &mut groups);
+        rounds::<U, G>(self.keys, &mut groups, &mut ());
         for group in &mut groups {
             *group = blocks_of::<U>(*group);
         }
@@ -336,7 +423,7 @@ fn block_of<N: Unit<Vector = __m128i>>([a, b, c, d]: Group<N>) -> __m128i {
 #[inline(always)]
 fn block<N: Unit<Vector = __m128i>>(keys: &RoundKeys, block: &mut [u8; 16]) {
     let mut group = [words_of::<N>(__m128i::load(from_ref(block)))];
-    rounds::<N, 1>(keys, &mut group);
+    rounds::<N, 1>(keys, &mut group, &mut ());
     block_of::<N>(group[0]).store(from_mut(block));
 }
 
@@ -345,7 +432,7 @@ fn cbc_encrypt<N: Unit<Vector = __m128i>>(keys: &RoundKeys, chain: &mut [u8; 16]
     let mut last = __m128i::load(from_ref(chain));
     for block in blocks {
         let mut group = [words_of::<N>(last.xor(__m128i::load(from_ref(block))))];
-        rounds::<N, 1>(keys, &mut group);
+        rounds::<N, 1>(keys, &mut group, &mut ());
         last = block_of::<N>(group[0]);
         last.store(from_mut(block));
     }
@@ -383,7 +470,7 @@ fn chained<U: Unit, const G: usize>(keys: &RoundKeys, chain: &mut [u8; 16], data
         *words = load::<U>(data);
     }
     let next = data[data.len() - 1];
-    rounds::<U, G>(keys, &mut groups);
+    rounds::<U, G>(keys, &mut groups, &mut ());
     for words in &mut groups {
         *words = blocks_of::<U>(*words);
     }
@@ -401,6 +488,161 @@ fn chained<U: Unit, const G: usize>(keys: &RoundKeys, chain: &mut [u8; 16], data
         plain.xor(before).store(&mut data[from..]);
     }
     *chain = next;
+}
+
+/// The cipher for GCM, with the units that a family has for vectors of several widths.
+#[cfg(feature = "aead")]
+struct Cipher<'k, F> {
+    keys: &'k RoundKeys,
+    family: PhantomData<F>,
+}
+
+/// Which unit works on vectors `V`.
+#[cfg(feature = "aead")]
+trait Family<V> {
+    type Unit: Unit<Vector = V>;
+}
+
+/// AES-NI and VAES.
+#[cfg(feature = "aead")]
+struct WithAes;
+
+/// GFNI.
+#[cfg(feature = "aead")]
+struct WithGfni;
+
+#[cfg(feature = "aead")]
+impl<V: Words> Family<V> for WithAes {
+    type Unit = AesBox<Whole<V>>;
+}
+
+#[cfg(feature = "aead")]
+impl<V: unit::Gfni> Family<V> for WithGfni {
+    type Unit = GfniBox<V>;
+}
+
+#[cfg(feature = "aead")]
+impl<'k, F> Cipher<'k, F> {
+    #[inline(always)]
+    fn new(keys: &'k RoundKeys) -> Self {
+        Self { keys, family: PhantomData }
+    }
+}
+
+#[cfg(feature = "aead")]
+impl<V: Words, F: Family<V>> gcm::BlockCipher<V> for Cipher<'_, F> {
+    const SLOW: bool = true;
+
+    #[inline(always)]
+    fn encrypt<const VECTORS: usize, B: Beside>(&self, blocks: [V; VECTORS], beside: &mut B) -> [V; VECTORS] {
+        match VECTORS {
+            0..=4 => vectors::<F::Unit, VECTORS, 1>(self.keys, blocks, beside),
+            5..=8 => vectors::<F::Unit, VECTORS, 2>(self.keys, blocks, beside),
+            _ => vectors::<F::Unit, VECTORS, 4>(self.keys, blocks, beside),
+        }
+    }
+}
+
+/// Encrypts `VECTORS` vectors, which are at most `G` groups.
+#[cfg(feature = "aead")]
+#[inline(always)]
+fn vectors<U: Unit, const VECTORS: usize, const G: usize>(
+    keys: &RoundKeys,
+    mut blocks: [U::Vector; VECTORS],
+    beside: &mut impl Beside,
+) -> [U::Vector; VECTORS] {
+    let mut groups = [[U::Vector::word(0); 4]; G];
+    groups.as_flattened_mut()[..VECTORS].copy_from_slice(&blocks);
+    for group in &mut groups {
+        let [a, b, c, d] = U::Vector::transpose(*group);
+        *group = [U::enter(a), U::enter(b), U::enter(c), U::enter(d)];
+    }
+    rounds::<U, G>(keys, &mut groups, beside);
+    for group in &mut groups {
+        *group = blocks_of::<U>(*group);
+    }
+    blocks.copy_from_slice(&groups.as_flattened()[..VECTORS]);
+    blocks
+}
+
+#[cfg(feature = "aead")]
+#[inline(always)]
+fn ccm<N: Unit<Vector = __m128i>, const OPEN: bool>(
+    keys: &RoundKeys,
+    first: &[u8; 16],
+    mac: &mut [u8; 16],
+    data: &mut [u8],
+) {
+    let counter = __m128i::load(from_ref(first)).reverse();
+    let mut ccm = Ccm::<N> { keys, counter, chain: __m128i::load(from_ref(mac)), key: counter, unit: PhantomData };
+    if OPEN {
+        // One block ahead with the key stream; the chain doesn't move.
+        let chain = ccm.chain;
+        ccm.advance();
+        ccm.chain = chain;
+    }
+    let (blocks, part) = data.as_chunks_mut::<16>();
+    for block in blocks {
+        ccm.block::<OPEN>(__m128i::load(from_ref(block))).store(from_mut(block));
+    }
+    if !part.is_empty() {
+        let mut end = [0; 16];
+        if OPEN {
+            // What is beyond the end must not get into the chain.
+            ccm.key.store(from_mut(&mut end));
+            end[part.len()..].fill(0);
+            ccm.key = __m128i::load(from_ref(&end));
+            end = [0; 16];
+        }
+        end[..part.len()].copy_from_slice(part);
+        ccm.block::<OPEN>(__m128i::load(from_ref(&end))).store(from_mut(&mut end));
+        part.copy_from_slice(&end[..part.len()]);
+        wipe(&mut [end]);
+    }
+    ccm.chain.store(from_mut(mac));
+}
+
+/// A chain of the MAC, which is what takes the time, with a block of the key stream beside each of its blocks.
+#[cfg(feature = "aead")]
+struct Ccm<'k, N> {
+    keys: &'k RoundKeys,
+    /// Bytes reversed, so that the word that counts is the lowest.
+    counter: __m128i,
+    chain: __m128i,
+    /// The block of key stream that belongs to the block before the counter.
+    key: __m128i,
+    unit: PhantomData<N>,
+}
+
+#[cfg(feature = "aead")]
+impl<N: Unit<Vector = __m128i>> Ccm<'_, N> {
+    #[inline(always)]
+    fn block<const OPEN: bool>(&mut self, text: __m128i) -> __m128i {
+        if OPEN {
+            let plain = text.xor(self.key);
+            self.chain = self.chain.xor(plain);
+            self.advance();
+            plain
+        } else {
+            self.chain = self.chain.xor(text);
+            self.advance();
+            text.xor(self.key)
+        }
+    }
+
+    /// Encrypts the chain and the counter, in the two lowest words of each vector.
+    #[inline(always)]
+    fn advance(&mut self) {
+        let (chain, counter) = (N::enter(self.chain), N::enter(self.counter.reverse()));
+        let (low, high) = (chain.low32(counter), chain.high32(counter));
+        let mut group = [[low, low.high64(low), high, high.high64(high)]];
+        rounds::<N, 1>(self.keys, &mut group, &mut ());
+        let [[a, b, c, d]] = group;
+        let (first, last) = (d.low32(c), b.low32(a));
+        self.chain = N::leave(first.low64(last));
+        self.key = N::leave(first.high64(last));
+        self.counter = self.counter.add32(__m128i::load(&[[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]));
+    }
 }
 
 #[inline(always)]
