@@ -219,6 +219,9 @@ settings! {
     "account-delay-longest", "TIME", guesses.account.longest, "How long an answer is held back at most";
     "device-burst", "N", guesses.device.burst, "Guesses from a known device at once";
     "device-every", "TIME", guesses.device.every, "And then one more after each";
+    "owner-burst", "N", guesses.owner.burst, "Logins, refreshes, and changes of password and recovery codes by the owner of one account at once";
+    "owner-every", "TIME", guesses.owner.every, "And then one more after each";
+    "instances", "N", guesses.instances, "Instances that share the database; each permits its share of the rates above";
     "remembered", "N", guesses.remembered, "Addresses, networks, accounts and devices that are remembered, each";
     "exempt", "NETWORKS", guesses.exempt, "Networks whose guesses are not counted by address and network, for load tests";
 }
@@ -350,6 +353,9 @@ impl Config {
         if at_least_one.contains(&0) {
             return wrong("a server needs room for at least one connection and one request".to_owned());
         }
+        if self.guesses.instances == 0 {
+            return wrong("`instances` counts this server too; expected at least 1".to_owned());
+        }
         Ok(())
     }
 }
@@ -445,6 +451,8 @@ mod tests {
         assert!(read(&format!("{tls}plain = true\n")).unwrap().check().is_err());
         assert!(read("tls-key = \"k\"\n").unwrap().check().is_err());
         assert!(read("connections = 0\n").unwrap().check().is_err());
+        assert!(read("instances = 0\n").unwrap().check().is_err());
+        assert!(read("instances = 3\n").unwrap().check().is_ok());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! - [`Relay`]: links from clients and relays, circuits over them, and an exit that allows nothing but what its [`Policy`] lists.
 //! - [`Client`]: circuits through relays of a [`RelayList`], and [streams](CircuitStream) through circuits.
+//! - [`directory`]: authorities that agree on which relays there are, relays that publish themselves, and the client's cache.
 //! - [`http`]: a fetch over a stream. [`Target`]: a small web server whose answers can be checked, for tests and measurements.
 //!
 //! What is said over the sockets, and all its cryptography, is [`candor_onion`]'s; here are the sockets, the threads and the bounds.
@@ -9,6 +10,7 @@
 
 mod client;
 mod clock;
+pub mod directory;
 mod error;
 mod files;
 pub mod http;
@@ -29,7 +31,7 @@ pub use candor_onion::layer::Crypto;
 pub use client::{Circuit, Client, ClientOptions};
 pub use clock::Clock;
 pub use error::Error;
-pub use keys::{RelayKeys, Renewal};
+pub use keys::{RelayKeys, Renewal, Words};
 pub use policy::Policy;
 pub use prefix::Prefix;
 pub use relay::{NetworkLimits, Rate, Relay, RelayConfig, RelayCounts, RelayEvent, RelayHeld, RelayLimits};

@@ -11,6 +11,7 @@
 
 use crate::onion_keys::{KEMS, Offer};
 use crate::{Error, Policy, files};
+use candor_onion::directory::{self, Consensus};
 use candor_onion::handshake::{HandshakeType, UnknownHandshake};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -126,6 +127,17 @@ impl RelayList {
         files::replace(path, &text, 0o644)
     }
 
+    /// The relays of a consensus that offer `handshake`, or all if none is asked for. `kems` gives the static KEM key of a digest. Handshakes
+    /// whose keys are not at hand, and relays that are left with none, are left out.
+    pub fn of_consensus(
+        consensus: &Consensus,
+        handshake: Option<HandshakeType>,
+        kems: &dyn Fn(&[u8; 32]) -> Option<Vec<u8>>,
+    ) -> Self {
+        let listed = |listed: &directory::Listed| ListedRelay::of_directory(&listed.relay, handshake, kems);
+        Self { relays: consensus.relays.iter().filter_map(listed).collect() }
+    }
+
     /// Takes relays that are known already.
     pub fn of(relays: Vec<ListedRelay>) -> Self {
         Self { relays }
@@ -160,6 +172,31 @@ impl ListedRelay {
             keys,
         };
         Self::parse(line).map_err(Error::Internal)
+    }
+
+    /// A relay as a directory has it, with its preferred address; `None` if there is no handshake to offer.
+    pub(crate) fn of_directory(
+        relay: &directory::Relay,
+        wanted: Option<HandshakeType>,
+        kems: &dyn Fn(&[u8; 32]) -> Option<Vec<u8>>,
+    ) -> Option<Self> {
+        let keys = relay.kems.map(|digest| digest.and_then(|digest| kems(&digest)));
+        let is_at_hand = |handshake: &HandshakeType| match handshake {
+            HandshakeType::Hybrid512Auth => keys[0].is_some(),
+            HandshakeType::Hybrid768Auth => keys[1].is_some(),
+            HandshakeType::Hybrid1024Auth => keys[2].is_some(),
+            _ => true,
+        };
+        let known = relay.handshakes.iter().filter_map(|number| HandshakeType::numbered(*number));
+        let wanted = |handshake: &HandshakeType| wanted.is_none_or(|wanted| wanted == *handshake);
+        let handshakes: Vec<_> = known.filter(wanted).filter(is_at_hand).collect();
+        if handshakes.is_empty() {
+            return None;
+        }
+        let name = (!relay.name.is_empty()).then(|| relay.name.clone());
+        let keys = keys.map(Option::unwrap_or_default);
+        let listed = Self::new(name, *relay.addresses.first()?, relay.identity, relay.x25519, keys, &handshakes);
+        Some(listed.ok()?.with_exit(&Policy::of(&relay.exit)))
     }
 
     fn parse(line: Line) -> Result<Self, String> {
@@ -207,6 +244,16 @@ impl ListedRelay {
     /// Whether, as far as its entry says, it is an exit to `port` of `host`.
     pub fn permits(&self, host: &str, port: u16) -> bool {
         self.exit.may_permit(host, port)
+    }
+
+    /// Its exit policy, as far as its entry says.
+    pub(crate) fn exit(&self) -> &Policy {
+        &self.exit
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.line.name.as_deref()
     }
 
     /// Where it listens.
