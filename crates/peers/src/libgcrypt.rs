@@ -6,6 +6,9 @@
 #![cfg(feature = "peer-libgcrypt")]
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
+mod cipher;
+
+use crate::contract;
 use crate::contract::hash::{self, Algorithm, Hash, Output, Shape};
 use crate::contract::mac;
 use crate::list::{Offers, Peer};
@@ -42,6 +45,13 @@ struct Functions {
     md_reset: unsafe extern "C" fn(Handle),
     md_write: unsafe extern "C" fn(Handle, *const c_void, usize),
     md_extract: unsafe extern "C" fn(Handle, c_int, *mut c_void, usize) -> c_uint,
+    cipher_open: unsafe extern "C" fn(*mut Handle, c_int, c_int, c_uint) -> c_uint,
+    cipher_close: unsafe extern "C" fn(Handle),
+    cipher_setkey: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
+    cipher_setiv: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
+    cipher_setctr: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
+    cipher_encrypt: unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint,
+    cipher_decrypt: unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint,
     mac_open: unsafe extern "C" fn(*mut Handle, c_int, c_uint, *mut c_void) -> c_uint,
     mac_close: unsafe extern "C" fn(Handle),
     mac_setkey: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
@@ -82,6 +92,13 @@ fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
             md_reset: function(&library, "gcry_md_reset")?,
             md_write: function(&library, "gcry_md_write")?,
             md_extract: function(&library, "gcry_md_extract")?,
+            cipher_open: function(&library, "gcry_cipher_open")?,
+            cipher_close: function(&library, "gcry_cipher_close")?,
+            cipher_setkey: function(&library, "gcry_cipher_setkey")?,
+            cipher_setiv: function(&library, "gcry_cipher_setiv")?,
+            cipher_setctr: function(&library, "gcry_cipher_setctr")?,
+            cipher_encrypt: function(&library, "gcry_cipher_encrypt")?,
+            cipher_decrypt: function(&library, "gcry_cipher_decrypt")?,
             mac_open: function(&library, "gcry_mac_open")?,
             mac_close: function(&library, "gcry_mac_close")?,
             mac_setkey: function(&library, "gcry_mac_setkey")?,
@@ -107,6 +124,12 @@ impl Offers for Offer {
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
         hash(algorithm, shape)
+    }
+
+    fn cipher(&self, mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {
+        FOUND.each(|object| {
+            contract::cipher::entry(&object.name, mode, op, move || cipher::GcryptCipher::new(object, mode))
+        })
     }
 
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {

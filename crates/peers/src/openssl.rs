@@ -8,6 +8,7 @@
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
 mod api;
+mod cipher;
 mod hash;
 mod key;
 mod mac;
@@ -95,6 +96,10 @@ impl Offers for Offer {
         hash(algorithm, shape)
     }
 
+    fn cipher(&self, mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {
+        cipher(mode, op)
+    }
+
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {
         hmac(hash, bytes)
     }
@@ -136,6 +141,12 @@ fn x25519(op: contract::x25519::Op) -> Vec<Entry> {
 
 fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     each(|found, api| contract::hash::entry(&found.name, shape, move || hash::OpenSslHash::new(found, api, algorithm)))
+}
+
+fn cipher(mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {
+    each(|found, api| {
+        contract::cipher::entry(&found.name, mode, op, move || cipher::OpenSslCipher::new(found, api, mode))
+    })
 }
 
 fn hmac(algorithm: Algorithm, bytes: usize) -> Vec<Entry> {

@@ -1,5 +1,6 @@
 //! What is measured, one file a family of tasks: their names, what is done, and who does it. The families are assembled here and nowhere else.
 
+mod cipher;
 mod circuit;
 mod gf2;
 mod gf2m;
@@ -25,6 +26,7 @@ const FAMILIES: &[Family] = &[
     ("ec/x25519/", x25519::tasks),
     ("hash/", hash::tasks),
     ("mac/", mac::tasks),
+    ("cipher/", cipher::tasks),
     ("kdf/", kdf::tasks),
     ("ksf/", ksf::tasks),
     ("ntor/", ntor::tasks),

@@ -48,6 +48,8 @@ pub(super) fn build(peers: &Path, extent: Extent) -> Result<(), Failure> {
 
     let mut configure = program("./configure");
     configure.args(OPTIONS).arg(format!("--with-libgpg-error-prefix={}", prefix.display()));
+    // The system's own gpgrt-config would be found first.
+    configure.arg(format!("GPGRT_CONFIG={}", prefix.join("bin/gpgrt-config").display()));
     configure.arg(format!("CFLAGS={CFLAGS}")).current_dir(&source);
     quiet_step("configuring libgcrypt", configure)?;
     // Without the tests, which take longer than the library.

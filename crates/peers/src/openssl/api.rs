@@ -129,6 +129,14 @@ api! {
     EVP_KEYEXCH_fetch: fn(Object, *const c_char, *const c_char) -> Object;
     EVP_KEYEXCH_free: fn(Object);
     EVP_KEYEXCH_get0_provider: fn(Object) -> Object;
+    EVP_CIPHER_fetch: fn(Object, *const c_char, *const c_char) -> Object;
+    EVP_CIPHER_free: fn(Object);
+    EVP_CIPHER_get0_provider: fn(Object) -> Object;
+    EVP_CIPHER_CTX_new: fn() -> Object;
+    EVP_CIPHER_CTX_free: fn(Object);
+    EVP_CIPHER_CTX_set_padding: fn(Object, c_int) -> c_int;
+    EVP_CipherInit_ex2: fn(Object, Object, *const c_uchar, *const c_uchar, c_int, *const Parameter) -> c_int;
+    EVP_CipherUpdate: fn(Object, *mut c_uchar, *mut c_int, *const c_uchar, c_int) -> c_int;
     EVP_PKEY_CTX_new_from_name: fn(Object, *const c_char, *const c_char) -> Object;
     EVP_PKEY_CTX_new_from_pkey: fn(Object, Object, *const c_char) -> Object;
     EVP_PKEY_CTX_free: fn(Object);

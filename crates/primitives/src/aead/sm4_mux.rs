@@ -25,6 +25,7 @@ pub(super) struct GcmKeys {
 }
 
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant)] // a box would put the powers on the heap
 enum Hash {
     #[cfg(target_arch = "x86_64")]
     Powers(Powers),
