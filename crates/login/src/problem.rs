@@ -154,7 +154,7 @@ pub(crate) struct Kind(pub(crate) &'static str);
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable(_) | StoreError::Full => Self::Unavailable,
+            StoreError::Unavailable(_) | StoreError::Tls(_) | StoreError::Full => Self::Unavailable,
             StoreError::Conflict(conflict) => conflict.into(),
             _ => Self::Internal,
         }
