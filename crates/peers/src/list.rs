@@ -1,7 +1,7 @@
 //! The list of peers, and what each offers.
 
 use crate::contract::hash::{Algorithm, Shape};
-use crate::contract::{cipher, gf2, gf2m, ml_kem, ntor, opaque, oprf, x25519};
+use crate::contract::{aead, cipher, gf2, gf2m, ml_kem, ntor, opaque, oprf, x25519};
 use crate::linked;
 use candor_lab::Entry;
 use candor_primitives::ksf::Params;
@@ -28,6 +28,11 @@ pub(crate) trait Offers: Sync {
 
     /// A hash function.
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// An AEAD, for messages of so many bytes.
+    fn aead(&self, algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Vec<Entry> {
         Vec::new()
     }
 
@@ -130,6 +135,12 @@ pub fn x25519(op: x25519::Op) -> Vec<Entry> {
 #[must_use]
 pub fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     all().flat_map(|peer| peer.hash(algorithm, shape)).collect()
+}
+
+/// The peers' entries for an AEAD, for messages of so many bytes.
+#[must_use]
+pub fn aead(algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Vec<Entry> {
+    all().flat_map(|peer| peer.aead(algorithm, op, bytes)).collect()
 }
 
 /// The peers' entries for HMAC over a hash function, for messages of so many bytes.

@@ -7,6 +7,7 @@
 #![cfg(feature = "peer-openssl")]
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
+mod aead;
 mod api;
 mod cipher;
 mod hash;
@@ -100,6 +101,10 @@ impl Offers for Offer {
         cipher(mode, op)
     }
 
+    fn aead(&self, algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
+        aead(algorithm, op, bytes)
+    }
+
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {
         hmac(hash, bytes)
     }
@@ -146,6 +151,13 @@ fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
 fn cipher(mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {
     each(|found, api| {
         contract::cipher::entry(&found.name, mode, op, move || cipher::OpenSslCipher::new(found, api, mode))
+    })
+}
+
+fn aead(algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
+    each(|found, api| {
+        let make = move || aead::OpenSslAead::new(found, api, algorithm);
+        contract::aead::entry(&found.name, algorithm, op, bytes, make)
     })
 }
 

@@ -54,7 +54,6 @@ mod gcm;
 mod gcm_mux;
 mod gcm_portable;
 mod interface;
-mod poly1305_portable;
 mod random_nonce;
 mod sm4;
 mod sm4_mux;
