@@ -15,6 +15,7 @@
 //! ```
 
 mod buffers;
+mod directories;
 mod exit;
 mod extensions;
 mod floods;
