@@ -6,7 +6,9 @@
 //! {"name":"ada","address":"127.0.0.1:9001","identity":"<Ed25519>","handshakes":["ntor-v3","hybrid-768-auth"],"keys":{"x25519":"…","ml-kem-768":"…"}}
 //! ```
 //!
-//! `name` is for people and may be left out. `exit` is the exit policy; without it the relay is no exit, or does not say so. `rsa_identity`, 20 bytes, is there for relays of Tor's, which `ntor` names by it.
+//! `name` is for people and may be left out. `exit` is the exit policy; without it the relay is no exit, or does not say so. `bandwidth` is in kB/s and weighs
+//! the choice of paths; `family` has the identities of other relays of the same people. `rsa_identity`, 20 bytes, is there for relays of Tor's,
+//! which `ntor` names by it.
 //! A circuit is as authentic as the list that it was built from.
 
 use crate::onion_keys::{KEMS, Offer};
@@ -40,6 +42,7 @@ pub struct ListedRelay {
     identity: [u8; 32],
     rsa_identity: Option<[u8; 20]>,
     exit: Policy,
+    family: Vec<[u8; 32]>,
     offers: Vec<(HandshakeType, Offer)>,
 }
 
@@ -55,6 +58,10 @@ struct Line {
     rsa_identity: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exit: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bandwidth: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    family: Vec<String>,
     handshakes: Vec<String>,
     keys: BTreeMap<String, String>,
 }
@@ -126,6 +133,11 @@ impl RelayList {
         files::replace(path, &text, 0o644)
     }
 
+    /// The relays themselves, in the list's order.
+    pub fn into_relays(self) -> Vec<ListedRelay> {
+        self.relays
+    }
+
     /// Takes relays that are known already.
     pub fn of(relays: Vec<ListedRelay>) -> Self {
         Self { relays }
@@ -156,6 +168,8 @@ impl ListedRelay {
             identity: base16ct::lower::encode_string(&identity),
             rsa_identity: None,
             exit: None,
+            bandwidth: None,
+            family: Vec::new(),
             handshakes: handshakes.iter().map(|handshake| handshake.name().to_owned()).collect(),
             keys,
         };
@@ -188,7 +202,9 @@ impl ListedRelay {
             offers.push((handshake, Offer::new(handshake, &identity, rsa_identity, x25519, &kem)?));
         }
         let exit = Policy::parse(line.exit.as_deref().unwrap_or_default()).map_err(|error| error.to_string())?;
-        Ok(Self { line, address, identity, rsa_identity, exit, offers })
+        let family: Option<Vec<_>> = line.family.iter().map(|member| array(member)).collect();
+        let family = family.ok_or("a member of the family is not 64 hexadecimal digits")?;
+        Ok(Self { line, address, identity, rsa_identity, exit, family, offers })
     }
 
     /// The relay's line in a list, without a line's end.
@@ -202,6 +218,36 @@ impl ListedRelay {
         self.line.exit = (!policy.is_empty()).then(|| policy.to_string());
         self.exit = policy.clone();
         self
+    }
+
+    /// The same relay with what it carries, in kB/s.
+    #[must_use]
+    pub fn with_bandwidth(mut self, bandwidth: u32) -> Self {
+        self.line.bandwidth = Some(bandwidth);
+        self
+    }
+
+    /// The same relay with the identities that it names as its family.
+    #[must_use]
+    pub fn with_family(mut self, family: Vec<[u8; 32]>) -> Self {
+        self.line.family = family.iter().map(|member| base16ct::lower::encode_string(member)).collect();
+        self.family = family;
+        self
+    }
+
+    /// What it carries, in kB/s: 1 MB/s where its entry does not say.
+    pub fn bandwidth(&self) -> u32 {
+        self.line.bandwidth.unwrap_or(1000)
+    }
+
+    /// The identities of relays that it names as its family.
+    pub fn family(&self) -> &[[u8; 32]] {
+        &self.family
+    }
+
+    /// Whether it is an exit to anywhere, as far as its entry says.
+    pub fn is_exit(&self) -> bool {
+        !self.exit.is_empty()
     }
 
     /// Whether, as far as its entry says, it is an exit to `port` of `host`.

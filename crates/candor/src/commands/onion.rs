@@ -1,6 +1,7 @@
-//! `candor onion`: relays, circuits, the target.
+//! `candor onion`: relays, circuits, the proxy, the target.
 
 mod fetch;
+mod proxy;
 mod relay;
 
 use super::{Stop, runtime};
@@ -14,6 +15,7 @@ pub(crate) fn execute(command: OnionCommand, talk: Talk) -> Result<(), Failure> 
     match command {
         OnionCommand::Relay(arguments) => relay::execute(arguments, talk),
         OnionCommand::Fetch(arguments) => fetch::execute(&arguments, talk),
+        OnionCommand::Proxy(arguments) => proxy::execute(&arguments, talk),
         OnionCommand::Target(arguments) => target(&arguments),
     }
 }

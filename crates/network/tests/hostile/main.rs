@@ -15,6 +15,7 @@
 //! ```
 
 mod buffers;
+mod clients;
 mod exit;
 mod extensions;
 mod floods;
