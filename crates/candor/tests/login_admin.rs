@@ -114,6 +114,30 @@ fn keys_are_rotated_and_retired_once_nobody_needs_them() {
 }
 
 #[test]
+fn a_new_key_can_have_other_stretching_and_accounts_keep_theirs() {
+    let home = deployment();
+    let home = home.path();
+    let ksf = || -> Vec<String> {
+        let keys = json(home, &["key", "list", "--format", "json"]);
+        keys.iter().map(|key| key["ksf"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ksf(), ["65536:3:1"]);
+    said(home, &["key", "rotate", "--ksf", "131072:3:2"]);
+    assert_eq!(ksf(), ["65536:3:1", "131072:3:2"]);
+    said(home, &["key", "rotate"]);
+    assert_eq!(ksf(), ["65536:3:1", "131072:3:2", "131072:3:2"], "as the one before");
+    let keys = json(home, &["key", "list", "--format", "json"]);
+    assert_eq!(keys[0]["accounts"], 3, "the accounts stay with theirs");
+    for (refused, why) in
+        [("8:1:1", "clients refuse it"), ("4194304:3:1", "clients refuse it"), ("65536", "expected memory")]
+    {
+        let (status, errors) = failed(home, &["key", "rotate", "--ksf", refused]);
+        assert!(status == 2 && errors.contains(why), "{errors}");
+    }
+    assert_eq!(ksf().len(), 3);
+}
+
+#[test]
 fn a_log_that_was_shortened_is_noticed_by_its_head_and_a_backup_is_whole() {
     let home = deployment();
     let home = home.path();

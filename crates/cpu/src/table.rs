@@ -40,13 +40,19 @@ pub enum Routine {
     AesCtr,
     /// POLYVAL.
     Polyval,
+    /// SM4: blocks, counter mode and chaining.
+    Sm4,
+    /// AES-GCM.
+    AesGcm,
+    /// ChaCha20-Poly1305.
+    ChaCha20Poly1305,
     /// Argon2id.
     Argon2id,
 }
 
 impl Routine {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Gf2Mul,
         Self::Gf2Field,
         Self::Sha256,
@@ -58,6 +64,9 @@ impl Routine {
         Self::KeccakBatch,
         Self::AesCtr,
         Self::Polyval,
+        Self::Sm4,
+        Self::AesGcm,
+        Self::ChaCha20Poly1305,
         Self::Argon2id,
     ];
 
@@ -75,6 +84,9 @@ impl Routine {
             Self::KeccakBatch => "keccak-batch",
             Self::AesCtr => "aes-ctr",
             Self::Polyval => "polyval",
+            Self::Sm4 => "sm4",
+            Self::AesGcm => "aes-gcm",
+            Self::ChaCha20Poly1305 => "chacha20-poly1305",
             Self::Argon2id => "argon2id",
         }
     }

@@ -15,9 +15,10 @@ pub struct Tier {
 const CLMUL: u32 = HaveClmul::BIT;
 const AVX2: u32 = CLMUL | HaveAvx2::BIT;
 const VPCLMUL: u32 = AVX2 | HaveSha::BIT | HaveVpclmul::BIT;
+const GFNI: u32 = VPCLMUL | HaveGfni::BIT;
 
 /// All groups of x86-64.
-pub(crate) const X86_64: u32 = VPCLMUL | HaveAvx512Crypto::BIT;
+pub(crate) const X86_64: u32 = GFNI | HaveAvx512Crypto::BIT | HaveAvx512Ifma::BIT;
 /// All groups of AArch64.
 const AARCH64: u32 = HavePmull::BIT | HaveArmSha2::BIT;
 /// All groups of RISC-V.
@@ -41,7 +42,8 @@ pub const TIERS: &[Tier] = &[
     Tier { name: "sha", what: "x86-64: clmul and the SHA instructions", groups: CLMUL | HaveSha::BIT },
     Tier { name: "avx2", what: "x86-64: clmul, AVX2, BMI", groups: AVX2 },
     Tier { name: "vpclmul", what: "x86-64: avx2, sha, VPCLMULQDQ and VAES on 256 bits", groups: VPCLMUL },
-    Tier { name: "avx512", what: "x86-64: vpclmul, AVX-512, VPCLMULQDQ and VAES on 512 bits", groups: X86_64 },
+    Tier { name: "gfni", what: "x86-64: vpclmul, GFNI on 256 bits", groups: GFNI },
+    Tier { name: "avx512", what: "x86-64: gfni, AVX-512 with IFMA, VPCLMULQDQ and VAES on 512 bits", groups: X86_64 },
     Tier { name: "pmull", what: "AArch64: PMULL and AES", groups: HavePmull::BIT },
     Tier { name: "arm-sha2", what: "AArch64: pmull and the SHA-256 instructions", groups: AARCH64 },
     Tier { name: "zbc", what: "RISC-V: carry-less multiplication (Zbc)", groups: RISCV64 },

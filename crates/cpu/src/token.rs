@@ -71,6 +71,10 @@ groups! {
     /// AVX-512 alone (Skylake-X) lack this group.
     HaveAvx512Crypto, 4, "x86_64", is_x86_feature_detected,
         ["avx512f", "avx512bw", "avx512dq", "avx512vl", "vpclmulqdq", "vaes", "pclmulqdq", "aes"];
+    /// x86-64: affine maps and inverses in AES's field (GFNI), on 256-bit registers (Ice Lake, Zen 4).
+    HaveGfni, 5, "x86_64", is_x86_feature_detected, ["avx2", "gfni"];
+    /// x86-64: products of 52 bits on 512-bit registers (Ice Lake, Zen 4; every CPU that has the group before).
+    HaveAvx512Ifma, 6, "x86_64", is_x86_feature_detected, ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512ifma"];
     /// AArch64: 64-bit polynomial multiplication and AES.
     HavePmull, 8, "aarch64", is_aarch64_feature_detected, ["neon", "aes"];
     /// AArch64: the SHA-256 instructions.

@@ -5,7 +5,7 @@ use crate::recovery::RecoveryCode;
 use crate::session::{DeviceProof, Session};
 use crate::wire::{self, Bytes};
 use crate::{Error, Limits};
-use candor_old_hashes::OldScheme;
+use candor_old_hashes::{CostLimits, OldScheme};
 use candor_opaque::{
     Argon2id, Client as Opaque, ClientLogin, ClientRegistration, DefaultSuite, ExportKey, KsfParams, Parties, Password,
 };
@@ -25,6 +25,7 @@ const PARTIES: Parties<'static> = Parties::new(b"candor-login-1");
 pub struct Client {
     connection: Arc<Connection>,
     limits: Limits,
+    old_hash_limits: CostLimits,
 }
 
 /// What a request may say besides name and password.
@@ -61,7 +62,7 @@ impl Client {
     /// # Errors
     /// [`Error::Url`].
     pub fn new(url: &str) -> Result<Self, Error> {
-        Ok(Self { connection: Arc::new(Connection::new(url, None)?), limits: Limits::DEFAULT })
+        Ok(Self::over(Connection::new(url, None)?))
     }
 
     /// A client that trusts only the certificate authorities in this PEM text.
@@ -73,11 +74,20 @@ impl Client {
         use rustls::pki_types::pem::PemObject;
         let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
         match roots {
-            Ok(roots) if !roots.is_empty() => {
-                Ok(Self { connection: Arc::new(Connection::new(url, Some(roots))?), limits: Limits::DEFAULT })
-            }
+            Ok(roots) if !roots.is_empty() => Ok(Self::over(Connection::new(url, Some(roots))?)),
             _ => Err(Error::Internal("no certificates in the PEM text".to_owned())),
         }
+    }
+
+    fn over(connection: Connection) -> Self {
+        Self { connection: Arc::new(connection), limits: Limits::DEFAULT, old_hash_limits: CostLimits::DEFAULT }
+    }
+
+    /// The client with other limits on the old password hashes that a server may ask it to compute, for accounts that were taken over from another
+    /// system. Any server can ask, before it has proved to be the right one.
+    #[must_use]
+    pub fn with_old_hash_limits(self, old_hash_limits: CostLimits) -> Self {
+        Self { old_hash_limits, ..self }
     }
 
     /// The client with other limits on key stretching. The default refuses what costs an attacker too little or this machine too much.
@@ -178,14 +188,16 @@ impl Client {
 
     /// Proves the password, without ending the login.
     async fn prove(&self, name: &str, password: &str, options: &Options) -> Result<Proved, Error> {
-        let (login, started) = self.begin_login(name, prepared(password)?, options).await?;
+        let (login, started) = self.begin_login(name, prepared(password)?, options, None).await?;
         let Some(scheme) = started.old_hash else { return self.finish_login(login, started, false).await };
         // The account was taken over from another system. What it knows is the hash of the password as it was typed there.
         let scheme: OldScheme = scheme.parse().map_err(|error| self.connection.no_answer(error))?;
+        // Nobody has proved yet to be the right server.
+        self.old_hash_limits.check(&scheme).map_err(|why| Error::OldHash { scheme: scheme.name_and_cost(), why })?;
         let password = Zeroizing::new(password.as_bytes().to_vec());
         let old = spawn_blocking(move || scheme.opaque_password(&password)).await;
         let old = old.map_err(|_| cut_off())?.map_err(|error| self.connection.no_answer(error))?;
-        let (login, started) = self.begin_login(name, old, options).await?;
+        let (login, started) = self.begin_login(name, old, options, Some(started.state)).await?;
         self.finish_login(login, started, true).await
     }
 
@@ -194,11 +206,12 @@ impl Client {
         name: &str,
         password: Zeroizing<Vec<u8>>,
         options: &Options,
+        old_hash: Option<Bytes>,
     ) -> Result<(ClientLogin<DefaultSuite>, wire::LoginStarted), Error> {
         let client = Opaque::<DefaultSuite>::default().with_limits(self.limits);
         let (login, ke1) = client.start_login(&mut UnwrapErr(SysRng), &Password::from_bytes(&password)?)?;
         let device = options.device.as_ref().map(|proof| proof.0.clone());
-        let body = wire::LoginStart { name, ke1: Bytes::of(&ke1), device };
+        let body = wire::LoginStart { name, ke1: Bytes::of(&ke1), device, old_hash };
         Ok((login, self.post("/v1/login/start", None, &body).await?))
     }
 

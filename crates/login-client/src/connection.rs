@@ -9,7 +9,7 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, RETRY_AFTER}
 use hyper::http::uri::Scheme;
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::rt::TokioIo;
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde::Serialize;
@@ -198,14 +198,8 @@ fn connector(roots: Option<Vec<CertificateDer<'static>>>) -> Result<TlsConnector
     let mut store = RootCertStore::empty();
     // Certificates that can't be read are skipped, as other programs do; without any, no server is trusted.
     store.add_parsable_certificates(roots.unwrap_or_else(|| rustls_native_certs::load_native_certs().certs));
-    let kx_groups = vec![
-        aws_lc_rs::kx_group::X25519MLKEM768,
-        aws_lc_rs::kx_group::SECP256R1MLKEM768,
-        aws_lc_rs::kx_group::X25519,
-        aws_lc_rs::kx_group::SECP256R1,
-    ];
-    let provider = CryptoProvider { kx_groups, ..aws_lc_rs::default_provider() };
-    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
+    // With its feature `prefer-post-quantum` rustls has X25519MLKEM768 first.
+    let mut config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|error| Error::Internal(error.to_string()))?
         .with_root_certificates(store)

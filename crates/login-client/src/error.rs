@@ -1,5 +1,6 @@
 //! Why something did not succeed.
 
+use candor_old_hashes::BeyondLimits;
 use std::time::Duration;
 
 /// Why something did not succeed.
@@ -9,8 +10,8 @@ pub enum Error {
     /// The login failed: wrong password or name. The server does not say which.
     #[error("login failed: wrong name or password")]
     LoginFailed,
-    /// Too many attempts came from this network.
-    #[error("too many attempts from this network; wait {} s", .0.as_secs())]
+    /// Too many attempts came from this network, or the account's owner has done too much lately.
+    #[error("too many attempts; wait {} s", .0.as_secs())]
     Throttled(Duration),
     /// There is no such session, or it has ended. Log in.
     #[error("no session, or it has ended; log in")]
@@ -39,6 +40,16 @@ pub enum Error {
     /// The password can't be used, key stretching failed, or the server asks for too little or too much of it.
     #[error(transparent)]
     Opaque(candor_opaque::Error),
+    /// The server asks for an old password hash beyond the client's limits.
+    #[error(
+        "server asks for the old password hash {scheme}, which {why}; `Client::with_old_hash_limits` changes the limits"
+    )]
+    OldHash {
+        /// The function and its cost.
+        scheme: String,
+        /// On which side it is.
+        why: BeyondLimits,
+    },
     /// The URL can't be used.
     #[error("{url}: {why}")]
     Url {

@@ -8,6 +8,7 @@ mod recovery;
 mod session;
 mod wire;
 
+pub use candor_old_hashes::{BeyondLimits, CostLimits};
 pub use candor_opaque::{ExportKey, Limits};
 pub use client::{Client, LoggedIn, Options};
 pub use error::Error;

@@ -40,6 +40,8 @@ pub(crate) struct LoginStart<'a> {
     pub(crate) ke1: Bytes,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) device: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) old_hash: Option<Bytes>,
 }
 
 #[derive(Deserialize)]

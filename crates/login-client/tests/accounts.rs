@@ -6,7 +6,7 @@ mod example;
 
 use candor_login::migrate::{Input, Layout, import};
 use candor_login::{Actor, Config, KeyRing, Log, Purpose, Server, TokenHash, UnixTime, UserName};
-use candor_login_client::{Client, Error, Limits, Options, RecoveryCode};
+use candor_login_client::{BeyondLimits, Client, CostLimits, Error, Limits, Options, RecoveryCode};
 use std::error::Error as StdError;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -137,13 +137,52 @@ async fn the_example_logs_in() -> Outcome {
     Ok(())
 }
 
-#[tokio::test]
-async fn an_account_of_another_system_registers_afresh_at_its_first_login() -> Outcome {
-    let (_folder, server, client) = start(&[]).await?;
-    let file = format!("name,hash\nalice,{}\n", bcrypt::hash("old password", 4)?);
+/// Accounts of another system, with "old password" and bcrypt at this cost.
+async fn take_over(server: &Server, names: &[&str], cost: u32) -> Outcome {
+    let hash = bcrypt::hash("old password", cost)?;
+    let lines: String = names.iter().map(|name| format!("{name},{hash}\n")).collect();
+    let file = format!("name,hash\n{lines}");
     let ring = KeyRing::load(server.store()).await?.ok_or("the server has made a key")?;
     let input = Input::new(file.as_bytes(), Layout::Csv, "name", "hash")?;
     import(server.store(), Arc::new(ring), input, false, Actor::Server, |_| ()).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_first_login_with_an_old_hash_counts_once() -> Outcome {
+    // One guess, and it does not come back.
+    let (_folder, server, client) = start(&[("address-burst", "1"), ("address-every", "1d")]).await?;
+    take_over(&server, &["alice", "bob", "carol"], 4).await?;
+    let log_in = async |name: &str, password: &str| client.log_in(name, password, &Options::default()).await.map(drop);
+    assert_eq!(log_in("alice", "old password").await, Ok(()));
+    assert_eq!(log_in("bob", "old password").await, Ok(()), "a success was no guess");
+    assert_eq!(log_in("carol", "other password").await, Err(Error::LoginFailed));
+    assert!(matches!(log_in("carol", "old password").await, Err(Error::Throttled(_))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_old_hash_beyond_the_limits_is_not_computed() -> Outcome {
+    let (_folder, server, _) = start(&[]).await?;
+    take_over(&server, &["alice"], 5).await?;
+    let log_in = async |limits: CostLimits| {
+        let client = Client::new(&server.url())?.with_limits(Limits::NONE).with_old_hash_limits(limits);
+        client.log_in("alice", "old password", &Options::default()).await.map(drop)
+    };
+    for (bcrypt, expected) in [(4..=4, BeyondLimits::TooCostly), (6..=9, BeyondLimits::TooWeak)] {
+        let error = log_in(CostLimits { bcrypt, ..CostLimits::DEFAULT }).await.unwrap_err();
+        assert_eq!(error, Error::OldHash { scheme: "bcrypt r=5".to_owned(), why: expected });
+        let text = format!("server asks for the old password hash bcrypt r=5, which {expected}; ");
+        assert!(error.to_string().starts_with(&text), "{error}");
+    }
+    assert_eq!(log_in(CostLimits::DEFAULT).await, Ok(()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_account_of_another_system_registers_afresh_at_its_first_login() -> Outcome {
+    let (_folder, server, client) = start(&[]).await?;
+    take_over(&server, &["alice"], 4).await?;
     let is_old = async || {
         let account = server.store().account(&UserName::parse("alice")?).await?;
         Ok::<_, Box<dyn StdError>>(account.ok_or("it is there")?.old_hash.is_some())

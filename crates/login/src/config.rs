@@ -10,6 +10,7 @@ pub use value::Registration;
 use crate::throttle::GuessLimits;
 use candor_opaque::KsfParams;
 use ipnet::IpNet;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The database's URL; SQLite in [`Self::state`] if it is not given.
     pub database: Option<String>,
+    /// The certificate authorities of a PostgreSQL on another machine, in PEM; this machine's if it is not given.
+    pub database_ca: Option<PathBuf>,
     /// The folder of the database and of the master key.
     pub state: PathBuf,
     /// The file of the master key; `master.key` in [`Self::state`] if it is not given.
@@ -125,6 +128,7 @@ impl Default for Config {
         Self {
             listen: ([127, 0, 0, 1], 8470).into(),
             database: None,
+            database_ca: None,
             state: state_folder(|name| std::env::var_os(name)),
             master_key: None,
             registration: Registration::Token,
@@ -189,6 +193,7 @@ settings! {
     "listen", "ADDRESS:PORT", listen, "Where to listen; port 0 takes any";
     "state", "FOLDER", state, "Folder of the SQLite database and the master key";
     "database", "URL", database, "Database: sqlite:PATH or postgres://USER@HOST/NAME; SQLite in the state folder if not given";
+    "database-ca", "FILE", database_ca, "Certificate authorities of a PostgreSQL on another machine, in PEM; those of this machine if not given";
     "master-key", "FILE", master_key, "File of the master key, the same for all instances; master.key in the state folder if not given";
     "registration", "WHO", registration, "Who may register: `token` (holders of a registration token), `open` (anybody) or `closed` (nobody)";
     "tls-certificate", "FILE", tls_certificate, "Certificates of TLS in PEM, the server's first";
@@ -196,7 +201,7 @@ settings! {
     "plain", "BOOL", plain, "Listen without TLS at an address that others can reach, for a proxy that does TLS";
     "proxies", "NETWORKS", proxies, "Networks of proxies; X-Forwarded-For is believed from these only";
     "metrics-from", "NETWORKS", metrics_from, "Networks that may read /metrics";
-    "ksf", "M:T:P", ksf, "Argon2id of the first key: memory in KiB, passes, lanes; `candor login key` changes it later";
+    "ksf", "M:T:P", ksf, "Argon2id of the first key: memory in KiB, passes, lanes; `candor login key rotate --ksf` changes it later";
     "access-lifetime", "TIME", access_lifetime, "How long an access token is valid";
     "session-lifetime", "TIME", session_lifetime, "How long a session can be refreshed";
     "connections", "N", limits.connections, "Connections at a time";
@@ -219,6 +224,9 @@ settings! {
     "account-delay-longest", "TIME", guesses.account.longest, "How long an answer is held back at most";
     "device-burst", "N", guesses.device.burst, "Guesses from a known device at once";
     "device-every", "TIME", guesses.device.every, "And then one more after each";
+    "owner-burst", "N", guesses.owner.burst, "Logins, refreshes, and changes of password and recovery codes by the owner of one account at once";
+    "owner-every", "TIME", guesses.owner.every, "And then one more after each";
+    "instances", "N", guesses.instances, "Instances that share the database; each permits its share of the rates above";
     "remembered", "N", guesses.remembered, "Addresses, networks, accounts and devices that are remembered, each";
     "exempt", "NETWORKS", guesses.exempt, "Networks whose guesses are not counted by address and network, for load tests";
 }
@@ -309,10 +317,20 @@ impl Config {
         (setting.set)(self, text).map_err(|why| ConfigError::Value { at: at.to_owned(), name: name.to_owned(), why })
     }
 
-    /// The database's URL.
+    /// The database's URL, with the file of its certificate authorities.
     #[must_use]
     pub fn database_url(&self) -> String {
-        self.database.clone().unwrap_or_else(|| format!("sqlite:{}", self.state.join("login.sqlite").display()))
+        let Some(url) = &self.database else {
+            return format!("sqlite:{}", self.state.join("login.sqlite").display());
+        };
+        match &self.database_ca {
+            Some(file) => {
+                let sign = if url.contains('?') { '&' } else { '?' };
+                let file = file.to_string_lossy();
+                format!("{url}{sign}sslrootcert={}", utf8_percent_encode(&file, NON_ALPHANUMERIC))
+            }
+            None => url.clone(),
+        }
     }
 
     /// The master key's file.
@@ -349,6 +367,13 @@ impl Config {
         ];
         if at_least_one.contains(&0) {
             return wrong("a server needs room for at least one connection and one request".to_owned());
+        }
+        let is_postgres = self.database.as_ref().is_some_and(|url| url.starts_with("postgres"));
+        if self.database_ca.is_some() && !is_postgres {
+            return wrong("`database-ca` is for PostgreSQL; leave it out, or set `database`".to_owned());
+        }
+        if self.guesses.instances == 0 {
+            return wrong("`instances` counts this server too; expected at least 1".to_owned());
         }
         Ok(())
     }
@@ -445,6 +470,19 @@ mod tests {
         assert!(read(&format!("{tls}plain = true\n")).unwrap().check().is_err());
         assert!(read("tls-key = \"k\"\n").unwrap().check().is_err());
         assert!(read("connections = 0\n").unwrap().check().is_err());
+        assert!(read("instances = 0\n").unwrap().check().is_err());
+        assert!(read("instances = 3\n").unwrap().check().is_ok());
+    }
+
+    #[test]
+    fn the_file_of_the_databases_authorities_goes_into_its_url() {
+        let ca = "database-ca = \"/etc/ca & co.pem\"\n";
+        let at = |database: &str| read(&format!("{ca}database = \"{database}\"\n")).unwrap();
+        let encoded = "sslrootcert=%2Fetc%2Fca%20%26%20co%2Epem";
+        assert_eq!(at("postgres://a@b/c").database_url(), format!("postgres://a@b/c?{encoded}"));
+        assert_eq!(at("postgres://a@b/c?port=1").database_url(), format!("postgres://a@b/c?port=1&{encoded}"));
+        assert!(at("postgres://a@b/c").check().is_ok());
+        assert!(at("sqlite:x").check().is_err() && read(ca).unwrap().check().is_err());
     }
 
     #[test]

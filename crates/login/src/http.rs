@@ -8,6 +8,8 @@ mod devices;
 mod login;
 mod openapi;
 mod password;
+#[cfg(test)]
+mod probing;
 mod recovery;
 mod register;
 mod routes;

@@ -29,7 +29,8 @@ pub struct KeyRing {
 struct Key {
     id: KeyId,
     server: Server<DefaultSuite>,
-    moved: u16,
+    /// In [`WHOLE`].
+    moved: u64,
 }
 
 /// What a login is answered with: the arguments of [`Server::respond`]. It costs the same to find whether there is an account or not.
@@ -95,7 +96,22 @@ impl KeyRing {
     /// # Errors
     /// [`StoreError`].
     pub async fn rotate(&self, store: &Store, actor: Actor, now: UnixTime) -> Result<KeyId, StoreError> {
-        store.add_key(fresh(self.active().1.ksf())?, false, actor, now).await
+        self.rotate_to(self.active().1.ksf(), store, actor, now).await
+    }
+
+    /// As [`Self::rotate`], for clients that stretch with `ksf` from now on. Accounts keep the parameters that they were registered with until they
+    /// register again, and names without an account move on with them.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn rotate_to(
+        &self,
+        ksf: KsfParams,
+        store: &Store,
+        actor: Actor,
+        now: UnixTime,
+    ) -> Result<KeyId, StoreError> {
+        store.add_key(fresh(ksf)?, false, actor, now).await
     }
 
     /// Lets the names without an account follow the accounts: to newer keys, and away from old password hashes. It counts the accounts; worth
@@ -107,9 +123,10 @@ impl KeyRing {
         let mut so_far = 0;
         for (key, accounts) in store.accounts_by_key().await? {
             so_far += accounts;
-            // Without accounts there is nothing to follow: all of none have moved.
-            let share = (accounts * 1000).checked_div(so_far).unwrap_or(1000);
-            store.raise_moved(key, u16::try_from(share).unwrap_or(1000)).await?;
+            // Rounded up: as soon as one account has moved, a name without an account may have. Without accounts there is nothing to follow: all of
+            // none have moved.
+            let share = if so_far == 0 { WHOLE } else { (accounts * WHOLE).div_ceil(so_far) };
+            store.raise_moved(key, share).await?;
         }
         let (all, old) = store.count_accounts().await?;
         // Rounded up: as long as one account has an old hash, a name without an account may have one.
@@ -166,9 +183,8 @@ impl KeyRing {
     /// The old scheme of a name without an account, and the key of its accounts; `None` if the name has no old scheme, or none any more.
     fn draw_old(&self, name: &UserName) -> Option<(Option<&Key>, String)> {
         let name = name.key().as_bytes();
-        if self.draw.below(WHOLE, &[b"old", name]) >= self.old.share {
-            return None;
-        }
+        let is_old = self.draw.below(WHOLE, &[b"old", name]) < self.old.share;
+        // Drawn for every name: the time must not tell whether the scheme is drawn or an account's.
         let all = self.old.imported.iter().map(|(_, _, imported)| imported).sum();
         let mut point = self.draw.below(all, &[b"old scheme", name]);
         let drawn = self.old.imported.iter().find(|(_, _, imported)| {
@@ -179,14 +195,15 @@ impl KeyRing {
         let (template, key, _) = drawn?;
         let mut salt = (0_u32..).flat_map(|block| self.draw.bytes(&[b"old salt", &block.to_be_bytes(), name]));
         let scheme = template.scheme(|| salt.next().unwrap_or_default()).ok()?;
-        Some((self.keys.iter().find(|other| other.id == *key), scheme.to_string()))
+        let drawn = (self.keys.iter().find(|other| other.id == *key), scheme.to_string());
+        is_old.then_some(drawn)
     }
 
     /// The key of a name without an account: it passes the keys from the oldest to the newest, and at each a draw says whether it has moved.
     fn draw_key(&self, name: &UserName) -> &Key {
         let mut chosen = &self.keys[0];
         for key in &self.keys[1..] {
-            if self.draw.below(1000, &[b"key", &key.id.0, name.key().as_bytes()]) < u64::from(key.moved) {
+            if self.draw.below(WHOLE, &[b"key", &key.id.0, name.key().as_bytes()]) < key.moved {
                 chosen = key;
             }
         }
@@ -200,6 +217,12 @@ impl fmt::Debug for KeyRing {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has drawn.
+    pub(crate) static DRAWN: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 /// Draws that are fixed by what they are about, and that nobody without the master key foresees.
 struct Draw(Zeroizing<[u8; 32]>);
 
@@ -209,6 +232,8 @@ impl Draw {
     }
 
     fn bytes(&self, about: &[&[u8]]) -> [u8; 32] {
+        #[cfg(test)]
+        DRAWN.set(DRAWN.get() + 1);
         let mut mac = HmacSha256::new_from_slice(self.0.as_slice()).expect("HMAC takes keys of any length");
         for part in about {
             mac.update(&(part.len() as u64).to_be_bytes());

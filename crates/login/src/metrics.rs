@@ -67,6 +67,8 @@ pub(crate) enum By {
     Network,
     /// Too many came at its account; the answer was held back.
     Account,
+    /// The account's owner did too much; the request was turned away.
+    Owner,
 }
 
 impl Metrics {

@@ -49,7 +49,7 @@ pub enum Problem {
     NoSuchSession,
     /// There is no such device among the account's.
     NoSuchDevice,
-    /// Too many guesses came from this address or its network.
+    /// Too many guesses came from this address or its network, or the account's owner has done too much lately.
     Throttled(Duration),
     /// The server has more to do than it can; the request was not begun.
     Busy,
@@ -89,7 +89,7 @@ impl Problem {
             }
             Self::NoSuchSession => (S::NOT_FOUND, "no-such-session", "no such session"),
             Self::NoSuchDevice => (S::NOT_FOUND, "no-such-device", "no such device"),
-            Self::Throttled(_) => (S::TOO_MANY_REQUESTS, "throttled", "too many attempts from this network; wait"),
+            Self::Throttled(_) => (S::TOO_MANY_REQUESTS, "throttled", "too many attempts; wait"),
             Self::Busy => (S::SERVICE_UNAVAILABLE, "busy", "server is busy; try again"),
             Self::Unavailable => (S::SERVICE_UNAVAILABLE, "unavailable", "database is not available; try again"),
             Self::Internal => (S::INTERNAL_SERVER_ERROR, "internal", "internal error"),
@@ -118,7 +118,7 @@ pub(crate) const PROBLEM_STATUSES: [(u16, &str); 12] = [
     (409, "does not fit what is stored, or was used before"),
     (413, "request is too large"),
     (415, "request is not JSON"),
-    (429, "too many attempts from this network"),
+    (429, "too many attempts"),
     (405, "path does not take this method"),
     (500, "mistake of the server"),
     (503, "database is not available, or server is busy"),
@@ -154,7 +154,7 @@ pub(crate) struct Kind(pub(crate) &'static str);
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable(_) | StoreError::Full => Self::Unavailable,
+            StoreError::Unavailable(_) | StoreError::Tls(_) | StoreError::Full => Self::Unavailable,
             StoreError::Conflict(conflict) => conflict.into(),
             _ => Self::Internal,
         }

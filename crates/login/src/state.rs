@@ -32,6 +32,8 @@ const TAG: usize = 16;
 pub enum Kind {
     /// A login that waits for KE3: a `ServerLogin`.
     Login,
+    /// A login that was told of an old hash and begins again with that. What is in it is of no use.
+    OldHash,
     /// The registration of a new account that waits for the upload: a `ServerRegistration`.
     Registration,
     /// A registration of an existing account, from a login: a `ServerRegistration`.
@@ -44,6 +46,7 @@ impl Kind {
     const fn label(self) -> &'static [u8] {
         match self {
             Self::Login => b"login",
+            Self::OldHash => b"old hash",
             Self::Registration => b"registration",
             Self::Change => b"change",
             Self::Recovery => b"recovery",

@@ -27,7 +27,7 @@ mod sql;
 mod sqlite;
 mod tokens;
 
-pub use accounts::{Account, AccountSummary, NewAccount, NewRecord};
+pub use accounts::{Account, AccountSummary, NewAccount, NewRecord, Opens};
 pub use audit::{Actor, AuditEntry, AuditHead, Event};
 pub use devices::Device;
 pub use error::{Conflict, StoreError};
@@ -109,6 +109,15 @@ impl Store {
     /// [`StoreError`].
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.audit_head().await.map(drop)
+    }
+
+    /// What has been asked of the database since the last call: statements, and how many rows each gave or changed.
+    #[cfg(test)]
+    pub(crate) fn traced(&self) -> Vec<(&'static str, u64)> {
+        match &*self.database {
+            Database::Sqlite(file) => sqlite::trace::take(file.path()),
+            Database::Postgres(_) => Vec::new(),
+        }
     }
 
     /// Looks something up.

@@ -8,7 +8,11 @@
 //!   than [`AccountLimits::longest`]. Answers that are held back need a place; if guesses from very many networks have taken all, the next is 429. The
 //!   owner's known devices are exempt, up to a rate of their own, so they get in even then.
 //!
-//! The tables have a fixed size. They belong to one instance: N instances permit up to N times as much.
+//! Tokens that nobody has are guesses too, and count by address and network. What an account's owner does with a session or a password that is right
+//! has a rate of its own, so that no account fills the database.
+//!
+//! The tables have a fixed size. They belong to one instance, and [`GuessLimits::instances`] says how many there are: each permits its share. Counting in
+//! the database instead would cost every login start a transaction that writes, to which a start would otherwise be a single look-up.
 
 mod places;
 mod table;
@@ -16,7 +20,7 @@ mod table;
 pub(crate) use places::Places;
 pub use table::Rate;
 
-use crate::ids::DeviceId;
+use crate::ids::{AccountId, DeviceId};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -33,6 +37,10 @@ pub struct GuessLimits {
     pub account: AccountLimits,
     /// At one account, from one of its known devices.
     pub device: Rate,
+    /// Logins that succeed, refreshes, and changes of password and recovery codes, of one account.
+    pub owner: Rate,
+    /// Instances that share the database. Each permits its share of every rate, rounded up.
+    pub instances: u32,
     /// Addresses, networks, accounts and devices that are remembered, each.
     pub remembered: usize,
     /// Networks whose guesses count by account only, such as those of a load test.
@@ -61,9 +69,21 @@ impl Default for GuessLimits {
                 longest: Duration::from_secs(8),
             },
             device: Rate { burst: 10, every: Duration::from_secs(30) },
+            owner: Rate { burst: 60, every: Duration::from_secs(30) },
+            instances: 1,
             remembered: 1 << 16,
             exempt: Vec::new(),
         }
+    }
+}
+
+impl GuessLimits {
+    /// What one of the instances permits.
+    fn of_one_instance(mut self) -> Self {
+        for rate in [&mut self.address, &mut self.network, &mut self.account.rate, &mut self.device, &mut self.owner] {
+            *rate = rate.shared_by(self.instances);
+        }
+        self
     }
 }
 
@@ -75,10 +95,12 @@ pub(crate) struct Throttle {
     networks: Table,
     accounts: Table,
     devices: Table,
+    owners: Table,
 }
 
 impl Throttle {
     pub(crate) fn new(limits: GuessLimits) -> Self {
+        let limits = limits.of_one_instance();
         let table = |rate| Table::new(rate, limits.remembered);
         Self {
             start: Instant::now(),
@@ -86,6 +108,7 @@ impl Throttle {
             networks: table(limits.network),
             accounts: table(limits.account.rate),
             devices: table(limits.device),
+            owners: table(limits.owner),
             limits,
         }
     }
@@ -116,9 +139,19 @@ impl Throttle {
         }
     }
 
+    /// Counts what the owner of an account does, or says how long to wait.
+    pub(crate) fn own(&self, account: AccountId) -> Result<(), Duration> {
+        self.owners.take(account, self.start.elapsed())
+    }
+
     /// The login succeeded: it was no guess.
     pub(crate) fn succeeded(&self, from: IpAddr, account: &str, device: Option<DeviceId>) {
         self.succeeded_from(from);
+        self.succeeded_at(account, device);
+    }
+
+    /// What came at that account was no guess.
+    pub(crate) fn succeeded_at(&self, account: &str, device: Option<DeviceId>) {
         let now = self.start.elapsed();
         match device {
             Some(device) => self.devices.give_back(device, now),
@@ -172,9 +205,40 @@ mod tests {
                 longest: Duration::from_secs(6),
             },
             device: Rate { burst: 2, every: hour },
+            owner: Rate { burst: 3, every: hour },
+            instances: 1,
             remembered: 64,
             exempt: vec!["10.0.0.0/8".parse().unwrap()],
         })
+    }
+
+    #[test]
+    fn an_owner_has_a_rate_and_others_have_their_own() {
+        let throttle = throttle();
+        let (alice, bob) = (AccountId([1; 16]), AccountId([2; 16]));
+        assert_eq!([(); 3].map(|()| throttle.own(alice)), [Ok(()); 3]);
+        assert!(throttle.own(alice).is_err());
+        assert_eq!(throttle.own(bob), Ok(()));
+    }
+
+    #[test]
+    fn instances_permit_together_what_one_permits_alone() {
+        let limits = |instances| GuessLimits { instances, ..GuessLimits::default() };
+        // Guesses from one address that are answered in an hour, if each instance gets as many as it takes.
+        let permitted = |instances: u32| -> u32 {
+            let limits = limits(instances).of_one_instance();
+            let later = 3600 / u32::try_from(limits.address.every.as_secs()).unwrap();
+            instances * (limits.address.burst + later)
+        };
+        assert_eq!([permitted(1), permitted(2), permitted(4)], [1220; 3]);
+        // Rounded up: nobody is kept out.
+        let many = limits(1000).of_one_instance();
+        assert_eq!([many.address.burst, many.account.rate.burst, many.device.burst], [1; 3]);
+        assert_eq!(limits(1).of_one_instance(), limits(1));
+        let throttles = [(); 2].map(|()| Throttle::new(GuessLimits { exempt: Vec::new(), ..limits(2) }));
+        let answered: usize =
+            throttles.iter().map(|one| (0..99).filter(|_| one.arrive(ip("192.0.2.1")).is_ok()).count()).sum();
+        assert_eq!(answered, 20);
     }
 
     fn ip(text: &str) -> IpAddr {

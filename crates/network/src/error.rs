@@ -156,6 +156,39 @@ pub enum Error {
     /// The process, or the system, has as many files open as it may.
     #[error("too many open files; raise the limit (ulimit -n)")]
     NoFiles,
+    /// The relay can't describe itself to a directory.
+    #[error("can't make the relay's descriptor: {0}")]
+    Descriptor(candor_onion::Error),
+    /// A directory's address is not one, or the authorities can't be trusted as they were given.
+    #[error("directory `{text}`: {why}")]
+    DirectoryAddress {
+        /// The address as it was given.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A directory does not answer, or its answer can't be used.
+    #[error("directory {url}: {why}")]
+    Directory {
+        /// The directory.
+        url: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// The consensus in a file can't be used.
+    #[error("cached consensus {}: {why}", path.display())]
+    CachedConsensus {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No directory has a consensus that can be used, and neither has the cache.
+    #[error("no usable consensus: {why}")]
+    NoConsensus {
+        /// What was tried, and what went wrong each time.
+        why: String,
+    },
     /// A part of ours, or the operating system, is out of order.
     #[error("{0}")]
     Internal(String),

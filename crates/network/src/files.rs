@@ -5,15 +5,16 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use zeroize::Zeroizing;
 
 /// Replaces a file. Readers see the old text or the new one, never a part, even after a power cut.
-pub(crate) fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Error> {
+pub(crate) fn replace(path: &Path, text: impl AsRef<[u8]>, mode: u32) -> Result<(), Error> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
-    let written = write(&partial, text, mode).and_then(|()| {
+    let written = write(&partial, text.as_ref(), mode).and_then(|()| {
         std::fs::rename(&partial, path)?;
         sync_folder(path)
     });
@@ -21,6 +22,38 @@ pub(crate) fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Error> {
         let _ = std::fs::remove_file(&partial);
         Error::file(path, &error)
     })
+}
+
+/// Reads a file of secrets, of at most `most` bytes, which its owner alone may read.
+pub(crate) fn read_secret(path: &Path, file: File, most: usize) -> Result<Zeroizing<String>, Error> {
+    let wrong = |why: String| Error::KeyFile { path: path.to_owned(), why };
+    let metadata = file.metadata().map_err(|error| Error::file(path, &error))?;
+    if !metadata.is_file() {
+        return Err(wrong("not a file".to_owned()));
+    }
+    let mode = metadata.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(wrong(format!(
+            "others may read or change it (mode {:03o}); make it yours alone: chmod 600 {}",
+            mode & 0o777,
+            path.display()
+        )));
+    }
+    // Room for all of it beforehand, so that no copy is left behind by growing.
+    let mut text = Zeroizing::new(String::with_capacity(most));
+    file.take(most as u64).read_to_string(&mut text).map_err(|error| Error::file(path, &error))?;
+    Ok(text)
+}
+
+/// Reads a file that may have at most `most` bytes. One that is longer is an error, and no more of it is read.
+pub(crate) fn read_bounded(path: &Path, most: usize) -> Result<Vec<u8>, Error> {
+    let failed = |error: io::Error| Error::file(path, &error);
+    let mut bytes = Vec::new();
+    File::open(path).map_err(failed)?.take(most as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    match bytes.len() <= most {
+        true => Ok(bytes),
+        false => Err(Error::File { path: path.to_owned(), why: format!("longer than {most} bytes") }),
+    }
 }
 
 /// Raises the process's limit of open files as far as the system lets it, and says what it is then; `None` if there is no limit.
@@ -36,7 +69,7 @@ pub(crate) fn raise_limit() -> Option<u64> {
 pub(crate) fn create(path: &Path, text: &str, mode: u32) -> Result<(), Error> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(format!(".{}.partial", std::process::id()));
-    let written = write(&partial, text, mode).and_then(|()| {
+    let written = write(&partial, text.as_bytes(), mode).and_then(|()| {
         // Unlike renaming, that replaces nothing.
         std::fs::hard_link(&partial, path)?;
         sync_folder(path)
@@ -46,14 +79,14 @@ pub(crate) fn create(path: &Path, text: &str, mode: u32) -> Result<(), Error> {
 }
 
 /// Writes a file that was not there, to the disk.
-fn write(path: &OsStr, text: &str, mode: u32) -> io::Result<()> {
+fn write(path: &OsStr, text: &[u8], mode: u32) -> io::Result<()> {
     // One that was left behind could have another mode.
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(text)?;
     file.sync_all()
 }
 
@@ -75,7 +108,6 @@ pub(crate) fn is_out_of_files(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_file_is_replaced_as_a_whole_or_stays() {

@@ -1,9 +1,10 @@
 //! A fetch by HTTP/1.1 over any stream: GET, one request to a connection. The protocol is hyper's.
 
 use crate::Error;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONNECTION, HOST, HeaderMap, TRANSFER_ENCODING, USER_AGENT};
+use hyper::http::request::Builder;
 use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use std::error::Error as StdError;
@@ -53,6 +54,15 @@ impl Url {
         Ok(Self { authority: authority.to_string(), host: host.to_owned(), port, path })
     }
 
+    /// The URL of something below this one: `below` begins with a slash.
+    pub(crate) fn below(&self, below: &str) -> Self {
+        Self { path: format!("{}{below}", self.path.trim_end_matches('/')), ..self.clone() }
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// The host: a name, an IPv4 address, or an IPv6 address in brackets.
     pub fn host(&self) -> &str {
         &self.host
@@ -99,16 +109,28 @@ pub async fn get<S: AsyncRead + AsyncWrite + Unpin>(
     patience: Duration,
     sink: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<Answer, Error> {
+    let request = Request::get(&url.path).header(ACCEPT, "*/*");
+    send(stream, url, request, Bytes::new(), patience, sink).await
+}
+
+/// Sends a request over `stream`, which leads to the host and port of `url`; the rest is as for [`get`].
+pub(crate) async fn send<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    url: &Url,
+    request: Builder,
+    body: Bytes,
+    patience: Duration,
+    sink: impl FnMut(&[u8]) -> io::Result<()>,
+) -> Result<Answer, Error> {
     let mut builder = hyper::client::conn::http1::Builder::new();
     builder.max_headers(MOST_HEADERS).max_buf_size(MOST_HEAD);
     let wrong = |error: hyper::Error| broken(url, &error);
     let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(wrong)?;
-    let request = Request::get(&url.path)
+    let request = request
         .header(HOST, &url.authority)
         .header(USER_AGENT, "candor")
-        .header(ACCEPT, "*/*")
         .header(CONNECTION, "close")
-        .body(Empty::<Bytes>::new())
+        .body(Full::new(body))
         .map_err(|_| Error::Url { url: url.to_string(), why: "the path or host can't be sent by HTTP" })?;
     let exchange = async {
         let stalled = |stage| move |_| Error::Timeout { what: format!("{url}: {stage}"), after: patience };

@@ -20,14 +20,14 @@ use crate::onion_keys::{KEMS, OnionSecrets};
 use crate::relay_list::ListedRelay;
 use crate::{Error, files};
 use candor_onion::circuit::OnionKeys;
+use candor_onion::directory;
 use candor_onion::handshake::HandshakeType;
 use candor_onion::link::RelayIdentity;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::iter::Peekable;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::Lines;
 use std::time::Duration;
@@ -58,6 +58,24 @@ impl Default for Renewal {
     fn default() -> Self {
         let day = Duration::from_secs(24 * 3600);
         Self { links: day, onion_keys: 28 * day, overlap: 7 * day }
+    }
+}
+
+/// What a relay says of itself in its descriptor that nothing else needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// What it can carry, in kB/s. Clients prefer relays that carry more.
+    pub bandwidth: u32,
+    /// The identities of relays that the same people run. No circuit goes through two of a family; they must name each other.
+    pub family: Vec<[u8; 32]>,
+    /// Its address of the other kind, if it has an IPv4 and an IPv6 address.
+    pub other_address: Option<SocketAddr>,
+}
+
+impl Default for Words {
+    /// 1 MB/s, no family, one address.
+    fn default() -> Self {
+        Self { bandwidth: 1000, family: Vec::new(), other_address: None }
     }
 }
 
@@ -122,23 +140,8 @@ impl RelayKeys {
     }
 
     fn load(path: &Path, file: File) -> Result<Self, Error> {
-        let wrong = |why: String| Error::KeyFile { path: path.to_owned(), why };
-        let metadata = file.metadata().map_err(|error| Error::file(path, &error))?;
-        if !metadata.is_file() {
-            return Err(wrong("not a file".to_owned()));
-        }
-        let mode = metadata.permissions().mode();
-        if mode & 0o077 != 0 {
-            return Err(wrong(format!(
-                "others may read or change it (mode {:03o}); make it yours alone: chmod 600 {}",
-                mode & 0o777,
-                path.display()
-            )));
-        }
-        // Room for all of it beforehand, so that no copy is left behind by growing.
-        let mut text = Zeroizing::new(String::with_capacity(MOST));
-        file.take(MOST as u64).read_to_string(&mut text).map_err(|error| Error::file(path, &error))?;
-        Self::parse(&text).map_err(wrong)
+        let text = files::read_secret(path, file, MOST)?;
+        Self::parse(&text).map_err(|why| Error::KeyFile { path: path.to_owned(), why })
     }
 
     /// Reads a key file's text.
@@ -213,6 +216,41 @@ impl RelayKeys {
         ListedRelay::new(name, address, self.id, set.x25519_public, kems, handshakes)
     }
 
+    /// A signed descriptor for a directory, made at `at`: what the relay's line says, and `words`.
+    pub(crate) fn descriptor(
+        &self,
+        listed: &ListedRelay,
+        words: &Words,
+        at: u64,
+        renewal: &Renewal,
+    ) -> Result<Vec<u8>, Error> {
+        let set = &self.onion[0];
+        let wants = |kem: HandshakeType| listed.handshakes().any(|handshake| handshake == kem);
+        let with_kem = [HandshakeType::Hybrid512Auth, HandshakeType::Hybrid768Auth, HandshakeType::Hybrid1024Auth];
+        let kems = [0, 1, 2].map(|index| wants(with_kem[index]).then(|| set.secrets.kems[index].1.clone()));
+        let mut handshakes: Vec<_> = listed.handshakes().map(HandshakeType::number).collect();
+        handshakes.sort_unstable();
+        let lasts = renewal.onion_keys.saturating_add(renewal.overlap).as_secs();
+        let mut addresses = vec![listed.address()];
+        addresses.extend(words.other_address);
+        let relay = directory::Relay {
+            identity: self.id,
+            fingerprint: [0; 32],
+            x25519: set.x25519_public,
+            kems: [None; 3],
+            published: at,
+            keys_until: set.made.max(at).saturating_add(lasts),
+            bandwidth: words.bandwidth,
+            handshakes,
+            addresses,
+            exit: listed.exit().summary(),
+            name: listed.name().unwrap_or_default().to_owned(),
+        };
+        let drafted = directory::Drafted { relay, family: words.family.clone(), kems };
+        let key = directory::SecretKey::of_relay(&self.identity).map_err(Error::Descriptor)?;
+        drafted.sign(&key, (&set.secrets.x25519, set.x25519_public)).map_err(Error::Descriptor)
+    }
+
     /// All onion keys that are accepted.
     pub(crate) fn onion_keys(&self, handshakes: &[HandshakeType]) -> Result<OnionKeys, Error> {
         let sets: Vec<_> = self.onion.iter().map(|set| &set.secrets).collect();
@@ -247,7 +285,7 @@ impl RelayKeys {
             keys.onion.insert(0, OnionSet::new(at.now, OnionSecrets::generate()?)?);
         }
         if let Some(path) = &self.path {
-            files::replace(path, &keys.text(), 0o600)?;
+            files::replace(path, keys.text(), 0o600)?;
         }
         Ok((keys, is_new))
     }
@@ -310,6 +348,7 @@ pub(crate) fn random<const N: usize>() -> Result<Zeroizing<[u8; N]>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn keys_last_in_a_file_that_is_the_owners_alone() {

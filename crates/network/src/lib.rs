@@ -2,6 +2,7 @@
 //!
 //! - [`Relay`]: links from clients and relays, circuits over them, and an exit that allows nothing but what its [`Policy`] lists.
 //! - [`Client`]: circuits through relays of a [`RelayList`], and [streams](CircuitStream) through circuits.
+//! - [`directory`]: authorities that agree on which relays there are, relays that publish themselves, and the client's cache.
 //! - [`Proxy`]: SOCKS and HTTP CONNECT for other programs, over circuits whose paths [`paths`] chooses.
 //! - [`http`]: a fetch over a stream. [`Target`]: a small web server whose answers can be checked, for tests and measurements.
 //!
@@ -10,6 +11,7 @@
 
 mod client;
 mod clock;
+pub mod directory;
 mod error;
 mod files;
 pub mod http;
@@ -32,7 +34,7 @@ pub use candor_onion::layer::Crypto;
 pub use client::{Circuit, Client, ClientOptions};
 pub use clock::Clock;
 pub use error::Error;
-pub use keys::{RelayKeys, Renewal};
+pub use keys::{RelayKeys, Renewal, Words};
 pub use policy::Policy;
 pub use prefix::Prefix;
 pub use proxy::{Proxy, ProxyConfig, ProxyEvent, ProxyMetrics};

@@ -3,7 +3,7 @@
 //! # The rules
 //!
 //! 1. A path has `hops` relays, and no relay twice.
-//! 2. No two of them are of one family, that is, name each other; or have addresses in one /16 (IPv6: /32). In a declared test network,
+//! 2. No two of them are of one family, that is, name each other or have one number in the consensus; or have addresses in one /16 (IPv6: /32). In a declared test network,
 //!    whose relays often share an address, the rule about addresses does not hold.
 //! 3. The first is a [guard](Guards), which a client keeps for months. The last is an exit that permits the port, as far as its entry says.
 //! 4. The first guard in the client's order from which such a path is possible is taken; then an exit is drawn, then the relays between.
@@ -32,8 +32,8 @@ pub trait Candidate {
     fn identity(&self) -> &[u8; 32];
     /// Where it takes links.
     fn addresses(&self) -> Vec<IpAddr>;
-    /// The identities of relays that it names as its family.
-    fn family(&self) -> &[[u8; 32]];
+    /// Whether the two are of one family, as both of them or the directory say.
+    fn is_family_of(&self, other: &Self) -> bool;
     /// What it carries, in kB/s.
     fn bandwidth(&self) -> u32;
     /// Whether it offers the handshake.
@@ -53,8 +53,8 @@ impl Candidate for ListedRelay {
         vec![self.address().ip()]
     }
 
-    fn family(&self) -> &[[u8; 32]] {
-        self.family()
+    fn is_family_of(&self, other: &Self) -> bool {
+        self.is_family_of(other)
     }
 
     fn bandwidth(&self) -> u32 {
@@ -193,8 +193,7 @@ impl<'a, R: Candidate> Town<'a, R> {
     }
 
     fn are_close(&self, one: &R, other: &R) -> bool {
-        let names = |one: &R, other: &R| one.family().contains(other.identity());
-        if one.identity() == other.identity() || (names(one, other) && names(other, one)) {
+        if one.identity() == other.identity() || one.is_family_of(other) {
             return true;
         }
         let around = |relay: &R| relay.addresses().into_iter().map(|address| Prefix::around(address).provider());
@@ -267,8 +266,8 @@ mod tests {
             self.addresses.clone()
         }
 
-        fn family(&self) -> &[[u8; 32]] {
-            &self.family
+        fn is_family_of(&self, other: &Self) -> bool {
+            self.family.contains(&other.identity) && other.family.contains(&self.identity)
         }
 
         fn bandwidth(&self) -> u32 {

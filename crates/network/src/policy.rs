@@ -16,6 +16,7 @@
 //! | another address of the machine | has at least 8 bits |
 
 use crate::Error;
+use candor_onion::directory;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -61,6 +62,33 @@ impl Policy {
     pub fn on(mut self, own: impl IntoIterator<Item = IpAddr>) -> Self {
         self.own.extend(own.into_iter().map(|address| address.to_canonical()));
         self
+    }
+
+    /// What a directory says of it: the rules of addresses, as many as there is room for. Names are left out.
+    pub(crate) fn summary(&self) -> Vec<directory::Rule> {
+        let rules = self.rules.iter().filter_map(|rule| {
+            let host = match &rule.host {
+                Host::Any => directory::Host::Public,
+                Host::Private => directory::Host::Private,
+                Host::Network(address, bits) => directory::Host::Network(masked(*address, *bits), *bits),
+                Host::Name(_) => return None,
+            };
+            Some(directory::Rule { host, low: rule.low, high: rule.high })
+        });
+        rules.take(directory::MOST_RULES).collect()
+    }
+
+    /// A policy of these rules.
+    pub(crate) fn of(rules: &[directory::Rule]) -> Self {
+        let rules = rules.iter().map(|rule| {
+            let host = match rule.host {
+                directory::Host::Public => Host::Any,
+                directory::Host::Private => Host::Private,
+                directory::Host::Network(address, bits) => Host::Network(address, bits),
+            };
+            Rule { host, low: rule.low, high: rule.high }
+        });
+        Self { rules: rules.collect(), own: Vec::new() }
     }
 
     /// Whether nothing is permitted: then this is no exit.

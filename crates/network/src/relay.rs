@@ -38,20 +38,21 @@ mod turns;
 
 pub use journal::RelayEvent;
 pub use limits::{NetworkLimits, Rate, RelayLimits};
+pub(crate) use networks::Networks;
 
 use crate::clock::Clock;
-use crate::keys::{RelayKeys, Renewal};
+use crate::keys::{RelayKeys, Renewal, Words};
 use crate::link::{Budget, locked};
 use crate::policy::Policy;
 use crate::prefix::Prefix;
 use crate::relay_list::{ListedRelay, RelayList};
 use crate::tls::Connector;
 use crate::{Error, files};
+use candor_onion::directory::Consensus;
 use candor_onion::handshake::HandshakeType;
 use journal::Journal;
 use links::Links;
 use lookups::Lookups;
-use networks::Networks;
 use pool::Pool;
 use renewal::Keyring;
 use replays::Replays;
@@ -282,17 +283,35 @@ impl Relay {
         self.shared.keyring.listed()
     }
 
+    /// Its signed descriptor for a directory, published at this moment: its line, and `words`.
+    ///
+    /// # Errors
+    /// [`Error::Descriptor`], for instance if its name is not ASCII.
+    pub fn descriptor(&self, words: &Words) -> Result<Vec<u8>, Error> {
+        self.shared.keyring.descriptor(words, self.shared.clock.now())
+    }
+
     /// Tells it which relays there are. Links that they make from their listed addresses are not counted as strangers', since they carry
     /// many clients; links to them at their listed addresses serve every circuit to them; and no stream of an exit leads to their ports.
     /// Replaces what it was told before: links of relays that are no longer listed are closed. Its own entry is passed over: clients on its
     /// own machine are strangers like others.
     pub fn know(&self, relays: &RelayList) {
-        let all = || relays.relays().iter().filter(|relay| *relay.identity() != self.shared.id);
-        let known = Known {
-            by_identity: all().map(|relay| (*relay.identity(), relay.address())).collect(),
-            addresses: all().map(|relay| relay.address().ip().to_canonical()).collect(),
-            ports: all().map(|relay| canonical(relay.address())).collect(),
-        };
+        self.know_these(relays.relays().iter().map(|relay| (*relay.identity(), relay.address())));
+    }
+
+    /// The same, from a consensus.
+    pub fn know_consensus(&self, consensus: &Consensus) {
+        let relays = consensus.relays.iter().map(|listed| &listed.relay);
+        self.know_these(relays.flat_map(|relay| relay.addresses.first().map(|address| (relay.identity, *address))));
+    }
+
+    fn know_these(&self, relays: impl Iterator<Item = ([u8; 32], SocketAddr)>) {
+        let mut known = Known::default();
+        for (identity, address) in relays.filter(|(identity, _)| *identity != self.shared.id) {
+            known.by_identity.insert(identity, address);
+            known.addresses.insert(address.ip().to_canonical());
+            known.ports.insert(canonical(address));
+        }
         *locked(&self.shared.known) = known;
         self.shared.links.close_delisted(|identity| self.shared.listed_address(identity).is_some());
     }

@@ -13,6 +13,7 @@
 
 use crate::onion_keys::{KEMS, Offer};
 use crate::{Error, Policy, files};
+use candor_onion::directory::{self, Consensus};
 use candor_onion::handshake::{HandshakeType, UnknownHandshake};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,6 +44,8 @@ pub struct ListedRelay {
     rsa_identity: Option<[u8; 20]>,
     exit: Policy,
     family: Vec<[u8; 32]>,
+    /// Its family's number in the consensus that it is from, or 0.
+    family_number: u16,
     offers: Vec<(HandshakeType, Offer)>,
 }
 
@@ -138,6 +141,21 @@ impl RelayList {
         self.relays
     }
 
+    /// The relays of a consensus that offer `handshake`, or all if none is asked for. `kems` gives the static KEM key of a digest. Handshakes
+    /// whose keys are not at hand, and relays that are left with none, are left out.
+    pub fn of_consensus(
+        consensus: &Consensus,
+        handshake: Option<HandshakeType>,
+        kems: &dyn Fn(&[u8; 32]) -> Option<Vec<u8>>,
+    ) -> Self {
+        let listed = |listed: &directory::Listed| {
+            let relay =
+                ListedRelay::of_directory(&listed.relay, handshake, kems)?.with_bandwidth(listed.relay.bandwidth);
+            Some(ListedRelay { family_number: listed.family, ..relay })
+        };
+        Self { relays: consensus.relays.iter().filter_map(listed).collect() }
+    }
+
     /// Takes relays that are known already.
     pub fn of(relays: Vec<ListedRelay>) -> Self {
         Self { relays }
@@ -176,6 +194,31 @@ impl ListedRelay {
         Self::parse(line).map_err(Error::Internal)
     }
 
+    /// A relay as a directory has it, with its preferred address; `None` if there is no handshake to offer.
+    pub(crate) fn of_directory(
+        relay: &directory::Relay,
+        wanted: Option<HandshakeType>,
+        kems: &dyn Fn(&[u8; 32]) -> Option<Vec<u8>>,
+    ) -> Option<Self> {
+        let keys = relay.kems.map(|digest| digest.and_then(|digest| kems(&digest)));
+        let is_at_hand = |handshake: &HandshakeType| match handshake {
+            HandshakeType::Hybrid512Auth => keys[0].is_some(),
+            HandshakeType::Hybrid768Auth => keys[1].is_some(),
+            HandshakeType::Hybrid1024Auth => keys[2].is_some(),
+            _ => true,
+        };
+        let known = relay.handshakes.iter().filter_map(|number| HandshakeType::numbered(*number));
+        let wanted = |handshake: &HandshakeType| wanted.is_none_or(|wanted| wanted == *handshake);
+        let handshakes: Vec<_> = known.filter(wanted).filter(is_at_hand).collect();
+        if handshakes.is_empty() {
+            return None;
+        }
+        let name = (!relay.name.is_empty()).then(|| relay.name.clone());
+        let keys = keys.map(Option::unwrap_or_default);
+        let listed = Self::new(name, *relay.addresses.first()?, relay.identity, relay.x25519, keys, &handshakes);
+        Some(listed.ok()?.with_exit(&Policy::of(&relay.exit)))
+    }
+
     fn parse(line: Line) -> Result<Self, String> {
         let address =
             line.address.parse().map_err(|_| format!("`{}` is not an address; expected IP:PORT", line.address))?;
@@ -204,7 +247,7 @@ impl ListedRelay {
         let exit = Policy::parse(line.exit.as_deref().unwrap_or_default()).map_err(|error| error.to_string())?;
         let family: Option<Vec<_>> = line.family.iter().map(|member| array(member)).collect();
         let family = family.ok_or("a member of the family is not 64 hexadecimal digits")?;
-        Ok(Self { line, address, identity, rsa_identity, exit, family, offers })
+        Ok(Self { line, address, identity, rsa_identity, exit, family, family_number: 0, offers })
     }
 
     /// The relay's line in a list, without a line's end.
@@ -240,9 +283,11 @@ impl ListedRelay {
         self.line.bandwidth.unwrap_or(1000)
     }
 
-    /// The identities of relays that it names as its family.
-    pub fn family(&self) -> &[[u8; 32]] {
-        &self.family
+    /// Whether the two are of one family: they name each other, or a consensus gave them the same number.
+    pub fn is_family_of(&self, other: &Self) -> bool {
+        let names = |one: &Self, other: &Self| one.family.contains(&other.identity);
+        let numbered = self.family_number != 0 && self.family_number == other.family_number;
+        numbered || (names(self, other) && names(other, self))
     }
 
     /// Whether it is an exit to anywhere, as far as its entry says.
@@ -253,6 +298,16 @@ impl ListedRelay {
     /// Whether, as far as its entry says, it is an exit to `port` of `host`.
     pub fn permits(&self, host: &str, port: u16) -> bool {
         self.exit.may_permit(host, port)
+    }
+
+    /// Its exit policy, as far as its entry says.
+    pub(crate) fn exit(&self) -> &Policy {
+        &self.exit
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.line.name.as_deref()
     }
 
     /// Where it listens.
@@ -391,6 +446,23 @@ mod tests {
         let other = ListedRelay::parse(serde_json::from_str(&line()).unwrap()).unwrap();
         assert!(RelayList::update(&path, &other).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_family_is_who_name_each_other_or_have_one_number() {
+        let parsed = || ListedRelay::parse(serde_json::from_str(&line()).unwrap()).unwrap();
+        let (ada, bob) = (parsed(), parsed());
+        let (a, b) = (ada.identity, bob.identity);
+        let ada = ada.with_family(vec![[9; 32], b]);
+        assert!(!ada.is_family_of(&bob) && !bob.is_family_of(&ada), "one alone can claim no other");
+        let bob = bob.with_family(vec![a]);
+        assert!(ada.is_family_of(&bob) && bob.is_family_of(&ada));
+        let again = RelayList::parse(&format!("{}\n{}", ada.to_line(), bob.to_line())).unwrap();
+        assert!(again.relays()[0].is_family_of(&again.relays()[1]), "and their lines say so");
+        let numbered = |number| ListedRelay { family_number: number, ..parsed() };
+        assert!(numbered(3).is_family_of(&numbered(3)) && !numbered(3).is_family_of(&numbered(4)));
+        assert!(!numbered(0).is_family_of(&numbered(0)));
+        assert_eq!((ada.bandwidth(), ada.with_bandwidth(7).bandwidth()), (1000, 7));
     }
 
     #[test]

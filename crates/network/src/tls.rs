@@ -32,15 +32,9 @@ pub(crate) struct Acceptor {
     pub(crate) certificate: [u8; 32],
 }
 
-/// AWS-LC with X25519MLKEM768 first; a neighbour that has no post-quantum group gets X25519 or P-256.
+/// AWS-LC, with X25519MLKEM768 first by rustls's feature `prefer-post-quantum`; a neighbour that has no post-quantum group gets X25519 or P-256.
 fn provider() -> Arc<CryptoProvider> {
-    let kx_groups = vec![
-        aws_lc_rs::kx_group::X25519MLKEM768,
-        aws_lc_rs::kx_group::SECP256R1MLKEM768,
-        aws_lc_rs::kx_group::X25519,
-        aws_lc_rs::kx_group::SECP256R1,
-    ];
-    let provider = CryptoProvider { kx_groups, ..aws_lc_rs::default_provider() };
+    let provider = aws_lc_rs::default_provider();
     static WARM: Once = Once::new();
     // If it fails here, it fails again where it matters.
     WARM.call_once(|| drop(provider.secure_random.fill(&mut [0; 32])));

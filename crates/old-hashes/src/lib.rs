@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod client;
 mod compute;
 mod encoding;
 pub mod limits;
@@ -8,6 +9,7 @@ mod read;
 mod scheme;
 mod template;
 
+pub use client::{BeyondLimits, CostLimits};
 pub use read::ReadError;
 pub use scheme::{Algorithm, Argon2Kind, Before, OldHash, OldScheme, Pbkdf2Hash, SchemeError};
 pub use template::{SaltKind, Template};

@@ -1,5 +1,7 @@
-//! The most that a hash may cost. A client computes what a server asks it to, so a false server must not be able to freeze it; and a hash that
-//! costs more than this is more likely a mistake in a file than a choice.
+//! What a hash may cost. Nothing beyond the constants is read at all: it is more likely a mistake in a file than a choice. A client, which computes what
+//! a server asks it to, has narrower [`CostLimits`](crate::CostLimits).
+
+use std::ops::RangeInclusive;
 
 /// Memory of Argon2 and scrypt, in bytes: 1 GiB.
 pub const MEMORY: u64 = 1 << 30;
@@ -12,4 +14,4 @@ pub const PBKDF2: u32 = 10_000_000;
 /// Bytes of a salt.
 pub const SALT: usize = 64;
 /// Bytes of a digest: fewer would not be worth guessing the password for, more are not in use.
-pub const DIGEST: std::ops::RangeInclusive<usize> = 16..=128;
+pub const DIGEST: RangeInclusive<usize> = 16..=128;

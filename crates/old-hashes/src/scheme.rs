@@ -253,6 +253,12 @@ impl OldScheme {
         self.algorithm
     }
 
+    /// Name and cost, for people.
+    #[must_use]
+    pub fn name_and_cost(&self) -> String {
+        self.algorithm.words().replacen('$', " ", 1)
+    }
+
     /// The salt.
     #[must_use]
     pub fn salt(&self) -> &[u8] {

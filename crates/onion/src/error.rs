@@ -92,6 +92,10 @@ pub enum Error {
         /// Bytes available.
         most: usize,
     },
+    /// A document of the directory was refused.
+    #[cfg(feature = "aws-lc")]
+    #[error(transparent)]
+    Directory(#[from] crate::invalid_document::InvalidDocument),
     /// A Diffie-Hellman exchange was refused.
     #[error("X25519: {0}")]
     Dh(#[from] DhError),

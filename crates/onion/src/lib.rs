@@ -10,6 +10,7 @@
 //! - [`layer`]: the cryptography of relay cells, tor1 and CGO, keyed by a handshake.
 //! - [`relay`]: the messages inside the layers, whole or in fragments.
 //! - `flow`: how many cells may be in flight.
+//! - `directory`: what relays say of themselves, and the consensus on it that authorities sign (`docs/directory.md`).
 //!
 //! Wire structures have `encode` and `decode`. Cells and their payloads are appended to a buffer, since a link writes many cells into one; the
 //! bodies of relay messages are returned, since they are cut into cells afterwards.
@@ -17,7 +18,7 @@
 //! `docs/cells.md` lists what differs from Tor.
 //!
 //! Without the feature `std` the crate is `no_std` and needs `alloc`. `circuit`, `flow` and `relay::Fragments` are then missing, since they
-//! take the time as `std::time::Instant`.
+//! take the time as `std::time::Instant`. `directory` needs the feature `aws-lc`, for ML-DSA.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
@@ -27,10 +28,14 @@ pub mod cell;
 #[cfg(feature = "std")]
 pub mod circuit;
 mod command;
+#[cfg(feature = "aws-lc")]
+pub mod directory;
 mod error;
 #[cfg(feature = "std")]
 pub mod flow;
 pub mod handshake;
+#[cfg(feature = "aws-lc")]
+mod invalid_document;
 pub mod layer;
 pub mod link;
 mod misbehaved;

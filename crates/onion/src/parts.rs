@@ -32,6 +32,16 @@ impl<'a> Parts<'a> {
         self.array().map(|bytes| u16::from_be_bytes(*bytes))
     }
 
+    /// Takes the next four bytes as a big-endian number.
+    pub(crate) fn u32(&mut self) -> Result<u32, Error> {
+        self.array().map(|bytes| u32::from_be_bytes(*bytes))
+    }
+
+    /// Takes the next eight bytes as a big-endian number.
+    pub(crate) fn u64(&mut self) -> Result<u64, Error> {
+        self.array().map(|bytes| u64::from_be_bytes(*bytes))
+    }
+
     /// Takes the next `length` bytes.
     pub(crate) fn slice(&mut self, length: usize) -> Result<&'a [u8], Error> {
         let (slice, rest) = self.rest.split_at_checked(length).ok_or_else(|| self.short(length))?;
@@ -42,6 +52,27 @@ impl<'a> Parts<'a> {
     /// Splits the remaining bytes into the last `N` and those before them: a MAC and its message.
     pub(crate) fn rest_and_last<const N: usize>(self) -> Result<(&'a [u8], &'a [u8; N]), Error> {
         self.rest.split_last_chunk().ok_or_else(|| self.short(N))
+    }
+
+    /// How many bytes have been taken.
+    pub(crate) fn taken(&self) -> usize {
+        self.whole - self.rest.len()
+    }
+
+    /// How many bytes are left.
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Ends the message.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if bytes are left.
+    pub(crate) fn end(self) -> Result<(), Error> {
+        match self.rest.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Length { what: self.what, expected: self.taken(), at_least: false, got: self.whole }),
+        }
     }
 
     /// The bytes that are left.

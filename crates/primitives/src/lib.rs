@@ -6,19 +6,23 @@
 // <family>.rs              what a user of the family sees: traits, types, errors
 // <family>/<name>.rs       one algorithm, or one back end
 // <family>/<name>_mux.rs   the choice of arm: takes proof tokens from `candor-cpu` and records the arm
-// rounds.rs                round constants, shared by portable code and kernels
+// rounds.rs, sm4_box.rs    constants, shared by portable code and kernels
 // low/<arch>/              `unsafe` kernels that take a token
 
 extern crate alloc;
 
 mod low;
-#[cfg(any(feature = "kem", feature = "dh"))]
+#[cfg(any(feature = "aead", feature = "kem", feature = "dh"))]
 mod random;
 #[cfg(feature = "hash")]
 mod rounds;
 #[cfg(any(feature = "kem", feature = "dh"))]
 mod shared_secret;
+#[cfg(feature = "sm4")]
+mod sm4_box;
 
+#[cfg(feature = "aead")]
+pub mod aead;
 #[cfg(feature = "aes")]
 pub mod aes;
 #[cfg(feature = "dh")]
@@ -35,6 +39,8 @@ pub mod ksf;
 pub mod mac;
 #[cfg(feature = "aes")]
 pub mod polyval;
+#[cfg(feature = "sm4")]
+pub mod sm4;
 pub mod stack;
 
 /// Which accelerated arms may run: the argument of `with_cpu`, for crates that don't depend on `candor-cpu`.

@@ -1,6 +1,6 @@
 //! The operating system's randomness, for back ends that do not draw their own.
 
-/// The message of the errors `Randomness` in `kem` and `dh`.
+/// The message of the errors `Randomness` in `aead`, `kem` and `dh`.
 pub(crate) const MISSING: &str = "no randomness from the operating system; enable the feature `getrandom` of candor-primitives, or call the method that takes a generator";
 
 /// No randomness was to be had.
@@ -8,7 +8,10 @@ pub(crate) struct Unavailable;
 
 /// `N` fresh random bytes.
 #[cfg(feature = "getrandom")]
-#[cfg_attr(not(any(feature = "libcrux", feature = "rustcrypto", feature = "dalek")), expect(dead_code))]
+#[cfg_attr(
+    not(any(feature = "aead", feature = "libcrux", feature = "rustcrypto", feature = "dalek")),
+    expect(dead_code)
+)]
 #[inline]
 pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Unavailable> {
     let mut bytes = zeroize::Zeroizing::new([0; N]);
@@ -18,7 +21,10 @@ pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Una
 
 /// Without the feature there is no operating system to ask.
 #[cfg(not(feature = "getrandom"))]
-#[cfg_attr(not(any(feature = "libcrux", feature = "rustcrypto", feature = "dalek")), expect(dead_code))]
+#[cfg_attr(
+    not(any(feature = "aead", feature = "libcrux", feature = "rustcrypto", feature = "dalek")),
+    expect(dead_code)
+)]
 pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Unavailable> {
     Err(Unavailable)
 }

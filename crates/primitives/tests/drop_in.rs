@@ -2,7 +2,8 @@
 
 use candor_primitives::Cpu;
 use candor_primitives::aes::cipher::{
-    Array, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, KeyInit, KeyIvInit, StreamCipher, StreamCipherSeek,
+    Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, KeyInit, KeyIvInit,
+    StreamCipher, StreamCipherSeek,
 };
 use candor_primitives::aes::{Aes128, Aes128Ctr, Aes128Decrypt};
 use candor_primitives::hash::digest::common::hazmat::SerializableState;
@@ -155,7 +156,7 @@ fn blocks_together_are_blocks_one_by_one() {
         }
         let mut back = together;
         let inverse = Aes128Decrypt::with_cpu(cpu, &[3; 16]);
-        candor_primitives::aes::cipher::BlockCipherDecrypt::decrypt_blocks(&inverse, &mut back);
+        inverse.decrypt_blocks(&mut back);
         assert_eq!(back, plain, "{cpu:?}");
     }
 }

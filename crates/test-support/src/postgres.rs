@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -22,6 +24,8 @@ pub struct Postgres {
     folder: PathBuf,
     programs: PathBuf,
     keeper: Option<Child>,
+    /// Where it listens on 127.0.0.1; not at all without one.
+    port: Option<u16>,
     databases: AtomicU32,
 }
 
@@ -39,9 +43,19 @@ pub fn skipped(test: &str, why: &str) {
 impl Postgres {
     /// Starts a server. `Err` says what this machine lacks.
     pub fn start() -> Result<Self, String> {
+        Self::start_at(None)
+    }
+
+    /// Starts a server that listens on a port of 127.0.0.1 too. `Err` says what this machine lacks.
+    pub fn start_on_tcp() -> Result<Self, String> {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        Self::start_at(Some(free.map_err(|error| error.to_string())?.port()))
+    }
+
+    fn start_at(port: Option<u16>) -> Result<Self, String> {
         let programs = newest_release().ok_or("no PostgreSQL here (Debian package postgresql)")?;
         let folder = new_folder();
-        let mut server = Self { folder, programs, keeper: None, databases: AtomicU32::new(0) };
+        let mut server = Self { folder, programs, keeper: None, port, databases: AtomicU32::new(0) };
         if is_root() {
             // The server refuses to run as root.
             let owned = Command::new("chown").arg(ACCOUNT).arg(&server.folder).output();
@@ -69,12 +83,30 @@ impl Postgres {
             .arg(&self.folder)
             .output();
         expect(made, "psql");
-        format!("postgres:///{name}?user={ACCOUNT}&host={}", self.folder.display())
+        let port = self.port.map(|port| format!("&port={port}")).unwrap_or_default();
+        format!("postgres:///{name}?user={ACCOUNT}&host={}{port}", self.folder.display())
+    }
+
+    /// The URL of a database that [`Self::database`] made, by TCP and this name of the machine.
+    pub fn by_tcp(&self, url: &str, host: &str) -> String {
+        let port = self.port.expect("a server that listens on a port");
+        format!("postgres://{ACCOUNT}@{host}:{port}/{}", name_of(url))
+    }
+
+    /// A file that only the server's account can read.
+    pub fn private_file(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.folder.join(name);
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).expect("a new file");
+        file.write_all(content.as_bytes()).expect("room for a file");
+        if is_root() {
+            expect(Command::new("chown").arg(ACCOUNT).arg(&path).output(), "chown");
+        }
+        path
     }
 
     /// Runs statements in the database at `url`, one that [`Self::database`] made.
     pub fn run(&self, url: &str, statements: &str) {
-        let name = url.split(['/', '?']).find(|part| part.starts_with('d')).expect("a URL of this server");
+        let name = name_of(url);
         let command = ["-q", "-v", "ON_ERROR_STOP=1", "-U", ACCOUNT, "-d", name, "-c", statements, "-h"];
         expect(self.program("psql").args(command).arg(&self.folder).output(), "psql");
     }
@@ -97,9 +129,11 @@ impl Postgres {
         let server = self.program("postgres");
         keeper.arg(server.get_program()).args(server.get_args());
         keeper.arg("-D").arg(self.folder.join("data")).arg("-k").arg(&self.folder);
-        // Only by the socket in the folder. Nobody cuts the power of a test, so nothing has to reach the disk.
-        keeper.args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200"]);
+        // By the socket in the folder, and by TCP only if that was asked for. Nobody cuts the power of a test, so nothing has to reach the disk.
+        let addresses = if self.port.is_some() { "listen_addresses=127.0.0.1" } else { "listen_addresses=" };
+        keeper.args(["-c", addresses, "-c", "fsync=off", "-c", "max_connections=200"]);
         keeper.stdout(Stdio::null()).stderr(Stdio::null());
+        keeper.envs(server.get_envs().filter_map(|(name, value)| Some((name, value?))));
         self.keeper = Some(keeper.spawn().expect("a shell"));
         for _ in 0..1200 {
             let ready = self.program("pg_isready").arg("-q").arg("-h").arg(&self.folder).output();
@@ -122,6 +156,9 @@ impl Postgres {
         } else {
             Command::new(path)
         };
+        if let Some(port) = self.port {
+            command.env("PGPORT", port.to_string());
+        }
         command.current_dir(&self.folder).stdin(Stdio::null());
         command
     }
@@ -137,6 +174,11 @@ impl Drop for Postgres {
             None => drop(fs::remove_dir_all(&self.folder)),
         }
     }
+}
+
+/// The name of the database of a URL.
+fn name_of(url: &str) -> &str {
+    url.split(['/', '?']).find(|part| part.starts_with('d')).expect("a URL of this server")
 }
 
 fn newest_release() -> Option<PathBuf> {

@@ -88,7 +88,7 @@ pub(crate) struct ServeArguments {
 pub(crate) type StoreArguments = Settings<false>;
 
 /// The settings of [`StoreArguments`].
-const OF_STORE: [&str; 3] = ["state", "database", "master-key"];
+const OF_STORE: [&str; 4] = ["state", "database", "database-ca", "master-key"];
 
 /// Settings on the command line: one flag for each of [`SETTINGS`], or for those that say where the database is.
 #[derive(Clone, Debug, Default)]

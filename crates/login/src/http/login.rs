@@ -1,6 +1,7 @@
 //! Logins: KE1 and KE2 in the first pair of messages, KE3 in the second.
 
 use super::ClientAddress;
+use super::register::REGISTRATION;
 use super::service::Service;
 use super::session::{Opening, SessionOpened};
 use super::wire::{Answer, Exactly, Json, Label, Name, Sealed};
@@ -9,7 +10,7 @@ use crate::devices;
 use crate::metrics::LoginState;
 use crate::problem::Problem;
 use crate::state::{self, Kind, Opened, Unsealable};
-use crate::store::Account;
+use crate::store::{Account, Opens};
 use axum::extract::State;
 use axum::http::StatusCode;
 use candor_opaque::{DefaultSuite, KsfParams, ServerLogin, Session, Suite};
@@ -35,19 +36,22 @@ pub(crate) struct LoginStart {
     ke1: Exactly<KE1>,
     /// The proof of a known device, from an earlier login. Such a login does not wait when others guess at the account.
     device: Option<Exactly<{ devices::PROOF }>>,
+    /// The state of the answer that told `old_hash`, if KE1 was made with that hash. It serves once.
+    old_hash: Option<Sealed>,
 }
 
 /// The server's half of a login.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LoginStarted {
-    /// To be sent back with KE3, within a minute.
+    /// To be sent back with KE3, within a minute. If the answer tells an old hash and the request brought no state, to be sent back as `old_hash` of
+    /// another request, within ten minutes.
     state: Sealed,
-    /// OPAQUE's second message.
+    /// OPAQUE's second message. No password opens it if the answer tells an old hash and the request brought no state.
     ke2: Exactly<KE2>,
     /// Key stretching parameters: function, memory in KiB, passes, lanes.
     ksf: Exactly<{ KsfParams::LENGTH }>,
-    /// How to compute the old password hash that this account was taken over with; the hash is then the password of this login. Not there if the password itself
-    /// is.
+    /// How to compute the old password hash that this account was taken over with; the hash is then the password of another login start. Not there if the
+    /// password itself is.
     #[serde(skip_serializing_if = "Option::is_none")]
     old_hash: Option<String>,
 }
@@ -77,27 +81,50 @@ pub(super) async fn start(
     Json(body): Json<LoginStart>,
 ) -> Result<Answer<LoginStarted>, Problem> {
     const ROUTE: &str = "/v1/login/start";
+    let told = match &body.old_hash {
+        Some(state) => {
+            let told = open(&service, ROUTE, Kind::OldHash, body.name.key().as_bytes(), REGISTRATION, state).await?;
+            let first = service.store.spend_login(told.id, told.expires).await;
+            if !service.stored(ROUTE, first)? {
+                return Err(Problem::StateUsed);
+            }
+            // What it came with opens for no password: it was no guess.
+            service.throttle.succeeded_from(from);
+            true
+        }
+        None => false,
+    };
     service.arrive(from)?;
     let mut account = service.account(ROUTE, &body.name).await?;
     let device = devices::known(&service.store, account.as_ref(), body.device.as_ref().map(|proof| &*proof.0)).await;
     let device = service.stored(ROUTE, device)?;
+    if told {
+        service.throttle.succeeded_at(body.name.key(), device);
+    }
     if service.hold_back(from, &body.name, device).await? {
         // The account may have changed while the guess waited.
         account = service.account(ROUTE, &body.name).await?;
     }
     let keys = service.keys_for(ROUTE, account.as_ref()).await?;
     let basis = service.stored(ROUTE, keys.opaque.basis(&body.name, account.as_ref()))?;
+    // Who does not know of the old hash yet learns of it and nothing else. The answer is one for a name that nobody has.
+    let tells = basis.old_hash.is_some() && !told;
+    let (kind, lasts, record) =
+        if tells { (Kind::OldHash, REGISTRATION, None) } else { (Kind::Login, LOGIN, basis.record) };
+    let name = [basis.name.as_slice(), if tells { b"\0told" } else { b"" }].concat();
     let mut rng = UnwrapErr(SysRng);
-    let respond = || basis.server.respond(&mut rng, body.ke1.0.as_slice(), &basis.name, basis.record, &PARTIES);
+    let respond = || basis.server.respond(&mut rng, body.ke1.0.as_slice(), &name, record, &PARTIES);
     let answer = service.compute(from, respond).await?.map_err(|error| match error {
         candor_opaque::Error::Record => service.failed(ROUTE, error),
         _ => Problem::Malformed(format!("`ke1`: {error}")),
     })?;
-    let expires = service.clock.now().plus(LOGIN);
-    let sealed = keys.seals().seal(Kind::Login, body.name.key().as_bytes(), expires, &*answer.state.to_bytes());
+    let expires = service.clock.now().plus(lasts);
+    let sealed = keys.seals().seal(kind, body.name.key().as_bytes(), expires, &*answer.state.to_bytes());
     let state = Sealed(sealed.map_err(|error| service.failed(ROUTE, error))?);
     let ke2: [u8; KE2] = answer.ke2.try_into().map_err(|_| service.failed(ROUTE, "KE2 has another length"))?;
-    service.metrics.login(LoginState::Begun);
+    if !tells {
+        service.metrics.login(LoginState::Begun);
+    }
     Ok(Answer(
         StatusCode::OK,
         LoginStarted { state, ke2: ke2.into(), ksf: answer.ksf.to_bytes().into(), old_hash: basis.old_hash },
@@ -113,18 +140,18 @@ pub(super) async fn finish(
     let ended = end(&service, ROUTE, from, &body.name, &body.state, &body.ke3).await?;
     let known = devices::known(&service.store, Some(&ended.account), body.device.as_ref().map(|proof| &*proof.0)).await;
     let known = service.stored(ROUTE, known)?;
-    let opening = Opening {
-        account: ended.account.id,
-        credential: *ended.session.credential(),
-        state: &ended.opened,
-        label: body.label.0,
-        remember: body.remember && known.is_none(),
-    };
-    let opened = super::session::open(&service, ROUTE, opening).await?;
+    let account = ended.account.id;
+    service.own(account)?;
+    let remember = body.remember && known.is_none();
+    let (opening, Opens { state, state_ends, session }) =
+        Opening::new(&service, ROUTE, &ended.opened, body.label, remember)?;
+    let credential = *ended.session.credential();
+    let session = service.store.log_in(state, state_ends, account, credential, session, service.clock.now()).await;
+    let opened = opening.done(&service, ROUTE, account, service.stored(ROUTE, session)?).await?;
     // Only now: a login that is sent again was no success.
     service.throttle.succeeded(from, body.name.key(), known);
     if let Some(device) = known {
-        service.stored(ROUTE, devices::used(&service.store, ended.account.id, device, service.clock.now()).await)?;
+        service.stored(ROUTE, devices::used(&service.store, account, device, service.clock.now()).await)?;
     }
     Ok(Answer(StatusCode::OK, opened))
 }

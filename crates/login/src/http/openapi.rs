@@ -11,7 +11,7 @@ const ANY: [u16; 2] = [500, 503];
 /// Problems that any request with a body can meet.
 const WITH_BODY: [u16; 4] = [400, 408, 413, 415];
 /// Problems that any request with a session can meet.
-const WITH_SESSION: [u16; 2] = [401, 403];
+const WITH_SESSION: [u16; 3] = [401, 403, 429];
 
 /// The description as JSON. The same is served at `/openapi.json`.
 #[must_use]

@@ -60,6 +60,7 @@ pub(super) async fn start(
 ) -> Result<Answer<RegisterStarted>, Problem> {
     const ROUTE: &str = "/v1/password/start";
     let ended = end(&service, ROUTE, from, &body.name, &body.state, &body.ke3).await?;
+    service.own(ended.account.id)?;
     let first = service.store.spend_login(ended.opened.id, ended.opened.expires).await;
     if !service.stored(ROUTE, first)? {
         return Err(Problem::StateUsed);
@@ -85,9 +86,9 @@ pub(super) async fn finish(
     };
     let recovery_codes = body.recovery_codes.as_deref().map(codes).transpose()?;
     let account = service.account(ROUTE, &body.name).await?.ok_or(Problem::RecordChanged)?.id;
-    let credential = record.credential_hash();
     let new = NewRecord { account, replaces, record, key: opened.key, keep: None, recovery_codes };
-    service.stored(ROUTE, service.store.replace_record(new, service.clock.now()).await)?;
-    let opening = Opening { account, credential, state: &opened, label: body.label.0, remember: body.remember };
-    Ok(Answer(StatusCode::OK, super::session::open(&service, ROUTE, opening).await?))
+    let (opening, opens) = Opening::new(&service, ROUTE, &opened, body.label, body.remember)?;
+    let session = service.store.replace_record_and_open(new, opens, service.clock.now()).await;
+    let session = service.stored(ROUTE, session)?;
+    Ok(Answer(StatusCode::OK, opening.done(&service, ROUTE, account, session).await?))
 }

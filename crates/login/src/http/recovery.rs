@@ -118,6 +118,7 @@ pub(super) async fn start(
 ) -> Result<Answer<RegisterStarted>, Problem> {
     const ROUTE: &str = "/v1/recovery/start";
     let account = recovering(&service, ROUTE, &session).await?;
+    service.own(account.id)?;
     let keys = service.ring.keys();
     let mut rng = UnwrapErr(SysRng);
     let answer = service.compute(from, || keys.server().register(&mut rng, body.request.0.as_slice())).await?;
@@ -135,6 +136,7 @@ pub(super) async fn finish(
 ) -> Result<Answer<SessionOpened>, Problem> {
     const ROUTE: &str = "/v1/recovery/finish";
     let account = recovering(&service, ROUTE, &session).await?;
+    service.own(account.id)?;
     let opened = open(&service, ROUTE, Kind::Recovery, &account.id.0, REGISTRATION, &body.state).await?;
     let split = opened.content.split_first_chunk::<32>();
     let (begun_for, registration) = split.ok_or_else(|| service.failed(ROUTE, "a sealed recovery is too short"))?;
@@ -146,12 +148,11 @@ pub(super) async fn finish(
         return Err(Problem::RecordChanged);
     }
     let recovery_codes = body.recovery_codes.as_deref().map(codes).transpose()?;
-    let credential = record.credential_hash();
     let new = NewRecord { account: account.id, replaces, record, key: opened.key, keep: None, recovery_codes };
-    service.stored(ROUTE, service.store.replace_record(new, service.clock.now()).await)?;
-    let opening =
-        Opening { account: account.id, credential, state: &opened, label: body.label.0, remember: body.remember };
-    Ok(Answer(StatusCode::OK, super::session::open(&service, ROUTE, opening).await?))
+    let (opening, opens) = Opening::new(&service, ROUTE, &opened, body.label, body.remember)?;
+    let session = service.store.replace_record_and_open(new, opens, service.clock.now()).await;
+    let session = service.stored(ROUTE, session)?;
+    Ok(Answer(StatusCode::OK, opening.done(&service, ROUTE, account.id, session).await?))
 }
 
 /// The account of a session that a recovery code has opened.
@@ -176,6 +177,7 @@ pub(super) async fn replace(
     Full(session): Full,
     Json(body): Json<RecoveryCodes>,
 ) -> Result<Answer<CodesLeft>, Problem> {
+    service.own(session.account)?;
     let codes = codes(&body.codes)?;
     let left = codes.len() as u64;
     let actor = Actor::Account(session.account);

@@ -113,23 +113,24 @@ pub(super) async fn finish(
     Json(body): Json<RegisterFinish>,
 ) -> Result<Answer<SessionOpened>, Problem> {
     const ROUTE: &str = "/v1/register/finish";
+    // Learning which names are taken is as slow as guessing, for whoever has a token too.
+    service.arrive(from)?;
     let token = token(&service, body.token.as_ref())?;
-    if token.is_none() {
-        service.arrive(from)?;
-    }
     let opened =
         open(&service, ROUTE, Kind::Registration, &owner(&body.name, token), REGISTRATION, &body.state).await?;
     let Change::Insert(record) = uploaded(&service, ROUTE, &opened.content, &body.upload)? else {
         return Err(service.failed(ROUTE, "a sealed registration is of another kind"));
     };
-    let credential = record.credential_hash();
     let recovery_codes = codes(&body.recovery_codes)?;
     let new = NewAccount { name: (*body.name).clone(), record, key: opened.key, token, recovery_codes };
-    let account = service.stored(ROUTE, service.store.register(new, service.clock.now()).await)?;
+    let (opening, opens) = Opening::new(&service, ROUTE, &opened, body.label, body.remember)?;
+    let made = service.store.register_and_open(new, opens, service.clock.now()).await;
+    let (account, session) = service.stored(ROUTE, made)?;
     service.metrics.registrations.inc();
-    let opening = Opening { account, credential, state: &opened, label: body.label.0, remember: body.remember };
-    let session = super::session::open(&service, ROUTE, opening).await?;
-    Ok(Answer(StatusCode::CREATED, session))
+    if token.is_some() {
+        service.throttle.succeeded_from(from);
+    }
+    Ok(Answer(StatusCode::CREATED, opening.done(&service, ROUTE, account, session).await?))
 }
 
 /// The hash of the token that this deployment wants; `None` if it wants none.

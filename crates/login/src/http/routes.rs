@@ -111,15 +111,15 @@ pub(super) fn routes() -> Vec<Route> {
         post_("/v1/login/start", "Begin a login", || post(login::start))
             .takes::<login::LoginStart>()
             .answers::<login::LoginStarted>()
-            .problems(&[429]),
+            .problems(&[409, 429]),
         post_("/v1/login/finish", "End the login, and open a session", || post(login::finish))
             .takes::<login::LoginFinish>()
             .answers::<session::SessionOpened>()
-            .problems(&[401, 409]),
+            .problems(&[401, 409, 429]),
         post_("/v1/password/start", "End a login, and begin to set a new password", || post(password::start))
             .takes::<password::PasswordStart>()
             .answers::<register::RegisterStarted>()
-            .problems(&[401, 409]),
+            .problems(&[401, 409, 429]),
         post_("/v1/password/finish", "Set the new password, end all sessions, and open one", || post(password::finish))
             .takes::<password::PasswordFinish>()
             .answers::<session::SessionOpened>()
@@ -131,7 +131,7 @@ pub(super) fn routes() -> Vec<Route> {
         post_("/v1/session/refresh", "Exchange the refresh token for new tokens, once", || post(session::refresh))
             .takes::<session::SessionRefresh>()
             .answers::<session::SessionOpened>()
-            .problems(&[401]),
+            .problems(&[401, 429]),
         get_("/v1/sessions", "List the account's sessions", || get(session::list))
             .session("full")
             .answers::<session::Sessions>(),

@@ -2,6 +2,7 @@
 
 use super::wire::Name;
 use crate::config::Config;
+use crate::ids::AccountId;
 use crate::keys::KeyRing;
 use crate::log::{Event, Log};
 use crate::master::MasterKey;
@@ -63,6 +64,19 @@ impl Service {
     pub(crate) fn arrive(&self, from: IpAddr) -> Result<(), Problem> {
         self.throttle.arrive(from).map_err(|wait| {
             self.metrics.throttled(By::Network);
+            Problem::Throttled(wait)
+        })
+    }
+
+    /// Counts a token that nobody has as a guess; says what is to be answered.
+    pub(crate) fn missed(&self, from: IpAddr) -> Problem {
+        self.arrive(from).err().unwrap_or(Problem::NoSession)
+    }
+
+    /// Counts what the owner of an account does, or turns it away.
+    pub(crate) fn own(&self, account: AccountId) -> Result<(), Problem> {
+        self.throttle.own(account).map_err(|wait| {
+            self.metrics.throttled(By::Owner);
             Problem::Throttled(wait)
         })
     }

@@ -1,19 +1,20 @@
 //! Sessions: look, refresh, list, end.
 
+use super::ClientAddress;
 use super::service::Service;
-use super::wire::{Answer, Exactly, Json};
+use super::wire::{Answer, Exactly, Json, Label};
 use crate::devices::{self, PROOF};
 use crate::ids::{AccountId, Purpose, SessionId, TokenHash};
 use crate::metrics::LoginState;
 use crate::problem::Problem;
 use crate::sessions::{TOKEN, Tokens};
 use crate::state::Opened;
-use crate::store::{Actor, Conflict, Scope, Session};
+use crate::store::{Actor, Conflict, Opens, Scope, Session};
+use crate::time::UnixTime;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use base64ct::{Base64UrlUnpadded, Encoding};
-use candor_opaque::CredentialHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -37,36 +38,47 @@ pub(crate) struct SessionOpened {
     device: Option<Exactly<PROOF>>,
 }
 
-/// What a session is opened from.
-pub(super) struct Opening<'a> {
-    pub(super) account: AccountId,
-    /// The account must still have this.
-    pub(super) credential: CredentialHash,
-    /// Used up by this.
-    pub(super) state: &'a Opened,
-    pub(super) label: String,
+/// A session that is about to be opened by a sealed state.
+pub(super) struct Opening {
+    now: UnixTime,
+    tokens: Tokens,
+    label: String,
     /// Make the device known.
-    pub(super) remember: bool,
+    remember: bool,
 }
 
-/// Opens a session.
-pub(super) async fn open(
-    service: &Service,
-    route: &'static str,
-    opening: Opening<'_>,
-) -> Result<SessionOpened, Problem> {
-    let Opening { account, credential, state, label, remember } = opening;
-    let now = service.clock.now();
-    let tokens = Tokens::fresh(&service.config, Scope::Full, now).map_err(|error| service.failed(route, error))?;
-    let new = tokens.stored(Scope::Full, label.clone());
-    let session = service.store.log_in(state.id, state.expires, account, credential, new, now).await;
-    let session = service.stored(route, session)?;
-    service.metrics.login(LoginState::Succeeded);
-    let device = match remember {
-        true => Some(service.stored(route, devices::remember(&service.store, account, label, now).await)?),
-        false => None,
-    };
-    Ok(SessionOpened::new(session, &tokens, device.map(Exactly)))
+impl Opening {
+    /// A fresh one, and what the store needs for it.
+    pub(super) fn new(
+        service: &Service,
+        route: &'static str,
+        state: &Opened,
+        label: Label,
+        remember: bool,
+    ) -> Result<(Self, Opens), Problem> {
+        let now = service.clock.now();
+        let tokens = Tokens::fresh(&service.config, Scope::Full, now).map_err(|error| service.failed(route, error))?;
+        let session = tokens.stored(Scope::Full, label.0.clone());
+        let opens = Opens { state: state.id, state_ends: state.expires, session };
+        Ok((Self { now, tokens, label: label.0, remember }, opens))
+    }
+
+    /// The store has opened it.
+    pub(super) async fn done(
+        self,
+        service: &Service,
+        route: &'static str,
+        account: AccountId,
+        session: SessionId,
+    ) -> Result<SessionOpened, Problem> {
+        service.metrics.login(LoginState::Succeeded);
+        let device = match self.remember {
+            true => Some(devices::remember(&service.store, account, self.label, self.now).await),
+            false => None,
+        };
+        let device = service.stored(route, device.transpose())?;
+        Ok(SessionOpened::new(session, &self.tokens, device.map(Exactly)))
+    }
 }
 
 impl SessionOpened {
@@ -93,9 +105,15 @@ impl FromRequestParts<Arc<Service>> for Bearer {
 
     async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self, Problem> {
         let token = token(&parts.headers).ok_or(Problem::NoSession)?;
+        let ClientAddress(from) = ClientAddress::from_request_parts(parts, service).await?;
         let hash = TokenHash::of(Purpose::Access, token.as_slice());
         let session = service.stored("session", service.store.session(hash, service.clock.now()).await)?;
-        session.map(Self).ok_or(Problem::NoSession)
+        match session {
+            Some(session) => Ok(Self(session)),
+            // One that has expired is no guess: clients refresh only when they are told to.
+            None if service.stored("session", service.store.has_access_token(hash).await)? => Err(Problem::NoSession),
+            None => Err(service.missed(from)),
+        }
     }
 }
 
@@ -183,12 +201,15 @@ pub(crate) struct SessionRefresh {
 
 pub(super) async fn refresh(
     State(service): State<Arc<Service>>,
+    ClientAddress(from): ClientAddress,
     Json(body): Json<SessionRefresh>,
 ) -> Result<Answer<SessionOpened>, Problem> {
     const ROUTE: &str = "/v1/session/refresh";
     let now = service.clock.now();
-    let tokens = Tokens::fresh(&service.config, Scope::Full, now).map_err(|error| service.failed(ROUTE, error))?;
     let old = TokenHash::of(Purpose::Refresh, body.refresh_token.0.as_slice());
+    let owner = service.stored(ROUTE, service.store.owner_of_refresh(old).await)?;
+    service.own(owner.ok_or_else(|| service.missed(from))?)?;
+    let tokens = Tokens::fresh(&service.config, Scope::Full, now).map_err(|error| service.failed(ROUTE, error))?;
     let session = service.store.refresh(old, tokens.refreshed(), now).await;
     if session.as_ref().is_err_and(|error| error.conflict() == Some(Conflict::Disabled)) {
         return Err(Problem::NoSession);

@@ -109,7 +109,8 @@ impl JsonSchema for Sealed {
         json_schema!({
             "type": "string",
             "description": "A state of the server's in base64url without padding, to be sent back as it is",
-            "pattern": "^[A-Za-z0-9_-]*$",
+            // Bits of the last digit that stand for nothing are zero.
+            "pattern": "^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-][AQgw]|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048])?$",
             "maxLength": (MOST_SEALED * 4).div_ceil(3),
         })
     }
@@ -154,7 +155,9 @@ impl JsonSchema for Name {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "The name of an account, without spaces; upper and lower case, and forms of Unicode, make no difference",
+            "description": "The name of an account: at most 256 bytes of UTF-8 in RFC 8265's UsernameCaseMapped form, without spaces; upper and lower case, and forms \
+                            of Unicode, make no difference",
+            "pattern": "^[^\\s\\u0000-\\u001f\\u007f-\\u009f]+$",
             "minLength": 1,
             "maxLength": 256,
         })
@@ -165,15 +168,15 @@ impl JsonSchema for Name {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Label(pub(crate) String);
 
-/// The most bytes of a [`Label`].
+/// The most characters of a [`Label`].
 const MOST_LABEL: usize = 128;
 
 impl<'de> Deserialize<'de> for Label {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        if text.len() > MOST_LABEL || text.chars().any(char::is_control) {
+        if text.chars().count() > MOST_LABEL || text.chars().any(char::is_control) {
             return Err(D::Error::custom(format_args!(
-                "expected at most {MOST_LABEL} bytes without control characters"
+                "expected at most {MOST_LABEL} characters, none of them a control character"
             )));
         }
         Ok(Self(text))
@@ -193,6 +196,7 @@ impl JsonSchema for Label {
         json_schema!({
             "type": "string",
             "description": "What the owner of the account calls the device, for the list of sessions",
+            "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$",
             "maxLength": MOST_LABEL,
         })
     }
@@ -267,6 +271,27 @@ mod tests {
         }
         assert!(serde_json::from_str::<Sealed>(&format!("\"{}\"", "A".repeat(684))).is_err());
         assert!(serde_json::from_str::<Sealed>(&format!("\"{}\"", "A".repeat(683))).is_ok());
+    }
+
+    #[test]
+    fn a_label_is_counted_in_characters_as_its_schema_counts() {
+        let read = |label: String| serde_json::from_value::<Label>(label.into());
+        assert_eq!(read("\u{1f511}".repeat(MOST_LABEL)).unwrap().0.len(), 4 * MOST_LABEL);
+        for wrong in ["x".repeat(MOST_LABEL + 1), "a\tb".to_owned(), "\u{85}".to_owned()] {
+            assert!(read(wrong).is_err());
+        }
+    }
+
+    #[test]
+    fn a_state_that_the_schema_permits_is_read() {
+        let is_read = |text: &str| serde_json::from_value::<Sealed>(text.into()).is_ok();
+        for good in ["", "AA", "-_8", "AAAA", "AAAAAg"] {
+            assert!(is_read(good), "{good}");
+        }
+        // One digit, and digits with bits that stand for nothing.
+        for wrong in ["A", "AB", "AAB", "AAAAA", "AAAAAB", "AA=="] {
+            assert!(!is_read(wrong), "{wrong}");
+        }
     }
 
     #[test]

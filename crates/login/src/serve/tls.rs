@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::serve::StartError;
 use rustls::ServerConfig;
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::Path;
@@ -19,23 +19,13 @@ pub(crate) fn acceptor(config: &Config) -> Result<Option<TlsAcceptor>, StartErro
         return Err(wrong(certificate, &"no certificate in it"));
     }
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
-    let mut server = ServerConfig::builder_with_provider(Arc::new(provider()))
+    // With its feature `prefer-post-quantum` rustls has X25519MLKEM768 first; a client that has no post-quantum group gets X25519 or P-256.
+    let mut server = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
         .map_err(|error| wrong(key, &error))?;
     server.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Some(TlsAcceptor::from(Arc::new(server))))
-}
-
-/// AWS-LC with X25519MLKEM768 first; a client that has no post-quantum group gets X25519 or P-256.
-fn provider() -> CryptoProvider {
-    let kx_groups = vec![
-        aws_lc_rs::kx_group::X25519MLKEM768,
-        aws_lc_rs::kx_group::SECP256R1MLKEM768,
-        aws_lc_rs::kx_group::X25519,
-        aws_lc_rs::kx_group::SECP256R1,
-    ];
-    CryptoProvider { kx_groups, ..aws_lc_rs::default_provider() }
 }
 
 fn wrong(file: &Path, why: &dyn std::fmt::Display) -> StartError {

@@ -1,6 +1,6 @@
 //! Accounts: names, records, registration.
 
-use super::audit::{Actor, Event};
+use super::audit::{Actor, AuditKey, Event};
 use super::error::{Conflict, StoreError};
 use super::ring::KeyState;
 use super::sessions::{self, NewSession};
@@ -65,6 +65,17 @@ pub struct NewRecord {
     pub recovery_codes: Option<Vec<TokenHash>>,
 }
 
+/// The session that a sealed state opens, which is used up by that.
+#[derive(Clone, Debug)]
+pub struct Opens {
+    /// Names the sealing. It is kept until it expires, so that nobody uses it again.
+    pub state: [u8; 32],
+    /// When it expires.
+    pub state_ends: UnixTime,
+    /// The session.
+    pub session: NewSession,
+}
+
 /// A few words about an account, for lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -94,9 +105,14 @@ impl Store {
         let key = name.key().to_owned();
         self.read(move |sql| {
             Box::pin(async move {
-                let sought = "SELECT id, name_key, name, record, ring, old_hash, created, changed, disabled \
-                              FROM account WHERE name_key = ?1";
-                sql.first(sought, arguments![key.as_str()]).await?.as_ref().map(account).transpose()
+                // The row of the name or, where there is none, the next one, or the first: finding and reading a row must cost the same whether
+                // there is an account or not.
+                let sought = "SELECT id, name_key, name, record, ring, old_hash, created, changed, disabled FROM account \
+                              WHERE name_key = COALESCE((SELECT MIN(name_key) FROM account WHERE name_key >= ?1), \
+                              (SELECT MIN(name_key) FROM account))";
+                let Some(row) = sql.first(sought, arguments![key.as_str()]).await? else { return Ok(None) };
+                let account = account(&row);
+                if row.is_text(1, &key) { account.map(Some) } else { Ok(None) }
             })
         })
         .await
@@ -125,15 +141,32 @@ impl Store {
         let (audit, id) = (self.audit.clone(), AccountId::generate()?);
         self.write(move |sql| {
             Box::pin(async move {
-                let token = match &new.token {
-                    Some(token) => tokens::consume(sql, token, now).await?.ok_or(Conflict::NoRegistrationToken)?,
-                    None => String::new(),
-                };
-                insert(sql, id, &new, None, now).await?;
-                tokens::set_recovery_codes(sql, id, &new.recovery_codes).await?;
-                let event = Event::new(Actor::Stranger, "registered", id).with(token);
-                audit.append(sql, &event, now).await?;
+                make(sql, &audit, id, &new, now).await?;
                 Ok(id)
+            })
+        })
+        .await
+    }
+
+    /// As [`Self::register`], and opens a session, all or nothing. The state is used up: sent again, it makes no account, even after the first one was
+    /// deleted.
+    ///
+    /// # Errors
+    /// [`Conflict::LoginUsed`] if the state was used before; as [`Self::register`].
+    pub async fn register_and_open(
+        &self,
+        new: NewAccount,
+        opens: Opens,
+        now: UnixTime,
+    ) -> Result<(AccountId, SessionId), StoreError> {
+        let audit = self.audit.clone();
+        let (id, session) = (AccountId::generate()?, SessionId::generate()?);
+        self.write(move |sql| {
+            Box::pin(async move {
+                spend(sql, &opens).await?;
+                make(sql, &audit, id, &new, now).await?;
+                open(sql, &audit, session, id, &opens.session, now).await?;
+                Ok((id, session))
             })
         })
         .await
@@ -146,34 +179,27 @@ impl Store {
     /// [`Conflict::NoKey`]; [`StoreError`].
     pub async fn replace_record(&self, new: NewRecord, now: UnixTime) -> Result<(), StoreError> {
         let audit = self.audit.clone();
+        self.write(move |sql| Box::pin(async move { replace(sql, &audit, &new, now).await })).await
+    }
+
+    /// As [`Self::replace_record`], and opens a session, all or nothing.
+    ///
+    /// # Errors
+    /// [`Conflict::RecordChanged`] also if the state was used before; as [`Self::replace_record`].
+    pub async fn replace_record_and_open(
+        &self,
+        new: NewRecord,
+        opens: Opens,
+        now: UnixTime,
+    ) -> Result<SessionId, StoreError> {
+        let (audit, session) = (self.audit.clone(), SessionId::generate()?);
         self.write(move |sql| {
             Box::pin(async move {
-                expect_key(sql, new.key).await?;
-                let credential = new.record.credential_hash();
-                let changed = sql
-                    .execute(
-                        "UPDATE account SET record = ?1, credential = ?2, ring = ?3, old_hash = NULL, changed = ?4 \
-                         WHERE id = ?5 AND credential = ?6 AND disabled = 0",
-                        arguments![
-                            &new.record.to_bytes()[..],
-                            credential.as_bytes(),
-                            &new.key.0,
-                            now,
-                            &new.account.0,
-                            new.replaces.as_bytes(),
-                        ],
-                    )
-                    .await?;
-                if changed == 0 {
-                    return Err(why_not(sql, new.account).await?.unwrap_or(Conflict::RecordChanged).into());
-                }
-                if let Some(codes) = &new.recovery_codes {
-                    tokens::set_recovery_codes(sql, new.account, codes).await?;
-                }
-                let ended = sessions::end_others(sql, new.account, new.keep).await?;
-                let event = Event::new(Actor::Account(new.account), "record-replaced", new.account)
-                    .with(format_args!("sessions ended: {ended}"));
-                audit.append(sql, &event, now).await
+                // What was used before has changed the record: that is the first thing to be said.
+                replace(sql, &audit, &new, now).await?;
+                spend(sql, &opens).await?;
+                open(sql, &audit, session, new.account, &opens.session, now).await?;
+                Ok(session)
             })
         })
         .await
@@ -196,11 +222,10 @@ impl Store {
         now: UnixTime,
     ) -> Result<SessionId, StoreError> {
         let (audit, id) = (self.audit.clone(), SessionId::generate()?);
+        let opens = Opens { state: login, state_ends: login_ends, session };
         self.write(move |sql| {
             Box::pin(async move {
-                if !tokens::spend_login(sql, &login, login_ends).await? {
-                    return Err(Conflict::LoginUsed.into());
-                }
+                spend(sql, &opens).await?;
                 // An update, for the row's lock: nobody disables the account or changes its record in between.
                 let there = sql
                     .execute(
@@ -211,9 +236,7 @@ impl Store {
                 if there == 0 {
                     return Err(why_not(sql, account).await?.unwrap_or(Conflict::RecordChanged).into());
                 }
-                sessions::insert(sql, id, account, &session, now).await?;
-                let event = Event::new(Actor::Account(account), "logged-in", account).with(id);
-                audit.append(sql, &event, now).await?;
+                open(sql, &audit, id, account, &opens.session, now).await?;
                 Ok(id)
             })
         })
@@ -291,6 +314,74 @@ impl Store {
         })
         .await
     }
+}
+
+/// Makes an account, with the use of its token.
+async fn make(
+    sql: &mut Sql,
+    audit: &AuditKey,
+    id: AccountId,
+    new: &NewAccount,
+    now: UnixTime,
+) -> Result<(), StoreError> {
+    let token = match &new.token {
+        Some(token) => tokens::consume(sql, token, now).await?.ok_or(Conflict::NoRegistrationToken)?,
+        None => String::new(),
+    };
+    insert(sql, id, new, None, now).await?;
+    tokens::set_recovery_codes(sql, id, &new.recovery_codes).await?;
+    audit.append(sql, &Event::new(Actor::Stranger, "registered", id).with(token), now).await
+}
+
+/// Replaces a record.
+async fn replace(sql: &mut Sql, audit: &AuditKey, new: &NewRecord, now: UnixTime) -> Result<(), StoreError> {
+    expect_key(sql, new.key).await?;
+    let credential = new.record.credential_hash();
+    let changed = sql
+        .execute(
+            "UPDATE account SET record = ?1, credential = ?2, ring = ?3, old_hash = NULL, changed = ?4 \
+             WHERE id = ?5 AND credential = ?6 AND disabled = 0",
+            arguments![
+                &new.record.to_bytes()[..],
+                credential.as_bytes(),
+                &new.key.0,
+                now,
+                &new.account.0,
+                new.replaces.as_bytes(),
+            ],
+        )
+        .await?;
+    if changed == 0 {
+        return Err(why_not(sql, new.account).await?.unwrap_or(Conflict::RecordChanged).into());
+    }
+    if let Some(codes) = &new.recovery_codes {
+        tokens::set_recovery_codes(sql, new.account, codes).await?;
+    }
+    let ended = sessions::end_others(sql, new.account, new.keep).await?;
+    let event = Event::new(Actor::Account(new.account), "record-replaced", new.account)
+        .with(format_args!("sessions ended: {ended}"));
+    audit.append(sql, &event, now).await
+}
+
+/// Uses up a sealed state.
+async fn spend(sql: &mut Sql, opens: &Opens) -> Result<(), StoreError> {
+    match tokens::spend_login(sql, &opens.state, opens.state_ends).await? {
+        true => Ok(()),
+        false => Err(Conflict::LoginUsed.into()),
+    }
+}
+
+/// Opens a session of an account.
+async fn open(
+    sql: &mut Sql,
+    audit: &AuditKey,
+    id: SessionId,
+    account: AccountId,
+    session: &NewSession,
+    now: UnixTime,
+) -> Result<(), StoreError> {
+    sessions::insert(sql, id, account, session, now).await?;
+    audit.append(sql, &Event::new(Actor::Account(account), "logged-in", account).with(id), now).await
 }
 
 /// Inserts the row of an account, if its name is free and its key is in the ring and not retired.

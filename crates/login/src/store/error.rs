@@ -32,6 +32,9 @@ pub enum StoreError {
         /// The newest version that this program knows.
         known: i64,
     },
+    /// The database can't be spoken to by TLS: its certificate is not trusted or has another name, or it has no TLS.
+    #[error("TLS to the database: {0}")]
+    Tls(String),
     /// This kind of database can't do it this way.
     #[error("{0}")]
     Unsupported(&'static str),

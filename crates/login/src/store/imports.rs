@@ -27,9 +27,10 @@ pub struct Import {
 /// What accounts with old hashes have in common, for names without an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OldSchemes {
-    /// Templates, the key that their accounts were registered under, and how many accounts were imported with them.
+    /// Templates, the key that their accounts were registered under, and how many accounts had been imported with them when the share was
+    /// updated last.
     pub imported: Vec<(Template, KeyId, u64)>,
-    /// How many accounts in [`WHOLE`] still have an old hash; rounded up, so that it is zero only without any.
+    /// How many names without an account, in [`WHOLE`], have an old hash. Between imports it only falls.
     pub share: u64,
 }
 
@@ -81,7 +82,7 @@ impl Store {
             Box::pin(async move {
                 let mut imported = Vec::new();
                 // In one order, so that every instance draws the same.
-                let all = "SELECT scheme, ring, imported FROM old_scheme ORDER BY scheme, ring";
+                let all = "SELECT scheme, ring, counted FROM old_scheme ORDER BY scheme, ring";
                 for row in sql.query(all, &[]).await? {
                     let template = row
                         .text(0)?
@@ -110,19 +111,29 @@ impl Store {
         .await
     }
 
-    /// Stores the share of accounts that still have an old hash.
+    /// Lets the share of names with an old hash follow the accounts: `share` of them, in [`WHOLE`], still have one. An account loses its old hash once
+    /// and never gets one back, so the share of the names falls and does not rise, not even when other accounts are deleted. Only after an import,
+    /// when accounts with old hashes have come, is it set afresh.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn set_old_share(&self, share: u64) -> Result<(), StoreError> {
         self.write(move |sql| {
             Box::pin(async move {
+                let share = share.min(WHOLE) as i64;
+                let mut imported = 0;
+                for row in sql.query("SELECT imported FROM old_scheme", &[]).await? {
+                    imported += row.integer(0)?;
+                }
+                sql.execute("UPDATE old_scheme SET counted = imported WHERE counted <> imported", &[]).await?;
                 sql.execute(
-                    "INSERT INTO old_share (only_row, share) VALUES (1, ?1) \
-                     ON CONFLICT (only_row) DO UPDATE SET share = excluded.share",
-                    arguments![share.min(WHOLE) as i64],
+                    "INSERT INTO old_share (only_row, share, imported) VALUES (1, ?1, ?2) ON CONFLICT (only_row) \
+                     DO UPDATE SET share = excluded.share, imported = excluded.imported \
+                     WHERE old_share.imported < excluded.imported",
+                    arguments![share, imported],
                 )
                 .await?;
+                sql.execute("UPDATE old_share SET share = ?1 WHERE share > ?1", arguments![share]).await?;
                 Ok(())
             })
         })
@@ -137,7 +148,7 @@ async fn insert(sql: &mut Sql, import: &Import, now: UnixTime) -> Result<bool, S
         other => other?,
     }
     sql.execute(
-        "INSERT INTO old_scheme (scheme, ring, imported) VALUES (?1, ?2, 1) \
+        "INSERT INTO old_scheme (scheme, ring, imported, counted) VALUES (?1, ?2, 1, 0) \
          ON CONFLICT (scheme, ring) DO UPDATE SET imported = old_scheme.imported + 1",
         arguments![import.template.to_string().as_str(), &account.key.0],
     )

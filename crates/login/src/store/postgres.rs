@@ -1,17 +1,18 @@
 //! PostgreSQL: a pool of connections, each change a transaction of its own.
 
+mod channel;
+
 use super::error::StoreError;
 use super::sql::{Cell, Row, Sql, Value};
 use crate::master::MasterKey;
 use bytes::BytesMut;
+use channel::Verified;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::error::Error;
-use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Config, NoTls, Statement};
@@ -20,9 +21,6 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 const CONNECTIONS: usize = 16;
 /// How long to wait for a connection, and for a free one.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What a URL of a database on another machine is answered with.
-const NOT_HERE: &str = "PostgreSQL on another machine would be spoken to without encryption; put a tunnel in between and connect to its end on this \
-                        machine, or add sslmode=disable to the URL if the network between is safe";
 /// What each session of the database is told first. A change that waits for a lock gives up before its client does.
 const SESSION: &str = "SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '30s'; \
                        SET synchronous_commit = on; SET client_min_messages = warning";
@@ -34,10 +32,25 @@ pub(super) struct Postgres {
 }
 
 impl Postgres {
-    async fn connect(config: &Config) -> Result<Self, StoreError> {
-        let (client, connection) = within(config.connect(NoTls)).await??;
-        // Ends when the client is dropped; what goes wrong with it the client says.
-        tokio::spawn(async move { drop(connection.await) });
+    async fn connect(config: &Config, verified: Option<&Verified>) -> Result<Self, StoreError> {
+        // The task ends when the client is dropped; what goes wrong with the connection the client says.
+        let client = match verified {
+            None => {
+                let (client, connection) = within(config.connect(NoTls)).await??;
+                tokio::spawn(async move { drop(connection.await) });
+                client
+            }
+            Some(verified) => {
+                let connected = within(config.connect(verified.clone())).await?;
+                let (client, connection) = connected.map_err(|error| match StoreError::from(error) {
+                    // Neither the network's nor the database's word: the handshake's.
+                    StoreError::Other(why) => StoreError::Tls(why),
+                    other => other,
+                })?;
+                tokio::spawn(async move { drop(connection.await) });
+                client
+            }
+        };
         client.batch_execute(SESSION).await?;
         Ok(Self { client, statements: HashMap::new() })
     }
@@ -114,6 +127,7 @@ impl std::fmt::Debug for Value<'_> {
 /// The database.
 pub(super) struct Pool {
     config: Config,
+    verified: Option<Verified>,
     idle: Mutex<Vec<Sql>>,
     turns: Semaphore,
 }
@@ -121,10 +135,9 @@ pub(super) struct Pool {
 impl Pool {
     /// Connects, and brings the database to today's schema.
     pub(super) async fn open(url: &str, master: &MasterKey) -> Result<Self, StoreError> {
-        let config: Config = url.parse().map_err(|error| StoreError::Url(format!("bad URL of a database: {error}")))?;
-        expect_private(&config)?;
-        let pool = Self { config, idle: Mutex::new(Vec::new()), turns: Semaphore::new(CONNECTIONS) };
-        let mut sql = Sql::Postgres(Postgres::connect(&pool.config).await?);
+        let (config, verified) = channel::read(url)?;
+        let pool = Self { config, verified, idle: Mutex::new(Vec::new()), turns: Semaphore::new(CONNECTIONS) };
+        let mut sql = pool.connect().await?;
         super::schema::migrate(&mut sql, master).await?;
         pool.give_back(sql);
         Ok(pool)
@@ -181,9 +194,13 @@ impl Pool {
             match idle {
                 Some(Sql::Postgres(postgres)) if postgres.client.is_closed() => {}
                 Some(sql) => return Ok(sql),
-                None => return Postgres::connect(&self.config).await.map(Sql::Postgres),
+                None => return self.connect().await,
             }
         }
+    }
+
+    async fn connect(&self) -> Result<Sql, StoreError> {
+        Postgres::connect(&self.config, self.verified.as_ref()).await.map(Sql::Postgres)
     }
 
     fn give_back(&self, sql: Sql) {
@@ -193,24 +210,6 @@ impl Pool {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Sql>> {
         self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-}
-
-/// Expects a database on this machine, since this program speaks no TLS to it: whoever reads along would see every record. A URL that says
-/// `sslmode=disable` has thought of that.
-fn expect_private(config: &Config) -> Result<(), StoreError> {
-    if config.get_ssl_mode() == SslMode::Disable {
-        return Ok(());
-    }
-    // Where addresses are given, they are what is connected to, and names are not looked up.
-    let here = if config.get_hostaddrs().is_empty() {
-        config.get_hosts().iter().all(|host| match host {
-            Host::Unix(_) => true,
-            Host::Tcp(name) => name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()),
-        })
-    } else {
-        config.get_hostaddrs().iter().all(IpAddr::is_loopback)
-    };
-    if here { Ok(()) } else { Err(StoreError::Unsupported(NOT_HERE)) }
 }
 
 async fn within<T>(work: impl Future<Output = T>) -> Result<T, StoreError> {
@@ -223,7 +222,12 @@ impl From<tokio_postgres::Error> for StoreError {
         let Some(said) = error.as_db_error() else {
             // Without an answer of the database it is the connection, or a value that does not fit its type.
             let text = error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
-            let connection = error.is_closed() || error.source().is_none_or(|cause| cause.is::<std::io::Error>());
+            // A handshake that fails says so by an I/O error too.
+            let of_network = |cause: &(dyn Error + 'static)| {
+                let io = cause.downcast_ref::<std::io::Error>();
+                io.is_some_and(|io| !io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()))
+            };
+            let connection = error.is_closed() || error.source().is_none_or(of_network);
             return if connection { Self::Unavailable(text) } else { Self::Other(text) };
         };
         let text = format!("{} ({})", said.message(), said.code().code());
@@ -235,35 +239,6 @@ impl From<tokio_postgres::Error> for StoreError {
                 Self::Unavailable(text)
             }
             _ => Self::Other(text),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_database_elsewhere_is_spoken_to_in_the_clear_only_if_its_url_says_so() {
-        let outcome = |url: &str| expect_private(&url.parse().unwrap());
-        for here in [
-            "postgres://login@localhost/login",
-            "postgres://login@127.0.0.1:5433/login",
-            "postgres://login@[::1]/login",
-            "postgres:///login?user=login&host=/run/postgresql",
-            "postgres://login@db.internal/login?sslmode=disable",
-            "postgres://login@db.internal/login?hostaddr=127.0.0.1",
-        ] {
-            assert_eq!(outcome(here), Ok(()), "{here}");
-        }
-        for elsewhere in [
-            "postgres://login@db.internal/login",
-            "postgres://login@10.0.0.9/login",
-            "postgres://login@localhost,db.internal/login",
-            "postgres://login@db.internal/login?sslmode=require",
-            "postgres://login@localhost/login?hostaddr=10.0.0.9",
-        ] {
-            assert_eq!(outcome(elsewhere), Err(StoreError::Unsupported(NOT_HERE)), "{elsewhere}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The key ring, as the database keeps it.
 
-use super::Store;
 use super::audit::{Actor, Event};
 use super::error::{Conflict, StoreError};
 use super::sql::{Sql, arguments};
+use super::{Store, WHOLE};
 use crate::ids::KeyId;
 use crate::time::UnixTime;
 use std::fmt;
@@ -59,8 +59,8 @@ pub struct RingKey {
     pub server: Zeroizing<Vec<u8>>,
     /// When it was made.
     pub created: UnixTime,
-    /// Of the accounts with this key or an older one, how many per mille have this one; it only grows.
-    pub moved: u16,
+    /// Of the accounts with this key or an older one, how many in [`WHOLE`] have this one; it only grows.
+    pub moved: u64,
 }
 
 impl fmt::Debug for RingKey {
@@ -86,9 +86,7 @@ impl Store {
                         KeyState::Retired => Zeroizing::new(Vec::new()),
                         _ => master.open(&id.0, row.blob(2)?).ok_or(StoreError::MasterKey)?,
                     };
-                    let moved = u16::try_from(row.integer(4)?)
-                        .map_err(|_| StoreError::Corrupt("a key's share is no number per mille".to_owned()))?;
-                    Ok(RingKey { id, state, server, created: row.time(3)?, moved })
+                    Ok(RingKey { id, state, server, created: row.time(3)?, moved: row.count(4)? })
                 };
                 rows.iter().map(key).collect()
             })
@@ -145,7 +143,7 @@ impl Store {
                 // Later than every other, also within one second and after the clock was set back: the order is by this.
                 let last = sql.first("SELECT created FROM ring ORDER BY created DESC LIMIT 1", &[]).await?;
                 let created = last.map_or(Ok(now), |last| last.time(0).map(|last| now.max(last.plus(1))))?;
-                let moved = if active.is_some() { 0 } else { 1000 };
+                let moved = if active.is_some() { 0 } else { WHOLE as i64 };
                 sql.execute(
                     "INSERT INTO ring (id, state, sealed, created, moved) VALUES (?1, ?2, ?3, ?4, ?5)",
                     arguments![&id.0, KeyState::Active.number(), sealed.as_slice(), created, moved],
@@ -188,14 +186,14 @@ impl Store {
         .await
     }
 
-    /// Raises the share of the names without an account that have moved to a key; a smaller share changes nothing.
+    /// Raises the share of the names without an account that have moved to a key, in [`WHOLE`]; a smaller share changes nothing.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn raise_moved(&self, id: KeyId, moved: u16) -> Result<(), StoreError> {
+    pub async fn raise_moved(&self, id: KeyId, moved: u64) -> Result<(), StoreError> {
         self.write(move |sql| {
             Box::pin(async move {
-                let moved = i64::from(moved.min(1000));
+                let moved = moved.min(WHOLE) as i64;
                 sql.execute("UPDATE ring SET moved = ?1 WHERE id = ?2 AND moved < ?1", arguments![moved, &id.0])
                     .await?;
                 Ok(())

@@ -5,11 +5,15 @@ use super::sql::{Sql, arguments};
 use crate::master::MasterKey;
 
 /// What each version added, oldest first. A version that was released is never changed again.
-const VERSIONS: [&str; 1] = [include_str!("schema/1.sql")];
+const VERSIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// Brings the database to the newest version, in one transaction. Several processes may try at once: the first does it, the others wait.
 pub(super) async fn migrate(sql: &mut Sql, master: &MasterKey) -> Result<(), StoreError> {
-    let known = VERSIONS.len() as i64;
+    migrate_to(sql, master, &VERSIONS).await
+}
+
+async fn migrate_to(sql: &mut Sql, master: &MasterKey, versions: &[&str]) -> Result<(), StoreError> {
+    let known = versions.len() as i64;
     sql.batch(match sql {
         Sql::Sqlite(_) => "BEGIN IMMEDIATE",
         // Any number does for the lock; this one is candor's.
@@ -28,7 +32,7 @@ pub(super) async fn migrate(sql: &mut Sql, master: &MasterKey) -> Result<(), Sto
         return Err(StoreError::Schema { found, known });
     }
     if found < known {
-        for version in &VERSIONS[found as usize..] {
+        for version in &versions[found as usize..] {
             sql.batch(&dialect(version, sql)).await?;
         }
         sql.execute(
@@ -52,5 +56,36 @@ fn dialect(statements: &str, sql: &Sql) -> String {
             // Sorted by bytes, as in SQLite.
             .replace(" TEXT", " TEXT COLLATE \"C\"")
             .replace(" STRICT", ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sqlite::{Sqlite, now};
+    use super::*;
+    use rusqlite::Connection;
+
+    #[test]
+    fn a_database_of_version_1_keeps_its_rows_and_gets_the_new_columns() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("login.db");
+        let master = MasterKey::from_bytes([7; 32]);
+        let mut sql = Sql::Sqlite(Sqlite::writer(&path).unwrap());
+        now(migrate_to(&mut sql, &master, &VERSIONS[..1])).unwrap();
+        let rows = Connection::open(&path).unwrap();
+        rows.execute_batch(
+            "INSERT INTO ring VALUES (x'01', 1, x'', 5, 250); INSERT INTO old_scheme VALUES ('$bcrypt$r=4$bytes,16', x'01', 7); \
+             INSERT INTO old_share VALUES (1, 9)",
+        )
+        .unwrap();
+        now(migrate(&mut sql, &master)).unwrap();
+        let number = |sought: &str| rows.query_row(sought, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(number("SELECT version FROM candor_login"), 2);
+        assert_eq!(number("SELECT moved FROM ring"), 250_000_000);
+        assert_eq!(number("SELECT counted FROM old_scheme"), 7);
+        assert_eq!(number("SELECT share FROM old_share"), 9);
+        // A program that knows version 1 only leaves it alone.
+        let refused = now(migrate_to(&mut Sql::Sqlite(Sqlite::writer(&path).unwrap()), &master, &VERSIONS[..1]));
+        assert_eq!(refused, Err(StoreError::Schema { found: 2, known: 1 }));
     }
 }

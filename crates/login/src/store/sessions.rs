@@ -10,6 +10,8 @@ use crate::time::UnixTime;
 
 /// The most sessions of an account; a new one ends the one that was used least recently.
 const MOST: i64 = 64;
+/// The most exchanged refresh tokens of a session that are remembered; of more, the first is forgotten.
+const SPENT: i64 = 64;
 /// Seconds for which a session's last use is not written down again.
 const USE_STEP: i64 = 60;
 
@@ -119,23 +121,45 @@ impl Store {
         Ok(found)
     }
 
+    /// Whether a session has this access token, open or not.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn has_access_token(&self, access: TokenHash) -> Result<bool, StoreError> {
+        self.read(move |sql| {
+            Box::pin(async move {
+                let sought = "SELECT id FROM session WHERE access = ?1";
+                Ok(sql.first(sought, arguments![&access.0]).await?.is_some())
+            })
+        })
+        .await
+    }
+
+    /// The account of a refresh token, exchanged or not.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn owner_of_refresh(&self, refresh: TokenHash) -> Result<Option<AccountId>, StoreError> {
+        self.read(move |sql| {
+            Box::pin(async move {
+                let current = "SELECT account FROM session WHERE refresh = ?1";
+                match sql.first(current, arguments![&refresh.0]).await? {
+                    Some(row) => Ok(Some(AccountId(row.array(0)?))),
+                    None => Ok(spent(sql, &refresh).await?.map(|(_, account)| account)),
+                }
+            })
+        })
+        .await
+    }
+
     /// Exchanges a refresh token for new tokens. A token that was exchanged before ends its session: either its owner or somebody else has an
-    /// old copy, and nobody knows who.
+    /// old copy, and nobody knows who. The last 64 exchanges of a session are remembered; an older token is unknown.
+    ///
+    /// Anybody can make up a token, and each costs a transaction here: ask [`Self::owner_of_refresh`] first.
     ///
     /// # Errors
     /// [`Conflict::NoSession`], [`Conflict::RefreshReused`], [`Conflict::Disabled`]; [`StoreError`].
     pub async fn refresh(&self, old: TokenHash, new: Refresh, now: UnixTime) -> Result<Session, StoreError> {
-        // Anybody can make up a token: without a look first, each would cost a transaction that writes.
-        let known = self.read(move |sql| {
-            Box::pin(async move {
-                let current = "SELECT id FROM session WHERE refresh = ?1";
-                let is_current = sql.first(current, arguments![&old.0]).await?.is_some();
-                Ok(is_current || spent(sql, &old).await?.is_some())
-            })
-        });
-        if !known.await? {
-            return Err(Conflict::NoSession.into());
-        }
         let audit = self.audit.clone();
         let refreshed = self
             .write(move |sql| {
@@ -162,7 +186,14 @@ impl Store {
                         return Err(conflict.into());
                     }
                     sql.execute(
-                        "INSERT INTO spent_refresh (refresh, session) VALUES (?1, ?2)",
+                        "DELETE FROM spent_refresh WHERE session = ?1 \
+                         AND place <= (SELECT MAX(place) FROM spent_refresh WHERE session = ?1) - ?2",
+                        arguments![&id.0, SPENT - 1],
+                    )
+                    .await?;
+                    sql.execute(
+                        "INSERT INTO spent_refresh (refresh, session, place) VALUES (?1, ?2, \
+                         (SELECT COALESCE(MAX(place), 0) + 1 FROM spent_refresh WHERE session = ?2))",
                         arguments![&old.0, &id.0],
                     )
                     .await?;
@@ -261,11 +292,12 @@ impl Store {
         let (audit, id) = (self.audit.clone(), SessionId::generate()?);
         self.write(move |sql| {
             Box::pin(async move {
-                if let Some(conflict) = super::accounts::why_not(sql, account).await? {
-                    return Err(conflict.into());
-                }
+                // The code first: a wrong one costs the same whether there is an account or not, and whether it is disabled.
                 if !tokens::use_recovery_code(sql, account, &code).await? {
                     return Err(Conflict::NoRecoveryCode.into());
+                }
+                if let Some(conflict) = super::accounts::why_not(sql, account).await? {
+                    return Err(conflict.into());
                 }
                 insert(sql, id, account, &session, now).await?;
                 audit.append(sql, &Event::new(Actor::Account(account), "recovered", account).with(id), now).await?;

@@ -138,6 +138,11 @@ impl Row {
         }
     }
 
+    /// Whether a column is this text.
+    pub(super) fn is_text(&self, column: usize, text: &str) -> bool {
+        matches!(self.0.get(column), Some(Cell::Text(there)) if there == text)
+    }
+
     pub(super) fn text_or_null(&self, column: usize) -> Result<Option<String>, StoreError> {
         match self.0.get(column) {
             Some(Cell::Null) => Ok(None),

@@ -37,7 +37,7 @@ impl Sqlite {
     }
 
     /// A connection that writes. An acknowledged change is durable: `synchronous=FULL` waits for the disk at each commit.
-    fn writer(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn writer(path: &Path) -> Result<Self, StoreError> {
         let sqlite = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         sqlite.0.pragma_update(None, "journal_mode", "WAL")?;
         sqlite.0.pragma_update(None, "synchronous", "FULL")?;
@@ -64,7 +64,10 @@ impl Sqlite {
 
     pub(super) fn execute(&self, sql: &'static str, arguments: &[Value<'_>]) -> Result<u64, StoreError> {
         let mut statement = self.0.prepare_cached(sql)?;
-        Ok(statement.execute(rusqlite::params_from_iter(arguments))? as u64)
+        let changed = statement.execute(rusqlite::params_from_iter(arguments))? as u64;
+        #[cfg(test)]
+        trace::note(self.0.path(), sql, changed);
+        Ok(changed)
     }
 
     pub(super) fn query(&self, sql: &'static str, arguments: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
@@ -76,6 +79,8 @@ impl Sqlite {
             let cells = (0..columns).map(|column| row.get_ref(column).map_err(StoreError::from).and_then(cell));
             found.push(Row(cells.collect::<Result<_, _>>()?));
         }
+        #[cfg(test)]
+        trace::note(self.0.path(), sql, found.len() as u64);
         Ok(found)
     }
 
@@ -265,5 +270,26 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(text),
             _ => Self::Other(text),
         }
+    }
+}
+
+/// What was asked of each file, for tests that compare work.
+#[cfg(test)]
+pub(super) mod trace {
+    use std::collections::HashMap;
+    use std::path::{Path, PathBuf};
+    use std::sync::{LazyLock, Mutex};
+
+    type Asked = Vec<(&'static str, u64)>;
+
+    static ASKED: LazyLock<Mutex<HashMap<PathBuf, Asked>>> = LazyLock::new(Mutex::default);
+
+    pub(super) fn note(path: Option<&str>, sql: &'static str, rows: u64) {
+        ASKED.lock().unwrap().entry(path.unwrap_or_default().into()).or_default().push((sql, rows));
+    }
+
+    pub(in crate::store) fn take(path: &Path) -> Asked {
+        let path = path.canonicalize().expect("the file of an open database");
+        ASKED.lock().unwrap().remove(&path).unwrap_or_default()
     }
 }

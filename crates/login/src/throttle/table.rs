@@ -16,6 +16,14 @@ pub struct Rate {
     pub every: Duration,
 }
 
+impl Rate {
+    /// The share of each of several, so that all together permit this rate: a smaller burst, rounded up, and less over time.
+    pub(super) fn shared_by(self, instances: u32) -> Self {
+        let instances = instances.max(1);
+        Self { burst: self.burst.div_ceil(instances), every: self.every.saturating_mul(instances) }
+    }
+}
+
 /// For each key, how much it has taken, in a table whose size never changes.
 ///
 /// A key's level rises by one with each [`take`](Self::take), and falls by one every [`Rate::every`]. A key has eight places, which it shares with

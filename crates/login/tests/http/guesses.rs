@@ -67,6 +67,92 @@ async fn recovery_codes_are_guessed_no_faster_than_passwords() {
     );
 }
 
+#[tokio::test]
+async fn tokens_that_nobody_has_count_as_guesses_and_an_expired_one_does_not() {
+    let settings = [("proxies", ""), ("address-burst", "4"), ("registration", "open")];
+    let world = World::new(&[&SLOW[..], &settings].concat()).await;
+    // Takes two of the four.
+    let session = world.join("alice", "pw").await;
+    world.set_clock(900);
+    let expired = session["access_token"].as_str();
+    for _ in 0..9 {
+        assert_eq!(world.get("/v1/session", expired).await.kind(), "401 no-session");
+    }
+    let made_up = crate::world::text(&[9; 32]);
+    let refresh = json!({ "refresh_token": made_up });
+    assert_eq!(world.get("/v1/session", Some(&made_up)).await.kind(), "401 no-session");
+    assert_eq!(world.post("/v1/session/refresh", &refresh).await.kind(), "401 no-session");
+    assert_eq!(world.get("/v1/session", Some(&made_up)).await.kind(), "429 throttled");
+    assert_eq!(world.post("/v1/session/refresh", &refresh).await.kind(), "429 throttled");
+    // Whoever has a session is not kept out by a neighbour's guesses.
+    let refreshed = world.post("/v1/session/refresh", &json!({ "refresh_token": session["refresh_token"] })).await;
+    assert_eq!(refreshed.status, 200);
+    assert_eq!(world.get("/v1/session", refreshed.body["access_token"].as_str()).await.status, 200);
+}
+
+#[tokio::test]
+async fn with_a_registration_token_too_taken_names_are_found_no_faster_than_passwords() {
+    let settings = [("proxies", ""), ("address-burst", "3"), ("registration", "token")];
+    let world = World::new(&[&SLOW[..], &settings].concat()).await;
+    let store = world.server.store();
+    let now = candor_login::UnixTime(crate::world::NOW);
+    let register = async |name: &str, token: &str| {
+        let hash = candor_login::TokenHash::of(candor_login::Purpose::Registration, token.as_bytes());
+        if !store.has_registration_token(hash, now).await.unwrap() {
+            let added =
+                store.add_registration_token(hash, String::new(), now.plus(60), candor_login::Actor::Server, now);
+            added.await.unwrap();
+        }
+        let (registering, request) = crate::world::Registering::begin("pw");
+        let body = json!({ "name": name, "token": token, "request": request });
+        let start = world.post("/v1/register/start", &body).await;
+        if start.status != 200 {
+            return start.kind();
+        }
+        let upload = registering.upload(&start);
+        let body = json!({ "name": name, "token": token, "state": start.body["state"], "upload": upload });
+        world.post("/v1/register/finish", &body).await.kind()
+    };
+    for number in 0..6 {
+        assert_eq!(register(&format!("user{number}"), &format!("t{number}")).await, "201", "a success is no guess");
+    }
+    let mut kinds = Vec::new();
+    for number in 0..5 {
+        kinds.push(register(&format!("user{number}"), "one token").await);
+    }
+    assert_eq!(kinds, [&["409 name-taken"; 3][..], &["429 throttled"; 2]].concat());
+}
+
+#[tokio::test]
+async fn the_owner_of_an_account_has_a_rate_and_other_owners_have_theirs() {
+    let world =
+        World::new(&[&SLOW[..], &[("exempt", "127.0.0.0/8"), ("owner-burst", "3"), ("owner-every", "1d")]].concat())
+            .await;
+    let (alice, bob) = (world.join("alice", "pw").await, world.join("bob", "pw").await);
+    let log_in = async |name: &str| {
+        let proved = prove(world.address(), name, "pw").await;
+        world.post("/v1/login/finish", &proved.body()).await
+    };
+    assert_eq!(log_in("alice").await.status, 200);
+    let refreshed = world.post("/v1/session/refresh", &json!({ "refresh_token": alice["refresh_token"] })).await;
+    assert_eq!(refreshed.status, 200);
+    let codes = async |token: &Value| {
+        let body = json!({ "codes": [crate::world::text(&[4; 32])] });
+        send(world.address(), "PUT", "/v1/recovery/codes", token.as_str(), "", &body).await.kind()
+    };
+    let token = &refreshed.body["access_token"];
+    assert_eq!(codes(token).await, "200");
+    // Three: each further one has to wait, whatever it is.
+    assert_eq!(log_in("alice").await.kind(), "429 throttled");
+    assert_eq!(codes(token).await, "429 throttled");
+    let refresh = json!({ "refresh_token": refreshed.body["refresh_token"] });
+    let refused = world.post("/v1/session/refresh", &refresh).await;
+    assert_eq!(refused.kind(), "429 throttled");
+    assert!(refused.headers["retry-after"].parse::<u64>().unwrap() > 0);
+    assert_eq!(world.get("/v1/session", token.as_str()).await.status, 200, "looking is free");
+    assert_eq!((log_in("bob").await.status, codes(&bob["access_token"]).await.as_str()), (200, "200"));
+}
+
 /// A delay too long for the test, and places for two answers that wait: whoever gets 429 has been told to wait, and whoever gets 200 has not waited.
 const DELAYED: [(&str, &str); 4] =
     [("account-burst", "2"), ("account-delay", "1d"), ("account-delay-longest", "1d"), ("delayed", "0")];

@@ -6,6 +6,7 @@ mod flood;
 mod guesses;
 mod instances;
 mod load;
+mod migrated;
 mod probing;
 mod states;
 mod stranger;

@@ -146,6 +146,25 @@ async fn a_refresh_token_that_comes_twice_ends_the_session() {
 }
 
 #[tokio::test]
+async fn a_registration_that_is_sent_again_brings_no_deleted_account_back() {
+    let world = World::new(&[]).await;
+    let begin = async || {
+        let (start, registering) = crate::world::register(world.address(), "alice", "pw").await;
+        json!({ "name": "alice", "state": start.body["state"], "upload": registering.upload(&start) })
+    };
+    let body = begin().await;
+    assert_eq!(world.post("/v1/register/finish", &body).await.status, 201);
+    assert_eq!(world.post("/v1/register/finish", &body).await.kind(), "409 state-used");
+    let store = world.server.store();
+    let alice = candor_login::UserName::parse("alice").unwrap();
+    let id = store.account(&alice).await.unwrap().unwrap().id;
+    store.delete_account(id, candor_login::Actor::Server, candor_login::UnixTime(crate::world::NOW)).await.unwrap();
+    assert_eq!(world.post("/v1/register/finish", &body).await.kind(), "409 state-used");
+    assert!(store.account(&alice).await.unwrap().is_none());
+    assert_eq!(world.post("/v1/register/finish", &begin().await).await.status, 201, "the name is free");
+}
+
+#[tokio::test]
 async fn one_of_many_registrations_of_a_name_succeeds() {
     let world = World::new(&[]).await;
     let mut bodies = Vec::new();

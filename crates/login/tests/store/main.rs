@@ -10,3 +10,4 @@ mod migration;
 mod people;
 mod ring;
 mod sessions;
+mod tls;

@@ -16,6 +16,7 @@ on_both_databases! {
     what_can_t_be_imported_is_listed_with_its_line
     once_registered_afresh_the_old_hash_is_gone
     names_without_an_account_are_told_old_schemes_as_accounts_are
+    no_name_gets_an_old_scheme_back_when_accounts_are_deleted
 }
 
 async fn a_thousand_users_of_bcrypt_log_in_with_their_old_passwords(empty: &Empty) {
@@ -155,6 +156,34 @@ async fn names_without_an_account_are_told_old_schemes_as_accounts_are(empty: &E
     let account = people.store.account(&name("old3")).await.unwrap().unwrap();
     people.store.replace_record(people.change(account.id, &account.record), NOW).await.unwrap();
     assert!(told(&mut people).await.iter().all(Option::is_none));
+}
+
+async fn no_name_gets_an_old_scheme_back_when_accounts_are_deleted(empty: &Empty) {
+    let mut people = People::of(empty.open().await).await;
+    let import = |who: &'static str| csv((0..4).map(|number| (format!("{who}{number}"), bcrypt("password"))));
+    run(&people, &import("old"), false).await;
+    let mut others = Vec::new();
+    for number in 0..12 {
+        others.push(people.join(&format!("new{number}")).await.0);
+    }
+    let old = async |people: &mut People| -> Vec<usize> {
+        KeyRing::update_shares(&people.store).await.unwrap();
+        people.ring = KeyRing::load(&people.store).await.unwrap().unwrap();
+        let is_old =
+            |number: &usize| people.ring.basis(&name(&format!("nobody{number}")), None).unwrap().old_hash.is_some();
+        (0..1000).filter(is_old).collect()
+    };
+    let quarter = old(&mut people).await;
+    // 250 expected, standard deviation 14.
+    assert!((170..330).contains(&quarter.len()), "{}", quarter.len());
+    for account in others {
+        people.store.delete_account(account, Actor::Server, NOW).await.unwrap();
+    }
+    // All accounts that are left have old hashes, and yet:
+    assert_eq!(old(&mut people).await, quarter);
+    // An import brings accounts whose names had none before.
+    run(&people, &import("more"), false).await;
+    assert_eq!(old(&mut people).await.len(), 1000);
 }
 
 async fn run(people: &People, file: &str, dry_run: bool) -> Report {

@@ -12,6 +12,7 @@ on_both_databases! {
     a_refresh_token_that_is_used_again_ends_the_session
     sessions_are_revoked_one_by_one_and_together
     an_account_keeps_its_latest_64_sessions
+    a_session_remembers_its_latest_64_refresh_tokens
     a_recovery_code_opens_one_session
     devices_are_known_until_they_are_removed
     what_changes_nothing_leaves_no_entry_in_the_log
@@ -104,6 +105,30 @@ async fn an_account_keeps_its_latest_64_sessions(empty: &Empty) {
         let open = people.store.session(session.access, NOW).await.unwrap().is_some();
         assert_eq!(open, number >= 2, "session {number}");
     }
+}
+
+async fn a_session_remembers_its_latest_64_refresh_tokens(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let (alice, record) = people.join("alice").await;
+    let first = session();
+    people.store.log_in([1; 32], NOW, alice, record.credential_hash(), first.clone(), NOW).await.unwrap();
+    let mut tokens = vec![first.refresh];
+    for _ in 0..70 {
+        let next = fresh();
+        people.store.refresh(tokens[tokens.len() - 1], next, NOW).await.unwrap();
+        tokens.push(next.refresh);
+    }
+    let mut known = Vec::new();
+    for token in &tokens {
+        known.push(people.store.owner_of_refresh(*token).await.unwrap() == Some(alice));
+    }
+    // Seventy were exchanged; the last one is the session's own.
+    assert_eq!(known.iter().position(|known| *known), Some(6));
+    assert!(known[6..].iter().all(|known| *known));
+    assert_eq!(refused(people.store.refresh(tokens[5], fresh(), NOW).await), Conflict::NoSession);
+    assert_eq!(people.store.sessions(alice, NOW).await.unwrap().len(), 1, "what is forgotten does no harm");
+    assert_eq!(refused(people.store.refresh(tokens[6], fresh(), NOW).await), Conflict::RefreshReused);
+    assert!(people.store.sessions(alice, NOW).await.unwrap().is_empty());
 }
 
 async fn a_recovery_code_opens_one_session(empty: &Empty) {

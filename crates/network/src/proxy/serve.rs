@@ -96,7 +96,7 @@ impl Connection {
     pub(super) fn isolation(&self, protocol: &str, credentials: &[&[u8]]) -> Isolation {
         let mut hash = Sha256::new();
         let mut put = |bytes: &[u8]| {
-            hash.update(&(bytes.len() as u64).to_be_bytes());
+            hash.update((bytes.len() as u64).to_be_bytes());
             hash.update(bytes);
         };
         put(&self.listener.to_be_bytes());

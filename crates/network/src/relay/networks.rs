@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// The table. A network is in it while it holds anything or has not been quiet for long enough to have its whole burst again.
-pub(super) struct Networks {
+pub(crate) struct Networks {
     limits: NetworkLimits,
     most: usize,
     exempt: Vec<Prefix>,
@@ -27,7 +27,7 @@ struct Row {
 
 /// What a network has too much of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TooMany {
+pub(crate) enum TooMany {
     Connections,
     HalfOpen,
     Connects,
@@ -36,7 +36,7 @@ pub(super) enum TooMany {
 }
 
 impl TooMany {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Connections => "connections",
             Self::HalfOpen => "connections without a finished handshake",
@@ -48,18 +48,18 @@ impl TooMany {
 }
 
 impl Networks {
-    pub(super) fn new(limits: NetworkLimits, most: usize, exempt: Vec<Prefix>) -> Arc<Self> {
+    pub(crate) fn new(limits: NetworkLimits, most: usize, exempt: Vec<Prefix>) -> Arc<Self> {
         Arc::new(Self { limits, most, exempt, rows: Mutex::default() })
     }
 
     /// Whether the address is in a network that is declared to be a test's.
-    pub(super) fn is_exempt(&self, address: IpAddr) -> bool {
+    pub(crate) fn is_exempt(&self, address: IpAddr) -> bool {
         self.exempt.iter().any(|prefix| prefix.contains(address))
     }
 
     /// Takes a connection in. `listed`: a relay of our list has this address. Until the handshake proves that it is the relay, the
     /// connection is counted for the address alone, so that neither strangers of its network nor an exit on its host lock it out.
-    pub(super) fn admit(self: &Arc<Self>, address: IpAddr, listed: bool) -> Result<Place, TooMany> {
+    pub(crate) fn admit(self: &Arc<Self>, address: IpAddr, listed: bool) -> Result<Place, TooMany> {
         if self.is_exempt(address) {
             return Ok(Place::default());
         }
@@ -106,7 +106,7 @@ impl Networks {
     }
 
     /// How many networks are remembered.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         locked(&self.rows).len()
     }
 
@@ -116,7 +116,7 @@ impl Networks {
     }
 
     /// Forgets networks that hold nothing and have been quiet for long enough.
-    pub(super) fn forget_quiet(&self) {
+    pub(crate) fn forget_quiet(&self) {
         let now = clock::instant();
         locked(&self.rows).retain(|_, row| row.is_held() || !row.is_rested(self.limits, now));
     }
@@ -155,7 +155,7 @@ impl Row {
 
 /// A link's place in the table. Dropping it gives the place back.
 #[derive(Default)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// A link of a test network, which is not counted.
     #[default]
     Exempt,
@@ -165,7 +165,7 @@ pub(super) enum Place {
     Stranger(Counted),
 }
 
-pub(super) struct Counted {
+pub(crate) struct Counted {
     networks: Arc<Networks>,
     prefix: Prefix,
     connection: bool,
@@ -202,7 +202,7 @@ impl Place {
     }
 
     /// Room for one more circuit.
-    pub(super) fn circuit(&self) -> Result<CircuitPlace, TooMany> {
+    pub(crate) fn circuit(&self) -> Result<CircuitPlace, TooMany> {
         let Self::Stranger(counted) = self else { return Ok(CircuitPlace(None)) };
         let now = clock::instant();
         counted.networks.with_row(counted.prefix, now, |row, limits| {
@@ -238,7 +238,7 @@ impl Drop for Counted {
 }
 
 /// A circuit's place in the table. Dropping it gives the place back.
-pub(super) struct CircuitPlace(Option<(Arc<Networks>, Prefix)>);
+pub(crate) struct CircuitPlace(Option<(Arc<Networks>, Prefix)>);
 
 impl Drop for CircuitPlace {
     fn drop(&mut self) {

@@ -11,7 +11,7 @@
 use super::Shared;
 use super::journal::RelayEvent;
 use crate::clock::{self, Moment};
-use crate::keys::{RelayKeys, Renewal};
+use crate::keys::{RelayKeys, Renewal, Words};
 use crate::link::locked;
 use crate::policy::Policy;
 use crate::relay_list::ListedRelay;
@@ -89,6 +89,15 @@ impl Keyring {
 
     pub(super) fn listed(&self) -> Arc<ListedRelay> {
         Arc::clone(&locked(&self.state).listed)
+    }
+
+    /// A descriptor for a directory, made at `now`, with the onion keys of the moment.
+    pub(super) fn descriptor(&self, words: &Words, now: u64) -> Result<Vec<u8>, Error> {
+        let (keys, listed) = {
+            let state = locked(&self.state);
+            (state.keys.clone(), Arc::clone(&state.listed))
+        };
+        keys.descriptor(&listed, words, now, &self.renewal)
     }
 
     /// What to show on links; made anew if it is old.

@@ -1,7 +1,8 @@
 //! Kernels for x86-64.
 #![allow(unsafe_code)] // instructions that only a token makes sound, and assembly
 
-#[cfg(feature = "aes")]
+#[cfg(any(feature = "aes", feature = "sm4"))]
+#[cfg_attr(not(feature = "aes"), allow(dead_code))] // POLYVAL's part
 mod blocks;
 #[cfg(feature = "hash")]
 mod vector;
@@ -14,6 +15,10 @@ pub(crate) mod argon2_avx2;
 pub(crate) mod argon2_avx512;
 #[cfg(feature = "hash")]
 pub(crate) mod batch;
+#[cfg(feature = "aead")]
+mod gcm;
+#[cfg(feature = "aead")]
+pub(crate) mod ghash;
 #[cfg(feature = "hash")]
 pub(crate) mod keccak;
 #[cfg(feature = "aes")]
@@ -24,3 +29,5 @@ pub(crate) mod sha256;
 pub(crate) mod sha512;
 #[cfg(feature = "hash")]
 pub(crate) mod sm3;
+#[cfg(feature = "sm4")]
+pub(crate) mod sm4;

@@ -210,9 +210,14 @@ fn config(folder: &Path, database: Database) -> Result<Config, Failed> {
         let missing = |_| format!("needs {POSTGRES}, the URL of a PostgreSQL database for these tasks alone");
         config.database = Some(std::env::var(POSTGRES).map_err(missing)?);
     }
-    for (name, value) in
-        [("exempt", "127.0.0.0/8"), ("account-burst", "1000000000"), ("account-every", "1ms"), ("head-timeout", "8h")]
-    {
+    for (name, value) in [
+        ("exempt", "127.0.0.0/8"),
+        ("account-burst", "1000000000"),
+        ("account-every", "1ms"),
+        ("owner-burst", "1000000000"),
+        ("owner-every", "1ms"),
+        ("head-timeout", "8h"),
+    ] {
         config.set("login/http", name, value).map_err(failed)?;
     }
     Ok(config)

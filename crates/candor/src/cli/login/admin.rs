@@ -74,7 +74,12 @@ pub(crate) enum KeyCommand {
     /// Add a key for new registrations
     ///
     /// Accounts stay with their keys until they register again, for instance with a new password. Running servers use the new key within a minute.
+    ///
+    /// With --ksf, clients stretch the passwords of new registrations that way; accounts keep their parameters until they register again.
     Rotate {
+        /// Argon2id of the new key: memory in KiB, passes, lanes, such as 65536:3:1 [default: as the active key]
+        #[arg(long, value_name = "M:T:P")]
+        ksf: Option<String>,
         #[command(flatten)]
         store: StoreArguments,
     },

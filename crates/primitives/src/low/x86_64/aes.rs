@@ -1,20 +1,34 @@
-//! AES-128 (FIPS 197) with the AES instructions: single blocks, and counter mode over many blocks in flight.
+//! AES-128 and AES-256 (FIPS 197) with the AES instructions: single blocks, counter mode over many blocks in flight, and the cipher of GCM.
 
-use super::blocks::Blocks;
+use super::blocks::{Beside, Blocks};
+#[cfg(feature = "aead")]
+use super::{gcm, ghash::Powers};
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
 use zeroize::{optimization_barrier, zeroize_stack};
 
-/// The key schedule.
+/// The key schedule of AES-128.
 pub(crate) type RoundKeys = [[u8; 16]; 11];
+
+/// The key schedule of AES-256.
+#[cfg(feature = "aead")]
+pub(crate) type RoundKeys256 = [[u8; 16]; 15];
 
 /// The key schedule (FIPS 197 §5.2).
 #[inline]
 pub(crate) fn expand(_: HaveClmul, key: &[u8; 16], keys: &mut RoundKeys) {
     // SAFETY: the token proves the features.
     unsafe { expand_aes(key, keys) }
+}
+
+/// The key schedule of AES-256.
+#[cfg(feature = "aead")]
+#[inline]
+pub(crate) fn expand_256(_: HaveClmul, key: &[u8; 32], keys: &mut RoundKeys256) {
+    // SAFETY: the token proves the features.
+    unsafe { expand_256_aes(key, keys) }
 }
 
 /// Turns a key schedule into that of the equivalent inverse cipher (FIPS 197 §5.3.5).
@@ -152,29 +166,121 @@ impl<V: Blocks> Stream<'_, V> {
         // Read from where they are wiped, each time: kept in vectors, they would not all fit into registers, and what doesn't goes to the stack.
         let keys = unseen(self.keys);
         let mut blocks = [self.counters; VECTORS];
-        let key = V::splat(__m128i::load(from_ref(&keys[0])));
         for block in &mut blocks {
-            *block = self.counters.reverse().xor(key);
+            *block = self.counters.reverse();
             self.counters = self.counters.add32(self.step);
         }
-        for key in &keys[1..10] {
-            let key = V::splat(__m128i::load(from_ref(key)));
-            for block in &mut blocks {
-                *block = block.encrypt_round(key);
-            }
-        }
-        let key = V::splat(__m128i::load(from_ref(&keys[10])));
-        for block in &mut blocks {
-            *block = block.encrypt_last(key);
-        }
-        blocks
+        rounds(keys, blocks, &mut ())
     }
 }
 
+/// All rounds, and a step of `beside` after each but the last.
+#[inline(always)]
+fn rounds<V: Blocks, B: Beside, const KEYS: usize, const VECTORS: usize>(
+    keys: &[[u8; 16]; KEYS],
+    mut blocks: [V; VECTORS],
+    beside: &mut B,
+) -> [V; VECTORS] {
+    const { assert!(KEYS == 11 || KEYS == 15) }
+    let first: V = all_lanes(&keys[0]);
+    for block in &mut blocks {
+        *block = block.xor(first);
+    }
+    // Written out, so that the number of each step is a constant.
+    macro_rules! middle {
+        ($($round:literal)+) => {$(
+            let key: V = all_lanes(&keys[$round]);
+            for block in &mut blocks {
+                *block = block.encrypt_round(key);
+            }
+            beside.step($round - 1);
+        )+};
+    }
+    middle!(1 2 3 4 5 6 7 8 9);
+    if KEYS == 15 {
+        middle!(10 11 12 13);
+    }
+    let last: V = all_lanes(&keys[KEYS - 1]);
+    for block in &mut blocks {
+        *block = block.encrypt_last(last);
+    }
+    blocks
+}
+
+#[inline(always)]
+fn all_lanes<V: Blocks>(key: &[u8; 16]) -> V {
+    V::splat(__m128i::load(from_ref(key)))
+}
+
+#[cfg(feature = "aead")]
+impl<V: Blocks, const KEYS: usize> gcm::BlockCipher<V> for [[u8; 16]; KEYS] {
+    #[inline(always)]
+    fn encrypt<const VECTORS: usize, B: Beside>(&self, blocks: [V; VECTORS], beside: &mut B) -> [V; VECTORS] {
+        rounds(unseen(self), blocks, beside)
+    }
+}
+
+/// Makes the entry points of GCM: the powers of the hash key, and encryption or, if `OPEN`, decryption.
+#[cfg(feature = "aead")]
+macro_rules! gcm {
+    ($prepare:ident, $run:ident, $token:ty, $features:literal, $vector:ty, $vectors:literal) => {
+        /// The powers of GHASH's key.
+        #[inline]
+        pub(crate) fn $prepare<const KEYS: usize>(_: $token, keys: &[[u8; 16]; KEYS], powers: &mut Powers) {
+            #[target_feature(enable = $features)]
+            fn with_features<const KEYS: usize>(keys: &[[u8; 16]; KEYS], powers: &mut Powers) {
+                gcm::prepare::<$vector, _, $vectors>(keys, powers);
+            }
+            // SAFETY: the token proves the features.
+            unsafe { with_features(keys, powers) }
+        }
+
+        /// Encryption, or decryption if `OPEN`; writes the tag that belongs to the ciphertext.
+        #[inline]
+        pub(crate) fn $run<const KEYS: usize, const OPEN: bool>(
+            _: $token,
+            keys: &[[u8; 16]; KEYS],
+            powers: &Powers,
+            nonce: &[u8; 12],
+            aad: &[u8],
+            data: &mut [u8],
+            tag: &mut [u8; 16],
+        ) {
+            #[target_feature(enable = $features)]
+            fn with_features<const KEYS: usize, const OPEN: bool>(
+                keys: &[[u8; 16]; KEYS],
+                powers: &Powers,
+                nonce: &[u8; 12],
+                aad: &[u8],
+                data: &mut [u8],
+                tag: &mut [u8; 16],
+            ) {
+                gcm::run::<$vector, _, $vectors, OPEN>(keys, powers, nonce, aad, data, tag);
+            }
+            // SAFETY: the token proves the features.
+            unsafe { with_features::<KEYS, OPEN>(keys, powers, nonce, aad, data, tag) }
+        }
+    };
+}
+
+#[cfg(feature = "aead")]
+gcm!(gcm_prepare_aes, gcm_aes, HaveClmul, "ssse3,sse4.1,pclmulqdq,aes", __m128i, 8);
+#[cfg(feature = "aead")]
+gcm!(gcm_prepare_vaes, gcm_vaes, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq,aes,vaes", __m256i, 8);
+#[cfg(feature = "aead")]
+gcm!(
+    gcm_prepare_avx512,
+    gcm_avx512,
+    HaveAvx512Crypto,
+    "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,aes,vaes",
+    __m512i,
+    8
+);
+
 /// The same keys, as if they might have changed since they were last read.
 #[inline(always)]
-fn unseen(keys: &RoundKeys) -> &RoundKeys {
-    let mut keys: *const RoundKeys = keys;
+fn unseen<const KEYS: usize>(keys: &[[u8; 16]; KEYS]) -> &[[u8; 16]; KEYS] {
+    let mut keys: *const [[u8; 16]; KEYS] = keys;
     // SAFETY: the template is a comment, so the pointer is still that of the reference.
     unsafe {
         asm!("/* {0} */", inout(reg) keys, options(readonly, nostack, preserves_flags));
@@ -203,6 +309,32 @@ fn expand_aes(key: &[u8; 16], keys: &mut RoundKeys) {
         )+};
     }
     round!(1 0x01, 2 0x02, 3 0x04, 4 0x08, 5 0x10, 6 0x20, 7 0x40, 8 0x80, 9 0x1b, 10 0x36);
+}
+
+#[cfg(feature = "aead")]
+#[target_feature(enable = "sse4.1,aes")]
+fn expand_256_aes(key: &[u8; 32], keys: &mut RoundKeys256) {
+    let (halves, _) = key.as_chunks::<16>();
+    keys[..2].copy_from_slice(halves);
+    let [mut even, mut odd] = [__m128i::load(halves), __m128i::load(&halves[1..])];
+    // The even round keys take the transformed last word of the odd ones, and the odd ones that of the even ones without Rcon and rotation.
+    macro_rules! round {
+        ($keys:ident[$round:literal] $last:ident $other:ident $rcon:literal $word:literal) => {
+            let word = _mm_shuffle_epi32::<$word>(_mm_aeskeygenassist_si128::<$rcon>($other));
+            $last = _mm_xor_si128($last, _mm_slli_si128::<4>($last));
+            $last = _mm_xor_si128($last, _mm_slli_si128::<8>($last));
+            $last = _mm_xor_si128($last, word);
+            $last.store(from_mut(&mut $keys[$round]));
+        };
+    }
+    macro_rules! rounds {
+        ($($even:literal $odd:literal $rcon:literal),+) => {$(
+            round!(keys[$even] even odd $rcon 0xff);
+            round!(keys[$odd] odd even 0 0xaa);
+        )+};
+    }
+    rounds!(2 3 0x01, 4 5 0x02, 6 7 0x04, 8 9 0x08, 10 11 0x10, 12 13 0x20);
+    round!(keys[14] even odd 0x40 0xff);
 }
 
 #[target_feature(enable = "sse4.1,aes")]

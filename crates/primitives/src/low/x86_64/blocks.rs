@@ -1,4 +1,4 @@
-//! Vectors of 16-byte blocks, so that AES and POLYVAL are written once for 128, 256 and 512 bits.
+//! Vectors of 16-byte blocks, so that AES, POLYVAL and GCM are written once for 128, 256 and 512 bits.
 //!
 //! The methods are inlined into functions that have the features; anywhere else they would be unsound, which is why the trait
 //! doesn't leave `low`.
@@ -15,6 +15,11 @@ pub(super) trait Blocks: Copy {
     /// The same block in each lane.
     fn splat(block: __m128i) -> Self;
     fn xor(self, other: Self) -> Self;
+    /// Zeros.
+    fn zero() -> Self;
+    /// The block in the lowest lane, zeros in the others.
+    #[cfg_attr(not(feature = "aead"), allow(dead_code))]
+    fn lowest(block: __m128i) -> Self;
     /// The xor of all lanes.
     fn sum(self) -> __m128i;
     /// In each lane the carry-less product of a half of `self` (bit 0 of `HALVES` set: the upper) and of `other` (bit 4).
@@ -31,9 +36,25 @@ pub(super) trait Blocks: Copy {
     fn add32(self, other: Self) -> Self;
 }
 
+/// What a cipher does between its rounds, so that both kinds of instructions are under way.
+pub(super) trait Beside {
+    /// Does step number `n`. A cipher calls it with 0, 1 and so on, up to 7 at least.
+    fn step(&mut self, n: usize);
+}
+
+/// Steps that the rounds of every cipher have room for.
+#[cfg(feature = "aead")]
+pub(super) const STEPS: usize = 8;
+
+/// Nothing to be done.
+impl Beside for () {
+    #[inline(always)]
+    fn step(&mut self, _: usize) {}
+}
+
 macro_rules! blocks {
     ($vector:ty, $lanes:literal, $load:ident, $store:ident, $xor:ident, $multiply:ident, $shuffle32:ident, $round:ident, $last:ident,
-     $shuffle8:ident, $add:ident, splat($block:ident) $splat:expr, sum($all:ident) $sum:expr) => {
+     $shuffle8:ident, $add:ident, splat($block:ident) $splat:expr, lowest($low:ident) $lowest:expr, sum($all:ident) $sum:expr) => {
         impl Blocks for $vector {
             const LANES: usize = $lanes;
 
@@ -52,6 +73,17 @@ macro_rules! blocks {
             #[inline(always)]
             fn splat($block: __m128i) -> Self {
                 $splat
+            }
+
+            #[inline(always)]
+            fn zero() -> Self {
+                // SAFETY: SSE2 is part of x86-64.
+                Self::splat(unsafe { _mm_setzero_si128() })
+            }
+
+            #[inline(always)]
+            fn lowest($low: __m128i) -> Self {
+                $lowest
             }
 
             #[inline(always)]
@@ -109,7 +141,7 @@ macro_rules! blocks {
 
 blocks!(
     __m128i, 1, _mm_loadu_si128, _mm_storeu_si128, _mm_xor_si128, _mm_clmulepi64_si128, _mm_shuffle_epi32, _mm_aesenc_si128,
-    _mm_aesenclast_si128, _mm_shuffle_epi8, _mm_add_epi32, splat(block) block, sum(all) all
+    _mm_aesenclast_si128, _mm_shuffle_epi8, _mm_add_epi32, splat(block) block, lowest(block) block, sum(all) all
 );
 
 blocks!(
@@ -117,6 +149,8 @@ blocks!(
     _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_shuffle_epi8, _mm256_add_epi32,
     // SAFETY: as for `load`.
     splat(block) unsafe { _mm256_broadcastsi128_si256(block) },
+    // SAFETY: as for `load`.
+    lowest(block) unsafe { _mm256_zextsi128_si256(block) },
     // SAFETY: as for `load`.
     sum(all) unsafe { _mm_xor_si128(_mm256_castsi256_si128(all), _mm256_extracti128_si256::<1>(all)) }
 );
@@ -126,6 +160,8 @@ blocks!(
     _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_shuffle_epi8, _mm512_add_epi32,
     // SAFETY: as for `load`.
     splat(block) unsafe { _mm512_broadcast_i32x4(block) },
+    // SAFETY: as for `load`.
+    lowest(block) unsafe { _mm512_zextsi128_si512(block) },
     // SAFETY: as for `load`.
     sum(all) unsafe { _mm256_xor_si256(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64::<1>(all)).sum() }
 );

@@ -51,7 +51,7 @@ entry!(powers_avx512, hash_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512vl,pclm
 
 /// A sum of products, not yet reduced.
 #[derive(Clone, Copy)]
-struct Sum<V> {
+pub(super) struct Sum<V> {
     low: V,
     middle: V,
     high: V,
@@ -59,14 +59,13 @@ struct Sum<V> {
 
 impl<V: Blocks> Sum<V> {
     #[inline(always)]
-    fn zero() -> Self {
-        // SAFETY: SSE2 is part of x86-64.
-        let zero = V::splat(unsafe { _mm_setzero_si128() });
-        Self { low: zero, middle: zero, high: zero }
+    pub(super) fn zero() -> Self {
+        Self { low: V::zero(), middle: V::zero(), high: V::zero() }
     }
 
+    /// Adds the product of `a` and `b`.
     #[inline(always)]
-    fn add(self, a: V, b: V) -> Self {
+    pub(super) fn add(self, a: V, b: V) -> Self {
         let middle = a.multiply::<0x01>(b).xor(a.multiply::<0x10>(b));
         Self {
             low: self.low.xor(a.multiply::<0x00>(b)),
@@ -76,7 +75,18 @@ impl<V: Blocks> Sum<V> {
     }
 
     #[inline(always)]
-    fn reduce(self) -> V {
+    pub(super) fn join(self, other: Self) -> Self {
+        Self { low: self.low.xor(other.low), middle: self.middle.xor(other.middle), high: self.high.xor(other.high) }
+    }
+
+    /// The sum over all lanes.
+    #[inline(always)]
+    pub(super) fn narrow(self) -> Sum<__m128i> {
+        Sum { low: self.low.sum(), middle: self.middle.sum(), high: self.high.sum() }
+    }
+
+    #[inline(always)]
+    pub(super) fn reduce(self) -> V {
         // The polynomial from x^64 upwards, without x^128 and so without the lower half that `swap` stands for.
         // SAFETY: SSE2 is part of x86-64.
         let polynomial = V::splat(unsafe { _mm_set_epi64x(0, 0xc2 << 56) });
@@ -132,13 +142,7 @@ fn hash<V: Blocks, const N: usize, const P: usize>(
             }
             (part, at, left) = (later, at + now.len(), left - now.len());
             if at == N {
-                let sum = Sum { low: wide.low.sum(), middle: wide.middle.sum(), high: wide.high.sum() };
-                let so_far = Sum {
-                    low: sum.low.xor(narrow.low),
-                    middle: sum.middle.xor(narrow.middle),
-                    high: sum.high.xor(narrow.high),
-                }
-                .reduce();
+                let so_far = wide.narrow().join(narrow).reduce();
                 so_far.store(core::slice::from_mut(out));
                 if left > 0 {
                     // It is to be added to the next block, so it is multiplied by that block's power.

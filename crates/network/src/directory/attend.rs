@@ -1,0 +1,121 @@
+//! A relay that stays published, and knows the others.
+
+use super::Directory;
+use super::exchange::post;
+use crate::keys::Words;
+use crate::relay::Relay;
+use crate::relay_list::ListedRelay;
+use crate::{Error, clock};
+use hyper::body::Bytes;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a relay does about its directory.
+#[derive(Clone, Debug)]
+pub struct Attendance {
+    /// What it says of itself.
+    pub words: Words,
+    /// How often it says so; the authorities forget it after 18 hours.
+    pub republish: Duration,
+}
+
+impl Default for Attendance {
+    /// Every six hours.
+    fn default() -> Self {
+        Self { words: Words::default(), republish: Duration::from_secs(6 * 3600) }
+    }
+}
+
+/// How often is looked whether anything is due.
+const TURN: Duration = Duration::from_millis(500);
+/// How long to wait after a failure; doubles each time.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// When something is due again.
+struct Due {
+    at: Instant,
+    wait: Duration,
+}
+
+impl Due {
+    fn now() -> Self {
+        Self { at: clock::instant(), wait: FIRST_WAIT }
+    }
+
+    fn is_now(&self) -> bool {
+        self.at <= clock::instant()
+    }
+
+    fn after(&mut self, pause: Duration) {
+        *self = Self { at: clock::instant() + pause, wait: FIRST_WAIT };
+    }
+
+    fn failed(&mut self) {
+        self.at = clock::instant() + self.wait;
+        self.wait = (2 * self.wait).min(LONGEST_WAIT);
+    }
+}
+
+/// Publishes the relay to every authority, again when its keys change and every so often, and tells it of the relays of each new consensus.
+/// Never ends. `told` hears of each step that failed or succeeded; what has failed is tried again.
+pub async fn attend(
+    relay: &Relay,
+    directory: &Directory,
+    attendance: &Attendance,
+    told: impl Fn(Result<String, Error>),
+) {
+    let mut published: Option<Arc<ListedRelay>> = None;
+    let mut authorities: Vec<_> = directory.authorities().map(|authority| (authority, Due::now())).collect();
+    let mut consensus = Due::now();
+    let mut number = 0;
+    loop {
+        let listed = relay.listed();
+        if published.as_ref().is_none_or(|published| !Arc::ptr_eq(published, &listed)) {
+            authorities.iter_mut().for_each(|(_, due)| *due = Due::now());
+            published = Some(listed);
+        }
+        if authorities.iter().any(|(_, due)| due.is_now()) {
+            match relay.descriptor(&attendance.words) {
+                Ok(descriptor) => {
+                    let descriptor = Bytes::from(descriptor);
+                    // All who are due get the same, so that they agree on it.
+                    for (authority, due) in authorities.iter_mut().filter(|(_, due)| due.is_now()) {
+                        match post(authority, "/relay", descriptor.clone()).await {
+                            Ok(_) => {
+                                due.after(attendance.republish);
+                                told(Ok(format!("published to {}", authority.url())));
+                            }
+                            Err(error) => {
+                                due.failed();
+                                told(Err(error));
+                            }
+                        }
+                    }
+                }
+                Err(error) => {
+                    authorities.iter_mut().for_each(|(_, due)| due.failed());
+                    told(Err(error));
+                }
+            }
+        }
+        if consensus.is_now() {
+            match directory.consensus().await {
+                Ok(fetched) if fetched.consensus.number() > number => {
+                    number = fetched.consensus.number();
+                    relay.know_consensus(&fetched.consensus);
+                    consensus.after(FIRST_WAIT);
+                    told(Ok(format!("consensus {number} lists {} relays", fetched.consensus.relays.len())));
+                }
+                Ok(fetched) if directory.is_fresh(&fetched.consensus) => consensus.after(FIRST_WAIT),
+                // Nobody has a newer one.
+                Ok(_) => consensus.failed(),
+                Err(error) => {
+                    consensus.failed();
+                    told(Err(error));
+                }
+            }
+        }
+        tokio::time::sleep(TURN).await;
+    }
+}

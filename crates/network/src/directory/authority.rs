@@ -1,0 +1,400 @@
+//! An authority: takes descriptors, agrees with the others, serves the consensus.
+
+use super::registry::{Refused, Registry, RegistryLimits};
+use super::served::{Document, Served};
+use super::{AuthorityKeys, Directories, DirectoryAddress, rounds, served};
+use crate::clock::Clock;
+use crate::http::Url;
+use crate::link::locked;
+use crate::prefix::Prefix;
+use crate::relay::{NetworkLimits, Networks, Rate};
+use crate::{Error, files};
+use candor_onion::directory::{Authorities, Consensus, MOST_CONSENSUS, MOST_DESCRIPTOR};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+/// What an authority is to be.
+pub struct AuthorityConfig {
+    /// Where to listen; port 0 takes any.
+    pub listen: SocketAddr,
+    /// The other authorities.
+    pub peers: Vec<DirectoryAddress>,
+    /// How many authorities must sign; defaults to the smallest majority.
+    pub threshold: Option<usize>,
+    /// From one consensus to the next, in whole seconds. All authorities must have the same. A sole authority also makes a consensus whenever its
+    /// relays change, but no more than one a second.
+    pub interval: Duration,
+    /// For how many intervals a consensus is valid.
+    pub intervals_valid: u64,
+    /// A folder for what must outlast a restart: the consensus, the descriptors, which round was signed last. Without it, nothing does.
+    pub state: Option<PathBuf>,
+    /// Bounds on what is registered.
+    pub registry: RegistryLimits,
+    /// What one /24 of IPv4 or /48 of IPv6 may take; `circuits` and `creations` bound registrations. Relays of the consensus are counted by
+    /// their own address.
+    pub network: NetworkLimits,
+    /// Connections at a time.
+    pub connections: usize,
+    /// Networks without limits.
+    pub test_networks: Vec<Prefix>,
+    /// The time of day.
+    pub clock: Clock,
+    /// Is told what happens.
+    pub log: Arc<dyn Fn(&AuthorityEvent) + Send + Sync>,
+}
+
+impl AuthorityConfig {
+    /// A sole authority at `listen` with a consensus an hour, valid for three. If it listens on a loopback address, loopback is a test network.
+    pub fn new(listen: SocketAddr) -> Self {
+        Self {
+            listen,
+            peers: Vec::new(),
+            threshold: None,
+            interval: Duration::from_secs(3600),
+            intervals_valid: 3,
+            state: None,
+            registry: RegistryLimits::default(),
+            network: NetworkLimits {
+                connections: 32,
+                half_open: 32,
+                connects: Rate { burst: 128, per_second: 8 },
+                circuits: 8,
+                creations: Rate { burst: 32, per_second: 1 },
+                unproven: 8,
+                dialled: 1,
+                asked: 1,
+            },
+            connections: 1024,
+            test_networks: if listen.ip().is_loopback() { Prefix::LOOPBACK.to_vec() } else { Vec::new() },
+            clock: Clock::default(),
+            log: Arc::new(|_| {}),
+        }
+    }
+}
+
+/// What an authority has to tell its operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuthorityEvent {
+    /// There is a new consensus.
+    Consensus {
+        /// Its number: the beginning of its round.
+        number: u64,
+        /// How many relays it lists.
+        relays: usize,
+        /// How many authorities have signed it.
+        signers: usize,
+    },
+    /// A round has come to nothing; the last consensus is served until it ends.
+    NoConsensus {
+        /// The beginning of the round.
+        number: u64,
+        /// Why.
+        why: String,
+    },
+    /// Another authority did not answer, or not as it should.
+    Peer {
+        /// Its URL.
+        url: String,
+        /// What was wrong.
+        why: String,
+    },
+    /// Somebody was refused for taking more than a share.
+    TooMany {
+        /// What there were too many of.
+        what: &'static str,
+        /// Whether one network had too many; otherwise the authority as a whole.
+        network: bool,
+    },
+    /// There is a new signing key.
+    KeysRenewed,
+    /// Something could not be written, or what was written before can't be used; the authority goes on without.
+    State {
+        /// What went wrong.
+        why: String,
+    },
+}
+
+impl fmt::Display for AuthorityEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Consensus { number, relays, signers } => {
+                write!(f, "consensus {number}: {relays} relays, signed by {signers}")
+            }
+            Self::NoConsensus { number, why } => write!(f, "no consensus {number}: {why}"),
+            Self::Peer { url, why } => write!(f, "authority {url}: {why}"),
+            Self::TooMany { what, network: true } => write!(f, "refused: too many {what} from one network"),
+            Self::TooMany { what, network: false } => write!(f, "refused: too many {what}"),
+            Self::KeysRenewed => f.write_str("a new signing key is in use"),
+            Self::State { why } => f.write_str(why),
+        }
+    }
+}
+
+/// What an authority holds for others at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AuthorityHeld {
+    /// Relays that are registered.
+    pub relays: usize,
+    /// Connections.
+    pub connections: usize,
+    /// Networks that are remembered.
+    pub networks: usize,
+}
+
+/// A running authority. Dropping it stops it.
+pub struct Authority {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    tasks: [JoinHandle<()>; 2],
+}
+
+/// What all tasks of an authority share.
+pub(super) struct Shared {
+    pub(super) clock: Clock,
+    pub(super) authorities: Authorities,
+    pub(super) peers: Vec<DirectoryAddress>,
+    pub(super) interval: u64,
+    pub(super) intervals_valid: u64,
+    pub(super) keys: Mutex<AuthorityKeys>,
+    pub(super) registry: Mutex<Registry>,
+    pub(super) networks: Arc<Networks>,
+    pub(super) connections: Semaphore,
+    fingerprint: String,
+    state: Option<PathBuf>,
+    served: Mutex<Served>,
+    listed: Mutex<HashSet<IpAddr>>,
+    last_signed: Mutex<u64>,
+    most_connections: usize,
+    log: Arc<dyn Fn(&AuthorityEvent) + Send + Sync>,
+}
+
+impl Authority {
+    /// Starts an authority on the current runtime. It takes descriptors when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Listen`]; [`Error::DirectoryAddress`] if the peers and the threshold don't make a majority; [`Error::File`] if the folder for
+    /// its state can't be made.
+    pub async fn start(keys: AuthorityKeys, config: AuthorityConfig) -> Result<Self, Error> {
+        let failed = |error: std::io::Error| Error::Listen { address: config.listen, why: error.to_string() };
+        let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let own = DirectoryAddress::new(url_of(address)?, *keys.fingerprint());
+        let all = config.peers.iter().cloned().chain([own]).collect();
+        let Directories { authorities, .. } = Directories::new(all, config.threshold)?;
+        if let Some(folder) = &config.state {
+            std::fs::create_dir_all(folder).map_err(|error| Error::file(folder, &error))?;
+        }
+        let shared = Arc::new(Shared {
+            authorities,
+            // One that is given all authorities doesn't ask itself.
+            peers: config.peers.into_iter().filter(|peer| peer.fingerprint() != Some(keys.fingerprint())).collect(),
+            interval: config.interval.as_secs().max(1),
+            intervals_valid: config.intervals_valid.max(1),
+            fingerprint: base16ct::lower::encode_string(keys.fingerprint()),
+            keys: Mutex::new(keys),
+            registry: Mutex::new(Registry::new(config.registry, config.test_networks.clone())),
+            networks: Networks::new(config.network, 1 << 16, config.test_networks),
+            connections: Semaphore::new(config.connections),
+            most_connections: config.connections,
+            state: config.state,
+            served: Mutex::default(),
+            listed: Mutex::default(),
+            last_signed: Mutex::new(0),
+            clock: config.clock,
+            log: config.log,
+        });
+        shared.restore();
+        let tasks = [
+            tokio::spawn(served::listen(Arc::clone(&shared), listener)),
+            tokio::spawn(rounds::keep(Arc::clone(&shared))),
+        ];
+        Ok(Self { shared, address, tasks })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its URL and fingerprint, for `--directory`.
+    ///
+    /// # Errors
+    /// [`Error::Url`] if the address is none that a URL can have.
+    pub fn directory(&self) -> Result<DirectoryAddress, Error> {
+        Ok(DirectoryAddress::new(url_of(self.address)?, *locked(&self.shared.keys).fingerprint()))
+    }
+
+    /// What it holds for others now.
+    pub fn held(&self) -> AuthorityHeld {
+        AuthorityHeld {
+            relays: locked(&self.shared.registry).count(),
+            connections: self.shared.most_connections - self.shared.connections.available_permits(),
+            networks: self.shared.networks.count(),
+        }
+    }
+}
+
+impl Drop for Authority {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Authority({} at {})", self.shared.fingerprint, self.address)
+    }
+}
+
+fn url_of(address: SocketAddr) -> Result<Url, Error> {
+    Url::parse(&format!("http://{address}/"))
+}
+
+impl Shared {
+    pub(super) fn tell(&self, event: &AuthorityEvent) {
+        (self.log)(event);
+    }
+
+    pub(super) fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    pub(super) fn served(&self) -> Served {
+        locked(&self.served).clone()
+    }
+
+    pub(super) fn serve(&self, change: impl FnOnce(&mut Served)) {
+        change(&mut locked(&self.served));
+    }
+
+    pub(super) fn is_listed(&self, address: IpAddr) -> bool {
+        locked(&self.listed).contains(&address)
+    }
+
+    pub(super) fn register(&self, bytes: Vec<u8>, now: u64) -> Result<(), Refused> {
+        locked(&self.registry).register(bytes, now)
+    }
+
+    pub(super) fn last_signed(&self) -> u64 {
+        *locked(&self.last_signed)
+    }
+
+    /// Remembers, on disk as well, that a consensus of this number is about to be signed, so that no second one is.
+    pub(super) fn will_sign(&self, number: u64) -> Result<(), Error> {
+        let mut last = locked(&self.last_signed);
+        if number <= *last {
+            return Err(Error::Internal(format!("a consensus of number {last} has been signed already")));
+        }
+        if let Some(folder) = &self.state {
+            files::replace(&folder.join("signed"), format!("{number}\n"), 0o644)?;
+        }
+        *last = number;
+        Ok(())
+    }
+
+    /// Serves a consensus that the others have signed as well, with the KEM keys of its relays, and writes it down.
+    pub(super) fn publish(&self, bytes: Vec<u8>, consensus: &Consensus) {
+        let kems = [0, 1, 2].map(|kem| {
+            let registry = locked(&self.registry);
+            let key = |relay: &candor_onion::directory::Relay| {
+                let digest = relay.kems[kem]?;
+                registry.kem_key(&relay.identity, kem, &digest).map(<[u8]>::to_vec)
+            };
+            let keys: Vec<_> = consensus.relays.iter().filter_map(|listed| key(&listed.relay)).flatten().collect();
+            Some(Document::new(keys))
+        });
+        *locked(&self.listed) =
+            consensus.relays.iter().flat_map(|listed| &listed.relay.addresses).map(|address| address.ip()).collect();
+        let listed: HashMap<_, _> =
+            consensus.relays.iter().map(|listed| (listed.relay.identity, listed.relay.fingerprint)).collect();
+        locked(&self.registry).forget_ended(self.clock.now(), &listed);
+        if let Some(folder) = &self.state {
+            let written = files::replace(&folder.join("consensus"), &bytes, 0o644)
+                .and_then(|()| files::replace(&folder.join("descriptors"), self.descriptors(), 0o644));
+            if let Err(error) = written {
+                self.tell(&AuthorityEvent::State { why: format!("a restart would not know this consensus: {error}") });
+            }
+        }
+        self.serve(|served| {
+            served.consensus = Some(Document::new(bytes));
+            served.kems = kems;
+        });
+    }
+
+    /// LENGTH 4, and the descriptor, each.
+    fn descriptors(&self) -> Vec<u8> {
+        let stored = locked(&self.registry).stored();
+        let mut out = Vec::new();
+        for stored in stored {
+            out.extend_from_slice(&(stored.bytes.len() as u32).to_be_bytes());
+            out.extend_from_slice(&stored.bytes);
+        }
+        out
+    }
+
+    /// Goes on where the authority stopped. What can't be used is left aside, and told.
+    fn restore(&self) {
+        let Some(folder) = &self.state else { return };
+        let read = |name: &str, most: usize| {
+            let path = folder.join(name);
+            match files::read_bounded(&path, most) {
+                Ok(bytes) => Some(bytes),
+                Err(_) if !path.exists() => None,
+                Err(error) => {
+                    self.tell(&AuthorityEvent::State { why: error.to_string() });
+                    None
+                }
+            }
+        };
+        let damaged = |name: &str, why: &dyn fmt::Display| {
+            let path = folder.join(name);
+            self.tell(&AuthorityEvent::State { why: format!("{} can't be used: {why}", path.display()) });
+        };
+        if let Some(bytes) = read("signed", 32) {
+            match str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok()) {
+                Some(number) => *locked(&self.last_signed) = number,
+                None => damaged("signed", &"expected a number"),
+            }
+        }
+        let most = self.registry_bytes();
+        let mut rest = read("descriptors", most).unwrap_or_default();
+        let mut bytes = rest.as_mut_slice();
+        while let Some((length, after)) = bytes.split_first_chunk_mut() {
+            let length = u32::from_be_bytes(*length) as usize;
+            let Some((descriptor, after)) = after.split_at_mut_checked(length) else {
+                damaged("descriptors", &"it is cut short");
+                break;
+            };
+            if let Err(refused) = locked(&self.registry).restore(descriptor.to_vec(), self.clock.now()) {
+                damaged("descriptors", &refused);
+            }
+            bytes = after;
+        }
+        if let Some(bytes) = read("consensus", MOST_CONSENSUS) {
+            match Consensus::verify(&bytes, &self.authorities) {
+                Ok(consensus) => {
+                    let mut last = locked(&self.last_signed);
+                    *last = consensus.number().max(*last);
+                    drop(last);
+                    if self.clock.now() < consensus.times.valid_until {
+                        self.publish(bytes, &consensus);
+                    }
+                }
+                Err(error) => damaged("consensus", &error),
+            }
+        }
+    }
+
+    fn registry_bytes(&self) -> usize {
+        candor_onion::directory::MOST_RELAYS * (MOST_DESCRIPTOR + 4)
+    }
+}

@@ -1,0 +1,350 @@
+//! The consensus as a client or a relay has it: fetched, verified, kept in a file.
+//!
+//! A consensus is used if enough authorities have signed it, it is not older than one that was used before, and its time is now. One that is no
+//! longer fresh is replaced if any directory has a newer one; if none has, it is used until its end. A directory that is silent, or whose answer
+//! can't be used, is passed over for the next.
+
+use super::exchange::{self, failed, get};
+use super::{Directories, DirectoryAddress};
+use crate::clock::Clock;
+use crate::keys::random;
+use crate::link::locked;
+use crate::onion_keys::KEMS;
+use crate::{Error, RelayList, files};
+use candor_onion::directory::{Consensus, KEM_LENGTHS, MOST_CONSENSUS, MOST_RELAYS, Times, kem_digest};
+use candor_onion::handshake::HandshakeType;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// Seconds by which clocks may differ without harm.
+const SKEW: u64 = 3600;
+/// From this difference on, a wrong clock is named as the likely cause.
+const SUSPICIOUS: u64 = 300;
+
+/// Where the consensus comes from, and where it is kept.
+pub struct Directory {
+    directories: Directories,
+    cache: Option<PathBuf>,
+    clock: Clock,
+    notices: Arc<dyn Fn(&Error) + Send + Sync>,
+    state: Mutex<State>,
+    /// Held while a consensus is being fetched, so that one fetch serves all who wait.
+    fetching: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The cache has been read.
+    loaded: bool,
+    consensus: Option<Arc<Consensus>>,
+    /// The greatest number of a consensus that was ever used.
+    seen: u64,
+    /// The ETag of each directory's last answer, and the number of the consensus that it was.
+    tags: HashMap<String, (String, u64)>,
+}
+
+/// A consensus, and where it is from.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// The consensus; it holds now.
+    pub consensus: Arc<Consensus>,
+    /// Whether a directory was asked and had nothing to add, or could not be asked: the consensus was known already.
+    pub was_known: bool,
+}
+
+impl Directory {
+    /// Asks these directories; keeps the consensus in the file `cache`, if there is one.
+    pub fn new(directories: Directories, cache: Option<PathBuf>) -> Self {
+        Self {
+            directories,
+            cache,
+            clock: Clock::default(),
+            notices: Arc::new(|_| {}),
+            state: Mutex::default(),
+            fetching: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// With another clock than the system's.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Tells `notices` what goes wrong and can be done without: a directory that was passed over, a cache that can't be used or written.
+    #[must_use]
+    pub fn with_notices(mut self, notices: impl Fn(&Error) + Send + Sync + 'static) -> Self {
+        self.notices = Arc::new(notices);
+        self
+    }
+
+    /// The directories that are authorities.
+    pub(super) fn authorities(&self) -> impl Iterator<Item = &DirectoryAddress> {
+        self.directories.addresses.iter().filter(|address| address.fingerprint().is_some())
+    }
+
+    /// A consensus that holds now: the one that is known while it is fresh, otherwise the directories' newest.
+    ///
+    /// # Errors
+    /// [`Error::NoConsensus`], with what each directory said.
+    pub async fn consensus(&self) -> Result<Fetched, Error> {
+        match self.known().filter(|known| self.is_fresh(known)) {
+            Some(consensus) => Ok(Fetched { consensus, was_known: true }),
+            None => self.refresh().await,
+        }
+    }
+
+    /// Whether no newer one is due yet.
+    pub(super) fn is_fresh(&self, consensus: &Consensus) -> bool {
+        self.clock.now() < consensus.times.fresh_until
+    }
+
+    /// The directories' newest consensus, even if the one that is known is fresh.
+    ///
+    /// # Errors
+    /// As for [`Self::consensus`].
+    pub async fn refresh(&self) -> Result<Fetched, Error> {
+        let before = self.known().map(|known| known.number());
+        let _alone = self.fetching.lock().await;
+        let known = self.known();
+        if let Some(consensus) = known.clone().filter(|known| Some(known.number()) != before) {
+            // Somebody else has fetched it meanwhile.
+            return Ok(Fetched { consensus, was_known: false });
+        }
+        let mut failures = Vec::new();
+        let mut newest: Option<(Arc<Consensus>, Vec<u8>)> = None;
+        for from in self.shuffled()? {
+            match self.ask(from, known.as_ref()).await {
+                Ok(Some((consensus, bytes))) => {
+                    let is_newer = newest.as_ref().is_none_or(|(newest, _)| newest.number() < consensus.number());
+                    if is_newer {
+                        newest = Some((Arc::new(consensus), bytes));
+                    }
+                    if newest.as_ref().is_some_and(|(newest, _)| self.is_fresh(newest)) {
+                        break;
+                    }
+                    // It may be an old one; the others are asked for a newer.
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    (self.notices)(&error);
+                    failures.push(error.to_string());
+                }
+            }
+        }
+        if let Some((consensus, bytes)) =
+            newest.filter(|(newest, _)| known.as_ref().is_none_or(|known| known.number() < newest.number()))
+        {
+            self.keep(Arc::clone(&consensus), bytes).await;
+            return Ok(Fetched { consensus, was_known: false });
+        }
+        match known {
+            Some(consensus) => Ok(Fetched { consensus, was_known: true }),
+            None => Err(Error::NoConsensus { why: failures.join("; ") }),
+        }
+    }
+
+    /// The relays of a consensus that offer that handshake, with the KEM keys that it needs.
+    ///
+    /// # Errors
+    /// As for [`Self::consensus`]; [`Error::NoConsensus`] if no directory has KEM keys.
+    pub async fn relays(&self, consensus: &Consensus, handshake: HandshakeType) -> Result<RelayList, Error> {
+        let kem = match handshake {
+            HandshakeType::Hybrid512Auth => Some(0),
+            HandshakeType::Hybrid768Auth => Some(1),
+            HandshakeType::Hybrid1024Auth => Some(2),
+            _ => None,
+        };
+        let keys = match kem {
+            Some(kem) => self.kem_keys(consensus, kem).await?,
+            None => HashMap::new(),
+        };
+        Ok(RelayList::of_consensus(consensus, Some(handshake), &|digest| keys.get(digest).cloned()))
+    }
+
+    /// The consensus that is known, from before or from the cache, if it holds now.
+    fn known(&self) -> Option<Arc<Consensus>> {
+        let now = self.clock.now();
+        let mut state = locked(&self.state);
+        if !state.loaded {
+            state.loaded = true;
+            if let Some(path) = &self.cache {
+                match self.load(path) {
+                    Ok(None) => {}
+                    Ok(Some(consensus)) => {
+                        // Also one that has ended says what was seen.
+                        state.seen = consensus.number();
+                        if let Err(why) = judge(&consensus.times, now, None) {
+                            (self.notices)(&Error::CachedConsensus { path: path.clone(), why });
+                        }
+                        state.consensus = Some(Arc::new(consensus));
+                    }
+                    Err(error) => (self.notices)(&error),
+                }
+            }
+        }
+        state.consensus.clone().filter(|consensus| judge(&consensus.times, now, None).is_ok())
+    }
+
+    fn load(&self, path: &Path) -> Result<Option<Consensus>, Error> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let bytes = files::read_bounded(path, MOST_CONSENSUS)?;
+        let wrong =
+            |error: candor_onion::Error| Error::CachedConsensus { path: path.to_owned(), why: error.to_string() };
+        Consensus::verify(&bytes, &self.directories.authorities).map(Some).map_err(wrong)
+    }
+
+    /// Asks one directory. `None` if it has no other than the one that is known.
+    async fn ask(
+        &self,
+        from: &DirectoryAddress,
+        known: Option<&Arc<Consensus>>,
+    ) -> Result<Option<(Consensus, Vec<u8>)>, Error> {
+        let key = from.url().to_string();
+        let (tag, seen) = {
+            let state = locked(&self.state);
+            let tag = state.tags.get(&key).filter(|(_, number)| known.is_some_and(|known| known.number() == *number));
+            (tag.map(|(tag, _)| tag.clone()), state.seen)
+        };
+        let reply = get(from, "/consensus", tag.as_deref(), MOST_CONSENSUS).await?;
+        if reply.status == 304 && tag.is_some() {
+            return Ok(None);
+        }
+        let (time, etag) = (reply.time, reply.etag.clone());
+        let body = exchange::Reply::success(reply, from.url())?.body;
+        let consensus =
+            Consensus::verify(&body, &self.directories.authorities).map_err(|error| failed(from.url(), error))?;
+        let number = consensus.number();
+        if number < seen {
+            let why = format!("shows a consensus older than one seen before: {number}, expected {seen} or later");
+            return Err(failed(from.url(), why));
+        }
+        judge(&consensus.times, self.clock.now(), time).map_err(|why| failed(from.url(), why))?;
+        if let Some(etag) = etag {
+            locked(&self.state).tags.insert(key, (etag, number));
+        }
+        Ok(Some((consensus, body)))
+    }
+
+    async fn keep(&self, consensus: Arc<Consensus>, bytes: Vec<u8>) {
+        {
+            let mut state = locked(&self.state);
+            state.seen = consensus.number();
+            state.consensus = Some(consensus);
+        }
+        self.write(self.cache.clone(), bytes).await;
+    }
+
+    /// Writes a file, on a thread that may wait for the disk. Without it, everything goes on.
+    async fn write(&self, path: Option<PathBuf>, bytes: Vec<u8>) {
+        let Some(path) = path else { return };
+        let written = tokio::task::spawn_blocking(move || files::replace(&path, &bytes, 0o644)).await;
+        if let Ok(Err(error)) = written {
+            (self.notices)(&error);
+        }
+    }
+
+    /// The static KEM keys of the consensus's relays, by their digests. All of one kind are fetched at once: whoever asked for those of one path
+    /// would tell the directory which path.
+    async fn kem_keys(&self, consensus: &Consensus, kem: usize) -> Result<HashMap<[u8; 32], Vec<u8>>, Error> {
+        let wanted: HashSet<[u8; 32]> = consensus.relays.iter().filter_map(|listed| listed.relay.kems[kem]).collect();
+        let path = self.cache.as_ref().map(|cache| {
+            let mut name = cache.as_os_str().to_owned();
+            name.push(format!(".{}", KEMS[kem]));
+            PathBuf::from(name)
+        });
+        let most = MOST_RELAYS * KEM_LENGTHS[kem];
+        let of = |bytes: &[u8]| -> HashMap<[u8; 32], Vec<u8>> {
+            let keys = bytes.chunks_exact(KEM_LENGTHS[kem]).map(|key| (kem_digest(key), key.to_vec()));
+            keys.filter(|(digest, _)| wanted.contains(digest)).collect()
+        };
+        let mut keys = path
+            .as_ref()
+            .and_then(|path| files::read_bounded(path, most).ok())
+            .map(|bytes| of(&bytes))
+            .unwrap_or_default();
+        let mut failures = Vec::new();
+        for from in self.shuffled()? {
+            if keys.len() == wanted.len() {
+                break;
+            }
+            let reply = get(from, &format!("/keys/{}", KEMS[kem]), None, most).await;
+            match reply.and_then(|reply| exchange::Reply::success(reply, from.url())) {
+                Ok(reply) => {
+                    let more = of(&reply.body);
+                    if more.keys().any(|digest| !keys.contains_key(digest)) {
+                        keys.extend(more);
+                        let all = keys.values().flatten().copied().collect();
+                        self.write(path.clone(), all).await;
+                    }
+                }
+                Err(error) => {
+                    (self.notices)(&error);
+                    failures.push(error.to_string());
+                }
+            }
+        }
+        match keys.is_empty() && !wanted.is_empty() {
+            true => Err(Error::NoConsensus {
+                why: format!("no directory has its {} keys: {}", KEMS[kem], failures.join("; ")),
+            }),
+            false => Ok(keys),
+        }
+    }
+
+    /// The directories, beginning with any, so that they share the work.
+    fn shuffled(&self) -> Result<impl Iterator<Item = &DirectoryAddress>, Error> {
+        let all = &self.directories.addresses;
+        let first = u64::from_le_bytes(*random()?) as usize % all.len();
+        Ok(all.iter().cycle().skip(first).take(all.len()))
+    }
+}
+
+/// Whether a consensus of those times holds now; otherwise why not. `theirs` is the directory's clock, which tells which of the two is wrong.
+fn judge(times: &Times, now: u64, theirs: Option<u64>) -> Result<(), String> {
+    let what = if times.valid_after > now.saturating_add(SKEW) {
+        format!("consensus begins {} s from now", times.valid_after - now)
+    } else if times.valid_until <= now {
+        format!("consensus ended {} s ago", now - times.valid_until)
+    } else {
+        return Ok(());
+    };
+    let clocks = match theirs {
+        Some(theirs) if theirs.abs_diff(now) > SUSPICIOUS => {
+            let side = if theirs > now { "behind" } else { "ahead of" };
+            format!("; this machine's clock is {} s {side} the directory's: one of them is wrong", theirs.abs_diff(now))
+        }
+        _ => format!(" by this machine's clock, which says {now} s since 1970"),
+    };
+    Err(what + &clocks)
+}
+
+impl fmt::Debug for Directory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Directory({} addresses)", self.directories.addresses.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_consensus_holds_in_its_time_and_clocks_may_differ_by_an_hour() {
+        let times = Times { valid_after: 100_000, fresh_until: 103_600, valid_until: 110_800 };
+        for now in [100_000 - 3600, 100_000, 110_799] {
+            assert_eq!(judge(&times, now, None), Ok(()), "{now}");
+        }
+        let early = judge(&times, 100_000 - 3601, Some(100_100)).unwrap_err();
+        assert!(early.contains("begins 3601 s from now") && early.contains("3701 s behind the directory's"), "{early}");
+        let late = judge(&times, 110_800 + 10, Some(100_100)).unwrap_err();
+        assert!(late.contains("ended 10 s ago") && late.contains("ahead of the directory's"), "{late}");
+        let nobody = judge(&times, 110_800, Some(110_790)).unwrap_err();
+        assert!(nobody.contains("ended 0 s ago by this machine's clock"), "{nobody}");
+    }
+}

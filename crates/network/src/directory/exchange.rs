@@ -1,0 +1,96 @@
+//! Requests to a directory.
+
+use super::{DirectoryAddress, TIME_HEADER};
+use crate::Error;
+use crate::http::{self, Url};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::header::IF_NONE_MATCH;
+use std::io;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// How long a connection may take, and then each piece of an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a whole answer may take.
+const WHOLE: Duration = Duration::from_secs(120);
+/// What is kept of an answer that says why not.
+const MOST_REASON: usize = 500;
+
+/// What a directory has answered.
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) body: Vec<u8>,
+    pub(super) etag: Option<String>,
+    /// The directory's clock, in seconds since 1970.
+    pub(super) time: Option<u64>,
+}
+
+impl Reply {
+    /// The body, if the status is 200.
+    pub(super) fn success(self, url: &Url) -> Result<Self, Error> {
+        match self.status {
+            200 | 204 => Ok(self),
+            status => {
+                // Whatever a stranger says is shown as one line of text.
+                let text = String::from_utf8_lossy(&self.body[..self.body.len().min(MOST_REASON)]);
+                let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+                Err(failed(url, format!("answered with status {status}: {}", text.trim())))
+            }
+        }
+    }
+}
+
+pub(super) fn failed(url: &Url, why: impl ToString) -> Error {
+    Error::Directory { url: url.to_string(), why: why.to_string() }
+}
+
+/// Asks for what is below the directory's URL; takes no more than `most` bytes.
+pub(super) async fn get(from: &DirectoryAddress, below: &str, etag: Option<&str>, most: usize) -> Result<Reply, Error> {
+    let url = from.url().below(below);
+    let mut request = Request::get(url.path());
+    if let Some(etag) = etag {
+        request = request.header(IF_NONE_MATCH, etag);
+    }
+    exchange(&url, request, Bytes::new(), most).await
+}
+
+/// Registers a descriptor.
+pub(super) async fn post(to: &DirectoryAddress, below: &str, body: Bytes) -> Result<Reply, Error> {
+    let url = to.url().below(below);
+    exchange(&url, Request::post(url.path()), body, MOST_REASON).await?.success(&url)
+}
+
+async fn exchange(url: &Url, request: hyper::http::request::Builder, body: Bytes, most: usize) -> Result<Reply, Error> {
+    let whole = async {
+        let host = url.host().trim_start_matches('[').trim_end_matches(']');
+        let connect = timeout(PATIENCE, TcpStream::connect((host, url.port()))).await;
+        let silent = || failed(url, format!("does not answer within {} s", PATIENCE.as_secs()));
+        let tcp = connect.map_err(|_| silent())?.map_err(|error| failed(url, format!("can't connect: {error}")))?;
+        let mut received = Vec::new();
+        let mut too_long = false;
+        let sink = |bytes: &[u8]| {
+            too_long = received.len() + bytes.len() > most;
+            if too_long {
+                return Err(io::Error::other("too long"));
+            }
+            received.extend_from_slice(bytes);
+            Ok(())
+        };
+        let answer = http::send(tcp, url, request, body, PATIENCE, sink).await;
+        if too_long {
+            return Err(failed(url, format!("answered with more than {most} bytes")));
+        }
+        let answer = answer.map_err(|error| match error {
+            Error::Timeout { .. } => silent(),
+            Error::Http { why, .. } => failed(url, format!("its answer {why}")),
+            other => other,
+        })?;
+        let header = |name| answer.header(name).map(ToOwned::to_owned);
+        let time = header(TIME_HEADER).and_then(|time| time.parse().ok());
+        Ok(Reply { status: answer.status, etag: header("etag"), time, body: received })
+    };
+    let late = |_| failed(url, format!("took more than {} s for an answer", WHOLE.as_secs()));
+    timeout(WHOLE, whole).await.map_err(late)?
+}

@@ -1,0 +1,189 @@
+//! Rounds: how authorities come to one consensus.
+//!
+//! A round begins at every multiple of the interval. Each authority fixes its view, and fetches the others'. When it has all of them, or the
+//! time for views is over, it merges what it has (`candor_onion::directory::merge`), signs the outcome, and fetches the others' signatures.
+//! With enough signatures of the same outcome there is a consensus; without, the last one is served until it ends. An authority remembers which
+//! round it has signed for and never signs two outcomes of one.
+
+use super::authority::{AuthorityEvent, Shared};
+use super::exchange::{failed, get};
+use super::{DirectoryAddress, exchange};
+use crate::Error;
+use crate::link::locked;
+use candor_onion::directory::{Consensus, Endorsement, MOST_CONSENSUS, Times, View, merge};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// The most time for views, and then for signatures. Short intervals have a quarter of theirs.
+const STAGE: u64 = 60;
+/// How long to wait before an authority is asked again.
+const AGAIN: Duration = Duration::from_millis(200);
+/// Before the beginning of a round, the seconds in which descriptors that arrive are left for the next one; short intervals have a tenth.
+const SETTLING: u64 = 60;
+
+/// Holds rounds until it is dropped.
+pub(super) async fn keep(shared: Arc<Shared>) {
+    let mut seen = None;
+    loop {
+        renew_keys(&shared).await;
+        shared.networks.forget_quiet();
+        let now = shared.clock.now();
+        let begins = if shared.peers.is_empty() {
+            // There is nobody to wait for.
+            let changes = locked(&shared.registry).changes();
+            let is_due = seen.is_none_or(|(at, before)| changes != before || at + shared.interval <= now);
+            if !is_due || now <= shared.last_signed() {
+                sleep(AGAIN).await;
+                continue;
+            }
+            seen = Some((now, changes));
+            now
+        } else {
+            let next = (now / shared.interval + 1) * shared.interval;
+            while shared.clock.now() < next {
+                let left = Duration::from_secs(next - shared.clock.now().min(next));
+                sleep(left.min(AGAIN)).await;
+            }
+            next
+        };
+        if let Err(error) = hold(&shared, begins).await {
+            shared.tell(&AuthorityEvent::NoConsensus { number: begins, why: error.to_string() });
+        }
+    }
+}
+
+async fn renew_keys(shared: &Arc<Shared>) {
+    let now = shared.clock.now();
+    if !locked(&shared.keys).is_due(now) {
+        return;
+    }
+    let shared = Arc::clone(shared);
+    let work = move || {
+        let renewed = locked(&shared.keys).renewed(now);
+        match renewed {
+            Ok(keys) => {
+                *locked(&shared.keys) = keys;
+                shared.tell(&AuthorityEvent::KeysRenewed);
+            }
+            Err(error) => shared.tell(&AuthorityEvent::State { why: format!("can't renew the signing key: {error}") }),
+        }
+    };
+    // It fails only if it panics, and then the old keys stay.
+    let _ = tokio::task::spawn_blocking(work).await;
+}
+
+async fn hold(shared: &Arc<Shared>, begins: u64) -> Result<(), Error> {
+    let interval = shared.interval;
+    let times = Times {
+        valid_after: begins,
+        fresh_until: begins + interval,
+        valid_until: begins + interval * shared.intervals_valid,
+    };
+    let internal = |error: candor_onion::Error| Error::Internal(error.to_string());
+    let settling = if shared.peers.is_empty() { 0 } else { SETTLING.min(interval / 10) };
+    let relays = locked(&shared.registry).view(begins - settling, begins);
+    let own = {
+        let keys = locked(&shared.keys);
+        let (key, certificate) = keys.signing(begins).ok_or_else(no_key)?;
+        View::sign(times, &relays, key, certificate).map_err(internal)?
+    };
+    let view = View::verify(&own, &shared.authorities).map_err(internal)?;
+    shared.serve(|served| served.view = Some((begins, own.into())));
+
+    let stage = Duration::from_millis((interval * 250).min(STAGE * 1000));
+    let start = Instant::now();
+    let mut views = vec![view];
+    let take = |bytes: &[u8], shared: &Shared| View::verify(bytes, &shared.authorities);
+    let others = gather(shared, format!("/view/{begins}"), 2 * MOST_CONSENSUS, start + stage, take).await;
+    for (from, view) in others {
+        if from.fingerprint() != Some(&view.authority) {
+            peer(shared, &from, "serves a view of another authority");
+        } else if view.times != times {
+            peer(shared, &from, "has other times; all authorities need the same --interval");
+        } else {
+            views.push(view);
+        }
+    }
+    let merged = Arc::new(merge(times, &views, shared.authorities.threshold()).map_err(internal)?);
+    drop(views);
+    shared.will_sign(begins)?;
+    let signature = {
+        let keys = locked(&shared.keys);
+        let (key, certificate) = keys.signing(begins).ok_or_else(no_key)?;
+        merged.sign(key, certificate).map_err(internal)?
+    };
+    let mut encoded = Vec::new();
+    signature.encode(&mut encoded);
+    shared.serve(|served| served.signature = Some((begins, encoded.into())));
+
+    let agreed = Arc::clone(&merged);
+    let take = move |bytes: &[u8], shared: &Shared| {
+        let signature = Endorsement::from_bytes(bytes)?;
+        agreed.check(&signature, &shared.authorities).map(|()| signature)
+    };
+    let others = gather(shared, format!("/signature/{begins}"), Endorsement::LENGTH, start + 2 * stage, take).await;
+    let signatures: Vec<_> = others.into_iter().map(|(_, signature)| signature).chain([signature]).collect();
+    let document = merged.signed(&signatures);
+    let consensus = Consensus::verify(&document, &shared.authorities).map_err(internal)?;
+    let (number, relays, signers) = (consensus.number(), consensus.relays.len(), consensus.signers.len());
+    let publisher = Arc::clone(shared);
+    // Writes to the disk.
+    let _ = tokio::task::spawn_blocking(move || publisher.publish(document, &consensus)).await;
+    shared.tell(&AuthorityEvent::Consensus { number, relays, signers });
+    Ok(())
+}
+
+fn no_key() -> Error {
+    Error::Internal("no signing key holds at this time; is the clock right?".to_owned())
+}
+
+fn peer(shared: &Shared, from: &DirectoryAddress, why: &str) {
+    shared.tell(&AuthorityEvent::Peer { url: from.url().to_string(), why: why.to_owned() });
+}
+
+/// Asks every other authority for a document until it has one, or the time is over. What is wrong with what it gets is told.
+async fn gather<T: Send + 'static>(
+    shared: &Arc<Shared>,
+    below: String,
+    most: usize,
+    deadline: Instant,
+    take: impl Fn(&[u8], &Shared) -> Result<T, candor_onion::Error> + Clone + Send + Sync + 'static,
+) -> Vec<(DirectoryAddress, T)> {
+    let mut asked = JoinSet::new();
+    for from in shared.peers.clone() {
+        let (shared, below, take) = (Arc::clone(shared), below.clone(), take.clone());
+        asked.spawn(async move {
+            let mut last = failed(from.url(), "did not answer in time");
+            let asking = async {
+                loop {
+                    match get(&from, &below, None, most)
+                        .await
+                        .and_then(|reply| exchange::Reply::success(reply, from.url()))
+                    {
+                        Ok(reply) => match take(&reply.body, &shared) {
+                            Ok(taken) => return taken,
+                            Err(error) => last = failed(from.url(), error),
+                        },
+                        Err(error) => last = error,
+                    }
+                    sleep(AGAIN).await;
+                }
+            };
+            let taken = timeout_at(deadline, asking).await;
+            match taken {
+                Ok(taken) => Some((from, taken)),
+                Err(_) => {
+                    peer(&shared, &from, &last.to_string());
+                    None
+                }
+            }
+        });
+    }
+    let mut all: Vec<_> = asked.join_all().await.into_iter().flatten().collect();
+    // Two addresses of one authority count once.
+    all.sort_by_key(|(from, _): &(DirectoryAddress, T)| from.fingerprint().copied());
+    all.dedup_by_key(|(from, _)| from.fingerprint().copied());
+    all
+}

@@ -1,0 +1,81 @@
+//! GCM over a cipher of RustCrypto's traits, with GHASH by crate `polyval`: for CPUs that no kernel of ours runs on. Both crates use the
+//! instructions of AArch64, and code without tables where there are none.
+
+use ::aes::cipher::{Array, BlockCipherEncrypt, BlockSizeUser, consts::U16};
+use polyval::universal_hash::UniversalHash;
+use polyval::{Block, Polyval};
+use zeroize::Zeroize;
+
+/// The key of GHASH as a key of POLYVAL (RFC 8452, Appendix A).
+pub(super) fn hash_key<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(cipher: &C) -> Polyval {
+    let mut h = Block::default();
+    cipher.encrypt_block(&mut h);
+    let bits = u128::from_be_bytes(h.0);
+    let carry = 0u128.wrapping_sub(bits >> 127);
+    h.0 = (bits << 1 ^ carry & (0xc2 << 120 | 1)).to_le_bytes();
+    let hash = Polyval::new(&h);
+    h.0.zeroize();
+    hash
+}
+
+/// Encrypts, or decrypts if `OPEN`, and writes the tag that belongs to the ciphertext.
+pub(super) fn run<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>, const OPEN: bool>(
+    cipher: &C,
+    hash: &Polyval,
+    nonce: &[u8; 12],
+    aad: &[u8],
+    data: &mut [u8],
+    tag: &mut [u8; 16],
+) {
+    let mut hash = hash.clone();
+    let lengths = (aad.len() as u128 * 8) << 64 | (data.len() as u128 * 8);
+    absorb(&mut hash, aad);
+    // The first block of the key stream masks the tag.
+    *tag = counter(nonce, 1);
+    cipher.encrypt_block(tag.into());
+    for (batch, data) in (0u32..).zip(data.chunks_mut(16 * BATCH)) {
+        if OPEN {
+            absorb(&mut hash, data);
+        }
+        let mut blocks = [Block::default(); BATCH];
+        let blocks = &mut blocks[..data.len().div_ceil(16)];
+        for (n, block) in (2u32..).zip(&mut *blocks) {
+            block.0 = counter(nonce, n.wrapping_add(batch.wrapping_mul(BATCH as u32)));
+        }
+        cipher.encrypt_blocks(blocks);
+        let stream = Array::cast_slice_to_core(blocks).as_flattened();
+        data.iter_mut().zip(stream).for_each(|(byte, key)| *byte ^= key);
+        if !OPEN {
+            absorb(&mut hash, data);
+        }
+        blocks.iter_mut().for_each(|block| block.0.zeroize());
+    }
+    // In POLYVAL's order of bytes, as all blocks.
+    hash.update(&[lengths.to_le_bytes().into()]);
+    let mut sum = hash.finalize();
+    tag.iter_mut().zip(sum.iter().rev()).for_each(|(byte, hash)| *byte ^= hash);
+    sum.0.zeroize();
+}
+
+/// Blocks that the cipher gets at once.
+const BATCH: usize = 32;
+
+fn counter(nonce: &[u8; 12], number: u32) -> [u8; 16] {
+    let mut block = [0; 16];
+    block[..12].copy_from_slice(nonce);
+    block[12..].copy_from_slice(&number.to_be_bytes());
+    block
+}
+
+/// Hashes `bytes`, which are padded with zeros to whole blocks.
+fn absorb(hash: &mut Polyval, bytes: &[u8]) {
+    for bytes in bytes.chunks(16 * BATCH) {
+        let mut blocks = [Block::default(); BATCH];
+        let blocks = &mut blocks[..bytes.len().div_ceil(16)];
+        for (block, bytes) in blocks.iter_mut().zip(bytes.chunks(16)) {
+            block[..bytes.len()].copy_from_slice(bytes);
+            block.reverse();
+        }
+        hash.update(blocks);
+    }
+}

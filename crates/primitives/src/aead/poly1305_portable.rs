@@ -1,0 +1,109 @@
+//! Poly1305 (RFC 8439 §2.5) in words of 64 bits.
+
+use zeroize::Zeroize;
+
+/// A hash on its way. Wiped on drop.
+pub(crate) struct Poly1305 {
+    /// r, clamped.
+    r: [u64; 2],
+    /// What is added at the end.
+    s: [u64; 2],
+    /// The sum so far, below 2^130 + 2^66 or so: the last word holds the bits from 128 on.
+    h: [u64; 3],
+}
+
+impl Poly1305 {
+    #[inline(always)]
+    pub(crate) fn new(key: &[u8; 32]) -> Self {
+        let word = |n: usize| u64::from_le_bytes(key.as_chunks::<8>().0[n]);
+        let r = [word(0) & 0x0fff_fffc_0fff_ffff, word(1) & 0x0fff_fffc_0fff_fffc];
+        Self { r, s: [word(2), word(3)], h: [0; 3] }
+    }
+
+    /// Adds whole blocks.
+    #[inline(always)]
+    pub(crate) fn blocks(&mut self, blocks: &[[u8; 16]]) {
+        let mut h = self.h;
+        for block in blocks {
+            h = step(h, self.r, block);
+        }
+        self.h = h;
+    }
+
+    /// Adds bytes, and zeros up to a whole block.
+    #[inline(always)]
+    pub(crate) fn padded(&mut self, bytes: &[u8]) {
+        let (blocks, part) = bytes.as_chunks::<16>();
+        self.blocks(blocks);
+        if !part.is_empty() {
+            let mut block = [0; 16];
+            block[..part.len()].copy_from_slice(part);
+            self.blocks(&[block]);
+        }
+    }
+
+    /// The tag.
+    #[inline(always)]
+    pub(crate) fn finish(self, tag: &mut [u8; 16]) {
+        let [h0, h1, h2] = self.h;
+        // Below 2^130 first, then below p: h + 5 reaches 2^130 if h is not.
+        let (h0, carry) = h0.overflowing_add((h2 >> 2) * 5);
+        let (h1, carry) = h1.overflowing_add(u64::from(carry));
+        let h2 = (h2 & 3) + u64::from(carry);
+        let (g0, carry) = h0.overflowing_add(5);
+        let (g1, carry) = h1.overflowing_add(u64::from(carry));
+        let g2 = h2 + u64::from(carry);
+        let reduced = candor_cpu::barrier::mask_u64(g2 >> 2 & 1);
+        let h0 = h0 & !reduced | g0 & reduced;
+        let h1 = h1 & !reduced | g1 & reduced;
+        let (t0, carry) = h0.overflowing_add(self.s[0]);
+        let t1 = h1.wrapping_add(self.s[1]).wrapping_add(u64::from(carry));
+        tag[..8].copy_from_slice(&t0.to_le_bytes());
+        tag[8..].copy_from_slice(&t1.to_le_bytes());
+    }
+}
+
+/// (h + block + 2^128) · r modulo 2^130 − 5, up to a small multiple of it. The two lowest bits of r's upper word are zero, so five quarters of it
+/// are a whole number: 2^128 · r₁ · 2^64 ≡ 5/4 · r₁ · 2^64.
+#[inline(always)]
+pub(crate) fn step(h: [u64; 3], [r0, r1]: [u64; 2], block: &[u8; 16]) -> [u64; 3] {
+    let word = |n: usize| u64::from_le_bytes(block.as_chunks::<8>().0[n]);
+    let (h0, carry0) = h[0].overflowing_add(word(0));
+    let (h1, carry1) = h[1].carrying(word(1), carry0);
+    let h2 = h[2] + u64::from(carry1) + 1;
+    let by = |a: u64, b: u64| u128::from(a) * u128::from(b);
+    let five_quarters = r1 + (r1 >> 2);
+
+    let d0 = by(h0, r0) + by(h1, five_quarters);
+    let d1 = by(h0, r1) + by(h1, r0) + u128::from(h2 * five_quarters);
+    let d2 = h2 * r0;
+    let d1 = d1 + (d0 >> 64);
+    let d2 = d2 + (d1 >> 64) as u64;
+    // The bits from 130 on come back five times: four times as they stand without their two lowest, and once more.
+    let high = (d2 >> 2) + (d2 & !3);
+    let (h0, carry) = (d0 as u64).overflowing_add(high);
+    let (h1, carry) = (d1 as u64).overflowing_add(u64::from(carry));
+    [h0, h1, (d2 & 3) + u64::from(carry)]
+}
+
+/// The sum of two words and a carry.
+trait Carrying: Sized {
+    fn carrying(self, other: Self, carry: bool) -> (Self, bool);
+}
+
+impl Carrying for u64 {
+    #[inline(always)]
+    fn carrying(self, other: Self, carry: bool) -> (Self, bool) {
+        let (sum, a) = self.overflowing_add(other);
+        let (sum, b) = sum.overflowing_add(u64::from(carry));
+        (sum, a | b)
+    }
+}
+
+impl Drop for Poly1305 {
+    fn drop(&mut self) {
+        self.r.zeroize();
+        self.s.zeroize();
+        self.h.zeroize();
+    }
+}

@@ -1,0 +1,216 @@
+//! Galois/Counter Mode (SP 800-38D §7) over any cipher with blocks of 16 bytes, with nonces of 96 bits.
+//!
+//! A message is two parts. The first, in whole batches, goes through counter mode and GHASH together: the cipher's rounds have the
+//! hash's steps between them. Encryption hashes the batch before, since its ciphertext is there; decryption hashes the batch at hand. The
+//! second part is short enough for all that is left to be hashed with one reduction: its blocks, the lengths, and for short messages the
+//! associated data.
+
+use super::blocks::{Beside, Blocks};
+use super::ghash::{Hashing, Powers, absorb, padded};
+use super::polyval::Sum;
+use core::arch::x86_64::*;
+use core::slice::{from_mut, from_ref};
+use zeroize::optimization_barrier;
+
+/// A block cipher, over vectors of blocks.
+pub(super) trait BlockCipher<V: Blocks> {
+    /// Encrypts the blocks, and does the steps of `beside` meanwhile.
+    fn encrypt<const VECTORS: usize, B: Beside>(&self, blocks: [V; VECTORS], beside: &mut B) -> [V; VECTORS];
+}
+
+/// Computes the powers that [`run`] wants with the same `V` and `VECTORS`.
+#[inline(always)]
+pub(super) fn prepare<V: Blocks, C: BlockCipher<__m128i>, const VECTORS: usize>(cipher: &C, powers: &mut Powers) {
+    let mut h = [[0; 16]];
+    let [block] = cipher.encrypt([__m128i::load(&h)], &mut ());
+    block.store(&mut h);
+    powers.fill::<V>(&h[0], most::<V, VECTORS>());
+    h = [[0; 16]];
+    optimization_barrier(&h);
+}
+
+/// Powers that are needed: of a batch and a vector.
+const fn most<V: Blocks, const VECTORS: usize>() -> usize {
+    (VECTORS + 1) * V::LANES
+}
+
+/// Encrypts, or decrypts if `OPEN`, and writes the tag that belongs to the ciphertext. The counter starts at 1 and is 32 bits long, so
+/// `data` must be shorter than 2^36 − 31 bytes.
+#[inline(always)]
+pub(super) fn run<V: Blocks, C: BlockCipher<V> + BlockCipher<__m128i>, const VECTORS: usize, const OPEN: bool>(
+    cipher: &C,
+    powers: &Powers,
+    nonce: &[u8; 12],
+    aad: &[u8],
+    data: &mut [u8],
+    tag: &mut [u8; 16],
+) {
+    let (batch, most) = (VECTORS * V::LANES, most::<V, VECTORS>());
+    let mut first = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+    first[..12].copy_from_slice(nonce);
+    let first = __m128i::load(&[first]);
+    // The mask of the tag waits there until the hash is known.
+    let [mask] = cipher.encrypt([first], &mut ());
+    mask.store(from_mut(tag));
+
+    let lanes = [one(1), one(2), one(3), one(4)];
+    let mut pass = Pass::<V, C> {
+        cipher,
+        powers,
+        counters: V::splat(first.reverse()).add32(V::load(&lanes)),
+        lanes: V::lowest(__m128i::zero()),
+        sum: Sum::zero(),
+    };
+    let bits = |bytes: usize| (bytes as u64 * 8).cast_signed();
+    // SAFETY: SSE2 is part of x86-64.
+    let lengths = unsafe { _mm_set_epi64x(bits(aad.len()), bits(data.len())) };
+
+    let blocks = data.len().div_ceil(16);
+    let total = aad.len().div_ceil(16) + blocks + 1;
+    let (mut narrow, mut batches) = (Sum::<__m128i>::zero(), 0);
+    if total <= most {
+        let (whole, part) = aad.as_chunks::<16>();
+        for (n, block) in whole.iter().enumerate() {
+            narrow = narrow.add(__m128i::load(from_ref(block)).reverse(), powers.descending(total - n));
+        }
+        if !part.is_empty() {
+            narrow = narrow.add(padded(part).reverse(), powers.descending(blocks + 2));
+        }
+    } else {
+        pass.lanes = V::lowest(absorb::<V>(powers, most, __m128i::zero(), aad));
+        batches = (blocks + 1).saturating_sub(most).div_ceil(batch);
+    }
+
+    let (front, rest) = data.split_at_mut(batches * batch * 16);
+    let (front, _) = front.as_chunks_mut::<16>();
+    if OPEN {
+        pass.open_batches::<VECTORS>(front);
+    } else {
+        pass.seal_batches::<VECTORS>(front);
+    }
+    pass.rest::<OPEN>(rest);
+
+    // If there was no block to add the lanes to, only the lowest is not zero.
+    let lengths = lengths.xor(pass.lanes.sum());
+    let sum = narrow.join(pass.sum.narrow()).add(lengths, powers.descending(1));
+    __m128i::load(from_ref(tag)).xor(sum.reduce().reverse()).store(from_mut(tag));
+}
+
+/// A message on its way.
+struct Pass<'a, V, C> {
+    cipher: &'a C,
+    powers: &'a Powers,
+    /// Bytes reversed, so that the word that counts is the lowest.
+    counters: V,
+    /// The hash of the batches, to be added to the next vector of blocks.
+    lanes: V,
+    /// The hash of the rest, not yet reduced.
+    sum: Sum<V>,
+}
+
+impl<V: Blocks, C: BlockCipher<V>> Pass<'_, V, C> {
+    #[inline(always)]
+    fn stream<const VECTORS: usize, B: Beside>(&mut self, beside: &mut B) -> [V; VECTORS] {
+        let step = V::splat(__m128i::load(&[one(V::LANES as u8)]));
+        let mut blocks = [self.counters; VECTORS];
+        for block in &mut blocks {
+            *block = self.counters.reverse();
+            self.counters = self.counters.add32(step);
+        }
+        self.cipher.encrypt(blocks, beside)
+    }
+
+    #[inline(always)]
+    fn open_batches<const VECTORS: usize>(&mut self, batches: &mut [[u8; 16]]) {
+        for batch in batches.chunks_exact_mut(VECTORS * V::LANES) {
+            let mut hashing = Hashing::<V, VECTORS>::new(self.powers, batch, self.lanes);
+            let stream = self.stream::<VECTORS, _>(&mut hashing);
+            self.lanes = hashing.finish();
+            add(batch, stream);
+        }
+    }
+
+    #[inline(always)]
+    fn seal_batches<const VECTORS: usize>(&mut self, mut batches: &mut [[u8; 16]]) {
+        let size = VECTORS * V::LANES;
+        if batches.len() < size {
+            return;
+        }
+        let stream = self.stream::<VECTORS, _>(&mut ());
+        add(&mut batches[..size], stream);
+        while batches.len() >= 2 * size {
+            let (sealed, rest) = batches.split_at_mut(size);
+            let mut hashing = Hashing::<V, VECTORS>::new(self.powers, sealed, self.lanes);
+            let stream = self.stream::<VECTORS, _>(&mut hashing);
+            self.lanes = hashing.finish();
+            add(&mut rest[..size], stream);
+            batches = rest;
+        }
+        self.lanes = Hashing::<V, VECTORS>::new(self.powers, &batches[..size], self.lanes).alone();
+    }
+
+    /// The blocks after the batches.
+    #[inline(always)]
+    fn rest<const OPEN: bool>(&mut self, rest: &mut [u8]) {
+        let mut left = rest.len().div_ceil(16) + 1;
+        let (fours, rest) = rest.split_at_mut(rest.len() / (64 * V::LANES) * (64 * V::LANES));
+        for vectors in fours.as_chunks_mut::<16>().0.chunks_exact_mut(4 * V::LANES) {
+            self.vectors::<4, OPEN>(vectors, &mut left);
+        }
+        let (ones, part) = rest.split_at_mut(rest.len() / (16 * V::LANES) * (16 * V::LANES));
+        for vector in ones.as_chunks_mut::<16>().0.chunks_exact_mut(V::LANES) {
+            self.vectors::<1, OPEN>(vector, &mut left);
+        }
+        if !part.is_empty() {
+            let mut end = [[0; 16]; MOST_LANES];
+            let bytes = end.as_flattened_mut();
+            bytes[..part.len()].copy_from_slice(part);
+            let [stream] = self.stream::<1, _>(&mut ());
+            if OPEN {
+                self.hash(V::load(&end), &mut left);
+            }
+            V::load(&end).xor(stream).store(&mut end);
+            let bytes = end.as_flattened_mut();
+            part.copy_from_slice(&bytes[..part.len()]);
+            if !OPEN {
+                bytes[part.len()..].fill(0);
+                self.hash(V::load(&end), &mut left);
+            }
+            end = [[0; 16]; MOST_LANES];
+            optimization_barrier(&end);
+        }
+    }
+
+    #[inline(always)]
+    fn vectors<const VECTORS: usize, const OPEN: bool>(&mut self, data: &mut [[u8; 16]], left: &mut usize) {
+        let stream = self.stream::<VECTORS, _>(&mut ());
+        for (data, key) in data.chunks_exact_mut(V::LANES).zip(stream) {
+            let (before, after) = (V::load(data), V::load(data).xor(key));
+            after.store(data);
+            self.hash(if OPEN { before } else { after }, left);
+        }
+    }
+
+    /// Hashes a vector of ciphertext, of which `left` blocks are left with the lengths.
+    #[inline(always)]
+    fn hash(&mut self, blocks: V, left: &mut usize) {
+        self.sum = self.sum.add(blocks.reverse().xor(self.lanes), self.powers.descending(*left));
+        self.lanes = V::lowest(__m128i::zero());
+        *left = left.saturating_sub(V::LANES);
+    }
+}
+
+#[inline(always)]
+fn add<V: Blocks, const VECTORS: usize>(data: &mut [[u8; 16]], stream: [V; VECTORS]) {
+    for (data, key) in data.chunks_exact_mut(V::LANES).zip(stream) {
+        V::load(data).xor(key).store(data);
+    }
+}
+
+/// The most lanes of a vector.
+const MOST_LANES: usize = 4;
+
+/// A block that holds `n` in its lowest word.
+const fn one(n: u8) -> [u8; 16] {
+    [n, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+}

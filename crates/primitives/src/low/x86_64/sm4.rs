@@ -1,0 +1,468 @@
+//! SM4 (GB/T 32907) with the AES instructions or GFNI: no table, many blocks at once.
+//!
+//! A group is four vectors: word 0 of some blocks, word 1, and so on. The words stay in the order of memory and in the basis of AES's field
+//! (`sm4_box`); only what comes in and goes out is changed. Several groups are in flight, since a round takes about ten cycles from its
+//! argument to its result, and a vector unit could start forty operations meanwhile.
+
+mod unit;
+
+use super::blocks::Blocks;
+use crate::sm4_box::{CK, FK, GFNI};
+use candor_cpu::{HaveAvx2, HaveAvx512Crypto, HaveClmul, HaveGfni, HaveVpclmul};
+use core::arch::asm;
+use core::arch::x86_64::*;
+use core::slice::{from_mut, from_ref};
+use unit::{AesBox, GfniBox, Halves, Unit, Whole, Words};
+use zeroize::{optimization_barrier, zeroize_stack};
+
+/// The round keys in the order of the rounds: bytes as in memory, in the basis, with what the S-box adds to its argument.
+pub(crate) type RoundKeys = [u32; 32];
+
+/// Makes an arm: safe functions that take its tokens, and in each the kernel with the features. `$wide` is for many blocks, `$groups` groups
+/// at once; `$narrow` for one. `$clear` bytes of stack hold what the compiler puts aside for want of registers.
+macro_rules! arm {
+    ($name:ident, [$($token:ty),+], $features:literal, $wide:ty, $groups:literal, $narrow:ty, $clear:literal) => {
+        pub(crate) mod $name {
+            use super::*;
+
+            type Tokens = ($($token,)+);
+
+            /// The key schedule (GB/T 32907 §7.3).
+            #[inline]
+            pub(crate) fn expand(_: Tokens, key: &[u8; 16], keys: &mut RoundKeys) {
+                #[target_feature(enable = $features)]
+                fn with_features(key: &[u8; 16], keys: &mut RoundKeys) {
+                    super::expand::<$narrow>(key, keys);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features(key, keys) }
+            }
+
+            /// Encrypts a block; decrypts it with the keys in reverse.
+            #[inline]
+            pub(crate) fn block(_: Tokens, keys: &RoundKeys, block: &mut [u8; 16]) {
+                #[target_feature(enable = $features)]
+                fn with_features(keys: &RoundKeys, block: &mut [u8; 16]) {
+                    super::block::<$narrow>(keys, block);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features(keys, block) }
+            }
+
+            /// The same for each of the blocks.
+            #[inline]
+            pub(crate) fn blocks(_: Tokens, keys: &RoundKeys, blocks: &mut [[u8; 16]]) {
+                #[target_feature(enable = $features)]
+                fn with_features(keys: &RoundKeys, blocks: &mut [[u8; 16]]) {
+                    super::blocks::<$wide, $narrow, $groups>(keys, blocks);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features(keys, blocks) }
+                zeroize_stack::<$clear>();
+            }
+
+            /// Xors the key stream that begins with counter block `first` into `data`, and writes the stream's last block to `last`. The
+            /// counter is the last four bytes, big-endian, modulo 2^32.
+            #[inline]
+            pub(crate) fn counter_mode(
+                _: Tokens,
+                keys: &RoundKeys,
+                first: &[u8; 16],
+                data: &mut [u8],
+                last: Option<&mut [u8; 16]>,
+            ) {
+                #[target_feature(enable = $features)]
+                fn with_features(keys: &RoundKeys, first: &[u8; 16], data: &mut [u8], last: Option<&mut [u8; 16]>) {
+                    super::counter_mode::<$wide, $groups>(keys, first, data, last);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features(keys, first, data, last) }
+                zeroize_stack::<$clear>();
+            }
+
+            /// Cipher block chaining: encrypts the blocks, one after another; `chain` is the block before them, then the last one.
+            #[inline]
+            pub(crate) fn cbc_encrypt(_: Tokens, keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
+                #[target_feature(enable = $features)]
+                fn with_features(keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
+                    super::cbc_encrypt::<$narrow>(keys, chain, blocks);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features(keys, chain, blocks) }
+            }
+
+            /// The reverse, with the keys in reverse, many blocks at once.
+            #[inline]
+            pub(crate) fn cbc_decrypt(_: Tokens, keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
+                #[target_feature(enable = $features)]
+                fn with_features(keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
+                    super::cbc_decrypt::<$wide, $groups>(keys, chain, blocks);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features(keys, chain, blocks) }
+                zeroize_stack::<$clear>();
+            }
+        }
+    };
+}
+
+arm!(aes_ni, [HaveClmul], "ssse3,sse4.1,aes", AesBox<Whole<__m128i>>, 2, AesBox<Whole<__m128i>>, 512);
+arm!(avx2, [HaveClmul, HaveAvx2], "avx2,aes", AesBox<Halves>, 2, AesBox<Whole<__m128i>>, 512);
+arm!(vaes, [HaveVpclmul], "avx2,aes,vaes", AesBox<Whole<__m256i>>, 2, AesBox<Whole<__m128i>>, 512);
+arm!(gfni, [HaveGfni], "avx2,gfni", GfniBox<__m256i>, 2, GfniBox<__m128i>, 512);
+arm!(
+    avx512,
+    [HaveAvx512Crypto, HaveGfni],
+    "avx2,avx512f,avx512bw,avx512vl,gfni",
+    GfniBox<__m512i>,
+    4,
+    GfniBox<__m128i>,
+    64
+);
+
+/// Word 0 of some blocks, word 1, 2 and 3.
+type Group<U> = [<U as Unit>::Vector; 4];
+
+/// All rounds, for `G` groups.
+#[inline(always)]
+fn rounds<U: Unit, const G: usize>(keys: &RoundKeys, groups: &mut [Group<U>; G]) {
+    let (steps, _) = unseen(keys).as_chunks::<4>();
+    for keys in steps {
+        macro_rules! round {
+            ($a:literal $b:literal $c:literal $d:literal) => {
+                let key = U::Vector::word(keys[$a]);
+                for group in &mut *groups {
+                    // The newest word last: the others are there before it.
+                    let argument = group[$b].xor(group[$c]).xor(key).xor(group[$d]);
+                    let [e, f, g, h] = U::cipher(argument);
+                    group[$a] = group[$a].xor(e).xor(f).xor(g.xor(h));
+                }
+            };
+        }
+        round!(0 1 2 3);
+        round!(1 2 3 0);
+        round!(2 3 0 1);
+        round!(3 0 1 2);
+    }
+}
+
+/// The blocks of a group: a vector has the blocks that follow those of the vector before it.
+#[inline(always)]
+fn blocks_of<U: Unit>([a, b, c, d]: Group<U>) -> [U::Vector; 4] {
+    // The last word comes first (GB/T 32907 §7.1, the transformation R).
+    U::Vector::transpose([U::leave(d), U::leave(c), U::leave(b), U::leave(a)])
+}
+
+#[inline(always)]
+fn load<U: Unit>(blocks: &[[u8; 16]]) -> Group<U> {
+    let mut vectors = [U::Vector::word(0); 4];
+    for (vector, blocks) in vectors.iter_mut().zip(blocks.chunks_exact(U::Vector::LANES)) {
+        *vector = U::Vector::load(blocks);
+    }
+    let [a, b, c, d] = U::Vector::transpose(vectors);
+    [U::enter(a), U::enter(b), U::enter(c), U::enter(d)]
+}
+
+/// The blocks of `BATCH` blocks at once where there are as many; then group by group, and the last few by themselves.
+#[inline(always)]
+fn blocks<U: Unit, N: Unit<Vector = __m128i>, const G: usize>(keys: &RoundKeys, data: &mut [[u8; 16]]) {
+    let group = 4 * U::Vector::LANES;
+    let mut batches = data.chunks_exact_mut(G * group);
+    for batch in &mut batches {
+        some_blocks::<U, G>(keys, batch);
+    }
+    let mut rest = batches.into_remainder().chunks_exact_mut(group);
+    for blocks in &mut rest {
+        some_blocks::<U, 1>(keys, blocks);
+    }
+    match rest.into_remainder() {
+        [] => {}
+        [one] => block::<N>(keys, one),
+        few => {
+            let mut room = [[0; 16]; MOST];
+            room[..few.len()].copy_from_slice(few);
+            some_blocks::<U, 1>(keys, &mut room[..group]);
+            few.copy_from_slice(&room[..few.len()]);
+            wipe(&mut room);
+        }
+    }
+}
+
+/// The most blocks of a group.
+const MOST: usize = 16;
+
+#[inline(always)]
+fn wipe<const N: usize>(room: &mut [[u8; 16]; N]) {
+    *room = [[0; 16]; N];
+    optimization_barrier(room);
+}
+
+#[inline(always)]
+fn some_blocks<U: Unit, const G: usize>(keys: &RoundKeys, data: &mut [[u8; 16]]) {
+    let group = 4 * U::Vector::LANES;
+    let mut groups = [[U::Vector::word(0); 4]; G];
+    for (words, data) in groups.iter_mut().zip(data.chunks_exact(group)) {
+        *words = load::<U>(data);
+    }
+    rounds::<U, G>(keys, &mut groups);
+    for (words, data) in groups.into_iter().zip(data.chunks_exact_mut(group)) {
+        for (vector, data) in blocks_of::<U>(words).into_iter().zip(data.chunks_exact_mut(U::Vector::LANES)) {
+            vector.store(data);
+        }
+    }
+}
+
+#[inline(always)]
+fn counter_mode<U: Unit, const G: usize>(
+    keys: &RoundKeys,
+    first: &[u8; 16],
+    data: &mut [u8],
+    last: Option<&mut [u8; 16]>,
+) {
+    let lanes = U::Vector::LANES;
+    let batch = 4 * lanes * G;
+    let mut stream = Stream::<U>::new(keys, first);
+    // The last batch, or what there is of it, is the one whose last block the caller gets.
+    let (batches, rest) = data.split_at_mut(data.len().saturating_sub(1) / (16 * batch) * (16 * batch));
+    let (batches, _) = batches.as_chunks_mut::<16>();
+    for batch in batches.chunks_exact_mut(batch) {
+        let keys = stream.next::<G>();
+        for (data, key) in batch.chunks_exact_mut(lanes).zip(keys.as_flattened()) {
+            U::Vector::load(data).xor(*key).store(data);
+        }
+    }
+    let groups = rest.len().div_ceil(64 * lanes);
+    if groups <= 1 {
+        stream.finish::<1>(rest, last);
+    } else if G > 2 && groups <= 2 {
+        stream.finish::<2>(rest, last);
+    } else {
+        stream.finish::<G>(rest, last);
+    }
+}
+
+/// A key stream.
+struct Stream<'k, U: Unit> {
+    keys: &'k RoundKeys,
+    /// The first three words, which don't count, in the basis.
+    fixed: [U::Vector; 3],
+    /// The last one, as numbers.
+    count: U::Vector,
+}
+
+impl<'k, U: Unit> Stream<'k, U> {
+    #[inline(always)]
+    fn new(keys: &'k RoundKeys, first: &[u8; 16]) -> Self {
+        let (words, _) = first.as_chunks::<4>();
+        let fixed = |i: usize| U::enter(U::Vector::word(u32::from_le_bytes(words[i])));
+        // Word j of lane l belongs to block j · lanes + l.
+        let lanes = U::Vector::LANES as u8;
+        let mut offsets = [[0; 16]; 4];
+        let mut lane = 0;
+        while lane < lanes {
+            let mut j = 0;
+            while j < 4 {
+                offsets[lane as usize][4 * j as usize] = j * lanes + lane;
+                j += 1;
+            }
+            lane += 1;
+        }
+        let count = U::Vector::word(u32::from_be_bytes(words[3])).add32(U::Vector::load(&offsets));
+        Self { keys, fixed: [fixed(0), fixed(1), fixed(2)], count }
+    }
+
+    // No closures here: they would not have the features.
+    #[inline(always)]
+    fn next<const G: usize>(&mut self) -> [[U::Vector; 4]; G] {
+        let swap = U::Vector::bytes([3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12]);
+        let [a, b, c] = self.fixed;
+        let mut groups = [[a, b, c, c]; G];
+        for group in &mut groups {
+            group[3] = U::enter(self.count.shuffle(swap));
+            self.count = self.count.add32(U::Vector::word(4 * U::Vector::LANES as u32));
+        }
+        rounds::<U, G>(self.keys, &mut groups);
+        for group in &mut groups {
+            *group = blocks_of::<U>(*group);
+        }
+        groups
+    }
+
+    /// Uses up one batch; the vector at the data's end goes through memory, which is wiped.
+    #[inline(always)]
+    fn finish<const G: usize>(&mut self, data: &mut [u8], last: Option<&mut [u8; 16]>) {
+        let lanes = U::Vector::LANES;
+        let whole = data.len().saturating_sub(1) / (16 * lanes);
+        let (front, rest) = data.split_at_mut(whole * 16 * lanes);
+        let (front, _) = front.as_chunks_mut::<16>();
+        let mut end = [[0; 16]; 4];
+        let mut front = front.chunks_exact_mut(lanes);
+        for key in self.next::<G>().as_flattened() {
+            match front.next() {
+                Some(data) => U::Vector::load(data).xor(*key).store(data),
+                None => {
+                    key.store(&mut end);
+                    break;
+                }
+            }
+        }
+        let (whole, part) = rest.as_chunks_mut::<16>();
+        for (data, key) in whole.iter_mut().zip(&end) {
+            __m128i::load(&[*data]).xor(__m128i::load(from_ref(key))).store(from_mut(data));
+        }
+        let used = (whole.len() + usize::from(!part.is_empty())).saturating_sub(1);
+        part.iter_mut().zip(&end[used]).for_each(|(byte, key)| *byte ^= key);
+        if let Some(last) = last {
+            *last = end[used];
+        }
+        wipe(&mut end);
+    }
+}
+
+/// A block's words, in the lowest word of each vector.
+#[inline(always)]
+fn words_of<N: Unit<Vector = __m128i>>(block: __m128i) -> Group<N> {
+    let block = N::enter(block);
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe { [block, _mm_shuffle_epi32::<1>(block), _mm_shuffle_epi32::<2>(block), _mm_shuffle_epi32::<3>(block)] }
+}
+
+/// The reverse, the last word first.
+#[inline(always)]
+fn block_of<N: Unit<Vector = __m128i>>([a, b, c, d]: Group<N>) -> __m128i {
+    N::leave(d.low32(c).low64(b.low32(a)))
+}
+
+#[inline(always)]
+fn block<N: Unit<Vector = __m128i>>(keys: &RoundKeys, block: &mut [u8; 16]) {
+    let mut group = [words_of::<N>(__m128i::load(from_ref(block)))];
+    rounds::<N, 1>(keys, &mut group);
+    block_of::<N>(group[0]).store(from_mut(block));
+}
+
+#[inline(always)]
+fn cbc_encrypt<N: Unit<Vector = __m128i>>(keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
+    let mut last = __m128i::load(from_ref(chain));
+    for block in blocks {
+        let mut group = [words_of::<N>(last.xor(__m128i::load(from_ref(block))))];
+        rounds::<N, 1>(keys, &mut group);
+        last = block_of::<N>(group[0]);
+        last.store(from_mut(block));
+    }
+    last.store(from_mut(chain));
+}
+
+#[inline(always)]
+fn cbc_decrypt<U: Unit, const G: usize>(keys: &RoundKeys, chain: &mut [u8; 16], data: &mut [[u8; 16]]) {
+    let group = 4 * U::Vector::LANES;
+    let mut batches = data.chunks_exact_mut(G * group);
+    for batch in &mut batches {
+        chained::<U, G>(keys, chain, batch);
+    }
+    let mut rest = batches.into_remainder().chunks_exact_mut(group);
+    for blocks in &mut rest {
+        chained::<U, 1>(keys, chain, blocks);
+    }
+    let few = rest.into_remainder();
+    if !few.is_empty() {
+        let mut room = [[0; 16]; MOST];
+        room[..few.len()].copy_from_slice(few);
+        let next = few[few.len() - 1];
+        chained::<U, 1>(keys, chain, &mut room[..group]);
+        few.copy_from_slice(&room[..few.len()]);
+        *chain = next;
+        wipe(&mut room);
+    }
+}
+
+#[inline(always)]
+fn chained<U: Unit, const G: usize>(keys: &RoundKeys, chain: &mut [u8; 16], data: &mut [[u8; 16]]) {
+    let lanes = U::Vector::LANES;
+    let mut groups = [[U::Vector::word(0); 4]; G];
+    for (words, data) in groups.iter_mut().zip(data.chunks_exact(4 * lanes)) {
+        *words = load::<U>(data);
+    }
+    let next = data[data.len() - 1];
+    rounds::<U, G>(keys, &mut groups);
+    for words in &mut groups {
+        *words = blocks_of::<U>(*words);
+    }
+    // From the end, since each vector wants the ciphertext before it.
+    for (at, plain) in groups.as_flattened().iter().enumerate().rev() {
+        let from = at * lanes;
+        let before = match from {
+            0 => {
+                let mut before = [*chain; 4];
+                before[1..lanes].copy_from_slice(&data[..lanes - 1]);
+                U::Vector::load(&before)
+            }
+            _ => U::Vector::load(&data[from - 1..]),
+        };
+        plain.xor(before).store(&mut data[from..]);
+    }
+    *chain = next;
+}
+
+#[inline(always)]
+fn expand<N: Unit<Vector = __m128i>>(key: &[u8; 16], keys: &mut RoundKeys) {
+    let key = __m128i::load(from_ref(key)).xor(__m128i::load(from_ref(const { &in_memory(FK) })));
+    let mut words = words_of::<N>(key);
+    let constants = const { &constants() };
+    let (steps, _) = keys.as_chunks_mut::<4>();
+    for (keys, constants) in steps.iter_mut().zip(constants.as_chunks::<4>().0) {
+        macro_rules! round {
+            ($a:literal $b:literal $c:literal $d:literal) => {
+                let constant = __m128i::word(constants[$a]);
+                let argument = words[$b].xor(words[$c]).xor(constant).xor(words[$d]);
+                let [e, f, g, h] = N::key(argument);
+                words[$a] = words[$a].xor(e).xor(f).xor(g.xor(h));
+                // SAFETY: SSE2 is part of x86-64.
+                keys[$a] = unsafe { _mm_cvtsi128_si32(words[$a]) } as u32 ^ CONSTANT;
+            };
+        }
+        round!(0 1 2 3);
+        round!(1 2 3 0);
+        round!(2 3 0 1);
+        round!(3 0 1 2);
+    }
+}
+
+/// What is added to the argument of each S-box, in each byte.
+const CONSTANT: u32 = u32::from_le_bytes([GFNI.constant; 4]);
+
+const fn in_memory(words: [u32; 4]) -> [u8; 16] {
+    let (mut bytes, mut i) = ([0; 16], 0);
+    while i < 16 {
+        bytes[i] = words[i / 4].to_be_bytes()[i % 4];
+        i += 1;
+    }
+    bytes
+}
+
+/// CK in memory's order and in the basis, with what the S-box adds to its argument.
+const fn constants() -> [u32; 32] {
+    let (mut constants, mut i) = ([0; 32], 0);
+    while i < 32 {
+        let mut bytes = CK[i].to_be_bytes();
+        let mut j = 0;
+        while j < 4 {
+            bytes[j] = GFNI.enter.of(bytes[j]) ^ GFNI.constant;
+            j += 1;
+        }
+        constants[i] = u32::from_le_bytes(bytes);
+        i += 1;
+    }
+    constants
+}
+
+/// The same keys, as if they might have changed since they were last read: kept in vectors, they would not fit into registers, and what
+/// doesn't goes to the stack.
+#[inline(always)]
+fn unseen(keys: &RoundKeys) -> &RoundKeys {
+    let mut keys: *const RoundKeys = keys;
+    // SAFETY: the template is a comment, so the pointer is still that of the reference.
+    unsafe {
+        asm!("/* {0} */", inout(reg) keys, options(readonly, nostack, preserves_flags));
+        &*keys
+    }
+}

