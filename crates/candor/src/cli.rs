@@ -8,7 +8,10 @@ pub(crate) use login::{
     AuditCommand, BackupArguments, FileLayout, KeyCommand, LoginCommand, MigrateArguments, NamedArguments,
     OneArguments, ServeArguments, Settings, StoreArguments, TokenCommand, UserCommand,
 };
-pub(crate) use onion::{Cells, FetchArguments, OnionCommand, ProxyArguments, RelayArguments, TargetArguments};
+pub(crate) use onion::{
+    Cells, DirectoryArguments, DirectoryFlags, FetchArguments, OnionCommand, ProxyArguments, RelayArguments,
+    TargetArguments,
+};
 pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -275,4 +275,16 @@ mod tests {
         let (arms, source) = written(Microarchitecture::named("zen2").unwrap(), Routine::Gf2Mul);
         assert_eq!((arms, source), ("widest", "not run"));
     }
+
+    #[test]
+    fn run_files_and_the_table_give_the_same_names_to_the_designs_of_amd() {
+        use candor_lab::machine::Machine;
+        for (family, model) in (20..=30).flat_map(|family| (0..=0xff).map(move |model| (family, model))) {
+            let cpu_id = format!("vendor_id AuthenticAMD, cpu family {family}, model {model}, stepping 1");
+            let known = Some(microarchitecture(&cpu_id)).filter(|cpu| *cpu != Microarchitecture::UNKNOWN);
+            let machine = Machine { cpu: "AMD EPYC".into(), cpu_id, ..Machine::default() };
+            let expected = known.map_or("amd-epyc", Microarchitecture::name);
+            assert_eq!(machine.short_name(), expected, "family {family}, model {model:x}h");
+        }
+    }
 }

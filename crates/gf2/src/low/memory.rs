@@ -297,36 +297,77 @@ pub(super) unsafe fn toom3_at_x<V: Vector>(out: *mut u64, u: *const u64, n: usiz
     }
 }
 
-/// Word i of Toom-Cook's interpolation (docs/schemes.md): from c₀ and the values at 1, X and X + 1 to c₁, c₂ and c₃. `C4` says whether c₄
-/// reaches this word and the four before it.
-struct Interpolation<const C4: bool> {
+/// Toom-Cook's interpolation (docs/schemes.md): from c₀, c₄ and the values at 1, X and X + 1 to c₁, c₂ and c₃. There are `words` of each, but `top` of c₄.
+///
+/// No closures and no iterators here: how the compiler puts those together depends on what else it compiles, and then two programs have other
+/// registers in the same kernel.
+struct Interpolation {
     c0: *const u64,
     c4: *const u64,
     at_1: *mut u64,
     at_x: *mut u64,
     at_x1: *const u64,
     c2: *mut u64,
+    words: usize,
+    top: usize,
 }
 
-impl<const C4: bool> Interpolation<C4> {
-    /// A step from word i. It takes the running sums up to the word before, each in every word of a vector, and returns them for the next step.
+impl Interpolation {
+    /// Word i of c₄·X^back, or zero.
+    ///
+    /// # Safety
+    /// The words of c₄ are there.
+    #[inline(always)]
+    unsafe fn c4(&self, i: usize, back: usize) -> u64 {
+        // SAFETY: the caller's promise; the index is below `top`.
+        if i >= back && i - back < self.top { unsafe { *self.c4.add(i - back) } } else { 0 }
+    }
+
+    /// The words `from` to `to` - 1, one by one, wherever c₄ and the others end. It takes the running sums up to the word before, and returns them
+    /// for the next.
+    ///
+    /// # Safety
+    /// The words are there.
+    #[inline(always)]
+    unsafe fn one_by_one(&self, from: usize, to: usize, [mut t, mut c3]: [u64; 2]) -> [u64; 2] {
+        let mut i = from;
+        // SAFETY: the caller's promise; the values at X and X + 1 have a word more.
+        unsafe {
+            while i < to {
+                let last = i + 1 == self.words;
+                let (next_1, next_c0) = if last { (0, 0) } else { (*self.at_1.add(i + 1), *self.c0.add(i + 1)) };
+                let (next_x, next_x1) = (*self.at_x.add(i + 1), *self.at_x1.add(i + 1));
+                let ends = *self.c0.add(i) ^ self.c4(i, 0);
+                t ^= *self.at_x1.add(i) ^ ends ^ self.c4(i, 4);
+                c3 ^= next_1 ^ next_x ^ next_x1 ^ next_c0;
+                let s = t ^ next_x ^ next_c0 ^ self.c4(i, 3);
+                *self.at_1.add(i) ^= ends ^ s;
+                *self.c2.add(i) = s ^ c3;
+                *self.at_x.add(i) = c3;
+                i += 1;
+            }
+        }
+        [t, c3]
+    }
+
+    /// A step from word i. The running sums stand in every word of a vector. `C4` says whether c₄ reaches this word and the four before it.
     ///
     /// # Safety
     /// As [`Step::step`], and word i + n is there too.
     #[inline(always)]
-    unsafe fn step<V: Vector>(&self, i: usize, n: usize, [t_before, c3_before]: [V; 2]) -> [V; 2] {
+    unsafe fn step<V: Vector, const C4: bool>(&self, i: usize, n: usize, [t_before, c3_before]: [V; 2]) -> [V; 2] {
         // SAFETY: the caller's promise.
         unsafe {
-            let load = |x: *const u64, i: usize| V::load(x.add(i), n);
-            let (c0, at_1, at_x1) = (load(self.c0, i), load(self.at_1, i), load(self.at_x1, i));
+            let (c0, at_1, at_x1) =
+                (V::load(self.c0.add(i), n), V::load(self.at_1.add(i), n), V::load(self.at_x1.add(i), n));
             // X·(c₁ + c₂X + c₃X²), a word on, where it is D.
-            let x_c0 = load(self.at_x, i + 1).plus(load(self.c0, i + 1));
-            let r = x_c0.plus(load(self.at_1, i + 1)).plus(load(self.at_x1, i + 1));
+            let x_c0 = V::load(self.at_x.add(i + 1), n).plus(V::load(self.c0.add(i + 1), n));
+            let r = x_c0.plus(V::load(self.at_1.add(i + 1), n)).plus(V::load(self.at_x1.add(i + 1), n));
             let (mut d, mut ends, mut ends_x1) = (x_c0, c0, c0);
             if C4 {
-                ends = ends.plus(load(self.c4, i));
-                ends_x1 = ends.plus(load(self.c4, i - 4));
-                d = d.plus(load(self.c4, i - 3));
+                ends = ends.plus(V::load(self.c4.add(i), n));
+                ends_x1 = ends.plus(V::load(self.c4.add(i - 4), n));
+                d = d.plus(V::load(self.c4.add(i - 3), n));
             }
             let (t, c3) = (at_x1.plus(ends_x1).running(), r.running());
             let after = [t_before.plus(t.last()), c3_before.plus(c3.last())];
@@ -344,18 +385,18 @@ impl<const C4: bool> Interpolation<C4> {
     /// # Safety
     /// V's instructions exist; the words are there, and word `to` too.
     #[inline(always)]
-    unsafe fn walk<V: Vector>(&self, from: usize, to: usize, before: [u64; 2]) -> [u64; 2] {
+    unsafe fn walk<V: Vector, const C4: bool>(&self, from: usize, to: usize, before: [u64; 2]) -> [u64; 2] {
         let mut i = from;
         // SAFETY: the caller's promise; no step goes beyond `to`.
         unsafe {
-            let mut sums = before.map(|word| V::splat(word));
+            let mut sums = [V::splat(before[0]), V::splat(before[1])];
             while i + V::WORDS <= to {
-                sums = self.step::<V>(i, V::WORDS, sums);
+                sums = self.step::<V, C4>(i, V::WORDS, sums);
                 i += V::WORDS;
             }
-            let mut sums = sums.map(V::word);
+            let mut sums = [sums[0].word(), sums[1].word()];
             while i < to {
-                sums = self.step::<u64>(i, 1, sums);
+                sums = self.step::<u64, C4>(i, 1, sums);
                 i += 1;
             }
             sums
@@ -378,31 +419,16 @@ pub(super) unsafe fn toom3_interpolate<V: Vector>(
     // SAFETY: the caller's promise. The vectors stop before the last word, whose successor is not there.
     unsafe {
         let (c0, c2, c4) = (out.cast_const(), out.add(2 * k), out.add(4 * k).cast_const());
-        let (words, top) = (2 * k, 2 * r);
-        let word = |x: *const u64, i: usize, n: usize| if i < n { *x.add(i) } else { 0 };
-        let one = |i: usize, [t, c3]: [u64; 2]| {
-            let c4 = |back: usize| if i >= back { word(c4, i - back, top) } else { 0 };
-            let (next_1, next_c0) = (word(at_1, i + 1, words), word(c0, i + 1, words));
-            let (next_x, next_x1) = (*at_x.add(i + 1), *at_x1.add(i + 1));
-            let ends = *c0.add(i) ^ c4(0);
-            let t = t ^ *at_x1.add(i) ^ ends ^ c4(4);
-            let c3 = c3 ^ next_1 ^ next_x ^ next_x1 ^ next_c0;
-            let s = t ^ next_x ^ next_c0 ^ c4(3);
-            *at_1.add(i) ^= ends ^ s;
-            *c2.add(i) = s ^ c3;
-            *at_x.add(i) = c3;
-            [t, c3]
-        };
-        let last = words - 1;
-        let middle = last.min(4)..top.clamp(last.min(4), last);
-        let rest = last.min(middle.end + 4)..last;
-        let mut sums = (0..middle.start).fold([0; 2], |sums, i| one(i, sums));
-        let lower = Interpolation::<true> { c0, c4, at_1, at_x, at_x1, c2 };
-        sums = lower.walk::<V>(middle.start, middle.end, sums);
-        sums = (middle.end..rest.start).fold(sums, |sums, i| one(i, sums));
-        let upper = Interpolation::<false> { c0, c4, at_1, at_x, at_x1, c2 };
-        sums = upper.walk::<V>(rest.start, rest.end, sums);
-        (rest.end..words).fold(sums, |sums, i| one(i, sums));
+        let values = Interpolation { c0, c4, at_1, at_x, at_x1, c2, words: 2 * k, top: 2 * r };
+        let last = values.words - 1;
+        let first = last.min(4);
+        let reached = values.top.clamp(first, last);
+        let beyond = last.min(reached + 4);
+        let sums = values.one_by_one(0, first, [0; 2]);
+        let sums = values.walk::<V, true>(first, reached, sums);
+        let sums = values.one_by_one(reached, beyond, sums);
+        let sums = values.walk::<V, false>(beyond, last, sums);
+        values.one_by_one(last, values.words, sums);
     }
 }
 

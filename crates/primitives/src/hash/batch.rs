@@ -146,12 +146,14 @@ fn sha256_all(cpu: Cpu, messages: &[&[u8]], digests: &mut [[u8; 32]]) {
     let alone = sha256_mux::Arm::choose(cpu);
     let single = &|state: &mut [u32; 8], blocks: &[[u8; 64]]| sha256_mux::compress(alone, state, blocks);
     let initial = sha256::INITIAL;
+    #[cfg(target_arch = "x86_64")]
+    let few = if HaveSha::check(cpu).is_some() { super::batch_mux::FEW } else { 1 };
     match arm {
         #[cfg(target_arch = "x86_64")]
         Sha256Arm::Avx512(token) if messages.len() > 8 => block_lanes::hash::<16>(
             |state, blocks| kernels::sha256_avx512(token, state, blocks),
             single,
-            4,
+            few,
             initial,
             messages,
             digests,
@@ -160,7 +162,7 @@ fn sha256_all(cpu: Cpu, messages: &[&[u8]], digests: &mut [[u8; 32]]) {
         Sha256Arm::Avx512(token) => block_lanes::hash::<8>(
             |state, blocks| kernels::sha256_avx512_8(token, state, blocks),
             single,
-            4,
+            few,
             initial,
             messages,
             digests,

@@ -2,7 +2,7 @@
 //!
 //! | arm | SHA-256 | SM3 | Keccak |
 //! |---|---|---|---|
-//! | `avx512` | 16 lanes, 8 for up to 8 messages | 16 lanes, 8 for up to 8 messages | 8 lanes |
+//! | `avx512` | 16 lanes, 8 for up to 8 messages, `sha` for up to 4 | 16 lanes, 8 for up to 8 messages | 8 lanes |
 //! | `sha` | 2 lanes | – | – |
 //! | `avx2` | 8 lanes | 8 lanes | 4 lanes |
 //! | none of these | one by one | one by one | one by one |
@@ -11,6 +11,9 @@
 
 use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Crypto, HaveSha};
+
+/// So many messages are hashed sooner with the SHA instructions than in vectors of which half or more is idle.
+pub(super) const FEW: usize = 4;
 
 /// How SHA-256 hashes many messages.
 #[derive(Clone, Copy)]
@@ -28,12 +31,11 @@ pub(super) enum Sha256Arm {
 impl Sha256Arm {
     pub(super) fn choose(cpu: Cpu, messages: usize) -> Self {
         let cpu = cpu.for_size(Routine::Sha256Batch, messages);
-        if let Some(token) = HaveAvx512Crypto::check(cpu) {
-            Self::Avx512(token)
-        } else if let Some(token) = HaveSha::check(cpu) {
-            Self::Sha(token)
-        } else {
-            HaveAvx2::check(cpu).map_or(Self::OneByOne, Self::Avx2)
+        match (HaveAvx512Crypto::check(cpu), HaveSha::check(cpu)) {
+            (Some(token), None) => Self::Avx512(token),
+            (Some(token), Some(_)) if messages > FEW => Self::Avx512(token),
+            (_, Some(token)) => Self::Sha(token),
+            (None, None) => HaveAvx2::check(cpu).map_or(Self::OneByOne, Self::Avx2),
         }
     }
 

@@ -7,6 +7,7 @@
 use crate::lanes::{self, Lanes};
 use crate::low::kernel::{Kernel, batch, long_leaves};
 use crate::low::memory::{self, Vector};
+use crate::low::x86_64::avx512_alone::{leaf3, leaf4, leaf7, leaf8, leaf9};
 use crate::low::x86_64::clmul::{self, leaf};
 use crate::low::x86_64::vpclmul;
 use candor_cpu::HaveAvx512Crypto;
@@ -67,13 +68,13 @@ fn pick<const LANES: i32>(x: Zmm) -> Zmm {
 
 /// Two lanes of `x`, then two of `y`, as `LANES` names them.
 #[inline(always)]
-fn pick2<const LANES: i32>(x: Zmm, y: Zmm) -> Zmm {
+pub(super) fn pick2<const LANES: i32>(x: Zmm, y: Zmm) -> Zmm {
     // SAFETY: holding `x` proves AVX-512.
     Zmm(unsafe { _mm512_shuffle_i64x2::<LANES>(x.0, y.0) })
 }
 
 /// The index of lanes for `shuffle_i64x2`.
-const fn lanes4(a: i32, b: i32, c: i32, d: i32) -> i32 {
+pub(super) const fn lanes4(a: i32, b: i32, c: i32, d: i32) -> i32 {
     a | b << 2 | c << 4 | d << 6
 }
 
@@ -97,7 +98,7 @@ fn settle_vector(x: __m512i) -> __m512i {
 
 /// [`settle_vector`] for a vector, which proves its instructions.
 #[inline(always)]
-fn settle(x: Zmm) -> Zmm {
+pub(super) fn settle(x: Zmm) -> Zmm {
     // SAFETY: holding `x` proves AVX-512.
     Zmm(unsafe { settle_vector(x.0) })
 }
@@ -407,23 +408,24 @@ macro_rules! leaf512 {
     };
 }
 
+// Where a name ends in `of_many`, only the batch is used; `avx512_alone` has the leaf.
 leaf!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf1, batch1, 1, clmul::mul1_word);
 leaf!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf2, batch2, 2, clmul::mul1);
-vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf3, batch3, 3, |out, a, b| mul3(
-    out, a, b
-));
-vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf4, batch4, 4, |out, a, b| mul4(
-    out, a, b
-));
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf3_of_many, batch3, 3, |out, a, b| {
+    mul3(out, a, b)
+});
+vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf4_of_many, batch4, 4, |out, a, b| {
+    mul4(out, a, b)
+});
 vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf5, batch5, 5, |out, a, b| {
     vpclmul::store(out, 10, vpclmul::mul6(vpclmul::lanes3(a, 5), vpclmul::lanes3(b, 5)))
 });
 vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf6, batch6, 6, |out, a, b| {
     vpclmul::store(out, 12, vpclmul::mul6(vpclmul::lanes3(a, 6), vpclmul::lanes3(b, 6)))
 });
-leaf512!(leaf7, batch7, 7, |[a]: [Zmm; 1], [b]: [Zmm; 1]| mul8(a, b));
-leaf512!(leaf8, batch8, 8, |[a]: [Zmm; 1], [b]: [Zmm; 1]| mul8(a, b));
-leaf512!(leaf9, batch9, 9, mul9);
+leaf512!(leaf7_of_many, batch7, 7, |[a]: [Zmm; 1], [b]: [Zmm; 1]| mul8(a, b));
+leaf512!(leaf8_of_many, batch8, 8, |[a]: [Zmm; 1], [b]: [Zmm; 1]| mul8(a, b));
+leaf512!(leaf9_of_many, batch9, 9, mul9);
 vpclmul::leaf256!("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq", leaf10, batch10, 10, |out, a, b| {
     vpclmul::store(out, 20, vpclmul::mul12(vpclmul::lanes6(a, 10), vpclmul::lanes6(b, 10)))
 });

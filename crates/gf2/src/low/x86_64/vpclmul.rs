@@ -8,6 +8,7 @@ use crate::lanes::{self, Lanes};
 use crate::low::kernel::{Kernel, long_leaves};
 use crate::low::memory::{self, Vector};
 use crate::low::x86_64::clmul::{self, Xmm, leaf};
+use crate::low::x86_64::halves::{join_halves, neighbours};
 use candor_cpu::HaveVpclmul;
 use core::arch::x86_64::*;
 
@@ -90,7 +91,7 @@ impl Vector for Ymm {
 
 impl Ymm {
     #[inline(always)]
-    fn low(self) -> Xmm {
+    pub(super) fn low(self) -> Xmm {
         // SAFETY: holding `self` proves AVX2.
         Xmm(unsafe { _mm256_castsi256_si128(self.0) })
     }
@@ -103,13 +104,13 @@ impl Ymm {
 
     /// Both lanes, the lower first.
     #[inline(always)]
-    fn split(self) -> [Xmm; 2] {
+    pub(super) fn split(self) -> [Xmm; 2] {
         [self.low(), self.high()]
     }
 
     /// Lanes of `x` (0, 1) and `y` (2, 3), as the two low nibbles of `LANES` say.
     #[inline(always)]
-    fn pick<const LANES: i32>(x: Self, y: Self) -> Self {
+    pub(super) fn pick<const LANES: i32>(x: Self, y: Self) -> Self {
         // SAFETY: holding `x` proves AVX2.
         Self(unsafe { _mm256_permute2x128_si256::<LANES>(x.0, y.0) })
     }
@@ -118,7 +119,7 @@ impl Ymm {
 /// # Safety
 /// AVX2 and VPCLMULQDQ exist.
 #[inline(always)]
-unsafe fn pair(low: Xmm, high: Xmm) -> Ymm {
+pub(super) unsafe fn pair(low: Xmm, high: Xmm) -> Ymm {
     // SAFETY: the caller's promise.
     Ymm(unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low.0), high.0) })
 }
@@ -128,7 +129,7 @@ unsafe fn pair(low: Xmm, high: Xmm) -> Ymm {
 /// # Safety
 /// AVX2 and VPCLMULQDQ exist, and `words` points to `n` words, of which at least one is in lane i + 1.
 #[inline(always)]
-unsafe fn load(words: *const u64, n: usize, i: usize) -> Ymm {
+pub(super) unsafe fn load(words: *const u64, n: usize, i: usize) -> Ymm {
     // SAFETY: both lanes are there, or `clmul::load` cuts the last.
     unsafe {
         if 2 * i + 4 <= n {
@@ -161,9 +162,9 @@ pub(super) unsafe fn store<const LANES: usize>(words: *mut u64, n: usize, lanes:
 /// 3×3 words: six word products in four instructions.
 ///
 /// # Safety
-/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to 3 words, `out` to 6.
+/// AVX2 and VPCLMULQDQ exist; `a` and `b` point to 3 words.
 #[inline(always)]
-unsafe fn mul3(out: *mut u64, a: *const u64, b: *const u64) {
+pub(super) unsafe fn mul3(a: *const u64, b: *const u64) -> [Xmm; 3] {
     // SAFETY: the caller's promise.
     unsafe {
         // [a₀ a₁ | a₂ a₀+a₁] and [a₀+a₂ a₁+a₂].
@@ -182,7 +183,7 @@ unsafe fn mul3(out: *mut u64, a: *const u64, b: *const u64) {
         let across = Xmm(_mm_alignr_epi8::<8>(c3.0, c1.0));
         let low = p0.xor(Xmm(_mm_slli_si128::<8>(c1.0)));
         let high = p2.xor(Xmm(_mm_srli_si128::<8>(c3.0)));
-        store(out, 6, [low, c2.xor(across), high]);
+        [low, c2.xor(across), high]
     }
 }
 
@@ -249,7 +250,7 @@ pub(super) unsafe fn mul6(a: [Xmm; 3], b: [Xmm; 3]) -> [Xmm; 6] {
 pub(crate) fn mul8(a: [Ymm; 2], b: [Ymm; 2]) -> [Xmm; 8] {
     // Neighbours' sums of both halves, and the sum of all with its words' sum beside it.
     let spread = |x: [Ymm; 2]| {
-        let sums = Ymm::pick::<0x20>(x[0], x[1]).xor(Ymm::pick::<0x31>(x[0], x[1]));
+        let sums = neighbours(x);
         let all = sums.xor(Ymm::pick::<0x01>(sums, sums));
         // SAFETY: holding `all` proves AVX2.
         (sums, Ymm(unsafe { _mm256_blend_epi32::<0xf0>(all.0, all.fold().0) }))
@@ -260,26 +261,7 @@ pub(crate) fn mul8(a: [Ymm; 2], b: [Ymm; 2]) -> [Xmm; 8] {
     let both = lanes::mul1(a[0].xor(a[1]), b[0].xor(b[1]));
     let [sums_low, sums_high] = lanes::mul1(sums_a, sums_b);
     let of_both = single(all_a, all_b);
-    let put_together = |[low, high]: [Ymm; 2], [m0, m1]: [Xmm; 2]| {
-        let ([l0, l1], [h0, h1]) = (low.split(), high.split());
-        let shared = h0.xor(l1);
-        [l0, shared.xor3(l0, m0), shared.xor3(h1, m1), h1]
-    };
-    let ([l0, u0], [l1, u1]) = (sums_low.split(), sums_high.split());
-    let lower = put_together(lower, [l0, l1]);
-    let upper = put_together(upper, [u0, u1]);
-    let both = put_together(both, of_both);
-    let shared = [lower[2].xor(upper[0]), lower[3].xor(upper[1])];
-    [
-        lower[0],
-        lower[1],
-        shared[0].xor3(lower[0], both[0]),
-        shared[1].xor3(lower[1], both[1]),
-        shared[0].xor3(upper[2], both[2]),
-        shared[1].xor3(upper[3], both[3]),
-        upper[2],
-        upper[3],
-    ]
+    join_halves([lower, upper, both], [sums_low, sums_high], of_both)
 }
 
 /// 9×9 words as 8 + 1: the ninth words times the other factor's eight, nine instructions more than [`mul8`].
@@ -507,7 +489,7 @@ pub(super) use leaf256;
 
 leaf!("avx2,vpclmulqdq,pclmulqdq", leaf1, batch1, 1, clmul::mul1_word);
 leaf!("avx2,vpclmulqdq,pclmulqdq", leaf2, batch2, 2, clmul::mul1);
-leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf3, batch3, 3, |out, a, b| mul3(out, a, b));
+leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf3, batch3, 3, |out, a, b| store(out, 6, mul3(a, b)));
 leaf256!("avx2,vpclmulqdq,pclmulqdq", leaf4_of_many, batch4, 4, |out, a, b| mul4::<false>(out, a, b));
 /// A product by itself is wanted soon; of many, the fewest instructions count.
 ///

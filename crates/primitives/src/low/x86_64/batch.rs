@@ -13,13 +13,13 @@ macro_rules! entry {
         $(
             $(#[$doc])*
             #[inline]
-            pub(crate) fn $name(_: $token, state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
+            pub(crate) fn $name(token: $token, state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
                 #[target_feature(enable = $features)]
-                fn with_features(state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
-                    $kernel::<$vector, $lanes>(state $(, { let blocks: [&$blocks; $lanes] = blocks; blocks })?);
+                fn with_features(token: $token, state: &mut [[$word; $lanes]; $words] $(, blocks: [&$blocks; $lanes])?) {
+                    $kernel::<$vector, $lanes>(token, state $(, { let blocks: [&$blocks; $lanes] = blocks; blocks })?);
                 }
                 // SAFETY: the token proves the features.
-                unsafe { with_features(state $(, { let blocks: [&$blocks; $lanes] = blocks; blocks })?) }
+                unsafe { with_features(token, state $(, { let blocks: [&$blocks; $lanes] = blocks; blocks })?) }
             }
         )+
     };
@@ -78,31 +78,31 @@ fn shortest<const L: usize>(blocks: &[&[[u8; 64]]; L]) -> usize {
 
 /// The sixteen words of block `n` of each list, big-endian, transposed.
 #[inline(always)]
-fn words<V: Words32, const L: usize>(blocks: &[&[[u8; 64]]; L], n: usize) -> [V; 16] {
+fn words<V: Words32, const L: usize>(proof: V::Proof, blocks: &[&[[u8; 64]]; L], n: usize) -> [V; 16] {
     const { assert!(V::LANES == L) }
     let mut block = [&[0; 64]; L];
     for (block, blocks) in block.iter_mut().zip(blocks) {
         *block = &blocks[n];
     }
-    let [[w0, w1, w2, w3], [w4, w5, w6, w7]] = [V::of_blocks(&block, 0), V::of_blocks(&block, 1)];
-    let [[w8, w9, w10, w11], [w12, w13, w14, w15]] = [V::of_blocks(&block, 2), V::of_blocks(&block, 3)];
+    let [[w0, w1, w2, w3], [w4, w5, w6, w7]] = [V::of_blocks(proof, &block, 0), V::of_blocks(proof, &block, 1)];
+    let [[w8, w9, w10, w11], [w12, w13, w14, w15]] = [V::of_blocks(proof, &block, 2), V::of_blocks(proof, &block, 3)];
     [w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15]
 }
 
 /// FIPS 180-4 §6.2.2, a block a lane.
 #[inline(always)]
-fn sha256<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[[u8; 64]]; L]) {
-    let mut chaining = [V::splat(0); 8];
+fn sha256<V: Words32, const L: usize>(proof: V::Proof, state: &mut [[u32; L]; 8], blocks: [&[[u8; 64]]; L]) {
+    let mut chaining = [V::splat(proof, 0); 8];
     for (word, lanes) in chaining.iter_mut().zip(&*state) {
-        *word = V::load(lanes);
+        *word = V::load(proof, lanes);
     }
     let (first, rest) = SHA256_K.as_chunks::<16>().0.split_at(1);
     for n in 0..shortest(&blocks) {
-        let mut w = words::<V, L>(&blocks, n);
+        let mut w = words::<V, L>(proof, &blocks, n);
         let mut v = chaining;
-        sha256_rounds::<V, false>(&mut v, &mut w, &first[0]);
+        sha256_rounds::<V, false>(proof, &mut v, &mut w, &first[0]);
         for k in rest {
-            sha256_rounds::<V, true>(&mut v, &mut w, k);
+            sha256_rounds::<V, true>(proof, &mut v, &mut w, k);
         }
         let ([a0, b0, c0, d0, e0, f0, g0, h0], [a, b, c, d, e, f, g, h]) = (chaining, v);
         chaining = [a0.add(a), b0.add(b), c0.add(c), d0.add(d), e0.add(e), f0.add(f), g0.add(g), h0.add(h)];
@@ -114,7 +114,7 @@ fn sha256<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[[u8;
 
 /// Sixteen rounds; with `EXTEND`, each takes the schedule sixteen words further before it uses the word.
 #[inline(always)]
-fn sha256_rounds<V: Words32, const EXTEND: bool>(v: &mut [V; 8], w: &mut [V; 16], k: &[u32; 16]) {
+fn sha256_rounds<V: Words32, const EXTEND: bool>(proof: V::Proof, v: &mut [V; 8], w: &mut [V; 16], k: &[u32; 16]) {
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *v;
     macro_rules! round {
         ($t:literal) => {
@@ -128,7 +128,7 @@ fn sha256_rounds<V: Words32, const EXTEND: bool>(v: &mut [V; 8], w: &mut [V; 16]
             let sum0 = a.rol::<30, 2>().xor3(a.rol::<19, 13>(), a.rol::<10, 22>());
             // What later rounds wait for is the new e, and of its terms Σ1(e) is the last to be ready: so it is added last, and the new a
             // is made from the new e. LLVM would add in another order, ten cycles a round instead of six on Zen 5.
-            let early = d.add(h).add(w[$t].add(V::splat(k[$t]))).settled();
+            let early = d.add(h).add(w[$t].add(V::splat(proof, k[$t]))).settled();
             let new_e = early.add(e.choice(f, g)).settled().add(sum1);
             let new_a = new_e.add(a.majority(b, c).sub(d)).settled().add(sum0);
             (h, g, f, e, d, c, b, a) = (g, f, e, new_e, c, b, a, new_a);
@@ -140,18 +140,18 @@ fn sha256_rounds<V: Words32, const EXTEND: bool>(v: &mut [V; 8], w: &mut [V; 16]
 
 /// GB/T 32905 §5.3, a block a lane.
 #[inline(always)]
-fn sm3<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[[u8; 64]]; L]) {
-    let mut chaining = [V::splat(0); 8];
+fn sm3<V: Words32, const L: usize>(proof: V::Proof, state: &mut [[u32; L]; 8], blocks: [&[[u8; 64]]; L]) {
+    let mut chaining = [V::splat(proof, 0); 8];
     for (word, lanes) in chaining.iter_mut().zip(&*state) {
-        *word = V::load(lanes);
+        *word = V::load(proof, lanes);
     }
     let (first, rest) = SM3_T.as_chunks::<16>().0.split_at(1);
     for n in 0..shortest(&blocks) {
-        let mut w = words::<V, L>(&blocks, n);
+        let mut w = words::<V, L>(proof, &blocks, n);
         let mut v = chaining;
-        sm3_rounds::<V, true>(&mut v, &mut w, &first[0]);
+        sm3_rounds::<V, true>(proof, &mut v, &mut w, &first[0]);
         for t in rest {
-            sm3_rounds::<V, false>(&mut v, &mut w, t);
+            sm3_rounds::<V, false>(proof, &mut v, &mut w, t);
         }
         let ([a0, b0, c0, d0, e0, f0, g0, h0], [a, b, c, d, e, f, g, h]) = (chaining, v);
         chaining = [a0.xor(a), b0.xor(b), c0.xor(c), d0.xor(d), e0.xor(e), f0.xor(f), g0.xor(g), h0.xor(h)];
@@ -163,12 +163,12 @@ fn sm3<V: Words32, const L: usize>(state: &mut [[u32; L]; 8], blocks: [&[[u8; 64
 
 /// Sixteen rounds, `FIRST` those with other Boolean functions; each takes the schedule sixteen words further after it used the word.
 #[inline(always)]
-fn sm3_rounds<V: Words32, const FIRST: bool>(v: &mut [V; 8], w: &mut [V; 16], t: &[u32; 16]) {
+fn sm3_rounds<V: Words32, const FIRST: bool>(proof: V::Proof, v: &mut [V; 8], w: &mut [V; 16], t: &[u32; 16]) {
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *v;
     macro_rules! round {
         ($j:literal) => {
             let a12 = a.rol::<12, 20>();
-            let ss1 = a12.add(V::splat(t[$j])).add(e).rol::<7, 25>();
+            let ss1 = a12.add(V::splat(proof, t[$j])).add(e).rol::<7, 25>();
             let (ff, gg) = if FIRST { (a.xor3(b, c), e.xor3(f, g)) } else { (a.majority(b, c), e.choice(f, g)) };
             let tt1 = ff.add(d).add(w[$j].xor(w[($j + 4) % 16])).add(ss1.xor(a12));
             let tt2 = gg.add(h.add(w[$j])).add(ss1);
@@ -185,22 +185,22 @@ fn sm3_rounds<V: Words32, const FIRST: bool>(v: &mut [V; 8], w: &mut [V; 16], t:
 
 /// KECCAK-p[1600, 24] (FIPS 202 §3.3), a state a lane.
 #[inline(always)]
-fn keccak<V: Words64, const L: usize>(state: &mut [[u64; L]; 25]) {
+fn keccak<V: Words64, const L: usize>(proof: V::Proof, state: &mut [[u64; L]; 25]) {
     const { assert!(V::LANES == L) }
-    let mut a = [V::splat(0); 25];
+    let mut a = [V::splat(proof, 0); 25];
     for (word, lanes) in a.iter_mut().zip(&*state) {
-        *word = V::load(lanes);
+        *word = V::load(proof, lanes);
     }
-    for (lanes, word) in state.iter_mut().zip(keccak_rounds(a)) {
+    for (lanes, word) in state.iter_mut().zip(keccak_rounds(proof, a)) {
         word.store(lanes);
     }
 }
 
 /// All rounds, two at a time: the second brings the lanes back to where the first found them.
 #[inline(always)]
-pub(super) fn keccak_rounds<V: Words64>(mut a: [V; 25]) -> [V; 25] {
+pub(super) fn keccak_rounds<V: Words64>(proof: V::Proof, mut a: [V; 25]) -> [V; 25] {
     for [even, odd] in KECCAK_RC.as_chunks::<2>().0 {
-        a = keccak_round(keccak_round(a, V::splat(*even)), V::splat(*odd));
+        a = keccak_round(keccak_round(a, V::splat(proof, *even)), V::splat(proof, *odd));
     }
     a
 }

@@ -50,41 +50,41 @@ fn permute_bmi(state: &mut [u64; 25]) {
 
 /// [`absorb`] with AVX-512.
 #[inline]
-pub(crate) fn absorb_avx512<const RATE: usize>(_: HaveAvx512Crypto, state: &mut [u64; 25], blocks: &[[u8; RATE]]) {
+pub(crate) fn absorb_avx512<const RATE: usize>(token: HaveAvx512Crypto, state: &mut [u64; 25], blocks: &[[u8; RATE]]) {
     // SAFETY: the token proves AVX-512 F and VL.
-    unsafe { absorb_vl(state, blocks) }
+    unsafe { absorb_vl(token, state, blocks) }
 }
 
 /// [`permute`] with AVX-512.
 #[inline]
-pub(crate) fn permute_avx512(_: HaveAvx512Crypto, state: &mut [u64; 25]) {
+pub(crate) fn permute_avx512(token: HaveAvx512Crypto, state: &mut [u64; 25]) {
     // SAFETY: the token proves AVX-512 F and VL.
-    unsafe { permute_vl(state) }
+    unsafe { permute_vl(token, state) }
 }
 
 #[target_feature(enable = "avx512f,avx512vl")]
-fn absorb_vl<const RATE: usize>(state: &mut [u64; 25], blocks: &[[u8; RATE]]) {
-    let mut a = loaded(state);
+fn absorb_vl<const RATE: usize>(token: HaveAvx512Crypto, state: &mut [u64; 25], blocks: &[[u8; RATE]]) {
+    let mut a = loaded(token, state);
     for block in blocks {
         for (lane, bytes) in a.iter_mut().zip(block.as_chunks::<8>().0) {
-            *lane = lane.xor(XmmVl::load(&[u64::from_le_bytes(*bytes)]));
+            *lane = lane.xor(XmmVl::load(token, &[u64::from_le_bytes(*bytes)]));
         }
-        a = keccak_rounds(a);
+        a = keccak_rounds(token, a);
     }
     store(a, state);
 }
 
 #[target_feature(enable = "avx512f,avx512vl")]
-fn permute_vl(state: &mut [u64; 25]) {
-    store(keccak_rounds(loaded(state)), state);
+fn permute_vl(token: HaveAvx512Crypto, state: &mut [u64; 25]) {
+    store(keccak_rounds(token, loaded(token, state)), state);
 }
 
 /// The state, a lane a register.
 #[inline(always)]
-fn loaded(state: &[u64; 25]) -> [XmmVl; 25] {
-    let mut a = [XmmVl::splat(0); 25];
+fn loaded(token: HaveAvx512Crypto, state: &[u64; 25]) -> [XmmVl; 25] {
+    let mut a = [XmmVl::splat(token, 0); 25];
     for (lane, word) in a.iter_mut().zip(state) {
-        *lane = XmmVl::load(&[*word]);
+        *lane = XmmVl::load(token, &[*word]);
     }
     a
 }

@@ -1,21 +1,24 @@
 //! Vectors of words, so that a hash of many messages is written once for AVX2 and AVX-512.
 //!
-//! The methods are inlined into functions that have the features; anywhere else they would be unsound, which is why the traits
-//! don't leave `low`.
+//! A vector is made only from its tier's token, so whoever holds one may use the tier's instructions, and all methods are safe. They are
+//! inlined into functions that have the features; anywhere else they would be slow, but sound.
 
+use candor_cpu::{HaveAvx2, HaveAvx512Crypto};
 use core::arch::asm;
 use core::arch::x86_64::*;
 
 /// Words of 32 bits, one a lane.
 pub(super) trait Words32: Copy {
+    /// The token that proves the instructions.
+    type Proof: Copy;
     /// Lanes.
     const LANES: usize;
-    fn splat(word: u32) -> Self;
+    fn splat(proof: Self::Proof, word: u32) -> Self;
     /// The first `LANES` words of a slice that has as many.
-    fn load(words: &[u32]) -> Self;
+    fn load(proof: Self::Proof, words: &[u32]) -> Self;
     fn store(self, words: &mut [u32]);
     /// Words 4i to 4i + 3 of `LANES` blocks, big-endian, a block a lane.
-    fn of_blocks(blocks: &[&[u8; 64]], i: usize) -> [Self; 4];
+    fn of_blocks(proof: Self::Proof, blocks: &[&[u8; 64]], i: usize) -> [Self; 4];
     /// The same, as a value of unknown origin, so that LLVM can't take a sum apart and add its terms in an order of its own.
     fn settled(self) -> Self;
     fn add(self, other: Self) -> Self;
@@ -32,11 +35,13 @@ pub(super) trait Words32: Copy {
 
 /// Words of 64 bits, one a lane.
 pub(super) trait Words64: Copy {
+    /// The token that proves the instructions.
+    type Proof: Copy;
     /// Lanes.
     const LANES: usize;
-    fn splat(word: u64) -> Self;
+    fn splat(proof: Self::Proof, word: u64) -> Self;
     /// The first `LANES` words of a slice that has as many.
-    fn load(words: &[u64]) -> Self;
+    fn load(proof: Self::Proof, words: &[u64]) -> Self;
     fn store(self, words: &mut [u64]);
     fn xor(self, other: Self) -> Self;
     fn rol<const N: i32, const R: i32>(self) -> Self;
@@ -63,20 +68,21 @@ pub(super) struct Zmm(__m512i);
 
 /// Implements a trait: the words and lanes of the type, the instructions that fill and store it, and what each operation is.
 macro_rules! words {
-    ($trait:ident for $vector:ident: [$word:ty as $signed:ty; $lanes:literal], $splat:ident, $load:ident, $store:ident
+    ($trait:ident for $vector:ident by $proof:ty: [$word:ty as $signed:ty; $lanes:literal], $splat:ident, $load:ident, $store:ident
      $(, of_blocks $of_blocks:ident, settled $settled:ident)?;
      $($method:ident$(<$($constant:ident: $integer:ty),+>)?($a:ident$(, $more:ident)*) => $result:expr;)+) => {
         impl $trait for $vector {
+            type Proof = $proof;
             const LANES: usize = $lanes;
 
             #[inline(always)]
-            fn splat(word: $word) -> Self {
-                // SAFETY: only functions with the features call these methods; likewise below.
+            fn splat(_: $proof, word: $word) -> Self {
+                // SAFETY: the token proves the instructions; so does a vector, which is made from a token; likewise below.
                 Self(unsafe { $splat(word as $signed) })
             }
 
             #[inline(always)]
-            fn load(words: &[$word]) -> Self {
+            fn load(_: $proof, words: &[$word]) -> Self {
                 // SAFETY: the slice has as many words as are read.
                 Self(unsafe { $load(words[..$lanes].as_ptr().cast()) })
             }
@@ -89,7 +95,7 @@ macro_rules! words {
 
             $(
                 #[inline(always)]
-                fn of_blocks(blocks: &[&[u8; 64]], i: usize) -> [Self; 4] {
+                fn of_blocks(_: $proof, blocks: &[&[u8; 64]], i: usize) -> [Self; 4] {
                     // SAFETY: as for `splat`.
                     let [a, b, c, d] = unsafe { $of_blocks(blocks, i) };
                     [Self(a), Self(b), Self(c), Self(d)]
@@ -115,7 +121,7 @@ macro_rules! words {
 }
 
 words! {
-    Words32 for Ymm: [u32 as i32; 8], _mm256_set1_epi32, _mm256_loadu_si256, _mm256_storeu_si256, of_blocks of_eight_blocks, settled settled_ymm;
+    Words32 for Ymm by HaveAvx2: [u32 as i32; 8], _mm256_set1_epi32, _mm256_loadu_si256, _mm256_storeu_si256, of_blocks of_eight_blocks, settled settled_ymm;
     add(a, b) => _mm256_add_epi32(a, b);
     sub(a, b) => _mm256_sub_epi32(a, b);
     xor(a, b) => _mm256_xor_si256(a, b);
@@ -127,7 +133,7 @@ words! {
 }
 
 words! {
-    Words32 for YmmVl: [u32 as i32; 8], _mm256_set1_epi32, _mm256_loadu_si256, _mm256_storeu_si256, of_blocks of_eight_blocks, settled settled_ymm;
+    Words32 for YmmVl by HaveAvx512Crypto: [u32 as i32; 8], _mm256_set1_epi32, _mm256_loadu_si256, _mm256_storeu_si256, of_blocks of_eight_blocks, settled settled_ymm;
     add(a, b) => _mm256_add_epi32(a, b);
     sub(a, b) => _mm256_sub_epi32(a, b);
     xor(a, b) => _mm256_xor_si256(a, b);
@@ -139,7 +145,7 @@ words! {
 }
 
 words! {
-    Words32 for Zmm: [u32 as i32; 16], _mm512_set1_epi32, _mm512_loadu_si512, _mm512_storeu_si512, of_blocks of_sixteen_blocks, settled settled_zmm;
+    Words32 for Zmm by HaveAvx512Crypto: [u32 as i32; 16], _mm512_set1_epi32, _mm512_loadu_si512, _mm512_storeu_si512, of_blocks of_sixteen_blocks, settled settled_zmm;
     add(a, b) => _mm512_add_epi32(a, b);
     sub(a, b) => _mm512_sub_epi32(a, b);
     xor(a, b) => _mm512_xor_si512(a, b);
@@ -151,7 +157,7 @@ words! {
 }
 
 words! {
-    Words64 for XmmVl: [u64 as i64; 1], _mm_set1_epi64x, _mm_loadl_epi64, _mm_storel_epi64;
+    Words64 for XmmVl by HaveAvx512Crypto: [u64 as i64; 1], _mm_set1_epi64x, _mm_loadl_epi64, _mm_storel_epi64;
     xor(a, b) => _mm_xor_si128(a, b);
     rol<N: i32, R: i32>(a) => _mm_rol_epi64::<N>(a);
     xor3(a, b, c) => _mm_ternarylogic_epi64::<0x96>(a, b, c);
@@ -159,7 +165,7 @@ words! {
 }
 
 words! {
-    Words64 for Ymm: [u64 as i64; 4], _mm256_set1_epi64x, _mm256_loadu_si256, _mm256_storeu_si256;
+    Words64 for Ymm by HaveAvx2: [u64 as i64; 4], _mm256_set1_epi64x, _mm256_loadu_si256, _mm256_storeu_si256;
     xor(a, b) => _mm256_xor_si256(a, b);
     rol<N: i32, R: i32>(a) => _mm256_or_si256(_mm256_slli_epi64::<N>(a), _mm256_srli_epi64::<R>(a));
     xor3(a, b, c) => _mm256_xor_si256(_mm256_xor_si256(a, b), c);
@@ -167,7 +173,7 @@ words! {
 }
 
 words! {
-    Words64 for Zmm: [u64 as i64; 8], _mm512_set1_epi64, _mm512_loadu_si512, _mm512_storeu_si512;
+    Words64 for Zmm by HaveAvx512Crypto: [u64 as i64; 8], _mm512_set1_epi64, _mm512_loadu_si512, _mm512_storeu_si512;
     xor(a, b) => _mm512_xor_si512(a, b);
     rol<N: i32, R: i32>(a) => _mm512_rol_epi64::<N>(a);
     xor3(a, b, c) => _mm512_ternarylogic_epi64::<0x96>(a, b, c);
