@@ -53,7 +53,6 @@ mod gcm;
 mod gcm_mux;
 mod gcm_portable;
 mod interface;
-mod poly1305_portable;
 mod random_nonce;
 
 pub use ::aead::{Aead, AeadCore, AeadInOut, Buffer, Key, KeyInit, KeySizeUser, Nonce, Payload, Tag, inout};
