@@ -261,3 +261,114 @@ fn a_relay_that_has_too_many_files_open_says_so_and_serves_again_afterwards() {
     let served = fetch(&[&url, "--relays", "relays.jsonl", "--path", "ada", "--quiet"], dir.path());
     assert!(served.status.success() && served.stdout.len() == 1000, "{served:?}");
 }
+
+/// The README's line with `proxy`, but for the ports; a name is looked up by the exit.
+#[test]
+fn a_proxy_process_carries_a_page_and_says_what_it_is_not() {
+    use std::io::Write;
+    let dir = tempfile::tempdir().unwrap();
+    let (_target, said) = daemon(&["onion", "target"], dir.path());
+    let target: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let target: std::net::SocketAddr = target["address"].as_str().unwrap().parse().unwrap();
+    let relays = ["ada", "bob", "cyd"]
+        .map(|name| daemon(&["onion", "relay", "--name", name, "--exit", &target.to_string()], dir.path()));
+    let list: String = relays.iter().map(|(_, line)| line.as_str()).collect();
+    std::fs::write(dir.path().join("relays.jsonl"), list).unwrap();
+
+    let port = target.port().to_string();
+    let mut proxy = Command::new(CANDOR)
+        .args(["onion", "proxy", "--listen", "127.0.0.1:0", "--relays", "relays.jsonl", "--state", "guards.json"])
+        .args(["--test-network", "--ports", &port])
+        .current_dir(dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("candor starts");
+    let (stdout, stderr) = (proxy.stdout.take().unwrap(), proxy.stderr.take().unwrap());
+    let _proxy = Daemon(proxy);
+    let mut line = String::new();
+    BufReader::new(stderr).read_line(&mut line).unwrap();
+    assert!(line.contains("research network") && line.contains("no anonymity"), "{line}");
+    line.clear();
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let at = ready["addresses"][0].as_str().unwrap();
+
+    let mut tcp = TcpStream::connect(at).unwrap();
+    tcp.write_all(&[5, 1, 0, 5, 1, 0, 3, 9]).unwrap();
+    tcp.write_all(&[b"localhost", &target.port().to_be_bytes()[..]].concat()).unwrap();
+    let mut answers = [0; 12];
+    tcp.read_exact(&mut answers).unwrap();
+    assert_eq!(answers[..4], [5, 0, 5, 0]);
+    tcp.write_all(b"GET /bytes/300000 HTTP/1.0\r\n\r\n").unwrap();
+    let mut page = Vec::new();
+    tcp.read_to_end(&mut page).unwrap();
+    assert!(page.len() > 300_000 && page.starts_with(b"HTTP/1.0 200 "));
+    assert!(std::fs::read_to_string(dir.path().join("guards.json")).unwrap().contains("identity"));
+}
+
+/// The address in a directory's first line.
+fn directory_of(line: &str) -> String {
+    let said: serde_json::Value = serde_json::from_str(line).unwrap();
+    said["directory"].as_str().unwrap().to_owned()
+}
+
+/// The walk of `crates/network/docs/directory.md`.
+#[test]
+fn one_directory_three_relays_and_a_fetch() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_target, said) = daemon(&["onion", "target"], dir.path());
+    let target: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let target = target["address"].as_str().unwrap().to_owned();
+
+    let keys = ["onion", "directory", "--keys", "authority.keys"];
+    let shown = Command::new(CANDOR)
+        .args(keys)
+        .args(["--fingerprint", "--advertise", "192.0.2.1:7000"])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    let fingerprint = directory_of(str::from_utf8(&shown.stdout).unwrap()).split_once('#').unwrap().1.to_owned();
+    let (authority, said) = daemon(&[keys.as_slice(), &["--state", "state"]].concat(), dir.path());
+    let directory = directory_of(&said);
+    assert!(directory.ends_with(&fingerprint), "{directory}");
+
+    let relay = |name: &str, more: &[&str]| {
+        daemon(&[&["onion", "relay", "--name", name, "--directory", &directory], more].concat(), dir.path()).0
+    };
+    std::fs::write(dir.path().join("cyd.toml"), format!("exit = \"{target}\"\nbandwidth = 500\n")).unwrap();
+    let relays = [relay("ada", &[]), relay("bob", &[]), relay("cyd", &["--config", "cyd.toml"])];
+
+    let url = format!("http://{target}/bytes/300000");
+    let from = [&url, "--directory", &directory, "--consensus", "consensus"];
+    let output = fetch(&[from.as_slice(), &["--wait", "60"]].concat(), dir.path());
+    let talk = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{talk}");
+    assert!(talk.contains("consensus: 3 relays") && talk.contains("hop 3"), "{talk}");
+    assert_eq!(output.stdout.len(), 300_000);
+
+    // Without the directory, what is known goes on; a client that knows nothing says what it tried.
+    drop(authority);
+    let again = fetch(&from, dir.path());
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+    let stranger = fetch(&[&url, "--directory", &directory], dir.path());
+    let talk = String::from_utf8_lossy(&stranger.stderr).into_owned();
+    assert_eq!(stranger.status.code(), Some(2));
+    assert!(talk.contains("no usable consensus") && talk.contains("can't connect"), "{talk}");
+    drop(relays);
+
+    for (more, why) in [
+        (["--directory", "http://127.0.0.1:1"], "expected the fingerprint of an authority"),
+        (["--directory", "http://127.0.0.1:1#12"], "64 hexadecimal digits"),
+    ] {
+        let wrong = fetch(&[&[url.as_str()], more.as_slice()].concat(), dir.path());
+        assert!(String::from_utf8_lossy(&wrong.stderr).contains(why), "{wrong:?}");
+    }
+    std::fs::write(dir.path().join("wrong.toml"), "bandwith = 500\n").unwrap();
+    let wrong = Command::new(CANDOR)
+        .args(["onion", "relay", "--config", "wrong.toml"])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("bandwith"), "{wrong:?}");
+}

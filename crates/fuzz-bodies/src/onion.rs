@@ -4,9 +4,11 @@
 //! since AWS-LC can't derive one.
 
 mod circuits;
+mod directory;
 mod wire;
 
 pub use circuits::{client_circuit, relay_circuit};
+pub use directory::{directory, honest_directory};
 pub use wire::{cells, certificates, extensions, honest_wire, link, relay_messages};
 
 use candor_onion::Error;

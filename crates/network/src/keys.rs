@@ -72,6 +72,13 @@ pub struct Words {
     pub other_address: Option<SocketAddr>,
 }
 
+impl Words {
+    /// A relay's identity, from hexadecimal digits.
+    pub fn identity(text: &str) -> Option<[u8; 32]> {
+        base16ct::mixed::decode_vec(text).ok()?.try_into().ok()
+    }
+}
+
 impl Default for Words {
     /// 1 MB/s, no family, one address.
     fn default() -> Self {

@@ -202,3 +202,28 @@ async fn an_authority_goes_on_after_a_restart_with_what_it_knew() {
         2
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_registers_again_with_an_authority_that_has_forgotten_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys");
+    let keys = || AuthorityKeys::load_or_create(&path, Clock::default().now()).unwrap();
+    let set = |config: &mut AuthorityConfig| config.interval = SECOND;
+    let (first, _) = start(keys(), local(), set).await;
+    let (at, address) = (first.address(), first.directory().unwrap());
+    let (identity, _attending) = relay("ada", "", std::slice::from_ref(&address), Words::default()).await;
+    consensus_of(&directory(std::slice::from_ref(&address), None), 1).await;
+    drop(first);
+    // Its port is free once its task has ended.
+    let second = loop {
+        let mut config = AuthorityConfig::new(at);
+        set(&mut config);
+        match Authority::start(keys(), config).await {
+            Ok(authority) => break authority,
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    };
+    assert_eq!(second.held().relays, 0);
+    let consensus = consensus_of(&directory(&[address], None), 1).await;
+    assert!(consensus.relay(&identity).is_some());
+}

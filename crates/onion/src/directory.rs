@@ -18,6 +18,8 @@ mod descriptor;
 mod keys;
 mod possession;
 mod relay;
+#[cfg(test)]
+mod vectors;
 mod view;
 
 pub use crate::invalid_document::InvalidDocument;

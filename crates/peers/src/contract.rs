@@ -4,6 +4,7 @@
 //! written here from the specifications. It shares no code with candor's products and is never timed.
 
 pub mod aead;
+pub mod cipher;
 pub mod gf2;
 pub mod gf2m;
 pub mod hash;

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
 mod aead;
+mod cipher;
 
 use crate::contract;
 use crate::contract::hash::{self, Algorithm, Hash, Output, Shape};
@@ -24,7 +25,7 @@ static LIBRARY: Which = Which {
     name: "libgcrypt",
     file: "libgcrypt",
     what: "GnuPG's cryptography, loaded at run time",
-    how: "install it (Debian: apt install libgcrypt20), or name a directory with a libgcrypt.so.* in CANDOR_PEERS",
+    how: "install it (Debian: apt install libgcrypt20), build 1.11 with `cargo xtask peers libgcrypt`, or name a directory with a libgcrypt.so.* in CANDOR_PEERS",
     arm: CHOSEN_AT_RUN_TIME,
 };
 
@@ -49,6 +50,8 @@ struct Functions {
     cipher_close: unsafe extern "C" fn(Handle),
     cipher_setkey: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
     cipher_setiv: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
+    cipher_ctl: unsafe extern "C" fn(Handle, c_int, *mut c_void, usize) -> c_uint,
+    cipher_setctr: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
     cipher_authenticate: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
     cipher_encrypt: unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint,
     cipher_decrypt: unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint,
@@ -98,6 +101,8 @@ fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
             cipher_close: function(&library, "gcry_cipher_close")?,
             cipher_setkey: function(&library, "gcry_cipher_setkey")?,
             cipher_setiv: function(&library, "gcry_cipher_setiv")?,
+            cipher_ctl: function(&library, "gcry_cipher_ctl")?,
+            cipher_setctr: function(&library, "gcry_cipher_setctr")?,
             cipher_authenticate: function(&library, "gcry_cipher_authenticate")?,
             cipher_encrypt: function(&library, "gcry_cipher_encrypt")?,
             cipher_decrypt: function(&library, "gcry_cipher_decrypt")?,
@@ -128,6 +133,12 @@ impl Offers for Offer {
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
         hash(algorithm, shape)
+    }
+
+    fn cipher(&self, mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {
+        FOUND.each(|object| {
+            contract::cipher::entry(&object.name, mode, op, move || cipher::GcryptCipher::new(object, mode))
+        })
     }
 
     fn aead(&self, algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {

@@ -9,6 +9,7 @@
 
 mod aead;
 mod api;
+mod cipher;
 mod hash;
 mod key;
 mod mac;
@@ -96,6 +97,10 @@ impl Offers for Offer {
         hash(algorithm, shape)
     }
 
+    fn cipher(&self, mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {
+        cipher(mode, op)
+    }
+
     fn aead(&self, algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
         aead(algorithm, op, bytes)
     }
@@ -141,6 +146,12 @@ fn x25519(op: contract::x25519::Op) -> Vec<Entry> {
 
 fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     each(|found, api| contract::hash::entry(&found.name, shape, move || hash::OpenSslHash::new(found, api, algorithm)))
+}
+
+fn cipher(mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {
+    each(|found, api| {
+        contract::cipher::entry(&found.name, mode, op, move || cipher::OpenSslCipher::new(found, api, mode))
+    })
 }
 
 fn aead(algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {

@@ -15,6 +15,7 @@ impl Offers for Offer {
     fn peers(&self) -> Vec<Peer> {
         vec![
             linked_peer("aes-gcm", "AES-GCM by RustCrypto, Rust with the CPU's AES and carry-less multiplication"),
+            linked_peer("ccm", "CCM by RustCrypto, over its `sm4`"),
             linked_peer("chacha20poly1305", "ChaCha20-Poly1305 by RustCrypto, Rust with AVX2"),
         ]
     }
@@ -23,6 +24,10 @@ impl Offers for Offer {
         vec![match algorithm {
             Algorithm::Aes128Gcm => of::<aes_gcm::Aes128Gcm>("aes-gcm", algorithm, op, bytes),
             Algorithm::Aes256Gcm => of::<aes_gcm::Aes256Gcm>("aes-gcm", algorithm, op, bytes),
+            Algorithm::Sm4Gcm => of::<aes_gcm::AesGcm<sm4::Sm4, digest::typenum::U12>>("aes-gcm", algorithm, op, bytes),
+            Algorithm::Sm4Ccm => {
+                of::<ccm::Ccm<sm4::Sm4, digest::typenum::U16, digest::typenum::U12>>("ccm", algorithm, op, bytes)
+            }
             Algorithm::ChaCha20Poly1305 => {
                 of::<chacha20poly1305::ChaCha20Poly1305>("chacha20poly1305", algorithm, op, bytes)
             }

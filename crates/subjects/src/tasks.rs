@@ -1,6 +1,7 @@
 //! What is measured, one file a family of tasks: their names, what is done, and who does it. The families are assembled here and nowhere else.
 
 mod aead;
+mod cipher;
 mod circuit;
 mod gf2;
 mod gf2m;
@@ -27,6 +28,7 @@ const FAMILIES: &[Family] = &[
     ("hash/", hash::tasks),
     ("aead/", aead::tasks),
     ("mac/", mac::tasks),
+    ("cipher/", cipher::tasks),
     ("kdf/", kdf::tasks),
     ("ksf/", ksf::tasks),
     ("ntor/", ntor::tasks),

@@ -18,16 +18,43 @@ pub(crate) enum OnionCommand {
                             candor onion relay --name bob --relays relays.jsonl &\n  \
                             candor onion relay --name cyd --relays relays.jsonl --exit 127.0.0.1:8000 &"
     )]
-    Relay(RelayArguments),
+    Relay(Box<RelayArguments>),
+    /// Run a directory: an authority that says which relays there are
+    ///
+    /// When it is ready it prints one line of JSON with its address and fingerprint, which relays and clients want as --directory. Relays register
+    /// there; clients fetch the consensus. Several authorities agree on one: start each with all of them as --authority. Their fingerprints come
+    /// from --fingerprint. With --keys and --state it goes on after a restart where it was.
+    #[command(after_help = "Example: a directory, three relays and a fetch on this machine\n  \
+                            candor onion directory --listen 127.0.0.1:7000 --keys authority.keys &\n  \
+                            D=http://127.0.0.1:7000/#...       # as it printed\n  \
+                            candor onion relay --name ada --directory $D &\n  \
+                            candor onion relay --name bob --directory $D &\n  \
+                            candor onion relay --name cyd --directory $D --exit 127.0.0.1:8000 &\n  \
+                            candor onion fetch http://127.0.0.1:8000/ --directory $D --wait 10")]
+    Directory(DirectoryArguments),
     /// Fetch a page through a circuit
     ///
-    /// The circuit goes through relays of the list that are chosen at random, the last of them an exit to where the URL points, or through
+    /// The circuit goes through relays of the list, or of the directory's consensus, that are chosen at random, the last of them an exit to where the URL points, or through
     /// those of --path. The page goes to stdout or --output. Exits with status 1 unless the server's answer is a success.
     #[command(
         after_help = "Example, with the relays of `candor onion relay --help` and the server of `candor onion target --help`:\n  \
                             candor onion fetch http://127.0.0.1:8000/bytes/1000000 --relays relays.jsonl -o page"
     )]
     Fetch(FetchArguments),
+    /// Run a proxy until Ctrl-C: SOCKS and HTTP CONNECT, through circuits
+    ///
+    /// When it is ready it prints one line of JSON with its addresses; each takes SOCKS 5, 4 and 4a, and HTTP CONNECT. Circuits begin at a guard,
+    /// which --state keeps for months, and end at an exit that permits the port; names are looked up there. Streams with different user names
+    /// or passwords never share a circuit. The log names no target.
+    ///
+    /// This is a research network: candor promises no anonymity. Onion services (.onion) are refused.
+    #[command(
+        after_help = "Example, with the relays of `candor onion relay --help` and the server of `candor onion target --help`:\n  \
+                            candor onion proxy --relays relays.jsonl --test-network --ports 8000 &\n  \
+                            curl --socks5-hostname 127.0.0.1:9050 http://127.0.0.1:8000/bytes/1000000 -o page\n  \
+                            curl --proxytunnel -x 127.0.0.1:9050 http://127.0.0.1:8000/bytes/1000000 -o page"
+    )]
+    Proxy(ProxyArguments),
     /// Run a web server whose answers can be checked, for tests: GET /bytes/N, POST /digest
     ///
     /// When it is ready it prints one line of JSON with its address.
@@ -67,11 +94,20 @@ pub(crate) struct RelayArguments {
     /// Handshakes that may wait before more are refused [default: 256]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) handshake_queue: Option<u32>,
+    /// Capacity in kB/s to tell the directory; clients prefer relays that have more [default: 1000]
+    #[arg(long, value_name = "KB/S", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) bandwidth: Option<u32>,
+    /// Identities of relays that the same people run, in hexadecimal digits; they must name this one too
+    #[arg(long, value_name = "IDENTITY", value_delimiter = ',')]
+    pub(crate) family: Vec<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) directories: DirectoryFlags,
     /// Write the entry into this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) entry: Option<PathBuf>,
     /// Relay list to keep the entry in, and whose relays are no strangers; created if it does not exist
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "directory")]
     pub(crate) relays: Option<PathBuf>,
     /// Networks without limits per network, such as '192.0.2.0/24' [default: loopback if the relay listens there, otherwise none]
     #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
@@ -104,8 +140,10 @@ pub(crate) struct FetchArguments {
     /// What to fetch: `http://host:port/path`; the port may be left out
     pub(crate) url: String,
     /// The relay list: one relay's entry per line
-    #[arg(long, value_name = "FILE")]
-    pub(crate) relays: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "directory", conflicts_with = "directory")]
+    pub(crate) relays: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) directories: DirectoryFlags,
     /// Write the page to this file instead of stdout; the file is replaced only when the page is complete
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -127,6 +165,108 @@ pub(crate) struct FetchArguments {
     /// The cryptography of relay cells
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cells: Cells,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProxyArguments {
+    /// Where to listen; port 0 takes any. Streams of different addresses share no circuit
+    #[arg(long, value_name = "ADDRESS:PORT", value_delimiter = ',', default_value = "127.0.0.1:9050")]
+    pub(crate) listen: Vec<SocketAddr>,
+    /// The relay list: one relay's entry per line; read again every minute
+    #[arg(long, value_name = "FILE", required_unless_present = "directory", conflicts_with = "directory")]
+    pub(crate) relays: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) directories: DirectoryFlags,
+    /// Seconds to wait for enough relays
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub(crate) wait: u16,
+    /// File that keeps the guards; created if it does not exist. Without it they are new at each start
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Let relays of a path share a /16 (IPv6: /32), where all are on one machine or in one laboratory
+    #[arg(long)]
+    pub(crate) test_network: bool,
+    /// Ports to build circuits for before anyone asks for them
+    #[arg(long, value_name = "PORT", value_delimiter = ',', default_value = "80,443", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) ports: Vec<u16>,
+    /// Unused circuits to have ready for each port of the last hour
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=16))]
+    pub(crate) spare: u8,
+    /// Minutes for which a circuit takes new streams
+    #[arg(long, value_name = "MINUTES", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) reuse: u16,
+    /// How many relays to go through
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub(crate) hops: u8,
+    /// Maximum number of circuits
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    pub(crate) circuits: u32,
+    /// Maximum number of connections of clients
+    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) connections: u32,
+    /// Maximum number of connections of clients at one address
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) connections_per_address: u32,
+    /// The handshake with each relay
+    #[arg(long, value_name = "NAME", default_value = "hybrid-768")]
+    pub(crate) handshake: String,
+    /// The cryptography of relay cells
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) cells: Cells,
+}
+
+/// Where the consensus comes from.
+#[derive(Clone, Debug, Default, Args, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct DirectoryFlags {
+    /// A directory, `http://host:port#FINGERPRINT` as `candor onion directory` prints it; may come again. One without a fingerprint is a mirror
+    #[arg(long, value_name = "URL")]
+    pub(crate) directory: Vec<String>,
+    /// How many of the directories with fingerprints must have signed [default: more than half]
+    #[arg(long, value_name = "K", requires = "directory")]
+    pub(crate) threshold: Option<u8>,
+    /// File that keeps the consensus, for when no directory answers
+    #[arg(long, value_name = "FILE", requires = "directory")]
+    pub(crate) consensus: Option<PathBuf>,
+}
+
+/// Also the keys of a directory's configuration file.
+#[derive(Debug, Default, Args, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct DirectoryArguments {
+    /// A TOML file with any of these flags by their names; flags win over it
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub(crate) config: Option<PathBuf>,
+    /// Where to listen; port 0 takes any [default: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Address to print, if others reach the directory at a different one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) advertise: Option<SocketAddr>,
+    /// File that keeps the authority's keys; created if it does not exist. Without it they are new at each start, and nobody knows them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keys: Option<PathBuf>,
+    /// Folder that keeps the consensus and the registered relays; created if it does not exist
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) state: Option<PathBuf>,
+    /// The other authorities, each `http://host:port#FINGERPRINT`; may come again, and may include this one
+    #[arg(long = "authority", value_name = "URL")]
+    #[serde(rename = "authority")]
+    pub(crate) authorities: Vec<String>,
+    /// How many authorities must sign a consensus [default: more than half]
+    #[arg(long, value_name = "K")]
+    pub(crate) threshold: Option<u8>,
+    /// Seconds from one consensus to the next, the same for all authorities; it is valid for three times as long [default: 3600]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    pub(crate) interval: Option<u32>,
+    /// Networks without limits per network, such as '192.0.2.0/24' [default: loopback if the directory listens there, otherwise none]
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
+    pub(crate) test_networks: Option<Vec<String>>,
+    /// Print the address and fingerprint that it will have, and exit
+    #[arg(long)]
+    #[serde(skip)]
+    pub(crate) fingerprint: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,8 @@
-//! `candor onion`: relays, circuits, the target.
+//! `candor onion`: relays, directories, circuits, the proxy, the target.
 
+mod directory;
 mod fetch;
+mod proxy;
 mod relay;
 
 use super::{Stop, runtime};
@@ -12,8 +14,10 @@ use serde_json::json;
 
 pub(crate) fn execute(command: OnionCommand, talk: Talk) -> Result<(), Failure> {
     match command {
-        OnionCommand::Relay(arguments) => relay::execute(arguments, talk),
+        OnionCommand::Relay(arguments) => relay::execute(*arguments, talk),
+        OnionCommand::Directory(arguments) => directory::execute(arguments, talk),
         OnionCommand::Fetch(arguments) => fetch::execute(&arguments, talk),
+        OnionCommand::Proxy(arguments) => proxy::execute(&arguments, talk),
         OnionCommand::Target(arguments) => target(&arguments),
     }
 }

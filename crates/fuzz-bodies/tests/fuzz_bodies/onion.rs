@@ -3,7 +3,8 @@ use candor_test_support::corpus::{Corpus, write};
 
 type Body = fn(&[u8]);
 
-const BODIES: [(&str, Body); 10] = [
+const BODIES: [(&str, Body); 11] = [
+    ("onion_directory", fuzz::directory),
     ("onion_onionskin", fuzz::onionskin),
     ("onion_reply", fuzz::reply),
     ("onion_edits", fuzz::edits),
@@ -45,6 +46,9 @@ fn the_corpus_gets_past_the_first_check() {
 fn write_corpora() {
     for (target, file, data) in fuzz::honest_wire() {
         write(target, &file, &data);
+    }
+    for (file, data) in fuzz::honest_directory() {
+        write("onion_directory", file, &data);
     }
     for (number, onionskin) in fuzz::honest_onionskins().iter().enumerate() {
         write("onion_onionskin", &format!("honest-{number}"), onionskin);

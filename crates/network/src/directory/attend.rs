@@ -57,7 +57,7 @@ impl Due {
     }
 }
 
-/// Publishes the relay to every authority, again when its keys change and every so often, and tells it of the relays of each new consensus.
+/// Publishes the relay to every authority, again when its keys change, when a consensus lacks it, and every so often, and tells it of the relays of each new consensus.
 /// Never ends. `told` hears of each step that failed or succeeded; what has failed is tried again.
 pub async fn attend(
     relay: &Relay,
@@ -69,6 +69,7 @@ pub async fn attend(
     let mut authorities: Vec<_> = directory.authorities().map(|authority| (authority, Due::now())).collect();
     let mut consensus = Due::now();
     let mut number = 0;
+    let mut published_at = None;
     loop {
         let listed = relay.listed();
         if published.as_ref().is_none_or(|published| !Arc::ptr_eq(published, &listed)) {
@@ -79,6 +80,7 @@ pub async fn attend(
             match relay.descriptor(&attendance.words) {
                 Ok(descriptor) => {
                     let descriptor = Bytes::from(descriptor);
+                    published_at = Some(directory.now());
                     // All who are due get the same, so that they agree on it.
                     for (authority, due) in authorities.iter_mut().filter(|(_, due)| due.is_now()) {
                         match post(authority, "/relay", descriptor.clone()).await {
@@ -106,6 +108,11 @@ pub async fn attend(
                     relay.know_consensus(&fetched.consensus);
                     consensus.after(FIRST_WAIT);
                     told(Ok(format!("consensus {number} lists {} relays", fetched.consensus.relays.len())));
+                    // The authorities may have lost what they knew.
+                    let is_listed = fetched.consensus.relay(relay.listed().identity()).is_some();
+                    if !is_listed && published_at.is_some_and(|at| at < number) {
+                        authorities.iter_mut().for_each(|(_, due)| *due = Due::now());
+                    }
                 }
                 Ok(fetched) if directory.is_fresh(&fetched.consensus) => consensus.after(FIRST_WAIT),
                 // Nobody has a newer one.

@@ -29,7 +29,7 @@ pub struct AuthorityConfig {
     /// How many authorities must sign; defaults to the smallest majority.
     pub threshold: Option<usize>,
     /// From one consensus to the next, in whole seconds. All authorities must have the same. A sole authority also makes a consensus whenever its
-    /// relays change, but no more than one a second.
+    /// relays change, but no more than one a second, and one in so many seconds as it has hundreds of relays.
     pub interval: Duration,
     /// For how many intervals a consensus is valid.
     pub intervals_valid: u64,

@@ -97,6 +97,11 @@ impl Directory {
         }
     }
 
+    /// The time of day.
+    pub(super) fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
     /// Whether no newer one is due yet.
     pub(super) fn is_fresh(&self, consensus: &Consensus) -> bool {
         self.clock.now() < consensus.times.fresh_until

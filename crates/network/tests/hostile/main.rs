@@ -15,6 +15,8 @@
 //! ```
 
 mod buffers;
+mod clients;
+mod directories;
 mod exit;
 mod extensions;
 mod floods;

@@ -55,6 +55,8 @@ macro_rules! algorithms {
 algorithms! {
     Aes128Gcm, "aes-128-gcm", "AES-128-GCM", 16, 12, "SP 800-38D";
     Aes256Gcm, "aes-256-gcm", "AES-256-GCM", 32, 12, "SP 800-38D";
+    Sm4Gcm, "sm4-gcm", "SM4-GCM", 16, 12, "RFC 8998";
+    Sm4Ccm, "sm4-ccm", "SM4-CCM", 16, 12, "RFC 8998";
     ChaCha20Poly1305, "chacha20-poly1305", "ChaCha20-Poly1305", 32, 12, "RFC 8439";
     XChaCha20Poly1305, "xchacha20-poly1305", "XChaCha20-Poly1305", 32, 24, "draft-irtf-cfrg-xchacha-03";
 }

@@ -33,6 +33,9 @@ impl aead::Aead for GraviolaAead {
             Algorithm::Aes128Gcm | Algorithm::Aes256Gcm => Cipher::Gcm(Box::new(AesGcm::new(key))),
             Algorithm::ChaCha20Poly1305 => Cipher::ChaCha(ChaCha20Poly1305::new(sized(key))),
             Algorithm::XChaCha20Poly1305 => Cipher::XChaCha(XChaCha20Poly1305::new(sized(key))),
+            Algorithm::Sm4Gcm | Algorithm::Sm4Ccm => {
+                return Err(Refusal::never(format!("has no {}", self.algorithm.title())));
+            }
         });
         Ok(())
     }

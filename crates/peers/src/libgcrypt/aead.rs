@@ -9,11 +9,14 @@ use std::ptr;
 
 /// `gcry_cipher_algos` and `gcry_cipher_modes` of gcrypt.h.
 fn numbers(algorithm: Algorithm) -> Option<(c_int, c_int)> {
+    const CCM: c_int = 8;
     const GCM: c_int = 9;
     const POLY1305: c_int = 10;
     match algorithm {
         Algorithm::Aes128Gcm => Some((7, GCM)),
         Algorithm::Aes256Gcm => Some((9, GCM)),
+        Algorithm::Sm4Gcm => Some((318, GCM)),
+        Algorithm::Sm4Ccm => Some((318, CCM)),
         Algorithm::ChaCha20Poly1305 => Some((316, POLY1305)),
         Algorithm::XChaCha20Poly1305 => None,
     }
@@ -22,6 +25,8 @@ fn numbers(algorithm: Algorithm) -> Option<(c_int, c_int)> {
 /// An AEAD of one library.
 pub(super) struct GcryptAead {
     object: &'static SharedObject<Functions>,
+    /// CCM wants to know all lengths before it begins.
+    says_lengths: bool,
     handle: Handle,
 }
 
@@ -32,12 +37,28 @@ impl GcryptAead {
         let mut handle = ptr::null_mut();
         // SAFETY: the call writes a handle, which becomes ours, or none.
         let failed = unsafe { (object.functions.cipher_open)(&mut handle, cipher, mode, 0) };
-        if failed == 0 && !handle.is_null() { Ok(Self { object, handle }) } else { Err(lacks()) }
+        if failed == 0 && !handle.is_null() {
+            Ok(Self { object, says_lengths: algorithm == Algorithm::Sm4Ccm, handle })
+        } else {
+            Err(lacks())
+        }
     }
 
     /// Nonce and associated data of the next message.
-    fn begin(&self, nonce: &[u8], aad: &[u8]) -> u32 {
+    fn begin(&self, nonce: &[u8], aad: &[u8], data: usize) -> u32 {
+        /// GCRYCTL_SET_CCM_LENGTHS.
+        const SET_LENGTHS: c_int = 69;
         let functions = &self.object.functions;
+        if self.says_lengths {
+            let mut lengths = [data as u64, aad.len() as u64, TAG as u64];
+            let (from, size) = (lengths.as_mut_ptr().cast(), size_of_val(&lengths));
+            // SAFETY: a live handle with its key set; the calls read as many bytes as said.
+            return unsafe {
+                (functions.cipher_setiv)(self.handle, nonce.as_ptr().cast(), nonce.len())
+                    | (functions.cipher_ctl)(self.handle, SET_LENGTHS, from, size)
+                    | (functions.cipher_authenticate)(self.handle, aad.as_ptr().cast(), aad.len())
+            };
+        }
         // SAFETY: a live handle with its key set; the calls read as many bytes as said.
         unsafe {
             (functions.cipher_setiv)(self.handle, nonce.as_ptr().cast(), nonce.len())
@@ -64,7 +85,7 @@ impl Aead for GcryptAead {
         let (data, tag) = data.split_last_chunk_mut::<TAG>().expect("room for a tag");
         let functions = &self.object.functions;
         // SAFETY: as above; without an input the call works in place. The tag has the bytes that are written.
-        let failed = self.begin(nonce, aad)
+        let failed = self.begin(nonce, aad, data.len())
             | unsafe {
                 (functions.cipher_encrypt)(self.handle, data.as_mut_ptr().cast(), data.len(), ptr::null(), 0)
                     | (functions.cipher_gettag)(self.handle, tag.as_mut_ptr().cast(), TAG)
@@ -76,7 +97,7 @@ impl Aead for GcryptAead {
         let (data, tag) = data.split_last_chunk_mut::<TAG>().expect("room for a tag");
         let functions = &self.object.functions;
         // SAFETY: as above.
-        let failed = self.begin(nonce, aad)
+        let failed = self.begin(nonce, aad, data.len())
             | unsafe { (functions.cipher_decrypt)(self.handle, data.as_mut_ptr().cast(), data.len(), ptr::null(), 0) };
         assert!(failed == 0, "gcry_cipher_decrypt has worked before");
         // SAFETY: as above.

@@ -138,6 +138,7 @@ api! {
     EVP_KEYEXCH_fetch: fn(Object, *const c_char, *const c_char) -> Object;
     EVP_KEYEXCH_free: fn(Object);
     EVP_KEYEXCH_get0_provider: fn(Object) -> Object;
+    EVP_CIPHER_CTX_set_padding: fn(Object, c_int) -> c_int;
     EVP_PKEY_CTX_new_from_name: fn(Object, *const c_char, *const c_char) -> Object;
     EVP_PKEY_CTX_new_from_pkey: fn(Object, Object, *const c_char) -> Object;
     EVP_PKEY_CTX_free: fn(Object);

@@ -5,7 +5,7 @@ use candor_cpu::Cpu;
 use candor_lab::{Entry, Provenance, Refusal};
 use candor_peers::contract::aead::{self, Aead, Algorithm, Op, TAG};
 use candor_peers::linked;
-use candor_primitives::aead::{Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, XChaCha20Poly1305};
+use candor_primitives::aead::{Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, Sm4Ccm, Sm4Gcm, XChaCha20Poly1305};
 
 /// An AEAD of ours: as [`Aead`], on a CPU.
 trait Cipher: Sized + 'static {
@@ -53,6 +53,8 @@ macro_rules! ciphers {
 ciphers! {
     Aes128Gcm: 16
     Aes256Gcm: 32
+    Sm4Gcm: 16
+    Sm4Ccm: 16
     ChaCha20Poly1305: 32
     XChaCha20Poly1305: 32
 }

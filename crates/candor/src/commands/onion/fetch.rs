@@ -1,8 +1,10 @@
 //! `candor onion fetch`.
 
+use super::directory;
 use crate::Failure;
 use crate::cli::{Cells, FetchArguments};
 use crate::output::Talk;
+use candor_network::directory::Directory;
 use candor_network::http::{Url, get};
 use candor_network::{Client, ClientOptions, Crypto, HandshakeType, ListedRelay, RelayList};
 use std::fs::File;
@@ -18,13 +20,28 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
     let url = Url::parse(&arguments.url)?;
     let handshake: HandshakeType = arguments.handshake.parse()?;
     let deadline = Instant::now() + Duration::from_secs(arguments.wait.into());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let directory = directory::open(&arguments.directories, talk)?;
+    let mut source = Source { arguments, directory, known: false };
     let list = loop {
         let suitable = |list: RelayList| match path(&list, arguments, &url, handshake) {
             Ok(_) => Ok(list),
             Err(failure) => Err(failure),
         };
-        match RelayList::load(&arguments.relays).map_err(Failure::from).and_then(suitable) {
-            Ok(list) => break list,
+        let start = Instant::now();
+        match runtime.block_on(source.list(handshake)).and_then(suitable) {
+            Ok(list) => {
+                if source.directory.is_some() {
+                    talk.say(&format!(
+                        "consensus: {} relays offer {handshake}, {}",
+                        list.relays().len(),
+                        milliseconds(start.elapsed())
+                    ));
+                }
+                break list;
+            }
+            // A consensus that was known may lack relays that a newer one has.
+            Err(_) if source.known => {}
             Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(100)),
             Err(failure) => return Err(failure),
         }
@@ -42,7 +59,6 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
         ..ClientOptions::default()
     };
     let patience = Duration::from_secs(arguments.patience.into());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let fetched = runtime.block_on(async {
         let client = Client::new(options)?;
         let (start, mut laps) = (Instant::now(), Vec::new());
@@ -76,6 +92,27 @@ pub(super) fn execute(arguments: &FetchArguments, talk: Talk) -> Result<(), Fail
     match answer.status {
         200..=299 => Ok(()),
         status => Err(Failure::Condition(format!("{url}: the server answers with status {status}"))),
+    }
+}
+
+/// Where the relays come from.
+struct Source<'a> {
+    arguments: &'a FetchArguments,
+    directory: Option<Directory>,
+    /// The last list was of a consensus that no directory was asked about.
+    known: bool,
+}
+
+impl Source<'_> {
+    async fn list(&mut self, handshake: HandshakeType) -> Result<RelayList, Failure> {
+        let Some(directory) = &self.directory else {
+            let path = self.arguments.relays.as_ref().ok_or_else(|| Failure::Error("expected --relays".to_owned()))?;
+            return Ok(RelayList::load(path)?);
+        };
+        let again = std::mem::replace(&mut self.known, false);
+        let fetched = if again { directory.refresh().await } else { directory.consensus().await }?;
+        self.known = fetched.was_known && !again;
+        Ok(directory.relays(&fetched.consensus, handshake).await?)
     }
 }
 
@@ -139,7 +176,10 @@ fn path<'a>(
     url: &Url,
     handshake: HandshakeType,
 ) -> Result<Vec<&'a ListedRelay>, Failure> {
-    let file = arguments.relays.display();
+    let file = match &arguments.relays {
+        Some(path) => path.display().to_string(),
+        None => "consensus".to_owned(),
+    };
     if arguments.path.is_empty() {
         let path = list.path(arguments.hops.into(), handshake, url.host(), url.port());
         return path.map_err(|error| Failure::Error(format!("{file}: {error}")));

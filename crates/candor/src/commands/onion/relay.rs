@@ -1,10 +1,11 @@
 //! `candor onion relay`.
 
-use super::{Stop, runtime};
+use super::{Stop, directory, runtime};
 use crate::Failure;
-use crate::cli::RelayArguments;
+use crate::cli::{DirectoryFlags, RelayArguments};
 use crate::output::{Talk, print};
-use candor_network::{HandshakeType, ListedRelay, Policy, Prefix, Relay, RelayConfig, RelayKeys, RelayList};
+use candor_network::directory::{Attendance, Directory, attend};
+use candor_network::{HandshakeType, ListedRelay, Policy, Prefix, Relay, RelayConfig, RelayKeys, RelayList, Words};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,11 @@ const PATIENCE: u16 = 10;
 pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> {
     let arguments = with_file(flags)?;
     let config = config(&arguments, talk)?;
+    let directory = directory::open(&arguments.directories, talk)?;
+    if directory.is_some() && arguments.relays.is_some() {
+        return Err(Failure::Error("expected either relays, a list, or directory; found both".to_owned()));
+    }
+    let attendance = Attendance { words: words(&arguments)?, ..Attendance::default() };
     let fresh = arguments.keys.as_ref().filter(|path| !path.exists());
     let keys = match &arguments.keys {
         Some(path) => RelayKeys::load_or_create(path)?,
@@ -37,6 +43,7 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
         tokio::select! {
             () = stop.asked() => {}
             () = keep(list, &relay, talk) => {}
+            () = register(directory.as_ref(), &relay, &attendance, talk) => {}
         }
 
         let patience = Duration::from_secs(arguments.patience.unwrap_or(PATIENCE).into());
@@ -119,6 +126,29 @@ async fn keep(list: Option<List<'_>>, relay: &Relay, talk: Talk) {
     }
 }
 
+/// Keeps the directory and the relay informed of each other.
+async fn register(directory: Option<&Directory>, relay: &Relay, attendance: &Attendance, talk: Talk) {
+    let Some(directory) = directory else { return std::future::pending().await };
+    let told = |step: Result<String, candor_network::Error>| match step {
+        Ok(done) => talk.say(&done),
+        Err(error) => talk.say(&format!("{error}; will try again")),
+    };
+    attend(relay, directory, attendance, told).await;
+}
+
+/// What the relay says of itself to a directory.
+fn words(arguments: &RelayArguments) -> Result<Words, Failure> {
+    let mut words = Words::default();
+    words.bandwidth = arguments.bandwidth.unwrap_or(words.bandwidth);
+    for text in &arguments.family {
+        let identity = Words::identity(text).ok_or_else(|| {
+            Failure::Error(format!("family: `{text}` is not an identity; expected 64 hexadecimal digits"))
+        })?;
+        words.family.push(identity);
+    }
+    Ok(words)
+}
+
 /// The flags, and from the file what they leave open.
 fn with_file(flags: RelayArguments) -> Result<RelayArguments, Failure> {
     let Some(path) = &flags.config else { return Ok(flags) };
@@ -134,6 +164,17 @@ fn with_file(flags: RelayArguments) -> Result<RelayArguments, Failure> {
         handshakes: if flags.handshakes.is_empty() { file.handshakes } else { flags.handshakes },
         handshake_threads: flags.handshake_threads.or(file.handshake_threads),
         handshake_queue: flags.handshake_queue.or(file.handshake_queue),
+        bandwidth: flags.bandwidth.or(file.bandwidth),
+        family: if flags.family.is_empty() { file.family } else { flags.family },
+        directories: DirectoryFlags {
+            directory: if flags.directories.directory.is_empty() {
+                file.directories.directory
+            } else {
+                flags.directories.directory
+            },
+            threshold: flags.directories.threshold.or(file.directories.threshold),
+            consensus: flags.directories.consensus.or(file.directories.consensus),
+        },
         entry: flags.entry.or(file.entry),
         relays: flags.relays.or(file.relays),
         test_networks: flags.test_networks.or(file.test_networks),
