@@ -6,6 +6,7 @@
 //! | `liboqs` | the KEM library of pq-ntor-experiment | the subjects `liboqs-…`, which load it at run time |
 //! | `openssl-4` | OpenSSL 4 beside the system's own; perl and make build it | the subjects `openssl-4…`, which load it at run time |
 //! | `gf2x` | gf2x as Debian builds it, gf2x tuned here, and NTL on the tuned one | the subjects `gf2x-…`, `ntl-…` |
+//! | `libgcrypt` | libgcrypt 1.11 beside the system's own, from Debian's newer release | the subjects `libgcrypt-1.11…`, which load it at run time |
 //! | `tor` | C tor's own bench program; it is run, too | `candor report --claims target/peers/tor/claims.toml` |
 //!
 //! Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
@@ -13,7 +14,9 @@
 mod cargo_package;
 pub(crate) mod debian;
 mod gf2x;
+mod libgcrypt;
 mod liboqs;
+mod newer;
 mod ntl;
 mod openssl;
 mod tor;
@@ -26,10 +29,10 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 4] = ["gf2x", "liboqs", "openssl-4", "tor"];
+const NAMES: [&str; 5] = ["gf2x", "libgcrypt", "liboqs", "openssl-4", "tor"];
 
 /// Debian's packages that the recipes need before they compile anything.
-pub(crate) const PACKAGES: [&str; 5] = ["make", "perl", "g++", "cmake", "xz-utils"];
+pub(crate) const PACKAGES: [&str; 6] = ["make", "perl", "g++", "cmake", "xz-utils", "bzip2"];
 
 /// How far a recipe is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +97,7 @@ fn needs(name: &str) -> &'static [(&'static str, &'static str)] {
             ("g++", "g++"),
             ("xz", "xz-utils"),
         ],
+        "libgcrypt" => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("make", "make"), ("bzip2", "bzip2")],
         "liboqs" => &[("cmake", "cmake"), ("make", "make")],
         "openssl-4" => &[("make", "make"), ("perl", "perl")],
         _ => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("make", "make")],
@@ -114,6 +118,7 @@ fn carry_out(target: &Path, name: &str, extent: Extent) -> Result<(), Failure> {
     let peers = peers.canonicalize().map_err(|error| format!("{}: {error}", peers.display()))?;
     match name {
         "gf2x" => gf2x::build(&peers, extent),
+        "libgcrypt" => libgcrypt::build(&peers, extent),
         "liboqs" => liboqs::build(&peers, extent),
         "openssl-4" => openssl::build(&peers, extent),
         _ => tor::build(&peers, extent),

@@ -32,7 +32,7 @@ const RUSTC: &str = "/usr/bin/rustc";
 /// The standard library.
 const LIBRARY: &str = "libstd-rust-web-dev";
 /// The first release of Debian that has it for RISC-V.
-const RISCV_RELEASE: Release<'_> = Release { suite: "trixie", architecture: "riscv64" };
+const RISCV_RELEASE: Release<'_> = Release { suite: "trixie", architecture: "riscv64", with_sources: false };
 
 /// A processor to emulate.
 struct Machine {

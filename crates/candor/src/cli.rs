@@ -9,7 +9,8 @@ pub(crate) use login::{
     OneArguments, ServeArguments, Settings, StoreArguments, TokenCommand, UserCommand,
 };
 pub(crate) use onion::{
-    Cells, DirectoryArguments, DirectoryFlags, FetchArguments, OnionCommand, RelayArguments, TargetArguments,
+    Cells, DirectoryArguments, DirectoryFlags, FetchArguments, OnionCommand, ProxyArguments, RelayArguments,
+    TargetArguments,
 };
 pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 
@@ -79,7 +80,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  candor doctor\n  candor doctor --arms\n  candor doctor --arms candor-runs/RUN.jsonl"
     )]
     Doctor(DoctorArguments),
-    /// Run relays, and fetch pages through circuits of them
+    /// Run relays, and fetch pages or run a proxy through circuits of them
     #[command(subcommand)]
     Onion(OnionCommand),
     /// Run the login server

@@ -262,6 +262,53 @@ fn a_relay_that_has_too_many_files_open_says_so_and_serves_again_afterwards() {
     assert!(served.status.success() && served.stdout.len() == 1000, "{served:?}");
 }
 
+/// The README's line with `proxy`, but for the ports; a name is looked up by the exit.
+#[test]
+fn a_proxy_process_carries_a_page_and_says_what_it_is_not() {
+    use std::io::Write;
+    let dir = tempfile::tempdir().unwrap();
+    let (_target, said) = daemon(&["onion", "target"], dir.path());
+    let target: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let target: std::net::SocketAddr = target["address"].as_str().unwrap().parse().unwrap();
+    let relays = ["ada", "bob", "cyd"]
+        .map(|name| daemon(&["onion", "relay", "--name", name, "--exit", &target.to_string()], dir.path()));
+    let list: String = relays.iter().map(|(_, line)| line.as_str()).collect();
+    std::fs::write(dir.path().join("relays.jsonl"), list).unwrap();
+
+    let port = target.port().to_string();
+    let mut proxy = Command::new(CANDOR)
+        .args(["onion", "proxy", "--listen", "127.0.0.1:0", "--relays", "relays.jsonl", "--state", "guards.json"])
+        .args(["--test-network", "--ports", &port])
+        .current_dir(dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("candor starts");
+    let (stdout, stderr) = (proxy.stdout.take().unwrap(), proxy.stderr.take().unwrap());
+    let _proxy = Daemon(proxy);
+    let mut line = String::new();
+    // Kept to the end: a process whose stderr is closed ends.
+    let mut stderr = BufReader::new(stderr);
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.contains("research network") && line.contains("no anonymity"), "{line}");
+    line.clear();
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let at = ready["addresses"][0].as_str().unwrap();
+
+    let mut tcp = TcpStream::connect(at).unwrap();
+    tcp.write_all(&[5, 1, 0, 5, 1, 0, 3, 9]).unwrap();
+    tcp.write_all(&[b"localhost", &target.port().to_be_bytes()[..]].concat()).unwrap();
+    let mut answers = [0; 12];
+    tcp.read_exact(&mut answers).unwrap();
+    assert_eq!(answers[..4], [5, 0, 5, 0]);
+    tcp.write_all(b"GET /bytes/300000 HTTP/1.0\r\n\r\n").unwrap();
+    let mut page = Vec::new();
+    tcp.read_to_end(&mut page).unwrap();
+    assert!(page.len() > 300_000 && page.starts_with(b"HTTP/1.0 200 "));
+    assert!(std::fs::read_to_string(dir.path().join("guards.json")).unwrap().contains("identity"));
+}
+
 /// The address in a directory's first line.
 fn directory_of(line: &str) -> String {
     let said: serde_json::Value = serde_json::from_str(line).unwrap();

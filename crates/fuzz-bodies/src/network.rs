@@ -1,6 +1,7 @@
-//! Files that operators write, and answers of web servers.
+//! Files that operators write, answers of web servers, and what a proxy's clients say.
 
 use candor_network::http::{self, Url};
+use candor_network::proxy::socks::{self, Handshake, Reply, Step};
 use candor_network::{Policy, RelayKeys, RelayList};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -54,5 +55,43 @@ pub fn http_answer(data: &[u8]) {
     assert!(body <= data.len());
     if let Ok(answer) = answer {
         assert_eq!(answer.length, body as u64);
+    }
+}
+
+/// What a client of SOCKS says: it ends the same whether it comes whole or byte by byte, and no message is longer than the longest.
+pub fn socks(data: &[u8]) {
+    let (whole, said) = negotiate(data, data.len().max(1));
+    let (by_byte, also_said) = negotiate(data, 1);
+    assert_eq!((&whole, said), (&by_byte, also_said));
+    if let Some(Step::Ask(_, request)) = whole {
+        assert!(!request.host.is_empty() && request.host.is_ascii());
+        for reply in Reply::ALL {
+            assert!([8, 10].contains(&request.reply(reply).len()));
+        }
+    }
+}
+
+/// How a handshake ends, and all that was answered; `None` if it wants more.
+fn negotiate(data: &[u8], piece: usize) -> (Option<Step>, Vec<u8>) {
+    let (mut handshake, mut said) = (Handshake::default(), Vec::new());
+    let (mut start, mut end) = (0, 0);
+    loop {
+        match handshake.advance(&data[start..end]) {
+            Step::More => {
+                assert!(end - start < socks::MOST, "a whole message is there");
+                if end == data.len() {
+                    return (None, said);
+                }
+                end = data.len().min(end + piece);
+                if end - start > socks::MOST {
+                    end = start + socks::MOST;
+                }
+            }
+            Step::Answer(used, answer) => {
+                start += used;
+                said.extend(answer);
+            }
+            last => return (Some(last), said),
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! - [`Relay`]: links from clients and relays, circuits over them, and an exit that allows nothing but what its [`Policy`] lists.
 //! - [`Client`]: circuits through relays of a [`RelayList`], and [streams](CircuitStream) through circuits.
 //! - [`directory`]: authorities that agree on which relays there are, relays that publish themselves, and the client's cache.
+//! - [`Proxy`]: SOCKS and HTTP CONNECT for other programs, over circuits whose paths [`paths`] chooses.
 //! - [`http`]: a fetch over a stream. [`Target`]: a small web server whose answers can be checked, for tests and measurements.
 //!
 //! What is said over the sockets, and all its cryptography, is [`candor_onion`]'s; here are the sockets, the threads and the bounds.
@@ -17,8 +18,10 @@ pub mod http;
 mod keys;
 mod link;
 mod onion_keys;
+pub mod paths;
 mod policy;
 mod prefix;
+pub mod proxy;
 mod relay;
 mod relay_list;
 mod stream;
@@ -34,6 +37,7 @@ pub use error::Error;
 pub use keys::{RelayKeys, Renewal, Words};
 pub use policy::Policy;
 pub use prefix::Prefix;
+pub use proxy::{Proxy, ProxyConfig, ProxyEvent, ProxyMetrics};
 pub use relay::{NetworkLimits, Rate, Relay, RelayConfig, RelayCounts, RelayEvent, RelayHeld, RelayLimits};
 pub use relay_list::{ListedRelay, RelayList};
 pub use stream::CircuitStream;

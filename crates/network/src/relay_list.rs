@@ -6,7 +6,9 @@
 //! {"name":"ada","address":"127.0.0.1:9001","identity":"<Ed25519>","handshakes":["ntor-v3","hybrid-768-auth"],"keys":{"x25519":"…","ml-kem-768":"…"}}
 //! ```
 //!
-//! `name` is for people and may be left out. `exit` is the exit policy; without it the relay is no exit, or does not say so. `rsa_identity`, 20 bytes, is there for relays of Tor's, which `ntor` names by it.
+//! `name` is for people and may be left out. `exit` is the exit policy; without it the relay is no exit, or does not say so. `bandwidth` is in kB/s and weighs
+//! the choice of paths; `family` has the identities of other relays of the same people. `rsa_identity`, 20 bytes, is there for relays of Tor's,
+//! which `ntor` names by it.
 //! A circuit is as authentic as the list that it was built from.
 
 use crate::onion_keys::{KEMS, Offer};
@@ -41,6 +43,9 @@ pub struct ListedRelay {
     identity: [u8; 32],
     rsa_identity: Option<[u8; 20]>,
     exit: Policy,
+    family: Vec<[u8; 32]>,
+    /// Its family's number in the consensus that it is from, or 0.
+    family_number: u16,
     offers: Vec<(HandshakeType, Offer)>,
 }
 
@@ -56,6 +61,10 @@ struct Line {
     rsa_identity: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exit: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bandwidth: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    family: Vec<String>,
     handshakes: Vec<String>,
     keys: BTreeMap<String, String>,
 }
@@ -127,6 +136,11 @@ impl RelayList {
         files::replace(path, &text, 0o644)
     }
 
+    /// The relays themselves, in the list's order.
+    pub fn into_relays(self) -> Vec<ListedRelay> {
+        self.relays
+    }
+
     /// The relays of a consensus that offer `handshake`, or all if none is asked for. `kems` gives the static KEM key of a digest. Handshakes
     /// whose keys are not at hand, and relays that are left with none, are left out.
     pub fn of_consensus(
@@ -134,7 +148,11 @@ impl RelayList {
         handshake: Option<HandshakeType>,
         kems: &dyn Fn(&[u8; 32]) -> Option<Vec<u8>>,
     ) -> Self {
-        let listed = |listed: &directory::Listed| ListedRelay::of_directory(&listed.relay, handshake, kems);
+        let listed = |listed: &directory::Listed| {
+            let relay =
+                ListedRelay::of_directory(&listed.relay, handshake, kems)?.with_bandwidth(listed.relay.bandwidth);
+            Some(ListedRelay { family_number: listed.family, ..relay })
+        };
         Self { relays: consensus.relays.iter().filter_map(listed).collect() }
     }
 
@@ -168,6 +186,8 @@ impl ListedRelay {
             identity: base16ct::lower::encode_string(&identity),
             rsa_identity: None,
             exit: None,
+            bandwidth: None,
+            family: Vec::new(),
             handshakes: handshakes.iter().map(|handshake| handshake.name().to_owned()).collect(),
             keys,
         };
@@ -225,7 +245,9 @@ impl ListedRelay {
             offers.push((handshake, Offer::new(handshake, &identity, rsa_identity, x25519, &kem)?));
         }
         let exit = Policy::parse(line.exit.as_deref().unwrap_or_default()).map_err(|error| error.to_string())?;
-        Ok(Self { line, address, identity, rsa_identity, exit, offers })
+        let family: Option<Vec<_>> = line.family.iter().map(|member| array(member)).collect();
+        let family = family.ok_or("a member of the family is not 64 hexadecimal digits")?;
+        Ok(Self { line, address, identity, rsa_identity, exit, family, family_number: 0, offers })
     }
 
     /// The relay's line in a list, without a line's end.
@@ -239,6 +261,38 @@ impl ListedRelay {
         self.line.exit = (!policy.is_empty()).then(|| policy.to_string());
         self.exit = policy.clone();
         self
+    }
+
+    /// The same relay with what it carries, in kB/s.
+    #[must_use]
+    pub fn with_bandwidth(mut self, bandwidth: u32) -> Self {
+        self.line.bandwidth = Some(bandwidth);
+        self
+    }
+
+    /// The same relay with the identities that it names as its family.
+    #[must_use]
+    pub fn with_family(mut self, family: Vec<[u8; 32]>) -> Self {
+        self.line.family = family.iter().map(|member| base16ct::lower::encode_string(member)).collect();
+        self.family = family;
+        self
+    }
+
+    /// What it carries, in kB/s: 1 MB/s where its entry does not say.
+    pub fn bandwidth(&self) -> u32 {
+        self.line.bandwidth.unwrap_or(1000)
+    }
+
+    /// Whether the two are of one family: they name each other, or a consensus gave them the same number.
+    pub fn is_family_of(&self, other: &Self) -> bool {
+        let names = |one: &Self, other: &Self| one.family.contains(&other.identity);
+        let numbered = self.family_number != 0 && self.family_number == other.family_number;
+        numbered || (names(self, other) && names(other, self))
+    }
+
+    /// Whether it is an exit to anywhere, as far as its entry says.
+    pub fn is_exit(&self) -> bool {
+        !self.exit.is_empty()
     }
 
     /// Whether, as far as its entry says, it is an exit to `port` of `host`.
@@ -392,6 +446,23 @@ mod tests {
         let other = ListedRelay::parse(serde_json::from_str(&line()).unwrap()).unwrap();
         assert!(RelayList::update(&path, &other).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_family_is_who_name_each_other_or_have_one_number() {
+        let parsed = || ListedRelay::parse(serde_json::from_str(&line()).unwrap()).unwrap();
+        let (ada, bob) = (parsed(), parsed());
+        let (a, b) = (ada.identity, bob.identity);
+        let ada = ada.with_family(vec![[9; 32], b]);
+        assert!(!ada.is_family_of(&bob) && !bob.is_family_of(&ada), "one alone can claim no other");
+        let bob = bob.with_family(vec![a]);
+        assert!(ada.is_family_of(&bob) && bob.is_family_of(&ada));
+        let again = RelayList::parse(&format!("{}\n{}", ada.to_line(), bob.to_line())).unwrap();
+        assert!(again.relays()[0].is_family_of(&again.relays()[1]), "and their lines say so");
+        let numbered = |number| ListedRelay { family_number: number, ..parsed() };
+        assert!(numbered(3).is_family_of(&numbered(3)) && !numbered(3).is_family_of(&numbered(4)));
+        assert!(!numbered(0).is_family_of(&numbered(0)));
+        assert_eq!((ada.bandwidth(), ada.with_bandwidth(7).bandwidth()), (1000, 7));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 #![cfg(feature = "peer-aws-lc")]
 
 use crate::contract::hash::{Algorithm, Shape};
-use crate::contract::{hash, kdf, mac, ml_kem, x25519};
+use crate::contract::{aead, hash, kdf, mac, ml_kem, x25519};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
 use crate::ring_interface::ring_interface;
@@ -32,6 +32,10 @@ impl Offers for Offer {
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
         vec![hash(algorithm, shape)]
+    }
+
+    fn aead(&self, algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Vec<Entry> {
+        vec![aead(algorithm, op, bytes)]
     }
 
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {

@@ -3,6 +3,8 @@
 //! Nothing here knows a library that is measured. What checks witnesses is a *reference*: RustCrypto's and dalek's crates under schedules
 //! written here from the specifications. It shares no code with candor's products and is never timed.
 
+pub mod aead;
+pub mod cipher;
 pub mod gf2;
 pub mod gf2m;
 pub mod hash;

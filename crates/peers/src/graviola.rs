@@ -6,8 +6,10 @@
 
 #![cfg(feature = "peer-graviola")]
 
+mod aead;
 mod hash;
 
+use aead::aead;
 use hash::{hash, hkdf, hmac};
 
 use crate::contract;
@@ -38,6 +40,10 @@ impl Offers for Offer {
 
     fn hash(&self, algorithm: contract::hash::Algorithm, shape: contract::hash::Shape) -> Vec<Entry> {
         vec![hash(algorithm, shape)]
+    }
+
+    fn aead(&self, algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
+        vec![aead(algorithm, op, bytes)]
     }
 
     fn hmac(&self, hash: contract::hash::Algorithm, bytes: usize) -> Vec<Entry> {

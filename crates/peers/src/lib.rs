@@ -27,8 +27,8 @@ pub mod linked;
 pub mod seed;
 
 pub use list::{
-    Peer, PeerState, argon2id, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash, hkdf, hmac, ml_kem, ntor, opaque,
-    oprf, peers, ristretto, x25519,
+    Peer, PeerState, aead, argon2id, cipher, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash, hkdf, hmac, ml_kem,
+    ntor, opaque, oprf, peers, ristretto, x25519,
 };
 
 // The libraries. Each file has its feature at its head; their order in the tables is that of the feature `peers` in Cargo.toml.
@@ -49,4 +49,6 @@ mod opaque_ke;
 mod openssl;
 mod ring;
 mod ring_interface;
+mod rustcrypto_aead;
 mod rustcrypto_hash;
+mod sm4;

@@ -1,11 +1,15 @@
 //! libgcrypt, GnuPG's library: loaded at run time, as Debian has it. On SM3 it is the fastest that there is.
 //!
 //! Digests of fixed length go through `gcry_md_hash_buffer`, its call for a whole message; SHAKE, whose output that call
-//! does not give, through a handle that is opened once and reset. HMAC goes through a handle with its key set.
+//! does not give, through a handle that is opened once and reset. HMAC and AEADs go through a handle with its key set.
 
 #![cfg(feature = "peer-libgcrypt")]
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
+mod aead;
+mod cipher;
+
+use crate::contract;
 use crate::contract::hash::{self, Algorithm, Hash, Output, Shape};
 use crate::contract::mac;
 use crate::list::{Offers, Peer};
@@ -21,7 +25,7 @@ static LIBRARY: Which = Which {
     name: "libgcrypt",
     file: "libgcrypt",
     what: "GnuPG's cryptography, loaded at run time",
-    how: "install it (Debian: apt install libgcrypt20), or name a directory with a libgcrypt.so.* in CANDOR_PEERS",
+    how: "install it (Debian: apt install libgcrypt20), build 1.11 with `cargo xtask peers libgcrypt`, or name a directory with a libgcrypt.so.* in CANDOR_PEERS",
     arm: CHOSEN_AT_RUN_TIME,
 };
 
@@ -42,6 +46,17 @@ struct Functions {
     md_reset: unsafe extern "C" fn(Handle),
     md_write: unsafe extern "C" fn(Handle, *const c_void, usize),
     md_extract: unsafe extern "C" fn(Handle, c_int, *mut c_void, usize) -> c_uint,
+    cipher_open: unsafe extern "C" fn(*mut Handle, c_int, c_int, c_uint) -> c_uint,
+    cipher_close: unsafe extern "C" fn(Handle),
+    cipher_setkey: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
+    cipher_setiv: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
+    cipher_ctl: unsafe extern "C" fn(Handle, c_int, *mut c_void, usize) -> c_uint,
+    cipher_setctr: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
+    cipher_authenticate: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
+    cipher_encrypt: unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint,
+    cipher_decrypt: unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint,
+    cipher_gettag: unsafe extern "C" fn(Handle, *mut c_void, usize) -> c_uint,
+    cipher_checktag: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
     mac_open: unsafe extern "C" fn(*mut Handle, c_int, c_uint, *mut c_void) -> c_uint,
     mac_close: unsafe extern "C" fn(Handle),
     mac_setkey: unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint,
@@ -82,6 +97,17 @@ fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
             md_reset: function(&library, "gcry_md_reset")?,
             md_write: function(&library, "gcry_md_write")?,
             md_extract: function(&library, "gcry_md_extract")?,
+            cipher_open: function(&library, "gcry_cipher_open")?,
+            cipher_close: function(&library, "gcry_cipher_close")?,
+            cipher_setkey: function(&library, "gcry_cipher_setkey")?,
+            cipher_setiv: function(&library, "gcry_cipher_setiv")?,
+            cipher_ctl: function(&library, "gcry_cipher_ctl")?,
+            cipher_setctr: function(&library, "gcry_cipher_setctr")?,
+            cipher_authenticate: function(&library, "gcry_cipher_authenticate")?,
+            cipher_encrypt: function(&library, "gcry_cipher_encrypt")?,
+            cipher_decrypt: function(&library, "gcry_cipher_decrypt")?,
+            cipher_gettag: function(&library, "gcry_cipher_gettag")?,
+            cipher_checktag: function(&library, "gcry_cipher_checktag")?,
             mac_open: function(&library, "gcry_mac_open")?,
             mac_close: function(&library, "gcry_mac_close")?,
             mac_setkey: function(&library, "gcry_mac_setkey")?,
@@ -107,6 +133,19 @@ impl Offers for Offer {
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
         hash(algorithm, shape)
+    }
+
+    fn cipher(&self, mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {
+        FOUND.each(|object| {
+            contract::cipher::entry(&object.name, mode, op, move || cipher::GcryptCipher::new(object, mode))
+        })
+    }
+
+    fn aead(&self, algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
+        FOUND.each(|object| {
+            let make = move || aead::GcryptAead::new(object, algorithm);
+            contract::aead::entry(&object.name, algorithm, op, bytes, make)
+        })
     }
 
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {

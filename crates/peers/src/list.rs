@@ -1,7 +1,7 @@
 //! The list of peers, and what each offers.
 
 use crate::contract::hash::{Algorithm, Shape};
-use crate::contract::{gf2, gf2m, ml_kem, ntor, opaque, oprf, x25519};
+use crate::contract::{aead, cipher, gf2, gf2m, ml_kem, ntor, opaque, oprf, x25519};
 use crate::linked;
 use candor_lab::Entry;
 use candor_primitives::ksf::Params;
@@ -31,8 +31,18 @@ pub(crate) trait Offers: Sync {
         Vec::new()
     }
 
+    /// An AEAD, for messages of so many bytes.
+    fn aead(&self, algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Vec<Entry> {
+        Vec::new()
+    }
+
     /// HMAC over a hash function, for messages of so many bytes.
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// SM4 in a mode without authentication.
+    fn cipher(&self, mode: cipher::Mode, op: cipher::Op) -> Vec<Entry> {
         Vec::new()
     }
 
@@ -127,10 +137,22 @@ pub fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     all().flat_map(|peer| peer.hash(algorithm, shape)).collect()
 }
 
+/// The peers' entries for an AEAD, for messages of so many bytes.
+#[must_use]
+pub fn aead(algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Vec<Entry> {
+    all().flat_map(|peer| peer.aead(algorithm, op, bytes)).collect()
+}
+
 /// The peers' entries for HMAC over a hash function, for messages of so many bytes.
 #[must_use]
 pub fn hmac(hash: Algorithm, bytes: usize) -> Vec<Entry> {
     all().flat_map(|peer| peer.hmac(hash, bytes)).collect()
+}
+
+/// The peers' entries for SM4 in a mode without authentication.
+#[must_use]
+pub fn cipher(mode: cipher::Mode, op: cipher::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.cipher(mode, op)).collect()
 }
 
 /// The peers' entries for HKDF over SHA-256.

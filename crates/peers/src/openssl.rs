@@ -7,7 +7,9 @@
 #![cfg(feature = "peer-openssl")]
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
+mod aead;
 mod api;
+mod cipher;
 mod hash;
 mod key;
 mod mac;
@@ -95,6 +97,14 @@ impl Offers for Offer {
         hash(algorithm, shape)
     }
 
+    fn cipher(&self, mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {
+        cipher(mode, op)
+    }
+
+    fn aead(&self, algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
+        aead(algorithm, op, bytes)
+    }
+
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {
         hmac(hash, bytes)
     }
@@ -136,6 +146,19 @@ fn x25519(op: contract::x25519::Op) -> Vec<Entry> {
 
 fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     each(|found, api| contract::hash::entry(&found.name, shape, move || hash::OpenSslHash::new(found, api, algorithm)))
+}
+
+fn cipher(mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {
+    each(|found, api| {
+        contract::cipher::entry(&found.name, mode, op, move || cipher::OpenSslCipher::new(found, api, mode))
+    })
+}
+
+fn aead(algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
+    each(|found, api| {
+        let make = move || aead::OpenSslAead::new(found, api, algorithm);
+        contract::aead::entry(&found.name, algorithm, op, bytes, make)
+    })
 }
 
 fn hmac(algorithm: Algorithm, bytes: usize) -> Vec<Entry> {

@@ -3,7 +3,7 @@
 #![cfg(feature = "peer-ring")]
 
 use crate::contract::hash::{Algorithm, Shape};
-use crate::contract::{hash, kdf, mac, x25519};
+use crate::contract::{aead, hash, kdf, mac, x25519};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
 use crate::ring_interface::ring_interface;
@@ -28,6 +28,10 @@ impl Offers for Offer {
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
         vec![hash(algorithm, shape)]
+    }
+
+    fn aead(&self, algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Vec<Entry> {
+        vec![aead(algorithm, op, bytes)]
     }
 
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {

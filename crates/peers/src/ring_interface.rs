@@ -2,7 +2,7 @@
 
 #![cfg(any(feature = "peer-aws-lc", feature = "peer-ring"))]
 
-/// SHA-2, HMAC and HKDF of the crate `$library`. The caller has `PACKAGE` and `provenance(timed: &str) -> Provenance` in scope.
+/// SHA-2, AEADs, HMAC and HKDF of the crate `$library`. The caller has `PACKAGE` and `provenance(timed: &str) -> Provenance` in scope.
 macro_rules! ring_interface {
     ($library:ident) => {
         /// A hash of the library's.
@@ -17,6 +17,51 @@ macro_rules! ring_interface {
 
             fn provenance(&self, timed: &str) -> Provenance {
                 provenance(timed)
+            }
+        }
+
+        pub(super) fn aead(algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Entry {
+            let cipher = match algorithm {
+                aead::Algorithm::Aes128Gcm => &$library::aead::AES_128_GCM,
+                aead::Algorithm::Aes256Gcm => &$library::aead::AES_256_GCM,
+                aead::Algorithm::ChaCha20Poly1305 => &$library::aead::CHACHA20_POLY1305,
+                other => return has_no(other.title()),
+            };
+            aead::entry(linked::subject(PACKAGE), algorithm, op, bytes, move || Ok(LibraryAead { cipher, key: None }))
+        }
+
+        struct LibraryAead {
+            cipher: &'static $library::aead::Algorithm,
+            key: Option<$library::aead::LessSafeKey>,
+        }
+
+        impl LibraryAead {
+            fn key(&self) -> &$library::aead::LessSafeKey {
+                self.key.as_ref().expect("the key is set before the first message")
+            }
+        }
+
+        impl aead::Aead for LibraryAead {
+            fn set_key(&mut self, key: &[u8]) -> Result<(), Refusal> {
+                let key = $library::aead::UnboundKey::new(self.cipher, key);
+                self.key = Some($library::aead::LessSafeKey::new(key.map_err(|_| Refusal::failed("refuses the key"))?));
+                Ok(())
+            }
+
+            fn seal(&mut self, nonce: &[u8], aad: &[u8], data: &mut [u8]) {
+                let nonce = $library::aead::Nonce::try_assume_unique_for_key(nonce).expect("a nonce of 12 bytes");
+                let (data, tag) = data.split_last_chunk_mut::<{ aead::TAG }>().expect("room for a tag");
+                let sealed = self.key().seal_in_place_separate_tag(nonce, $library::aead::Aad::from(aad), data);
+                tag.copy_from_slice(sealed.expect("sealing has worked before").as_ref());
+            }
+
+            fn open(&mut self, nonce: &[u8], aad: &[u8], data: &mut [u8]) -> bool {
+                let nonce = $library::aead::Nonce::try_assume_unique_for_key(nonce).expect("a nonce of 12 bytes");
+                self.key().open_in_place(nonce, $library::aead::Aad::from(aad), data).is_ok()
+            }
+
+            fn provenance(&self, timed: &str) -> Provenance {
+                provenance(&format!("{timed} (LessSafeKey)"))
             }
         }
 

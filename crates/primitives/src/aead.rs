@@ -1,5 +1,5 @@
-//! Authenticated encryption with associated data: AES-128-GCM and AES-256-GCM (SP 800-38D), ChaCha20-Poly1305 (RFC 8439) and
-//! XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03).
+//! Authenticated encryption with associated data: AES-128-GCM and AES-256-GCM (SP 800-38D), SM4-GCM and SM4-CCM (RFC 8998),
+//! ChaCha20-Poly1305 (RFC 8439) and XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03).
 //!
 //! Most programs want [`RandomNonce`], which draws a nonce for each message, puts it in front, and counts:
 //!
@@ -41,6 +41,7 @@
 //! | | longest message | longest associated data | messages under one key |
 //! |---|---|---|---|
 //! | GCM | 2^36 − 32 bytes | 2^61 − 1 bytes | random nonces: 2^32 (SP 800-38D §8.3) |
+//! | SM4-CCM | 2^24 − 1 bytes | no limit | random nonces: 2^32 |
 //! | ChaCha20-Poly1305 | 2^38 − 64 bytes | 2^64 − 1 bytes | random nonces: 2^32 |
 //! | XChaCha20-Poly1305 | 2^38 − 64 bytes | 2^64 − 1 bytes | random nonces: no limit in practice |
 //!
@@ -53,13 +54,15 @@ mod gcm;
 mod gcm_mux;
 mod gcm_portable;
 mod interface;
-mod poly1305_portable;
 mod random_nonce;
+mod sm4;
+mod sm4_mux;
 
 pub use ::aead::{Aead, AeadCore, AeadInOut, Buffer, Key, KeyInit, KeySizeUser, Nonce, Payload, Tag, inout};
 pub use chacha20_poly1305::{ChaCha20Poly1305, XChaCha20Poly1305};
 pub use gcm::{Aes128Gcm, Aes256Gcm};
 pub use random_nonce::{RandomNonce, RandomNonceAead};
+pub use sm4::{Sm4Ccm, Sm4Gcm};
 
 use core::fmt;
 

@@ -7,11 +7,14 @@
 // <family>/<name>.rs       one algorithm, or one back end
 // <family>/<name>_mux.rs   the choice of arm: takes proof tokens from `candor-cpu` and records the arm
 // rounds.rs, sm4_box.rs    constants, shared by portable code and kernels
+// poly1305.rs              arithmetic, shared likewise
 // low/<arch>/              `unsafe` kernels that take a token
 
 extern crate alloc;
 
 mod low;
+#[cfg(feature = "aead")]
+mod poly1305;
 #[cfg(any(feature = "aead", feature = "kem", feature = "dh"))]
 mod random;
 #[cfg(feature = "hash")]

@@ -17,14 +17,14 @@
 
 mod cbc;
 mod counter;
+pub(crate) mod mux;
 mod portable;
-mod sm4_mux;
 mod traits;
 
 use crate::stack;
 use candor_cpu::{Cpu, secret};
 use core::fmt;
-pub(crate) use sm4_mux::Keys;
+use mux::Keys;
 
 pub use ::cipher;
 pub use cbc::{Sm4CbcDec, Sm4CbcEnc};
@@ -42,7 +42,7 @@ pub use counter::Sm4Ctr;
 /// assert_eq!(&block, b"exactly 16 bytes");
 /// ```
 #[derive(Clone)]
-pub struct Sm4(pub(crate) Keys);
+pub struct Sm4(Keys);
 
 impl Sm4 {
     /// A key on the best arm of [`Cpu::default`].
@@ -82,6 +82,12 @@ impl Sm4 {
     #[inline]
     pub fn decrypt_each(&self, blocks: &mut [[u8; 16]]) {
         self.0.decrypt_each(blocks);
+    }
+
+    /// The key as its arm has it.
+    #[cfg(feature = "aead")]
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.0
     }
 
     /// The arm that runs: `avx512` (GFNI on 512 bits), `gfni` (on 256 bits), `vaes`, `avx2` (AES-NI and AVX2), `aes-ni` (x86-64), or

@@ -2,8 +2,8 @@
 
 use candor_cpu::Cpu;
 use candor_primitives::aead::{
-    Aead, AeadError, AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, KeyInit, Nonce, Payload, RandomNonce, Tag,
-    XChaCha20Poly1305,
+    Aead, AeadError, AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, KeyInit, Nonce, Payload, RandomNonce, Sm4Ccm,
+    Sm4Gcm, Tag, XChaCha20Poly1305,
 };
 use candor_test_support::vectors::{self, array, bytes};
 use proptest::prelude::*;
@@ -90,6 +90,10 @@ macro_rules! algorithms {
                     let mut expected = plain[..length].to_vec();
                     let tag = oracle.encrypt_inout_detached(&nonce.into(), &aad, expected.as_mut_slice().into()).unwrap();
                     for cipher in &ciphers {
+                        // CCM's chain gives the portable circuit one block at a time, for which it takes as long as for sixteen.
+                        if $name == "sm4-ccm" && cipher.arm() == "portable" && length > 160 && length % 61 != 0 {
+                            continue;
+                        }
                         let mut data = plain[..length].to_vec();
                         let found = cipher.seal_in_place(&nonce, &aad, &mut data).unwrap();
                         assert_eq!((&data, found), (&expected, tag.into()), "{length} bytes, {}", cipher.arm());
@@ -204,6 +208,8 @@ macro_rules! algorithms {
 algorithms! {
     aes_128_gcm Aes128Gcm "aes-128-gcm" AesGcm 16 12 aes_gcm::Aes128Gcm;
     aes_256_gcm Aes256Gcm "aes-256-gcm" AesGcm 32 12 aes_gcm::Aes256Gcm;
+    sm4_gcm Sm4Gcm "sm4-gcm" Sm4Gcm 16 12 aes_gcm::AesGcm<sm4::Sm4, digest::typenum::U12>;
+    sm4_ccm Sm4Ccm "sm4-ccm" Sm4Ccm 16 12 ccm::Ccm<sm4::Sm4, digest::typenum::U16, digest::typenum::U12>;
     chacha20_poly1305 ChaCha20Poly1305 "chacha20-poly1305" ChaCha20Poly1305 32 12 chacha20poly1305::ChaCha20Poly1305;
     xchacha20_poly1305 XChaCha20Poly1305 "xchacha20-poly1305" XChaCha20Poly1305 32 24 chacha20poly1305::XChaCha20Poly1305;
 }

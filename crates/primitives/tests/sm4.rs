@@ -206,6 +206,10 @@ proptest! {
             }
             prop_assert_eq!(&found, &expected[from..], "{:?}", cpu);
             prop_assert_eq!(cipher.current_pos::<usize>(), from + whole);
+            let mut again = vec![0; from];
+            cipher.set_first(&first);
+            cipher.apply_keystream(&mut again);
+            prop_assert_eq!(&again, &expected[..from], "{:?}", cpu);
         }
     }
 }

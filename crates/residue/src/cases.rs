@@ -10,6 +10,7 @@ mod ksf;
 mod layer;
 mod opaque;
 mod polyval;
+mod sm4;
 
 use crate::case::{Case, Expect, Leaves};
 use crate::probe::Probe;
@@ -20,6 +21,7 @@ pub(crate) fn all() -> Vec<Case> {
     let mut cases = controls::cases();
     cases.extend(aes::cases());
     cases.extend(polyval::cases());
+    cases.extend(sm4::cases());
     cases.extend(hash::cases());
     cases.extend(ksf::cases());
     cases.extend(kem::cases());

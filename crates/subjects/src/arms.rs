@@ -70,6 +70,9 @@ pub fn routine_of(task: &str) -> Option<(Routine, usize)> {
         ("hash", "sha3-256" | "sha3-512" | "shake128" | "shake256", Some(_)) => Routine::KeccakBatch,
         ("relay", "cells", _) if task.ends_with("/tor1") => Routine::AesCtr,
         ("relay", "cells", _) if task.ends_with("/cgo") => Routine::Polyval,
+        ("aead", "aes-128-gcm" | "aes-256-gcm", _) => Routine::AesGcm,
+        ("aead", "chacha20-poly1305" | "xchacha20-poly1305", _) => Routine::ChaCha20Poly1305,
+        ("cipher", "sm4-ctr" | "sm4-cbc", _) | ("aead", "sm4-gcm" | "sm4-ccm", _) => Routine::Sm4,
         ("ksf", ..) => Routine::Argon2id,
         _ => return None,
     };
@@ -152,8 +155,17 @@ fn ladder(routine: Routine) -> &'static [(&'static str, &'static str)] {
         Routine::AesCtr | Routine::Polyval => {
             &[("avx512", "widest"), ("vpclmul", "vpclmul"), ("clmul", "avx2"), ("auto", "portable")]
         }
+        Routine::AesGcm => &[("avx512", "widest"), ("vaes", "vpclmul"), ("aes-ni", "avx2"), ("library", "portable")],
         Routine::Sha256 => &[("sha", "widest"), ("arm-sha2", "widest"), ("portable", "portable")],
         Routine::Sha256Batch => &[("avx512", "widest"), ("sha", "vpclmul"), ("avx2", "avx2")],
+        Routine::Sm4 => &[
+            ("avx512", "widest"),
+            ("gfni", "gfni"),
+            ("vaes", "vpclmul"),
+            ("avx2", "avx2"),
+            ("aes-ni", "sha"),
+            ("portable", "portable"),
+        ],
         Routine::Sha512 | Routine::Sm3 => &[("avx2", "widest"), ("portable", "sha")],
         _ => &[("avx512", "widest"), ("avx2", "vpclmul"), ("portable", "sha")],
     }

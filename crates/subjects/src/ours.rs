@@ -1,5 +1,7 @@
 //! candor's own subjects: the products as their users call them, through their public traits.
 
+pub(crate) mod aead;
+pub(crate) mod cipher;
 pub(crate) mod gf2;
 pub(crate) mod gf2m;
 pub(crate) mod hash;

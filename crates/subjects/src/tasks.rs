@@ -1,5 +1,7 @@
 //! What is measured, one file a family of tasks: their names, what is done, and who does it. The families are assembled here and nowhere else.
 
+mod aead;
+mod cipher;
 mod circuit;
 mod gf2;
 mod gf2m;
@@ -24,7 +26,9 @@ const FAMILIES: &[Family] = &[
     ("kem/ml-kem-", ml_kem::tasks),
     ("ec/x25519/", x25519::tasks),
     ("hash/", hash::tasks),
+    ("aead/", aead::tasks),
     ("mac/", mac::tasks),
+    ("cipher/", cipher::tasks),
     ("kdf/", kdf::tasks),
     ("ksf/", ksf::tasks),
     ("ntor/", ntor::tasks),

@@ -19,6 +19,8 @@ pub(crate) struct Release<'a> {
     pub(crate) suite: &'a str,
     /// The only architecture that is wanted of it.
     pub(crate) architecture: &'a str,
+    /// Whether its source packages are wanted too.
+    pub(crate) with_sources: bool,
 }
 
 /// apt, working in a folder.
@@ -110,7 +112,7 @@ impl<'a> Apt<'a> {
         let mut download = self.command("apt-get");
         download.args(["download", package]);
         quiet_step(&format!("fetching {package}"), download)?;
-        let package = package.split('=').next().unwrap_or(package);
+        let package = package.split(['=', '/']).next().unwrap_or(package);
         let (name, architecture) = package.split_once(':').unwrap_or((package, ""));
         let (start, end) = (format!("{name}_"), format!("{architecture}.deb"));
         let found = entries(self.at, |file| file.starts_with(&start) && file.ends_with(&end))?;
@@ -207,11 +209,12 @@ fn sources(files: &[(String, String)], release: Option<Release<'_>>) -> Result<S
         "this system has no Debian package sources; the peer is built from Debian's source package, so build it on Debian",
     )?;
     let mut stanzas: Vec<String> = found.iter().map(Source::stanza).collect();
-    if let Some(Release { suite, architecture }) = release {
+    if let Some(Release { suite, architecture, with_sources }) = release {
+        let types = if with_sources { "deb deb-src" } else { "deb" };
         let Source { uris, signed_by, .. } = archive;
         let keys = signed_by.as_ref().map_or_else(String::new, |keys| format!("Signed-By: {keys}\n"));
         stanzas.push(format!(
-            "Types: deb\nURIs: {uris}\nSuites: {suite}\nComponents: main\nArchitectures: {architecture}\n{keys}"
+            "Types: {types}\nURIs: {uris}\nSuites: {suite}\nComponents: main\nArchitectures: {architecture}\n{keys}"
         ));
     }
     Ok(stanzas.join("\n"))
@@ -261,7 +264,7 @@ mod tests {
 
     #[test]
     fn another_release_comes_from_the_same_archive() {
-        let release = Release { suite: "trixie", architecture: "riscv64" };
+        let release = Release { suite: "trixie", architecture: "riscv64", with_sources: false };
         let made = sources(&files()[..1], Some(release)).unwrap();
         let last = made.split("\n\n").last().unwrap();
         assert!(last.contains("URIs: http://one.example/debian\nSuites: trixie\n"), "{made}");
@@ -269,6 +272,9 @@ mod tests {
             last.contains("Architectures: riscv64\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg"),
             "{made}"
         );
+        assert!(last.starts_with("Types: deb\n"), "{made}");
+        let made = sources(&files()[..1], Some(Release { with_sources: true, ..release })).unwrap();
+        assert!(made.split("\n\n").last().unwrap().starts_with("Types: deb deb-src\n"), "{made}");
     }
 
     #[test]

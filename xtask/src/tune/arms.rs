@@ -85,7 +85,9 @@ fn measure(candor: &Candor, folder: &Path) -> Result<PathBuf, Failure> {
     let before = sealed(folder)?;
     let mut command = candor.command();
     command.arg("run").args(TASKS).args(["--peer", "candor@", "--budget", BUDGET, "--format", "csv"]);
-    command.arg("--runs").arg(folder).stdin(Stdio::null()).stdout(Stdio::null());
+    // A run keeps its command line, and a run in the repository may name no folder of this machine.
+    let (above, name) = (folder.parent().unwrap_or(folder), folder.file_name().unwrap_or(folder.as_os_str()));
+    command.current_dir(above).arg("--runs").arg(name).stdin(Stdio::null()).stdout(Stdio::null());
     let done = command.status().map_err(|error| format!("cannot start candor: {error}"))?;
     if !done.success() {
         return Err("`candor run` did not measure the arms; see above".to_owned());

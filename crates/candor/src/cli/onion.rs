@@ -41,6 +41,20 @@ pub(crate) enum OnionCommand {
                             candor onion fetch http://127.0.0.1:8000/bytes/1000000 --relays relays.jsonl -o page"
     )]
     Fetch(FetchArguments),
+    /// Run a proxy until Ctrl-C: SOCKS and HTTP CONNECT, through circuits
+    ///
+    /// When it is ready it prints one line of JSON with its addresses; each takes SOCKS 5, 4 and 4a, and HTTP CONNECT. Circuits begin at a guard,
+    /// which --state keeps for months, and end at an exit that permits the port; names are looked up there. Streams with different user names
+    /// or passwords never share a circuit. The log names no target.
+    ///
+    /// This is a research network: candor promises no anonymity. Onion services (.onion) are refused.
+    #[command(
+        after_help = "Example, with the relays of `candor onion relay --help` and the server of `candor onion target --help`:\n  \
+                            candor onion proxy --relays relays.jsonl --test-network --ports 8000 &\n  \
+                            curl --socks5-hostname 127.0.0.1:9050 http://127.0.0.1:8000/bytes/1000000 -o page\n  \
+                            curl --proxytunnel -x 127.0.0.1:9050 http://127.0.0.1:8000/bytes/1000000 -o page"
+    )]
+    Proxy(ProxyArguments),
     /// Run a web server whose answers can be checked, for tests: GET /bytes/N, POST /digest
     ///
     /// When it is ready it prints one line of JSON with its address.
@@ -145,6 +159,54 @@ pub(crate) struct FetchArguments {
     /// Seconds that the server may take to begin its answer, and then to send more
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) patience: u16,
+    /// The handshake with each relay
+    #[arg(long, value_name = "NAME", default_value = "hybrid-768")]
+    pub(crate) handshake: String,
+    /// The cryptography of relay cells
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) cells: Cells,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProxyArguments {
+    /// Where to listen; port 0 takes any. Streams of different addresses share no circuit
+    #[arg(long, value_name = "ADDRESS:PORT", value_delimiter = ',', default_value = "127.0.0.1:9050")]
+    pub(crate) listen: Vec<SocketAddr>,
+    /// The relay list: one relay's entry per line; read again every minute
+    #[arg(long, value_name = "FILE", required_unless_present = "directory", conflicts_with = "directory")]
+    pub(crate) relays: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) directories: DirectoryFlags,
+    /// Seconds to wait for enough relays
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub(crate) wait: u16,
+    /// File that keeps the guards; created if it does not exist. Without it they are new at each start
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Let relays of a path share a /16 (IPv6: /32), where all are on one machine or in one laboratory
+    #[arg(long)]
+    pub(crate) test_network: bool,
+    /// Ports to build circuits for before anyone asks for them
+    #[arg(long, value_name = "PORT", value_delimiter = ',', default_value = "80,443", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) ports: Vec<u16>,
+    /// Unused circuits to have ready for each port of the last hour
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=16))]
+    pub(crate) spare: u8,
+    /// Minutes for which a circuit takes new streams
+    #[arg(long, value_name = "MINUTES", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) reuse: u16,
+    /// How many relays to go through
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub(crate) hops: u8,
+    /// Maximum number of circuits
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    pub(crate) circuits: u32,
+    /// Maximum number of connections of clients
+    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) connections: u32,
+    /// Maximum number of connections of clients at one address
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) connections_per_address: u32,
     /// The handshake with each relay
     #[arg(long, value_name = "NAME", default_value = "hybrid-768")]
     pub(crate) handshake: String,

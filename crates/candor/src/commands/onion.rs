@@ -1,7 +1,8 @@
-//! `candor onion`: relays, directories, circuits, the target.
+//! `candor onion`: relays, directories, circuits, the proxy, the target.
 
 mod directory;
 mod fetch;
+mod proxy;
 mod relay;
 
 use super::{Stop, runtime};
@@ -16,6 +17,7 @@ pub(crate) fn execute(command: OnionCommand, talk: Talk) -> Result<(), Failure> 
         OnionCommand::Relay(arguments) => relay::execute(*arguments, talk),
         OnionCommand::Directory(arguments) => directory::execute(arguments, talk),
         OnionCommand::Fetch(arguments) => fetch::execute(&arguments, talk),
+        OnionCommand::Proxy(arguments) => proxy::execute(&arguments, talk),
         OnionCommand::Target(arguments) => target(&arguments),
     }
 }

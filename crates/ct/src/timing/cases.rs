@@ -10,6 +10,8 @@ use candor_onion::layer::{Crypto, RelayLayer};
 use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
 use candor_primitives::hash::{Batch, Digest, Sha3_256, Sha256};
 use candor_primitives::ksf::{Argon2id, Memory, Params};
+use candor_primitives::sm4::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, StreamCipher};
+use candor_primitives::sm4::{Sm4, Sm4CbcDec, Sm4CbcEnc, Sm4Ctr};
 use std::hint::black_box;
 
 /// One thing to time.
@@ -52,6 +54,8 @@ const MESSAGE: usize = 500;
 const MANY: usize = 16 * 200;
 const CGO: usize = Crypto::Cgo.key_length() + PAYLOAD;
 const TOR1: usize = Crypto::Tor1.key_length() + PAYLOAD;
+/// A key, and a batch of the widest arm and a few blocks more.
+const SM4: usize = 16 + 16 * 83;
 /// Words of a factor: split, and split again.
 const WORDS: usize = 40;
 const ELEMENT: usize = Nist571::MODULUS.words();
@@ -74,6 +78,15 @@ pub(crate) const ALL: &[Case] = &[
     arm("argon2id@avx512", "avx512", 32, argon2id),
     // AWS-LC chooses its arm itself: here the one for ADX.
     arm("x25519/agree/aws-lc@adx", "portable", 32, x25519),
+    arm("sm4/blocks@vpclmul", "vpclmul", SM4, sm4_blocks),
+    arm("sm4/key-stream@vpclmul", "vpclmul", SM4, sm4_key_stream),
+    arm("sm4/chains@vpclmul", "vpclmul", SM4, sm4_chains),
+    arm("sm4/blocks@gfni", "gfni", SM4, sm4_blocks),
+    arm("sm4/key-stream@gfni", "gfni", SM4, sm4_key_stream),
+    arm("sm4/chains@gfni", "gfni", SM4, sm4_chains),
+    arm("sm4/blocks@avx512", "avx512", SM4, sm4_blocks),
+    arm("sm4/key-stream@avx512", "avx512", SM4, sm4_key_stream),
+    arm("sm4/chains@avx512", "avx512", SM4, sm4_chains),
     arm("layer/cgo/relay/inbound@vpclmul", "vpclmul", CGO, |cpu| layer(cpu, Crypto::Cgo)),
     arm("layer/cgo/relay/inbound@avx512", "avx512", CGO, |cpu| layer(cpu, Crypto::Cgo)),
     arm("layer/tor1/relay/inbound@vpclmul", "vpclmul", TOR1, |cpu| layer(cpu, Crypto::Tor1)),
@@ -143,6 +156,36 @@ fn x25519(_: Cpu) -> Work {
         let scalar = scalar.first_chunk().expect("32 bytes");
         let secret = X25519.secret_from_bytes(scalar).expect("any 32 bytes are a key");
         drop(black_box(X25519.agree(&secret, &peer).expect("a secret")));
+    })
+}
+
+/// SM4 from its key, and blocks through it.
+fn sm4(work: impl Fn(&[u8; 16], &mut [u8]) + 'static) -> Work {
+    Box::new(move |secret| {
+        let (key, data) = secret.split_first_chunk().expect("a key");
+        let mut data: [u8; SM4 - 16] = data.try_into().expect("so many blocks");
+        work(key, &mut data);
+        black_box(data);
+    })
+}
+
+fn sm4_blocks(cpu: Cpu) -> Work {
+    sm4(move |key, data| {
+        let cipher = Sm4::with_cpu(cpu, key);
+        cipher.encrypt_each(data.as_chunks_mut().0);
+        cipher.decrypt_block(data.first_chunk_mut().expect("a block"));
+    })
+}
+
+fn sm4_key_stream(cpu: Cpu) -> Work {
+    sm4(move |key, data| Sm4Ctr::with_cpu(cpu, key, &[9; 16]).apply_keystream(data))
+}
+
+fn sm4_chains(cpu: Cpu) -> Work {
+    sm4(move |key, data| {
+        let blocks = Array::slice_as_chunks_mut(data).0;
+        Sm4CbcEnc::with_cpu(cpu, key, &[5; 16]).encrypt_blocks(blocks);
+        Sm4CbcDec::with_cpu(cpu, key, &[7; 16]).decrypt_blocks(blocks);
     })
 }
 

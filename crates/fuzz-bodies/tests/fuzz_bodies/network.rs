@@ -30,3 +30,8 @@ fn key_files() {
 fn http_answers() {
     Corpus::of("network_http_answer").run(MUTATIONS, fuzz::http_answer);
 }
+
+#[test]
+fn clients_of_socks_say_anything() {
+    Corpus::of("network_socks").run(MUTATIONS, fuzz::socks);
+}

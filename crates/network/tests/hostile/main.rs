@@ -15,6 +15,7 @@
 //! ```
 
 mod buffers;
+mod clients;
 mod directories;
 mod exit;
 mod extensions;

@@ -1,6 +1,8 @@
 //! A few relays and a target on 127.0.0.1, for the tests.
 #![allow(dead_code)] // not every test needs all of it
 
+pub(crate) mod proxied;
+
 use candor_network::{
     Circuit, Client, ClientOptions, HandshakeType, ListedRelay, Policy, Relay, RelayConfig, RelayEvent, RelayKeys,
     Target,
@@ -51,6 +53,14 @@ impl Town {
         }
         let listed: Vec<_> = relays.iter().flatten().map(Relay::listed).collect();
         Self { relays, listed, target, told }
+    }
+
+    /// Lists each relay otherwise than it says.
+    pub(crate) fn relist(&mut self, change: impl Fn(ListedRelay) -> ListedRelay) {
+        for listed in &mut self.listed {
+            let list = candor_network::RelayList::parse(&listed.to_line()).unwrap();
+            *listed = Arc::new(change(list.into_relays().remove(0)));
+        }
     }
 
     pub(crate) fn relay(&self, index: usize) -> &Relay {

@@ -107,6 +107,15 @@ api! {
     EVP_DigestUpdate: fn(Object, *const c_void, usize) -> c_int;
     EVP_DigestFinal_ex: fn(Object, *mut c_uchar, *mut c_uint) -> c_int;
     EVP_DigestFinalXOF: fn(Object, *mut c_uchar, usize) -> c_int;
+    EVP_CIPHER_fetch: fn(Object, *const c_char, *const c_char) -> Object;
+    EVP_CIPHER_free: fn(Object);
+    EVP_CIPHER_get0_provider: fn(Object) -> Object;
+    EVP_CIPHER_CTX_new: fn() -> Object;
+    EVP_CIPHER_CTX_free: fn(Object);
+    EVP_CIPHER_CTX_ctrl: fn(Object, c_int, c_int, *mut c_void) -> c_int;
+    EVP_CipherInit_ex2: fn(Object, Object, *const c_uchar, *const c_uchar, c_int, *const Parameter) -> c_int;
+    EVP_CipherUpdate: fn(Object, *mut c_uchar, *mut c_int, *const c_uchar, c_int) -> c_int;
+    EVP_CipherFinal_ex: fn(Object, *mut c_uchar, *mut c_int) -> c_int;
     EVP_MAC_fetch: fn(Object, *const c_char, *const c_char) -> Object;
     EVP_MAC_free: fn(Object);
     EVP_MAC_get0_provider: fn(Object) -> Object;
@@ -129,6 +138,7 @@ api! {
     EVP_KEYEXCH_fetch: fn(Object, *const c_char, *const c_char) -> Object;
     EVP_KEYEXCH_free: fn(Object);
     EVP_KEYEXCH_get0_provider: fn(Object) -> Object;
+    EVP_CIPHER_CTX_set_padding: fn(Object, c_int) -> c_int;
     EVP_PKEY_CTX_new_from_name: fn(Object, *const c_char, *const c_char) -> Object;
     EVP_PKEY_CTX_new_from_pkey: fn(Object, Object, *const c_char) -> Object;
     EVP_PKEY_CTX_free: fn(Object);

@@ -1,14 +1,24 @@
 //! Which arm of ChaCha20-Poly1305 runs.
 
 use super::chacha20_portable::{self as portable, Key};
-use super::poly1305_portable::Poly1305;
+#[cfg(target_arch = "x86_64")]
+use crate::low::x86_64::chacha20_poly1305 as low;
+use crate::poly1305::Poly1305;
 use candor_cpu::Cpu;
 use candor_cpu::arms::Routine;
-use zeroize::Zeroize;
+#[cfg(target_arch = "x86_64")]
+use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
+use zeroize::{Zeroize, optimization_barrier};
 
 /// One way to seal and open. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
 pub(super) enum Arm {
+    /// x86-64's AVX2: eight blocks at a time, the authenticator in general registers.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(HaveAvx2),
+    /// x86-64's AVX-512: sixteen blocks at a time, the authenticator in vectors as well.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(HaveAvx2, HaveAvx512Ifma),
     /// Safe Rust.
     Portable,
 }
@@ -16,13 +26,22 @@ pub(super) enum Arm {
 impl Arm {
     #[inline]
     pub(super) fn choose(cpu: Cpu) -> Self {
-        let _ = cpu.for_routine(Routine::ChaCha20Poly1305);
+        let cpu = cpu.for_routine(Routine::ChaCha20Poly1305);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = HaveAvx2::check(cpu) {
+            return HaveAvx512Ifma::check(cpu).map_or(Self::Avx2(avx2), |avx512| Self::Avx512(avx2, avx512));
+        }
+        let _ = cpu;
         Self::Portable
     }
 
     #[inline]
     pub(super) fn name(self) -> &'static str {
         match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(..) => "avx512",
             Self::Portable => "portable",
         }
     }
@@ -38,6 +57,20 @@ impl Arm {
         tag: &mut [u8; 16],
     ) {
         match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(avx2) => {
+                let mut state = portable::state(key, 0, nonce);
+                low::run_avx2::<OPEN>((avx2,), &mut state, aad, data, tag);
+                state = [0; 16];
+                optimization_barrier(&state);
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(avx2, avx512) => {
+                let mut state = portable::state(key, 0, nonce);
+                low::run_avx512::<OPEN>((avx2, avx512), &mut state, aad, data, tag);
+                state = [0; 16];
+                optimization_barrier(&state);
+            }
             Self::Portable => run_portable::<OPEN>(key, nonce, aad, data, tag),
         }
     }

@@ -1,6 +1,6 @@
 //! Sealing with nonces that the cipher draws itself.
 
-use super::{AeadError, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, TAG, XChaCha20Poly1305};
+use super::{AeadError, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, Sm4Ccm, Sm4Gcm, TAG, XChaCha20Poly1305};
 use alloc::vec::Vec;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -165,6 +165,8 @@ macro_rules! random_nonce {
 random_nonce! {
     Aes128Gcm 12 1 << 32;
     Aes256Gcm 12 1 << 32;
+    Sm4Gcm 12 1 << 32;
+    Sm4Ccm 12 1 << 32;
     ChaCha20Poly1305 12 1 << 32;
     XChaCha20Poly1305 24 u64::MAX;
 }

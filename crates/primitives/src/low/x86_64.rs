@@ -16,11 +16,17 @@ pub(crate) mod argon2_avx512;
 #[cfg(feature = "hash")]
 pub(crate) mod batch;
 #[cfg(feature = "aead")]
+mod chacha20;
+#[cfg(feature = "aead")]
+pub(crate) mod chacha20_poly1305;
+#[cfg(feature = "aead")]
 mod gcm;
 #[cfg(feature = "aead")]
 pub(crate) mod ghash;
 #[cfg(feature = "hash")]
 pub(crate) mod keccak;
+#[cfg(feature = "aead")]
+mod poly1305;
 #[cfg(feature = "aes")]
 pub(crate) mod polyval;
 #[cfg(feature = "hash")]

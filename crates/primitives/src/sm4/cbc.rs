@@ -6,7 +6,7 @@ use ::cipher::consts::{U16, U64};
 use ::cipher::{
     AlgorithmName, Array, Block, BlockModeDecBackend, BlockModeDecClosure, BlockModeDecrypt, BlockModeEncBackend,
     BlockModeEncClosure, BlockModeEncrypt, BlockSizeUser, InOut, InOutBuf, Iv, IvSizeUser, IvState, Key, KeyIvInit,
-    KeySizeUser, ParBlocks, ParBlocksSizeUser,
+    KeySizeUser, ParBlocks, ParBlocksSizeUser, SetIvState,
 };
 use candor_cpu::Cpu;
 use core::fmt;
@@ -76,6 +76,12 @@ macro_rules! mode {
         impl IvState for $mode {
             fn iv_state(&self) -> Iv<Self> {
                 self.chain.into()
+            }
+        }
+
+        impl SetIvState for $mode {
+            fn set_iv(&mut self, iv: &Iv<Self>) {
+                self.chain = (*iv).into();
             }
         }
 

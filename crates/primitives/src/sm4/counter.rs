@@ -64,6 +64,12 @@ impl Sm4Ctr {
         self.cipher.arm()
     }
 
+    /// Begins anew with counter block `first`, under the same key.
+    pub fn set_first(&mut self, first: &[u8; 16]) {
+        self.first = u128::from_be_bytes(*first);
+        self.position = 0;
+    }
+
     fn apply(&mut self, data: &mut [u8]) {
         let used = (self.position % 16) as usize;
         let head = if used == 0 { 0 } else { data.len().min(16 - used) };

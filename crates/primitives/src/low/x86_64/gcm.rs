@@ -14,6 +14,9 @@ use zeroize::optimization_barrier;
 
 /// A block cipher, over vectors of blocks.
 pub(super) trait BlockCipher<V: Blocks> {
+    /// Whether four vectors and more take about the time of one, so that what is left of a message is best done in one piece.
+    const SLOW: bool = false;
+
     /// Encrypts the blocks, and does the steps of `beside` meanwhile.
     fn encrypt<const VECTORS: usize, B: Beside>(&self, blocks: [V; VECTORS], beside: &mut B) -> [V; VECTORS];
 }
@@ -88,7 +91,11 @@ pub(super) fn run<V: Blocks, C: BlockCipher<V> + BlockCipher<__m128i>, const VEC
     } else {
         pass.seal_batches::<VECTORS>(front);
     }
-    pass.rest::<OPEN>(rest);
+    if <C as BlockCipher<V>>::SLOW {
+        pass.slow_rest::<VECTORS, OPEN>(rest);
+    } else {
+        pass.rest::<OPEN>(rest);
+    }
 
     // If there was no block to add the lanes to, only the lowest is not zero.
     let lengths = lengths.xor(pass.lanes.sum());
@@ -162,23 +169,61 @@ impl<V: Blocks, C: BlockCipher<V>> Pass<'_, V, C> {
             self.vectors::<1, OPEN>(vector, &mut left);
         }
         if !part.is_empty() {
-            let mut end = [[0; 16]; MOST_LANES];
-            let bytes = end.as_flattened_mut();
-            bytes[..part.len()].copy_from_slice(part);
             let [stream] = self.stream::<1, _>(&mut ());
-            if OPEN {
-                self.hash(V::load(&end), &mut left);
-            }
-            V::load(&end).xor(stream).store(&mut end);
-            let bytes = end.as_flattened_mut();
-            part.copy_from_slice(&bytes[..part.len()]);
-            if !OPEN {
-                bytes[part.len()..].fill(0);
-                self.hash(V::load(&end), &mut left);
-            }
-            end = [[0; 16]; MOST_LANES];
-            optimization_barrier(&end);
+            self.part::<OPEN>(part, stream, &mut left);
         }
+    }
+
+    /// The same for ciphers that are slow for few blocks.
+    #[inline(always)]
+    fn slow_rest<const VECTORS: usize, const OPEN: bool>(&mut self, mut rest: &mut [u8]) {
+        let mut left = rest.len().div_ceil(16) + 1;
+        while !rest.is_empty() {
+            let vectors = rest.len().div_ceil(16 * V::LANES);
+            let (now, later) = rest.split_at_mut(rest.len().min(VECTORS * V::LANES * 16));
+            match vectors {
+                0..=4 => self.some::<4, OPEN>(now, &mut left),
+                5..=8 if VECTORS > 8 => self.some::<8, OPEN>(now, &mut left),
+                _ => self.some::<VECTORS, OPEN>(now, &mut left),
+            }
+            rest = later;
+        }
+    }
+
+    /// Up to `VECTORS` vectors, the last of which may be a part.
+    #[inline(always)]
+    fn some<const VECTORS: usize, const OPEN: bool>(&mut self, data: &mut [u8], left: &mut usize) {
+        let stream = self.stream::<VECTORS, _>(&mut ());
+        for (data, key) in data.chunks_mut(16 * V::LANES).zip(stream) {
+            let (blocks, _) = data.as_chunks_mut::<16>();
+            if blocks.len() == V::LANES {
+                let (before, after) = (V::load(blocks), V::load(blocks).xor(key));
+                after.store(blocks);
+                self.hash(if OPEN { before } else { after }, left);
+            } else {
+                self.part::<OPEN>(data, key, left);
+            }
+        }
+    }
+
+    /// Less than a vector, through memory, which is wiped.
+    #[inline(always)]
+    fn part<const OPEN: bool>(&mut self, part: &mut [u8], key: V, left: &mut usize) {
+        let mut end = [[0; 16]; MOST_LANES];
+        let bytes = end.as_flattened_mut();
+        bytes[..part.len()].copy_from_slice(part);
+        if OPEN {
+            self.hash(V::load(&end), left);
+        }
+        V::load(&end).xor(key).store(&mut end);
+        let bytes = end.as_flattened_mut();
+        part.copy_from_slice(&bytes[..part.len()]);
+        if !OPEN {
+            bytes[part.len()..].fill(0);
+            self.hash(V::load(&end), left);
+        }
+        end = [[0; 16]; MOST_LANES];
+        optimization_barrier(&end);
     }
 
     #[inline(always)]

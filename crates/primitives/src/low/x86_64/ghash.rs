@@ -16,8 +16,8 @@ use zeroize::Zeroize;
 #[derive(Clone)]
 pub(crate) struct Powers([[u8; 16]; MOST + PAD]);
 
-/// The highest power: a batch of 8 vectors of 4 lanes, and a vector more.
-const MOST: usize = 36;
+/// The highest power: a batch of 16 vectors of 4 lanes, and a vector more.
+const MOST: usize = 68;
 
 /// Zeros after the first power, read by the lanes of a vector that go beyond the end.
 const PAD: usize = 4;
@@ -125,14 +125,13 @@ impl<'a, V: Blocks, const VECTORS: usize> Hashing<'a, V, VECTORS> {
     /// `source` has `VECTORS` vectors of blocks.
     #[inline(always)]
     pub(super) fn new(powers: &'a Powers, source: &'a [[u8; 16]], lanes: V) -> Self {
-        const { assert!(VECTORS <= STEPS) }
         Self { powers, source, lanes, sum: Sum::zero() }
     }
 
     /// All steps without a cipher.
     #[inline(always)]
     pub(super) fn alone(mut self) -> V {
-        for n in 0..VECTORS {
+        for n in 0..STEPS {
             self.step(n);
         }
         self.finish()
@@ -148,7 +147,9 @@ impl<'a, V: Blocks, const VECTORS: usize> Hashing<'a, V, VECTORS> {
 impl<V: Blocks, const VECTORS: usize> Beside for Hashing<'_, V, VECTORS> {
     #[inline(always)]
     fn step(&mut self, n: usize) {
-        if n < VECTORS {
+        // Where there are more vectors than steps, several in each.
+        let each = const { VECTORS.div_ceil(STEPS) };
+        for n in n * each..((n + 1) * each).min(VECTORS) {
             let mut blocks = V::load(&self.source[n * V::LANES..]).reverse();
             if n == 0 {
                 blocks = blocks.xor(self.lanes);

@@ -4,10 +4,16 @@
 //! (`sm4_box`); only what comes in and goes out is changed. Several groups are in flight, since a round takes about ten cycles from its
 //! argument to its result, and a vector unit could start forty operations meanwhile.
 
+#[cfg(feature = "aead")]
+mod aead;
 mod unit;
 
-use super::blocks::Blocks;
+use super::blocks::{Beside, Blocks};
+#[cfg(feature = "aead")]
+use super::{gcm, ghash::Powers};
 use crate::sm4_box::{CK, FK, GFNI};
+#[cfg(feature = "aead")]
+use aead::{Cipher, WithAes, WithGfni};
 use candor_cpu::{HaveAvx2, HaveAvx512Crypto, HaveClmul, HaveGfni, HaveVpclmul};
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -21,7 +27,10 @@ pub(crate) type RoundKeys = [u32; 32];
 /// Makes an arm: safe functions that take its tokens, and in each the kernel with the features. `$wide` is for many blocks, `$groups` groups
 /// at once; `$narrow` for one. `$clear` bytes of stack hold what the compiler puts aside for want of registers.
 macro_rules! arm {
-    ($name:ident, [$($token:ty),+], $features:literal, $wide:ty, $groups:literal, $narrow:ty, $clear:literal) => {
+    (
+        $name:ident, [$($token:ty),+], $features:literal, wide $wide:ty, $groups:literal groups, narrow $narrow:ty,
+        gcm $family:ty, $vectors:literal of $blocks:ty, clear $clear:literal
+    ) => {
         pub(crate) mod $name {
             use super::*;
 
@@ -80,6 +89,73 @@ macro_rules! arm {
                 zeroize_stack::<$clear>();
             }
 
+            /// The powers of GHASH's key.
+            #[cfg(feature = "aead")]
+            #[inline]
+            pub(crate) fn gcm_prepare(_: Tokens, keys: &RoundKeys, powers: &mut Powers) {
+                #[target_feature(enable = $features)]
+                fn with_features(keys: &RoundKeys, powers: &mut Powers) {
+                    gcm::prepare::<$blocks, _, $vectors>(&Cipher::<$family>::new(keys), powers);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features(keys, powers) }
+                zeroize_stack::<$clear>();
+            }
+
+            /// Galois/Counter Mode: encrypts, or decrypts if `OPEN`, and writes the tag that belongs to the ciphertext.
+            #[cfg(feature = "aead")]
+            #[inline]
+            pub(crate) fn gcm<const OPEN: bool>(
+                _: Tokens,
+                keys: &RoundKeys,
+                powers: &Powers,
+                nonce: &[u8; 12],
+                aad: &[u8],
+                data: &mut [u8],
+                tag: &mut [u8; 16],
+            ) {
+                #[target_feature(enable = $features)]
+                fn with_features<const OPEN: bool>(
+                    keys: &RoundKeys,
+                    powers: &Powers,
+                    nonce: &[u8; 12],
+                    aad: &[u8],
+                    data: &mut [u8],
+                    tag: &mut [u8; 16],
+                ) {
+                    let cipher = Cipher::<$family>::new(keys);
+                    gcm::run::<$blocks, _, $vectors, OPEN>(&cipher, powers, nonce, aad, data, tag);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features::<OPEN>(keys, powers, nonce, aad, data, tag) }
+                zeroize_stack::<$clear>();
+            }
+
+            /// Counter mode with Cipher Block Chaining-MAC: encrypts, or decrypts if `OPEN`, with the key stream that begins with counter
+            /// block `first`, and continues the MAC over the plaintext.
+            #[cfg(feature = "aead")]
+            #[inline]
+            pub(crate) fn ccm<const OPEN: bool>(
+                _: Tokens,
+                keys: &RoundKeys,
+                first: &[u8; 16],
+                mac: &mut [u8; 16],
+                data: &mut [u8],
+            ) {
+                #[target_feature(enable = $features)]
+                fn with_features<const OPEN: bool>(
+                    keys: &RoundKeys,
+                    first: &[u8; 16],
+                    mac: &mut [u8; 16],
+                    data: &mut [u8],
+                ) {
+                    aead::ccm::<$narrow, OPEN>(keys, first, mac, data);
+                }
+                // SAFETY: the tokens prove the features.
+                unsafe { with_features::<OPEN>(keys, first, mac, data) }
+                zeroize_stack::<$clear>();
+            }
+
             /// Cipher block chaining: encrypts the blocks, one after another; `chain` is the block before them, then the last one.
             #[inline]
             pub(crate) fn cbc_encrypt(_: Tokens, keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
@@ -106,28 +182,42 @@ macro_rules! arm {
     };
 }
 
-arm!(aes_ni, [HaveClmul], "ssse3,sse4.1,aes", AesBox<Whole<__m128i>>, 2, AesBox<Whole<__m128i>>, 512);
-arm!(avx2, [HaveClmul, HaveAvx2], "avx2,aes", AesBox<Halves>, 2, AesBox<Whole<__m128i>>, 512);
-arm!(vaes, [HaveVpclmul], "avx2,aes,vaes", AesBox<Whole<__m256i>>, 2, AesBox<Whole<__m128i>>, 512);
-arm!(gfni, [HaveGfni], "avx2,gfni", GfniBox<__m256i>, 2, GfniBox<__m128i>, 512);
 arm!(
-    avx512,
-    [HaveAvx512Crypto, HaveGfni],
-    "avx2,avx512f,avx512bw,avx512vl,gfni",
-    GfniBox<__m512i>,
-    4,
-    GfniBox<__m128i>,
-    64
+    aes_ni, [HaveClmul], "ssse3,sse4.1,pclmulqdq,aes",
+    wide AesBox<Whole<__m128i>>, 2 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithAes, 8 of __m128i, clear 512
+);
+// GHASH has no products of 256 bits here, so the blocks of GCM are single ones.
+arm!(
+    avx2, [HaveClmul, HaveAvx2], "avx2,pclmulqdq,aes",
+    wide AesBox<Halves>, 2 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithAes, 8 of __m128i, clear 512
+);
+arm!(
+    vaes, [HaveVpclmul], "avx2,pclmulqdq,vpclmulqdq,aes,vaes",
+    wide AesBox<Whole<__m256i>>, 2 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithAes, 8 of __m256i, clear 512
+);
+arm!(
+    gfni, [HaveVpclmul, HaveGfni], "avx2,pclmulqdq,vpclmulqdq,gfni",
+    wide GfniBox<__m256i>, 2 groups, narrow GfniBox<__m128i>,
+    gcm WithGfni, 8 of __m256i, clear 512
+);
+arm!(
+    avx512, [HaveAvx512Crypto, HaveGfni], "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,gfni",
+    wide GfniBox<__m512i>, 4 groups, narrow GfniBox<__m128i>,
+    gcm WithGfni, 16 of __m512i, clear 64
 );
 
 /// Word 0 of some blocks, word 1, 2 and 3.
 type Group<U> = [<U as Unit>::Vector; 4];
 
-/// All rounds, for `G` groups.
+/// All rounds, for `G` groups, with the steps of `beside` between them.
 #[inline(always)]
-fn rounds<U: Unit, const G: usize>(keys: &RoundKeys, groups: &mut [Group<U>; G]) {
+fn rounds<U: Unit, const G: usize>(keys: &RoundKeys, groups: &mut [Group<U>; G], beside: &mut impl Beside) {
     let (steps, _) = unseen(keys).as_chunks::<4>();
-    for keys in steps {
+    for (step, keys) in steps.iter().enumerate() {
+        beside.step(step);
         macro_rules! round {
             ($a:literal $b:literal $c:literal $d:literal) => {
                 let key = U::Vector::word(keys[$a]);
@@ -204,7 +294,7 @@ fn some_blocks<U: Unit, const G: usize>(keys: &RoundKeys, data: &mut [[u8; 16]])
     for (words, data) in groups.iter_mut().zip(data.chunks_exact(group)) {
         *words = load::<U>(data);
     }
-    rounds::<U, G>(keys, &mut groups);
+    rounds::<U, G>(keys, &mut groups, &mut ());
     for (words, data) in groups.into_iter().zip(data.chunks_exact_mut(group)) {
         for (vector, data) in blocks_of::<U>(words).into_iter().zip(data.chunks_exact_mut(U::Vector::LANES)) {
             vector.store(data);
@@ -281,7 +371,7 @@ impl<'k, U: Unit> Stream<'k, U> {
             group[3] = U::enter(self.count.shuffle(swap));
             self.count = self.count.add32(U::Vector::word(4 * U::Vector::LANES as u32));
         }
-        rounds::<U, G>(self.keys, &mut groups);
+        rounds::<U, G>(self.keys, &mut groups, &mut ());
         for group in &mut groups {
             *group = blocks_of::<U>(*group);
         }
@@ -336,7 +426,7 @@ fn block_of<N: Unit<Vector = __m128i>>([a, b, c, d]: Group<N>) -> __m128i {
 #[inline(always)]
 fn block<N: Unit<Vector = __m128i>>(keys: &RoundKeys, block: &mut [u8; 16]) {
     let mut group = [words_of::<N>(__m128i::load(from_ref(block)))];
-    rounds::<N, 1>(keys, &mut group);
+    rounds::<N, 1>(keys, &mut group, &mut ());
     block_of::<N>(group[0]).store(from_mut(block));
 }
 
@@ -345,7 +435,7 @@ fn cbc_encrypt<N: Unit<Vector = __m128i>>(keys: &RoundKeys, chain: &mut [u8; 16]
     let mut last = __m128i::load(from_ref(chain));
     for block in blocks {
         let mut group = [words_of::<N>(last.xor(__m128i::load(from_ref(block))))];
-        rounds::<N, 1>(keys, &mut group);
+        rounds::<N, 1>(keys, &mut group, &mut ());
         last = block_of::<N>(group[0]);
         last.store(from_mut(block));
     }
@@ -383,7 +473,7 @@ fn chained<U: Unit, const G: usize>(keys: &RoundKeys, chain: &mut [u8; 16], data
         *words = load::<U>(data);
     }
     let next = data[data.len() - 1];
-    rounds::<U, G>(keys, &mut groups);
+    rounds::<U, G>(keys, &mut groups, &mut ());
     for words in &mut groups {
         *words = blocks_of::<U>(*words);
     }

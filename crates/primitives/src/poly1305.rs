@@ -1,6 +1,6 @@
-//! Poly1305 (RFC 8439 §2.5) in words of 64 bits.
+//! Poly1305 (RFC 8439 §2.5) in words of 64 bits, for portable code and for kernels.
 
-use zeroize::Zeroize;
+use zeroize::optimization_barrier;
 
 /// A hash on its way. Wiped on drop.
 pub(crate) struct Poly1305 {
@@ -18,6 +18,20 @@ impl Poly1305 {
         let word = |n: usize| u64::from_le_bytes(key.as_chunks::<8>().0[n]);
         let r = [word(0) & 0x0fff_fffc_0fff_ffff, word(1) & 0x0fff_fffc_0fff_fffc];
         Self { r, s: [word(2), word(3)], h: [0; 3] }
+    }
+
+    /// r, clamped, in two words.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn r(&self) -> [u64; 2] {
+        self.r
+    }
+
+    /// The sum so far.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn sum(&mut self) -> &mut [u64; 3] {
+        &mut self.h
     }
 
     /// Adds whole blocks.
@@ -101,9 +115,9 @@ impl Carrying for u64 {
 }
 
 impl Drop for Poly1305 {
+    #[inline(always)]
     fn drop(&mut self) {
-        self.r.zeroize();
-        self.s.zeroize();
-        self.h.zeroize();
+        (self.r, self.s, self.h) = ([0; 2], [0; 2], [0; 3]);
+        optimization_barrier(self);
     }
 }

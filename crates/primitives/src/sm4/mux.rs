@@ -29,7 +29,7 @@ pub(crate) enum Arm {
     /// On 256 bits.
     Vaes(HaveVpclmul),
     /// GFNI on 256 bits.
-    Gfni(HaveGfni),
+    Gfni(HaveVpclmul, HaveGfni),
     /// GFNI on 512 bits.
     Avx512(HaveAvx512Crypto, HaveGfni),
 }
@@ -45,11 +45,12 @@ pub(crate) struct Schedule {
 #[cfg(target_arch = "x86_64")]
 impl Arm {
     fn choose(cpu: Cpu) -> Option<Self> {
-        if let Some(gfni) = HaveGfni::check(cpu) {
-            return Some(HaveAvx512Crypto::check(cpu).map_or(Self::Gfni(gfni), |wide| Self::Avx512(wide, gfni)));
-        }
         if let Some(vaes) = HaveVpclmul::check(cpu) {
-            return Some(Self::Vaes(vaes));
+            return Some(match (HaveGfni::check(cpu), HaveAvx512Crypto::check(cpu)) {
+                (Some(gfni), Some(wide)) => Self::Avx512(wide, gfni),
+                (Some(gfni), None) => Self::Gfni(vaes, gfni),
+                (None, _) => Self::Vaes(vaes),
+            });
         }
         let aes = HaveClmul::check(cpu)?;
         Some(HaveAvx2::check(cpu).map_or(Self::AesNi(aes), |avx2| Self::Avx2(aes, avx2)))
@@ -60,7 +61,7 @@ impl Arm {
             Self::AesNi(_) => "aes-ni",
             Self::Avx2(..) => "avx2",
             Self::Vaes(_) => "vaes",
-            Self::Gfni(_) => "gfni",
+            Self::Gfni(..) => "gfni",
             Self::Avx512(..) => "avx512",
         }
     }
@@ -69,16 +70,19 @@ impl Arm {
 /// Calls a kernel of an arm.
 #[cfg(target_arch = "x86_64")]
 macro_rules! on_arm {
-    ($arm:expr, $kernel:ident($($argument:expr),*)) => {
+    ($arm:expr, $kernel:ident $(::<$open:ident>)? ($($argument:expr),*)) => {
         match *$arm {
-            Arm::AesNi(aes) => low::aes_ni::$kernel((aes,), $($argument),*),
-            Arm::Avx2(aes, avx2) => low::avx2::$kernel((aes, avx2), $($argument),*),
-            Arm::Vaes(vaes) => low::vaes::$kernel((vaes,), $($argument),*),
-            Arm::Gfni(gfni) => low::gfni::$kernel((gfni,), $($argument),*),
-            Arm::Avx512(wide, gfni) => low::avx512::$kernel((wide, gfni), $($argument),*),
+            Arm::AesNi(aes) => low::aes_ni::$kernel$(::<$open>)?((aes,), $($argument),*),
+            Arm::Avx2(aes, avx2) => low::avx2::$kernel$(::<$open>)?((aes, avx2), $($argument),*),
+            Arm::Vaes(vaes) => low::vaes::$kernel$(::<$open>)?((vaes,), $($argument),*),
+            Arm::Gfni(vaes, gfni) => low::gfni::$kernel$(::<$open>)?((vaes, gfni), $($argument),*),
+            Arm::Avx512(wide, gfni) => low::avx512::$kernel$(::<$open>)?((wide, gfni), $($argument),*),
         }
     };
 }
+
+#[cfg(all(target_arch = "x86_64", feature = "aead"))]
+pub(crate) use on_arm;
 
 impl Keys {
     pub(super) fn new(cpu: Cpu, key: &[u8; 16]) -> Self {
@@ -110,7 +114,7 @@ impl Keys {
     }
 
     #[inline]
-    pub(super) fn encrypt_block(&self, block: &mut [u8; 16]) {
+    pub(crate) fn encrypt_block(&self, block: &mut [u8; 16]) {
         secret::ran("sm4", self.arm());
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -210,6 +214,15 @@ fn few<'k>(keys: impl Iterator<Item = &'k u64>, blocks: &mut [[u8; 16]]) {
         portable::crypt(keys, &mut room);
         blocks.copy_from_slice(&room[..blocks.len()]);
     });
+}
+
+/// Two blocks on the portable arm.
+#[cfg(feature = "aead")]
+pub(crate) fn portable_pair(keys: &portable::RoundKeys, a: &mut [u8; 16], b: &mut [u8; 16]) {
+    let mut room = [[0; 16]; MANY];
+    (room[0], room[1]) = (*a, *b);
+    portable::crypt(keys.iter(), &mut room);
+    (*a, *b) = (room[0], room[1]);
 }
 
 fn portable_counter_mode(

@@ -1,0 +1,144 @@
+//! `candor onion proxy`.
+
+use super::{Stop, directory, runtime};
+use crate::Failure;
+use crate::cli::{Cells, ProxyArguments};
+use crate::output::{Talk, print};
+use candor_network::directory::Directory;
+use candor_network::{Crypto, HandshakeType, Proxy, ProxyConfig, RelayList};
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often the relays are looked at again.
+const TURN: Duration = Duration::from_secs(60);
+
+pub(super) fn execute(arguments: &ProxyArguments, talk: Talk) -> Result<(), Failure> {
+    talk.say("this is a research network: candor promises no anonymity, and nobody should rely on it for any");
+    let config = config(arguments, talk)?;
+    let mut relays = Relays::new(arguments, &config, talk)?;
+    let deadline = Instant::now() + Duration::from_secs(arguments.wait.into());
+    runtime()?.block_on(async {
+        let mut stop = Stop::new()?;
+        let list = loop {
+            match relays.changed().await {
+                Ok(Some(list)) if list.relays().len() >= config.hops || Instant::now() >= deadline => break list,
+                Err(why) if Instant::now() >= deadline => return Err(Failure::Error(why)),
+                _ => {}
+            }
+            relays.forget();
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_millis(200)) => {}
+                () = stop.asked() => return Ok(()),
+            }
+        };
+        let proxy = Proxy::start(config, list).await?;
+        for address in proxy.addresses().iter().filter(|address| !address.ip().is_loopback()) {
+            talk.say(&format!("warning: whoever reaches {address} can use this proxy; it asks for no password"));
+        }
+        print(&format!("{}\n", json!({ "addresses": proxy.addresses() })))?;
+        talk.say("the proxy is ready, for SOCKS and HTTP CONNECT");
+        tokio::select! {
+            () = stop.asked() => {}
+            () = keep(&proxy, relays, talk) => {}
+        }
+        Ok(())
+    })
+}
+
+/// Looks at the relays again and again. A list that can't be had changes nothing.
+async fn keep(proxy: &Proxy, mut relays: Relays, talk: Talk) {
+    loop {
+        tokio::time::sleep(TURN).await;
+        match relays.changed().await {
+            Ok(Some(list)) => proxy.know(list),
+            Ok(None) => {}
+            Err(why) => talk.say(&format!("the relays stay as they were: {why}")),
+        }
+    }
+}
+
+/// Where the relays come from.
+struct Relays {
+    source: Source,
+    handshake: HandshakeType,
+    /// What was last taken: a list's text, or a consensus's number.
+    taken: String,
+    /// The directories must be asked though what they said holds.
+    ask: bool,
+}
+
+enum Source {
+    List(PathBuf),
+    Directory(Box<Directory>),
+}
+
+impl Relays {
+    fn new(arguments: &ProxyArguments, config: &ProxyConfig, talk: Talk) -> Result<Self, Failure> {
+        let source = match (directory::open(&arguments.directories, talk)?, &arguments.relays) {
+            (Some(directory), _) => Source::Directory(Box::new(directory)),
+            (None, Some(path)) => Source::List(path.clone()),
+            (None, None) => return Err(Failure::Error("expected --relays or --directory".to_owned())),
+        };
+        Ok(Self { source, handshake: config.handshake, taken: String::new(), ask: false })
+    }
+
+    /// The relays, if they are others than before.
+    async fn changed(&mut self) -> Result<Option<RelayList>, String> {
+        match &self.source {
+            Source::List(path) => {
+                let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+                let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
+                if text == self.taken {
+                    return Ok(None);
+                }
+                let list = RelayList::parse(&text).map_err(|error| failed(&error))?;
+                self.taken = text;
+                Ok(Some(list))
+            }
+            Source::Directory(directory) => {
+                let asked =
+                    if std::mem::take(&mut self.ask) { directory.refresh().await } else { directory.consensus().await };
+                let consensus = asked.map_err(|error| error.to_string())?.consensus;
+                let number = consensus.number().to_string();
+                if number == self.taken {
+                    return Ok(None);
+                }
+                let relays = directory.relays(&consensus, self.handshake).await;
+                let list = relays.map_err(|error| error.to_string())?;
+                self.taken = number;
+                Ok(Some(list))
+            }
+        }
+    }
+
+    /// Looks anew next time, since what there was does not do.
+    fn forget(&mut self) {
+        self.taken.clear();
+        self.ask = true;
+    }
+}
+
+fn config(arguments: &ProxyArguments, talk: Talk) -> Result<ProxyConfig, Failure> {
+    let mut config = ProxyConfig::new(arguments.listen.clone());
+    config.hops = arguments.hops.into();
+    config.handshake = arguments.handshake.parse::<HandshakeType>().map_err(candor_network::Error::from)?;
+    config.client.crypto = match arguments.cells {
+        Cells::Cgo => Crypto::Cgo,
+        Cells::Tor1 => Crypto::Tor1,
+    };
+    config.client.not_post_quantum = Arc::new(move |relay, group| {
+        talk.say(&format!("the link to {relay} has no post-quantum key exchange ({group})"));
+    });
+    config.test_network = arguments.test_network;
+    config.state = arguments.state.clone();
+    config.reuse = Duration::from_secs(60 * u64::from(arguments.reuse));
+    config.spare = arguments.spare.into();
+    config.expected = arguments.ports.clone();
+    config.circuits = arguments.circuits as usize;
+    config.connections = arguments.connections as usize;
+    config.connections_per_address = arguments.connections_per_address as usize;
+    config.log = Arc::new(move |event| talk.say(&event.to_string()));
+    Ok(config)
+}

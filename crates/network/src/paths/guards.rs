@@ -1,0 +1,388 @@
+//! The guards that a client keeps, also from one run to the next.
+//!
+//! Every circuit begins at a guard. A client that drew its first relay anew each time would soon have come by each relay, and so by those of
+//! anyone who watches. So it draws few, and keeps them. The rule:
+//!
+//! - The list has at most [`GuardRules::most`] guards, in the order in which they were drawn. The first that can be used is used.
+//! - A guard is drawn only if no path is possible from any in the list: none of them is listed, up, and far enough from an exit.
+//! - A guard that could not be reached is passed over for [`GuardRules::retry`], twice as long each time it fails again, up to
+//!   [`GuardRules::most_retry`]; then it is tried again, in its old place. That is not kept in the file.
+//! - A guard leaves the list [`GuardRules::lifetime`] after it was drawn, or when no relay list has had it for [`GuardRules::unlisted`].
+//!   Nothing else removes one.
+//!
+//! When all places are taken and no guard can be used, there is no path, and the error says so. Someone who can make guards unreachable
+//! therefore chooses no guard for anybody.
+
+use super::{Candidate, Wish, choose, draw_guard};
+use crate::{Error, files};
+use rand_xoshiro::rand_core::Rng;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How many guards there are, and how long they stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuardRules {
+    /// The most guards.
+    pub most: usize,
+    /// How long a guard is kept.
+    pub lifetime: Duration,
+    /// How long it may be missing from relay lists.
+    pub unlisted: Duration,
+    /// How long one that failed is passed over, the first time.
+    pub retry: Duration,
+    /// The longest that it is passed over.
+    pub most_retry: Duration,
+}
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+impl Default for GuardRules {
+    /// As Tor has them: three guards, 120 days, 20 days; and from ten seconds to an hour.
+    fn default() -> Self {
+        Self {
+            most: 3,
+            lifetime: 120 * DAY,
+            unlisted: 20 * DAY,
+            retry: Duration::from_secs(10),
+            most_retry: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// A client's guards.
+#[derive(Debug)]
+pub struct Guards {
+    path: Option<PathBuf>,
+    rules: GuardRules,
+    kept: Vec<Kept>,
+    down: HashMap<[u8; 32], Down>,
+}
+
+/// The file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    guards: Vec<Entry>,
+}
+
+/// A guard in the file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    identity: String,
+    drawn: u64,
+    last_listed: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
+    identity: [u8; 32],
+    /// Seconds since 1970.
+    drawn: u64,
+    last_listed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Down {
+    until: Instant,
+    wait: Duration,
+}
+
+/// The most bytes that the file may have.
+const MOST: usize = 64 << 10;
+/// How stale the time of the last listing in the file may be.
+const STALE: u64 = 86_400;
+
+impl Guards {
+    /// No guards yet, and none that are kept in a file.
+    pub fn forgetful(rules: GuardRules) -> Self {
+        Self { path: None, rules, kept: Vec::new(), down: HashMap::new() }
+    }
+
+    /// Those in the file at `path`, which is made when the first is drawn.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it can't be read, or is not a list of guards. To begin anew quietly would hand the choice of guards to whoever can
+    /// damage the file.
+    pub fn load(path: &Path, rules: GuardRules) -> Result<Self, Error> {
+        let kept = match std::fs::metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(Error::file(path, &error)),
+            Ok(metadata) if metadata.len() > MOST as u64 => return Err(unfit(path, "it is too long")),
+            Ok(_) => {
+                let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, &error))?;
+                parse(&text).map_err(|why| unfit(path, &why))?
+            }
+        };
+        Ok(Self { path: Some(path.to_owned()), ..Self { kept, ..Self::forgetful(rules) } })
+    }
+
+    /// A path for the wish among these relays, as their places in `relays`. Draws a guard if it takes one; says whether the list has changed
+    /// and should be [kept](Self::save).
+    ///
+    /// # Errors
+    /// [`Error::Path`], which says what is missing.
+    pub fn path<R: Candidate>(
+        &mut self,
+        relays: &[R],
+        wish: &Wish<'_>,
+        (now, instant): (u64, Instant),
+        random: &mut impl Rng,
+    ) -> Result<(Vec<usize>, bool), Error> {
+        let mut changed = self.turn(relays, now);
+        let is_up =
+            |guard: &[u8; 32], down: &HashMap<[u8; 32], Down>| down.get(guard).is_none_or(|down| down.until <= instant);
+        let up: Vec<[u8; 32]> =
+            self.kept.iter().map(|guard| guard.identity).filter(|guard| is_up(guard, &self.down)).collect();
+        if let Some(path) = choose(relays, &up, wish, random) {
+            return Ok((path, changed));
+        }
+        let known: Vec<[u8; 32]> = self.kept.iter().map(|guard| guard.identity).collect();
+        let drawn = if known.len() < self.rules.most { draw_guard(relays, &known, wish, random) } else { None };
+        if let Some(identity) = drawn {
+            self.kept.push(Kept { identity, drawn: now, last_listed: now });
+            changed = true;
+            if let Some(path) = choose(relays, &[identity], wish, random) {
+                return Ok((path, changed));
+            }
+        }
+        Err(Error::Path(self.why_not(relays, wish, up.len())))
+    }
+
+    /// Drops those whose time is over, and notes which are listed.
+    fn turn<R: Candidate>(&mut self, relays: &[R], now: u64) -> bool {
+        let before = self.kept.len();
+        let rules = self.rules;
+        let mut renewed = false;
+        for guard in &mut self.kept {
+            if relays.iter().any(|relay| *relay.identity() == guard.identity) {
+                renewed |= now.abs_diff(guard.last_listed) > STALE;
+                // The file need not be written each time.
+                if now.abs_diff(guard.last_listed) > STALE {
+                    guard.last_listed = now;
+                }
+            }
+        }
+        // A clock that was set back makes no guard old.
+        self.kept.retain(|guard| {
+            now.saturating_sub(guard.drawn) < rules.lifetime.as_secs()
+                && now.saturating_sub(guard.last_listed) < rules.unlisted.as_secs()
+        });
+        renewed || self.kept.len() != before
+    }
+
+    fn why_not<R: Candidate>(&self, relays: &[R], wish: &Wish<'_>, up: usize) -> String {
+        let fit = relays.iter().filter(|relay| relay.offers(wish.handshake)).count();
+        let leads = |relay: &&R| relay.offers(wish.handshake) && relay.permits(wish.host, wish.port);
+        let exits = relays.iter().filter(leads).count();
+        let (hops, handshake, port) = (wish.hops, wish.handshake, wish.port);
+        match (fit, exits) {
+            (fit, _) if fit < hops => {
+                format!("expected {hops} relays that offer {handshake}; found {fit} among {}", relays.len())
+            }
+            (_, 0) => format!("no relay that offers {handshake} is an exit to that host and port {port}"),
+            (_, exits) if wish.not_exits.len() >= exits => format!("all {exits} exits to port {port} have refused"),
+            _ if up < self.kept.len() => format!(
+                "{} of {} guards could not be reached lately, and no path is possible from the others",
+                self.kept.len() - up,
+                self.kept.len()
+            ),
+            _ => "no relays are far enough from each other; relays of one family, /16 or IPv6 /32 don't share a path \
+                  (--test-network lifts the rule about addresses)"
+                .to_owned(),
+        }
+    }
+
+    /// Notes that a guard could not be reached.
+    pub fn failed(&mut self, guard: &[u8; 32], now: Instant) {
+        if !self.kept.iter().any(|kept| kept.identity == *guard) {
+            return;
+        }
+        let rules = self.rules;
+        let entry = self.down.entry(*guard).or_insert(Down { until: now, wait: rules.retry / 2 });
+        // Circuits that fail together count once.
+        if entry.until <= now {
+            entry.wait = (entry.wait * 2).min(rules.most_retry);
+            entry.until = now + entry.wait;
+        }
+    }
+
+    /// Notes that a guard was reached.
+    pub fn reached(&mut self, guard: &[u8; 32]) {
+        self.down.remove(guard);
+    }
+
+    /// The guards, in their order.
+    pub fn identities(&self) -> impl Iterator<Item = &[u8; 32]> {
+        self.kept.iter().map(|guard| &guard.identity)
+    }
+
+    /// Where they are kept, and the text.
+    pub(crate) fn document(&self) -> Option<(PathBuf, String)> {
+        let entry = |guard: &Kept| Entry {
+            identity: base16ct::lower::encode_string(&guard.identity),
+            drawn: guard.drawn,
+            last_listed: guard.last_listed,
+        };
+        let document = Document { guards: self.kept.iter().map(entry).collect() };
+        let text = serde_json::to_string_pretty(&document).expect("text and numbers have a JSON form");
+        Some((self.path.clone()?, text + "\n"))
+    }
+
+    /// Writes the file, in one step, for its owner alone.
+    ///
+    /// # Errors
+    /// [`Error::File`]; the guards go on without.
+    pub fn save(&self) -> Result<(), Error> {
+        match self.document() {
+            Some((path, text)) => files::replace(&path, &text, 0o600),
+            None => Ok(()),
+        }
+    }
+}
+
+fn unfit(path: &Path, why: &str) -> Error {
+    let why = format!("not a list of guards ({why}); restore it, or remove it to have new guards drawn");
+    Error::File { path: path.to_owned(), why }
+}
+
+fn parse(text: &str) -> Result<Vec<Kept>, String> {
+    let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let kept = |entry: Entry| {
+        let bytes = base16ct::lower::decode_vec(&entry.identity).ok();
+        let identity = bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+        let identity = identity.ok_or_else(|| "an identity is not 64 hexadecimal digits".to_owned())?;
+        Ok(Kept { identity, drawn: entry.drawn, last_listed: entry.last_listed })
+    };
+    document.guards.into_iter().map(kept).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ListedRelay, Policy, RelayKeys};
+    use candor_onion::handshake::HandshakeType;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    fn relays(count: u8) -> Vec<ListedRelay> {
+        let relay = |number: u8| {
+            let keys = RelayKeys::generate().unwrap();
+            let address = ([number, 0, 0, 1], 9001).into();
+            let listed = keys.listed(None, address, &[HandshakeType::NtorV3]).unwrap();
+            listed.with_exit(&Policy::parse("*:443").unwrap())
+        };
+        (1..=count).map(relay).collect()
+    }
+
+    const WISH: Wish<'_> =
+        Wish { hops: 2, handshake: HandshakeType::NtorV3, host: None, port: 443, test_network: false, not_exits: &[] };
+    const DAY: u64 = 86_400;
+
+    /// The guard of a path at that time.
+    fn guard(guards: &mut Guards, relays: &[ListedRelay], now: u64, at: Instant) -> Option<[u8; 32]> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(now);
+        let path = guards.path(relays, &WISH, (now, at), &mut random).ok()?.0;
+        Some(*relays[path[0]].identity())
+    }
+
+    #[test]
+    fn a_guard_stays_for_its_time_and_is_the_same_after_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, relays, at) = (folder.path().join("guards"), relays(8), Instant::now());
+        let mut guards = Guards::load(&file, GuardRules::default()).unwrap();
+        let first = guard(&mut guards, &relays, 0, at).unwrap();
+        guards.save().unwrap();
+        for day in 1..120 {
+            let mut again = Guards::load(&file, GuardRules::default()).unwrap();
+            assert_eq!(guard(&mut again, &relays, day * DAY, at), Some(first), "day {day}");
+            again.save().unwrap();
+        }
+        let mut again = Guards::load(&file, GuardRules::default()).unwrap();
+        let drawn = |guards: &Guards| guards.kept.iter().map(|guard| guard.drawn).collect::<Vec<_>>();
+        assert_eq!(drawn(&again), [0]);
+        assert!(guard(&mut again, &relays, 120 * DAY, at).is_some());
+        assert_eq!(drawn(&again), [120 * DAY], "another was drawn");
+        assert_eq!(guards.identities().count(), 1);
+    }
+
+    #[test]
+    fn a_guard_that_nobody_lists_is_forgotten_after_its_time_and_no_sooner() {
+        let (relays, at) = (relays(8), Instant::now());
+        let mut guards = Guards::forgetful(GuardRules::default());
+        let first = guard(&mut guards, &relays, 0, at).unwrap();
+        let others: Vec<_> = relays.into_iter().filter(|relay| relay.identity() != &first).collect();
+        let second = guard(&mut guards, &others, DAY, at).unwrap();
+        assert_eq!(guards.identities().collect::<Vec<_>>(), [&first, &second]);
+        guard(&mut guards, &others, 19 * DAY, at).unwrap();
+        assert_eq!(guards.identities().count(), 2);
+        guard(&mut guards, &others, 20 * DAY, at).unwrap();
+        assert_eq!(guards.identities().collect::<Vec<_>>(), [&second]);
+    }
+
+    #[test]
+    fn guards_that_fail_are_passed_over_for_a_while_and_no_more_are_drawn_than_there_is_room_for() {
+        let (relays, at) = (relays(8), Instant::now());
+        let mut guards = Guards::forgetful(GuardRules::default());
+        let first = guard(&mut guards, &relays, 0, at).unwrap();
+        guards.failed(&first, at);
+        // Circuits that fail together count once.
+        guards.failed(&first, at);
+        let second = guard(&mut guards, &relays, 1, at).unwrap();
+        assert_ne!(first, second);
+        guards.failed(&second, at);
+        let third = guard(&mut guards, &relays, 2, at).unwrap();
+        guards.failed(&third, at);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(0);
+        let error = guards.path(&relays, &WISH, (3, at), &mut random).unwrap_err().to_string();
+        assert!(error.contains("3 of 3 guards could not be reached"), "{error}");
+        // In its old place, after ten seconds; after another failure, twice as long.
+        let later = |seconds| at + Duration::from_secs(seconds);
+        assert_eq!(guard(&mut guards, &relays, 4, later(9)), None);
+        assert_eq!(guard(&mut guards, &relays, 5, later(10)), Some(first));
+        guards.failed(&first, later(10));
+        assert_eq!(guard(&mut guards, &relays, 6, later(29)), Some(second));
+        assert_eq!(guard(&mut guards, &relays, 7, later(30)), Some(first));
+        guards.reached(&first);
+        guards.failed(&first, later(30));
+        assert_eq!(guard(&mut guards, &relays, 8, later(40)), Some(first), "it counts from the start again");
+    }
+
+    #[test]
+    fn a_file_that_is_no_list_of_guards_is_refused_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("guards");
+        let mut guards = Guards::load(&file, GuardRules::default()).unwrap();
+        guard(&mut guards, &relays(3), 0, Instant::now()).unwrap();
+        guards.save().unwrap();
+        let whole = std::fs::read_to_string(&file).unwrap();
+        assert!(Guards::load(&file, GuardRules::default()).is_ok());
+        for wrong in [&whole[..whole.len() / 2], "", "{}", &whole.replace("identity", "id"), &whole.replace('"', "'")] {
+            std::fs::write(&file, wrong).unwrap();
+            let error = Guards::load(&file, GuardRules::default()).unwrap_err().to_string();
+            assert!(error.contains("not a list of guards") && error.contains("remove it"), "{error}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), wrong);
+        }
+    }
+
+    #[test]
+    fn an_error_says_what_a_path_lacks() {
+        let (relays, at) = (relays(3), Instant::now());
+        let mut guards = Guards::forgetful(GuardRules::default());
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(0);
+        let all: Vec<_> = relays.iter().map(|relay| *relay.identity()).collect();
+        let mut why = |wish: &Wish<'_>, relays: &[ListedRelay]| {
+            guards.path(relays, wish, (0, at), &mut random).unwrap_err().to_string()
+        };
+        assert!(
+            why(&Wish { hops: 4, ..WISH }, &relays).contains("expected 4 relays that offer ntor-v3; found 3 among 3")
+        );
+        assert!(why(&Wish { port: 80, ..WISH }, &relays).contains("no relay that offers ntor-v3 is an exit"));
+        assert!(why(&Wish { not_exits: &all, ..WISH }, &relays).contains("all 3 exits to port 443 have refused"));
+        let family = relays.into_iter().map(|relay| relay.with_family(all.clone())).collect::<Vec<_>>();
+        assert!(why(&WISH, &family).contains("far enough from each other"));
+    }
+}

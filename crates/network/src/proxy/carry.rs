@@ -1,0 +1,83 @@
+//! Bytes between a client and its stream.
+
+use super::Shared;
+use super::metrics::Count;
+use crate::clock::instant;
+use crate::link::{locked, with_input};
+use crate::stream::CircuitStream;
+use socket2::SockRef;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{sleep_until, timeout};
+
+/// How long a connection may take to be closed.
+const LAST_BYTES: Duration = Duration::from_secs(30);
+
+/// Carries bytes both ways until either side ends the stream. `early` has what came from the client with its request.
+pub(super) async fn carry(shared: &Arc<Shared>, mut tcp: TcpStream, stream: CircuitStream, early: &[u8]) {
+    let counters = &shared.counters;
+    let _counted = Count::hold(counters, |counters| &counters.streams);
+    let used = Mutex::new(instant());
+    let in_use = || *locked(&used) = instant();
+    let (mut from_client, mut to_client) = tcp.split();
+    let up = async {
+        let mut bytes = early.to_vec();
+        loop {
+            if stream.send_all(&bytes).await.is_err() {
+                // What came down before is still on its way, and then it says why it ended.
+                return std::future::pending().await;
+            }
+            counters.bytes_up.add(bytes.len());
+            in_use();
+            match next(|cx, buffer| Pin::new(&mut from_client).poll_read(cx, buffer)).await {
+                Ok(more) if more.is_empty() => return Ok(()),
+                Ok(more) => bytes = more,
+                Err(error) => return Err(error),
+            }
+        }
+    };
+    let down = async {
+        loop {
+            let bytes = next(|cx, buffer| stream.poll_receive(cx, buffer)).await?;
+            if bytes.is_empty() {
+                let _ = timeout(LAST_BYTES, to_client.shutdown()).await;
+                return Ok(());
+            }
+            timeout(shared.config.stuck, to_client.write_all(&bytes)).await.map_err(io::Error::other)??;
+            counters.bytes_down.add(bytes.len());
+            in_use();
+        }
+    };
+    let ended = tokio::select! {
+        ended = up => ended,
+        ended = down => ended,
+        () = idle(&used, shared.config.idle) => Err(io::ErrorKind::TimedOut.into()),
+    };
+    drop(stream);
+    if ended.is_err() {
+        // The client must not take what it has for all there is.
+        let _ = SockRef::from(&tcp).set_linger(Some(Duration::ZERO));
+    }
+}
+
+/// Comes back when nothing was carried for so long.
+async fn idle(used: &Mutex<Instant>, most: Duration) {
+    loop {
+        let until = *locked(used) + most;
+        if until <= instant() {
+            return;
+        }
+        sleep_until(until.into()).await;
+    }
+}
+
+/// What comes next; nothing at the end.
+async fn next(mut poll: impl FnMut(&mut Context<'_>, &mut ReadBuf<'_>) -> Poll<io::Result<()>>) -> io::Result<Vec<u8>> {
+    poll_fn(|cx| with_input(|buffer| poll(cx, buffer).map_ok(|()| buffer.filled().to_vec()))).await
+}

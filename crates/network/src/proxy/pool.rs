@@ -1,0 +1,481 @@
+//! A proxy's circuits: those in use, each for one isolation, and those built ahead.
+
+use super::metrics::{Count, Counters, Held};
+use super::trouble::Trouble;
+use super::{Journal, ProxyConfig, ProxyEvent};
+use crate::client::{Circuit, Client};
+use crate::clock::{Clock, instant};
+use crate::link::locked;
+use crate::paths::{Candidate, Guards, Wish, fresh};
+use crate::relay_list::{ListedRelay, RelayList};
+use crate::stream::CircuitStream;
+use crate::{Error, files};
+use candor_onion::circuit::Cause;
+use candor_onion::handshake::HandshakeType;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::{sleep, timeout};
+
+/// Streams with the same share circuits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Isolation(pub(super) [u8; 32]);
+
+/// How often a stream is tried, each time with another circuit.
+const TRIES: usize = 3;
+/// Circuits that are built at a time.
+const BUILDING: usize = 8;
+/// Circuits are built ahead for a port for so long after it was asked for.
+const RECENT: Duration = Duration::from_secs(3600);
+/// Ports that circuits are built ahead for.
+const MOST_PORTS: usize = 8;
+/// An unused circuit is given up after this.
+const UNUSED: Duration = Duration::from_secs(1800);
+/// How often circuits are looked through.
+const TURN: Duration = Duration::from_secs(5);
+/// The wait after a circuit could not be built ahead: at first, and at most.
+const PAUSE: Duration = Duration::from_millis(500);
+const MOST_PAUSE: Duration = Duration::from_secs(60);
+
+pub(super) struct Pool {
+    client: Client,
+    clock: Clock,
+    hops: usize,
+    handshake: HandshakeType,
+    test_network: bool,
+    reuse: Duration,
+    spare: usize,
+    most: usize,
+    patience: Duration,
+    relays: Mutex<Arc<RelayList>>,
+    guards: Mutex<Guards>,
+    /// Held while the guards are written.
+    saving: tokio::sync::Mutex<()>,
+    building: Semaphore,
+    state: Mutex<State>,
+    /// There may be a circuit to build ahead.
+    changed: Notify,
+    counters: Arc<Counters>,
+    journal: Arc<Journal>,
+}
+
+#[derive(Default)]
+struct State {
+    circuits: Vec<Pooled>,
+    /// Ports that were asked for: when last, and at which host.
+    ports: HashMap<u16, (Instant, Option<String>)>,
+    /// Whoever builds for an isolation holds its lock, so that streams that come together share what is built.
+    turns: HashMap<Isolation, Weak<tokio::sync::Mutex<()>>>,
+    /// Circuits that are there or being built.
+    count: usize,
+}
+
+struct Pooled {
+    built: Arc<Built>,
+    /// `None`: not used yet.
+    isolation: Option<Isolation>,
+    /// When it was first used, or built.
+    since: Instant,
+    /// When it was last used.
+    used: Instant,
+}
+
+/// A circuit, and what it was built for.
+pub(super) struct Built {
+    circuit: Circuit,
+    list: Arc<RelayList>,
+    exit: usize,
+    _place: Place,
+    _counted: Held,
+}
+
+/// A circuit's place among the most that there may be.
+struct Place(Arc<Pool>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        locked(&self.0.state).count -= 1;
+    }
+}
+
+impl Built {
+    fn exit(&self) -> &ListedRelay {
+        &self.list.relays()[self.exit]
+    }
+
+    fn is_over(&self) -> bool {
+        self.circuit.failure().is_some()
+    }
+}
+
+impl Pool {
+    pub(super) fn new(
+        client: Client,
+        config: &ProxyConfig,
+        guards: Guards,
+        relays: RelayList,
+        counters: Arc<Counters>,
+        journal: Arc<Journal>,
+    ) -> Arc<Self> {
+        let now = instant();
+        let expected = config.expected.iter().take(MOST_PORTS).map(|port| (*port, (now, None)));
+        Arc::new(Self {
+            client,
+            clock: config.client.clock.clone(),
+            hops: config.hops,
+            handshake: config.handshake,
+            test_network: config.test_network,
+            reuse: config.reuse,
+            spare: config.spare,
+            most: config.circuits,
+            patience: config.patience,
+            relays: Mutex::new(Arc::new(relays)),
+            guards: Mutex::new(guards),
+            saving: tokio::sync::Mutex::new(()),
+            building: Semaphore::new(BUILDING),
+            state: Mutex::new(State { ports: expected.collect(), ..State::default() }),
+            changed: Notify::new(),
+            counters,
+            journal,
+        })
+    }
+
+    pub(super) fn know(&self, relays: RelayList) {
+        *locked(&self.relays) = Arc::new(relays);
+        self.changed.notify_one();
+    }
+
+    /// Opens a stream, over another circuit if one fails. Keep what is returned beside it until the stream is over.
+    pub(super) async fn open(
+        self: &Arc<Self>,
+        isolation: Isolation,
+        host: &str,
+        port: u16,
+    ) -> Result<(CircuitStream, Arc<Built>), Trouble> {
+        if is_onion(host) {
+            return Err(Trouble::OnionService);
+        }
+        self.expect(host, port);
+        let opening = async {
+            let mut trouble = None;
+            let mut not_exits = Vec::new();
+            for attempt in 0..TRIES {
+                if attempt > 0 {
+                    self.counters.retries.add(1);
+                }
+                let error = match self.circuit(isolation, host, port, &not_exits).await {
+                    Ok(built) => match self.begin(&built, host, port).await {
+                        Ok(stream) => return Ok((stream, built)),
+                        Err(error) => {
+                            not_exits.push(*built.exit().identity());
+                            if !matches!(error, Error::Stream { .. }) {
+                                self.discard(&built);
+                            }
+                            error.into()
+                        }
+                    },
+                    // What went wrong before says more than that there is no path left.
+                    Err(Trouble::Network(Error::Path(why))) => {
+                        return Err(trouble.unwrap_or(Trouble::Network(Error::Path(why))));
+                    }
+                    Err(error) => error,
+                };
+                if !error.is_the_paths() {
+                    return Err(error);
+                }
+                trouble = Some(error);
+            }
+            Err(trouble.unwrap_or(Trouble::Busy))
+        };
+        let late = |_| Error::Timeout { what: format!("opening a stream to {host}:{port}"), after: self.patience };
+        timeout(self.patience, opening).await.map_err(late)?
+    }
+
+    async fn begin(&self, built: &Built, host: &str, port: u16) -> Result<CircuitStream, Error> {
+        let start = instant();
+        let stream = built.circuit.open(host, port).await?;
+        self.counters.stream.took(instant() - start);
+        Ok(stream)
+    }
+
+    /// A circuit for a stream: one that its isolation has, one that was built ahead, or a new one.
+    async fn circuit(
+        self: &Arc<Self>,
+        isolation: Isolation,
+        host: &str,
+        port: u16,
+        not_exits: &[[u8; 32]],
+    ) -> Result<Arc<Built>, Trouble> {
+        let find = || locked(&self.state).find(isolation, host, port, not_exits, self.reuse);
+        if let Some(found) = find() {
+            self.changed.notify_one();
+            return Ok(found);
+        }
+        let turn = locked(&self.state).turn(isolation);
+        let _held = turn.lock().await;
+        if let Some(found) = find() {
+            return Ok(found);
+        }
+        let built = self.build(Some(host), port, not_exits).await?;
+        self.keep(&built, Some(isolation));
+        Ok(built)
+    }
+
+    fn keep(&self, built: &Arc<Built>, isolation: Option<Isolation>) {
+        let now = instant();
+        let pooled = Pooled { built: Arc::clone(built), isolation, since: now, used: now };
+        locked(&self.state).circuits.push(pooled);
+    }
+
+    fn discard(&self, built: &Arc<Built>) {
+        let gone = locked(&self.state).remove(|pooled| Arc::ptr_eq(&pooled.built, built));
+        drop(gone);
+    }
+
+    /// A place for another circuit; one that nobody uses gives way.
+    fn place(self: &Arc<Self>) -> Result<Place, Trouble> {
+        let mut state = locked(&self.state);
+        if state.count >= self.most {
+            let idle = |pooled: &&Pooled| Arc::strong_count(&pooled.built) == 1;
+            let idlest = state.circuits.iter().filter(idle).min_by_key(|pooled| pooled.used);
+            let idlest = idlest.map(|pooled| Arc::clone(&pooled.built)).ok_or(Trouble::Busy)?;
+            let gone = state.remove(|pooled| Arc::ptr_eq(&pooled.built, &idlest));
+            // Its place is given back with the lock free.
+            drop(state);
+            drop((gone, idlest));
+            state = locked(&self.state);
+        }
+        if state.count >= self.most {
+            return Err(Trouble::Busy);
+        }
+        state.count += 1;
+        drop(state);
+        Ok(Place(Arc::clone(self)))
+    }
+
+    async fn build(
+        self: &Arc<Self>,
+        host: Option<&str>,
+        port: u16,
+        not_exits: &[[u8; 32]],
+    ) -> Result<Arc<Built>, Trouble> {
+        let place = self.place()?;
+        let _turn = self.building.acquire().await.map_err(|_| Trouble::Busy)?;
+        let list = Arc::clone(&locked(&self.relays));
+        let path = self.path(&list, host, port, not_exits).await?;
+        let relays: Vec<&ListedRelay> = path.iter().map(|place| &list.relays()[*place]).collect();
+        let made = self.make(&relays).await;
+        match made {
+            Ok(circuit) => {
+                locked(&self.guards).reached(relays[0].identity());
+                self.counters.circuits_built.add(1);
+                let exit = path[path.len() - 1];
+                let counted = Count::hold(&self.counters, |counters| &counters.circuits);
+                Ok(Arc::new(Built { circuit, exit, list: Arc::clone(&list), _place: place, _counted: counted }))
+            }
+            Err(error) => {
+                self.counters.circuits_failed.add(1);
+                if is_the_guards(&error) {
+                    locked(&self.guards).failed(relays[0].identity(), instant());
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    async fn path(
+        &self,
+        list: &RelayList,
+        host: Option<&str>,
+        port: u16,
+        not_exits: &[[u8; 32]],
+    ) -> Result<Vec<usize>, Error> {
+        let (hops, handshake, test_network) = (self.hops, self.handshake, self.test_network);
+        let wish = Wish { hops, handshake, host, port, test_network, not_exits };
+        let mut random = fresh()?;
+        let times = (self.clock.now(), instant());
+        let chosen = locked(&self.guards).path(list.relays(), &wish, times, &mut random);
+        let (path, changed) = chosen?;
+        if changed {
+            self.save().await;
+        }
+        Ok(path)
+    }
+
+    async fn save(&self) {
+        let _held = self.saving.lock().await;
+        let Some((path, text)) = locked(&self.guards).document() else { return };
+        let written = tokio::task::spawn_blocking(move || files::replace(&path, &text, 0o600)).await;
+        if let Ok(Err(error)) = written {
+            self.journal.say(ProxyEvent::GuardsNotSaved { error });
+        }
+    }
+
+    async fn make(&self, relays: &[&ListedRelay]) -> Result<Circuit, Error> {
+        let Some((first, rest)) = relays.split_first() else {
+            return Err(Error::Path("a path has at least one relay".to_owned()));
+        };
+        let mut start = instant();
+        let mut lap = || {
+            let now = instant();
+            now - std::mem::replace(&mut start, now)
+        };
+        self.client.connect(first).await?;
+        self.counters.link.took(lap());
+        let mut circuit = self.client.first_hop(first, self.handshake).await?;
+        self.counters.hops[0].took(lap());
+        for (index, relay) in rest.iter().enumerate() {
+            circuit.extend(relay, self.handshake).await?;
+            if let Some(times) = self.counters.hops.get(index + 1) {
+                times.took(lap());
+            }
+        }
+        Ok(circuit)
+    }
+
+    /// Notes that a port was asked for.
+    fn expect(&self, host: &str, port: u16) {
+        let mut state = locked(&self.state);
+        let now = instant();
+        if !state.ports.contains_key(&port) && state.ports.len() >= MOST_PORTS {
+            let oldest = state.ports.iter().min_by_key(|(_, (when, _))| *when).map(|(port, _)| *port);
+            oldest.and_then(|port| state.ports.remove(&port));
+        }
+        state.ports.insert(port, (now, Some(host.to_owned())));
+    }
+
+    /// A port that has too few circuits, with a host there.
+    fn lacks(&self) -> Option<(u16, Option<String>)> {
+        let state = locked(&self.state);
+        // The last quarter of all places is for streams.
+        if state.count >= self.most - self.most / 4 {
+            return None;
+        }
+        let ready = |host: Option<&str>, port| {
+            let fits =
+                |pooled: &&Pooled| pooled.isolation.is_none() && Candidate::permits(pooled.built.exit(), host, port);
+            state.circuits.iter().filter(fits).count()
+        };
+        let mut ports: Vec<_> = state.ports.iter().collect();
+        ports.sort();
+        let lacking = ports.into_iter().find(|(port, (_, host))| ready(host.as_deref(), **port) < self.spare);
+        lacking.map(|(port, (_, host))| (*port, host.clone()))
+    }
+
+    /// Gives up what is over, has been used or kept for too long.
+    fn clear(&self) {
+        let now = instant();
+        let mut state = locked(&self.state);
+        let reuse = self.reuse;
+        let gone = state.remove(|pooled| {
+            let age = now.duration_since(pooled.since);
+            pooled.built.is_over() || age >= if pooled.isolation.is_some() { reuse } else { UNUSED }
+        });
+        state.ports.retain(|_, (when, _)| now.duration_since(*when) < RECENT);
+        state.turns.retain(|_, turn| turn.strong_count() > 0);
+        drop(state);
+        drop(gone);
+    }
+}
+
+impl State {
+    fn find(
+        &mut self,
+        isolation: Isolation,
+        host: &str,
+        port: u16,
+        not_exits: &[[u8; 32]],
+        reuse: Duration,
+    ) -> Option<Arc<Built>> {
+        let now = instant();
+        let fits = |pooled: &Pooled| {
+            let exit = pooled.built.exit();
+            !pooled.built.is_over() && exit.permits(host, port) && !not_exits.contains(exit.identity())
+        };
+        let own = |pooled: &Pooled| pooled.isolation == Some(isolation) && now.duration_since(pooled.since) < reuse;
+        let unused = |pooled: &Pooled| pooled.isolation.is_none();
+        let place = self.circuits.iter().position(|pooled| own(pooled) && fits(pooled));
+        let place = place.or_else(|| self.circuits.iter().position(|pooled| unused(pooled) && fits(pooled)))?;
+        let pooled = &mut self.circuits[place];
+        if pooled.isolation.is_none() {
+            pooled.isolation = Some(isolation);
+            pooled.since = now;
+        }
+        pooled.used = now;
+        Some(Arc::clone(&pooled.built))
+    }
+
+    fn turn(&mut self, isolation: Isolation) -> Arc<tokio::sync::Mutex<()>> {
+        let turn = self.turns.get(&isolation).and_then(Weak::upgrade);
+        turn.unwrap_or_else(|| {
+            let turn = Arc::default();
+            self.turns.insert(isolation, Arc::downgrade(&turn));
+            turn
+        })
+    }
+
+    /// Takes out circuits. Drop them with the lock free: dropping a circuit does work.
+    fn remove(&mut self, is_gone: impl Fn(&Pooled) -> bool) -> Vec<Pooled> {
+        self.circuits.extract_if(.., |pooled| is_gone(pooled)).collect()
+    }
+}
+
+/// Keeps circuits ready as long as the proxy runs.
+pub(super) async fn keep_ready(pool: Arc<Pool>) {
+    let mut pause = PAUSE;
+    loop {
+        pool.clear();
+        let Some((port, host)) = pool.lacks() else {
+            let _ = timeout(TURN, pool.changed.notified()).await;
+            continue;
+        };
+        match pool.build(host.as_deref(), port, &[]).await {
+            Ok(built) => {
+                pause = PAUSE;
+                pool.keep(&built, None);
+            }
+            Err(trouble) => {
+                // A port that no exit leads to now needs none; it comes again when it is asked for.
+                match trouble {
+                    Trouble::Network(Error::Path(_)) => drop(locked(&pool.state).ports.remove(&port)),
+                    Trouble::Network(error) => pool.journal.say(ProxyEvent::NoCircuits { error }),
+                    _ => {}
+                }
+                sleep(pause).await;
+                pause = (pause * 2).min(MOST_PAUSE);
+            }
+        }
+    }
+}
+
+/// Whether the error says that the guard can't be reached.
+fn is_the_guards(error: &Error) -> bool {
+    match error {
+        Error::FirstHop { .. } => true,
+        Error::Circuit { failure, .. } => {
+            failure.hop == Some(1) && matches!(failure.cause, Cause::Timeout | Cause::LinkClosed)
+        }
+        _ => false,
+    }
+}
+
+fn is_onion(host: &str) -> bool {
+    let host = host.trim_end_matches('.');
+    host.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("onion"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn onion_services_are_known_by_their_last_label() {
+        for yes in ["abc.onion", "a.b.ONION", "abc.onion.", "onion"] {
+            assert!(is_onion(yes), "{yes}");
+        }
+        for no in ["onion.example", "example.org", "127.0.0.1", "[::1]", "abconion"] {
+            assert!(!is_onion(no), "{no}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Why a client doesn't get what it asks for, as each protocol says it.
+
+use super::socks::Reply;
+use crate::Error;
+use candor_onion::circuit::Cause;
+use candor_onion::relay::message::EndReason;
+use hyper::StatusCode;
+
+/// Why a request failed.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// An onion service was asked for.
+    OnionService,
+    /// An address or a name was asked for, without a stream. Our exits answer no such questions: a stream's BEGIN has the name.
+    NoLookups,
+    /// The proxy has as many circuits as it may.
+    Busy,
+    /// The network.
+    Network(Error),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Network(error)
+    }
+}
+
+impl Trouble {
+    pub(super) fn reply(&self) -> Reply {
+        match self {
+            Self::OnionService => Reply::NotAllowed,
+            Self::NoLookups => Reply::CommandNotSupported,
+            Self::Busy => Reply::GeneralFailure,
+            Self::Network(error) => reply(error),
+        }
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        match (self, self.reply()) {
+            (Self::Busy, _) => StatusCode::SERVICE_UNAVAILABLE,
+            (_, Reply::NotAllowed) => StatusCode::FORBIDDEN,
+            (_, Reply::TtlExpired) => StatusCode::GATEWAY_TIMEOUT,
+            _ => StatusCode::BAD_GATEWAY,
+        }
+    }
+
+    /// The cause, for the client that asked.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::OnionService => "onion services (.onion) are out of this network's scope".to_owned(),
+            Self::NoLookups => "exits of this network look names up for streams only".to_owned(),
+            Self::Busy => "the proxy has its maximum of circuits; try again later".to_owned(),
+            Self::Network(error) => error.to_string(),
+        }
+    }
+
+    /// The cause, for the log, which does not say where anybody wanted to go.
+    pub(super) fn text_without_target(&self) -> String {
+        match self {
+            Self::Network(Error::Stream { relay, hop, reason, .. }) => format!("hop {hop}: {reason} (relay {relay})"),
+            Self::Network(Error::Timeout { after, .. }) => {
+                format!("opening a stream took more than {} s", after.as_secs_f32())
+            }
+            Self::Network(Error::Path(_)) => "no path to what was asked for".to_owned(),
+            Self::Network(Error::Internal(_)) => "internal error".to_owned(),
+            other => other.text(),
+        }
+    }
+
+    /// Whether another path may do better.
+    pub(super) fn is_the_paths(&self) -> bool {
+        match self {
+            Self::OnionService | Self::NoLookups | Self::Busy => false,
+            Self::Network(Error::Stream { reason, .. }) => !is_the_targets(*reason),
+            Self::Network(error) => {
+                matches!(
+                    error,
+                    Error::Circuit { .. } | Error::FirstHop { .. } | Error::Timeout { .. } | Error::Silent { .. }
+                )
+            }
+        }
+    }
+}
+
+/// Whether the exit says something of the target that any exit would find.
+fn is_the_targets(reason: EndReason) -> bool {
+    use EndReason as End;
+    [End::RESOLVEFAILED, End::CONNECTREFUSED, End::NOROUTE, End::CONNRESET, End::DONE].contains(&reason)
+}
+
+fn reply(error: &Error) -> Reply {
+    match error {
+        Error::Stream { reason, .. } => match *reason {
+            EndReason::RESOLVEFAILED | EndReason::NOROUTE => Reply::HostUnreachable,
+            EndReason::CONNECTREFUSED | EndReason::CONNRESET => Reply::ConnectionRefused,
+            EndReason::EXITPOLICY => Reply::NotAllowed,
+            EndReason::TIMEOUT => Reply::TtlExpired,
+            _ => Reply::GeneralFailure,
+        },
+        Error::Path(_) => Reply::NetworkUnreachable,
+        Error::Timeout { .. } | Error::Silent { .. } => Reply::TtlExpired,
+        Error::Circuit { failure, .. } if failure.cause == Cause::Timeout => Reply::TtlExpired,
+        Error::FirstHop { source, .. } => match **source {
+            Error::Timeout { .. } => Reply::TtlExpired,
+            _ => Reply::NetworkUnreachable,
+        },
+        _ => Reply::GeneralFailure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_onion::circuit::Failure;
+    use std::time::Duration;
+
+    fn stream(reason: EndReason) -> Trouble {
+        let (relay, target) = ("cyd at 192.0.2.1:1".to_owned(), "secret.example:443".to_owned());
+        Error::Stream { relay, hop: 3, target, reason }.into()
+    }
+
+    fn circuit(cause: Cause) -> Trouble {
+        let relay = Some("bob at 192.0.2.2:1".to_owned());
+        Error::Circuit { failure: Failure { hop: Some(2), cause }, relay }.into()
+    }
+
+    #[test]
+    fn every_cause_has_its_reply_and_status() {
+        let slow =
+            || Error::Timeout { what: "opening a stream to secret.example:443".to_owned(), after: Duration::ZERO };
+        let first = |source| Error::FirstHop { relay: "ada".to_owned(), source: Box::new(source) }.into();
+        let refused = Error::Connect { address: ([192, 0, 2, 3], 1).into(), why: "no".to_owned() };
+        for (trouble, reply, status) in [
+            (Trouble::OnionService, 2, 403),
+            (Trouble::NoLookups, 7, 502),
+            (Trouble::Busy, 1, 503),
+            (stream(EndReason::EXITPOLICY), 2, 403),
+            (stream(EndReason::RESOLVEFAILED), 4, 502),
+            (stream(EndReason::NOROUTE), 4, 502),
+            (stream(EndReason::CONNECTREFUSED), 5, 502),
+            (stream(EndReason::TIMEOUT), 6, 504),
+            (stream(EndReason::RESOURCELIMIT), 1, 502),
+            (Error::Path(String::new()).into(), 3, 502),
+            (first(refused), 3, 502),
+            (first(slow()), 6, 504),
+            (slow().into(), 6, 504),
+            (circuit(Cause::Timeout), 6, 504),
+            (circuit(Cause::LinkClosed), 1, 502),
+        ] {
+            assert_eq!((trouble.reply() as u8, trouble.status().as_u16()), (reply, status), "{trouble:?}");
+        }
+    }
+
+    #[test]
+    fn the_client_is_told_hop_and_cause_and_the_log_no_target() {
+        for trouble in [stream(EndReason::CONNECTREFUSED), stream(EndReason::EXITPOLICY)] {
+            let (said, logged) = (trouble.text(), trouble.text_without_target());
+            assert!(said.contains("hop 3") && said.contains("cyd at") && said.contains("secret.example:443"), "{said}");
+            assert!(logged.contains("hop 3") && logged.contains("cyd at") && !logged.contains("secret"), "{logged}");
+        }
+        let what = "opening a stream to secret.example:443".to_owned();
+        let trouble = Trouble::from(Error::Timeout { what, after: Duration::from_secs(3) });
+        assert!(trouble.text().contains("secret") && !trouble.text_without_target().contains("secret"));
+        let said = circuit(Cause::LinkClosed).text_without_target();
+        assert!(said.contains("hop 2") && said.contains("bob at"), "{said}");
+    }
+
+    #[test]
+    fn another_path_is_tried_unless_the_target_is_the_cause() {
+        for yes in [stream(EndReason::EXITPOLICY), stream(EndReason::RESOURCELIMIT), circuit(Cause::Timeout)] {
+            assert!(yes.is_the_paths(), "{yes:?}");
+        }
+        for no in
+            [stream(EndReason::CONNECTREFUSED), stream(EndReason::RESOLVEFAILED), Trouble::OnionService, Trouble::Busy]
+        {
+            assert!(!no.is_the_paths(), "{no:?}");
+        }
+    }
+}

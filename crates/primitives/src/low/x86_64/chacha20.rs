@@ -1,0 +1,372 @@
+//! ChaCha20 (RFC 8439 §2.3) in vectors, in two ways. [`Words`] of many blocks: a vector holds the same word of each, so a batch of them fills
+//! all lanes. Rows of few blocks: a vector holds a row of four words of each, and the diagonals come from turning the rows.
+
+use super::blocks::Beside;
+use core::arch::x86_64::*;
+
+/// A vector of words of 32 bits.
+pub(super) trait Words: Copy {
+    /// Blocks in a batch: words in a vector.
+    const BLOCKS: usize;
+    fn splat(word: u32) -> Self;
+    /// 0, 1, 2 and so on.
+    fn numbers() -> Self;
+    /// 0, 1 and so on in the first word of each 16 bytes, zeros elsewhere.
+    fn row_numbers() -> Self;
+    fn add(self, other: Self) -> Self;
+    fn xor(self, other: Self) -> Self;
+    /// Each word rotated to the left.
+    fn rotate<const N: i32, const REST: i32>(self) -> Self;
+    /// Four words, `row`, in each 16 bytes.
+    fn row(row: &[u32; 4]) -> Self;
+    /// The four words of each 16 bytes moved down, the lower ones to the top, as the immediate says.
+    fn turn<const ORDER: i32>(self) -> Self;
+    /// Adds vectors of words, as many as a block has, to `BLOCKS` blocks of data.
+    fn apply(stream: &[Self; 16], data: &mut [[u8; 64]]);
+    /// Writes 16 bytes of each block: `at` is 0 to 3.
+    fn store_row(self, at: usize, blocks: &mut [[u8; 64]]);
+}
+
+/// The input of the block function, in words.
+pub(super) type State = [u32; 16];
+
+/// A batch of key stream from `state`'s counter on, a vector for each word; counts on. Does the steps 0 to 9 of `beside` meanwhile.
+#[inline(always)]
+pub(super) fn words<V: Words, B: Beside>(state: &mut State, beside: &mut B) -> [V; 16] {
+    let mut x = [V::splat(0); 16];
+    for (x, word) in x.iter_mut().zip(&*state) {
+        *x = V::splat(*word);
+    }
+    let counters = x[12].add(V::numbers());
+    x[12] = counters;
+    for n in 0..10 {
+        quarter(&mut x, [0, 4, 8, 12]);
+        quarter(&mut x, [1, 5, 9, 13]);
+        quarter(&mut x, [2, 6, 10, 14]);
+        quarter(&mut x, [3, 7, 11, 15]);
+        quarter(&mut x, [0, 5, 10, 15]);
+        quarter(&mut x, [1, 6, 11, 12]);
+        quarter(&mut x, [2, 7, 8, 13]);
+        quarter(&mut x, [3, 4, 9, 14]);
+        beside.step(n);
+    }
+    for (n, (x, word)) in x.iter_mut().zip(&*state).enumerate() {
+        *x = x.add(if n == 12 { counters } else { V::splat(*word) });
+    }
+    state[12] = state[12].wrapping_add(V::BLOCKS as u32);
+    x
+}
+
+#[inline(always)]
+fn quarter<V: Words>(x: &mut [V; 16], [a, b, c, d]: [usize; 4]) {
+    x[a] = x[a].add(x[b]);
+    x[d] = x[d].xor(x[a]).rotate::<16, 16>();
+    x[c] = x[c].add(x[d]);
+    x[b] = x[b].xor(x[c]).rotate::<12, 20>();
+    x[a] = x[a].add(x[b]);
+    x[d] = x[d].xor(x[a]).rotate::<8, 24>();
+    x[c] = x[c].add(x[d]);
+    x[b] = x[b].xor(x[c]).rotate::<7, 25>();
+}
+
+/// `GROUPS` times as many blocks as a vector has rows, side by side.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<V, const GROUPS: usize> {
+    start: [[V; 4]; GROUPS],
+    now: [[V; 4]; GROUPS],
+}
+
+impl<V: Words, const GROUPS: usize> Rows<V, GROUPS> {
+    /// Blocks of key stream.
+    pub(super) const BLOCKS: usize = GROUPS * V::BLOCKS / 4;
+
+    #[inline(always)]
+    pub(super) fn new(state: &State) -> Self {
+        let (rows, _) = state.as_chunks::<4>();
+        let mut counters = V::row(&rows[3]).add(V::row_numbers());
+        let step = V::row(&[V::BLOCKS as u32 / 4, 0, 0, 0]);
+        let group = [V::row(&rows[0]), V::row(&rows[1]), V::row(&rows[2]), counters];
+        let mut start = [group; GROUPS];
+        for group in &mut start {
+            group[3] = counters;
+            counters = counters.add(step);
+        }
+        Self { start, now: start }
+    }
+
+    #[inline(always)]
+    fn half<const DOWN: i32, const UP: i32>(&mut self) {
+        for [a, b, c, d] in &mut self.now {
+            *a = a.add(*b);
+            *d = d.xor(*a).rotate::<16, 16>();
+            *c = c.add(*d);
+            *b = b.xor(*c).rotate::<12, 20>();
+            *a = a.add(*b);
+            *d = d.xor(*a).rotate::<8, 24>();
+            *c = c.add(*d);
+            *b = b.xor(*c).rotate::<7, 25>();
+            *b = b.turn::<DOWN>();
+            *c = c.turn::<0x4e>();
+            *d = d.turn::<UP>();
+        }
+    }
+
+    /// All rounds.
+    #[inline(always)]
+    pub(super) fn run(&mut self) {
+        for n in 0..10 {
+            self.step(n);
+        }
+    }
+
+    /// The key stream, after all rounds.
+    #[inline(always)]
+    pub(super) fn store(&self, out: &mut [[u8; 64]]) {
+        let groups = self.now.iter().zip(&self.start);
+        for ((now, start), out) in groups.zip(out.chunks_exact_mut(V::BLOCKS / 4)) {
+            for at in 0..4 {
+                now[at].add(start[at]).store_row(at, out);
+            }
+        }
+    }
+}
+
+/// A double round.
+impl<V: Words, const GROUPS: usize> Beside for Rows<V, GROUPS> {
+    #[inline(always)]
+    fn step(&mut self, _: usize) {
+        self.half::<0x39, 0x93>();
+        self.half::<0x93, 0x39>();
+    }
+}
+
+macro_rules! words {
+    ($vector:ty, $blocks:literal, $splat:ident, $add:ident, $xor:ident, $shuffle32:ident, $load:ident;
+     numbers $numbers:expr, row_numbers $row_numbers:expr, rotate<$n:ident, $rest:ident>($a:ident) $rotate:expr,
+     row($row:ident) $broadcast:expr, apply $apply:ident, store_row($value:ident, $at:ident, $out:ident) $store:block) => {
+        impl Words for $vector {
+            const BLOCKS: usize = $blocks;
+
+            #[inline(always)]
+            fn splat(word: u32) -> Self {
+                // SAFETY: only functions with the features call these methods; likewise below.
+                unsafe { $splat(word.cast_signed()) }
+            }
+
+            #[inline(always)]
+            fn numbers() -> Self {
+                const NUMBERS: [u32; $blocks] = $numbers;
+                // SAFETY: the array has as many words as are read.
+                unsafe { $load(NUMBERS.as_ptr().cast()) }
+            }
+
+            #[inline(always)]
+            fn row_numbers() -> Self {
+                const NUMBERS: [u32; $blocks] = $row_numbers;
+                // SAFETY: as above.
+                unsafe { $load(NUMBERS.as_ptr().cast()) }
+            }
+
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                // SAFETY: as for `splat`.
+                unsafe { $add(self, other) }
+            }
+
+            #[inline(always)]
+            fn xor(self, other: Self) -> Self {
+                // SAFETY: as for `splat`.
+                unsafe { $xor(self, other) }
+            }
+
+            #[inline(always)]
+            fn rotate<const $n: i32, const $rest: i32>(self) -> Self {
+                let $a = self;
+                // SAFETY: as for `splat`.
+                unsafe { $rotate }
+            }
+
+            #[inline(always)]
+            fn row($row: &[u32; 4]) -> Self {
+                // SAFETY: the row has the 16 bytes that are read.
+                unsafe { $broadcast }
+            }
+
+            #[inline(always)]
+            fn turn<const ORDER: i32>(self) -> Self {
+                // SAFETY: as for `splat`.
+                unsafe { $shuffle32::<ORDER>(self) }
+            }
+
+            #[inline(always)]
+            fn apply(stream: &[Self; 16], data: &mut [[u8; 64]]) {
+                // SAFETY: as for `splat`.
+                unsafe { $apply(stream, data.first_chunk_mut().expect("a whole batch")) }
+            }
+
+            #[inline(always)]
+            fn store_row(self, $at: usize, $out: &mut [[u8; 64]]) {
+                let $value = self;
+                $store
+            }
+        }
+    };
+}
+
+/// Writes a row of a block.
+#[inline(always)]
+fn store(row: __m128i, at: usize, block: &mut [u8; 64]) {
+    // SAFETY: SSE2 is part of x86-64; the 16 bytes lie within the block.
+    unsafe { _mm_storeu_si128(block.as_chunks_mut::<16>().0[at].as_mut_ptr().cast(), row) }
+}
+
+words! {
+    __m128i, 4, _mm_set1_epi32, _mm_add_epi32, _mm_xor_si128, _mm_shuffle_epi32, _mm_loadu_si128;
+    numbers [0, 1, 2, 3], row_numbers [0; 4],
+    rotate<N, REST>(a) match N {
+        16 => _mm_shuffle_epi8(a, BY_16),
+        8 => _mm_shuffle_epi8(a, BY_8),
+        _ => _mm_or_si128(_mm_slli_epi32::<N>(a), _mm_srli_epi32::<REST>(a)),
+    },
+    row(row) _mm_loadu_si128(row.as_ptr().cast()),
+    apply apply_four,
+    store_row(row, at, out) { store(row, at, &mut out[0]) }
+}
+
+words! {
+    __m256i, 8, _mm256_set1_epi32, _mm256_add_epi32, _mm256_xor_si256, _mm256_shuffle_epi32, _mm256_loadu_si256;
+    numbers [0, 1, 2, 3, 4, 5, 6, 7], row_numbers [0, 0, 0, 0, 1, 0, 0, 0],
+    rotate<N, REST>(a) match N {
+        16 => _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(BY_16)),
+        8 => _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(BY_8)),
+        _ => _mm256_or_si256(_mm256_slli_epi32::<N>(a), _mm256_srli_epi32::<REST>(a)),
+    },
+    row(row) _mm256_broadcastsi128_si256(_mm_loadu_si128(row.as_ptr().cast())),
+    apply apply_eight,
+    store_row(rows, at, out) {
+        // SAFETY: as for `splat`.
+        let [low, high] = unsafe { [_mm256_castsi256_si128(rows), _mm256_extracti128_si256::<1>(rows)] };
+        store(low, at, &mut out[0]);
+        store(high, at, &mut out[1]);
+    }
+}
+
+words! {
+    __m512i, 16, _mm512_set1_epi32, _mm512_add_epi32, _mm512_xor_si512, _mm512_shuffle_epi32, _mm512_loadu_si512;
+    numbers [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+    row_numbers [0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0],
+    rotate<N, REST>(a) _mm512_rol_epi32::<N>(a),
+    row(row) _mm512_broadcast_i32x4(_mm_loadu_si128(row.as_ptr().cast())),
+    apply apply_sixteen,
+    store_row(rows, at, out) {
+        // SAFETY: as for `splat`.
+        unsafe {
+            store(_mm512_castsi512_si128(rows), at, &mut out[0]);
+            store(_mm512_extracti32x4_epi32::<1>(rows), at, &mut out[1]);
+            store(_mm512_extracti32x4_epi32::<2>(rows), at, &mut out[2]);
+            store(_mm512_extracti32x4_epi32::<3>(rows), at, &mut out[3]);
+        }
+    }
+}
+
+/// Byte orders that rotate each word by 16 and by 8 bits to the left.
+// SAFETY: any 16 bytes are a vector.
+const BY_16: __m128i = unsafe { core::mem::transmute([2u8, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13]) };
+// SAFETY: as above.
+const BY_8: __m128i = unsafe { core::mem::transmute([3u8, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14]) };
+
+/// Turns four words of each block over, within 16 bytes: the result n holds, in its 16 bytes number l, those words of block 4l + n.
+macro_rules! turn_over {
+    ($stream:ident, $i:literal, $low32:ident, $high32:ident, $low64:ident, $high64:ident) => {{
+        let [a, b, c, d] = [$stream[$i], $stream[$i + 1], $stream[$i + 2], $stream[$i + 3]];
+        let [ab, cd] = [$low32(a, b), $low32(c, d)];
+        let [ef, gh] = [$high32(a, b), $high32(c, d)];
+        [$low64(ab, cd), $high64(ab, cd), $low64(ef, gh), $high64(ef, gh)]
+    }};
+}
+
+/// Four blocks with SSE.
+#[target_feature(enable = "sse4.1")]
+#[inline]
+fn apply_four(stream: &[__m128i; 16], data: &mut [[u8; 64]; 4]) {
+    macro_rules! rows {
+        ($($at:literal $i:literal),+) => {$(
+            let rows = turn_over!(stream, $i, _mm_unpacklo_epi32, _mm_unpackhi_epi32, _mm_unpacklo_epi64, _mm_unpackhi_epi64);
+            for (block, row) in data.iter_mut().zip(rows) {
+                // SAFETY: the 16 bytes lie within the block.
+                let old = unsafe { _mm_loadu_si128(block.as_chunks::<16>().0[$at].as_ptr().cast()) };
+                store(_mm_xor_si128(old, row), $at, block);
+            }
+        )+};
+    }
+    rows!(0 0, 1 4, 2 8, 3 12);
+}
+
+/// Eight blocks with AVX2.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn apply_eight(stream: &[__m256i; 16], data: &mut [[u8; 64]; 8]) {
+    macro_rules! rows {
+        ($i:literal) => {
+            turn_over!(
+                stream,
+                $i,
+                _mm256_unpacklo_epi32,
+                _mm256_unpackhi_epi32,
+                _mm256_unpacklo_epi64,
+                _mm256_unpackhi_epi64
+            )
+        };
+    }
+    macro_rules! halves {
+        ($half:literal, $a:ident, $b:ident) => {
+            for n in 0..4 {
+                let low = _mm256_permute2x128_si256::<0x20>($a[n], $b[n]);
+                let high = _mm256_permute2x128_si256::<0x31>($a[n], $b[n]);
+                for (block, stream) in [(n, low), (4 + n, high)] {
+                    let at = data[block].as_chunks_mut::<32>().0[$half].as_mut_ptr().cast();
+                    // SAFETY: the 32 bytes are read and written.
+                    unsafe { _mm256_storeu_si256(at, _mm256_xor_si256(_mm256_loadu_si256(at), stream)) };
+                }
+            }
+        };
+    }
+    let [a, b] = [rows!(0), rows!(4)];
+    halves!(0, a, b);
+    let [c, d] = [rows!(8), rows!(12)];
+    halves!(1, c, d);
+}
+
+/// Sixteen blocks with AVX-512.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn apply_sixteen(stream: &[__m512i; 16], data: &mut [[u8; 64]; 16]) {
+    macro_rules! rows {
+        ($i:literal) => {
+            turn_over!(
+                stream,
+                $i,
+                _mm512_unpacklo_epi32,
+                _mm512_unpackhi_epi32,
+                _mm512_unpacklo_epi64,
+                _mm512_unpackhi_epi64
+            )
+        };
+    }
+    let [a, b, c, d] = [rows!(0), rows!(4), rows!(8), rows!(12)];
+    for n in 0..4 {
+        let [low_ab, high_ab] = [_mm512_shuffle_i32x4::<0x44>(a[n], b[n]), _mm512_shuffle_i32x4::<0xee>(a[n], b[n])];
+        let [low_cd, high_cd] = [_mm512_shuffle_i32x4::<0x44>(c[n], d[n]), _mm512_shuffle_i32x4::<0xee>(c[n], d[n])];
+        let blocks = [
+            _mm512_shuffle_i32x4::<0x88>(low_ab, low_cd),
+            _mm512_shuffle_i32x4::<0xdd>(low_ab, low_cd),
+            _mm512_shuffle_i32x4::<0x88>(high_ab, high_cd),
+            _mm512_shuffle_i32x4::<0xdd>(high_ab, high_cd),
+        ];
+        for (l, stream) in blocks.into_iter().enumerate() {
+            let at = data[4 * l + n].as_mut_ptr().cast();
+            // SAFETY: the 64 bytes of the block are read and written.
+            unsafe { _mm512_storeu_si512(at, _mm512_xor_si512(_mm512_loadu_si512(at), stream)) };
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! ChaCha20-Poly1305 (RFC 8439 §2.8), cipher and authenticator together: between the rounds of a batch of key stream, the authenticator takes
+//! a batch of ciphertext. Encryption hashes the batch before, decryption the batch at hand. Short messages get their key stream, and the
+//! authenticator's key, from rows of few blocks.
+
+use super::blocks::Beside;
+use super::chacha20::{Rows, State, Words, words};
+use super::poly1305::Lanes;
+use crate::poly1305::{Poly1305, step};
+use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
+use core::arch::x86_64::*;
+use zeroize::optimization_barrier;
+
+/// Makes an entry point: encryption, or decryption if `OPEN`, that writes the tag of the ciphertext. `state` is the input of the block
+/// function with counter 0.
+macro_rules! entry {
+    ($run:ident, ($($token:ty),+), $features:literal, $vector:ty, $hash:ty, $groups:literal) => {
+        #[inline]
+        pub(crate) fn $run<const OPEN: bool>(
+            _: ($($token,)+),
+            state: &mut State,
+            aad: &[u8],
+            data: &mut [u8],
+            tag: &mut [u8; 16],
+        ) {
+            #[target_feature(enable = $features)]
+            fn with_features<const OPEN: bool>(state: &mut State, aad: &[u8], data: &mut [u8], tag: &mut [u8; 16]) {
+                run::<$vector, $hash, $groups, OPEN>(state, aad, data, tag);
+            }
+            // SAFETY: the tokens prove the features.
+            unsafe { with_features::<OPEN>(state, aad, data, tag) }
+        }
+    };
+}
+
+entry!(run_avx2, (HaveAvx2), "avx2,bmi1,bmi2", __m256i, Serial, 3);
+entry!(
+    run_avx512,
+    (HaveAvx2, HaveAvx512Ifma),
+    "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512ifma",
+    __m512i,
+    Lanes,
+    2
+);
+
+/// Poly1305 over many blocks.
+pub(super) trait Hash {
+    /// Takes over from `hash`.
+    fn begin(hash: &mut Poly1305) -> Self;
+    /// Adds blocks, a multiple of [`Self::GRAIN`].
+    fn add(&mut self, blocks: &[[u8; 16]]);
+    /// Gives back to `hash`.
+    fn end(self, hash: &mut Poly1305);
+    /// How many blocks it takes at a time.
+    const GRAIN: usize;
+}
+
+/// One block after another, in general registers, which the cipher leaves free.
+struct Serial {
+    r: [u64; 2],
+    sum: [u64; 3],
+}
+
+impl Hash for Serial {
+    const GRAIN: usize = 1;
+
+    #[inline(always)]
+    fn begin(hash: &mut Poly1305) -> Self {
+        Self { r: hash.r(), sum: *hash.sum() }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, blocks: &[[u8; 16]]) {
+        for block in blocks {
+            self.sum = step(self.sum, self.r, block);
+        }
+    }
+
+    #[inline(always)]
+    fn end(self, hash: &mut Poly1305) {
+        *hash.sum() = self.sum;
+    }
+}
+
+/// A batch that is hashed between the rounds of another: an eighth a step.
+struct Hashing<'a, H> {
+    hash: &'a mut H,
+    batch: &'a [[u8; 64]],
+}
+
+impl<H: Hash> Beside for Hashing<'_, H> {
+    #[inline(always)]
+    fn step(&mut self, n: usize) {
+        if n < 8 {
+            let eighth = self.batch.len() / 8;
+            self.hash.add(self.batch[n * eighth..][..eighth].as_flattened().as_chunks().0);
+        }
+    }
+}
+
+/// The most blocks of a batch.
+const MOST: usize = 16;
+
+#[inline(always)]
+fn run<V: Words, H: Hash, const GROUPS: usize, const OPEN: bool>(
+    state: &mut State,
+    aad: &[u8],
+    data: &mut [u8],
+    tag: &mut [u8; 16],
+) {
+    match data.len().div_ceil(64) + 1 {
+        blocks if blocks <= Rows::<V, 1>::BLOCKS => short::<V, 1, OPEN>(state, aad, data, tag),
+        blocks if blocks <= Rows::<V, GROUPS>::BLOCKS => short::<V, GROUPS, OPEN>(state, aad, data, tag),
+        _ => long::<V, H, OPEN>(state, aad, data, tag),
+    }
+}
+
+/// A message whose key stream fits into rows, together with the authenticator's key.
+#[inline(always)]
+fn short<V: Words, const GROUPS: usize, const OPEN: bool>(
+    state: &mut State,
+    aad: &[u8],
+    data: &mut [u8],
+    tag: &mut [u8; 16],
+) {
+    let mut stream = [[0; 64]; MOST / 2];
+    let mut rows = Rows::<V, GROUPS>::new(state);
+    rows.run();
+    rows.store(&mut stream);
+    let mut hash = authenticator(&stream[0], aad);
+    if OPEN {
+        hash.padded(data);
+    }
+    data.iter_mut().zip(stream[1..].as_flattened()).for_each(|(byte, key)| *byte ^= key);
+    if !OPEN {
+        hash.padded(data);
+    }
+    finish(hash, aad, data, tag);
+    stream = [[0; 64]; MOST / 2];
+    optimization_barrier(&stream);
+}
+
+#[inline(always)]
+fn long<V: Words, H: Hash, const OPEN: bool>(state: &mut State, aad: &[u8], data: &mut [u8], tag: &mut [u8; 16]) {
+    let mut buffer = [[0; 64]; MOST];
+    let lengths = lengths(aad, data);
+    let batch = 64 * V::BLOCKS;
+    let (front, rest) = data.split_at_mut(data.len() / batch * batch);
+    let (front, _) = front.as_chunks_mut::<64>();
+    let mut batches = front.chunks_exact_mut(V::BLOCKS);
+
+    // Block 0 goes beside the first batch, or beside the rest if there is none.
+    let mut first = Rows::<__m128i, 1>::new(state);
+    state[12] = 1;
+    let mut stream = words::<V, _>(state, &mut first);
+    first.store(&mut buffer);
+    let mut hash = authenticator(&buffer[0], aad);
+    buffer[0] = [0; 64];
+    let mut many = H::begin(&mut hash);
+
+    if let Some(mut last) = batches.next() {
+        if OPEN {
+            many.add(last.as_flattened().as_chunks().0);
+        }
+        V::apply(&stream, last);
+        for batch in batches {
+            if OPEN {
+                stream = words::<V, _>(state, &mut Hashing { hash: &mut many, batch });
+                V::apply(&stream, batch);
+            } else {
+                stream = words::<V, _>(state, &mut Hashing { hash: &mut many, batch: last });
+                V::apply(&stream, batch);
+                last = batch;
+            }
+        }
+        if OPEN {
+            if !rest.is_empty() {
+                stream = words::<V, _>(state, &mut ());
+            }
+        } else if rest.is_empty() {
+            many.add(last.as_flattened().as_chunks().0);
+        } else {
+            stream = words::<V, _>(state, &mut Hashing { hash: &mut many, batch: last });
+        }
+    }
+
+    if OPEN {
+        hash = add_rest(many, hash, rest);
+        add_stream::<V>(&stream, &mut buffer, rest);
+    } else {
+        add_stream::<V>(&stream, &mut buffer, rest);
+        hash = add_rest(many, hash, rest);
+    }
+    hash.blocks(&[lengths]);
+    hash.finish(tag);
+    buffer = [[0; 64]; MOST];
+    optimization_barrier(&buffer);
+}
+
+/// Adds key stream to less than a batch.
+#[inline(always)]
+fn add_stream<V: Words>(stream: &[V; 16], buffer: &mut [[u8; 64]; MOST], rest: &mut [u8]) {
+    if !rest.is_empty() {
+        V::apply(stream, &mut buffer[..V::BLOCKS]);
+        rest.iter_mut().zip(buffer.as_flattened()).for_each(|(byte, key)| *byte ^= key);
+    }
+}
+
+/// Hashes less than a batch.
+#[inline(always)]
+fn add_rest<H: Hash>(mut many: H, mut hash: Poly1305, rest: &[u8]) -> Poly1305 {
+    let (grains, rest) = rest.split_at(rest.len() / (16 * H::GRAIN) * (16 * H::GRAIN));
+    many.add(grains.as_chunks().0);
+    many.end(&mut hash);
+    hash.padded(rest);
+    hash
+}
+
+/// Poly1305 under the key in a block of key stream, with the associated data.
+#[inline(always)]
+fn authenticator(block: &[u8; 64], aad: &[u8]) -> Poly1305 {
+    let mut hash = Poly1305::new(block.first_chunk().expect("64 bytes have a first 32"));
+    hash.padded(aad);
+    hash
+}
+
+#[inline(always)]
+fn lengths(aad: &[u8], data: &[u8]) -> [u8; 16] {
+    ((data.len() as u128) << 64 | aad.len() as u128).to_le_bytes()
+}
+
+#[inline(always)]
+fn finish(mut hash: Poly1305, aad: &[u8], data: &[u8], tag: &mut [u8; 16]) {
+    hash.blocks(&[lengths(aad, data)]);
+    hash.finish(tag);
+}

@@ -1,0 +1,75 @@
+//! SM4: round keys, key stream, and the blocks that pass through.
+
+use super::on_each;
+use crate::case::Case;
+use crate::probe::{Probe, step};
+use candor_cpu::Cpu;
+use candor_primitives::sm4::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, StreamCipher};
+use candor_primitives::sm4::{Sm4, Sm4CbcDec, Sm4CbcEnc, Sm4Ctr};
+
+type Key = [u8; 16];
+
+const TIERS: [&str; 6] = ["portable", "clmul", "avx2", "vpclmul", "gfni", "avx512"];
+const LENGTHS: [usize; 6] = [1, 16, 80, 509, 1100, 2048];
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = on_each(&TIERS, "sm4/blocks", blocks, &[]);
+    cases.extend(on_each(&TIERS, "sm4/key-stream", key_stream, &[]));
+    cases.extend(on_each(&TIERS, "sm4/chains", chains, &[]));
+    cases
+}
+
+fn blocks(probe: &mut Probe, cpu: Cpu) {
+    let key: Key = probe.secret("key");
+    let mut cipher = Some(step!(probe, "key", [cpu: Cpu = cpu, key: &Key = &key], Sm4::with_cpu(cpu, key)));
+    let sm4 = cipher.as_mut().expect("made above");
+    let mut block = [0x5a; 16];
+    step!(probe, "encrypt", [sm4: &Sm4 = sm4, block: &mut Key = &mut block], sm4.encrypt_block(block));
+    probe.public(&block);
+    for count in [1, 5, 16, 83] {
+        let mut blocks = vec![[0x5a; 16]; count];
+        step!(probe, "encrypt each", [sm4: &Sm4 = sm4, blocks: &mut [Key] = &mut blocks], sm4.encrypt_each(blocks));
+        blocks.iter().for_each(|block| probe.public(block));
+        let mut blocks = vec![[0xa5; 16]; count];
+        step!(probe, "decrypt each", [sm4: &Sm4 = sm4, blocks: &mut [Key] = &mut blocks], sm4.decrypt_each(blocks));
+        blocks.iter().for_each(|block| probe.public(block));
+    }
+    step!(probe, "drop", [cipher: &mut Option<Sm4> = &mut cipher], *cipher = None);
+}
+
+fn key_stream(probe: &mut Probe, cpu: Cpu) {
+    let key: Key = probe.secret("key");
+    let mut cipher =
+        Some(step!(probe, "key", [cpu: Cpu = cpu, key: &Key = &key], Sm4Ctr::with_cpu(cpu, key, &[7; 16])));
+    let ctr = cipher.as_mut().expect("made above");
+    for length in LENGTHS {
+        let mut data = vec![0x5a; length];
+        step!(probe, "apply", [ctr: &mut Sm4Ctr = ctr, data: &mut [u8] = &mut data], ctr.apply_keystream(data));
+        probe.public(&data);
+    }
+    step!(probe, "drop", [cipher: &mut Option<Sm4Ctr> = &mut cipher], *cipher = None);
+}
+
+fn chains(probe: &mut Probe, cpu: Cpu) {
+    let key: Key = probe.secret("key");
+    let mut encrypt = step!(probe, "key", [cpu: Cpu = cpu, key: &Key = &key], Sm4CbcEnc::with_cpu(cpu, key, &[7; 16]));
+    let mut decrypt = step!(probe, "key", [cpu: Cpu = cpu, key: &Key = &key], Sm4CbcDec::with_cpu(cpu, key, &[7; 16]));
+    for length in [16, 80, 1328] {
+        let mut data = vec![0x5a; length];
+        step!(
+            probe,
+            "encrypt",
+            [cipher: &mut Sm4CbcEnc = &mut encrypt, data: &mut [u8] = &mut data],
+            cipher.encrypt_blocks(Array::slice_as_chunks_mut(data).0)
+        );
+        probe.public(&data);
+        let mut data = vec![0xa5; length];
+        step!(
+            probe,
+            "decrypt",
+            [cipher: &mut Sm4CbcDec = &mut decrypt, data: &mut [u8] = &mut data],
+            cipher.decrypt_blocks(Array::slice_as_chunks_mut(data).0)
+        );
+        probe.public(&data);
+    }
+}
