@@ -37,7 +37,8 @@ pub struct Options {
     pub remember: bool,
     /// What the user calls the device, for the list of sessions.
     pub label: String,
-    /// How many recovery codes to make, at most 16. With zero, a new account has none, and an existing one keeps its own.
+    /// How many recovery codes to make, at most 16. With zero, a new account has none, an account that was recovered keeps its others, and one whose
+    /// password was changed has none any more.
     pub recovery_codes: usize,
 }
 
@@ -136,7 +137,8 @@ impl Client {
         Ok(LoggedIn { session, export_key: proved.export_key, device, recovery_codes: Vec::new() })
     }
 
-    /// Sets a new password. All sessions of the account end, and the one that is returned is opened. **The export key is another one from now on.**
+    /// Sets a new password. All sessions of the account end, and the one that is returned is opened. The old recovery codes are removed; `options` asks for
+    /// new ones. **The export key is another one from now on.**
     ///
     /// # Errors
     /// [`Error::LoginFailed`] if the old password is wrong; [`Error::Throttled`]; [`Error`].
@@ -184,6 +186,25 @@ impl Client {
         let started = self.post("/v1/recovery/start", access.as_ref(), &wire::RecoveryStart { request }).await?;
         let finish = Finish { path: "/v1/recovery/finish", name: None, token: None, access };
         self.finish_registration(registration, started, finish, options).await
+    }
+
+    /// Makes so many new recovery codes in place of the old ones; at most 16. It takes the password, so that whoever has stolen a session can't
+    /// plant a code of his own.
+    ///
+    /// # Errors
+    /// [`Error::LoginFailed`] if the password is wrong; [`Error::Throttled`]; [`Error`].
+    pub async fn replace_recovery_codes(
+        &self,
+        name: &str,
+        password: &str,
+        number: usize,
+        options: &Options,
+    ) -> Result<Vec<RecoveryCode>, Error> {
+        let codes = codes(number)?;
+        let proved = self.prove(name, password, options).await?;
+        let body = wire::RecoveryCodes { name, state: proved.state, ke3: proved.ke3, codes: for_server(&codes) };
+        let answer = self.connection.call(Method::PUT, "/v1/recovery/codes", None, Some(&body)).await;
+        answer.map(|wire::CodesLeft { .. }| codes)
     }
 
     /// Proves the password, without ending the login.
@@ -305,11 +326,11 @@ fn cut_off() -> Error {
     Error::Internal("key stretching was cut off".to_owned())
 }
 
-pub(crate) fn codes(number: usize) -> Result<Vec<RecoveryCode>, Error> {
+fn codes(number: usize) -> Result<Vec<RecoveryCode>, Error> {
     (0..number).map(|_| RecoveryCode::generate()).collect()
 }
 
-pub(crate) fn for_server(codes: &[RecoveryCode]) -> Vec<Bytes> {
+fn for_server(codes: &[RecoveryCode]) -> Vec<Bytes> {
     codes.iter().map(|code| Bytes::of(code.for_server().as_slice())).collect()
 }
 

@@ -1,9 +1,8 @@
 //! Sessions of an account.
 
+use crate::Error;
 use crate::connection::Connection;
-use crate::recovery::RecoveryCode;
 use crate::wire::{self, Bytes};
-use crate::{Error, client};
 use hyper::Method;
 use serde::Deserialize;
 use std::fmt;
@@ -158,17 +157,6 @@ impl Session {
     /// [`Error`].
     pub async fn end(self) -> Result<(), Error> {
         self.call(Method::DELETE, "/v1/session").await
-    }
-
-    /// Makes so many new recovery codes in place of the old ones; at most 16.
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub async fn replace_recovery_codes(&self, number: usize) -> Result<Vec<RecoveryCode>, Error> {
-        let codes = client::codes(number)?;
-        let body = wire::RecoveryCodes { codes: client::for_server(&codes) };
-        let answer = self.connection.call(Method::PUT, "/v1/recovery/codes", Some(&self.access), Some(&body)).await;
-        answer.map(|wire::CodesLeft { .. }| codes)
     }
 
     /// How many recovery codes are left.

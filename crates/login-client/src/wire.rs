@@ -119,7 +119,10 @@ pub(crate) struct RecoveryStart {
 }
 
 #[derive(Serialize)]
-pub(crate) struct RecoveryCodes {
+pub(crate) struct RecoveryCodes<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) state: Bytes,
+    pub(crate) ke3: Bytes,
     pub(crate) codes: Vec<Bytes>,
 }
 

@@ -106,7 +106,10 @@ async fn a_recovery_code_sets_one_new_password() -> Outcome {
         assert_eq!(again.unwrap_err(), Error::LoginFailed, "{name}");
     }
     client.log_in("alice", "new", &Options::default()).await?;
-    let fresh = recovered.session.replace_recovery_codes(3).await?;
+    let wrong = client.replace_recovery_codes("alice", "forgotten", 3, &Options::default()).await;
+    assert_eq!(wrong.unwrap_err(), Error::LoginFailed);
+    let fresh = client.replace_recovery_codes("alice", "new", 3, &Options::default()).await?;
+    assert_eq!(recovered.session.recovery_codes_left().await?, 3);
     let old = client.recover("alice", &made.recovery_codes[1], "x", &Options::default()).await;
     assert_eq!(old.unwrap_err(), Error::LoginFailed, "it was replaced");
     client.recover("alice", &fresh[2], "newest", &Options::default()).await?;

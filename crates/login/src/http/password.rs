@@ -41,10 +41,10 @@ pub(crate) struct PasswordFinish {
     state: Sealed,
     /// OPAQUE's registration upload.
     upload: Exactly<UPLOAD>,
-    /// What the server shall know of new recovery codes. The old ones stay if this is left out.
+    /// What the server shall know of new recovery codes. The old ones are removed in any case.
     #[serde(default)]
     #[schemars(length(max = CODES))]
-    recovery_codes: Option<Vec<Exactly<CODE>>>,
+    recovery_codes: Vec<Exactly<CODE>>,
     /// For the list of sessions.
     #[serde(default)]
     label: Label,
@@ -84,7 +84,8 @@ pub(super) async fn finish(
     let Change::Replace { replaces, record } = uploaded(&service, ROUTE, &opened.content, &body.upload)? else {
         return Err(service.failed(ROUTE, "a sealed change is of another kind"));
     };
-    let recovery_codes = body.recovery_codes.as_deref().map(codes).transpose()?;
+    // Whoever knew the old password may have set the old codes.
+    let recovery_codes = Some(codes(&body.recovery_codes)?);
     let account = service.account(ROUTE, &body.name).await?.ok_or(Problem::RecordChanged)?.id;
     let new = NewRecord { account, replaces, record, key: opened.key, keep: None, recovery_codes };
     let (opening, opens) = Opening::new(&service, ROUTE, &opened, body.label, body.remember)?;

@@ -2,9 +2,12 @@
 //!
 //! The client makes the codes. What it sends of a code is derived from it, so the server never sees one, and the code can also be what the
 //! application encrypts its data key with. `docs/export-key.md` says how.
+//!
+//! A session does not suffice to replace them: whoever has stolen an access token could plant a code of his own, which would open the account even
+//! after its owner has changed the password. So a login's KE3 comes with the new codes.
 
 use super::ClientAddress;
-use super::login::open;
+use super::login::{end, open};
 use super::register::{CODE, CODES, REGISTRATION, REQUEST, RegisterStarted, UPLOAD, codes, seal, uploaded};
 use super::service::Service;
 use super::session::{Bearer, Full, Opening, SessionOpened};
@@ -13,10 +16,10 @@ use crate::ids::{AccountId, Purpose, TokenHash};
 use crate::problem::Problem;
 use crate::sessions::{TOKEN, Tokens};
 use crate::state::Kind;
-use crate::store::{Account, Actor, NewRecord, Scope, Session};
+use crate::store::{Account, NewRecord, Scope, Session};
 use axum::extract::State;
 use axum::http::StatusCode;
-use candor_opaque::Change;
+use candor_opaque::{Change, DefaultSuite, Suite};
 use getrandom::{SysRng, rand_core::UnwrapErr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,10 +73,15 @@ pub(crate) struct RecoveryFinish {
     remember: bool,
 }
 
-/// New recovery codes in place of the old ones.
+/// Ends a login that `/v1/login/start` has begun, and sets new recovery codes in place of the old ones. No session is opened.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecoveryCodes {
+    name: Name,
+    /// From the answer to the login's first request.
+    state: Sealed,
+    /// OPAQUE's third message of that login.
+    ke3: Exactly<{ DefaultSuite::KE3 }>,
     /// What the server shall know of each.
     #[schemars(length(max = CODES))]
     codes: Vec<Exactly<CODE>>,
@@ -174,14 +182,18 @@ pub(super) async fn left(
 
 pub(super) async fn replace(
     State(service): State<Arc<Service>>,
-    Full(session): Full,
+    ClientAddress(from): ClientAddress,
     Json(body): Json<RecoveryCodes>,
 ) -> Result<Answer<CodesLeft>, Problem> {
-    service.own(session.account)?;
+    const ROUTE: &str = "/v1/recovery/codes";
     let codes = codes(&body.codes)?;
-    let left = codes.len() as u64;
-    let actor = Actor::Account(session.account);
-    let replaced = service.store.replace_recovery_codes(session.account, codes, actor, service.clock.now()).await;
-    service.stored("/v1/recovery/codes", replaced)?;
+    let ended = end(&service, ROUTE, from, &body.name, &body.state, &body.ke3).await?;
+    let account = ended.account.id;
+    service.own(account)?;
+    let (login, credential) = ((ended.opened.id, ended.opened.expires), *ended.session.credential());
+    let left = service.store.replace_recovery_codes(login, account, credential, codes, service.clock.now()).await;
+    let left = service.stored(ROUTE, left)?;
+    // Only now: a login that is sent again was no success.
+    service.throttle.succeeded(from, body.name.key(), None);
     Ok(Answer(StatusCode::OK, CodesLeft { left }))
 }

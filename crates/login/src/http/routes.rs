@@ -169,10 +169,10 @@ pub(super) fn routes() -> Vec<Route> {
         get_("/v1/recovery/codes", "Count the recovery codes that are left", || get(recovery::left))
             .session("full")
             .answers::<recovery::CodesLeft>(),
-        put_("/v1/recovery/codes", "Replace the recovery codes", || put(recovery::replace))
-            .session("full")
+        put_("/v1/recovery/codes", "End a login, and replace the recovery codes", || put(recovery::replace))
             .takes::<recovery::RecoveryCodes>()
-            .answers::<recovery::CodesLeft>(),
+            .answers::<recovery::CodesLeft>()
+            .problems(&[401, 409, 429]),
         get_("/v1/config", "What a client must know", || get(system::config)).answers::<system::ConfigShown>(),
         get_("/healthz", "Whether the process answers", || get(system::alive)).answers::<system::Health>(),
         get_("/readyz", "Whether the database answers as well", || get(system::ready)).answers::<system::Health>(),

@@ -226,16 +226,7 @@ impl Store {
         self.write(move |sql| {
             Box::pin(async move {
                 spend(sql, &opens).await?;
-                // An update, for the row's lock: nobody disables the account or changes its record in between.
-                let there = sql
-                    .execute(
-                        "UPDATE account SET disabled = disabled WHERE id = ?1 AND credential = ?2 AND disabled = 0",
-                        arguments![&account.0, credential.as_bytes()],
-                    )
-                    .await?;
-                if there == 0 {
-                    return Err(why_not(sql, account).await?.unwrap_or(Conflict::RecordChanged).into());
-                }
+                expect_credential(sql, account, &credential).await?;
                 open(sql, &audit, id, account, &opens.session, now).await?;
                 Ok(id)
             })
@@ -313,6 +304,25 @@ impl Store {
             })
         })
         .await
+    }
+}
+
+/// Whether the account can be logged in to and still has the record that a client logged in with. Its row stays locked.
+pub(super) async fn expect_credential(
+    sql: &mut Sql,
+    account: AccountId,
+    credential: &CredentialHash,
+) -> Result<(), StoreError> {
+    // An update, for the row's lock: nobody disables the account or changes its record in between.
+    let there = sql
+        .execute(
+            "UPDATE account SET disabled = disabled WHERE id = ?1 AND credential = ?2 AND disabled = 0",
+            arguments![&account.0, credential.as_bytes()],
+        )
+        .await?;
+    match there {
+        0 => Err(why_not(sql, account).await?.unwrap_or(Conflict::RecordChanged).into()),
+        _ => Ok(()),
     }
 }
 

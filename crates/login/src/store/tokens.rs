@@ -2,10 +2,11 @@
 
 use super::Store;
 use super::audit::{Actor, Event};
-use super::error::StoreError;
+use super::error::{Conflict, StoreError};
 use super::sql::{Sql, arguments};
 use crate::ids::{AccountId, TokenHash};
 use crate::time::UnixTime;
+use candor_opaque::CredentialHash;
 use std::collections::BTreeSet;
 
 /// A registration token that has not been used. The token itself is known to whoever was given it.
@@ -109,34 +110,42 @@ impl Store {
         self.write(move |sql| Box::pin(async move { spend_login(sql, &login, ends).await })).await
     }
 
-    /// Gives an account new recovery codes in place of the old ones.
+    /// Ends a login that succeeded: uses up its identifier, and gives the account new recovery codes in place of the old ones, if it still has the
+    /// record that the client logged in with, all or nothing. Returns how many codes there are now.
+    ///
+    /// `login` is the login's identifier, and when its sealed state expires.
     ///
     /// # Errors
-    /// [`StoreError`].
+    /// As [`Self::log_in`].
     pub async fn replace_recovery_codes(
         &self,
+        login: ([u8; 32], UnixTime),
         account: AccountId,
+        credential: CredentialHash,
         codes: Vec<TokenHash>,
-        actor: Actor,
         now: UnixTime,
-    ) -> Result<(), StoreError> {
+    ) -> Result<u64, StoreError> {
         let audit = self.audit.clone();
         self.write(move |sql| {
             Box::pin(async move {
-                if let Some(conflict) = super::accounts::why_not(sql, account).await? {
-                    return Err(conflict.into());
+                if !spend_login(sql, &login.0, login.1).await? {
+                    return Err(Conflict::LoginUsed.into());
                 }
+                super::accounts::expect_credential(sql, account, &credential).await?;
+                let codes: BTreeSet<[u8; 32]> = codes.iter().map(|code| code.0).collect();
+                let number = codes.len() as u64;
                 let there =
                     sql.query("SELECT code FROM recovery_code WHERE account = ?1", arguments![&account.0]).await?;
                 let there: BTreeSet<[u8; 32]> = there.iter().map(|row| row.array(0)).collect::<Result<_, _>>()?;
                 // Where nothing changes the log has nothing to say: its entries stay for good.
-                if there == codes.iter().map(|code| code.0).collect() {
-                    return Ok(());
+                if there == codes {
+                    return Ok(number);
                 }
-                set_recovery_codes(sql, account, &codes).await?;
-                let event =
-                    Event::new(actor, "recovery-codes-replaced", account).with(format_args!("codes: {}", codes.len()));
-                audit.append(sql, &event, now).await
+                set_recovery_codes(sql, account, &codes.into_iter().map(TokenHash).collect::<Vec<_>>()).await?;
+                let event = Event::new(Actor::Account(account), "recovery-codes-replaced", account)
+                    .with(format_args!("codes: {number}"));
+                audit.append(sql, &event, now).await?;
+                Ok(number)
             })
         })
         .await

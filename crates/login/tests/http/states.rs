@@ -131,6 +131,49 @@ async fn a_session_from_a_recovery_code_can_only_set_a_password() {
 }
 
 #[tokio::test]
+async fn whoever_stole_a_session_plants_no_recovery_code() {
+    let world = World::new(&[]).await;
+    let stolen = world.join("alice", "old").await;
+    let token = stolen["access_token"].as_str();
+    let put = async |body: &serde_json::Value| {
+        crate::world::send(world.address(), "PUT", "/v1/recovery/codes", token, "", body).await.kind()
+    };
+    let open = async |code: u8| {
+        world.post("/v1/recovery/session", &json!({ "name": "alice", "code": text(&[code; 32]) })).await.kind()
+    };
+    // The thief has a session, and the states of logins with guessed passwords.
+    assert_eq!(put(&json!({ "codes": [text(&[6; 32])] })).await, "400 malformed");
+    let mut guess = world.prove("alice", "old").await.body();
+    guess["codes"] = json!([text(&[6; 32])]);
+    guess["ke3"] = text(&[5; 64]).into();
+    assert_eq!(put(&guess).await, "401 login-failed");
+    assert_eq!(open(6).await, "401 login-failed");
+    // The owner has the password.
+    let mut proved = world.prove("alice", "old").await.body();
+    proved["codes"] = json!([text(&[7; 32]), text(&[8; 32])]);
+    assert_eq!(put(&proved).await, "200");
+    assert_eq!(put(&proved).await, "409 state-used");
+    assert_eq!(open(7).await, "200");
+    // With a new password none of the old codes opens, and the new ones do.
+    let change = async |old: &str, new: &str, codes: serde_json::Value| {
+        let (registering, request) = Registering::begin(new);
+        let mut body = world.prove("alice", old).await.body();
+        body["request"] = request.into();
+        let started = world.post("/v1/password/start", &body).await;
+        let mut body =
+            json!({ "name": "alice", "state": started.body["state"], "upload": registering.upload(&started) });
+        if !codes.is_null() {
+            body["recovery_codes"] = codes;
+        }
+        assert_eq!(world.post("/v1/password/finish", &body).await.kind(), "200");
+    };
+    change("old", "new", serde_json::Value::Null).await;
+    assert_eq!(open(8).await, "401 login-failed");
+    change("new", "newer", json!([text(&[9; 32])])).await;
+    assert_eq!(open(9).await, "200");
+}
+
+#[tokio::test]
 async fn a_refresh_token_that_comes_twice_ends_the_session() {
     let world = World::new(&[]).await;
     let session = world.join("alice", "pw").await;

@@ -155,7 +155,8 @@ async fn a_recovery_code_opens_one_session(empty: &Empty) {
     assert_eq!(refused(recover(alice, codes[1]).await), Conflict::NoRecoveryCode);
     recover(alice, new_codes[0]).await.unwrap();
 
-    people.store.replace_recovery_codes(alice, codes.clone(), Actor::Account(alice), NOW).await.unwrap();
+    let hash = people.store.account_by_id(alice).await.unwrap().unwrap().record.credential_hash();
+    people.store.replace_recovery_codes(([9; 32], NOW.plus(60)), alice, hash, codes.clone(), NOW).await.unwrap();
     people.store.set_disabled(alice, true, Actor::Server, NOW).await.unwrap();
     assert_eq!(refused(recover(alice, codes[2]).await), Conflict::Disabled);
 }
@@ -190,7 +191,12 @@ async fn what_changes_nothing_leaves_no_entry_in_the_log(empty: &Empty) {
     let (alice, _) = people.join("alice").await;
     let entries = async || people.store.audit_head().await.unwrap().sequence;
     let codes = vec![token(Purpose::Recovery), token(Purpose::Recovery)];
-    let replace = |codes: Vec<TokenHash>| people.store.replace_recovery_codes(alice, codes, Actor::Account(alice), NOW);
+    let hash = people.store.account_by_id(alice).await.unwrap().unwrap().record.credential_hash();
+    let mut logins = 0;
+    let mut replace = |codes: Vec<TokenHash>| {
+        logins += 1;
+        people.store.replace_recovery_codes(([logins; 32], NOW.plus(60)), alice, hash, codes, NOW)
+    };
     let before = entries().await;
     replace(codes.clone()).await.unwrap();
     assert_eq!(entries().await, before + 1);
@@ -199,6 +205,9 @@ async fn what_changes_nothing_leaves_no_entry_in_the_log(empty: &Empty) {
     assert_eq!(entries().await, before + 1, "nothing has changed");
     replace(codes[..1].to_vec()).await.unwrap();
     assert_eq!((entries().await, people.store.recovery_codes_left(alice).await.unwrap()), (before + 2, 1));
+    let replay = people.store.replace_recovery_codes(([1; 32], NOW.plus(60)), alice, hash, codes, NOW).await;
+    assert_eq!(refused(replay), Conflict::LoginUsed);
+    assert_eq!(people.store.recovery_codes_left(alice).await.unwrap(), 1);
 }
 
 fn fresh() -> Refresh {
