@@ -14,6 +14,7 @@ use percent_encoding::percent_decode_str;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
@@ -31,7 +32,13 @@ pub(super) fn read(url: &str) -> Result<(Config, Option<Verified>), StoreError> 
     let wrong = |why: String| StoreError::Url(format!("bad URL of a database: {why}"));
     let (mut mode, mut authorities, mut rest) = (None, None, Vec::new());
     let (base, parameters) = url.split_once('?').unwrap_or((url, ""));
+    let mut names = BTreeSet::new();
     for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
+        let name = parameter.split_once('=').map_or(parameter, |(name, _)| name);
+        // Of two values one would be ignored, and nobody could tell which.
+        if !names.insert(name) {
+            return Err(wrong(format!("`{name}` is given twice; leave one of them out")));
+        }
         match parameter.split_once('=') {
             Some(("sslmode", value)) => mode = Some(value),
             Some(("sslrootcert", file)) => {
@@ -186,6 +193,10 @@ mod tests {
         ] {
             assert_eq!(is_verified(verified), Ok(true), "{verified}");
             assert_eq!(read(verified).unwrap().0.get_ssl_mode(), SslMode::Require, "{verified}");
+        }
+        for twice in ["sslmode=verify-full&sslmode=disable", "sslmode=disable&sslmode=disable", "port=1&port=2"] {
+            let url = format!("postgres://login@db.internal/login?{twice}");
+            assert!(matches!(is_verified(&url), Err(StoreError::Url(_))), "{twice}");
         }
         for mode in ["require", "prefer", "verify-ca", "Disable", ""] {
             let url = format!("postgres://login@db.internal/login?sslmode={mode}");
