@@ -228,7 +228,7 @@ settings! {
     "account-delay-longest", "TIME", guesses.account.longest, "How long an answer is held back at most";
     "device-burst", "N", guesses.device.burst, "Guesses from a known device at once";
     "device-every", "TIME", guesses.device.every, "And then one more after each";
-    "owner-burst", "N", guesses.owner.burst, "Logins, refreshes, and changes of password and recovery codes by the owner of one account at once";
+    "owner-burst", "N", guesses.owner.burst, "Logins and changes of password and recovery codes by the owner of one account at once, and refreshes of one session";
     "owner-every", "TIME", guesses.owner.every, "And then one more after each";
     "instances", "N", guesses.instances, "Instances that share the database; each permits its share of the rates above";
     "remembered", "N", guesses.remembered, "Addresses, networks, accounts and devices that are remembered, each";
@@ -278,9 +278,10 @@ impl Config {
     /// # Errors
     /// [`ConfigError`].
     pub fn read_file(&mut self, at: &str, text: &str) -> Result<(), ConfigError> {
-        let table: toml::Table = text
-            .parse()
-            .map_err(|error: toml::de::Error| ConfigError::File { at: at.to_owned(), why: error.to_string() })?;
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| ConfigError::File {
+            at: at.to_owned(),
+            why: where_and_what(text, &error),
+        })?;
         for (name, value) in table {
             let text = value::text(&value).map_err(|why| ConfigError::Value {
                 at: at.to_owned(),
@@ -383,9 +384,23 @@ impl Config {
     }
 }
 
+/// The number of the line that is no TOML, and what is wrong with it. Not the line: it may hold the database's password.
+fn where_and_what(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_no_toml_is_refused_without_its_passwords() {
+        let error = read("plain = true\ndatabase = \"postgres://me:hunter2@db/login\n").unwrap_err().to_string();
+        assert!(error.starts_with("login.toml: line 2: ") && !error.contains("hunter2"), "{error}");
+        let whole = read("plain = true\ndatabase = \"postgres://me:hunter2@db/login\"\n").unwrap();
+        assert!(whole.database_url().contains("hunter2"));
+    }
 
     fn read(text: &str) -> Result<Config, ConfigError> {
         let mut config = Config::default();
