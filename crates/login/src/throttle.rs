@@ -8,8 +8,8 @@
 //!   than [`AccountLimits::longest`]. Answers that are held back need a place; if guesses from very many networks have taken all, the next is 429. The
 //!   owner's known devices are exempt, up to a rate of their own, so they get in even then.
 //!
-//! Tokens that nobody has are guesses too, and count by address and network. What an account's owner does with a session or a password that is right
-//! has a rate of its own, so that no account fills the database.
+//! Tokens that nobody has count by address, apart from guesses at passwords. What an account's owner does with a password that is right has a rate of its
+//! own, and so has each session, so that no account fills the database, and nobody who has stolen a session locks the owner out.
 //!
 //! The tables have a fixed size. They belong to one instance, and [`GuessLimits::instances`] says how many there are: each permits its share. Counting in
 //! the database instead would cost every login start a transaction that writes, to which a start would otherwise be a single look-up.
@@ -20,7 +20,7 @@ mod table;
 pub(crate) use places::Places;
 pub use table::Rate;
 
-use crate::ids::{AccountId, DeviceId};
+use crate::ids::{AccountId, DeviceId, SessionId};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ pub struct GuessLimits {
     pub account: AccountLimits,
     /// At one account, from one of its known devices.
     pub device: Rate,
-    /// Logins that succeed, refreshes, and changes of password and recovery codes, of one account.
+    /// Logins that succeed and changes of password and recovery codes, of one account; and apart from those, refreshes of one session.
     pub owner: Rate,
     /// Instances that share the database. Each permits its share of every rate, rounded up.
     pub instances: u32,
@@ -96,6 +96,8 @@ pub(crate) struct Throttle {
     accounts: Table,
     devices: Table,
     owners: Table,
+    refreshes: Table,
+    misses: Table,
 }
 
 impl Throttle {
@@ -109,6 +111,8 @@ impl Throttle {
             accounts: table(limits.account.rate),
             devices: table(limits.device),
             owners: table(limits.owner),
+            refreshes: table(limits.owner),
+            misses: table(limits.address),
             limits,
         }
     }
@@ -149,6 +153,16 @@ impl Throttle {
     /// Counts what the owner of an account does, or says how long to wait.
     pub(crate) fn own(&self, account: AccountId) -> Result<(), Duration> {
         self.owners.take(account, self.start.elapsed())
+    }
+
+    /// Counts a refresh of a session, or says how long to wait. Whoever has stolen a session takes nothing from its account's other sessions and logins.
+    pub(crate) fn refresh(&self, session: SessionId) -> Result<(), Duration> {
+        self.refreshes.take(session, self.start.elapsed())
+    }
+
+    /// Counts a token that nobody has from that address, or says how long to wait. Nobody guesses tokens: it takes nothing from the guesses at passwords.
+    pub(crate) fn missed(&self, from: IpAddr) -> Result<(), Duration> {
+        if self.is_exempt(from) { Ok(()) } else { self.misses.take(address(from), self.start.elapsed()) }
     }
 
     /// The login succeeded: it was no guess.

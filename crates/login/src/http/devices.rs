@@ -4,6 +4,7 @@ use super::service::Service;
 use super::session::Full;
 use super::wire::Answer;
 use crate::problem::Problem;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use schemars::JsonSchema;
@@ -44,8 +45,9 @@ pub(super) async fn list(State(service): State<Arc<Service>>, Full(session): Ful
 pub(super) async fn forget(
     State(service): State<Arc<Service>>,
     Full(session): Full,
-    Path(device): Path<String>,
+    device: Result<Path<String>, PathRejection>,
 ) -> Result<StatusCode, Problem> {
+    let Path(device) = device.map_err(|_| Problem::NoSuchDevice)?;
     let device = device.parse().map_err(|_| Problem::NoSuchDevice)?;
     service.stored("/v1/devices/{device}", service.store.remove_device(session.account, device).await)?;
     Ok(StatusCode::NO_CONTENT)

@@ -84,9 +84,11 @@ pub(super) async fn start(
     let told = match &body.old_hash {
         Some(state) => {
             let told = open(&service, ROUTE, Kind::OldHash, body.name.key().as_bytes(), REGISTRATION, state).await?;
-            let first = service.store.spend_login(told.id, told.expires).await;
-            if !service.stored(ROUTE, first)? {
-                return Err(Problem::StateUsed);
+            // Looked up first: writing is too dear for what anybody can send again and again.
+            if service.stored(ROUTE, service.store.is_login_spent(told.id).await)?
+                || !service.stored(ROUTE, service.store.spend_login(told.id, told.expires).await)?
+            {
+                return Err(service.replayed(from).await);
             }
             // What it came with opens for no password: it was no guess.
             service.throttle.succeeded_from(from);
@@ -147,11 +149,12 @@ pub(super) async fn finish(
         Opening::new(&service, ROUTE, &ended.opened, body.label, remember)?;
     let credential = *ended.session.credential();
     let session = service.store.log_in(state, state_ends, account, credential, session, service.clock.now()).await;
-    let opened = opening.done(&service, ROUTE, account, service.stored(ROUTE, session)?).await?;
+    let opened = opening.done(&service, ROUTE, account, service.stored(ROUTE, session)?).await;
     // Only now: a login that is sent again was no success.
     service.throttle.succeeded(from, body.name.key(), known);
     if let Some(device) = known {
-        service.stored(ROUTE, devices::used(&service.store, account, device, service.clock.now()).await)?;
+        // Best effort: the session is open.
+        let _ = service.stored(ROUTE, devices::used(&service.store, account, device, service.clock.now()).await);
     }
     Ok(Answer(StatusCode::OK, opened))
 }
@@ -175,6 +178,10 @@ pub(super) async fn end(
     let opened = open(service, route, Kind::Login, name.key().as_bytes(), LOGIN, sealed).await?;
     let login =
         ServerLogin::<DefaultSuite>::from_bytes(&opened.content).map_err(|error| service.failed(route, error))?;
+    // Looked up first: computing and writing are too dear for what anybody can send again and again.
+    if service.stored(route, service.store.is_login_spent(opened.id).await)? {
+        return Err(service.replayed(from).await);
+    }
     let account = service.account(route, name).await?;
     let record = account.as_ref().map(|account| &account.record);
     let finished = service.compute(from, || login.finish(ke3.0.as_slice(), record)).await?;

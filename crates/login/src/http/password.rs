@@ -91,5 +91,5 @@ pub(super) async fn finish(
     let (opening, opens) = Opening::new(&service, ROUTE, &opened, body.label, body.remember)?;
     let session = service.store.replace_record_and_open(new, opens, service.clock.now()).await;
     let session = service.stored(ROUTE, session)?;
-    Ok(Answer(StatusCode::OK, opening.done(&service, ROUTE, account, session).await?))
+    Ok(Answer(StatusCode::OK, opening.done(&service, ROUTE, account, session).await))
 }

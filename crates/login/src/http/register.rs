@@ -130,7 +130,7 @@ pub(super) async fn finish(
     if token.is_some() {
         service.throttle.succeeded_from(from);
     }
-    Ok(Answer(StatusCode::CREATED, opening.done(&service, ROUTE, account, session).await?))
+    Ok(Answer(StatusCode::CREATED, opening.done(&service, ROUTE, account, session).await))
 }
 
 /// The hash of the token that this deployment wants; `None` if it wants none.

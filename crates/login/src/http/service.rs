@@ -2,7 +2,7 @@
 
 use super::wire::Name;
 use crate::config::Config;
-use crate::ids::AccountId;
+use crate::ids::{AccountId, SessionId};
 use crate::keys::KeyRing;
 use crate::log::{Event, Log};
 use crate::master::MasterKey;
@@ -15,6 +15,7 @@ use crate::time::Clock;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
@@ -66,17 +67,39 @@ impl Service {
     /// Counts a guess from that address, or turns it away. The refusal is held back for a moment as long as there are places to wait: a client that asks again
     /// at once would otherwise keep the server busy with nothing but refusals.
     pub(crate) async fn arrive(&self, from: IpAddr) -> Result<(), Problem> {
-        let Err(wait) = self.throttle.arrive(from) else { return Ok(()) };
+        match self.throttle.arrive(from) {
+            Ok(()) => Ok(()),
+            Err(wait) => Err(self.turn_away(from, wait).await),
+        }
+    }
+
+    async fn turn_away(&self, from: IpAddr, wait: Duration) -> Problem {
         self.metrics.throttled(By::Network);
         if let Some(_place) = self.refused.enter(network(from)) {
             sleep(wait.min(self.config.limits.refusal)).await;
         }
-        Err(Problem::Throttled(wait))
+        Problem::Throttled(wait)
     }
 
-    /// Counts a token that nobody has as a guess; says what is to be answered.
+    /// Counts a token that nobody has; says what is to be answered. It takes nothing from the guesses at passwords.
     pub(crate) async fn missed(&self, from: IpAddr) -> Problem {
-        self.arrive(from).await.err().unwrap_or(Problem::NoSession)
+        match self.throttle.missed(from) {
+            Ok(()) => Problem::NoSession,
+            Err(wait) => self.turn_away(from, wait).await,
+        }
+    }
+
+    /// Counts a sealed state that was used before as a guess; says what is to be answered.
+    pub(crate) async fn replayed(&self, from: IpAddr) -> Problem {
+        self.arrive(from).await.err().unwrap_or(Problem::StateUsed)
+    }
+
+    /// Counts a refresh of a session, or turns it away.
+    pub(crate) fn refresh(&self, session: SessionId) -> Result<(), Problem> {
+        self.throttle.refresh(session).map_err(|wait| {
+            self.metrics.throttled(By::Owner);
+            Problem::Throttled(wait)
+        })
     }
 
     /// Counts what the owner of an account does, or turns it away.

@@ -11,6 +11,7 @@ use crate::sessions::{TOKEN, Tokens};
 use crate::state::Opened;
 use crate::store::{Actor, Conflict, Opens, Scope, Session};
 use crate::time::UnixTime;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -70,14 +71,14 @@ impl Opening {
         route: &'static str,
         account: AccountId,
         session: SessionId,
-    ) -> Result<SessionOpened, Problem> {
+    ) -> SessionOpened {
         service.metrics.login(LoginState::Succeeded);
         let device = match self.remember {
-            true => Some(devices::remember(&service.store, account, self.label, self.now).await),
+            // Best effort: the session is open, and its tokens must not be lost because the device could not be stored.
+            true => service.stored(route, devices::remember(&service.store, account, self.label, self.now).await).ok(),
             false => None,
         };
-        let device = service.stored(route, device.transpose())?;
-        Ok(SessionOpened::new(session, &self.tokens, device.map(Exactly)))
+        SessionOpened::new(session, &self.tokens, device.map(Exactly))
     }
 }
 
@@ -207,9 +208,12 @@ pub(super) async fn refresh(
     const ROUTE: &str = "/v1/session/refresh";
     let now = service.clock.now();
     let old = TokenHash::of(Purpose::Refresh, body.refresh_token.0.as_slice());
-    let owner = service.stored(ROUTE, service.store.owner_of_refresh(old).await)?;
-    let Some(owner) = owner else { return Err(service.missed(from).await) };
-    service.own(owner)?;
+    let found = service.stored(ROUTE, service.store.session_of_refresh(old, now).await)?;
+    let Some((session, exchanged)) = found else { return Err(service.missed(from).await) };
+    // A token that was exchanged before ends the session, whatever the rate.
+    if !exchanged {
+        service.refresh(session)?;
+    }
     let tokens = Tokens::fresh(&service.config, Scope::Full, now).map_err(|error| service.failed(ROUTE, error))?;
     let session = service.store.refresh(old, tokens.refreshed(), now).await;
     if session.as_ref().is_err_and(|error| error.conflict() == Some(Conflict::Disabled)) {
@@ -246,8 +250,9 @@ pub(super) async fn end_others(
 pub(super) async fn end_one(
     State(service): State<Arc<Service>>,
     Full(session): Full,
-    Path(other): Path<String>,
+    other: Result<Path<String>, PathRejection>,
 ) -> Result<StatusCode, Problem> {
+    let Path(other) = other.map_err(|_| Problem::NoSuchSession)?;
     let other = other.parse().map_err(|_| Problem::NoSuchSession)?;
     revoke(&service, &session, other).await
 }

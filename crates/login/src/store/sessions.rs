@@ -116,7 +116,8 @@ impl Store {
         if let Some(found) = &found
             && found.used.plus(USE_STEP) <= now
         {
-            self.mark_used(found.id, now).await?;
+            // Best effort: where nothing can be written, on a full disk for instance, sessions still open requests.
+            let _ = self.mark_used(found.id, now).await;
         }
         Ok(found)
     }
@@ -135,17 +136,21 @@ impl Store {
         .await
     }
 
-    /// The account of a refresh token, exchanged or not.
+    /// The session of a refresh token that has not ended, and whether the token was exchanged before.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn owner_of_refresh(&self, refresh: TokenHash) -> Result<Option<AccountId>, StoreError> {
+    pub async fn session_of_refresh(
+        &self,
+        refresh: TokenHash,
+        now: UnixTime,
+    ) -> Result<Option<(SessionId, bool)>, StoreError> {
         self.read(move |sql| {
             Box::pin(async move {
-                let current = "SELECT account FROM session WHERE refresh = ?1";
-                match sql.first(current, arguments![&refresh.0]).await? {
-                    Some(row) => Ok(Some(AccountId(row.array(0)?))),
-                    None => Ok(spent(sql, &refresh).await?.map(|(_, account)| account)),
+                let current = "SELECT id FROM session WHERE refresh = ?1 AND ends > ?2";
+                match sql.first(current, arguments![&refresh.0, now]).await? {
+                    Some(row) => Ok(Some((SessionId(row.array(0)?), false))),
+                    None => Ok(spent(sql, &refresh, now).await?.map(|(session, _)| (session, true))),
                 }
             })
         })
@@ -155,7 +160,7 @@ impl Store {
     /// Exchanges a refresh token for new tokens. A token that was exchanged before ends its session: either its owner or somebody else has an
     /// old copy, and nobody knows who. The last 64 exchanges of a session are remembered; an older token is unknown.
     ///
-    /// Anybody can make up a token, and each costs a transaction here: ask [`Self::owner_of_refresh`] first.
+    /// Anybody can make up a token, and each costs a transaction here: ask [`Self::session_of_refresh`] first.
     ///
     /// # Errors
     /// [`Conflict::NoSession`], [`Conflict::RefreshReused`], [`Conflict::Disabled`]; [`StoreError`].
@@ -172,7 +177,7 @@ impl Store {
                         )
                         .await?;
                     let Some(row) = exchanged else {
-                        let Some((id, account)) = spent(sql, &old).await? else {
+                        let Some((id, account)) = spent(sql, &old, now).await? else {
                             return Err(Conflict::NoSession.into());
                         };
                         sql.execute("DELETE FROM session WHERE id = ?1", arguments![&id.0]).await?;
@@ -359,11 +364,16 @@ pub(super) async fn end_others(sql: &mut Sql, account: AccountId, keep: Option<S
     sql.execute("DELETE FROM session WHERE account = ?1 AND id <> ?2", arguments![&account.0, &keep]).await
 }
 
-async fn spent(sql: &mut Sql, refresh: &TokenHash) -> Result<Option<(SessionId, AccountId)>, StoreError> {
+async fn spent(
+    sql: &mut Sql,
+    refresh: &TokenHash,
+    now: UnixTime,
+) -> Result<Option<(SessionId, AccountId)>, StoreError> {
     let row = sql
         .first(
-            "SELECT s.id, s.account FROM spent_refresh r JOIN session s ON s.id = r.session WHERE r.refresh = ?1",
-            arguments![&refresh.0],
+            "SELECT s.id, s.account FROM spent_refresh r JOIN session s ON s.id = r.session \
+             WHERE r.refresh = ?1 AND s.ends > ?2",
+            arguments![&refresh.0, now],
         )
         .await?;
     row.map(|row| Ok((SessionId(row.array(0)?), AccountId(row.array(1)?)))).transpose()

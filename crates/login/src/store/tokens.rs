@@ -110,6 +110,19 @@ impl Store {
         self.write(move |sql| Box::pin(async move { spend_login(sql, &login, ends).await })).await
     }
 
+    /// Whether the identifier of a login was used up.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn is_login_spent(&self, login: [u8; 32]) -> Result<bool, StoreError> {
+        self.read(move |sql| {
+            Box::pin(async move {
+                Ok(sql.first("SELECT ends FROM spent_login WHERE id = ?1", arguments![&login]).await?.is_some())
+            })
+        })
+        .await
+    }
+
     /// Ends a login that succeeded: uses up its identifier, and gives the account new recovery codes in place of the old ones, if it still has the
     /// record that the client logged in with, all or nothing. Returns how many codes there are now.
     ///

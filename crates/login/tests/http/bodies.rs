@@ -85,9 +85,14 @@ async fn what_asks_for_a_session_gets_nothing_without_one() {
             }
         }
     }
-    assert_eq!(asked, 11);
+    assert_eq!(asked, 10);
     let other = world.join("bob", "pw").await;
     let path = format!("/v1/sessions/{}", session["session"].as_str().unwrap());
+    for path in ["/v1/sessions/%ff", "/v1/devices/%ff", "/v1/sessions/x", "/v1/devices/x"] {
+        let answer = crate::world::ask(world.address(), "DELETE", path, other["access_token"].as_str()).await;
+        assert!(answer.kind().starts_with("404 no-such-"), "{path}: {answer:?}");
+        assert_eq!(answer.headers["content-type"], "application/problem+json", "{path}");
+    }
     let end = async |token: &Value| crate::world::ask(world.address(), "DELETE", &path, token.as_str()).await.kind();
     assert_eq!(end(&other["access_token"]).await, "404 no-such-session", "another's session");
     assert_eq!(end(&session["access_token"]).await, "204");

@@ -68,7 +68,7 @@ async fn recovery_codes_are_guessed_no_faster_than_passwords() {
 }
 
 #[tokio::test]
-async fn tokens_that_nobody_has_count_as_guesses_and_an_expired_one_does_not() {
+async fn tokens_that_nobody_has_count_apart_from_guesses_and_an_expired_one_does_not() {
     let settings = [("proxies", ""), ("address-burst", "4"), ("registration", "open")];
     let world = World::new(&[&SLOW[..], &settings].concat()).await;
     // Takes two of the four.
@@ -80,10 +80,15 @@ async fn tokens_that_nobody_has_count_as_guesses_and_an_expired_one_does_not() {
     }
     let made_up = crate::world::text(&[9; 32]);
     let refresh = json!({ "refresh_token": made_up });
-    assert_eq!(world.get("/v1/session", Some(&made_up)).await.kind(), "401 no-session");
-    assert_eq!(world.post("/v1/session/refresh", &refresh).await.kind(), "401 no-session");
+    for _ in 0..2 {
+        assert_eq!(world.get("/v1/session", Some(&made_up)).await.kind(), "401 no-session");
+        assert_eq!(world.post("/v1/session/refresh", &refresh).await.kind(), "401 no-session");
+    }
     assert_eq!(world.get("/v1/session", Some(&made_up)).await.kind(), "429 throttled");
     assert_eq!(world.post("/v1/session/refresh", &refresh).await.kind(), "429 throttled");
+    // A forgotten tab that asks for ever locks nobody at its address out of logging in.
+    let proved = prove(world.address(), "alice", "pw").await;
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.status, 200);
     // Whoever has a session is not kept out by a neighbour's guesses.
     let refreshed = world.post("/v1/session/refresh", &json!({ "refresh_token": session["refresh_token"] })).await;
     assert_eq!(refreshed.status, 200);
@@ -135,6 +140,7 @@ async fn the_owner_of_an_account_has_a_rate_and_other_owners_have_theirs() {
         world.post("/v1/login/finish", &proved.body()).await
     };
     assert_eq!(log_in("alice").await.status, 200);
+    assert_eq!(log_in("alice").await.status, 200);
     let refreshed = world.post("/v1/session/refresh", &json!({ "refresh_token": alice["refresh_token"] })).await;
     assert_eq!(refreshed.status, 200);
     let codes = async |name: &str| {
@@ -147,12 +153,39 @@ async fn the_owner_of_an_account_has_a_rate_and_other_owners_have_theirs() {
     // Three: each further one has to wait, whatever it is.
     assert_eq!(log_in("alice").await.kind(), "429 throttled");
     assert_eq!(codes("alice").await, "429 throttled");
-    let refresh = json!({ "refresh_token": refreshed.body["refresh_token"] });
-    let refused = world.post("/v1/session/refresh", &refresh).await;
-    assert_eq!(refused.kind(), "429 throttled");
+    let refused = log_in("alice").await;
     assert!(refused.headers["retry-after"].parse::<u64>().unwrap() > 0);
     assert_eq!(world.get("/v1/session", token.as_str()).await.status, 200, "looking is free");
     assert_eq!((log_in("bob").await.status, codes("bob").await.as_str()), (200, "200"));
+}
+
+#[tokio::test]
+async fn whoever_refreshes_a_stolen_session_for_ever_does_not_lock_its_owner_out() {
+    let world =
+        World::new(&[&SLOW[..], &[("exempt", "127.0.0.0/8"), ("owner-burst", "3"), ("owner-every", "1d")]].concat())
+            .await;
+    let mut stolen = world.join("alice", "pw").await;
+    let refresh = async |session: &Value| {
+        world.post("/v1/session/refresh", &json!({ "refresh_token": session["refresh_token"] })).await
+    };
+    let first = stolen.clone();
+    for _ in 0..3 {
+        stolen = refresh(&stolen).await.body;
+    }
+    let refused = refresh(&stolen).await;
+    assert_eq!(refused.kind(), "429 throttled");
+    assert!(refused.headers["retry-after"].parse::<u64>().unwrap() > 0);
+    // The owner logs in, and his session is refreshed.
+    let opened = world.post("/v1/login/finish", &prove(world.address(), "alice", "pw").await.body()).await;
+    assert_eq!(opened.status, 200);
+    let opened = refresh(&opened.body).await;
+    assert_eq!(opened.status, 200);
+    // A token that comes twice is noticed even where the rate is used up.
+    assert_eq!(refresh(&first).await.kind(), "401 refresh-reused");
+    assert_eq!(refresh(&stolen).await.kind(), "401 no-session");
+    // A session that has ended by its lifetime has no token any more.
+    world.set_clock(10 * 365 * 86400);
+    assert_eq!(refresh(&opened.body).await.kind(), "401 no-session");
 }
 
 /// A delay too long for the test, and places for two answers that wait: whoever gets 429 has been told to wait, and whoever gets 200 has not waited.

@@ -111,7 +111,7 @@ async fn a_session_remembers_its_latest_64_refresh_tokens(empty: &Empty) {
     let people = People::of(empty.open().await).await;
     let (alice, record) = people.join("alice").await;
     let first = session();
-    people.store.log_in([1; 32], NOW, alice, record.credential_hash(), first.clone(), NOW).await.unwrap();
+    let id = people.store.log_in([1; 32], NOW, alice, record.credential_hash(), first.clone(), NOW).await.unwrap();
     let mut tokens = vec![first.refresh];
     for _ in 0..70 {
         let next = fresh();
@@ -120,7 +120,11 @@ async fn a_session_remembers_its_latest_64_refresh_tokens(empty: &Empty) {
     }
     let mut known = Vec::new();
     for token in &tokens {
-        known.push(people.store.owner_of_refresh(*token).await.unwrap() == Some(alice));
+        known.push(people.store.session_of_refresh(*token, NOW).await.unwrap().is_some_and(|(found, _)| found == id));
+    }
+    for token in [tokens[6], tokens[70]] {
+        assert!(people.store.session_of_refresh(token, first.ends.plus(-1)).await.unwrap().is_some());
+        assert!(people.store.session_of_refresh(token, first.ends).await.unwrap().is_none(), "the session has ended");
     }
     // Seventy were exchanged; the last one is the session's own.
     assert_eq!(known.iter().position(|known| *known), Some(6));
