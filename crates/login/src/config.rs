@@ -80,6 +80,8 @@ pub struct Limits {
     pub delayed: usize,
     /// Of these, from one network.
     pub delayed_per_network: usize,
+    /// How long the answer to a guess that is turned away is held back at most.
+    pub refusal: Duration,
     /// How long requests may take to finish after the server was told to stop.
     pub shutdown: Duration,
 }
@@ -98,6 +100,7 @@ impl Default for Limits {
             waiting_per_network: 128,
             delayed: 512,
             delayed_per_network: 16,
+            refusal: seconds(1),
             shutdown: seconds(10),
         }
     }
@@ -213,6 +216,7 @@ settings! {
     "waiting-per-network", "N", limits.waiting_per_network, "Of these, from one /24 (IPv6: /48)";
     "delayed", "N", limits.delayed, "Answers that may be held back because of guesses at their account";
     "delayed-per-network", "N", limits.delayed_per_network, "Of these, from one /24 (IPv6: /48)";
+    "refusal-delay", "TIME", limits.refusal, "How long the answer to a guess that is turned away is held back at most";
     "shutdown-timeout", "TIME", limits.shutdown, "How long requests may take to finish after SIGTERM or Ctrl-C";
     "address-burst", "N", guesses.address.burst, "Guesses from one address (IPv6: /64) at once";
     "address-every", "TIME", guesses.address.every, "And then one more after each";

@@ -7,6 +7,8 @@
 //! | connects from many networks | [`Limits::connections`]: the largest network yields, and the last quarter is for networks that have few |
 //! | sends a long head or body, or sends it slowly | 16 KiB of head, [`Limits::body_bytes`], [`Limits::body`]; until all of it has come, the connection yields its place as an idle one does |
 //! | does that through a proxy | each network's requests are counted as its connections would be |
+//! | connects again and again | [`TOGETHER`] connections are accepted, and then all others have their turn |
+//! | goes on asking when its guesses are turned away | [`turns`]: others go first |
 //! | takes no answer | [`Limits::write`] |
 
 mod address;
@@ -14,6 +16,7 @@ mod connection;
 mod files;
 mod seats;
 mod tls;
+mod turns;
 
 #[cfg(doc)]
 use crate::config::Limits;
@@ -32,8 +35,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{JoinHandle, JoinSet, yield_now};
 use tokio::time::{Instant, sleep, timeout_at};
+use turns::Turns;
+
+/// Connections that are accepted at once, at most, before requests go on.
+const TOGETHER: usize = 8;
 
 /// A running server. Dropping it stops it at once; [`Self::shutdown`] lets requests finish.
 pub struct Server {
@@ -127,6 +134,7 @@ impl Server {
             service: Arc::clone(&service),
             acceptor,
             forwarded: Places::new(limits.connections, limits.connections_per_network),
+            turns: Turns::new(),
             stop: stopped.clone(),
         });
         let accept = tokio::spawn(accept(listener, serving, stopped));
@@ -177,12 +185,18 @@ async fn accept(listener: TcpListener, serving: Arc<Serving>, mut stop: watch::R
     let limits = service.config.limits;
     let seats = Seats::new(limits.connections, limits.connections_per_network);
     let mut connections = JoinSet::new();
+    let mut together = 0;
     loop {
         let accepted = tokio::select! {
             _ = stop.changed() => break,
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
+        together += 1;
+        if together == TOGETHER {
+            together = 0;
+            yield_now().await;
+        }
         let (tcp, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -216,4 +230,29 @@ async fn accept(listener: TcpListener, serving: Arc<Serving>, mut stop: watch::R
     let cut = connections.len();
     connections.shutdown().await;
     cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_crowd_that_connects_leaves_others_their_turn() {
+        const CROWD: usize = 100;
+        let folder = tempfile::tempdir().unwrap();
+        let config =
+            Config { listen: ([127, 0, 0, 1], 0).into(), state: folder.path().to_owned(), ..Config::default() };
+        let server = Server::start(config, Log::default()).await.unwrap();
+        // The server runs on this thread, so it accepts none of them before all have connected.
+        let crowd: Vec<_> = (0..CROWD).map(|_| std::net::TcpStream::connect(server.address).unwrap()).collect();
+        let (mut before, mut rounds) = (0, 0);
+        while before < CROWD {
+            yield_now().await;
+            let now = usize::try_from(server.service.metrics.connections.get()).unwrap();
+            assert!(now - before <= 2 * TOGETHER, "{} were accepted at once", now - before);
+            (before, rounds) = (now, rounds + 1);
+            assert!(rounds < 100_000, "{now} were accepted");
+        }
+        drop(crowd);
+    }
 }

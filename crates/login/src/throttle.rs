@@ -124,6 +124,13 @@ impl Throttle {
         self.networks.take(network(from), now).inspect_err(|_| self.addresses.give_back(address(from), now))
     }
 
+    /// Whether a guess from that address would be turned away now.
+    pub(crate) fn is_spent(&self, from: IpAddr) -> bool {
+        let now = self.start.elapsed();
+        let spent = || self.addresses.is_spent(address(from), now) || self.networks.is_spent(network(from), now);
+        !self.is_exempt(from) && spent()
+    }
+
     /// Counts a guess at that account from a device that is known or not. The answer has to wait for so long.
     pub(crate) fn delay(&self, account: &str, device: Option<DeviceId>) -> Duration {
         let now = self.start.elapsed();
@@ -249,14 +256,17 @@ mod tests {
     fn an_address_and_its_network_are_turned_away_and_others_are_not() {
         let throttle = throttle();
         assert_eq!([throttle.arrive(ip("192.0.2.1")), throttle.arrive(ip("192.0.2.1"))], [Ok(()); 2]);
+        assert!(throttle.is_spent(ip("192.0.2.1")) && !throttle.is_spent(ip("192.0.2.2")));
         assert!(throttle.arrive(ip("192.0.2.1")).is_err(), "the address");
         assert_eq!(throttle.arrive(ip("192.0.2.2")), Ok(()));
+        assert!(throttle.is_spent(ip("192.0.2.3")) && !throttle.is_spent(ip("192.0.3.1")));
         assert!(throttle.arrive(ip("192.0.2.3")).is_err(), "the network");
         assert_eq!(throttle.arrive(ip("192.0.3.1")), Ok(()));
         throttle.succeeded(ip("192.0.2.1"), "alice", None);
         assert_eq!(throttle.arrive(ip("::ffff:192.0.2.1")), Ok(()), "a success was no guess");
         for _ in 0..9 {
             assert_eq!(throttle.arrive(ip("10.1.2.3")), Ok(()), "exempt");
+            assert!(!throttle.is_spent(ip("10.1.2.3")), "exempt");
         }
     }
 

@@ -94,7 +94,7 @@ pub(super) async fn start(
         }
         None => false,
     };
-    service.arrive(from)?;
+    service.arrive(from).await?;
     let mut account = service.account(ROUTE, &body.name).await?;
     let device = devices::known(&service.store, account.as_ref(), body.device.as_ref().map(|proof| &*proof.0)).await;
     let device = service.stored(ROUTE, device)?;

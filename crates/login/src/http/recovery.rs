@@ -91,7 +91,7 @@ pub(super) async fn begin(
     Json(body): Json<RecoveryOpen>,
 ) -> Result<Answer<RecoveryOpened>, Problem> {
     const ROUTE: &str = "/v1/recovery/session";
-    service.arrive(from)?;
+    service.arrive(from).await?;
     service.hold_back(from, &body.name, None).await?;
     let account = service.account(ROUTE, &body.name).await?;
     // A name without an account goes the same way, with an identifier that no account has.

@@ -90,7 +90,7 @@ pub(super) async fn start(
 ) -> Result<Answer<RegisterStarted>, Problem> {
     const ROUTE: &str = "/v1/register/start";
     // Trying tokens, and learning which names are taken where registration is open, is as slow as guessing.
-    service.arrive(from)?;
+    service.arrive(from).await?;
     let token = token(&service, body.token.as_ref())?;
     if let Some(token) = token {
         let there = service.store.has_registration_token(token, service.clock.now()).await;
@@ -114,7 +114,7 @@ pub(super) async fn finish(
 ) -> Result<Answer<SessionOpened>, Problem> {
     const ROUTE: &str = "/v1/register/finish";
     // Learning which names are taken is as slow as guessing, for whoever has a token too.
-    service.arrive(from)?;
+    service.arrive(from).await?;
     let token = token(&service, body.token.as_ref())?;
     let opened =
         open(&service, ROUTE, Kind::Registration, &owner(&body.name, token), REGISTRATION, &body.state).await?;

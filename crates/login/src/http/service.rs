@@ -30,6 +30,7 @@ pub(crate) struct Service {
     pub(crate) log: Log,
     pub(crate) clock: Clock,
     delayed: Arc<Places>,
+    refused: Arc<Places>,
     waiting: Arc<Places>,
     processors: Semaphore,
     stopping: AtomicBool,
@@ -49,6 +50,8 @@ impl Service {
             throttle: Throttle::new(config.guesses.clone()),
             metrics: Metrics::new(),
             delayed: Places::new(limits.delayed, limits.delayed_per_network),
+            // A quarter of the connections: the others stay free for those who are not turned away.
+            refused: Places::new(limits.connections / 4, limits.delayed_per_network),
             waiting: Places::new(limits.waiting, limits.waiting_per_network),
             processors: Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from)),
             stopping: AtomicBool::new(false),
@@ -60,17 +63,20 @@ impl Service {
         }))
     }
 
-    /// Counts a guess from that address, or turns it away.
-    pub(crate) fn arrive(&self, from: IpAddr) -> Result<(), Problem> {
-        self.throttle.arrive(from).map_err(|wait| {
-            self.metrics.throttled(By::Network);
-            Problem::Throttled(wait)
-        })
+    /// Counts a guess from that address, or turns it away. The refusal is held back for a moment as long as there are places to wait: a client that asks again
+    /// at once would otherwise keep the server busy with nothing but refusals.
+    pub(crate) async fn arrive(&self, from: IpAddr) -> Result<(), Problem> {
+        let Err(wait) = self.throttle.arrive(from) else { return Ok(()) };
+        self.metrics.throttled(By::Network);
+        if let Some(_place) = self.refused.enter(network(from)) {
+            sleep(wait.min(self.config.limits.refusal)).await;
+        }
+        Err(Problem::Throttled(wait))
     }
 
     /// Counts a token that nobody has as a guess; says what is to be answered.
-    pub(crate) fn missed(&self, from: IpAddr) -> Problem {
-        self.arrive(from).err().unwrap_or(Problem::NoSession)
+    pub(crate) async fn missed(&self, from: IpAddr) -> Problem {
+        self.arrive(from).await.err().unwrap_or(Problem::NoSession)
     }
 
     /// Counts what the owner of an account does, or turns it away.

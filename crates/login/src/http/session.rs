@@ -112,7 +112,7 @@ impl FromRequestParts<Arc<Service>> for Bearer {
             Some(session) => Ok(Self(session)),
             // One that has expired is no guess: clients refresh only when they are told to.
             None if service.stored("session", service.store.has_access_token(hash).await)? => Err(Problem::NoSession),
-            None => Err(service.missed(from)),
+            None => Err(service.missed(from).await),
         }
     }
 }
@@ -208,7 +208,8 @@ pub(super) async fn refresh(
     let now = service.clock.now();
     let old = TokenHash::of(Purpose::Refresh, body.refresh_token.0.as_slice());
     let owner = service.stored(ROUTE, service.store.owner_of_refresh(old).await)?;
-    service.own(owner.ok_or_else(|| service.missed(from))?)?;
+    let Some(owner) = owner else { return Err(service.missed(from).await) };
+    service.own(owner)?;
     let tokens = Tokens::fresh(&service.config, Scope::Full, now).map_err(|error| service.failed(ROUTE, error))?;
     let session = service.store.refresh(old, tokens.refreshed(), now).await;
     if session.as_ref().is_err_and(|error| error.conflict() == Some(Conflict::Disabled)) {

@@ -1,6 +1,7 @@
 //! One connection: TLS, HTTP/1.1, and its end.
 
 use super::seats::Seat;
+use super::turns::Turns;
 use super::{Stop, address};
 use crate::config::BodyLimits;
 use crate::http::{ClientAddress, Service};
@@ -37,6 +38,7 @@ pub(super) struct Serving {
     pub(super) acceptor: Option<TlsAcceptor>,
     /// Requests that came through proxies, counted by their clients' networks: the proxy's own connections say nothing about those.
     pub(super) forwarded: Arc<Places>,
+    pub(super) turns: Turns,
     pub(super) stop: watch::Receiver<Stop>,
 }
 
@@ -54,6 +56,9 @@ pub(super) async fn serve(serving: Arc<Serving>, tcp: TcpStream, peer: IpAddr, s
 
 async fn handshake(serving: &Arc<Serving>, tcp: TcpStream, peer: IpAddr, seat: &Arc<Seat>) {
     let limits = &serving.service.config.limits;
+    if serving.service.throttle.is_spent(peer) {
+        serving.turns.after_others().await;
+    }
     let _ = tcp.set_nodelay(true);
     let mut tcp = TimeoutStream::new(tcp);
     tcp.set_write_timeout(Some(limits.write));
@@ -132,12 +137,15 @@ async fn answer(
     peer: IpAddr,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
+    let config = &serving.service.config;
+    let client = address::client(peer, request.headers(), &config.proxies);
+    if serving.service.throttle.is_spent(client) {
+        serving.turns.after_others().await;
+    }
     if request.body().is_end_stream() {
         seat.busy();
     }
     let _answered = Answered(Arc::clone(&seat));
-    let config = &serving.service.config;
-    let client = address::client(peer, request.headers(), &config.proxies);
     let mut place = None;
     if address::is_proxy(peer, &config.proxies) {
         place = serving.forwarded.enter(network(client));

@@ -3,7 +3,7 @@
 use crate::throttle::network;
 use ipnet::IpNet;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -17,10 +17,13 @@ pub(crate) struct Seats {
     inner: Mutex<Inner>,
 }
 
+/// Kept sorted, so that finding who has to go takes no longer with many connections than with few: strangers make it happen as often as they like.
 #[derive(Default)]
 struct Inner {
     seats: HashMap<u64, Entry>,
-    by_network: HashMap<IpNet, usize>,
+    networks: HashMap<Option<IpNet>, Network>,
+    /// The networks that have an idle connection, except the proxies', by [`Network::rank`].
+    yielding: BTreeSet<Rank>,
     /// Counts up with every change, so that a smaller number is an older one.
     turn: u64,
 }
@@ -32,6 +35,17 @@ struct Entry {
     idle_since: Option<u64>,
     evicted: Arc<Notify>,
 }
+
+/// The connections of one network.
+#[derive(Default)]
+struct Network {
+    count: usize,
+    /// Those that are idle: since when, and their numbers.
+    idle: BTreeSet<(u64, u64)>,
+}
+
+/// How many connections a network has, since when one of them has been idle longest, and that one's number.
+type Rank = (Reverse<usize>, u64, u64);
 
 /// A place. Dropping it gives it back.
 pub(crate) struct Seat {
@@ -58,7 +72,7 @@ impl Seats {
     pub(crate) fn enter(self: &Arc<Self>, from: IpAddr) -> Option<(Seat, Entered)> {
         let network = Some(network(from));
         let mut inner = self.lock();
-        let own = inner.count(network);
+        let own = inner.networks.get(&network).map_or(0, |network| network.count);
         let most = if own < self.few { self.most } else { self.most - self.most / 4 };
         let victim = if own >= self.most_per_network {
             Some(inner.idlest(network)?)
@@ -89,9 +103,10 @@ impl Seats {
         let (number, evicted) = (inner.turn, Arc::new(Notify::new()));
         let entry = Entry { network, idle_since: Some(number), evicted: Arc::clone(&evicted) };
         inner.seats.insert(number, entry);
-        if let Some(network) = network {
-            *inner.by_network.entry(network).or_default() += 1;
-        }
+        inner.change(network, |network| {
+            network.count += 1;
+            network.idle.insert((number, number));
+        });
         let entered = if victim.is_some() { Entered::Evicted } else { Entered::Free };
         (Seat { seats: Arc::clone(self), number, evicted }, entered)
     }
@@ -102,56 +117,74 @@ impl Seats {
 }
 
 impl Inner {
-    /// How many connections a network has; none for proxies, which are not counted.
-    fn count(&self, network: Option<IpNet>) -> usize {
-        network.and_then(|network| self.by_network.get(&network)).copied().unwrap_or(0)
-    }
-
     /// The connection of a network that has been idle longest.
     fn idlest(&self, network: Option<IpNet>) -> Option<u64> {
-        let idle = self.seats.iter().filter(|(_, entry)| entry.network == network);
-        idle.filter_map(|(number, entry)| Some((entry.idle_since?, *number))).min().map(|(_, number)| number)
+        self.networks.get(&network)?.idle.first().map(|(_, number)| *number)
     }
 
     /// Of the networks with more connections than these and an idle one among them, the largest's that has been idle longest.
     fn idlest_of_larger(&self, than: usize) -> Option<u64> {
-        let idle = self.seats.iter().filter_map(|(number, entry)| {
-            let count = self.count(entry.network);
-            (count > than).then_some((Reverse(count), entry.idle_since?, *number))
-        });
-        idle.min().map(|(_, _, number)| number)
+        self.yielding.first().filter(|(Reverse(count), ..)| *count > than).map(|(.., number)| *number)
     }
 
     fn remove(&mut self, number: u64) -> Option<Entry> {
         let entry = self.seats.remove(&number)?;
-        if let Some(network) = entry.network
-            && let Some(count) = self.by_network.get_mut(&network)
-        {
-            *count -= 1;
-            if *count == 0 {
-                self.by_network.remove(&network);
+        self.change(entry.network, |network| {
+            network.count -= 1;
+            if let Some(since) = entry.idle_since {
+                network.idle.remove(&(since, number));
             }
-        }
+        });
         Some(entry)
+    }
+
+    /// Marks a connection as idle from now on, or as busy.
+    fn mark(&mut self, number: u64, idle: bool) {
+        self.turn += 1;
+        let since = idle.then_some(self.turn);
+        let Some(entry) = self.seats.get_mut(&number) else { return };
+        let before = std::mem::replace(&mut entry.idle_since, since);
+        let network = entry.network;
+        self.change(network, |network| {
+            if let Some(before) = before {
+                network.idle.remove(&(before, number));
+            }
+            network.idle.extend(since.map(|since| (since, number)));
+        });
+    }
+
+    /// Changes what is known of a network, and its rank with it.
+    fn change(&mut self, key: Option<IpNet>, change: impl FnOnce(&mut Network)) {
+        let network = self.networks.entry(key).or_default();
+        if let Some(rank) = network.rank() {
+            self.yielding.remove(&rank);
+        }
+        change(network);
+        if key.is_some() {
+            self.yielding.extend(network.rank());
+        }
+        if network.count == 0 {
+            self.networks.remove(&key);
+        }
+    }
+}
+
+impl Network {
+    /// Where it stands among those that may have to yield; nowhere without an idle connection.
+    fn rank(&self) -> Option<Rank> {
+        self.idle.first().map(|(since, number)| (Reverse(self.count), *since, *number))
     }
 }
 
 impl Seat {
     /// A request is being answered: the connection does not have to go.
     pub(crate) fn busy(&self) {
-        if let Some(entry) = self.seats.lock().seats.get_mut(&self.number) {
-            entry.idle_since = None;
-        }
+        self.seats.lock().mark(self.number, false);
     }
 
     /// The request has been answered.
     pub(crate) fn idle(&self) {
-        let mut inner = self.seats.lock();
-        inner.turn += 1;
-        let turn = inner.turn;
-        if let Some(entry) = inner.seats.get_mut(&self.number) {
-            entry.idle_since = Some(turn);
-        }
+        self.seats.lock().mark(self.number, true);
     }
 
     /// Comes back when the connection has to go.
@@ -169,6 +202,7 @@ impl Drop for Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use candor_test_support::Random;
 
     fn ip(third: u8) -> IpAddr {
         [192, 0, third, 7].into()
@@ -243,7 +277,7 @@ mod tests {
         assert!(seats.enter(ip(0)).is_some(), "in place of another of its own");
         drop(all);
         let inner = seats.lock();
-        assert!(inner.seats.is_empty() && inner.by_network.is_empty());
+        assert!(inner.seats.is_empty() && inner.networks.is_empty() && inner.yielding.is_empty());
     }
 
     #[test]
@@ -254,6 +288,41 @@ mod tests {
             held.extend(seats.enter(ip((number % 7) as u8)).map(|(seat, _)| seat));
             assert!(seats.lock().seats.len() <= 64);
         }
-        assert!(seats.lock().by_network.values().all(|count| *count <= 16));
+        assert!(seats.lock().networks.values().all(|network| network.count <= 16));
+    }
+
+    #[test]
+    fn who_has_to_go_is_who_a_search_among_all_finds() {
+        let seats = Seats::new(64, 16);
+        let mut random = Random::new(15);
+        let mut held: Vec<Seat> = Vec::new();
+        let mut found = 0;
+        for _ in 0..5000 {
+            let seat = if held.is_empty() { None } else { Some(random.below(held.len())) };
+            match (random.below(16), seat) {
+                (0 | 1, Some(seat)) => held[seat].busy(),
+                (2 | 3, Some(seat)) => held[seat].idle(),
+                (4..=6, Some(seat)) => drop(held.swap_remove(seat)),
+                (7, _) => held.extend(seats.enter_proxy().map(|(seat, _)| seat)),
+                _ => held.extend(seats.enter(ip(random.below(9) as u8)).map(|(seat, _)| seat)),
+            }
+            let inner = seats.lock();
+            let count = |network| inner.seats.values().filter(|entry| entry.network == network).count();
+            for than in [0, 3, 8] {
+                let idle = inner.seats.iter().filter_map(|(number, entry)| {
+                    let count = entry.network.map_or(0, |network| count(Some(network)));
+                    (count > than).then_some((Reverse(count), entry.idle_since?, *number))
+                });
+                let victim = idle.min().map(|(.., number)| number);
+                assert_eq!(inner.idlest_of_larger(than), victim);
+                found += usize::from(victim.is_some());
+            }
+            for network in [None, Some(network(ip(1)))] {
+                let idle = inner.seats.iter().filter(|(_, entry)| entry.network == network);
+                let idle = idle.filter_map(|(number, entry)| Some((entry.idle_since?, *number)));
+                assert_eq!(inner.idlest(network), idle.min().map(|(_, number)| number));
+            }
+        }
+        assert!(found > 1000, "{found}");
     }
 }

@@ -69,6 +69,16 @@ impl Table {
         })
     }
 
+    /// Whether the burst permits no more at the moment. Asking changes nothing.
+    pub(crate) fn is_spent(&self, key: impl Hash, now: Duration) -> bool {
+        let hash = self.hasher.hash_one(key);
+        let now = micros(now);
+        let sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = self.every.saturating_mul(self.burst);
+        let known = sets[place(hash, sets.len())].iter().find(|entry| entry.key == hash && entry.empty_at > now);
+        known.is_some_and(|entry| (entry.empty_at - now).saturating_add(self.every) > most)
+    }
+
     /// Takes one in any case, up to `most` in all, and says how many more than the burst have been taken.
     pub(crate) fn press(&self, key: impl Hash, most: u32, now: Duration) -> u32 {
         self.entry(key, now, |entry, now| {
@@ -87,10 +97,9 @@ impl Table {
     /// Runs `work` on the key's entry, with the time in microseconds.
     fn entry<T>(&self, key: impl Hash, now: Duration, work: impl FnOnce(&mut Entry, u64) -> T) -> T {
         let hash = self.hasher.hash_one(key);
-        let now = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
+        let now = micros(now);
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
-        // The set by the upper half of the hash, so that the rest tells the keys of a set apart.
-        let index = ((u128::from(hash) * sets.len() as u128) >> 64) as usize;
+        let index = place(hash, sets.len());
         let set = &mut sets[index];
         let at = match set.iter().position(|entry| entry.key == hash && entry.empty_at > now) {
             Some(at) => at,
@@ -109,6 +118,15 @@ impl Table {
     fn size(&self) -> usize {
         size_of_val(&**self.sets.lock().unwrap())
     }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The set of a key, by the upper half of its hash, so that the rest tells the keys of a set apart.
+fn place(hash: u64, sets: usize) -> usize {
+    ((u128::from(hash) * sets as u128) >> 64) as usize
 }
 
 #[cfg(test)]
@@ -138,6 +156,24 @@ mod tests {
             assert_eq!(table.take("a", now + 100 * SECOND), Ok(()), "after a long pause it has its burst again");
         }
         assert!(table.take("a", now + 100 * SECOND).is_err());
+    }
+
+    #[test]
+    fn a_key_is_spent_exactly_when_it_can_take_no_more() {
+        let table = table(3, 64);
+        let now = Duration::from_secs(100);
+        for taken in 0..6 {
+            assert_eq!(table.is_spent("a", now), taken >= 3);
+            assert_eq!(table.take("a", now).is_err(), taken >= 3);
+        }
+        assert!(!table.is_spent("b", now) && !table.is_spent("a", now + SECOND));
+        // 8 keys in one set: asking for others drives nobody out.
+        let full = Table::new(Rate { burst: 1, every: SECOND }, 1);
+        for key in 0..8 {
+            full.take(key, now).unwrap();
+        }
+        (8..99).for_each(|key| assert!(!full.is_spent(key, now)));
+        (0..8).for_each(|key| assert!(full.is_spent(key, now)));
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use crate::world::{World, ke1, parse, raw, request};
 use serde_json::json;
+use std::io::{ErrorKind, Read, Write};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::{JoinSet, yield_now};
 
 /// The connections that the server reports.
 async fn connections(world: &World) -> usize {
@@ -66,7 +68,7 @@ async fn a_flood_of_login_starts_leaves_a_login_its_turn() {
     let body = json!({ "name": "alice", "ke1": ke1("guess").1 }).to_string();
     let flood = "Content-Type: application/json\r\nX-Forwarded-For: 192.0.2.1\r\n";
     let flood = request("POST", "/v1/login/start", flood, &body);
-    let mut tasks = tokio::task::JoinSet::new();
+    let mut tasks = JoinSet::new();
     for _ in 0..64 {
         let (address, flood) = (world.address(), flood.clone());
         tasks.spawn(async move {
@@ -86,6 +88,99 @@ async fn a_flood_of_login_starts_leaves_a_login_its_turn() {
     assert!(kinds.iter().any(|kind| kind == "200"));
 }
 
+/// How many of 64 requests of an address whose guesses are turned away have been answered when a request that comes after them has been. The test's runtime
+/// runs the server too, so nothing is answered before all have been sent. `accepted` says whether their connections have been accepted before.
+async fn answered_before_another(settings: &[(&str, &str)], crowd: &[u8], accepted: bool, last: &str) -> usize {
+    let from = [127, 0, 0, 1];
+    let limits = [("exempt", "198.51.100.0/24"), ("address-burst", "1"), ("address-every", "1h")];
+    let world = World::new(&[&limits, settings].concat()).await;
+    let connect = |from: [u8; 4]| {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((from, 0).into()).unwrap();
+        socket.connect(world.address())
+    };
+    // The address's only guess.
+    let guess = json!({ "name": "alice", "ke1": ke1("guess").1 }).to_string();
+    let guess =
+        request("POST", "/v1/login/start", "Content-Type: application/json\r\nX-Forwarded-For: 192.0.2.1\r\n", &guess);
+    let mut first = connect(from).await.unwrap();
+    first.write_all(&guess).await.unwrap();
+    let mut answer = Vec::new();
+    first.read_to_end(&mut answer).await.unwrap();
+    assert_eq!(parse(&answer).status, 200);
+    let mut others = Vec::new();
+    for _ in 0..64 {
+        others.push(if accepted {
+            connect(from).await.unwrap().into_std().unwrap()
+        } else {
+            let other = std::net::TcpStream::connect(world.address()).unwrap();
+            other.set_nonblocking(true).unwrap();
+            other
+        });
+    }
+    let mut another = connect([127, 7, 7, 7]).await.unwrap().into_std().unwrap();
+    if accepted {
+        // Until the server waits for a request on each, so that it sees them in the order in which they come.
+        for _ in 0..1000 {
+            yield_now().await;
+        }
+    }
+    others.iter_mut().for_each(|other| other.write_all(crowd).unwrap());
+    another.write_all(&request("GET", "/healthz", last, "")).unwrap();
+    let mut another = TcpStream::from_std(another).unwrap();
+    let mut answer = Vec::new();
+    another.read_to_end(&mut answer).await.unwrap();
+    assert_eq!(parse(&answer).status, 200);
+    let unanswered = |other: &mut std::net::TcpStream| {
+        other.read(&mut [0; 1]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    others.iter_mut().filter_map(|other| (!unanswered(other)).then_some(())).count()
+}
+
+#[tokio::test]
+async fn requests_of_addresses_that_are_turned_away_wait_behind_others() {
+    let forwarded = "X-Forwarded-For: 192.0.2.1\r\n";
+    let crowd = request("GET", "/healthz", forwarded, "");
+    let proxy = [("proxies", "127.0.0.0/8")];
+    let last = "X-Forwarded-For: 203.0.113.1\r\n";
+    let before = answered_before_another(&proxy, &crowd, true, last).await;
+    assert!(before < 32, "{before} of 64");
+    // Where the first is like the others, it takes its turn after them.
+    let before = answered_before_another(&proxy, &crowd, true, forwarded).await;
+    assert!(before > 32, "{before} of 64");
+}
+
+#[tokio::test]
+async fn connections_of_addresses_that_are_turned_away_wait_behind_others() {
+    // This is no request, so only the connection can have been made to wait.
+    let before = answered_before_another(&[], b"nonsense\r\n\r\n", false, "").await;
+    assert!(before < 32, "{before} of 64");
+}
+
+#[tokio::test]
+async fn answers_to_guesses_that_are_turned_away_are_held_back_in_a_limited_number_of_places() {
+    let settings = [("exempt", "198.51.100.0/24"), ("address-burst", "1"), ("address-every", "1h")];
+    let held = [("refusal-delay", "1h"), ("connections", "16"), ("delayed-per-network", "2")];
+    let world = World::new(&[settings.as_slice(), &held, &[("proxies", "127.0.0.0/8")]].concat()).await;
+    let body = json!({ "name": "alice", "ke1": ke1("guess").1 }).to_string();
+    let mut tasks = JoinSet::new();
+    // Of a quarter of the connections the first network has two places, the second one, and the third the last, which is for newcomers.
+    for (network, at_once) in [(1, 2), (2, 3), (3, 3)] {
+        let headers = format!("Content-Type: application/json\r\nX-Forwarded-For: 192.0.{network}.1\r\n");
+        let guess = request("POST", "/v1/login/start", &headers, &body);
+        assert_eq!(parse(&raw(world.address(), &guess).await).status, 200, "its only guess");
+        for _ in 0..4 {
+            let (address, guess) = (world.address(), guess.clone());
+            tasks.spawn(async move { parse(&raw(address, &guess).await).kind() });
+        }
+        for _ in 0..at_once {
+            assert_eq!(tasks.join_next().await.unwrap().unwrap(), "429 throttled");
+        }
+    }
+    assert_eq!(world.get("/healthz", None).await.status, 200);
+    assert!(tasks.try_join_next().is_none() && tasks.len() == 4, "four are held back");
+}
+
 #[tokio::test]
 async fn the_server_finishes_what_it_has_begun_and_cuts_off_what_takes_too_long() {
     let world = World::new(&[("shutdown-timeout", "300ms")]).await;
@@ -100,7 +195,7 @@ async fn the_server_finishes_what_it_has_begun_and_cuts_off_what_takes_too_long(
     let shutdown = tokio::spawn(world.server.shutdown());
     // No new connection is taken once it has begun.
     while TcpStream::connect(address).await.is_ok() {
-        tokio::task::yield_now().await;
+        yield_now().await;
     }
     begun.write_all(&whole[whole.len() - 1..]).await.unwrap();
     let mut answer = Vec::new();

@@ -24,12 +24,13 @@ pub(crate) struct World {
 }
 
 /// Settings in which anybody may register, and nothing is slow.
-pub(crate) const OPEN: [(&str, &str); 5] = [
+pub(crate) const OPEN: [(&str, &str); 6] = [
     ("listen", "127.0.0.1:0"),
     ("ksf", "8:1:1"),
     ("registration", "open"),
     ("exempt", "127.0.0.0/8"),
     ("account-burst", "1000"),
+    ("refusal-delay", "0ms"),
 ];
 
 pub(crate) fn config(state: &Path, settings: &[(&str, &str)]) -> Config {

@@ -114,9 +114,11 @@ async fn a_file_that_is_no_database_or_is_damaged_is_refused() {
     assert_eq!(open().await, Ok(()));
 
     let rusqlite = rusqlite::Connection::open(path).unwrap();
-    rusqlite.execute_batch("UPDATE candor_login SET version = 1000").unwrap();
+    let version = |version| rusqlite.execute("UPDATE candor_login SET version = ?", [version]).unwrap();
+    let ours: i64 = rusqlite.query_row("SELECT version FROM candor_login", [], |row| row.get(0)).unwrap();
+    version(1000);
     assert!(matches!(open().await, Err(StoreError::Schema { found: 1000, .. })));
-    rusqlite.execute_batch("UPDATE candor_login SET version = 1").unwrap();
+    version(ours);
     assert_eq!(open().await, Ok(()));
     assert!(matches!(
         Store::open("sqlite:/no/such/folder/login.db", &empty.master).await.map(drop),

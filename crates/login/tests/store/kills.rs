@@ -55,7 +55,6 @@ async fn kill(test: &str, kills: usize, empty: fn(&str) -> Option<Empty>) {
             .args([test, "--exact", "--nocapture", "--include-ignored"])
             .env(TO_BE_KILLED, format!("r{round} {}", empty.url))
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -12,8 +12,9 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// Where the process finds the server.
+/// Where the process finds the server, and the attack to run alone.
 const TARGET: &str = "CANDOR_LOAD_TARGET";
+const ONLY: &str = "CANDOR_LOAD_ATTACK";
 /// Connections that send nothing, and how many come from one network.
 const SILENT: usize = 10_000;
 const TOGETHER: usize = 100;
@@ -57,12 +58,14 @@ fn attackers_process() {
     assert!(enough, "the hard limit of open files is {maximum:?}; expected more than {SILENT}");
     let body = json!({ "name": "user-0", "ke1": ke1("guess").1 }).to_string();
     let flood = request("POST", "/v1/login/start", "Content-Type: application/json\r\n", &body);
+    let only = std::env::var(ONLY).unwrap_or_default();
+    let wanted = |attack| only.is_empty() || only == attack;
     runtime().block_on(async {
         let mut attacks = JoinSet::new();
-        for number in 0..SILENT {
+        for number in (0..SILENT).filter(|_| wanted("silence")) {
             attacks.spawn(silence(target, [127, 2, (number / TOGETHER) as u8, 1]));
         }
-        for network in 0..FLOODING {
+        for network in (0..FLOODING).filter(|_| wanted("flood")) {
             attacks.spawn(flooding(target, [127, 3, network, 1], flood.clone()));
         }
         attacks.join_all().await;

@@ -78,7 +78,12 @@ fn server_process() {
     let Ok(state) = std::env::var(STATE) else { return };
     let database = std::env::var(DATABASE).unwrap_or_default();
     let mut settings = OPEN.to_vec();
-    settings.extend([("exempt", "127.0.0.0/24"), ("account-burst", "1000000000"), ("account-every", "1ms")]);
+    settings.extend([
+        ("exempt", "127.0.0.0/24"),
+        ("account-burst", "1000000000"),
+        ("account-every", "1ms"),
+        ("refusal-delay", "1s"),
+    ]);
     if !database.is_empty() {
         settings.push(("database", &database));
     }

@@ -1,0 +1,53 @@
+//! Who goes first. Addresses whose guesses are turned away ask as fast as they like; others must not wait behind all of them.
+
+use tokio::sync::Semaphore;
+use tokio::task::yield_now;
+
+/// The queue of those who are being turned away.
+///
+/// One of them goes on in each round in which the runtime gives everything that is ready its turn. So a request of somebody else waits for one of theirs at most,
+/// however many they are. They wait in order and none is left behind. What waits here has been read no further than its head, and holds a
+/// connection that counts as idle: it has to go where room is needed.
+pub(super) struct Turns {
+    last: Semaphore,
+}
+
+impl Turns {
+    pub(super) fn new() -> Self {
+        Self { last: Semaphore::new(1) }
+    }
+
+    /// Comes back in a round of its own.
+    pub(super) async fn after_others(&self) {
+        let Ok(_turn) = self.last.acquire().await else { return };
+        yield_now().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[tokio::test]
+    async fn one_of_a_crowd_goes_on_in_each_round_and_all_do_in_the_end() {
+        const CROWD: usize = 100;
+        let (turns, gone) = (Arc::new(Turns::new()), Arc::new(AtomicUsize::new(0)));
+        for _ in 0..CROWD {
+            let (turns, gone) = (Arc::clone(&turns), Arc::clone(&gone));
+            tokio::spawn(async move {
+                turns.after_others().await;
+                gone.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        let (mut before, mut rounds) = (0, 0);
+        while before < CROWD {
+            yield_now().await;
+            let now = gone.load(Ordering::Relaxed);
+            assert!(now - before <= 1, "{} went on at once", now - before);
+            (before, rounds) = (now, rounds + 1);
+            assert!(rounds < 10 * CROWD, "{now} have gone on");
+        }
+    }
+}
