@@ -1,5 +1,6 @@
-//! The list of cases. To check another routine, add a case to the file of its family, a line here, and its name to SOUNDNESS.md.
+//! The list of cases. To check another routine, add a case to the file of its family, a line here or in a list there, and its name to SOUNDNESS.md.
 
+mod aead;
 mod aes;
 mod controls;
 mod dh;
@@ -16,7 +17,12 @@ mod sm4;
 use crate::case::{Case, Expect, Place};
 
 /// All of them, in the order in which they run: the controls first, because without them the rest shows nothing.
-pub(crate) const ALL: &[Case] = &[
+pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
+    CASES.iter().chain(sm4::CASES).chain(aead::CASES)
+}
+
+/// Those whose families have no list of their own.
+const CASES: &[Case] = &[
     Case {
         name: "control/branch",
         ran: ("control", "branch"),
@@ -268,73 +274,6 @@ pub(crate) const ALL: &[Case] = &[
     aes("aes-128/encrypt-blocks@portable", ("aes-128", "library"), "portable", aes::encrypt_blocks),
     aes("aes-128/decrypt-blocks@portable", ("aes-128-decrypt", "library"), "portable", aes::decrypt_blocks),
     aes("aes-128/key-stream@portable", ("aes-128-ctr", "library"), "portable", aes::key_stream),
-    aes("sm4/blocks@portable", ("sm4", "portable"), "portable", sm4::blocks),
-    aes("sm4/key-stream@portable", ("sm4-ctr", "portable"), "portable", sm4::key_stream),
-    aes("sm4/chains@portable", ("sm4-cbc", "portable"), "portable", sm4::chains),
-    aes("sm4/blocks@clmul", ("sm4", "aes-ni"), "clmul", sm4::blocks),
-    aes("sm4/key-stream@clmul", ("sm4-ctr", "aes-ni"), "clmul", sm4::key_stream),
-    aes("sm4/chains@clmul", ("sm4-cbc", "aes-ni"), "clmul", sm4::chains),
-    aes("sm4/blocks@avx2", ("sm4", "avx2"), "avx2", sm4::blocks),
-    aes("sm4/key-stream@avx2", ("sm4-ctr", "avx2"), "avx2", sm4::key_stream),
-    aes("sm4/chains@avx2", ("sm4-cbc", "avx2"), "avx2", sm4::chains),
-    sm4_unseen(
-        "sm4/blocks@vpclmul",
-        ("sm4", "vaes"),
-        &["sm4::vaes::expand::with_features", "sm4::vaes::block::with_features", "sm4::vaes::blocks::with_features"],
-        sm4::blocks,
-    ),
-    sm4_unseen(
-        "sm4/key-stream@vpclmul",
-        ("sm4-ctr", "vaes"),
-        &["sm4::vaes::counter_mode::with_features"],
-        sm4::key_stream,
-    ),
-    sm4_unseen(
-        "sm4/chains@vpclmul",
-        ("sm4-cbc", "vaes"),
-        &["sm4::vaes::cbc_encrypt::with_features", "sm4::vaes::cbc_decrypt::with_features"],
-        sm4::chains,
-    ),
-    sm4_unseen(
-        "sm4/blocks@gfni",
-        ("sm4", "gfni"),
-        &["sm4::gfni::expand::with_features", "sm4::gfni::block::with_features", "sm4::gfni::blocks::with_features"],
-        sm4::blocks,
-    ),
-    sm4_unseen(
-        "sm4/key-stream@gfni",
-        ("sm4-ctr", "gfni"),
-        &["sm4::gfni::counter_mode::with_features"],
-        sm4::key_stream,
-    ),
-    sm4_unseen(
-        "sm4/chains@gfni",
-        ("sm4-cbc", "gfni"),
-        &["sm4::gfni::cbc_encrypt::with_features", "sm4::gfni::cbc_decrypt::with_features"],
-        sm4::chains,
-    ),
-    sm4_unseen(
-        "sm4/blocks@avx512",
-        ("sm4", "avx512"),
-        &[
-            "sm4::avx512::expand::with_features",
-            "sm4::avx512::block::with_features",
-            "sm4::avx512::blocks::with_features",
-        ],
-        sm4::blocks,
-    ),
-    sm4_unseen(
-        "sm4/key-stream@avx512",
-        ("sm4-ctr", "avx512"),
-        &["sm4::avx512::counter_mode::with_features"],
-        sm4::key_stream,
-    ),
-    sm4_unseen(
-        "sm4/chains@avx512",
-        ("sm4-cbc", "avx512"),
-        &["sm4::avx512::cbc_encrypt::with_features", "sm4::avx512::cbc_decrypt::with_features"],
-        sm4::chains,
-    ),
     layer("layer/cgo/relay/outbound@clmul", ("polyval", "clmul"), layer::cgo_outbound),
     layer("layer/cgo/relay/recognize@clmul", ("polyval", "clmul"), layer::cgo_recognize),
     layer("layer/cgo/relay/inbound@clmul", ("polyval", "clmul"), layer::cgo_inbound),
@@ -513,17 +452,6 @@ const fn unseen(
     run: fn(candor_cpu::Cpu),
 ) -> Case {
     Case { name, ran, tier: ran.1, kernel: None, expect: Expect::Elsewhere { why, reads }, run }
-}
-
-/// A mode of SM4 on an arm that valgrind can't run.
-const fn sm4_unseen(
-    name: &'static str,
-    ran: (&'static str, &'static str),
-    reads: &'static [&'static str],
-    run: fn(candor_cpu::Cpu),
-) -> Case {
-    let tier = if let b"vaes" = ran.1.as_bytes() { "vpclmul" } else { ran.1 };
-    Case { tier, ..unseen(name, ran, "valgrind 3.19 knows neither VAES on 256 bits nor GFNI nor AVX-512", reads, run) }
 }
 
 /// A phase of a handshake.

@@ -23,10 +23,10 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["list"] => {
-            cases::ALL.iter().for_each(|case| println!("{}", case.line()));
+            cases::all().for_each(|case| println!("{}", case.line()));
             ExitCode::SUCCESS
         }
-        ["run", name] => match cases::ALL.iter().find(|case| case.name == name) {
+        ["run", name] => match cases::all().find(|case| case.name == name) {
             Some(case) => run(case),
             None => usage(&format!("unknown case {name}")),
         },
@@ -62,7 +62,7 @@ fn run(case: &Case) -> ExitCode {
 /// The work of every case on every tier, whatever tier the case itself forces: no arm that a routine can choose here is left out.
 fn arms() -> BTreeSet<(&'static str, &'static str)> {
     let tiers = Cpu::tiers().filter_map(|tier| Cpu::named(tier.name).ok()).chain([Cpu::host()]);
-    let cases = || cases::ALL.iter().filter(|case| !case.name.starts_with("control/"));
+    let cases = || cases::all().filter(|case| !case.name.starts_with("control/"));
     let runs = tiers.flat_map(|cpu| cases().map(move |case| (cpu, case.run)));
     runs.flat_map(|(cpu, run)| {
         secret::reset();

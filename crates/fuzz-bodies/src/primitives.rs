@@ -1,6 +1,9 @@
-//! Keys and ciphertexts of KEMs; messages for hashes.
+//! Keys and ciphertexts of KEMs; messages for hashes and AEADs.
 
 use candor_cpu::Cpu;
+use candor_primitives::aead::{
+    AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, Nonce, Sm4Ccm, Sm4Gcm, XChaCha20Poly1305,
+};
 use candor_primitives::hash::{Batch, Blake2b512, Digest, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
 use candor_primitives::kem::{Kem, aws_lc, libcrux, rustcrypto};
 
@@ -76,5 +79,64 @@ pub fn hash_pieces(data: &[u8]) {
         batch!(Sha256, sha256_into);
         batch!(Sha3_256, sha3_256_into);
         batch!(Sm3, sm3_into);
+    }
+}
+
+/// AEADs agree with themselves: on every tier a message is sealed as on the portable one and opened again, and nothing opens it once a bit of it
+/// has changed. Data: the length of the associated data, which bit changes (two bytes), 32 bytes of key, 24 of nonce, both texts.
+pub fn aead_messages(data: &[u8]) {
+    let Some(([aad, change @ ..], rest)) = data.split_first_chunk::<3>() else { return };
+    let Some((key, rest)) = rest.split_first_chunk::<32>() else { return };
+    let Some((nonce, texts)) = rest.split_first_chunk::<24>() else { return };
+    let (aad, message) = texts.split_at(usize::from(*aad).min(texts.len()));
+    let change = usize::from(u16::from_le_bytes(*change));
+    let parts = Parts { key, nonce, aad, message, change };
+    parts.check("AES-128-GCM", Aes128Gcm::with_cpu);
+    parts.check("AES-256-GCM", Aes256Gcm::with_cpu);
+    parts.check("ChaCha20-Poly1305", ChaCha20Poly1305::with_cpu);
+    parts.check("XChaCha20-Poly1305", XChaCha20Poly1305::with_cpu);
+    parts.check("SM4-GCM", Sm4Gcm::with_cpu);
+    parts.check("SM4-CCM", Sm4Ccm::with_cpu);
+}
+
+struct Parts<'a> {
+    key: &'a [u8; 32],
+    nonce: &'a [u8; 24],
+    aad: &'a [u8],
+    message: &'a [u8],
+    /// Of a bit, counted through nonce, associated data, ciphertext and tag, and around.
+    change: usize,
+}
+
+impl Parts<'_> {
+    fn check<A: AeadInOut, const KEY: usize>(&self, name: &str, new: fn(Cpu, &[u8; KEY]) -> A) {
+        let key = self.key.first_chunk().expect("keys have at most 32 bytes");
+        let mut nonce = Nonce::<A>::default();
+        let length = nonce.len();
+        nonce.copy_from_slice(&self.nonce[..length]);
+        let mut expected = self.message.to_vec();
+        let tag = new(Cpu::portable(), key).encrypt_inout_detached(&nonce, self.aad, expected.as_mut_slice().into());
+        let tag = tag.expect("a short message");
+
+        let (mut nonce_2, mut aad_2, mut sealed_2, mut tag_2) =
+            (nonce.clone(), self.aad.to_vec(), expected.clone(), tag.clone());
+        let all = nonce_2.iter_mut().chain(&mut aad_2).chain(&mut sealed_2).chain(&mut tag_2);
+        let mut all: Vec<&mut u8> = all.collect();
+        let bit = self.change % (8 * all.len());
+        *all[bit / 8] ^= 1 << (bit % 8);
+
+        for tier in Cpu::tiers() {
+            let Ok(cpu) = Cpu::named(tier.name) else { continue };
+            let cipher = new(cpu, key);
+            let mut data = self.message.to_vec();
+            let ours = cipher.encrypt_inout_detached(&nonce, self.aad, data.as_mut_slice().into());
+            assert!(data == expected && ours == Ok(tag.clone()), "{name} at {} seals otherwise", tier.name);
+            let opened = cipher.decrypt_inout_detached(&nonce, self.aad, data.as_mut_slice().into(), &tag);
+            assert!(opened.is_ok() && data == self.message, "{name} at {} does not open what it sealed", tier.name);
+            let mut data = sealed_2.clone();
+            let opened = cipher.decrypt_inout_detached(&nonce_2, &aad_2, data.as_mut_slice().into(), &tag_2);
+            assert!(opened.is_err(), "{name} at {} opens a message after bit {bit} has changed", tier.name);
+            assert!(data.iter().all(|byte| *byte == 0), "{name} at {} leaves what it refused", tier.name);
+        }
     }
 }

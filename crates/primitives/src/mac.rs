@@ -1,4 +1,5 @@
-//! Message authentication: HMAC (RFC 2104, FIPS 198-1) by crate `hmac`, on our hashes.
+//! Message authentication: HMAC (RFC 2104, FIPS 198-1) by crate `hmac`, on our hashes, and CMAC (SP 800-38B) by crate `cmac`, on our block ciphers
+//! (feature `cmac`).
 //!
 //! BLAKE2b takes a key without HMAC: [`Blake2bMac`].
 //!
@@ -18,6 +19,8 @@
 
 pub use crate::hash::blake2b::Blake2bMac;
 use crate::hash::{Blake2b512, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
+#[cfg(feature = "cmac")]
+pub use cmac::Cmac;
 pub use hmac::digest::InvalidLength;
 pub use hmac::{Hmac, KeyInit, Mac, SimpleHmac};
 
@@ -35,3 +38,13 @@ pub type HmacSha3_256 = SimpleHmac<Sha3_256>;
 pub type HmacSha3_512 = SimpleHmac<Sha3_512>;
 /// HMAC with [`Blake2b512`]: 64 bytes. For a new design its own keyed mode costs half.
 pub type HmacBlake2b512 = SimpleHmac<Blake2b512>;
+
+/// CMAC with [`Aes128`](crate::aes::Aes128): 16 bytes.
+#[cfg(feature = "cmac")]
+pub type CmacAes128 = Cmac<crate::aes::Aes128>;
+/// CMAC with AES-256: 16 bytes. The cipher is that of crate `aes`, which chooses its code itself.
+#[cfg(feature = "cmac")]
+pub type CmacAes256 = Cmac<::aes::Aes256Enc>;
+/// CMAC with [`Sm4`](crate::sm4::Sm4): 16 bytes.
+#[cfg(feature = "cmac")]
+pub type CmacSm4 = Cmac<crate::sm4::Sm4>;

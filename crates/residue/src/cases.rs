@@ -1,5 +1,6 @@
 //! The cases. To look at another operation, add a step to a case of its family.
 
+mod aead;
 mod aes;
 mod controls;
 mod gf2;
@@ -22,6 +23,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases.extend(aes::cases());
     cases.extend(polyval::cases());
     cases.extend(sm4::cases());
+    cases.extend(aead::cases());
     cases.extend(hash::cases());
     cases.extend(ksf::cases());
     cases.extend(kem::cases());

@@ -7,6 +7,7 @@ use candor_gf2::Multiplier;
 use candor_gf2::field::{Field, Hqc8, McEliece13, Modulus, Nist571, Packed};
 use candor_onion::cell::{Command, PAYLOAD};
 use candor_onion::layer::{Crypto, RelayLayer};
+use candor_primitives::aead::{AeadInOut, Aes128Gcm, ChaCha20Poly1305, Nonce, Sm4Ccm, Sm4Gcm};
 use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
 use candor_primitives::hash::{Batch, Digest, Sha3_256, Sha256};
 use candor_primitives::ksf::{Argon2id, Memory, Params};
@@ -56,6 +57,8 @@ const CGO: usize = Crypto::Cgo.key_length() + PAYLOAD;
 const TOR1: usize = Crypto::Tor1.key_length() + PAYLOAD;
 /// A key, and a batch of the widest arm and a few blocks more.
 const SM4: usize = 16 + 16 * 83;
+/// A key of up to 32 bytes, and a message of several batches and a part of a block.
+const AEAD: usize = 32 + 1333;
 /// Words of a factor: split, and split again.
 const WORDS: usize = 40;
 const ELEMENT: usize = Nist571::MODULUS.words();
@@ -87,6 +90,15 @@ pub(crate) const ALL: &[Case] = &[
     arm("sm4/blocks@avx512", "avx512", SM4, sm4_blocks),
     arm("sm4/key-stream@avx512", "avx512", SM4, sm4_key_stream),
     arm("sm4/chains@avx512", "avx512", SM4, sm4_chains),
+    arm("aead/aes-gcm@vpclmul", "vpclmul", AEAD, |cpu| aead(cpu, Aes128Gcm::with_cpu)),
+    arm("aead/aes-gcm@avx512", "avx512", AEAD, |cpu| aead(cpu, Aes128Gcm::with_cpu)),
+    arm("aead/chacha20-poly1305@avx512", "avx512", AEAD, |cpu| aead(cpu, ChaCha20Poly1305::with_cpu)),
+    arm("aead/sm4-gcm@vpclmul", "vpclmul", AEAD, |cpu| aead(cpu, Sm4Gcm::with_cpu)),
+    arm("aead/sm4-gcm@gfni", "gfni", AEAD, |cpu| aead(cpu, Sm4Gcm::with_cpu)),
+    arm("aead/sm4-gcm@avx512", "avx512", AEAD, |cpu| aead(cpu, Sm4Gcm::with_cpu)),
+    arm("aead/sm4-ccm@vpclmul", "vpclmul", AEAD, |cpu| aead(cpu, Sm4Ccm::with_cpu)),
+    arm("aead/sm4-ccm@gfni", "gfni", AEAD, |cpu| aead(cpu, Sm4Ccm::with_cpu)),
+    arm("aead/sm4-ccm@avx512", "avx512", AEAD, |cpu| aead(cpu, Sm4Ccm::with_cpu)),
     arm("layer/cgo/relay/inbound@vpclmul", "vpclmul", CGO, |cpu| layer(cpu, Crypto::Cgo)),
     arm("layer/cgo/relay/inbound@avx512", "avx512", CGO, |cpu| layer(cpu, Crypto::Cgo)),
     arm("layer/tor1/relay/inbound@vpclmul", "vpclmul", TOR1, |cpu| layer(cpu, Crypto::Tor1)),
@@ -186,6 +198,19 @@ fn sm4_chains(cpu: Cpu) -> Work {
         let blocks = Array::slice_as_chunks_mut(data).0;
         Sm4CbcEnc::with_cpu(cpu, key, &[5; 16]).encrypt_blocks(blocks);
         Sm4CbcDec::with_cpu(cpu, key, &[7; 16]).decrypt_blocks(blocks);
+    })
+}
+
+/// An AEAD from its key: a message sealed and opened.
+fn aead<A: AeadInOut + 'static, const KEY: usize>(cpu: Cpu, new: fn(Cpu, &[u8; KEY]) -> A) -> Work {
+    Box::new(move |secret| {
+        let (key, message) = secret.split_last_chunk::<{ AEAD - 32 }>().expect("a key and a message");
+        let (cipher, nonce) = (new(cpu, key.first_chunk().expect("a key")), Nonce::<A>::default());
+        let mut data = *message;
+        let tag = cipher.encrypt_inout_detached(&nonce, &[3; 45], data.as_mut_slice().into()).expect("a short message");
+        let data = black_box(&mut data).as_mut_slice();
+        cipher.decrypt_inout_detached(&nonce, &[3; 45], data.into(), &tag).expect("the tag that belongs to it");
+        black_box(data);
     })
 }
 

@@ -35,3 +35,19 @@ fn no_message_makes_two_arms_of_a_hash_disagree() {
         }
     }
 }
+
+#[test]
+fn no_message_makes_two_arms_of_an_aead_disagree_or_opens_after_a_change() {
+    let corpus = Corpus::of("primitives_aead_messages");
+    corpus.run(10, fuzz::aead_messages);
+    for data in corpus.inputs() {
+        for (round, length) in [0, 2, 3, 34, 58, 59, 60, 75, 90, 200, 570, 1100, data.len()].into_iter().enumerate() {
+            for aad in [0, 1, 16, 255] {
+                let mut changed = data[..length].to_vec();
+                let change = (round * 4999 + usize::from(aad) * 77).to_le_bytes();
+                changed.iter_mut().zip([aad, change[0], change[1]]).for_each(|(byte, new)| *byte = new);
+                fuzz::aead_messages(&changed);
+            }
+        }
+    }
+}

@@ -97,6 +97,8 @@ fn decapsulate_aws_lc(probe: &mut Probe, _: Cpu) {
     other.public_to_bytes(&public, &mut bytes).expect("as long as a key");
     probe.public(&bytes);
     let key = other.secret_to_bytes(&key).expect("the key's bytes");
+    // The key holds the hash of the public key as well, before its last 32 bytes (FIPS 203 §7.1).
+    probe.public(&key[key.len() - 64..][..32]);
     let key = step!(probe, "key", [kem: &kem::aws_lc::MlKem768 = &kem, key: &[u8] = &key], kem.secret_from_bytes(key))
         .expect("a good key");
     decapsulate(probe, &kem, key, &ciphertext, &shared);

@@ -56,6 +56,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(keys, block) }
+                zeroize_stack::<128>();
             }
 
             /// The same for each of the blocks.
@@ -165,6 +166,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(keys, chain, blocks) }
+                zeroize_stack::<128>();
             }
 
             /// The reverse, with the keys in reverse, many blocks at once.
@@ -185,28 +187,28 @@ macro_rules! arm {
 arm!(
     aes_ni, [HaveClmul], "ssse3,sse4.1,pclmulqdq,aes",
     wide AesBox<Whole<__m128i>>, 2 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithAes, 8 of __m128i, clear 512
+    gcm WithAes, 8 of __m128i, clear 1024
 );
 // GHASH has no products of 256 bits here, so the blocks of GCM are single ones.
 arm!(
     avx2, [HaveClmul, HaveAvx2], "avx2,pclmulqdq,aes",
     wide AesBox<Halves>, 2 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithAes, 8 of __m128i, clear 512
+    gcm WithAes, 8 of __m128i, clear 1536
 );
 arm!(
     vaes, [HaveVpclmul], "avx2,pclmulqdq,vpclmulqdq,aes,vaes",
     wide AesBox<Whole<__m256i>>, 2 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithAes, 8 of __m256i, clear 512
+    gcm WithAes, 8 of __m256i, clear 1536
 );
 arm!(
     gfni, [HaveVpclmul, HaveGfni], "avx2,pclmulqdq,vpclmulqdq,gfni",
     wide GfniBox<__m256i>, 2 groups, narrow GfniBox<__m128i>,
-    gcm WithGfni, 8 of __m256i, clear 512
+    gcm WithGfni, 8 of __m256i, clear 1536
 );
 arm!(
     avx512, [HaveAvx512Crypto, HaveGfni], "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,gfni",
     wide GfniBox<__m512i>, 4 groups, narrow GfniBox<__m128i>,
-    gcm WithGfni, 16 of __m512i, clear 64
+    gcm WithGfni, 16 of __m512i, clear 2560
 );
 
 /// Word 0 of some blocks, word 1, 2 and 3.
