@@ -128,6 +128,9 @@ pub(crate) fn follow_called(
         while let Some(instruction) = instructions.get(&at) {
             seen.insert(at);
             walk.step(instruction, &mut state);
+            if walk.ends_the_program(instruction, &state) {
+                break;
+            }
             let next = successors(instruction, &tables);
             if let [only] = next[..]
                 && !leaders.contains(&only)
@@ -443,6 +446,15 @@ impl Walk<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether a call never returns, so that what stands behind it belongs to other ways.
+    fn ends_the_program(&self, instruction: &Instruction, state: &State) -> bool {
+        matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
+            && self.target(instruction, state).and_then(|at| self.binary.name(at)).is_some_and(|name| {
+                name.starts_with("core::panicking::")
+                    || name.starts_with("core::slice::index::") && name.ends_with("_fail")
+            })
     }
 
     /// A call. What the function does is for who reads it, unless it is one of the C library's that copy or compare.

@@ -114,7 +114,8 @@ impl State {
         {
             return first.value;
         }
-        let unknown = self.smeared_from.is_some_and(|from| at + length as i64 > from);
+        // At zero and above stand the return address and the arguments that found no register: no array of this function reaches there.
+        let unknown = at < 0 && self.smeared_from.is_some_and(|from| at + length as i64 > from);
         Value::of(bytes.into_iter().any(|byte| byte.map_or(unknown, |byte| byte.value.secret)))
     }
 

@@ -266,6 +266,53 @@ fn a_gather_at_secret_indices_is_found_and_one_at_public_ones_is_not() {
 }
 
 #[test]
+fn what_lands_somewhere_in_an_array_stays_below_the_arguments_on_the_stack() {
+    // mov rax, [rdi]; mov [rsp + 8·rsi − 64], rax; mov rcx, [rsp + 8]; test rcx, rcx; je; ret. The leak loads from rsp − 16.
+    let found = |displacement: u8| {
+        let code = [
+            0x48,
+            0x8b,
+            0x07,
+            0x48,
+            0x89,
+            0x44,
+            0xf4,
+            0xc0,
+            0x48,
+            0x8b,
+            0x4c,
+            0x24,
+            displacement,
+            0x48,
+            0x85,
+            0xc9,
+            0x74,
+            0,
+            0xc3,
+        ];
+        let function = Function { name: "seventh", address: 0x1000, code: &code };
+        follow(&this_program(), function, Interface::default()).findings
+    };
+    assert!(found(0xf0).iter().any(|finding| finding.what.contains("je depends on data")));
+    assert!(found(8).is_empty());
+}
+
+#[test]
+fn nothing_goes_on_behind_a_panic() {
+    let binary = this_program();
+    // call; test rax, rax; je; ret.
+    let found = |wanted: &str| {
+        let callee =
+            binary.functions().find(|function| function.name.contains(wanted)).expect("it is compiled").address;
+        let distance = (callee as u32).wrapping_sub(0x1005).to_le_bytes();
+        let code: Vec<u8> = [0xe8].into_iter().chain(distance).chain([0x48, 0x85, 0xc0, 0x74, 0, 0xc3]).collect();
+        follow(&binary, Function { name: "caller", address: 0x1000, code: &code }, Interface::default()).findings
+    };
+    assert!(found("planted::masked").iter().any(|finding| finding.what.contains("je depends on data")));
+    assert!(found("core::panicking::panic_fmt").is_empty());
+}
+
+#[test]
 fn bytes_that_are_no_instruction_are_found() {
     let function = Function { name: "broken", address: 0x1000, code: &[0x06, 0xc3] };
     assert_eq!(follow(&this_program(), function, Interface::default()).findings.len(), 1);

@@ -4,6 +4,7 @@ use super::chacha20_poly1305_mux::Arm;
 use super::chacha20_portable::{Key as Words, derive};
 use super::interface::{interface, names::*};
 use super::matches;
+use crate::stack;
 
 /// ChaCha20-Poly1305. The key is wiped on drop.
 ///
@@ -38,6 +39,9 @@ pub struct ChaCha20Poly1305 {
 /// ```
 #[derive(Clone)]
 pub struct XChaCha20Poly1305(ChaCha20Poly1305);
+
+/// Stack that deriving a key takes, in bytes.
+const FRAMES: usize = 512;
 
 impl ChaCha20Poly1305 {
     /// A key on the best arm that `cpu` allows.
@@ -96,14 +100,18 @@ impl XChaCha20Poly1305 {
 
     #[inline]
     fn seal_unchecked(&self, nonce: &[u8; 24], aad: &[u8], data: &mut [u8], tag: &mut [u8; TAG]) {
-        let (cipher, nonce) = self.derived(nonce);
-        cipher.seal_unchecked(&nonce, aad, data, tag);
+        stack::clearing::<FRAMES, _>(|| {
+            let (cipher, nonce) = self.derived(nonce);
+            cipher.seal_unchecked(&nonce, aad, data, tag);
+        });
     }
 
     #[inline]
     fn open_unchecked(&self, nonce: &[u8; 24], aad: &[u8], data: &mut [u8], tag: &[u8; TAG]) -> bool {
-        let (cipher, nonce) = self.derived(nonce);
-        cipher.open_unchecked(&nonce, aad, data, tag)
+        stack::clearing::<FRAMES, _>(|| {
+            let (cipher, nonce) = self.derived(nonce);
+            cipher.open_unchecked(&nonce, aad, data, tag)
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use super::chacha20_portable::{self as portable, Key};
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::chacha20_poly1305 as low;
 use crate::poly1305::Poly1305;
+use crate::stack;
 use candor_cpu::Cpu;
 use candor_cpu::arms::Routine;
 #[cfg(target_arch = "x86_64")]
@@ -71,10 +72,13 @@ impl Arm {
                 state = [0; 16];
                 optimization_barrier(&state);
             }
-            Self::Portable => run_portable::<OPEN>(key, nonce, aad, data, tag),
+            Self::Portable => stack::clearing::<FRAMES, _>(|| run_portable::<OPEN>(key, nonce, aad, data, tag)),
         }
     }
 }
+
+/// Stack that the portable arm takes, in bytes.
+const FRAMES: usize = 1024;
 
 fn run_portable<const OPEN: bool>(key: &Key, nonce: &[u8; 12], aad: &[u8], data: &mut [u8], tag: &mut [u8; 16]) {
     let mut first = [0; 64];

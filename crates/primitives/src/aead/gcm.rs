@@ -1,8 +1,9 @@
 //! AES-GCM (SP 800-38D), with nonces of 96 bits.
 
-use super::gcm_mux::Keys;
+use super::gcm_mux::{FRAMES, Keys};
 use super::interface::{interface, names::*};
 use super::matches;
+use crate::stack;
 
 /// AES-128-GCM. The key schedule and the powers of the hash key are wiped on drop.
 ///
@@ -43,7 +44,8 @@ macro_rules! gcm {
             #[must_use]
             pub fn with_cpu(cpu: Cpu, key: &[u8; $key]) -> Self {
                 secret::takes("aead/key", key);
-                Self(Keys::$keys(cpu, key))
+                // The compiler may make the value elsewhere and move it.
+                stack::clearing::<FRAMES, _>(|| Self(Keys::$keys(cpu, key)))
             }
 
             /// The arm that runs: `avx512`, `vaes`, `aes-ni` (x86-64), or `library`, which is the crates `aes` and `polyval`.

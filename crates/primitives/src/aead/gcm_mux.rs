@@ -38,39 +38,36 @@ pub(super) struct Schedule<const N: usize> {
 }
 
 /// Stack that making a key takes, in bytes.
-const FRAMES: usize = 2048;
+pub(super) const FRAMES: usize = 3072;
 
 macro_rules! keys {
     ($name:ident, $cipher:ty, $count:literal, $key:literal, $expand:ident) => {
         impl Keys<$cipher, $count> {
             pub(super) fn $name(cpu: Cpu, key: &[u8; $key]) -> Self {
                 let cpu = cpu.for_routine(Routine::AesGcm);
-                // The compiler may make the value elsewhere and move it.
-                stack::clearing::<FRAMES, _>(|| {
-                    #[cfg(target_arch = "x86_64")]
-                    if let Some(token) = HaveClmul::check(cpu) {
-                        let schedule = Schedule { round: [[0; 16]; $count], powers: Powers::none() };
-                        let mut this = if let Some(token) = HaveAvx512Crypto::check(cpu) {
-                            Self::Avx512(token, schedule)
-                        } else if let Some(token) = HaveVpclmul::check(cpu) {
-                            Self::Vaes(token, schedule)
-                        } else {
-                            Self::Aes(token, schedule)
-                        };
-                        match &mut this {
-                            Self::Aes(_, schedule) | Self::Vaes(_, schedule) | Self::Avx512(_, schedule) => {
-                                low::$expand(token, key, &mut schedule.round);
-                            }
-                            Self::Library(..) => {}
+                #[cfg(target_arch = "x86_64")]
+                if let Some(token) = HaveClmul::check(cpu) {
+                    let schedule = Schedule { round: [[0; 16]; $count], powers: Powers::none() };
+                    let mut this = if let Some(token) = HaveAvx512Crypto::check(cpu) {
+                        Self::Avx512(token, schedule)
+                    } else if let Some(token) = HaveVpclmul::check(cpu) {
+                        Self::Vaes(token, schedule)
+                    } else {
+                        Self::Aes(token, schedule)
+                    };
+                    match &mut this {
+                        Self::Aes(_, schedule) | Self::Vaes(_, schedule) | Self::Avx512(_, schedule) => {
+                            low::$expand(token, key, &mut schedule.round);
                         }
-                        this.prepare();
-                        return this;
+                        Self::Library(..) => {}
                     }
-                    let _ = cpu;
-                    let cipher = <$cipher>::new(key.into());
-                    let hash = gcm_portable::hash_key(&cipher);
-                    Self::Library(cipher, hash)
-                })
+                    this.prepare();
+                    return this;
+                }
+                let _ = cpu;
+                let cipher = <$cipher>::new(key.into());
+                let hash = gcm_portable::hash_key(&cipher);
+                Self::Library(cipher, hash)
             }
         }
     };
@@ -118,7 +115,9 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>, const N: usize> Key
             Self::Avx512(token, Schedule { round, powers }) => {
                 low::gcm_avx512::<N, OPEN>(*token, round, powers, nonce, aad, data, tag);
             }
-            Self::Library(cipher, hash) => gcm_portable::run::<_, OPEN>(cipher, hash, nonce, aad, data, tag),
+            Self::Library(cipher, hash) => {
+                stack::clearing::<FRAMES, _>(|| gcm_portable::run::<_, OPEN>(cipher, hash, nonce, aad, data, tag));
+            }
         }
     }
 }

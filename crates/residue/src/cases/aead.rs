@@ -1,18 +1,24 @@
-//! AEADs over SM4: round keys, powers of the hash key, key stream, the authenticator, and messages.
+//! AEADs: round keys, powers of the hash key, key stream, the authenticator's key, and messages.
 
 use super::on_each;
 use crate::case::Case;
 use crate::probe::{Probe, step};
 use candor_cpu::Cpu;
-use candor_primitives::aead::{AeadError, Sm4Ccm, Sm4Gcm};
+use candor_primitives::aead::{AeadError, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, Sm4Ccm, Sm4Gcm, XChaCha20Poly1305};
 
 const SM4: [&str; 6] = ["portable", "clmul", "avx2", "vpclmul", "gfni", "avx512"];
+const AES: [&str; 3] = ["clmul", "vpclmul", "avx512"];
+const CHACHA20: [&str; 3] = ["portable", "avx2", "avx512"];
 
 /// Every way through the arms: none, a part of a block, some, and more than the widest has in flight.
 const LENGTHS: [usize; 6] = [0, 13, 64, 509, 1100, 2701];
 
 pub(super) fn cases() -> Vec<Case> {
-    let mut cases = on_each(&SM4, "aead/sm4-gcm", sm4_gcm, &[]);
+    let mut cases = on_each(&AES, "aead/aes-128-gcm", aes_128_gcm, &[]);
+    cases.extend(on_each(&AES, "aead/aes-256-gcm", aes_256_gcm, &[]));
+    cases.extend(on_each(&CHACHA20, "aead/chacha20-poly1305", chacha20_poly1305, &[]));
+    cases.extend(on_each(&CHACHA20, "aead/xchacha20-poly1305", xchacha20_poly1305, &[]));
+    cases.extend(on_each(&SM4, "aead/sm4-gcm", sm4_gcm, &[]));
     cases.extend(on_each(&SM4, "aead/sm4-ccm", sm4_ccm, &[]));
     cases
 }
@@ -57,5 +63,9 @@ macro_rules! case {
     };
 }
 
+case!(aes_128_gcm, Aes128Gcm, key 16, nonce 12);
+case!(aes_256_gcm, Aes256Gcm, key 32, nonce 12);
+case!(chacha20_poly1305, ChaCha20Poly1305, key 32, nonce 12);
+case!(xchacha20_poly1305, XChaCha20Poly1305, key 32, nonce 24);
 case!(sm4_gcm, Sm4Gcm, key 16, nonce 12);
 case!(sm4_ccm, Sm4Ccm, key 16, nonce 12);

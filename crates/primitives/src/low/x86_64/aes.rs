@@ -223,7 +223,7 @@ impl<V: Blocks, const KEYS: usize> gcm::BlockCipher<V> for [[u8; 16]; KEYS] {
 /// Makes the entry points of GCM: the powers of the hash key, and encryption or, if `OPEN`, decryption.
 #[cfg(feature = "aead")]
 macro_rules! gcm {
-    ($prepare:ident, $run:ident, $token:ty, $features:literal, $vector:ty, $vectors:literal) => {
+    ($prepare:ident, $run:ident, $token:ty, $features:literal, $vector:ty, $vectors:literal, $clear:literal) => {
         /// The powers of GHASH's key.
         #[inline]
         pub(crate) fn $prepare<const KEYS: usize>(_: $token, keys: &[[u8; 16]; KEYS], powers: &mut Powers) {
@@ -259,14 +259,15 @@ macro_rules! gcm {
             }
             // SAFETY: the token proves the features.
             unsafe { with_features::<KEYS, OPEN>(keys, powers, nonce, aad, data, tag) }
+            zeroize_stack::<$clear>();
         }
     };
 }
 
 #[cfg(feature = "aead")]
-gcm!(gcm_prepare_aes, gcm_aes, HaveClmul, "ssse3,sse4.1,pclmulqdq,aes", __m128i, 8);
+gcm!(gcm_prepare_aes, gcm_aes, HaveClmul, "ssse3,sse4.1,pclmulqdq,aes", __m128i, 8, 640);
 #[cfg(feature = "aead")]
-gcm!(gcm_prepare_vaes, gcm_vaes, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq,aes,vaes", __m256i, 8);
+gcm!(gcm_prepare_vaes, gcm_vaes, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq,aes,vaes", __m256i, 8, 1024);
 #[cfg(feature = "aead")]
 gcm!(
     gcm_prepare_avx512,
@@ -274,7 +275,8 @@ gcm!(
     HaveAvx512Crypto,
     "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,aes,vaes",
     __m512i,
-    8
+    8,
+    1664
 );
 
 /// The same keys, as if they might have changed since they were last read.

@@ -8,12 +8,12 @@ use super::poly1305::Lanes;
 use crate::poly1305::{Poly1305, step};
 use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
 use core::arch::x86_64::*;
-use zeroize::optimization_barrier;
+use zeroize::{optimization_barrier, zeroize_stack};
 
 /// Makes an entry point: encryption, or decryption if `OPEN`, that writes the tag of the ciphertext. `state` is the input of the block
 /// function with counter 0.
 macro_rules! entry {
-    ($run:ident, ($($token:ty),+), $features:literal, $vector:ty, $hash:ty, $groups:literal) => {
+    ($run:ident, ($($token:ty),+), $features:literal, $vector:ty, $hash:ty, $groups:literal, $clear:literal) => {
         #[inline]
         pub(crate) fn $run<const OPEN: bool>(
             _: ($($token,)+),
@@ -28,18 +28,21 @@ macro_rules! entry {
             }
             // SAFETY: the tokens prove the features.
             unsafe { with_features::<OPEN>(state, aad, data, tag) }
+            // The compiler puts vectors aside.
+            zeroize_stack::<$clear>();
         }
     };
 }
 
-entry!(run_avx2, (HaveAvx2), "avx2,bmi1,bmi2", __m256i, Serial, 3);
+entry!(run_avx2, (HaveAvx2), "avx2,bmi1,bmi2", __m256i, Serial, 3, 2432);
 entry!(
     run_avx512,
     (HaveAvx2, HaveAvx512Ifma),
     "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512ifma",
     __m512i,
     Lanes,
-    2
+    2,
+    4224
 );
 
 /// Poly1305 over many blocks.

@@ -69,9 +69,13 @@ impl Hash for Lanes {
         }
         // SAFETY: as above; an array of eight words has the 64 bytes that are read.
         let limbs = unsafe {
-            let [r0, r1, r2] = [0, 1, 2].map(|n| _mm512_loadu_si512(self.powers[n].as_ptr().cast()));
-            let sum = product(self.sum, [r0, r1, r2, twenty(r1), twenty(r2)]);
-            sum.map(|limb| _mm512_reduce_add_epi64(limb).cast_unsigned())
+            // Closures would not have the features, and `map` could call them one by one.
+            let r0 = _mm512_loadu_si512(self.powers[0].as_ptr().cast());
+            let r1 = _mm512_loadu_si512(self.powers[1].as_ptr().cast());
+            let r2 = _mm512_loadu_si512(self.powers[2].as_ptr().cast());
+            let [s0, s1, s2] = product(self.sum, [r0, r1, r2, twenty(r1), twenty(r2)]);
+            [_mm512_reduce_add_epi64(s0), _mm512_reduce_add_epi64(s1), _mm512_reduce_add_epi64(s2)]
+                .map(i64::cast_unsigned)
         };
         let [l0, l1, l2] = carried(carried(limbs));
         // The second limb may have a bit of the third.
