@@ -11,6 +11,7 @@ use crate::throttle::GuessLimits;
 use candor_opaque::KsfParams;
 use ipnet::IpNet;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use value::{Value, nearest};
 pub const ENVIRONMENT: &str = "CANDOR_LOGIN_";
 
 /// How a server is set up. [`Config::default`] needs nothing and serves this machine only.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
     /// Where to listen; port 0 takes any.
@@ -384,6 +385,17 @@ impl Config {
     }
 }
 
+/// All settings but the database's URL, which may hold a password.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = SETTINGS.iter().map(|setting| match setting.name {
+            "database" => (setting.name, "(not shown)".to_owned()),
+            name => (name, (setting.shown)(self)),
+        });
+        f.debug_map().entries(shown).finish()
+    }
+}
+
 /// The number of the line that is no TOML, and what is wrong with it. Not the line: it may hold the database's password.
 fn where_and_what(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
@@ -400,6 +412,8 @@ mod tests {
         assert!(error.starts_with("login.toml: line 2: ") && !error.contains("hunter2"), "{error}");
         let whole = read("plain = true\ndatabase = \"postgres://me:hunter2@db/login\"\n").unwrap();
         assert!(whole.database_url().contains("hunter2"));
+        let shown = format!("{whole:?}");
+        assert!(!shown.contains("hunter2") && shown.contains("\"plain\": \"true\""), "{shown}");
     }
 
     fn read(text: &str) -> Result<Config, ConfigError> {

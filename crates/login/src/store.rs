@@ -180,6 +180,13 @@ mod tests {
         let event = Event::new(Actor::Server, "started", AccountId([3; 16])).with("for a test");
         let store = Store::open(&url, &master).await.unwrap();
         store.record(event, UnixTime(5)).await.unwrap();
+        let mut files = 0;
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let mode = std::os::unix::fs::MetadataExt::mode(&file.unwrap().metadata().unwrap());
+            assert_eq!(mode & 0o777, 0o600, "only its owner reads it");
+            files += 1;
+        }
+        assert!(files >= 2, "the database and its log");
         let entries = store.audit_entries(0, 10).await.unwrap();
         drop(store);
 

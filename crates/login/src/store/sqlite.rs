@@ -5,7 +5,9 @@ use super::sql::{Cell, Row, Sql, Value};
 use crate::master::MasterKey;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
+use std::fs::OpenOptions;
 use std::future::Future;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
@@ -38,6 +40,8 @@ impl Sqlite {
 
     /// A connection that writes. An acknowledged change is durable: `synchronous=FULL` waits for the disk at each commit.
     pub(super) fn writer(path: &Path) -> Result<Self, StoreError> {
+        // Made here, so that only its owner can read it; SQLite gives the files beside it the same permissions. If this fails, SQLite says why.
+        let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let sqlite = Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         sqlite.0.pragma_update(None, "journal_mode", "WAL")?;
         sqlite.0.pragma_update(None, "synchronous", "FULL")?;
