@@ -61,24 +61,28 @@ impl Sm4 {
     }
 
     /// Encrypts a block.
+    // ct: sm4
     #[inline]
     pub fn encrypt_block(&self, block: &mut [u8; 16]) {
         self.0.encrypt_block(block);
     }
 
     /// Decrypts a block.
+    // ct: sm4
     #[inline]
     pub fn decrypt_block(&self, block: &mut [u8; 16]) {
         self.0.decrypt_block(block);
     }
 
     /// Encrypts each of the blocks, many at once. It's a building block of modes; by itself (ECB) it shows which blocks are equal.
+    // ct: sm4
     #[inline]
     pub fn encrypt_each(&self, blocks: &mut [[u8; 16]]) {
         self.0.encrypt_each(blocks);
     }
 
     /// Decrypts each of the blocks, many at once.
+    // ct: sm4
     #[inline]
     pub fn decrypt_each(&self, blocks: &mut [[u8; 16]]) {
         self.0.decrypt_each(blocks);

@@ -93,6 +93,8 @@ impl Aead for OpenSslAead {
     fn set_key(&mut self, key: &[u8]) -> Result<(), Refusal> {
         let init = self.api.EVP_CipherInit_ex2;
         let control = self.api.EVP_CIPHER_CTX_ctrl;
+        // To name the cipher again would undo the lengths.
+        let cipher = if self.ccm { ptr::null_mut() } else { self.cipher };
         // SAFETY: live contexts; the key has the cipher's length. The nonce comes with each message. CCM's lengths have to be known before the key.
         let done = unsafe {
             [(self.sealing, 1), (self.opening, 0)].into_iter().all(|(context, direction)| {
@@ -100,8 +102,8 @@ impl Aead for OpenSslAead {
                     || init(context, self.cipher, ptr::null(), ptr::null(), direction, ptr::null()) == 1
                         && control(context, SET_NONCE_LENGTH, 12, ptr::null_mut()) == 1
                         && control(context, SET_TAG, TAG as c_int, ptr::null_mut()) == 1
-            }) && init(self.sealing, self.cipher, key.as_ptr(), ptr::null(), 1, ptr::null()) == 1
-                && init(self.opening, self.cipher, key.as_ptr(), ptr::null(), 0, ptr::null()) == 1
+            }) && init(self.sealing, cipher, key.as_ptr(), ptr::null(), 1, ptr::null()) == 1
+                && init(self.opening, cipher, key.as_ptr(), ptr::null(), 0, ptr::null()) == 1
         };
         if done { Ok(()) } else { Err(Refusal::failed("refuses the key")) }
     }

@@ -65,6 +65,7 @@ impl Sm4Ctr {
     }
 
     /// Begins anew with counter block `first`, under the same key.
+    // ct: public, because a counter block is sent along
     pub fn set_first(&mut self, first: &[u8; 16]) {
         self.first = u128::from_be_bytes(*first);
         self.position = 0;
