@@ -396,7 +396,7 @@ const fn gf2(name: &'static str, ran: (&'static str, &'static str), run: fn(cand
 
 /// Kernels for polynomials: a leaf, a sum of a split, products of several.
 const VPCLMUL_MUL: &[&str] = &["vpclmul::leaf9", "vpclmul::KERNEL::karatsuba2_join", "vpclmul::batch3"];
-const AVX512_MUL: &[&str] = &["avx512::leaf9", "avx512::KERNEL::karatsuba2_join", "avx512::batch3"];
+const AVX512_MUL: &[&str] = &["avx512_alone::leaf9", "avx512::KERNEL::karatsuba2_join", "avx512::batch3"];
 /// Kernels for fields.
 const VPCLMUL_FIELD: &[&str] = &[
     "vpclmul::mul::compiled",

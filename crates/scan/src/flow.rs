@@ -377,6 +377,11 @@ impl Walk<'_> {
                 && instruction.op_kind(instruction.op_count() - 1) == OpKind::Register
                 && instruction.op_register(instruction.op_count() - 1).is_gpr64()
                 && !stored.secret;
+            // A pointer or a counter that was put aside stays one when it is changed in its place.
+            let changed = matches!(memory.access(), OpAccess::ReadWrite)
+                && !stored.secret
+                && matches!(place(state, memory), Place::Stack(at) if state.is_spilled(at, size(memory)));
+            let spilled = spilled || changed;
             match place(state, memory) {
                 // `push` reports the address before it moves the stack pointer, less the operand's size.
                 Place::Stack(at) => state.store(at, size(memory), stored, spilled),

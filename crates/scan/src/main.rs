@@ -50,11 +50,12 @@ fn scan(binary: &Binary) {
     }
 }
 
-/// `same, count`; `different, function`; `shaped, function`; `missing, function`.
+/// `same, count`; `different, function`; `renamed, function`; `shaped, function`; `missing, function`.
 fn compare(cases: &Binary, shipped: &Binary) {
     let found = twins::compare(cases, shipped);
     println!("same\t{}", found.same);
     found.different.iter().for_each(|name| println!("different\t{name}"));
+    found.renamed.iter().for_each(|name| println!("renamed\t{name}"));
     found.shaped.iter().for_each(|name| println!("shaped\t{name}"));
     found.missing.iter().for_each(|name| println!("missing\t{name}"));
 }

@@ -132,6 +132,11 @@ impl State {
         }
     }
 
+    /// Whether a pointer or a counter was put aside there.
+    pub(crate) fn is_spilled(&self, at: i64, length: usize) -> bool {
+        (at..at + length as i64).all(|at| self.stack.get(&at).is_some_and(|byte| byte.spilled))
+    }
+
     /// Something secret was written at `from` or above: what was not put aside from a register counts as overwritten.
     pub(crate) fn smear(&mut self, from: i64) {
         for byte in self.stack.range_mut(from..).map(|(_, byte)| byte).filter(|byte| !byte.spilled) {

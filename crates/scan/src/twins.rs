@@ -3,7 +3,7 @@
 use crate::binary::{Binary, Function};
 use crate::flow::decode;
 use crate::kernels;
-use iced_x86::{Instruction, OpKind};
+use iced_x86::{Code, Instruction, OpKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -14,6 +14,9 @@ pub struct Twins {
     pub same: usize,
     /// Kernels whose instructions stand in the other binary under no function of that name.
     pub different: BTreeSet<String>,
+    /// Kernels of the same instructions in other registers, and so perhaps in another order: the compiler's allocation depends on the rest of the
+    /// program. The scan reads both forms.
+    pub renamed: BTreeSet<String>,
     /// Generic kernels whose instructions differ: each crate that uses one compiles it, and the compiler shapes it by what it knows of the caller.
     pub shaped: BTreeSet<String>,
     /// Kernels whose name the other binary lacks, such as those for a size that it doesn't use.
@@ -22,11 +25,12 @@ pub struct Twins {
 
 /// Looks for each kernel of `cases` in `shipped`.
 pub fn compare(cases: &Binary, shipped: &Binary) -> Twins {
-    let mut known: BTreeMap<&str, (BTreeSet<String>, usize)> = BTreeMap::new();
+    let mut known: BTreeMap<&str, Known> = BTreeMap::new();
     for kernel in kernels::all(shipped) {
-        let (texts, count) = known.entry(kernel.function.name).or_default();
-        texts.insert(text(shipped, kernel.function));
-        *count += 1;
+        let known = known.entry(kernel.function.name).or_default();
+        known.texts.insert(text(shipped, kernel.function));
+        known.codes.insert(codes(kernel.function));
+        known.count += 1;
     }
     let mut instances: BTreeMap<&str, usize> = BTreeMap::new();
     for kernel in kernels::all(cases) {
@@ -37,12 +41,28 @@ pub fn compare(cases: &Binary, shipped: &Binary) -> Twins {
         let name = kernel.function.name;
         match known.get(name) {
             None => drop(twins.missing.insert(name.to_owned())),
-            Some((texts, _)) if texts.contains(&text(cases, kernel.function)) => twins.same += 1,
-            Some((_, count)) if *count > 1 || instances[name] > 1 => drop(twins.shaped.insert(name.to_owned())),
+            Some(known) if known.texts.contains(&text(cases, kernel.function)) => twins.same += 1,
+            Some(known) if known.count > 1 || instances[name] > 1 => drop(twins.shaped.insert(name.to_owned())),
+            Some(known) if known.codes.contains(&codes(kernel.function)) => drop(twins.renamed.insert(name.to_owned())),
             Some(_) => drop(twins.different.insert(name.to_owned())),
         }
     }
     twins
+}
+
+/// What the other binary has under a name.
+#[derive(Default)]
+struct Known {
+    texts: BTreeSet<String>,
+    codes: BTreeSet<Vec<Code>>,
+    count: usize,
+}
+
+/// Which instructions there are, and how many of each.
+fn codes(function: Function<'_>) -> Vec<Code> {
+    let mut codes: Vec<Code> = decode(function).values().map(Instruction::code).collect();
+    codes.sort_unstable();
+    codes
 }
 
 /// The instructions without addresses: jumps by distance, calls by name, constants by content.

@@ -298,6 +298,24 @@ fn what_lands_somewhere_in_an_array_stays_below_the_arguments_on_the_stack() {
 }
 
 #[test]
+fn a_counter_that_was_put_aside_and_changed_there_is_none_of_the_arrays() {
+    // mov [rsp − 8], rdx; and [rsp − 8], rcx; mov rax, [rdi]; mov [rsp + 8·rsi − 64], rax; mov rcx, [rsp − 8]; test rcx, rcx; je; ret.
+    // The leak changes it by what it has read.
+    let found = |public: bool| {
+        let (put_aside, load): (&[u8], &[u8]) = (&[0x48, 0x89, 0x54, 0x24, 0xf8], &[0x48, 0x8b, 0x07]);
+        // `and` with rcx, which is public, or with rax, which was loaded.
+        let by = if public { 0x4c } else { 0x44 };
+        let mut code = [put_aside, load].concat();
+        code.extend([0x48, 0x21, by, 0x24, 0xf8]);
+        code.extend([0x48, 0x89, 0x44, 0xf4, 0xc0, 0x48, 0x8b, 0x4c, 0x24, 0xf8, 0x48, 0x85, 0xc9, 0x74, 0, 0xc3]);
+        let function = Function { name: "counter", address: 0x1000, code: &code };
+        follow(&this_program(), function, Interface::default()).findings
+    };
+    assert!(found(true).is_empty());
+    assert!(found(false).iter().any(|finding| finding.what.contains("je depends on data")));
+}
+
+#[test]
 fn nothing_goes_on_behind_a_panic() {
     let binary = this_program();
     // call; test rax, rax; je; ret.
