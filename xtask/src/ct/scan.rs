@@ -159,7 +159,9 @@ mod tests {
 
     #[test]
     fn a_kernel_that_differs_fails_unless_it_is_generic() {
-        assert!(differences("same\t9\nmissing\tx::packed\nrenamed\ta::one\nshaped\ta::argon2_avx2::fill_avx2\n").is_empty());
+        assert!(
+            differences("same\t9\nmissing\tx::packed\nrenamed\ta::one\nshaped\ta::argon2_avx2::fill_avx2\n").is_empty()
+        );
         assert!(differences("same\t9\ndifferent\ta::aes::counter_mode\n")[0].contains("counter_mode"));
         assert!(differences("same\t0\n")[0].contains("both binaries"));
     }
