@@ -32,16 +32,6 @@ impl<'a> Parts<'a> {
         self.array().map(|bytes| u16::from_be_bytes(*bytes))
     }
 
-    /// Takes the next four bytes as a big-endian number.
-    pub(crate) fn u32(&mut self) -> Result<u32, Error> {
-        self.array().map(|bytes| u32::from_be_bytes(*bytes))
-    }
-
-    /// Takes the next eight bytes as a big-endian number.
-    pub(crate) fn u64(&mut self) -> Result<u64, Error> {
-        self.array().map(|bytes| u64::from_be_bytes(*bytes))
-    }
-
     /// Takes the next `length` bytes.
     pub(crate) fn slice(&mut self, length: usize) -> Result<&'a [u8], Error> {
         let (slice, rest) = self.rest.split_at_checked(length).ok_or_else(|| self.short(length))?;
@@ -52,6 +42,30 @@ impl<'a> Parts<'a> {
     /// Splits the remaining bytes into the last `N` and those before them: a MAC and its message.
     pub(crate) fn rest_and_last<const N: usize>(self) -> Result<(&'a [u8], &'a [u8; N]), Error> {
         self.rest.split_last_chunk().ok_or_else(|| self.short(N))
+    }
+
+    /// The bytes that are left.
+    pub(crate) fn rest(self) -> &'a [u8] {
+        self.rest
+    }
+
+    fn short(&self, wanted: usize) -> Error {
+        let expected = self.whole - self.rest.len() + wanted;
+        Error::Length { what: self.what, expected, at_least: true, got: self.whole }
+    }
+}
+
+/// What only the documents of the directory need.
+#[cfg(feature = "aws-lc")]
+impl Parts<'_> {
+    /// Takes the next four bytes as a big-endian number.
+    pub(crate) fn u32(&mut self) -> Result<u32, Error> {
+        self.array().map(|bytes| u32::from_be_bytes(*bytes))
+    }
+
+    /// Takes the next eight bytes as a big-endian number.
+    pub(crate) fn u64(&mut self) -> Result<u64, Error> {
+        self.array().map(|bytes| u64::from_be_bytes(*bytes))
     }
 
     /// How many bytes have been taken.
@@ -73,16 +87,6 @@ impl<'a> Parts<'a> {
             true => Ok(()),
             false => Err(Error::Length { what: self.what, expected: self.taken(), at_least: false, got: self.whole }),
         }
-    }
-
-    /// The bytes that are left.
-    pub(crate) fn rest(self) -> &'a [u8] {
-        self.rest
-    }
-
-    fn short(&self, wanted: usize) -> Error {
-        let expected = self.whole - self.rest.len() + wanted;
-        Error::Length { what: self.what, expected, at_least: true, got: self.whole }
     }
 }
 
