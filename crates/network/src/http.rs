@@ -1,22 +1,49 @@
-//! A fetch by HTTP/1.1 over any stream: GET, one request to a connection. The protocol is hyper's.
+//! HTTP/1.1, one request to a connection: a fetch (GET) over any stream, and the server's side of a TCP connection. The protocol is hyper's.
 
 use crate::Error;
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{ACCEPT, CONNECTION, HOST, HeaderMap, TRANSFER_ENCODING, USER_AGENT};
 use hyper::http::request::Builder;
+use hyper::server::conn::http1 as server;
+use hyper::service::HttpService;
 use hyper::{Request, Response, Uri};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tokio_io_timeout::TimeoutStream;
 
 /// The longest head of an answer, and the most header lines.
 const MOST_HEAD: usize = 64 << 10;
 const MOST_HEADERS: usize = 100;
+
+/// Answers one request on a connection, then closes it. A head is at most `most_head` bytes long; it, each read and each write may take `patience`.
+/// What goes wrong concerns the other side only, and it finds out.
+pub(crate) async fn serve<S, B>(tcp: TcpStream, patience: Duration, most_head: usize, service: S)
+where
+    S: HttpService<Incoming, ResBody = B>,
+    S::Error: Into<Box<dyn StdError + Send + Sync>>,
+    B: Body + 'static,
+    B::Error: Into<Box<dyn StdError + Send + Sync>>,
+{
+    let _ = tcp.set_nodelay(true);
+    let mut tcp = TimeoutStream::new(tcp);
+    tcp.set_read_timeout(Some(patience));
+    tcp.set_write_timeout(Some(patience));
+    let answered = server::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience)
+        .max_buf_size(most_head)
+        .keep_alive(false)
+        .half_close(true)
+        .serve_connection(TokioIo::new(Box::pin(tcp)), service);
+    let _ = answered.await;
+}
 
 /// An `http` URL.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,15 +9,13 @@
 //! It is for tests and measurements, and trusts nobody but itself: requests have bounds, and a connection that stands still is cut
 //! off. The protocol is hyper's.
 
-use crate::Error;
+use crate::{Error, http};
 use candor_primitives::hash::Sha256;
 use digest::Digest;
 use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::convert::Infallible;
@@ -28,7 +26,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
-use tokio_io_timeout::TimeoutStream;
 
 /// The longest head of a request.
 const MOST_HEAD: usize = 16 << 10;
@@ -105,19 +102,7 @@ impl Drop for Target {
 }
 
 async fn serve(tcp: TcpStream) {
-    // What goes wrong concerns the client only, and it finds out.
-    let _ = tcp.set_nodelay(true);
-    let mut tcp = TimeoutStream::new(tcp);
-    tcp.set_read_timeout(Some(PATIENCE));
-    tcp.set_write_timeout(Some(PATIENCE));
-    let answered = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
-        .max_buf_size(MOST_HEAD)
-        .keep_alive(false)
-        .half_close(true)
-        .serve_connection(TokioIo::new(Box::pin(tcp)), service_fn(answer));
-    let _ = answered.await;
+    http::serve(tcp, PATIENCE, MOST_HEAD, service_fn(answer)).await;
 }
 
 type Answer = Response<Either<Full<Bytes>, Pieces>>;

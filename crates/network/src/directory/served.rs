@@ -2,21 +2,19 @@
 
 use super::TIME_HEADER;
 use super::authority::{AuthorityEvent, Shared};
+use crate::http;
 use candor_onion::directory::MOST_DESCRIPTOR;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
-use tokio_io_timeout::TimeoutStream;
 
 /// The longest head of a request.
 const MOST_HEAD: usize = 8 << 10;
@@ -68,37 +66,22 @@ async fn serve(shared: Arc<Shared>, tcp: TcpStream, from: IpAddr) {
         Ok(place) => place,
         Err(what) => return shared.tell(&AuthorityEvent::TooMany { what: what.name(), network: true }),
     };
-    // What goes wrong concerns the other side only, and it finds out.
-    let _ = tcp.set_nodelay(true);
-    let mut tcp = TimeoutStream::new(tcp);
-    tcp.set_read_timeout(Some(PATIENCE));
-    tcp.set_write_timeout(Some(PATIENCE));
-    let answered = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
-        .max_buf_size(MOST_HEAD)
-        .keep_alive(false)
-        .half_close(true)
-        .serve_connection(
-            TokioIo::new(Box::pin(tcp)),
-            service_fn(async |request| {
-                let now = shared.clock.now();
-                let mut answer = match (request.method(), request.uri().path()) {
-                    (&Method::POST, "/relay") => match place.circuit() {
-                        Ok(_place) => register(&shared, request.into_body(), now).await,
-                        Err(_) => text(
-                            StatusCode::TOO_MANY_REQUESTS,
-                            "too many registrations from your network; try again later",
-                        ),
-                    },
-                    (&Method::GET, path) => document(&shared, path, &request),
-                    _ => text(StatusCode::METHOD_NOT_ALLOWED, "expected GET, or POST /relay"),
-                };
-                answer.headers_mut().insert(TIME_HEADER, now.into());
-                Ok::<_, Infallible>(answer)
-            }),
-        );
-    let _ = timeout(WHOLE, answered).await;
+    let service = service_fn(async |request| {
+        let now = shared.clock.now();
+        let mut answer = match (request.method(), request.uri().path()) {
+            (&Method::POST, "/relay") => match place.circuit() {
+                Ok(_place) => register(&shared, request.into_body(), now).await,
+                Err(_) => {
+                    text(StatusCode::TOO_MANY_REQUESTS, "too many registrations from your network; try again later")
+                }
+            },
+            (&Method::GET, path) => document(&shared, path, &request),
+            _ => text(StatusCode::METHOD_NOT_ALLOWED, "expected GET, or POST /relay"),
+        };
+        answer.headers_mut().insert(TIME_HEADER, now.into());
+        Ok::<_, Infallible>(answer)
+    });
+    let _ = timeout(WHOLE, http::serve(tcp, PATIENCE, MOST_HEAD, service)).await;
 }
 
 type Answer = Response<Full<Bytes>>;
