@@ -31,7 +31,7 @@ pub use master::{MasterKey, MasterKeyError};
 pub use name::{NameError, UserName};
 pub use problem::Problem;
 pub use serve::{Server, StartError};
-pub use sessions::registration_token;
+pub use sessions::{IssuedRefresh, REFRESH, RefreshKey, registration_token};
 pub use store::{Actor, Store, StoreError};
 pub use time::{Clock, UnixTime};
 
