@@ -186,24 +186,24 @@ macro_rules! arm {
 
 arm!(
     aes_ni, [HaveClmul], "ssse3,sse4.1,pclmulqdq,aes",
-    wide AesBox<Whole<__m128i>>, 2 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithAes, 8 of __m128i, clear 1024
+    wide AesBox<Whole<__m128i>>, 4 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithAes, 16 of __m128i, clear 1024
 );
 // GHASH has no products of 256 bits here, so the blocks of GCM are single ones.
 arm!(
     avx2, [HaveClmul, HaveAvx2], "avx2,pclmulqdq,aes",
-    wide AesBox<Halves>, 2 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithAes, 8 of __m128i, clear 1536
+    wide AesBox<Halves>, 4 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithAes, 16 of __m128i, clear 1536
 );
 arm!(
     vaes, [HaveVpclmul], "avx2,pclmulqdq,vpclmulqdq,aes,vaes",
-    wide AesBox<Whole<__m256i>>, 2 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithAes, 8 of __m256i, clear 1536
+    wide AesBox<Whole<__m256i>>, 4 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithAes, 16 of __m256i, clear 1536
 );
 arm!(
     gfni, [HaveVpclmul, HaveGfni], "avx2,pclmulqdq,vpclmulqdq,gfni",
-    wide GfniBox<__m256i>, 2 groups, narrow GfniBox<__m128i>,
-    gcm WithGfni, 8 of __m256i, clear 1536
+    wide GfniBox<__m256i>, 4 groups, narrow GfniBox<__m128i>,
+    gcm WithGfni, 16 of __m256i, clear 1536
 );
 arm!(
     avx512, [HaveAvx512Crypto, HaveGfni], "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,gfni",
