@@ -6,9 +6,10 @@ use super::blocks::Beside;
 use super::chacha20::{Rows, State, Words, words};
 use super::poly1305::Lanes;
 use crate::poly1305::{Poly1305, step};
+use crate::wipe::wipe;
 use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
 use core::arch::x86_64::*;
-use zeroize::{optimization_barrier, zeroize_stack};
+use zeroize::zeroize_stack;
 
 /// Makes an entry point: encryption, or decryption if `OPEN`, that writes the tag of the ciphertext. `state` is the input of the block
 /// function with counter 0.
@@ -138,8 +139,7 @@ fn short<V: Words, const GROUPS: usize, const OPEN: bool>(
         hash.padded(data);
     }
     finish(hash, aad, data, tag);
-    stream = [[0; 64]; MOST / 2];
-    optimization_barrier(&stream);
+    wipe(stream.as_flattened_mut());
 }
 
 #[inline(always)]
@@ -195,8 +195,7 @@ fn long<V: Words, H: Hash, const OPEN: bool>(state: &mut State, aad: &[u8], data
     }
     hash.blocks(&[lengths]);
     hash.finish(tag);
-    buffer = [[0; 64]; MOST];
-    optimization_barrier(&buffer);
+    wipe(buffer.as_flattened_mut());
 }
 
 /// Adds key stream to less than a batch.

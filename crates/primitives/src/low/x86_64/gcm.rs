@@ -8,9 +8,9 @@
 use super::blocks::{Beside, Blocks};
 use super::ghash::{Hashing, Powers, absorb, padded};
 use super::polyval::Sum;
+use crate::wipe::wipe;
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
-use zeroize::optimization_barrier;
 
 /// A block cipher, over vectors of blocks.
 pub(super) trait BlockCipher<V: Blocks> {
@@ -28,8 +28,7 @@ pub(super) fn prepare<V: Blocks, C: BlockCipher<__m128i>, const VECTORS: usize>(
     let [block] = cipher.encrypt([__m128i::load(&h)], &mut ());
     block.store(&mut h);
     powers.fill::<V>(&h[0], most::<V, VECTORS>());
-    h = [[0; 16]];
-    optimization_barrier(&h);
+    wipe(h.as_flattened_mut());
 }
 
 /// Powers that are needed: of a batch and a vector.
@@ -184,6 +183,7 @@ impl<V: Blocks, C: BlockCipher<V>> Pass<'_, V, C> {
             match vectors {
                 0..=4 => self.some::<4, OPEN>(now, &mut left),
                 5..=8 if VECTORS > 8 => self.some::<8, OPEN>(now, &mut left),
+                9..=16 if VECTORS > 16 => self.some::<16, OPEN>(now, &mut left),
                 _ => self.some::<VECTORS, OPEN>(now, &mut left),
             }
             rest = later;
@@ -222,8 +222,7 @@ impl<V: Blocks, C: BlockCipher<V>> Pass<'_, V, C> {
             bytes[part.len()..].fill(0);
             self.hash(V::load(&end), left);
         }
-        end = [[0; 16]; MOST_LANES];
-        optimization_barrier(&end);
+        wipe(end.as_flattened_mut());
     }
 
     #[inline(always)]

@@ -12,14 +12,15 @@ use super::blocks::{Beside, Blocks};
 #[cfg(feature = "aead")]
 use super::{gcm, ghash::Powers};
 use crate::sm4_box::{CK, FK, GFNI};
+use crate::wipe::wipe;
 #[cfg(feature = "aead")]
-use aead::{Cipher, WithAes, WithGfni};
+use aead::{Cipher, WithAes, WithGfni, WithHalves};
 use candor_cpu::{HaveAvx2, HaveAvx512Crypto, HaveClmul, HaveGfni, HaveVpclmul};
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
 use unit::{AesBox, GfniBox, Halves, Unit, Whole, Words};
-use zeroize::{optimization_barrier, zeroize_stack};
+use zeroize::zeroize_stack;
 
 /// The round keys in the order of the rounds: bytes as in memory, in the basis, with what the S-box adds to its argument.
 pub(crate) type RoundKeys = [u32; 32];
@@ -186,24 +187,24 @@ macro_rules! arm {
 
 arm!(
     aes_ni, [HaveClmul], "ssse3,sse4.1,pclmulqdq,aes",
-    wide AesBox<Whole<__m128i>>, 2 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithAes, 8 of __m128i, clear 1024
+    wide AesBox<Whole<__m128i>>, 4 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithAes, 16 of __m128i, clear 1024
 );
-// GHASH has no products of 256 bits here, so the blocks of GCM are single ones.
+// GHASH has no products of 256 bits here, so the blocks of GCM are single ones, and the rounds take pairs of them.
 arm!(
     avx2, [HaveClmul, HaveAvx2], "avx2,pclmulqdq,aes",
-    wide AesBox<Halves>, 2 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithAes, 8 of __m128i, clear 1536
+    wide AesBox<Halves>, 4 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithHalves, 32 of __m128i, clear 2560
 );
 arm!(
     vaes, [HaveVpclmul], "avx2,pclmulqdq,vpclmulqdq,aes,vaes",
-    wide AesBox<Whole<__m256i>>, 2 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithAes, 8 of __m256i, clear 1536
+    wide AesBox<Whole<__m256i>>, 4 groups, narrow AesBox<Whole<__m128i>>,
+    gcm WithAes, 16 of __m256i, clear 1536
 );
 arm!(
     gfni, [HaveVpclmul, HaveGfni], "avx2,pclmulqdq,vpclmulqdq,gfni",
-    wide GfniBox<__m256i>, 2 groups, narrow GfniBox<__m128i>,
-    gcm WithGfni, 8 of __m256i, clear 1536
+    wide GfniBox<__m256i>, 4 groups, narrow GfniBox<__m128i>,
+    gcm WithGfni, 16 of __m256i, clear 1536
 );
 arm!(
     avx512, [HaveAvx512Crypto, HaveGfni], "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,gfni",
@@ -275,19 +276,13 @@ fn blocks<U: Unit, N: Unit<Vector = __m128i>, const G: usize>(keys: &RoundKeys, 
             room[..few.len()].copy_from_slice(few);
             some_blocks::<U, 1>(keys, &mut room[..group]);
             few.copy_from_slice(&room[..few.len()]);
-            wipe(&mut room);
+            wipe(room.as_flattened_mut());
         }
     }
 }
 
 /// The most blocks of a group.
 const MOST: usize = 16;
-
-#[inline(always)]
-fn wipe<const N: usize>(room: &mut [[u8; 16]; N]) {
-    *room = [[0; 16]; N];
-    optimization_barrier(room);
-}
 
 #[inline(always)]
 fn some_blocks<U: Unit, const G: usize>(keys: &RoundKeys, data: &mut [[u8; 16]]) {
@@ -407,7 +402,7 @@ impl<'k, U: Unit> Stream<'k, U> {
         if let Some(last) = last {
             *last = end[used];
         }
-        wipe(&mut end);
+        wipe(end.as_flattened_mut());
     }
 }
 
@@ -463,7 +458,7 @@ fn cbc_decrypt<U: Unit, const G: usize>(keys: &RoundKeys, chain: &mut [u8; 16], 
         chained::<U, 1>(keys, chain, &mut room[..group]);
         few.copy_from_slice(&room[..few.len()]);
         *chain = next;
-        wipe(&mut room);
+        wipe(room.as_flattened_mut());
     }
 }
 

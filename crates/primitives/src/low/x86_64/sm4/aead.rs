@@ -1,9 +1,10 @@
 //! SM4 for Galois/Counter Mode, and Counter with CBC-MAC.
 
-use super::unit::{AesBox, Gfni, GfniBox, Unit, Whole, Words};
-use super::{RoundKeys, blocks_of, rounds, wipe};
+use super::unit::{AesBox, Gfni, GfniBox, Halves, Unit, Whole, Words};
+use super::{RoundKeys, blocks_of, rounds};
 use crate::low::x86_64::blocks::{Beside, Blocks};
 use crate::low::x86_64::gcm;
+use crate::wipe::wipe;
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
 use core::slice::{from_mut, from_ref};
@@ -33,6 +34,9 @@ impl<V: Gfni> Family<V> for WithGfni {
     type Unit = GfniBox<V>;
 }
 
+/// AES-NI and AVX2: the rounds on vectors of two blocks, GHASH on blocks.
+pub(super) struct WithHalves;
+
 impl<'k, F> Cipher<'k, F> {
     #[inline(always)]
     pub(super) fn new(keys: &'k RoundKeys) -> Self {
@@ -51,6 +55,45 @@ impl<V: Words, F: Family<V>> gcm::BlockCipher<V> for Cipher<'_, F> {
             _ => vectors::<F::Unit, VECTORS, 4>(self.keys, blocks, beside),
         }
     }
+}
+
+impl gcm::BlockCipher<__m128i> for Cipher<'_, WithHalves> {
+    const SLOW: bool = true;
+
+    #[inline(always)]
+    fn encrypt<const VECTORS: usize, B: Beside>(
+        &self,
+        mut blocks: [__m128i; VECTORS],
+        beside: &mut B,
+    ) -> [__m128i; VECTORS] {
+        if VECTORS <= 4 {
+            return vectors::<AesBox<Whole<__m128i>>, VECTORS, 1>(self.keys, blocks, beside);
+        }
+        let mut pairs = [__m256i::word(0); 16];
+        for (pair, blocks) in pairs.iter_mut().zip(blocks.as_chunks::<2>().0) {
+            *pair = Halves::join(*blocks);
+        }
+        match VECTORS {
+            0..=8 => some_pairs::<4, 1>(self.keys, &mut pairs, beside),
+            9..=16 => some_pairs::<8, 2>(self.keys, &mut pairs, beside),
+            _ => some_pairs::<16, 4>(self.keys, &mut pairs, beside),
+        }
+        for (blocks, pair) in blocks.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
+            *blocks = Halves::of(pair);
+        }
+        blocks
+    }
+}
+
+/// Encrypts the first `VECTORS` pairs, which are `G` groups.
+#[inline(always)]
+fn some_pairs<const VECTORS: usize, const G: usize>(
+    keys: &RoundKeys,
+    pairs: &mut [__m256i; 16],
+    beside: &mut impl Beside,
+) {
+    let (some, _) = pairs.split_first_chunk_mut::<VECTORS>().expect("at most all of them");
+    *some = vectors::<AesBox<Halves>, VECTORS, G>(keys, *some, beside);
 }
 
 /// Encrypts `VECTORS` vectors, which are at most `G` groups.
@@ -105,7 +148,7 @@ pub(super) fn ccm<N: Unit<Vector = __m128i>, const OPEN: bool>(
         end[..part.len()].copy_from_slice(part);
         ccm.block::<OPEN>(__m128i::load(from_ref(&end))).store(from_mut(&mut end));
         part.copy_from_slice(&end[..part.len()]);
-        wipe(&mut [end]);
+        wipe(&mut end);
     }
     ccm.chain.store(from_mut(mac));
 }

@@ -119,6 +119,22 @@ pub(super) struct Whole<V>(PhantomData<V>);
 /// AES-NI on the halves of a vector of 256 bits.
 pub(super) struct Halves;
 
+impl Halves {
+    /// Two blocks as a vector.
+    #[inline(always)]
+    pub(super) fn join([low, high]: [__m128i; 2]) -> __m256i {
+        // SAFETY: only functions with AVX2 call this.
+        unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high) }
+    }
+
+    /// The reverse.
+    #[inline(always)]
+    pub(super) fn of(x: __m256i) -> [__m128i; 2] {
+        // SAFETY: only functions with AVX2 call this.
+        unsafe { [_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)] }
+    }
+}
+
 impl<V: Words> Last for Whole<V> {
     type Vector = V;
 
@@ -134,12 +150,11 @@ impl Last for Halves {
 
     #[inline(always)]
     fn last(x: __m256i) -> __m256i {
+        let [low, high] = Self::of(x);
         // SAFETY: only functions with AVX2 and AES call this.
-        unsafe {
-            let [low, high] = [_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)];
-            let [low, high] = [low, high].map(|half| _mm_aesenclast_si128(half, _mm_setzero_si128()));
-            _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
-        }
+        Self::join(unsafe {
+            [_mm_aesenclast_si128(low, _mm_setzero_si128()), _mm_aesenclast_si128(high, _mm_setzero_si128())]
+        })
     }
 }
 
