@@ -10,6 +10,7 @@ mod master;
 mod metrics;
 mod name;
 mod problem;
+mod refresh;
 mod ring;
 mod serve;
 mod sessions;
@@ -30,8 +31,9 @@ pub use log::{Event, Log};
 pub use master::{MasterKey, MasterKeyError};
 pub use name::{NameError, UserName};
 pub use problem::Problem;
+pub use refresh::{IssuedRefresh, REFRESH, RefreshKey};
 pub use serve::{Server, StartError};
-pub use sessions::{IssuedRefresh, REFRESH, RefreshKey, registration_token};
+pub use sessions::registration_token;
 pub use store::{Actor, Store, StoreError};
 pub use time::{Clock, UnixTime};
 

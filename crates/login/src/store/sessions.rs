@@ -6,7 +6,7 @@ use super::sql::{Row, Sql, arguments};
 use super::{NewDevice, Store, devices, tokens};
 use crate::ids::{AccountId, SessionId, TokenHash};
 use crate::name::UserName;
-use crate::sessions::IssuedRefresh;
+use crate::refresh::IssuedRefresh;
 use crate::time::UnixTime;
 
 /// The most sessions of an account; a new one ends the one that was used least recently.
