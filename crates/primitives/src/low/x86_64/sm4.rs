@@ -191,20 +191,20 @@ macro_rules! arm {
 
 arm!(
     aes_ni, [HaveClmul], "ssse3,sse4.1,pclmulqdq,aes",
-    AesBox of Xmm, 2 groups, gcm WithAes, 8 of Xmm, clear 1024
+    AesBox of Xmm, 4 groups, gcm WithAes, 16 of Xmm, clear 1024
 );
 // GHASH has no products of 256 bits here, so the blocks of GCM are single ones.
 arm!(
     avx2, [HaveClmul, HaveAvx2], "avx2,pclmulqdq,aes",
-    AesBox of Ymm, 2 groups, gcm WithAes, 8 of Xmm, clear 1536
+    AesBox of Ymm, 4 groups, gcm WithAes, 16 of Xmm, clear 1536
 );
 arm!(
     vaes, [HaveVpclmul], "avx2,pclmulqdq,vpclmulqdq,aes,vaes",
-    AesBox of Ymm, 2 groups, gcm WithAes, 8 of Ymm, clear 1536
+    AesBox of Ymm, 4 groups, gcm WithAes, 16 of Ymm, clear 1536
 );
 arm!(
     gfni, [HaveVpclmul, HaveGfni], "avx2,pclmulqdq,vpclmulqdq,gfni",
-    GfniBox of Ymm, 2 groups, gcm WithGfni, 8 of Ymm, clear 1536
+    GfniBox of Ymm, 4 groups, gcm WithGfni, 16 of Ymm, clear 1536
 );
 arm!(
     avx512, [HaveAvx512Crypto, HaveGfni], "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,gfni",
