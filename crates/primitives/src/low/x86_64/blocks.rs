@@ -4,7 +4,6 @@
 //! They are inlined into functions that have the features; anywhere else they would be slow, but sound.
 
 use super::registers::{ProvesAvx2, ProvesAvx512, ProvesClmul, ProvesVpclmul, Xmm, Ymm, Zmm};
-use candor_cpu::{HaveAvx2, HaveClmul};
 use core::arch::x86_64::*;
 
 /// Blocks of 16 bytes, one a lane.
@@ -217,27 +216,4 @@ blocks! {
         ).sum().0;
     products by ProvesVpclmul + ProvesAvx512: _mm512_clmulepi64_epi128, _mm512_shuffle_epi32;
     rounds: _mm512_aesenc_epi128, _mm512_aesenclast_epi128
-}
-
-/// AES-NI on the halves of a vector of 256 bits.
-macro_rules! halves {
-    ($round:ident, $x:expr, $key:expr) => {{
-        let [low, high] = [_mm256_castsi256_si128($x), _mm256_extracti128_si256::<1>($x)];
-        let [key_low, key_high] = [_mm256_castsi256_si128($key), _mm256_extracti128_si256::<1>($key)];
-        _mm256_inserti128_si256::<1>(_mm256_castsi128_si256($round(low, key_low)), $round(high, key_high))
-    }};
-}
-
-impl AesRounds for Ymm<(HaveClmul, HaveAvx2)> {
-    #[inline(always)]
-    fn encrypt_round(self, key: Self) -> Self {
-        // SAFETY: the tokens prove the instructions.
-        self.with(unsafe { halves!(_mm_aesenc_si128, self.0, key.0) })
-    }
-
-    #[inline(always)]
-    fn encrypt_last(self, key: Self) -> Self {
-        // SAFETY: as above.
-        self.with(unsafe { halves!(_mm_aesenclast_si128, self.0, key.0) })
-    }
 }

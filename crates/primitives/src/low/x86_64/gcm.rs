@@ -214,8 +214,7 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
         for (data, key) in data.chunks_mut(16 * V::LANES).zip(stream) {
             let (blocks, _) = data.as_chunks_mut::<16>();
             if blocks.len() == V::LANES {
-                let before = V::load(key.proof(), blocks);
-                let after = before.xor(key);
+                let (before, after) = (V::load(key.proof(), blocks), V::load(key.proof(), blocks).xor(key));
                 after.store(blocks);
                 self.hash(if OPEN { before } else { after }, left);
             } else {
@@ -248,8 +247,7 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
     fn vectors<const VECTORS: usize, const OPEN: bool>(&mut self, data: &mut [[u8; 16]], left: &mut usize) {
         let stream = self.stream::<VECTORS, _>(&mut ());
         for (data, key) in data.chunks_exact_mut(V::LANES).zip(stream) {
-            let before = V::load(key.proof(), data);
-            let after = before.xor(key);
+            let (before, after) = (V::load(key.proof(), data), V::load(key.proof(), data).xor(key));
             after.store(data);
             self.hash(if OPEN { before } else { after }, left);
         }

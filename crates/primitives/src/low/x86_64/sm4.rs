@@ -359,7 +359,11 @@ impl<'k, U: Unit> Stream<'k, U> {
     #[inline(always)]
     fn new(proof: Proof<U>, keys: &'k RoundKeys, first: &[u8; 16]) -> Self {
         let (words, _) = first.as_chunks::<4>();
-        let fixed = |i: usize| U::enter(U::Vector::word(proof, u32::from_le_bytes(words[i])));
+        // No closure: it would not have the features, and LLVM may leave it a call.
+        let mut fixed = [U::Vector::word(proof, 0); 3];
+        for (fixed, word) in fixed.iter_mut().zip(words) {
+            *fixed = U::enter(U::Vector::word(proof, u32::from_le_bytes(*word)));
+        }
         // Word j of lane l belongs to block j · lanes + l.
         let lanes = U::Vector::LANES as u8;
         let mut offsets = [[0; 16]; 4];
@@ -373,7 +377,7 @@ impl<'k, U: Unit> Stream<'k, U> {
             lane += 1;
         }
         let count = U::Vector::word(proof, u32::from_be_bytes(words[3])).add32(U::Vector::load(proof, &offsets));
-        Self { keys, fixed: [fixed(0), fixed(1), fixed(2)], count }
+        Self { keys, fixed, count }
     }
 
     // No closures here: they would not have the features.

@@ -1,8 +1,8 @@
 //! SM4 for Galois/Counter Mode, and Counter with CBC-MAC.
 
-use super::unit::{AesBox, Gfni, GfniBox, Unit, Words};
+use super::unit::{AesBox, Gfni, GfniBox, Last, Unit, Words};
 use super::{Proof, RoundKeys, blocks_of, rounds, wipe};
-use crate::low::x86_64::blocks::{AesRounds, Beside, Blocks};
+use crate::low::x86_64::blocks::{Beside, Blocks};
 use crate::low::x86_64::gcm;
 use crate::low::x86_64::registers::{ProvesClmul, Xmm};
 use core::marker::PhantomData;
@@ -25,7 +25,7 @@ pub(super) struct WithAes;
 /// GFNI.
 pub(super) struct WithGfni;
 
-impl<V: Words + AesRounds> Family<V> for WithAes {
+impl<V: Last> Family<V> for WithAes {
     type Unit = AesBox<V>;
 }
 

@@ -1,8 +1,9 @@
 //! The units that compute SM4's S-box in AES's field, for vectors of four words a lane of 128 bits.
 
 use super::super::blocks::{AesRounds, Blocks};
-use super::super::registers::{ProvesAvx2, ProvesAvx512, ProvesClmul, ProvesGfni, Xmm, Ymm, Zmm};
+use super::super::registers::{ProvesAvx2, ProvesAvx512, ProvesClmul, ProvesGfni, ProvesVpclmul, Xmm, Ymm, Zmm};
 use crate::sm4_box::{AES, Affine, GFNI, Map};
+use candor_cpu::{HaveAvx2, HaveClmul};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
 
@@ -106,6 +107,41 @@ pub(super) trait Unit {
 /// AESENCLAST: its S-box inverts in AES's field; affine maps are look-ups of nibbles by a shuffle.
 pub(super) struct AesBox<V>(PhantomData<V>);
 
+/// Vectors with the instruction AESENCLAST.
+pub(super) trait Last: Words {
+    /// It, with a key of zeros.
+    fn last(self) -> Self;
+}
+
+/// AES-NI.
+impl<P: ProvesClmul> Last for Xmm<P> {
+    #[inline(always)]
+    fn last(self) -> Self {
+        self.encrypt_last(Self::zero(self.proof()))
+    }
+}
+
+/// VAES.
+impl<P: ProvesVpclmul> Last for Ymm<P> {
+    #[inline(always)]
+    fn last(self) -> Self {
+        self.encrypt_last(Self::zero(self.proof()))
+    }
+}
+
+/// AES-NI on the halves of a vector.
+impl Last for Ymm<(HaveClmul, HaveAvx2)> {
+    #[inline(always)]
+    fn last(self) -> Self {
+        // SAFETY: the tokens prove AVX2 and AES.
+        self.with(unsafe {
+            let [low, high] = [_mm256_castsi256_si128(self.0), _mm256_extracti128_si256::<1>(self.0)];
+            let [low, high] = [low, high].map(|half| _mm_aesenclast_si128(half, _mm_setzero_si128()));
+            _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
+        })
+    }
+}
+
 /// GFNI: its instructions invert and apply affine maps.
 pub(super) struct GfniBox<V>(PhantomData<V>);
 
@@ -154,7 +190,7 @@ fn look_up<V: Words>(tables: Tables, [low, high]: [V; 2]) -> V {
     V::bytes(proof, tables[0]).shuffle(low).xor(V::bytes(proof, tables[1]).shuffle(high))
 }
 
-impl<V: Words + AesRounds> Unit for AesBox<V> {
+impl<V: Last> Unit for AesBox<V> {
     type Vector = V;
 
     #[inline(always)]
@@ -169,7 +205,7 @@ impl<V: Words + AesRounds> Unit for AesBox<V> {
 
     #[inline(always)]
     fn cipher(x: V) -> [V; 4] {
-        let nibbles = nibbles(x.encrypt_last(V::zero(x.proof())));
+        let nibbles = nibbles(x.last());
         let [first, second] = [look_up(CIPHER[0], nibbles), look_up(CIPHER[1], nibbles)];
         let by = |indices| V::bytes(x.proof(), indices);
         [
@@ -182,7 +218,7 @@ impl<V: Words + AesRounds> Unit for AesBox<V> {
 
     #[inline(always)]
     fn key(x: V) -> [V; 4] {
-        let nibbles = nibbles(x.encrypt_last(V::zero(x.proof())));
+        let nibbles = nibbles(x.last());
         let by = |indices| V::bytes(x.proof(), indices);
         [
             look_up(KEY[0], nibbles).shuffle(by(const { moved_back(0) })),
