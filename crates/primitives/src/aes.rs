@@ -19,13 +19,13 @@ mod traits;
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::aes::{self as low, RoundKeys};
 use crate::stack;
+use crate::wipe::wipe;
 use ::aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::fmt;
-use zeroize::Zeroize;
 
 pub use ::aes::cipher;
 pub use counter::Aes128Ctr;
@@ -266,14 +266,14 @@ fn library_counter_mode(cipher: &::aes::Aes128Enc, first: &[u8; 16], data: &mut 
         if let Some(last) = &mut last {
             **last = stream[stream.len() - 1];
         }
-        blocks.iter_mut().for_each(|block| block.0.zeroize());
+        wipe(Array::cast_slice_to_core_mut(blocks).as_flattened_mut());
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Drop for Schedule {
     fn drop(&mut self) {
-        self.0.zeroize();
+        wipe(self.0.as_flattened_mut());
     }
 }
 

@@ -45,6 +45,7 @@ pub mod polyval;
 #[cfg(feature = "sm4")]
 pub mod sm4;
 pub mod stack;
+mod wipe;
 
 /// Which accelerated arms may run: the argument of `with_cpu`, for crates that don't depend on `candor-cpu`.
 pub use candor_cpu::Cpu;

@@ -5,6 +5,7 @@ use super::chacha20_portable::{Key as Words, derive};
 use super::interface::{interface, names::*};
 use super::matches;
 use crate::stack;
+use crate::wipe::wipe;
 
 /// ChaCha20-Poly1305. The key is wiped on drop.
 ///
@@ -70,7 +71,7 @@ impl ChaCha20Poly1305 {
         let mut expected = [0; TAG];
         self.arm.run::<true>(&self.key, nonce, aad, data, &mut expected);
         let same = matches(&expected, tag, "aead/tag");
-        expected.zeroize();
+        wipe(&mut expected);
         same
     }
 }

@@ -5,11 +5,12 @@ use super::chacha20_portable::{self as portable, Key};
 use crate::low::x86_64::chacha20_poly1305 as low;
 use crate::poly1305::Poly1305;
 use crate::stack;
+use crate::wipe::wipe;
 use candor_cpu::Cpu;
 use candor_cpu::arms::Routine;
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
-use zeroize::{Zeroize, optimization_barrier};
+use zeroize::Zeroize;
 
 /// One way to seal and open. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
@@ -62,15 +63,13 @@ impl Arm {
             Self::Avx2(avx2) => {
                 let mut state = portable::state(key, 0, nonce);
                 low::run_avx2::<OPEN>((avx2,), &mut state, aad, data, tag);
-                state = [0; 16];
-                optimization_barrier(&state);
+                wipe(&mut state);
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(avx2, avx512) => {
                 let mut state = portable::state(key, 0, nonce);
                 low::run_avx512::<OPEN>((avx2, avx512), &mut state, aad, data, tag);
-                state = [0; 16];
-                optimization_barrier(&state);
+                wipe(&mut state);
             }
             Self::Portable => stack::clearing::<FRAMES, _>(|| run_portable::<OPEN>(key, nonce, aad, data, tag)),
         }

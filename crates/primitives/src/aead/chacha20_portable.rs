@@ -1,5 +1,6 @@
 //! ChaCha20 (RFC 8439 §2.3) in plain words of 32 bits, and HChaCha20 (draft-irtf-cfrg-xchacha-03 §2.2).
 
+use crate::wipe::wipe;
 use zeroize::Zeroize;
 
 /// "expand 32-byte k", little-endian.
@@ -41,7 +42,7 @@ pub(super) fn apply(key: &Key, mut counter: u32, nonce: &[u8; 12], data: &mut [u
         let mut block = [0; 64];
         self::block(key, counter, nonce, &mut block);
         data.iter_mut().zip(block).for_each(|(byte, key)| *byte ^= key);
-        block.zeroize();
+        wipe(&mut block);
         counter = counter.wrapping_add(1);
     }
 }

@@ -4,6 +4,7 @@ use super::gcm_mux::{FRAMES, Keys};
 use super::interface::{interface, names::*};
 use super::matches;
 use crate::stack;
+use crate::wipe::wipe;
 
 /// AES-128-GCM. The key schedule and the powers of the hash key are wiped on drop.
 ///
@@ -66,7 +67,7 @@ macro_rules! gcm {
                 let mut expected = [0; TAG];
                 self.0.run::<true>(nonce, aad, data, &mut expected);
                 let same = matches(&expected, tag, "aead/tag");
-                expected.zeroize();
+                wipe(&mut expected);
                 same
             }
         }

@@ -1,10 +1,10 @@
 //! GCM over a cipher of RustCrypto's traits, with GHASH by crate `polyval`: for CPUs that no kernel of ours runs on. Both crates use the
 //! instructions of AArch64, and code without tables where there are none.
 
+use crate::wipe::wipe;
 use ::aes::cipher::{Array, BlockCipherEncrypt, BlockSizeUser, consts::U16};
 use polyval::universal_hash::UniversalHash;
 use polyval::{Block, Polyval};
-use zeroize::Zeroize;
 
 /// The key of GHASH as a key of POLYVAL (RFC 8452, Appendix A).
 pub(super) fn hash_key<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(cipher: &C) -> Polyval {
@@ -14,7 +14,7 @@ pub(super) fn hash_key<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(c
     let carry = 0u128.wrapping_sub(bits >> 127);
     h.0 = (bits << 1 ^ carry & (0xc2 << 120 | 1)).to_le_bytes();
     let hash = Polyval::new(&h);
-    h.0.zeroize();
+    wipe(&mut h);
     hash
 }
 
@@ -48,13 +48,13 @@ pub(super) fn run<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>, const 
         if !OPEN {
             absorb(&mut hash, data);
         }
-        blocks.iter_mut().for_each(|block| block.0.zeroize());
+        wipe(Array::cast_slice_to_core_mut(blocks).as_flattened_mut());
     }
     // In POLYVAL's order of bytes, as all blocks.
     hash.update(&[lengths.to_le_bytes().into()]);
     let mut sum = hash.finalize();
     tag.iter_mut().zip(sum.iter().rev()).for_each(|(byte, hash)| *byte ^= hash);
-    sum.0.zeroize();
+    wipe(&mut sum);
 }
 
 /// Blocks that the cipher gets at once.

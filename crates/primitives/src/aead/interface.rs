@@ -56,7 +56,7 @@ macro_rules! interface {
                 if self.open_unchecked(nonce, aad, data, tag) {
                     return Ok(());
                 }
-                data.zeroize();
+                $crate::wipe::wipe(data);
                 Err(AeadError::Tag)
             }
 
@@ -132,5 +132,5 @@ pub(super) mod names {
     pub(in crate::aead) use ::aead::{AeadCore, AeadInOut, Key, KeyInit, KeySizeUser, Nonce, Tag, TagPosition};
     pub(in crate::aead) use candor_cpu::{Cpu, secret};
     pub(in crate::aead) use core::fmt;
-    pub(in crate::aead) use zeroize::{Zeroize, ZeroizeOnDrop};
+    pub(in crate::aead) use zeroize::ZeroizeOnDrop;
 }

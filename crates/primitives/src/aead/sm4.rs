@@ -3,6 +3,7 @@
 use super::interface::{interface, names::*};
 use super::matches;
 use super::sm4_mux::{CcmKeys, GcmKeys};
+use crate::wipe::wipe;
 
 /// SM4-GCM (RFC 8998 §2.1). The key schedule and the powers of the hash key are wiped on drop.
 ///
@@ -53,7 +54,7 @@ macro_rules! sm4 {
                 let mut expected = [0; TAG];
                 self.0.run::<true>(nonce, aad, data, &mut expected);
                 let same = matches(&expected, tag, "aead/tag");
-                expected.zeroize();
+                wipe(&mut expected);
                 same
             }
         }

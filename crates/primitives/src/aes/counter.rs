@@ -2,6 +2,7 @@
 
 use super::Aes128;
 use crate::stack;
+use crate::wipe::wipe;
 use ::aes::cipher::consts::U16;
 use ::aes::cipher::{
     AlgorithmName, InOutBuf, Iv, IvSizeUser, Key, KeyIvInit, KeySizeUser, OverflowError, SeekNum, StreamCipher,
@@ -9,7 +10,7 @@ use ::aes::cipher::{
 };
 use candor_cpu::Cpu;
 use core::fmt;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::ZeroizeOnDrop;
 
 /// AES-128 in counter mode with a 32-bit big-endian counter, as GCM has it (SP 800-38D §6.5). It gives the key stream of
 /// `ctr::Ctr32BE<Aes128>`. Wiped on drop.
@@ -123,7 +124,7 @@ impl StreamCipherSeek for Aes128Ctr {
         if byte != 0 {
             let mut stream = [0];
             self.cipher.apply_counter_mode_keeping(&self.counter(), &mut stream, &mut self.block);
-            stream.zeroize();
+            wipe(&mut stream);
             self.position += u64::from(byte);
         }
         Ok(())
@@ -158,7 +159,7 @@ impl fmt::Debug for Aes128Ctr {
 
 impl Drop for Aes128Ctr {
     fn drop(&mut self) {
-        self.block.zeroize();
+        wipe(&mut self.block);
     }
 }
 

@@ -1,6 +1,7 @@
 //! BLAKE2b (RFC 7693): up to 64 bytes of digest, with or without a key.
 
 use super::blake2b_mux::{self, Arm};
+use crate::wipe::wipe;
 use candor_cpu::Cpu;
 use core::fmt;
 use core::marker::PhantomData;
@@ -134,7 +135,7 @@ impl Drop for Inner {
     #[inline]
     fn drop(&mut self) {
         self.state.zeroize();
-        self.buffer.zeroize();
+        wipe(&mut self.buffer);
         self.compressed.zeroize();
         self.buffered.zeroize();
     }

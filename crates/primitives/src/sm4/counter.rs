@@ -2,6 +2,7 @@
 
 use super::{Keys, Sm4};
 use crate::stack;
+use crate::wipe::wipe;
 use ::cipher::consts::U16;
 use ::cipher::{
     AlgorithmName, InOutBuf, Iv, IvSizeUser, Key, KeyIvInit, KeySizeUser, OverflowError, SeekNum, StreamCipher,
@@ -9,7 +10,7 @@ use ::cipher::{
 };
 use candor_cpu::Cpu;
 use core::fmt;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::ZeroizeOnDrop;
 
 /// SM4 in counter mode: the whole first counter block counts, big-endian (GB/T 17964, ISO/IEC 10116; `SM4-CTR` of OpenSSL and libgcrypt). It
 /// gives the key stream of `ctr::Ctr128BE<Sm4>`. Wiped on drop.
@@ -126,7 +127,7 @@ impl StreamCipherSeek for Sm4Ctr {
         if byte != 0 {
             let mut skipped = [0; 16];
             self.apply(&mut skipped[..usize::from(byte)]);
-            skipped.zeroize();
+            wipe(&mut skipped);
         }
         Ok(())
     }
@@ -160,7 +161,7 @@ impl fmt::Debug for Sm4Ctr {
 
 impl Drop for Sm4Ctr {
     fn drop(&mut self) {
-        self.block.zeroize();
+        wipe(&mut self.block);
     }
 }
 

@@ -3,7 +3,7 @@
 //! Each lane holds a message. As long as several lanes are busy, all go forward by as many blocks as none of them ends within; a lane whose message has
 //! ended takes the next one. What is left when few are busy is finished one by one.
 
-use zeroize::{DefaultIsZeroes, optimization_barrier};
+use crate::wipe::wipe;
 
 /// Compresses blocks of one message.
 pub(super) type Single<'a> = &'a dyn Fn(&mut [u32; 8], &[[u8; 64]]);
@@ -115,10 +115,4 @@ fn write(state: [u32; 8], digest: &mut [u8; 32]) {
     for (bytes, word) in digest.as_chunks_mut::<4>().0.iter_mut().zip(state) {
         *bytes = word.to_be_bytes();
     }
-}
-
-/// Zeros over all of it. `zeroize` would take a store an element, and time that shows on short messages.
-fn wipe<T: DefaultIsZeroes>(words: &mut [T]) {
-    words.fill(T::default());
-    optimization_barrier(words);
 }

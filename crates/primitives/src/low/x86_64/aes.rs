@@ -4,11 +4,12 @@ use super::blocks::{AesRounds, Beside, Blocks, load, store};
 use super::registers::{Xmm, Ymm, Zmm};
 #[cfg(feature = "aead")]
 use super::{gcm, ghash::Powers};
+use crate::wipe::wipe;
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
-use zeroize::{optimization_barrier, zeroize_stack};
+use zeroize::zeroize_stack;
 
 /// The key schedule of AES-128.
 pub(crate) type RoundKeys = [[u8; 16]; 11];
@@ -153,8 +154,7 @@ fn counter_mode<V: AesRounds, const VECTORS: usize, const BATCH: usize>(
     if let Some(last) = last {
         *last = end[used];
     }
-    end = [[0; 16]; MOST_LANES];
-    optimization_barrier(&end);
+    wipe(end.as_flattened_mut());
 }
 
 /// The most lanes of a vector.

@@ -7,8 +7,9 @@ use super::chacha20::{Rows, State, Words, words};
 use super::poly1305::Lanes;
 use super::registers::{Xmm, Ymm, Zmm};
 use crate::poly1305::{Poly1305, step};
+use crate::wipe::wipe;
 use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
-use zeroize::{optimization_barrier, zeroize_stack};
+use zeroize::zeroize_stack;
 
 /// Makes an entry point: encryption, or decryption if `OPEN`, that writes the tag of the ciphertext. `state` is the input of the block
 /// function with counter 0.
@@ -149,8 +150,7 @@ fn short<V: Words, const GROUPS: usize, const OPEN: bool>(
         hash.padded(data);
     }
     finish(hash, aad, data, tag);
-    stream = [[0; 64]; MOST / 2];
-    optimization_barrier(&stream);
+    wipe(stream.as_flattened_mut());
 }
 
 #[inline(always)]
@@ -212,8 +212,7 @@ fn long<V: Words, H: Hash<Proof = V::Proof>, const OPEN: bool>(
     }
     hash.blocks(&[lengths]);
     hash.finish(tag);
-    buffer = [[0; 64]; MOST];
-    optimization_barrier(&buffer);
+    wipe(buffer.as_flattened_mut());
 }
 
 /// Adds key stream to less than a batch.

@@ -9,9 +9,9 @@ use super::blocks::{Beside, Blocks, Products};
 use super::ghash::{Hashing, Powers, absorb, padded};
 use super::polyval::Sum;
 use super::registers::Xmm;
+use crate::wipe::wipe;
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
-use zeroize::optimization_barrier;
 
 /// A block cipher, over vectors of blocks.
 pub(super) trait BlockCipher<V: Blocks> {
@@ -38,8 +38,7 @@ pub(super) fn prepare<V: Products, C: BlockCipher<Xmm<V::Proof>>, const VECTORS:
     let [block] = cipher.encrypt(proof, [Xmm::load(proof, &h)], &mut ());
     block.store(&mut h);
     powers.fill::<V>(proof, &h[0], most::<V, VECTORS>());
-    h = [[0; 16]];
-    optimization_barrier(&h);
+    wipe(h.as_flattened_mut());
 }
 
 /// Powers that are needed: of a batch and a vector.
@@ -201,6 +200,7 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
             match vectors {
                 0..=4 => self.some::<4, OPEN>(now, &mut left),
                 5..=8 if VECTORS > 8 => self.some::<8, OPEN>(now, &mut left),
+                9..=16 if VECTORS > 16 => self.some::<16, OPEN>(now, &mut left),
                 _ => self.some::<VECTORS, OPEN>(now, &mut left),
             }
             rest = later;
@@ -239,8 +239,7 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
             bytes[part.len()..].fill(0);
             self.hash(V::load(key.proof(), &end), left);
         }
-        end = [[0; 16]; MOST_LANES];
-        optimization_barrier(&end);
+        wipe(end.as_flattened_mut());
     }
 
     #[inline(always)]

@@ -7,9 +7,9 @@
 use super::blocks::{Beside, Blocks, Products, STEPS};
 use super::polyval::Sum;
 use super::registers::{ProvesClmul, Xmm};
+use crate::wipe::wipe;
 use candor_cpu::barrier::mask_u64;
 use core::slice::{from_mut, from_ref};
-use zeroize::Zeroize;
 
 /// Powers of a key, wiped on drop.
 #[repr(align(64))]
@@ -72,7 +72,7 @@ impl Powers {
 
 impl Drop for Powers {
     fn drop(&mut self) {
-        self.0.zeroize();
+        wipe(self.0.as_flattened_mut());
     }
 }
 

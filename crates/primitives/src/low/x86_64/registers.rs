@@ -45,6 +45,23 @@ register! {
     Zmm, __m512i
 }
 
+impl<P: ProvesAvx2> Ymm<P> {
+    /// Two halves, the lower first.
+    #[inline(always)]
+    pub(super) fn join([low, high]: [Xmm<P>; 2]) -> Self {
+        // SAFETY: the tokens prove AVX2.
+        Self::new(low.proof(), unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low.0), high.0) })
+    }
+
+    /// The reverse.
+    #[inline(always)]
+    pub(super) fn halves(self) -> [Xmm<P>; 2] {
+        // SAFETY: the tokens prove AVX2.
+        let [low, high] = unsafe { [_mm256_castsi256_si128(self.0), _mm256_extracti128_si256::<1>(self.0)] };
+        [Xmm::new(self.1, low), Xmm::new(self.1, high)]
+    }
+}
+
 /// Makes the traits: what each one's tokens prove, and which these are.
 macro_rules! proofs {
     ($($(#[$doc:meta])* $trait:ident $(: $of:ident $(+ $more:ident)*)?, [$($feature:literal),+] by $($tokens:ty),+;)+) => {

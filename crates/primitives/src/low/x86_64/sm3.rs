@@ -11,10 +11,10 @@
 //! more instructions off the chain. It is assembly since LLVM would put the formula back.
 
 use crate::rounds::SM3_T;
+use crate::wipe::wipe;
 use candor_cpu::HaveAvx2;
 use core::arch::asm;
 use core::arch::x86_64::*;
-use zeroize::optimization_barrier;
 
 /// Runs CF over `blocks`, one after another.
 #[inline]
@@ -191,8 +191,7 @@ fn compress_avx2(state: &mut [u32; 8], blocks: &[[u8; 64]]) {
         let _ = (p, q, made);
         chain!(state, a b c d e f g h);
     }
-    schedule.0.as_flattened_mut().fill(0);
-    optimization_barrier(&schedule);
+    wipe(schedule.0.as_flattened_mut());
 }
 
 /// Steps that a block's schedule takes: 52 words, three a step.

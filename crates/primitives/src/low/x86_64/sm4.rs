@@ -13,14 +13,15 @@ use super::registers::{ProvesClmul, Xmm, Ymm, Zmm};
 #[cfg(feature = "aead")]
 use super::{gcm, ghash::Powers};
 use crate::sm4_box::{CK, FK, GFNI};
+use crate::wipe::wipe;
 #[cfg(feature = "aead")]
-use aead::{Cipher, WithAes, WithGfni};
+use aead::{Cipher, WithAes, WithGfni, WithHalves};
 use candor_cpu::{HaveAvx2, HaveAvx512Crypto, HaveClmul, HaveGfni, HaveVpclmul};
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
 use unit::{AesBox, GfniBox, Unit, Words};
-use zeroize::{optimization_barrier, zeroize_stack};
+use zeroize::zeroize_stack;
 
 /// The round keys in the order of the rounds: bytes as in memory, in the basis, with what the S-box adds to its argument.
 pub(crate) type RoundKeys = [u32; 32];
@@ -193,10 +194,10 @@ arm!(
     aes_ni, [HaveClmul], "ssse3,sse4.1,pclmulqdq,aes",
     AesBox of Xmm, 4 groups, gcm WithAes, 16 of Xmm, clear 1024
 );
-// GHASH has no products of 256 bits here, so the blocks of GCM are single ones.
+// GHASH has no products of 256 bits here, so the blocks of GCM are single ones, and the rounds take pairs of them.
 arm!(
     avx2, [HaveClmul, HaveAvx2], "avx2,pclmulqdq,aes",
-    AesBox of Ymm, 4 groups, gcm WithAes, 16 of Xmm, clear 1536
+    AesBox of Ymm, 4 groups, gcm WithHalves, 32 of Xmm, clear 2560
 );
 arm!(
     vaes, [HaveVpclmul], "avx2,pclmulqdq,vpclmulqdq,aes,vaes",
@@ -287,19 +288,13 @@ fn blocks<U: Unit, N: Unit<Vector = Xmm<Proof<U>>>, const G: usize>(
             room[..few.len()].copy_from_slice(few);
             some_blocks::<U, 1>(proof, keys, &mut room[..group]);
             few.copy_from_slice(&room[..few.len()]);
-            wipe(&mut room);
+            wipe(room.as_flattened_mut());
         }
     }
 }
 
 /// The most blocks of a group.
 const MOST: usize = 16;
-
-#[inline(always)]
-fn wipe<const N: usize>(room: &mut [[u8; 16]; N]) {
-    *room = [[0; 16]; N];
-    optimization_barrier(room);
-}
 
 #[inline(always)]
 fn some_blocks<U: Unit, const G: usize>(proof: Proof<U>, keys: &RoundKeys, data: &mut [[u8; 16]]) {
@@ -426,7 +421,7 @@ impl<'k, U: Unit> Stream<'k, U> {
         if let Some(last) = last {
             *last = end[used];
         }
-        wipe(&mut end);
+        wipe(end.as_flattened_mut());
     }
 }
 
@@ -495,7 +490,7 @@ fn cbc_decrypt<U: Unit, const G: usize>(
         chained::<U, 1>(proof, keys, chain, &mut room[..group]);
         few.copy_from_slice(&room[..few.len()]);
         *chain = next;
-        wipe(&mut room);
+        wipe(room.as_flattened_mut());
     }
 }
 

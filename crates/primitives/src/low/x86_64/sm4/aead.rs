@@ -1,10 +1,12 @@
 //! SM4 for Galois/Counter Mode, and Counter with CBC-MAC.
 
 use super::unit::{AesBox, Gfni, GfniBox, Last, Unit, Words};
-use super::{Proof, RoundKeys, blocks_of, rounds, wipe};
+use super::{Proof, RoundKeys, blocks_of, rounds};
 use crate::low::x86_64::blocks::{Beside, Blocks};
 use crate::low::x86_64::gcm;
-use crate::low::x86_64::registers::{ProvesClmul, Xmm};
+use crate::low::x86_64::registers::{ProvesClmul, Xmm, Ymm};
+use crate::wipe::wipe;
+use candor_cpu::{HaveAvx2, HaveClmul};
 use core::marker::PhantomData;
 use core::slice::{from_mut, from_ref};
 
@@ -33,6 +35,9 @@ impl<V: Gfni> Family<V> for WithGfni {
     type Unit = GfniBox<V>;
 }
 
+/// AES-NI and AVX2: the rounds on vectors of two blocks, GHASH on blocks.
+pub(super) struct WithHalves;
+
 impl<'k, F> Cipher<'k, F> {
     #[inline(always)]
     pub(super) fn new(keys: &'k RoundKeys) -> Self {
@@ -56,6 +61,50 @@ impl<V: Words, F: Family<V>> gcm::BlockCipher<V> for Cipher<'_, F> {
             _ => vectors::<F::Unit, VECTORS, 4>(proof, self.keys, blocks, beside),
         }
     }
+}
+
+/// The tokens of that arm.
+type Tokens = (HaveClmul, HaveAvx2);
+
+impl gcm::BlockCipher<Xmm<Tokens>> for Cipher<'_, WithHalves> {
+    const SLOW: bool = true;
+
+    #[inline(always)]
+    fn encrypt<const VECTORS: usize, B: Beside>(
+        &self,
+        proof: Tokens,
+        mut blocks: [Xmm<Tokens>; VECTORS],
+        beside: &mut B,
+    ) -> [Xmm<Tokens>; VECTORS] {
+        if VECTORS <= 4 {
+            return vectors::<AesBox<Xmm<Tokens>>, VECTORS, 1>(proof, self.keys, blocks, beside);
+        }
+        let mut pairs = [Ymm::word(proof, 0); 16];
+        for (pair, blocks) in pairs.iter_mut().zip(blocks.as_chunks::<2>().0) {
+            *pair = Ymm::join(*blocks);
+        }
+        match VECTORS {
+            0..=8 => some_pairs::<4, 1>(proof, self.keys, &mut pairs, beside),
+            9..=16 => some_pairs::<8, 2>(proof, self.keys, &mut pairs, beside),
+            _ => some_pairs::<16, 4>(proof, self.keys, &mut pairs, beside),
+        }
+        for (blocks, pair) in blocks.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
+            *blocks = pair.halves();
+        }
+        blocks
+    }
+}
+
+/// Encrypts the first `VECTORS` pairs, which are `G` groups.
+#[inline(always)]
+fn some_pairs<const VECTORS: usize, const G: usize>(
+    proof: Tokens,
+    keys: &RoundKeys,
+    pairs: &mut [Ymm<Tokens>; 16],
+    beside: &mut impl Beside,
+) {
+    let (some, _) = pairs.split_first_chunk_mut::<VECTORS>().expect("at most all of them");
+    *some = vectors::<AesBox<Ymm<Tokens>>, VECTORS, G>(proof, keys, *some, beside);
 }
 
 /// Encrypts `VECTORS` vectors, which are at most `G` groups.
@@ -112,7 +161,7 @@ pub(super) fn ccm<N: Unit<Vector = Xmm<P>>, P: ProvesClmul, const OPEN: bool>(
         end[..part.len()].copy_from_slice(part);
         ccm.block::<OPEN>(Xmm::load(proof, from_ref(&end))).store(from_mut(&mut end));
         part.copy_from_slice(&end[..part.len()]);
-        wipe(&mut [end]);
+        wipe(&mut end);
     }
     ccm.chain.store(from_mut(mac));
 }

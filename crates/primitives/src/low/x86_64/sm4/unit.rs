@@ -133,12 +133,8 @@ impl<P: ProvesVpclmul> Last for Ymm<P> {
 impl Last for Ymm<(HaveClmul, HaveAvx2)> {
     #[inline(always)]
     fn last(self) -> Self {
-        // SAFETY: the tokens prove AVX2 and AES.
-        self.with(unsafe {
-            let [low, high] = [_mm256_castsi256_si128(self.0), _mm256_extracti128_si256::<1>(self.0)];
-            let [low, high] = [low, high].map(|half| _mm_aesenclast_si128(half, _mm_setzero_si128()));
-            _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
-        })
+        let [low, high] = self.halves();
+        Self::join([low.last(), high.last()])
     }
 }
 
