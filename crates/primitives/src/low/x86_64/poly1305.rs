@@ -5,6 +5,7 @@
 
 use super::chacha20_poly1305::Hash;
 use crate::poly1305::Poly1305;
+use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
 use core::arch::x86_64::*;
 
 const LIMB: u64 = (1 << 44) - 1;
@@ -25,10 +26,11 @@ pub(super) struct Lanes {
 }
 
 impl Hash for Lanes {
+    type Proof = (HaveAvx2, HaveAvx512Ifma);
     const GRAIN: usize = 8;
 
     #[inline(always)]
-    fn begin(hash: &mut Poly1305) -> Self {
+    fn begin(_: Self::Proof, hash: &mut Poly1305) -> Self {
         let [r0, r1] = hash.r();
         let r = [r0 & LIMB, (r0 >> 44 | r1 << 20) & LIMB, r1 >> 24];
         let r2 = multiply(&r, &r);
@@ -43,7 +45,7 @@ impl Hash for Lanes {
         }
         let [h0, h1, h2] = *hash.sum();
         let start = [h0 & LIMB, (h0 >> 44 | h1 << 20) & LIMB, h1 >> 24 | h2 << 40];
-        // SAFETY: only functions with the features call these methods; likewise below.
+        // SAFETY: the tokens prove the instructions; so does `self`, which is made from them; likewise below.
         let sum = start.map(|limb| unsafe { _mm512_zextsi128_si512(_mm_cvtsi64_si128(limb.cast_signed())) });
         Self { sum, begun: false, powers, r8: [r8[0], r8[1], r8[2], 20 * r8[1], 20 * r8[2]] }
     }
