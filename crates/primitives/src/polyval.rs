@@ -12,6 +12,7 @@
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::polyval as low;
 use crate::stack;
+#[cfg(target_arch = "x86_64")]
 use crate::wipe::wipe;
 use ::polyval::universal_hash::UniversalHash;
 use candor_cpu::arms::Routine;
@@ -19,7 +20,6 @@ use candor_cpu::{Cpu, secret};
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::fmt;
-#[cfg(target_arch = "x86_64")]
 
 /// POLYVAL under one key, with `N` stored powers of it; `N` is a power of two. Every `N` blocks cost one reduction, so 1 is enough for
 /// messages of one block. Wiped on drop.
