@@ -162,11 +162,11 @@ fn product([h0, h1, h2]: [__m512i; 3], [r0, r1, r2, s1, s2]: [__m512i; 5]) -> [_
 mod tests {
     use super::*;
     use crate::poly1305::tests::{EXTREME, keys, tag};
-    use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Ifma};
+    use candor_cpu::Cpu;
 
     #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512ifma")]
-    fn add(hash: &mut Poly1305, blocks: &[[u8; 16]]) {
-        let mut lanes = Lanes::begin(hash);
+    fn add(tokens: (HaveAvx2, HaveAvx512Ifma), hash: &mut Poly1305, blocks: &[[u8; 16]]) {
+        let mut lanes = Lanes::begin(tokens, hash);
         // In two calls, as between the rounds of a cipher.
         let (first, rest) = blocks.split_at(blocks.len() / 16 * 8);
         lanes.add(first);
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn extreme_blocks_in_lanes_agree_with_one_after_another() {
         let cpu = Cpu::default();
-        let (Some(_), Some(_)) = (HaveAvx2::check(cpu), HaveAvx512Ifma::check(cpu)) else {
+        let (Some(avx2), Some(ifma)) = (HaveAvx2::check(cpu), HaveAvx512Ifma::check(cpu)) else {
             return eprintln!("skipped: this CPU lacks AVX-512 with IFMA");
         };
         for number in 0..EXTREME.len() * EXTREME.len() {
@@ -192,7 +192,7 @@ mod tests {
                     let (middle, end) = rest.split_at(lanes);
                     hash.blocks(front);
                     // SAFETY: the tokens prove the features.
-                    unsafe { add(&mut hash, middle) };
+                    unsafe { add((avx2, ifma), &mut hash, middle) };
                     hash.blocks(end);
                     hash.finish(&mut found);
                     assert_eq!(
