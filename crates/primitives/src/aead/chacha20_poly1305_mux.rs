@@ -5,6 +5,7 @@ use super::chacha20_portable::{self as portable, Key};
 use crate::low::x86_64::chacha20_poly1305 as low;
 use crate::poly1305::Poly1305;
 use crate::stack;
+#[cfg(target_arch = "x86_64")]
 use crate::wipe::wipe;
 use candor_cpu::Cpu;
 use candor_cpu::arms::Routine;
