@@ -9,7 +9,7 @@ pub fn text(data: &[u8]) {
         assert!(limits::DIGEST.contains(&hash.digest().len()) && hash.scheme().salt().len() <= limits::SALT);
         assert_eq!(hash.digest().len(), hash.scheme().algorithm().digest_length());
         assert_eq!(hash.scheme().to_string().parse().as_ref(), Ok(hash.scheme()));
-        let template = Template::of(&hash);
+        let template = Template::of(hash.scheme());
         assert_eq!(template.to_string().parse(), Ok(template));
     }
     if let Ok(scheme) = text.parse::<OldScheme>() {

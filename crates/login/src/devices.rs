@@ -1,11 +1,11 @@
 //! Known devices: those from which an account's owner has logged in before.
 //!
-//! A device gets a proof: its identifier and 32 random bytes, of which the database has a hash. A login that begins with the proof does not wait when strangers guess
-//! at the account. That is all it is good for; whoever steals it still needs the password, and may not guess faster than
-//! [`GuessLimits::device`](crate::throttle::GuessLimits::device) says.
+//! A device gets a proof: its identifier and 32 random bytes, of which the database has a hash. It becomes known together with a session, or neither is stored. A login that
+//! begins with the proof does not wait when strangers guess at the account. That is all it is good for; whoever steals it still needs the password, and may not guess faster
+//! than [`GuessLimits::device`](crate::throttle::GuessLimits::device) says.
 
-use crate::ids::{AccountId, DeviceId, Purpose, TokenHash, random};
-use crate::store::{Account, Store, StoreError};
+use crate::ids::{AccountId, DeviceId, NoRandomness, Purpose, TokenHash, random};
+use crate::store::{Account, NewDevice, Store, StoreError};
 use crate::time::UnixTime;
 use zeroize::Zeroizing;
 
@@ -28,19 +28,13 @@ pub(crate) async fn known(
     Ok(device.filter(|device| device.proof == hash).map(|device| device.id))
 }
 
-/// Makes a device known; returns its proof.
-pub(crate) async fn remember(
-    store: &Store,
-    account: AccountId,
-    label: String,
-    now: UnixTime,
-) -> Result<Zeroizing<[u8; PROOF]>, StoreError> {
-    let secret = Zeroizing::new(random::<SECRET>()?);
-    let id = store.add_device(account, TokenHash::of(Purpose::Device, secret.as_slice()), label, now).await?;
+/// A device to make known, and its proof.
+pub(crate) fn fresh() -> Result<(NewDevice, Zeroizing<[u8; PROOF]>), NoRandomness> {
+    let (id, secret) = (DeviceId::generate()?, Zeroizing::new(random::<SECRET>()?));
     let mut proof = Zeroizing::new([0; PROOF]);
     proof[..16].copy_from_slice(&id.0);
     proof[16..].copy_from_slice(secret.as_slice());
-    Ok(proof)
+    Ok((NewDevice { id, proof: TokenHash::of(Purpose::Device, secret.as_slice()) }, proof))
 }
 
 /// Notes that a device was used, once a day.

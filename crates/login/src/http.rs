@@ -33,14 +33,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-/// How often the key ring is read again. Until then another instance's new key is read when an account needs it.
+/// How often the key ring is read again. Until then it is read when a login start finds that it has changed.
 const TURN: Duration = Duration::from_secs(60);
-/// Turns after which what has expired is removed, and names without an account follow the accounts to newer keys.
+/// Turns after which what has expired is removed.
 const HOUR: u32 = 60;
 
 /// Where a request came from, as far as we believe it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientAddress(pub(crate) IpAddr);
+
+/// Marks a request that a proxy has passed on whose word about the client is not taken. Its [`ClientAddress`] is the proxy's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassedOn;
 
 impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
     type Rejection = Problem;
@@ -94,7 +98,6 @@ fn method_name(method: &Method) -> &'static str {
 pub(crate) async fn upkeep(service: Arc<Service>) {
     loop {
         service.prune().await;
-        service.update_shares().await;
         for _ in 0..HOUR {
             sleep(TURN).await;
             service.reload().await;

@@ -4,12 +4,12 @@
 //! key for registrations, and the old one goes on answering logins until no account needs it.
 //!
 //! Which key answers must not tell whether there is an account. So a name without one is given a key by a keyed function of the name, in the
-//! proportions in which accounts have them, and moves on to newer keys as accounts do ([`KeyRing::update_shares`]).
+//! proportions in which accounts have them, and moves on to newer keys as accounts do: the store lets it follow in the transaction that moves an account.
 
 use crate::ids::KeyId;
 use crate::master::MasterKey;
 use crate::name::UserName;
-use crate::store::{Account, Actor, KeyState, OldSchemes, Store, StoreError, WHOLE};
+use crate::store::{Account, Actor, Answers, KeyState, SchemeShare, Store, StoreError, WHOLE};
 use crate::time::UnixTime;
 use candor_opaque::{DefaultSuite, KsfParams, Record, Server};
 use candor_primitives::mac::{HmacSha256, KeyInit, Mac};
@@ -17,12 +17,14 @@ use getrandom::{SysRng, rand_core::UnwrapErr};
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// The keys of a deployment, as they were when they were loaded. Load them again every minute or so: another process may rotate them.
+/// The keys of a deployment, as they were when they were loaded. Load them again when [`Store::look_up`] finds another generation.
 pub struct KeyRing {
     /// The oldest first, without those that are retired. There is one at least.
     keys: Vec<Key>,
     active: usize,
-    old: OldSchemes,
+    generation: u64,
+    imports: u64,
+    old: Vec<SchemeShare>,
     draw: Draw,
 }
 
@@ -67,9 +69,10 @@ impl KeyRing {
     /// # Errors
     /// [`StoreError::MasterKey`], [`StoreError`].
     pub async fn load(store: &Store) -> Result<Option<Self>, StoreError> {
+        let Answers { generation, imports, ring, schemes: old, .. } = store.answers().await?;
         let mut active = None;
         let mut keys = Vec::new();
-        for key in store.ring().await? {
+        for key in ring {
             if key.state == KeyState::Retired {
                 continue;
             }
@@ -81,10 +84,7 @@ impl KeyRing {
             keys.push(Key { id: key.id, server, moved: key.moved });
         }
         match active {
-            Some(active) => {
-                let old = store.old_schemes().await?;
-                Ok(Some(Self { keys, active, old, draw: Draw::new(store.master()) }))
-            }
+            Some(active) => Ok(Some(Self { keys, active, generation, imports, old, draw: Draw::new(store.master()) })),
             None if keys.is_empty() => Ok(None),
             None => Err(StoreError::Corrupt("no key of the ring is active".to_owned())),
         }
@@ -114,25 +114,6 @@ impl KeyRing {
         store.add_key(fresh(ksf)?, false, actor, now).await
     }
 
-    /// Lets the names without an account follow the accounts: to newer keys, and away from old password hashes. It counts the accounts; worth
-    /// doing every hour or so, and after an import.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn update_shares(store: &Store) -> Result<(), StoreError> {
-        let mut so_far = 0;
-        for (key, accounts) in store.accounts_by_key().await? {
-            so_far += accounts;
-            // Rounded up: as soon as one account has moved, a name without an account may have. Without accounts there is nothing to follow: all of
-            // none have moved.
-            let share = if so_far == 0 { WHOLE } else { (accounts * WHOLE).div_ceil(so_far) };
-            store.raise_moved(key, share).await?;
-        }
-        let (all, old) = store.count_accounts().await?;
-        // Rounded up: as long as one account has an old hash, a name without an account may have one.
-        store.set_old_share(if old == 0 { 0 } else { (old * WHOLE).div_ceil(all) }).await
-    }
-
     /// The key of new registrations.
     #[must_use]
     pub fn active(&self) -> (KeyId, &Server<DefaultSuite>) {
@@ -151,11 +132,18 @@ impl KeyRing {
         self.keys.iter().find(|other| other.id == key).map(|key| &key.server)
     }
 
-    /// What a login to `name` is answered with. `account` is what the store has under that name.
+    /// Counts the changes of what logins are answered with, as it was when the ring was loaded.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// What a login to `name` is answered with. `account` is what the store has under that name. One whose import has not ended is answered as a name without an account is.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] if the account's key is not in the ring as it was loaded: load it again.
     pub fn basis<'a>(&'a self, name: &UserName, account: Option<&'a Account>) -> Result<Basis<'a>, StoreError> {
+        let account = account.filter(|account| account.import <= self.imports);
         // Drawn for every name, so that the time does not tell whether it was needed.
         let drawn = self.draw_key(name);
         let (old_key, old_scheme) = self.draw_old(name).map_or((None, None), |(key, scheme)| (key, Some(scheme)));
@@ -183,20 +171,20 @@ impl KeyRing {
     /// The old scheme of a name without an account, and the key of its accounts; `None` if the name has no old scheme, or none any more.
     fn draw_old(&self, name: &UserName) -> Option<(Option<&Key>, String)> {
         let name = name.key().as_bytes();
-        let is_old = self.draw.below(WHOLE, &[b"old", name]) < self.old.share;
         // Drawn for every name: the time must not tell whether the scheme is drawn or an account's.
-        let all = self.old.imported.iter().map(|(_, _, imported)| imported).sum();
+        let all = self.old.iter().map(|scheme| scheme.imported).sum();
         let mut point = self.draw.below(all, &[b"old scheme", name]);
-        let drawn = self.old.imported.iter().find(|(_, _, imported)| {
-            let here = point < *imported;
-            point = point.saturating_sub(*imported);
+        let drawn = self.old.iter().find(|scheme| {
+            let here = point < scheme.imported;
+            point = point.saturating_sub(scheme.imported);
             here
         });
-        let (template, key, _) = drawn?;
+        let is_old = self.draw.below(WHOLE, &[b"old", name]);
+        let SchemeShare { template, key, share, .. } = drawn?;
         let mut salt = (0_u32..).flat_map(|block| self.draw.bytes(&[b"old salt", &block.to_be_bytes(), name]));
         let scheme = template.scheme(|| salt.next().unwrap_or_default()).ok()?;
         let drawn = (self.keys.iter().find(|other| other.id == *key), scheme.to_string());
-        is_old.then_some(drawn)
+        (is_old < *share).then_some(drawn)
     }
 
     /// The key of a name without an account: it passes the keys from the oldest to the newest, and at each a draw says whether it has moved.

@@ -178,6 +178,11 @@ pub enum MasterKeyError {
     /// The file is there already.
     #[error("master key {0} exists; a new one would make the database useless")]
     Exists(String),
+    /// There is no such file, and there is a database, which was made with its key.
+    #[error(
+        "there is a database, but its master key {0} is missing; put the key in its place, or name its file with `master-key`"
+    )]
+    Missing(String),
     /// Others can read the file.
     #[error("others than its owner can read the master key {0}; run chmod 600 on it")]
     Exposed(String),

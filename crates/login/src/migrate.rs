@@ -5,7 +5,7 @@
 //! with the password itself. `docs/migration.md` says what that concedes.
 //!
 //! An import that was killed is run again with the same file: accounts are stored in batches, each all or nothing, and a name that is there is
-//! left alone.
+//! left alone. Nobody can log in to any of them before the import has ended.
 
 mod input;
 
@@ -114,7 +114,7 @@ pub async fn import(
     flush(store, &ring, &mut batch, dry_run, &actor, &mut report).await?;
     progress(&report);
     if !dry_run {
-        KeyRing::update_shares(store).await?;
+        store.end_import(actor, UnixTime::now()).await?;
     }
     Ok(report)
 }
@@ -154,7 +154,7 @@ async fn flush(
     report: &mut Report,
 ) -> Result<(), MigrationError> {
     let accounts = std::mem::take(batch);
-    let templates: Vec<Template> = accounts.iter().map(|(_, hash)| Template::of(hash)).collect();
+    let templates: Vec<Template> = accounts.iter().map(|(_, hash)| Template::of(hash.scheme())).collect();
     let new = if dry_run || accounts.is_empty() {
         vec![true; accounts.len()]
     } else {
@@ -229,5 +229,5 @@ fn register(
         change => change.into_record(),
     };
     let account = NewAccount { name: name.clone(), record, key, token: None, recovery_codes: Vec::new() };
-    Ok(Import { account, scheme: hash.scheme().to_string(), template: Template::of(hash) })
+    Ok(Import { account, scheme: hash.scheme().to_string(), template: Template::of(hash.scheme()) })
 }

@@ -18,6 +18,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Ring {
     master: MasterKey,
     keys: RwLock<Arc<Keys>>,
+    /// Held by whoever reads the ring because it has changed.
+    reading: Mutex<()>,
     /// When somebody named a key that was not in it.
     looked: Mutex<Option<Instant>>,
 }
@@ -40,7 +42,12 @@ impl Ring {
         now: UnixTime,
     ) -> Result<Self, StoreError> {
         let keys = Keys::new(KeyRing::open(store, ksf, now).await?, master);
-        Ok(Self { master: master.clone(), keys: RwLock::new(Arc::new(keys)), looked: Mutex::new(None) })
+        Ok(Self {
+            master: master.clone(),
+            keys: RwLock::new(Arc::new(keys)),
+            reading: Mutex::new(()),
+            looked: Mutex::new(None),
+        })
     }
 
     /// Reads the ring again.
@@ -51,6 +58,18 @@ impl Ring {
         let keys = Arc::new(Keys::new(ring, &self.master));
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&keys);
         Ok(keys)
+    }
+
+    /// The ring of this generation or a later one, read again if need be. Of many who want it at once one reads.
+    pub(crate) async fn at(&self, generation: u64, store: &Store) -> Result<Arc<Keys>, StoreError> {
+        let is_fresh = |keys: &Keys| keys.opaque.generation() >= generation;
+        let keys = self.keys();
+        if is_fresh(&keys) {
+            return Ok(keys);
+        }
+        let _turn = self.reading.lock().await;
+        let keys = self.keys();
+        if is_fresh(&keys) { Ok(keys) } else { self.reload(store).await }
     }
 
     /// Reads the ring again because somebody named a key that is not in it. Anybody can make up a name, so this reads once a second at most.

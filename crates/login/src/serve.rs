@@ -116,7 +116,7 @@ impl Server {
         config.check()?;
         let acceptor = tls::acceptor(&config)?;
         files::private_folder(&config.state)?;
-        let master = MasterKey::load_or_create(&config.master_key_file())?;
+        let master = master_key(&config).await?;
         let store = Store::open(&config.database_url(), &master).await?;
         let service = Service::new(config, store, &master, log, clock).await?;
 
@@ -177,6 +177,17 @@ impl Drop for Server {
         self.accept.abort();
         self.upkeep.abort();
     }
+}
+
+/// The deployment's master key; a fresh one if there is no database yet either.
+async fn master_key(config: &Config) -> Result<MasterKey, StartError> {
+    let file = config.master_key_file();
+    // Asked before the file is looked for: another instance that starts now makes its key before its database.
+    let is_used = Store::exists(&config.database_url()).await?;
+    if is_used && !file.exists() {
+        return Err(MasterKeyError::Missing(file.display().to_string()).into());
+    }
+    Ok(MasterKey::load_or_create(&file)?)
 }
 
 /// Accepts connections until it is told to stop; says how many were cut off then.

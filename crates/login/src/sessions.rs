@@ -1,47 +1,56 @@
 //! Sessions: random tokens, of which the database has hashes.
 //!
-//! The access token opens requests for some minutes. The refresh token gets a new pair, once: one that is sent a second time ends the
-//! session, since nobody knows whether its owner or a thief came first. A session ends at the latest when its lifetime is over, however often it is refreshed.
+//! The access token opens requests for some minutes. The [refresh token](crate::refresh) gets a new pair, once. A session ends at the latest when its lifetime is over, however
+//! often it is refreshed.
 
 use crate::config::Config;
-use crate::ids::{NoRandomness, Purpose, TokenHash, random};
-use crate::store::{NewSession, Refresh, Scope};
+use crate::ids::{NoRandomness, Purpose, SessionId, TokenHash, random};
+use crate::refresh::{REFRESH, RefreshKey};
+use crate::store::{NewDevice, NewSession, Refresh, Scope};
 use crate::time::UnixTime;
 use base64ct::{Base64UrlUnpadded, Encoding};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// Bytes of a token.
-pub(crate) const TOKEN: usize = 32;
+/// Bytes of an access token.
+pub(crate) const ACCESS: usize = 32;
 /// How long a session from a recovery code is good for, in seconds.
 pub(crate) const RECOVERY: i64 = 15 * 60;
 
 /// A fresh pair of tokens, and how long they are valid.
 pub(crate) struct Tokens {
-    pub(crate) access: Zeroizing<[u8; TOKEN]>,
-    pub(crate) refresh: Zeroizing<[u8; TOKEN]>,
+    pub(crate) session: SessionId,
+    pub(crate) access: Zeroizing<[u8; ACCESS]>,
+    pub(crate) refresh: Zeroizing<[u8; REFRESH]>,
     access_until: UnixTime,
     ends: UnixTime,
 }
 
 impl Tokens {
-    pub(crate) fn fresh(config: &Config, scope: Scope, now: UnixTime) -> Result<Self, NoRandomness> {
-        let (access, session) = match scope {
+    pub(crate) fn fresh(
+        key: &RefreshKey,
+        session: SessionId,
+        config: &Config,
+        scope: Scope,
+        now: UnixTime,
+    ) -> Result<Self, NoRandomness> {
+        let (access, lifetime) = match scope {
             Scope::Full => (seconds(config.access_lifetime), seconds(config.session_lifetime)),
             Scope::Recovery => (RECOVERY, RECOVERY),
         };
         Ok(Self {
+            session,
             access: Zeroizing::new(random()?),
-            refresh: Zeroizing::new(random()?),
-            access_until: now.plus(access.min(session)),
-            ends: now.plus(session),
+            refresh: key.issue(session)?,
+            access_until: now.plus(access.min(lifetime)),
+            ends: now.plus(lifetime),
         })
     }
 
     /// What the database keeps of a session with these tokens.
-    pub(crate) fn stored(&self, scope: Scope, label: String) -> NewSession {
+    pub(crate) fn stored(&self, scope: Scope, label: String, device: Option<NewDevice>) -> NewSession {
         let Refresh { access, access_until, refresh } = self.refreshed();
-        NewSession { scope, access, access_until, refresh, ends: self.ends, label }
+        NewSession { id: self.session, scope, access, access_until, refresh, ends: self.ends, label, device }
     }
 
     /// What the database keeps of a session whose tokens these replace.

@@ -11,7 +11,7 @@
 //! thread. Writing happens on a thread of its own, and all changes that wait share one commit, so that many changes cost one wait for the disk.
 //!
 //! `postgres://…` is a pool of up to sixteen connections. Rows are locked in the order registration token, key of the
-//! ring, account, session, audit log.
+//! ring, account, session, shares, audit log.
 
 mod accounts;
 mod audit;
@@ -23,28 +23,34 @@ mod postgres;
 mod ring;
 mod schema;
 mod sessions;
+mod shares;
 mod sql;
 mod sqlite;
 mod tokens;
 
 pub use accounts::{Account, AccountSummary, NewAccount, NewRecord, Opens};
 pub use audit::{Actor, AuditEntry, AuditHead, Event};
-pub use devices::Device;
+pub use devices::{Device, NewDevice};
 pub use error::{Conflict, StoreError};
-pub use imports::{Import, OldSchemes, WHOLE};
+pub use imports::Import;
 pub use ring::{KeyState, RingKey};
 pub use sessions::{NewSession, Refresh, Scope, Session};
+pub use shares::{Answers, Found, SchemeShare, WHOLE};
 pub use tokens::{Pruned, RegistrationToken};
 
+use crate::ids::random;
 use crate::master::MasterKey;
 use audit::AuditKey;
 use postgres::Pool;
-use sql::Sql;
+use sql::{Sql, arguments};
 use sqlite::File;
 use std::fmt;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
+
+/// Bytes that a readiness check writes: at least as many as a login does, with its indices.
+const ROOM: usize = 64 << 10;
 
 /// Work on a connection.
 type Working<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -60,6 +66,23 @@ pub struct Store {
 enum Database {
     Sqlite(File),
     Postgres(Box<Pool>),
+}
+
+/// What a URL names.
+enum Place<'a> {
+    File(&'a Path),
+    Server(&'a str),
+}
+
+impl<'a> Place<'a> {
+    fn of(url: &'a str) -> Result<Self, StoreError> {
+        match url.split_once(':') {
+            Some(("sqlite", path)) if !path.is_empty() => Ok(Self::File(Path::new(path))),
+            Some(("postgres" | "postgresql", _)) => Ok(Self::Server(url)),
+            // The text may hold a password.
+            _ => Err(StoreError::Url("not the URL of a database".to_owned())),
+        }
+    }
 }
 
 /// Which database it is.
@@ -78,11 +101,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::MasterKey`] if the database was made with another master key; [`StoreError`].
     pub async fn open(url: &str, master: &MasterKey) -> Result<Self, StoreError> {
-        let database = match url.split_once(':') {
-            Some(("sqlite", path)) if !path.is_empty() => Database::Sqlite(File::open(Path::new(path), master)?),
-            Some(("postgres" | "postgresql", _)) => Database::Postgres(Box::new(Pool::open(url, master).await?)),
-            // The text may hold a password.
-            _ => return Err(StoreError::Url("not the URL of a database".to_owned())),
+        let database = match Place::of(url)? {
+            Place::File(path) => Database::Sqlite(File::open(path, master)?),
+            Place::Server(url) => Database::Postgres(Box::new(Pool::open(url, master).await?)),
         };
         let audit = AuditKey::new(master.derive("audit log"));
         Ok(Self { database: Arc::new(database), master: master.clone(), audit })
@@ -103,12 +124,32 @@ impl Store {
         &self.master
     }
 
-    /// Whether the database answers, for readiness checks.
+    /// Whether there is a database at `url` already. Nothing is made.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn exists(url: &str) -> Result<bool, StoreError> {
+        match Place::of(url)? {
+            Place::File(path) => Ok(std::fs::metadata(path).is_ok_and(|file| file.len() > 0)),
+            Place::Server(url) => Pool::exists(url).await,
+        }
+    }
+
+    /// Whether the database takes changes, for readiness checks. It writes as many bytes as a login does, always in the same place.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.audit_head().await.map(drop)
+        // Different ones each time: SQLite writes no page that stays as it is.
+        let bytes = random::<32>()?.repeat(ROOM / 32);
+        self.write(move |sql| {
+            Box::pin(async move {
+                let write = "INSERT INTO room (only_row, bytes) VALUES (1, ?1) \
+                             ON CONFLICT (only_row) DO UPDATE SET bytes = excluded.bytes";
+                sql.execute(write, arguments![bytes.as_slice()]).await.map(drop)
+            })
+        })
+        .await
     }
 
     /// What has been asked of the database since the last call: statements, and how many rows each gave or changed.

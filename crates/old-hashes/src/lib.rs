@@ -12,4 +12,4 @@ mod template;
 pub use client::{BeyondLimits, CostLimits};
 pub use read::ReadError;
 pub use scheme::{Algorithm, Argon2Kind, Before, OldHash, OldScheme, Pbkdf2Hash, SchemeError};
-pub use template::{SaltKind, Template};
+pub use template::Template;

@@ -1,16 +1,108 @@
 //! Schemes without their salts: what the accounts of an import have in common, and what a name without an account is given.
 
-use crate::scheme::{Algorithm, OldHash, OldScheme, SchemeError, number};
+use crate::scheme::{Algorithm, OldScheme, SchemeError, number};
 use std::fmt;
 use std::str::FromStr;
 
 /// What salts are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SaltKind {
+enum SaltKind {
     /// Random bytes.
     Bytes,
-    /// Letters and digits, as Django makes them.
-    Alphanumeric,
+    /// Characters of an alphabet, each as likely as any other.
+    Text(&'static Alphabet),
+    /// A random UUID as text (RFC 9562, version 4), in lower case.
+    Uuid,
+}
+
+/// Characters that some systems make salts of.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Alphabet {
+    name: &'static str,
+    characters: &'static [u8],
+}
+
+/// The narrowest first. A salt counts to the first that has all its characters: random salts that happen to look narrower are as frequent among made-up ones.
+static ALPHABETS: [Alphabet; 10] = [
+    Alphabet { name: "digits", characters: b"0123456789" },
+    Alphabet { name: "hexadecimal", characters: b"0123456789abcdef" },
+    Alphabet { name: "hexadecimal-upper", characters: b"0123456789ABCDEF" },
+    Alphabet { name: "alphanumeric-lower", characters: b"abcdefghijklmnopqrstuvwxyz0123456789" },
+    Alphabet { name: "alphanumeric-upper", characters: b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" },
+    // As Django makes them.
+    Alphabet { name: "alphanumeric", characters: b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" },
+    Alphabet { name: "base64", characters: b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/" },
+    Alphabet { name: "base64url", characters: b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" },
+    Alphabet { name: "crypt", characters: b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" },
+    Alphabet {
+        name: "printable",
+        characters:
+            b" !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~",
+    },
+];
+
+/// Where a UUID has its dashes, its version, and two bits of its variant.
+const DASHES: [usize; 4] = [8, 13, 18, 23];
+const VERSION: usize = 14;
+const VARIANT: usize = 19;
+const UUID: usize = 36;
+
+impl SaltKind {
+    fn of(salt: &[u8]) -> Self {
+        let has = |alphabet: &&Alphabet| salt.iter().all(|byte| alphabet.characters.contains(byte));
+        match ALPHABETS.iter().find(has) {
+            _ if salt.is_empty() => Self::Bytes,
+            _ if is_uuid(salt) => Self::Uuid,
+            Some(alphabet) => Self::Text(alphabet),
+            None => Self::Bytes,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Text(alphabet) => alphabet.name,
+            Self::Uuid => "uuid",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        let text = || ALPHABETS.iter().find(|alphabet| alphabet.name == name).map(Self::Text);
+        [Self::Bytes, Self::Uuid].into_iter().find(|kind| kind.name() == name).or_else(text)
+    }
+
+    /// The byte at this place of a salt that is made of random bytes.
+    fn draw(self, place: usize, random: &mut impl FnMut() -> u8) -> u8 {
+        match self {
+            Self::Bytes => random(),
+            Self::Text(alphabet) => choose(alphabet.characters, random),
+            Self::Uuid if DASHES.contains(&place) => b'-',
+            Self::Uuid if place == VERSION => b'4',
+            Self::Uuid if place == VARIANT => choose(b"89ab", random),
+            Self::Uuid => choose(b"0123456789abcdef", random),
+        }
+    }
+}
+
+/// One of these; each is as likely as any other.
+fn choose(characters: &[u8], random: &mut impl FnMut() -> u8) -> u8 {
+    loop {
+        let drawn = usize::from(random());
+        // The few beyond a multiple are drawn again.
+        if drawn < 256 - 256 % characters.len() {
+            break characters[drawn % characters.len()];
+        }
+    }
+}
+
+fn is_uuid(salt: &[u8]) -> bool {
+    let fits = |(place, byte): (usize, &u8)| match place {
+        VERSION => *byte == b'4',
+        VARIANT => b"89ab".contains(byte),
+        _ if DASHES.contains(&place) => *byte == b'-',
+        _ => b"0123456789abcdef".contains(byte),
+    };
+    salt.len() == UUID && salt.iter().enumerate().all(fits)
 }
 
 /// A scheme without its salt. Written as `$name$cost$kind of salt,length`.
@@ -22,14 +114,11 @@ pub struct Template {
 }
 
 impl Template {
-    /// The template of a stored hash.
+    /// The template of a scheme.
     #[must_use]
-    pub fn of(hash: &OldHash) -> Self {
-        let salt = hash.scheme().salt();
-        // Of random salts of eight bytes, one in 83,000 looks like that; of sixteen, one in seven thousand million.
-        let letters = salt.len() >= 8 && salt.iter().all(u8::is_ascii_alphanumeric);
-        let kind = if letters { SaltKind::Alphanumeric } else { SaltKind::Bytes };
-        Self { algorithm: hash.scheme().algorithm(), kind, length: salt.len() }
+    pub fn of(scheme: &OldScheme) -> Self {
+        let salt = scheme.salt();
+        Self { algorithm: scheme.algorithm(), kind: SaltKind::of(salt), length: salt.len() }
     }
 
     /// Name and cost, for reports.
@@ -43,27 +132,14 @@ impl Template {
     /// # Errors
     /// [`SchemeError`] never, for a template that was read or made of a hash.
     pub fn scheme(&self, mut random: impl FnMut() -> u8) -> Result<OldScheme, SchemeError> {
-        const LETTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-        let salt = (0..self.length).map(|_| match self.kind {
-            SaltKind::Bytes => random(),
-            // Four bytes for each letter; the few beyond that are drawn again.
-            SaltKind::Alphanumeric => loop {
-                let drawn = random();
-                if drawn < 248 {
-                    break LETTERS[usize::from(drawn % 62)];
-                }
-            },
-        });
+        let salt = (0..self.length).map(|place| self.kind.draw(place, &mut random));
         OldScheme::new(self.algorithm, salt.collect())
     }
 }
 
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            SaltKind::Bytes => "bytes",
-            SaltKind::Alphanumeric => "alphanumeric",
-        };
+        let kind = self.kind.name();
         write!(f, "${}${kind},{}", self.algorithm.words(), self.length)
     }
 }
@@ -75,15 +151,80 @@ impl FromStr for Template {
         let parts: Vec<&str> = text.strip_prefix('$').ok_or(SchemeError::Format)?.split('$').collect();
         let [name, cost, salt] = parts[..] else { return Err(SchemeError::Format) };
         let (kind, length) = salt.split_once(',').ok_or(SchemeError::Format)?;
-        let kind = match kind {
-            "bytes" => SaltKind::Bytes,
-            "alphanumeric" => SaltKind::Alphanumeric,
-            _ => return Err(SchemeError::Format),
-        };
+        let kind = SaltKind::from_name(kind).ok_or(SchemeError::Format)?;
         let length = number(length).filter(|length| *length <= crate::limits::SALT).ok_or(SchemeError::Salt)?;
+        if kind == SaltKind::Uuid && length != UUID {
+            return Err(SchemeError::Salt);
+        }
         let template = Self { algorithm: Algorithm::from_words(name, cost)?, kind, length };
         // Such salts must exist.
         template.scheme(|| 0)?;
         Ok(template)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn template(salt: &[u8]) -> Template {
+        let algorithm = Algorithm::from_words("pbkdf2-sha256", "i=1000,l=32").unwrap();
+        Template::of(&OldScheme::new(algorithm, salt.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn a_made_up_salt_has_the_alphabet_of_the_one_that_was_stored() {
+        let stored: [(&[u8], &str); 13] = [
+            (b"4929018237465501", "digits,16"),
+            (b"9f86d081884c7d65", "hexadecimal,16"),
+            (b"9F86D081884C7D65", "hexadecimal-upper,16"),
+            (b"q8zk31m0xv7pw2ty", "alphanumeric-lower,16"),
+            (b"Q8ZK31M0XV7PW2TY", "alphanumeric-upper,16"),
+            (b"UiffmE77AoSXiym7DQvFsc", "alphanumeric,22"),
+            (b"UiffmE77+oSXiym7/QvFsc", "base64,22"),
+            (b"UiffmE77-oSXiym7_QvFsc", "base64url,22"),
+            (b"UiffmE77.oSXiym7/QvFsc", "crypt,22"),
+            (b"a user@example.org", "printable,18"),
+            (b"3b241101-e2bb-4255-8caf-4136c566a962", "uuid,36"),
+            (b"\x00\xffabcdefgh", "bytes,10"),
+            (b"", "bytes,0"),
+        ];
+        for (salt, kind) in stored {
+            let template = template(salt);
+            assert_eq!(template.to_string(), format!("$pbkdf2-sha256$i=1000,l=32${kind}"));
+            let mut drawn = 0_u64;
+            let mut random = || {
+                drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (drawn >> 56) as u8
+            };
+            let mut seen: std::collections::BTreeSet<u8> = std::collections::BTreeSet::new();
+            for _ in 0..1000 {
+                let made_up = template.scheme(&mut random).unwrap();
+                let again = Template::of(&made_up);
+                let narrower = ALPHABETS.iter().position(|alphabet| alphabet.name == again.kind.name());
+                let own = ALPHABETS.iter().position(|alphabet| alphabet.name == template.kind.name());
+                assert!(again == template || own.is_none() || narrower < own, "{kind}: {made_up}");
+                seen.extend(made_up.salt());
+            }
+            if let SaltKind::Text(alphabet) = template.kind {
+                assert_eq!(seen.len(), alphabet.characters.len(), "{kind}: every character");
+            }
+        }
+    }
+
+    #[test]
+    fn what_only_resembles_a_uuid_is_none() {
+        for (salt, kind) in [
+            ("3b241101-e2bb-4255-8caf-4136c566a962", "uuid"),
+            ("3b241101-e2bb-1255-8caf-4136c566a962", "base64url"),
+            ("3b241101-e2bb-4255-7caf-4136c566a962", "base64url"),
+            ("3b241101-e2bb-42550-8caf-4136c566a96", "base64url"),
+            ("3b241101-e2bb-4255-8caf-4136c566a96", "base64url"),
+        ] {
+            assert_eq!(template(salt.as_bytes()).kind.name(), kind, "{salt}");
+        }
+        assert!("$pbkdf2-sha256$i=1000,l=32$uuid,36".parse::<Template>().is_ok());
+        assert!("$pbkdf2-sha256$i=1000,l=32$uuid,35".parse::<Template>().is_err());
+        assert!("$pbkdf2-sha256$i=1000,l=32$letters,16".parse::<Template>().is_err());
     }
 }

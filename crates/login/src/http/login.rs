@@ -97,18 +97,19 @@ pub(super) async fn start(
         None => false,
     };
     service.arrive(from).await?;
-    let mut account = service.account(ROUTE, &body.name).await?;
-    let device = devices::known(&service.store, account.as_ref(), body.device.as_ref().map(|proof| &*proof.0)).await;
+    let mut found = service.stored(ROUTE, service.store.look_up(&body.name).await)?;
+    let device =
+        devices::known(&service.store, found.account.as_ref(), body.device.as_ref().map(|proof| &*proof.0)).await;
     let device = service.stored(ROUTE, device)?;
     if told {
         service.throttle.succeeded_at(body.name.key(), device);
     }
     if service.hold_back(from, &body.name, device).await? {
         // The account may have changed while the guess waited.
-        account = service.account(ROUTE, &body.name).await?;
+        found = service.stored(ROUTE, service.store.look_up(&body.name).await)?;
     }
-    let keys = service.keys_for(ROUTE, account.as_ref()).await?;
-    let basis = service.stored(ROUTE, keys.opaque.basis(&body.name, account.as_ref()))?;
+    let keys = service.keys_for(ROUTE, &found).await?;
+    let basis = service.stored(ROUTE, keys.opaque.basis(&body.name, found.account.as_ref()))?;
     // Who does not know of the old hash yet learns of it and nothing else. The answer is one for a name that nobody has.
     let tells = basis.old_hash.is_some() && !told;
     let (kind, lasts, record) =
@@ -149,14 +150,14 @@ pub(super) async fn finish(
         Opening::new(&service, ROUTE, &ended.opened, body.label, remember)?;
     let credential = *ended.session.credential();
     let session = service.store.log_in(state, state_ends, account, credential, session, service.clock.now()).await;
-    let opened = opening.done(&service, ROUTE, account, service.stored(ROUTE, session)?).await;
+    service.stored(ROUTE, session)?;
     // Only now: a login that is sent again was no success.
     service.throttle.succeeded(from, body.name.key(), known);
     if let Some(device) = known {
         // Best effort: the session is open.
         let _ = service.stored(ROUTE, devices::used(&service.store, account, device, service.clock.now()).await);
     }
-    Ok(Answer(StatusCode::OK, opened))
+    Ok(Answer(StatusCode::OK, opening.done(&service)))
 }
 
 /// A login whose KE3 was right. Its state is not used up yet.

@@ -90,6 +90,6 @@ pub(super) async fn finish(
     let new = NewRecord { account, replaces, record, key: opened.key, keep: None, recovery_codes };
     let (opening, opens) = Opening::new(&service, ROUTE, &opened, body.label, body.remember)?;
     let session = service.store.replace_record_and_open(new, opens, service.clock.now()).await;
-    let session = service.stored(ROUTE, session)?;
-    Ok(Answer(StatusCode::OK, opening.done(&service, ROUTE, account, session).await))
+    service.stored(ROUTE, session)?;
+    Ok(Answer(StatusCode::OK, opening.done(&service)))
 }

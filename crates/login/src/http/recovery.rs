@@ -12,9 +12,9 @@ use super::register::{CODE, CODES, REGISTRATION, REQUEST, RegisterStarted, UPLOA
 use super::service::Service;
 use super::session::{Bearer, Full, Opening, SessionOpened};
 use super::wire::{Answer, Exactly, Json, Label, Name, Sealed};
-use crate::ids::{AccountId, Purpose, TokenHash};
+use crate::ids::{AccountId, Purpose, SessionId, TokenHash};
 use crate::problem::Problem;
-use crate::sessions::{TOKEN, Tokens};
+use crate::sessions::ACCESS;
 use crate::state::Kind;
 use crate::store::{Account, NewRecord, Scope, Session};
 use axum::extract::State;
@@ -40,7 +40,7 @@ pub(crate) struct RecoveryOpened {
     /// Names the session.
     session: String,
     /// For the header `Authorization: Bearer …`.
-    access_token: Exactly<TOKEN>,
+    access_token: Exactly<ACCESS>,
     /// When the session ends, in seconds since 1970.
     ends: i64,
 }
@@ -105,9 +105,10 @@ pub(super) async fn begin(
     // A name without an account goes the same way, with an identifier that no account has.
     let id = account.map_or(AccountId([0; 16]), |account| account.id);
     let now = service.clock.now();
-    let tokens = Tokens::fresh(&service.config, Scope::Recovery, now).map_err(|error| service.failed(ROUTE, error))?;
+    let tokens = SessionId::generate().and_then(|session| service.tokens(session, Scope::Recovery));
+    let tokens = tokens.map_err(|error| service.failed(ROUTE, error))?;
     let code = TokenHash::of(Purpose::Recovery, body.code.0.as_slice());
-    let new = tokens.stored(Scope::Recovery, "recovery".to_owned());
+    let new = tokens.stored(Scope::Recovery, "recovery".to_owned(), None);
     let session = service.stored(ROUTE, service.store.recover(id, code, new, now).await)?;
     service.throttle.succeeded(from, body.name.key(), None);
     let opened = RecoveryOpened {
@@ -159,8 +160,8 @@ pub(super) async fn finish(
     let new = NewRecord { account: account.id, replaces, record, key: opened.key, keep: None, recovery_codes };
     let (opening, opens) = Opening::new(&service, ROUTE, &opened, body.label, body.remember)?;
     let session = service.store.replace_record_and_open(new, opens, service.clock.now()).await;
-    let session = service.stored(ROUTE, session)?;
-    Ok(Answer(StatusCode::OK, opening.done(&service, ROUTE, account.id, session).await))
+    service.stored(ROUTE, session)?;
+    Ok(Answer(StatusCode::OK, opening.done(&service)))
 }
 
 /// The account of a session that a recovery code has opened.

@@ -125,12 +125,12 @@ pub(super) async fn finish(
     let new = NewAccount { name: (*body.name).clone(), record, key: opened.key, token, recovery_codes };
     let (opening, opens) = Opening::new(&service, ROUTE, &opened, body.label, body.remember)?;
     let made = service.store.register_and_open(new, opens, service.clock.now()).await;
-    let (account, session) = service.stored(ROUTE, made)?;
+    service.stored(ROUTE, made)?;
     service.metrics.registrations.inc();
     if token.is_some() {
         service.throttle.succeeded_from(from);
     }
-    Ok(Answer(StatusCode::CREATED, opening.done(&service, ROUTE, account, session).await))
+    Ok(Answer(StatusCode::CREATED, opening.done(&service)))
 }
 
 /// The hash of the token that this deployment wants; `None` if it wants none.

@@ -2,25 +2,28 @@
 
 use super::wire::Name;
 use crate::config::Config;
-use crate::ids::{AccountId, SessionId};
-use crate::keys::KeyRing;
+use crate::ids::{AccountId, NoRandomness, SessionId};
 use crate::log::{Event, Log};
 use crate::master::MasterKey;
 use crate::metrics::{By, Metrics};
 use crate::problem::Problem;
+use crate::refresh::RefreshKey;
 use crate::ring::{Keys, Ring};
-use crate::store::{Account, Store, StoreError};
+use crate::sessions::Tokens;
+use crate::store::{Account, Found, Scope, Store, StoreError};
 use crate::throttle::{Places, Throttle, network};
-use crate::time::Clock;
+use crate::time::{Clock, UnixTime};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::sync::Semaphore;
-use tokio::time::sleep;
+use tokio::sync::{Mutex, Semaphore};
+use tokio::time::{sleep, timeout};
 
 /// Seconds.
 const DAY: i64 = 24 * 3600;
+/// How long the database may take for what a readiness check writes.
+const READY: Duration = Duration::from_secs(3);
 
 pub(crate) struct Service {
     pub(crate) config: Config,
@@ -30,6 +33,9 @@ pub(crate) struct Service {
     pub(crate) metrics: Metrics,
     pub(crate) log: Log,
     pub(crate) clock: Clock,
+    pub(crate) refreshes: RefreshKey,
+    /// When a readiness check wrote last, and whether it could.
+    wrote: Mutex<Option<(UnixTime, bool)>>,
     delayed: Arc<Places>,
     refused: Arc<Places>,
     waiting: Arc<Places>,
@@ -49,6 +55,8 @@ impl Service {
         let limits = config.limits;
         Ok(Arc::new(Self {
             throttle: Throttle::new(config.guesses.clone()),
+            refreshes: RefreshKey::new(master),
+            wrote: Mutex::new(None),
             metrics: Metrics::new(),
             delayed: Places::new(limits.delayed, limits.delayed_per_network),
             // A quarter of the connections: the others stay free for those who are not turned away.
@@ -136,6 +144,11 @@ impl Service {
         Ok(work())
     }
 
+    /// Fresh tokens of a session.
+    pub(crate) fn tokens(&self, session: SessionId, scope: Scope) -> Result<Tokens, NoRandomness> {
+        Tokens::fresh(&self.refreshes, session, &self.config, scope, self.clock.now())
+    }
+
     /// The account of that name.
     pub(crate) async fn account(&self, route: &'static str, name: &Name) -> Result<Option<Account>, Problem> {
         self.stored(route, self.store.account(name).await)
@@ -157,25 +170,14 @@ impl Service {
         Problem::Internal
     }
 
-    /// The key ring, read again if another instance has added the account's key since.
-    pub(crate) async fn keys_for(&self, route: &'static str, account: Option<&Account>) -> Result<Arc<Keys>, Problem> {
-        let keys = self.ring.keys();
-        match account {
-            Some(account) if keys.opaque.server(account.key).is_none() => {
-                self.stored(route, self.ring.reload(&self.store).await)
-            }
-            _ => Ok(keys),
-        }
+    /// The key ring, read again if it has changed since: an account that has moved on must not be ahead of the names without one.
+    pub(crate) async fn keys_for(&self, route: &'static str, found: &Found) -> Result<Arc<Keys>, Problem> {
+        self.stored(route, self.ring.at(found.generation, &self.store).await)
     }
 
     /// Reads the key ring again.
     pub(super) async fn reload(&self) {
         let _ = self.stored("key ring", self.ring.reload(&self.store).await);
-    }
-
-    /// Lets the names without an account follow the accounts to newer keys.
-    pub(super) async fn update_shares(&self) {
-        let _ = self.stored("key ring", KeyRing::update_shares(&self.store).await);
     }
 
     /// Removes what has expired.
@@ -191,5 +193,23 @@ impl Service {
 
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Whether the database takes changes. Anybody may ask, so this writes once a second at most; whoever asks meanwhile waits for that.
+    pub(super) async fn is_writable(&self) -> bool {
+        let mut wrote = self.wrote.lock().await;
+        let (now, before) = (self.clock.now(), wrote.map(|(_, could)| could));
+        if let Some((then, could)) = *wrote
+            && then == now
+        {
+            return could;
+        }
+        // Noted first: whoever asks and hangs up makes nothing happen a second time.
+        *wrote = Some((now, before.unwrap_or(false)));
+        let late = || StoreError::Unavailable(format!("no change within {} seconds", READY.as_secs()));
+        let written = timeout(READY, self.store.ping()).await.unwrap_or_else(|_| Err(late()));
+        let could = self.stored("/readyz", written).is_ok();
+        *wrote = Some((now, could));
+        could
     }
 }

@@ -4,13 +4,13 @@ use super::ClientAddress;
 use super::service::Service;
 use super::wire::{Answer, Exactly, Json, Label};
 use crate::devices::{self, PROOF};
-use crate::ids::{AccountId, Purpose, SessionId, TokenHash};
+use crate::ids::{NoRandomness, Purpose, SessionId, TokenHash};
 use crate::metrics::LoginState;
 use crate::problem::Problem;
-use crate::sessions::{TOKEN, Tokens};
+use crate::refresh::REFRESH;
+use crate::sessions::{ACCESS, Tokens};
 use crate::state::Opened;
 use crate::store::{Actor, Conflict, Opens, Scope, Session};
-use crate::time::UnixTime;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
@@ -27,9 +27,9 @@ pub(crate) struct SessionOpened {
     /// Names the session.
     session: String,
     /// For the header `Authorization: Bearer …`.
-    access_token: Exactly<TOKEN>,
+    access_token: Exactly<ACCESS>,
     /// Gets the next pair of tokens, once.
-    refresh_token: Exactly<TOKEN>,
+    refresh_token: Exactly<REFRESH>,
     /// When the access token expires, in seconds since 1970.
     access_until: i64,
     /// When the session ends, in seconds since 1970.
@@ -41,15 +41,13 @@ pub(crate) struct SessionOpened {
 
 /// A session that is about to be opened by a sealed state.
 pub(super) struct Opening {
-    now: UnixTime,
     tokens: Tokens,
-    label: String,
-    /// Make the device known.
-    remember: bool,
+    /// The proof of the device that becomes known with it.
+    device: Option<Exactly<PROOF>>,
 }
 
 impl Opening {
-    /// A fresh one, and what the store needs for it.
+    /// A fresh one, and what the store needs for it. With `remember` the device becomes known.
     pub(super) fn new(
         service: &Service,
         route: &'static str,
@@ -57,35 +55,28 @@ impl Opening {
         label: Label,
         remember: bool,
     ) -> Result<(Self, Opens), Problem> {
-        let now = service.clock.now();
-        let tokens = Tokens::fresh(&service.config, Scope::Full, now).map_err(|error| service.failed(route, error))?;
-        let session = tokens.stored(Scope::Full, label.0.clone());
+        let made = || {
+            let tokens = service.tokens(SessionId::generate()?, Scope::Full)?;
+            Ok((tokens, remember.then(devices::fresh).transpose()?))
+        };
+        let (tokens, device) = made().map_err(|error: NoRandomness| service.failed(route, error))?;
+        let (device, proof) = device.unzip();
+        let session = tokens.stored(Scope::Full, label.0, device);
         let opens = Opens { state: state.id, state_ends: state.expires, session };
-        Ok((Self { now, tokens, label: label.0, remember }, opens))
+        Ok((Self { tokens, device: proof.map(Exactly) }, opens))
     }
 
     /// The store has opened it.
-    pub(super) async fn done(
-        self,
-        service: &Service,
-        route: &'static str,
-        account: AccountId,
-        session: SessionId,
-    ) -> SessionOpened {
+    pub(super) fn done(self, service: &Service) -> SessionOpened {
         service.metrics.login(LoginState::Succeeded);
-        let device = match self.remember {
-            // Best effort: the session is open, and its tokens must not be lost because the device could not be stored.
-            true => service.stored(route, devices::remember(&service.store, account, self.label, self.now).await).ok(),
-            false => None,
-        };
-        SessionOpened::new(session, &self.tokens, device.map(Exactly))
+        SessionOpened::new(&self.tokens, self.device)
     }
 }
 
 impl SessionOpened {
-    fn new(session: SessionId, tokens: &Tokens, device: Option<Exactly<PROOF>>) -> Self {
+    fn new(tokens: &Tokens, device: Option<Exactly<PROOF>>) -> Self {
         Self {
-            session: session.to_string(),
+            session: tokens.session.to_string(),
             access_token: Exactly(tokens.access.clone()),
             refresh_token: Exactly(tokens.refresh.clone()),
             access_until: tokens.access_until().0,
@@ -127,15 +118,15 @@ impl FromRequestParts<Arc<Service>> for Full {
     }
 }
 
-fn token(headers: &HeaderMap) -> Option<Zeroizing<[u8; TOKEN]>> {
+fn token(headers: &HeaderMap) -> Option<Zeroizing<[u8; ACCESS]>> {
     let value = headers.get(header::AUTHORIZATION)?.as_bytes();
     let (scheme, text) = value.split_at_checked(7)?;
     if !scheme.eq_ignore_ascii_case(b"bearer ") {
         return None;
     }
-    let mut token = Zeroizing::new([0; TOKEN]);
+    let mut token = Zeroizing::new([0; ACCESS]);
     let length = Base64UrlUnpadded::decode(text, token.as_mut_slice()).ok()?.len();
-    (length == TOKEN).then_some(token)
+    (length == ACCESS).then_some(token)
 }
 
 /// A session.
@@ -197,7 +188,7 @@ pub(super) async fn end(State(service): State<Arc<Service>>, Bearer(session): Be
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SessionRefresh {
-    refresh_token: Exactly<TOKEN>,
+    refresh_token: Exactly<REFRESH>,
 }
 
 pub(super) async fn refresh(
@@ -207,20 +198,21 @@ pub(super) async fn refresh(
 ) -> Result<Answer<SessionOpened>, Problem> {
     const ROUTE: &str = "/v1/session/refresh";
     let now = service.clock.now();
-    let old = TokenHash::of(Purpose::Refresh, body.refresh_token.0.as_slice());
-    let found = service.stored(ROUTE, service.store.session_of_refresh(old, now).await)?;
-    let Some((session, exchanged)) = found else { return Err(service.missed(from).await) };
-    // A token that was exchanged before ends the session, whatever the rate.
-    if !exchanged {
-        service.refresh(session)?;
+    let Some(old) = service.refreshes.read(&body.refresh_token.0) else { return Err(service.missed(from).await) };
+    match service.stored(ROUTE, service.store.is_current(old, now).await)? {
+        // This deployment has issued it: it is no guess.
+        None => return Err(Problem::NoSession),
+        Some(true) => service.refresh(old.session())?,
+        // It ends the session, whatever the rate.
+        Some(false) => {}
     }
-    let tokens = Tokens::fresh(&service.config, Scope::Full, now).map_err(|error| service.failed(ROUTE, error))?;
+    let tokens = service.tokens(old.session(), Scope::Full).map_err(|error| service.failed(ROUTE, error))?;
     let session = service.store.refresh(old, tokens.refreshed(), now).await;
     if session.as_ref().is_err_and(|error| error.conflict() == Some(Conflict::Disabled)) {
         return Err(Problem::NoSession);
     }
     let session = service.stored(ROUTE, session)?;
-    let mut opened = SessionOpened::new(session.id, &tokens, None);
+    let mut opened = SessionOpened::new(&tokens, None);
     opened.access_until = session.access_until.0;
     opened.ends = session.ends.0;
     Ok(Answer(StatusCode::OK, opened))
@@ -278,9 +270,9 @@ mod tests {
             headers.insert(header::AUTHORIZATION, value.parse().unwrap());
             token(&headers).map(|token| *token)
         };
-        let text = Base64UrlUnpadded::encode_string(&[7; TOKEN]);
-        assert_eq!(read(&format!("Bearer {text}")), Some([7; TOKEN]));
-        assert_eq!(read(&format!("bearer {text}")), Some([7; TOKEN]));
+        let text = Base64UrlUnpadded::encode_string(&[7; ACCESS]);
+        assert_eq!(read(&format!("Bearer {text}")), Some([7; ACCESS]));
+        assert_eq!(read(&format!("bearer {text}")), Some([7; ACCESS]));
         for wrong in [
             "",
             "Bearer",

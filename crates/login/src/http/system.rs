@@ -1,13 +1,14 @@
 //! What a client, an operator and a balancer ask of the server itself.
 
-use super::ClientAddress;
 use super::openapi::openapi;
 use super::service::Service;
 use super::wire::{Answer, Exactly};
+use super::{ClientAddress, PassedOn};
 use crate::PARTIES;
 use crate::config::Registration;
 use crate::metrics;
 use crate::problem::Problem;
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
@@ -61,20 +62,21 @@ pub(super) async fn alive() -> Answer<Health> {
     Answer(StatusCode::OK, Health { status: "alive" })
 }
 
-/// The database answers as well, and the server is not about to stop: a balancer may send requests.
+/// The database takes changes as well, and the server is not about to stop: a balancer may send requests.
 pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Answer<Health>, Problem> {
-    if service.is_stopping() {
+    if service.is_stopping() || !service.is_writable().await {
         return Err(Problem::Unavailable);
     }
-    service.stored("/readyz", service.store.ping().await).map_err(|_| Problem::Unavailable)?;
     Ok(Answer(StatusCode::OK, Health { status: "ready" }))
 }
 
 pub(super) async fn metrics(
     State(service): State<Arc<Service>>,
     ClientAddress(from): ClientAddress,
+    stranger: Option<Extension<PassedOn>>,
 ) -> Result<impl IntoResponse, Problem> {
-    if !service.config.metrics_from.iter().any(|net| net.contains(&from)) {
+    // A proxy that nobody told us of has an address of its own, perhaps of this machine; who asks it, we don't know.
+    if stranger.is_some() || !service.config.metrics_from.iter().any(|net| net.contains(&from)) {
         return Err(Problem::NoSuchPath);
     }
     Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], service.metrics.text()))

@@ -30,6 +30,14 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> Ip
     client
 }
 
+/// What proxies add to requests.
+const OF_PROXIES: [&str; 6] = [FORWARDED_FOR, "forwarded", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
+
+/// Whether a request was passed on by somebody who is not among the proxies.
+pub(crate) fn is_passed_on(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> bool {
+    !is_proxy(peer, proxies) && OF_PROXIES.iter().any(|name| headers.contains_key(*name))
+}
+
 /// Whether that is a proxy's address.
 pub(crate) fn is_proxy(address: IpAddr, proxies: &[IpNet]) -> bool {
     proxies.iter().any(|net| net.contains(&address.to_canonical()))

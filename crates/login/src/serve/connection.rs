@@ -4,7 +4,7 @@ use super::seats::Seat;
 use super::turns::Turns;
 use super::{Stop, address};
 use crate::config::BodyLimits;
-use crate::http::{ClientAddress, Service};
+use crate::http::{ClientAddress, PassedOn, Service};
 use crate::problem::Problem;
 use crate::throttle::{Places, network};
 use axum::Router;
@@ -154,8 +154,12 @@ async fn answer(
             return Ok(Problem::Busy.into_response());
         }
     }
+    let passed_on = address::is_passed_on(peer, request.headers(), &config.proxies);
     let mut request = request.map(|body| Body::new(Coming { body, seat }));
     request.extensions_mut().insert(ClientAddress(client));
+    if passed_on {
+        request.extensions_mut().insert(PassedOn);
+    }
     request.extensions_mut().insert(BodyLimits::from(config.limits));
     // A router is always ready.
     let answer = serving.router.clone().call(request).await;

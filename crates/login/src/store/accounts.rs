@@ -4,8 +4,9 @@ use super::audit::{Actor, AuditKey, Event};
 use super::error::{Conflict, StoreError};
 use super::ring::KeyState;
 use super::sessions::{self, NewSession};
+use super::shares::{self, Found, Moves};
 use super::sql::{Row, Sql, arguments};
-use super::{Store, tokens};
+use super::{Store, imports, tokens};
 use crate::ids::{AccountId, KeyId, SessionId, TokenHash};
 use crate::name::UserName;
 use crate::time::UnixTime;
@@ -31,6 +32,8 @@ pub struct Account {
     pub changed: UnixTime,
     /// Nobody can log in to it.
     pub disabled: bool,
+    /// The number of the import that brought it; 0 if none did.
+    pub import: u64,
 }
 
 /// A new account.
@@ -102,20 +105,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub async fn account(&self, name: &UserName) -> Result<Option<Account>, StoreError> {
-        let key = name.key().to_owned();
-        self.read(move |sql| {
-            Box::pin(async move {
-                // The row of the name or, where there is none, the next one, or the first: finding and reading a row must cost the same whether
-                // there is an account or not.
-                let sought = "SELECT id, name_key, name, record, ring, old_hash, created, changed, disabled FROM account \
-                              WHERE name_key = COALESCE((SELECT MIN(name_key) FROM account WHERE name_key >= ?1), \
-                              (SELECT MIN(name_key) FROM account))";
-                let Some(row) = sql.first(sought, arguments![key.as_str()]).await? else { return Ok(None) };
-                let account = account(&row);
-                if row.is_text(1, &key) { account.map(Some) } else { Ok(None) }
-            })
-        })
-        .await
+        self.look_up(name).await.map(|found| found.account)
     }
 
     /// The account with this identifier.
@@ -125,7 +115,7 @@ impl Store {
     pub async fn account_by_id(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
         self.read(move |sql| {
             Box::pin(async move {
-                let sought = "SELECT id, name_key, name, record, ring, old_hash, created, changed, disabled \
+                let sought = "SELECT id, name_key, name, record, ring, old_hash, created, changed, disabled, import \
                               FROM account WHERE id = ?1";
                 sql.first(sought, arguments![&id.0]).await?.as_ref().map(account).transpose()
             })
@@ -159,14 +149,12 @@ impl Store {
         opens: Opens,
         now: UnixTime,
     ) -> Result<(AccountId, SessionId), StoreError> {
-        let audit = self.audit.clone();
-        let (id, session) = (AccountId::generate()?, SessionId::generate()?);
+        let (audit, id) = (self.audit.clone(), AccountId::generate()?);
         self.write(move |sql| {
             Box::pin(async move {
                 spend(sql, &opens).await?;
                 make(sql, &audit, id, &new, now).await?;
-                open(sql, &audit, session, id, &opens.session, now).await?;
-                Ok((id, session))
+                Ok((id, open(sql, &audit, id, &opens.session, now).await?))
             })
         })
         .await
@@ -192,14 +180,13 @@ impl Store {
         opens: Opens,
         now: UnixTime,
     ) -> Result<SessionId, StoreError> {
-        let (audit, session) = (self.audit.clone(), SessionId::generate()?);
+        let audit = self.audit.clone();
         self.write(move |sql| {
             Box::pin(async move {
                 // What was used before has changed the record: that is the first thing to be said.
                 replace(sql, &audit, &new, now).await?;
                 spend(sql, &opens).await?;
-                open(sql, &audit, session, new.account, &opens.session, now).await?;
-                Ok(session)
+                open(sql, &audit, new.account, &opens.session, now).await
             })
         })
         .await
@@ -221,14 +208,13 @@ impl Store {
         session: NewSession,
         now: UnixTime,
     ) -> Result<SessionId, StoreError> {
-        let (audit, id) = (self.audit.clone(), SessionId::generate()?);
+        let audit = self.audit.clone();
         let opens = Opens { state: login, state_ends: login_ends, session };
         self.write(move |sql| {
             Box::pin(async move {
                 spend(sql, &opens).await?;
                 expect_credential(sql, account, &credential).await?;
-                open(sql, &audit, id, account, &opens.session, now).await?;
-                Ok(id)
+                open(sql, &audit, account, &opens.session, now).await
             })
         })
         .await
@@ -297,8 +283,14 @@ impl Store {
         let audit = self.audit.clone();
         self.write(move |sql| {
             Box::pin(async move {
-                if sql.execute("DELETE FROM account WHERE id = ?1", arguments![&account.0]).await? == 0 {
-                    return Err(Conflict::NoAccount.into());
+                let deleted = "DELETE FROM account WHERE id = ?1 RETURNING ring, old_hash, import";
+                let row = sql.first(deleted, arguments![&account.0]).await?.ok_or(Conflict::NoAccount)?;
+                let (key, old_hash) = (KeyId(row.array(0)?), row.text_or_null(1)?);
+                let lost = old_hash.as_deref().map(|scheme| (scheme, key));
+                if row.integer(2)? > shares::lock(sql).await? {
+                    imports::forget(sql, lost).await?;
+                } else {
+                    shares::moved(sql, Moves { from: Some(key), to: None, lost }).await?;
                 }
                 audit.append(sql, &Event::new(actor, "deleted", account), now).await
             })
@@ -340,6 +332,7 @@ async fn make(
     };
     insert(sql, id, new, None, now).await?;
     tokens::set_recovery_codes(sql, id, &new.recovery_codes).await?;
+    shares::moved(sql, Moves { to: Some(new.key), ..Moves::default() }).await?;
     audit.append(sql, &Event::new(Actor::Stranger, "registered", id).with(token), now).await
 }
 
@@ -347,6 +340,10 @@ async fn make(
 async fn replace(sql: &mut Sql, audit: &AuditKey, new: &NewRecord, now: UnixTime) -> Result<(), StoreError> {
     expect_key(sql, new.key).await?;
     let credential = new.record.credential_hash();
+    // As it is while the account has the credential that is replaced: if that is another by now, nothing is changed below.
+    let sought = "SELECT ring, old_hash FROM account WHERE id = ?1";
+    let before = sql.first(sought, arguments![&new.account.0]).await?.ok_or(Conflict::NoAccount)?;
+    let (key, old_hash) = (KeyId(before.array(0)?), before.text_or_null(1)?);
     let changed = sql
         .execute(
             "UPDATE account SET record = ?1, credential = ?2, ring = ?3, old_hash = NULL, changed = ?4 \
@@ -368,6 +365,10 @@ async fn replace(sql: &mut Sql, audit: &AuditKey, new: &NewRecord, now: UnixTime
         tokens::set_recovery_codes(sql, new.account, codes).await?;
     }
     let ended = sessions::end_others(sql, new.account, new.keep).await?;
+    let lost = old_hash.as_deref().map(|scheme| (scheme, key));
+    if key != new.key || lost.is_some() {
+        shares::moved(sql, Moves { from: Some(key), to: Some(new.key), lost }).await?;
+    }
     let event = Event::new(Actor::Account(new.account), "record-replaced", new.account)
         .with(format_args!("sessions ended: {ended}"));
     audit.append(sql, &event, now).await
@@ -385,28 +386,29 @@ async fn spend(sql: &mut Sql, opens: &Opens) -> Result<(), StoreError> {
 async fn open(
     sql: &mut Sql,
     audit: &AuditKey,
-    id: SessionId,
     account: AccountId,
     session: &NewSession,
     now: UnixTime,
-) -> Result<(), StoreError> {
-    sessions::insert(sql, id, account, session, now).await?;
-    audit.append(sql, &Event::new(Actor::Account(account), "logged-in", account).with(id), now).await
+) -> Result<SessionId, StoreError> {
+    sessions::insert(sql, account, session, now).await?;
+    audit.append(sql, &Event::new(Actor::Account(account), "logged-in", account).with(session.id), now).await?;
+    Ok(session.id)
 }
 
-/// Inserts the row of an account, if its name is free and its key is in the ring and not retired.
+/// Inserts the row of an account, if its name is free and its key is in the ring and not retired. An import brings its old scheme, and has a number.
 pub(super) async fn insert(
     sql: &mut Sql,
     id: AccountId,
     new: &NewAccount,
-    old_hash: Option<&str>,
+    import: Option<(&str, i64)>,
     now: UnixTime,
 ) -> Result<(), StoreError> {
+    let (old_hash, import) = import.map_or((None, 0), |(scheme, number)| (Some(scheme), number));
     expect_key(sql, new.key).await?;
     let inserted = sql
         .execute(
-            "INSERT INTO account (id, name_key, name, record, credential, ring, old_hash, created, changed, disabled) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0) ON CONFLICT (name_key) DO NOTHING",
+            "INSERT INTO account (id, name_key, name, record, credential, ring, old_hash, created, changed, disabled, \
+             import) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10) ON CONFLICT (name_key) DO NOTHING",
             arguments![
                 &id.0,
                 new.name.key(),
@@ -417,6 +419,7 @@ pub(super) async fn insert(
                 old_hash,
                 now,
                 now,
+                import,
             ],
         )
         .await?;
@@ -445,6 +448,23 @@ pub(super) async fn why_not(sql: &mut Sql, account: AccountId) -> Result<Option<
     })
 }
 
+/// The account with this key of a name, with the generation of what answers are made of.
+pub(super) async fn look_up(sql: &mut Sql, key: &str) -> Result<Found, StoreError> {
+    // The row of the name or, where there is none, the next one, or the first: finding and reading a row must cost the same whether there is an account
+    // or not.
+    let sought = "SELECT id, name_key, name, record, ring, old_hash, created, changed, disabled, import, \
+                  (SELECT generation FROM shares) FROM account \
+                  WHERE name_key = COALESCE((SELECT MIN(name_key) FROM account WHERE name_key >= ?1), \
+                  (SELECT MIN(name_key) FROM account))";
+    // Without any account there is nobody to be ahead of.
+    let Some(row) = sql.first(sought, arguments![key]).await? else {
+        return Ok(Found { account: None, generation: 0 });
+    };
+    let account = account(&row);
+    let account = if row.is_text(1, key) { account.map(Some) } else { Ok(None) };
+    Ok(Found { account: account?, generation: row.count(10)? })
+}
+
 fn account(row: &Row) -> Result<Account, StoreError> {
     let record = Record::from_bytes(row.blob(3)?)
         .map_err(|error| StoreError::Corrupt(format!("the record of an account: {error}")))?;
@@ -457,6 +477,7 @@ fn account(row: &Row) -> Result<Account, StoreError> {
         created: row.time(6)?,
         changed: row.time(7)?,
         disabled: row.flag(8)?,
+        import: row.count(9)?,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::Store;
 use super::error::{Conflict, StoreError};
-use super::sql::{Row, arguments};
+use super::sql::{Row, Sql, arguments};
 use crate::ids::{AccountId, DeviceId, TokenHash};
 use crate::time::UnixTime;
 
@@ -25,41 +25,16 @@ pub struct Device {
     pub used: UnixTime,
 }
 
-impl Store {
-    /// Makes a device known.
-    ///
-    /// # Errors
-    /// [`Conflict::NoAccount`], [`Conflict::Disabled`]; [`StoreError`].
-    pub async fn add_device(
-        &self,
-        account: AccountId,
-        proof: TokenHash,
-        label: String,
-        now: UnixTime,
-    ) -> Result<DeviceId, StoreError> {
-        let id = DeviceId::generate()?;
-        self.write(move |sql| {
-            Box::pin(async move {
-                if let Some(conflict) = super::accounts::why_not(sql, account).await? {
-                    return Err(conflict.into());
-                }
-                sql.execute(
-                    "DELETE FROM device WHERE account = ?1 AND id IN \
-                     (SELECT id FROM device WHERE account = ?1 ORDER BY used DESC, id LIMIT ?2 OFFSET ?3)",
-                    arguments![&account.0, i64::from(u32::MAX), MOST - 1],
-                )
-                .await?;
-                sql.execute(
-                    "INSERT INTO device (id, account, proof, label, created, used) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                    arguments![&id.0, &account.0, &proof.0, label.as_str(), now, now],
-                )
-                .await?;
-                Ok(id)
-            })
-        })
-        .await
-    }
+/// A device that becomes known with a session.
+#[derive(Clone, Debug)]
+pub struct NewDevice {
+    /// Names it.
+    pub id: DeviceId,
+    /// The hash of what it proves itself with.
+    pub proof: TokenHash,
+}
 
+impl Store {
     /// A device of an account.
     ///
     /// # Errors
@@ -118,6 +93,28 @@ impl Store {
         })
         .await
     }
+}
+
+/// Makes a device known; of too many, the one that was used least recently goes.
+pub(super) async fn insert(
+    sql: &mut Sql,
+    account: AccountId,
+    new: &NewDevice,
+    label: &str,
+    now: UnixTime,
+) -> Result<(), StoreError> {
+    sql.execute(
+        "DELETE FROM device WHERE account = ?1 AND id IN \
+         (SELECT id FROM device WHERE account = ?1 ORDER BY used DESC, id LIMIT ?2 OFFSET ?3)",
+        arguments![&account.0, i64::from(u32::MAX), MOST - 1],
+    )
+    .await?;
+    sql.execute(
+        "INSERT INTO device (id, account, proof, label, created, used) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        arguments![&new.id.0, &account.0, &new.proof.0, label, now, now],
+    )
+    .await?;
+    Ok(())
 }
 
 fn read(row: &Row) -> Result<Device, StoreError> {

@@ -143,6 +143,14 @@ impl Pool {
         Ok(pool)
     }
 
+    /// Whether the database has our schema, of whatever version.
+    pub(super) async fn exists(url: &str) -> Result<bool, StoreError> {
+        let (config, verified) = channel::read(url)?;
+        let mut sql = Postgres::connect(&config, verified.as_ref()).await?;
+        let sought = "SELECT CAST(CASE WHEN to_regclass('candor_login') IS NULL THEN 0 ELSE 1 END AS BIGINT)";
+        sql.query(sought, &[]).await?.first().map_or(Ok(false), |row| row.flag(0))
+    }
+
     /// Reads.
     pub(super) async fn read<T: Send>(
         &self,

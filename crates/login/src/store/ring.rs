@@ -1,10 +1,12 @@
 //! The key ring, as the database keeps it.
 
+use super::Store;
 use super::audit::{Actor, Event};
 use super::error::{Conflict, StoreError};
+use super::shares::{self, WHOLE};
 use super::sql::{Sql, arguments};
-use super::{Store, WHOLE};
 use crate::ids::KeyId;
+use crate::master::MasterKey;
 use crate::time::UnixTime;
 use std::fmt;
 use zeroize::Zeroizing;
@@ -76,22 +78,7 @@ impl Store {
     /// [`StoreError::MasterKey`] if a key can't be opened with the store's master key; [`StoreError`].
     pub async fn ring(&self) -> Result<Vec<RingKey>, StoreError> {
         let master = self.master.clone();
-        self.read(move |sql| {
-            Box::pin(async move {
-                let rows =
-                    sql.query("SELECT id, state, sealed, created, moved FROM ring ORDER BY created, id", &[]).await?;
-                let key = |row: &super::sql::Row| {
-                    let (id, state) = (KeyId(row.array(0)?), KeyState::from_number(row.integer(1)?)?);
-                    let server = match state {
-                        KeyState::Retired => Zeroizing::new(Vec::new()),
-                        _ => master.open(&id.0, row.blob(2)?).ok_or(StoreError::MasterKey)?,
-                    };
-                    Ok(RingKey { id, state, server, created: row.time(3)?, moved: row.count(4)? })
-                };
-                rows.iter().map(key).collect()
-            })
-        })
-        .await
+        self.read(move |sql| Box::pin(async move { read(sql, &master).await })).await
     }
 
     /// How many accounts have records that were made under each key, the oldest key first. Counts rows, so it takes a while with many accounts.
@@ -145,10 +132,15 @@ impl Store {
                 let created = last.map_or(Ok(now), |last| last.time(0).map(|last| now.max(last.plus(1))))?;
                 let moved = if active.is_some() { 0 } else { WHOLE as i64 };
                 sql.execute(
-                    "INSERT INTO ring (id, state, sealed, created, moved) VALUES (?1, ?2, ?3, ?4, ?5)",
-                    arguments![&id.0, KeyState::Active.number(), sealed.as_slice(), created, moved],
+                    "INSERT INTO ring (id, state, sealed, created) VALUES (?1, ?2, ?3, ?4)",
+                    arguments![&id.0, KeyState::Active.number(), sealed.as_slice(), created],
                 )
                 .await?;
+                let alone = "INSERT INTO population (ring, accounts, moved) VALUES (?1, 0, ?2)";
+                sql.execute(alone, arguments![&id.0, moved]).await?;
+                shares::lock(sql).await?;
+                shares::follow(sql, false).await?;
+                shares::changed(sql).await?;
                 audit.append(sql, &Event::new(actor, "key-added", id), now).await?;
                 Ok(id)
             })
@@ -180,23 +172,8 @@ impl Store {
                 if updated == 0 {
                     return Err(Conflict::NoKey.into());
                 }
+                shares::changed(sql).await?;
                 audit.append(sql, &Event::new(actor, "key-updated", id), now).await
-            })
-        })
-        .await
-    }
-
-    /// Raises the share of the names without an account that have moved to a key, in [`WHOLE`]; a smaller share changes nothing.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn raise_moved(&self, id: KeyId, moved: u64) -> Result<(), StoreError> {
-        self.write(move |sql| {
-            Box::pin(async move {
-                let moved = moved.min(WHOLE) as i64;
-                sql.execute("UPDATE ring SET moved = ?1 WHERE id = ?2 AND moved < ?1", arguments![moved, &id.0])
-                    .await?;
-                Ok(())
             })
         })
         .await
@@ -224,11 +201,27 @@ impl Store {
                 if sql.first(used, arguments![&id.0]).await?.is_some() {
                     return Err(Conflict::KeyInUse.into());
                 }
+                shares::changed(sql).await?;
                 audit.append(sql, &Event::new(actor, "key-retired", id), now).await
             })
         })
         .await
     }
+}
+
+/// All keys, the oldest first.
+pub(super) async fn read(sql: &mut Sql, master: &MasterKey) -> Result<Vec<RingKey>, StoreError> {
+    let sought = "SELECT r.id, r.state, r.sealed, r.created, p.moved FROM ring r JOIN population p ON p.ring = r.id \
+                  ORDER BY r.created, r.id";
+    let key = |row: &super::sql::Row| {
+        let (id, state) = (KeyId(row.array(0)?), KeyState::from_number(row.integer(1)?)?);
+        let server = match state {
+            KeyState::Retired => Zeroizing::new(Vec::new()),
+            _ => master.open(&id.0, row.blob(2)?).ok_or(StoreError::MasterKey)?,
+        };
+        Ok(RingKey { id, state, server, created: row.time(3)?, moved: row.count(4)? })
+    };
+    sql.query(sought, &[]).await?.iter().map(key).collect()
 }
 
 async fn active(sql: &mut Sql) -> Result<Option<KeyId>, StoreError> {

@@ -5,7 +5,7 @@ use super::sql::{Sql, arguments};
 use crate::master::MasterKey;
 
 /// What each version added, oldest first. A version that was released is never changed again.
-const VERSIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const VERSIONS: [&str; 3] = [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
 /// Brings the database to the newest version, in one transaction. Several processes may try at once: the first does it, the others wait.
 pub(super) async fn migrate(sql: &mut Sql, master: &MasterKey) -> Result<(), StoreError> {
@@ -66,7 +66,7 @@ mod tests {
     use rusqlite::Connection;
 
     #[test]
-    fn a_database_of_version_1_keeps_its_rows_and_gets_the_new_columns() {
+    fn a_database_of_version_1_keeps_what_it_knows() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("login.db");
         let master = MasterKey::from_bytes([7; 32]);
@@ -75,17 +75,22 @@ mod tests {
         let rows = Connection::open(&path).unwrap();
         rows.execute_batch(
             "INSERT INTO ring VALUES (x'01', 1, x'', 5, 250); INSERT INTO old_scheme VALUES ('$bcrypt$r=4$bytes,16', x'01', 7); \
-             INSERT INTO old_share VALUES (1, 9)",
+             INSERT INTO old_share VALUES (1, 9); \
+             INSERT INTO account VALUES (x'02', 'alice', 'alice', x'', x'', x'01', '$bcrypt$r=4$c2FsdHNhbHRzYWx0c2FsdA', 5, 5, 0); \
+             INSERT INTO session VALUES (x'03', x'02', x'04', x'05', 1, 'laptop', 5, 5, 6, 7)",
         )
         .unwrap();
         now(migrate(&mut sql, &master)).unwrap();
         let number = |sought: &str| rows.query_row(sought, [], |row| row.get::<_, i64>(0)).unwrap();
-        assert_eq!(number("SELECT version FROM candor_login"), 2);
-        assert_eq!(number("SELECT moved FROM ring"), 250_000_000);
+        assert_eq!(number("SELECT version FROM candor_login"), 3);
+        assert_eq!(number("SELECT moved FROM population"), 250_000_000);
+        assert_eq!(number("SELECT accounts FROM population"), 1);
         assert_eq!(number("SELECT counted FROM old_scheme"), 7);
-        assert_eq!(number("SELECT share FROM old_share"), 9);
+        assert_eq!([number("SELECT share FROM old_scheme"), number("SELECT remaining FROM old_scheme")], [9, 1]);
+        // Its refresh token could not be authenticated.
+        assert_eq!([number("SELECT COUNT(*) FROM account"), number("SELECT COUNT(*) FROM session")], [1, 0]);
         // A program that knows version 1 only leaves it alone.
         let refused = now(migrate_to(&mut Sql::Sqlite(Sqlite::writer(&path).unwrap()), &master, &VERSIONS[..1]));
-        assert_eq!(refused, Err(StoreError::Schema { found: 2, known: 1 }));
+        assert_eq!(refused, Err(StoreError::Schema { found: 3, known: 1 }));
     }
 }

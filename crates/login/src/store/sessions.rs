@@ -3,15 +3,14 @@
 use super::audit::{Actor, Event};
 use super::error::{Conflict, StoreError};
 use super::sql::{Row, Sql, arguments};
-use super::{Store, tokens};
+use super::{NewDevice, Store, devices, tokens};
 use crate::ids::{AccountId, SessionId, TokenHash};
 use crate::name::UserName;
+use crate::refresh::IssuedRefresh;
 use crate::time::UnixTime;
 
 /// The most sessions of an account; a new one ends the one that was used least recently.
 const MOST: i64 = 64;
-/// The most exchanged refresh tokens of a session that are remembered; of more, the first is forgotten.
-const SPENT: i64 = 64;
 /// Seconds for which a session's last use is not written down again.
 const USE_STEP: i64 = 60;
 
@@ -43,6 +42,8 @@ impl Scope {
 /// A session to open.
 #[derive(Clone, Debug)]
 pub struct NewSession {
+    /// Names it.
+    pub id: SessionId,
     /// What it is good for.
     pub scope: Scope,
     /// The hash of its access token.
@@ -55,6 +56,8 @@ pub struct NewSession {
     pub ends: UnixTime,
     /// What its owner calls the device.
     pub label: String,
+    /// Makes the device known as well. A session from a recovery code has none.
+    pub device: Option<NewDevice>,
 }
 
 /// An open session.
@@ -136,72 +139,49 @@ impl Store {
         .await
     }
 
-    /// The session of a refresh token that has not ended, and whether the token was exchanged before.
+    /// Whether a refresh token is the current one of its session; `None` if the session has ended.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn session_of_refresh(
-        &self,
-        refresh: TokenHash,
-        now: UnixTime,
-    ) -> Result<Option<(SessionId, bool)>, StoreError> {
+    pub async fn is_current(&self, token: IssuedRefresh, now: UnixTime) -> Result<Option<bool>, StoreError> {
         self.read(move |sql| {
             Box::pin(async move {
-                let current = "SELECT id FROM session WHERE refresh = ?1 AND ends > ?2";
-                match sql.first(current, arguments![&refresh.0, now]).await? {
-                    Some(row) => Ok(Some((SessionId(row.array(0)?), false))),
-                    None => Ok(spent(sql, &refresh, now).await?.map(|(session, _)| (session, true))),
-                }
+                let sought = "SELECT refresh FROM session WHERE id = ?1 AND ends > ?2";
+                let found = sql.first(sought, arguments![&token.session().0, now]).await?;
+                found.map(|row| Ok(TokenHash(row.array(0)?) == token.hash())).transpose()
             })
         })
         .await
     }
 
-    /// Exchanges a refresh token for new tokens. A token that was exchanged before ends its session: either its owner or somebody else has an
-    /// old copy, and nobody knows who. The last 64 exchanges of a session are remembered; an older token is unknown.
-    ///
-    /// Anybody can make up a token, and each costs a transaction here: ask [`Self::session_of_refresh`] first.
+    /// Exchanges the current refresh token of a session for new tokens. Any other token that was issued for the session was exchanged before and ends it: either its
+    /// owner or somebody else has an old copy, and nobody knows who.
     ///
     /// # Errors
     /// [`Conflict::NoSession`], [`Conflict::RefreshReused`], [`Conflict::Disabled`]; [`StoreError`].
-    pub async fn refresh(&self, old: TokenHash, new: Refresh, now: UnixTime) -> Result<Session, StoreError> {
-        let audit = self.audit.clone();
+    pub async fn refresh(&self, old: IssuedRefresh, new: Refresh, now: UnixTime) -> Result<Session, StoreError> {
+        let (audit, id) = (self.audit.clone(), old.session());
         let refreshed = self
             .write(move |sql| {
                 Box::pin(async move {
                     let exchanged = sql
                         .first(
                             "UPDATE session SET access = ?1, access_until = ?2, refresh = ?3, used = ?4 \
-                             WHERE refresh = ?5 AND ends > ?4 RETURNING id, account",
-                            arguments![&new.access.0, new.access_until, &new.refresh.0, now, &old.0],
+                             WHERE id = ?5 AND refresh = ?6 AND ends > ?4 RETURNING account",
+                            arguments![&new.access.0, new.access_until, &new.refresh.0, now, &id.0, &old.hash().0],
                         )
                         .await?;
                     let Some(row) = exchanged else {
-                        let Some((id, account)) = spent(sql, &old, now).await? else {
-                            return Err(Conflict::NoSession.into());
-                        };
-                        sql.execute("DELETE FROM session WHERE id = ?1", arguments![&id.0]).await?;
-                        let event = Event::new(Actor::Stranger, "refresh-reused", account).with(id);
+                        let end = "DELETE FROM session WHERE id = ?1 AND ends > ?2 RETURNING account";
+                        let ended = sql.first(end, arguments![&id.0, now]).await?.ok_or(Conflict::NoSession)?;
+                        let event = Event::new(Actor::Stranger, "refresh-reused", AccountId(ended.array(0)?)).with(id);
                         audit.append(sql, &event, now).await?;
                         // No error: this change is to be kept.
                         return Ok(None);
                     };
-                    let (id, account) = (SessionId(row.array(0)?), AccountId(row.array(1)?));
-                    if let Some(conflict) = super::accounts::why_not(sql, account).await? {
+                    if let Some(conflict) = super::accounts::why_not(sql, AccountId(row.array(0)?)).await? {
                         return Err(conflict.into());
                     }
-                    sql.execute(
-                        "DELETE FROM spent_refresh WHERE session = ?1 \
-                         AND place <= (SELECT MAX(place) FROM spent_refresh WHERE session = ?1) - ?2",
-                        arguments![&id.0, SPENT - 1],
-                    )
-                    .await?;
-                    sql.execute(
-                        "INSERT INTO spent_refresh (refresh, session, place) VALUES (?1, ?2, \
-                         (SELECT COALESCE(MAX(place), 0) + 1 FROM spent_refresh WHERE session = ?2))",
-                        arguments![&old.0, &id.0],
-                    )
-                    .await?;
                     by_id(sql, id).await
                 })
             })
@@ -294,7 +274,7 @@ impl Store {
         session: NewSession,
         now: UnixTime,
     ) -> Result<SessionId, StoreError> {
-        let (audit, id) = (self.audit.clone(), SessionId::generate()?);
+        let audit = self.audit.clone();
         self.write(move |sql| {
             Box::pin(async move {
                 // The code first: a wrong one costs the same whether there is an account or not, and whether it is disabled.
@@ -304,9 +284,10 @@ impl Store {
                 if let Some(conflict) = super::accounts::why_not(sql, account).await? {
                     return Err(conflict.into());
                 }
-                insert(sql, id, account, &session, now).await?;
-                audit.append(sql, &Event::new(Actor::Account(account), "recovered", account).with(id), now).await?;
-                Ok(id)
+                insert(sql, account, &session, now).await?;
+                let event = Event::new(Actor::Account(account), "recovered", account).with(session.id);
+                audit.append(sql, &event, now).await?;
+                Ok(session.id)
             })
         })
         .await
@@ -323,10 +304,9 @@ impl Store {
     }
 }
 
-/// Opens a session; the oldest beyond the most that an account may have end.
+/// Opens a session, and makes its device known; the oldest sessions beyond the most that an account may have end.
 pub(super) async fn insert(
     sql: &mut Sql,
-    id: SessionId,
     account: AccountId,
     new: &NewSession,
     now: UnixTime,
@@ -341,7 +321,7 @@ pub(super) async fn insert(
         "INSERT INTO session (id, account, access, refresh, scope, label, created, used, access_until, ends) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         arguments![
-            &id.0,
+            &new.id.0,
             &account.0,
             &new.access.0,
             &new.refresh.0,
@@ -354,7 +334,10 @@ pub(super) async fn insert(
         ],
     )
     .await?;
-    Ok(())
+    match &new.device {
+        Some(device) => devices::insert(sql, account, device, &new.label, now).await,
+        None => Ok(()),
+    }
 }
 
 /// Ends all sessions of an account but one; returns how many.
@@ -362,21 +345,6 @@ pub(super) async fn end_others(sql: &mut Sql, account: AccountId, keep: Option<S
     // No session has sixteen zeros as its identifier.
     let keep = keep.map_or([0; 16], |id| id.0);
     sql.execute("DELETE FROM session WHERE account = ?1 AND id <> ?2", arguments![&account.0, &keep]).await
-}
-
-async fn spent(
-    sql: &mut Sql,
-    refresh: &TokenHash,
-    now: UnixTime,
-) -> Result<Option<(SessionId, AccountId)>, StoreError> {
-    let row = sql
-        .first(
-            "SELECT s.id, s.account FROM spent_refresh r JOIN session s ON s.id = r.session \
-             WHERE r.refresh = ?1 AND s.ends > ?2",
-            arguments![&refresh.0, now],
-        )
-        .await?;
-    row.map(|row| Ok((SessionId(row.array(0)?), AccountId(row.array(1)?)))).transpose()
 }
 
 async fn by_id(sql: &mut Sql, id: SessionId) -> Result<Option<Session>, StoreError> {

@@ -20,7 +20,7 @@ async fn a_locked_database_is_told_as_503_and_nothing_is_lost() {
         200,
         "reading goes on"
     );
-    let made_up = json!({ "refresh_token": text(&[7; 32]) });
+    let made_up = json!({ "refresh_token": text(&[7; 48]) });
     assert_eq!(world.post("/v1/session/refresh", &made_up).await.kind(), "401 no-session", "writes nothing");
     let refused = world.post("/v1/login/finish", &proved.body()).await;
     assert_eq!(refused.kind(), "503 unavailable");

@@ -2,12 +2,15 @@
 
 mod bodies;
 mod database;
+mod faults;
 mod flood;
 mod guesses;
 mod instances;
 mod load;
 mod migrated;
 mod probing;
+mod rotation;
 mod states;
 mod stranger;
+mod system;
 mod world;

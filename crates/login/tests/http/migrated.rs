@@ -9,8 +9,8 @@ use getrandom::{SysRng, rand_core::UnwrapErr};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-async fn world() -> World {
-    let world = World::new(&[]).await;
+async fn world(settings: &[(&str, &str)]) -> World {
+    let world = World::new(settings).await;
     let file = format!("name,hash\nalice,{}\n", bcrypt::hash("pw", 4).unwrap());
     let ring = Arc::new(KeyRing::load(world.server.store()).await.unwrap().unwrap());
     let input = Input::new(file.as_bytes(), Layout::Csv, "name", "hash").unwrap();
@@ -40,7 +40,7 @@ fn finish(login: ClientLogin<DefaultSuite>, started: &Answer) -> Result<String, 
 
 #[tokio::test]
 async fn the_answer_that_tells_the_old_hash_opens_for_no_password() {
-    let world = world().await;
+    let world = world(&[]).await;
     let (_, told) = begin(&world, "alice", b"pw", None).await;
     let scheme: OldScheme = told.body["old_hash"].as_str().unwrap().parse().unwrap();
     let secret = scheme.opaque_password(b"pw").unwrap();
@@ -55,7 +55,7 @@ async fn the_answer_that_tells_the_old_hash_opens_for_no_password() {
 
 #[tokio::test]
 async fn it_serves_once_for_its_name_and_ends_no_login() {
-    let world = world().await;
+    let world = world(&[]).await;
     let (_, told) = begin(&world, "alice", b"pw", None).await;
     let state = &told.body["state"];
     let again = async |name: &str, state: &Value| begin(&world, name, b"pw", Some(state)).await.1;
@@ -73,4 +73,27 @@ async fn it_serves_once_for_its_name_and_ends_no_login() {
     let (_, late) = begin(&world, "alice", b"pw", None).await;
     world.set_clock(600);
     assert_eq!(again("alice", &late.body["state"]).await.kind(), "400 state-expired");
+}
+
+#[tokio::test]
+async fn a_state_that_told_an_old_hash_and_is_sent_again_counts_as_a_guess() {
+    let world = world(&[("exempt", ""), ("address-burst", "4"), ("address-every", "1d")]).await;
+    let (_, told) = begin(&world, "alice", b"pw", None).await;
+    let again = async |state: &Value| begin(&world, "alice", b"pw", Some(state)).await.1.kind();
+    let state = &told.body["state"];
+    assert_eq!(again(state).await, "200", "both together are one guess");
+    assert_eq!([again(state).await, again(state).await, again(state).await], ["409 state-used"; 3]);
+    assert_eq!(again(state).await, "429 throttled");
+}
+
+#[tokio::test]
+async fn whoever_begins_again_as_he_was_told_has_made_one_guess() {
+    let world = world(&[("exempt", ""), ("address-burst", "4"), ("address-every", "1d")]).await;
+    for kind in ["200", "200", "200", "200", "429 throttled"] {
+        let (_, told) = begin(&world, "alice", b"pw", None).await;
+        assert_eq!(told.kind(), kind);
+        if kind == "200" {
+            assert_eq!(begin(&world, "alice", b"pw", Some(&told.body["state"])).await.1.kind(), "200");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Sealed states: each serves once, for one use, for one name, for a while.
 
-use crate::world::{Registering, World, text};
+use crate::world::{Registering, World, bytes, text};
 use serde_json::json;
 
 #[tokio::test]
@@ -186,6 +186,33 @@ async fn a_refresh_token_that_comes_twice_ends_the_session() {
     assert_eq!(refresh(&session["refresh_token"]).await.kind(), "401 refresh-reused");
     assert_eq!(world.get("/v1/session", first.body["access_token"].as_str()).await.kind(), "401 no-session");
     assert_eq!(refresh(&first.body["refresh_token"]).await.kind(), "401 no-session");
+}
+
+#[tokio::test]
+async fn a_refresh_token_that_nobody_issued_ends_no_session() {
+    let (world, other) = (World::new(&[]).await, World::new(&[]).await);
+    let session = world.join("alice", "pw").await;
+    let refresh =
+        async |token: &[u8]| world.post("/v1/session/refresh", &json!({ "refresh_token": text(token) })).await;
+    let issued = bytes(&session["refresh_token"]);
+    let of_other = other.join("alice", "pw").await;
+    // Another deployment's, with the session's own identifier, random bytes and tag.
+    let mut forged = vec![bytes(&of_other["refresh_token"])];
+    for part in [0..16, 16..32, 32..48] {
+        let mut changed = forged[0].clone();
+        changed[part.clone()].copy_from_slice(&issued[part]);
+        forged.push(changed);
+    }
+    for at in [0, 16, 32, 47] {
+        let mut changed = issued.clone();
+        changed[at] ^= 1;
+        forged.push(changed);
+    }
+    for token in forged {
+        assert_eq!(refresh(&token).await.kind(), "401 no-session");
+        assert_eq!(world.get("/v1/session", session["access_token"].as_str()).await.status, 200);
+    }
+    assert_eq!(refresh(&issued).await.status, 200);
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use crate::databases::{Empty, on_both_databases};
 use crate::people::{NOW, People, name, session, token};
-use candor_login::store::{Actor, Conflict, NewAccount, StoreError};
-use candor_login::{AccountId, KeyId, Purpose, UnixTime};
+use candor_login::store::{Actor, Conflict, NewAccount, NewDevice, NewSession, StoreError};
+use candor_login::{AccountId, DeviceId, KeyId, Purpose, UnixTime};
 
 on_both_databases! {
     an_account_is_found_by_every_form_of_its_name
@@ -221,8 +221,10 @@ async fn a_disabled_account_has_no_sessions_and_gets_none(empty: &Empty) {
 async fn a_deleted_account_is_gone_and_its_name_is_free(empty: &Empty) {
     let people = People::of(empty.open().await).await;
     let (alice, record) = people.join("alice").await;
-    people.store.log_in([1; 32], NOW, alice, record.credential_hash(), session(), NOW).await.unwrap();
-    people.store.add_device(alice, token(Purpose::Device), "phone".to_owned(), NOW).await.unwrap();
+    let device = NewDevice { id: DeviceId([1; 16]), proof: token(Purpose::Device) };
+    let session = NewSession { device: Some(device), ..session() };
+    people.store.log_in([1; 32], NOW, alice, record.credential_hash(), session, NOW).await.unwrap();
+    assert_eq!(people.store.devices(alice).await.unwrap().len(), 1);
     people.store.delete_account(alice, Actor::Server, NOW).await.unwrap();
     assert!(people.store.account_by_id(alice).await.unwrap().is_none());
     assert!(people.store.sessions(alice, NOW).await.unwrap().is_empty());

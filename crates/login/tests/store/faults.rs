@@ -90,12 +90,14 @@ async fn fill(folder: &str) {
     };
     assert_eq!(error, StoreError::Full);
     assert!(answered > 10, "{answered}");
+    assert_eq!(people.store.ping().await, Err(StoreError::Full), "a balancer learns of it");
     // Reading goes on, and so does writing once there is room.
     assert_eq!(people.store.count_accounts().await.unwrap().0, answered);
     let head = people.store.audit_head().await.unwrap();
     assert_eq!(candor_login::audit::verify(&people.store, None).await.unwrap(), Ok(head));
     let grown = Command::new("mount").args(["-o", "remount,size=8m", folder]).status().unwrap();
     assert!(grown.success());
+    people.store.ping().await.unwrap();
     people.store.register(people.newcomer("latecomer"), NOW).await.unwrap();
     drop(people);
     let again = Store::open(&url, &MasterKey::from_bytes([1; 32])).await.unwrap();

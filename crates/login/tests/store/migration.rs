@@ -4,13 +4,20 @@ use crate::databases::{Empty, on_both_databases};
 use crate::people::{NOW, People, log_in, name};
 use candor_login::audit::verify;
 use candor_login::migrate::{Input, Layout, MigrationError, Refusal, Report, import};
-use candor_login::store::Actor;
+use candor_login::store::{Actor, Import};
 use candor_login::{KeyRing, NameError};
-use candor_old_hashes::{Algorithm, ReadError};
+use candor_old_hashes::{Algorithm, OldHash, OldScheme, ReadError, Template};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// As Django stores it.
+const PBKDF2: &str = "pbkdf2_sha256$3$UiffmE77AoSXiym7DQvFsc$cvTcqyCeeyspwEz3DfypP3m9d5d5wPgpmA2iRWv3rik=";
 
 on_both_databases! {
     a_thousand_users_of_bcrypt_log_in_with_their_old_passwords
+    accounts_of_an_import_answer_when_it_has_ended_and_names_without_one_with_them
+    the_schemes_of_names_follow_each_the_accounts_that_have_it
+    made_up_salts_look_like_those_of_the_accounts
     a_dry_run_reports_and_changes_nothing
     an_import_that_is_run_again_imports_nothing_twice
     what_can_t_be_imported_is_listed_with_its_line
@@ -36,6 +43,99 @@ async fn a_thousand_users_of_bcrypt_log_in_with_their_old_passwords(empty: &Empt
         }
     }
     verify(&people.store, None).await.unwrap().unwrap();
+}
+
+/// What is in the middle of an import: half of its batches are stored.
+async fn accounts_of_an_import_answer_when_it_has_ended_and_names_without_one_with_them(empty: &Empty) {
+    let mut people = People::of(empty.open().await).await;
+    people.join("alice").await;
+    let reload = async |people: &mut People| {
+        people.ring = KeyRing::load(&people.store).await.unwrap().unwrap();
+    };
+    let stored = |people: &People, text: &str| {
+        let hash: OldHash = bcrypt("password").parse().unwrap();
+        let (scheme, template) = (hash.scheme().to_string(), Template::of(hash.scheme()));
+        Import { account: people.newcomer(text), scheme, template }
+    };
+    let told = async |people: &People, text: &str| {
+        let found = people.store.look_up(&name(text)).await.unwrap();
+        assert!(found.generation <= people.ring.generation(), "what is answered has changed unnoticed");
+        people.ring.basis(&name(text), found.account.as_ref()).unwrap().old_hash.is_some()
+    };
+    let names = async |people: &People| {
+        let mut old = 0;
+        for number in 0..400 {
+            old += usize::from(told(people, &format!("nobody{number}")).await);
+        }
+        old
+    };
+    let batch = ["bob", "carol"].map(|text| stored(&people, text)).to_vec();
+    assert_eq!(people.store.import(batch, Actor::Server, NOW).await.unwrap(), [true, true]);
+    reload(&mut people).await;
+    assert!(!told(&people, "bob").await && names(&people).await == 0);
+    let bob = people.store.account(&name("bob")).await.unwrap();
+    assert!(people.ring.basis(&name("bob"), bob.as_ref()).unwrap().record.is_none(), "as a name that nobody has");
+    // Deleted before it has answered, it counts for nothing.
+    let (alice, dora) = (stored(&people, "alice"), stored(&people, "dora"));
+    assert_eq!(people.store.import(vec![alice, dora], Actor::Server, NOW).await.unwrap(), [false, true]);
+    let dora = people.store.account(&name("dora")).await.unwrap().unwrap().id;
+    people.store.delete_account(dora, Actor::Server, NOW).await.unwrap();
+
+    let before = people.ring.generation();
+    assert_eq!(people.store.end_import(Actor::Server, NOW).await, Ok(true));
+    assert_eq!(people.store.end_import(Actor::Server, NOW).await, Ok(false), "nothing is left to end");
+    assert!(people.store.look_up(&name("nobody")).await.unwrap().generation > before);
+    reload(&mut people).await;
+    assert!(told(&people, "bob").await && told(&people, "carol").await && !told(&people, "alice").await);
+    // Two accounts in three: 267 expected, standard deviation 9.
+    let old = names(&people).await;
+    assert!((210..320).contains(&old), "{old}");
+}
+
+async fn the_schemes_of_names_follow_each_the_accounts_that_have_it(empty: &Empty) {
+    let mut people = People::of(empty.open().await).await;
+    let old =
+        (0..8).map(|number| (format!("old{number}"), if number < 4 { PBKDF2.to_owned() } else { bcrypt("password") }));
+    run(&people, &csv(old), false).await;
+    let told = async |people: &mut People| -> [Vec<usize>; 2] {
+        people.ring = KeyRing::load(&people.store).await.unwrap().unwrap();
+        ["$pbkdf2-sha256$", "$bcrypt$"].map(|scheme| {
+            let has = |number: &usize| {
+                let told = people.ring.basis(&name(&format!("nobody{number}")), None).unwrap().old_hash;
+                told.is_some_and(|told| told.starts_with(scheme))
+            };
+            (0..1000).filter(has).collect()
+        })
+    };
+    let [pbkdf2, bcrypt] = told(&mut people).await;
+    // All names have one of the two: 500 each expected, standard deviation 16.
+    assert!(pbkdf2.len() + bcrypt.len() == 1000 && (400..600).contains(&pbkdf2.len()), "{}", pbkdf2.len());
+    // The users of one scheme return, those of the other don't.
+    for number in 0..4 {
+        let account = people.store.account(&name(&format!("old{number}"))).await.unwrap().unwrap();
+        people.store.replace_record(people.change(account.id, &account.record), NOW).await.unwrap();
+        let [left, others] = told(&mut people).await;
+        let expected = pbkdf2.len() * (3 - number) / 4;
+        assert!(left.len().abs_diff(expected) < 70, "{} of {expected}", left.len());
+        assert!(others == bcrypt && left.iter().all(|name| pbkdf2.contains(name)));
+    }
+    assert!(told(&mut people).await[0].is_empty());
+}
+
+async fn made_up_salts_look_like_those_of_the_accounts(empty: &Empty) {
+    let mut people = People::of(empty.open().await).await;
+    let salts = ["9f86d081884c7d659a2feaa0c55ad015", "a3bf4f1b2b0b822cd15d6c15b0f00a08"];
+    let old = salts.map(|salt| (format!("user-{salt}"), PBKDF2.replace("UiffmE77AoSXiym7DQvFsc", salt)));
+    run(&people, &csv(old), false).await;
+    people.ring = KeyRing::load(&people.store).await.unwrap().unwrap();
+    let mut seen = BTreeSet::new();
+    for number in 0..200 {
+        let told = people.ring.basis(&name(&format!("nobody{number}")), None).unwrap().old_hash.unwrap();
+        let scheme: OldScheme = told.parse().unwrap();
+        assert_eq!(scheme.salt().len(), 32);
+        seen.extend(scheme.salt().to_vec());
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), b"0123456789abcdef");
 }
 
 async fn a_dry_run_reports_and_changes_nothing(empty: &Empty) {
@@ -89,8 +189,10 @@ async fn what_can_t_be_imported_is_listed_with_its_line(empty: &Empty) {
 }
 
 async fn once_registered_afresh_the_old_hash_is_gone(empty: &Empty) {
-    let people = People::of(empty.open().await).await;
+    let mut people = People::of(empty.open().await).await;
     run(&people, &csv([("alice".to_owned(), bcrypt("old"))]), false).await;
+    people.ring = KeyRing::load(&people.store).await.unwrap().unwrap();
+    assert!(log_in(&people, "alice", "old").await.unwrap().is_some());
     let alice = people.store.account(&name("alice")).await.unwrap().unwrap();
     assert!(alice.old_hash.is_some());
     // With the old hash as password nobody logs in as with a password.
@@ -104,7 +206,6 @@ async fn once_registered_afresh_the_old_hash_is_gone(empty: &Empty) {
 
 async fn names_without_an_account_are_told_old_schemes_as_accounts_are(empty: &Empty) {
     let mut people = People::of(empty.open().await).await;
-    const PBKDF2: &str = "pbkdf2_sha256$3$UiffmE77AoSXiym7DQvFsc$cvTcqyCeeyspwEz3DfypP3m9d5d5wPgpmA2iRWv3rik=";
     let old =
         (0..4).map(|number| (format!("old{number}"), if number == 0 { PBKDF2.to_owned() } else { bcrypt("password") }));
     run(&people, &csv(old), false).await;
@@ -113,7 +214,6 @@ async fn names_without_an_account_are_told_old_schemes_as_accounts_are(empty: &E
     }
     // Half of the accounts have old hashes, three in four of those bcrypt.
     let told = async |people: &mut People| -> Vec<Option<String>> {
-        KeyRing::update_shares(&people.store).await.unwrap();
         people.ring = KeyRing::load(&people.store).await.unwrap().unwrap();
         let basis = |number| people.ring.basis(&name(&format!("nobody{number}")), None).unwrap();
         (0..2000).map(|number| basis(number).old_hash).collect()
@@ -167,7 +267,6 @@ async fn no_name_gets_an_old_scheme_back_when_accounts_are_deleted(empty: &Empty
         others.push(people.join(&format!("new{number}")).await.0);
     }
     let old = async |people: &mut People| -> Vec<usize> {
-        KeyRing::update_shares(&people.store).await.unwrap();
         people.ring = KeyRing::load(&people.store).await.unwrap().unwrap();
         let is_old =
             |number: &usize| people.ring.basis(&name(&format!("nobody{number}")), None).unwrap().old_hash.is_some();

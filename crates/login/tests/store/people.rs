@@ -1,7 +1,10 @@
 //! Accounts to try things with: real records, made without key stretching.
 
 use candor_login::store::{NewAccount, NewRecord, NewSession, Scope};
-use candor_login::{AccountId, KeyId, KeyRing, PARTIES, Purpose, Store, TokenHash, UnixTime, UserName, random};
+use candor_login::{
+    AccountId, IssuedRefresh, KeyId, KeyRing, MasterKey, PARTIES, Purpose, RefreshKey, SessionId, Store, TokenHash,
+    UnixTime, UserName, random,
+};
 use candor_old_hashes::OldScheme;
 use candor_opaque::{Change, Client, DefaultSuite, Error, KsfParams, Limits, NoStretching, Password, Record, Server};
 use getrandom::{SysRng, rand_core::UnwrapErr};
@@ -18,14 +21,30 @@ pub(crate) fn token(purpose: Purpose) -> TokenHash {
 }
 
 pub(crate) fn session() -> NewSession {
-    NewSession {
+    refreshable().0
+}
+
+/// A session, and its refresh token.
+pub(crate) fn refreshable() -> (NewSession, IssuedRefresh) {
+    let id = SessionId::generate().unwrap();
+    let issued = issued(id);
+    let session = NewSession {
+        id,
         scope: Scope::Full,
         access: token(Purpose::Access),
         access_until: NOW.plus(600),
-        refresh: token(Purpose::Refresh),
+        refresh: issued.hash(),
         ends: NOW.plus(86400),
         label: "laptop".to_owned(),
-    }
+        device: None,
+    };
+    (session, issued)
+}
+
+/// A fresh refresh token of a session.
+pub(crate) fn issued(session: SessionId) -> IssuedRefresh {
+    let key = RefreshKey::new(&MasterKey::from_bytes([1; 32]));
+    key.read(&key.issue(session).unwrap()).unwrap()
 }
 
 /// A fresh record under a server's key.

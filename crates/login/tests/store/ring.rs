@@ -130,12 +130,13 @@ async fn names_without_an_account_move_to_new_keys_as_accounts_do(empty: &Empty)
     }
     let new = people.ring.rotate(&people.store, Actor::Server, NOW).await.unwrap();
     let moved = async |store: &Store| -> Vec<u32> {
-        KeyRing::update_shares(store).await.unwrap();
         let ring = KeyRing::load(store).await.unwrap().unwrap();
         let key = |number: &u32| ring.basis(&name(&format!("nobody{number}")), None).unwrap().key;
         (0..2000).filter(|number| key(number) == new).collect()
     };
     assert!(moved(&people.store).await.is_empty());
+    // Whoever looks a name up learns that answers have changed, at once.
+    assert!(people.store.look_up(&name("nobody")).await.unwrap().generation > people.ring.generation());
     people.ring = KeyRing::load(&people.store).await.unwrap().unwrap();
     people.store.replace_record(people.change(accounts[0].0, &accounts[0].1), NOW).await.unwrap();
     let quarter = moved(&people.store).await;

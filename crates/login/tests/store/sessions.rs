@@ -2,9 +2,9 @@
 
 use crate::accounts::refused;
 use crate::databases::{Empty, on_both_databases};
-use crate::people::{NOW, People, session, token};
-use candor_login::store::{Actor, Conflict, NewAccount, NewSession, Refresh, Scope};
-use candor_login::{DeviceId, Purpose, SessionId, TokenHash};
+use crate::people::{NOW, People, issued, refreshable, session, token};
+use candor_login::store::{Actor, Conflict, NewAccount, NewDevice, NewSession, Refresh, Scope};
+use candor_login::{DeviceId, IssuedRefresh, Purpose, SessionId, TokenHash};
 
 on_both_databases! {
     an_access_token_opens_its_session_until_it_expires
@@ -12,7 +12,6 @@ on_both_databases! {
     a_refresh_token_that_is_used_again_ends_the_session
     sessions_are_revoked_one_by_one_and_together
     an_account_keeps_its_latest_64_sessions
-    a_session_remembers_its_latest_64_refresh_tokens
     a_recovery_code_opens_one_session
     devices_are_known_until_they_are_removed
     what_changes_nothing_leaves_no_entry_in_the_log
@@ -37,37 +36,53 @@ async fn an_access_token_opens_its_session_until_it_expires(empty: &Empty) {
 async fn a_refresh_token_is_exchanged_once(empty: &Empty) {
     let people = People::of(empty.open().await).await;
     let (alice, record) = people.join("alice").await;
-    let first = session();
+    let (first, token) = refreshable();
     let hash = record.credential_hash();
     let id = people.store.log_in([1; 32], NOW, alice, hash, first.clone(), NOW).await.unwrap();
-    let next = fresh();
-    let refreshed = people.store.refresh(first.refresh, next, NOW.plus(10)).await.unwrap();
+    assert_eq!(people.store.is_current(token, NOW).await.unwrap(), Some(true));
+    let (next, next_token) = fresh(id);
+    let refreshed = people.store.refresh(token, next, NOW.plus(10)).await.unwrap();
     assert_eq!((refreshed.id, refreshed.account, refreshed.access_until), (id, alice, next.access_until));
     assert!(people.store.session(first.access, NOW).await.unwrap().is_none());
     assert!(people.store.session(next.access, NOW).await.unwrap().is_some());
-    assert_eq!(refused(people.store.refresh(token(Purpose::Refresh), fresh(), NOW).await), Conflict::NoSession);
+    assert_eq!(people.store.is_current(token, NOW).await.unwrap(), Some(false));
+    let nobody = SessionId([9; 16]);
+    assert_eq!(people.store.is_current(issued(nobody), NOW).await.unwrap(), None);
+    assert_eq!(refused(people.store.refresh(issued(nobody), fresh(nobody).0, NOW).await), Conflict::NoSession);
     // The session's end does not move.
     assert_eq!(refreshed.ends, first.ends);
-    assert_eq!(refused(people.store.refresh(next.refresh, fresh(), first.ends).await), Conflict::NoSession);
+    assert_eq!(people.store.is_current(next_token, first.ends.plus(-1)).await.unwrap(), Some(true));
+    for ended in [next_token, token] {
+        assert_eq!(people.store.is_current(ended, first.ends).await.unwrap(), None);
+        assert_eq!(refused(people.store.refresh(ended, fresh(id).0, first.ends).await), Conflict::NoSession);
+    }
 }
 
+/// However many exchanges ago it was the current one: nobody makes the server forget it.
 async fn a_refresh_token_that_is_used_again_ends_the_session(empty: &Empty) {
     let people = People::of(empty.open().await).await;
     let (alice, record) = people.join("alice").await;
     let hash = record.credential_hash();
-    let (stolen, other) = (session(), session());
-    people.store.log_in([1; 32], NOW, alice, hash, stolen.clone(), NOW).await.unwrap();
-    people.store.log_in([2; 32], NOW, alice, hash, other.clone(), NOW).await.unwrap();
-    let (second, third) = (fresh(), fresh());
-    people.store.refresh(stolen.refresh, second, NOW).await.unwrap();
-    people.store.refresh(second.refresh, third, NOW).await.unwrap();
-    // Two exchanges ago.
-    assert_eq!(refused(people.store.refresh(stolen.refresh, fresh(), NOW).await), Conflict::RefreshReused);
-    assert!(people.store.session(third.access, NOW).await.unwrap().is_none());
-    assert_eq!(refused(people.store.refresh(third.refresh, fresh(), NOW).await), Conflict::NoSession);
-    assert!(people.store.session(other.access, NOW).await.unwrap().is_some());
-    let last = people.store.latest_audit_entries(Some(alice.to_string()), 1).await.unwrap();
-    assert_eq!(last[0].event, "refresh-reused");
+    for (login, exchanges) in [1, 2, 100].into_iter().enumerate() {
+        let ((stolen, first), (other, _)) = (refreshable(), refreshable());
+        let login = login as u8 * 2;
+        let id = people.store.log_in([login; 32], NOW, alice, hash, stolen, NOW).await.unwrap();
+        people.store.log_in([login + 1; 32], NOW, alice, hash, other.clone(), NOW).await.unwrap();
+        let (mut latest, mut token) = (None, first);
+        for _ in 0..exchanges {
+            let (next, next_token) = fresh(id);
+            people.store.refresh(token, next, NOW).await.unwrap();
+            (latest, token) = (Some(next), next_token);
+        }
+        let access = latest.unwrap().access;
+        assert!(people.store.session(access, NOW).await.unwrap().is_some());
+        assert_eq!(refused(people.store.refresh(first, fresh(id).0, NOW).await), Conflict::RefreshReused);
+        assert!(people.store.session(access, NOW).await.unwrap().is_none(), "{exchanges}");
+        assert_eq!(refused(people.store.refresh(token, fresh(id).0, NOW).await), Conflict::NoSession);
+        assert!(people.store.session(other.access, NOW).await.unwrap().is_some());
+        let last = people.store.latest_audit_entries(Some(alice.to_string()), 1).await.unwrap();
+        assert_eq!(last[0].event, "refresh-reused");
+    }
 }
 
 async fn sessions_are_revoked_one_by_one_and_together(empty: &Empty) {
@@ -107,34 +122,6 @@ async fn an_account_keeps_its_latest_64_sessions(empty: &Empty) {
     }
 }
 
-async fn a_session_remembers_its_latest_64_refresh_tokens(empty: &Empty) {
-    let people = People::of(empty.open().await).await;
-    let (alice, record) = people.join("alice").await;
-    let first = session();
-    let id = people.store.log_in([1; 32], NOW, alice, record.credential_hash(), first.clone(), NOW).await.unwrap();
-    let mut tokens = vec![first.refresh];
-    for _ in 0..70 {
-        let next = fresh();
-        people.store.refresh(tokens[tokens.len() - 1], next, NOW).await.unwrap();
-        tokens.push(next.refresh);
-    }
-    let mut known = Vec::new();
-    for token in &tokens {
-        known.push(people.store.session_of_refresh(*token, NOW).await.unwrap().is_some_and(|(found, _)| found == id));
-    }
-    for token in [tokens[6], tokens[70]] {
-        assert!(people.store.session_of_refresh(token, first.ends.plus(-1)).await.unwrap().is_some());
-        assert!(people.store.session_of_refresh(token, first.ends).await.unwrap().is_none(), "the session has ended");
-    }
-    // Seventy were exchanged; the last one is the session's own.
-    assert_eq!(known.iter().position(|known| *known), Some(6));
-    assert!(known[6..].iter().all(|known| *known));
-    assert_eq!(refused(people.store.refresh(tokens[5], fresh(), NOW).await), Conflict::NoSession);
-    assert_eq!(people.store.sessions(alice, NOW).await.unwrap().len(), 1, "what is forgotten does no harm");
-    assert_eq!(refused(people.store.refresh(tokens[6], fresh(), NOW).await), Conflict::RefreshReused);
-    assert!(people.store.sessions(alice, NOW).await.unwrap().is_empty());
-}
-
 async fn a_recovery_code_opens_one_session(empty: &Empty) {
     let people = People::of(empty.open().await).await;
     let codes: Vec<TokenHash> = (0..3).map(|_| token(Purpose::Recovery)).collect();
@@ -167,10 +154,20 @@ async fn a_recovery_code_opens_one_session(empty: &Empty) {
 
 async fn devices_are_known_until_they_are_removed(empty: &Empty) {
     let people = People::of(empty.open().await).await;
-    let (alice, _) = people.join("alice").await;
+    let (alice, record) = people.join("alice").await;
     let (bob, _) = people.join("bob").await;
     let proof = token(Purpose::Device);
-    let phone = people.store.add_device(alice, proof, "phone".to_owned(), NOW).await.unwrap();
+    let mut logins = 0;
+    let mut add = async |proof, label: &str, now| {
+        logins += 1;
+        let device = NewDevice { id: DeviceId::generate().unwrap(), proof };
+        let id = device.id;
+        let session = NewSession { label: label.to_owned(), device: Some(device), ..session() };
+        people.store.log_in([logins; 32], NOW, alice, record.credential_hash(), session, now).await.unwrap();
+        id
+    };
+    let phone = add(proof, "phone", NOW).await;
+    assert_eq!(people.store.devices(alice).await.unwrap()[0].label, "phone");
     assert_eq!(people.store.device(alice, phone).await.unwrap().unwrap().proof, proof);
     assert!(people.store.device(bob, phone).await.unwrap().is_none());
     assert!(people.store.device(alice, DeviceId([0; 16])).await.unwrap().is_none());
@@ -180,7 +177,7 @@ async fn devices_are_known_until_they_are_removed(empty: &Empty) {
     for number in 0..32 {
         let label = format!("device {number}");
         let now = NOW.plus(number);
-        others.push(people.store.add_device(alice, token(Purpose::Device), label, now).await.unwrap());
+        others.push(add(token(Purpose::Device), &label, now).await);
     }
     let left = people.store.devices(alice).await.unwrap();
     assert_eq!((left.len(), left[0].id), (32, phone));
@@ -214,6 +211,8 @@ async fn what_changes_nothing_leaves_no_entry_in_the_log(empty: &Empty) {
     assert_eq!(people.store.recovery_codes_left(alice).await.unwrap(), 1);
 }
 
-fn fresh() -> Refresh {
-    Refresh { access: token(Purpose::Access), access_until: NOW.plus(1200), refresh: token(Purpose::Refresh) }
+/// The next tokens of a session.
+fn fresh(session: SessionId) -> (Refresh, IssuedRefresh) {
+    let issued = issued(session);
+    (Refresh { access: token(Purpose::Access), access_until: NOW.plus(1200), refresh: issued.hash() }, issued)
 }

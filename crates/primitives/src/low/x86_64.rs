@@ -4,6 +4,9 @@
 #[cfg(any(feature = "aes", feature = "sm4"))]
 #[cfg_attr(not(feature = "aes"), allow(dead_code))] // POLYVAL's part
 mod blocks;
+#[cfg(any(feature = "aes", feature = "sm4"))]
+#[cfg_attr(not(feature = "aead"), allow(dead_code))] // what only the AEADs use
+mod registers;
 #[cfg(feature = "hash")]
 mod vector;
 

@@ -23,17 +23,27 @@ const FLOODING: u8 = 200;
 /// What either waits for between two tries.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The attackers, a process at the lowest priority: they would have machines of their own. They end with this.
+/// The attackers, a process that runs only where nobody else wants to: they would have machines of their own. They end with this.
+///
+/// Linux's scheduling class for that is SCHED_IDLE. The lowest priority of the usual class is not enough: since Linux 6.6 whoever wakes up may have to wait until the running
+/// thread's slice ends, whatever its priority, which takes milliseconds and would be measured as the server's.
 pub(super) struct Attackers(Child);
 
 impl Attackers {
     pub(super) fn start(server: SocketAddr) -> Self {
-        let mut command = Command::new("nice");
-        command.args(["-n", "19"]).arg(std::env::current_exe().unwrap());
+        let mut command = idle();
+        command.arg(std::env::current_exe().unwrap());
         command.args(["--ignored", "--exact", "load::crowd::attackers_process", "--nocapture"]);
         command.env(TARGET, server.to_string()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Self(command.spawn().expect("`nice` starts the attackers"))
+        Self(command.spawn().expect("`chrt` starts the attackers"))
     }
+}
+
+/// Begins a command that runs only where nobody else wants to.
+pub(super) fn idle() -> Command {
+    let mut command = Command::new("chrt");
+    command.args(["--idle", "0"]);
+    command
 }
 
 impl Drop for Attackers {

@@ -68,8 +68,16 @@ pub(super) fn closed_loop(servers: &[SocketAddr], lines: usize, long: Duration, 
     total as f64 / start.elapsed().as_secs_f64()
 }
 
-/// Requests at a fixed rate, whatever becomes of those before. How long each took from when it was meant to begin, sorted.
-pub(super) fn open_loop(server: SocketAddr, rate: f64, long: Duration, request: &[u8]) -> Vec<Duration> {
+/// How long requests took, each from when it was meant to begin, sorted.
+pub(super) struct Took {
+    /// All of them.
+    pub(super) all: Vec<Duration>,
+    /// Of these the ones that had to connect first.
+    pub(super) first: Vec<Duration>,
+}
+
+/// Requests at a fixed rate, whatever becomes of those before.
+pub(super) fn open_loop(server: SocketAddr, rate: f64, long: Duration, request: &[u8]) -> Took {
     let count = (rate * long.as_secs_f64()) as u64;
     let (next, start) = (AtomicU64::new(0), Instant::now() + Duration::from_millis(100));
     let line = || {
@@ -81,8 +89,9 @@ pub(super) fn open_loop(server: SocketAddr, rate: f64, long: Duration, request: 
             }
             let meant = start + Duration::from_secs_f64(number as f64 / rate);
             thread::sleep(meant.saturating_duration_since(Instant::now()));
+            let is_first = line.is_none();
             line.get_or_insert_with(|| Line::open(server)).call(request);
-            took.push(meant.elapsed());
+            took.push((meant.elapsed(), is_first));
         }
     };
     let mut took = thread::scope(|scope| {
@@ -90,7 +99,8 @@ pub(super) fn open_loop(server: SocketAddr, rate: f64, long: Duration, request: 
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
     took.sort();
-    took
+    let first = took.iter().filter(|(_, is_first)| *is_first).map(|(took, _)| *took).collect();
+    Took { all: took.into_iter().map(|(took, _)| took).collect(), first }
 }
 
 /// Of sorted times.

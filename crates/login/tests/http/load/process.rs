@@ -35,9 +35,21 @@ impl Process {
 
     /// With this state folder, and the database at `url` instead of the one there.
     pub(super) fn at(state: &Path, url: Option<&str>, prepare: impl AsyncFnOnce(Store)) -> Self {
+        Self::by(Command::new(std::env::current_exe().unwrap()), state, url, prepare)
+    }
+
+    /// One that runs only where nobody else wants to.
+    pub(super) fn idle() -> Self {
+        let (folder, mut command) = (tempfile::tempdir().unwrap(), super::crowd::idle());
+        command.arg(std::env::current_exe().unwrap());
+        let mut server = Self::by(command, folder.path(), None, async |store| super::fill(store, 1).await);
+        server.folder = Some(folder);
+        server
+    }
+
+    fn by(mut command: Command, state: &Path, url: Option<&str>, prepare: impl AsyncFnOnce(Store)) -> Self {
         let sqlite = format!("sqlite:{}", state.join("login.sqlite").display());
         super::prepared(state, url.unwrap_or(&sqlite), prepare);
-        let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--ignored", "--exact", "load::process::server_process", "--nocapture"]);
         command.env(STATE, state).env(DATABASE, url.unwrap_or_default());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -1,6 +1,7 @@
 //! AES-128 and AES-256 (FIPS 197) with the AES instructions: single blocks, counter mode over many blocks in flight, and the cipher of GCM.
 
-use super::blocks::{Beside, Blocks};
+use super::blocks::{AesRounds, Beside, Blocks, load, store};
+use super::registers::{Xmm, Ymm, Zmm};
 #[cfg(feature = "aead")]
 use super::{gcm, ghash::Powers};
 use crate::wipe::wipe;
@@ -73,35 +74,43 @@ pub(crate) fn decrypt_many(_: HaveClmul, keys: &RoundKeys, blocks: &mut [[u8; 16
 /// Makes the entry points of counter mode, which xors the key stream into `data` and writes the stream's last block to `last`. The counter
 /// is the last four bytes, big-endian, modulo 2^32.
 macro_rules! counter_mode {
-    ($name:ident, $token:ty, $features:literal, $vector:ty, $in_flight:literal $(, $clear:stmt)?) => {
+    ($name:ident, $token:ty, $features:literal, $vector:ident, $in_flight:literal $(, $clear:stmt)?) => {
         #[inline]
         pub(crate) fn $name(
-            _: $token,
+            token: $token,
             keys: &RoundKeys,
             first: &[u8; 16],
             data: &mut [u8],
             last: Option<&mut [u8; 16]>,
         ) {
             #[target_feature(enable = $features)]
-            fn with_features(keys: &RoundKeys, first: &[u8; 16], data: &mut [u8], last: Option<&mut [u8; 16]>) {
-                counter_mode::<$vector, $in_flight, { $in_flight * <$vector>::LANES }>(keys, first, data, last)
+            fn with_features(
+                token: $token,
+                keys: &RoundKeys,
+                first: &[u8; 16],
+                data: &mut [u8],
+                last: Option<&mut [u8; 16]>,
+            ) {
+                type Vector = $vector<$token>;
+                counter_mode::<Vector, $in_flight, { $in_flight * Vector::LANES }>(token, keys, first, data, last)
             }
             // SAFETY: the token proves the features.
-            unsafe { with_features(keys, first, data, last) }
+            unsafe { with_features(token, keys, first, data, last) }
             $($clear)?
         }
     };
 }
 
 // With these instructions the compiler puts blocks of the key stream aside. The wider arms have more registers, or fewer copies.
-counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", __m128i, 8, zeroize_stack::<192>());
-counter_mode!(counter_mode_vaes, HaveVpclmul, "avx2,aes,vaes", __m256i, 8);
-counter_mode!(counter_mode_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl,vaes", __m512i, 8);
+counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", Xmm, 8, zeroize_stack::<192>());
+counter_mode!(counter_mode_vaes, HaveVpclmul, "avx2,aes,vaes", Ymm, 8);
+counter_mode!(counter_mode_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl,vaes", Zmm, 8);
 
 /// `BATCH` blocks in `VECTORS` vectors at a time. What is left is done as if it were a whole batch, and the vector at the data's end through
 /// memory, which is wiped.
 #[inline(always)]
-fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
+fn counter_mode<V: AesRounds, const VECTORS: usize, const BATCH: usize>(
+    proof: V::Proof,
     keys: &RoundKeys,
     first: &[u8; 16],
     data: &mut [u8],
@@ -110,8 +119,8 @@ fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
     let lanes = [[0; 16], one(1), one(2), one(3)];
     let mut stream = Stream {
         keys,
-        counters: V::splat(__m128i::load(from_ref(first)).reverse()).add32(V::load(&lanes)),
-        step: V::splat(__m128i::load(&[one(V::LANES as u8)])),
+        counters: V::splat(Xmm::load(proof, from_ref(first)).reverse()).add32(V::load(proof, &lanes)),
+        step: V::splat(Xmm::load(proof, &[one(V::LANES as u8)])),
     };
 
     // The last batch, or what there is of it, is the one whose last block the caller gets.
@@ -119,7 +128,7 @@ fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
     let (batches, _) = batches.as_chunks_mut::<16>();
     for batch in batches.chunks_exact_mut(BATCH) {
         for (data, key) in batch.chunks_exact_mut(V::LANES).zip(stream.next::<VECTORS>()) {
-            V::load(data).xor(key).store(data);
+            V::load(proof, data).xor(key).store(data);
         }
     }
     let whole = rest.len().saturating_sub(1) / (16 * V::LANES);
@@ -129,7 +138,7 @@ fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
     let mut front = front.chunks_exact_mut(V::LANES);
     for key in stream.next::<VECTORS>() {
         match front.next() {
-            Some(data) => V::load(data).xor(key).store(data),
+            Some(data) => V::load(proof, data).xor(key).store(data),
             None => {
                 key.store(&mut end);
                 break;
@@ -138,7 +147,7 @@ fn counter_mode<V: Blocks, const VECTORS: usize, const BATCH: usize>(
     }
     let (whole, part) = rest.as_chunks_mut::<16>();
     for (data, key) in whole.iter_mut().zip(&end) {
-        __m128i::load(&[*data]).xor(__m128i::load(from_ref(key))).store(from_mut(data));
+        Xmm::load(proof, &[*data]).xor(Xmm::load(proof, from_ref(key))).store(from_mut(data));
     }
     let used = (whole.len() + usize::from(!part.is_empty())).saturating_sub(1);
     part.iter_mut().zip(&end[used]).for_each(|(byte, key)| *byte ^= key);
@@ -159,7 +168,7 @@ struct Stream<'k, V> {
     step: V,
 }
 
-impl<V: Blocks> Stream<'_, V> {
+impl<V: AesRounds> Stream<'_, V> {
     // No closures here: they would not have the features.
     #[inline(always)]
     fn next<const VECTORS: usize>(&mut self) -> [V; VECTORS] {
@@ -170,26 +179,27 @@ impl<V: Blocks> Stream<'_, V> {
             *block = self.counters.reverse();
             self.counters = self.counters.add32(self.step);
         }
-        rounds(keys, blocks, &mut ())
+        rounds(self.counters.proof(), keys, blocks, &mut ())
     }
 }
 
 /// All rounds, and a step of `beside` after each but the last.
 #[inline(always)]
-fn rounds<V: Blocks, B: Beside, const KEYS: usize, const VECTORS: usize>(
+fn rounds<V: AesRounds, B: Beside, const KEYS: usize, const VECTORS: usize>(
+    proof: V::Proof,
     keys: &[[u8; 16]; KEYS],
     mut blocks: [V; VECTORS],
     beside: &mut B,
 ) -> [V; VECTORS] {
     const { assert!(KEYS == 11 || KEYS == 15) }
-    let first: V = all_lanes(&keys[0]);
+    let first: V = all_lanes(proof, &keys[0]);
     for block in &mut blocks {
         *block = block.xor(first);
     }
     // Written out, so that the number of each step is a constant.
     macro_rules! middle {
         ($($round:literal)+) => {$(
-            let key: V = all_lanes(&keys[$round]);
+            let key: V = all_lanes(proof, &keys[$round]);
             for block in &mut blocks {
                 *block = block.encrypt_round(key);
             }
@@ -200,7 +210,7 @@ fn rounds<V: Blocks, B: Beside, const KEYS: usize, const VECTORS: usize>(
     if KEYS == 15 {
         middle!(10 11 12 13);
     }
-    let last: V = all_lanes(&keys[KEYS - 1]);
+    let last: V = all_lanes(proof, &keys[KEYS - 1]);
     for block in &mut blocks {
         *block = block.encrypt_last(last);
     }
@@ -208,37 +218,42 @@ fn rounds<V: Blocks, B: Beside, const KEYS: usize, const VECTORS: usize>(
 }
 
 #[inline(always)]
-fn all_lanes<V: Blocks>(key: &[u8; 16]) -> V {
-    V::splat(__m128i::load(from_ref(key)))
+fn all_lanes<V: Blocks>(proof: V::Proof, key: &[u8; 16]) -> V {
+    V::splat(Xmm::load(proof, from_ref(key)))
 }
 
 #[cfg(feature = "aead")]
-impl<V: Blocks, const KEYS: usize> gcm::BlockCipher<V> for [[u8; 16]; KEYS] {
+impl<V: AesRounds, const KEYS: usize> gcm::BlockCipher<V> for [[u8; 16]; KEYS] {
     #[inline(always)]
-    fn encrypt<const VECTORS: usize, B: Beside>(&self, blocks: [V; VECTORS], beside: &mut B) -> [V; VECTORS] {
-        rounds(unseen(self), blocks, beside)
+    fn encrypt<const VECTORS: usize, B: Beside>(
+        &self,
+        proof: V::Proof,
+        blocks: [V; VECTORS],
+        beside: &mut B,
+    ) -> [V; VECTORS] {
+        rounds(proof, unseen(self), blocks, beside)
     }
 }
 
 /// Makes the entry points of GCM: the powers of the hash key, and encryption or, if `OPEN`, decryption.
 #[cfg(feature = "aead")]
 macro_rules! gcm {
-    ($prepare:ident, $run:ident, $token:ty, $features:literal, $vector:ty, $vectors:literal, $clear:literal) => {
+    ($prepare:ident, $run:ident, $token:ty, $features:literal, $vector:ident, $vectors:literal, $clear:literal) => {
         /// The powers of GHASH's key.
         #[inline]
-        pub(crate) fn $prepare<const KEYS: usize>(_: $token, keys: &[[u8; 16]; KEYS], powers: &mut Powers) {
+        pub(crate) fn $prepare<const KEYS: usize>(token: $token, keys: &[[u8; 16]; KEYS], powers: &mut Powers) {
             #[target_feature(enable = $features)]
-            fn with_features<const KEYS: usize>(keys: &[[u8; 16]; KEYS], powers: &mut Powers) {
-                gcm::prepare::<$vector, _, $vectors>(keys, powers);
+            fn with_features<const KEYS: usize>(token: $token, keys: &[[u8; 16]; KEYS], powers: &mut Powers) {
+                gcm::prepare::<$vector<$token>, _, $vectors>(token, keys, powers);
             }
             // SAFETY: the token proves the features.
-            unsafe { with_features(keys, powers) }
+            unsafe { with_features(token, keys, powers) }
         }
 
         /// Encryption, or decryption if `OPEN`; writes the tag that belongs to the ciphertext.
         #[inline]
         pub(crate) fn $run<const KEYS: usize, const OPEN: bool>(
-            _: $token,
+            token: $token,
             keys: &[[u8; 16]; KEYS],
             powers: &Powers,
             nonce: &[u8; 12],
@@ -248,6 +263,7 @@ macro_rules! gcm {
         ) {
             #[target_feature(enable = $features)]
             fn with_features<const KEYS: usize, const OPEN: bool>(
+                token: $token,
                 keys: &[[u8; 16]; KEYS],
                 powers: &Powers,
                 nonce: &[u8; 12],
@@ -255,26 +271,26 @@ macro_rules! gcm {
                 data: &mut [u8],
                 tag: &mut [u8; 16],
             ) {
-                gcm::run::<$vector, _, $vectors, OPEN>(keys, powers, nonce, aad, data, tag);
+                gcm::run::<$vector<$token>, _, $vectors, OPEN>(token, keys, powers, nonce, aad, data, tag);
             }
             // SAFETY: the token proves the features.
-            unsafe { with_features::<KEYS, OPEN>(keys, powers, nonce, aad, data, tag) }
+            unsafe { with_features::<KEYS, OPEN>(token, keys, powers, nonce, aad, data, tag) }
             zeroize_stack::<$clear>();
         }
     };
 }
 
 #[cfg(feature = "aead")]
-gcm!(gcm_prepare_aes, gcm_aes, HaveClmul, "ssse3,sse4.1,pclmulqdq,aes", __m128i, 8, 640);
+gcm!(gcm_prepare_aes, gcm_aes, HaveClmul, "ssse3,sse4.1,pclmulqdq,aes", Xmm, 8, 640);
 #[cfg(feature = "aead")]
-gcm!(gcm_prepare_vaes, gcm_vaes, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq,aes,vaes", __m256i, 8, 1024);
+gcm!(gcm_prepare_vaes, gcm_vaes, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq,aes,vaes", Ymm, 8, 1024);
 #[cfg(feature = "aead")]
 gcm!(
     gcm_prepare_avx512,
     gcm_avx512,
     HaveAvx512Crypto,
     "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,aes,vaes",
-    __m512i,
+    Zmm,
     8,
     1664
 );
@@ -298,7 +314,7 @@ const fn one(n: u8) -> [u8; 16] {
 #[target_feature(enable = "sse4.1,aes")]
 fn expand_aes(key: &[u8; 16], keys: &mut RoundKeys) {
     keys[0] = *key;
-    let mut last = __m128i::load(&[*key]);
+    let mut last = load(key);
     // Rcon is the instruction's immediate.
     macro_rules! round {
         ($($round:literal $rcon:literal),+) => {$(
@@ -307,7 +323,7 @@ fn expand_aes(key: &[u8; 16], keys: &mut RoundKeys) {
             last = _mm_xor_si128(last, _mm_slli_si128::<4>(last));
             last = _mm_xor_si128(last, _mm_slli_si128::<8>(last));
             last = _mm_xor_si128(last, word);
-            last.store(from_mut(&mut keys[$round]));
+            store(last, &mut keys[$round]);
         )+};
     }
     round!(1 0x01, 2 0x02, 3 0x04, 4 0x08, 5 0x10, 6 0x20, 7 0x40, 8 0x80, 9 0x1b, 10 0x36);
@@ -318,7 +334,7 @@ fn expand_aes(key: &[u8; 16], keys: &mut RoundKeys) {
 fn expand_256_aes(key: &[u8; 32], keys: &mut RoundKeys256) {
     let (halves, _) = key.as_chunks::<16>();
     keys[..2].copy_from_slice(halves);
-    let [mut even, mut odd] = [__m128i::load(halves), __m128i::load(&halves[1..])];
+    let [mut even, mut odd] = [load(&halves[0]), load(&halves[1])];
     // The even round keys take the transformed last word of the odd ones, and the odd ones that of the even ones without Rcon and rotation.
     macro_rules! round {
         ($keys:ident[$round:literal] $last:ident $other:ident $rcon:literal $word:literal) => {
@@ -326,7 +342,7 @@ fn expand_256_aes(key: &[u8; 32], keys: &mut RoundKeys256) {
             $last = _mm_xor_si128($last, _mm_slli_si128::<4>($last));
             $last = _mm_xor_si128($last, _mm_slli_si128::<8>($last));
             $last = _mm_xor_si128($last, word);
-            $last.store(from_mut(&mut $keys[$round]));
+            store($last, &mut $keys[$round]);
         };
     }
     macro_rules! rounds {
@@ -343,28 +359,28 @@ fn expand_256_aes(key: &[u8; 32], keys: &mut RoundKeys256) {
 fn invert_aes(keys: &mut RoundKeys) {
     keys.reverse();
     for key in &mut keys[1..10] {
-        _mm_aesimc_si128(__m128i::load(&[*key])).store(from_mut(key));
+        store(_mm_aesimc_si128(load(key)), key);
     }
 }
 
 #[target_feature(enable = "sse4.1,aes")]
 fn encrypt_aes(keys: &RoundKeys, block: &mut [u8; 16]) {
-    let key = |round: usize| __m128i::load(from_ref(&keys[round]));
-    let mut state = __m128i::load(from_ref(block)).xor(key(0));
+    let key = |round: usize| load(&keys[round]);
+    let mut state = _mm_xor_si128(load(block), key(0));
     for round in 1..10 {
         state = _mm_aesenc_si128(state, key(round));
     }
-    _mm_aesenclast_si128(state, key(10)).store(from_mut(block));
+    store(_mm_aesenclast_si128(state, key(10)), block);
 }
 
 #[target_feature(enable = "sse4.1,aes")]
 fn decrypt_aes(keys: &RoundKeys, block: &mut [u8; 16]) {
-    let key = |round: usize| __m128i::load(from_ref(&keys[round]));
-    let mut state = __m128i::load(from_ref(block)).xor(key(0));
+    let key = |round: usize| load(&keys[round]);
+    let mut state = _mm_xor_si128(load(block), key(0));
     for round in 1..10 {
         state = _mm_aesdec_si128(state, key(round));
     }
-    _mm_aesdeclast_si128(state, key(10)).store(from_mut(block));
+    store(_mm_aesdeclast_si128(state, key(10)), block);
 }
 
 /// Makes the functions over several blocks: `$round` nine times, then `$last`.
@@ -372,10 +388,10 @@ macro_rules! many {
     ($name:ident, $round:ident, $last:ident) => {
         #[target_feature(enable = "sse4.1,aes")]
         fn $name(keys: &RoundKeys, blocks: &mut [[u8; 16]; MANY]) {
-            let key = |round: usize| __m128i::load(from_ref(&keys[round]));
+            let key = |round: usize| load(&keys[round]);
             let mut states = [key(0); MANY];
             for (state, block) in states.iter_mut().zip(&*blocks) {
-                *state = state.xor(__m128i::load(from_ref(block)));
+                *state = _mm_xor_si128(*state, load(block));
             }
             for round in 1..10 {
                 for state in &mut states {
@@ -383,7 +399,7 @@ macro_rules! many {
                 }
             }
             for (state, block) in states.into_iter().zip(blocks) {
-                $last(state, key(10)).store(from_mut(block));
+                store($last(state, key(10)), block);
             }
         }
     };

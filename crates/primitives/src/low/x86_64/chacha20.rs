@@ -1,24 +1,27 @@
 //! ChaCha20 (RFC 8439 §2.3) in vectors, in two ways. [`Words`] of many blocks: a vector holds the same word of each, so a batch of them fills
 //! all lanes. Rows of few blocks: a vector holds a row of four words of each, and the diagonals come from turning the rows.
 
-use super::blocks::Beside;
+use super::blocks::{Beside, load, store};
+use super::registers::{ProvesAvx2, ProvesAvx512, Xmm, Ymm, Zmm};
 use core::arch::x86_64::*;
 
 /// A vector of words of 32 bits.
 pub(super) trait Words: Copy {
+    /// The tokens that prove the instructions.
+    type Proof: ProvesAvx2;
     /// Blocks in a batch: words in a vector.
     const BLOCKS: usize;
-    fn splat(word: u32) -> Self;
+    fn splat(proof: Self::Proof, word: u32) -> Self;
     /// 0, 1, 2 and so on.
-    fn numbers() -> Self;
+    fn numbers(proof: Self::Proof) -> Self;
     /// 0, 1 and so on in the first word of each 16 bytes, zeros elsewhere.
-    fn row_numbers() -> Self;
+    fn row_numbers(proof: Self::Proof) -> Self;
     fn add(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;
     /// Each word rotated to the left.
     fn rotate<const N: i32, const REST: i32>(self) -> Self;
     /// Four words, `row`, in each 16 bytes.
-    fn row(row: &[u32; 4]) -> Self;
+    fn row(proof: Self::Proof, row: &[u32; 4]) -> Self;
     /// The four words of each 16 bytes moved down, the lower ones to the top, as the immediate says.
     fn turn<const ORDER: i32>(self) -> Self;
     /// Adds vectors of words, as many as a block has, to `BLOCKS` blocks of data.
@@ -32,12 +35,12 @@ pub(super) type State = [u32; 16];
 
 /// A batch of key stream from `state`'s counter on, a vector for each word; counts on. Does the steps 0 to 9 of `beside` meanwhile.
 #[inline(always)]
-pub(super) fn words<V: Words, B: Beside>(state: &mut State, beside: &mut B) -> [V; 16] {
-    let mut x = [V::splat(0); 16];
+pub(super) fn words<V: Words, B: Beside>(proof: V::Proof, state: &mut State, beside: &mut B) -> [V; 16] {
+    let mut x = [V::splat(proof, 0); 16];
     for (x, word) in x.iter_mut().zip(&*state) {
-        *x = V::splat(*word);
+        *x = V::splat(proof, *word);
     }
-    let counters = x[12].add(V::numbers());
+    let counters = x[12].add(V::numbers(proof));
     x[12] = counters;
     for n in 0..10 {
         quarter(&mut x, [0, 4, 8, 12]);
@@ -51,7 +54,7 @@ pub(super) fn words<V: Words, B: Beside>(state: &mut State, beside: &mut B) -> [
         beside.step(n);
     }
     for (n, (x, word)) in x.iter_mut().zip(&*state).enumerate() {
-        *x = x.add(if n == 12 { counters } else { V::splat(*word) });
+        *x = x.add(if n == 12 { counters } else { V::splat(proof, *word) });
     }
     state[12] = state[12].wrapping_add(V::BLOCKS as u32);
     x
@@ -81,11 +84,11 @@ impl<V: Words, const GROUPS: usize> Rows<V, GROUPS> {
     pub(super) const BLOCKS: usize = GROUPS * V::BLOCKS / 4;
 
     #[inline(always)]
-    pub(super) fn new(state: &State) -> Self {
+    pub(super) fn new(proof: V::Proof, state: &State) -> Self {
         let (rows, _) = state.as_chunks::<4>();
-        let mut counters = V::row(&rows[3]).add(V::row_numbers());
-        let step = V::row(&[V::BLOCKS as u32 / 4, 0, 0, 0]);
-        let group = [V::row(&rows[0]), V::row(&rows[1]), V::row(&rows[2]), counters];
+        let mut counters = V::row(proof, &rows[3]).add(V::row_numbers(proof));
+        let step = V::row(proof, &[V::BLOCKS as u32 / 4, 0, 0, 0]);
+        let group = [V::row(proof, &rows[0]), V::row(proof, &rows[1]), V::row(proof, &rows[2]), counters];
         let mut start = [group; GROUPS];
         for group in &mut start {
             group[3] = counters;
@@ -141,61 +144,62 @@ impl<V: Words, const GROUPS: usize> Beside for Rows<V, GROUPS> {
 }
 
 macro_rules! words {
-    ($vector:ty, $blocks:literal, $splat:ident, $add:ident, $xor:ident, $shuffle32:ident, $load:ident;
+    ($vector:ident by $proof:ident $(+ $more:ident)*, $blocks:literal, $splat:ident, $add:ident, $xor:ident, $shuffle32:ident, $load:ident;
      numbers $numbers:expr, row_numbers $row_numbers:expr, rotate<$n:ident, $rest:ident>($a:ident) $rotate:expr,
      row($row:ident) $broadcast:expr, apply $apply:ident, store_row($value:ident, $at:ident, $out:ident) $store:block) => {
-        impl Words for $vector {
+        impl<P: $proof $(+ $more)*> Words for $vector<P> {
+            type Proof = P;
             const BLOCKS: usize = $blocks;
 
             #[inline(always)]
-            fn splat(word: u32) -> Self {
-                // SAFETY: only functions with the features call these methods; likewise below.
-                unsafe { $splat(word.cast_signed()) }
+            fn splat(proof: P, word: u32) -> Self {
+                // SAFETY: the tokens prove the instructions; so does a vector, which is made from them; likewise below.
+                Self::new(proof, unsafe { $splat(word.cast_signed()) })
             }
 
             #[inline(always)]
-            fn numbers() -> Self {
+            fn numbers(proof: P) -> Self {
                 const NUMBERS: [u32; $blocks] = $numbers;
                 // SAFETY: the array has as many words as are read.
-                unsafe { $load(NUMBERS.as_ptr().cast()) }
+                Self::new(proof, unsafe { $load(NUMBERS.as_ptr().cast()) })
             }
 
             #[inline(always)]
-            fn row_numbers() -> Self {
+            fn row_numbers(proof: P) -> Self {
                 const NUMBERS: [u32; $blocks] = $row_numbers;
                 // SAFETY: as above.
-                unsafe { $load(NUMBERS.as_ptr().cast()) }
+                Self::new(proof, unsafe { $load(NUMBERS.as_ptr().cast()) })
             }
 
             #[inline(always)]
             fn add(self, other: Self) -> Self {
                 // SAFETY: as for `splat`.
-                unsafe { $add(self, other) }
+                self.with(unsafe { $add(self.0, other.0) })
             }
 
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
                 // SAFETY: as for `splat`.
-                unsafe { $xor(self, other) }
+                self.with(unsafe { $xor(self.0, other.0) })
             }
 
             #[inline(always)]
             fn rotate<const $n: i32, const $rest: i32>(self) -> Self {
-                let $a = self;
+                let $a = self.0;
                 // SAFETY: as for `splat`.
-                unsafe { $rotate }
+                self.with(unsafe { $rotate })
             }
 
             #[inline(always)]
-            fn row($row: &[u32; 4]) -> Self {
+            fn row(proof: P, $row: &[u32; 4]) -> Self {
                 // SAFETY: the row has the 16 bytes that are read.
-                unsafe { $broadcast }
+                Self::new(proof, unsafe { $broadcast })
             }
 
             #[inline(always)]
             fn turn<const ORDER: i32>(self) -> Self {
                 // SAFETY: as for `splat`.
-                unsafe { $shuffle32::<ORDER>(self) }
+                self.with(unsafe { $shuffle32::<ORDER>(self.0) })
             }
 
             #[inline(always)]
@@ -206,22 +210,21 @@ macro_rules! words {
 
             #[inline(always)]
             fn store_row(self, $at: usize, $out: &mut [[u8; 64]]) {
-                let $value = self;
+                let $value = self.0;
                 $store
             }
         }
     };
 }
 
-/// Writes a row of a block.
+/// Row `at` of a block.
 #[inline(always)]
-fn store(row: __m128i, at: usize, block: &mut [u8; 64]) {
-    // SAFETY: SSE2 is part of x86-64; the 16 bytes lie within the block.
-    unsafe { _mm_storeu_si128(block.as_chunks_mut::<16>().0[at].as_mut_ptr().cast(), row) }
+fn row(block: &mut [u8; 64], at: usize) -> &mut [u8; 16] {
+    &mut block.as_chunks_mut().0[at]
 }
 
 words! {
-    __m128i, 4, _mm_set1_epi32, _mm_add_epi32, _mm_xor_si128, _mm_shuffle_epi32, _mm_loadu_si128;
+    Xmm by ProvesAvx2, 4, _mm_set1_epi32, _mm_add_epi32, _mm_xor_si128, _mm_shuffle_epi32, _mm_loadu_si128;
     numbers [0, 1, 2, 3], row_numbers [0; 4],
     rotate<N, REST>(a) match N {
         16 => _mm_shuffle_epi8(a, BY_16),
@@ -230,11 +233,11 @@ words! {
     },
     row(row) _mm_loadu_si128(row.as_ptr().cast()),
     apply apply_four,
-    store_row(row, at, out) { store(row, at, &mut out[0]) }
+    store_row(value, at, out) { store(value, row(&mut out[0], at)) }
 }
 
 words! {
-    __m256i, 8, _mm256_set1_epi32, _mm256_add_epi32, _mm256_xor_si256, _mm256_shuffle_epi32, _mm256_loadu_si256;
+    Ymm by ProvesAvx2, 8, _mm256_set1_epi32, _mm256_add_epi32, _mm256_xor_si256, _mm256_shuffle_epi32, _mm256_loadu_si256;
     numbers [0, 1, 2, 3, 4, 5, 6, 7], row_numbers [0, 0, 0, 0, 1, 0, 0, 0],
     rotate<N, REST>(a) match N {
         16 => _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(BY_16)),
@@ -246,13 +249,13 @@ words! {
     store_row(rows, at, out) {
         // SAFETY: as for `splat`.
         let [low, high] = unsafe { [_mm256_castsi256_si128(rows), _mm256_extracti128_si256::<1>(rows)] };
-        store(low, at, &mut out[0]);
-        store(high, at, &mut out[1]);
+        store(low, row(&mut out[0], at));
+        store(high, row(&mut out[1], at));
     }
 }
 
 words! {
-    __m512i, 16, _mm512_set1_epi32, _mm512_add_epi32, _mm512_xor_si512, _mm512_shuffle_epi32, _mm512_loadu_si512;
+    Zmm by ProvesAvx512, 16, _mm512_set1_epi32, _mm512_add_epi32, _mm512_xor_si512, _mm512_shuffle_epi32, _mm512_loadu_si512;
     numbers [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
     row_numbers [0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0],
     rotate<N, REST>(a) _mm512_rol_epi32::<N>(a),
@@ -261,10 +264,10 @@ words! {
     store_row(rows, at, out) {
         // SAFETY: as for `splat`.
         unsafe {
-            store(_mm512_castsi512_si128(rows), at, &mut out[0]);
-            store(_mm512_extracti32x4_epi32::<1>(rows), at, &mut out[1]);
-            store(_mm512_extracti32x4_epi32::<2>(rows), at, &mut out[2]);
-            store(_mm512_extracti32x4_epi32::<3>(rows), at, &mut out[3]);
+            store(_mm512_castsi512_si128(rows), row(&mut out[0], at));
+            store(_mm512_extracti32x4_epi32::<1>(rows), row(&mut out[1], at));
+            store(_mm512_extracti32x4_epi32::<2>(rows), row(&mut out[2], at));
+            store(_mm512_extracti32x4_epi32::<3>(rows), row(&mut out[3], at));
         }
     }
 }
@@ -278,7 +281,7 @@ const BY_8: __m128i = unsafe { core::mem::transmute([3u8, 0, 1, 2, 7, 4, 5, 6, 1
 /// Turns four words of each block over, within 16 bytes: the result n holds, in its 16 bytes number l, those words of block 4l + n.
 macro_rules! turn_over {
     ($stream:ident, $i:literal, $low32:ident, $high32:ident, $low64:ident, $high64:ident) => {{
-        let [a, b, c, d] = [$stream[$i], $stream[$i + 1], $stream[$i + 2], $stream[$i + 3]];
+        let [a, b, c, d] = [$stream[$i].0, $stream[$i + 1].0, $stream[$i + 2].0, $stream[$i + 3].0];
         let [ab, cd] = [$low32(a, b), $low32(c, d)];
         let [ef, gh] = [$high32(a, b), $high32(c, d)];
         [$low64(ab, cd), $high64(ab, cd), $low64(ef, gh), $high64(ef, gh)]
@@ -288,14 +291,13 @@ macro_rules! turn_over {
 /// Four blocks with SSE.
 #[target_feature(enable = "sse4.1")]
 #[inline]
-fn apply_four(stream: &[__m128i; 16], data: &mut [[u8; 64]; 4]) {
+fn apply_four<P: Copy>(stream: &[Xmm<P>; 16], data: &mut [[u8; 64]; 4]) {
     macro_rules! rows {
         ($($at:literal $i:literal),+) => {$(
             let rows = turn_over!(stream, $i, _mm_unpacklo_epi32, _mm_unpackhi_epi32, _mm_unpacklo_epi64, _mm_unpackhi_epi64);
-            for (block, row) in data.iter_mut().zip(rows) {
-                // SAFETY: the 16 bytes lie within the block.
-                let old = unsafe { _mm_loadu_si128(block.as_chunks::<16>().0[$at].as_ptr().cast()) };
-                store(_mm_xor_si128(old, row), $at, block);
+            for (block, stream) in data.iter_mut().zip(rows) {
+                let row = row(block, $at);
+                store(_mm_xor_si128(load(row), stream), row);
             }
         )+};
     }
@@ -305,7 +307,7 @@ fn apply_four(stream: &[__m128i; 16], data: &mut [[u8; 64]; 4]) {
 /// Eight blocks with AVX2.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn apply_eight(stream: &[__m256i; 16], data: &mut [[u8; 64]; 8]) {
+fn apply_eight<P: Copy>(stream: &[Ymm<P>; 16], data: &mut [[u8; 64]; 8]) {
     macro_rules! rows {
         ($i:literal) => {
             turn_over!(
@@ -340,7 +342,7 @@ fn apply_eight(stream: &[__m256i; 16], data: &mut [[u8; 64]; 8]) {
 /// Sixteen blocks with AVX-512.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn apply_sixteen(stream: &[__m512i; 16], data: &mut [[u8; 64]; 16]) {
+fn apply_sixteen<P: Copy>(stream: &[Zmm<P>; 16], data: &mut [[u8; 64]; 16]) {
     macro_rules! rows {
         ($i:literal) => {
             turn_over!(

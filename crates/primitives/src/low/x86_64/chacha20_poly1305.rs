@@ -5,42 +5,48 @@
 use super::blocks::Beside;
 use super::chacha20::{Rows, State, Words, words};
 use super::poly1305::Lanes;
+use super::registers::{Xmm, Ymm, Zmm};
 use crate::poly1305::{Poly1305, step};
 use crate::wipe::wipe;
 use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
-use core::arch::x86_64::*;
 use zeroize::zeroize_stack;
 
 /// Makes an entry point: encryption, or decryption if `OPEN`, that writes the tag of the ciphertext. `state` is the input of the block
 /// function with counter 0.
 macro_rules! entry {
-    ($run:ident, ($($token:ty),+), $features:literal, $vector:ty, $hash:ty, $groups:literal, $clear:literal) => {
+    ($run:ident, ($($token:ty),+), $features:literal, $vector:ident, $hash:ty, $groups:literal, $clear:literal) => {
         #[inline]
         pub(crate) fn $run<const OPEN: bool>(
-            _: ($($token,)+),
+            tokens: ($($token,)+),
             state: &mut State,
             aad: &[u8],
             data: &mut [u8],
             tag: &mut [u8; 16],
         ) {
             #[target_feature(enable = $features)]
-            fn with_features<const OPEN: bool>(state: &mut State, aad: &[u8], data: &mut [u8], tag: &mut [u8; 16]) {
-                run::<$vector, $hash, $groups, OPEN>(state, aad, data, tag);
+            fn with_features<const OPEN: bool>(
+                tokens: ($($token,)+),
+                state: &mut State,
+                aad: &[u8],
+                data: &mut [u8],
+                tag: &mut [u8; 16],
+            ) {
+                run::<$vector<($($token,)+)>, $hash, $groups, OPEN>(tokens, state, aad, data, tag);
             }
             // SAFETY: the tokens prove the features.
-            unsafe { with_features::<OPEN>(state, aad, data, tag) }
+            unsafe { with_features::<OPEN>(tokens, state, aad, data, tag) }
             // The compiler puts vectors aside.
             zeroize_stack::<$clear>();
         }
     };
 }
 
-entry!(run_avx2, (HaveAvx2), "avx2,bmi1,bmi2", __m256i, Serial, 3, 2432);
+entry!(run_avx2, (HaveAvx2), "avx2,bmi1,bmi2", Ymm, Serial, 3, 2432);
 entry!(
     run_avx512,
     (HaveAvx2, HaveAvx512Ifma),
     "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512ifma",
-    __m512i,
+    Zmm,
     Lanes,
     2,
     4224
@@ -48,8 +54,10 @@ entry!(
 
 /// Poly1305 over many blocks.
 pub(super) trait Hash {
+    /// The arm's tokens, which prove the instructions.
+    type Proof;
     /// Takes over from `hash`.
-    fn begin(hash: &mut Poly1305) -> Self;
+    fn begin(proof: Self::Proof, hash: &mut Poly1305) -> Self;
     /// Adds blocks, a multiple of [`Self::GRAIN`].
     fn add(&mut self, blocks: &[[u8; 16]]);
     /// Gives back to `hash`.
@@ -65,10 +73,11 @@ struct Serial {
 }
 
 impl Hash for Serial {
+    type Proof = (HaveAvx2,);
     const GRAIN: usize = 1;
 
     #[inline(always)]
-    fn begin(hash: &mut Poly1305) -> Self {
+    fn begin(_: Self::Proof, hash: &mut Poly1305) -> Self {
         Self { r: hash.r(), sum: *hash.sum() }
     }
 
@@ -105,29 +114,31 @@ impl<H: Hash> Beside for Hashing<'_, H> {
 const MOST: usize = 16;
 
 #[inline(always)]
-fn run<V: Words, H: Hash, const GROUPS: usize, const OPEN: bool>(
+fn run<V: Words, H: Hash<Proof = V::Proof>, const GROUPS: usize, const OPEN: bool>(
+    proof: V::Proof,
     state: &mut State,
     aad: &[u8],
     data: &mut [u8],
     tag: &mut [u8; 16],
 ) {
     match data.len().div_ceil(64) + 1 {
-        blocks if blocks <= Rows::<V, 1>::BLOCKS => short::<V, 1, OPEN>(state, aad, data, tag),
-        blocks if blocks <= Rows::<V, GROUPS>::BLOCKS => short::<V, GROUPS, OPEN>(state, aad, data, tag),
-        _ => long::<V, H, OPEN>(state, aad, data, tag),
+        blocks if blocks <= Rows::<V, 1>::BLOCKS => short::<V, 1, OPEN>(proof, state, aad, data, tag),
+        blocks if blocks <= Rows::<V, GROUPS>::BLOCKS => short::<V, GROUPS, OPEN>(proof, state, aad, data, tag),
+        _ => long::<V, H, OPEN>(proof, state, aad, data, tag),
     }
 }
 
 /// A message whose key stream fits into rows, together with the authenticator's key.
 #[inline(always)]
 fn short<V: Words, const GROUPS: usize, const OPEN: bool>(
+    proof: V::Proof,
     state: &mut State,
     aad: &[u8],
     data: &mut [u8],
     tag: &mut [u8; 16],
 ) {
     let mut stream = [[0; 64]; MOST / 2];
-    let mut rows = Rows::<V, GROUPS>::new(state);
+    let mut rows = Rows::<V, GROUPS>::new(proof, state);
     rows.run();
     rows.store(&mut stream);
     let mut hash = authenticator(&stream[0], aad);
@@ -143,7 +154,13 @@ fn short<V: Words, const GROUPS: usize, const OPEN: bool>(
 }
 
 #[inline(always)]
-fn long<V: Words, H: Hash, const OPEN: bool>(state: &mut State, aad: &[u8], data: &mut [u8], tag: &mut [u8; 16]) {
+fn long<V: Words, H: Hash<Proof = V::Proof>, const OPEN: bool>(
+    proof: V::Proof,
+    state: &mut State,
+    aad: &[u8],
+    data: &mut [u8],
+    tag: &mut [u8; 16],
+) {
     let mut buffer = [[0; 64]; MOST];
     let lengths = lengths(aad, data);
     let batch = 64 * V::BLOCKS;
@@ -152,13 +169,13 @@ fn long<V: Words, H: Hash, const OPEN: bool>(state: &mut State, aad: &[u8], data
     let mut batches = front.chunks_exact_mut(V::BLOCKS);
 
     // Block 0 goes beside the first batch, or beside the rest if there is none.
-    let mut first = Rows::<__m128i, 1>::new(state);
+    let mut first = Rows::<Xmm<V::Proof>, 1>::new(proof, state);
     state[12] = 1;
-    let mut stream = words::<V, _>(state, &mut first);
+    let mut stream = words::<V, _>(proof, state, &mut first);
     first.store(&mut buffer);
     let mut hash = authenticator(&buffer[0], aad);
     buffer[0] = [0; 64];
-    let mut many = H::begin(&mut hash);
+    let mut many = H::begin(proof, &mut hash);
 
     if let Some(mut last) = batches.next() {
         if OPEN {
@@ -167,22 +184,22 @@ fn long<V: Words, H: Hash, const OPEN: bool>(state: &mut State, aad: &[u8], data
         V::apply(&stream, last);
         for batch in batches {
             if OPEN {
-                stream = words::<V, _>(state, &mut Hashing { hash: &mut many, batch });
+                stream = words::<V, _>(proof, state, &mut Hashing { hash: &mut many, batch });
                 V::apply(&stream, batch);
             } else {
-                stream = words::<V, _>(state, &mut Hashing { hash: &mut many, batch: last });
+                stream = words::<V, _>(proof, state, &mut Hashing { hash: &mut many, batch: last });
                 V::apply(&stream, batch);
                 last = batch;
             }
         }
         if OPEN {
             if !rest.is_empty() {
-                stream = words::<V, _>(state, &mut ());
+                stream = words::<V, _>(proof, state, &mut ());
             }
         } else if rest.is_empty() {
             many.add(last.as_flattened().as_chunks().0);
         } else {
-            stream = words::<V, _>(state, &mut Hashing { hash: &mut many, batch: last });
+            stream = words::<V, _>(proof, state, &mut Hashing { hash: &mut many, batch: last });
         }
     }
 

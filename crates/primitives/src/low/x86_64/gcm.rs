@@ -5,9 +5,10 @@
 //! second part is short enough for all that is left to be hashed with one reduction: its blocks, the lengths, and for short messages the
 //! associated data.
 
-use super::blocks::{Beside, Blocks};
+use super::blocks::{Beside, Blocks, Products};
 use super::ghash::{Hashing, Powers, absorb, padded};
 use super::polyval::Sum;
+use super::registers::Xmm;
 use crate::wipe::wipe;
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
@@ -18,16 +19,25 @@ pub(super) trait BlockCipher<V: Blocks> {
     const SLOW: bool = false;
 
     /// Encrypts the blocks, and does the steps of `beside` meanwhile.
-    fn encrypt<const VECTORS: usize, B: Beside>(&self, blocks: [V; VECTORS], beside: &mut B) -> [V; VECTORS];
+    fn encrypt<const VECTORS: usize, B: Beside>(
+        &self,
+        proof: V::Proof,
+        blocks: [V; VECTORS],
+        beside: &mut B,
+    ) -> [V; VECTORS];
 }
 
 /// Computes the powers that [`run`] wants with the same `V` and `VECTORS`.
 #[inline(always)]
-pub(super) fn prepare<V: Blocks, C: BlockCipher<__m128i>, const VECTORS: usize>(cipher: &C, powers: &mut Powers) {
+pub(super) fn prepare<V: Products, C: BlockCipher<Xmm<V::Proof>>, const VECTORS: usize>(
+    proof: V::Proof,
+    cipher: &C,
+    powers: &mut Powers,
+) {
     let mut h = [[0; 16]];
-    let [block] = cipher.encrypt([__m128i::load(&h)], &mut ());
+    let [block] = cipher.encrypt(proof, [Xmm::load(proof, &h)], &mut ());
     block.store(&mut h);
-    powers.fill::<V>(&h[0], most::<V, VECTORS>());
+    powers.fill::<V>(proof, &h[0], most::<V, VECTORS>());
     wipe(h.as_flattened_mut());
 }
 
@@ -39,7 +49,13 @@ const fn most<V: Blocks, const VECTORS: usize>() -> usize {
 /// Encrypts, or decrypts if `OPEN`, and writes the tag that belongs to the ciphertext. The counter starts at 1 and is 32 bits long, so
 /// `data` must be shorter than 2^36 − 31 bytes.
 #[inline(always)]
-pub(super) fn run<V: Blocks, C: BlockCipher<V> + BlockCipher<__m128i>, const VECTORS: usize, const OPEN: bool>(
+pub(super) fn run<
+    V: Products,
+    C: BlockCipher<V> + BlockCipher<Xmm<V::Proof>>,
+    const VECTORS: usize,
+    const OPEN: bool,
+>(
+    proof: V::Proof,
     cipher: &C,
     powers: &Powers,
     nonce: &[u8; 12],
@@ -50,36 +66,36 @@ pub(super) fn run<V: Blocks, C: BlockCipher<V> + BlockCipher<__m128i>, const VEC
     let (batch, most) = (VECTORS * V::LANES, most::<V, VECTORS>());
     let mut first = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
     first[..12].copy_from_slice(nonce);
-    let first = __m128i::load(&[first]);
+    let first = Xmm::load(proof, &[first]);
     // The mask of the tag waits there until the hash is known.
-    let [mask] = cipher.encrypt([first], &mut ());
+    let [mask] = cipher.encrypt(proof, [first], &mut ());
     mask.store(from_mut(tag));
 
     let lanes = [one(1), one(2), one(3), one(4)];
     let mut pass = Pass::<V, C> {
         cipher,
         powers,
-        counters: V::splat(first.reverse()).add32(V::load(&lanes)),
-        lanes: V::lowest(__m128i::zero()),
-        sum: Sum::zero(),
+        counters: V::splat(first.reverse()).add32(V::load(proof, &lanes)),
+        lanes: V::lowest(Xmm::zero(proof)),
+        sum: Sum::zero(proof),
     };
     let bits = |bytes: usize| (bytes as u64 * 8).cast_signed();
     // SAFETY: SSE2 is part of x86-64.
-    let lengths = unsafe { _mm_set_epi64x(bits(aad.len()), bits(data.len())) };
+    let lengths = Xmm::new(proof, unsafe { _mm_set_epi64x(bits(aad.len()), bits(data.len())) });
 
     let blocks = data.len().div_ceil(16);
     let total = aad.len().div_ceil(16) + blocks + 1;
-    let (mut narrow, mut batches) = (Sum::<__m128i>::zero(), 0);
+    let (mut narrow, mut batches) = (Sum::<Xmm<V::Proof>>::zero(proof), 0);
     if total <= most {
         let (whole, part) = aad.as_chunks::<16>();
         for (n, block) in whole.iter().enumerate() {
-            narrow = narrow.add(__m128i::load(from_ref(block)).reverse(), powers.descending(total - n));
+            narrow = narrow.add(Xmm::load(proof, from_ref(block)).reverse(), powers.descending(proof, total - n));
         }
         if !part.is_empty() {
-            narrow = narrow.add(padded(part).reverse(), powers.descending(blocks + 2));
+            narrow = narrow.add(padded(proof, part).reverse(), powers.descending(proof, blocks + 2));
         }
     } else {
-        pass.lanes = V::lowest(absorb::<V>(powers, most, __m128i::zero(), aad));
+        pass.lanes = V::lowest(absorb::<V>(powers, most, Xmm::zero(proof), aad));
         batches = (blocks + 1).saturating_sub(most).div_ceil(batch);
     }
 
@@ -98,8 +114,8 @@ pub(super) fn run<V: Blocks, C: BlockCipher<V> + BlockCipher<__m128i>, const VEC
 
     // If there was no block to add the lanes to, only the lowest is not zero.
     let lengths = lengths.xor(pass.lanes.sum());
-    let sum = narrow.join(pass.sum.narrow()).add(lengths, powers.descending(1));
-    __m128i::load(from_ref(tag)).xor(sum.reduce().reverse()).store(from_mut(tag));
+    let sum = narrow.join(pass.sum.narrow()).add(lengths, powers.descending(proof, 1));
+    Xmm::load(proof, from_ref(tag)).xor(sum.reduce().reverse()).store(from_mut(tag));
 }
 
 /// A message on its way.
@@ -114,22 +130,23 @@ struct Pass<'a, V, C> {
     sum: Sum<V>,
 }
 
-impl<V: Blocks, C: BlockCipher<V>> Pass<'_, V, C> {
+impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
     #[inline(always)]
     fn stream<const VECTORS: usize, B: Beside>(&mut self, beside: &mut B) -> [V; VECTORS] {
-        let step = V::splat(__m128i::load(&[one(V::LANES as u8)]));
+        let proof = self.counters.proof();
+        let step = V::splat(Xmm::load(proof, &[one(V::LANES as u8)]));
         let mut blocks = [self.counters; VECTORS];
         for block in &mut blocks {
             *block = self.counters.reverse();
             self.counters = self.counters.add32(step);
         }
-        self.cipher.encrypt(blocks, beside)
+        self.cipher.encrypt(proof, blocks, beside)
     }
 
     #[inline(always)]
     fn open_batches<const VECTORS: usize>(&mut self, batches: &mut [[u8; 16]]) {
         for batch in batches.chunks_exact_mut(VECTORS * V::LANES) {
-            let mut hashing = Hashing::<V, VECTORS>::new(self.powers, load(batch), self.lanes);
+            let mut hashing = Hashing::<V, VECTORS>::new(self.powers, load(self.lanes.proof(), batch), self.lanes);
             let stream = self.stream::<VECTORS, _>(&mut hashing);
             self.lanes = hashing.finish();
             add(batch, stream);
@@ -196,7 +213,7 @@ impl<V: Blocks, C: BlockCipher<V>> Pass<'_, V, C> {
         for (data, key) in data.chunks_mut(16 * V::LANES).zip(stream) {
             let (blocks, _) = data.as_chunks_mut::<16>();
             if blocks.len() == V::LANES {
-                let (before, after) = (V::load(blocks), V::load(blocks).xor(key));
+                let (before, after) = (V::load(key.proof(), blocks), V::load(key.proof(), blocks).xor(key));
                 after.store(blocks);
                 self.hash(if OPEN { before } else { after }, left);
             } else {
@@ -212,14 +229,14 @@ impl<V: Blocks, C: BlockCipher<V>> Pass<'_, V, C> {
         let bytes = end.as_flattened_mut();
         bytes[..part.len()].copy_from_slice(part);
         if OPEN {
-            self.hash(V::load(&end), left);
+            self.hash(V::load(key.proof(), &end), left);
         }
-        V::load(&end).xor(key).store(&mut end);
+        V::load(key.proof(), &end).xor(key).store(&mut end);
         let bytes = end.as_flattened_mut();
         part.copy_from_slice(&bytes[..part.len()]);
         if !OPEN {
             bytes[part.len()..].fill(0);
-            self.hash(V::load(&end), left);
+            self.hash(V::load(key.proof(), &end), left);
         }
         wipe(end.as_flattened_mut());
     }
@@ -228,7 +245,7 @@ impl<V: Blocks, C: BlockCipher<V>> Pass<'_, V, C> {
     fn vectors<const VECTORS: usize, const OPEN: bool>(&mut self, data: &mut [[u8; 16]], left: &mut usize) {
         let stream = self.stream::<VECTORS, _>(&mut ());
         for (data, key) in data.chunks_exact_mut(V::LANES).zip(stream) {
-            let (before, after) = (V::load(data), V::load(data).xor(key));
+            let (before, after) = (V::load(key.proof(), data), V::load(key.proof(), data).xor(key));
             after.store(data);
             self.hash(if OPEN { before } else { after }, left);
         }
@@ -237,17 +254,17 @@ impl<V: Blocks, C: BlockCipher<V>> Pass<'_, V, C> {
     /// Hashes a vector of ciphertext, of which `left` blocks are left with the lengths.
     #[inline(always)]
     fn hash(&mut self, blocks: V, left: &mut usize) {
-        self.sum = self.sum.add(blocks.reverse().xor(self.lanes), self.powers.descending(*left));
-        self.lanes = V::lowest(__m128i::zero());
+        self.sum = self.sum.add(blocks.reverse().xor(self.lanes), self.powers.descending(blocks.proof(), *left));
+        self.lanes = V::lowest(Xmm::zero(blocks.proof()));
         *left = left.saturating_sub(V::LANES);
     }
 }
 
 #[inline(always)]
-fn load<V: Blocks, const VECTORS: usize>(batch: &[[u8; 16]]) -> [V; VECTORS] {
-    let mut vectors = [V::zero(); VECTORS];
+fn load<V: Blocks, const VECTORS: usize>(proof: V::Proof, batch: &[[u8; 16]]) -> [V; VECTORS] {
+    let mut vectors = [V::zero(proof); VECTORS];
     for (vector, blocks) in vectors.iter_mut().zip(batch.chunks_exact(V::LANES)) {
-        *vector = V::load(blocks);
+        *vector = V::load(proof, blocks);
     }
     vectors
 }
@@ -256,7 +273,7 @@ fn load<V: Blocks, const VECTORS: usize>(batch: &[[u8; 16]]) -> [V; VECTORS] {
 #[inline(always)]
 fn add<V: Blocks, const VECTORS: usize>(data: &mut [[u8; 16]], mut stream: [V; VECTORS]) -> [V; VECTORS] {
     for (data, key) in data.chunks_exact_mut(V::LANES).zip(&mut stream) {
-        *key = V::load(data).xor(*key);
+        *key = V::load(key.proof(), data).xor(*key);
         key.store(data);
     }
     stream

@@ -4,11 +4,11 @@
 //! reduction are those of [`polyval`](super::polyval). [`Powers`] holds the powers of a key. A hash over as many blocks as there are powers
 //! costs one reduction; [`Hashing`] is a longer hash in lanes, a step at a time, for a cipher to do between its rounds.
 
-use super::blocks::{Beside, Blocks, STEPS};
+use super::blocks::{Beside, Blocks, Products, STEPS};
 use super::polyval::Sum;
+use super::registers::{ProvesClmul, Xmm};
 use crate::wipe::wipe;
 use candor_cpu::barrier::mask_u64;
-use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
 
 /// Powers of a key, wiped on drop.
@@ -30,19 +30,19 @@ impl Powers {
 
     /// Powers `from`, `from` − 1 and so on, a lane each.
     #[inline(always)]
-    pub(super) fn descending<V: Blocks>(&self, from: usize) -> V {
-        V::load(&self.0[MOST - from..])
+    pub(super) fn descending<V: Blocks>(&self, proof: V::Proof, from: usize) -> V {
+        V::load(proof, &self.0[MOST - from..])
     }
 
     /// A power in each lane.
     #[inline(always)]
-    pub(super) fn power<V: Blocks>(&self, exponent: usize) -> V {
-        V::splat(__m128i::load(from_ref(&self.0[MOST - exponent])))
+    pub(super) fn power<V: Blocks>(&self, proof: V::Proof, exponent: usize) -> V {
+        V::splat(Xmm::load(proof, from_ref(&self.0[MOST - exponent])))
     }
 
     /// Computes the powers up to `count` from GHASH's key, the encrypted block of zeros.
     #[inline(always)]
-    pub(super) fn fill<V: Blocks>(&mut self, h: &[u8; 16], count: usize) {
+    pub(super) fn fill<V: Products>(&mut self, proof: V::Proof, h: &[u8; 16], count: usize) {
         let h = u128::from_be_bytes(*h);
         let carry = mask_u64((h >> 127) as u64);
         let carry = u128::from(carry) << 64 | u128::from(carry);
@@ -55,15 +55,15 @@ impl Powers {
             let (free, highest) = powers.split_at_mut(MOST - known);
             let next = &mut free[MOST - known - more..];
             let lower = &highest[known - more..];
-            let by = __m128i::load(highest);
+            let by = Xmm::load(proof, highest);
             // Lane by lane until there is a vector of them.
             let narrow = if known < V::LANES { more } else { more % V::LANES };
             for (power, lower) in next.iter_mut().zip(lower).take(narrow) {
-                Sum::zero().add(__m128i::load(from_ref(lower)), by).reduce().store(from_mut(power));
+                Sum::zero(proof).add(Xmm::load(proof, from_ref(lower)), by).reduce().store(from_mut(power));
             }
             let (next, lower) = (&mut next[narrow..], &lower[narrow..]);
             for (powers, lower) in next.chunks_exact_mut(V::LANES).zip(lower.chunks_exact(V::LANES)) {
-                Sum::zero().add(V::load(lower), V::splat(by)).reduce().store(powers);
+                Sum::zero(proof).add(V::load(proof, lower), V::splat(by)).reduce().store(powers);
             }
             known += more;
         }
@@ -79,24 +79,30 @@ impl Drop for Powers {
 /// The hash `hash`, continued over `bytes`, which are padded with zeros to whole blocks; `most` powers are known. Bytes are public here:
 /// associated data.
 #[inline(always)]
-pub(super) fn absorb<V: Blocks>(powers: &Powers, most: usize, mut hash: __m128i, bytes: &[u8]) -> __m128i {
+pub(super) fn absorb<V: Products>(
+    powers: &Powers,
+    most: usize,
+    mut hash: Xmm<V::Proof>,
+    bytes: &[u8],
+) -> Xmm<V::Proof> {
+    let proof = hash.proof();
     for bytes in bytes.chunks(16 * most) {
         let (blocks, part) = bytes.as_chunks::<16>();
         let mut left = bytes.len().div_ceil(16);
-        let (mut wide, mut narrow) = (Sum::<V>::zero(), Sum::<__m128i>::zero());
+        let (mut wide, mut narrow) = (Sum::<V>::zero(proof), Sum::<Xmm<V::Proof>>::zero(proof));
         let mut vectors = blocks.chunks_exact(V::LANES);
         for blocks in &mut vectors {
-            wide = wide.add(V::load(blocks).reverse().xor(V::lowest(hash)), powers.descending(left));
-            hash = __m128i::zero();
+            wide = wide.add(V::load(proof, blocks).reverse().xor(V::lowest(hash)), powers.descending(proof, left));
+            hash = Xmm::zero(proof);
             left -= V::LANES;
         }
         for block in vectors.remainder() {
-            narrow = narrow.add(__m128i::load(from_ref(block)).reverse().xor(hash), powers.descending(left));
-            hash = __m128i::zero();
+            narrow = narrow.add(Xmm::load(proof, from_ref(block)).reverse().xor(hash), powers.descending(proof, left));
+            hash = Xmm::zero(proof);
             left -= 1;
         }
         if !part.is_empty() {
-            narrow = narrow.add(padded(part).reverse().xor(hash), powers.descending(left));
+            narrow = narrow.add(padded(proof, part).reverse().xor(hash), powers.descending(proof, left));
         }
         hash = narrow.join(wide.narrow()).reduce();
     }
@@ -105,10 +111,10 @@ pub(super) fn absorb<V: Blocks>(powers: &Powers, most: usize, mut hash: __m128i,
 
 /// A part of a block, followed by zeros.
 #[inline(always)]
-pub(super) fn padded(part: &[u8]) -> __m128i {
+pub(super) fn padded<P: ProvesClmul>(proof: P, part: &[u8]) -> Xmm<P> {
     let mut block = [0; 16];
     block[..part.len()].copy_from_slice(part);
-    __m128i::load(&[block])
+    Xmm::load(proof, &[block])
 }
 
 /// A hash in lanes: block n is in lane n modulo `LANES`, and each vector multiplies all lanes by the power `LANES`. The lanes are those
@@ -121,10 +127,10 @@ pub(super) struct Hashing<'a, V, const VECTORS: usize> {
     sum: Sum<V>,
 }
 
-impl<'a, V: Blocks, const VECTORS: usize> Hashing<'a, V, VECTORS> {
+impl<'a, V: Products, const VECTORS: usize> Hashing<'a, V, VECTORS> {
     #[inline(always)]
     pub(super) fn new(powers: &'a Powers, source: [V; VECTORS], lanes: V) -> Self {
-        Self { powers, source, lanes, sum: Sum::zero() }
+        Self { powers, source, lanes, sum: Sum::zero(lanes.proof()) }
     }
 
     /// All steps without a cipher.
@@ -143,9 +149,10 @@ impl<'a, V: Blocks, const VECTORS: usize> Hashing<'a, V, VECTORS> {
     }
 }
 
-impl<V: Blocks, const VECTORS: usize> Beside for Hashing<'_, V, VECTORS> {
+impl<V: Products, const VECTORS: usize> Beside for Hashing<'_, V, VECTORS> {
     #[inline(always)]
     fn step(&mut self, n: usize) {
+        let proof = self.lanes.proof();
         // Where there are more vectors than steps, several in each.
         let each = const { VECTORS.div_ceil(STEPS) };
         for n in n * each..((n + 1) * each).min(VECTORS) {
@@ -153,7 +160,7 @@ impl<V: Blocks, const VECTORS: usize> Beside for Hashing<'_, V, VECTORS> {
             if n == 0 {
                 blocks = blocks.xor(self.lanes);
             }
-            self.sum = self.sum.add(blocks, self.powers.power(V::LANES * (VECTORS - n)));
+            self.sum = self.sum.add(blocks, self.powers.power(proof, V::LANES * (VECTORS - n)));
         }
     }
 }

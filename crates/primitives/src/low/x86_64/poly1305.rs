@@ -5,6 +5,7 @@
 
 use super::chacha20_poly1305::Hash;
 use crate::poly1305::Poly1305;
+use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
 use core::arch::x86_64::*;
 
 const LIMB: u64 = (1 << 44) - 1;
@@ -25,10 +26,11 @@ pub(super) struct Lanes {
 }
 
 impl Hash for Lanes {
+    type Proof = (HaveAvx2, HaveAvx512Ifma);
     const GRAIN: usize = 8;
 
     #[inline(always)]
-    fn begin(hash: &mut Poly1305) -> Self {
+    fn begin(_: Self::Proof, hash: &mut Poly1305) -> Self {
         let [r0, r1] = hash.r();
         let r = [r0 & LIMB, (r0 >> 44 | r1 << 20) & LIMB, r1 >> 24];
         let r2 = multiply(&r, &r);
@@ -43,7 +45,7 @@ impl Hash for Lanes {
         }
         let [h0, h1, h2] = *hash.sum();
         let start = [h0 & LIMB, (h0 >> 44 | h1 << 20) & LIMB, h1 >> 24 | h2 << 40];
-        // SAFETY: only functions with the features call these methods; likewise below.
+        // SAFETY: the tokens prove the instructions; so does `self`, which is made from them; likewise below.
         let sum = start.map(|limb| unsafe { _mm512_zextsi128_si512(_mm_cvtsi64_si128(limb.cast_signed())) });
         Self { sum, begun: false, powers, r8: [r8[0], r8[1], r8[2], 20 * r8[1], 20 * r8[2]] }
     }
@@ -160,11 +162,11 @@ fn product([h0, h1, h2]: [__m512i; 3], [r0, r1, r2, s1, s2]: [__m512i; 5]) -> [_
 mod tests {
     use super::*;
     use crate::poly1305::tests::{EXTREME, keys, tag};
-    use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Ifma};
+    use candor_cpu::Cpu;
 
     #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512ifma")]
-    fn add(hash: &mut Poly1305, blocks: &[[u8; 16]]) {
-        let mut lanes = Lanes::begin(hash);
+    fn add(tokens: (HaveAvx2, HaveAvx512Ifma), hash: &mut Poly1305, blocks: &[[u8; 16]]) {
+        let mut lanes = Lanes::begin(tokens, hash);
         // In two calls, as between the rounds of a cipher.
         let (first, rest) = blocks.split_at(blocks.len() / 16 * 8);
         lanes.add(first);
@@ -176,7 +178,7 @@ mod tests {
     #[test]
     fn extreme_blocks_in_lanes_agree_with_one_after_another() {
         let cpu = Cpu::default();
-        let (Some(_), Some(_)) = (HaveAvx2::check(cpu), HaveAvx512Ifma::check(cpu)) else {
+        let (Some(avx2), Some(ifma)) = (HaveAvx2::check(cpu), HaveAvx512Ifma::check(cpu)) else {
             return eprintln!("skipped: this CPU lacks AVX-512 with IFMA");
         };
         for number in 0..EXTREME.len() * EXTREME.len() {
@@ -190,7 +192,7 @@ mod tests {
                     let (middle, end) = rest.split_at(lanes);
                     hash.blocks(front);
                     // SAFETY: the tokens prove the features.
-                    unsafe { add(&mut hash, middle) };
+                    unsafe { add((avx2, ifma), &mut hash, middle) };
                     hash.blocks(end);
                     hash.finish(&mut found);
                     assert_eq!(

@@ -9,6 +9,7 @@ mod aead;
 mod unit;
 
 use super::blocks::{Beside, Blocks};
+use super::registers::{ProvesClmul, Xmm, Ymm, Zmm};
 #[cfg(feature = "aead")]
 use super::{gcm, ghash::Powers};
 use crate::sm4_box::{CK, FK, GFNI};
@@ -19,56 +20,58 @@ use candor_cpu::{HaveAvx2, HaveAvx512Crypto, HaveClmul, HaveGfni, HaveVpclmul};
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
-use unit::{AesBox, GfniBox, Halves, Unit, Whole, Words};
+use unit::{AesBox, GfniBox, Unit, Words};
 use zeroize::zeroize_stack;
 
 /// The round keys in the order of the rounds: bytes as in memory, in the basis, with what the S-box adds to its argument.
 pub(crate) type RoundKeys = [u32; 32];
 
-/// Makes an arm: safe functions that take its tokens, and in each the kernel with the features. `$wide` is for many blocks, `$groups` groups
-/// at once; `$narrow` for one. `$clear` bytes of stack hold what the compiler puts aside for want of registers.
+/// Makes an arm: safe functions that take its tokens, and in each the kernel with the features. Vectors `$wide` are for many blocks,
+/// `$groups` groups at once; those of 128 bits for one. `$clear` bytes of stack hold what the compiler puts aside for want of registers.
 macro_rules! arm {
     (
-        $name:ident, [$($token:ty),+], $features:literal, wide $wide:ty, $groups:literal groups, narrow $narrow:ty,
-        gcm $family:ty, $vectors:literal of $blocks:ty, clear $clear:literal
+        $name:ident, [$($token:ty),+], $features:literal, $unit:ident of $wide:ident, $groups:literal groups,
+        gcm $family:ty, $vectors:literal of $blocks:ident, clear $clear:literal
     ) => {
         pub(crate) mod $name {
             use super::*;
 
             type Tokens = ($($token,)+);
+            type Wide = $unit<$wide<Tokens>>;
+            type Narrow = $unit<Xmm<Tokens>>;
 
             /// The key schedule (GB/T 32907 §7.3).
             #[inline]
-            pub(crate) fn expand(_: Tokens, key: &[u8; 16], keys: &mut RoundKeys) {
+            pub(crate) fn expand(tokens: Tokens, key: &[u8; 16], keys: &mut RoundKeys) {
                 #[target_feature(enable = $features)]
-                fn with_features(key: &[u8; 16], keys: &mut RoundKeys) {
-                    super::expand::<$narrow>(key, keys);
+                fn with_features(tokens: Tokens, key: &[u8; 16], keys: &mut RoundKeys) {
+                    super::expand::<Narrow, _>(tokens, key, keys);
                 }
                 // SAFETY: the tokens prove the features.
-                unsafe { with_features(key, keys) }
+                unsafe { with_features(tokens, key, keys) }
             }
 
             /// Encrypts a block; decrypts it with the keys in reverse.
             #[inline]
-            pub(crate) fn block(_: Tokens, keys: &RoundKeys, block: &mut [u8; 16]) {
+            pub(crate) fn block(tokens: Tokens, keys: &RoundKeys, block: &mut [u8; 16]) {
                 #[target_feature(enable = $features)]
-                fn with_features(keys: &RoundKeys, block: &mut [u8; 16]) {
-                    super::block::<$narrow>(keys, block);
+                fn with_features(tokens: Tokens, keys: &RoundKeys, block: &mut [u8; 16]) {
+                    super::block::<Narrow, _>(tokens, keys, block);
                 }
                 // SAFETY: the tokens prove the features.
-                unsafe { with_features(keys, block) }
+                unsafe { with_features(tokens, keys, block) }
                 zeroize_stack::<128>();
             }
 
             /// The same for each of the blocks.
             #[inline]
-            pub(crate) fn blocks(_: Tokens, keys: &RoundKeys, blocks: &mut [[u8; 16]]) {
+            pub(crate) fn blocks(tokens: Tokens, keys: &RoundKeys, blocks: &mut [[u8; 16]]) {
                 #[target_feature(enable = $features)]
-                fn with_features(keys: &RoundKeys, blocks: &mut [[u8; 16]]) {
-                    super::blocks::<$wide, $narrow, $groups>(keys, blocks);
+                fn with_features(tokens: Tokens, keys: &RoundKeys, blocks: &mut [[u8; 16]]) {
+                    super::blocks::<Wide, Narrow, $groups>(tokens, keys, blocks);
                 }
                 // SAFETY: the tokens prove the features.
-                unsafe { with_features(keys, blocks) }
+                unsafe { with_features(tokens, keys, blocks) }
                 zeroize_stack::<$clear>();
             }
 
@@ -76,31 +79,31 @@ macro_rules! arm {
             /// counter is the last four bytes, big-endian, modulo 2^32.
             #[inline]
             pub(crate) fn counter_mode(
-                _: Tokens,
+                tokens: Tokens,
                 keys: &RoundKeys,
                 first: &[u8; 16],
                 data: &mut [u8],
                 last: Option<&mut [u8; 16]>,
             ) {
                 #[target_feature(enable = $features)]
-                fn with_features(keys: &RoundKeys, first: &[u8; 16], data: &mut [u8], last: Option<&mut [u8; 16]>) {
-                    super::counter_mode::<$wide, $groups>(keys, first, data, last);
+                fn with_features(tokens: Tokens, keys: &RoundKeys, first: &[u8; 16], data: &mut [u8], last: Option<&mut [u8; 16]>) {
+                    super::counter_mode::<Wide, $groups>(tokens, keys, first, data, last);
                 }
                 // SAFETY: the tokens prove the features.
-                unsafe { with_features(keys, first, data, last) }
+                unsafe { with_features(tokens, keys, first, data, last) }
                 zeroize_stack::<$clear>();
             }
 
             /// The powers of GHASH's key.
             #[cfg(feature = "aead")]
             #[inline]
-            pub(crate) fn gcm_prepare(_: Tokens, keys: &RoundKeys, powers: &mut Powers) {
+            pub(crate) fn gcm_prepare(tokens: Tokens, keys: &RoundKeys, powers: &mut Powers) {
                 #[target_feature(enable = $features)]
-                fn with_features(keys: &RoundKeys, powers: &mut Powers) {
-                    gcm::prepare::<$blocks, _, $vectors>(&Cipher::<$family>::new(keys), powers);
+                fn with_features(tokens: Tokens, keys: &RoundKeys, powers: &mut Powers) {
+                    gcm::prepare::<$blocks<Tokens>, _, $vectors>(tokens, &Cipher::<$family>::new(keys), powers);
                 }
                 // SAFETY: the tokens prove the features.
-                unsafe { with_features(keys, powers) }
+                unsafe { with_features(tokens, keys, powers) }
                 zeroize_stack::<$clear>();
             }
 
@@ -108,7 +111,7 @@ macro_rules! arm {
             #[cfg(feature = "aead")]
             #[inline]
             pub(crate) fn gcm<const OPEN: bool>(
-                _: Tokens,
+                tokens: Tokens,
                 keys: &RoundKeys,
                 powers: &Powers,
                 nonce: &[u8; 12],
@@ -118,6 +121,7 @@ macro_rules! arm {
             ) {
                 #[target_feature(enable = $features)]
                 fn with_features<const OPEN: bool>(
+                    tokens: Tokens,
                     keys: &RoundKeys,
                     powers: &Powers,
                     nonce: &[u8; 12],
@@ -126,10 +130,10 @@ macro_rules! arm {
                     tag: &mut [u8; 16],
                 ) {
                     let cipher = Cipher::<$family>::new(keys);
-                    gcm::run::<$blocks, _, $vectors, OPEN>(&cipher, powers, nonce, aad, data, tag);
+                    gcm::run::<$blocks<Tokens>, _, $vectors, OPEN>(tokens, &cipher, powers, nonce, aad, data, tag);
                 }
                 // SAFETY: the tokens prove the features.
-                unsafe { with_features::<OPEN>(keys, powers, nonce, aad, data, tag) }
+                unsafe { with_features::<OPEN>(tokens, keys, powers, nonce, aad, data, tag) }
                 zeroize_stack::<$clear>();
             }
 
@@ -138,7 +142,7 @@ macro_rules! arm {
             #[cfg(feature = "aead")]
             #[inline]
             pub(crate) fn ccm<const OPEN: bool>(
-                _: Tokens,
+                tokens: Tokens,
                 keys: &RoundKeys,
                 first: &[u8; 16],
                 mac: &mut [u8; 16],
@@ -146,39 +150,40 @@ macro_rules! arm {
             ) {
                 #[target_feature(enable = $features)]
                 fn with_features<const OPEN: bool>(
+                    tokens: Tokens,
                     keys: &RoundKeys,
                     first: &[u8; 16],
                     mac: &mut [u8; 16],
                     data: &mut [u8],
                 ) {
-                    aead::ccm::<$narrow, OPEN>(keys, first, mac, data);
+                    aead::ccm::<Narrow, _, OPEN>(tokens, keys, first, mac, data);
                 }
                 // SAFETY: the tokens prove the features.
-                unsafe { with_features::<OPEN>(keys, first, mac, data) }
+                unsafe { with_features::<OPEN>(tokens, keys, first, mac, data) }
                 zeroize_stack::<$clear>();
             }
 
             /// Cipher block chaining: encrypts the blocks, one after another; `chain` is the block before them, then the last one.
             #[inline]
-            pub(crate) fn cbc_encrypt(_: Tokens, keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
+            pub(crate) fn cbc_encrypt(tokens: Tokens, keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
                 #[target_feature(enable = $features)]
-                fn with_features(keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
-                    super::cbc_encrypt::<$narrow>(keys, chain, blocks);
+                fn with_features(tokens: Tokens, keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
+                    super::cbc_encrypt::<Narrow, _>(tokens, keys, chain, blocks);
                 }
                 // SAFETY: the tokens prove the features.
-                unsafe { with_features(keys, chain, blocks) }
+                unsafe { with_features(tokens, keys, chain, blocks) }
                 zeroize_stack::<128>();
             }
 
             /// The reverse, with the keys in reverse, many blocks at once.
             #[inline]
-            pub(crate) fn cbc_decrypt(_: Tokens, keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
+            pub(crate) fn cbc_decrypt(tokens: Tokens, keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
                 #[target_feature(enable = $features)]
-                fn with_features(keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
-                    super::cbc_decrypt::<$wide, $groups>(keys, chain, blocks);
+                fn with_features(tokens: Tokens, keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
+                    super::cbc_decrypt::<Wide, $groups>(tokens, keys, chain, blocks);
                 }
                 // SAFETY: the tokens prove the features.
-                unsafe { with_features(keys, chain, blocks) }
+                unsafe { with_features(tokens, keys, chain, blocks) }
                 zeroize_stack::<$clear>();
             }
         }
@@ -187,43 +192,46 @@ macro_rules! arm {
 
 arm!(
     aes_ni, [HaveClmul], "ssse3,sse4.1,pclmulqdq,aes",
-    wide AesBox<Whole<__m128i>>, 4 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithAes, 16 of __m128i, clear 1024
+    AesBox of Xmm, 4 groups, gcm WithAes, 16 of Xmm, clear 1024
 );
 // GHASH has no products of 256 bits here, so the blocks of GCM are single ones, and the rounds take pairs of them.
 arm!(
     avx2, [HaveClmul, HaveAvx2], "avx2,pclmulqdq,aes",
-    wide AesBox<Halves>, 4 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithHalves, 32 of __m128i, clear 2560
+    AesBox of Ymm, 4 groups, gcm WithHalves, 32 of Xmm, clear 2560
 );
 arm!(
     vaes, [HaveVpclmul], "avx2,pclmulqdq,vpclmulqdq,aes,vaes",
-    wide AesBox<Whole<__m256i>>, 4 groups, narrow AesBox<Whole<__m128i>>,
-    gcm WithAes, 16 of __m256i, clear 1536
+    AesBox of Ymm, 4 groups, gcm WithAes, 16 of Ymm, clear 2560
 );
 arm!(
     gfni, [HaveVpclmul, HaveGfni], "avx2,pclmulqdq,vpclmulqdq,gfni",
-    wide GfniBox<__m256i>, 4 groups, narrow GfniBox<__m128i>,
-    gcm WithGfni, 16 of __m256i, clear 1536
+    GfniBox of Ymm, 4 groups, gcm WithGfni, 16 of Ymm, clear 2560
 );
 arm!(
     avx512, [HaveAvx512Crypto, HaveGfni], "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,gfni",
-    wide GfniBox<__m512i>, 4 groups, narrow GfniBox<__m128i>,
-    gcm WithGfni, 16 of __m512i, clear 2560
+    GfniBox of Zmm, 4 groups, gcm WithGfni, 16 of Zmm, clear 2560
 );
 
 /// Word 0 of some blocks, word 1, 2 and 3.
 type Group<U> = [<U as Unit>::Vector; 4];
 
+/// The tokens that a unit's vectors are made with.
+type Proof<U> = <<U as Unit>::Vector as Blocks>::Proof;
+
 /// All rounds, for `G` groups, with the steps of `beside` between them.
 #[inline(always)]
-fn rounds<U: Unit, const G: usize>(keys: &RoundKeys, groups: &mut [Group<U>; G], beside: &mut impl Beside) {
+fn rounds<U: Unit, const G: usize>(
+    proof: Proof<U>,
+    keys: &RoundKeys,
+    groups: &mut [Group<U>; G],
+    beside: &mut impl Beside,
+) {
     let (steps, _) = unseen(keys).as_chunks::<4>();
     for (step, keys) in steps.iter().enumerate() {
         beside.step(step);
         macro_rules! round {
             ($a:literal $b:literal $c:literal $d:literal) => {
-                let key = U::Vector::word(keys[$a]);
+                let key = U::Vector::word(proof, keys[$a]);
                 for group in &mut *groups {
                     // The newest word last: the others are there before it.
                     let argument = group[$b].xor(group[$c]).xor(key).xor(group[$d]);
@@ -247,10 +255,10 @@ fn blocks_of<U: Unit>([a, b, c, d]: Group<U>) -> [U::Vector; 4] {
 }
 
 #[inline(always)]
-fn load<U: Unit>(blocks: &[[u8; 16]]) -> Group<U> {
-    let mut vectors = [U::Vector::word(0); 4];
+fn load<U: Unit>(proof: Proof<U>, blocks: &[[u8; 16]]) -> Group<U> {
+    let mut vectors = [U::Vector::word(proof, 0); 4];
     for (vector, blocks) in vectors.iter_mut().zip(blocks.chunks_exact(U::Vector::LANES)) {
-        *vector = U::Vector::load(blocks);
+        *vector = U::Vector::load(proof, blocks);
     }
     let [a, b, c, d] = U::Vector::transpose(vectors);
     [U::enter(a), U::enter(b), U::enter(c), U::enter(d)]
@@ -258,23 +266,27 @@ fn load<U: Unit>(blocks: &[[u8; 16]]) -> Group<U> {
 
 /// The blocks of `BATCH` blocks at once where there are as many; then group by group, and the last few by themselves.
 #[inline(always)]
-fn blocks<U: Unit, N: Unit<Vector = __m128i>, const G: usize>(keys: &RoundKeys, data: &mut [[u8; 16]]) {
+fn blocks<U: Unit, N: Unit<Vector = Xmm<Proof<U>>>, const G: usize>(
+    proof: Proof<U>,
+    keys: &RoundKeys,
+    data: &mut [[u8; 16]],
+) {
     let group = 4 * U::Vector::LANES;
     let mut batches = data.chunks_exact_mut(G * group);
     for batch in &mut batches {
-        some_blocks::<U, G>(keys, batch);
+        some_blocks::<U, G>(proof, keys, batch);
     }
     let mut rest = batches.into_remainder().chunks_exact_mut(group);
     for blocks in &mut rest {
-        some_blocks::<U, 1>(keys, blocks);
+        some_blocks::<U, 1>(proof, keys, blocks);
     }
     match rest.into_remainder() {
         [] => {}
-        [one] => block::<N>(keys, one),
+        [one] => block::<N, _>(proof, keys, one),
         few => {
             let mut room = [[0; 16]; MOST];
             room[..few.len()].copy_from_slice(few);
-            some_blocks::<U, 1>(keys, &mut room[..group]);
+            some_blocks::<U, 1>(proof, keys, &mut room[..group]);
             few.copy_from_slice(&room[..few.len()]);
             wipe(room.as_flattened_mut());
         }
@@ -285,13 +297,13 @@ fn blocks<U: Unit, N: Unit<Vector = __m128i>, const G: usize>(keys: &RoundKeys, 
 const MOST: usize = 16;
 
 #[inline(always)]
-fn some_blocks<U: Unit, const G: usize>(keys: &RoundKeys, data: &mut [[u8; 16]]) {
+fn some_blocks<U: Unit, const G: usize>(proof: Proof<U>, keys: &RoundKeys, data: &mut [[u8; 16]]) {
     let group = 4 * U::Vector::LANES;
-    let mut groups = [[U::Vector::word(0); 4]; G];
+    let mut groups = [[U::Vector::word(proof, 0); 4]; G];
     for (words, data) in groups.iter_mut().zip(data.chunks_exact(group)) {
-        *words = load::<U>(data);
+        *words = load::<U>(proof, data);
     }
-    rounds::<U, G>(keys, &mut groups, &mut ());
+    rounds::<U, G>(proof, keys, &mut groups, &mut ());
     for (words, data) in groups.into_iter().zip(data.chunks_exact_mut(group)) {
         for (vector, data) in blocks_of::<U>(words).into_iter().zip(data.chunks_exact_mut(U::Vector::LANES)) {
             vector.store(data);
@@ -301,6 +313,7 @@ fn some_blocks<U: Unit, const G: usize>(keys: &RoundKeys, data: &mut [[u8; 16]])
 
 #[inline(always)]
 fn counter_mode<U: Unit, const G: usize>(
+    proof: Proof<U>,
     keys: &RoundKeys,
     first: &[u8; 16],
     data: &mut [u8],
@@ -308,14 +321,14 @@ fn counter_mode<U: Unit, const G: usize>(
 ) {
     let lanes = U::Vector::LANES;
     let batch = 4 * lanes * G;
-    let mut stream = Stream::<U>::new(keys, first);
+    let mut stream = Stream::<U>::new(proof, keys, first);
     // The last batch, or what there is of it, is the one whose last block the caller gets.
     let (batches, rest) = data.split_at_mut(data.len().saturating_sub(1) / (16 * batch) * (16 * batch));
     let (batches, _) = batches.as_chunks_mut::<16>();
     for batch in batches.chunks_exact_mut(batch) {
         let keys = stream.next::<G>();
         for (data, key) in batch.chunks_exact_mut(lanes).zip(keys.as_flattened()) {
-            U::Vector::load(data).xor(*key).store(data);
+            U::Vector::load(key.proof(), data).xor(*key).store(data);
         }
     }
     let groups = rest.len().div_ceil(64 * lanes);
@@ -339,9 +352,13 @@ struct Stream<'k, U: Unit> {
 
 impl<'k, U: Unit> Stream<'k, U> {
     #[inline(always)]
-    fn new(keys: &'k RoundKeys, first: &[u8; 16]) -> Self {
+    fn new(proof: Proof<U>, keys: &'k RoundKeys, first: &[u8; 16]) -> Self {
         let (words, _) = first.as_chunks::<4>();
-        let fixed = |i: usize| U::enter(U::Vector::word(u32::from_le_bytes(words[i])));
+        // No closure: it would not have the features, and LLVM may leave it a call.
+        let mut fixed = [U::Vector::word(proof, 0); 3];
+        for (fixed, word) in fixed.iter_mut().zip(words) {
+            *fixed = U::enter(U::Vector::word(proof, u32::from_le_bytes(*word)));
+        }
         // Word j of lane l belongs to block j · lanes + l.
         let lanes = U::Vector::LANES as u8;
         let mut offsets = [[0; 16]; 4];
@@ -354,21 +371,22 @@ impl<'k, U: Unit> Stream<'k, U> {
             }
             lane += 1;
         }
-        let count = U::Vector::word(u32::from_be_bytes(words[3])).add32(U::Vector::load(&offsets));
-        Self { keys, fixed: [fixed(0), fixed(1), fixed(2)], count }
+        let count = U::Vector::word(proof, u32::from_be_bytes(words[3])).add32(U::Vector::load(proof, &offsets));
+        Self { keys, fixed, count }
     }
 
     // No closures here: they would not have the features.
     #[inline(always)]
     fn next<const G: usize>(&mut self) -> [[U::Vector; 4]; G] {
-        let swap = U::Vector::bytes([3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12]);
+        let proof = self.count.proof();
+        let swap = U::Vector::bytes(proof, [3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12]);
         let [a, b, c] = self.fixed;
         let mut groups = [[a, b, c, c]; G];
         for group in &mut groups {
             group[3] = U::enter(self.count.shuffle(swap));
-            self.count = self.count.add32(U::Vector::word(4 * U::Vector::LANES as u32));
+            self.count = self.count.add32(U::Vector::word(proof, 4 * U::Vector::LANES as u32));
         }
-        rounds::<U, G>(self.keys, &mut groups, &mut ());
+        rounds::<U, G>(proof, self.keys, &mut groups, &mut ());
         for group in &mut groups {
             *group = blocks_of::<U>(*group);
         }
@@ -386,7 +404,7 @@ impl<'k, U: Unit> Stream<'k, U> {
         let mut front = front.chunks_exact_mut(lanes);
         for key in self.next::<G>().as_flattened() {
             match front.next() {
-                Some(data) => U::Vector::load(data).xor(*key).store(data),
+                Some(data) => U::Vector::load(key.proof(), data).xor(*key).store(data),
                 None => {
                     key.store(&mut end);
                     break;
@@ -395,7 +413,8 @@ impl<'k, U: Unit> Stream<'k, U> {
         }
         let (whole, part) = rest.as_chunks_mut::<16>();
         for (data, key) in whole.iter_mut().zip(&end) {
-            __m128i::load(&[*data]).xor(__m128i::load(from_ref(key))).store(from_mut(data));
+            let proof = self.count.proof();
+            Xmm::load(proof, &[*data]).xor(Xmm::load(proof, from_ref(key))).store(from_mut(data));
         }
         let used = (whole.len() + usize::from(!part.is_empty())).saturating_sub(1);
         part.iter_mut().zip(&end[used]).for_each(|(byte, key)| *byte ^= key);
@@ -408,54 +427,67 @@ impl<'k, U: Unit> Stream<'k, U> {
 
 /// A block's words, in the lowest word of each vector.
 #[inline(always)]
-fn words_of<N: Unit<Vector = __m128i>>(block: __m128i) -> Group<N> {
+fn words_of<N: Unit<Vector = Xmm<P>>, P: ProvesClmul>(block: Xmm<P>) -> Group<N> {
     let block = N::enter(block);
+    let first = block.0;
     // SAFETY: SSE2 is part of x86-64.
-    unsafe { [block, _mm_shuffle_epi32::<1>(block), _mm_shuffle_epi32::<2>(block), _mm_shuffle_epi32::<3>(block)] }
+    let [b, c, d] =
+        unsafe { [_mm_shuffle_epi32::<1>(first), _mm_shuffle_epi32::<2>(first), _mm_shuffle_epi32::<3>(first)] };
+    [block, block.with(b), block.with(c), block.with(d)]
 }
 
 /// The reverse, the last word first.
 #[inline(always)]
-fn block_of<N: Unit<Vector = __m128i>>([a, b, c, d]: Group<N>) -> __m128i {
+fn block_of<N: Unit<Vector = Xmm<P>>, P: ProvesClmul>([a, b, c, d]: Group<N>) -> Xmm<P> {
     N::leave(d.low32(c).low64(b.low32(a)))
 }
 
 #[inline(always)]
-fn block<N: Unit<Vector = __m128i>>(keys: &RoundKeys, block: &mut [u8; 16]) {
-    let mut group = [words_of::<N>(__m128i::load(from_ref(block)))];
-    rounds::<N, 1>(keys, &mut group, &mut ());
-    block_of::<N>(group[0]).store(from_mut(block));
+fn block<N: Unit<Vector = Xmm<P>>, P: ProvesClmul>(proof: P, keys: &RoundKeys, block: &mut [u8; 16]) {
+    let mut group = [words_of::<N, P>(Xmm::load(proof, from_ref(block)))];
+    rounds::<N, 1>(proof, keys, &mut group, &mut ());
+    block_of::<N, P>(group[0]).store(from_mut(block));
 }
 
 #[inline(always)]
-fn cbc_encrypt<N: Unit<Vector = __m128i>>(keys: &RoundKeys, chain: &mut [u8; 16], blocks: &mut [[u8; 16]]) {
-    let mut last = __m128i::load(from_ref(chain));
+fn cbc_encrypt<N: Unit<Vector = Xmm<P>>, P: ProvesClmul>(
+    proof: P,
+    keys: &RoundKeys,
+    chain: &mut [u8; 16],
+    blocks: &mut [[u8; 16]],
+) {
+    let mut last = Xmm::load(proof, from_ref(chain));
     for block in blocks {
-        let mut group = [words_of::<N>(last.xor(__m128i::load(from_ref(block))))];
-        rounds::<N, 1>(keys, &mut group, &mut ());
-        last = block_of::<N>(group[0]);
+        let mut group = [words_of::<N, P>(last.xor(Xmm::load(proof, from_ref(block))))];
+        rounds::<N, 1>(proof, keys, &mut group, &mut ());
+        last = block_of::<N, P>(group[0]);
         last.store(from_mut(block));
     }
     last.store(from_mut(chain));
 }
 
 #[inline(always)]
-fn cbc_decrypt<U: Unit, const G: usize>(keys: &RoundKeys, chain: &mut [u8; 16], data: &mut [[u8; 16]]) {
+fn cbc_decrypt<U: Unit, const G: usize>(
+    proof: Proof<U>,
+    keys: &RoundKeys,
+    chain: &mut [u8; 16],
+    data: &mut [[u8; 16]],
+) {
     let group = 4 * U::Vector::LANES;
     let mut batches = data.chunks_exact_mut(G * group);
     for batch in &mut batches {
-        chained::<U, G>(keys, chain, batch);
+        chained::<U, G>(proof, keys, chain, batch);
     }
     let mut rest = batches.into_remainder().chunks_exact_mut(group);
     for blocks in &mut rest {
-        chained::<U, 1>(keys, chain, blocks);
+        chained::<U, 1>(proof, keys, chain, blocks);
     }
     let few = rest.into_remainder();
     if !few.is_empty() {
         let mut room = [[0; 16]; MOST];
         room[..few.len()].copy_from_slice(few);
         let next = few[few.len() - 1];
-        chained::<U, 1>(keys, chain, &mut room[..group]);
+        chained::<U, 1>(proof, keys, chain, &mut room[..group]);
         few.copy_from_slice(&room[..few.len()]);
         *chain = next;
         wipe(room.as_flattened_mut());
@@ -463,14 +495,14 @@ fn cbc_decrypt<U: Unit, const G: usize>(keys: &RoundKeys, chain: &mut [u8; 16], 
 }
 
 #[inline(always)]
-fn chained<U: Unit, const G: usize>(keys: &RoundKeys, chain: &mut [u8; 16], data: &mut [[u8; 16]]) {
+fn chained<U: Unit, const G: usize>(proof: Proof<U>, keys: &RoundKeys, chain: &mut [u8; 16], data: &mut [[u8; 16]]) {
     let lanes = U::Vector::LANES;
-    let mut groups = [[U::Vector::word(0); 4]; G];
+    let mut groups = [[U::Vector::word(proof, 0); 4]; G];
     for (words, data) in groups.iter_mut().zip(data.chunks_exact(4 * lanes)) {
-        *words = load::<U>(data);
+        *words = load::<U>(proof, data);
     }
     let next = data[data.len() - 1];
-    rounds::<U, G>(keys, &mut groups, &mut ());
+    rounds::<U, G>(proof, keys, &mut groups, &mut ());
     for words in &mut groups {
         *words = blocks_of::<U>(*words);
     }
@@ -481,9 +513,9 @@ fn chained<U: Unit, const G: usize>(keys: &RoundKeys, chain: &mut [u8; 16], data
             0 => {
                 let mut before = [*chain; 4];
                 before[1..lanes].copy_from_slice(&data[..lanes - 1]);
-                U::Vector::load(&before)
+                U::Vector::load(proof, &before)
             }
-            _ => U::Vector::load(&data[from - 1..]),
+            _ => U::Vector::load(proof, &data[from - 1..]),
         };
         plain.xor(before).store(&mut data[from..]);
     }
@@ -491,20 +523,20 @@ fn chained<U: Unit, const G: usize>(keys: &RoundKeys, chain: &mut [u8; 16], data
 }
 
 #[inline(always)]
-fn expand<N: Unit<Vector = __m128i>>(key: &[u8; 16], keys: &mut RoundKeys) {
-    let key = __m128i::load(from_ref(key)).xor(__m128i::load(from_ref(const { &in_memory(FK) })));
-    let mut words = words_of::<N>(key);
+fn expand<N: Unit<Vector = Xmm<P>>, P: ProvesClmul>(proof: P, key: &[u8; 16], keys: &mut RoundKeys) {
+    let key = Xmm::load(proof, from_ref(key)).xor(Xmm::load(proof, from_ref(const { &in_memory(FK) })));
+    let mut words = words_of::<N, P>(key);
     let constants = const { &constants() };
     let (steps, _) = keys.as_chunks_mut::<4>();
     for (keys, constants) in steps.iter_mut().zip(constants.as_chunks::<4>().0) {
         macro_rules! round {
             ($a:literal $b:literal $c:literal $d:literal) => {
-                let constant = __m128i::word(constants[$a]);
+                let constant = Xmm::word(proof, constants[$a]);
                 let argument = words[$b].xor(words[$c]).xor(constant).xor(words[$d]);
                 let [e, f, g, h] = N::key(argument);
                 words[$a] = words[$a].xor(e).xor(f).xor(g.xor(h));
                 // SAFETY: SSE2 is part of x86-64.
-                keys[$a] = unsafe { _mm_cvtsi128_si32(words[$a]) } as u32 ^ CONSTANT;
+                keys[$a] = unsafe { _mm_cvtsi128_si32(words[$a].0) } as u32 ^ CONSTANT;
             };
         }
         round!(0 1 2 3);

@@ -1,11 +1,12 @@
 //! SM4 for Galois/Counter Mode, and Counter with CBC-MAC.
 
-use super::unit::{AesBox, Gfni, GfniBox, Halves, Unit, Whole, Words};
-use super::{RoundKeys, blocks_of, rounds};
+use super::unit::{AesBox, Gfni, GfniBox, Last, Unit, Words};
+use super::{Proof, RoundKeys, blocks_of, rounds};
 use crate::low::x86_64::blocks::{Beside, Blocks};
 use crate::low::x86_64::gcm;
+use crate::low::x86_64::registers::{ProvesClmul, Xmm, Ymm};
 use crate::wipe::wipe;
-use core::arch::x86_64::*;
+use candor_cpu::{HaveAvx2, HaveClmul};
 use core::marker::PhantomData;
 use core::slice::{from_mut, from_ref};
 
@@ -26,8 +27,8 @@ pub(super) struct WithAes;
 /// GFNI.
 pub(super) struct WithGfni;
 
-impl<V: Words> Family<V> for WithAes {
-    type Unit = AesBox<Whole<V>>;
+impl<V: Last> Family<V> for WithAes {
+    type Unit = AesBox<V>;
 }
 
 impl<V: Gfni> Family<V> for WithGfni {
@@ -48,38 +49,47 @@ impl<V: Words, F: Family<V>> gcm::BlockCipher<V> for Cipher<'_, F> {
     const SLOW: bool = true;
 
     #[inline(always)]
-    fn encrypt<const VECTORS: usize, B: Beside>(&self, blocks: [V; VECTORS], beside: &mut B) -> [V; VECTORS] {
+    fn encrypt<const VECTORS: usize, B: Beside>(
+        &self,
+        proof: V::Proof,
+        blocks: [V; VECTORS],
+        beside: &mut B,
+    ) -> [V; VECTORS] {
         match VECTORS {
-            0..=4 => vectors::<F::Unit, VECTORS, 1>(self.keys, blocks, beside),
-            5..=8 => vectors::<F::Unit, VECTORS, 2>(self.keys, blocks, beside),
-            _ => vectors::<F::Unit, VECTORS, 4>(self.keys, blocks, beside),
+            0..=4 => vectors::<F::Unit, VECTORS, 1>(proof, self.keys, blocks, beside),
+            5..=8 => vectors::<F::Unit, VECTORS, 2>(proof, self.keys, blocks, beside),
+            _ => vectors::<F::Unit, VECTORS, 4>(proof, self.keys, blocks, beside),
         }
     }
 }
 
-impl gcm::BlockCipher<__m128i> for Cipher<'_, WithHalves> {
+/// The tokens of that arm.
+type Tokens = (HaveClmul, HaveAvx2);
+
+impl gcm::BlockCipher<Xmm<Tokens>> for Cipher<'_, WithHalves> {
     const SLOW: bool = true;
 
     #[inline(always)]
     fn encrypt<const VECTORS: usize, B: Beside>(
         &self,
-        mut blocks: [__m128i; VECTORS],
+        proof: Tokens,
+        mut blocks: [Xmm<Tokens>; VECTORS],
         beside: &mut B,
-    ) -> [__m128i; VECTORS] {
+    ) -> [Xmm<Tokens>; VECTORS] {
         if VECTORS <= 4 {
-            return vectors::<AesBox<Whole<__m128i>>, VECTORS, 1>(self.keys, blocks, beside);
+            return vectors::<AesBox<Xmm<Tokens>>, VECTORS, 1>(proof, self.keys, blocks, beside);
         }
-        let mut pairs = [__m256i::word(0); 16];
+        let mut pairs = [Ymm::word(proof, 0); 16];
         for (pair, blocks) in pairs.iter_mut().zip(blocks.as_chunks::<2>().0) {
-            *pair = Halves::join(*blocks);
+            *pair = Ymm::join(*blocks);
         }
         match VECTORS {
-            0..=8 => some_pairs::<4, 1>(self.keys, &mut pairs, beside),
-            9..=16 => some_pairs::<8, 2>(self.keys, &mut pairs, beside),
-            _ => some_pairs::<16, 4>(self.keys, &mut pairs, beside),
+            0..=8 => some_pairs::<4, 1>(proof, self.keys, &mut pairs, beside),
+            9..=16 => some_pairs::<8, 2>(proof, self.keys, &mut pairs, beside),
+            _ => some_pairs::<16, 4>(proof, self.keys, &mut pairs, beside),
         }
         for (blocks, pair) in blocks.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
-            *blocks = Halves::of(pair);
+            *blocks = pair.halves();
         }
         blocks
     }
@@ -88,28 +98,30 @@ impl gcm::BlockCipher<__m128i> for Cipher<'_, WithHalves> {
 /// Encrypts the first `VECTORS` pairs, which are `G` groups.
 #[inline(always)]
 fn some_pairs<const VECTORS: usize, const G: usize>(
+    proof: Tokens,
     keys: &RoundKeys,
-    pairs: &mut [__m256i; 16],
+    pairs: &mut [Ymm<Tokens>; 16],
     beside: &mut impl Beside,
 ) {
     let (some, _) = pairs.split_first_chunk_mut::<VECTORS>().expect("at most all of them");
-    *some = vectors::<AesBox<Halves>, VECTORS, G>(keys, *some, beside);
+    *some = vectors::<AesBox<Ymm<Tokens>>, VECTORS, G>(proof, keys, *some, beside);
 }
 
 /// Encrypts `VECTORS` vectors, which are at most `G` groups.
 #[inline(always)]
 fn vectors<U: Unit, const VECTORS: usize, const G: usize>(
+    proof: Proof<U>,
     keys: &RoundKeys,
     mut blocks: [U::Vector; VECTORS],
     beside: &mut impl Beside,
 ) -> [U::Vector; VECTORS] {
-    let mut groups = [[U::Vector::word(0); 4]; G];
+    let mut groups = [[U::Vector::word(proof, 0); 4]; G];
     groups.as_flattened_mut()[..VECTORS].copy_from_slice(&blocks);
     for group in &mut groups {
         let [a, b, c, d] = U::Vector::transpose(*group);
         *group = [U::enter(a), U::enter(b), U::enter(c), U::enter(d)];
     }
-    rounds::<U, G>(keys, &mut groups, beside);
+    rounds::<U, G>(proof, keys, &mut groups, beside);
     for group in &mut groups {
         *group = blocks_of::<U>(*group);
     }
@@ -118,14 +130,15 @@ fn vectors<U: Unit, const VECTORS: usize, const G: usize>(
 }
 
 #[inline(always)]
-pub(super) fn ccm<N: Unit<Vector = __m128i>, const OPEN: bool>(
+pub(super) fn ccm<N: Unit<Vector = Xmm<P>>, P: ProvesClmul, const OPEN: bool>(
+    proof: P,
     keys: &RoundKeys,
     first: &[u8; 16],
     mac: &mut [u8; 16],
     data: &mut [u8],
 ) {
-    let counter = __m128i::load(from_ref(first)).reverse();
-    let mut ccm = Ccm::<N> { keys, counter, chain: __m128i::load(from_ref(mac)), key: counter, unit: PhantomData };
+    let counter = Xmm::load(proof, from_ref(first)).reverse();
+    let mut ccm = Ccm::<N> { keys, counter, chain: Xmm::load(proof, from_ref(mac)), key: counter };
     if OPEN {
         // One block ahead with the key stream; the chain doesn't move.
         let chain = ccm.chain;
@@ -134,7 +147,7 @@ pub(super) fn ccm<N: Unit<Vector = __m128i>, const OPEN: bool>(
     }
     let (blocks, part) = data.as_chunks_mut::<16>();
     for block in blocks {
-        ccm.block::<OPEN>(__m128i::load(from_ref(block))).store(from_mut(block));
+        ccm.block::<OPEN>(Xmm::load(proof, from_ref(block))).store(from_mut(block));
     }
     if !part.is_empty() {
         let mut end = [0; 16];
@@ -142,11 +155,11 @@ pub(super) fn ccm<N: Unit<Vector = __m128i>, const OPEN: bool>(
             // What is beyond the end must not get into the chain.
             ccm.key.store(from_mut(&mut end));
             end[part.len()..].fill(0);
-            ccm.key = __m128i::load(from_ref(&end));
+            ccm.key = Xmm::load(proof, from_ref(&end));
             end = [0; 16];
         }
         end[..part.len()].copy_from_slice(part);
-        ccm.block::<OPEN>(__m128i::load(from_ref(&end))).store(from_mut(&mut end));
+        ccm.block::<OPEN>(Xmm::load(proof, from_ref(&end))).store(from_mut(&mut end));
         part.copy_from_slice(&end[..part.len()]);
         wipe(&mut end);
     }
@@ -154,19 +167,18 @@ pub(super) fn ccm<N: Unit<Vector = __m128i>, const OPEN: bool>(
 }
 
 /// A chain of the MAC, which is what takes the time, with a block of the key stream beside each of its blocks.
-struct Ccm<'k, N> {
+struct Ccm<'k, N: Unit> {
     keys: &'k RoundKeys,
     /// Bytes reversed, so that the word that counts is the lowest.
-    counter: __m128i,
-    chain: __m128i,
+    counter: N::Vector,
+    chain: N::Vector,
     /// The block of key stream that belongs to the block before the counter.
-    key: __m128i,
-    unit: PhantomData<N>,
+    key: N::Vector,
 }
 
-impl<N: Unit<Vector = __m128i>> Ccm<'_, N> {
+impl<N: Unit<Vector = Xmm<P>>, P: ProvesClmul> Ccm<'_, N> {
     #[inline(always)]
-    fn block<const OPEN: bool>(&mut self, text: __m128i) -> __m128i {
+    fn block<const OPEN: bool>(&mut self, text: Xmm<P>) -> Xmm<P> {
         if OPEN {
             let plain = text.xor(self.key);
             self.chain = self.chain.xor(plain);
@@ -185,11 +197,12 @@ impl<N: Unit<Vector = __m128i>> Ccm<'_, N> {
         let (chain, counter) = (N::enter(self.chain), N::enter(self.counter.reverse()));
         let (low, high) = (chain.low32(counter), chain.high32(counter));
         let mut group = [[low, low.high64(low), high, high.high64(high)]];
-        rounds::<N, 1>(self.keys, &mut group, &mut ());
+        rounds::<N, 1>(self.chain.proof(), self.keys, &mut group, &mut ());
         let [[a, b, c, d]] = group;
         let (first, last) = (d.low32(c), b.low32(a));
         self.chain = N::leave(first.low64(last));
         self.key = N::leave(first.high64(last));
-        self.counter = self.counter.add32(__m128i::load(&[[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]));
+        self.counter =
+            self.counter.add32(Xmm::load(self.chain.proof(), &[[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]));
     }
 }

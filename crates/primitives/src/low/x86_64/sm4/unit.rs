@@ -1,11 +1,13 @@
 //! The units that compute SM4's S-box in AES's field, for vectors of four words a lane of 128 bits.
 
-use super::super::blocks::Blocks;
+use super::super::blocks::{AesRounds, Blocks};
+use super::super::registers::{ProvesAvx2, ProvesAvx512, ProvesClmul, ProvesGfni, ProvesVpclmul, Xmm, Ymm, Zmm};
 use crate::sm4_box::{AES, Affine, GFNI, Map};
+use candor_cpu::{HaveAvx2, HaveClmul};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
 
-/// What the rounds need of vectors beside [`Blocks`]. Like those, the methods are inlined into functions that have the features.
+/// What the rounds need of vectors beside [`Blocks`].
 pub(super) trait Words: Blocks {
     fn and(self, other: Self) -> Self;
     /// Each word shifted right by 4 bits.
@@ -21,15 +23,15 @@ pub(super) trait Words: Blocks {
 
     /// The same word everywhere.
     #[inline(always)]
-    fn word(word: u32) -> Self {
+    fn word(proof: Self::Proof, word: u32) -> Self {
         // SAFETY: SSE2 is part of x86-64.
-        Self::splat(unsafe { _mm_set1_epi32(word as i32) })
+        Self::splat(Xmm::new(proof, unsafe { _mm_set1_epi32(word as i32) }))
     }
 
     /// These bytes in each lane.
     #[inline(always)]
-    fn bytes(bytes: [u8; 16]) -> Self {
-        Self::splat(__m128i::load(&[bytes]))
+    fn bytes(proof: Self::Proof, bytes: [u8; 16]) -> Self {
+        Self::splat(Xmm::load(proof, &[bytes]))
     }
 
     /// A square of words turned over in each lane.
@@ -41,13 +43,14 @@ pub(super) trait Words: Blocks {
 }
 
 macro_rules! words {
-    ($vector:ty; $($method:ident($self:ident $(, $other:ident)?) => $result:expr;)+) => {
-        impl Words for $vector {
+    ($vector:ident by $proof:ident $(+ $more:ident)*; $($method:ident($a:ident $(, $b:ident)?) => $result:expr;)+) => {
+        impl<P: $proof $(+ $more)*> Words for $vector<P> {
             $(
                 #[inline(always)]
-                fn $method($self $(, $other: Self)?) -> Self {
-                    // SAFETY: only functions with the features call these methods.
-                    unsafe { $result }
+                fn $method(self $(, $b: Self)?) -> Self {
+                    let ($a, $($b)?) = (self.0, $($b.0)?);
+                    // SAFETY: the tokens that the vector was made with prove the instructions.
+                    self.with(unsafe { $result })
                 }
             )+
         }
@@ -55,36 +58,36 @@ macro_rules! words {
 }
 
 words! {
-    __m128i;
-    and(self, other) => _mm_and_si128(self, other);
-    shift4(self) => _mm_srli_epi32::<4>(self);
-    shuffle(self, by) => _mm_shuffle_epi8(self, by);
-    low32(self, other) => _mm_unpacklo_epi32(self, other);
-    high32(self, other) => _mm_unpackhi_epi32(self, other);
-    low64(self, other) => _mm_unpacklo_epi64(self, other);
-    high64(self, other) => _mm_unpackhi_epi64(self, other);
+    Xmm by ProvesClmul;
+    and(a, b) => _mm_and_si128(a, b);
+    shift4(a) => _mm_srli_epi32::<4>(a);
+    shuffle(a, b) => _mm_shuffle_epi8(a, b);
+    low32(a, b) => _mm_unpacklo_epi32(a, b);
+    high32(a, b) => _mm_unpackhi_epi32(a, b);
+    low64(a, b) => _mm_unpacklo_epi64(a, b);
+    high64(a, b) => _mm_unpackhi_epi64(a, b);
 }
 
 words! {
-    __m256i;
-    and(self, other) => _mm256_and_si256(self, other);
-    shift4(self) => _mm256_srli_epi32::<4>(self);
-    shuffle(self, by) => _mm256_shuffle_epi8(self, by);
-    low32(self, other) => _mm256_unpacklo_epi32(self, other);
-    high32(self, other) => _mm256_unpackhi_epi32(self, other);
-    low64(self, other) => _mm256_unpacklo_epi64(self, other);
-    high64(self, other) => _mm256_unpackhi_epi64(self, other);
+    Ymm by ProvesClmul + ProvesAvx2;
+    and(a, b) => _mm256_and_si256(a, b);
+    shift4(a) => _mm256_srli_epi32::<4>(a);
+    shuffle(a, b) => _mm256_shuffle_epi8(a, b);
+    low32(a, b) => _mm256_unpacklo_epi32(a, b);
+    high32(a, b) => _mm256_unpackhi_epi32(a, b);
+    low64(a, b) => _mm256_unpacklo_epi64(a, b);
+    high64(a, b) => _mm256_unpackhi_epi64(a, b);
 }
 
 words! {
-    __m512i;
-    and(self, other) => _mm512_and_si512(self, other);
-    shift4(self) => _mm512_srli_epi32::<4>(self);
-    shuffle(self, by) => _mm512_shuffle_epi8(self, by);
-    low32(self, other) => _mm512_unpacklo_epi32(self, other);
-    high32(self, other) => _mm512_unpackhi_epi32(self, other);
-    low64(self, other) => _mm512_unpacklo_epi64(self, other);
-    high64(self, other) => _mm512_unpackhi_epi64(self, other);
+    Zmm by ProvesClmul + ProvesAvx512;
+    and(a, b) => _mm512_and_si512(a, b);
+    shift4(a) => _mm512_srli_epi32::<4>(a);
+    shuffle(a, b) => _mm512_shuffle_epi8(a, b);
+    low32(a, b) => _mm512_unpacklo_epi32(a, b);
+    high32(a, b) => _mm512_unpackhi_epi32(a, b);
+    low64(a, b) => _mm512_unpacklo_epi64(a, b);
+    high64(a, b) => _mm512_unpackhi_epi64(a, b);
 }
 
 /// One way to compute the S-box and what follows it. Words are in the order of memory: the first byte is the lowest, so that "the next
@@ -102,61 +105,41 @@ pub(super) trait Unit {
 }
 
 /// AESENCLAST: its S-box inverts in AES's field; affine maps are look-ups of nibbles by a shuffle.
-pub(super) struct AesBox<L>(PhantomData<L>);
+pub(super) struct AesBox<V>(PhantomData<V>);
+
+/// Vectors with the instruction AESENCLAST.
+pub(super) trait Last: Words {
+    /// It, with a key of zeros.
+    fn last(self) -> Self;
+}
+
+/// AES-NI.
+impl<P: ProvesClmul> Last for Xmm<P> {
+    #[inline(always)]
+    fn last(self) -> Self {
+        self.encrypt_last(Self::zero(self.proof()))
+    }
+}
+
+/// VAES.
+impl<P: ProvesVpclmul> Last for Ymm<P> {
+    #[inline(always)]
+    fn last(self) -> Self {
+        self.encrypt_last(Self::zero(self.proof()))
+    }
+}
+
+/// AES-NI on the halves of a vector.
+impl Last for Ymm<(HaveClmul, HaveAvx2)> {
+    #[inline(always)]
+    fn last(self) -> Self {
+        let [low, high] = self.halves();
+        Self::join([low.last(), high.last()])
+    }
+}
 
 /// GFNI: its instructions invert and apply affine maps.
 pub(super) struct GfniBox<V>(PhantomData<V>);
-
-/// Who has the instruction AESENCLAST for a whole vector.
-pub(super) trait Last {
-    type Vector: Words;
-    fn last(x: Self::Vector) -> Self::Vector;
-}
-
-/// VAES, or AES-NI on 128 bits.
-pub(super) struct Whole<V>(PhantomData<V>);
-
-/// AES-NI on the halves of a vector of 256 bits.
-pub(super) struct Halves;
-
-impl Halves {
-    /// Two blocks as a vector.
-    #[inline(always)]
-    pub(super) fn join([low, high]: [__m128i; 2]) -> __m256i {
-        // SAFETY: only functions with AVX2 call this.
-        unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high) }
-    }
-
-    /// The reverse.
-    #[inline(always)]
-    pub(super) fn of(x: __m256i) -> [__m128i; 2] {
-        // SAFETY: only functions with AVX2 call this.
-        unsafe { [_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)] }
-    }
-}
-
-impl<V: Words> Last for Whole<V> {
-    type Vector = V;
-
-    #[inline(always)]
-    fn last(x: V) -> V {
-        // SAFETY: SSE2 is part of x86-64.
-        x.encrypt_last(V::splat(unsafe { _mm_setzero_si128() }))
-    }
-}
-
-impl Last for Halves {
-    type Vector = __m256i;
-
-    #[inline(always)]
-    fn last(x: __m256i) -> __m256i {
-        let [low, high] = Self::of(x);
-        // SAFETY: only functions with AVX2 and AES call this.
-        Self::join(unsafe {
-            [_mm_aesenclast_si128(low, _mm_setzero_si128()), _mm_aesenclast_si128(high, _mm_setzero_si128())]
-        })
-    }
-}
 
 type Tables = [[u8; 16]; 2];
 
@@ -193,33 +176,34 @@ const fn moved_back(by: usize) -> [u8; 16] {
 /// The nibbles of each byte, the lower first.
 #[inline(always)]
 fn nibbles<V: Words>(x: V) -> [V; 2] {
-    let mask = V::bytes([0x0f; 16]);
+    let mask = V::bytes(x.proof(), [0x0f; 16]);
     [x.and(mask), x.shift4().and(mask)]
 }
 
 #[inline(always)]
 fn look_up<V: Words>(tables: Tables, [low, high]: [V; 2]) -> V {
-    V::bytes(tables[0]).shuffle(low).xor(V::bytes(tables[1]).shuffle(high))
+    let proof = low.proof();
+    V::bytes(proof, tables[0]).shuffle(low).xor(V::bytes(proof, tables[1]).shuffle(high))
 }
 
-impl<L: Last> Unit for AesBox<L> {
-    type Vector = L::Vector;
+impl<V: Last> Unit for AesBox<V> {
+    type Vector = V;
 
     #[inline(always)]
-    fn enter(words: L::Vector) -> L::Vector {
+    fn enter(words: V) -> V {
         look_up(ENTER, nibbles(words))
     }
 
     #[inline(always)]
-    fn leave(words: L::Vector) -> L::Vector {
+    fn leave(words: V) -> V {
         look_up(LEAVE, nibbles(words))
     }
 
     #[inline(always)]
-    fn cipher(x: L::Vector) -> [L::Vector; 4] {
-        let nibbles = nibbles(L::last(x));
+    fn cipher(x: V) -> [V; 4] {
+        let nibbles = nibbles(x.last());
         let [first, second] = [look_up(CIPHER[0], nibbles), look_up(CIPHER[1], nibbles)];
-        let by = |indices| L::Vector::bytes(indices);
+        let by = |indices| V::bytes(x.proof(), indices);
         [
             first.shuffle(by(const { moved_back(0) })),
             second.shuffle(by(const { moved_back(1) })),
@@ -229,9 +213,9 @@ impl<L: Last> Unit for AesBox<L> {
     }
 
     #[inline(always)]
-    fn key(x: L::Vector) -> [L::Vector; 4] {
-        let nibbles = nibbles(L::last(x));
-        let by = |indices| L::Vector::bytes(indices);
+    fn key(x: V) -> [V; 4] {
+        let nibbles = nibbles(x.last());
+        let by = |indices| V::bytes(x.proof(), indices);
         [
             look_up(KEY[0], nibbles).shuffle(by(const { moved_back(0) })),
             look_up(KEY[1], nibbles).shuffle(by(const { moved_back(1) })),
@@ -247,29 +231,36 @@ pub(super) trait Gfni: Words {
     fn affine(self, map: Map) -> Self;
     /// The map of the inverse of each byte, plus a constant.
     fn affine_of_inverse<const CONSTANT: i32>(self, map: Map) -> Self;
+
+    /// A map as the instructions take it.
+    #[inline(always)]
+    fn matrix(proof: Self::Proof, map: Map) -> Self {
+        // SAFETY: SSE2 is part of x86-64.
+        Self::splat(Xmm::new(proof, unsafe { _mm_set1_epi64x(map.gfni()) }))
+    }
 }
 
 macro_rules! gfni {
-    ($vector:ty, $affine:ident, $inverse:ident) => {
-        impl Gfni for $vector {
+    ($vector:ident by $proof:ident $(+ $more:ident)*: $affine:ident, $inverse:ident) => {
+        impl<P: $proof $(+ $more)*> Gfni for $vector<P> {
             #[inline(always)]
             fn affine(self, map: Map) -> Self {
-                // SAFETY: only functions with the features call these methods; SSE2 is part of x86-64.
-                unsafe { $affine::<0>(self, Self::splat(_mm_set1_epi64x(map.gfni()))) }
+                // SAFETY: the tokens that the vector was made with prove the instructions.
+                self.with(unsafe { $affine::<0>(self.0, Self::matrix(self.proof(), map).0) })
             }
 
             #[inline(always)]
             fn affine_of_inverse<const CONSTANT: i32>(self, map: Map) -> Self {
                 // SAFETY: as above.
-                unsafe { $inverse::<CONSTANT>(self, Self::splat(_mm_set1_epi64x(map.gfni()))) }
+                self.with(unsafe { $inverse::<CONSTANT>(self.0, Self::matrix(self.proof(), map).0) })
             }
         }
     };
 }
 
-gfni!(__m128i, _mm_gf2p8affine_epi64_epi8, _mm_gf2p8affineinv_epi64_epi8);
-gfni!(__m256i, _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8);
-gfni!(__m512i, _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8);
+gfni!(Xmm by ProvesClmul + ProvesGfni: _mm_gf2p8affine_epi64_epi8, _mm_gf2p8affineinv_epi64_epi8);
+gfni!(Ymm by ProvesClmul + ProvesGfni: _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8);
+gfni!(Zmm by ProvesClmul + ProvesAvx512 + ProvesGfni: _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8);
 
 impl<V: Gfni> Unit for GfniBox<V> {
     type Vector = V;
@@ -289,7 +280,7 @@ impl<V: Gfni> Unit for GfniBox<V> {
         let first = x.affine_of_inverse::<{ GFNI.cipher[0].constant as i32 }>(GFNI.cipher[0].map);
         let second = x.affine_of_inverse::<{ GFNI.cipher[1].constant as i32 }>(GFNI.cipher[1].map);
         let fourth = x.affine_of_inverse::<{ GFNI.cipher[3].constant as i32 }>(GFNI.cipher[3].map);
-        let by = |indices| V::bytes(indices);
+        let by = |indices| V::bytes(x.proof(), indices);
         [
             first,
             second.shuffle(by(const { moved(1) })),
@@ -300,7 +291,7 @@ impl<V: Gfni> Unit for GfniBox<V> {
 
     #[inline(always)]
     fn key(x: V) -> [V; 4] {
-        let by = |indices| V::bytes(indices);
+        let by = |indices| V::bytes(x.proof(), indices);
         [
             x.affine_of_inverse::<{ GFNI.key[0].constant as i32 }>(GFNI.key[0].map),
             x.affine_of_inverse::<{ GFNI.key[1].constant as i32 }>(GFNI.key[1].map).shuffle(by(const { moved(1) })),
