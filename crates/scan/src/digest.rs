@@ -6,6 +6,7 @@ use crate::twins;
 use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// The digest of the function's instructions, and of those of each function of its crate that it calls, directly or through others. Where all of
 /// them stand doesn't matter: jumps count by distance, calls by name, constants by content.
@@ -13,8 +14,8 @@ pub fn of(binary: &Binary, function: Function<'_>) -> String {
     let mut texts = BTreeMap::new();
     let mut todo = vec![function];
     while let Some(next) = todo.pop() {
-        if !texts.contains_key(&next.address) {
-            texts.insert(next.address, twins::text(binary, next));
+        if let Entry::Vacant(new) = texts.entry(next.address) {
+            new.insert(twins::text(binary, next));
             todo.extend(called(binary, next).filter(|callee| crate_of(callee.name) == crate_of(function.name)));
         }
     }
