@@ -160,7 +160,7 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
     #[inline(always)]
     fn open_batches<const VECTORS: usize>(&mut self, batches: &mut [[u8; 16]]) {
         for batch in batches.chunks_exact_mut(VECTORS * V::LANES) {
-            let mut hashing = Hashing::<V, VECTORS>::new(self.powers, batch, self.lanes);
+            let mut hashing = Hashing::<V, VECTORS>::new(self.powers, load(self.lanes.proof(), batch), self.lanes);
             let stream = self.stream::<VECTORS, _>(&mut hashing);
             self.lanes = hashing.finish();
             add(batch, stream);
@@ -168,22 +168,21 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
     }
 
     #[inline(always)]
-    fn seal_batches<const VECTORS: usize>(&mut self, mut batches: &mut [[u8; 16]]) {
+    fn seal_batches<const VECTORS: usize>(&mut self, batches: &mut [[u8; 16]]) {
         let size = VECTORS * V::LANES;
         if batches.len() < size {
             return;
         }
         let stream = self.stream::<VECTORS, _>(&mut ());
-        add(&mut batches[..size], stream);
-        while batches.len() >= 2 * size {
-            let (sealed, rest) = batches.split_at_mut(size);
-            let mut hashing = Hashing::<V, VECTORS>::new(self.powers, sealed, self.lanes);
+        let (first, batches) = batches.split_at_mut(size);
+        let mut sealed = add(first, stream);
+        for batch in batches.chunks_exact_mut(size) {
+            let mut hashing = Hashing::new(self.powers, sealed, self.lanes);
             let stream = self.stream::<VECTORS, _>(&mut hashing);
             self.lanes = hashing.finish();
-            add(&mut rest[..size], stream);
-            batches = rest;
+            sealed = add(batch, stream);
         }
-        self.lanes = Hashing::<V, VECTORS>::new(self.powers, &batches[..size], self.lanes).alone();
+        self.lanes = Hashing::new(self.powers, sealed, self.lanes).alone();
     }
 
     /// The blocks after the batches.
@@ -276,10 +275,22 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
 }
 
 #[inline(always)]
-fn add<V: Blocks, const VECTORS: usize>(data: &mut [[u8; 16]], stream: [V; VECTORS]) {
-    for (data, key) in data.chunks_exact_mut(V::LANES).zip(stream) {
-        V::load(key.proof(), data).xor(key).store(data);
+fn load<V: Blocks, const VECTORS: usize>(proof: V::Proof, batch: &[[u8; 16]]) -> [V; VECTORS] {
+    let mut vectors = [V::zero(proof); VECTORS];
+    for (vector, blocks) in vectors.iter_mut().zip(batch.chunks_exact(V::LANES)) {
+        *vector = V::load(proof, blocks);
     }
+    vectors
+}
+
+/// Xors the key stream into the data, and returns them.
+#[inline(always)]
+fn add<V: Blocks, const VECTORS: usize>(data: &mut [[u8; 16]], mut stream: [V; VECTORS]) -> [V; VECTORS] {
+    for (data, key) in data.chunks_exact_mut(V::LANES).zip(&mut stream) {
+        *key = V::load(key.proof(), data).xor(*key);
+        key.store(data);
+    }
+    stream
 }
 
 /// The most lanes of a vector.
