@@ -13,8 +13,8 @@ use crate::stack;
 use candor_cpu::Cpu;
 use polyval::Polyval;
 
-/// Stack that making a key or the portable arm takes, in bytes.
-const FRAMES: usize = 4096;
+/// Stack that making or copying a key or the portable arm takes, in bytes.
+pub(super) const FRAMES: usize = 4096;
 
 /// The keys of SM4 and GHASH. Both wipe themselves.
 #[derive(Clone)]

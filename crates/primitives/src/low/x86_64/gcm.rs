@@ -63,10 +63,24 @@ pub(super) fn run<
     data: &mut [u8],
     tag: &mut [u8; 16],
 ) {
-    let (batch, most) = (VECTORS * V::LANES, most::<V, VECTORS>());
     let mut first = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
     first[..12].copy_from_slice(nonce);
     let first = Xmm::load(proof, &[first]);
+    run_from::<V, C, VECTORS, OPEN>(cipher, powers, first, aad, data, tag);
+}
+
+/// The same with any counter block, J_0 in SP 800-38D §7, whose last four bytes count modulo 2^32.
+#[inline(always)]
+fn run_from<V: Products, C: BlockCipher<V> + BlockCipher<Xmm<V::Proof>>, const VECTORS: usize, const OPEN: bool>(
+    cipher: &C,
+    powers: &Powers,
+    first: Xmm<V::Proof>,
+    aad: &[u8],
+    data: &mut [u8],
+    tag: &mut [u8; 16],
+) {
+    let proof = first.proof();
+    let (batch, most) = (VECTORS * V::LANES, most::<V, VECTORS>());
     // The mask of the tag waits there until the hash is known.
     let [mask] = cipher.encrypt(proof, [first], &mut ());
     mask.store(from_mut(tag));
@@ -285,4 +299,66 @@ const MOST_LANES: usize = 4;
 /// A block that holds `n` in its lowest word.
 const fn one(n: u8) -> [u8; 16] {
     [n, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aead::reference::{KEY, check_around_the_end};
+    use crate::low::x86_64::aes::{RoundKeys, expand};
+    use crate::low::x86_64::registers::{Ymm, Zmm};
+    use candor_cpu::{Cpu, HaveAvx512Crypto, HaveClmul, HaveVpclmul};
+
+    /// AES that goes the way of slow ciphers, such as SM4.
+    struct Slow<'k>(&'k RoundKeys);
+
+    impl<V: Blocks> BlockCipher<V> for Slow<'_>
+    where
+        RoundKeys: BlockCipher<V>,
+    {
+        const SLOW: bool = true;
+
+        fn encrypt<const VECTORS: usize, B: Beside>(
+            &self,
+            proof: V::Proof,
+            blocks: [V; VECTORS],
+            beside: &mut B,
+        ) -> [V; VECTORS] {
+            self.0.encrypt(proof, blocks, beside)
+        }
+    }
+
+    fn check<V: Products, C: BlockCipher<V> + BlockCipher<Xmm<V::Proof>>, const VECTORS: usize>(
+        proof: V::Proof,
+        cipher: &C,
+    ) {
+        let mut powers = Powers::none();
+        prepare::<V, C, VECTORS>(proof, cipher, &mut powers);
+        check_around_the_end(|first, aad, data, tag, open| {
+            let first = Xmm::load(proof, from_ref(first));
+            if open {
+                run_from::<V, C, VECTORS, true>(cipher, &powers, first, aad, data, tag);
+            } else {
+                run_from::<V, C, VECTORS, false>(cipher, &powers, first, aad, data, tag);
+            }
+        });
+    }
+
+    #[test]
+    fn the_counter_wraps_around_after_2_32_blocks_and_leaves_the_nonce_alone() {
+        let cpu = Cpu::default();
+        let Some(aes) = HaveClmul::check(cpu) else { return eprintln!("skipped: this CPU lacks AES-NI") };
+        let mut keys = [[0; 16]; 11];
+        expand(aes, &KEY, &mut keys);
+        check::<Xmm<HaveClmul>, _, 8>(aes, &keys);
+        check::<Xmm<HaveClmul>, _, 8>(aes, &Slow(&keys));
+        if let Some(vaes) = HaveVpclmul::check(cpu) {
+            check::<Ymm<HaveVpclmul>, _, 8>(vaes, &keys);
+            check::<Ymm<HaveVpclmul>, _, 8>(vaes, &Slow(&keys));
+        }
+        if let Some(wide) = HaveAvx512Crypto::check(cpu) {
+            check::<Zmm<HaveAvx512Crypto>, _, 8>(wide, &keys);
+            check::<Zmm<HaveAvx512Crypto>, _, 16>(wide, &Slow(&keys));
+        }
+    }
 }
