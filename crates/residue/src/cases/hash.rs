@@ -46,7 +46,7 @@ const HMAC_512: &[Leaves] = &[Leaves {
 }];
 const HKDF: &[Leaves] = &[Leaves {
     step: "derive",
-    stack: 720,
+    stack: 760,
     heap: 0,
     names: &[],
     why: "crates `hkdf` and `hmac` move the key, and blocks of the output",
