@@ -28,9 +28,10 @@ const TARGETS: [Target; 3] = [
 const CRATES: [&str; 5] = ["candor-cpu", "candor-primitives", "candor-gf2", "candor-onion", "candor-opaque"];
 
 /// Everything that runs without an operating system and without C.
-pub(crate) const BARE_FEATURES: [&str; 8] = [
+pub(crate) const BARE_FEATURES: [&str; 9] = [
     "candor-opaque/unicode",
-    "candor-primitives/aes",
+    "candor-primitives/aead",
+    "candor-primitives/cmac",
     "candor-primitives/dalek",
     "candor-primitives/hash",
     "candor-primitives/kdf",

@@ -1,8 +1,11 @@
 //! Keys and ciphertexts of KEMs; messages for hashes and AEADs.
 
+use aes_gcm::aead::consts::{U12, U16};
+use aws_lc_rs::aead as aws;
 use candor_cpu::Cpu;
 use candor_primitives::aead::{
-    AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, Nonce, Sm4Ccm, Sm4Gcm, XChaCha20Poly1305,
+    Aead, AeadCore, AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, KeyInit, Nonce, Payload, Sm4Ccm, Sm4Gcm, Tag,
+    XChaCha20Poly1305,
 };
 use candor_primitives::hash::{Batch, Blake2b512, Digest, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
 use candor_primitives::kem::{Kem, aws_lc, libcrux, rustcrypto};
@@ -82,8 +85,8 @@ pub fn hash_pieces(data: &[u8]) {
     }
 }
 
-/// AEADs agree with themselves: on every tier a message is sealed as on the portable one and opened again, and nothing opens it once a bit of it
-/// has changed. Data: the length of the associated data, which bit changes (two bytes), 32 bytes of key, 24 of nonce, both texts.
+/// AEADs agree with those of others, AWS-LC's or RustCrypto's: on every tier a message is sealed as there and opened again, and nothing opens it
+/// once a bit of it has changed. Data: the length of the associated data, which bit changes (two bytes), 32 bytes of key, 24 of nonce, both texts.
 pub fn aead_messages(data: &[u8]) {
     let Some(([aad, change @ ..], rest)) = data.split_first_chunk::<3>() else { return };
     let Some((key, rest)) = rest.split_first_chunk::<32>() else { return };
@@ -91,12 +94,14 @@ pub fn aead_messages(data: &[u8]) {
     let (aad, message) = texts.split_at(usize::from(*aad).min(texts.len()));
     let change = usize::from(u16::from_le_bytes(*change));
     let parts = Parts { key, nonce, aad, message, change };
-    parts.check("AES-128-GCM", Aes128Gcm::with_cpu);
-    parts.check("AES-256-GCM", Aes256Gcm::with_cpu);
-    parts.check("ChaCha20-Poly1305", ChaCha20Poly1305::with_cpu);
-    parts.check("XChaCha20-Poly1305", XChaCha20Poly1305::with_cpu);
-    parts.check("SM4-GCM", Sm4Gcm::with_cpu);
-    parts.check("SM4-CCM", Sm4Ccm::with_cpu);
+    parts.check("AES-128-GCM", Aes128Gcm::with_cpu, &parts.by_aws_lc(&aws::AES_128_GCM));
+    parts.check("AES-256-GCM", Aes256Gcm::with_cpu, &parts.by_aws_lc(&aws::AES_256_GCM));
+    parts.check("ChaCha20-Poly1305", ChaCha20Poly1305::with_cpu, &parts.by_aws_lc(&aws::CHACHA20_POLY1305));
+    let theirs = parts.by_rustcrypto::<chacha20poly1305::XChaCha20Poly1305>();
+    parts.check("XChaCha20-Poly1305", XChaCha20Poly1305::with_cpu, &theirs);
+    let theirs = parts.by_rustcrypto::<aes_gcm::AesGcm<sm4::Sm4, U12>>();
+    parts.check("SM4-GCM", Sm4Gcm::with_cpu, &theirs);
+    parts.check("SM4-CCM", Sm4Ccm::with_cpu, &parts.by_rustcrypto::<ccm::Ccm<sm4::Sm4, U16, U12>>());
 }
 
 struct Parts<'a> {
@@ -109,14 +114,35 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    fn check<A: AeadInOut, const KEY: usize>(&self, name: &str, new: fn(Cpu, &[u8; KEY]) -> A) {
-        let key = self.key.first_chunk().expect("keys have at most 32 bytes");
+    /// Ciphertext and tag by AWS-LC.
+    fn by_aws_lc(&self, algorithm: &'static aws::Algorithm) -> Vec<u8> {
+        let key = aws::UnboundKey::new(algorithm, &self.key[..algorithm.key_len()]).expect("a key of its length");
+        let nonce = aws::Nonce::assume_unique_for_key(*self.nonce.first_chunk().expect("24 bytes have a first 12"));
+        let mut sealed = self.message.to_vec();
+        let done = aws::LessSafeKey::new(key).seal_in_place_append_tag(nonce, aws::Aad::from(self.aad), &mut sealed);
+        done.expect("a short message");
+        sealed
+    }
+
+    /// Ciphertext and tag by RustCrypto.
+    fn by_rustcrypto<A: Aead + KeyInit>(&self) -> Vec<u8> {
+        let cipher = A::new_from_slice(&self.key[..A::key_size()]).expect("a key of its length");
+        cipher.encrypt(&self.nonce_of::<A>(), Payload { msg: self.message, aad: self.aad }).expect("a short message")
+    }
+
+    fn nonce_of<A: AeadCore>(&self) -> Nonce<A> {
         let mut nonce = Nonce::<A>::default();
         let length = nonce.len();
         nonce.copy_from_slice(&self.nonce[..length]);
-        let mut expected = self.message.to_vec();
-        let tag = new(Cpu::portable(), key).encrypt_inout_detached(&nonce, self.aad, expected.as_mut_slice().into());
-        let tag = tag.expect("a short message");
+        nonce
+    }
+
+    /// `sealed` is the ciphertext, and the tag, that all tiers must give.
+    fn check<A: AeadInOut, const KEY: usize>(&self, name: &str, new: fn(Cpu, &[u8; KEY]) -> A, sealed: &[u8]) {
+        let key = self.key.first_chunk().expect("keys have at most 32 bytes");
+        let nonce = self.nonce_of::<A>();
+        let (expected, tag) = sealed.split_at(self.message.len());
+        let (expected, tag) = (expected.to_vec(), Tag::<A>::try_from(tag).expect("a tag of 16 bytes"));
 
         let (mut nonce_2, mut aad_2, mut sealed_2, mut tag_2) =
             (nonce.clone(), self.aad.to_vec(), expected.clone(), tag.clone());

@@ -55,6 +55,8 @@ mod gcm_mux;
 mod gcm_portable;
 mod interface;
 mod random_nonce;
+#[cfg(test)]
+pub(crate) mod reference;
 mod sm4;
 mod sm4_mux;
 
@@ -141,5 +143,11 @@ mod tests {
         let chacha = (1 << 38) - 64;
         assert_eq!(ChaCha20Poly1305::check_lengths(u64::MAX, chacha), Ok(()));
         assert_eq!(XChaCha20Poly1305::check_lengths(0, chacha + 1), Err(AeadError::MessageTooLong { most: chacha }));
+        assert_eq!(Sm4Gcm::check_lengths(most, gcm), Ok(()));
+        assert_eq!(Sm4Gcm::check_lengths(0, gcm + 1), Err(AeadError::MessageTooLong { most: gcm }));
+        assert_eq!(Sm4Gcm::check_lengths(most + 1, 0), Err(AeadError::AssociatedDataTooLong { most }));
+        let ccm = (1 << 24) - 1;
+        assert_eq!(Sm4Ccm::check_lengths(u64::MAX, ccm), Ok(()));
+        assert_eq!(Sm4Ccm::check_lengths(0, ccm + 1), Err(AeadError::MessageTooLong { most: ccm }));
     }
 }

@@ -8,10 +8,14 @@
 // <family>/<name>_mux.rs   the choice of arm: takes proof tokens from `candor-cpu` and records the arm
 // rounds.rs, sm4_box.rs    constants, shared by portable code and kernels
 // poly1305.rs              arithmetic, shared likewise
+// counter.rs               counter mode as a stream cipher, shared by AES and SM4
+// wipe.rs                  zeros over secrets
 // low/<arch>/              `unsafe` kernels that take a token
 
 extern crate alloc;
 
+#[cfg(any(feature = "aes", feature = "sm4"))]
+mod counter;
 mod low;
 #[cfg(feature = "aead")]
 mod poly1305;
@@ -45,6 +49,7 @@ pub mod polyval;
 #[cfg(feature = "sm4")]
 pub mod sm4;
 pub mod stack;
+#[cfg(any(feature = "aes", feature = "hash", feature = "sm4"))]
 mod wipe;
 
 /// Which accelerated arms may run: the argument of `with_cpu`, for crates that don't depend on `candor-cpu`.

@@ -121,3 +121,55 @@ impl Drop for Poly1305 {
         optimization_barrier(self);
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use ::poly1305::universal_hash::KeyInit;
+
+    /// Keys with the smallest and largest r, one that carries often, and one of no pattern; with the smallest and largest s.
+    pub(crate) fn keys() -> Vec<[u8; 32]> {
+        let rs = [0_u128, 1, 2, 4 << 64, u128::MAX, 0x0123_4567_89ab_cdef_0f1e_2d3c_4b5a_6978];
+        let key = |r: u128, s: u128| [r.to_le_bytes(), s.to_le_bytes()].as_flattened().try_into().expect("32 bytes");
+        rs.into_iter().flat_map(|r| [key(r, 0), key(r, u128::MAX), key(r, r)]).collect()
+    }
+
+    /// Blocks with which the sum comes near its bounds.
+    pub(crate) const EXTREME: [u128; 6] =
+        [0, 1, u128::MAX, u128::MAX - 4, 1 << 127, 0x5555_5555_5555_5555_5555_5555_5555_5555];
+
+    pub(crate) fn tag(key: &[u8; 32], blocks: &[[u8; 16]]) -> [u8; 16] {
+        let mut tag = [0; 16];
+        let mut hash = Poly1305::new(key);
+        hash.blocks(blocks);
+        hash.finish(&mut tag);
+        tag
+    }
+
+    fn check(blocks: &[u128]) {
+        let blocks: Vec<[u8; 16]> = blocks.iter().map(|block| block.to_le_bytes()).collect();
+        for key in keys() {
+            let oracle = ::poly1305::Poly1305::new(&key.into()).compute_unpadded(blocks.as_flattened());
+            assert_eq!(tag(&key, &blocks), oracle[..], "key {key:02x?}, blocks {blocks:02x?}");
+        }
+    }
+
+    /// With r = 1 two blocks and their upper bits are 2^130 - 5 or a little less or more, so a wrong last subtraction shows.
+    #[test]
+    fn sums_around_the_modulus_are_reduced() {
+        for last in u128::MAX - 40..=u128::MAX {
+            check(&[u128::MAX, last]);
+            check(&[last, last]);
+        }
+    }
+
+    #[test]
+    fn extreme_blocks_agree_with_rustcrypto() {
+        for a in EXTREME {
+            for b in EXTREME {
+                EXTREME.into_iter().for_each(|c| check(&[a, b, c]));
+            }
+            check(&[a; 64]);
+        }
+    }
+}

@@ -118,6 +118,8 @@ impl Map {
 }
 
 impl Affine {
+    /// The image of a byte.
+    #[cfg(any(target_arch = "x86_64", test))]
     pub(crate) const fn of(self, x: u8) -> u8 {
         self.map.of(x) ^ self.constant
     }

@@ -184,6 +184,66 @@ macro_rules! algorithms {
                 let buffers = candor_primitives::aead::inout::InOutBuf::new(&plain, &mut out).unwrap();
                 let tag: Tag<$type> = ours.encrypt_inout_detached(&number, b"", buffers).unwrap();
                 assert_eq!([&out[..], &tag].concat(), ours.encrypt(&number, &plain[..]).unwrap());
+
+                let (sealed, mut out) = (out, vec![1; 100]);
+                let open = |out: &mut [u8], tag| {
+                    let buffers = candor_primitives::aead::inout::InOutBuf::new(&sealed, out).unwrap();
+                    ours.decrypt_inout_detached(&number, b"", buffers, tag)
+                };
+                assert!(open(&mut out, &tag).is_ok());
+                assert_eq!(out, plain);
+                let mut wrong = tag;
+                wrong[3] ^= 1;
+                assert!(open(&mut out, &wrong).is_err());
+                assert_eq!(out, [0; 100]);
+            }
+
+            /// Kernels read and write whole vectors: where data begins and how it ends must not matter to what lies beside it.
+            #[test]
+            fn messages_at_any_address_leave_alone_what_is_beside_them() {
+                for cpu in cpus() {
+                    let cipher = on(cpu, &pattern($key));
+                    for length in [0, 1, 15, 16, 17, 48, 100, 129, 333, 511, 1040, 1100] {
+                        let (nonce, plain) = (nonce(4), pattern(length));
+                        let mut expected = plain.clone();
+                        let tag = cipher.seal_in_place(&nonce, &plain, &mut expected).unwrap();
+                        for at in (0..64).step_by(if length < 100 { 1 } else { 7 }) {
+                            let (mut room, mut aad) = (vec![0xa5; length + 192], vec![0xa5; length + 64]);
+                            let (message, beside) = (64 + at..64 + at + length, 64 - at..64 - at + length);
+                            room[message.clone()].copy_from_slice(&plain);
+                            aad[beside.clone()].copy_from_slice(&plain);
+                            let left_alone = |room: &[u8]| {
+                                let (before, after) = (&room[..message.start], &room[message.end..]);
+                                before.iter().chain(after).all(|byte| *byte == 0xa5)
+                            };
+                            let found = cipher.seal_in_place(&nonce, &aad[beside.clone()], &mut room[message.clone()]);
+                            assert_eq!((found, &room[message.clone()]), (Ok(tag), &expected[..]), "{length} at {at}, {cpu:?}");
+                            assert!(left_alone(&room), "sealing {length} bytes at {at}, {cpu:?}");
+                            let opened = cipher.open_in_place(&nonce, &aad[beside], &mut room[message.clone()], &tag);
+                            assert_eq!((opened, &room[message.clone()]), (Ok(()), &plain[..]), "{length} at {at}, {cpu:?}");
+                            assert!(left_alone(&room), "opening {length} bytes at {at}, {cpu:?}");
+                        }
+                    }
+                }
+            }
+
+            /// CCM writes lengths from 0xff00 on in another way.
+            #[test]
+            fn long_associated_data_agree_with_rustcrypto() {
+                let key = pattern($key);
+                let oracle = <$oracle as KeyInit>::new_from_slice(&key).unwrap();
+                for length in [0xfeff, 0xff00, 0xff01, 0x1_0000, 100_003] {
+                    let (aad, nonce, plain) = (pattern(length), nonce(5), pattern(37));
+                    let mut expected = plain.clone();
+                    let tag = oracle.encrypt_inout_detached(&nonce.into(), &aad, expected.as_mut_slice().into()).unwrap();
+                    for cpu in cpus() {
+                        let cipher = on(cpu, &key);
+                        let mut data = plain.clone();
+                        assert_eq!(cipher.seal_in_place(&nonce, &aad, &mut data), Ok(tag.into()), "{length}, {cpu:?}");
+                        assert_eq!(cipher.open_in_place(&nonce, &aad, &mut data, &tag.into()), Ok(()), "{length}, {cpu:?}");
+                        assert_eq!(data, plain, "{length}, {cpu:?}");
+                    }
+                }
             }
 
             #[test]
@@ -224,6 +284,28 @@ fn a_key_with_random_nonces_is_used_up_after_2_32_messages() {
 
     let cipher = RandomNonce::with_count(XChaCha20Poly1305::new(&[7; 32]), 1 << 32);
     assert!(cipher.seal(b"", b"message").is_ok());
+}
+
+/// The only limit that a test can reach: all types check theirs in the same place.
+#[test]
+fn a_message_that_is_too_long_is_refused_and_stays_as_it_is() {
+    const MOST: usize = (1 << 24) - 1;
+    let cipher = Sm4Ccm::new(&[7; 16]);
+    let (mut data, refused) = (vec![9; MOST + 1], AeadError::MessageTooLong { most: MOST as u64 });
+    assert_eq!(cipher.seal_in_place(&[1; 12], b"", &mut data), Err(refused));
+    assert_eq!(cipher.open_in_place(&[1; 12], b"", &mut data, &[0; 16]), Err(refused));
+    assert_eq!(RandomNonce::new(cipher.clone()).seal(b"", &data), Err(refused));
+    assert!(data.iter().all(|byte| *byte == 9));
+
+    // From one buffer to another: nothing gets into the other, no plaintext above all.
+    let mut out = vec![0; MOST + 1];
+    let buffers = candor_primitives::aead::inout::InOutBuf::new(&data, &mut out).unwrap();
+    assert!(cipher.encrypt_inout_detached(&[1; 12].into(), b"", buffers).is_err());
+    assert!(out.iter().all(|byte| *byte == 0));
+
+    let tag = cipher.seal_in_place(&[1; 12], b"", &mut data[..MOST]).unwrap();
+    assert_eq!(cipher.open_in_place(&[1; 12], b"", &mut data[..MOST], &tag), Ok(()));
+    assert!(data.iter().all(|byte| *byte == 9));
 }
 
 /// Poly1305's sum near its modulus, where a wrong last subtraction shows: blocks of ones and of zeros.

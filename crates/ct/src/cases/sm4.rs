@@ -4,6 +4,8 @@
 
 use crate::case::{Case, Expect};
 use candor_cpu::{Cpu, secret};
+use candor_primitives::hash::digest::common::InnerInit;
+use candor_primitives::mac::{CmacSm4, Mac};
 use candor_primitives::sm4::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, StreamCipher};
 use candor_primitives::sm4::{Sm4, Sm4CbcDec, Sm4CbcEnc, Sm4Ctr};
 use std::hint::black_box;
@@ -14,12 +16,15 @@ pub(super) const CASES: &[Case] = &[
     case("sm4/blocks@portable", ("sm4", "portable"), "portable", blocks),
     case("sm4/key-stream@portable", ("sm4-ctr", "portable"), "portable", key_stream),
     case("sm4/chains@portable", ("sm4-cbc", "portable"), "portable", chains),
+    case("sm4/cmac@portable", ("sm4", "portable"), "portable", cmac),
     case("sm4/blocks@clmul", ("sm4", "aes-ni"), "clmul", blocks),
     case("sm4/key-stream@clmul", ("sm4-ctr", "aes-ni"), "clmul", key_stream),
     case("sm4/chains@clmul", ("sm4-cbc", "aes-ni"), "clmul", chains),
+    case("sm4/cmac@clmul", ("sm4", "aes-ni"), "clmul", cmac),
     case("sm4/blocks@avx2", ("sm4", "avx2"), "avx2", blocks),
     case("sm4/key-stream@avx2", ("sm4-ctr", "avx2"), "avx2", key_stream),
     case("sm4/chains@avx2", ("sm4-cbc", "avx2"), "avx2", chains),
+    case("sm4/cmac@avx2", ("sm4", "avx2"), "avx2", cmac),
     unseen(
         "sm4/blocks@vpclmul",
         ("sm4", "vaes"),
@@ -114,6 +119,18 @@ pub(crate) fn chains(cpu: Cpu) {
         let blocks = Array::slice_as_chunks_mut(data).0;
         Sm4CbcEnc::with_cpu(cpu, key, &[5; 16]).encrypt_blocks(blocks);
         Sm4CbcDec::with_cpu(cpu, key, &[7; 16]).decrypt_blocks(blocks);
+    });
+}
+
+/// Of whole blocks and of a part of one, which crate `cmac` masks with different keys.
+fn cmac(cpu: Cpu) {
+    run(cpu, |cpu, key, data| {
+        for length in [BYTES, BYTES - 3] {
+            let mut mac = CmacSm4::inner_init(Sm4::with_cpu(cpu, key));
+            mac.update(&data[..21]);
+            mac.update(&data[21..length]);
+            data[..16].copy_from_slice(&mac.finalize().into_bytes());
+        }
     });
 }
 

@@ -5,54 +5,14 @@ use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
 use sha2::{Digest, Sha256};
 use std::hint::black_box;
 
-/// Writes [`Algorithm`] from a table: a line an AEAD.
-macro_rules! algorithms {
-    ($($variant:ident, $name:literal, $title:literal, $key:literal, $nonce:literal, $standard:literal;)+) => {
-        /// An AEAD with tags of 16 bytes.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Algorithm {
-            $(#[doc = concat!($title, ", ", $standard)] $variant,)+
-        }
-
-        /// All of them, in the order of the tasks.
-        pub const ALGORITHMS: &[Algorithm] = &[$(Algorithm::$variant,)+];
-
-        impl Algorithm {
-            /// As tasks are named.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)+ }
-            }
-
-            /// As its standard writes it.
-            #[must_use]
-            pub fn title(self) -> &'static str {
-                match self { $(Self::$variant => $title,)+ }
-            }
-
-            /// Where it is defined.
-            #[must_use]
-            pub fn standard(self) -> &'static str {
-                match self { $(Self::$variant => $standard,)+ }
-            }
-
-            /// Bytes of a key.
-            #[must_use]
-            pub fn key(self) -> usize {
-                match self { $(Self::$variant => $key,)+ }
-            }
-
-            /// Bytes of a nonce.
-            #[must_use]
-            pub fn nonce(self) -> usize {
-                match self { $(Self::$variant => $nonce,)+ }
-            }
-        }
-    };
-}
-
 // The type, the name in a task, the standard's name, bytes of key and nonce, and the standard.
 algorithms! {
+    /// An AEAD with tags of 16 bytes.
+    Algorithm,
+    /// Bytes of a key.
+    key: usize,
+    /// Bytes of a nonce.
+    nonce: usize;
     Aes128Gcm, "aes-128-gcm", "AES-128-GCM", 16, 12, "SP 800-38D";
     Aes256Gcm, "aes-256-gcm", "AES-256-GCM", 32, 12, "SP 800-38D";
     Sm4Gcm, "sm4-gcm", "SM4-GCM", 16, 12, "RFC 8998";

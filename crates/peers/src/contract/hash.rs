@@ -5,54 +5,14 @@ use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
 use std::array;
 use std::hint::black_box;
 
-/// Writes [`Algorithm`] from a table: a line a hash.
-macro_rules! algorithms {
-    ($($variant:ident, $name:literal, $title:literal, $bytes:literal, $extendable:literal, $standard:literal;)+) => {
-        /// A hash function, or an extendable-output function with a fixed length of output.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Algorithm {
-            $(#[doc = concat!($title, ", ", $standard)] $variant,)+
-        }
-
-        /// All of them, in the order of the tasks.
-        pub const ALGORITHMS: &[Algorithm] = &[$(Algorithm::$variant,)+];
-
-        impl Algorithm {
-            /// As tasks are named.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)+ }
-            }
-
-            /// As its standard writes it.
-            #[must_use]
-            pub fn title(self) -> &'static str {
-                match self { $(Self::$variant => $title,)+ }
-            }
-
-            /// Where it is defined.
-            #[must_use]
-            pub fn standard(self) -> &'static str {
-                match self { $(Self::$variant => $standard,)+ }
-            }
-
-            /// Bytes of the digest; of an extendable-output function as many as its strength asks for.
-            #[must_use]
-            pub fn output(self) -> usize {
-                match self { $(Self::$variant => $bytes,)+ }
-            }
-
-            /// Whether the caller chooses the length of the output.
-            #[must_use]
-            pub fn is_extendable(self) -> bool {
-                match self { $(Self::$variant => $extendable,)+ }
-            }
-        }
-    };
-}
-
 // The type, the name in a task, the standard's name, bytes of output, whether the caller chooses those, and the standard.
 algorithms! {
+    /// A hash function, or an extendable-output function with a fixed length of output.
+    Algorithm,
+    /// Bytes of the digest; of an extendable-output function as many as its strength asks for.
+    output: usize,
+    /// Whether the caller chooses the length of the output.
+    is_extendable: bool;
     Sha256, "sha256", "SHA-256", 32, false, "FIPS 180-4";
     Sha384, "sha384", "SHA-384", 48, false, "FIPS 180-4";
     Sha512, "sha512", "SHA-512", 64, false, "FIPS 180-4";

@@ -53,7 +53,7 @@ impl ChaCha20Poly1305 {
         Self { arm: Arm::choose(cpu), key: Words::new(key) }
     }
 
-    /// The arm that runs: `avx512`, `avx2` (x86-64), or `portable`.
+    /// The arm that runs: `avx512`, `avx2` (x86-64), or `portable`. Up to 64 bytes it is always `portable`, which is faster there.
     #[must_use]
     pub fn arm(&self) -> &'static str {
         self.arm.name()
@@ -61,15 +61,17 @@ impl ChaCha20Poly1305 {
 
     #[inline]
     fn seal_unchecked(&self, nonce: &[u8; 12], aad: &[u8], data: &mut [u8], tag: &mut [u8; TAG]) {
-        secret::ran("chacha20-poly1305", self.arm());
-        self.arm.run::<false>(&self.key, nonce, aad, data, tag);
+        let arm = self.arm.for_message(aad.len(), data.len());
+        secret::ran("chacha20-poly1305", arm.name());
+        arm.run::<false>(&self.key, nonce, aad, data, tag);
     }
 
     #[inline]
     fn open_unchecked(&self, nonce: &[u8; 12], aad: &[u8], data: &mut [u8], tag: &[u8; TAG]) -> bool {
-        secret::ran("chacha20-poly1305", self.arm());
+        let arm = self.arm.for_message(aad.len(), data.len());
+        secret::ran("chacha20-poly1305", arm.name());
         let mut expected = [0; TAG];
-        self.arm.run::<true>(&self.key, nonce, aad, data, &mut expected);
+        arm.run::<true>(&self.key, nonce, aad, data, &mut expected);
         let same = matches(&expected, tag, "aead/tag");
         wipe(&mut expected);
         same

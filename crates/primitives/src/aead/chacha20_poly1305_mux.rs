@@ -10,7 +10,6 @@ use candor_cpu::Cpu;
 use candor_cpu::arms::Routine;
 #[cfg(target_arch = "x86_64")]
 use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
-use zeroize::Zeroize;
 
 /// One way to seal and open. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
@@ -48,6 +47,12 @@ impl Arm {
         }
     }
 
+    /// The arm for a message of so many bytes. Vectors need as long for one block as for four, so short messages don't go through them.
+    #[inline]
+    pub(super) fn for_message(self, aad: usize, data: usize) -> Self {
+        if aad.max(data) <= 64 { Self::Portable } else { self }
+    }
+
     /// Encrypts, or decrypts if `OPEN`, and writes the tag that belongs to the ciphertext.
     #[inline]
     pub(super) fn run<const OPEN: bool>(
@@ -83,7 +88,7 @@ fn run_portable<const OPEN: bool>(key: &Key, nonce: &[u8; 12], aad: &[u8], data:
     let mut first = [0; 64];
     portable::block(key, 0, nonce, &mut first);
     let mut hash = Poly1305::new(first.first_chunk().expect("64 bytes have a first 32"));
-    first.zeroize();
+    wipe(&mut first);
     hash.padded(aad);
     if OPEN {
         hash.padded(data);

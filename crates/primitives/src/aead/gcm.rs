@@ -18,7 +18,6 @@ use crate::wipe::wipe;
 /// assert_eq!(&data, b"message");
 /// # Ok::<(), candor_primitives::aead::AeadError>(())
 /// ```
-#[derive(Clone)]
 pub struct Aes128Gcm(Keys<::aes::Aes128Enc, 11>);
 
 /// AES-256-GCM. The key schedule and the powers of the hash key are wiped on drop.
@@ -34,11 +33,17 @@ pub struct Aes128Gcm(Keys<::aes::Aes128Enc, 11>);
 /// assert_eq!(data, b"message");
 /// # Ok::<(), aead::Error>(())
 /// ```
-#[derive(Clone)]
 pub struct Aes256Gcm(Keys<::aes::Aes256Enc, 15>);
 
 macro_rules! gcm {
     ($type:ident, $name:literal, $key:literal, $KeySize:ident, $keys:ident) => {
+        impl Clone for $type {
+            fn clone(&self) -> Self {
+                // The copy is made piece by piece, and the compiler puts the pieces on the stack.
+                stack::clearing::<FRAMES, _>(|| Self(self.0.clone()))
+            }
+        }
+
         impl $type {
             /// A key on the best arm that `cpu` allows.
             // ct: aead/key

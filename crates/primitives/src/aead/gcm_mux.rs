@@ -37,8 +37,11 @@ pub(super) struct Schedule<const N: usize> {
     powers: Powers,
 }
 
-/// Stack that making a key takes, in bytes.
+/// Stack that making or copying a key takes, in bytes.
 pub(super) const FRAMES: usize = 3072;
+
+/// Stack that the crates `aes` and `polyval` take, in bytes.
+const LIBRARY_FRAMES: usize = 8192;
 
 macro_rules! keys {
     ($name:ident, $cipher:ty, $count:literal, $key:literal, $expand:ident) => {
@@ -65,9 +68,11 @@ macro_rules! keys {
                     return this;
                 }
                 let _ = cpu;
-                let cipher = <$cipher>::new(key.into());
-                let hash = gcm_portable::hash_key(&cipher);
-                Self::Library(cipher, hash)
+                stack::clearing::<LIBRARY_FRAMES, _>(|| {
+                    let cipher = <$cipher>::new(key.into());
+                    let hash = gcm_portable::hash_key(&cipher);
+                    Self::Library(cipher, hash)
+                })
             }
         }
     };
@@ -116,7 +121,9 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>, const N: usize> Key
                 low::gcm_avx512::<N, OPEN>(*token, round, powers, nonce, aad, data, tag);
             }
             Self::Library(cipher, hash) => {
-                stack::clearing::<FRAMES, _>(|| gcm_portable::run::<_, OPEN>(cipher, hash, nonce, aad, data, tag));
+                stack::clearing::<LIBRARY_FRAMES, _>(|| {
+                    gcm_portable::run::<_, OPEN>(cipher, hash, nonce, aad, data, tag)
+                });
             }
         }
     }

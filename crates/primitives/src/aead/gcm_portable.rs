@@ -27,20 +27,35 @@ pub(super) fn run<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>, const 
     data: &mut [u8],
     tag: &mut [u8; 16],
 ) {
+    run_from::<C, OPEN>(cipher, hash, &block(nonce, 1), aad, data, tag);
+}
+
+/// The same with any counter block, J_0 in SP 800-38D §7, whose last four bytes count modulo 2^32.
+fn run_from<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>, const OPEN: bool>(
+    cipher: &C,
+    hash: &Polyval,
+    first: &[u8; 16],
+    aad: &[u8],
+    data: &mut [u8],
+    tag: &mut [u8; 16],
+) {
+    let (fixed, count) = first.split_first_chunk::<12>().expect("16 bytes have a first 12");
+    let mut count = u32::from_be_bytes(count.try_into().expect("and 4 more"));
     let mut hash = hash.clone();
     let lengths = (aad.len() as u128 * 8) << 64 | (data.len() as u128 * 8);
     absorb(&mut hash, aad);
     // The first block of the key stream masks the tag.
-    *tag = counter(nonce, 1);
+    *tag = *first;
     cipher.encrypt_block(tag.into());
-    for (batch, data) in (0u32..).zip(data.chunks_mut(16 * BATCH)) {
+    for data in data.chunks_mut(16 * BATCH) {
         if OPEN {
             absorb(&mut hash, data);
         }
         let mut blocks = [Block::default(); BATCH];
         let blocks = &mut blocks[..data.len().div_ceil(16)];
-        for (n, block) in (2u32..).zip(&mut *blocks) {
-            block.0 = counter(nonce, n.wrapping_add(batch.wrapping_mul(BATCH as u32)));
+        for room in &mut *blocks {
+            count = count.wrapping_add(1);
+            room.0 = block(fixed, count);
         }
         cipher.encrypt_blocks(blocks);
         let stream = Array::cast_slice_to_core(blocks).as_flattened();
@@ -60,10 +75,11 @@ pub(super) fn run<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>, const 
 /// Blocks that the cipher gets at once.
 const BATCH: usize = 32;
 
-fn counter(nonce: &[u8; 12], number: u32) -> [u8; 16] {
+/// A counter block.
+fn block(fixed: &[u8; 12], count: u32) -> [u8; 16] {
     let mut block = [0; 16];
-    block[..12].copy_from_slice(nonce);
-    block[12..].copy_from_slice(&number.to_be_bytes());
+    block[..12].copy_from_slice(fixed);
+    block[12..].copy_from_slice(&count.to_be_bytes());
     block
 }
 
@@ -77,5 +93,25 @@ fn absorb(hash: &mut Polyval, bytes: &[u8]) {
             block.reverse();
         }
         hash.update(blocks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aead::reference;
+    use ::aes::cipher::KeyInit;
+
+    #[test]
+    fn the_counter_wraps_around_after_2_32_blocks_and_leaves_the_nonce_alone() {
+        let cipher = ::aes::Aes128Enc::new(&reference::KEY.into());
+        let hash = hash_key(&cipher);
+        reference::check_around_the_end(|first, aad, data, tag, open| {
+            if open {
+                run_from::<_, true>(&cipher, &hash, first, aad, data, tag);
+            } else {
+                run_from::<_, false>(&cipher, &hash, first, aad, data, tag);
+            }
+        });
     }
 }

@@ -95,6 +95,8 @@ macro_rules! interface {
                 aad: &[u8],
                 buffer: InOutBuf<'_, '_, u8>,
             ) -> ::aead::Result<Tag<Self>> {
+                // Before the plaintext is copied to where its ciphertext is expected.
+                Self::check_lengths(aad.len() as u64, buffer.len() as u64).map_err(|_| ::aead::Error)?;
                 let data = buffer.into_out_with_copied_in();
                 self.seal_in_place(nonce.as_ref(), aad, data).map(Tag::<Self>::from).map_err(|_| ::aead::Error)
             }

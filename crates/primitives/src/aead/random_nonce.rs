@@ -3,7 +3,6 @@
 use super::{AeadError, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, Sm4Ccm, Sm4Gcm, TAG, XChaCha20Poly1305};
 use alloc::vec::Vec;
 use core::fmt;
-use core::sync::atomic::{AtomicU64, Ordering};
 use rand_core::CryptoRng;
 
 /// Seals each message under a random nonce, which stands in front of the sealed message: nonce, ciphertext, tag.
@@ -12,7 +11,8 @@ use rand_core::CryptoRng;
 /// this type counts, and refuses to seal more. With [`XChaCha20Poly1305`], whose nonces have 192 bits, the limit is out of reach.
 ///
 /// It counts what it has sealed itself. If several objects or processes use one key, divide the limit among them
-/// ([`with_count`](Self::with_count)), or use XChaCha20-Poly1305.
+/// ([`with_count`](Self::with_count)), or use XChaCha20-Poly1305. Threads can share an object, except on processors without atomic operations on
+/// 64 bits, where it isn't `Sync`.
 ///
 /// ```
 /// # #[cfg(feature = "getrandom")] {
@@ -27,7 +27,7 @@ use rand_core::CryptoRng;
 /// ```
 pub struct RandomNonce<A> {
     aead: A,
-    sealed: AtomicU64,
+    sealed: Count,
 }
 
 impl<A: RandomNonceAead> RandomNonce<A> {
@@ -40,12 +40,13 @@ impl<A: RandomNonceAead> RandomNonce<A> {
     /// A key that has sealed `sealed` messages elsewhere, for instance before a restart: see [`sealed`](Self::sealed).
     // ct: public, because the key was made before
     pub fn with_count(aead: A, sealed: u64) -> Self {
-        Self { aead, sealed: AtomicU64::new(sealed) }
+        Self { aead, sealed: Count::new(sealed) }
     }
 
-    /// Messages sealed under this key, by this object and by those that [`with_count`](Self::with_count) was told of.
+    /// Messages sealed under this key, by this object and by those that [`with_count`](Self::with_count) was told of. A message that was refused
+    /// because it is too long counts as well.
     pub fn sealed(&self) -> u64 {
-        self.sealed.load(Ordering::Relaxed)
+        self.sealed.read()
     }
 
     /// Encrypts `message`; the nonce comes from the operating system.
@@ -69,9 +70,7 @@ impl<A: RandomNonceAead> RandomNonce<A> {
     }
 
     fn seal_under(&self, nonce: A::Nonce, aad: &[u8], message: &[u8]) -> Result<Vec<u8>, AeadError> {
-        let count = |sealed: u64| (sealed < A::MESSAGES).then(|| sealed + 1);
-        // No other memory depends on the count.
-        self.sealed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count).map_err(|_| AeadError::KeyUsedUp)?;
+        self.sealed.one_more(A::MESSAGES).ok_or(AeadError::KeyUsedUp)?;
         let nonce_bytes = nonce.as_ref();
         let mut sealed = Vec::with_capacity(nonce_bytes.len() + message.len() + TAG);
         sealed.extend_from_slice(nonce_bytes);
@@ -108,7 +107,46 @@ impl<A: RandomNonceAead> RandomNonce<A> {
 
 impl<A: fmt::Debug> fmt::Debug for RandomNonce<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RandomNonce").field("aead", &self.aead).field("sealed", &self.sealed).finish()
+        f.debug_struct("RandomNonce").field("aead", &self.aead).field("sealed", &self.sealed.read()).finish()
+    }
+}
+
+/// How many messages a key has sealed. Threads share it.
+#[cfg(target_has_atomic = "64")]
+struct Count(core::sync::atomic::AtomicU64);
+
+/// The same where there are no atomic operations on 64 bits: the key stays with one thread.
+#[cfg(not(target_has_atomic = "64"))]
+struct Count(core::cell::Cell<u64>);
+
+#[cfg(target_has_atomic = "64")]
+impl Count {
+    fn read(&self) -> u64 {
+        self.0.load(core::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Counts one more, unless there are `most` already.
+    fn one_more(&self, most: u64) -> Option<()> {
+        use core::sync::atomic::Ordering::Relaxed; // no other memory depends on the count
+        let count = |sealed: u64| (sealed < most).then(|| sealed + 1);
+        self.0.fetch_update(Relaxed, Relaxed, count).ok().map(|_| ())
+    }
+}
+
+#[cfg(not(target_has_atomic = "64"))]
+impl Count {
+    fn read(&self) -> u64 {
+        self.0.get()
+    }
+
+    fn one_more(&self, most: u64) -> Option<()> {
+        (self.0.get() < most).then(|| self.0.set(self.0.get() + 1))
+    }
+}
+
+impl Count {
+    fn new(sealed: u64) -> Self {
+        Self(sealed.into())
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::interface::{interface, names::*};
 use super::matches;
-use super::sm4_mux::{CcmKeys, GcmKeys};
+use super::sm4_mux::{CcmKeys, FRAMES, GcmKeys};
+use crate::stack;
 use crate::wipe::wipe;
 
 /// SM4-GCM (RFC 8998 §2.1). The key schedule and the powers of the hash key are wiped on drop.
@@ -17,16 +18,21 @@ use crate::wipe::wipe;
 /// assert_eq!(&data, b"message");
 /// # Ok::<(), candor_primitives::aead::AeadError>(())
 /// ```
-#[derive(Clone)]
 pub struct Sm4Gcm(GcmKeys);
 
 /// SM4-CCM (RFC 8998 §2.2). Its authenticator takes one block after another, so it is many times slower than [`Sm4Gcm`]. The key schedule is
 /// wiped on drop.
-#[derive(Clone)]
 pub struct Sm4Ccm(CcmKeys);
 
 macro_rules! sm4 {
     ($type:ident, $name:literal, $keys:ident, $routine:literal, longest message $message:expr, longest aad $aad:expr) => {
+        impl Clone for $type {
+            fn clone(&self) -> Self {
+                // The copy is made piece by piece, and the compiler puts the pieces on the stack.
+                stack::clearing::<FRAMES, _>(|| Self(self.0.clone()))
+            }
+        }
+
         impl $type {
             /// A key on the best arm that `cpu` allows.
             // ct: aead/key

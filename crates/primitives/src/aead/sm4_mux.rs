@@ -1,6 +1,5 @@
 //! Which arm of SM4-GCM and SM4-CCM runs: that of SM4, with the GHASH that goes with it.
 
-#[cfg(target_arch = "x86_64")]
 use super::gcm_portable;
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::{ghash::Powers, sm4 as low};
@@ -14,8 +13,8 @@ use crate::stack;
 use candor_cpu::Cpu;
 use polyval::Polyval;
 
-/// Stack that making a key or the portable arm takes, in bytes.
-const FRAMES: usize = 4096;
+/// Stack that making or copying a key or the portable arm takes, in bytes.
+pub(super) const FRAMES: usize = 4096;
 
 /// The keys of SM4 and GHASH. Both wipe themselves.
 #[derive(Clone)]
@@ -113,24 +112,13 @@ impl CcmKeys {
         zeroize::Zeroize::zeroize(&mut mac);
     }
 
-    /// The chain over the associated data, which its length precedes (appendix A.2.2).
+    /// The chain over the associated data, which its length precedes.
     fn authenticate(&self, mac: &mut [u8; 16], aad: &[u8]) {
-        let length = (aad.len() as u64).to_be_bytes();
-        let mut head = [0; 10];
-        let head: &[u8] = match aad.len() as u64 {
-            0 => return,
-            1..0xff00 => &length[6..],
-            0xff00..=0xffff_ffff => {
-                head[..2].copy_from_slice(&[0xff, 0xfe]);
-                head[2..6].copy_from_slice(&length[4..]);
-                &head[..6]
-            }
-            _ => {
-                head[..2].copy_from_slice(&[0xff, 0xff]);
-                head[2..].copy_from_slice(&length);
-                &head
-            }
-        };
+        if aad.is_empty() {
+            return;
+        }
+        let (head, length) = length_field(aad.len() as u64);
+        let head = &head[..length];
         let mut first = [0; 16];
         let (with_head, aad) = aad.split_at(aad.len().min(16 - head.len()));
         first[..head.len()].copy_from_slice(head);
@@ -147,6 +135,21 @@ impl CcmKeys {
         mac.iter_mut().zip(block).for_each(|(mac, byte)| *mac ^= byte);
         self.0.encrypt_block(mac);
     }
+}
+
+/// The length of associated data, in as many bytes of the field as are to be hashed (SP 800-38C, appendix A.2.2).
+fn length_field(aad: u64) -> ([u8; 10], usize) {
+    let mut field = [0; 10];
+    let bytes = aad.to_be_bytes();
+    let (mark, number): (&[u8], &[u8]) = match aad {
+        0..0xff00 => (&[], &bytes[6..]),
+        0xff00..=0xffff_ffff => (&[0xff, 0xfe], &bytes[4..]),
+        _ => (&[0xff, 0xff], &bytes),
+    };
+    let length = mark.len() + number.len();
+    field[..mark.len()].copy_from_slice(mark);
+    field[mark.len()..length].copy_from_slice(number);
+    (field, length)
 }
 
 /// As the kernels do it: each block of the chain takes a block of the key stream along, in decryption the next one.
@@ -170,6 +173,29 @@ fn portable_ccm<const OPEN: bool>(keys: &[u64; 32], mut counter: [u8; 16], mac: 
         portable_pair(keys, &mut key, mac);
         if !OPEN {
             data.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The limits of SP 800-38C, appendix A.2.2, from both sides, and the length of its example 4.
+    #[test]
+    fn associated_data_of_any_length_is_preceded_by_it() {
+        let cases: [(u64, &[u8]); 7] = [
+            (1, &[0, 1]),
+            (0xfeff, &[0xfe, 0xff]),
+            (0xff00, &[0xff, 0xfe, 0, 0, 0xff, 0]),
+            (0x1_0000, &[0xff, 0xfe, 0, 1, 0, 0]),
+            (0xffff_ffff, &[0xff, 0xfe, 0xff, 0xff, 0xff, 0xff]),
+            (0x1_0000_0000, &[0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, 0]),
+            (u64::MAX, &[0xff; 10]),
+        ];
+        for (aad, expected) in cases {
+            let (field, length) = length_field(aad);
+            assert_eq!(&field[..length], expected, "{aad} bytes");
         }
     }
 }

@@ -99,8 +99,10 @@ impl Keys {
         }
         let _ = cpu;
         let mut this = Self::Portable([0; 32]);
-        if let Self::Portable(keys) = &mut this {
-            portable::expand(key, keys);
+        match &mut this {
+            #[cfg(target_arch = "x86_64")]
+            Self::X86(..) => {}
+            Self::Portable(keys) => portable::expand(key, keys),
         }
         this
     }

@@ -7,7 +7,7 @@ use candor_cpu::Cpu;
 use candor_primitives::aead::{AeadError, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, Sm4Ccm, Sm4Gcm, XChaCha20Poly1305};
 
 const SM4: [&str; 6] = ["portable", "clmul", "avx2", "vpclmul", "gfni", "avx512"];
-const AES: [&str; 3] = ["clmul", "vpclmul", "avx512"];
+const AES: [&str; 4] = ["portable", "clmul", "vpclmul", "avx512"];
 const CHACHA20: [&str; 3] = ["portable", "avx2", "avx512"];
 
 /// Every way through the arms: none, a part of a block, some, and more than the widest has in flight.
@@ -33,6 +33,8 @@ macro_rules! case {
             let mut made =
                 Some(step!(probe, "key", [cpu: Cpu = cpu, key: &[u8; $key] = &key], $type::with_cpu(cpu, key)));
             let cipher = made.as_ref().expect("made above");
+            let mut copy = Some(step!(probe, "clone", [cipher: &$type = cipher], cipher.clone()));
+            step!(probe, "drop", [copy: &mut Option<$type> = &mut copy], *copy = None);
             for length in LENGTHS {
                 let mut data = message[..length].to_vec();
                 let sealed = step!(

@@ -1,9 +1,12 @@
 //! SM4: round keys, key stream, and the blocks that pass through.
 
 use super::on_each;
-use crate::case::Case;
+use crate::case::{Case, Leaves};
 use crate::probe::{Probe, step};
 use candor_cpu::Cpu;
+use candor_primitives::hash::digest::FixedOutput;
+use candor_primitives::hash::digest::common::InnerInit;
+use candor_primitives::mac::{CmacSm4, Mac};
 use candor_primitives::sm4::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, StreamCipher};
 use candor_primitives::sm4::{Sm4, Sm4CbcDec, Sm4CbcEnc, Sm4Ctr};
 
@@ -16,8 +19,26 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = on_each(&TIERS, "sm4/blocks", blocks, &[]);
     cases.extend(on_each(&TIERS, "sm4/key-stream", key_stream, &[]));
     cases.extend(on_each(&TIERS, "sm4/chains", chains, &[]));
+    cases.extend(on_each(&TIERS, "mac/cmac-sm4", cmac, CMAC));
     cases
 }
+
+const CMAC: &[Leaves] = &[
+    Leaves {
+        step: "key",
+        stack: 256,
+        heap: 0,
+        names: &[],
+        why: "crate `cmac` moves the round keys, and leaves some bytes of the last block",
+    },
+    Leaves {
+        step: "tag",
+        stack: 16,
+        heap: 0,
+        names: &[],
+        why: "crate `cmac` moves the round keys, and leaves some bytes of the last block",
+    },
+];
 
 fn blocks(probe: &mut Probe, cpu: Cpu) {
     let key: Key = probe.secret("key");
@@ -72,4 +93,22 @@ fn chains(probe: &mut Probe, cpu: Cpu) {
         );
         probe.public(&data);
     }
+}
+
+fn cmac(probe: &mut Probe, cpu: Cpu) {
+    let (key, message): (Key, [u8; 100]) = (probe.secret("key"), probe.secret("message"));
+    let mut made = Some(step!(
+        probe,
+        "key",
+        [cpu: Cpu = cpu, key: &Key = &key],
+        CmacSm4::inner_init(Sm4::with_cpu(cpu, key))
+    ));
+    let mac = made.as_mut().expect("made above");
+    step!(probe, "update", [mac: &mut CmacSm4 = mac, message: &[u8; 100] = &message], mac.update(message));
+    let mut tag = [0; 16];
+    step!(probe, "tag", [made: &mut Option<CmacSm4> = &mut made, tag: &mut Key = &mut tag], {
+        if let Some(mac) = made.take() {
+            mac.finalize_into(tag.into());
+        }
+    });
 }

@@ -63,10 +63,24 @@ pub(super) fn run<
     data: &mut [u8],
     tag: &mut [u8; 16],
 ) {
-    let (batch, most) = (VECTORS * V::LANES, most::<V, VECTORS>());
     let mut first = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
     first[..12].copy_from_slice(nonce);
     let first = Xmm::load(proof, &[first]);
+    run_from::<V, C, VECTORS, OPEN>(cipher, powers, first, aad, data, tag);
+}
+
+/// The same with any counter block, J_0 in SP 800-38D §7, whose last four bytes count modulo 2^32.
+#[inline(always)]
+fn run_from<V: Products, C: BlockCipher<V> + BlockCipher<Xmm<V::Proof>>, const VECTORS: usize, const OPEN: bool>(
+    cipher: &C,
+    powers: &Powers,
+    first: Xmm<V::Proof>,
+    aad: &[u8],
+    data: &mut [u8],
+    tag: &mut [u8; 16],
+) {
+    let proof = first.proof();
+    let (batch, most) = (VECTORS * V::LANES, most::<V, VECTORS>());
     // The mask of the tag waits there until the hash is known.
     let [mask] = cipher.encrypt(proof, [first], &mut ());
     mask.store(from_mut(tag));
@@ -146,7 +160,7 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
     #[inline(always)]
     fn open_batches<const VECTORS: usize>(&mut self, batches: &mut [[u8; 16]]) {
         for batch in batches.chunks_exact_mut(VECTORS * V::LANES) {
-            let mut hashing = Hashing::<V, VECTORS>::new(self.powers, batch, self.lanes);
+            let mut hashing = Hashing::<V, VECTORS>::new(self.powers, load(self.lanes.proof(), batch), self.lanes);
             let stream = self.stream::<VECTORS, _>(&mut hashing);
             self.lanes = hashing.finish();
             add(batch, stream);
@@ -154,22 +168,21 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
     }
 
     #[inline(always)]
-    fn seal_batches<const VECTORS: usize>(&mut self, mut batches: &mut [[u8; 16]]) {
+    fn seal_batches<const VECTORS: usize>(&mut self, batches: &mut [[u8; 16]]) {
         let size = VECTORS * V::LANES;
         if batches.len() < size {
             return;
         }
         let stream = self.stream::<VECTORS, _>(&mut ());
-        add(&mut batches[..size], stream);
-        while batches.len() >= 2 * size {
-            let (sealed, rest) = batches.split_at_mut(size);
-            let mut hashing = Hashing::<V, VECTORS>::new(self.powers, sealed, self.lanes);
+        let (first, batches) = batches.split_at_mut(size);
+        let mut sealed = add(first, stream);
+        for batch in batches.chunks_exact_mut(size) {
+            let mut hashing = Hashing::new(self.powers, sealed, self.lanes);
             let stream = self.stream::<VECTORS, _>(&mut hashing);
             self.lanes = hashing.finish();
-            add(&mut rest[..size], stream);
-            batches = rest;
+            sealed = add(batch, stream);
         }
-        self.lanes = Hashing::<V, VECTORS>::new(self.powers, &batches[..size], self.lanes).alone();
+        self.lanes = Hashing::new(self.powers, sealed, self.lanes).alone();
     }
 
     /// The blocks after the batches.
@@ -262,10 +275,22 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
 }
 
 #[inline(always)]
-fn add<V: Blocks, const VECTORS: usize>(data: &mut [[u8; 16]], stream: [V; VECTORS]) {
-    for (data, key) in data.chunks_exact_mut(V::LANES).zip(stream) {
-        V::load(key.proof(), data).xor(key).store(data);
+fn load<V: Blocks, const VECTORS: usize>(proof: V::Proof, batch: &[[u8; 16]]) -> [V; VECTORS] {
+    let mut vectors = [V::zero(proof); VECTORS];
+    for (vector, blocks) in vectors.iter_mut().zip(batch.chunks_exact(V::LANES)) {
+        *vector = V::load(proof, blocks);
     }
+    vectors
+}
+
+/// Xors the key stream into the data, and returns them.
+#[inline(always)]
+fn add<V: Blocks, const VECTORS: usize>(data: &mut [[u8; 16]], mut stream: [V; VECTORS]) -> [V; VECTORS] {
+    for (data, key) in data.chunks_exact_mut(V::LANES).zip(&mut stream) {
+        *key = V::load(key.proof(), data).xor(*key);
+        key.store(data);
+    }
+    stream
 }
 
 /// The most lanes of a vector.
@@ -274,4 +299,66 @@ const MOST_LANES: usize = 4;
 /// A block that holds `n` in its lowest word.
 const fn one(n: u8) -> [u8; 16] {
     [n, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aead::reference::{KEY, check_around_the_end};
+    use crate::low::x86_64::aes::{RoundKeys, expand};
+    use crate::low::x86_64::registers::{Ymm, Zmm};
+    use candor_cpu::{Cpu, HaveAvx512Crypto, HaveClmul, HaveVpclmul};
+
+    /// AES that goes the way of slow ciphers, such as SM4.
+    struct Slow<'k>(&'k RoundKeys);
+
+    impl<V: Blocks> BlockCipher<V> for Slow<'_>
+    where
+        RoundKeys: BlockCipher<V>,
+    {
+        const SLOW: bool = true;
+
+        fn encrypt<const VECTORS: usize, B: Beside>(
+            &self,
+            proof: V::Proof,
+            blocks: [V; VECTORS],
+            beside: &mut B,
+        ) -> [V; VECTORS] {
+            self.0.encrypt(proof, blocks, beside)
+        }
+    }
+
+    fn check<V: Products, C: BlockCipher<V> + BlockCipher<Xmm<V::Proof>>, const VECTORS: usize>(
+        proof: V::Proof,
+        cipher: &C,
+    ) {
+        let mut powers = Powers::none();
+        prepare::<V, C, VECTORS>(proof, cipher, &mut powers);
+        check_around_the_end(|first, aad, data, tag, open| {
+            let first = Xmm::load(proof, from_ref(first));
+            if open {
+                run_from::<V, C, VECTORS, true>(cipher, &powers, first, aad, data, tag);
+            } else {
+                run_from::<V, C, VECTORS, false>(cipher, &powers, first, aad, data, tag);
+            }
+        });
+    }
+
+    #[test]
+    fn the_counter_wraps_around_after_2_32_blocks_and_leaves_the_nonce_alone() {
+        let cpu = Cpu::default();
+        let Some(aes) = HaveClmul::check(cpu) else { return eprintln!("skipped: this CPU lacks AES-NI") };
+        let mut keys = [[0; 16]; 11];
+        expand(aes, &KEY, &mut keys);
+        check::<Xmm<HaveClmul>, _, 8>(aes, &keys);
+        check::<Xmm<HaveClmul>, _, 8>(aes, &Slow(&keys));
+        if let Some(vaes) = HaveVpclmul::check(cpu) {
+            check::<Ymm<HaveVpclmul>, _, 8>(vaes, &keys);
+            check::<Ymm<HaveVpclmul>, _, 8>(vaes, &Slow(&keys));
+        }
+        if let Some(wide) = HaveAvx512Crypto::check(cpu) {
+            check::<Zmm<HaveAvx512Crypto>, _, 8>(wide, &keys);
+            check::<Zmm<HaveAvx512Crypto>, _, 16>(wide, &Slow(&keys));
+        }
+    }
 }

@@ -122,15 +122,14 @@ pub(super) fn padded<P: ProvesClmul>(proof: P, part: &[u8]) -> Xmm<P> {
 pub(super) struct Hashing<'a, V, const VECTORS: usize> {
     powers: &'a Powers,
     /// The vectors to be hashed.
-    source: &'a [[u8; 16]],
+    source: [V; VECTORS],
     lanes: V,
     sum: Sum<V>,
 }
 
 impl<'a, V: Products, const VECTORS: usize> Hashing<'a, V, VECTORS> {
-    /// `source` has `VECTORS` vectors of blocks.
     #[inline(always)]
-    pub(super) fn new(powers: &'a Powers, source: &'a [[u8; 16]], lanes: V) -> Self {
+    pub(super) fn new(powers: &'a Powers, source: [V; VECTORS], lanes: V) -> Self {
         Self { powers, source, lanes, sum: Sum::zero(lanes.proof()) }
     }
 
@@ -157,7 +156,7 @@ impl<V: Products, const VECTORS: usize> Beside for Hashing<'_, V, VECTORS> {
         // Where there are more vectors than steps, several in each.
         let each = const { VECTORS.div_ceil(STEPS) };
         for n in n * each..((n + 1) * each).min(VECTORS) {
-            let mut blocks = V::load(proof, &self.source[n * V::LANES..]).reverse();
+            let mut blocks = self.source[n].reverse();
             if n == 0 {
                 blocks = blocks.xor(self.lanes);
             }

@@ -157,3 +157,51 @@ fn product([h0, h1, h2]: [__m512i; 3], [r0, r1, r2, s1, s2]: [__m512i; 5]) -> [_
     let low1 = _mm512_add_epi64(_mm512_and_si512(low1, limb), _mm512_srli_epi64::<44>(low0));
     [_mm512_and_si512(low0, limb), low1, _mm512_and_si512(low2, top)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poly1305::tests::{EXTREME, keys, tag};
+    use candor_cpu::Cpu;
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512ifma")]
+    fn add(tokens: (HaveAvx2, HaveAvx512Ifma), hash: &mut Poly1305, blocks: &[[u8; 16]]) {
+        let mut lanes = Lanes::begin(tokens, hash);
+        // In two calls, as between the rounds of a cipher.
+        let (first, rest) = blocks.split_at(blocks.len() / 16 * 8);
+        lanes.add(first);
+        lanes.add(rest);
+        lanes.end(hash);
+    }
+
+    /// Before and after the lanes, the sum goes on one block after another.
+    #[test]
+    fn extreme_blocks_in_lanes_agree_with_one_after_another() {
+        let cpu = Cpu::default();
+        let (Some(avx2), Some(ifma)) = (HaveAvx2::check(cpu), HaveAvx512Ifma::check(cpu)) else {
+            return eprintln!("skipped: this CPU lacks AVX-512 with IFMA");
+        };
+        for number in 0..EXTREME.len() * EXTREME.len() {
+            let (a, b) = (EXTREME[number % EXTREME.len()], EXTREME[number / EXTREME.len()]);
+            let pattern = |n: usize| if (n * (number + 1)).is_multiple_of(3) { a } else { b };
+            let blocks: Vec<[u8; 16]> = (0..101).map(|n| pattern(n).to_le_bytes()).collect();
+            for (before, lanes) in [(0, 0), (0, 8), (1, 8), (2, 16), (3, 24), (0, 64), (4, 96)] {
+                for key in keys() {
+                    let (mut hash, mut found) = (Poly1305::new(&key), [0; 16]);
+                    let (front, rest) = blocks.split_at(before);
+                    let (middle, end) = rest.split_at(lanes);
+                    hash.blocks(front);
+                    // SAFETY: the tokens prove the features.
+                    unsafe { add((avx2, ifma), &mut hash, middle) };
+                    hash.blocks(end);
+                    hash.finish(&mut found);
+                    assert_eq!(
+                        found,
+                        tag(&key, &blocks),
+                        "{before} blocks, then {lanes} in lanes, of {a:x} and {b:x}, key {key:02x?}"
+                    );
+                }
+            }
+        }
+    }
+}

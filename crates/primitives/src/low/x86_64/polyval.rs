@@ -68,10 +68,10 @@ impl<V: Products> Sum<V> {
     /// Adds the product of `a` and `b`.
     #[inline(always)]
     pub(super) fn add(self, a: V, b: V) -> Self {
-        let middle = a.multiply::<0x01>(b).xor(a.multiply::<0x10>(b));
+        let folded = a.xor(a.swap()).multiply::<0x00>(b.xor(b.swap()));
         Self {
             low: self.low.xor(a.multiply::<0x00>(b)),
-            middle: self.middle.xor(middle),
+            middle: self.middle.xor(folded),
             high: self.high.xor(a.multiply::<0x11>(b)),
         }
     }
@@ -92,7 +92,8 @@ impl<V: Products> Sum<V> {
         // The polynomial from x^64 upwards, without x^128 and so without the lower half that `swap` stands for.
         // SAFETY: SSE2 is part of x86-64.
         let polynomial = V::splat(Xmm::new(self.low.proof(), unsafe { _mm_set_epi64x(0, 0xc2 << 56) }));
-        let middle = self.middle.xor(self.low.swap()).xor(self.low.multiply::<0x00>(polynomial));
+        let middle =
+            self.middle.xor(self.low.xor(self.high)).xor(self.low.swap()).xor(self.low.multiply::<0x00>(polynomial));
         self.high.xor(middle.swap()).xor(middle.multiply::<0x00>(polynomial))
     }
 }

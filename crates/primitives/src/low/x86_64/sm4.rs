@@ -201,11 +201,11 @@ arm!(
 );
 arm!(
     vaes, [HaveVpclmul], "avx2,pclmulqdq,vpclmulqdq,aes,vaes",
-    AesBox of Ymm, 4 groups, gcm WithAes, 16 of Ymm, clear 1536
+    AesBox of Ymm, 4 groups, gcm WithAes, 16 of Ymm, clear 2560
 );
 arm!(
     gfni, [HaveVpclmul, HaveGfni], "avx2,pclmulqdq,vpclmulqdq,gfni",
-    GfniBox of Ymm, 4 groups, gcm WithGfni, 16 of Ymm, clear 1536
+    GfniBox of Ymm, 4 groups, gcm WithGfni, 16 of Ymm, clear 2560
 );
 arm!(
     avx512, [HaveAvx512Crypto, HaveGfni], "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,gfni",
