@@ -123,8 +123,16 @@ pub(crate) fn run(root: &Path, filter: Option<&str>, write: bool) -> Result<Tall
                 evidence.scan.extend(own.iter().cloned());
             }
             match timed.get(&case.name) {
-                Some(verdict) if verdict == timing::SAME => evidence.dudect.extend(own),
-                Some(verdict) => fail(&mut tally, format!("{}: timed, and the verdict is `{verdict}`", case.name)),
+                Some(row) if row.verdict != timing::SAME => {
+                    fail(&mut tally, format!("{}: timed, and the verdict is `{}`", case.name, row.verdict));
+                }
+                Some(row) if row.code.is_some() && row.code == scan::code(reads, &kernels) => {
+                    evidence.dudect.extend(own);
+                }
+                Some(_) => {
+                    println!("ct {}: timed before its last change: `cargo xtask ct --timing --write`", case.name);
+                    evidence.stale.extend(own);
+                }
                 // One kind of evidence is needed, and timing wants a quiet machine for a quarter of an hour.
                 None if scanned => {
                     println!("ct {}: read, and not timed yet: `cargo xtask ct --timing --write`", case.name)

@@ -33,7 +33,7 @@ pub(crate) enum Expect {
     /// A verdict of "what was declassified was never secret": a control of the poison.
     NeverSecret,
     /// Nothing: valgrind can't run it. Instead it runs on the bare CPU, where the arm is recorded and the result compared as well; the scan
-    /// must have read these functions; and `candor-timing` has a case of this name.
+    /// must have read these functions (`MODULE::*`: all of a module); and `candor-timing` has a case of this name.
     Elsewhere { why: &'static str, reads: &'static [&'static str] },
 }
 

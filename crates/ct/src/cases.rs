@@ -363,6 +363,8 @@ const CASES: &[Case] = &[
     Case { kernel: Some("clmul::leaf9"), ..gf2("gf2-mul@clmul", ("gf2-mul", "clmul"), gf2::multiplier) },
     unseen("gf2-mul@vpclmul", ("gf2-mul", "vpclmul"), NO_VAES, VPCLMUL_MUL, gf2::multiplier),
     unseen("gf2-mul@avx512", ("gf2-mul", "avx512"), NO_AVX512, AVX512_MUL, gf2::multiplier),
+    unseen("gf2-mul-short@vpclmul", ("gf2-mul", "vpclmul"), NO_VAES, VPCLMUL_SHORT, gf2::short),
+    unseen("gf2-mul-short@avx512", ("gf2-mul", "avx512"), NO_AVX512, AVX512_SHORT, gf2::short),
     gf2("gf2m-packed@portable", ("gf2m-packed", "portable"), gf2::packed),
     Case {
         kernel: Some("x86_64_packed::clmul::compiled"),
@@ -394,9 +396,13 @@ const fn gf2(name: &'static str, ran: (&'static str, &'static str), run: fn(cand
     Case { name, ran, tier: ran.1, kernel: None, expect: Expect::Clean, run }
 }
 
-/// Kernels for polynomials: a leaf, a sum of a split, products of several.
-const VPCLMUL_MUL: &[&str] = &["vpclmul::leaf9", "vpclmul::KERNEL::karatsuba2_join", "vpclmul::batch3"];
-const AVX512_MUL: &[&str] = &["avx512_alone::leaf9", "avx512::KERNEL::karatsuba2_join", "avx512::batch3"];
+/// Kernels for polynomials: leaves, sums of splits, products of several.
+const VPCLMUL_MUL: &[&str] = &["low::x86_64::vpclmul::*"];
+const AVX512_MUL: &[&str] = &["low::x86_64::avx512::*"];
+/// Leaves for short products by themselves, which the widest arm has twice.
+const VPCLMUL_SHORT: &[&str] =
+    &["vpclmul::leaf3", "vpclmul::leaf4", "vpclmul::leaf7", "vpclmul::leaf8", "vpclmul::leaf9"];
+const AVX512_SHORT: &[&str] = &["low::x86_64::avx512_alone::*"];
 /// Kernels for fields.
 const VPCLMUL_FIELD: &[&str] = &[
     "vpclmul::mul::compiled",

@@ -4,7 +4,7 @@
 //! ```
 
 use candor_scan::binary::Binary;
-use candor_scan::{kernels, twins};
+use candor_scan::{digest, kernels, twins};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -31,7 +31,7 @@ fn read(path: &str) -> Result<Binary, String> {
     Binary::parse(&bytes)
 }
 
-/// `arm, room, tier, functions, instructions, instructions that no way leads to, findings`; `kernel, function, findings`; and
+/// `arm, room, tier, functions, instructions, instructions that no way leads to, findings`; `kernel, function, findings, digest`; and
 /// `finding, function, offset, what`.
 fn scan(binary: &Binary) {
     let mut arms: BTreeMap<(String, &str), [usize; 4]> = BTreeMap::new();
@@ -40,7 +40,8 @@ fn scan(binary: &Binary) {
         for finding in &report.findings {
             println!("finding\t{}\t+{:x}\t{}", kernel.function.name, finding.offset, finding.what);
         }
-        println!("kernel\t{}\t{}", kernel.function.name, report.findings.len());
+        let digest = digest::of(binary, kernel.function);
+        println!("kernel\t{}\t{}\t{digest}", kernel.function.name, report.findings.len());
         let sums = arms.entry((kernel.room, kernel.tier)).or_default();
         let counts = [1, report.instructions, report.instructions - report.followed, report.findings.len()];
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);

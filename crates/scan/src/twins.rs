@@ -66,7 +66,7 @@ fn codes(function: Function<'_>) -> Vec<Code> {
 }
 
 /// The instructions without addresses: jumps by distance, calls by name, constants by content.
-fn text(binary: &Binary, function: Function<'_>) -> String {
+pub(crate) fn text(binary: &Binary, function: Function<'_>) -> String {
     let mut text = String::new();
     for instruction in decode(function).values() {
         let _ = write!(text, "{:?}", instruction.code());

@@ -2,7 +2,7 @@
 
 use candor_scan::binary::{Binary, Function};
 use candor_scan::flow::{Interface, follow};
-use candor_scan::{kernels, twins};
+use candor_scan::{digest, kernels, twins};
 use std::collections::BTreeSet;
 use std::hint::black_box;
 
@@ -341,4 +341,25 @@ fn a_program_has_the_kernels_that_it_has() {
     let binary = this_program();
     let compared = twins::compare(&binary, &binary);
     assert!(compared.different.is_empty() && compared.missing.is_empty());
+}
+
+#[test]
+fn a_digest_knows_the_code_and_what_it_calls_but_not_where_it_stands() {
+    let binary = this_program();
+    let of = |name, address, code: &[u8]| digest::of(&binary, Function { name, address, code });
+    // mov eax, 1; jmp back to it. The other loads 2.
+    let (one, two) = ([0xb8, 1, 0, 0, 0, 0xeb, 0xf9], [0xb8, 2, 0, 0, 0, 0xeb, 0xf9]);
+    assert_eq!(of("leaks::a", 0x1000, &one), of("leaks::b", 0x2000, &one));
+    assert_ne!(of("leaks::a", 0x1000, &one), of("leaks::a", 0x1000, &two));
+
+    // call; ret. Functions of another crate than the caller's are known by their names alone.
+    let callee =
+        binary.functions().find(|function| function.name.ends_with("planted::masked")).expect("it is compiled");
+    let call = |address: u64| {
+        let distance = (callee.address as u32).wrapping_sub(address as u32 + 5).to_le_bytes();
+        [&[0xe8], distance.as_slice(), &[0xc3]].concat()
+    };
+    let [here, there] = [0x1000, 0x2000].map(|address| of("leaks::caller", address, &call(address)));
+    assert_eq!(here, there);
+    assert_ne!(here, of("elsewhere::caller", 0x1000, &call(0x1000)));
 }

@@ -4,6 +4,7 @@
 use candor_cpu::Microarchitecture;
 use candor_cpu::arms::{self, Routine};
 use candor_lab::Task;
+use candor_lab::stats::Interval;
 
 /// Arms closer than this count as equal; of equals the narrowest is chosen.
 const EQUAL: f64 = 1.01;
@@ -18,14 +19,30 @@ pub struct Times {
     pub task: String,
     /// Arms and times.
     pub arms: Vec<(String, f64)>,
+    /// The intervals of those times that have one, in the same order as the arms.
+    pub intervals: Vec<Option<Interval>>,
+}
+
+/// What is known of how far the arm that ran by default is behind the fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// No arm is faster by more than is permitted.
+    Within,
+    /// An arm is, and so is the whole interval of its time.
+    Behind,
+    /// An arm is, but its interval doesn't exclude that it isn't, or it has none.
+    Unsettled,
 }
 
 impl Times {
-    /// From a task's subjects and their times; those that are not arms of ours are left out.
-    pub fn new<'a>(task: &str, subjects: impl IntoIterator<Item = (&'a str, f64)>) -> Self {
+    /// From a task's subjects, their times and intervals; subjects that are not arms of ours are left out.
+    pub fn new<'a>(task: &str, subjects: impl IntoIterator<Item = (&'a str, f64, Option<Interval>)>) -> Self {
         let batch = routine_of(task).is_some_and(|(_, size)| size != ANY);
-        let arms = subjects.into_iter().filter_map(|(subject, time)| Some((arm(subject, batch)?.to_owned(), time)));
-        Self { task: task.to_owned(), arms: arms.collect() }
+        let arms = subjects
+            .into_iter()
+            .filter_map(|(subject, time, interval)| Some(((arm(subject, batch)?.to_owned(), time), interval)));
+        let (arms, intervals) = arms.unzip();
+        Self { task: task.to_owned(), arms, intervals }
     }
 
     /// The fastest arm and its time.
@@ -36,8 +53,32 @@ impl Times {
 
     /// How much longer the arm that ran by default takes than the fastest: 0.05 is 5 %.
     pub fn loss(&self) -> f64 {
-        self.best().map_or(0.0, |(_, time)| 1.0 / time - 1.0)
+        self.best().map_or(0.0, |(_, time)| loss(time))
     }
+
+    /// What the default loses against each other arm that has an interval, as an interval.
+    pub fn losses(&self) -> impl Iterator<Item = (&str, Interval)> {
+        self.arms.iter().zip(&self.intervals).skip(1).filter_map(|((arm, _), time)| {
+            let Interval { low, high } = (*time)?;
+            Some((arm.as_str(), Interval { low: loss(high), high: loss(low) }))
+        })
+    }
+
+    /// Whether the arm that ran by default takes longer than another by more than `permitted`.
+    pub fn standing(&self, permitted: f64) -> Standing {
+        if self.losses().any(|(_, loss)| loss.low > permitted) {
+            Standing::Behind
+        } else if self.loss() > permitted {
+            Standing::Unsettled
+        } else {
+            Standing::Within
+        }
+    }
+}
+
+/// What the default loses against an arm that takes `time` in units of the default's.
+fn loss(time: f64) -> f64 {
+    1.0 / time - 1.0
 }
 
 /// What the times say about a routine.
@@ -198,7 +239,7 @@ mod tests {
     use super::*;
 
     fn times(task: &str, arms: &[(&str, f64)]) -> Times {
-        Times::new(task, arms.iter().copied())
+        Times::new(task, arms.iter().map(|&(arm, time)| (arm, time, None)))
     }
 
     fn chosen(routine: Routine, times: &[Times]) -> Option<String> {
@@ -251,6 +292,25 @@ mod tests {
         assert_eq!(lost.best(), Some(("clmul", 0.8)));
         assert!((lost.loss() - 0.25).abs() < 1e-9);
         assert_eq!(times("gf2/mul/4w", &[("candor@avx512", 1.0), ("candor@clmul", 2.0)]).loss(), 0.0);
+    }
+
+    #[test]
+    fn the_default_is_behind_only_if_the_whole_interval_says_so() {
+        let found = |time: f64, low: f64, high: f64| {
+            let other = ("candor@clmul", time, Some(Interval { low, high }));
+            Times::new("gf2/mul/4w", [("candor@avx512", 1.0, None), other])
+        };
+        // A time of 0.9 is a loss of 11 %, one of 0.97 a loss of 3.1 %, one of 0.98 a loss of 2 %.
+        assert_eq!(found(0.9, 0.8, 0.97).standing(0.03), Standing::Behind);
+        assert_eq!(found(0.9, 0.8, 0.98).standing(0.03), Standing::Unsettled);
+        assert_eq!(found(0.98, 0.9, 1.1).standing(0.03), Standing::Within);
+        assert_eq!(
+            times("gf2/mul/4w", &[("candor@avx512", 1.0), ("candor@clmul", 0.9)]).standing(0.03),
+            Standing::Unsettled
+        );
+        let found = found(0.9, 0.8, 0.97);
+        let losses: Vec<_> = found.losses().collect();
+        assert!(losses.len() == 1 && losses[0].0 == "clmul" && (losses[0].1.high - 0.25).abs() < 1e-9);
     }
 
     #[test]

@@ -3,10 +3,10 @@
 //! The arms come from the code: `candor-ct arms` runs every case on every tier of this CPU and prints what the products record. Names of
 //! arms in the sources that no run has recorded must belong to another architecture, or an arm would go missing without a word.
 
-use super::judge::is_named;
+use super::scan::{Kernels, is_read};
 use super::section;
 use crate::Failure;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -24,6 +24,8 @@ pub(super) struct Evidence {
     pub(super) scan: BTreeSet<Arm>,
     /// Arms that were timed, and no difference was found.
     pub(super) dudect: BTreeSet<Arm>,
+    /// The same, but before their kernels were changed.
+    pub(super) stale: BTreeSet<Arm>,
     /// Names of arms in the sources that belong to other architectures.
     pub(super) foreign: BTreeSet<String>,
 }
@@ -64,12 +66,18 @@ impl Evidence {
     /// Routine, and its arms by check.
     fn rows(&self) -> Vec<[String; 4]> {
         let routines: BTreeSet<&String> = self.arms.iter().map(|(routine, _)| routine).collect();
-        let of = |set: &BTreeSet<Arm>, routine: &String| {
+        let of = |set: &BTreeSet<Arm>, routine: &String, note: &dyn Fn(&Arm) -> &'static str| {
             let arms = set.iter().filter(|arm| arm.0 == *routine && self.arms.contains(*arm));
-            arms.map(|(_, arm)| arm.as_str()).collect::<Vec<_>>().join(", ")
+            arms.map(|arm| format!("{}{}", arm.1, note(arm))).collect::<Vec<_>>().join(", ")
         };
+        let timed = self.dudect.union(&self.stale).cloned().collect();
         let row = |routine: &String| {
-            [routine.clone(), of(&self.memcheck, routine), of(&self.scan, routine), of(&self.dudect, routine)]
+            [
+                routine.clone(),
+                of(&self.memcheck, routine, &|_| ""),
+                of(&self.scan, routine, &|_| ""),
+                of(&timed, routine, &|arm| if self.stale.contains(arm) { STALE } else { "" }),
+            ]
         };
         routines.into_iter().map(row).collect()
     }
@@ -78,9 +86,17 @@ impl Evidence {
     pub(super) fn faults(&self, document: &str) -> Vec<String> {
         let mut faults: Vec<String> = self
             .unchecked()
-            .map(|(routine, arm)| format!("{routine}@{arm} has neither memcheck nor scan nor dudect: it needs a case"))
+            .map(|arm| {
+                let (routine, name) = arm;
+                match self.stale.contains(arm) {
+                    true => format!("{routine}@{name} has neither memcheck nor scan, and was timed before its last change: run `cargo xtask ct --timing --write`"),
+                    false => format!("{routine}@{name} has neither memcheck nor scan nor dudect: it needs a case"),
+                }
+            })
             .collect();
-        if section::read(document, "arms").is_none_or(|text| text.trim() != self.table().trim()) {
+        // A change of a kernel doesn't make the table wrong, only older.
+        let plain = |text: &str| text.trim().replace(STALE, "");
+        if section::read(document, "arms").is_none_or(|text| plain(text) != plain(&self.table())) {
             faults.push(
                 "the table of arms in SOUNDNESS.md is not what the checks found: run `cargo xtask ct --write`"
                     .to_owned(),
@@ -90,11 +106,14 @@ impl Evidence {
     }
 }
 
+/// Behind the name of an arm whose kernels are not those that were timed.
+const STALE: &str = " (timed before its last change)";
+
 /// The functions of `reads` that are not among the kernels without a finding.
-pub(super) fn unread<'a>(reads: &'a [String], kernels: &BTreeMap<String, usize>) -> Vec<&'a str> {
+pub(super) fn unread<'a>(reads: &'a [String], kernels: &Kernels) -> Vec<&'a str> {
     let clean = |name: &str| {
-        let mut found = kernels.iter().filter(|(symbol, _)| is_named(symbol, name)).peekable();
-        found.peek().is_some() && found.all(|(_, findings)| *findings == 0)
+        let mut found = kernels.iter().filter(|(symbol, _)| is_read(symbol, name)).peekable();
+        found.peek().is_some() && found.all(|(_, read)| read.findings == 0)
     };
     reads.iter().map(String::as_str).filter(|name| !clean(name)).collect()
 }
@@ -181,6 +200,7 @@ fn foreign_tiers(text: &str) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::scan::Read;
     use super::*;
 
     fn set(arms: &[(&str, &str)]) -> BTreeSet<Arm> {
@@ -193,6 +213,7 @@ mod tests {
             memcheck: set(&[("keccak", "portable"), ("control", "branch")]),
             scan: set(&[("sha256", "sha"), ("keccak", "avx512")]),
             dudect: set(&[("sha256", "sha")]),
+            stale: set(&[]),
             foreign: ["pmull".to_owned()].into(),
         }
     }
@@ -219,9 +240,24 @@ mod tests {
     }
 
     #[test]
+    fn an_arm_that_was_timed_before_its_last_change_needs_another_check() {
+        let document =
+            section::replace("<!-- arms: x -->\n<!-- end of arms -->\n", "arms", &evidence().table()).unwrap();
+        let stale = || Evidence { dudect: set(&[]), stale: set(&[("sha256", "sha")]), ..evidence() };
+        assert!(stale().table().contains("| `sha256` |  | sha | sha (timed before its last change) |\n"));
+        assert_eq!(stale().faults(&document), [""; 0]);
+        let changed = section::replace(&document, "arms", &stale().table()).unwrap();
+        assert_eq!([evidence().faults(&changed), stale().faults(&changed)], [[""; 0]; 2]);
+        let unread = Evidence { scan: set(&[("keccak", "avx512")]), ..stale() };
+        assert!(unread.faults(&document)[0].contains("sha256@sha has neither memcheck nor scan, and was timed before"));
+    }
+
+    #[test]
     fn a_kernel_counts_as_read_if_the_scan_found_it_and_nothing_in_it() {
-        let kernels =
-            |findings| BTreeMap::from([("a::low::fill".to_owned(), 0), ("b::low::fill".to_owned(), findings)]);
+        let kernels = |findings| {
+            let read = |findings| Read { findings, digests: Vec::new() };
+            Kernels::from([("a::low::fill".to_owned(), read(0)), ("b::low::fill".to_owned(), read(findings))])
+        };
         let reads = ["low::fill".to_owned(), "a::low::fill".to_owned(), "drain".to_owned()];
         assert_eq!(unread(&reads, &kernels(0)), ["drain"]);
         assert_eq!(unread(&reads, &kernels(1)), ["low::fill", "drain"]);

@@ -3,11 +3,25 @@
 //! `crates/scan` disassembles; this says what must hold of what it prints. Both binaries are read, the one that ships and the one of the
 //! cases, since each has kernels that the other doesn't use; and those that both have must be the same.
 
+use super::judge::is_named;
 use crate::Failure;
 use crate::tally::Tally;
 use crate::workspace::cargo;
+use base16ct::lower::encode_string;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// The kernels of a binary, by name.
+pub(super) type Kernels = BTreeMap<String, Read>;
+
+/// What the scan says of a kernel. Several compiled forms of one function count together.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Read {
+    pub(super) findings: usize,
+    /// Of each form, in order.
+    pub(super) digests: Vec<String>,
+}
 
 /// Rooms and tiers that must be found, or the scan looks in the wrong place.
 const ARMS: [(&str, &str); 13] = [
@@ -26,10 +40,10 @@ const ARMS: [(&str, &str); 13] = [
     ("gf2::field", "avx512"),
 ];
 
-/// Reads both binaries. Returns the kernels of the cases, and how many findings each has.
-pub(super) fn run(root: &Path, cases: &Path, tally: &mut Tally) -> BTreeMap<String, usize> {
+/// Reads both binaries. Returns the kernels of the cases.
+pub(super) fn run(root: &Path, cases: &Path, tally: &mut Tally) -> Kernels {
     let shipped = cases.with_file_name("candor");
-    let mut kernels = BTreeMap::new();
+    let mut kernels = Kernels::new();
     for binary in [shipped.as_path(), cases] {
         let name = binary.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         match scan(root, &["kernels", &binary.to_string_lossy()]).and_then(|text| Ok((arms(&text, &name)?, text))) {
@@ -49,6 +63,29 @@ pub(super) fn run(root: &Path, cases: &Path, tally: &mut Tally) -> BTreeMap<Stri
         Err(why) => conclude(tally, "scan: kernels of the cases", vec![why]),
     }
     kernels
+}
+
+/// The kernels of the cases, whatever is found in them.
+pub(super) fn kernels_of(root: &Path, cases: &Path) -> Result<Kernels, Failure> {
+    Ok(all_kernels(&scan(root, &["kernels", &cases.to_string_lossy()])?))
+}
+
+/// Whether a case that reads `name` means this kernel: the function of that name, or if it ends in `::*` each of that module.
+pub(super) fn is_read(symbol: &str, name: &str) -> bool {
+    match name.strip_suffix('*') {
+        Some(module) => symbol.match_indices(module).any(|(at, _)| at == 0 || symbol[..at].ends_with("::")),
+        None => is_named(symbol, name),
+    }
+}
+
+/// Twelve hexadecimal digits for the code of all kernels that `reads` names; nothing if there are none.
+pub(super) fn code(reads: &[String], kernels: &Kernels) -> Option<String> {
+    let named = kernels.iter().filter(|(symbol, _)| reads.iter().any(|name| is_read(symbol, name)));
+    let lines: String = named
+        .flat_map(|(symbol, read)| read.digests.iter().map(move |digest| format!("{symbol} {digest}\n")))
+        .collect();
+    let digest = encode_string(&Sha256::digest(&lines));
+    (!lines.is_empty()).then(|| digest[..12].to_owned())
 }
 
 /// Reads the binary of the cases alone: what its kernels leak, by name.
@@ -100,14 +137,16 @@ fn arms(text: &str, binary: &str) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Functions, and how many findings each has. Several compiled forms of one function count together.
-fn all_kernels(text: &str) -> BTreeMap<String, usize> {
-    let mut kernels = BTreeMap::new();
+fn all_kernels(text: &str) -> Kernels {
+    let mut kernels = Kernels::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("kernel\t")) {
-        if let Some((name, found)) = line.split_once('\t') {
-            *kernels.entry(name.to_owned()).or_default() += found.parse().unwrap_or(1);
+        if let [name, found, digest] = line.split('\t').collect::<Vec<_>>()[..] {
+            let read = kernels.entry(name.to_owned()).or_default();
+            read.findings += found.parse().unwrap_or(1);
+            read.digests.push(digest.to_owned());
         }
     }
+    kernels.values_mut().for_each(|read| read.digests.sort_unstable());
     kernels
 }
 
@@ -153,8 +192,22 @@ mod tests {
 
     #[test]
     fn forms_of_one_kernel_count_together() {
-        let kernels = all_kernels("kernel\ta::b\t0\narm\tx\nkernel\ta::b\t2\nkernel\tc\t0\n");
-        assert_eq!(kernels, BTreeMap::from([("a::b".to_owned(), 2), ("c".to_owned(), 0)]));
+        let kernels = all_kernels("kernel\ta::b\t0\tff\narm\tx\nkernel\ta::b\t2\tee\nkernel\tc\t0\taa\n");
+        let read =
+            |findings, digests: &[&str]| Read { findings, digests: digests.iter().map(|&it| it.into()).collect() };
+        assert_eq!(kernels, [("a::b".to_owned(), read(2, &["ee", "ff"])), ("c".to_owned(), read(0, &["aa"]))].into());
+    }
+
+    #[test]
+    fn code_is_known_by_the_kernels_that_a_case_reads() {
+        let kernels = |b: &str| all_kernels(&format!("kernel\tx::low::a::b\t0\t{b}\nkernel\tx::low::a::c\t0\t11\n"));
+        let of = |reads: &[&str], b| code(&reads.iter().map(|&name| name.to_owned()).collect::<Vec<_>>(), &kernels(b));
+        assert_eq!(of(&["a::b"], "22").map(|code| code.len()), Some(12));
+        assert_ne!(of(&["a::b"], "22"), of(&["a::b"], "33"));
+        assert_eq!(of(&["a::c"], "22"), of(&["a::c"], "33"));
+        assert_ne!(of(&["low::a::*"], "22"), of(&["low::a::*"], "33"));
+        assert_eq!(of(&["a::b", "a::c"], "22"), of(&["low::a::*"], "22"));
+        assert_eq!([of(&["w::*"], "22"), of(&["a::d"], "22"), of(&[], "22")], [None, None, None]);
     }
 
     #[test]

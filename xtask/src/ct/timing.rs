@@ -3,10 +3,11 @@
 //! Each case runs in a process of its own, of a program without the marks. The controls come first: classes of the same kind must show
 //! no difference, and each planted leak must. `candor-ct` says which arm a case takes, since the program that is timed keeps no record.
 //!
-//! The gate does not time anything: it reads what was written into SOUNDNESS.md.
+//! The gate does not time anything: it reads what was written into SOUNDNESS.md. Beside each row stands a digest of the kernels that the case
+//! reads, by which the gate sees whether they have changed since.
 
 use super::observe::bare;
-use super::{GATE, build, list, section};
+use super::{Expect as Gate, GATE, build, list, scan, section};
 use crate::Failure;
 use crate::peers::{cpu, today};
 use crate::stage::program;
@@ -32,7 +33,7 @@ pub(super) fn command(root: &Path, words: &[String]) -> Result<bool, Failure> {
     let options = Options::parse(words)?;
     let timing = build(root, &["--bin", "candor-timing"], None)?;
     let gate = build(root, GATE, None)?;
-    let cases = list(&gate)?;
+    let (cases, kernels) = (list(&gate)?, scan::kernels_of(root, &gate)?);
     let mut timed = parse_list(&super::said(&timing, "list")?)?;
     if let Some(filter) = &options.filter {
         timed.retain(|case| case.is_control() || case.name.contains(filter.as_str()));
@@ -43,15 +44,16 @@ pub(super) fn command(root: &Path, words: &[String]) -> Result<bool, Failure> {
     let mut rows = Vec::new();
     println!("{}", Row::HEAD);
     for case in &timed {
+        let code = code(&cases, case, &kernels);
         let row = if !case.runs {
-            Row::not_run(case, "not run: this CPU lacks the instructions")
+            Row::not_run(case, code, "not run: this CPU lacks the instructions")
         } else if let Some(fault) = wrong_arm(&gate, &cases, case)? {
-            Row::not_run(case, &fault)
+            Row::not_run(case, code, &fault)
         } else {
             let seconds = options.seconds.to_string();
             let output = program(&timing).args(["run", &case.name, &seconds]).output();
             let output = output.map_err(|error| format!("cannot start candor-timing: {error}"))?;
-            Row::parse(case, String::from_utf8_lossy(&output.stdout).trim_end())?
+            Row::parse(case, code, String::from_utf8_lossy(&output.stdout).trim_end())?
         };
         println!("{}", row.markdown());
         rows.push(row);
@@ -66,13 +68,33 @@ pub(super) fn command(root: &Path, words: &[String]) -> Result<bool, Failure> {
     Ok(faults.is_empty())
 }
 
-/// Cases and verdicts of the table in SOUNDNESS.md.
-pub(super) fn timed(document: &str) -> BTreeMap<String, String> {
-    let rows = section::read(document, SECTION).unwrap_or_default().lines().filter_map(|line| {
+/// What a row of the table in SOUNDNESS.md says.
+pub(super) struct Known {
+    pub(super) verdict: String,
+    /// Digest of the kernels that were timed; a table from before there was one has none.
+    pub(super) code: Option<String>,
+}
+
+/// The cases of the table in SOUNDNESS.md.
+pub(super) fn timed(document: &str) -> BTreeMap<String, Known> {
+    let table = section::read(document, SECTION).unwrap_or_default();
+    let has_code = table.lines().any(|line| line.starts_with("| case | code |"));
+    let rows = table.lines().filter_map(|line| {
         let cells: Vec<&str> = line.strip_prefix("| `")?.strip_suffix(" |")?.split(" | ").collect();
-        Some((cells.first()?.trim_end_matches('`').to_owned(), (*cells.last()?).to_owned()))
+        let code = cells.get(1).filter(|_| has_code).map(|code| code.trim_matches('`').to_owned());
+        let code = code.filter(|code| !code.is_empty());
+        Some((cells.first()?.trim_end_matches('`').to_owned(), Known { verdict: (*cells.last()?).to_owned(), code }))
     });
     rows.collect()
+}
+
+/// The digest of what a case times.
+fn code(cases: &[super::Case], timed: &Timed, kernels: &scan::Kernels) -> Option<String> {
+    let case = cases.iter().find(|case| case.name == timed.name)?;
+    match &case.expect {
+        Gate::Elsewhere { reads, .. } => scan::code(reads, kernels),
+        _ => scan::code(case.kernel.as_slice(), kernels),
+    }
 }
 
 impl Options {
@@ -176,6 +198,8 @@ fn wrong_arm(gate: &Path, cases: &[super::Case], timed: &Timed) -> Result<Option
 #[derive(Debug)]
 struct Row {
     case: Timed,
+    /// Digest of the kernels, if the case names any.
+    code: Option<String>,
     /// Measurements; of a fixed secret t of means and of variances, the difference, and the smallest that would be found; of zero t of means
     /// and the difference; the median. Differences and times are in cycles.
     cells: [String; 8],
@@ -183,14 +207,14 @@ struct Row {
 }
 
 impl Row {
-    const HEAD: &str = "| case | measurements | t of means | t of variances | difference | found from | zero: t | zero: difference | median | verdict |\n|---|---|---|---|---|---|---|---|---|---|";
+    const HEAD: &str = "| case | code | measurements | t of means | t of variances | difference | found from | zero: t | zero: difference | median | verdict |\n|---|---|---|---|---|---|---|---|---|---|---|---|";
 
-    fn not_run(case: &Timed, why: &str) -> Self {
-        Self { case: case.clone(), cells: std::array::from_fn(|_| String::new()), verdict: why.to_owned() }
+    fn not_run(case: &Timed, code: Option<String>, why: &str) -> Self {
+        Self { case: case.clone(), code, cells: std::array::from_fn(|_| String::new()), verdict: why.to_owned() }
     }
 
     /// What `candor-timing run` prints.
-    fn parse(case: &Timed, line: &str) -> Result<Self, Failure> {
+    fn parse(case: &Timed, code: Option<String>, line: &str) -> Result<Self, Failure> {
         let fields: Vec<&str> = line.split('\t').collect();
         let Ok([count, numbers @ .., verdict]) = <[&str; 9]>::try_from(fields) else {
             return Err(format!("`candor-timing run {}` prints no result: {line}", case.name));
@@ -204,13 +228,14 @@ impl Row {
         let numbers = numbers.into_iter().zip(places).map(rounded).collect::<Result<Vec<String>, Failure>>()?;
         let mut cells: [String; 8] = std::array::from_fn(|_| count.to_owned());
         cells[1..].clone_from_slice(&numbers);
-        Ok(Self { case: case.clone(), cells, verdict: verdict.to_owned() })
+        Ok(Self { case: case.clone(), code, cells, verdict: verdict.to_owned() })
     }
 
     fn markdown(&self) -> String {
         let name =
             format!("`{}`{}", self.case.name, if self.case.expect == Expect::Leak { ", a planted leak" } else { "" });
-        format!("| {name} | {} | {} |", self.cells.join(" | "), self.verdict)
+        let code = self.code.as_ref().map(|code| format!("`{code}`")).unwrap_or_default();
+        format!("| {name} | {code} | {} | {} |", self.cells.join(" | "), self.verdict)
     }
 
     /// What is wrong with the result.
@@ -292,33 +317,43 @@ mod tests {
     fn verdicts_are_judged_by_what_the_case_is_for() {
         let fault = |at: usize, verdict: &str| {
             let case = &parse_list(LIST).unwrap()[at];
-            Row::parse(case, &LINE.replace("no difference", verdict)).unwrap().fault()
+            Row::parse(case, None, &LINE.replace("no difference", verdict)).unwrap().fault()
         };
         assert_eq!([fault(0, SAME), fault(1, DIFFERS), fault(2, SAME)], [None, None, None]);
         assert!(fault(0, DIFFERS).unwrap().contains("equal classes"));
         assert!(fault(1, SAME).unwrap().contains("leaks on purpose"));
         assert!(fault(1, "can't tell").is_some() && fault(2, "can't tell").is_some() && fault(2, DIFFERS).is_some());
-        assert!(Row::parse(&parse_list(LIST).unwrap()[2], "").is_err());
+        assert!(Row::parse(&parse_list(LIST).unwrap()[2], None, "").is_err());
     }
 
     #[test]
     fn what_is_written_is_read_back() {
         let cases = parse_list(LIST).unwrap();
         let rows = [
-            Row::parse(&cases[1], &LINE.replace("no difference", DIFFERS)).unwrap(),
-            Row::parse(&cases[2], LINE).unwrap(),
-            Row::not_run(&cases[3], "not run: no such CPU"),
+            Row::parse(&cases[1], None, &LINE.replace("no difference", DIFFERS)).unwrap(),
+            Row::parse(&cases[2], Some("0123456789ab".to_owned()), LINE).unwrap(),
+            Row::not_run(&cases[3], None, "not run: no such CPU"),
         ];
         let text = table(&rows, 20);
         assert!(
-            text.contains("| `sha256@sha` | 4707584 | -1.2 | 0.9 | -0.05 | 0.26 | 3.1 | 0.11 | 2260 | no difference |"),
+            text.contains("| `sha256@sha` | `0123456789ab` | 4707584 | -1.2 | 0.9 | -0.05 | 0.26 | 3.1 | 0.11 | 2260 | no difference |"),
             "{text}"
         );
         let document = format!("<!-- timing: x -->\n{text}<!-- end of timing -->\n");
         let timed = timed(&document);
-        assert_eq!(timed["sha256@sha"], SAME);
-        assert_eq!(timed["x@avx512"], "not run: no such CPU");
+        assert_eq!(
+            (timed["sha256@sha"].verdict.as_str(), timed["sha256@sha"].code.as_deref()),
+            (SAME, Some("0123456789ab"))
+        );
+        assert_eq!(timed["x@avx512"].verdict, "not run: no such CPU");
         assert!(super::timed("no table").is_empty());
+    }
+
+    #[test]
+    fn a_table_from_before_there_were_digests_has_none() {
+        let row = "| `sha256@sha` | 4707584 | -1.2 | 0.9 | -0.05 | 0.26 | 3.1 | 0.11 | 2260 | no difference |";
+        let timed = timed(&format!("<!-- timing: x -->\n| case | measurements |\n{row}\n<!-- end of timing -->\n"));
+        assert_eq!((timed["sha256@sha"].verdict.as_str(), timed["sha256@sha"].code.as_deref()), (SAME, None));
     }
 
     #[test]

@@ -1,15 +1,19 @@
 //! `candor doctor --arms`: whether the arm that runs by default is the fastest here, by a glance or by sealed runs.
+//!
+//! A task counts against the table only if the whole interval says that the default is behind. Sealed runs have intervals. A glance has none, so
+//! the tasks in which the default seems to lose are looked at again, as often as an interval needs; those looks know nothing of the first.
 
 use crate::Failure;
 use crate::cli::ListFormat;
 use crate::output::{Talk, columns, print};
 use candor_cpu::{Cpu, Microarchitecture};
 use candor_lab::analysis::Report;
-use candor_lab::glance::glance;
+use candor_lab::glance::{Glance, glance};
 use candor_lab::machine::{Counters, Machine, Noise};
 use candor_lab::runfile::Run;
+use candor_lab::stats::{Interval, fewest_processes, median, sign_interval};
 use candor_lab::table::{Align, Table};
-use candor_subjects::arms::{Choice, Times, choices, routine_of, tasks, written};
+use candor_subjects::arms::{Choice, Standing, Times, choices, routine_of, tasks, written};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,6 +25,8 @@ const BUDGET: Duration = Duration::from_secs(8);
 const TOO_LONG: [&str; 3] = ["/1m", "/10m", "/256m"];
 /// Where the default takes so much longer than the best, the table is wrong.
 const WRONG: f64 = 0.03;
+/// What the intervals may miss, all of them together.
+const LEVEL: f64 = 0.05;
 
 /// What was found, and where it comes from.
 struct Found {
@@ -62,14 +68,48 @@ fn now(talk: Talk) -> Found {
     tasks.retain(|task| !TOO_LONG.iter().any(|long| task.name.ends_with(long)));
     let each = BUDGET / u32::try_from(tasks.len().max(1)).unwrap_or(u32::MAX);
     let (began, counters) = (Instant::now(), Counters::now());
-    let look = |(seed, task): (u64, &candor_lab::Task)| {
-        let seen = glance(task, seed, each);
-        Times::new(&task.name, seen.iter().map(|seen| (seen.subject.as_str(), seen.ratio)))
-    };
-    let times = (1..).zip(&tasks).map(look).collect();
-    talk.say(&format!("looked at {} tasks for {:.0} s", tasks.len(), began.elapsed().as_secs_f64()));
+    let mut seeds = 1..;
+    let mut look = |task: &candor_lab::Task| glance(task, seeds.next().expect("there is no last number"), each);
+    let mut times: Vec<Times> = tasks
+        .iter()
+        .map(|task| {
+            let seen = look(task);
+            Times::new(&task.name, seen.iter().map(|seen| (seen.subject.as_str(), seen.ratio, None)))
+        })
+        .collect();
+    let suspects: Vec<usize> = (0..tasks.len()).filter(|&at| times[at].loss() > WRONG).collect();
+    // Each arm beside the default is a comparison.
+    let comparisons = suspects.iter().map(|&at| times[at].arms.len() - 1).sum();
+    let looks = fewest_processes(comparisons);
+    for &at in &suspects {
+        let seen: Vec<Vec<Glance>> = (0..looks).map(|_| look(&tasks[at])).collect();
+        let again = joined(&seen, LEVEL / comparisons as f64);
+        let again = Times::new(&tasks[at].name, again.iter().map(|(name, time, interval)| (*name, *time, *interval)));
+        if again.arms.len() > 1 {
+            times[at] = again;
+        }
+    }
+    talk.say(&format!(
+        "looked at {} tasks, and {looks} times more at {} of them, for {:.0} s",
+        tasks.len(),
+        suspects.len(),
+        began.elapsed().as_secs_f64()
+    ));
     let noise = Some(Counters::now().since(counters));
     Found { cpu: Microarchitecture::here(), source: "a glance".to_owned(), sources: BTreeMap::new(), noise, times }
+}
+
+/// Several looks at one task as one: for each subject that all of them have the median, and its interval at this level.
+fn joined(looks: &[Vec<Glance>], level: f64) -> Vec<(&str, f64, Option<Interval>)> {
+    let of = |subject: &str| -> Option<Vec<f64>> {
+        looks.iter().map(|seen| Some(seen.iter().find(|seen| seen.subject == subject)?.ratio)).collect()
+    };
+    let subjects = looks.iter().flatten().take(looks.first().map_or(0, Vec::len));
+    let join = |seen: &'_ Glance| {
+        let ratios = of(&seen.subject)?;
+        Some((median(&ratios)?, sign_interval(&ratios, level)))
+    };
+    subjects.filter_map(|seen| join(seen).map(|(time, interval)| (seen.subject.as_str(), time, interval))).collect()
 }
 
 /// What sealed runs of one CPU say. Of a task that several have, the last counts.
@@ -84,7 +124,8 @@ fn sealed(runs: &[PathBuf]) -> Result<Found, Failure> {
         let source = format!("run {}, {date}, {}, {id}", report.run, machine.cpu);
         names.push(report.run.clone());
         for task in &report.tasks {
-            let found = Times::new(&task.task, task.rows.iter().map(|row| (row.subject.as_str(), row.ratio)));
+            let found =
+                Times::new(&task.task, task.rows.iter().map(|row| (row.subject.as_str(), row.ratio, row.interval)));
             if found.arms.len() > 1 {
                 sources.insert(found.task.clone(), source.clone());
                 times.retain(|times| times.task != found.task);
@@ -101,9 +142,9 @@ fn sealed(runs: &[PathBuf]) -> Result<Found, Failure> {
     }
 }
 
-/// The tasks in which the default loses, and by how much.
-fn wrong(found: &Found) -> impl Iterator<Item = &Times> {
-    found.times.iter().filter(|times| times.arms.len() > 1 && times.loss() > WRONG)
+/// The tasks in which the default stands like this.
+fn standing(found: &Found, like: Standing) -> Vec<&Times> {
+    found.times.iter().filter(|times| times.arms.len() > 1 && times.standing(WRONG) == like).collect()
 }
 
 fn text(found: &Found, choices: &[Choice]) -> String {
@@ -114,19 +155,22 @@ fn text(found: &Found, choices: &[Choice]) -> String {
         routines.row([choice.routine.name(), table, &choice.arms, source]);
     }
     let mut text = format!("{}, by {}\n\n{}\n", found.cpu, found.source, routines.text(columns()));
-    let mut tasks = Table::new(&[Align::Left, Align::Left, Align::Left, Align::Right]);
-    for times in wrong(found) {
-        let (best, _) = times.best().expect("there are several");
-        tasks.row([times.task.as_str(), &times.arms[0].0, best, &format!("{:.1} %", 100.0 * times.loss())]);
-    }
     let compared = found.times.iter().filter(|times| times.arms.len() > 1).count();
-    text += &match wrong(found).count() {
-        0 => format!("In each of {compared} tasks the default is within 3 % of the best arm.\n"),
+    let (behind, unsettled) = (standing(found, Standing::Behind), standing(found, Standing::Unsettled));
+    text += &match behind.len() {
+        0 => format!("In none of {compared} tasks is an arm surely over 3 % faster than the default.\n"),
         lost => format!(
-            "In {lost} of {compared} tasks the default (second column) takes over 3 % longer than the best (third):\n\n{}",
-            tasks.text(columns())
+            "In {lost} of {compared} tasks the default (second column) takes over 3 % longer than another arm (third):\n\n{}",
+            losses(&behind)
         ),
     };
+    if !unsettled.is_empty() {
+        text += &format!(
+            "\nIn {} it seems to, but that can't be told from the noise:\n\n{}",
+            unsettled.len(),
+            losses(&unsettled)
+        );
+    }
     if let Some(noise) = found.noise.as_ref().filter(|noise| noise.is_loud()) {
         let (others, steal) = (noise.others_cpus, noise.steal * 100.0);
         text += &format!(
@@ -139,9 +183,30 @@ fn text(found: &Found, choices: &[Choice]) -> String {
     text
 }
 
+/// The tasks with the default, the other arm, and by how much it is faster.
+fn losses(of: &[&Times]) -> String {
+    let mut tasks = Table::new(&[Align::Left, Align::Left, Align::Left, Align::Right, Align::Left]);
+    let percent = |loss: f64| format!("{:.1} %", 100.0 * loss);
+    for times in of {
+        let (best, _) = times.best().expect("there are several");
+        let interval = times.losses().find(|(arm, _)| *arm == best);
+        let interval = interval.map(|(_, Interval { low, high })| format!("{} to {}", percent(low), percent(high)));
+        tasks.row([
+            times.task.as_str(),
+            &times.arms[0].0,
+            best,
+            &percent(times.loss()),
+            interval.as_deref().unwrap_or_default(),
+        ]);
+    }
+    tasks.text(columns())
+}
+
 fn json(found: &Found, choices: &[Choice]) -> Value {
     let tasks = found.times.iter().filter(|times| times.arms.len() > 1).map(|times| {
-        let arms = times.arms.iter().map(|(arm, ratio)| json!({ "arm": arm, "ratio": ratio }));
+        let arms = times.arms.iter().zip(&times.intervals).map(|((arm, ratio), interval)| {
+            json!({ "arm": arm, "ratio": ratio, "low": interval.map(|at| at.low), "high": interval.map(|at| at.high) })
+        });
         json!({
             "task": times.task,
             "routine": routine_of(&times.task).map(|(routine, _)| routine.name()),
@@ -149,6 +214,11 @@ fn json(found: &Found, choices: &[Choice]) -> Value {
             "default": times.arms[0].0,
             "best": times.best().map(|(arm, _)| arm),
             "loss": times.loss(),
+            "standing": match times.standing(WRONG) {
+                Standing::Within => "within",
+                Standing::Behind => "behind",
+                Standing::Unsettled => "can't tell",
+            },
         })
     });
     let choices = choices.iter().map(|choice| {
@@ -168,6 +238,7 @@ fn json(found: &Found, choices: &[Choice]) -> Value {
         "loud": found.noise.as_ref().map(Noise::is_loud),
         "choices": choices.collect::<Vec<_>>(),
         "tasks": tasks.collect::<Vec<_>>(),
-        "wrong": wrong(found).count(),
+        "wrong": standing(found, Standing::Behind).len(),
+        "unsettled": standing(found, Standing::Unsettled).len(),
     })
 }

@@ -25,6 +25,17 @@ pub(crate) fn multiplier(cpu: Cpu) {
     compare(cpu, 80, many::<40>);
 }
 
+/// Products that are leaves, of the lengths that some arm computes in two ways: by themselves, and of many.
+pub(crate) fn short(cpu: Cpu) {
+    for n in [3, 4, 7, 8, 9] {
+        compare(cpu, n, |cpu, a, b| {
+            let mut product = vec![0; 2 * a.len()];
+            Multiplier::with_cpu(cpu).mul(&mut product, a, b);
+            product
+        });
+    }
+}
+
 /// Products of several polynomials of `N` words.
 fn many<const N: usize>(cpu: Cpu, a: &[u64], b: &[u64]) -> Vec<u64> {
     let [a, b] = [a, b].map(|words| words.as_chunks::<N>().0);

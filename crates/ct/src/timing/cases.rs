@@ -61,6 +61,8 @@ const SM4: usize = 16 + 16 * 83;
 const AEAD: usize = 32 + 1333;
 /// Words of a factor: split, and split again.
 const WORDS: usize = 40;
+/// Words of the longest factor that some arm multiplies otherwise by itself than among many.
+const SHORT: usize = 9;
 const ELEMENT: usize = Nist571::MODULUS.words();
 
 /// The controls first.
@@ -107,6 +109,8 @@ pub(crate) const ALL: &[Case] = &[
     arm("gf2-mul@clmul", "clmul", 16 * WORDS, product),
     arm("gf2-mul@vpclmul", "vpclmul", 16 * WORDS, product),
     arm("gf2-mul@avx512", "avx512", 16 * WORDS, product),
+    arm("gf2-mul-short@vpclmul", "vpclmul", 16 * SHORT, short),
+    arm("gf2-mul-short@avx512", "avx512", 16 * SHORT, short),
     arm("gf2m-packed@vpclmul", "vpclmul", 16 * WORDS, packed),
     arm("gf2m-packed@avx512", "avx512", 16 * WORDS, packed),
     arm("gf2m@vpclmul", "vpclmul", 16 * ELEMENT, field),
@@ -238,6 +242,19 @@ fn product(cpu: Cpu) -> Work {
         multiplier.mul_with_scratch(&mut product, &a, &b, &mut scratch);
         black_box(product);
         multiplier.square(&mut product, &a);
+        black_box(product);
+    })
+}
+
+/// Products of 3, 4, 7, 8 and 9 words, each a factor of the next.
+fn short(cpu: Cpu) -> Work {
+    let multiplier = Multiplier::with_cpu(cpu);
+    Box::new(move |secret| {
+        let ([mut a, b], mut product) = (words::<SHORT>(secret), [0; 2 * SHORT]);
+        for n in [3, 4, 7, 8, SHORT] {
+            multiplier.mul(&mut product[..2 * n], &a[..n], &b[..n]);
+            a[..n].copy_from_slice(&product[n..2 * n]);
+        }
         black_box(product);
     })
 }

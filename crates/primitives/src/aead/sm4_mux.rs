@@ -76,7 +76,8 @@ pub(super) struct CcmKeys(Sm4);
 
 impl CcmKeys {
     pub(super) fn new(cpu: Cpu, key: &[u8; 16]) -> Self {
-        Self(Sm4::with_cpu(cpu, key))
+        // A key of SM4 is made on a clean stack, and moved into this one.
+        stack::clearing::<FRAMES, _>(|| Self(Sm4::with_cpu(cpu, key)))
     }
 
     pub(super) fn arm(&self) -> &'static str {

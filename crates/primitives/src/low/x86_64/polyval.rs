@@ -12,7 +12,7 @@ use core::arch::x86_64::*;
 
 /// Makes the entry points of an arm: safe functions that take its token, and within them the kernels with the token's features.
 macro_rules! entry {
-    ($powers:ident, $hash:ident, $token:ty, $features:literal, $vector:ident) => {
+    ($powers:ident, $hash:ident, $token:ty, $features:literal, $vector:ident $(, $clear:stmt)?) => {
         /// The powers of H, the highest first.
         #[inline]
         pub(crate) fn $powers<const N: usize>(token: $token, h: &[u8; 16], powers: &mut [[u8; 16]; N]) {
@@ -22,6 +22,7 @@ macro_rules! entry {
             }
             // SAFETY: the token proves the features.
             unsafe { with_features(token, h, powers) }
+            $($clear)?
         }
 
         /// POLYVAL over the parts, one after another.
@@ -47,7 +48,8 @@ macro_rules! entry {
     };
 }
 
-entry!(powers_clmul, hash_clmul, HaveClmul, "ssse3,sse4.1,pclmulqdq", Xmm);
+// With these instructions the compiler puts a power aside.
+entry!(powers_clmul, hash_clmul, HaveClmul, "ssse3,sse4.1,pclmulqdq", Xmm, zeroize::zeroize_stack::<256>());
 entry!(powers_vpclmul, hash_vpclmul, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq", Ymm);
 entry!(powers_avx512, hash_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512vl,pclmulqdq,vpclmulqdq", Zmm);
 

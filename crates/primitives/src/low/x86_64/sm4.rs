@@ -197,7 +197,7 @@ arm!(
 // GHASH has no products of 256 bits here, so the blocks of GCM are single ones, and the rounds take pairs of them.
 arm!(
     avx2, [HaveClmul, HaveAvx2], "avx2,pclmulqdq,aes",
-    AesBox of Ymm, 4 groups, gcm WithHalves, 32 of Xmm, clear 2560
+    AesBox of Ymm, 4 groups, gcm WithHalves, 32 of Xmm, clear 4096
 );
 arm!(
     vaes, [HaveVpclmul], "avx2,pclmulqdq,vpclmulqdq,aes,vaes",
