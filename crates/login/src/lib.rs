@@ -15,6 +15,7 @@ mod ring;
 mod serve;
 mod sessions;
 mod time;
+mod turns;
 
 pub mod audit;
 pub mod config;

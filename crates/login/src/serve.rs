@@ -8,7 +8,7 @@
 //! | sends a long head or body, or sends it slowly | 16 KiB of head, [`Limits::body_bytes`], [`Limits::body`]; until all of it has come, the connection yields its place as an idle one does |
 //! | does that through a proxy | each network's requests are counted as its connections would be |
 //! | connects again and again | [`TOGETHER`] connections are accepted, and then all others have their turn |
-//! | goes on asking when its guesses are turned away | [`turns`]: others go first |
+//! | goes on asking when its guesses are turned away, or guesses from many networks at once | [`turns`](crate::turns): others go first |
 //! | takes no answer | [`Limits::write`] |
 
 mod address;
@@ -16,7 +16,6 @@ mod connection;
 mod files;
 mod seats;
 mod tls;
-mod turns;
 
 #[cfg(doc)]
 use crate::config::Limits;
@@ -27,6 +26,7 @@ use crate::master::{MasterKey, MasterKeyError};
 use crate::store::{Store, StoreError};
 use crate::throttle::Places;
 use crate::time::Clock;
+use crate::turns::Turns;
 use connection::Serving;
 use seats::{Entered, Seats};
 use std::net::SocketAddr;
@@ -37,7 +37,6 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet, yield_now};
 use tokio::time::{Instant, sleep, timeout_at};
-use turns::Turns;
 
 /// Connections that are accepted at once, at most, before requests go on.
 const TOGETHER: usize = 8;

@@ -13,6 +13,7 @@ use crate::sessions::Tokens;
 use crate::store::{Account, Found, Scope, Store, StoreError};
 use crate::throttle::{Places, Throttle, network};
 use crate::time::{Clock, UnixTime};
+use crate::turns::Turns;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +40,8 @@ pub(crate) struct Service {
     delayed: Arc<Places>,
     refused: Arc<Places>,
     waiting: Arc<Places>,
+    /// Where those compute who have used up their guesses.
+    last: Turns,
     processors: Semaphore,
     stopping: AtomicBool,
 }
@@ -62,6 +65,7 @@ impl Service {
             // A quarter of the connections: the others stay free for those who are not turned away.
             refused: Places::new(limits.connections / 4, limits.delayed_per_network),
             waiting: Places::new(limits.waiting, limits.waiting_per_network),
+            last: Turns::new(),
             processors: Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from)),
             stopping: AtomicBool::new(false),
             config,
@@ -137,9 +141,13 @@ impl Service {
     }
 
     /// Computes something that takes a processor for a while. No more than there are processors compute at a time, so that the rest of the server goes on; who
-    /// waits is limited, in all and by network.
+    /// waits is limited, in all and by network. An address that may not guess again at the moment computes after others: of many, all of which may guess once in a while, one
+    /// computes in each round.
     pub(crate) async fn compute<T>(&self, from: IpAddr, work: impl FnOnce() -> T) -> Result<T, Problem> {
         let _place = self.waiting.enter(network(from)).ok_or(Problem::Busy)?;
+        if self.throttle.is_spent(from) {
+            self.last.after_others().await;
+        }
         let _turn = self.processors.acquire().await.map_err(|_| Problem::Busy)?;
         Ok(work())
     }

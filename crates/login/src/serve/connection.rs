@@ -1,12 +1,12 @@
 //! One connection: TLS, HTTP/1.1, and its end.
 
 use super::seats::Seat;
-use super::turns::Turns;
 use super::{Stop, address};
 use crate::config::BodyLimits;
 use crate::http::{ClientAddress, PassedOn, Service};
 use crate::problem::Problem;
 use crate::throttle::{Places, network};
+use crate::turns::Turns;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{Request, Response};

@@ -157,6 +157,46 @@ async fn connections_of_addresses_that_are_turned_away_wait_behind_others() {
     assert!(before < 32, "{before} of 64");
 }
 
+/// How many of 64 guesses, each from a network of its own, have been computed when a login start that comes after them has been.
+async fn computed_before_another(burst: &str) -> usize {
+    let settings = [("exempt", "198.51.100.0/24"), ("proxies", "127.0.0.0/8"), ("address-burst", burst)];
+    let world = World::new(&[&settings[..], &[("address-every", "1h")]].concat()).await;
+    let body = json!({ "name": "alice", "ke1": ke1("guess").1 }).to_string();
+    let guess = |from: &str| {
+        let headers = format!("Content-Type: application/json\r\nX-Forwarded-For: {from}\r\n");
+        request("POST", "/v1/login/start", &headers, &body)
+    };
+    let mut lines = Vec::new();
+    for _ in 0..65 {
+        lines.push(TcpStream::connect(world.address()).await.unwrap().into_std().unwrap());
+    }
+    // Until the server waits for a request on each, so that it sees them in the order in which they come.
+    for _ in 0..1000 {
+        yield_now().await;
+    }
+    let mut another = lines.pop().unwrap();
+    for (number, line) in lines.iter_mut().enumerate() {
+        line.write_all(&guess(&format!("192.0.{number}.1"))).unwrap();
+    }
+    another.write_all(&guess("198.51.100.1")).unwrap();
+    let mut answer = Vec::new();
+    TcpStream::from_std(another).unwrap().read_to_end(&mut answer).await.unwrap();
+    assert_eq!(parse(&answer).status, 200);
+    let answered = |line: &mut std::net::TcpStream| {
+        !line.read(&mut [0; 1]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    lines.iter_mut().filter_map(|line| answered(line).then_some(())).count()
+}
+
+#[tokio::test]
+async fn guesses_that_use_their_addresses_up_are_computed_after_others() {
+    let before = computed_before_another("1").await;
+    assert!(before < 32, "{before} of 64");
+    // Who may guess again at once goes on in the order in which requests come.
+    let before = computed_before_another("2").await;
+    assert!(before > 32, "{before} of 64");
+}
+
 #[tokio::test]
 async fn answers_to_guesses_that_are_turned_away_are_held_back_in_a_limited_number_of_places() {
     let settings = [("exempt", "198.51.100.0/24"), ("address-burst", "1"), ("address-every", "1h")];

@@ -4,7 +4,7 @@
 //! cargo test --release -p candor-login --test http load:: -- --ignored --nocapture --test-threads 1
 //! ```
 //!
-//! The name of one driver in place of `load::` runs that one. The servers are processes of their own, with one thread for requests each.
+//! The attack needs two processors, root, and the programs `taskset` and `chrt`. The name of one driver in place of `load::` runs that one. The servers are processes of their own, with one thread for requests each.
 //! `CANDOR_LOAD_SECONDS` says how long each phase lasts, 20 seconds by default, and `CANDOR_LOAD_USERS` how many accounts the large database
 //! has, a million by default, which takes minutes to fill; with `CANDOR_LOAD_POSTGRES=1` it is PostgreSQL's. `CANDOR_LOAD_ATTACK` names one attack, `silence` or `flood`, to run
 //! alone. Requests must succeed; times and memory are only printed, each with its bar and whether it was met.
@@ -34,6 +34,8 @@ const BAR_UNKNOWN: f64 = 0.01;
 /// A login start's time, many users against few.
 const BAR_USERS: f64 = 0.10;
 
+/// Login starts a second of the others, while the server is attacked: so many that twenty in a phase are slower than the 99th percentile.
+const RATE: f64 = 100.0;
 const FEW: usize = 1000;
 /// Requests in a block, before the other side has its turn.
 const BLOCK: usize = 50;
@@ -72,22 +74,23 @@ fn latency_at_half_load() {
 #[test]
 #[ignore = "a load driver; its module says how to run it"]
 fn silent_connections_and_a_flood() {
-    let server = Process::with(|store| fill(store, 1));
+    let server = Process::started_by(crowd::alone());
+    crowd::first();
     let request = start("user-0", &ke1("pw").1);
-    let quiet = open_loop(server.address, 20.0, phase(), &request);
+    let quiet = open_loop(server.address, RATE, phase(), &request);
     let quiet_memory = server.memory();
     let under_attack = |attacked: &Process| {
         let _attackers = crowd::Attackers::start(attacked.address);
         // Until the silent have taken what they get.
         std::thread::sleep(Duration::from_secs(5));
-        open_loop(server.address, 20.0, phase(), &request)
+        open_loop(server.address, RATE, phase(), &request)
     };
     // What the attack on another server costs here: attackers and servers of different machines would cost each other nothing.
-    let neighbour = under_attack(&Process::idle());
+    let neighbour = under_attack(&Process::started_by(crowd::elsewhere()));
     let before = server.cpu();
     let attacked = under_attack(&server);
     println!("server CPU under attack: {:.0?} in {:.0?}", server.cpu() - before, phase() + Duration::from_secs(5));
-    println!("20 login starts a second:");
+    println!("{RATE} login starts a second:");
     for (when, took) in [("quiet", &quiet), ("another server attacked", &neighbour), ("attacked", &attacked)] {
         let [half, p99] = [0.5, 0.99].map(|share| percentile(&took.all, share));
         let (count, first) = (took.first.len(), percentile(&took.first, 0.9));

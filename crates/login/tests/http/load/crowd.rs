@@ -23,26 +23,48 @@ const FLOODING: u8 = 200;
 /// What either waits for between two tries.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The attackers, a process that runs only where nobody else wants to: they would have machines of their own. They end with this.
+/// The attackers, a process: they would have machines of their own. They end with this.
 ///
-/// Linux's scheduling class for that is SCHED_IDLE. The lowest priority of the usual class is not enough: since Linux 6.6 whoever wakes up may have to wait until the running
-/// thread's slice ends, whatever its priority, which takes milliseconds and would be measured as the server's.
+/// They are on the second processor, and the server is on the first. So are the others, whose times are measured, in a real-time class: what the kernel does for thousands
+/// of connecting sockets would hold them up on the second, and the end of the server's slice on the first, each for milliseconds that would be measured as the server's.
 pub(super) struct Attackers(Child);
 
 impl Attackers {
     pub(super) fn start(server: SocketAddr) -> Self {
-        let mut command = idle();
+        let mut command = elsewhere();
         command.arg(std::env::current_exe().unwrap());
         command.args(["--ignored", "--exact", "load::crowd::attackers_process", "--nocapture"]);
         command.env(TARGET, server.to_string()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Self(command.spawn().expect("`chrt` starts the attackers"))
+        Self(command.spawn().expect("`taskset` starts the attackers"))
     }
 }
 
-/// Begins a command that runs only where nobody else wants to.
-pub(super) fn idle() -> Command {
-    let mut command = Command::new("chrt");
-    command.args(["--idle", "0"]);
+/// Puts this process on the first processor, in a real-time class: it goes on as soon as it has something to do.
+pub(super) fn first() {
+    let this = std::process::id().to_string();
+    for words in
+        [["taskset", "--all-tasks", "--cpu-list", "--pid", "0"], ["chrt", "--all-tasks", "--fifo", "--pid", "1"]]
+    {
+        let done = Command::new(words[0]).args(&words[1..]).arg(&this).output();
+        assert!(
+            done.is_ok_and(|done| done.status.success()),
+            "`{}` moves this process; it needs root",
+            words.join(" ")
+        );
+    }
+}
+
+/// Begins a command on the first processor.
+pub(super) fn alone() -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", "0"]);
+    command
+}
+
+/// Begins a command on the second processor, where it runs when nobody else wants to.
+pub(super) fn elsewhere() -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", "1", "chrt", "--idle", "0"]);
     command
 }
 

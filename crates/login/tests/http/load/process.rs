@@ -38,9 +38,9 @@ impl Process {
         Self::by(Command::new(std::env::current_exe().unwrap()), state, url, prepare)
     }
 
-    /// One that runs only where nobody else wants to.
-    pub(super) fn idle() -> Self {
-        let (folder, mut command) = (tempfile::tempdir().unwrap(), super::crowd::idle());
+    /// One with a user, started by this command.
+    pub(super) fn started_by(mut command: Command) -> Self {
+        let folder = tempfile::tempdir().unwrap();
         command.arg(std::env::current_exe().unwrap());
         let mut server = Self::by(command, folder.path(), None, async |store| super::fill(store, 1).await);
         server.folder = Some(folder);

@@ -1,24 +1,25 @@
-//! Who goes first. Addresses whose guesses are turned away ask as fast as they like; others must not wait behind all of them.
+//! Who goes first. Addresses that have used up their guesses ask as fast as they like, and many of them may guess again at the same moment; others must not wait behind all of
+//! them.
 
 use tokio::sync::Semaphore;
 use tokio::task::yield_now;
 
-/// The queue of those who are being turned away.
+/// The queue of those who have used up their guesses.
 ///
 /// One of them goes on in each round in which the runtime gives everything that is ready its turn. So a request of somebody else waits for one of theirs at most,
 /// however many they are. They wait in order and none is left behind. What waits here has been read no further than its head, and holds a
 /// connection that counts as idle: it has to go where room is needed.
-pub(super) struct Turns {
+pub(crate) struct Turns {
     last: Semaphore,
 }
 
 impl Turns {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { last: Semaphore::new(1) }
     }
 
     /// Comes back in a round of its own.
-    pub(super) async fn after_others(&self) {
+    pub(crate) async fn after_others(&self) {
         let Ok(_turn) = self.last.acquire().await else { return };
         yield_now().await;
     }
