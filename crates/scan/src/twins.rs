@@ -3,7 +3,7 @@
 use crate::binary::{Binary, Function};
 use crate::flow::decode;
 use crate::kernels;
-use iced_x86::{Code, Instruction, OpKind};
+use iced_x86::{Code, Instruction, Mnemonic, OpKind, Register};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -14,8 +14,8 @@ pub struct Twins {
     pub same: usize,
     /// Kernels whose instructions stand in the other binary under no function of that name.
     pub different: BTreeSet<String>,
-    /// Kernels of the same instructions in other registers, and so perhaps in another order: the compiler's allocation depends on the rest of the
-    /// program. The scan reads both forms.
+    /// Kernels that compute the same in other registers, and so perhaps in another order and with other values put aside: the compiler's
+    /// allocation depends on the rest of the program. The scan reads both forms.
     pub renamed: BTreeSet<String>,
     /// Generic kernels whose instructions differ: each crate that uses one compiles it, and the compiler shapes it by what it knows of the caller.
     pub shaped: BTreeSet<String>,
@@ -58,11 +58,29 @@ struct Known {
     count: usize,
 }
 
-/// Which instructions there are, and how many of each.
+/// Which instructions there are, and how many of each, but for those that only move values and step through memory.
 fn codes(function: Function<'_>) -> Vec<Code> {
-    let mut codes: Vec<Code> = decode(function).values().map(Instruction::code).collect();
+    let mut codes: Vec<Code> =
+        decode(function).values().filter(|instruction| !moves(instruction)).map(Instruction::code).collect();
     codes.sort_unstable();
     codes
+}
+
+/// Whether an instruction computes nothing: it copies a whole register, makes a zero, counts, pads, or goes on elsewhere.
+fn moves(instruction: &Instruction) -> bool {
+    let same = || instruction.op0_register() == instruction.op1_register();
+    match instruction.mnemonic() {
+        Mnemonic::Mov | Mnemonic::Movaps | Mnemonic::Movups | Mnemonic::Movdqa | Mnemonic::Movdqu => true,
+        Mnemonic::Vmovaps | Mnemonic::Vmovups | Mnemonic::Vmovdqa | Mnemonic::Vmovdqu => true,
+        Mnemonic::Vmovdqa32 | Mnemonic::Vmovdqa64 | Mnemonic::Vmovdqu8 | Mnemonic::Vmovdqu64 => true,
+        Mnemonic::Lea | Mnemonic::Push | Mnemonic::Pop | Mnemonic::Jmp | Mnemonic::Nop | Mnemonic::Int3 => true,
+        Mnemonic::Xchg | Mnemonic::Xor | Mnemonic::Xorps | Mnemonic::Pxor => same(),
+        Mnemonic::Vpxor | Mnemonic::Vpxord | Mnemonic::Vpxorq | Mnemonic::Vxorps => {
+            instruction.op1_register() == instruction.op2_register() && instruction.op1_register() != Register::None
+        }
+        Mnemonic::Add | Mnemonic::Sub => instruction.try_immediate(1).is_ok(),
+        _ => false,
+    }
 }
 
 /// The instructions without addresses: jumps by distance, calls by name, constants by content.

@@ -61,30 +61,32 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn aes_gcm(cpu: Cpu) {
-    run(cpu, Aes128Gcm::with_cpu);
-    run(cpu, Aes256Gcm::with_cpu);
+    run(cpu, LENGTHS, Aes128Gcm::with_cpu);
+    run(cpu, LENGTHS, Aes256Gcm::with_cpu);
 }
 
 fn chacha20_poly1305(cpu: Cpu) {
-    run(cpu, ChaCha20Poly1305::with_cpu);
-    run(cpu, XChaCha20Poly1305::with_cpu);
+    run(cpu, LONGER, ChaCha20Poly1305::with_cpu);
+    run(cpu, LONGER, XChaCha20Poly1305::with_cpu);
 }
 
 fn sm4_gcm(cpu: Cpu) {
-    run(cpu, Sm4Gcm::with_cpu);
+    run(cpu, LENGTHS, Sm4Gcm::with_cpu);
 }
 
 fn sm4_ccm(cpu: Cpu) {
-    run(cpu, Sm4Ccm::with_cpu);
+    run(cpu, LENGTHS, Sm4Ccm::with_cpu);
 }
 
 /// More than the widest arm has in flight, twice and a part of a block; and a short message, for which some arms have code of its own.
 const LENGTHS: [usize; 2] = [2701, 21];
+/// The same for ChaCha20-Poly1305, which is portable on every arm up to 64 bytes.
+const LONGER: [usize; 2] = [2701, 75];
 const AAD: usize = 45;
 
 /// Seals, opens with a wrong tag, and opens with the right one. What was sealed stays secret, so that nothing depends on where it came from.
-fn run<A: AeadInOut, const KEY: usize>(cpu: Cpu, new: fn(Cpu, &[u8; KEY]) -> A) {
-    for length in LENGTHS {
+fn run<A: AeadInOut, const KEY: usize>(cpu: Cpu, lengths: [usize; 2], new: fn(Cpu, &[u8; KEY]) -> A) {
+    for length in lengths {
         let (key, aad, nonce) = (std::array::from_fn(|i| i as u8), [3; AAD], Nonce::<A>::default());
         let mut expected = vec![7; length];
         let sealed = new(Cpu::portable(), &key).encrypt_inout_detached(&nonce, &aad, expected.as_mut_slice().into());

@@ -135,7 +135,8 @@ fn hash<V: Products, const N: usize, const P: usize>(
     // The last block is multiplied by H, the last but one by H^2: it is the first batch that may be short.
     let mut at = left.wrapping_neg() % N;
     let (mut wide, mut narrow) = (Sum::<V>::zero(proof), Sum::<Xmm<V::Proof>>::zero(proof));
-    for mut part in parts {
+    for &part in &parts {
+        let mut part = part;
         while !part.is_empty() {
             let (now, later) = part.split_at(part.len().min(N - at));
             let with = &powers[at..at + now.len()];
