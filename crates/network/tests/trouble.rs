@@ -14,7 +14,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use town::{PATIENCE, Town, client, drain, fetch, impatient, local};
@@ -159,6 +159,17 @@ impl Freezable {
     fn freeze(&self) {
         let stopped = Command::new("kill").args(["-STOP", &self.0.id().to_string()]).status().unwrap();
         assert!(stopped.success());
+        // The signal reaches each thread by itself: on a busy machine one of them may still have something to say.
+        let threads = format!("/proc/{}/task", self.0.id());
+        let runs = |thread: std::fs::DirEntry| {
+            let state = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+            !state.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('T'))
+        };
+        let deadline = Instant::now() + PATIENCE;
+        while std::fs::read_dir(&threads).unwrap().map(Result::unwrap).any(runs) {
+            assert!(Instant::now() < deadline, "the relay does not stop");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! POLYVAL (RFC 8452 §3) with carry-less multiplication.
 //!
 //! Σ X_i · H^(n+1-i) is summed up unreduced over as many blocks as there are stored powers, and reduced once for all of them. A
-//! product of two blocks is three carry-less ones of 128 bits, 64 bits apart: low, middle (two added up) and high. The field's
-//! polynomial is x^128 + x^127 + x^126 + x^121 + 1, and POLYVAL's product is a · b · x^-128, which is Montgomery's: the lowest 64
-//! bits go away, twice, by adding such a multiple of the polynomial that they become zero.
+//! product of two blocks is three carry-less ones of 128 bits, by Karatsuba: the low halves, the high halves, and the sums of both. A fourth
+//! product would save two shuffles and cost more: on Zen 5 a product keeps its unit busy for two cycles at every width, and GCM waits for
+//! it. The field's polynomial is x^128 + x^127 + x^126 + x^121 + 1, and POLYVAL's product is a · b · x^-128, which is Montgomery's: the
+//! lowest 64 bits go away, twice, by adding such a multiple of the polynomial that they become zero.
 
 use super::blocks::{Blocks, Products};
 use super::registers::{Xmm, Ymm, Zmm};
@@ -57,6 +58,7 @@ entry!(powers_avx512, hash_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512vl,pclm
 #[derive(Clone, Copy)]
 pub(super) struct Sum<V> {
     low: V,
+    /// The products of the sums of halves: the middle, and low and high.
     middle: V,
     high: V,
 }
