@@ -53,7 +53,8 @@ impl ChaCha20Poly1305 {
         Self { arm: Arm::choose(cpu), key: Words::new(key) }
     }
 
-    /// The arm that runs: `avx512`, `avx2` (x86-64), or `portable`. Up to 64 bytes it is always `portable`, which is faster there.
+    /// The arm that runs: `avx512`, `avx2` (x86-64), or `portable`. A message of up to 64 bytes, with associated data no longer, always
+    /// goes through portable code, which is faster there.
     #[must_use]
     pub fn arm(&self) -> &'static str {
         self.arm.name()
