@@ -41,11 +41,9 @@ pub use counter::Aes128Ctr;
 /// cipher.apply_counter_mode(&[0; 16], &mut data);
 /// assert_eq!(&data, b"two blocks of it, and some more");
 /// ```
-#[derive(Clone)]
 pub struct Aes128(Encrypt);
 
 /// AES-128 for decryption of blocks. Wiped on drop.
-#[derive(Clone)]
 pub struct Aes128Decrypt(Decrypt);
 
 /// An encryption key in the form that its arm wants. An accelerated form holds the token that proves what the CPU has.
@@ -269,6 +267,9 @@ fn library_counter_mode(cipher: &::aes::Aes128Enc, first: &[u8; 16], data: &mut 
         wipe(Array::cast_slice_to_core_mut(blocks).as_flattened_mut());
     }
 }
+
+stack::clone_clearing!(Aes128, FRAMES);
+stack::clone_clearing!(Aes128Decrypt, FRAMES);
 
 #[cfg(target_arch = "x86_64")]
 impl Drop for Schedule {

@@ -41,7 +41,6 @@ pub use counter::Sm4Ctr;
 /// cipher.decrypt_block(&mut block);
 /// assert_eq!(&block, b"exactly 16 bytes");
 /// ```
-#[derive(Clone)]
 pub struct Sm4(Keys);
 
 impl Sm4 {
@@ -104,6 +103,8 @@ impl Sm4 {
 
 /// Stack that making a key takes, in bytes.
 const FRAMES: usize = 2048;
+
+stack::clone_clearing!(Sm4, FRAMES);
 
 impl fmt::Debug for Sm4 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

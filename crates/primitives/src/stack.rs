@@ -37,6 +37,20 @@ fn apart<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
+/// Implements `Clone` for a type around one field of secrets. A derived clone is made piece by piece, and the compiler puts the pieces on the
+/// stack.
+macro_rules! clone_clearing {
+    ($type:ty, $frames:expr) => {
+        impl Clone for $type {
+            fn clone(&self) -> Self {
+                $crate::stack::clearing::<{ $frames }, _>(|| Self(self.0.clone()))
+            }
+        }
+    };
+}
+
+pub(crate) use clone_clearing;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -37,12 +37,7 @@ pub struct Aes256Gcm(Keys<::aes::Aes256Enc, 15>);
 
 macro_rules! gcm {
     ($type:ident, $name:literal, $key:literal, $KeySize:ident, $keys:ident) => {
-        impl Clone for $type {
-            fn clone(&self) -> Self {
-                // The copy is made piece by piece, and the compiler puts the pieces on the stack.
-                stack::clearing::<FRAMES, _>(|| Self(self.0.clone()))
-            }
-        }
+        stack::clone_clearing!($type, FRAMES);
 
         impl $type {
             /// A key on the best arm that `cpu` allows.

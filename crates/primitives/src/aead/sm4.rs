@@ -26,12 +26,7 @@ pub struct Sm4Ccm(CcmKeys);
 
 macro_rules! sm4 {
     ($type:ident, $name:literal, $keys:ident, $routine:literal, longest message $message:expr, longest aad $aad:expr) => {
-        impl Clone for $type {
-            fn clone(&self) -> Self {
-                // The copy is made piece by piece, and the compiler puts the pieces on the stack.
-                stack::clearing::<FRAMES, _>(|| Self(self.0.clone()))
-            }
-        }
+        stack::clone_clearing!($type, FRAMES);
 
         impl $type {
             /// A key on the best arm that `cpu` allows.

@@ -22,7 +22,6 @@ use candor_cpu::Cpu;
 /// cipher.apply_keystream(&mut piece);
 /// assert_eq!(piece, stream[20..30]);
 /// ```
-#[derive(Clone)]
 pub struct Aes128Ctr(KeyStream<Aes128, 32>);
 
 impl Aes128Ctr {
@@ -46,6 +45,8 @@ impl Aes128Ctr {
         self.0.cipher().arm()
     }
 }
+
+stack::clone_clearing!(Aes128Ctr, 1024);
 
 impl CounterMode for Aes128 {
     fn apply(&self, first: &[u8; 16], data: &mut [u8], last: &mut [u8; 16]) {

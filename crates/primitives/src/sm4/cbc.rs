@@ -21,7 +21,6 @@ macro_rules! mode {
         $one:ident, $parallel:ident, $tail:ident, $each:ident
     ) => {
         $(#[$doc])*
-        #[derive(Clone)]
         pub struct $mode {
             cipher: Sm4,
             /// The ciphertext block before the next one.
@@ -47,6 +46,12 @@ macro_rules! mode {
             #[must_use]
             pub fn arm(&self) -> &'static str {
                 self.cipher.arm()
+            }
+        }
+
+        impl Clone for $mode {
+            fn clone(&self) -> Self {
+                stack::clearing::<2048, _>(|| Self { cipher: self.cipher.clone(), chain: self.chain })
             }
         }
 

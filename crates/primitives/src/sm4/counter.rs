@@ -22,7 +22,6 @@ use candor_cpu::Cpu;
 /// cipher.apply_keystream(&mut piece);
 /// assert_eq!(piece, stream[20..30]);
 /// ```
-#[derive(Clone)]
 pub struct Sm4Ctr(KeyStream<Sm4, 128>);
 
 impl Sm4Ctr {
@@ -52,6 +51,8 @@ impl Sm4Ctr {
         self.0.set_first(first);
     }
 }
+
+stack::clone_clearing!(Sm4Ctr, 2048);
 
 impl CounterMode for Sm4 {
     fn apply(&self, first: &[u8; 16], data: &mut [u8], last: &mut [u8; 16]) {

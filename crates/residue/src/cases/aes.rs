@@ -48,6 +48,8 @@ fn encrypt(probe: &mut Probe, cpu: Cpu) {
         probe.public(&data);
     }
     step!(probe, "next key", [aes: &mut Aes128 = aes, next: &Key = &next], aes.set_key(next));
+    let mut copy = Some(step!(probe, "clone", [aes: &Aes128 = aes], aes.clone()));
+    step!(probe, "drop", [copy: &mut Option<Aes128> = &mut copy], *copy = None);
     step!(probe, "drop", [cipher: &mut Option<Aes128> = &mut cipher], *cipher = None);
 }
 
@@ -60,6 +62,8 @@ fn decrypt(probe: &mut Probe, cpu: Cpu) {
     let mut blocks: Blocks = [[0x5a; 16].into(); 9];
     step!(probe, "blocks", [aes: &Aes128Decrypt = aes, blocks: &mut Blocks = &mut blocks], aes.decrypt_blocks(blocks));
     step!(probe, "next key", [aes: &mut Aes128Decrypt = aes, next: &Key = &next], aes.set_key(next));
+    let mut copy = Some(step!(probe, "clone", [aes: &Aes128Decrypt = aes], aes.clone()));
+    step!(probe, "drop", [copy: &mut Option<Aes128Decrypt> = &mut copy], *copy = None);
     step!(probe, "drop", [cipher: &mut Option<Aes128Decrypt> = &mut cipher], *cipher = None);
 }
 
@@ -74,5 +78,7 @@ fn key_stream(probe: &mut Probe, cpu: Cpu) {
         probe.public(&data);
     }
     step!(probe, "seek", [ctr: &mut Aes128Ctr = ctr], ctr.seek(5_u32));
+    let mut copy = Some(step!(probe, "clone", [ctr: &Aes128Ctr = ctr], ctr.clone()));
+    step!(probe, "drop", [copy: &mut Option<Aes128Ctr> = &mut copy], *copy = None);
     step!(probe, "drop", [cipher: &mut Option<Aes128Ctr> = &mut cipher], *cipher = None);
 }

@@ -55,6 +55,8 @@ fn blocks(probe: &mut Probe, cpu: Cpu) {
         step!(probe, "decrypt each", [sm4: &Sm4 = sm4, blocks: &mut [Key] = &mut blocks], sm4.decrypt_each(blocks));
         blocks.iter().for_each(|block| probe.public(block));
     }
+    let mut copy = Some(step!(probe, "clone", [sm4: &Sm4 = sm4], sm4.clone()));
+    step!(probe, "drop", [copy: &mut Option<Sm4> = &mut copy], *copy = None);
     step!(probe, "drop", [cipher: &mut Option<Sm4> = &mut cipher], *cipher = None);
 }
 
@@ -68,6 +70,8 @@ fn key_stream(probe: &mut Probe, cpu: Cpu) {
         step!(probe, "apply", [ctr: &mut Sm4Ctr = ctr, data: &mut [u8] = &mut data], ctr.apply_keystream(data));
         probe.public(&data);
     }
+    let mut copy = Some(step!(probe, "clone", [ctr: &Sm4Ctr = ctr], ctr.clone()));
+    step!(probe, "drop", [copy: &mut Option<Sm4Ctr> = &mut copy], *copy = None);
     step!(probe, "drop", [cipher: &mut Option<Sm4Ctr> = &mut cipher], *cipher = None);
 }
 
@@ -93,6 +97,10 @@ fn chains(probe: &mut Probe, cpu: Cpu) {
         );
         probe.public(&data);
     }
+    let mut copy = Some(step!(probe, "clone", [encrypt: &Sm4CbcEnc = &encrypt], encrypt.clone()));
+    step!(probe, "drop", [copy: &mut Option<Sm4CbcEnc> = &mut copy], *copy = None);
+    let mut copy = Some(step!(probe, "clone", [decrypt: &Sm4CbcDec = &decrypt], decrypt.clone()));
+    step!(probe, "drop", [copy: &mut Option<Sm4CbcDec> = &mut copy], *copy = None);
 }
 
 fn cmac(probe: &mut Probe, cpu: Cpu) {
