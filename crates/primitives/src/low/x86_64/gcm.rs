@@ -1,9 +1,8 @@
 //! Galois/Counter Mode (SP 800-38D §7) over any cipher with blocks of 16 bytes, with nonces of 96 bits.
 //!
 //! A message is two parts. The first, in whole batches, goes through counter mode and GHASH together: the cipher's rounds have the
-//! hash's steps between them. Encryption hashes the batch before, since its ciphertext is there; decryption hashes the batch at hand. The
-//! second part is short enough for all that is left to be hashed with one reduction: its blocks, the lengths, and for short messages the
-//! associated data.
+//! hash's steps between them. Encryption and decryption alike hash the batch before, whose ciphertext is in registers. The second part is
+//! short enough for all that is left to be hashed with one reduction: its blocks, the lengths, and for short messages the associated data.
 
 use super::blocks::{Beside, Blocks, Products};
 use super::ghash::{Hashing, Powers, absorb, padded};
@@ -115,11 +114,7 @@ fn run_from<V: Products, C: BlockCipher<V> + BlockCipher<Xmm<V::Proof>>, const V
 
     let (front, rest) = data.split_at_mut(batches * batch * 16);
     let (front, _) = front.as_chunks_mut::<16>();
-    if OPEN {
-        pass.open_batches::<VECTORS>(front);
-    } else {
-        pass.seal_batches::<VECTORS>(front);
-    }
+    pass.batches::<VECTORS, OPEN>(front);
     if <C as BlockCipher<V>>::SLOW {
         pass.slow_rest::<VECTORS, OPEN>(rest);
     } else {
@@ -158,29 +153,19 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
     }
 
     #[inline(always)]
-    fn open_batches<const VECTORS: usize>(&mut self, batches: &mut [[u8; 16]]) {
-        for batch in batches.chunks_exact_mut(VECTORS * V::LANES) {
-            let mut hashing = Hashing::<V, VECTORS>::new(self.powers, load(self.lanes.proof(), batch), self.lanes);
-            let stream = self.stream::<VECTORS, _>(&mut hashing);
-            self.lanes = hashing.finish();
-            add(batch, stream);
-        }
-    }
-
-    #[inline(always)]
-    fn seal_batches<const VECTORS: usize>(&mut self, batches: &mut [[u8; 16]]) {
+    fn batches<const VECTORS: usize, const OPEN: bool>(&mut self, batches: &mut [[u8; 16]]) {
         let size = VECTORS * V::LANES;
         if batches.len() < size {
             return;
         }
         let stream = self.stream::<VECTORS, _>(&mut ());
         let (first, batches) = batches.split_at_mut(size);
-        let mut sealed = add(first, stream);
+        let mut sealed = add::<V, VECTORS, OPEN>(first, stream);
         for batch in batches.chunks_exact_mut(size) {
             let mut hashing = Hashing::new(self.powers, sealed, self.lanes);
             let stream = self.stream::<VECTORS, _>(&mut hashing);
             self.lanes = hashing.finish();
-            sealed = add(batch, stream);
+            sealed = add::<V, VECTORS, OPEN>(batch, stream);
         }
         self.lanes = Hashing::new(self.powers, sealed, self.lanes).alone();
     }
@@ -274,21 +259,17 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
     }
 }
 
+/// Xors the key stream into the data, and returns the ciphertext.
 #[inline(always)]
-fn load<V: Blocks, const VECTORS: usize>(proof: V::Proof, batch: &[[u8; 16]]) -> [V; VECTORS] {
-    let mut vectors = [V::zero(proof); VECTORS];
-    for (vector, blocks) in vectors.iter_mut().zip(batch.chunks_exact(V::LANES)) {
-        *vector = V::load(proof, blocks);
-    }
-    vectors
-}
-
-/// Xors the key stream into the data, and returns them.
-#[inline(always)]
-fn add<V: Blocks, const VECTORS: usize>(data: &mut [[u8; 16]], mut stream: [V; VECTORS]) -> [V; VECTORS] {
+fn add<V: Blocks, const VECTORS: usize, const OPEN: bool>(
+    data: &mut [[u8; 16]],
+    mut stream: [V; VECTORS],
+) -> [V; VECTORS] {
     for (data, key) in data.chunks_exact_mut(V::LANES).zip(&mut stream) {
-        *key = V::load(key.proof(), data).xor(*key);
-        key.store(data);
+        let before = V::load(key.proof(), data);
+        let after = before.xor(*key);
+        after.store(data);
+        *key = if OPEN { before } else { after };
     }
     stream
 }
