@@ -38,6 +38,7 @@ mod aws_lc;
 mod blake2b_simd;
 mod dalek;
 mod gf2x;
+mod gmssl;
 mod graviola;
 mod libcrux;
 mod libgcrypt;

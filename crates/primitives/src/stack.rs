@@ -39,6 +39,7 @@ fn apart<R>(work: impl FnOnce() -> R) -> R {
 
 /// Implements `Clone` for a type around one field of secrets. A derived clone is made piece by piece, and the compiler puts the pieces on the
 /// stack.
+#[cfg(any(feature = "aes", feature = "sm4"))]
 macro_rules! clone_clearing {
     ($type:ty, $frames:expr) => {
         impl Clone for $type {
@@ -49,6 +50,7 @@ macro_rules! clone_clearing {
     };
 }
 
+#[cfg(any(feature = "aes", feature = "sm4"))]
 pub(crate) use clone_clearing;
 
 #[cfg(test)]

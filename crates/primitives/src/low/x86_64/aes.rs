@@ -283,7 +283,7 @@ macro_rules! gcm {
 #[cfg(feature = "aead")]
 gcm!(gcm_prepare_aes, gcm_aes, HaveClmul, "ssse3,sse4.1,pclmulqdq,aes", Xmm, 8, 640);
 #[cfg(feature = "aead")]
-gcm!(gcm_prepare_vaes, gcm_vaes, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq,aes,vaes", Ymm, 8, 1024);
+gcm!(gcm_prepare_vaes, gcm_vaes, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq,aes,vaes", Ymm, 8, 1408);
 #[cfg(feature = "aead")]
 gcm!(
     gcm_prepare_avx512,
