@@ -269,7 +269,10 @@ impl Walk<'_> {
             }
             _ => {}
         }
-        if matches!(mnemonic, Mnemonic::Div | Mnemonic::Idiv) && secret_operands {
+        // Of integers, and of floating point numbers in any register; so are square roots.
+        let plain = name.trim_start_matches('v');
+        let divides = ["div", "idiv", "sqrt", "fdiv", "fidiv", "fsqrt"].iter().any(|kind| plain.starts_with(kind));
+        if divides && secret_operands {
             self.report(instruction, format!("{name} of data: its time depends on the operands"));
         }
         // In microcode on some AMD processors, bit by bit of the mask.

@@ -153,9 +153,8 @@ fn interface(name: &str) -> Interface {
     known.map_or_else(Interface::default, |(_, interface)| *interface)
 }
 
-/// Whether a function that a kernel calls is read there: each that is given a secret in a register, and each of these crates that isn't read
-/// for itself.
+/// Whether a function that a kernel calls is read there: each that is given a secret in a register, and each that isn't read for itself, since the
+/// secret may lie behind an address.
 fn is_read(callee: Function<'_>, arguments: &Arguments) -> bool {
-    let ours = CRATES.iter().any(|name| callee.name.contains(&format!("{name}::")));
-    !UNREAD.iter().any(|end| callee.name.starts_with(end)) && (arguments.secret() || ours && kernel(callee).is_none())
+    !UNREAD.iter().any(|end| callee.name.starts_with(end)) && (arguments.secret() || kernel(callee).is_none())
 }

@@ -65,6 +65,12 @@ mod planted {
         secret[0] / (secret[1] | 1)
     }
 
+    #[inline(never)]
+    pub(super) fn division_of_floats(secret: &[u64; 2]) -> f64 {
+        let [above, below] = black_box(*secret).map(f64::from_bits);
+        above / below
+    }
+
     /// Divides lengths.
     #[inline(never)]
     pub(super) fn division_of_lengths(length: usize, by: usize) -> usize {
@@ -99,6 +105,18 @@ mod planted {
     #[inline(never)]
     pub(super) fn look_up_at_last(secret: &[u8; 16]) -> u8 {
         looked_up(secret[3])
+    }
+
+    /// Gives the address of a secret to a function that looks it up.
+    #[inline(never)]
+    pub(super) fn look_up_behind(secret: &[u8; 16]) -> u8 {
+        black_box(table(secret)) ^ 1
+    }
+
+    /// Gives the address to a function that doesn't mind.
+    #[inline(never)]
+    pub(super) fn mask_behind(secret: &[u8; 16]) -> u8 {
+        black_box(table_in_order(secret)) ^ 1
     }
 
     /// Gives a secret to a function that doesn't mind.
@@ -146,6 +164,7 @@ fn this_program() -> Binary {
     let two = black_box([8, 3]);
     black_box((
         division(&two),
+        division_of_floats(&two),
         division_of_lengths(9, 2),
         secret_count(&two),
         public_count(&words),
@@ -154,6 +173,8 @@ fn this_program() -> Binary {
     black_box((
         look_up_elsewhere(&bytes),
         look_up_at_last(&bytes),
+        look_up_behind(&bytes),
+        mask_behind(&bytes),
         mask_elsewhere(&bytes),
         look_up_a_length(&bytes, 5),
     ));
@@ -200,6 +221,7 @@ fn a_mask_that_became_a_branch_is_found() {
 #[test]
 fn a_division_is_found() {
     leaks("division", "div of data");
+    leaks("division_of_floats", "divsd of data");
     is_clean("division_of_lengths");
 }
 
@@ -223,12 +245,18 @@ fn a_secret_is_followed_into_a_function_that_is_given_it() {
         let report = kernels::follow(&binary, function);
         (report.called, report.findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>())
     };
-    for name in ["look_up_elsewhere", "look_up_at_last"] {
+    for (name, callee) in
+        [("look_up_elsewhere", "looked_up"), ("look_up_at_last", "looked_up"), ("look_up_behind", "table")]
+    {
         let (_, leaks) = found(name);
-        assert!(leaks.iter().any(|leak| leak.contains("looked_up") && leak.contains("at an address")), "{leaks:?}");
+        assert!(leaks.iter().any(|leak| leak.contains(callee) && leak.contains("at an address")), "{leaks:?}");
     }
-    assert!(found("mask_elsewhere").0 > 0);
-    assert_eq!([found("mask_elsewhere").1, found("look_up_a_length").1], [[""; 0]; 2]);
+    for name in ["mask_elsewhere", "mask_behind"] {
+        let (called, leaks) = found(name);
+        assert!(called > 0, "{name}");
+        assert_eq!(leaks, [""; 0], "{name}");
+    }
+    assert_eq!(found("look_up_a_length").1, [""; 0]);
 }
 
 #[test]

@@ -100,8 +100,8 @@ pub(super) fn collect(path: &Path, files: &mut Vec<std::path::PathBuf>) -> Resul
 
 /// Adds what one file says.
 fn add(file: &str, text: &str, marks: &mut Marks) {
-    // Tests stand at the end.
-    let text = text.split("\n#[cfg(test)]\n").next().unwrap_or(text);
+    // Tests stand at the end. A file of tests that is declared further up ends nothing.
+    let text = text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or(text);
     for (at, _) in text.match_indices("takes(").chain(text.match_indices("secret::ran(")) {
         marks.names.extend(literal_after(&text[at..]));
     }
@@ -246,6 +246,12 @@ mod tests {
             read("pub fn generate(suite: S, rng: &mut (impl CryptoRng + ?Sized)) -> Self {\n}\n").unmarked.len(),
             1
         );
+    }
+
+    #[test]
+    fn tests_that_are_declared_above_hide_nothing_and_those_at_the_end_are_left_out() {
+        let text = "mod a;\n#[cfg(test)]\nmod vectors;\n\npub fn b(x: &[u8]) {\n}\n\n#[cfg(test)]\nmod tests {\npub fn c(x: &[u8]) {\n}\n}\n";
+        assert_eq!(read(text).unmarked, ["x.rs:5: b"]);
     }
 
     #[test]

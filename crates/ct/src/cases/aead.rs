@@ -4,7 +4,7 @@ use super::sm4::{case, unseen};
 use crate::case::Case;
 use candor_cpu::{Cpu, secret};
 use candor_primitives::aead::{
-    AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, Nonce, Sm4Ccm, Sm4Gcm, XChaCha20Poly1305,
+    AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, Nonce, RandomNonce, Sm4Ccm, Sm4Gcm, XChaCha20Poly1305,
 };
 use std::hint::black_box;
 
@@ -23,6 +23,7 @@ pub(super) const CASES: &[Case] = &[
         &["aes::gcm_prepare_avx512::with_features", "aes::gcm_avx512::with_features"],
         aes_gcm,
     ),
+    case("aead/random-nonce@clmul", ("aes-gcm", "aes-ni"), "clmul", random_nonce),
     case("aead/chacha20-poly1305@portable", ("chacha20-poly1305", "portable"), "portable", chacha20_poly1305),
     case("aead/chacha20-poly1305@avx2", ("chacha20-poly1305", "avx2"), "avx2", chacha20_poly1305),
     unseen(
@@ -78,6 +79,21 @@ fn sm4_ccm(cpu: Cpu) {
     run(cpu, LENGTHS, Sm4Ccm::with_cpu);
 }
 
+/// The nonce is the operating system's, and public.
+fn random_nonce(cpu: Cpu) {
+    let (key, aad, message) = (std::array::from_fn(|i| i as u8), [3; AAD], [7; 100]);
+    secret::poison(&key);
+    secret::poison(&aad);
+    secret::poison(&message);
+    let cipher = RandomNonce::new(Aes256Gcm::with_cpu(cpu, black_box(&key)));
+    let mut sealed = cipher.seal(&aad, black_box(&message)).expect("a short message");
+    let opened = cipher.open(&aad, black_box(&sealed)).expect("it was sealed under this key");
+    sealed[40] ^= 1;
+    assert!(cipher.open(&aad, black_box(&sealed)).is_err(), "a message that was changed is opened");
+    secret::declassify(&opened, "result");
+    assert!(opened == [7; 100], "the message is another after sealing and opening");
+}
+
 /// More than the widest arm has in flight, twice and a part of a block; and a short message, for which some arms have code of its own.
 const LENGTHS: [usize; 2] = [2701, 21];
 /// The same for ChaCha20-Poly1305, which is portable on every arm up to 64 bytes.
@@ -86,8 +102,10 @@ const AAD: usize = 45;
 
 /// Seals, opens with a wrong tag, and opens with the right one. What was sealed stays secret, so that nothing depends on where it came from.
 fn run<A: AeadInOut, const KEY: usize>(cpu: Cpu, lengths: [usize; 2], new: fn(Cpu, &[u8; KEY]) -> A) {
-    for length in lengths {
-        let (key, aad, nonce) = (std::array::from_fn(|i| i as u8), [3; AAD], Nonce::<A>::default());
+    let [long, short] = lengths;
+    // Without associated data some modes take another way.
+    for (length, aad) in [(long, AAD), (short, AAD), (short, 0)] {
+        let (key, aad, nonce) = (std::array::from_fn(|i| i as u8), vec![3; aad], Nonce::<A>::default());
         let mut expected = vec![7; length];
         let sealed = new(Cpu::portable(), &key).encrypt_inout_detached(&nonce, &aad, expected.as_mut_slice().into());
         let expected_tag = sealed.expect("a short message");

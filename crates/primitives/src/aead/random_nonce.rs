@@ -2,6 +2,7 @@
 
 use super::{AeadError, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, Sm4Ccm, Sm4Gcm, TAG, XChaCha20Poly1305};
 use alloc::vec::Vec;
+use candor_cpu::secret;
 use core::fmt;
 use rand_core::CryptoRng;
 
@@ -53,7 +54,7 @@ impl<A: RandomNonceAead> RandomNonce<A> {
     ///
     /// # Errors
     /// If the key is used up, the message or the associated data is too long, or there is no randomness.
-    // ct: aead/seal
+    // ct: aead/random-nonce/seal
     pub fn seal(&self, aad: &[u8], message: &[u8]) -> Result<Vec<u8>, AeadError> {
         self.seal_under(A::os_nonce()?, aad, message)
     }
@@ -62,7 +63,7 @@ impl<A: RandomNonceAead> RandomNonce<A> {
     ///
     /// # Errors
     /// If the key is used up, or the message or the associated data is too long.
-    // ct: aead/seal
+    // ct: aead/random-nonce/seal
     pub fn seal_with(&self, rng: &mut impl CryptoRng, aad: &[u8], message: &[u8]) -> Result<Vec<u8>, AeadError> {
         let mut nonce = A::NONE;
         rng.fill_bytes(nonce.as_mut());
@@ -70,6 +71,7 @@ impl<A: RandomNonceAead> RandomNonce<A> {
     }
 
     fn seal_under(&self, nonce: A::Nonce, aad: &[u8], message: &[u8]) -> Result<Vec<u8>, AeadError> {
+        secret::takes("aead/random-nonce/seal", message);
         self.sealed.one_more(A::MESSAGES).ok_or(AeadError::KeyUsedUp)?;
         let nonce_bytes = nonce.as_ref();
         let mut sealed = Vec::with_capacity(nonce_bytes.len() + message.len() + TAG);
@@ -91,8 +93,8 @@ impl<A: RandomNonceAead> RandomNonce<A> {
     ///
     /// # Errors
     /// If the tag is wrong, or `sealed` is shorter than a nonce and a tag, or longer than the algorithm allows.
-    // ct: aead/open
     pub fn open(&self, aad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, AeadError> {
+        secret::takes("aead/random-nonce/open", sealed);
         let mut nonce = A::NONE;
         let least = nonce.as_ref().len() + TAG;
         let short = AeadError::TooShort { least, got: sealed.len() };
