@@ -13,6 +13,7 @@ mod judge;
 mod leaks;
 mod marked;
 mod observe;
+mod places;
 mod scan;
 mod section;
 mod timing;
@@ -76,6 +77,13 @@ pub(crate) fn run(root: &Path, filter: Option<&str>, write: bool) -> Result<Tall
     let soundness = section::document(root)?;
     let checked = cases.iter().filter(|case| !case.is_control()).map(|case| case.name.as_str());
     documented::differences(&soundness, checked).into_iter().for_each(|fault| fail(&mut tally, fault));
+    let places = places::table(root, &soundness)?;
+    if write {
+        section::write(root, places::SECTION, &places)?;
+    } else {
+        let written = section::read(&soundness, places::SECTION);
+        places::differences(written, &places).into_iter().for_each(|fault| fail(&mut tally, fault));
+    }
     let cases = select(cases, filter)?;
     let logs = binary.parent().unwrap_or(root).join("ct-logs");
     std::fs::create_dir_all(&logs).map_err(|error| format!("cannot make {}: {error}", logs.display()))?;

@@ -18,6 +18,7 @@ use crate::shared_object::{CHOSEN_AT_RUN_TIME, Found, SharedObject, Which, funct
 use candor_lab::{Entry, Provenance, Refusal};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fs;
 use std::ptr;
 use std::sync::LazyLock;
 
@@ -194,12 +195,24 @@ fn number(algorithm: Algorithm) -> Result<c_int, Refusal> {
         .ok_or_else(|| Refusal::never(format!("candor has no libgcrypt number for {}", algorithm.title())))
 }
 
+/// Where an administrator names CPU features that libgcrypt is not to use (its manual, "Hardware features").
+const DENIED: &str = "/etc/gcrypt/hwf.deny";
+
+/// The features that are named there.
+fn denied() -> Option<String> {
+    let text = fs::read_to_string(DENIED).ok()?;
+    let features: Vec<&str> =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    (!features.is_empty()).then(|| features.join(" "))
+}
+
 impl SharedObject<Functions> {
     fn told(&self, timed: &str) -> Provenance {
         let line = |key: &str| self.functions.config.lines().find(|line| line.starts_with(key)).map(str::to_owned);
         let told = self.provenance(timed);
         // The library tells which instructions it sees, and picks by that.
-        Provenance { build: line("cc:").or(told.build), arm: line("hwflist:").or(told.arm), ..told }
+        let not_at_its_best = denied().map(|features| format!("{DENIED} denies CPU features ({features})"));
+        Provenance { build: line("cc:").or(told.build), arm: line("hwflist:").or(told.arm), not_at_its_best, ..told }
     }
 
     /// The number of an algorithm that this version has.

@@ -5,27 +5,56 @@ use crate::flow::decode;
 use crate::twins;
 use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The digest of the function's instructions, and of those of each function of its crate that it calls, directly or through others. Where all of
-/// them stand doesn't matter: jumps count by distance, calls by name, constants by content.
-pub fn of(binary: &Binary, function: Function<'_>) -> String {
-    let mut texts = BTreeMap::new();
-    let mut todo = vec![function];
-    while let Some(next) = todo.pop() {
-        if let Entry::Vacant(new) = texts.entry(next.address) {
-            new.insert(twins::text(binary, next));
-            todo.extend(called(binary, next).filter(|callee| crate_of(callee.name) == crate_of(function.name)));
+/// What calls what in a binary, as far as digests need it.
+pub struct Digests<'a> {
+    binary: &'a Binary,
+    /// By address, the functions of the same crate that call or jump to it.
+    callers: BTreeMap<u64, Vec<Function<'a>>>,
+}
+
+impl<'a> Digests<'a> {
+    /// Reads the calls of each crate that has one of these functions.
+    pub fn new(binary: &'a Binary, functions: &[Function<'a>]) -> Self {
+        let crates: BTreeSet<&str> = functions.iter().map(|function| crate_of(function.name)).collect();
+        let mut callers: BTreeMap<u64, Vec<Function<'a>>> = BTreeMap::new();
+        for caller in binary.functions().filter(|function| crates.contains(crate_of(function.name))) {
+            for callee in called(binary, caller) {
+                if callee.address != caller.address && crate_of(callee.name) == crate_of(caller.name) {
+                    callers.entry(callee.address).or_default().push(caller);
+                }
+            }
         }
+        Self { binary, callers }
     }
-    let own = texts.remove(&function.address).unwrap_or_default();
-    // By content, since addresses change with every build.
-    let mut called: Vec<String> = texts.into_values().collect();
-    called.sort_unstable();
-    let mut digest = Sha256::new_with_prefix(own);
-    called.iter().for_each(|text| digest.update(text));
-    encode_string(&digest.finalize())
+
+    /// The digest of the function's instructions, of those of each function of its crate that it calls, directly or through others, and of those
+    /// of each that calls it: a kernel is timed together with what surrounds it. Where all of them stand doesn't matter: jumps count by
+    /// distance, calls by name, constants by content.
+    pub fn of(&self, function: Function<'a>) -> String {
+        let mut texts = BTreeMap::new();
+        let mut todo = vec![function];
+        while let Some(next) = todo.pop() {
+            if let Entry::Vacant(new) = texts.entry(next.address) {
+                new.insert(twins::text(self.binary, next));
+                todo.extend(
+                    called(self.binary, next).filter(|callee| crate_of(callee.name) == crate_of(function.name)),
+                );
+            }
+        }
+        for caller in self.callers.get(&function.address).into_iter().flatten() {
+            texts.entry(caller.address).or_insert_with(|| twins::text(self.binary, *caller));
+        }
+        let own = texts.remove(&function.address).unwrap_or_default();
+        // By content, since addresses change with every build.
+        let mut others: Vec<String> = texts.into_values().collect();
+        others.sort_unstable();
+        let mut digest = Sha256::new_with_prefix(own);
+        others.iter().for_each(|text| digest.update(text));
+        encode_string(&digest.finalize())
+    }
 }
 
 /// The functions whose code jumps and calls lead to.

@@ -4,7 +4,8 @@
 //! ```
 
 use candor_scan::binary::Binary;
-use candor_scan::{digest, kernels, twins};
+use candor_scan::digest::Digests;
+use candor_scan::{kernels, twins};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -35,12 +36,15 @@ fn read(path: &str) -> Result<Binary, String> {
 /// `finding, function, offset, what`.
 fn scan(binary: &Binary) {
     let mut arms: BTreeMap<(String, &str), [usize; 4]> = BTreeMap::new();
-    for kernel in kernels::all(binary) {
+    let kernels = kernels::all(binary);
+    let functions: Vec<_> = kernels.iter().map(|kernel| kernel.function).collect();
+    let digests = Digests::new(binary, &functions);
+    for kernel in kernels {
         let report = kernel.follow(binary);
         for finding in &report.findings {
             println!("finding\t{}\t+{:x}\t{}", kernel.function.name, finding.offset, finding.what);
         }
-        let digest = digest::of(binary, kernel.function);
+        let digest = digests.of(kernel.function);
         println!("kernel\t{}\t{}\t{digest}", kernel.function.name, report.findings.len());
         let sums = arms.entry((kernel.room, kernel.tier)).or_default();
         let counts = [1, report.instructions, report.instructions - report.followed, report.findings.len()];

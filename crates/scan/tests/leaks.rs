@@ -1,8 +1,9 @@
 //! Planted leaks, compiled into this program, which reads itself. Each has a twin that does the same work without the leak.
 
 use candor_scan::binary::{Binary, Function};
+use candor_scan::digest::Digests;
 use candor_scan::flow::{Interface, follow};
-use candor_scan::{digest, kernels, twins};
+use candor_scan::{kernels, twins};
 use std::collections::BTreeSet;
 use std::hint::black_box;
 
@@ -374,7 +375,7 @@ fn a_program_has_the_kernels_that_it_has() {
 #[test]
 fn a_digest_knows_the_code_and_what_it_calls_but_not_where_it_stands() {
     let binary = this_program();
-    let of = |name, address, code: &[u8]| digest::of(&binary, Function { name, address, code });
+    let of = |name, address, code: &[u8]| Digests::new(&binary, &[]).of(Function { name, address, code });
     // mov eax, 1; jmp back to it. The other loads 2.
     let (one, two) = ([0xb8, 1, 0, 0, 0, 0xeb, 0xf9], [0xb8, 2, 0, 0, 0, 0xeb, 0xf9]);
     assert_eq!(of("leaks::a", 0x1000, &one), of("leaks::b", 0x2000, &one));
@@ -390,4 +391,15 @@ fn a_digest_knows_the_code_and_what_it_calls_but_not_where_it_stands() {
     let [here, there] = [0x1000, 0x2000].map(|address| of("leaks::caller", address, &call(address)));
     assert_eq!(here, there);
     assert_ne!(here, of("elsewhere::caller", 0x1000, &call(0x1000)));
+}
+
+#[test]
+fn a_digest_knows_what_calls_the_code() {
+    let binary = this_program();
+    let ours: Vec<Function<'_>> = binary.functions().filter(|function| function.name.starts_with("leaks::")).collect();
+    let (alone, among) = (Digests::new(&binary, &[]), Digests::new(&binary, &ours));
+    let is_called = |function: &&Function<'_>| alone.of(**function) != among.of(**function);
+    let called = ours.iter().filter(is_called).count();
+    assert!(called > 0, "a test calls a planted function");
+    assert!(called < ours.len(), "nobody calls a test by name");
 }

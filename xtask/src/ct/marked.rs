@@ -100,8 +100,7 @@ pub(super) fn collect(path: &Path, files: &mut Vec<std::path::PathBuf>) -> Resul
 
 /// Adds what one file says.
 fn add(file: &str, text: &str, marks: &mut Marks) {
-    // Tests stand at the end. A file of tests that is declared further up ends nothing.
-    let text = text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or(text);
+    let text = without_tests(text);
     for (at, _) in text.match_indices("takes(").chain(text.match_indices("secret::ran(")) {
         marks.names.extend(literal_after(&text[at..]));
     }
@@ -127,6 +126,11 @@ fn add(file: &str, text: &str, marks: &mut Marks) {
             None => marks.unmarked.push(format!("{file}:{}: {name}", number + 1)),
         }
     }
+}
+
+/// Tests stand at the end. A file of tests that is declared further up ends nothing.
+pub(super) fn without_tests(text: &str) -> &str {
+    text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or(text)
 }
 
 /// The first argument, if it is a literal; a macro's parameter gets its literal elsewhere.

@@ -1,5 +1,6 @@
-//! AEADs by EVP: the cipher is fetched and two contexts are made once, one for each direction, before the clock starts. A key goes into both;
-//! a message sets its nonce only.
+//! AEADs by EVP: the cipher is fetched and two contexts are made once, one for each direction, before the clock starts. A message sets its nonce
+//! only. A key goes into the context for sealing at once, and into the other before the first message is opened, since who sets a key has one
+//! direction in mind: the task that times a key would count two.
 
 use super::Found;
 use super::api::{Api, DEFAULT, Object};
@@ -22,6 +23,8 @@ pub(super) struct OpenSslAead {
     cipher: Object,
     sealing: Object,
     opening: Object,
+    /// The key that the opening context has yet to get.
+    pending: Option<([u8; 32], usize)>,
 }
 
 /// The name by which a provider has the algorithm (EVP_CIPHER-AES(7), EVP_CIPHER-CHACHA(7)); none has XChaCha20.
@@ -44,9 +47,25 @@ impl OpenSslAead {
         let cipher = unsafe { (api.EVP_CIPHER_fetch)(DEFAULT, name.as_ptr(), ptr::null()) };
         // SAFETY: takes nothing.
         let [sealing, opening] = unsafe { [(api.EVP_CIPHER_CTX_new)(), (api.EVP_CIPHER_CTX_new)()] };
-        let made = Self { found, api, ccm: algorithm == Algorithm::Sm4Ccm, cipher, sealing, opening };
+        let made = Self { found, api, ccm: algorithm == Algorithm::Sm4Ccm, cipher, sealing, opening, pending: None };
         let all = [cipher, sealing, opening];
         if all.iter().any(|object| object.is_null()) { Err(lacks()) } else { Ok(made) }
+    }
+
+    /// Puts a key into a context.
+    fn key(&self, context: Object, direction: c_int, key: &[u8]) -> bool {
+        let init = self.api.EVP_CipherInit_ex2;
+        let control = self.api.EVP_CIPHER_CTX_ctrl;
+        // To name the cipher again would undo the lengths.
+        let cipher = if self.ccm { ptr::null_mut() } else { self.cipher };
+        // SAFETY: a live context; the key has the cipher's length. The nonce comes with each message. CCM's lengths have to be known before the key.
+        unsafe {
+            (!self.ccm
+                || init(context, self.cipher, ptr::null(), ptr::null(), direction, ptr::null()) == 1
+                    && control(context, SET_NONCE_LENGTH, 12, ptr::null_mut()) == 1
+                    && control(context, SET_TAG, TAG as c_int, ptr::null_mut()) == 1)
+                && init(context, cipher, key.as_ptr(), ptr::null(), direction, ptr::null()) == 1
+        }
     }
 
     /// Starts a message and runs associated data and data through a context.
@@ -91,21 +110,10 @@ impl Drop for OpenSslAead {
 
 impl Aead for OpenSslAead {
     fn set_key(&mut self, key: &[u8]) -> Result<(), Refusal> {
-        let init = self.api.EVP_CipherInit_ex2;
-        let control = self.api.EVP_CIPHER_CTX_ctrl;
-        // To name the cipher again would undo the lengths.
-        let cipher = if self.ccm { ptr::null_mut() } else { self.cipher };
-        // SAFETY: live contexts; the key has the cipher's length. The nonce comes with each message. CCM's lengths have to be known before the key.
-        let done = unsafe {
-            [(self.sealing, 1), (self.opening, 0)].into_iter().all(|(context, direction)| {
-                !self.ccm
-                    || init(context, self.cipher, ptr::null(), ptr::null(), direction, ptr::null()) == 1
-                        && control(context, SET_NONCE_LENGTH, 12, ptr::null_mut()) == 1
-                        && control(context, SET_TAG, TAG as c_int, ptr::null_mut()) == 1
-            }) && init(self.sealing, cipher, key.as_ptr(), ptr::null(), 1, ptr::null()) == 1
-                && init(self.opening, cipher, key.as_ptr(), ptr::null(), 0, ptr::null()) == 1
-        };
-        if done { Ok(()) } else { Err(Refusal::failed("refuses the key")) }
+        let mut pending = [0; 32];
+        pending[..key.len()].copy_from_slice(key);
+        self.pending = Some((pending, key.len()));
+        if self.key(self.sealing, 1, key) { Ok(()) } else { Err(Refusal::failed("refuses the key")) }
     }
 
     fn seal(&mut self, nonce: &[u8], aad: &[u8], data: &mut [u8]) {
@@ -121,6 +129,9 @@ impl Aead for OpenSslAead {
     }
 
     fn open(&mut self, nonce: &[u8], aad: &[u8], data: &mut [u8]) -> bool {
+        if let Some((key, length)) = self.pending.take() {
+            assert!(self.key(self.opening, 0, &key[..length]), "the key was taken before");
+        }
         let (data, tag) = data.split_last_chunk_mut::<TAG>().expect("room for a tag");
         let done = self.message(self.opening, nonce, aad, data, Some(tag));
         if self.ccm {
@@ -138,9 +149,8 @@ impl Aead for OpenSslAead {
     fn provenance(&self, timed: &str) -> Provenance {
         // SAFETY: `new` has fetched the cipher.
         let provider = unsafe { (self.api.EVP_CIPHER_get0_provider)(self.cipher) };
-        let timed = format!(
-            "{timed}; cipher fetched and contexts made before; a key goes into two contexts, one for each direction"
-        );
+        let timed =
+            format!("{timed}; cipher fetched and contexts made before; a key goes into the context for sealing");
         self.found.provenance(self.api, &timed, &self.api.provider_name(provider))
     }
 }

@@ -193,9 +193,9 @@ macro_rules! traits {
         }
 
         impl<N: ArraySize> Clone for $name<N> {
-            #[inline]
             fn clone(&self) -> Self {
-                Self { inner: self.inner.clone(), digest: PhantomData }
+                // Piece by piece, and the compiler puts the pieces on the stack: a MAC begins with its key in the buffer.
+                crate::stack::clearing::<1024, _>(|| Self { inner: self.inner.clone(), digest: PhantomData })
             }
         }
 

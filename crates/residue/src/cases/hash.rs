@@ -87,6 +87,9 @@ fn blake2b_mac(probe: &mut Probe, cpu: Cpu) {
     let mac = step!(probe, "key", [cpu: Cpu = cpu, key: &[u8; 40] = &key], Blake2bMac::<U32>::with_cpu(cpu, key))
         .expect("a good key");
     let mut made = Some(mac);
+    let mac = made.as_ref().expect("made above");
+    let mut copy = Some(step!(probe, "clone", [mac: &Blake2bMac<U32> = mac], mac.clone()));
+    step!(probe, "drop", [copy: &mut Option<Blake2bMac<U32>> = &mut copy], *copy = None);
     let mut tag = [0; 32];
     step!(probe, "tag", [made: &mut Option<Blake2bMac<U32>> = &mut made, tag: &mut [u8; 32] = &mut tag], {
         if let Some(mac) = made {

@@ -4,9 +4,10 @@ use super::on_each;
 use crate::case::{Case, Leaves};
 use crate::probe::{Probe, step};
 use candor_cpu::Cpu;
+use candor_primitives::aes::Aes128;
 use candor_primitives::hash::digest::FixedOutput;
 use candor_primitives::hash::digest::common::InnerInit;
-use candor_primitives::mac::{CmacSm4, Mac};
+use candor_primitives::mac::{CmacAes128, CmacSm4, Mac};
 use candor_primitives::sm4::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, StreamCipher};
 use candor_primitives::sm4::{Sm4, Sm4CbcDec, Sm4CbcEnc, Sm4Ctr};
 
@@ -20,25 +21,23 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(on_each(&TIERS, "sm4/key-stream", key_stream, &[]));
     cases.extend(on_each(&TIERS, "sm4/chains", chains, &[]));
     cases.extend(on_each(&TIERS, "mac/cmac-sm4", cmac, CMAC));
+    cases.extend(on_each(&["clmul", "avx512"], "mac/cmac-aes-128", cmac_aes, CMAC_AES));
     cases
 }
 
-const CMAC: &[Leaves] = &[
-    Leaves {
-        step: "key",
-        stack: 256,
-        heap: 0,
-        names: &[],
-        why: "crate `cmac` moves the round keys, and leaves some bytes of the last block",
-    },
-    Leaves {
-        step: "tag",
-        stack: 16,
-        heap: 0,
-        names: &[],
-        why: "crate `cmac` moves the round keys, and leaves some bytes of the last block",
-    },
-];
+/// What crate `cmac` leaves of its key, of a copy, and of the last block.
+const fn cmac_leaves(names: &'static [&'static str]) -> [Leaves; 3] {
+    const WHY: &str = "crate `cmac` moves the round keys, copies too, and leaves some bytes of the last block";
+    [
+        Leaves { step: "key", stack: 256, heap: 0, names, why: WHY },
+        Leaves { step: "clone", stack: 256, heap: 0, names, why: WHY },
+        Leaves { step: "tag", stack: 20, heap: 0, names: &[], why: WHY },
+    ]
+}
+
+const CMAC: &[Leaves] = &cmac_leaves(&[]);
+/// AES's first round key is the key itself.
+const CMAC_AES: &[Leaves] = &cmac_leaves(&["key"]);
 
 fn blocks(probe: &mut Probe, cpu: Cpu) {
     let key: Key = probe.secret("key");
@@ -103,20 +102,31 @@ fn chains(probe: &mut Probe, cpu: Cpu) {
     step!(probe, "drop", [copy: &mut Option<Sm4CbcDec> = &mut copy], *copy = None);
 }
 
-fn cmac(probe: &mut Probe, cpu: Cpu) {
-    let (key, message): (Key, [u8; 100]) = (probe.secret("key"), probe.secret("message"));
-    let mut made = Some(step!(
-        probe,
-        "key",
-        [cpu: Cpu = cpu, key: &Key = &key],
-        CmacSm4::inner_init(Sm4::with_cpu(cpu, key))
-    ));
-    let mac = made.as_mut().expect("made above");
-    step!(probe, "update", [mac: &mut CmacSm4 = mac, message: &[u8; 100] = &message], mac.update(message));
-    let mut tag = [0; 16];
-    step!(probe, "tag", [made: &mut Option<CmacSm4> = &mut made, tag: &mut Key = &mut tag], {
-        if let Some(mac) = made.take() {
-            mac.finalize_into(tag.into());
+macro_rules! cmacs {
+    ($($name:ident: $mac:ident over $cipher:ident;)+) => {$(
+        fn $name(probe: &mut Probe, cpu: Cpu) {
+            let (key, message): (Key, [u8; 100]) = (probe.secret("key"), probe.secret("message"));
+            let mut made = Some(step!(
+                probe,
+                "key",
+                [cpu: Cpu = cpu, key: &Key = &key],
+                $mac::inner_init($cipher::with_cpu(cpu, key))
+            ));
+            let mac = made.as_mut().expect("made above");
+            let mut copy = Some(step!(probe, "clone", [mac: &$mac = mac], mac.clone()));
+            step!(probe, "drop", [copy: &mut Option<$mac> = &mut copy], *copy = None);
+            step!(probe, "update", [mac: &mut $mac = mac, message: &[u8; 100] = &message], mac.update(message));
+            let mut tag = [0; 16];
+            step!(probe, "tag", [made: &mut Option<$mac> = &mut made, tag: &mut Key = &mut tag], {
+                if let Some(mac) = made.take() {
+                    mac.finalize_into(tag.into());
+                }
+            });
         }
-    });
+    )+};
+}
+
+cmacs! {
+    cmac: CmacSm4 over Sm4;
+    cmac_aes: CmacAes128 over Aes128;
 }
