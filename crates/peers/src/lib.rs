@@ -27,8 +27,8 @@ pub mod linked;
 pub mod seed;
 
 pub use list::{
-    Peer, PeerState, aead, argon2id, cipher, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash, hkdf, hmac, ml_kem,
-    ntor, opaque, oprf, peers, ristretto, x25519,
+    Peer, PeerState, aead, aeads, argon2id, cipher, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash, hkdf, hmac,
+    ml_kem, ntor, opaque, oprf, peers, ristretto, x25519,
 };
 
 // The libraries. Each file has its feature at its head; their order in the tables is that of the feature `peers` in Cargo.toml.

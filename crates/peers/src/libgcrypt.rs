@@ -142,6 +142,13 @@ impl Offers for Offer {
         })
     }
 
+    fn aeads(&self, algorithm: contract::aead::Algorithm) -> Vec<(String, Box<dyn contract::aead::Aead>)> {
+        let make = |object: &'static SharedObject<Functions>| -> Option<(String, Box<dyn contract::aead::Aead>)> {
+            Some((object.name.clone(), Box::new(aead::GcryptAead::new(object, algorithm).ok()?)))
+        };
+        FOUND.usable().filter_map(make).collect()
+    }
+
     fn aead(&self, algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
         FOUND.each(|object| {
             let make = move || aead::GcryptAead::new(object, algorithm);

@@ -36,6 +36,11 @@ pub(crate) trait Offers: Sync {
         Vec::new()
     }
 
+    /// An AEAD itself, by the name of the library, to compare many answers with. It has no key yet.
+    fn aeads(&self, algorithm: aead::Algorithm) -> Vec<(String, Box<dyn aead::Aead>)> {
+        Vec::new()
+    }
+
     /// HMAC over a hash function, for messages of so many bytes.
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {
         Vec::new()
@@ -141,6 +146,12 @@ pub fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
 #[must_use]
 pub fn aead(algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Vec<Entry> {
     all().flat_map(|peer| peer.aead(algorithm, op, bytes)).collect()
+}
+
+/// The libraries in C that have an AEAD, by name.
+#[must_use]
+pub fn aeads(algorithm: aead::Algorithm) -> Vec<(String, Box<dyn aead::Aead>)> {
+    all().flat_map(|peer| peer.aeads(algorithm)).collect()
 }
 
 /// The peers' entries for HMAC over a hash function, for messages of so many bytes.

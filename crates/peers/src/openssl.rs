@@ -105,6 +105,10 @@ impl Offers for Offer {
         aead(algorithm, op, bytes)
     }
 
+    fn aeads(&self, algorithm: contract::aead::Algorithm) -> Vec<(String, Box<dyn contract::aead::Aead>)> {
+        aeads(algorithm)
+    }
+
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {
         hmac(hash, bytes)
     }
@@ -152,6 +156,14 @@ fn cipher(mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> 
     each(|found, api| {
         contract::cipher::entry(&found.name, mode, op, move || cipher::OpenSslCipher::new(found, api, mode))
     })
+}
+
+fn aeads(algorithm: contract::aead::Algorithm) -> Vec<(String, Box<dyn contract::aead::Aead>)> {
+    let make = |found: &'static Found| -> Option<(String, Box<dyn contract::aead::Aead>)> {
+        let made = aead::OpenSslAead::new(found, found.api.as_ref().ok()?, algorithm).ok()?;
+        Some((found.name.clone(), Box::new(made)))
+    };
+    found().iter().filter_map(make).collect()
 }
 
 fn aead(algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
