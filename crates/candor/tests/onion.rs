@@ -287,7 +287,6 @@ fn a_proxy_process_carries_a_page_and_says_what_it_is_not() {
     let (stdout, stderr) = (proxy.stdout.take().unwrap(), proxy.stderr.take().unwrap());
     let _proxy = Daemon(proxy);
     let mut line = String::new();
-    // Kept to the end: a process whose stderr is closed ends.
     let mut stderr = BufReader::new(stderr);
     stderr.read_line(&mut line).unwrap();
     assert!(line.contains("research network") && line.contains("no anonymity"), "{line}");
