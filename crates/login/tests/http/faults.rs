@@ -51,7 +51,7 @@ async fn what_is_logged_names_nobody_and_gives_nothing_away() {
     let wrong = json!({ "name": "alice", "state": proved.state, "ke3": proved.ke3.replace('A', "B") });
     assert!(world.post("/v1/login/finish", &wrong).await.status >= 400);
     let logged = logged.lock().unwrap().join("\n");
-    assert!(logged.contains("/v1/login/finish: fault"), "{logged}");
+    assert!(logged.contains("/v1/login/finish: database: fault"), "{logged}");
     let tokens = ["access_token", "refresh_token", "session", "device"].map(|name| session[name].as_str().unwrap());
     for secret in ["alice", &proved.state, &proved.ke3].into_iter().chain(tokens) {
         assert!(!logged.contains(secret), "{secret}: {logged}");
