@@ -184,6 +184,9 @@ impl Guards {
                 format!("expected {hops} relays that offer {handshake}; found {fit} among {}", relays.len())
             }
             (_, 0) => format!("no relay that offers {handshake} is an exit to that host and port {port}"),
+            _ if wish.entries.is_some_and(<[_]>::is_empty) => {
+                "none of the relays that circuits are to begin at is listed".to_owned()
+            }
             (_, exits) if wish.not_exits.len() >= exits => format!("all {exits} exits to port {port} have refused"),
             _ if up < self.kept.len() => format!(
                 "{} of {} guards could not be reached lately, and no path is possible from the others",
@@ -278,8 +281,15 @@ mod tests {
         (1..=count).map(relay).collect()
     }
 
-    const WISH: Wish<'_> =
-        Wish { hops: 2, handshake: HandshakeType::NtorV3, host: None, port: 443, test_network: false, not_exits: &[] };
+    const WISH: Wish<'_> = Wish {
+        hops: 2,
+        handshake: HandshakeType::NtorV3,
+        host: None,
+        port: 443,
+        test_network: false,
+        not_exits: &[],
+        entries: None,
+    };
     const DAY: u64 = 86_400;
 
     /// The guard of a path at that time.
