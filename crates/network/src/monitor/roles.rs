@@ -12,6 +12,9 @@ const HISTORY: usize = 120;
 /// Things that went wrong, the latest first.
 const EVENTS: usize = 50;
 
+/// The most characters of what went wrong: a role may say anything.
+const MOST_WORDS: usize = 200;
+
 /// Counters whose growth means that something went wrong: the metric, the label that says what, a value of it that is none, and how to say it.
 const TROUBLES: [(&str, &str, Option<&str>, &str); 5] = [
     ("candor_relay_refused_total", "what", None, "refused"),
@@ -101,7 +104,10 @@ impl Roles {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
         let mut happened = Vec::new();
         for (role, answer) in self.roles.iter_mut().zip(answers) {
-            role.learn(answer, &mut |role: &str, what| happened.push(Event { time, role: role.to_owned(), what }));
+            role.learn(answer, &mut |role: &str, what: String| {
+                let what = what.chars().take(MOST_WORDS).collect();
+                happened.push(Event { time, role: role.to_owned(), what });
+            });
         }
         let rates: Vec<f64> = self.roles.iter().filter_map(|role| role.rate).collect();
         if !rates.is_empty() {
@@ -243,5 +249,7 @@ mod tests {
             roles.learn(vec![answer(start, &proxy(failed, 9)), answer(start, "a 1\n")]);
         }
         assert_eq!(roles.events.len(), EVENTS);
+        roles.learn(vec![Err("x".repeat(1000)), answer(start, "a 1\n")]);
+        assert_eq!(roles.events.back().map(|event| event.what.len()), Some(MOST_WORDS));
     }
 }

@@ -379,6 +379,25 @@ mod tests {
     }
 
     #[test]
+    fn circuits_begin_where_the_user_says_and_nowhere_else() {
+        let (relays, at) = (relays(5), Instant::now());
+        let mut guards = Guards::forgetful(GuardRules::default());
+        let first = guard(&mut guards, &relays, 0, at).unwrap();
+        let wanted = relays.iter().map(|relay| *relay.identity()).find(|identity| *identity != first).unwrap();
+        let entries = [wanted];
+        let wish = Wish { entries: Some(&entries), ..WISH };
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        for turn in 0..20 {
+            let (path, _) = guards.path(&relays, &wish, (turn, at), &mut random).unwrap();
+            assert_eq!(*relays[path[0]].identity(), wanted);
+        }
+        assert_eq!(guard(&mut guards, &relays, 21, at), Some(first), "without that, the first guard is the first");
+        let none = Wish { entries: Some(&[]), ..WISH };
+        let error = guards.path(&relays, &none, (22, at), &mut random).unwrap_err().to_string();
+        assert!(error.contains("none of the relays that circuits are to begin at is listed"), "{error}");
+    }
+
+    #[test]
     fn an_error_says_what_a_path_lacks() {
         let (relays, at) = (relays(3), Instant::now());
         let mut guards = Guards::forgetful(GuardRules::default());

@@ -14,8 +14,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 /// How often the children are looked at.
 const TURN: Duration = Duration::from_millis(50);
-/// How long a child may take to end once it is asked to.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the children may take to end once they are asked to. A relay gives its streams ten seconds.
+const PATIENCE: Duration = Duration::from_secs(12);
 
 /// All children. Dropping it kills those that are left.
 pub(super) struct Family {
@@ -75,7 +75,8 @@ impl Family {
             turn += TURN;
             match timeout_at(turn.min(until), self.members[index].lines.recv()).await {
                 Ok(Some(line)) => return Ok(line),
-                Ok(None) => return Err(self.until_one_ends().await),
+                // It is about to end, or has closed its stdout for a reason of its own.
+                Ok(None) => sleep(TURN).await,
                 Err(_) => {}
             }
             if let Some(failure) = self.ended()? {

@@ -287,7 +287,6 @@ async function turn() {
 byId("pause").addEventListener("click", (event) => {
   paused = !paused;
   event.target.setAttribute("aria-pressed", `${paused}`);
-  setText(event.target, paused ? "Paused" : "Pause");
 });
 narrow.addEventListener("change", () => latest && showMap(latest));
 turn();
