@@ -161,11 +161,19 @@ fn seven_processes_carry_a_page_and_end_tidily_on_ctrl_c() {
         ("proxy", "candor_proxy_bytes_total{way=\"down\"}", 300_000.0),
         ("monitor", "candor_monitor_up{name=\"guard\"}", 1.0),
     ] {
-        let text = get(up.metrics(role));
         let kind = if RELAYS.contains(&role) { "relay" } else { role };
-        assert!(text.contains(&format!("candor_info{{role=\"{kind}\",name=\"{role}\"")), "{text}");
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
-        assert!(line.is_some_and(|value| value >= least), "{role}: {name}: {text}");
+        let until = Instant::now() + DEADLINE;
+        loop {
+            let text = get(up.metrics(role));
+            assert!(text.contains(&format!("candor_info{{role=\"{kind}\",name=\"{role}\"")), "{text}");
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
+            if line.is_some_and(|value| value >= least) {
+                break;
+            }
+            // The monitor may not have asked everybody yet.
+            assert!(Instant::now() < until, "{role}: {name}: {text}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
     // The group of the terminal: only the parent is in it.
     signal(&format!("-{}", up.child.id()), "-INT");
