@@ -9,7 +9,7 @@ use crate::output::{Talk, print};
 use clap::Parser;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -92,8 +92,8 @@ impl NetworkFile {
             (false, _) => Ok(names),
             (true, None) => Err("expected a role, a table such as [role.guard]; found none".to_owned()),
             (true, Some(host)) => {
-                let mut hosts: Vec<_> = self.role.iter().map(|(name, role)| role.host(name)).collect();
-                hosts.dedup();
+                let hosts: BTreeSet<_> = self.role.iter().map(|(name, role)| role.host(name)).collect();
+                let hosts: Vec<_> = hosts.into_iter().collect();
                 Err(format!("no role runs on host `{host}`; the hosts are {}", hosts.join(", ")))
             }
         }
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(file.names(Some("monitor")).unwrap(), ["monitor"], "a role's host is its name");
         assert_eq!(file.names(None).unwrap().len(), 4);
         let why = file.names(Some("three")).unwrap_err();
-        assert_eq!(why, "no role runs on host `three`; the hosts are two, one, monitor, two");
+        assert_eq!(why, "no role runs on host `three`; the hosts are monitor, one, two");
     }
 
     #[test]
