@@ -335,7 +335,6 @@ impl Pool {
         };
         self.client.connect(first).await?;
         let mut stages = vec![lap()];
-        self.counters.link.took(stages[0]);
         let mut circuit = self.client.first_hop(first, self.handshake).await?;
         stages.push(lap());
         for relay in rest {
@@ -343,7 +342,8 @@ impl Pool {
             stages.push(lap());
         }
         // Only whole circuits count, so that the stages can be added up.
-        for (times, stage) in self.counters.hops.iter().zip(&stages[1..]) {
+        let all = std::iter::once(&self.counters.link).chain(&self.counters.hops);
+        for (times, stage) in all.zip(&stages) {
             times.took(*stage);
         }
         Ok((circuit, stages))
