@@ -10,7 +10,7 @@ pub(crate) use login::{
 };
 pub(crate) use onion::{
     Cells, DirectoryArguments, DirectoryFlags, FetchArguments, MonitorArguments, OnionCommand, ProxyArguments,
-    RelayArguments, TargetArguments, UpArguments,
+    RelayArguments, RoleArguments, TargetArguments, UpArguments,
 };
 pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 

@@ -16,8 +16,16 @@ pub(crate) enum OnionCommand {
     #[command(after_help = "Example:\n  \
                             candor onion up &\n  \
                             curl --socks5-hostname 127.0.0.1:9050 http://127.0.0.1:8000/bytes/1000000 -o page\n  \
-                            # and open http://127.0.0.1:9080/ in a browser")]
+                            # and open http://127.0.0.1:9080/ in a browser\n\n\
+                            All roles of one host of a network file:\n  \
+                            candor onion up --network network.toml --host guard")]
     Up(UpArguments),
+    /// Run one role of a network file until Ctrl-C
+    ///
+    /// The file says what each role of a network runs, on which host, with which flags; it is the same on every host. A role takes the flags of its
+    /// command, and prints what the command prints. crates/network/docs/deployment.md shows a network of seven hosts, with a systemd unit.
+    #[command(after_help = "Example:\n  candor onion role guard --network /etc/candor/network.toml")]
+    Role(RoleArguments),
     /// Show a network live: a web page with its roles, circuits, cells per second and errors
     ///
     /// When it is ready it prints one line of JSON with its address. It asks each role for its metrics every second. Its own metrics are at /metrics.
@@ -358,7 +366,22 @@ pub(crate) struct MonitorArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RoleArguments {
+    /// The role's name in the file
+    pub(crate) role: String,
+    /// The network file, in TOML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) network: PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct UpArguments {
+    /// Run the roles of this network file instead, as `candor onion role` does; each says by itself where it is
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["socks", "target", "monitor", "exit"])]
+    pub(crate) network: Option<PathBuf>,
+    /// Of that file, only the roles of this host
+    #[arg(long, value_name = "HOST", requires = "network")]
+    pub(crate) host: Option<String>,
     /// Where the proxy listens
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9050")]
     pub(crate) socks: SocketAddr,

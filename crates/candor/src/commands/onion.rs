@@ -3,6 +3,7 @@
 mod directory;
 mod family;
 mod fetch;
+mod hosts;
 mod metrics;
 mod parent;
 mod proxy;
@@ -20,6 +21,7 @@ pub(crate) fn execute(command: OnionCommand, talk: Talk) -> Result<(), Failure> 
     parent::follow()?;
     match command {
         OnionCommand::Up(arguments) => up::execute(&arguments, talk),
+        OnionCommand::Role(arguments) => hosts::role(&arguments, talk),
         OnionCommand::Monitor(arguments) => metrics::monitor(&arguments, talk),
         OnionCommand::Relay(arguments) => relay::execute(*arguments, talk),
         OnionCommand::Directory(arguments) => directory::execute(arguments, talk),

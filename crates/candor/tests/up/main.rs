@@ -211,6 +211,36 @@ fn a_port_that_is_taken_is_an_error_that_names_who_wanted_it() {
 }
 
 #[test]
+fn the_roles_of_a_host_are_started_from_a_file_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = "[role.target]\nhost = \"one\"\nlisten = \"127.0.0.1:0\"\n\
+                [role.ada]\nrun = \"relay\"\nhost = \"one\"\nrelays = \"relays.jsonl\"\nmetrics = \"127.0.0.1:0\"\n\
+                [role.bob]\nrun = \"relay\"\nhost = \"two\"\nlinks = 0\n";
+    std::fs::write(folder.path().join("network.toml"), file).unwrap();
+    let up = |host: &str| {
+        let mut command = Command::new(CANDOR);
+        command.args(["onion", "up", "--format", "json", "--network", "network.toml", "--host", host]);
+        command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut child = up("one");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    let names: Vec<_> = said["roles"].as_array().unwrap().iter().map(|role| role["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["ada", "target"], "{line}");
+    assert!(said["roles"][1]["said"]["address"].is_string(), "{line}");
+    signal(&child.id().to_string(), "-TERM");
+    assert!(child.wait().unwrap().success());
+    for (host, expected) in
+        [("two", "role `bob`: invalid value '0' for '--links"), ("three", "no role runs on host `three`")]
+    {
+        let output = up(host).wait_with_output().unwrap();
+        let talk = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && talk.contains(expected), "{talk}");
+    }
+}
+
+#[test]
 fn a_process_whose_parent_is_gone_before_it_looks_ends_at_once() {
     let start = |parent: u32| {
         let mut command = Command::new(CANDOR);

@@ -1,7 +1,7 @@
 //! `candor onion up`: a whole test network on this machine.
 
 use super::family::Family;
-use super::{Stop, runtime};
+use super::{Stop, hosts, runtime};
 use crate::Failure;
 use crate::cli::{ListFormat, UpArguments};
 use crate::output::{Talk, print};
@@ -39,6 +39,9 @@ pub(super) fn execute(arguments: &UpArguments, talk: Talk) -> Result<(), Failure
 
 /// Starts the network and says so. Comes back when a part of it has ended.
 async fn run(family: &mut Family, arguments: &UpArguments) -> Result<(), Failure> {
+    if let Some(file) = &arguments.network {
+        return hosts::up(family, file, arguments).await;
+    }
     let network = start(family, arguments).await?;
     print(&match arguments.format {
         ListFormat::Text => network.text(),
