@@ -53,6 +53,12 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
             tally.skip("C tor", why.lines().next().unwrap_or_default());
         }
     });
+    gate.stage("Chromium", |tally| {
+        if let Err(why) = install::packages(&["chromium"]) {
+            println!("Chromium: skipped: {why}");
+            tally.skip("Chromium", why.lines().next().unwrap_or_default());
+        }
+    });
     gate.stage("tests", |tally| {
         // Every kind of target but doc tests, which have a stage of their own.
         let words = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];

@@ -15,7 +15,7 @@ struct Need {
     why: &'static str,
 }
 
-const NEEDS: [Need; 9] = [
+const NEEDS: [Need; 11] = [
     Need { packages: &["gcc"], why: "the C compiler that builds AWS-LC and links every program" },
     Need { packages: &["libc6-dev"], why: "the C library's headers and start files" },
     Need { packages: &["valgrind"], why: "the constant-time check" },
@@ -24,7 +24,9 @@ const NEEDS: [Need; 9] = [
     Need { packages: &["libssl3t64", "libssl3"], why: "OpenSSL as a peer" },
     Need { packages: &["procps"], why: "tests that kill the program and its workers (kill, pgrep)" },
     Need { packages: &["util-linux"], why: "the test of a full disk (unshare, mount)" },
+    Need { packages: &["iproute2"], why: "the onion network on seven hosts (network namespaces)" },
     Need { packages: &["poppler-utils"], why: "the test that reads the text of figures in PDF (pdftotext)" },
+    Need { packages: &["curl"], why: "the proxy's tests with a client that is not ours" },
     Need { packages: &["postgresql"], why: "the login server's tests on PostgreSQL" },
 ];
 

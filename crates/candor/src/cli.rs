@@ -9,8 +9,8 @@ pub(crate) use login::{
     OneArguments, ServeArguments, Settings, StoreArguments, TokenCommand, UserCommand,
 };
 pub(crate) use onion::{
-    Cells, DirectoryArguments, DirectoryFlags, FetchArguments, OnionCommand, ProxyArguments, RelayArguments,
-    TargetArguments,
+    Cells, DirectoryArguments, DirectoryFlags, FetchArguments, MonitorArguments, OnionCommand, ProxyArguments,
+    RelayArguments, RoleArguments, TargetArguments, UpArguments,
 };
 pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 

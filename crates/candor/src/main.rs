@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         Err(Failure::Error(message)) => (2, message),
         Err(Failure::CantTell(message)) => (3, message),
     };
-    eprintln!("candor: {message}");
+    output::tell(&format!("candor: {message}"));
     ExitCode::from(status)
 }
 

@@ -16,9 +16,14 @@ impl Talk {
     /// Prints a remark, unless the user asked for quiet.
     pub(crate) fn say(self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            tell(text);
         }
     }
+}
+
+/// Writes a line to stderr. If nobody reads that any more, the line is lost and the work goes on.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// How many characters fit into a line of stdout. `None` where it is no terminal: files and pipes get whole lines.

@@ -48,7 +48,7 @@ impl Watch {
 
     /// Prints a remark above the bar.
     fn say(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| crate::output::tell(text));
     }
 }
 

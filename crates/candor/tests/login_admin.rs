@@ -89,6 +89,9 @@ fn accounts_are_shown_disabled_and_deleted() {
     let (status, errors) = failed(home, &["user", "show", "alice"]);
     assert!(status == 1 && errors.contains("no account alice"), "{errors}");
     assert_eq!(said(home, &["user", "list"]).lines().count(), 2);
+    let count = &json(home, &["user", "count", "--format", "json"])[0];
+    assert_eq!((&count["accounts"], &count["old_hash"]), (&Value::from(2), &Value::from(2)));
+    assert!(said(home, &["user", "count"]).starts_with("accounts: 2\n"));
     assert_eq!(failed(home, &["user", "show", "a b"]).0, 2);
 }
 

@@ -287,7 +287,6 @@ fn a_proxy_process_carries_a_page_and_says_what_it_is_not() {
     let (stdout, stderr) = (proxy.stdout.take().unwrap(), proxy.stderr.take().unwrap());
     let _proxy = Daemon(proxy);
     let mut line = String::new();
-    // Kept to the end: a process whose stderr is closed ends.
     let mut stderr = BufReader::new(stderr);
     stderr.read_line(&mut line).unwrap();
     assert!(line.contains("research network") && line.contains("no anonymity"), "{line}");
@@ -306,7 +305,12 @@ fn a_proxy_process_carries_a_page_and_says_what_it_is_not() {
     let mut page = Vec::new();
     tcp.read_to_end(&mut page).unwrap();
     assert!(page.len() > 300_000 && page.starts_with(b"HTTP/1.0 200 "));
-    assert!(std::fs::read_to_string(dir.path().join("guards.json")).unwrap().contains("identity"));
+    // Whoever drew the guard writes the file; a stream that came meanwhile doesn't wait for that.
+    let guards = dir.path().join("guards.json");
+    while !guards.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(std::fs::read_to_string(guards).unwrap().contains("identity"));
 }
 
 /// The address in a directory's first line.

@@ -1,8 +1,10 @@
-//! Files that operators write, answers of web servers, and what a proxy's clients say.
+//! Files that operators write, answers of web servers, what roles say of themselves, and what a proxy's clients say.
 
+use candor_network::directory::{AuthorityKeys, DirectoryAddress};
 use candor_network::http::{self, Url};
+use candor_network::metrics;
 use candor_network::proxy::socks::{self, Handshake, Reply, Step};
-use candor_network::{Policy, RelayKeys, RelayList};
+use candor_network::{Policy, RelayKeys, RelayList, Watched};
 use std::net::IpAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -32,6 +34,36 @@ pub fn policy(data: &[u8]) {
 pub fn key_file(data: &[u8]) {
     if let Ok(text) = str::from_utf8(data) {
         let _ = RelayKeys::parse(text);
+    }
+}
+
+/// An authority's key file from anywhere: an error or keys, and the same ones when it is read again.
+pub fn authority_keys(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let Ok(keys) = AuthorityKeys::parse(text) else { return };
+    let again = AuthorityKeys::parse(text).expect("what was read can be read again");
+    assert_eq!(again.fingerprint(), keys.fingerprint());
+}
+
+/// A directory's address from anywhere: an error, or one that prints as itself.
+pub fn directory_address(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let Ok(address) = text.parse::<DirectoryAddress>() else { return };
+    assert_eq!(address.to_string().parse(), Ok(address));
+}
+
+/// A role's metrics from anywhere, and a role to watch: an error, or samples with names, no more than there are lines.
+pub fn role_metrics(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    if let Ok(samples) = metrics::parse(text) {
+        assert!(samples.len() <= text.lines().count().min(metrics::MOST_SAMPLES));
+        for sample in samples {
+            assert!(!sample.name.is_empty());
+            assert!(sample.labels.iter().all(|(label, _)| sample.label(label).is_some()));
+        }
+    }
+    if let Ok(watched) = text.parse::<Watched>() {
+        assert_eq!(format!("{}={}", watched.name, watched.url).parse(), Ok(watched));
     }
 }
 

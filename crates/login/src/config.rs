@@ -46,6 +46,8 @@ pub struct Config {
     pub proxies: Vec<IpNet>,
     /// Networks that may read `/metrics`.
     pub metrics_from: Vec<IpNet>,
+    /// Where to answer `/metrics`, in plain HTTP; beside everything else if it is not given.
+    pub metrics_listen: Option<SocketAddr>,
     /// Key stretching parameters of the first key, when there is none yet.
     pub ksf: KsfParams,
     /// How long a session's access token is valid.
@@ -141,6 +143,7 @@ impl Default for Config {
             plain: false,
             proxies: Vec::new(),
             metrics_from: loopback.to_vec(),
+            metrics_listen: None,
             ksf: KsfParams::BROWSER,
             access_lifetime: Duration::from_secs(15 * 60),
             session_lifetime: Duration::from_secs(30 * 24 * 3600),
@@ -205,6 +208,7 @@ settings! {
     "plain", "BOOL", plain, "Listen without TLS at an address that others can reach, for a proxy that does TLS";
     "proxies", "NETWORKS", proxies, "Networks of proxies; X-Forwarded-For is believed from these only";
     "metrics-from", "NETWORKS", metrics_from, "Networks that may read /metrics";
+    "metrics-listen", "ADDRESS:PORT", metrics_listen, "Where to answer /metrics, in plain HTTP, and nowhere else; beside everything else if not given";
     "ksf", "M:T:P", ksf, "Argon2id of the first key: memory in KiB, passes, lanes; `candor login key rotate --ksf` changes it later";
     "access-lifetime", "TIME", access_lifetime, "How long an access token is valid";
     "session-lifetime", "TIME", session_lifetime, "How long a session can be refreshed";
@@ -229,7 +233,7 @@ settings! {
     "account-delay-longest", "TIME", guesses.account.longest, "How long an answer is held back at most";
     "device-burst", "N", guesses.device.burst, "Guesses from a known device at once";
     "device-every", "TIME", guesses.device.every, "And then one more after each";
-    "owner-burst", "N", guesses.owner.burst, "Logins and changes of password and recovery codes by the owner of one account at once, and refreshes of one session";
+    "owner-burst", "N", guesses.owner.burst, "Logins and changes of password and recovery codes by the owner of one account at once, refreshes of one session, and registrations begun with one token";
     "owner-every", "TIME", guesses.owner.every, "And then one more after each";
     "instances", "N", guesses.instances, "Instances that share the database; each permits its share of the rates above";
     "remembered", "N", guesses.remembered, "Addresses, networks, accounts and devices that are remembered, each";

@@ -22,12 +22,13 @@ pub use openapi::openapi;
 pub(crate) use service::Service;
 
 use crate::problem::{Kind, Problem};
-use axum::Router;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use axum::routing::get;
+use axum::{Extension, Router};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -54,12 +55,26 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
     }
 }
 
+/// Marks a request that came to [`Config::metrics_listen`](crate::Config::metrics_listen).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ForMetrics;
+
 /// All routes.
 pub(crate) fn router(service: &Arc<Service>) -> Router {
     let mut router = Router::new();
     for route in routes::routes() {
         router = router.route(route.path, (route.handler)());
     }
+    completed(router, service)
+}
+
+/// The route of the address that is for metrics alone.
+pub(crate) fn metrics_router(service: &Arc<Service>) -> Router {
+    completed(Router::new().route("/metrics", get(system::metrics)), service).layer(Extension(ForMetrics))
+}
+
+/// With what all requests have in common.
+fn completed(router: Router<Arc<Service>>, service: &Arc<Service>) -> Router {
     router
         .fallback(async || Problem::NoSuchPath)
         .method_not_allowed_fallback(async || Problem::NoSuchMethod)

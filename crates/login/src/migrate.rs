@@ -16,7 +16,7 @@ use crate::name::{NameError, UserName};
 use crate::store::{Actor, Import, NewAccount, Store, StoreError};
 use crate::time::UnixTime;
 use crate::{KeyId, PARTIES};
-use candor_old_hashes::{OldHash, ReadError, Template};
+use candor_old_hashes::{OldHash, OldScheme, ReadError, SaltCensus, Template, UnevenSalts};
 use candor_opaque::{Argon2id, Change, Client, DefaultSuite, KsfParams, Limits, NoStretching, Password, Server};
 use getrandom::{SysRng, rand_core::UnwrapErr};
 use std::collections::{BTreeMap, HashMap};
@@ -45,6 +45,8 @@ pub struct Report {
     pub schemes: BTreeMap<String, u64>,
     /// The first refusals: line and reason.
     pub refusals: Vec<(u64, Refusal)>,
+    /// Salts that were clearly not drawn evenly. Those made up for names without an account are, so whoever asks for a name can tell whether it has an account.
+    pub uneven_salts: Vec<UnevenSalts>,
 }
 
 /// Why an entry can't be imported.
@@ -96,7 +98,7 @@ pub async fn import(
     mut progress: impl FnMut(&Report),
 ) -> Result<Report, MigrationError> {
     let mut report = Report::default();
-    let mut seen = HashMap::new();
+    let (mut seen, mut salts) = (HashMap::new(), SaltCensus::default());
     let mut batch = Vec::with_capacity(BATCH);
     for entry in input {
         report.entries += 1;
@@ -107,11 +109,12 @@ pub async fn import(
             Ok(account) => batch.push(account),
         }
         if batch.len() == BATCH {
-            flush(store, &ring, &mut batch, dry_run, &actor, &mut report).await?;
+            flush(store, &ring, &mut batch, dry_run, &actor, &mut report, &mut salts).await?;
             progress(&report);
         }
     }
-    flush(store, &ring, &mut batch, dry_run, &actor, &mut report).await?;
+    flush(store, &ring, &mut batch, dry_run, &actor, &mut report, &mut salts).await?;
+    report.uneven_salts = salts.uneven();
     progress(&report);
     if !dry_run {
         store.end_import(actor, UnixTime::now()).await?;
@@ -152,9 +155,10 @@ async fn flush(
     dry_run: bool,
     actor: &Actor,
     report: &mut Report,
+    salts: &mut SaltCensus,
 ) -> Result<(), MigrationError> {
     let accounts = std::mem::take(batch);
-    let templates: Vec<Template> = accounts.iter().map(|(_, hash)| Template::of(hash.scheme())).collect();
+    let schemes: Vec<OldScheme> = accounts.iter().map(|(_, hash)| hash.scheme().clone()).collect();
     let new = if dry_run || accounts.is_empty() {
         vec![true; accounts.len()]
     } else {
@@ -166,10 +170,11 @@ async fn flush(
         let imports = imports.await.map_err(|error| StoreError::Other(error.to_string()))??;
         store.import(imports, actor.clone(), UnixTime::now()).await?
     };
-    for (new, template) in new.into_iter().zip(templates) {
+    for (new, scheme) in new.into_iter().zip(schemes) {
         if new {
             report.imported += 1;
-            *report.schemes.entry(template.scheme_and_cost()).or_default() += 1;
+            *report.schemes.entry(Template::of(&scheme).scheme_and_cost()).or_default() += 1;
+            salts.add(&scheme);
         } else {
             // Somebody registered while the batch was made.
             report.there += 1;

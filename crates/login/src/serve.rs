@@ -7,7 +7,8 @@
 //! | connects from many networks | [`Limits::connections`]: the largest network yields, and the last quarter is for networks that have few |
 //! | sends a long head or body, or sends it slowly | 16 KiB of head, [`Limits::body_bytes`], [`Limits::body`]; until all of it has come, the connection yields its place as an idle one does |
 //! | does that through a proxy | each network's requests are counted as its connections would be |
-//! | connects again and again | [`TOGETHER`] connections are accepted, and then all others have their turn |
+//! | connects again and again | one connection is accepted, and then all others have their turn |
+//! | begins many TLS handshakes at once | one is computed at a time, and requests go on in between |
 //! | goes on asking when its guesses are turned away, or guesses from many networks at once | [`turns`](crate::turns): others go first |
 //! | takes no answer | [`Limits::write`] |
 
@@ -38,8 +39,8 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet, yield_now};
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// Connections that are accepted at once, at most, before requests go on.
-const TOGETHER: usize = 8;
+/// Connections at [`Config::metrics_listen`] at a time.
+const METRICS: usize = 64;
 
 /// A running server. Dropping it stops it at once; [`Self::shutdown`] lets requests finish.
 pub struct Server {
@@ -48,7 +49,14 @@ pub struct Server {
     service: Arc<Service>,
     stop: watch::Sender<Stop>,
     accept: JoinHandle<usize>,
+    metrics: Option<Metrics>,
     upkeep: JoinHandle<()>,
+}
+
+/// What answers at an address of its own, and where that is.
+struct Metrics {
+    address: SocketAddr,
+    accept: JoinHandle<usize>,
 }
 
 /// What the server's tasks are to do.
@@ -113,39 +121,54 @@ impl Server {
     /// [`StartError`].
     pub async fn start_with_clock(config: Config, log: Log, clock: Clock) -> Result<Self, StartError> {
         config.check()?;
-        let acceptor = tls::acceptor(&config)?;
+        let tls = tls::read(&config)?;
         files::private_folder(&config.state)?;
         let master = master_key(&config).await?;
         let store = Store::open(&config.database_url(), &master).await?;
         let service = Service::new(config, store, &master, log, clock).await?;
 
-        let listen = service.config.listen;
-        let failed = |error: std::io::Error| StartError::Listen { address: listen, why: error.to_string() };
-        let listener = TcpListener::bind(listen).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let (listener, address) = bind(service.config.listen).await?;
+        let apart = match service.config.metrics_listen {
+            Some(listen) => Some(bind(listen).await?),
+            None => None,
+        };
         files::raise_limit();
 
         let (stop, stopped) = watch::channel(Stop::No);
-        let tls = acceptor.is_some();
         let limits = service.config.limits;
-        let serving = Arc::new(Serving {
-            router: http::router(&service),
+        let serving = |router, tls| Serving {
+            router,
             service: Arc::clone(&service),
-            acceptor,
+            tls,
+            handshakes: Turns::new(),
             forwarded: Places::new(limits.connections, limits.connections_per_network),
             turns: Turns::new(),
             stop: stopped.clone(),
+        };
+        let metrics = apart.map(|(listener, address)| {
+            let seats = Seats::new(METRICS, METRICS);
+            let serving = serving(http::metrics_router(&service), None);
+            Metrics { address, accept: tokio::spawn(accept(listener, seats, serving.into(), stopped.clone())) }
         });
-        let accept = tokio::spawn(accept(listener, serving, stopped));
+        let seats = Seats::new(limits.connections, limits.connections_per_network);
+        let is_tls = tls.is_some();
+        let serving = serving(http::router(&service), tls);
+        let accept = tokio::spawn(accept(listener, seats, serving.into(), stopped.clone()));
         let upkeep = tokio::spawn(http::upkeep(Arc::clone(&service)));
-        service.log.tell(&Event::Ready { address, tls });
-        Ok(Self { address, tls, service, stop, accept, upkeep })
+        service.log.tell(&Event::Ready { address, tls: is_tls });
+        Ok(Self { address, tls: is_tls, service, stop, accept, metrics, upkeep })
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it answers `/metrics`, if that is an address of its own.
+    #[must_use]
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(|metrics| metrics.address)
     }
 
     /// Its URL, by address.
@@ -166,7 +189,10 @@ impl Server {
         log.tell(&Event::Stopping);
         self.service.stop();
         self.stop.send_replace(Stop::By(Instant::now() + self.service.config.limits.shutdown));
-        let cut = (&mut self.accept).await.unwrap_or(0);
+        let mut cut = (&mut self.accept).await.unwrap_or(0);
+        if let Some(metrics) = &mut self.metrics {
+            cut += (&mut metrics.accept).await.unwrap_or(0);
+        }
         log.tell(&Event::Stopped { cut });
     }
 }
@@ -174,6 +200,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.accept.abort();
+        self.metrics.iter().for_each(|metrics| metrics.accept.abort());
         self.upkeep.abort();
     }
 }
@@ -189,24 +216,32 @@ async fn master_key(config: &Config) -> Result<MasterKey, StartError> {
     Ok(MasterKey::load_or_create(&file)?)
 }
 
+async fn bind(listen: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |error: std::io::Error| StartError::Listen { address: listen, why: error.to_string() };
+    let listener = TcpListener::bind(listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
 /// Accepts connections until it is told to stop; says how many were cut off then.
-async fn accept(listener: TcpListener, serving: Arc<Serving>, mut stop: watch::Receiver<Stop>) -> usize {
+async fn accept(
+    listener: TcpListener,
+    seats: Arc<Seats>,
+    serving: Arc<Serving>,
+    mut stop: watch::Receiver<Stop>,
+) -> usize {
     let service = Arc::clone(&serving.service);
-    let limits = service.config.limits;
-    let seats = Seats::new(limits.connections, limits.connections_per_network);
     let mut connections = JoinSet::new();
-    let mut together = 0;
     loop {
         let accepted = tokio::select! {
             _ = stop.changed() => break,
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
-        together += 1;
-        if together == TOGETHER {
-            together = 0;
-            yield_now().await;
-        }
+        // What has ended keeps its memory until it is taken out.
+        while connections.try_join_next().is_some() {}
+        // Requests go on between two connections, those included that have come since the last one: a crowd that connects holds up each of them for one connection.
+        yield_now().await;
         let (tcp, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -259,7 +294,7 @@ mod tests {
         while before < CROWD {
             yield_now().await;
             let now = usize::try_from(server.service.metrics.connections.get()).unwrap();
-            assert!(now - before <= 2 * TOGETHER, "{} were accepted at once", now - before);
+            assert!(now - before <= 2, "{} were accepted at once", now - before);
             (before, rounds) = (now, rounds + 1);
             assert!(rounds < 100_000, "{now} were accepted");
         }

@@ -223,7 +223,9 @@ mod tests {
         let sealed = sealed();
         let keys = [key(2), key(1)];
         assert_eq!(opened(&keys, Kind::Login, b"alice", NOW, &sealed), Ok(vec![7; 162]));
-        assert_eq!(opened(&keys, Kind::Login, b"bob", NOW, &sealed), Err(Unsealable::Forged));
+        for other in ["bob", "carol", "alice ", ""] {
+            assert_eq!(opened(&keys, Kind::Login, other.as_bytes(), NOW, &sealed), Err(Unsealable::Forged), "{other}");
+        }
         assert_eq!(opened(&keys, Kind::Change, b"alice", NOW, &sealed), Err(Unsealable::Forged));
         assert_eq!(opened(&keys[..1], Kind::Login, b"alice", NOW, &sealed), Err(Unsealable::Forged));
         // Another key of the same name.

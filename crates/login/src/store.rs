@@ -186,7 +186,7 @@ impl Store {
                 });
                 scan.await.map_err(|error| StoreError::Other(error.to_string()))?
             }
-            Database::Postgres(pool) => pool.read(work).await,
+            Database::Postgres(pool) => pool.scan(work).await,
         }
     }
 

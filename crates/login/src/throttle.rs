@@ -9,7 +9,7 @@
 //!   owner's known devices are exempt, up to a rate of their own, so they get in even then.
 //!
 //! Tokens that nobody has count by address, apart from guesses at passwords. What an account's owner does with a password that is right has a rate of its
-//! own, and so has each session, so that no account fills the database, and nobody who has stolen a session locks the owner out.
+//! own, and so has each session and each registration token, so that no account fills the database, and nobody who has stolen a session locks the owner out.
 //!
 //! The tables have a fixed size. They belong to one instance, and [`GuessLimits::instances`] says how many there are: each permits its share. Counting in
 //! the database instead would cost every login start a transaction that writes, to which a start would otherwise be a single look-up.
@@ -20,7 +20,7 @@ mod table;
 pub(crate) use places::Places;
 pub use table::Rate;
 
-use crate::ids::{AccountId, DeviceId, SessionId};
+use crate::ids::{AccountId, DeviceId, SessionId, TokenHash};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -37,7 +37,8 @@ pub struct GuessLimits {
     pub account: AccountLimits,
     /// At one account, from one of its known devices.
     pub device: Rate,
-    /// Logins that succeed and changes of password and recovery codes, of one account; and apart from those, refreshes of one session.
+    /// Logins that succeed and changes of password and recovery codes, of one account; and apart from those, refreshes of one session, and registrations that are begun with
+    /// one token.
     pub owner: Rate,
     /// Instances that share the database. Each permits its share of every rate, rounded up.
     pub instances: u32,
@@ -97,6 +98,7 @@ pub(crate) struct Throttle {
     devices: Table,
     owners: Table,
     refreshes: Table,
+    invitations: Table,
     misses: Table,
 }
 
@@ -112,6 +114,7 @@ impl Throttle {
             devices: table(limits.device),
             owners: table(limits.owner),
             refreshes: table(limits.owner),
+            invitations: table(limits.owner),
             misses: table(limits.address),
             limits,
         }
@@ -158,6 +161,11 @@ impl Throttle {
     /// Counts a refresh of a session, or says how long to wait. Whoever has stolen a session takes nothing from its account's other sessions and logins.
     pub(crate) fn refresh(&self, session: SessionId) -> Result<(), Duration> {
         self.refreshes.take(session, self.start.elapsed())
+    }
+
+    /// Counts a registration that is begun with this token, or says how long to wait: it is no guess, and the token is used up only at the end.
+    pub(crate) fn begin(&self, token: TokenHash) -> Result<(), Duration> {
+        self.invitations.take(token.0, self.start.elapsed())
     }
 
     /// Counts a token that nobody has from that address, or says how long to wait. Nobody guesses tokens: it takes nothing from the guesses at passwords.

@@ -4,11 +4,14 @@
 use tokio::sync::Semaphore;
 use tokio::task::yield_now;
 
-/// The queue of those who have used up their guesses.
+/// Rounds of the runtime between one of the queue and the next.
+const ROUNDS: usize = 4;
+
+/// A queue for those who come last: who has used up the guesses of an address, or wants a TLS handshake.
 ///
-/// One of them goes on in each round in which the runtime gives everything that is ready its turn. So a request of somebody else waits for one of theirs at most,
-/// however many they are. They wait in order and none is left behind. What waits here has been read no further than its head, and holds a
-/// connection that counts as idle: it has to go where room is needed.
+/// One of them goes on in every [`ROUNDS`]th round in which the runtime gives everything that is ready its turn. So a request of somebody else waits for one of theirs at most,
+/// however many they are, and newcomers, of whom one is accepted in each round, overtake a crowd of theirs. They wait in order and none is left behind. What waits here has been
+/// read no further than its head, and holds a connection that counts as idle: it has to go where room is needed.
 pub(crate) struct Turns {
     last: Semaphore,
 }
@@ -18,10 +21,12 @@ impl Turns {
         Self { last: Semaphore::new(1) }
     }
 
-    /// Comes back in a round of its own.
+    /// Comes back in a round of its own, after others have had theirs.
     pub(crate) async fn after_others(&self) {
         let Ok(_turn) = self.last.acquire().await else { return };
-        yield_now().await;
+        for _ in 0..ROUNDS {
+            yield_now().await;
+        }
     }
 }
 
@@ -32,7 +37,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[tokio::test]
-    async fn one_of_a_crowd_goes_on_in_each_round_and_all_do_in_the_end() {
+    async fn one_of_a_crowd_goes_on_at_a_time_and_all_do_in_the_end() {
         const CROWD: usize = 100;
         let (turns, gone) = (Arc::new(Turns::new()), Arc::new(AtomicUsize::new(0)));
         for _ in 0..CROWD {

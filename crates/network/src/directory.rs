@@ -22,6 +22,7 @@ mod authority;
 mod authority_keys;
 mod client;
 mod exchange;
+mod readings;
 mod registry;
 mod rounds;
 mod served;

@@ -153,6 +153,14 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// Metrics are not in Prometheus's text format.
+    #[error("metrics, line {line}: {why}")]
+    Metrics {
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// The process, or the system, has as many files open as it may.
     #[error("too many open files; raise the limit (ulimit -n)")]
     NoFiles,

@@ -86,6 +86,11 @@ impl Url {
         Self { path: format!("{}{below}", self.path.trim_end_matches('/')), ..self.clone() }
     }
 
+    /// The URL of another path on the same host; it begins with a slash.
+    pub(crate) fn sibling(&self, path: &str) -> Self {
+        Self { path: path.to_owned(), ..self.clone() }
+    }
+
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
@@ -93,6 +98,11 @@ impl Url {
     /// The host: a name, an IPv4 address, or an IPv6 address in brackets.
     pub fn host(&self) -> &str {
         &self.host
+    }
+
+    /// The host as a resolver takes it: without brackets.
+    pub(crate) fn bare_host(&self) -> &str {
+        self.host.trim_start_matches('[').trim_end_matches(']')
     }
 
     /// The port.

@@ -4,6 +4,7 @@
 //! - [`Client`]: circuits through relays of a [`RelayList`], and [streams](CircuitStream) through circuits.
 //! - [`directory`]: authorities that agree on which relays there are, relays that publish themselves, and the client's cache.
 //! - [`Proxy`]: SOCKS and HTTP CONNECT for other programs, over circuits whose paths [`paths`] chooses.
+//! - [`metrics`]: every role's numbers, for Prometheus. [`monitor`]: a page that shows a network live.
 //! - [`http`]: a fetch over a stream. [`Target`]: a small web server whose answers can be checked, for tests and measurements.
 //!
 //! What is said over the sockets, and all its cryptography, is [`candor_onion`]'s; here are the sockets, the threads and the bounds.
@@ -17,6 +18,8 @@ mod files;
 pub mod http;
 mod keys;
 mod link;
+pub mod metrics;
+pub mod monitor;
 mod onion_keys;
 pub mod paths;
 mod policy;
@@ -27,6 +30,7 @@ mod relay_list;
 mod stream;
 mod target;
 mod tls;
+mod web;
 
 pub use candor_onion::circuit::Limits;
 pub use candor_onion::handshake::HandshakeType;
@@ -35,6 +39,7 @@ pub use client::{Circuit, Client, ClientOptions};
 pub use clock::Clock;
 pub use error::Error;
 pub use keys::{RelayKeys, Renewal, Words};
+pub use monitor::{Monitor, MonitorConfig, Watched};
 pub use policy::Policy;
 pub use prefix::Prefix;
 pub use proxy::{Proxy, ProxyConfig, ProxyEvent, ProxyMetrics};

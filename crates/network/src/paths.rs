@@ -6,6 +6,7 @@
 //! 2. No two of them are of one family, that is, name each other or have one number in the consensus; or have addresses in one /16 (IPv6: /32). In a declared test network,
 //!    whose relays often share an address, the rule about addresses does not hold.
 //! 3. The first is a [guard](Guards), which a client keeps for months. The last is an exit that permits the port, as far as its entry says.
+//!    Where a client names the relays to begin at, only those are guards.
 //! 4. The first guard in the client's order from which such a path is possible is taken; then an exit is drawn, then the relays between.
 //! 5. Relays are drawn in proportion to their bandwidth. Exits are spared for their own position: if all exits together have the share e of
 //!    all bandwidth, an exit counts in another position with `(e - 1/3) / e` of its bandwidth, or not at all where e is below a third. Where
@@ -90,6 +91,15 @@ pub struct Wish<'a> {
     pub test_network: bool,
     /// Identities of relays that must not be the exit: they have refused this before.
     pub not_exits: &'a [[u8; 32]],
+    /// Identities of the only relays that may be the guard; any relay may without.
+    pub entries: Option<&'a [[u8; 32]]>,
+}
+
+impl Wish<'_> {
+    /// Whether that relay may be the guard.
+    fn may_enter(&self, relay: &[u8; 32]) -> bool {
+        self.entries.is_none_or(|entries| entries.contains(relay))
+    }
 }
 
 /// Chooses a path, by the [rules](self). `guards` has the identities of the client's guards in its order. Gives the relays' places in
@@ -102,7 +112,11 @@ pub fn choose<R: Candidate>(
 ) -> Option<Vec<usize>> {
     let town = Town::new(relays, wish);
     let place = |guard: &[u8; 32]| relays.iter().position(|relay| relay.identity() == guard && town.is_fit(relay));
-    guards.iter().filter_map(place).find_map(|guard| town.path_from(guard, random))
+    guards
+        .iter()
+        .filter(|guard| wish.may_enter(guard))
+        .filter_map(place)
+        .find_map(|guard| town.path_from(guard, random))
 }
 
 /// Draws a relay to be a guard: one from which a path is possible, and which is not among `known`.
@@ -113,7 +127,8 @@ pub fn draw_guard<R: Candidate>(
     random: &mut impl Rng,
 ) -> Option<[u8; 32]> {
     let town = Town::new(relays, wish);
-    let is_new = |relay: &R| town.is_fit(relay) && !known.contains(relay.identity());
+    let is_new =
+        |relay: &R| town.is_fit(relay) && wish.may_enter(relay.identity()) && !known.contains(relay.identity());
     let mut left: Vec<usize> = (0..relays.len()).filter(|place| is_new(&relays[*place])).collect();
     while !left.is_empty() {
         let drawn = town.draw(&left, random)?;
@@ -295,7 +310,7 @@ mod tests {
 
     fn wish(hops: usize) -> Wish<'static> {
         let handshake = HandshakeType::Hybrid768;
-        Wish { hops, handshake, host: None, port: 443, test_network: false, not_exits: &[] }
+        Wish { hops, handshake, host: None, port: 443, test_network: false, not_exits: &[], entries: None }
     }
 
     fn seeded(seed: u64) -> Xoshiro256PlusPlus {

@@ -19,12 +19,14 @@ mod carry;
 mod http;
 mod metrics;
 mod pool;
+mod readings;
 mod seats;
 mod serve;
 pub mod socks;
 mod trouble;
 
 pub use metrics::{ProxyMetrics, Stage};
+pub use readings::CircuitReading;
 
 use crate::client::{Client, ClientOptions};
 use crate::link::locked;
@@ -62,6 +64,8 @@ pub struct ProxyConfig {
     pub state: Option<PathBuf>,
     /// How many guards, and for how long.
     pub guards: GuardRules,
+    /// Relays to begin circuits at, by name or by the beginning of their identity; any if there are none.
+    pub entries: Vec<String>,
     /// For how long after its first stream a circuit takes new ones.
     pub reuse: Duration,
     /// Unused circuits to have ready for each port that was asked for in the last hour.
@@ -97,6 +101,7 @@ impl ProxyConfig {
             test_network: false,
             state: None,
             guards: GuardRules::default(),
+            entries: Vec::new(),
             reuse: Duration::from_secs(600),
             spare: 2,
             expected: vec![80, 443],
@@ -213,8 +218,14 @@ impl Proxy {
 
     /// Its numbers at this moment.
     pub fn metrics(&self) -> ProxyMetrics {
-        let (connections, half_open) = self.shared.seats.count();
-        self.shared.counters.snapshot(connections, half_open)
+        self.shared.metrics()
+    }
+}
+
+impl Shared {
+    fn metrics(&self) -> ProxyMetrics {
+        let (connections, half_open) = self.seats.count();
+        self.counters.snapshot(connections, half_open)
     }
 }
 

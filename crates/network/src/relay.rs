@@ -28,6 +28,7 @@ mod networks;
 mod own;
 mod payer;
 mod pool;
+mod readings;
 mod renewal;
 mod replays;
 mod room;
@@ -132,7 +133,7 @@ pub struct RelayCounts {
     pub refused_circuits: u64,
     /// Circuits refused because their onionskin had made one before.
     pub replayed: u64,
-    /// Relay cells that were passed on or taken.
+    /// Relay cells that were passed on, taken or made.
     pub cells: u64,
     /// Links there are.
     pub links: usize,
@@ -318,34 +319,12 @@ impl Relay {
 
     /// What it has done so far.
     pub fn counts(&self) -> RelayCounts {
-        let shared = &self.shared;
-        let links = shared.links.all();
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        RelayCounts {
-            handshakes: shared.pool.answered(),
-            handshakes_at_once: shared.pool.answered_here(),
-            refused: shared.pool.refused(),
-            refused_connections: count(&shared.refused_connections),
-            refused_circuits: count(&shared.refused_circuits),
-            replayed: count(&shared.replayed),
-            cells: count(&shared.cells),
-            links: links.len(),
-            circuits: links.iter().map(|link| link.count()).sum(),
-            networks: shared.networks.count(),
-        }
+        self.shared.counts()
     }
 
     /// What it holds for others now.
     pub fn held(&self) -> RelayHeld {
-        let shared = &self.shared;
-        RelayHeld {
-            links: shared.links.taken(),
-            half_open: shared.networks.half_open(),
-            attempts: shared.links.attempts(),
-            circuits: shared.links.all().iter().map(|link| link.count()).sum(),
-            streams: shared.streams.count(),
-            cells: shared.budget.used(),
-        }
+        self.shared.held()
     }
 
     /// Closes all links, with the circuits on them; new ones are made when they are wanted.
@@ -369,6 +348,34 @@ impl Drop for Relay {
 }
 
 impl Shared {
+    fn counts(&self) -> RelayCounts {
+        let links = self.links.all();
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        RelayCounts {
+            handshakes: self.pool.answered(),
+            handshakes_at_once: self.pool.answered_here(),
+            refused: self.pool.refused(),
+            refused_connections: count(&self.refused_connections),
+            refused_circuits: count(&self.refused_circuits),
+            replayed: count(&self.replayed),
+            cells: count(&self.cells),
+            links: links.len(),
+            circuits: links.iter().map(|link| link.count()).sum(),
+            networks: self.networks.count(),
+        }
+    }
+
+    fn held(&self) -> RelayHeld {
+        RelayHeld {
+            links: self.links.taken(),
+            half_open: self.networks.half_open(),
+            attempts: self.links.attempts(),
+            circuits: self.links.all().iter().map(|link| link.count()).sum(),
+            streams: self.streams.count(),
+            cells: self.budget.used(),
+        }
+    }
+
     /// Where our list has that relay.
     fn listed_address(&self, identity: &[u8; 32]) -> Option<SocketAddr> {
         locked(&self.known).by_identity.get(identity).copied()

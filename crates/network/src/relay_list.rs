@@ -310,6 +310,11 @@ impl ListedRelay {
         self.line.name.as_deref()
     }
 
+    /// Its name, or the beginning of its identity where it has none.
+    pub fn label(&self) -> String {
+        self.line.name.clone().unwrap_or_else(|| self.line.identity.chars().take(8).collect())
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address

@@ -9,6 +9,7 @@
 //! It is for tests and measurements, and trusts nobody but itself: requests have bounds, and a connection that stands still is cut
 //! off. The protocol is hyper's.
 
+use crate::metrics::Readings;
 use crate::{Error, http};
 use candor_primitives::hash::Sha256;
 use digest::Digest;
@@ -22,6 +23,8 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -40,7 +43,15 @@ const PIECE: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Target {
     address: SocketAddr,
+    counters: Arc<Counters>,
     task: JoinHandle<()>,
+}
+
+/// What has been asked for so far.
+#[derive(Debug, Default)]
+struct Counters {
+    requests: AtomicU64,
+    bytes: AtomicU64,
 }
 
 impl Target {
@@ -52,20 +63,33 @@ impl Target {
         let failed = |error: io::Error| Error::Listen { address: listen, why: error.to_string() };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let counters = Arc::<Counters>::default();
+        let counted = Arc::clone(&counters);
         let task = tokio::spawn(async move {
             loop {
                 match listener.accept().await {
-                    Ok((tcp, _)) => drop(tokio::spawn(serve(tcp))),
+                    Ok((tcp, _)) => drop(tokio::spawn(serve(tcp, Arc::clone(&counted)))),
                     Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
                 }
             }
         });
-        Ok(Self { address, task })
+        Ok(Self { address, counters, task })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What writes its numbers of the moment.
+    pub fn readings(&self) -> Readings {
+        let counters = Arc::clone(&self.counters);
+        Arc::new(move |out| {
+            let now = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+            out.counter("candor_target_requests_total", "Requests that were answered.", &[], now(&counters.requests));
+            let help = "Bytes of pages that were asked for.";
+            out.counter("candor_target_bytes_total", help, &[], now(&counters.bytes));
+        })
     }
 
     /// The bytes that `GET /bytes/length` answers with.
@@ -101,15 +125,21 @@ impl Drop for Target {
     }
 }
 
-async fn serve(tcp: TcpStream) {
-    http::serve(tcp, PATIENCE, MOST_HEAD, service_fn(answer)).await;
+async fn serve(tcp: TcpStream, counters: Arc<Counters>) {
+    let service = service_fn(async |request| {
+        let answered = answer(request).await;
+        counters.requests.fetch_add(1, Ordering::Relaxed);
+        counters.bytes.fetch_add(answered.body().size_hint().lower(), Ordering::Relaxed);
+        Ok::<_, Infallible>(answered)
+    });
+    http::serve(tcp, PATIENCE, MOST_HEAD, service).await;
 }
 
 type Answer = Response<Either<Full<Bytes>, Pieces>>;
 
-async fn answer(request: Request<Incoming>) -> Result<Answer, Infallible> {
+async fn answer(request: Request<Incoming>) -> Answer {
     let path = request.uri().path();
-    Ok(match (request.method(), path.strip_prefix("/bytes/")) {
+    match (request.method(), path.strip_prefix("/bytes/")) {
         (&Method::GET, Some(length)) => match length.parse() {
             Ok(length) if length <= MOST_BYTES => bytes(length),
             _ => status(StatusCode::BAD_REQUEST),
@@ -118,7 +148,7 @@ async fn answer(request: Request<Incoming>) -> Result<Answer, Infallible> {
         (&Method::POST, None) if path == "/digest" => digest(request.into_body()).await,
         (&Method::GET | &Method::POST, _) => status(StatusCode::NOT_FOUND),
         _ => status(StatusCode::METHOD_NOT_ALLOWED),
-    })
+    }
 }
 
 fn bytes(length: u64) -> Answer {

@@ -71,6 +71,17 @@ impl SaltKind {
         [Self::Bytes, Self::Uuid].into_iter().find(|kind| kind.name() == name).or_else(text)
     }
 
+    /// How many bytes may stand at this place, each as likely as any other.
+    fn choices(self, place: usize) -> usize {
+        match self {
+            Self::Bytes => 256,
+            Self::Text(alphabet) => alphabet.characters.len(),
+            Self::Uuid if place == VERSION || DASHES.contains(&place) => 1,
+            Self::Uuid if place == VARIANT => 4,
+            Self::Uuid => 16,
+        }
+    }
+
     /// The byte at this place of a salt that is made of random bytes.
     fn draw(self, place: usize, random: &mut impl FnMut() -> u8) -> u8 {
         match self {
@@ -105,20 +116,42 @@ fn is_uuid(salt: &[u8]) -> bool {
     salt.len() == UUID && salt.iter().enumerate().all(fits)
 }
 
+/// What salts of a scheme look like. Written as `kind,length`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SaltShape {
+    kind: SaltKind,
+    length: usize,
+}
+
+impl SaltShape {
+    pub(crate) fn of(salt: &[u8]) -> Self {
+        Self { kind: SaltKind::of(salt), length: salt.len() }
+    }
+
+    /// How many bytes may stand at this place, each as likely as any other.
+    pub(crate) fn choices(self, place: usize) -> usize {
+        self.kind.choices(place)
+    }
+}
+
+impl fmt::Display for SaltShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.kind.name(), self.length)
+    }
+}
+
 /// A scheme without its salt. Written as `$name$cost$kind of salt,length`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Template {
     algorithm: Algorithm,
-    kind: SaltKind,
-    length: usize,
+    salt: SaltShape,
 }
 
 impl Template {
     /// The template of a scheme.
     #[must_use]
     pub fn of(scheme: &OldScheme) -> Self {
-        let salt = scheme.salt();
-        Self { algorithm: scheme.algorithm(), kind: SaltKind::of(salt), length: salt.len() }
+        Self { algorithm: scheme.algorithm(), salt: SaltShape::of(scheme.salt()) }
     }
 
     /// Name and cost, for reports.
@@ -132,15 +165,15 @@ impl Template {
     /// # Errors
     /// [`SchemeError`] never, for a template that was read or made of a hash.
     pub fn scheme(&self, mut random: impl FnMut() -> u8) -> Result<OldScheme, SchemeError> {
-        let salt = (0..self.length).map(|place| self.kind.draw(place, &mut random));
+        let SaltShape { kind, length } = self.salt;
+        let salt = (0..length).map(|place| kind.draw(place, &mut random));
         OldScheme::new(self.algorithm, salt.collect())
     }
 }
 
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = self.kind.name();
-        write!(f, "${}${kind},{}", self.algorithm.words(), self.length)
+        write!(f, "${}${}", self.algorithm.words(), self.salt)
     }
 }
 
@@ -156,7 +189,7 @@ impl FromStr for Template {
         if kind == SaltKind::Uuid && length != UUID {
             return Err(SchemeError::Salt);
         }
-        let template = Self { algorithm: Algorithm::from_words(name, cost)?, kind, length };
+        let template = Self { algorithm: Algorithm::from_words(name, cost)?, salt: SaltShape { kind, length } };
         // Such salts must exist.
         template.scheme(|| 0)?;
         Ok(template)
@@ -201,12 +234,12 @@ mod tests {
             for _ in 0..1000 {
                 let made_up = template.scheme(&mut random).unwrap();
                 let again = Template::of(&made_up);
-                let narrower = ALPHABETS.iter().position(|alphabet| alphabet.name == again.kind.name());
-                let own = ALPHABETS.iter().position(|alphabet| alphabet.name == template.kind.name());
+                let narrower = ALPHABETS.iter().position(|alphabet| alphabet.name == again.salt.kind.name());
+                let own = ALPHABETS.iter().position(|alphabet| alphabet.name == template.salt.kind.name());
                 assert!(again == template || own.is_none() || narrower < own, "{kind}: {made_up}");
                 seen.extend(made_up.salt());
             }
-            if let SaltKind::Text(alphabet) = template.kind {
+            if let SaltKind::Text(alphabet) = template.salt.kind {
                 assert_eq!(seen.len(), alphabet.characters.len(), "{kind}: every character");
             }
         }
@@ -221,7 +254,7 @@ mod tests {
             ("3b241101-e2bb-42550-8caf-4136c566a96", "base64url"),
             ("3b241101-e2bb-4255-8caf-4136c566a96", "base64url"),
         ] {
-            assert_eq!(template(salt.as_bytes()).kind.name(), kind, "{salt}");
+            assert_eq!(template(salt.as_bytes()).salt.kind.name(), kind, "{salt}");
         }
         assert!("$pbkdf2-sha256$i=1000,l=32$uuid,36".parse::<Template>().is_ok());
         assert!("$pbkdf2-sha256$i=1000,l=32$uuid,35".parse::<Template>().is_err());

@@ -1,5 +1,6 @@
 //! The flags of `candor onion`.
 
+use super::ListFormat;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -7,6 +8,32 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OnionCommand {
+    /// Run a whole test network on this machine: proxy, directory, guard, middle, exit, target and monitor
+    ///
+    /// Each is a process of its own. When pages can be fetched through the proxy it prints all addresses. Ctrl-C stops all of them; they also end
+    /// when this process is killed. When one of them ends, the others are stopped. Nothing is kept: keys, guards and relays are new at each start.
+    /// All relays are on this machine, so this is a network for tests, and hides nothing from anybody.
+    #[command(after_help = "Example:\n  \
+                            candor onion up &\n  \
+                            curl --socks5-hostname 127.0.0.1:9050 http://127.0.0.1:8000/bytes/1000000 -o page\n  \
+                            # and open http://127.0.0.1:9080/ in a browser\n\n\
+                            All roles of one host of a network file:\n  \
+                            candor onion up --network network.toml --host guard")]
+    Up(UpArguments),
+    /// Run one role of a network file until Ctrl-C
+    ///
+    /// The file says what each role of a network runs, on which host, with which flags; it is the same on every host. A role takes the flags of its
+    /// command, and prints what the command prints. crates/network/docs/deployment.md shows a network of seven hosts, with a systemd unit.
+    #[command(after_help = "Example:\n  candor onion role guard --network /etc/candor/network.toml")]
+    Role(RoleArguments),
+    /// Show a network live: a web page with its roles, circuits, cells per second and errors
+    ///
+    /// When it is ready it prints one line of JSON with its address. It asks each role for its metrics every second. Its own metrics are at /metrics.
+    #[command(after_help = "Example:\n  \
+                            candor onion relay --name ada --relays relays.jsonl --metrics 127.0.0.1:9101 &\n  \
+                            candor onion monitor --watch ada=http://127.0.0.1:9101/metrics &\n  \
+                            # and open http://127.0.0.1:9080/ in a browser")]
+    Monitor(MonitorArguments),
     /// Run a relay until Ctrl-C
     ///
     /// When it is ready it puts its entry (its address, public keys and exit policy) into the list of --relays, or prints it as a line of
@@ -54,7 +81,7 @@ pub(crate) enum OnionCommand {
                             curl --socks5-hostname 127.0.0.1:9050 http://127.0.0.1:8000/bytes/1000000 -o page\n  \
                             curl --proxytunnel -x 127.0.0.1:9050 http://127.0.0.1:8000/bytes/1000000 -o page"
     )]
-    Proxy(ProxyArguments),
+    Proxy(Box<ProxyArguments>),
     /// Run a web server whose answers can be checked, for tests: GET /bytes/N, POST /digest
     ///
     /// When it is ready it prints one line of JSON with its address.
@@ -70,12 +97,9 @@ pub(crate) struct RelayArguments {
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     pub(crate) config: Option<PathBuf>,
-    /// Where to listen; port 0 takes any [default: 127.0.0.1:0]
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) listen: Option<SocketAddr>,
-    /// Address to put into the entry, if others reach the relay at a different one
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) advertise: Option<SocketAddr>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) listening: ListenFlags,
     /// A name for people
     #[arg(long)]
     pub(crate) name: Option<String>,
@@ -109,9 +133,6 @@ pub(crate) struct RelayArguments {
     /// Relay list to keep the entry in, and whose relays are no strangers; created if it does not exist
     #[arg(long, value_name = "FILE", conflicts_with = "directory")]
     pub(crate) relays: Option<PathBuf>,
-    /// Networks without limits per network, such as '192.0.2.0/24' [default: loopback if the relay listens there, otherwise none]
-    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
-    pub(crate) test_networks: Option<Vec<String>>,
     /// Maximum number of links, in and out [default: 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) links: Option<u32>,
@@ -186,6 +207,9 @@ pub(crate) struct ProxyArguments {
     /// Let relays of a path share a /16 (IPv6: /32), where all are on one machine or in one laboratory
     #[arg(long)]
     pub(crate) test_network: bool,
+    /// Relays to begin circuits at, by name or by the beginning of their identity [default: any]
+    #[arg(long, value_name = "RELAY", value_delimiter = ',')]
+    pub(crate) entries: Vec<String>,
     /// Ports to build circuits for before anyone asks for them
     #[arg(long, value_name = "PORT", value_delimiter = ',', default_value = "80,443", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) ports: Vec<u16>,
@@ -213,6 +237,44 @@ pub(crate) struct ProxyArguments {
     /// The cryptography of relay cells
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cells: Cells,
+    /// Where to serve metrics for Prometheus, at /metrics, and the circuits, at /circuits; port 0 takes any and prints it [default: nowhere]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) metrics: Option<SocketAddr>,
+}
+
+/// Where a relay or a directory is reached.
+#[derive(Clone, Debug, Default, Args, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct ListenFlags {
+    /// Where to listen; port 0 takes any [default: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Address to tell others, if they reach it at a different one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) advertise: Option<SocketAddr>,
+    /// Networks without limits per network, such as '192.0.2.0/24' [default: loopback if it listens there, otherwise none]
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
+    pub(crate) test_networks: Option<Vec<String>>,
+    /// Where to serve metrics for Prometheus, at /metrics; port 0 takes any and prints it [default: nowhere]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) metrics: Option<SocketAddr>,
+}
+
+impl ListenFlags {
+    /// These, and from a file what they leave open.
+    pub(crate) fn or(self, file: Self) -> Self {
+        Self {
+            listen: self.listen.or(file.listen),
+            advertise: self.advertise.or(file.advertise),
+            test_networks: self.test_networks.or(file.test_networks),
+            metrics: self.metrics.or(file.metrics),
+        }
+    }
+
+    /// Where to listen.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.listen.unwrap_or(([127, 0, 0, 1], 0).into())
+    }
 }
 
 /// Where the consensus comes from.
@@ -230,6 +292,17 @@ pub(crate) struct DirectoryFlags {
     pub(crate) consensus: Option<PathBuf>,
 }
 
+impl DirectoryFlags {
+    /// These, and from a file what they leave open.
+    pub(crate) fn or(self, file: Self) -> Self {
+        Self {
+            directory: if self.directory.is_empty() { file.directory } else { self.directory },
+            threshold: self.threshold.or(file.threshold),
+            consensus: self.consensus.or(file.consensus),
+        }
+    }
+}
+
 /// Also the keys of a directory's configuration file.
 #[derive(Debug, Default, Args, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -238,12 +311,9 @@ pub(crate) struct DirectoryArguments {
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     pub(crate) config: Option<PathBuf>,
-    /// Where to listen; port 0 takes any [default: 127.0.0.1:0]
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) listen: Option<SocketAddr>,
-    /// Address to print, if others reach the directory at a different one
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) advertise: Option<SocketAddr>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) listening: ListenFlags,
     /// File that keeps the authority's keys; created if it does not exist. Without it they are new at each start, and nobody knows them
     #[arg(long, value_name = "FILE")]
     pub(crate) keys: Option<PathBuf>,
@@ -260,9 +330,6 @@ pub(crate) struct DirectoryArguments {
     /// Seconds from one consensus to the next, the same for all authorities; it is valid for three times as long [default: 3600]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub(crate) interval: Option<u32>,
-    /// Networks without limits per network, such as '192.0.2.0/24' [default: loopback if the directory listens there, otherwise none]
-    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
-    pub(crate) test_networks: Option<Vec<String>>,
     /// Print the address and fingerprint that it will have, and exit
     #[arg(long)]
     #[serde(skip)]
@@ -283,4 +350,54 @@ pub(crate) struct TargetArguments {
     /// Where to listen; port 0 takes any
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
+    /// Where to serve metrics for Prometheus, at /metrics; port 0 takes any and prints it [default: nowhere]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) metrics: Option<SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MonitorArguments {
+    /// Where the page is; port 0 takes any
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9080")]
+    pub(crate) listen: SocketAddr,
+    /// A role to watch: its name, and the URL of its metrics, as its --metrics prints it; may come again
+    #[arg(long, value_name = "NAME=URL", required = true)]
+    pub(crate) watch: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RoleArguments {
+    /// The role's name in the file
+    pub(crate) role: String,
+    /// The network file, in TOML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) network: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UpArguments {
+    /// Run the roles of this network file instead, as `candor onion role` does; each says by itself where it is
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["socks", "target", "monitor", "exit"])]
+    pub(crate) network: Option<PathBuf>,
+    /// Of that file, only the roles of this host
+    #[arg(long, value_name = "HOST", requires = "network")]
+    pub(crate) host: Option<String>,
+    /// Where the proxy listens
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9050")]
+    pub(crate) socks: SocketAddr,
+    /// Where the target listens
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8000")]
+    pub(crate) target: SocketAddr,
+    /// Where the monitor's page is
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9080")]
+    pub(crate) monitor: SocketAddr,
+    /// Where the exit may connect to besides the target, such as '*:80,*:443'
+    #[arg(long, value_name = "RULES")]
+    pub(crate) exit: Option<String>,
+    /// Seconds that all roles together may take to be ready
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) wait: u16,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
 }

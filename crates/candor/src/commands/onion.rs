@@ -1,9 +1,14 @@
-//! `candor onion`: relays, directories, circuits, the proxy, the target.
+//! `candor onion`: relays, directories, circuits, the proxy, the target, the monitor, and all of them at once.
 
 mod directory;
+mod family;
 mod fetch;
+mod hosts;
+mod metrics;
+mod parent;
 mod proxy;
 mod relay;
+mod up;
 
 use super::{Stop, runtime};
 use crate::Failure;
@@ -13,20 +18,26 @@ use candor_network::Target;
 use serde_json::json;
 
 pub(crate) fn execute(command: OnionCommand, talk: Talk) -> Result<(), Failure> {
+    parent::follow()?;
     match command {
+        OnionCommand::Up(arguments) => up::execute(&arguments, talk),
+        OnionCommand::Role(arguments) => hosts::role(&arguments, talk),
+        OnionCommand::Monitor(arguments) => metrics::monitor(&arguments, talk),
         OnionCommand::Relay(arguments) => relay::execute(*arguments, talk),
         OnionCommand::Directory(arguments) => directory::execute(arguments, talk),
         OnionCommand::Fetch(arguments) => fetch::execute(&arguments, talk),
         OnionCommand::Proxy(arguments) => proxy::execute(&arguments, talk),
-        OnionCommand::Target(arguments) => target(&arguments),
+        OnionCommand::Target(arguments) => target(&arguments, talk),
     }
 }
 
-fn target(arguments: &TargetArguments) -> Result<(), Failure> {
+fn target(arguments: &TargetArguments, talk: Talk) -> Result<(), Failure> {
     runtime()?.block_on(async {
         let mut stop = Stop::new()?;
         let target = Target::start(arguments.listen).await?;
         print(&format!("{}\n", json!({ "address": target.address() })))?;
+        let _metrics =
+            metrics::serve(arguments.metrics, "target", "target".to_owned(), target.readings(), talk).await?;
         stop.asked().await;
         Ok(())
     })

@@ -27,6 +27,21 @@ fn key_files() {
 }
 
 #[test]
+fn keys_of_authorities() {
+    Corpus::of("network_authority_keys").run(MUTATIONS, fuzz::authority_keys);
+}
+
+#[test]
+fn addresses_of_directories() {
+    Corpus::of("network_directory_address").run(MUTATIONS, fuzz::directory_address);
+}
+
+#[test]
+fn metrics_of_roles() {
+    Corpus::of("network_role_metrics").run(MUTATIONS, fuzz::role_metrics);
+}
+
+#[test]
 fn http_answers() {
     Corpus::of("network_http_answer").run(MUTATIONS, fuzz::http_answer);
 }

@@ -97,6 +97,7 @@ pub(super) async fn start(
         if !service.stored(ROUTE, there)? {
             return Err(Problem::RegistrationToken);
         }
+        service.begin(token)?;
         service.throttle.succeeded_from(from);
     }
     let keys = service.ring.keys();

@@ -2,7 +2,7 @@
 
 use super::wire::Name;
 use crate::config::Config;
-use crate::ids::{AccountId, NoRandomness, SessionId};
+use crate::ids::{AccountId, NoRandomness, SessionId, TokenHash};
 use crate::log::{Event, Log};
 use crate::master::MasterKey;
 use crate::metrics::{By, Metrics};
@@ -109,6 +109,14 @@ impl Service {
     /// Counts a refresh of a session, or turns it away.
     pub(crate) fn refresh(&self, session: SessionId) -> Result<(), Problem> {
         self.throttle.refresh(session).map_err(|wait| {
+            self.metrics.throttled(By::Owner);
+            Problem::Throttled(wait)
+        })
+    }
+
+    /// Counts a registration that is begun with this token, or turns it away.
+    pub(crate) fn begin(&self, token: TokenHash) -> Result<(), Problem> {
+        self.throttle.begin(token).map_err(|wait| {
             self.metrics.throttled(By::Owner);
             Problem::Throttled(wait)
         })

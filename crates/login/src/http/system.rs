@@ -3,7 +3,7 @@
 use super::openapi::openapi;
 use super::service::Service;
 use super::wire::{Answer, Exactly};
-use super::{ClientAddress, PassedOn};
+use super::{ClientAddress, ForMetrics, PassedOn};
 use crate::PARTIES;
 use crate::config::Registration;
 use crate::metrics;
@@ -74,9 +74,11 @@ pub(super) async fn metrics(
     State(service): State<Arc<Service>>,
     ClientAddress(from): ClientAddress,
     stranger: Option<Extension<PassedOn>>,
+    for_metrics: Option<Extension<ForMetrics>>,
 ) -> Result<impl IntoResponse, Problem> {
+    let is_elsewhere = service.config.metrics_listen.is_some() && for_metrics.is_none();
     // A proxy that nobody told us of has an address of its own, perhaps of this machine; who asks it, we don't know.
-    if stranger.is_some() || !service.config.metrics_from.iter().any(|net| net.contains(&from)) {
+    if is_elsewhere || stranger.is_some() || !service.config.metrics_from.iter().any(|net| net.contains(&from)) {
         return Err(Problem::NoSuchPath);
     }
     Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], service.metrics.text()))

@@ -15,6 +15,8 @@ use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ServerConfig;
+use rustls::server::Acceptor;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
@@ -25,7 +27,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::LazyConfigAcceptor;
 use tower_service::Service as _;
 
 /// The longest head of a request; hyper takes no smaller buffer than 8 KiB.
@@ -35,7 +37,9 @@ const MOST_HEAD: usize = 16 << 10;
 pub(super) struct Serving {
     pub(super) router: Router,
     pub(super) service: Arc<Service>,
-    pub(super) acceptor: Option<TlsAcceptor>,
+    pub(super) tls: Option<Arc<ServerConfig>>,
+    /// Where handshakes wait whose first message has come.
+    pub(super) handshakes: Turns,
     /// Requests that came through proxies, counted by their clients' networks: the proxy's own connections say nothing about those.
     pub(super) forwarded: Arc<Places>,
     pub(super) turns: Turns,
@@ -63,13 +67,15 @@ async fn handshake(serving: &Arc<Serving>, tcp: TcpStream, peer: IpAddr, seat: &
     let mut tcp = TimeoutStream::new(tcp);
     tcp.set_write_timeout(Some(limits.write));
     let tcp = Box::pin(tcp);
-    match &serving.acceptor {
-        None => speak(serving, tcp, peer, seat).await,
-        Some(acceptor) => {
-            if let Ok(Ok(tls)) = timeout(limits.head, acceptor.accept(tcp)).await {
-                speak(serving, tls, peer, seat).await;
-            }
-        }
+    let Some(config) = &serving.tls else { return speak(serving, tcp, peer, seat).await };
+    let tls = async {
+        let begun = LazyConfigAcceptor::new(Acceptor::default(), tcp).await?;
+        // Whoever sends the first messages of a crowd of connections at once would hold up everybody for all of them together.
+        serving.handshakes.after_others().await;
+        begun.into_stream(Arc::clone(config)).await
+    };
+    if let Ok(Ok(tls)) = timeout(limits.head, tls).await {
+        speak(serving, tls, peer, seat).await;
     }
 }
 

@@ -8,10 +8,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::Path;
 use std::sync::Arc;
-use tokio_rustls::TlsAcceptor;
 
-/// What accepts TLS, if the configuration has a certificate.
-pub(crate) fn acceptor(config: &Config) -> Result<Option<TlsAcceptor>, StartError> {
+/// How TLS is spoken, if the configuration has a certificate.
+pub(crate) fn read(config: &Config) -> Result<Option<Arc<ServerConfig>>, StartError> {
     let (Some(certificate), Some(key)) = (&config.tls_certificate, &config.tls_key) else { return Ok(None) };
     let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
     let chain = chain.map_err(|error| wrong(certificate, &error))?;
@@ -25,7 +24,7 @@ pub(crate) fn acceptor(config: &Config) -> Result<Option<TlsAcceptor>, StartErro
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
         .map_err(|error| wrong(key, &error))?;
     server.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Some(TlsAcceptor::from(Arc::new(server))))
+    Ok(Some(Arc::new(server)))
 }
 
 fn wrong(file: &Path, why: &dyn std::fmt::Display) -> StartError {

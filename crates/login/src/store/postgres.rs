@@ -21,6 +21,8 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 const CONNECTIONS: usize = 16;
 /// How long to wait for a connection, and for a free one.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for what a request asks. Longer than for any lock: then the database itself is stuck, or cannot be reached any more.
+const ANSWER: Duration = Duration::from_secs(10);
 /// What each session of the database is told first. A change that waits for a lock gives up before its client does.
 const SESSION: &str = "SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '30s'; \
                        SET synchronous_commit = on; SET client_min_messages = warning";
@@ -151,8 +153,16 @@ impl Pool {
         sql.query(sought, &[]).await?.first().map_or(Ok(false), |row| row.flag(0))
     }
 
-    /// Reads.
+    /// Reads what a request asks for.
     pub(super) async fn read<T: Send>(
+        &self,
+        work: impl for<'a> FnOnce(&'a mut Sql) -> super::Working<'a, T> + Send,
+    ) -> Result<T, StoreError> {
+        answered(self.scan(work)).await
+    }
+
+    /// Reads, for as long as it takes.
+    pub(super) async fn scan<T: Send>(
         &self,
         work: impl for<'a> FnOnce(&'a mut Sql) -> super::Working<'a, T> + Send,
     ) -> Result<T, StoreError> {
@@ -167,27 +177,30 @@ impl Pool {
     }
 
     /// Makes a change in a transaction. When it is answered with `Ok`, it is committed. If the caller goes away in the middle, the connection
-    /// is closed, and the database undoes what was begun.
+    /// is closed, and the database undoes what was begun. If the database does not answer, nobody knows whether the change was made.
     pub(super) async fn write<T: Send>(
         &self,
         work: impl for<'a> FnOnce(&'a mut Sql) -> super::Working<'a, T> + Send,
     ) -> Result<T, StoreError> {
-        let _turn = self.turn().await?;
-        let mut sql = self.take().await?;
-        sql.batch("BEGIN").await?;
-        let answer = work(&mut sql).await;
-        match &answer {
-            Ok(_) => {
-                sql.batch("COMMIT").await?;
-                self.give_back(sql);
+        answered(async {
+            let _turn = self.turn().await?;
+            let mut sql = self.take().await?;
+            sql.batch("BEGIN").await?;
+            let answer = work(&mut sql).await;
+            match &answer {
+                Ok(_) => {
+                    sql.batch("COMMIT").await?;
+                    self.give_back(sql);
+                }
+                Err(StoreError::Conflict(_)) => {
+                    sql.batch("ROLLBACK").await?;
+                    self.give_back(sql);
+                }
+                Err(_) => {}
             }
-            Err(StoreError::Conflict(_)) => {
-                sql.batch("ROLLBACK").await?;
-                self.give_back(sql);
-            }
-            Err(_) => {}
-        }
-        answer
+            answer
+        })
+        .await
     }
 
     async fn turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>, StoreError> {
@@ -218,6 +231,12 @@ impl Pool {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Sql>> {
         self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+/// The connection is given up with the work: a new one may reach the database again.
+async fn answered<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    let late = |_| StoreError::Unavailable(format!("no answer within {} seconds", ANSWER.as_secs()));
+    tokio::time::timeout(ANSWER, work).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
 }
 
 async fn within<T>(work: impl Future<Output = T>) -> Result<T, StoreError> {

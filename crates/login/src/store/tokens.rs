@@ -9,6 +9,9 @@ use crate::time::UnixTime;
 use candor_opaque::CredentialHash;
 use std::collections::BTreeSet;
 
+/// Expired rows that are removed under one commit, at most.
+const AT_ONCE: u64 = 1000;
+
 /// A registration token that has not been used. The token itself is known to whoever was given it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -183,18 +186,32 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub async fn prune(&self, now: UnixTime) -> Result<Pruned, StoreError> {
-        self.write(move |sql| {
-            Box::pin(async move {
-                Ok(Pruned {
-                    sessions: sql.execute("DELETE FROM session WHERE ends <= ?1", arguments![now]).await?,
-                    logins: sql.execute("DELETE FROM spent_login WHERE ends <= ?1", arguments![now]).await?,
-                    registration_tokens: sql
-                        .execute("DELETE FROM registration_token WHERE ends <= ?1", arguments![now])
-                        .await?,
-                })
-            })
+        const SESSIONS: &str = "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE ends <= ?1 LIMIT ?2)";
+        const LOGINS: &str =
+            "DELETE FROM spent_login WHERE id IN (SELECT id FROM spent_login WHERE ends <= ?1 LIMIT ?2)";
+        const TOKENS: &str = "DELETE FROM registration_token WHERE token IN \
+                              (SELECT token FROM registration_token WHERE ends <= ?1 LIMIT ?2)";
+        Ok(Pruned {
+            sessions: self.remove(SESSIONS, now).await?,
+            logins: self.remove(LOGINS, now).await?,
+            registration_tokens: self.remove(TOKENS, now).await?,
         })
-        .await
+    }
+
+    /// Runs a statement that removes at most so many rows until there are no more, each time as a change of its own, so that others have their turn in between: strangers
+    /// can leave very many.
+    async fn remove(&self, statement: &'static str, now: UnixTime) -> Result<u64, StoreError> {
+        let mut all = 0;
+        loop {
+            let some = self.write(move |sql| {
+                Box::pin(async move { sql.execute(statement, arguments![now, AT_ONCE as i64]).await })
+            });
+            let removed = some.await?;
+            all += removed;
+            if removed < AT_ONCE {
+                return Ok(all);
+            }
+        }
     }
 }
 
@@ -227,4 +244,35 @@ pub(super) async fn set_recovery_codes(
 pub(super) async fn use_recovery_code(sql: &mut Sql, account: AccountId, code: &TokenHash) -> Result<bool, StoreError> {
     let used = "DELETE FROM recovery_code WHERE account = ?1 AND code = ?2";
     Ok(sql.execute(used, arguments![&account.0, &code.0]).await? == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MasterKey;
+    use tokio::task::JoinSet;
+
+    #[tokio::test]
+    async fn what_has_expired_is_removed_a_part_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("login.db").display());
+        let store = Store::open(&url, &MasterKey::from_bytes([7; 32])).await.unwrap();
+        let mut spending = JoinSet::<bool>::new();
+        for number in 0..2500_u64 {
+            // As many as may wait.
+            if spending.len() >= 512 {
+                assert!(spending.join_next().await.unwrap().unwrap());
+            }
+            let (store, mut login) = (store.clone(), [0; 32]);
+            login[..8].copy_from_slice(&number.to_be_bytes());
+            let ends = UnixTime(if number < 2400 { 10 } else { 11 });
+            spending.spawn(async move { store.spend_login(login, ends).await.unwrap() });
+        }
+        spending.join_all().await;
+        store.traced();
+        assert_eq!(store.prune(UnixTime(10)).await.unwrap(), Pruned { logins: 2400, ..Pruned::default() });
+        let removed = store.traced().into_iter().filter(|(sql, _)| sql.contains("FROM spent_login"));
+        assert_eq!(removed.map(|(_, rows)| rows).collect::<Vec<_>>(), [1000, 1000, 400]);
+        assert_eq!(store.prune(UnixTime(11)).await.unwrap().logins, 100);
+    }
 }

@@ -1,6 +1,7 @@
 //! The database goes away, is locked, is full, and comes back.
 
 use crate::world::{World, ke1, text};
+use candor_test_support::postgres::{Postgres, skipped};
 use serde_json::json;
 
 fn sqlite(world: &World) -> rusqlite::Connection {
@@ -41,4 +42,27 @@ async fn a_database_that_fails_in_the_middle_of_a_change_has_made_none_of_it() {
     assert_eq!(world.post("/v1/login/finish", &proved.body()).await.kind(), "500 internal");
     database.execute_batch("ALTER TABLE away RENAME TO session").unwrap();
     assert_eq!(world.post("/v1/login/finish", &proved.body()).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_gone_is_told_as_503_until_it_is_back() {
+    let mut server = match Postgres::start() {
+        Ok(server) => server,
+        Err(why) => return skipped("a_database_that_is_gone_is_told_as_503_until_it_is_back", &why),
+    };
+    let url = server.database();
+    let world = World::new(&[("database", &url)]).await;
+    world.join("alice", "pw").await;
+    let proved = world.prove("alice", "pw").await;
+    server.pause();
+    let (_, ke1) = ke1("pw");
+    for name in ["alice", "nobody"] {
+        let refused = world.post("/v1/login/start", &json!({ "name": name, "ke1": ke1 })).await;
+        assert_eq!((refused.kind().as_str(), refused.headers["retry-after"].as_str()), ("503 unavailable", "5"));
+    }
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.kind(), "503 unavailable");
+    assert_eq!(world.get("/readyz", None).await.kind(), "503 unavailable");
+    assert_eq!(world.get("/healthz", None).await.status, 200);
+    server.resume();
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.status, 200, "the same login, later");
 }

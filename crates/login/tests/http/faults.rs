@@ -5,6 +5,7 @@ use candor_login::{Log, Server};
 use candor_test_support::postgres;
 use serde_json::json;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 /// Makes every statement of this kind fail, in the database of a running server, until [`mend`].
 fn fail(world: &World, statement: &str) {
@@ -32,6 +33,29 @@ async fn a_session_opens_requests_whose_use_cannot_be_written_down() {
     mend(&world);
     // What is shown was read before the use was written down.
     assert_eq!([used().await, used().await], [before, (crate::world::NOW + 60).into()]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_logged_names_nobody_and_gives_nothing_away() {
+    let logged: Arc<Mutex<Vec<String>>> = Arc::default();
+    let sink = Arc::clone(&logged);
+    let log = Log::new(move |event| sink.lock().unwrap().push(format!("{event} {}", json!(event))));
+    let world = World::with_log(&[], log).await;
+    let session = world.join("alice", "pw").await;
+    let proved = world.prove("alice", "pw").await;
+    fail(&world, "INSERT ON session");
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.kind(), "500 internal");
+    mend(&world);
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.kind(), "200");
+    assert_eq!(world.post("/v1/login/finish", &proved.body()).await.kind(), "409 state-used");
+    let wrong = json!({ "name": "alice", "state": proved.state, "ke3": proved.ke3.replace('A', "B") });
+    assert!(world.post("/v1/login/finish", &wrong).await.status >= 400);
+    let logged = logged.lock().unwrap().join("\n");
+    assert!(logged.contains("/v1/login/finish: database: fault"), "{logged}");
+    let tokens = ["access_token", "refresh_token", "session", "device"].map(|name| session[name].as_str().unwrap());
+    for secret in ["alice", &proved.state, &proved.ke3].into_iter().chain(tokens) {
+        assert!(!logged.contains(secret), "{secret}: {logged}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

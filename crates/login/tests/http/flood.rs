@@ -1,11 +1,16 @@
 //! Crowds of connections: each bound is attacked, and others are served meanwhile.
 
 use crate::world::{World, ke1, parse, raw, request};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use serde_json::json;
 use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::{JoinSet, yield_now};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
 
 /// The connections that the server reports.
 async fn connections(world: &World) -> usize {
@@ -39,7 +44,7 @@ async fn a_connection_that_trickles_is_closed_in_time() {
     // A byte at a time, for as long as the server listens.
     while slow.write_all(&[*head.get(sent).unwrap_or(&b'x')]).await.is_ok() && sent < 10_000 {
         sent += 1;
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert!(sent < 10_000);
     assert_eq!(world.get("/healthz", None).await.status, 200);
@@ -197,6 +202,54 @@ async fn guesses_that_use_their_addresses_up_are_computed_after_others() {
     assert!(before > 32, "{before} of 64");
 }
 
+/// What a client of TLS says first, and the connection that it belongs to.
+fn hello(config: &Arc<ClientConfig>) -> Vec<u8> {
+    let mut client = ClientConnection::new(Arc::clone(config), "localhost".try_into().unwrap()).unwrap();
+    let mut bytes = Vec::new();
+    client.write_tls(&mut bytes).unwrap();
+    bytes
+}
+
+#[tokio::test]
+async fn handshakes_of_a_crowd_wait_behind_requests() {
+    let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let [chain, key] = ["chain.pem", "key.pem"].map(|name| folder.path().join(name));
+    std::fs::write(&chain, pair.cert.pem()).unwrap();
+    std::fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
+    let files = [("tls-certificate", chain.to_str().unwrap()), ("tls-key", key.to_str().unwrap())];
+    let world = World::new(&files).await;
+    let mut roots = RootCertStore::empty();
+    roots.add(pair.cert.der().clone()).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let config = Arc::new(config);
+    let tcp = TcpStream::connect(world.address()).await.unwrap();
+    let mut kept = TlsConnector::from(Arc::clone(&config)).connect("localhost".try_into().unwrap(), tcp).await.unwrap();
+    let mut crowd = Vec::new();
+    for _ in 0..64 {
+        crowd.push(TcpStream::connect(world.address()).await.unwrap().into_std().unwrap());
+    }
+    // Until the server waits for something on each, so that it sees them in the order in which they come.
+    for _ in 0..1000 {
+        yield_now().await;
+    }
+    crowd.iter_mut().for_each(|tcp| tcp.write_all(&hello(&config)).unwrap());
+    kept.write_all(&request("GET", "/healthz", "", "")).await.unwrap();
+    let mut answer = Vec::new();
+    kept.read_to_end(&mut answer).await.unwrap();
+    assert_eq!(parse(&answer).status, 200);
+    let greeted = |tcp: &mut std::net::TcpStream| tcp.read(&mut [0; 1]).is_ok();
+    let before = crowd.iter_mut().filter_map(|tcp| greeted(tcp).then_some(())).count();
+    assert!(before < 32, "{before} of 64");
+    // They get on in the end.
+    let mut last = TcpStream::from_std(crowd.pop().unwrap()).unwrap();
+    assert_eq!(last.read(&mut [0; 1]).await.unwrap(), 1);
+}
+
 #[tokio::test]
 async fn answers_to_guesses_that_are_turned_away_are_held_back_in_a_limited_number_of_places() {
     let settings = [("exempt", "198.51.100.0/24"), ("address-burst", "1"), ("address-every", "1h")];
@@ -214,7 +267,9 @@ async fn answers_to_guesses_that_are_turned_away_are_held_back_in_a_limited_numb
             tasks.spawn(async move { parse(&raw(address, &guess).await).kind() });
         }
         for _ in 0..at_once {
-            assert_eq!(tasks.join_next().await.unwrap().unwrap(), "429 throttled");
+            // Those that are held back come after an hour.
+            let answered = timeout(Duration::from_secs(60), tasks.join_next()).await;
+            assert_eq!(answered.expect("an answer at once").unwrap().unwrap(), "429 throttled");
         }
     }
     assert_eq!(world.get("/healthz", None).await.status, 200);

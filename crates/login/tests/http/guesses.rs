@@ -129,6 +129,29 @@ async fn with_a_registration_token_too_taken_names_are_found_no_faster_than_pass
 }
 
 #[tokio::test]
+async fn a_registration_token_that_is_never_used_up_begins_a_limited_number_of_registrations() {
+    let world = World::new(&[("registration", "token"), ("owner-burst", "3"), ("owner-every", "1d")]).await;
+    let (store, now) = (world.server.store(), candor_login::UnixTime(crate::world::NOW));
+    for token in ["hers", "his"] {
+        let hash = candor_login::TokenHash::of(candor_login::Purpose::Registration, token.as_bytes());
+        let add = store.add_registration_token(hash, String::new(), now.plus(60), candor_login::Actor::Server, now);
+        add.await.unwrap();
+    }
+    let begin = async |token: &str| {
+        let (_, request) = crate::world::Registering::begin("pw");
+        let body = json!({ "name": "alice", "token": token, "request": request });
+        world.post("/v1/register/start", &body).await.kind()
+    };
+    let mut kinds = Vec::new();
+    for _ in 0..5 {
+        kinds.push(begin("hers").await);
+    }
+    assert_eq!(kinds, ["200", "200", "200", "429 throttled", "429 throttled"]);
+    assert_eq!(begin("his").await, "200", "another has its own rate");
+    assert_eq!(begin("nobody's").await, "403 registration-token");
+}
+
+#[tokio::test]
 async fn the_owner_of_an_account_has_a_rate_and_other_owners_have_theirs() {
     let world =
         World::new(&[&SLOW[..], &[("exempt", "127.0.0.0/8"), ("owner-burst", "3"), ("owner-every", "1d")]].concat())

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod database;
+mod everywhere;
 mod faults;
 mod flood;
 mod guesses;

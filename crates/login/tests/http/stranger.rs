@@ -1,20 +1,14 @@
 //! What an attacker of the finished server tried: guesses for nothing, an account lost with a retired key, seats held by requests that never end.
 
-use crate::world::{OPEN, World, config, ke1, parse, post, register, request};
+use crate::world::{World, ke1, parse, post, register, request};
 use candor_login::store::{Actor, KeyState};
-use candor_login::{Clock, KeyRing, Log, Server, UnixTime};
+use candor_login::{KeyRing, UnixTime};
 use serde_json::json;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 const NOW: UnixTime = UnixTime(crate::world::NOW);
-
-/// Another server on the database of a world.
-async fn another(world: &World) -> Server {
-    let config = config(world.folder.path(), &OPEN);
-    Server::start_with_clock(config, Log::default(), Clock::new(|| NOW)).await.unwrap()
-}
 
 #[tokio::test]
 async fn a_finished_login_that_is_sent_again_gives_no_guess_back() {
@@ -53,7 +47,7 @@ async fn no_account_is_made_under_a_key_that_was_retired_meanwhile() {
     let body = json!({ "name": "bob", "state": bob.body["state"], "upload": bobs.upload(&bob) });
     assert_eq!(world.post("/v1/register/finish", &body).await.kind(), "400 state-invalid");
     // At a server that has read the ring since, he can register, and log in.
-    let other = another(&world).await;
+    let other = world.another().await;
     let (bob, bobs) = register(other.address(), "bob", "pw").await;
     let body = json!({ "name": "bob", "state": bob.body["state"], "upload": bobs.upload(&bob) });
     assert_eq!(post(other.address(), "/v1/register/finish", &body).await.status, 201);
@@ -67,7 +61,7 @@ async fn what_one_instance_begins_under_a_new_key_another_finishes_at_once() {
     world.join("alice", "pw").await;
     let store = world.server.store();
     KeyRing::load(store).await.unwrap().unwrap().rotate(store, Actor::Server, NOW).await.unwrap();
-    let other = another(&world).await;
+    let other = world.another().await;
     // The first server has not read the ring since.
     let proved = crate::world::prove(other.address(), "alice", "pw").await;
     assert_eq!(world.post("/v1/login/finish", &proved.body()).await.kind(), "200");

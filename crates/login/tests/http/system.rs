@@ -34,3 +34,21 @@ async fn behind_a_known_proxy_metrics_are_for_the_networks_that_may_read_them() 
     }
     assert_eq!(metrics(&world, "").await, 404, "the proxy itself");
 }
+
+#[tokio::test]
+async fn metrics_that_have_an_address_of_their_own_are_nowhere_else() {
+    // A proxy on this machine that passes bytes on as they are looks like this machine itself, but reaches the main address only.
+    let world = World::new(&[("metrics-listen", "127.0.0.1:0")]).await;
+    assert_eq!(metrics(&world, "").await, 404);
+    let apart = world.server.metrics_address().unwrap();
+    assert_ne!(apart, world.address());
+    let get = async |path: &str| parse(&raw(apart, &request("GET", path, "", "")).await).kind();
+    assert_eq!(get("/metrics").await, "200");
+    assert_eq!(get("/v1/config").await, "404 no-such-path");
+    world.server.shutdown().await;
+    assert!(tokio::net::TcpStream::connect(apart).await.is_err());
+
+    let world = World::new(&[("metrics-listen", "127.0.0.1:0"), ("metrics-from", "192.0.2.0/24")]).await;
+    let apart = world.server.metrics_address().unwrap();
+    assert_eq!(parse(&raw(apart, &request("GET", "/metrics", "", "")).await).status, 404, "another network's");
+}

@@ -1,8 +1,10 @@
 //! A server, and requests written by hand.
 
+use crate::everywhere;
 use base64ct::{Base64UrlUnpadded, Encoding};
 use candor_login::{Clock, Config, Log, PARTIES, Server, UnixTime};
 use candor_opaque::{Argon2id, Client, ClientLogin, DefaultSuite, KsfParams, Limits, Password};
+use candor_test_support::postgres;
 use getrandom::{SysRng, rand_core::UnwrapErr};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,6 +23,8 @@ pub(crate) struct World {
     pub(crate) server: Server,
     pub(crate) folder: TempDir,
     pub(crate) clock: Arc<AtomicI64>,
+    /// PostgreSQL's URL; none with SQLite.
+    postgres: Option<String>,
 }
 
 /// Settings in which anybody may register, and nothing is slow.
@@ -44,13 +48,26 @@ pub(crate) fn config(state: &Path, settings: &[(&str, &str)]) -> Config {
 
 impl World {
     pub(crate) async fn new(settings: &[(&str, &str)]) -> Self {
+        Self::with_log(settings, Log::default()).await
+    }
+
+    pub(crate) async fn with_log(settings: &[(&str, &str)], log: Log) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let config = config(folder.path(), &[&OPEN, settings].concat());
+        let postgres = everywhere::is_postgres().then(|| postgres::shared().unwrap().database());
+        let database = postgres.as_ref().map(|url| ("database", url.as_str()));
+        let config = config(folder.path(), &[&OPEN, database.as_slice(), settings].concat());
         let clock = Arc::new(AtomicI64::new(NOW));
         let read = Arc::clone(&clock);
         let clock_of_server = Clock::new(move || UnixTime(read.load(Ordering::Relaxed)));
-        let server = Server::start_with_clock(config, Log::default(), clock_of_server).await.unwrap();
-        Self { server, folder, clock }
+        let server = Server::start_with_clock(config, log, clock_of_server).await.unwrap();
+        Self { server, folder, clock, postgres }
+    }
+
+    /// Another server on the same database.
+    pub(crate) async fn another(&self) -> Server {
+        let database = self.postgres.as_ref().map(|url| ("database", url.as_str()));
+        let config = config(self.folder.path(), &[&OPEN, database.as_slice()].concat());
+        Server::start_with_clock(config, Log::default(), Clock::new(|| UnixTime(NOW))).await.unwrap()
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

@@ -7,6 +7,12 @@ use candor_login::{MasterKey, Store};
 use candor_test_support::postgres::{Postgres, skipped};
 use std::fs;
 use std::process::Command;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_another_process_holds_is_unavailable_until_it_lets_go() {
@@ -48,6 +54,61 @@ async fn a_server_that_went_away_is_unavailable_until_it_is_back() {
     // Connections that were broken while nobody looked.
     server.pause();
     server.resume();
+    people.join("carol").await;
+}
+
+/// Passes bytes on to a port of this machine and back, until it is told to stop: then it reads nothing more, and closes nothing.
+async fn relay(to: u16, frozen: watch::Receiver<bool>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let server = TcpStream::connect(("127.0.0.1", to)).await.unwrap();
+            let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
+            tokio::spawn(pass_on(from_client, to_server, frozen.clone()));
+            tokio::spawn(pass_on(from_server, to_client, frozen.clone()));
+        }
+    });
+    port
+}
+
+async fn pass_on(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut frozen: watch::Receiver<bool>) {
+    let mut bytes = [0; 4096];
+    while let Ok(read @ 1..) = from.read(&mut bytes).await {
+        let _ = frozen.wait_for(|frozen| !*frozen).await;
+        if to.write_all(&bytes[..read]).await.is_err() {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_unavailable_until_it_answers() {
+    let server = match Postgres::start_on_tcp() {
+        Ok(server) => server,
+        Err(why) => return skipped("a_server_that_says_nothing_is_unavailable_until_it_answers", &why),
+    };
+    let url = server.by_tcp(&server.database(), "127.0.0.1");
+    let port = |url: &str| url.rsplit_once(':').unwrap().1.split_once('/').unwrap().0.to_owned();
+    let (freeze, frozen) = watch::channel(false);
+    let relayed = url.replace(&port(&url), &relay(port(&url).parse().unwrap(), frozen).await.to_string());
+    let people = People::of(Store::open(&relayed, &MasterKey::from_bytes([1; 32])).await.unwrap()).await;
+    people.join("alice").await;
+    freeze.send_replace(true);
+    // Nothing is ready from now on but timers, so their time passes at once.
+    tokio::time::pause();
+    // One that is asked over a connection that worked before, and those that need a new one.
+    for _ in 0..3 {
+        let minute = Duration::from_secs(60);
+        let read = timeout(minute, people.store.account(&name("alice"))).await.expect("an answer").map(drop);
+        let written = timeout(minute, people.store.register(people.newcomer("bob"), NOW)).await.expect("an answer");
+        for error in [read.unwrap_err(), written.map(drop).unwrap_err()] {
+            assert!(matches!(&error, StoreError::Unavailable(why) if why.contains("within")), "{error}");
+        }
+    }
+    tokio::time::resume();
+    freeze.send_replace(false);
+    assert!(people.store.account(&name("alice")).await.unwrap().is_some());
     people.join("carol").await;
 }
 

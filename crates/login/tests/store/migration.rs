@@ -6,7 +6,7 @@ use candor_login::audit::verify;
 use candor_login::migrate::{Input, Layout, MigrationError, Refusal, Report, import};
 use candor_login::store::{Actor, Import};
 use candor_login::{KeyRing, NameError};
-use candor_old_hashes::{Algorithm, OldHash, OldScheme, ReadError, Template};
+use candor_old_hashes::{Algorithm, OldHash, OldScheme, ReadError, Template, UnevenSalts};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ on_both_databases! {
     the_schemes_of_names_follow_each_the_accounts_that_have_it
     made_up_salts_look_like_those_of_the_accounts
     a_dry_run_reports_and_changes_nothing
+    salts_that_are_made_of_names_are_reported
     an_import_that_is_run_again_imports_nothing_twice
     what_can_t_be_imported_is_listed_with_its_line
     once_registered_afresh_the_old_hash_is_gone
@@ -149,6 +150,21 @@ async fn a_dry_run_reports_and_changes_nothing(empty: &Empty) {
     assert_eq!(people.store.audit_head().await.unwrap(), head);
     assert_eq!(run(&people, &file, false).await, report);
     assert!(people.store.account(&name("bob")).await.unwrap().is_some());
+}
+
+async fn salts_that_are_made_of_names_are_reported(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let file = |salt: fn(u64) -> String| {
+        let hash = |number| format!("pbkdf2_sha256$1000${}$fvoA0CLLhkU5XVW0RADjAwUPdrCdPkNqLnQrmy0ypl0=", salt(number));
+        csv((0..100).map(|number| (format!("user{number}"), hash(number))))
+    };
+    let random =
+        run(&people, &file(|number| format!("{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))), true).await;
+    assert_eq!((random.imported, random.uneven_salts), (100, Vec::new()));
+    let named = run(&people, &file(|number| format!("{:x<16}", format!("user{number}"))), true).await;
+    assert_eq!((named.imported, named.uneven_salts.len()), (100, 1));
+    let UnevenSalts { place, count: 100, salts: 100, .. } = &named.uneven_salts[0] else { panic!("{named:?}") };
+    assert!([1, 2, 3, 4].contains(place) || *place > 6, "a letter of `user`, or padding: {place}");
 }
 
 async fn an_import_that_is_run_again_imports_nothing_twice(empty: &Empty) {

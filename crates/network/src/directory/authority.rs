@@ -1,5 +1,6 @@
 //! An authority: takes descriptors, agrees with the others, serves the consensus.
 
+use super::readings::Counters;
 use super::registry::{Refused, Registry, RegistryLimits};
 use super::served::{Document, Served};
 use super::{AuthorityKeys, Directories, DirectoryAddress, rounds, served};
@@ -168,6 +169,7 @@ pub(super) struct Shared {
     pub(super) registry: Mutex<Registry>,
     pub(super) networks: Arc<Networks>,
     pub(super) connections: Semaphore,
+    pub(super) counters: Counters,
     fingerprint: String,
     state: Option<PathBuf>,
     served: Mutex<Served>,
@@ -204,6 +206,7 @@ impl Authority {
             registry: Mutex::new(Registry::new(config.registry, config.test_networks.clone())),
             networks: Networks::new(config.network, 1 << 16, config.test_networks),
             connections: Semaphore::new(config.connections),
+            counters: Counters::default(),
             most_connections: config.connections,
             state: config.state,
             served: Mutex::default(),
@@ -235,11 +238,11 @@ impl Authority {
 
     /// What it holds for others now.
     pub fn held(&self) -> AuthorityHeld {
-        AuthorityHeld {
-            relays: locked(&self.shared.registry).count(),
-            connections: self.shared.most_connections - self.shared.connections.available_permits(),
-            networks: self.shared.networks.count(),
-        }
+        self.shared.held()
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 }
 
@@ -260,7 +263,16 @@ fn url_of(address: SocketAddr) -> Result<Url, Error> {
 }
 
 impl Shared {
+    pub(super) fn held(&self) -> AuthorityHeld {
+        AuthorityHeld {
+            relays: locked(&self.registry).count(),
+            connections: self.most_connections - self.connections.available_permits(),
+            networks: self.networks.count(),
+        }
+    }
+
     pub(super) fn tell(&self, event: &AuthorityEvent) {
+        self.counters.count(event);
         (self.log)(event);
     }
 

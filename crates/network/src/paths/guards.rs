@@ -184,6 +184,9 @@ impl Guards {
                 format!("expected {hops} relays that offer {handshake}; found {fit} among {}", relays.len())
             }
             (_, 0) => format!("no relay that offers {handshake} is an exit to that host and port {port}"),
+            _ if wish.entries.is_some_and(<[_]>::is_empty) => {
+                "none of the relays that circuits are to begin at is listed".to_owned()
+            }
             (_, exits) if wish.not_exits.len() >= exits => format!("all {exits} exits to port {port} have refused"),
             _ if up < self.kept.len() => format!(
                 "{} of {} guards could not be reached lately, and no path is possible from the others",
@@ -278,8 +281,15 @@ mod tests {
         (1..=count).map(relay).collect()
     }
 
-    const WISH: Wish<'_> =
-        Wish { hops: 2, handshake: HandshakeType::NtorV3, host: None, port: 443, test_network: false, not_exits: &[] };
+    const WISH: Wish<'_> = Wish {
+        hops: 2,
+        handshake: HandshakeType::NtorV3,
+        host: None,
+        port: 443,
+        test_network: false,
+        not_exits: &[],
+        entries: None,
+    };
     const DAY: u64 = 86_400;
 
     /// The guard of a path at that time.
@@ -366,6 +376,25 @@ mod tests {
             assert!(error.contains("not a list of guards") && error.contains("remove it"), "{error}");
             assert_eq!(std::fs::read_to_string(&file).unwrap(), wrong);
         }
+    }
+
+    #[test]
+    fn circuits_begin_where_the_user_says_and_nowhere_else() {
+        let (relays, at) = (relays(5), Instant::now());
+        let mut guards = Guards::forgetful(GuardRules::default());
+        let first = guard(&mut guards, &relays, 0, at).unwrap();
+        let wanted = relays.iter().map(|relay| *relay.identity()).find(|identity| *identity != first).unwrap();
+        let entries = [wanted];
+        let wish = Wish { entries: Some(&entries), ..WISH };
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        for turn in 0..20 {
+            let (path, _) = guards.path(&relays, &wish, (turn, at), &mut random).unwrap();
+            assert_eq!(*relays[path[0]].identity(), wanted);
+        }
+        assert_eq!(guard(&mut guards, &relays, 21, at), Some(first), "without that, the first guard is the first");
+        let none = Wish { entries: Some(&[]), ..WISH };
+        let error = guards.path(&relays, &none, (22, at), &mut random).unwrap_err().to_string();
+        assert!(error.contains("none of the relays that circuits are to begin at is listed"), "{error}");
     }
 
     #[test]

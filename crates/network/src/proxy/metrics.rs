@@ -121,6 +121,11 @@ impl Count {
         self.0.fetch_add(more as u64, Ordering::Relaxed);
     }
 
+    /// Counts one more, and gives its number.
+    pub(super) fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
     /// Counts one as long as the guard lives.
     pub(super) fn hold(of: &Arc<Counters>, which: fn(&Counters) -> &Self) -> Held {
         which(of).add(1);

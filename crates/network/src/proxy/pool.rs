@@ -1,6 +1,7 @@
 //! A proxy's circuits: those in use, each for one isolation, and those built ahead.
 
 use super::metrics::{Count, Counters, Held};
+use super::readings::CircuitReading;
 use super::trouble::Trouble;
 use super::{Journal, ProxyConfig, ProxyEvent};
 use crate::client::{Circuit, Client};
@@ -44,6 +45,7 @@ pub(super) struct Pool {
     hops: usize,
     handshake: HandshakeType,
     test_network: bool,
+    entries: Vec<String>,
     reuse: Duration,
     spare: usize,
     most: usize,
@@ -85,7 +87,11 @@ struct Pooled {
 pub(super) struct Built {
     circuit: Circuit,
     list: Arc<RelayList>,
-    exit: usize,
+    path: Vec<usize>,
+    /// How long the link and each hop took.
+    stages: Vec<Duration>,
+    number: u64,
+    since: Instant,
     _place: Place,
     _counted: Held,
 }
@@ -101,7 +107,7 @@ impl Drop for Place {
 
 impl Built {
     fn exit(&self) -> &ListedRelay {
-        &self.list.relays()[self.exit]
+        &self.list.relays()[self.path[self.path.len() - 1]]
     }
 
     fn is_over(&self) -> bool {
@@ -126,6 +132,7 @@ impl Pool {
             hops: config.hops,
             handshake: config.handshake,
             test_network: config.test_network,
+            entries: config.entries.clone(),
             reuse: config.reuse,
             spare: config.spare,
             most: config.circuits,
@@ -267,12 +274,13 @@ impl Pool {
         let relays: Vec<&ListedRelay> = path.iter().map(|place| &list.relays()[*place]).collect();
         let made = self.make(&relays).await;
         match made {
-            Ok(circuit) => {
+            Ok((circuit, stages)) => {
                 locked(&self.guards).reached(relays[0].identity());
-                self.counters.circuits_built.add(1);
-                let exit = path[path.len() - 1];
+                let number = self.counters.circuits_built.next();
+                let since = instant();
                 let counted = Count::hold(&self.counters, |counters| &counters.circuits);
-                Ok(Arc::new(Built { circuit, exit, list: Arc::clone(&list), _place: place, _counted: counted }))
+                let list = Arc::clone(&list);
+                Ok(Arc::new(Built { circuit, list, path, stages, number, since, _place: place, _counted: counted }))
             }
             Err(error) => {
                 self.counters.circuits_failed.add(1);
@@ -292,7 +300,10 @@ impl Pool {
         not_exits: &[[u8; 32]],
     ) -> Result<Vec<usize>, Error> {
         let (hops, handshake, test_network) = (self.hops, self.handshake, self.test_network);
-        let wish = Wish { hops, handshake, host, port, test_network, not_exits };
+        let is_entry = |relay: &&ListedRelay| self.entries.iter().any(|name| relay.is_called(name));
+        let entries: Vec<_> = list.relays().iter().filter(is_entry).map(|relay| *relay.identity()).collect();
+        let entries = (!self.entries.is_empty()).then_some(&entries[..]);
+        let wish = Wish { hops, handshake, host, port, test_network, not_exits, entries };
         let mut random = fresh()?;
         let times = (self.clock.now(), instant());
         let chosen = locked(&self.guards).path(list.relays(), &wish, times, &mut random);
@@ -312,7 +323,8 @@ impl Pool {
         }
     }
 
-    async fn make(&self, relays: &[&ListedRelay]) -> Result<Circuit, Error> {
+    /// A circuit, and how long its link and each hop took.
+    async fn make(&self, relays: &[&ListedRelay]) -> Result<(Circuit, Vec<Duration>), Error> {
         let Some((first, rest)) = relays.split_first() else {
             return Err(Error::Path("a path has at least one relay".to_owned()));
         };
@@ -322,16 +334,39 @@ impl Pool {
             now - std::mem::replace(&mut start, now)
         };
         self.client.connect(first).await?;
-        self.counters.link.took(lap());
+        let mut stages = vec![lap()];
         let mut circuit = self.client.first_hop(first, self.handshake).await?;
-        self.counters.hops[0].took(lap());
-        for (index, relay) in rest.iter().enumerate() {
+        stages.push(lap());
+        for relay in rest {
             circuit.extend(relay, self.handshake).await?;
-            if let Some(times) = self.counters.hops.get(index + 1) {
-                times.took(lap());
-            }
+            stages.push(lap());
         }
-        Ok(circuit)
+        // Only whole circuits count, so that the stages can be added up.
+        let all = std::iter::once(&self.counters.link).chain(&self.counters.hops);
+        for (times, stage) in all.zip(&stages) {
+            times.took(*stage);
+        }
+        Ok((circuit, stages))
+    }
+
+    /// The circuits of the moment, the oldest first.
+    pub(super) fn circuits(&self) -> Vec<CircuitReading> {
+        let now = instant();
+        let state = locked(&self.state);
+        let reading = |pooled: &Pooled| {
+            let built = &pooled.built;
+            CircuitReading {
+                number: built.number,
+                path: built.path.iter().map(|place| built.list.relays()[*place].label()).collect(),
+                stages: built.stages.iter().map(Duration::as_secs_f64).collect(),
+                age: now.duration_since(built.since).as_secs_f64(),
+                streams: Arc::strong_count(built) - 1,
+                used: pooled.isolation.is_some(),
+            }
+        };
+        let mut circuits: Vec<_> = state.circuits.iter().map(reading).collect();
+        circuits.sort_by_key(|circuit| circuit.number);
+        circuits
     }
 
     /// Notes that a port was asked for.

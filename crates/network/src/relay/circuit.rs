@@ -190,7 +190,7 @@ impl Circuit {
                 RelayAction::ToClient(Message::Relay(_))
                 | RelayAction::ToNext(Message::Relay(_) | Message::RelayEarly(_))
                     if inner.overflowed => {}
-                RelayAction::ToClient(message) => match self.send_back(message) {
+                RelayAction::ToClient(message) => match self.made(inner, message) {
                     Ok(queued) => inner.machine.set_blocked(queued >= SHORT),
                     Err(Full) => self.lose(inner),
                 },
@@ -231,6 +231,14 @@ impl Circuit {
         if let Err(reason) = begun {
             let _ = inner.machine.end_stream(stream, reason);
         }
+    }
+
+    /// Queues a cell towards the client, and counts it if it is from here.
+    fn made(&self, inner: &Inner, message: Message) -> Result<usize, Full> {
+        if inner.next.is_none() && matches!(message, Message::Relay(_)) {
+            self.relay.cells.fetch_add(1, Ordering::Relaxed);
+        }
+        self.send_back(message)
     }
 
     /// Queues a cell towards the client. What waits in front of a DESTROY is of no use to anybody, unless the relay ends in good order.

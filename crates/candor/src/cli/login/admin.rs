@@ -21,6 +21,16 @@ pub(crate) enum UserCommand {
         #[command(flatten)]
         store: StoreArguments,
     },
+    /// Count accounts, and those that still have a password hash of another system
+    ///
+    /// Reads the whole table, which takes a while with many accounts.
+    Count {
+        /// Output format
+        #[arg(long, value_enum, default_value_t)]
+        format: ListFormat,
+        #[command(flatten)]
+        store: StoreArguments,
+    },
     /// Show an account: its sessions, its devices, and what the audit log says about it
     Show(NamedArguments),
     /// Forbid logins to an account, and end its sessions

@@ -33,6 +33,9 @@ pub(super) async fn execute(arguments: MigrateArguments, talk: Talk) -> Result<(
         ListFormat::Json => format!("{}\n", as_json(&report)),
         ListFormat::Text => as_text(&report, arguments.dry_run),
     })?;
+    if !report.uneven_salts.is_empty() {
+        talk.say("whoever asks the server for a name can tell by such a salt whether it has an account, until its owner has logged in once");
+    }
     if report.imported > 0 && !arguments.dry_run {
         talk.say("until a user has logged in once, anyone who has the old hash can log in as that user: delete the old hashes");
     }
@@ -74,6 +77,9 @@ fn as_text(report: &Report, dry_run: bool) -> String {
     if more > 0 {
         text += &format!("and {more} more\n");
     }
+    for uneven in &report.uneven_salts {
+        text += &format!("{uneven}\n");
+    }
     text
 }
 
@@ -87,5 +93,6 @@ fn as_json(report: &Report) -> Value {
         "refused": report.refused,
         "schemes": report.schemes,
         "refusals": refusals,
+        "uneven_salts": report.uneven_salts.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }

@@ -16,6 +16,15 @@ const ENTRIES: u32 = 10;
 pub(super) async fn execute(command: UserCommand, talk: Talk) -> Result<(), Failure> {
     match command {
         UserCommand::List { old_hash, format, store } => list(&open(&store).await?, old_hash, format).await,
+        UserCommand::Count { format, store } => {
+            let (accounts, old) = open(&store).await?.count_accounts().await?;
+            print(&match format {
+                ListFormat::Json => format!("{}\n", json!({ "accounts": accounts, "old_hash": old })),
+                ListFormat::Text => {
+                    format!("accounts: {accounts}\nof these with a password hash of another system: {old}\n")
+                }
+            })
+        }
         UserCommand::Show(named) => show(named).await,
         UserCommand::Disable(one) => set_disabled(one, true, talk).await,
         UserCommand::Enable(one) => set_disabled(one, false, talk).await,

@@ -1,6 +1,6 @@
 //! `candor onion directory`, and what the relay and the fetch need of directories.
 
-use super::{Stop, runtime};
+use super::{Stop, metrics, runtime};
 use crate::Failure;
 use crate::cli::{DirectoryArguments, DirectoryFlags};
 use crate::output::{Talk, print};
@@ -19,22 +19,22 @@ pub(super) fn execute(flags: DirectoryArguments, talk: Talk) -> Result<(), Failu
         None => AuthorityKeys::generate(now)?,
     };
     let fingerprint = *keys.fingerprint();
-    let listen = arguments.listen.unwrap_or(([127, 0, 0, 1], 0).into());
+    let listen = arguments.listening.address();
     let reached_at = |listening| {
-        let address = arguments.advertise.unwrap_or(listening);
+        let address = arguments.listening.advertise.unwrap_or(listening);
         Ok::<_, candor_network::Error>(DirectoryAddress::new(Url::parse(&format!("http://{address}"))?, fingerprint))
     };
     if arguments.fingerprint {
         if arguments.keys.is_none() {
             return Err(Failure::Error("expected --keys, the file whose fingerprint to print".to_owned()));
         }
-        if arguments.advertise.unwrap_or(listen).port() == 0 {
+        if arguments.listening.advertise.unwrap_or(listen).port() == 0 {
             let why = "expected --listen with a port, or --advertise: the address is printed beside the fingerprint";
             return Err(Failure::Error(why.to_owned()));
         }
         return print(&format!("{}\n", json!({ "directory": reached_at(listen)?.to_string() })));
     }
-    if arguments.advertise.is_none() && listen.ip().is_unspecified() {
+    if arguments.listening.advertise.is_none() && listen.ip().is_unspecified() {
         return Err(Failure::Error(format!(
             "nobody can reach {listen}; say by --advertise how others reach the directory"
         )));
@@ -44,6 +44,9 @@ pub(super) fn execute(flags: DirectoryArguments, talk: Talk) -> Result<(), Failu
         let mut stop = Stop::new()?;
         let authority = Authority::start(keys, config).await?;
         print(&format!("{}\n", json!({ "directory": reached_at(authority.address())?.to_string() })))?;
+        let name = "directory".to_owned();
+        let _metrics =
+            metrics::serve(arguments.listening.metrics, "directory", name, authority.readings(), talk).await?;
         stop.asked().await;
         Ok(())
     })
@@ -56,28 +59,26 @@ fn with_file(flags: DirectoryArguments) -> Result<DirectoryArguments, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
     let file: DirectoryArguments = toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
     Ok(DirectoryArguments {
-        listen: flags.listen.or(file.listen),
-        advertise: flags.advertise.or(file.advertise),
+        listening: flags.listening.or(file.listening),
         keys: flags.keys.or(file.keys),
         state: flags.state.or(file.state),
         authorities: if flags.authorities.is_empty() { file.authorities } else { flags.authorities },
         threshold: flags.threshold.or(file.threshold),
         interval: flags.interval.or(file.interval),
-        test_networks: flags.test_networks.or(file.test_networks),
         fingerprint: flags.fingerprint,
         config: flags.config,
     })
 }
 
 fn config(arguments: &DirectoryArguments, talk: Talk) -> Result<AuthorityConfig, Failure> {
-    let mut config = AuthorityConfig::new(arguments.listen.unwrap_or(([127, 0, 0, 1], 0).into()));
+    let mut config = AuthorityConfig::new(arguments.listening.address());
     config.peers = arguments.authorities.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
     config.threshold = arguments.threshold.map(usize::from);
     config.state = arguments.state.clone();
     if let Some(seconds) = arguments.interval {
         config.interval = Duration::from_secs(seconds.max(1).into());
     }
-    if let Some(networks) = &arguments.test_networks {
+    if let Some(networks) = &arguments.listening.test_networks {
         config.test_networks = networks.iter().map(|text| text.parse::<Prefix>()).collect::<Result<_, _>>()?;
     }
     config.log = Arc::new(move |event| talk.say(&event.to_string()));

@@ -1,6 +1,6 @@
 //! `candor onion proxy`.
 
-use super::{Stop, directory, runtime};
+use super::{Stop, directory, metrics, runtime};
 use crate::Failure;
 use crate::cli::{Cells, ProxyArguments};
 use crate::output::{Talk, print};
@@ -38,6 +38,10 @@ pub(super) fn execute(arguments: &ProxyArguments, talk: Talk) -> Result<(), Fail
             talk.say(&format!("warning: whoever reaches {address} can use this proxy; it asks for no password"));
         }
         print(&format!("{}\n", json!({ "addresses": proxy.addresses() })))?;
+        let _metrics = match arguments.metrics {
+            Some(listen) => Some(metrics::announced(proxy.serve_metrics(listen, "proxy".to_owned()).await?, talk)?),
+            None => None,
+        };
         talk.say("the proxy is ready, for SOCKS and HTTP CONNECT");
         tokio::select! {
             () = stop.asked() => {}
@@ -133,6 +137,7 @@ fn config(arguments: &ProxyArguments, talk: Talk) -> Result<ProxyConfig, Failure
     });
     config.test_network = arguments.test_network;
     config.state = arguments.state.clone();
+    config.entries = arguments.entries.clone();
     config.reuse = Duration::from_secs(60 * u64::from(arguments.reuse));
     config.spare = arguments.spare.into();
     config.expected = arguments.ports.clone();

@@ -1,8 +1,8 @@
 //! `candor onion relay`.
 
-use super::{Stop, directory, runtime};
+use super::{Stop, directory, metrics, runtime};
 use crate::Failure;
-use crate::cli::{DirectoryFlags, RelayArguments};
+use crate::cli::RelayArguments;
 use crate::output::{Talk, print};
 use candor_network::directory::{Attendance, Directory, attend};
 use candor_network::{HandshakeType, ListedRelay, Policy, Prefix, Relay, RelayConfig, RelayKeys, RelayList, Words};
@@ -38,6 +38,8 @@ pub(super) fn execute(flags: RelayArguments, talk: Talk) -> Result<(), Failure> 
             Some(list) => list.turn(&relay, talk)?,
             None => print(&format!("{}\n", relay.listed().to_line()))?,
         }
+        let name = arguments.name.clone().unwrap_or_else(|| relay.listed().label());
+        let _metrics = metrics::serve(arguments.listening.metrics, "relay", name, relay.readings(), talk).await?;
         let role = if is_exit { "an exit" } else { "no exit" };
         talk.say(&format!("relay {} is ready; it is {role}", relay.listed()));
         tokio::select! {
@@ -156,8 +158,7 @@ fn with_file(flags: RelayArguments) -> Result<RelayArguments, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
     let file: RelayArguments = toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
     Ok(RelayArguments {
-        listen: flags.listen.or(file.listen),
-        advertise: flags.advertise.or(file.advertise),
+        listening: flags.listening.or(file.listening),
         name: flags.name.or(file.name),
         keys: flags.keys.or(file.keys),
         exit: flags.exit.or(file.exit),
@@ -166,18 +167,9 @@ fn with_file(flags: RelayArguments) -> Result<RelayArguments, Failure> {
         handshake_queue: flags.handshake_queue.or(file.handshake_queue),
         bandwidth: flags.bandwidth.or(file.bandwidth),
         family: if flags.family.is_empty() { file.family } else { flags.family },
-        directories: DirectoryFlags {
-            directory: if flags.directories.directory.is_empty() {
-                file.directories.directory
-            } else {
-                flags.directories.directory
-            },
-            threshold: flags.directories.threshold.or(file.directories.threshold),
-            consensus: flags.directories.consensus.or(file.directories.consensus),
-        },
+        directories: flags.directories.or(file.directories),
         entry: flags.entry.or(file.entry),
         relays: flags.relays.or(file.relays),
-        test_networks: flags.test_networks.or(file.test_networks),
         links: flags.links.or(file.links),
         links_per_network: flags.links_per_network.or(file.links_per_network),
         circuits: flags.circuits.or(file.circuits),
@@ -190,9 +182,9 @@ fn with_file(flags: RelayArguments) -> Result<RelayArguments, Failure> {
 }
 
 fn config(arguments: &RelayArguments, talk: Talk) -> Result<RelayConfig, Failure> {
-    let listen = arguments.listen.unwrap_or(([127, 0, 0, 1], 0).into());
+    let listen = arguments.listening.address();
     let mut config = RelayConfig::new(listen);
-    config.advertise = arguments.advertise;
+    config.advertise = arguments.listening.advertise;
     if config.advertise.is_none() && listen.ip().is_unspecified() {
         return Err(Failure::Error(format!(
             "nobody can reach {listen}; say by --advertise how others reach the relay"
@@ -205,7 +197,7 @@ fn config(arguments: &RelayArguments, talk: Talk) -> Result<RelayConfig, Failure
         config.handshakes =
             arguments.handshakes.iter().map(|name| name.parse()).collect::<Result<Vec<HandshakeType>, _>>()?;
     }
-    if let Some(networks) = &arguments.test_networks {
+    if let Some(networks) = &arguments.listening.test_networks {
         config.test_networks = networks.iter().map(|text| text.parse::<Prefix>()).collect::<Result<_, _>>()?;
     }
     let limits = &mut config.limits;
