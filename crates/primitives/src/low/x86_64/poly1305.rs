@@ -43,7 +43,8 @@ impl Hash for Lanes {
             }
         }
         // SAFETY: the tokens prove the instructions; so does `self`, which is made from them; likewise below.
-        let sum = limbs(*hash.sum()).map(|limb| unsafe { _mm512_zextsi128_si512(_mm_cvtsi64_si128(limb.cast_signed())) });
+        let sum =
+            limbs(*hash.sum()).map(|limb| unsafe { _mm512_zextsi128_si512(_mm_cvtsi64_si128(limb.cast_signed())) });
         Self { sum, begun: false, powers, r8: [r8[0], r8[1], r8[2], 20 * r8[1], 20 * r8[2]] }
     }
 
