@@ -6,7 +6,7 @@ use super::blocks::Beside;
 use super::chacha20::{Rows, State, Words, words};
 use super::poly1305::Lanes;
 use super::registers::{Xmm, Ymm, Zmm};
-use crate::poly1305::{Pairs, Poly1305};
+use crate::poly1305::{Poly1305, step};
 use crate::wipe::wipe;
 use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
 use zeroize::zeroize_stack;
@@ -41,7 +41,7 @@ macro_rules! entry {
     };
 }
 
-entry!(run_avx2, (HaveAvx2), "avx2,bmi1,bmi2", Ymm, Pairs, 3, 2432);
+entry!(run_avx2, (HaveAvx2), "avx2,bmi1,bmi2", Ymm, Serial, 3, 2432);
 entry!(
     run_avx512,
     (HaveAvx2, HaveAvx512Ifma),
@@ -66,24 +66,31 @@ pub(super) trait Hash {
     const GRAIN: usize;
 }
 
-/// In general registers, which the cipher leaves free.
-impl Hash for Pairs {
+/// One block after another, in general registers, which the cipher leaves free.
+struct Serial {
+    r: [u64; 2],
+    sum: [u64; 3],
+}
+
+impl Hash for Serial {
     type Proof = (HaveAvx2,);
-    const GRAIN: usize = 2;
+    const GRAIN: usize = 1;
 
     #[inline(always)]
     fn begin(_: Self::Proof, hash: &mut Poly1305) -> Self {
-        Self::begin(hash)
+        Self { r: hash.r(), sum: *hash.sum() }
     }
 
     #[inline(always)]
     fn add(&mut self, blocks: &[[u8; 16]]) {
-        self.add(blocks);
+        for block in blocks {
+            self.sum = step(self.sum, self.r, block);
+        }
     }
 
     #[inline(always)]
     fn end(self, hash: &mut Poly1305) {
-        self.end(hash);
+        *hash.sum() = self.sum;
     }
 }
 

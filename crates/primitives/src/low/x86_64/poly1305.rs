@@ -4,10 +4,11 @@
 //! by the power of r that its block is away from the end. 2^132 ≡ 20, so limbs beyond the third come back twenty times.
 
 use super::chacha20_poly1305::Hash;
-use crate::poly1305::{LIMB, Poly1305, joined, limbs, multiply};
+use crate::poly1305::Poly1305;
 use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
 use core::arch::x86_64::*;
 
+const LIMB: u64 = (1 << 44) - 1;
 const TOP: u64 = (1 << 42) - 1;
 
 /// A number in limbs, each a little above 44 bits at most.
@@ -31,10 +32,10 @@ impl Hash for Lanes {
     #[inline(always)]
     fn begin(_: Self::Proof, hash: &mut Poly1305) -> Self {
         let [r0, r1] = hash.r();
-        let r = limbs([r0, r1, 0]);
-        let r2 = multiply(r, r);
-        let [r3, r4] = [multiply(r2, r), multiply(r2, r2)];
-        let [r5, r6, r7, r8] = [multiply(r4, r), multiply(r4, r2), multiply(r4, r3), multiply(r4, r4)];
+        let r = [r0 & LIMB, (r0 >> 44 | r1 << 20) & LIMB, r1 >> 24];
+        let r2 = multiply(&r, &r);
+        let [r3, r4] = [multiply(&r2, &r), multiply(&r2, &r2)];
+        let [r5, r6, r7, r8] = [multiply(&r4, &r), multiply(&r4, &r2), multiply(&r4, &r3), multiply(&r4, &r4)];
         let mut powers = [[0; 8]; 3];
         // Two vectors of four blocks are interleaved word by word.
         for (lane, power) in [r8, r4, r7, r3, r6, r2, r5, r].iter().enumerate() {
@@ -42,9 +43,10 @@ impl Hash for Lanes {
                 limbs[lane] = *limb;
             }
         }
+        let [h0, h1, h2] = *hash.sum();
+        let start = [h0 & LIMB, (h0 >> 44 | h1 << 20) & LIMB, h1 >> 24 | h2 << 40];
         // SAFETY: the tokens prove the instructions; so does `self`, which is made from them; likewise below.
-        let sum =
-            limbs(*hash.sum()).map(|limb| unsafe { _mm512_zextsi128_si512(_mm_cvtsi64_si128(limb.cast_signed())) });
+        let sum = start.map(|limb| unsafe { _mm512_zextsi128_si512(_mm_cvtsi64_si128(limb.cast_signed())) });
         Self { sum, begun: false, powers, r8: [r8[0], r8[1], r8[2], 20 * r8[1], 20 * r8[2]] }
     }
 
@@ -68,7 +70,7 @@ impl Hash for Lanes {
             return;
         }
         // SAFETY: as above; an array of eight words has the 64 bytes that are read.
-        let sums = unsafe {
+        let limbs = unsafe {
             // Closures would not have the features, and `map` could call them one by one.
             let r0 = _mm512_loadu_si512(self.powers[0].as_ptr().cast());
             let r1 = _mm512_loadu_si512(self.powers[1].as_ptr().cast());
@@ -77,7 +79,10 @@ impl Hash for Lanes {
             [_mm512_reduce_add_epi64(s0), _mm512_reduce_add_epi64(s1), _mm512_reduce_add_epi64(s2)]
                 .map(i64::cast_unsigned)
         };
-        *hash.sum() = joined(carried(carried(sums)));
+        let [l0, l1, l2] = carried(carried(limbs));
+        // The second limb may have a bit of the third.
+        let (h1, carry) = (l2 << 24).overflowing_add(l1 >> 20);
+        *hash.sum() = [l0 | l1 << 44, h1, (l2 >> 40) + u64::from(carry)];
     }
 }
 
@@ -88,6 +93,17 @@ fn carried([l0, l1, l2]: Limbs) -> Limbs {
     let l2 = l2 + (l1 >> 44);
     let l0 = (l0 & LIMB) + 5 * (l2 >> 42);
     [l0 & LIMB, (l1 & LIMB) + (l0 >> 44), l2 & TOP]
+}
+
+#[inline(always)]
+fn multiply(a: &Limbs, b: &Limbs) -> Limbs {
+    let by = |a: u64, b: u64| u128::from(a) * u128::from(b);
+    let [s1, s2] = [20 * b[1], 20 * b[2]];
+    let d0 = by(a[0], b[0]) + by(a[1], s2) + by(a[2], s1);
+    let d1 = by(a[0], b[1]) + by(a[1], b[0]) + by(a[2], s2) + (d0 >> 44);
+    let d2 = by(a[0], b[2]) + by(a[1], b[1]) + by(a[2], b[0]) + (d1 >> 44);
+    let l0 = (d0 as u64 & LIMB) + 5 * (d2 >> 42) as u64;
+    [l0 & LIMB, (d1 as u64 & LIMB) + (l0 >> 44), d2 as u64 & TOP]
 }
 
 #[target_feature(enable = "avx512f")]
