@@ -18,11 +18,16 @@ fn rounds() -> usize {
     asked.map_or(ROUNDS, |asked| asked.parse().expect("CANDOR_AEAD_ROUNDS is a number"))
 }
 
+/// Nonce, associated data, message; gives the tag.
+type Seal = dyn Fn(&[u8], &[u8], &mut [u8]) -> [u8; TAG];
+/// Nonce, associated data, ciphertext, tag; says whether it is right.
+type Open = dyn Fn(&[u8], &[u8], &mut [u8], &[u8; TAG]) -> bool;
+
 /// One of ours: seals in place and gives the tag; opens in place or refuses.
 struct Ours {
     arm: &'static str,
-    seal: Box<dyn Fn(&[u8], &[u8], &mut [u8]) -> [u8; TAG]>,
-    open: Box<dyn Fn(&[u8], &[u8], &mut [u8], &[u8; TAG]) -> bool>,
+    seal: Box<Seal>,
+    open: Box<Open>,
 }
 
 macro_rules! ours {
