@@ -143,7 +143,8 @@ impl Member {
     }
 }
 
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+/// Adds every `.rs` file below a folder; none if there is no such folder.
+pub(crate) fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
     if !folder.is_dir() {
         return Ok(());
     }

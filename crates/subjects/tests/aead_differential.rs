@@ -1,4 +1,4 @@
-//! Our AEADs against OpenSSL, libgcrypt and GmSSL, each arm with each library that is here, on messages that nobody chose: what one seals the other
+//! Our AEADs against OpenSSL and libgcrypt, each arm with each library that is here, on messages that nobody chose: what one seals the other
 //! opens, and gives the same bytes. `CANDOR_AEAD_ROUNDS` says how many messages each pair gets.
 
 #![cfg(feature = "peers")]

@@ -5,13 +5,17 @@ use std::collections::BTreeSet;
 /// The cases that the document's table lacks, and its entries that are not cases.
 pub(super) fn differences<'a>(document: &str, cases: impl Iterator<Item = &'a str>) -> Vec<String> {
     let table = document.split("**What is covered.**").nth(1).and_then(|rest| rest.split("\n**").next()).unwrap_or("");
-    let first_cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-    let listed: BTreeSet<String> =
-        first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).flat_map(alternatives).collect();
+    let listed: BTreeSet<String> = names(table).collect();
     let cases: BTreeSet<String> = cases.map(str::to_owned).collect();
     let missing = cases.difference(&listed).map(|name| format!("SOUNDNESS.md does not list the case {name}"));
     let invented = listed.difference(&cases).map(|name| format!("SOUNDNESS.md lists {name}, which is not a case"));
     missing.chain(invented).collect()
+}
+
+/// What stands in backticks in the first column of a table.
+pub(super) fn names(table: &str) -> impl Iterator<Item = String> {
+    let first_cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).flat_map(alternatives)
 }
 
 /// `a{b,c}d` is `abd` and `acd`.

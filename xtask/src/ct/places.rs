@@ -1,9 +1,9 @@
 //! Where a secret is made public on purpose: each place in the sources that gives a reason to `declassify`, directly or through a function
 //! that passes it on. SOUNDNESS.md lists them by file and number, so that a second comparison under an old reason is seen.
 
-use super::documented::alternatives;
-use super::marked;
+use super::{documented, marked};
 use crate::Failure;
+use crate::workspace::collect;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -18,27 +18,17 @@ const CRATES: [&str; 6] = ["primitives", "gf2", "onion", "opaque", "login", "log
 /// The section's text: for each reason its files, with the number of places where there is more than one.
 pub(super) fn table(root: &Path, soundness: &str) -> Result<String, Failure> {
     let crates = root.join("crates");
-    let mut sources = Vec::new();
+    let mut files = Vec::new();
     for name in CRATES {
-        collect(&crates, &crates.join(name).join("src"), &mut sources)?;
+        collect(&crates.join(name).join("src"), &mut files)?;
     }
-    sources.sort_unstable();
+    files.sort_unstable();
+    let mut sources = Vec::new();
+    for path in files {
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        sources.push((path.strip_prefix(&crates).unwrap_or(&path).display().to_string(), text));
+    }
     Ok(rows(soundness, &sources))
-}
-
-/// Names and texts of all sources below a folder.
-fn collect(crates: &Path, folder: &Path, sources: &mut Vec<(String, String)>) -> Result<(), Failure> {
-    let failed = |error| format!("{}: {error}", folder.display());
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.is_dir() {
-            collect(crates, &path, sources)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            sources.push((path.strip_prefix(crates).unwrap_or(&path).display().to_string(), text));
-        }
-    }
-    Ok(())
 }
 
 /// What is in the sources and not in the document, or the reverse.
@@ -74,16 +64,10 @@ fn rows(soundness: &str, sources: &[(String, String)]) -> String {
     rows
 }
 
-/// The names in the first column of the table of reasons.
-fn reasons(soundness: &str) -> Vec<String> {
+/// The table of reasons, without the section that is written here.
+fn reasons(soundness: &str) -> impl Iterator<Item = String> {
     let table = soundness.split("**What is made public on purpose.**").nth(1).unwrap_or_default();
-    let table = table.split("\nSome inputs").next().unwrap_or_default().split("<!--").next().unwrap_or_default();
-    let cells =
-        table.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next().map(|cell| format!("`{cell}")));
-    cells
-        .flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>())
-        .flat_map(|name| alternatives(&name))
-        .collect()
+    documented::names(table.split("\nSome inputs").next().unwrap_or_default().split("<!--").next().unwrap_or_default())
 }
 
 #[cfg(test)]
