@@ -9,7 +9,7 @@
 //! | does that through a proxy | each network's requests are counted as its connections would be |
 //! | connects again and again | one connection is accepted, and then all others have their turn |
 //! | begins many TLS handshakes at once | one is computed at a time, and requests go on in between |
-//! | goes on asking when its guesses are turned away, or guesses from many networks at once | [`turns`](crate::turns): others go first |
+//! | asks for anything very often, goes on asking when its guesses are turned away, or guesses from many networks at once | [`turns`](crate::turns): others go first |
 //! | takes no answer | [`Limits::write`] |
 
 mod address;

@@ -60,7 +60,9 @@ pub(super) async fn serve(serving: Arc<Serving>, tcp: TcpStream, peer: IpAddr, s
 
 async fn handshake(serving: &Arc<Serving>, tcp: TcpStream, peer: IpAddr, seat: &Arc<Seat>) {
     let limits = &serving.service.config.limits;
-    if serving.service.throttle.is_spent(peer) {
+    // A proxy's connections are many clients'; their requests are counted by client.
+    let is_proxy = address::is_proxy(peer, &serving.service.config.proxies);
+    if !is_proxy && serving.service.throttle.comes_last(peer) {
         serving.turns.after_others().await;
     }
     let _ = tcp.set_nodelay(true);
@@ -145,7 +147,7 @@ async fn answer(
 ) -> Result<Response<Body>, Infallible> {
     let config = &serving.service.config;
     let client = address::client(peer, request.headers(), &config.proxies);
-    if serving.service.throttle.is_spent(client) {
+    if serving.service.throttle.comes_last(client) {
         serving.turns.after_others().await;
     }
     if request.body().is_end_stream() {

@@ -162,6 +162,37 @@ async fn connections_of_addresses_that_are_turned_away_wait_behind_others() {
     assert!(before < 32, "{before} of 64");
 }
 
+/// How many of 64 requests of one address have been answered when a request of another that comes after them has been. None of them is a guess.
+async fn answered_before_another_address(burst: &str) -> usize {
+    let settings = [("exempt", "198.51.100.0/24"), ("proxies", "127.0.0.0/8"), ("request-burst", burst)];
+    let world = World::new(&[&settings[..], &[("request-every", "1h")]].concat()).await;
+    let mut lines = Vec::new();
+    for _ in 0..65 {
+        lines.push(TcpStream::connect(world.address()).await.unwrap().into_std().unwrap());
+    }
+    // Until the server waits for a request on each, so that it sees them in the order in which they come.
+    for _ in 0..1000 {
+        yield_now().await;
+    }
+    let ask = |from: &str| request("GET", "/v1/config", &format!("X-Forwarded-For: {from}\r\n"), "");
+    let mut another = lines.pop().unwrap();
+    lines.iter_mut().for_each(|line| line.write_all(&ask("192.0.2.1")).unwrap());
+    another.write_all(&ask("203.0.113.1")).unwrap();
+    let mut answer = Vec::new();
+    TcpStream::from_std(another).unwrap().read_to_end(&mut answer).await.unwrap();
+    assert_eq!(parse(&answer).status, 200);
+    lines.iter_mut().filter_map(|line| line.read(&mut [0; 1]).ok()).count()
+}
+
+#[tokio::test]
+async fn requests_of_an_address_that_asks_very_often_wait_behind_others() {
+    let before = answered_before_another_address("1").await;
+    assert!(before < 32, "{before} of 64");
+    // At a rate that it may ask at, it goes on in the order in which requests come.
+    let before = answered_before_another_address("1000").await;
+    assert!(before > 32, "{before} of 64");
+}
+
 /// How many of 64 guesses, each from a network of its own, have been computed when a login start that comes after them has been.
 async fn computed_before_another(burst: &str) -> usize {
     let settings = [("exempt", "198.51.100.0/24"), ("proxies", "127.0.0.0/8"), ("address-burst", burst)];
