@@ -235,9 +235,9 @@ settings! {
     "device-every", "TIME", guesses.device.every, "And then one more after each";
     "owner-burst", "N", guesses.owner.burst, "Logins and changes of password and recovery codes by the owner of one account at once, refreshes of one session, and registrations begun with one token";
     "owner-every", "TIME", guesses.owner.every, "And then one more after each";
-    "request-burst", "N", guesses.request.burst, "Connections and requests from one address (IPv6: /64) at once that do not go on behind others'";
-    "request-every", "TIME", guesses.request.every, "And then one more after each";
     "instances", "N", guesses.instances, "Instances that share the database; each permits its share of the rates above";
+    "request-burst", "N", guesses.request.burst, "Connections, TLS handshakes and requests from one /24 (IPv6: /48) at once; those over it go on behind others'";
+    "request-every", "TIME", guesses.request.every, "And then one more after each";
     "remembered", "N", guesses.remembered, "Addresses, networks, accounts and devices that are remembered, each";
     "exempt", "NETWORKS", guesses.exempt, "Networks whose guesses are not counted by address and network, for load tests";
 }

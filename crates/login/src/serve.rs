@@ -9,7 +9,7 @@
 //! | does that through a proxy | each network's requests are counted as its connections would be |
 //! | connects again and again | one connection is accepted, and then all others have their turn |
 //! | begins many TLS handshakes at once | one is computed at a time, and requests go on in between |
-//! | asks for anything very often, goes on asking when its guesses are turned away, or guesses from many networks at once | [`turns`](crate::turns): others go first |
+//! | asks for anything faster than [`GuessLimits::request`], asks on when its guesses are turned away, or guesses from many networks at once | [`turns`](crate::turns): others go first |
 //! | takes no answer | [`Limits::write`] |
 
 mod address;
@@ -20,6 +20,8 @@ mod tls;
 
 #[cfg(doc)]
 use crate::config::Limits;
+#[cfg(doc)]
+use crate::throttle::GuessLimits;
 use crate::config::{Config, ConfigError};
 use crate::http::{self, Service};
 use crate::log::{Event, Log};

@@ -38,12 +38,22 @@ pub(super) struct Serving {
     pub(super) router: Router,
     pub(super) service: Arc<Service>,
     pub(super) tls: Option<Arc<ServerConfig>>,
-    /// Where handshakes wait whose first message has come.
+    /// Where TLS handshakes wait whose first message has come.
     pub(super) handshakes: Turns,
     /// Requests that came through proxies, counted by their clients' networks: the proxy's own connections say nothing about those.
     pub(super) forwarded: Arc<Places>,
+    /// Where those wait who ask too often or may not guess at the moment.
     pub(super) turns: Turns,
     pub(super) stop: watch::Receiver<Stop>,
+}
+
+impl Serving {
+    /// Counts something that came from that address; if too much did, waits until others have had their turn.
+    async fn let_others_go_first(&self, from: IpAddr) {
+        if self.service.throttle.comes_last(from) {
+            self.turns.after_others().await;
+        }
+    }
 }
 
 /// Serves a connection until it ends or has to go. What goes wrong concerns the client only, and it finds out.
@@ -62,8 +72,8 @@ async fn handshake(serving: &Arc<Serving>, tcp: TcpStream, peer: IpAddr, seat: &
     let limits = &serving.service.config.limits;
     // A proxy's connections are many clients'; their requests are counted by client.
     let is_proxy = address::is_proxy(peer, &serving.service.config.proxies);
-    if !is_proxy && serving.service.throttle.comes_last(peer) {
-        serving.turns.after_others().await;
+    if !is_proxy {
+        serving.let_others_go_first(peer).await;
     }
     let _ = tcp.set_nodelay(true);
     let mut tcp = TimeoutStream::new(tcp);
@@ -72,7 +82,10 @@ async fn handshake(serving: &Arc<Serving>, tcp: TcpStream, peer: IpAddr, seat: &
     let Some(config) = &serving.tls else { return speak(serving, tcp, peer, seat).await };
     let tls = async {
         let begun = LazyConfigAcceptor::new(Acceptor::default(), tcp).await?;
-        // Whoever sends the first messages of a crowd of connections at once would hold up everybody for all of them together.
+        // Connections that were let in one by one can still send their first messages at once; they would hold up everybody for all of them together.
+        if !is_proxy {
+            serving.let_others_go_first(peer).await;
+        }
         serving.handshakes.after_others().await;
         begun.into_stream(Arc::clone(config)).await
     };
@@ -147,9 +160,7 @@ async fn answer(
 ) -> Result<Response<Body>, Infallible> {
     let config = &serving.service.config;
     let client = address::client(peer, request.headers(), &config.proxies);
-    if serving.service.throttle.comes_last(client) {
-        serving.turns.after_others().await;
-    }
+    serving.let_others_go_first(client).await;
     if request.body().is_end_stream() {
         seat.busy();
     }
