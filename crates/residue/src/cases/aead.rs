@@ -2,7 +2,7 @@
 
 use super::on_each;
 use crate::case::Case;
-use crate::probe::{Probe, step};
+use crate::probe::{Generator, Probe, step};
 use candor_cpu::Cpu;
 use candor_primitives::aead::{
     AeadError, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, RandomNonce, Sm4Ccm, Sm4Gcm, XChaCha20Poly1305,
@@ -81,6 +81,7 @@ fn random_nonce(probe: &mut Probe, cpu: Cpu) {
     type Cipher = RandomNonce<Aes256Gcm>;
     type Made = Result<Vec<u8>, AeadError>;
     let (key, message): ([u8; 32], [u8; 2701]) = (probe.secret("key"), probe.secret("message"));
+    let mut nonces = probe.public_generator("nonces");
     let new = |key: &[u8; 32]| RandomNonce::new(Aes256Gcm::with_cpu(cpu, key));
     let mut made =
         Some(step!(probe, "key", [new: &dyn Fn(&[u8; 32]) -> Cipher = &new, key: &[u8; 32] = &key], new(key)));
@@ -89,8 +90,8 @@ fn random_nonce(probe: &mut Probe, cpu: Cpu) {
         let sealed: Made = step!(
             probe,
             "seal",
-            [cipher: &Cipher = cipher, message: &[u8] = &message[..length]],
-            cipher.seal(&[3; 45], message)
+            [cipher: &Cipher = cipher, nonces: &mut Generator = &mut nonces, message: &[u8] = &message[..length]],
+            cipher.seal_with(nonces, &[3; 45], message)
         );
         let sealed = sealed.expect("a short message");
         let mut wrong = sealed.clone();
