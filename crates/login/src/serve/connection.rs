@@ -9,6 +9,7 @@ use crate::throttle::{Places, network};
 use crate::turns::Turns;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use axum::http::{Request, Response};
 use axum::response::IntoResponse;
 use hyper::body::{Frame, Incoming, SizeHint};
@@ -173,6 +174,8 @@ async fn answer(
             return Ok(Problem::Busy.into_response());
         }
     }
+    // With a length as well, a proxy may take it for another request than the server does (RFC 9112 §6.3): nothing that comes after it is believed.
+    let is_last = request.headers().contains_key(TRANSFER_ENCODING);
     let passed_on = address::is_passed_on(peer, request.headers(), &config.proxies);
     let mut request = request.map(|body| Body::new(Coming { body, seat }));
     request.extensions_mut().insert(ClientAddress(client));
@@ -181,7 +184,10 @@ async fn answer(
     }
     request.extensions_mut().insert(BodyLimits::from(config.limits));
     // A router is always ready.
-    let answer = serving.router.clone().call(request).await;
+    let mut answer = serving.router.clone().call(request).await;
+    if let (true, Ok(answer)) = (is_last, &mut answer) {
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     drop(place);
     answer
 }
