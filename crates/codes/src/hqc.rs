@@ -97,8 +97,6 @@ levels! {
 /// A decapsulation key of one level. It holds its public key as well, and is wiped on drop.
 pub struct Secret<L> {
     pair: Pair,
-    /// What takes the message's place in the shared secret of a bad ciphertext, and the seed of the whole key.
-    sigma_and_seed: Zeroizing<Vec<u8>>,
     level: PhantomData<L>,
 }
 
@@ -125,6 +123,7 @@ impl<L: Level> Hqc<L> {
     }
 
     /// The same, following a chosen version of the reference implementation.
+    // ct: public, because it takes no bytes
     #[must_use]
     pub fn with_version(cpu: Cpu, version: Version) -> Self {
         let scheme = Scheme {
@@ -155,16 +154,9 @@ impl<L: Level> Hqc<L> {
         self.scheme.code()
     }
 
-    /// The key pair of a seed: σ and the seed of the encryption come from its XOF.
-    fn pair(&self, seed: &[u8]) -> Secret<L> {
-        let mut expander = expand::Expander::new(self.scheme.cpu, seed, self.scheme.version);
-        let mut of_encryption = Zeroizing::new([0; SEED]);
-        expander.fill(&mut *of_encryption);
-        let mut sigma_and_seed = Zeroizing::new(alloc::vec![0; L::PARAMETERS.message + SEED]);
-        let (sigma, copy) = sigma_and_seed.split_at_mut(L::PARAMETERS.message);
-        expander.fill(sigma);
-        copy.copy_from_slice(seed);
-        Secret { pair: self.scheme.key_pair(&*of_encryption), sigma_and_seed, level: PhantomData }
+    /// σ, which takes the message's place in the shared secret of a bad ciphertext.
+    fn sigma(secret: &Secret<L>) -> &[u8] {
+        &secret.pair.seeds[SEED..SEED + L::PARAMETERS.message]
     }
 }
 
@@ -200,25 +192,28 @@ impl<L: Level> Kem for Hqc<L> {
         expect_length("secret key", Self::SECRET, bytes.len())?;
         let secret = self.secret_from_seed(&bytes[Self::SECRET - SEED..])?;
         let same = self.secret_to_bytes(&secret)?.ct_eq(bytes);
-        if secret::declassified(same.unwrap_u8(), "hqc/secret-key") == 1 { Ok(secret) } else { Err(KemError::SecretKey) }
+        if secret::declassified(same.unwrap_u8(), "hqc-secret-key") == 1 {
+            Ok(secret)
+        } else {
+            Err(KemError::SecretKey)
+        }
     }
 
     fn secret_to_bytes(&self, secret: &Secret<L>) -> Result<Zeroizing<Vec<u8>>, KemError> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(Self::SECRET));
         bytes.extend_from_slice(&secret.pair.public.bytes);
-        bytes.extend_from_slice(&*secret.pair.seed);
-        bytes.extend_from_slice(&secret.sigma_and_seed);
+        bytes.extend_from_slice(&secret.pair.seeds);
         Ok(bytes)
     }
 
     /// The secret key of a seed of 32 bytes, which stands at the end of the key's other form.
     fn secret_from_seed(&self, seed: &[u8]) -> Result<Secret<L>, KemError> {
         expect_length("seed of the key pair", SEED, seed.len())?;
-        Ok(stack::clearing::<FRAMES, _>(|| self.pair(seed)))
+        stack::clearing::<FRAMES, _>(|| Ok(Secret { pair: self.scheme.key_pair(seed), level: PhantomData }))
     }
 
     fn secret_to_seed(&self, secret: &Secret<L>) -> Result<Zeroizing<Vec<u8>>, KemError> {
-        Ok(Zeroizing::new(secret.sigma_and_seed[L::PARAMETERS.message..].to_vec()))
+        Ok(Zeroizing::new(secret.pair.seeds[SEED + L::PARAMETERS.message..].to_vec()))
     }
 
     fn encapsulate(&self, to: &Public<L>, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
@@ -230,7 +225,7 @@ impl<L: Level> Kem for Hqc<L> {
 
     fn decapsulate(&self, with: &Secret<L>, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
         expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
-        Ok(stack::clearing::<FRAMES, _>(|| {
+        stack::clearing::<FRAMES, _>(|| {
             let Scheme { cpu, parameters, .. } = self.scheme;
             let public = &with.pair.public;
             let (uv, salt) = ciphertext.split_at(Self::CIPHERTEXT - SALT);
@@ -240,10 +235,10 @@ impl<L: Level> Kem for Hqc<L> {
             let (shared, theta) = both.split_at(SharedSecret::LENGTH);
             let mut again = Zeroizing::new(alloc::vec![0; uv.len()]);
             self.scheme.encrypt(public, message, theta, &mut again);
-            let rejected = expand::j(cpu, &public.hash, &with.sigma_and_seed[..parameters.message], ciphertext);
+            let rejected = expand::j(cpu, &public.hash, Self::sigma(with), ciphertext);
             let same = again.ct_eq(uv);
-            SharedSecret::from(core::array::from_fn(|i| u8::conditional_select(&rejected[i], &shared[i], same)))
-        }))
+            Ok(SharedSecret::from(core::array::from_fn(|i| u8::conditional_select(&rejected[i], &shared[i], same))))
+        })
     }
 }
 
@@ -261,15 +256,15 @@ impl<L: Level> DerandomizedKem for Hqc<L> {
     fn encapsulate_from(&self, to: &Public<L>, coins: &[u8], ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
         expect_length("randomness of the encapsulation", Self::ENCAPSULATE_COINS, coins.len())?;
         expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
-        Ok(stack::clearing::<FRAMES, _>(|| {
+        stack::clearing::<FRAMES, _>(|| {
             let (message, salt) = coins.split_at(L::PARAMETERS.message);
             let both = expand::g(self.scheme.cpu, &to.key.hash, message, salt);
             let (shared, theta) = both.split_at(SharedSecret::LENGTH);
             let (uv, last) = ciphertext.split_at_mut(Self::CIPHERTEXT - SALT);
             self.scheme.encrypt(&to.key, message, theta, uv);
             last.copy_from_slice(salt);
-            SharedSecret::from(core::array::from_fn(|i| shared[i]))
-        }))
+            Ok(SharedSecret::from(core::array::from_fn(|i| shared[i])))
+        })
     }
 }
 

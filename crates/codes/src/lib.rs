@@ -17,3 +17,9 @@ mod low;
 mod words;
 
 pub mod hqc;
+
+#[cfg(test)]
+mod tests {
+    mod reed_muller;
+    mod reed_solomon;
+}

@@ -35,8 +35,8 @@ pub(super) struct PublicKey {
 /// The part of a key pair that decrypts.
 pub(super) struct Pair {
     pub(super) public: PublicKey,
-    /// The seed of y and x.
-    pub(super) seed: Zeroizing<[u8; SEED]>,
+    /// What follows the public key in the encoded key: the seed of y and x, σ, and the seed of it all. On the heap, where moves leave it.
+    pub(super) seeds: Zeroizing<Box<[u8]>>,
     pub(super) y: Words,
 }
 
@@ -45,12 +45,18 @@ impl Scheme {
         Code { parameters: self.parameters, arm: self.arm }
     }
 
-    /// The key pair of a seed.
+    /// The key pair of a seed, whose XOF gives the seed of the encryption and σ.
     pub(super) fn key_pair(&self, seed: &[u8]) -> Pair {
-        let seeds = expand::i(self.cpu, seed);
+        let message = self.parameters.message;
+        let mut all: Zeroizing<Box<[u8]>> = Zeroizing::new(vec![0; SEED + message + SEED].into());
+        let mut expander = Expander::new(self.cpu, seed, self.version);
+        expander.fill(&mut all[..SEED]);
+        expander.fill(&mut all[SEED..SEED + message]);
+        all[SEED + message..].copy_from_slice(seed);
+        let seeds = expand::i(self.cpu, &all[..SEED]);
         let (of_vectors, of_h) = seeds.split_at(SEED);
         // The seed of h is the first part of the public key.
-        secret::declassify(of_h, "hqc/public-key");
+        secret::declassify(of_h, "hqc-public-key");
 
         let expander = Expander::new(self.cpu, of_vectors, self.version);
         let mut candidates = Candidates::new(self.parameters, expander);
@@ -64,12 +70,11 @@ impl Scheme {
         let mut bytes = vec![0; self.parameters.public()];
         bytes[..SEED].copy_from_slice(of_h);
         to_bytes(&s, &mut bytes[SEED..]);
-        secret::declassify(&bytes, "hqc/public-key");
+        secret::declassify(&bytes, "hqc-public-key");
         let s = Words::from_bytes(&bytes[SEED..], self.parameters.words());
         let public = PublicKey { hash: expand::h(self.cpu, &bytes), bytes: bytes.into(), h, s };
-        let mut seed = Zeroizing::new([0; SEED]);
-        seed.copy_from_slice(of_vectors);
-        Pair { public, seed, y }
+        all[..SEED].copy_from_slice(of_vectors);
+        Pair { public, seeds: all, y }
     }
 
     /// Parses a public key of the right length; nothing if it has bits beyond s.

@@ -12,6 +12,9 @@ const I: u8 = 2;
 const J: u8 = 3;
 const XOF: u8 = 1;
 
+/// Bytes that SHAKE256 gives between two permutations.
+const RATE: usize = 136;
+
 /// H: the hash of an encapsulation key.
 pub(super) fn h(cpu: Cpu, ek: &[u8]) -> [u8; 32] {
     sha3_256(cpu, &[ek, &[H]])
@@ -75,9 +78,27 @@ impl Expander {
 
     pub(super) fn fill(&mut self, bytes: &mut [u8]) {
         self.reader.read(bytes);
+        self.drop_after(bytes.len());
+    }
+
+    /// The next `count` bytes as words, lowest first. Bits beyond them mean nothing.
+    pub(super) fn fill_words(&mut self, count: usize, words: &mut [u64]) {
+        let mut left = count;
+        // A block of the sponge at a time.
+        for words in words.chunks_mut(RATE / 8) {
+            let mut block = [0; RATE];
+            self.reader.read(&mut block[..left.min(8 * words.len())]);
+            left -= left.min(RATE);
+            for (word, bytes) in words.iter_mut().zip(block.as_chunks::<8>().0) {
+                *word = u64::from_le_bytes(*bytes);
+            }
+        }
+        self.drop_after(count);
+    }
+
+    fn drop_after(&mut self, count: usize) {
         if self.version == Version::V5_0_0 {
-            let dropped = bytes.len().next_multiple_of(8) - bytes.len();
-            self.reader.read(&mut [0; 8][..dropped]);
+            self.reader.read(&mut [0; 8][..count.next_multiple_of(8) - count]);
         }
     }
 

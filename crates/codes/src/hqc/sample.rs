@@ -4,16 +4,15 @@ use super::arm_mux::Arm;
 use super::expand::{Expander, Version};
 use super::parameters::{MOST_POSITIONS, Parameters};
 use crate::words::Words;
-use alloc::vec;
 use candor_cpu::secret;
 use zeroize::Zeroizing;
 
 /// A uniform polynomial.
 pub(super) fn uniform(parameters: &Parameters, from: &mut Expander) -> Words {
-    let mut bytes = vec![0; parameters.bytes()];
-    from.fill(&mut bytes);
-    bytes[parameters.bytes() - 1] &= parameters.last_byte();
-    Words::from_bytes(&bytes, parameters.words())
+    let mut words = Words::zero(parameters.words());
+    from.fill_words(parameters.bytes(), &mut words);
+    words[parameters.words() - 1] &= parameters.last_word();
+    words
 }
 
 /// A polynomial of weight ω_r, for an encryption: each position is a multiplication, and positions that occur twice give way. No
@@ -52,7 +51,7 @@ pub(super) fn sparse_by_rejection(parameters: &Parameters, arm: Arm, from: &mut 
         let beyond = (limit - 1).wrapping_sub(candidate) >> 63;
         let position = (candidate - (candidate * reciprocal >> 42) * n) as u32;
         let again = arm.contains(positions, position);
-        if secret::declassified(beyond as u8 | again, "hqc/rejected") == 0 {
+        if secret::declassified(beyond as u8 | again, "hqc-rejected") == 0 {
             positions[count] = position;
             count += 1;
         }

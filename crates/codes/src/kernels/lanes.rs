@@ -1,4 +1,8 @@
 //! GF(2⁸) modulo x⁸ + x⁴ + x³ + x² + 1, a field element a byte, without tables.
+//!
+//! A mask that all lanes share passes through [`candor_cpu::barrier`]: LLVM would make it a branch around the loop.
+
+use candor_cpu::barrier;
 
 /// The modulus without x⁸.
 const MODULUS: u8 = 0x1d;
@@ -43,6 +47,12 @@ pub(crate) const fn all_if(a: u8, bit: u32) -> u8 {
     0u8.wrapping_sub((a >> bit) & 1)
 }
 
+/// The same, of a value that all lanes share: no branch comes of it.
+#[inline(always)]
+pub(crate) fn mask_of(a: u8, bit: u32) -> u8 {
+    barrier::opaque_u32(u32::from(all_if(a, bit))) as u8
+}
+
 /// a · b of two single elements.
 pub(crate) const fn product(a: u8, b: u8) -> u8 {
     let (mut sum, mut bit) = (0, 8);
@@ -70,10 +80,11 @@ pub(crate) fn times<const L: usize>(a: &[u8; L], b: &[u8; L]) -> [u8; L] {
 /// a · x + b · y in each lane, for two single elements x and y.
 #[inline(always)]
 pub(crate) fn combine<const L: usize>(a: &[u8; L], x: u8, b: &[u8; L], y: u8) -> [u8; L] {
+    let [masks_of_x, masks_of_y] = [x, y].map(|of| core::array::from_fn::<u8, 8, _>(|bit| mask_of(of, bit as u32)));
     let mut sum = [0; L];
     for ((sum, a), b) in thirty_two(&mut sum).zip(a.as_chunks::<32>().0).zip(b.as_chunks::<32>().0) {
         for bit in (0..8).rev() {
-            let (x, y) = (all_if(x, bit), all_if(y, bit));
+            let (x, y) = (masks_of_x[bit], masks_of_y[bit]);
             for i in 0..32 {
                 sum[i] = double(sum[i]) ^ (a[i] & x) ^ (b[i] & y);
             }

@@ -86,6 +86,3 @@ fn peak(values: &[i16; 128]) -> u8 {
     // A coefficient that is not negative belongs to the complemented codeword.
     (127 - (best >> 1 & 127) as u8) | (best as u8 & 1) << 7
 }
-
-#[cfg(test)]
-mod tests;

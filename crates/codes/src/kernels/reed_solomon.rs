@@ -7,7 +7,7 @@
 //! The five parameters: N, K, and lanes, a multiple of 32 each, for 2δ syndromes (S), for the 3δ + 1 coefficients of the key equation (E), and for N
 //! symbols (P).
 
-use super::lanes::{all_if, combine, inverse, plus, power, powers, product, times};
+use super::lanes::{all_if, combine, inverse, mask_of, plus, power, powers, product, times};
 
 /// The codeword of a message of K symbols.
 #[inline(always)]
@@ -24,7 +24,7 @@ pub(crate) fn encode<const N: usize, const K: usize, const S: usize, const E: us
         remainder.copy_within(..N - K - 1, 1);
         remainder[0] = 0;
         for (bit, row) in rows.iter().enumerate() {
-            let chosen = all_if(gate, bit as u32);
+            let chosen = mask_of(gate, bit as u32);
             for (remainder, row) in remainder.iter_mut().zip(row) {
                 *remainder ^= row & chosen;
             }
@@ -60,7 +60,9 @@ fn syndromes<const N: usize, const K: usize, const S: usize, const E: usize, con
 
 /// Solves the key equation: lanes 0 … δ − 1 are the evaluator's coefficients, lanes δ … 2δ the locator's, both times the same constant.
 #[inline(always)]
-fn solve<const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(syndromes: &[u8; S]) -> [u8; E] {
+fn solve<const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
+    syndromes: &[u8; S],
+) -> [u8; E] {
     let delta = (N - K) / 2;
     let mut current = [0; E];
     current[..2 * delta].copy_from_slice(&syndromes[..2 * delta]);
@@ -73,7 +75,7 @@ fn solve<const N: usize, const K: usize, const S: usize, const E: usize, const P
         shifted[..E - 1].copy_from_slice(&current[1..]);
         current = combine(&shifted, gamma, &other, discrepancy);
         // The lengths change where the discrepancy is not zero and k is not negative.
-        let swap = all_if(discrepancy | discrepancy.wrapping_neg(), 7) & !all_if(k.cast_unsigned(), 7);
+        let swap = mask_of((discrepancy | discrepancy.wrapping_neg()) & !k.cast_unsigned(), 7);
         for (other, shifted) in other.iter_mut().zip(shifted) {
             *other ^= (*other ^ shifted) & swap;
         }
@@ -154,6 +156,3 @@ impl<const N: usize, const K: usize, const S: usize, const E: usize, const P: us
         rows
     };
 }
-
-#[cfg(test)]
-mod tests;

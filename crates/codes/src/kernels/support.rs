@@ -1,12 +1,14 @@
 //! Positions of the bits of a sparse vector, which are secret, and the vector itself.
 
+use candor_cpu::barrier;
+
 /// Replaces each position that occurs again later by its own index, from the last to the first (SampleFixedWeightVect's second
 /// step). Position i is at least i, so what takes its place is new.
 #[inline(always)]
 pub(crate) fn distinct(positions: &mut [u32]) {
     for i in (0..positions.len()).rev() {
         let (earlier, later) = positions.split_at_mut(i + 1);
-        let again = 0u32.wrapping_sub(u32::from(contains(later, earlier[i])));
+        let again = barrier::opaque_u32(0u32.wrapping_sub(u32::from(contains(later, earlier[i]))));
         earlier[i] ^= (earlier[i] ^ i as u32) & again;
     }
 }
@@ -37,7 +39,8 @@ fn gather(positions: &[u32], first: u32) -> [u64; 16] {
     for position in positions {
         let (word, bit) = (position >> 6, 1u64 << (position & 63));
         for (i, sum) in block.iter_mut().enumerate() {
-            *sum |= bit & all_if_zero(u64::from(word ^ (first + i as u32)));
+            // LLVM would jump to the word that is meant.
+            *sum |= bit & barrier::opaque_u64(all_if_zero(u64::from(word ^ (first + i as u32))));
         }
     }
     block

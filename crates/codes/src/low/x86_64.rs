@@ -2,3 +2,4 @@
 #![allow(unsafe_code)] // instructions that only a token makes sound
 
 pub(crate) mod avx2;
+mod support;

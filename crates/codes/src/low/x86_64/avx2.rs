@@ -3,6 +3,8 @@
 use crate::kernels::{self, Set, support};
 use candor_cpu::HaveAvx2;
 
+pub(crate) use super::support::scatter;
+
 /// Makes the entry points: a safe function that takes the token, and within it the kernel with the token's features.
 macro_rules! entry {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?, $kernel:path;)+) => {
@@ -32,6 +34,4 @@ entry! {
     distinct(positions: &mut [u32]), support::distinct;
     /// See [`support::contains`].
     contains(positions: &[u32], position: u32) -> u8, support::contains;
-    /// See [`support::scatter`].
-    scatter(positions: &[u32], words: &mut [u64]), support::scatter;
 }

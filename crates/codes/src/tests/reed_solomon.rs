@@ -1,5 +1,7 @@
-use super::super::{Set, portable};
-use super::*;
+//! Reed–Solomon codes on every arm.
+
+use crate::kernels::lanes::{power, product};
+use crate::kernels::{Set, portable};
 use candor_test_support::random::Random;
 use std::vec;
 use std::vec::Vec;

@@ -1,5 +1,7 @@
-use super::super::{Set, portable};
-use super::*;
+//! Repeated Reed–Muller codes on every arm.
+
+use crate::kernels::reed_muller::encode;
+use crate::kernels::{Set, portable};
 use candor_test_support::random::Random;
 use std::vec;
 use std::vec::Vec;
@@ -37,7 +39,11 @@ fn codewords_are_the_affine_functions() {
         let word = encode(symbol);
         for position in 0..128u32 {
             let value = (u32::from(symbol) & position).count_ones() + u32::from(symbol >> 7);
-            assert_eq!(word[position as usize / 64] >> (position % 64) & 1, u64::from(value % 2), "{symbol}, {position}");
+            assert_eq!(
+                word[position as usize / 64] >> (position % 64) & 1,
+                u64::from(value % 2),
+                "{symbol}, {position}"
+            );
         }
     }
 }
