@@ -24,7 +24,7 @@ pub(super) fn sparse(parameters: &Parameters, arm: Arm, from: &mut Expander) -> 
     let mut room = Zeroizing::new([0u32; MOST_POSITIONS]);
     let positions = &mut room[..weight];
     for (i, (position, four)) in positions.iter_mut().zip(bytes.as_chunks::<4>().0).enumerate() {
-        let scaled = u64::from(u32::from_le_bytes(*four)) * (parameters.n - i) as u64 >> 32;
+        let scaled = (u64::from(u32::from_le_bytes(*four)) * (parameters.n - i) as u64) >> 32;
         *position = i as u32 + scaled as u32;
     }
     arm.distinct(positions);
@@ -49,7 +49,7 @@ pub(super) fn sparse_by_rejection(parameters: &Parameters, arm: Arm, from: &mut 
     while count < weight {
         let candidate = u64::from(from.next());
         let beyond = (limit - 1).wrapping_sub(candidate) >> 63;
-        let position = (candidate - (candidate * reciprocal >> 42) * n) as u32;
+        let position = (candidate - ((candidate * reciprocal) >> 42) * n) as u32;
         let again = arm.contains(positions, position);
         if secret::declassified(beyond as u8 | again, "hqc-rejected") == 0 {
             positions[count] = position;
