@@ -2,4 +2,5 @@
 #![allow(unsafe_code)] // instructions that only a token makes sound
 
 pub(crate) mod avx2;
+mod reed_muller;
 mod support;

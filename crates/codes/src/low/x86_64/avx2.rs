@@ -3,6 +3,7 @@
 use crate::kernels::{self, Set, support};
 use candor_cpu::HaveAvx2;
 
+pub(crate) use super::reed_muller::reed_muller_decode;
 pub(crate) use super::support::scatter;
 
 /// Makes the entry points: a safe function that takes the token, and within it the kernel with the token's features.
@@ -28,8 +29,6 @@ entry! {
     reed_solomon_encode(set: Set, message: &[u8], codeword: &mut [u8]), kernels::reed_solomon_encode;
     /// See [`kernels::reed_solomon_decode`].
     reed_solomon_decode(set: Set, word: &mut [u8]), kernels::reed_solomon_decode;
-    /// See [`kernels::reed_muller_decode`].
-    reed_muller_decode(set: Set, words: &[u64], symbols: &mut [u8]), kernels::reed_muller_decode;
     /// See [`support::distinct`].
     distinct(positions: &mut [u32]), support::distinct;
     /// See [`support::contains`].
