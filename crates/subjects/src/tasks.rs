@@ -6,6 +6,7 @@ mod circuit;
 mod gf2;
 mod gf2m;
 mod hash;
+mod hqc;
 mod kdf;
 mod ksf;
 mod login;
@@ -24,6 +25,7 @@ type Family = (&'static str, fn() -> Vec<Task>);
 /// All families, in the order in which their tasks are listed and run.
 const FAMILIES: &[Family] = &[
     ("kem/ml-kem-", ml_kem::tasks),
+    ("kem/hqc-", hqc::tasks),
     ("ec/x25519/", x25519::tasks),
     ("hash/", hash::tasks),
     ("aead/", aead::tasks),
