@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::error::PasswordError;
 use crate::oprf::LONGEST_INPUT;
+use candor_cpu::secret;
 use core::fmt;
 #[cfg(feature = "unicode")]
 use unicode_normalization::char::canonical_combining_class;
@@ -87,6 +88,7 @@ impl<'a> Password<'a> {
 impl PartialEq for Password<'_> {
     /// In constant time for passwords of the same length.
     fn eq(&self, other: &Self) -> bool {
+        secret::takes("opaque/password-compare", self.as_bytes());
         subtle::ConstantTimeEq::ct_eq(self.as_bytes(), other.as_bytes()).into()
     }
 }

@@ -1,6 +1,7 @@
 //! The keys that a login ends in.
 
 use crate::kdf::{HASH, Key};
+use candor_cpu::secret;
 use core::fmt;
 use subtle::{Choice, ConstantTimeEq};
 
@@ -29,11 +30,13 @@ macro_rules! key {
 
         impl ConstantTimeEq for $name {
             fn ct_eq(&self, other: &Self) -> Choice {
+                secret::ran("opaque/key-compare", "subtle");
                 self.0.ct_eq(&*other.0)
             }
         }
 
         impl PartialEq for $name {
+            // ct: opaque/key-compare
             fn eq(&self, other: &Self) -> bool {
                 self.ct_eq(other).into()
             }

@@ -55,6 +55,7 @@ impl ConstantTimeEq for SharedSecret {
 
 impl PartialEq for SharedSecret {
     /// In constant time; only the answer is public.
+    // ct: shared-secret/compare
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.ct_eq(other).into()

@@ -78,13 +78,19 @@ const ARGUMENTS: [Register; 6] =
 pub struct Interface {
     /// Arguments, by number, that point to pointers and lengths, and how many steps it is to the data.
     pub structures: &'static [(usize, u8)],
+    /// Arguments, by number, that are themselves secret words.
+    pub secrets: &'static [usize],
     /// What goes from memory or a vector into a general register as it is, is made public on purpose. What is computed in vectors is not.
     pub publishes: bool,
 }
 
-/// Follows the data of a function.
+/// Follows the data of a function. Vectors that it is given are secret, integers are public but for those that the interface names.
 pub fn follow(binary: &Binary, function: Function<'_>, interface: Interface) -> Report {
-    follow_called(binary, function, interface, &Arguments::default())
+    let mut arguments = Arguments { vectors: [true; 8], ..Arguments::default() };
+    for &number in interface.secrets {
+        arguments.registers[number].0 = true;
+    }
+    follow_called(binary, function, interface, &arguments)
 }
 
 /// Follows the data of a function that is called with these arguments.

@@ -25,9 +25,10 @@ const LIBRARY: [&str; 2] = ["_curve25519_x25519", "_curve25519_x25519base"];
 /// down where bytes are declassified, which no other program has.
 const UNREAD: [&str; 3] = ["core::panicking::", "core::slice::index::", "candor_cpu::secret::"];
 
-/// What the signatures of some functions say, which the machine code doesn't: an argument that is an array of slices, or a closure. What is
-/// read through it is public, and only what is read through the pointers in it is secret.
-const INTERFACES: [(&str, Interface); 13] = [
+/// What the signatures of some functions say, which the machine code doesn't. Of an argument that is an array of slices, or a closure, what is
+/// read through it is public, and only what is read through the pointers in it is secret. A word may be a secret itself: `tests/signatures.rs`
+/// reads the signatures of all kernels and finds such arguments.
+const INTERFACES: [(&str, Interface); 14] = [
     ("polyval::hash_clmul::with_features", slices(&[(1, 1)])),
     ("polyval::hash_vpclmul::with_features", slices(&[(1, 1)])),
     ("polyval::hash_avx512::with_features", slices(&[(1, 1)])),
@@ -39,14 +40,15 @@ const INTERFACES: [(&str, Interface); 13] = [
     ("sm3_avx512::with_features", slices(&[(1, 1)])),
     ("sm3_avx512_8::with_features", slices(&[(1, 1)])),
     ("KERNEL::toom3_interpolate", slices(&[(1, 1)])),
+    ("x86_64::clmul::row", Interface { structures: &[], secrets: &[3], publishes: false }),
     // The first word of each block is turned into the next address, which RFC 9106 §3.4.1 lets depend on the password (`argon2id-address`).
     // The closure that does so refers to its surroundings.
-    ("argon2_avx2::fill_avx2", Interface { structures: &[(4, 3)], publishes: true }),
-    ("argon2_avx512::fill_avx512", Interface { structures: &[(4, 3)], publishes: true }),
+    ("argon2_avx2::fill_avx2", Interface { structures: &[(4, 3)], secrets: &[], publishes: true }),
+    ("argon2_avx512::fill_avx512", Interface { structures: &[(4, 3)], secrets: &[], publishes: true }),
 ];
 
 const fn slices(structures: &'static [(usize, u8)]) -> Interface {
-    Interface { structures, publishes: false }
+    Interface { structures, secrets: &[], publishes: false }
 }
 
 /// The kernels: each function of these crates that has an instruction of some tier, so no arm is forgotten for its name; and a library's.
@@ -146,6 +148,11 @@ pub fn follow(binary: &Binary, function: Function<'_>) -> Report {
         todo.extend(inner.calls.into_iter().map(|deeper| Call { offset: call.offset, ..deeper }));
     }
     report
+}
+
+/// The arguments of a function, by number, that are secret words. Any other that is no pointer counts as public.
+pub fn secret_arguments(name: &str) -> &'static [usize] {
+    interface(name).secrets
 }
 
 fn interface(name: &str) -> Interface {

@@ -55,6 +55,19 @@ mod planted {
         }
     }
 
+    /// The same on a secret that comes in a register.
+    #[inline(never)]
+    pub(super) fn word_to_branch(secret: u64, out: &mut [u64; 4]) {
+        if secret & 1 == 1 {
+            black_box(&mut *out)[1] = black_box(3);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn word(secret: u64, out: &mut [u64; 4]) {
+        out[1] ^= black_box(3) & 0u64.wrapping_sub(secret & 1);
+    }
+
     #[inline(never)]
     pub(super) fn mask(secret: &[u64; 4], out: &mut [u64; 4]) {
         out[1] ^= black_box(3) & 0u64.wrapping_sub(secret[0] & 1);
@@ -162,6 +175,8 @@ fn this_program() -> Binary {
     black_box((early_exit(&bytes, &bytes), no_early_exit(&bytes, &bytes), table(&bytes), table_in_order(&bytes)));
     mask_to_branch(&words, &mut out);
     mask(&words, &mut out);
+    word_to_branch(black_box(3), &mut out);
+    word(black_box(3), &mut out);
     let two = black_box([8, 3]);
     black_box((
         division(&two),
@@ -275,7 +290,7 @@ fn a_secret_that_is_given_to_a_function_without_code_is_found() {
 #[test]
 fn an_array_of_slices_is_public_and_what_it_points_to_is_not() {
     // The array itself is passed by its address.
-    let slices = Interface { structures: &[(0, 1)], publishes: false };
+    let slices = Interface { structures: &[(0, 1)], ..Interface::default() };
     let binary = this_program();
     assert_eq!(findings(&binary, "many", slices), BTreeSet::new());
     assert!(!findings(&binary, "many", Interface::default()).is_empty());
@@ -283,15 +298,27 @@ fn an_array_of_slices_is_public_and_what_it_points_to_is_not() {
 }
 
 #[test]
+fn a_secret_in_a_register_of_arguments_is_one_where_the_interface_says_so() {
+    let word = Interface { secrets: &[0], ..Interface::default() };
+    let binary = this_program();
+    assert!(!findings(&binary, "word_to_branch", word).is_empty());
+    assert_eq!(findings(&binary, "word", word), BTreeSet::new());
+    assert_eq!(findings(&binary, "word_to_branch", Interface::default()), BTreeSet::new());
+}
+
+#[test]
 fn a_gather_at_secret_indices_is_found_and_one_at_public_ones_is_not() {
-    // vmovdqu ymm1, [rdi]; vpgatherdd ymm0, [rsi + 4·ymm1], ymm2; ret. The twin leaves ymm1 as it is.
+    // vmovdqu ymm1, [rdi]; vpgatherdd ymm0, [rsi + 4·ymm1], ymm2; ret. The twin has vmovd xmm1, edi in front. With neither, ymm1 is an argument.
     let gather = [0xc4, 0xe2, 0x6d, 0x90, 0x04, 0x8e, 0xc3];
-    let secret: Vec<u8> = [0xc5, 0xfe, 0x6f, 0x0f].into_iter().chain(gather).collect();
-    let found = |code: &[u8]| {
-        follow(&this_program(), Function { name: "gather", address: 0x1000, code }, Interface::default()).findings
+    let found = |before: &[u8]| {
+        let code = [before, &gather].concat();
+        follow(&this_program(), Function { name: "gather", address: 0x1000, code: &code }, Interface::default())
+            .findings
     };
-    assert!(found(&secret).iter().any(|finding| finding.what.contains("vpgatherdd at an address")));
-    assert!(found(&gather).is_empty());
+    for secret in [&[0xc5, 0xfe, 0x6f, 0x0f][..], &[]] {
+        assert!(found(secret).iter().any(|finding| finding.what.contains("vpgatherdd at an address")), "{secret:x?}");
+    }
+    assert!(found(&[0xc5, 0xf9, 0x6e, 0xcf]).is_empty());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! The marks stand in the code. A function says `secret::takes("room/function", input)` or `secret::ran("routine", arm)`, which the
 //! gate's program records when it runs on secret input. One that only hands its input on says `// ct: name` with the name of what it calls;
-//! one whose input is public says `// ct: public, because …`. Functions whose parameters are all of a type that never is secret need no mark.
+//! one whose input is public says `// ct: public, because …`. So do the functions of `PartialEq` and `ConstantTimeEq`. Functions whose parameters are all of a type that never is secret need no mark.
 //!
 //! This reads the sources of the rooms that hold secrets and finds functions without a mark, and marks that no case has recorded.
 
@@ -52,6 +52,9 @@ const PUBLIC: [&str; 26] = [
     "const",
     "Argon2id",
 ];
+
+/// Functions of traits that need a mark too, though they are not `pub`: where an early exit tells most.
+const COMPARISONS: [&str; 2] = ["ct_eq", "eq"];
 
 /// What the sources say.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -106,8 +109,7 @@ fn add(file: &str, text: &str, marks: &mut Marks) {
     }
     let lines: Vec<&str> = text.lines().collect();
     for (number, line) in lines.iter().enumerate() {
-        let Some(name) = line.trim_start().strip_prefix("pub fn ") else { continue };
-        let name = name.split(['(', '<']).next().unwrap_or(name);
+        let Some(name) = declared(line) else { continue };
         let function = lines[number..].join("\n");
         let comments: Vec<&str> = lines[..number]
             .iter()
@@ -122,10 +124,18 @@ fn add(file: &str, text: &str, marks: &mut Marks) {
             Some(public) if public.starts_with("public, because ") => {}
             Some(names) => marks.names.extend(names.split(", ").map(str::to_owned)),
             None if body.contains("takes(\"") || body.contains("secret::ran(") => {}
-            None if !takes_secrets(parameters) => {}
+            None if !COMPARISONS.contains(&name) && !takes_secrets(parameters) => {}
             None => marks.unmarked.push(format!("{file}:{}: {name}", number + 1)),
         }
     }
+}
+
+/// The name of the public function, or of the comparison, that a line declares.
+fn declared(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let name = line.strip_prefix("pub fn ").or_else(|| line.strip_prefix("fn "))?;
+    let name = name.split(['(', '<']).next().unwrap_or(name);
+    (line.starts_with("pub ") || COMPARISONS.contains(&name)).then_some(name)
 }
 
 /// Tests stand at the end. A file of tests that is declared further up ends nothing.
@@ -250,6 +260,20 @@ mod tests {
             read("pub fn generate(suite: S, rng: &mut (impl CryptoRng + ?Sized)) -> Self {\n}\n").unmarked.len(),
             1
         );
+    }
+
+    #[test]
+    fn a_comparison_must_be_marked_though_it_is_a_traits() {
+        let bare =
+            "impl PartialEq for X {\n    fn eq(&self, other: &Self) -> bool {\n        self.0 == other.0\n    }\n}\n";
+        assert_eq!(read(bare).unmarked, ["x.rs:2: eq"]);
+        assert_eq!(
+            read(&bare.replace("PartialEq", "ConstantTimeEq").replace("fn eq", "fn ct_eq")).unmarked,
+            ["x.rs:2: ct_eq"]
+        );
+        assert_eq!(read(&bare.replace("fn eq", "fn equal")), Marks::default());
+        let marked = read(&bare.replace("    fn", "    // ct: x/compare\n    fn"));
+        assert_eq!(marked, Marks { names: ["x/compare".to_owned()].into(), unmarked: Vec::new() });
     }
 
     #[test]

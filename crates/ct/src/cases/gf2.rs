@@ -76,7 +76,8 @@ fn in_field<M: Modulus>(cpu: Cpu) {
             field.half_trace(&a).expect("the degree is odd"),
         ];
         let results = products.into_iter().chain(others).flat_map(|result| result.words().as_ref().to_vec());
-        results.chain([u64::from(field.trace(&a))]).collect()
+        let equal = [(a, b), (a, a)].map(|(left, right)| secret::declassified(u8::from(left == right), "equality"));
+        results.chain([u64::from(field.trace(&a))]).chain(equal.map(u64::from)).collect()
     });
 }
 

@@ -15,6 +15,8 @@ use candor_opaque::{
 use candor_primitives::kem::libcrux::MlKem768;
 use rand_core::{TryCryptoRng, TryRng};
 use std::convert::Infallible;
+use std::hint::black_box;
+use subtle::ConstantTimeEq;
 
 const PASSWORD: &[u8; 17] = b"correct horse ...";
 const USER: &[u8] = b"account 17";
@@ -242,6 +244,39 @@ fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: 
     let ours = answer.state.finish(&done.ke3, Some(&record)).expect("the right password").session_key;
     secret::declassify(ours.as_bytes(), "result");
     assert!(ours == done.session_key, "the result is wrong, so whatever ran was no OPAQUE");
+}
+
+/// The keys of two parties and passwords of one length, equal and not; only the answers are public.
+pub(crate) fn compare(_: Cpu) {
+    let (server, client) = (clean_server(Rfc9807), clean_client(Rfc9807));
+    let (record, password) = (clean_record(), Password::from_bytes(PASSWORD).expect("a good password"));
+    let keys = |number| {
+        let (state, ke1) = client.start_login(&mut clean(number), &password).expect("KE1");
+        let answer = server.respond(&mut clean(7), &ke1, USER, Some(&record), &PARTIES).expect("KE2");
+        let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
+        let theirs = answer.state.finish(&done.ke3, Some(&record)).expect("the server believes it").session_key;
+        (done.session_key, theirs, done.export_key)
+    };
+    let ((session, theirs, export), (another, _, same)) = (keys(6), keys(9));
+    secret::reset();
+    for key in [&session, &theirs, &another] {
+        secret::poison(key.as_bytes());
+    }
+    for key in [&export, &same] {
+        secret::poison(key.as_bytes());
+    }
+    let (mut last, password) = (*PASSWORD, *PASSWORD);
+    last[PASSWORD.len() - 1] ^= 1;
+    secret::poison(&last);
+    secret::poison(&password);
+    let [last, first, other] =
+        [&last, &password, PASSWORD].map(|bytes| Password::from_bytes(black_box(bytes)).expect("a good password"));
+    let answers =
+        [(session == theirs, 1), (session == another, 0), (export == same, 1), (first == other, 1), (first == last, 0)];
+    for (answer, expected) in answers {
+        assert_eq!(secret::declassified(u8::from(answer), "equality"), expected);
+    }
+    assert_eq!(secret::declassified(session.ct_eq(&theirs).unwrap_u8(), "equality"), 1);
 }
 
 fn log_in<S: Suite>(client: &Client<S>, server: &Server<S>, record: &Record) {

@@ -2,6 +2,7 @@
 
 use super::limbs::Columns;
 use super::modulus::Modulus;
+use candor_cpu::secret;
 use core::fmt;
 use core::ops::{Add, AddAssign};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
@@ -38,6 +39,7 @@ impl<M: Modulus> Default for Element<M> {
 
 impl<M: Modulus> ConstantTimeEq for Element<M> {
     fn ct_eq(&self, other: &Self) -> Choice {
+        secret::takes("gf2m/compare", self.0.as_ref());
         self.0.as_ref().ct_eq(other.0.as_ref())
     }
 }
@@ -53,6 +55,7 @@ impl<M: Modulus> ConditionallySelectable for Element<M> {
 }
 
 impl<M: Modulus> PartialEq for Element<M> {
+    // ct: gf2m/compare
     fn eq(&self, other: &Self) -> bool {
         self.ct_eq(other).into()
     }

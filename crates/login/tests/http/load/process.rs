@@ -2,10 +2,10 @@
 
 use crate::world::{OPEN, config};
 use candor_login::{Log, Server, Store};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
@@ -20,6 +20,8 @@ const SAYS: &str = "load server: ";
 pub(super) struct Process {
     pub(super) address: SocketAddr,
     child: Child,
+    // Open as long as it runs: after a minute the test harness says so there, and ends if it can't.
+    _output: Lines<BufReader<ChildStdout>>,
     // Dropped after the process has ended.
     folder: Option<TempDir>,
 }
@@ -53,9 +55,10 @@ impl Process {
         command.args(["--ignored", "--exact", "load::process::server_process", "--nocapture"]);
         command.env(STATE, state).env(DATABASE, url.unwrap_or_default());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let address = lines.find_map(|line| line.split_once(SAYS)?.1.parse().ok()).expect("the server starts");
-        Self { address, child, folder: None }
+        let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+        let address = output.find_map(|line| line.unwrap().split_once(SAYS)?.1.parse().ok());
+        let address = address.expect("the server starts");
+        Self { address, child, _output: output, folder: None }
     }
 
     /// The time that its threads have computed for.
