@@ -25,7 +25,8 @@ const TARGETS: [Target; 3] = [
     Target { triple: "aarch64-unknown-linux-gnu", std: &CRATES },
 ];
 
-const CRATES: [&str; 5] = ["candor-cpu", "candor-primitives", "candor-gf2", "candor-onion", "candor-opaque"];
+const CRATES: [&str; 6] =
+    ["candor-cpu", "candor-primitives", "candor-gf2", "candor-codes", "candor-onion", "candor-opaque"];
 
 /// Everything that runs without an operating system and without C.
 pub(crate) const BARE_FEATURES: [&str; 9] = [

@@ -6,6 +6,7 @@ mod controls;
 mod dh;
 mod gf2;
 mod hash;
+mod hqc;
 mod kem;
 mod ksf;
 mod layer;
@@ -18,7 +19,7 @@ use crate::case::{Case, Expect, Place};
 
 /// All of them, in the order in which they run: the controls first, because without them the rest shows nothing.
 pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
-    CASES.iter().chain(sm4::CASES).chain(aead::CASES)
+    CASES.iter().chain(sm4::CASES).chain(aead::CASES).chain(hqc::CASES)
 }
 
 /// Those whose families have no list of their own.

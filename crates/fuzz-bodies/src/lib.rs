@@ -4,6 +4,7 @@
 //! mutations of those. There is one module per crate; each uses only that crate's public API, so no product carries code for its fuzzer.
 #![forbid(unsafe_code)]
 
+pub mod codes;
 pub mod gf2;
 pub mod lab;
 pub mod login;

@@ -61,6 +61,7 @@ pub mod cipher;
 pub mod gf2;
 pub mod gf2m;
 pub mod hash;
+pub mod hqc;
 pub mod kdf;
 pub mod ksf;
 pub mod mac;

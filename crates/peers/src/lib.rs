@@ -28,7 +28,7 @@ pub mod seed;
 
 pub use list::{
     Peer, PeerState, aead, aeads, argon2id, cipher, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash, hkdf, hmac,
-    ml_kem, ntor, opaque, oprf, peers, ristretto, x25519,
+    hqc, hqc_decode, ml_kem, ntor, opaque, oprf, peers, ristretto, x25519,
 };
 
 // The libraries. Each file has its feature at its head; their order in the tables is that of the feature `peers` in Cargo.toml.
@@ -40,6 +40,7 @@ mod dalek;
 mod gf2x;
 mod gmssl;
 mod graviola;
+mod hqc_kem;
 mod libcrux;
 mod libgcrypt;
 mod liboqs;

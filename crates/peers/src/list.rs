@@ -1,7 +1,7 @@
 //! The list of peers, and what each offers.
 
 use crate::contract::hash::{Algorithm, Shape};
-use crate::contract::{aead, cipher, gf2, gf2m, ml_kem, ntor, opaque, oprf, x25519};
+use crate::contract::{aead, cipher, gf2, gf2m, hqc, ml_kem, ntor, opaque, oprf, x25519};
 use crate::linked;
 use candor_lab::Entry;
 use candor_primitives::ksf::Params;
@@ -18,6 +18,16 @@ pub(crate) trait Offers: Sync {
 
     /// ML-KEM.
     fn ml_kem(&self, level: ml_kem::Level, op: ml_kem::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// HQC.
+    fn hqc(&self, level: hqc::Level, op: hqc::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// The code below HQC.
+    fn hqc_decode(&self, level: hqc::Level) -> Vec<Entry> {
         Vec::new()
     }
 
@@ -128,6 +138,18 @@ pub fn peers() -> Vec<Peer> {
 #[must_use]
 pub fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Vec<Entry> {
     all().flat_map(|peer| peer.ml_kem(level, op)).collect()
+}
+
+/// The peers' entries for HQC.
+#[must_use]
+pub fn hqc(level: hqc::Level, op: hqc::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.hqc(level, op)).collect()
+}
+
+/// The peers' entries for decoding HQC's code.
+#[must_use]
+pub fn hqc_decode(level: hqc::Level) -> Vec<Entry> {
+    all().flat_map(|peer| peer.hqc_decode(level)).collect()
 }
 
 /// The peers' entries for X25519.

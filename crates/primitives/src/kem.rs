@@ -197,9 +197,10 @@ pub enum KemError {
         /// The length that was given.
         got: usize,
     },
-    /// The public key is not one that key generation makes; for ML-KEM, a coefficient is not below q = 3329.
+    /// The public key is not one that key generation makes; for ML-KEM, a coefficient is not below q = 3329; for HQC, it has bits beyond
+    /// its polynomial.
     PublicKey,
-    /// The secret key contradicts itself; for ML-KEM, the hash in it is not that of the public key in it.
+    /// The secret key contradicts itself; for ML-KEM, the hash in it is not that of the public key in it; for HQC, its seed gives another.
     SecretKey,
     /// The secret key was read in its expanded form, which does not hold the seed.
     NoSeed,
@@ -216,7 +217,7 @@ impl fmt::Display for KemError {
         match self {
             Self::Length { what, expected, got } => write!(f, "{what} is {got} bytes long; expected {expected}"),
             Self::PublicKey => {
-                f.write_str("public key is invalid: a coefficient is not reduced; get the key from its owner again")
+                f.write_str("public key is invalid: no key generation makes it; get the key from its owner again")
             }
             Self::SecretKey => {
                 f.write_str("secret key is invalid: it contradicts the public key inside it; restore it from a backup")

@@ -6,6 +6,7 @@ mod controls;
 mod gf2;
 mod handshake;
 mod hash;
+mod hqc;
 mod kem;
 mod ksf;
 mod layer;
@@ -31,6 +32,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases.extend(handshake::cases());
     cases.extend(opaque::cases());
     cases.extend(gf2::cases());
+    cases.extend(hqc::cases());
     cases
 }
 

@@ -16,7 +16,7 @@ pub struct Kernel<'a> {
 }
 
 /// The crates whose kernels ship, and the libraries behind arms that memcheck can't run.
-const CRATES: [&str; 5] = ["candor_primitives", "candor_gf2", "candor_onion", "candor_opaque", "sha2"];
+const CRATES: [&str; 6] = ["candor_primitives", "candor_gf2", "candor_codes", "candor_onion", "candor_opaque", "sha2"];
 
 /// Assembly in AWS-LC that valgrind can't run: what its X25519 takes on CPUs with ADX.
 const LIBRARY: [&str; 2] = ["_curve25519_x25519", "_curve25519_x25519base"];

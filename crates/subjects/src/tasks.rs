@@ -7,6 +7,7 @@ mod consensus;
 mod gf2;
 mod gf2m;
 mod hash;
+mod hqc;
 mod http_circuit;
 mod kdf;
 mod ksf;
@@ -26,6 +27,7 @@ type Family = (&'static str, fn() -> Vec<Task>);
 /// All families, in the order in which their tasks are listed and run.
 const FAMILIES: &[Family] = &[
     ("kem/ml-kem-", ml_kem::tasks),
+    ("kem/hqc-", hqc::tasks),
     ("ec/x25519/", x25519::tasks),
     ("hash/", hash::tasks),
     ("aead/", aead::tasks),

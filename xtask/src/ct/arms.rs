@@ -137,7 +137,7 @@ impl Sources {
         let tiers = root.join("crates/cpu/src/tier.rs");
         let text = fs::read_to_string(&tiers).map_err(|error| format!("{}: {error}", tiers.display()))?;
         let mut files = Vec::new();
-        for room in ["crates/primitives/src", "crates/gf2/src"] {
+        for room in ["crates/primitives/src", "crates/gf2/src", "crates/codes/src"] {
             super::marked::collect(&root.join(room), &mut files)?;
         }
         let mut names = BTreeSet::new();

@@ -13,7 +13,7 @@ use std::path::Path;
 pub(super) const SECTION: &str = "places";
 
 /// Crates that ship and have secrets.
-const CRATES: [&str; 6] = ["primitives", "gf2", "onion", "opaque", "login", "login-client"];
+const CRATES: [&str; 7] = ["primitives", "gf2", "codes", "onion", "opaque", "login", "login-client"];
 
 /// The section's text: for each reason its files, with the number of places where there is more than one.
 pub(super) fn table(root: &Path, soundness: &str) -> Result<String, Failure> {

@@ -47,7 +47,7 @@ const ROOMS: &[Room] = &[
     Room { name: "primitives", place: Place::Product(1), may_use: &["cpu"] },
     Room { name: "gf2", place: Place::Product(1), may_use: &["cpu"] },
     Room { name: "links", place: Place::Product(1), may_use: &[] },
-    Room { name: "codes", place: Place::Product(2), may_use: &["gf2", "primitives"] },
+    Room { name: "codes", place: Place::Product(2), may_use: &["gf2", "primitives", "cpu"] },
     // `cpu` for the marks of the constant-time gate: its curve is a library of its own and no primitive of ours.
     Room { name: "opaque", place: Place::Product(2), may_use: &["primitives", "cpu"] },
     // `cpu` likewise: layers and handshakes compare what others must not see.
@@ -78,7 +78,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "residue",
         place: Place::Above,
-        may_use: &["cpu", "primitives", "gf2", "onion", "opaque", "test-support"],
+        may_use: &["cpu", "primitives", "gf2", "codes", "onion", "opaque", "test-support"],
     },
     // Reads binaries and knows none of ours.
     Room { name: "scan", place: Place::Above, may_use: &[] },

@@ -1,5 +1,6 @@
 //! The fuzz bodies on stable: over the committed corpora, and over mutations of them that are the same in every run.
 
+mod codes;
 mod gf2;
 mod lab;
 mod login;

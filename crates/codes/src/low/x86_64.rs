@@ -1,0 +1,6 @@
+//! Kernels for x86-64.
+#![allow(unsafe_code)] // instructions that only a token makes sound
+
+pub(crate) mod avx2;
+mod reed_muller;
+mod support;

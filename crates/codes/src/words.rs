@@ -1,0 +1,79 @@
+//! Vectors of bits on the heap that wipe themselves.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use core::ops::{Deref, DerefMut};
+use zeroize::optimization_barrier;
+
+/// Words, lowest first, with bit i of word j as coefficient 64j + i. They are wiped on drop, a vector register at a time.
+#[derive(Clone)]
+pub(crate) struct Words(Box<[u64]>);
+
+impl Words {
+    /// Zeros.
+    pub(crate) fn zero(count: usize) -> Self {
+        Self(vec![0; count].into())
+    }
+
+    /// The bytes as words, lowest first; what is missing at the end is zero.
+    pub(crate) fn from_bytes(bytes: &[u8], count: usize) -> Self {
+        let mut words = Self::zero(count);
+        let (whole, rest) = bytes.as_chunks::<8>();
+        for (word, bytes) in words.iter_mut().zip(whole) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        for (i, byte) in rest.iter().enumerate() {
+            words[whole.len()] |= u64::from(*byte) << (8 * i);
+        }
+        words
+    }
+}
+
+/// Writes as many bytes of `words` as there is room for.
+pub(crate) fn to_bytes(words: &[u64], bytes: &mut [u8]) {
+    let (whole, rest) = bytes.as_chunks_mut::<8>();
+    for (bytes, word) in whole.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
+    }
+    for (i, byte) in rest.iter_mut().enumerate() {
+        *byte = (words[whole.len()] >> (8 * i)) as u8;
+    }
+}
+
+impl Deref for Words {
+    type Target = [u64];
+    fn deref(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+impl DerefMut for Words {
+    fn deref_mut(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        self.0.fill(0);
+        optimization_barrier(&*self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn bytes_come_back_whatever_their_number() {
+        for length in 0..40_u8 {
+            let bytes: Vec<u8> = (1..=length).collect();
+            let words = Words::from_bytes(&bytes, usize::from(length).div_ceil(8));
+            let mut back = vec![0; bytes.len()];
+            to_bytes(&words, &mut back);
+            assert_eq!(back, bytes);
+        }
+        assert_eq!(*Words::from_bytes(&[1, 0, 0, 0, 0, 0, 0, 2, 3], 2), [1 | 2 << 56, 3]);
+    }
+}

@@ -1,0 +1,29 @@
+//! `kem/hqc-{1,3,5}/{keygen,encaps,decaps,exchange,decode}`: HQC.
+
+use crate::ours;
+use candor_lab::Task;
+use candor_peers::contract::hqc::{DECODE, Level, Op};
+
+/// All tasks of HQC.
+pub(super) fn tasks() -> Vec<Task> {
+    Level::ALL
+        .into_iter()
+        .flat_map(|level| Op::ALL.map(|op| task(level, op)).into_iter().chain([decode(level)]))
+        .collect()
+}
+
+fn task(level: Level, op: Op) -> Task {
+    let name = format!("kem/hqc-{}/{}", level.number(), op.name());
+    let mut task = Task::new(name, format!("HQC-{}: {}", level.number(), op.timed()));
+    task.entries.extend(ours::hqc::entries(level, op));
+    task.entries.extend(candor_peers::hqc(level, op));
+    task
+}
+
+fn decode(level: Level) -> Task {
+    let name = format!("kem/hqc-{}/decode", level.number());
+    let mut task = Task::new(name, format!("HQC-{}: {DECODE}", level.number()));
+    task.entries.extend(ours::hqc::decoders(level));
+    task.entries.extend(candor_peers::hqc_decode(level));
+    task
+}
