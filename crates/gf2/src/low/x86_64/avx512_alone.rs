@@ -30,7 +30,7 @@ macro_rules! alone {
 
 alone!(leaf3, 3, |out, a, b| {
     // The next load takes lanes or a word, so there is nothing to gain from joining lanes for the store.
-    for (i, lane) in mul3(a, b).into_iter().enumerate() {
+    for (i, lane) in vpclmul::mul3(a, b).into_iter().enumerate() {
         apart(lane).store(out.add(2 * i), 2);
     }
 });
@@ -81,29 +81,6 @@ fn words(x: Zmm, places: [i64; 8]) -> Zmm {
     unsafe {
         let places = _mm512_setr_epi64(a, b, c, d, e, f, g, h);
         Zmm(_mm512_permutex2var_epi64(x.0, places, _mm512_setzero_si512()))
-    }
-}
-
-/// 3×3 words: Karatsuba's six products in four instructions, two of them on two lanes. Loads that repeat a lane or a word cost nothing, so the second
-/// lane has its sums without a shuffle across lanes before the multiplication.
-///
-/// # Safety
-/// AVX-512 and VPCLMULQDQ exist; `a` and `b` point to 3 words.
-#[inline(always)]
-unsafe fn mul3(a: *const u64, b: *const u64) -> [Xmm; 3] {
-    // SAFETY: the caller's promise.
-    unsafe {
-        // [a₀ a₁ | a₀+a₂ a₁+a₂], [a₂ 0] and a₀+a₁ in the lower word.
-        let spread = |x: *const u64| {
-            let (twice, x2) =
-                (_mm256_broadcastsi128_si256(_mm_loadu_si128(x.cast())), _mm_loadl_epi64(x.add(2).cast()));
-            let lanes = _mm256_xor_si256(twice, _mm256_maskz_broadcastq_epi64(0b1100, x2));
-            let x01 = _mm256_castsi256_si128(twice);
-            (Ymm(lanes), Xmm(x2), Xmm(_mm_xor_si128(x01, _mm_unpackhi_epi64(x01, x01))))
-        };
-        let ((a, a2, a_sum), (b, b2, b_sum)) = (spread(a), spread(b));
-        let ([p0, p02], [p1, p12]) = (a.clmul_low(b).split(), a.clmul_high(b).split());
-        vpclmul::join3(p0, p1, a2.clmul_low(b2), a_sum.clmul_low(b_sum), p02, p12)
     }
 }
 

@@ -164,7 +164,7 @@ pub(super) unsafe fn store<const LANES: usize>(words: *mut u64, n: usize, lanes:
 /// # Safety
 /// AVX2 and VPCLMULQDQ exist; `a` and `b` point to 3 words.
 #[inline(always)]
-unsafe fn mul3(a: *const u64, b: *const u64) -> [Xmm; 3] {
+pub(super) unsafe fn mul3(a: *const u64, b: *const u64) -> [Xmm; 3] {
     // SAFETY: the caller's promise.
     unsafe {
         // [a₀ a₁ | a₂ a₀+a₁] and [a₀+a₂ a₁+a₂].
@@ -176,18 +176,10 @@ unsafe fn mul3(a: *const u64, b: *const u64) -> [Xmm; 3] {
         };
         let ((a, a_cross), (b, b_cross)) = (spread(a), spread(b));
         let ([p0, p2], [p1, p01]) = (a.clmul_low(b).split(), a.clmul_high(b).split());
-        join3(p0, p1, p2, p01, a_cross.clmul_low(b_cross), a_cross.clmul_high(b_cross))
-    }
-}
-
-/// Puts six products together: of words 0, 1 and 2, and of the sums of words 0 and 1, 0 and 2, 1 and 2.
-#[inline(always)]
-pub(super) fn join3(p0: Xmm, p1: Xmm, p2: Xmm, p01: Xmm, p02: Xmm, p12: Xmm) -> [Xmm; 3] {
-    let (p0_p1, p1_p2) = (p0.xor(p1), p1.xor(p2));
-    let (c1, c3) = (p01.xor(p0_p1), p12.xor(p1_p2));
-    let c2 = p02.xor3(p0_p1, p2);
-    // SAFETY: holding an `Xmm` proves SSE4.1, and with it SSSE3.
-    unsafe {
+        let (p02, p12) = (a_cross.clmul_low(b_cross), a_cross.clmul_high(b_cross));
+        let (p0_p1, p1_p2) = (p0.xor(p1), p1.xor(p2));
+        let (c1, c3) = (p01.xor(p0_p1), p12.xor(p1_p2));
+        let c2 = p02.xor3(p0_p1, p2);
         let across = Xmm(_mm_alignr_epi8::<8>(c3.0, c1.0));
         let low = p0.xor(Xmm(_mm_slli_si128::<8>(c1.0)));
         let high = p2.xor(Xmm(_mm_srli_si128::<8>(c3.0)));
