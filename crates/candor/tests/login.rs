@@ -101,6 +101,14 @@ fn a_setting_that_is_wrong_is_named_with_where_it_stands() {
     assert!(said(candor(home.path(), &["serve", "--connections", "many"])).contains("command line: `connections`"));
     let reachable = said(candor(home.path(), &["serve", "--listen", "0.0.0.0:0"]));
     assert!(reachable.contains("tls-certificate"), "{reachable}");
+    for (setting, value, why) in [
+        ("--ksf", "8:1:1", "clients refuse it by default"),
+        ("--remembered", "99999999999", "at most 16777216"),
+        ("--access-lifetime", "0s", "at least 1s"),
+    ] {
+        let refused = said(candor(home.path(), &["serve", setting, value]));
+        assert!(refused.contains(&setting[2..]) && refused.contains(why), "{refused}");
+    }
     let nothing = said(candor(home.path(), &["token", "add"]));
     assert!(nothing.contains("master.key"), "{nothing}");
 }

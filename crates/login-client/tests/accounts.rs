@@ -137,6 +137,12 @@ async fn the_example_logs_in() -> Outcome {
     client.register("Alice", "pw", None, &Options::default()).await?;
     assert_eq!(example::log_in(&server.url(), "alice", "pw").await?, "Alice");
     assert_eq!(example::log_in(&server.url(), "alice", "other").await, Err(Error::LoginFailed));
+
+    let source = include_str!("../examples/log_in.rs");
+    let code: Vec<_> = source.lines().filter(|line| !line.is_empty() && !line.starts_with("//")).collect();
+    assert!(code.len() <= 15, "a client that logs in has {} lines", code.len());
+    let shown = code.join("\n").replace("pub(crate) ", "");
+    assert!(include_str!("../README.md").contains(&shown), "the README shows another program than examples/log_in.rs");
     Ok(())
 }
 

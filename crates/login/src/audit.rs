@@ -22,8 +22,11 @@ pub enum Broken {
     #[error("entry {0} is missing")]
     Missing(u64),
     /// The entries end elsewhere than the head says.
-    #[error("the head says that entry {0} is the last, with another hash than that entry has")]
+    #[error("the head says that entry {0} is the last, but there are later ones, or that entry has another hash")]
     Head(u64),
+    /// There is an entry before the first one.
+    #[error("entry {0} was inserted: the first entry is number 1")]
+    Inserted(i64),
     /// The log is shorter than it was, or has another entry at the place.
     #[error("the log was rewritten: entry {0} is not the one whose head was kept")]
     Rewritten(u64),
@@ -35,9 +38,16 @@ pub enum Broken {
 /// # Errors
 /// [`StoreError`] if the database can't be read.
 pub async fn verify(store: &Store, kept: Option<AuditHead>) -> Result<Result<AuditHead, Broken>, StoreError> {
-    let head = store.audit_head().await?;
+    // As of one moment: an entry and the head that names it are written in one transaction.
+    let (head, lowest, highest) = store.audit_bounds().await?;
     let mut last = AuditHead { sequence: 0, hash: [0; 32] };
     let differs = |kept: &AuditHead, last: &AuditHead| kept.sequence == last.sequence && kept.hash != last.hash;
+    if lowest < 1 {
+        return Ok(Err(Broken::Inserted(lowest)));
+    }
+    if kept.is_some_and(|kept| differs(&kept, &last)) {
+        return Ok(Err(Broken::Rewritten(0)));
+    }
     while last.sequence < head.sequence {
         let entries = store.audit_entries(last.sequence, STEP).await?;
         let Some(first) = entries.first() else { return Ok(Err(Broken::Missing(last.sequence + 1))) };
@@ -57,11 +67,8 @@ pub async fn verify(store: &Store, kept: Option<AuditHead>) -> Result<Result<Aud
             }
         }
     }
-    // Read after the head, so an entry beyond it was either appended meanwhile, and then fits, or the head was set back.
-    let beyond = store.audit_entries(head.sequence, 1).await?;
-    let set_back = beyond.first().is_some_and(|entry| !store.audit_entry_fits(&head.hash, entry));
     Ok(match kept {
-        _ if last.hash != head.hash || set_back => Err(Broken::Head(head.sequence)),
+        _ if last.hash != head.hash || i64::try_from(head.sequence) != Ok(highest) => Err(Broken::Head(head.sequence)),
         Some(kept) if kept.sequence > head.sequence => Err(Broken::Rewritten(kept.sequence)),
         _ => Ok(head),
     })

@@ -20,6 +20,10 @@ use value::{Value, nearest};
 /// What the names of environment variables begin with.
 pub const ENVIRONMENT: &str = "CANDOR_LOGIN_";
 
+/// The largest `remembered`, which takes 2.4 GB.
+const MOST_REMEMBERED: usize = 1 << 24;
+const SECOND: Duration = Duration::from_secs(1);
+
 /// How a server is set up. [`Config::default`] needs nothing and serves this machine only.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -48,7 +52,8 @@ pub struct Config {
     pub metrics_from: Vec<IpNet>,
     /// Where to answer `/metrics`, in plain HTTP; beside everything else if it is not given.
     pub metrics_listen: Option<SocketAddr>,
-    /// Key stretching parameters of the first key, when there is none yet.
+    /// Key stretching parameters of the first key, when there is none yet. Clients refuse what [`candor_opaque::Limits::DEFAULT`] refuses unless they are told
+    /// otherwise, and so does `candor login serve`.
     pub ksf: KsfParams,
     /// How long a session's access token is valid.
     pub access_lifetime: Duration,
@@ -236,6 +241,8 @@ settings! {
     "owner-burst", "N", guesses.owner.burst, "Logins and changes of password and recovery codes by the owner of one account at once, refreshes of one session, and registrations begun with one token";
     "owner-every", "TIME", guesses.owner.every, "And then one more after each";
     "instances", "N", guesses.instances, "Instances that share the database; each permits its share of the rates above";
+    "request-burst", "N", guesses.request.burst, "Connections, TLS handshakes and requests from one /24 (IPv6: /48) at once; those over it go on behind others'";
+    "request-every", "TIME", guesses.request.every, "And then one more after each";
     "remembered", "N", guesses.remembered, "Addresses, networks, accounts and devices that are remembered, each";
     "exempt", "NETWORKS", guesses.exempt, "Networks whose guesses are not counted by address and network, for load tests";
 }
@@ -381,6 +388,17 @@ impl Config {
         let is_postgres = self.database.as_ref().is_some_and(|url| url.starts_with("postgres"));
         if self.database_ca.is_some() && !is_postgres {
             return wrong("`database-ca` is for PostgreSQL; leave it out, or set `database`".to_owned());
+        }
+        if self.guesses.remembered > MOST_REMEMBERED {
+            return wrong(format!(
+                "`remembered` is at most {MOST_REMEMBERED}: each takes about 150 bytes, all of them at the start"
+            ));
+        }
+        if self.access_lifetime < SECOND || self.session_lifetime < SECOND {
+            return wrong(
+                "`access-lifetime` and `session-lifetime` are at least 1s; sessions would have expired when they open"
+                    .to_owned(),
+            );
         }
         if self.guesses.instances == 0 {
             return wrong("`instances` counts this server too; expected at least 1".to_owned());

@@ -9,7 +9,7 @@
 //! | does that through a proxy | each network's requests are counted as its connections would be |
 //! | connects again and again | one connection is accepted, and then all others have their turn |
 //! | begins many TLS handshakes at once | one is computed at a time, and requests go on in between |
-//! | goes on asking when its guesses are turned away, or guesses from many networks at once | [`turns`](crate::turns): others go first |
+//! | asks for anything faster than [`GuessLimits::request`], asks on when its guesses are turned away, or guesses from many networks at once | [`turns`](crate::turns): others go first |
 //! | takes no answer | [`Limits::write`] |
 
 mod address;
@@ -25,6 +25,8 @@ use crate::http::{self, Service};
 use crate::log::{Event, Log};
 use crate::master::{MasterKey, MasterKeyError};
 use crate::store::{Store, StoreError};
+#[cfg(doc)]
+use crate::throttle::GuessLimits;
 use crate::throttle::Places;
 use crate::time::Clock;
 use crate::turns::Turns;
@@ -87,6 +89,17 @@ pub enum StartError {
         file: PathBuf,
         /// What is wrong with it.
         why: String,
+    },
+    /// There is a master key for a database that is not there.
+    #[error(
+        "{} is there, and its database {database} is not; restore the database, or remove the key to begin without accounts",
+        key.display()
+    )]
+    NoDatabase {
+        /// The key's file.
+        key: PathBuf,
+        /// The database.
+        database: String,
     },
     /// The folder of its state can't be made.
     #[error("{}: {why}", path.display())]
@@ -212,6 +225,11 @@ async fn master_key(config: &Config) -> Result<MasterKey, StartError> {
     let is_used = Store::exists(&config.database_url()).await?;
     if is_used && !file.exists() {
         return Err(MasterKeyError::Missing(file.display().to_string()).into());
+    }
+    // A key that the operator has put elsewhere, or that several instances share, may be older than the database.
+    let database = config.database_url();
+    if !is_used && config.master_key.is_none() && database.starts_with("sqlite:") && file.exists() {
+        return Err(StartError::NoDatabase { key: file, database });
     }
     Ok(MasterKey::load_or_create(&file)?)
 }

@@ -8,6 +8,8 @@
 //!   than [`AccountLimits::longest`]. Answers that are held back need a place; if guesses from very many networks have taken all, the next is 429. The
 //!   owner's known devices are exempt, up to a rate of their own, so they get in even then.
 //!
+//! Connections, TLS handshakes and requests of any kind have a rate by network as well. Nobody is turned away for them: what comes faster goes on behind others'.
+//!
 //! Tokens that nobody has count by address, apart from guesses at passwords. What an account's owner does with a password that is right has a rate of its
 //! own, and so has each session and each registration token, so that no account fills the database, and nobody who has stolen a session locks the owner out.
 //!
@@ -40,7 +42,9 @@ pub struct GuessLimits {
     /// Logins that succeed and changes of password and recovery codes, of one account; and apart from those, refreshes of one session, and registrations that are begun with
     /// one token.
     pub owner: Rate,
-    /// Instances that share the database. Each permits its share of every rate, rounded up.
+    /// Connections, TLS handshakes and requests of any kind, from one network. Those over it are not turned away; they go on behind others'.
+    pub request: Rate,
+    /// Instances that share the database. Each permits its share of every rate, rounded up, except of [`Self::request`], which protects the instance itself.
     pub instances: u32,
     /// Addresses, networks, accounts and devices that are remembered, each.
     pub remembered: usize,
@@ -71,6 +75,7 @@ impl Default for GuessLimits {
             },
             device: Rate { burst: 10, every: Duration::from_secs(30) },
             owner: Rate { burst: 60, every: Duration::from_secs(30) },
+            request: Rate { burst: 200, every: Duration::from_millis(10) },
             instances: 1,
             remembered: 1 << 16,
             exempt: Vec::new(),
@@ -100,6 +105,7 @@ pub(crate) struct Throttle {
     refreshes: Table,
     invitations: Table,
     misses: Table,
+    requests: Table,
 }
 
 impl Throttle {
@@ -116,6 +122,7 @@ impl Throttle {
             refreshes: table(limits.owner),
             invitations: table(limits.owner),
             misses: table(limits.address),
+            requests: table(limits.request),
             limits,
         }
     }
@@ -136,6 +143,13 @@ impl Throttle {
         let now = self.start.elapsed();
         let spent = || self.addresses.is_spent(address(from), now) || self.networks.is_spent(network(from), now);
         !self.is_exempt(from) && spent()
+    }
+
+    /// Counts a connection, a TLS handshake or a request from that address. Says whether it has to go on behind others': its network has made too many, or a guess
+    /// from it would be turned away.
+    pub(crate) fn comes_last(&self, from: IpAddr) -> bool {
+        let is_over = || self.requests.take(network(from), self.start.elapsed()).is_err();
+        !self.is_exempt(from) && (is_over() || self.is_spent(from))
     }
 
     /// Counts a guess at that account from a device that is known or not. The answer has to wait for so long.
@@ -235,6 +249,7 @@ mod tests {
             },
             device: Rate { burst: 2, every: hour },
             owner: Rate { burst: 3, every: hour },
+            request: Rate { burst: 2, every: hour },
             instances: 1,
             remembered: 64,
             exempt: vec!["10.0.0.0/8".parse().unwrap()],
@@ -268,6 +283,20 @@ mod tests {
         let answered: usize =
             throttles.iter().map(|one| (0..99).filter(|_| one.arrive(ip("192.0.2.1")).is_ok()).count()).sum();
         assert_eq!(answered, 20);
+    }
+
+    #[test]
+    fn a_network_that_asks_too_often_comes_last_and_others_do_not() {
+        let throttle = throttle();
+        assert_eq!([1, 2, 3, 1].map(|host| throttle.comes_last([192, 0, 2, host].into())), [false, false, true, true]);
+        assert!(!throttle.comes_last(ip("192.0.3.1")), "another network");
+        // Whoever has a /48 has 65,536 addresses to ask from.
+        let hosts = ["2001:db8::1", "2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:1::1"];
+        assert_eq!(hosts.map(|host| throttle.comes_last(ip(host))), [false, false, true, false]);
+        assert!((0..9).all(|_| !throttle.comes_last(ip("10.1.2.3"))), "exempt");
+        assert_eq!(throttle.arrive(ip("192.0.2.1")), Ok(()), "it may guess as before");
+        (0..2).for_each(|_| throttle.arrive(ip("198.51.100.1")).unwrap());
+        assert!(throttle.comes_last(ip("198.51.100.1")), "its guesses are used up");
     }
 
     fn ip(text: &str) -> IpAddr {

@@ -1,5 +1,5 @@
-//! Who goes first. Addresses that have used up their guesses ask as fast as they like, and many of them may guess again at the same moment; others must not wait behind all of
-//! them.
+//! Who goes first. Strangers ask as fast as they like, also when their guesses are used up, and many of them may guess again at the same moment; others must not wait
+//! behind all of them.
 
 use tokio::sync::Semaphore;
 use tokio::task::yield_now;
@@ -7,7 +7,7 @@ use tokio::task::yield_now;
 /// Rounds of the runtime between one of the queue and the next.
 const ROUNDS: usize = 4;
 
-/// A queue for those who come last: who has used up the guesses of an address, or wants a TLS handshake.
+/// A queue for those who come last: addresses that have used up their guesses, and networks that ask too often. TLS handshakes have one of their own.
 ///
 /// One of them goes on in every [`ROUNDS`]th round in which the runtime gives everything that is ready its turn. So a request of somebody else waits for one of theirs at most,
 /// however many they are, and newcomers, of whom one is accepted in each round, overtake a crowd of theirs. They wait in order and none is left behind. What waits here has been

@@ -8,7 +8,7 @@ pub(crate) struct Poly1305 {
     r: [u64; 2],
     /// What is added at the end.
     s: [u64; 2],
-    /// The sum so far, below 2^130 + 2^66 or so: the last word holds the bits from 128 on.
+    /// The sum so far: the last word holds the bits from 128 on, up to 63 of them.
     h: [u64; 3],
 }
 
@@ -27,10 +27,14 @@ impl Poly1305 {
         self.r
     }
 
-    /// The sum so far.
+    /// The sum so far, below 2^130 + 2^66 or so.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn sum(&mut self) -> &mut [u64; 3] {
+        let [h0, h1, h2] = self.h;
+        let (h0, carry) = h0.carrying_add((h2 >> 2) * 5, false);
+        let (h1, carry) = h1.carrying_add(0, carry);
+        self.h = [h0, h1, (h2 & 3) + u64::from(carry)];
         &mut self.h
     }
 
@@ -77,41 +81,33 @@ impl Poly1305 {
     }
 }
 
-/// (h + block + 2^128) · r modulo 2^130 − 5, up to a small multiple of it. The two lowest bits of r's upper word are zero, so five quarters of it
-/// are a whole number: 2^128 · r₁ · 2^64 ≡ 5/4 · r₁ · 2^64.
+/// (h + block + 2^128) · r modulo 2^130 − 5, up to a small multiple of it. The last word may have up to 63 bits: those from 130 on are brought
+/// down by the next step, when the block is in the sum already, since every instruction between two products prolongs the chain of the blocks.
+///
+/// The two lowest bits of r's upper word are zero, so five quarters of it are a whole number: 2^128 · r₁ · 2^64 ≡ 5/4 · r₁ · 2^64.
 #[inline(always)]
-pub(crate) fn step(h: [u64; 3], [r0, r1]: [u64; 2], block: &[u8; 16]) -> [u64; 3] {
+pub(crate) fn step([h0, h1, h2]: [u64; 3], [r0, r1]: [u64; 2], block: &[u8; 16]) -> [u64; 3] {
     let word = |n: usize| u64::from_le_bytes(block.as_chunks::<8>().0[n]);
-    let (h0, carry0) = h[0].overflowing_add(word(0));
-    let (h1, carry1) = h[1].carrying(word(1), carry0);
-    let h2 = h[2] + u64::from(carry1) + 1;
-    let by = |a: u64, b: u64| u128::from(a) * u128::from(b);
     let five_quarters = r1 + (r1 >> 2);
 
-    let d0 = by(h0, r0) + by(h1, five_quarters);
-    let d1 = by(h0, r1) + by(h1, r0) + u128::from(h2 * five_quarters);
-    let d2 = h2 * r0;
-    let d1 = d1 + (d0 >> 64);
-    let d2 = d2 + (d1 >> 64) as u64;
-    // The bits from 130 on come back five times: four times as they stand without their two lowest, and once more.
-    let high = (d2 >> 2) + (d2 & !3);
-    let (h0, carry) = (d0 as u64).overflowing_add(high);
-    let (h1, carry) = (d1 as u64).overflowing_add(u64::from(carry));
-    [h0, h1, (d2 & 3) + u64::from(carry)]
-}
+    let (h0, carry) = h0.carrying_add(word(0), false);
+    let (h1, carry) = h1.carrying_add(word(1), carry);
+    let low = (h2 & 3) + 1 + u64::from(carry);
+    // 2^130 ≡ 5.
+    let (h0, carry) = h0.carrying_add((h2 >> 2) * 5, false);
+    let (h1, carry) = h1.carrying_add(0, carry);
+    let h2 = low + u64::from(carry);
 
-/// The sum of two words and a carry.
-trait Carrying: Sized {
-    fn carrying(self, other: Self, carry: bool) -> (Self, bool);
-}
-
-impl Carrying for u64 {
-    #[inline(always)]
-    fn carrying(self, other: Self, carry: bool) -> (Self, bool) {
-        let (sum, a) = self.overflowing_add(other);
-        let (sum, b) = sum.overflowing_add(u64::from(carry));
-        (sum, a | b)
-    }
+    let [(a, a_high), (b, b_high)] = [h0.carrying_mul(r0, 0), h1.carrying_mul(five_quarters, 0)];
+    let (d0, carry) = a.carrying_add(b, false);
+    let (d0_high, _) = a_high.carrying_add(b_high, carry);
+    let [(a, a_high), (b, b_high)] = [h0.carrying_mul(r1, 0), h1.carrying_mul(r0, 0)];
+    let (d1, carry) = a.carrying_add(b, false);
+    let (d2, _) = a_high.carrying_add(b_high, carry);
+    let (d1, carry) = d1.carrying_add(h2 * five_quarters, false);
+    let (d2, _) = d2.carrying_add(h2 * r0, carry);
+    let (d1, carry) = d1.carrying_add(d0_high, false);
+    [d0, d1, d2 + u64::from(carry)]
 }
 
 impl Drop for Poly1305 {

@@ -73,7 +73,11 @@ const ROOMS: &[Room] = &[
         may_use: &["lab", "peers", "cpu", "primitives", "gf2", "codes", "opaque", "onion", "links", "network", "login"],
     },
     // `cpu` for the names of the tiers that it lists and sets.
-    Room { name: "candor", place: Place::Above, may_use: &["subjects", "lab", "cpu", "network", "login", "opaque"] },
+    Room {
+        name: "candor",
+        place: Place::Above,
+        may_use: &["subjects", "lab", "cpu", "network", "login", "login-client", "opaque"],
+    },
     Room { name: "ct", place: Place::Above, may_use: EVERY_PRODUCT },
     Room {
         name: "residue",

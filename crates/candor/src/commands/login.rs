@@ -12,6 +12,7 @@ use crate::output::{Talk, print};
 use candor_login::{
     Actor, Config, Log, MasterKey, Purpose, Server, Store, TokenHash, UnixTime, openapi, registration_token,
 };
+use candor_opaque::Limits;
 use serde_json::json;
 
 pub(crate) fn execute(command: LoginCommand, talk: Talk) -> Result<(), Failure> {
@@ -29,6 +30,8 @@ pub(crate) fn execute(command: LoginCommand, talk: Talk) -> Result<(), Failure> 
 
 fn serve(arguments: &ServeArguments, talk: Talk) -> Result<(), Failure> {
     let config = config(&arguments.settings)?;
+    let refused = |why| Failure::Error(format!("`ksf`: {why}; clients refuse it by default"));
+    Limits::DEFAULT.check(&config.ksf).map_err(refused)?;
     let as_json = arguments.json_log;
     let log = Log::new(move |event| {
         let line = if as_json { serde_json::to_string(event).unwrap_or_default() } else { event.to_string() };
@@ -36,11 +39,18 @@ fn serve(arguments: &ServeArguments, talk: Talk) -> Result<(), Failure> {
     });
     super::runtime()?.block_on(async {
         let mut stop = super::Stop::new()?;
-        let (state, registration) = (config.state.clone(), config.registration);
+        let state = config.database.is_none().then(|| config.state.clone());
+        let (registration, exempt) = (config.registration, config.guesses.exempt.clone());
         let server = Server::start(config, log).await?;
         print(&format!("{}\n", json!({ "url": server.url() })))?;
         if !as_json {
-            talk.say(&format!("state in {}", state.display()));
+            if let Some(state) = state {
+                talk.say(&format!("state in {}", state.display()));
+            }
+            if !exempt.is_empty() {
+                let networks: Vec<_> = exempt.iter().map(ToString::to_string).collect();
+                talk.say(&format!("guesses from {} are counted by account only (`exempt`)", networks.join(", ")));
+            }
             if registration == candor_login::config::Registration::Token {
                 talk.say("`candor login token add` prints a token that permits one registration");
             }

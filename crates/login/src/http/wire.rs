@@ -3,7 +3,7 @@
 use crate::config::BodyLimits;
 use crate::name::UserName;
 use crate::problem::Problem;
-use axum::body::{Body, Bytes as BodyBytes};
+use axum::body::{Body, Bytes as BodyBytes, HttpBody as _};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
@@ -220,6 +220,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
 
 /// The whole body, if it is short and comes in time.
 async fn read(body: Body, limits: BodyLimits) -> Result<BodyBytes, Problem> {
+    // One that says beforehand that it is too long is not waited for.
+    if body.size_hint().lower() > limits.bytes as u64 {
+        return Err(Problem::TooLarge);
+    }
     match timeout(limits.patience, Limited::new(body, limits.bytes).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::TooLarge),

@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use ipnet::IpNet;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// The header that proxies append to.
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -21,13 +21,19 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> Ip
     let entries = lists.flat_map(|value| value.to_str().unwrap_or("?").rsplit(',').map(str::trim));
     for entry in entries {
         // What is no address was not written by a proxy of ours.
-        let Ok(address) = entry.parse::<IpAddr>() else { break };
+        let Some(address) = read(entry) else { break };
         client = address.to_canonical();
         if !is_proxy(client, proxies) {
             break;
         }
     }
     client
+}
+
+/// An address, as proxies write it: some with the port that they were connected from.
+fn read(entry: &str) -> Option<IpAddr> {
+    let bare = entry.strip_prefix('[').and_then(|entry| entry.strip_suffix(']')).unwrap_or(entry);
+    bare.parse().ok().or_else(|| Some(entry.parse::<SocketAddr>().ok()?.ip()))
 }
 
 /// What proxies add to requests.
@@ -64,6 +70,13 @@ mod tests {
         assert_eq!(of("10.0.0.1", &["203.0.113.9", "198.51.100.1, 10.2.3.4"]), "198.51.100.1", "two proxies");
         assert_eq!(of("2001:db8::1", &["2001:db9::7"]), "2001:db9::7");
         assert_eq!(of("::ffff:10.0.0.1", &["::ffff:198.51.100.1"]), "198.51.100.1");
+        for with_port in ["198.51.100.1:51234", "203.0.113.9, 198.51.100.1:1, 10.2.3.4:80"] {
+            assert_eq!(of("10.0.0.1", &[with_port]), "198.51.100.1", "{with_port}");
+        }
+        for bracketed in ["[2001:db9::7]:51234", "[2001:db9::7]"] {
+            assert_eq!(of("10.0.0.1", &[bracketed]), "2001:db9::7");
+        }
+        assert_eq!(of("10.0.0.1", &["198.51.100.1:", "[198.51.100.1"]), "10.0.0.1");
         assert_eq!(of("10.0.0.1", &[]), "10.0.0.1");
         assert_eq!(of("10.0.0.1", &["nonsense"]), "10.0.0.1");
         assert_eq!(of("10.0.0.1", &["203.0.113.9, nonsense, 10.0.0.2"]), "10.0.0.2");

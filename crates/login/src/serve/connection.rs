@@ -9,6 +9,7 @@ use crate::throttle::{Places, network};
 use crate::turns::Turns;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use axum::http::{Request, Response};
 use axum::response::IntoResponse;
 use hyper::body::{Frame, Incoming, SizeHint};
@@ -38,12 +39,22 @@ pub(super) struct Serving {
     pub(super) router: Router,
     pub(super) service: Arc<Service>,
     pub(super) tls: Option<Arc<ServerConfig>>,
-    /// Where handshakes wait whose first message has come.
+    /// Where TLS handshakes wait whose first message has come.
     pub(super) handshakes: Turns,
     /// Requests that came through proxies, counted by their clients' networks: the proxy's own connections say nothing about those.
     pub(super) forwarded: Arc<Places>,
+    /// Where those wait who ask too often or may not guess at the moment.
     pub(super) turns: Turns,
     pub(super) stop: watch::Receiver<Stop>,
+}
+
+impl Serving {
+    /// Counts something that came from that address; if too much did, waits until others have had their turn.
+    async fn let_others_go_first(&self, from: IpAddr) {
+        if self.service.throttle.comes_last(from) {
+            self.turns.after_others().await;
+        }
+    }
 }
 
 /// Serves a connection until it ends or has to go. What goes wrong concerns the client only, and it finds out.
@@ -60,8 +71,10 @@ pub(super) async fn serve(serving: Arc<Serving>, tcp: TcpStream, peer: IpAddr, s
 
 async fn handshake(serving: &Arc<Serving>, tcp: TcpStream, peer: IpAddr, seat: &Arc<Seat>) {
     let limits = &serving.service.config.limits;
-    if serving.service.throttle.is_spent(peer) {
-        serving.turns.after_others().await;
+    // A proxy's connections are many clients'; their requests are counted by client.
+    let is_proxy = address::is_proxy(peer, &serving.service.config.proxies);
+    if !is_proxy {
+        serving.let_others_go_first(peer).await;
     }
     let _ = tcp.set_nodelay(true);
     let mut tcp = TimeoutStream::new(tcp);
@@ -70,7 +83,10 @@ async fn handshake(serving: &Arc<Serving>, tcp: TcpStream, peer: IpAddr, seat: &
     let Some(config) = &serving.tls else { return speak(serving, tcp, peer, seat).await };
     let tls = async {
         let begun = LazyConfigAcceptor::new(Acceptor::default(), tcp).await?;
-        // Whoever sends the first messages of a crowd of connections at once would hold up everybody for all of them together.
+        // Connections that were let in one by one can still send their first messages at once; they would hold up everybody for all of them together.
+        if !is_proxy {
+            serving.let_others_go_first(peer).await;
+        }
         serving.handshakes.after_others().await;
         begun.into_stream(Arc::clone(config)).await
     };
@@ -145,9 +161,7 @@ async fn answer(
 ) -> Result<Response<Body>, Infallible> {
     let config = &serving.service.config;
     let client = address::client(peer, request.headers(), &config.proxies);
-    if serving.service.throttle.is_spent(client) {
-        serving.turns.after_others().await;
-    }
+    serving.let_others_go_first(client).await;
     if request.body().is_end_stream() {
         seat.busy();
     }
@@ -160,6 +174,8 @@ async fn answer(
             return Ok(Problem::Busy.into_response());
         }
     }
+    // With a length as well, a proxy may take it for another request than the server does (RFC 9112 §6.3): nothing that comes after it is believed.
+    let is_last = request.headers().contains_key(TRANSFER_ENCODING);
     let passed_on = address::is_passed_on(peer, request.headers(), &config.proxies);
     let mut request = request.map(|body| Body::new(Coming { body, seat }));
     request.extensions_mut().insert(ClientAddress(client));
@@ -168,7 +184,10 @@ async fn answer(
     }
     request.extensions_mut().insert(BodyLimits::from(config.limits));
     // A router is always ready.
-    let answer = serving.router.clone().call(request).await;
+    let mut answer = serving.router.clone().call(request).await;
+    if let (true, Ok(answer)) = (is_last, &mut answer) {
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     drop(place);
     answer
 }

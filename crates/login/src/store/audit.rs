@@ -210,6 +210,29 @@ impl Store {
         .await
     }
 
+    /// Where the chain ends, and the lowest and the highest number of an entry at the same moment; 1 and 0 if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn audit_bounds(&self) -> Result<(AuditHead, i64, i64), StoreError> {
+        self.read(|sql| {
+            Box::pin(async move {
+                // One statement, so that both databases answer as of one moment.
+                let row = sql
+                    .first(
+                        "SELECT sequence, hash, (SELECT COALESCE(MIN(sequence), 1) FROM audit), \
+                         (SELECT COALESCE(MAX(sequence), 0) FROM audit) FROM audit_head WHERE only_row = 1",
+                        &[],
+                    )
+                    .await?;
+                let row = row.ok_or_else(|| StoreError::Corrupt("the audit log has no head".to_owned()))?;
+                let head = AuditHead { sequence: row.count(0)?, hash: row.array(1)? };
+                Ok((head, row.integer(2)?, row.integer(3)?))
+            })
+        })
+        .await
+    }
+
     /// Whether `entry` is what was appended after an entry with the hash `previous`.
     #[must_use]
     pub fn audit_entry_fits(&self, previous: &[u8; 32], entry: &AuditEntry) -> bool {

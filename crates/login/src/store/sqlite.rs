@@ -7,7 +7,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql};
 use std::fs::OpenOptions;
 use std::future::Future;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
@@ -129,10 +129,11 @@ impl File {
     pub(super) fn open(path: &Path, master: &MasterKey) -> Result<Self, StoreError> {
         let mut sql = Sql::Sqlite(Sqlite::writer(path)?);
         now(super::schema::migrate(&mut sql, master))?;
+        let opened = Opened { path: path.to_owned(), inode: inode(path)? };
         let (writer, jobs) = sync_channel(QUEUE);
         std::thread::Builder::new()
             .name("store".to_owned())
-            .spawn(move || write(sql, &jobs))
+            .spawn(move || write(sql, &opened, &jobs))
             .map_err(|error| StoreError::Other(format!("can't start the thread that writes: {error}")))?;
         Ok(Self { path: path.to_owned(), writer, readers: Mutex::new(Vec::new()) })
     }
@@ -216,14 +217,41 @@ impl<T: Send, W: for<'a> FnOnce(&'a mut Sql) -> super::Working<'a, T> + Send> Jo
     }
 }
 
+/// The file that was opened, whatever its path leads to later.
+struct Opened {
+    path: PathBuf,
+    inode: (u64, u64),
+}
+
+impl Opened {
+    /// Whether the path still leads to the file: changes of one that was removed or replaced would be lost with the last process that has it open.
+    fn is_there(&self) -> Result<(), StoreError> {
+        if inode(&self.path)? == self.inode {
+            return Ok(());
+        }
+        Err(StoreError::Unavailable(format!(
+            "{} was replaced while the server had it open; stop the server before you restore a copy",
+            self.path.display()
+        )))
+    }
+}
+
+/// The device and the inode of a file.
+fn inode(path: &Path) -> Result<(u64, u64), StoreError> {
+    let found = std::fs::metadata(path);
+    let found = found.map_err(|error| StoreError::Unavailable(format!("{}: {error}", path.display())))?;
+    Ok((found.dev(), found.ino()))
+}
+
 /// Makes changes until the last [`File`] is gone. All that wait are made under one commit, so that they share one wait for the disk; each
 /// has a savepoint, so that one that is refused takes no other with it.
-fn write(mut sql: Sql, jobs: &Receiver<Box<dyn Job>>) {
+fn write(mut sql: Sql, opened: &Opened, jobs: &Receiver<Box<dyn Job>>) {
     while let Ok(first) = jobs.recv() {
         let mut batch = Vec::from([first]);
         let mut committed = now(sql.batch("BEGIN IMMEDIATE"));
         if committed.is_ok() {
-            committed = run(&mut sql, &mut batch, jobs).and_then(|()| now(sql.batch("COMMIT")));
+            committed = run(&mut sql, &mut batch, jobs).and_then(|()| opened.is_there());
+            committed = committed.and_then(|()| now(sql.batch("COMMIT")));
             if committed.is_err() {
                 // SQLite may have rolled back by itself.
                 let _ = now(sql.batch("ROLLBACK"));

@@ -52,6 +52,9 @@ async fn heads_and_bodies_have_a_length_and_a_type() {
     assert_eq!(send(request("POST", path, "Content-Type: text/plain\r\n", &good)).await, "415 not-json");
     let long = format!("{{\"name\":\"{}\"}}", "x".repeat(16 << 10));
     assert_eq!(send(request("POST", path, json, &long)).await, "413 too-large");
+    // Who says so beforehand is not waited for.
+    let announced = format!("POST {path} HTTP/1.1\r\nHost: x\r\n{json}Content-Length: 99999999999\r\n\r\n");
+    assert_eq!(send(announced.into_bytes()).await, "413 too-large");
     let cut = request("POST", path, json, &good);
     assert_eq!(send(cut[..cut.len() - 1].to_vec()).await, "408 too-slow", "one byte is missing");
     assert_eq!(send(request("GET", path, "", "")).await, "405 no-such-method");
@@ -62,6 +65,24 @@ async fn heads_and_bodies_have_a_length_and_a_type() {
     // A head that never ends: the connection is closed without an answer.
     assert!(raw(world.address(), b"GET /healthz HTTP/1.1\r\nX: ").await.is_empty());
     assert!(raw(world.address(), b"").await.is_empty());
+}
+
+#[tokio::test]
+async fn nothing_is_taken_for_a_request_that_comes_after_a_body_in_chunks() {
+    let world = World::new(&[("head-timeout", "300ms")]).await;
+    let body = json!({ "name": "alice", "ke1": ke1("pw").1 }).to_string();
+    let head = "POST /v1/login/start HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+    let chunked = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    let answers = async |lengths: &str, body: &str| {
+        let next = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+        let bytes = raw(world.address(), format!("{head}{lengths}\r\n{body}{next}").as_bytes()).await;
+        String::from_utf8_lossy(&bytes).matches("HTTP/1.1 200 OK").count()
+    };
+    assert_eq!(answers(&format!("Content-Length: {}\r\n", body.len()), &body).await, 2);
+    let (length, coding) = ("Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n");
+    for lengths in [coding.to_owned(), [length, coding].concat(), [coding, length].concat()] {
+        assert_eq!(answers(&lengths, &chunked).await, 1, "{lengths:?}");
+    }
 }
 
 #[tokio::test]

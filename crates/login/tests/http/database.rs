@@ -1,8 +1,9 @@
 //! The database goes away, is locked, is full, and comes back.
 
-use crate::world::{World, ke1, text};
+use crate::world::{World, ke1, register, text};
 use candor_test_support::postgres::{Postgres, skipped};
 use serde_json::json;
+use std::process::Command;
 
 fn sqlite(world: &World) -> rusqlite::Connection {
     rusqlite::Connection::open(world.folder.path().join("login.sqlite")).unwrap()
@@ -65,4 +66,79 @@ async fn a_database_that_is_gone_is_told_as_503_until_it_is_back() {
     assert_eq!(world.get("/healthz", None).await.status, 200);
     server.resume();
     assert_eq!(world.post("/v1/login/finish", &proved.body()).await.status, 200, "the same login, later");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_moved_away_or_replaced_takes_no_change_until_it_is_back() {
+    let world = World::new(&[]).await;
+    let (started, registering) = register(world.address(), "alice", "pw").await;
+    let body = json!({ "name": "alice", "state": started.body["state"], "upload": registering.upload(&started) });
+    let finish = async || world.post("/v1/register/finish", &body).await.kind();
+    let (file, away) = (world.folder.path().join("login.sqlite"), world.folder.path().join("away.sqlite"));
+    std::fs::rename(&file, &away).unwrap();
+    assert_eq!(finish().await, "503 unavailable", "moved away");
+    assert_eq!(world.get("/readyz", None).await.kind(), "503 unavailable");
+    std::fs::copy(&away, &file).unwrap();
+    assert_eq!(finish().await, "503 unavailable", "a copy in its place");
+    std::fs::rename(&away, &file).unwrap();
+    assert_eq!(finish().await, "201", "the same registration, later");
+    world.set_clock(1);
+    assert_eq!(world.get("/readyz", None).await.kind(), "200");
+}
+
+/// Set in the process whose folder for temporary files is on a small disk: that folder.
+const SMALL_DISK: &str = "CANDOR_TEST_SMALL_DISK";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_is_told_as_503_and_nothing_is_lost() {
+    let test = "database::a_full_disk_is_told_as_503_and_nothing_is_lost";
+    if let Ok(disk) = std::env::var(SMALL_DISK) {
+        return on_a_full_disk(&disk).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=2m none \"$1\" && echo mounted && exec \"$0\" \"$2\" --exact --nocapture";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .arg(folder.path())
+        .arg(test)
+        .envs([(SMALL_DISK, folder.path()), ("TMPDIR", folder.path())])
+        .output();
+    let output = match output {
+        Ok(output) if String::from_utf8_lossy(&output.stdout).starts_with("mounted") => output,
+        Ok(output) => return skipped(test, String::from_utf8_lossy(&output.stderr).trim()),
+        Err(error) => return skipped(test, &error.to_string()),
+    };
+    let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+async fn on_a_full_disk(disk: &str) {
+    let world = World::new(&[]).await;
+    let mut made = 0;
+    let (body, refused) = loop {
+        let name = format!("user{made}");
+        let (started, registering) = register(world.address(), &name, "pw").await;
+        let body = json!({ "name": name, "state": started.body["state"], "upload": registering.upload(&started) });
+        let answer = world.post("/v1/register/finish", &body).await;
+        if answer.status != 201 {
+            break (body, answer);
+        }
+        made += 1;
+    };
+    assert!(made > 10, "{made}");
+    assert_eq!((refused.kind().as_str(), refused.headers["retry-after"].as_str()), ("503 unavailable", "5"));
+    assert_eq!(refused.headers["content-type"], "application/problem+json");
+    // Reading goes on, and looks the same with and without an account.
+    let starts = ["user0", "nobody"].map(|name| json!({ "name": name, "ke1": ke1("pw").1 }));
+    let [known, unknown] =
+        [world.post("/v1/login/start", &starts[0]).await, world.post("/v1/login/start", &starts[1]).await];
+    assert_eq!((known.status, known.length), (200, unknown.length));
+    let grown = Command::new("mount").args(["-o", "remount,size=8m", disk]).status().unwrap();
+    assert!(grown.success());
+    assert_eq!(world.post("/v1/register/finish", &body).await.status, 201, "the same registration, later");
+    for user in [0, made / 2, made] {
+        let proved = world.prove(&format!("user{user}"), "pw").await;
+        assert_eq!(world.post("/v1/login/finish", &proved.body()).await.status, 200, "user{user}");
+    }
 }

@@ -154,6 +154,27 @@ async fn a_server_whose_master_key_is_missing_says_so_and_makes_no_other() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_whose_database_is_missing_says_so_and_makes_no_other() {
+    let state = tempfile::tempdir().unwrap();
+    let start = async || Server::start(config(state.path(), &OPEN), Log::default()).await;
+    let (database, elsewhere) = (state.path().join("login.sqlite"), state.path().join("kept.sqlite"));
+    start().await.unwrap().shutdown().await;
+    std::fs::rename(&database, &elsewhere).unwrap();
+    let error = start().await.err().expect("no server").to_string();
+    assert!(
+        error.contains("master.key is there, and its database") && error.contains("login.sqlite is not"),
+        "{error}"
+    );
+    assert!(!database.exists(), "an empty one would look like one without accounts");
+    std::fs::rename(&elsewhere, &database).unwrap();
+    start().await.unwrap().shutdown().await;
+    // Whoever means it begins anew.
+    std::fs::remove_file(&database).unwrap();
+    std::fs::remove_file(state.path().join("master.key")).unwrap();
+    start().await.unwrap().shutdown().await;
+}
+
 async fn without_its_key(state: &Path, settings: &[(&str, &str)]) {
     let start = async || Server::start(config(state, &[&OPEN, settings].concat()), Log::default()).await;
     let (key, elsewhere) = (state.join("master.key"), state.join("kept.key"));

@@ -136,10 +136,7 @@ async fn answered_before_another(settings: &[(&str, &str)], crowd: &[u8], accept
     let mut answer = Vec::new();
     another.read_to_end(&mut answer).await.unwrap();
     assert_eq!(parse(&answer).status, 200);
-    let unanswered = |other: &mut std::net::TcpStream| {
-        other.read(&mut [0; 1]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
-    };
-    others.iter_mut().filter_map(|other| (!unanswered(other)).then_some(())).count()
+    answered(&mut others)
 }
 
 #[tokio::test]
@@ -162,35 +159,115 @@ async fn connections_of_addresses_that_are_turned_away_wait_behind_others() {
     assert!(before < 32, "{before} of 64");
 }
 
+/// Connections from this machine that have been accepted and have sent nothing.
+async fn silent(world: &World, count: usize) -> Vec<std::net::TcpStream> {
+    let mut crowd = Vec::new();
+    for _ in 0..count {
+        crowd.push(TcpStream::connect(world.address()).await.unwrap().into_std().unwrap());
+    }
+    // Until the server waits for something on each, so that it sees them in the order in which they come.
+    for _ in 0..1000 + 8 * count {
+        yield_now().await;
+    }
+    crowd
+}
+
+/// How many of these have got something from the server, if only its end.
+fn answered(crowd: &mut [std::net::TcpStream]) -> usize {
+    let waits = |line: &mut std::net::TcpStream| {
+        line.read(&mut [0; 1]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    crowd.iter_mut().filter_map(|line| (!waits(line)).then_some(())).count()
+}
+
+/// How many of a crowd's requests, each on a connection of its own, have been answered when one has been that comes after them. The test's runtime runs the server
+/// too, so nothing is answered before all have been sent.
+async fn answered_before(world: &World, crowd: &[Vec<u8>], last: &[u8]) -> usize {
+    let mut lines = silent(world, crowd.len() + 1).await;
+    let mut another = lines.pop().unwrap();
+    lines.iter_mut().zip(crowd).for_each(|(line, request)| line.write_all(request).unwrap());
+    another.write_all(last).unwrap();
+    let mut answer = Vec::new();
+    TcpStream::from_std(another).unwrap().read_to_end(&mut answer).await.unwrap();
+    assert_eq!(parse(&answer).status, 200);
+    answered(&mut lines)
+}
+
+const FORWARDED: [(&str, &str); 2] = [("exempt", "198.51.100.0/24"), ("proxies", "127.0.0.0/8")];
+
+/// A server whose clients come through a proxy and may ask so often.
+async fn asked_at(burst: &str) -> World {
+    World::new(&[&FORWARDED[..], &[("request-burst", burst), ("request-every", "1h")]].concat()).await
+}
+
+fn forwarded(method: &str, path: &str, from: &str) -> Vec<u8> {
+    request(method, path, &format!("Content-Type: application/json\r\nX-Forwarded-For: {from}\r\n"), "{}")
+}
+
+#[tokio::test]
+async fn five_hundred_connections_of_an_address_that_asks_very_often_wait_behind_others() {
+    let crowd = vec![forwarded("GET", "/v1/config", "192.0.2.1"); 512];
+    let last = forwarded("GET", "/v1/config", "203.0.113.1");
+    let before = answered_before(&asked_at("1").await, &crowd, &last).await;
+    assert!(before < 16, "{before} of 512");
+    // At a rate that it may ask at, it goes on in the order in which requests come.
+    let before = answered_before(&asked_at("1000").await, &crowd, &last).await;
+    assert!(before > 256, "{before} of 512");
+}
+
+#[tokio::test]
+async fn no_kind_of_request_is_exempt_from_the_rate_of_requests() {
+    let world = asked_at("1").await;
+    let interface = world.get("/openapi.json", None).await.body;
+    let operations = interface["paths"].as_object().unwrap().iter();
+    let operations = operations.flat_map(|(path, methods)| {
+        methods.as_object().unwrap().keys().map(move |method| (method.to_uppercase(), path.replace(['{', '}'], "x")))
+    });
+    let mut operations = operations.collect::<Vec<_>>();
+    assert!(operations.len() > 20, "{operations:?}");
+    operations.extend([("GET".to_owned(), "/nowhere".to_owned()), ("PUT".to_owned(), "/healthz".to_owned())]);
+    let last = forwarded("GET", "/healthz", "198.51.100.1");
+    for (method, path) in operations {
+        let crowd = vec![forwarded(&method, &path, "192.0.2.1"); 32];
+        let before = answered_before(&world, &crowd, &last).await;
+        assert!(before < 8, "{method} {path}: {before} of 32");
+    }
+}
+
+#[tokio::test]
+async fn connections_of_an_address_that_connects_very_often_wait_behind_others() {
+    for (burst, is_over) in [("1", true), ("1000", false)] {
+        let world = World::new(&[("exempt", "127.7.0.0/16"), ("request-burst", burst), ("request-every", "1h")]).await;
+        let mut crowd = Vec::new();
+        for _ in 0..64 {
+            let mut line = std::net::TcpStream::connect(world.address()).unwrap();
+            line.set_nonblocking(true).unwrap();
+            // This is no request, so only the connection can have been made to wait.
+            line.write_all(b"nonsense\r\n\r\n").unwrap();
+            crowd.push(line);
+        }
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(([127, 7, 7, 7], 0).into()).unwrap();
+        let mut another = socket.connect(world.address()).await.unwrap();
+        another.write_all(&request("GET", "/healthz", "", "")).await.unwrap();
+        let mut answer = Vec::new();
+        another.read_to_end(&mut answer).await.unwrap();
+        assert_eq!(parse(&answer).status, 200);
+        let before = answered(&mut crowd);
+        assert_eq!(before < 32, is_over, "{before} of 64 at {burst}");
+    }
+}
+
 /// How many of 64 guesses, each from a network of its own, have been computed when a login start that comes after them has been.
 async fn computed_before_another(burst: &str) -> usize {
-    let settings = [("exempt", "198.51.100.0/24"), ("proxies", "127.0.0.0/8"), ("address-burst", burst)];
-    let world = World::new(&[&settings[..], &[("address-every", "1h")]].concat()).await;
+    let world = World::new(&[&FORWARDED[..], &[("address-burst", burst), ("address-every", "1h")]].concat()).await;
     let body = json!({ "name": "alice", "ke1": ke1("guess").1 }).to_string();
     let guess = |from: &str| {
         let headers = format!("Content-Type: application/json\r\nX-Forwarded-For: {from}\r\n");
         request("POST", "/v1/login/start", &headers, &body)
     };
-    let mut lines = Vec::new();
-    for _ in 0..65 {
-        lines.push(TcpStream::connect(world.address()).await.unwrap().into_std().unwrap());
-    }
-    // Until the server waits for a request on each, so that it sees them in the order in which they come.
-    for _ in 0..1000 {
-        yield_now().await;
-    }
-    let mut another = lines.pop().unwrap();
-    for (number, line) in lines.iter_mut().enumerate() {
-        line.write_all(&guess(&format!("192.0.{number}.1"))).unwrap();
-    }
-    another.write_all(&guess("198.51.100.1")).unwrap();
-    let mut answer = Vec::new();
-    TcpStream::from_std(another).unwrap().read_to_end(&mut answer).await.unwrap();
-    assert_eq!(parse(&answer).status, 200);
-    let answered = |line: &mut std::net::TcpStream| {
-        !line.read(&mut [0; 1]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
-    };
-    lines.iter_mut().filter_map(|line| answered(line).then_some(())).count()
+    let crowd: Vec<_> = (0..64).map(|number| guess(&format!("192.0.{number}.1"))).collect();
+    answered_before(&world, &crowd, &guess("198.51.100.1")).await
 }
 
 #[tokio::test]
@@ -210,15 +287,15 @@ fn hello(config: &Arc<ClientConfig>) -> Vec<u8> {
     bytes
 }
 
-#[tokio::test]
-async fn handshakes_of_a_crowd_wait_behind_requests() {
+/// A server that speaks TLS, and what a client needs for it.
+async fn with_tls(settings: &[(&str, &str)]) -> (World, Arc<ClientConfig>) {
     let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let [chain, key] = ["chain.pem", "key.pem"].map(|name| folder.path().join(name));
     std::fs::write(&chain, pair.cert.pem()).unwrap();
     std::fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
     let files = [("tls-certificate", chain.to_str().unwrap()), ("tls-key", key.to_str().unwrap())];
-    let world = World::new(&files).await;
+    let world = World::new(&[&files[..], settings].concat()).await;
     let mut roots = RootCertStore::empty();
     roots.add(pair.cert.der().clone()).unwrap();
     let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
@@ -226,24 +303,38 @@ async fn handshakes_of_a_crowd_wait_behind_requests() {
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let config = Arc::new(config);
+    (world, Arc::new(config))
+}
+
+#[tokio::test]
+async fn handshakes_of_a_network_that_begins_very_many_wait_behind_others() {
+    for (burst, is_over) in [("64", true), ("1000", false)] {
+        let settings = [("exempt", "127.7.0.0/16"), ("request-burst", burst), ("request-every", "1h")];
+        let (world, config) = with_tls(&settings).await;
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(([127, 7, 7, 7], 0).into()).unwrap();
+        let another = socket.connect(world.address()).await.unwrap();
+        // As many as may connect: each handshake is one too many.
+        let mut crowd = silent(&world, 64).await;
+        crowd.iter_mut().for_each(|tcp| tcp.write_all(&hello(&config)).unwrap());
+        TlsConnector::from(Arc::clone(&config)).connect("localhost".try_into().unwrap(), another).await.unwrap();
+        let before = answered(&mut crowd);
+        assert_eq!(before < 32, is_over, "{before} of 64 at {burst}");
+    }
+}
+
+#[tokio::test]
+async fn handshakes_of_a_crowd_wait_behind_requests() {
+    let (world, config) = with_tls(&[]).await;
     let tcp = TcpStream::connect(world.address()).await.unwrap();
     let mut kept = TlsConnector::from(Arc::clone(&config)).connect("localhost".try_into().unwrap(), tcp).await.unwrap();
-    let mut crowd = Vec::new();
-    for _ in 0..64 {
-        crowd.push(TcpStream::connect(world.address()).await.unwrap().into_std().unwrap());
-    }
-    // Until the server waits for something on each, so that it sees them in the order in which they come.
-    for _ in 0..1000 {
-        yield_now().await;
-    }
+    let mut crowd = silent(&world, 64).await;
     crowd.iter_mut().for_each(|tcp| tcp.write_all(&hello(&config)).unwrap());
     kept.write_all(&request("GET", "/healthz", "", "")).await.unwrap();
     let mut answer = Vec::new();
     kept.read_to_end(&mut answer).await.unwrap();
     assert_eq!(parse(&answer).status, 200);
-    let greeted = |tcp: &mut std::net::TcpStream| tcp.read(&mut [0; 1]).is_ok();
-    let before = crowd.iter_mut().filter_map(|tcp| greeted(tcp).then_some(())).count();
+    let before = answered(&mut crowd);
     assert!(before < 32, "{before} of 64");
     // They get on in the end.
     let mut last = TcpStream::from_std(crowd.pop().unwrap()).unwrap();

@@ -6,8 +6,8 @@
 //!
 //! The attack needs two processors, root, and the programs `taskset` and `chrt`. The name of one driver in place of `load::` runs that one. The servers are processes of their own, with one thread for requests each.
 //! `CANDOR_LOAD_SECONDS` says how long each phase lasts, 20 seconds by default, and `CANDOR_LOAD_USERS` how many accounts the large database
-//! has, a million by default, which takes minutes to fill; with `CANDOR_LOAD_POSTGRES=1` it is PostgreSQL's. `CANDOR_LOAD_ATTACK` names one attack, `silence` or `flood`, to run
-//! alone. Requests must succeed; times and memory are only printed, each with its bar and whether it was met.
+//! has, a million by default, which takes minutes to fill; with `CANDOR_LOAD_POSTGRES=1` it is PostgreSQL's. `CANDOR_LOAD_ATTACK` names one attack, `silence`, `flood` or `requests`, to
+//! run alone. Requests must succeed; times and memory are only printed, each with its bar and whether it was met.
 
 mod crowd;
 mod generator;

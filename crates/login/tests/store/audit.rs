@@ -11,6 +11,7 @@ on_both_databases! {
     a_log_that_nobody_touched_verifies
     whatever_is_changed_in_an_entry_is_found
     removed_and_reordered_entries_are_found
+    entries_before_the_first_are_found
     a_log_that_was_cut_off_is_found_by_a_head_that_was_kept
     instances_that_append_at_once_make_one_chain
 }
@@ -40,6 +41,9 @@ async fn a_log_that_nobody_touched_verifies(empty: &Empty) {
     let entries = store.latest_audit_entries(None, 1).await.unwrap();
     assert_eq!((entries[0].sequence, entries[0].at, entries[0].actor.as_str()), (10, NOW.plus(7), "operator:root"));
     assert_eq!(verify(&store, Some(head)).await.unwrap(), Ok(head));
+    let before = |byte| Some(AuditHead { sequence: 0, hash: [byte; 32] });
+    assert_eq!(verify(&store, before(0)).await.unwrap(), Ok(head), "the head of the log when it was empty");
+    assert_eq!(verify(&store, before(1)).await.unwrap(), Err(Broken::Rewritten(0)));
 }
 
 async fn whatever_is_changed_in_an_entry_is_found(empty: &Empty) {
@@ -75,6 +79,22 @@ async fn removed_and_reordered_entries_are_found(empty: &Empty) {
     assert_eq!(verify(&store, None).await.unwrap(), Err(Broken::Changed(5)));
 }
 
+async fn entries_before_the_first_are_found(empty: &Empty) {
+    let store = filled(empty).await;
+    for number in [0, -5] {
+        let columns = "at, actor, event, subject, detail, hash";
+        tamper(
+            empty,
+            &format!(
+                "INSERT INTO audit (sequence, {columns}) SELECT {number}, {columns} FROM audit WHERE sequence = 3"
+            ),
+        );
+        assert_eq!(verify(&store, None).await.unwrap(), Err(Broken::Inserted(number)));
+        tamper(empty, &format!("DELETE FROM audit WHERE sequence = {number}"));
+        assert!(verify(&store, None).await.unwrap().is_ok());
+    }
+}
+
 async fn a_log_that_was_cut_off_is_found_by_a_head_that_was_kept(empty: &Empty) {
     let store = filled(empty).await;
     let kept = store.audit_head().await.unwrap();
@@ -93,7 +113,11 @@ async fn a_log_that_was_cut_off_is_found_by_a_head_that_was_kept(empty: &Empty) 
     assert!(verify(&store, None).await.unwrap().is_ok());
     assert_eq!(verify(&store, Some(kept)).await.unwrap(), Err(Broken::Rewritten(10)));
     tamper(empty, "UPDATE audit_head SET sequence = 11, hash = (SELECT hash FROM audit WHERE sequence = 11)");
-    assert!(verify(&store, None).await.unwrap().is_ok(), "entry 12 looks as if it had been appended meanwhile");
+    assert_eq!(
+        verify(&store, None).await.unwrap(),
+        Err(Broken::Head(11)),
+        "an entry and the head are written together"
+    );
 }
 
 async fn instances_that_append_at_once_make_one_chain(empty: &Empty) {

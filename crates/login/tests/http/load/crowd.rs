@@ -1,4 +1,4 @@
-//! The attackers: connections that send nothing, and a flood of login starts, from many networks.
+//! The attackers: connections that send nothing and a flood of login starts, from many networks; and requests that are no guesses, from one address.
 
 use super::process::runtime;
 use crate::world::{ke1, request};
@@ -20,7 +20,9 @@ const SILENT: usize = 10_000;
 const TOGETHER: usize = 100;
 /// Networks that flood, each on a connection at a time.
 const FLOODING: u8 = 200;
-/// What either waits for between two tries.
+/// Connections of one address that ask for what costs nobody a guess.
+const ASKING: usize = 512;
+/// What they wait for between two tries.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The attackers, a process: they would have machines of their own. They end with this.
@@ -86,10 +88,11 @@ fn attackers_process() {
     let target = target.parse().unwrap();
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
-    let enough = maximum.is_none_or(|files| files as usize > SILENT + 2 * usize::from(FLOODING));
+    let enough = maximum.is_none_or(|files| files as usize > SILENT + 2 * usize::from(FLOODING) + ASKING);
     assert!(enough, "the hard limit of open files is {maximum:?}; expected more than {SILENT}");
     let body = json!({ "name": "user-0", "ke1": ke1("guess").1 }).to_string();
     let flood = request("POST", "/v1/login/start", "Content-Type: application/json\r\n", &body);
+    let ask = b"GET /v1/config HTTP/1.1\r\nHost: x\r\n\r\n";
     let only = std::env::var(ONLY).unwrap_or_default();
     let wanted = |attack| only.is_empty() || only == attack;
     runtime().block_on(async {
@@ -99,6 +102,9 @@ fn attackers_process() {
         }
         for network in (0..FLOODING).filter(|_| wanted("flood")) {
             attacks.spawn(flooding(target, [127, 3, network, 1], flood.clone()));
+        }
+        for _ in (0..ASKING).filter(|_| wanted("requests")) {
+            attacks.spawn(asking(target, [127, 4, 0, 1], ask));
         }
         attacks.join_all().await;
     });
@@ -130,5 +136,16 @@ async fn flooding(target: SocketAddr, from: [u8; 4], request: Vec<u8>) {
             }
             Err(_) => sleep(PAUSE).await,
         }
+    }
+}
+
+/// Asks on a connection that is kept, again as soon as there is an answer.
+async fn asking(target: SocketAddr, from: [u8; 4], request: &[u8]) {
+    let mut answer = [0; 4096];
+    loop {
+        if let Ok(mut tcp) = dial(target, from).await {
+            while tcp.write_all(request).await.is_ok() && tcp.read(&mut answer).await.is_ok_and(|read| read > 0) {}
+        }
+        sleep(PAUSE).await;
     }
 }

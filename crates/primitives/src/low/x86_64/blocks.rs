@@ -58,6 +58,10 @@ pub(super) trait AesRounds: Blocks {
 pub(super) trait Beside {
     /// Does step number `n`. A cipher calls it with 0, 1 and so on, up to 7 at least.
     fn step(&mut self, n: usize);
+
+    /// The same in smaller parts, for a cipher that has room for them.
+    #[inline(always)]
+    fn part(&mut self, _: usize) {}
 }
 
 /// Steps that the rounds of every cipher have room for.

@@ -3,6 +3,7 @@
 
 use super::blocks::{Beside, load, store};
 use super::registers::{ProvesAvx2, ProvesAvx512, Xmm, Ymm, Zmm};
+use core::arch::asm;
 use core::arch::x86_64::*;
 
 /// A vector of words of 32 bits.
@@ -18,8 +19,14 @@ pub(super) trait Words: Copy {
     fn row_numbers(proof: Self::Proof) -> Self;
     fn add(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;
+    /// What rotations need to be at hand.
+    type Orders: Copy;
+    fn orders(proof: Self::Proof) -> Self::Orders;
+    /// Keeps what comes before in the program before what comes after, where the compiler's own order is slow: it would put four quarter rounds
+    /// one after another, and each is a chain.
+    fn settled(pair: [Self; 2]) -> [Self; 2];
     /// Each word rotated to the left.
-    fn rotate<const N: i32, const REST: i32>(self) -> Self;
+    fn rotate<const N: i32, const REST: i32>(self, orders: Self::Orders) -> Self;
     /// Four words, `row`, in each 16 bytes.
     fn row(proof: Self::Proof, row: &[u32; 4]) -> Self;
     /// The four words of each 16 bytes moved down, the lower ones to the top, as the immediate says.
@@ -33,50 +40,83 @@ pub(super) trait Words: Copy {
 /// The input of the block function, in words.
 pub(super) type State = [u32; 16];
 
-/// A batch of key stream from `state`'s counter on, a vector for each word; counts on. Does the steps 0 to 9 of `beside` meanwhile.
+/// `N` batches of key stream from `state`'s counter on, a vector for each word; counts on. Does the steps 0 to 9 of `beside` meanwhile, and
+/// 40 parts for each batch.
 #[inline(always)]
-pub(super) fn words<V: Words, B: Beside>(proof: V::Proof, state: &mut State, beside: &mut B) -> [V; 16] {
+pub(super) fn words<V: Words, const N: usize, B: Beside>(
+    proof: V::Proof,
+    state: &mut State,
+    beside: &mut B,
+) -> [[V; 16]; N] {
+    let orders = V::orders(proof);
     let mut x = [V::splat(proof, 0); 16];
     for (x, word) in x.iter_mut().zip(&*state) {
         *x = V::splat(proof, *word);
     }
-    let counters = x[12].add(V::numbers(proof));
-    x[12] = counters;
+    let mut batches = [x; N];
+    let mut counters = x[12].add(V::numbers(proof));
+    for x in &mut batches {
+        x[12] = counters;
+        counters = counters.add(V::splat(proof, V::BLOCKS as u32));
+    }
     for n in 0..10 {
-        quarter(&mut x, [0, 4, 8, 12]);
-        quarter(&mut x, [1, 5, 9, 13]);
-        quarter(&mut x, [2, 6, 10, 14]);
-        quarter(&mut x, [3, 7, 11, 15]);
-        quarter(&mut x, [0, 5, 10, 15]);
-        quarter(&mut x, [1, 6, 11, 12]);
-        quarter(&mut x, [2, 7, 8, 13]);
-        quarter(&mut x, [3, 4, 9, 14]);
+        let mut part = 4 * N * n;
+        macro_rules! pairs {
+            ($($first:expr, $second:expr;)+) => {$(
+                for x in &mut batches {
+                    pair(x, $first, $second, orders);
+                    beside.part(part);
+                    part += 1;
+                }
+            )+};
+        }
+        pairs! {
+            [0, 4, 8, 12], [1, 5, 9, 13];
+            [2, 6, 10, 14], [3, 7, 11, 15];
+            [0, 5, 10, 15], [1, 6, 11, 12];
+            [2, 7, 8, 13], [3, 4, 9, 14];
+        }
         beside.step(n);
     }
-    for (n, (x, word)) in x.iter_mut().zip(&*state).enumerate() {
-        *x = x.add(if n == 12 { counters } else { V::splat(proof, *word) });
+    let mut counters = V::splat(proof, state[12]).add(V::numbers(proof));
+    for x in &mut batches {
+        for (n, (x, word)) in x.iter_mut().zip(&*state).enumerate() {
+            *x = x.add(if n == 12 { counters } else { V::splat(proof, *word) });
+        }
+        counters = counters.add(V::splat(proof, V::BLOCKS as u32));
     }
-    state[12] = state[12].wrapping_add(V::BLOCKS as u32);
-    x
+    state[12] = state[12].wrapping_add((N * V::BLOCKS) as u32);
+    batches
 }
 
+/// Two quarter rounds, side by side.
 #[inline(always)]
-fn quarter<V: Words>(x: &mut [V; 16], [a, b, c, d]: [usize; 4]) {
-    x[a] = x[a].add(x[b]);
-    x[d] = x[d].xor(x[a]).rotate::<16, 16>();
-    x[c] = x[c].add(x[d]);
-    x[b] = x[b].xor(x[c]).rotate::<12, 20>();
-    x[a] = x[a].add(x[b]);
-    x[d] = x[d].xor(x[a]).rotate::<8, 24>();
-    x[c] = x[c].add(x[d]);
-    x[b] = x[b].xor(x[c]).rotate::<7, 25>();
+fn pair<V: Words>(x: &mut [V; 16], [a, b, c, d]: [usize; 4], [e, f, g, h]: [usize; 4], orders: V::Orders) {
+    macro_rules! add_rotate {
+        ($a:ident $b:ident $d:ident, $e:ident $f:ident $h:ident, $n:literal $rest:literal) => {
+            x[$a] = x[$a].add(x[$b]);
+            x[$e] = x[$e].add(x[$f]);
+            [x[$a], x[$e]] = V::settled([x[$a], x[$e]]);
+            x[$d] = x[$d].xor(x[$a]);
+            x[$h] = x[$h].xor(x[$e]);
+            [x[$d], x[$h]] = V::settled([x[$d], x[$h]]);
+            x[$d] = x[$d].rotate::<$n, $rest>(orders);
+            x[$h] = x[$h].rotate::<$n, $rest>(orders);
+            [x[$d], x[$h]] = V::settled([x[$d], x[$h]]);
+        };
+    }
+    add_rotate!(a b d, e f h, 16 16);
+    add_rotate!(c d b, g h f, 12 20);
+    add_rotate!(a b d, e f h, 8 24);
+    add_rotate!(c d b, g h f, 7 25);
 }
 
 /// `GROUPS` times as many blocks as a vector has rows, side by side.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<V, const GROUPS: usize> {
+pub(super) struct Rows<V: Words, const GROUPS: usize> {
     start: [[V; 4]; GROUPS],
     now: [[V; 4]; GROUPS],
+    orders: V::Orders,
 }
 
 impl<V: Words, const GROUPS: usize> Rows<V, GROUPS> {
@@ -94,20 +134,21 @@ impl<V: Words, const GROUPS: usize> Rows<V, GROUPS> {
             group[3] = counters;
             counters = counters.add(step);
         }
-        Self { start, now: start }
+        Self { start, now: start, orders: V::orders(proof) }
     }
 
     #[inline(always)]
     fn half<const DOWN: i32, const UP: i32>(&mut self) {
+        let orders = self.orders;
         for [a, b, c, d] in &mut self.now {
             *a = a.add(*b);
-            *d = d.xor(*a).rotate::<16, 16>();
+            *d = d.xor(*a).rotate::<16, 16>(orders);
             *c = c.add(*d);
-            *b = b.xor(*c).rotate::<12, 20>();
+            *b = b.xor(*c).rotate::<12, 20>(orders);
             *a = a.add(*b);
-            *d = d.xor(*a).rotate::<8, 24>();
+            *d = d.xor(*a).rotate::<8, 24>(orders);
             *c = c.add(*d);
-            *b = b.xor(*c).rotate::<7, 25>();
+            *b = b.xor(*c).rotate::<7, 25>(orders);
             *b = b.turn::<DOWN>();
             *c = c.turn::<0x4e>();
             *d = d.turn::<UP>();
@@ -145,10 +186,11 @@ impl<V: Words, const GROUPS: usize> Beside for Rows<V, GROUPS> {
 
 macro_rules! words {
     ($vector:ident by $proof:ident $(+ $more:ident)*, $blocks:literal, $splat:ident, $add:ident, $xor:ident, $shuffle32:ident, $load:ident;
-     numbers $numbers:expr, row_numbers $row_numbers:expr, rotate<$n:ident, $rest:ident>($a:ident) $rotate:expr,
-     row($row:ident) $broadcast:expr, apply $apply:ident, store_row($value:ident, $at:ident, $out:ident) $store:block) => {
+     numbers $numbers:expr, row_numbers $row_numbers:expr, orders $orders:ty = $made:ident, rotate<$n:ident, $rest:ident>($a:ident, $by:ident) $rotate:expr,
+     row($row:ident) $broadcast:expr, apply $apply:ident, settled $settled:ident, store_row($value:ident, $at:ident, $out:ident) $store:block) => {
         impl<P: $proof $(+ $more)*> Words for $vector<P> {
             type Proof = P;
+            type Orders = $orders;
             const BLOCKS: usize = $blocks;
 
             #[inline(always)]
@@ -184,7 +226,20 @@ macro_rules! words {
             }
 
             #[inline(always)]
-            fn rotate<const $n: i32, const $rest: i32>(self) -> Self {
+            fn settled([a, b]: [Self; 2]) -> [Self; 2] {
+                // SAFETY: as for `splat`.
+                let [c, d] = unsafe { $settled([a.0, b.0]) };
+                [a.with(c), b.with(d)]
+            }
+
+            #[inline(always)]
+            fn orders(_: P) -> $orders {
+                // SAFETY: as for `splat`.
+                unsafe { $made() }
+            }
+
+            #[inline(always)]
+            fn rotate<const $n: i32, const $rest: i32>(self, $by: $orders) -> Self {
                 let $a = self.0;
                 // SAFETY: as for `splat`.
                 self.with(unsafe { $rotate })
@@ -226,26 +281,28 @@ fn row(block: &mut [u8; 64], at: usize) -> &mut [u8; 16] {
 words! {
     Xmm by ProvesAvx2, 4, _mm_set1_epi32, _mm_add_epi32, _mm_xor_si128, _mm_shuffle_epi32, _mm_loadu_si128;
     numbers [0, 1, 2, 3], row_numbers [0; 4],
-    rotate<N, REST>(a) match N {
-        16 => _mm_shuffle_epi8(a, BY_16),
-        8 => _mm_shuffle_epi8(a, BY_8),
+    orders [__m128i; 2] = known_orders,
+    rotate<N, REST>(a, orders) match N {
+        16 => _mm_shuffle_epi8(a, orders[0]),
+        8 => _mm_shuffle_epi8(a, orders[1]),
         _ => _mm_or_si128(_mm_slli_epi32::<N>(a), _mm_srli_epi32::<REST>(a)),
     },
     row(row) _mm_loadu_si128(row.as_ptr().cast()),
-    apply apply_four,
+    apply apply_four, settled as_they_are,
     store_row(value, at, out) { store(value, row(&mut out[0], at)) }
 }
 
 words! {
     Ymm by ProvesAvx2, 8, _mm256_set1_epi32, _mm256_add_epi32, _mm256_xor_si256, _mm256_shuffle_epi32, _mm256_loadu_si256;
     numbers [0, 1, 2, 3, 4, 5, 6, 7], row_numbers [0, 0, 0, 0, 1, 0, 0, 0],
-    rotate<N, REST>(a) match N {
-        16 => _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(BY_16)),
-        8 => _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(BY_8)),
+    orders [__m256i; 2] = settled_orders,
+    rotate<N, REST>(a, orders) match N {
+        16 => _mm256_shuffle_epi8(a, orders[0]),
+        8 => _mm256_shuffle_epi8(a, orders[1]),
         _ => _mm256_or_si256(_mm256_slli_epi32::<N>(a), _mm256_srli_epi32::<REST>(a)),
     },
     row(row) _mm256_broadcastsi128_si256(_mm_loadu_si128(row.as_ptr().cast())),
-    apply apply_eight,
+    apply apply_eight, settled settled_pair,
     store_row(rows, at, out) {
         // SAFETY: as for `splat`.
         let [low, high] = unsafe { [_mm256_castsi256_si128(rows), _mm256_extracti128_si256::<1>(rows)] };
@@ -258,9 +315,9 @@ words! {
     Zmm by ProvesAvx512, 16, _mm512_set1_epi32, _mm512_add_epi32, _mm512_xor_si512, _mm512_shuffle_epi32, _mm512_loadu_si512;
     numbers [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
     row_numbers [0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0],
-    rotate<N, REST>(a) _mm512_rol_epi32::<N>(a),
+    orders () = no_orders, rotate<N, REST>(a, _orders) _mm512_rol_epi32::<N>(a),
     row(row) _mm512_broadcast_i32x4(_mm_loadu_si128(row.as_ptr().cast())),
-    apply apply_sixteen,
+    apply apply_sixteen, settled as_they_are,
     store_row(rows, at, out) {
         // SAFETY: as for `splat`.
         unsafe {
@@ -277,6 +334,42 @@ words! {
 const BY_16: __m128i = unsafe { core::mem::transmute([2u8, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13]) };
 // SAFETY: as above.
 const BY_8: __m128i = unsafe { core::mem::transmute([3u8, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14]) };
+
+/// See [`Words::orders`].
+#[target_feature(enable = "sse2")]
+#[inline]
+fn known_orders() -> [__m128i; 2] {
+    [BY_16, BY_8]
+}
+
+/// See [`Words::orders`]. The compiler does not get to know them: it would replace one by two shuffles of words, and move the other before an
+/// addition, where it needs two.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn settled_orders() -> [__m256i; 2] {
+    settled_pair([_mm256_broadcastsi128_si256(BY_16), _mm256_broadcastsi128_si256(BY_8)])
+}
+
+/// See [`Words::orders`].
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn no_orders() {}
+
+/// See [`Words::settled`].
+#[target_feature(enable = "avx2")]
+#[inline]
+fn as_they_are<T>(pair: [T; 2]) -> [T; 2] {
+    pair
+}
+
+/// See [`Words::settled`].
+#[target_feature(enable = "avx2")]
+#[inline]
+fn settled_pair([mut a, mut b]: [__m256i; 2]) -> [__m256i; 2] {
+    // SAFETY: no instruction at all.
+    unsafe { asm!("/* {0} {1} */", inout(ymm_reg) a, inout(ymm_reg) b, options(pure, nomem, nostack, preserves_flags)) }
+    [a, b]
+}
 
 /// Turns four words of each block over, within 16 bytes: the result n holds, in its 16 bytes number l, those words of block 4l + n.
 macro_rules! turn_over {

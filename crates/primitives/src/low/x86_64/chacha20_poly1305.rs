@@ -2,19 +2,21 @@
 //! a batch of ciphertext. Encryption hashes the batch before, decryption the batch at hand. Short messages get their key stream, and the
 //! authenticator's key, from rows of few blocks.
 
-use super::blocks::Beside;
+use super::blocks::{Beside, STEPS};
 use super::chacha20::{Rows, State, Words, words};
 use super::poly1305::Lanes;
 use super::registers::{Xmm, Ymm, Zmm};
 use crate::poly1305::{Poly1305, step};
 use crate::wipe::wipe;
 use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
+use core::mem::replace;
+use core::slice::from_ref;
 use zeroize::zeroize_stack;
 
 /// Makes an entry point: encryption, or decryption if `OPEN`, that writes the tag of the ciphertext. `state` is the input of the block
 /// function with counter 0.
 macro_rules! entry {
-    ($run:ident, ($($token:ty),+), $features:literal, $vector:ident, $hash:ty, $groups:literal, $clear:literal) => {
+    ($run:ident, ($($token:ty),+), $features:literal, $vector:ident, $hash:ty, $groups:literal, $wide:literal, $clear:literal) => {
         #[inline]
         pub(crate) fn $run<const OPEN: bool>(
             tokens: ($($token,)+),
@@ -31,7 +33,7 @@ macro_rules! entry {
                 data: &mut [u8],
                 tag: &mut [u8; 16],
             ) {
-                run::<$vector<($($token,)+)>, $hash, $groups, OPEN>(tokens, state, aad, data, tag);
+                run::<$vector<($($token,)+)>, $hash, $groups, $wide, OPEN>(tokens, state, aad, data, tag);
             }
             // SAFETY: the tokens prove the features.
             unsafe { with_features::<OPEN>(tokens, state, aad, data, tag) }
@@ -41,7 +43,7 @@ macro_rules! entry {
     };
 }
 
-entry!(run_avx2, (HaveAvx2), "avx2,bmi1,bmi2", Ymm, Serial, 3, 2432);
+entry!(run_avx2, (HaveAvx2), "avx2,bmi1,bmi2", Ymm, Serial, 3, 2, 5376);
 entry!(
     run_avx512,
     (HaveAvx2, HaveAvx512Ifma),
@@ -49,6 +51,7 @@ entry!(
     Zmm,
     Lanes,
     2,
+    1,
     4224
 );
 
@@ -94,18 +97,40 @@ impl Hash for Serial {
     }
 }
 
-/// A batch that is hashed between the rounds of another: an eighth a step.
-struct Hashing<'a, H> {
+/// Ciphertext that is hashed between the rounds of `N` batches: a multiple of the hash's grain, at most twice as long as they. A hash of grain 1
+/// takes a block or two in every part, so that the cipher's instructions never wait behind a long chain of the hash's; others go by steps.
+struct Hashing<'a, H, const N: usize> {
     hash: &'a mut H,
-    batch: &'a [[u8; 64]],
+    data: &'a [[u8; 16]],
 }
 
-impl<H: Hash> Beside for Hashing<'_, H> {
+impl<'a, H: Hash, const N: usize> Hashing<'a, H, N> {
+    #[inline(always)]
+    fn new(hash: &'a mut H, data: &'a [u8]) -> Self {
+        Self { hash, data: data.as_chunks().0 }
+    }
+}
+
+impl<H: Hash, const N: usize> Beside for Hashing<'_, H, N> {
     #[inline(always)]
     fn step(&mut self, n: usize) {
-        if n < 8 {
-            let eighth = self.batch.len() / 8;
-            self.hash.add(self.batch[n * eighth..][..eighth].as_flattened().as_chunks().0);
+        let grains = self.data.len() / H::GRAIN;
+        if H::GRAIN > 1 && n < STEPS {
+            let (from, to) = (n * grains / STEPS, (n + 1) * grains / STEPS);
+            self.hash.add(&self.data[from * H::GRAIN..to * H::GRAIN]);
+        }
+    }
+
+    #[inline(always)]
+    fn part(&mut self, n: usize) {
+        if H::GRAIN == 1 {
+            // One block or two, named one by one: of a range the compiler would make a loop.
+            if self.data.len() <= 32 * N {
+                self.hash.add(self.data.get(n).map_or(&[], from_ref));
+            } else {
+                self.hash.add(self.data.get(2 * n).map_or(&[], from_ref));
+                self.hash.add(self.data.get(2 * n + 1).map_or(&[], from_ref));
+            }
         }
     }
 }
@@ -114,7 +139,7 @@ impl<H: Hash> Beside for Hashing<'_, H> {
 const MOST: usize = 16;
 
 #[inline(always)]
-fn run<V: Words, H: Hash<Proof = V::Proof>, const GROUPS: usize, const OPEN: bool>(
+fn run<V: Words, H: Hash<Proof = V::Proof>, const GROUPS: usize, const WIDE: usize, const OPEN: bool>(
     proof: V::Proof,
     state: &mut State,
     aad: &[u8],
@@ -124,7 +149,7 @@ fn run<V: Words, H: Hash<Proof = V::Proof>, const GROUPS: usize, const OPEN: boo
     match data.len().div_ceil(64) + 1 {
         blocks if blocks <= Rows::<V, 1>::BLOCKS => short::<V, 1, OPEN>(proof, state, aad, data, tag),
         blocks if blocks <= Rows::<V, GROUPS>::BLOCKS => short::<V, GROUPS, OPEN>(proof, state, aad, data, tag),
-        _ => long::<V, H, OPEN>(proof, state, aad, data, tag),
+        _ => long::<V, H, WIDE, OPEN>(proof, state, aad, data, tag),
     }
 }
 
@@ -154,7 +179,7 @@ fn short<V: Words, const GROUPS: usize, const OPEN: bool>(
 }
 
 #[inline(always)]
-fn long<V: Words, H: Hash<Proof = V::Proof>, const OPEN: bool>(
+fn long<V: Words, H: Hash<Proof = V::Proof>, const WIDE: usize, const OPEN: bool>(
     proof: V::Proof,
     state: &mut State,
     aad: &[u8],
@@ -164,55 +189,89 @@ fn long<V: Words, H: Hash<Proof = V::Proof>, const OPEN: bool>(
     let mut buffer = [[0; 64]; MOST];
     let lengths = lengths(aad, data);
     let batch = 64 * V::BLOCKS;
-    let (front, rest) = data.split_at_mut(data.len() / batch * batch);
-    let (front, _) = front.as_chunks_mut::<64>();
-    let mut batches = front.chunks_exact_mut(V::BLOCKS);
+    let whole = data.len() / batch * batch;
+    let grains = data.len() / (16 * H::GRAIN) * (16 * H::GRAIN);
 
     // Block 0 goes beside the first batch, or beside the rest if there is none.
     let mut first = Rows::<Xmm<V::Proof>, 1>::new(proof, state);
     state[12] = 1;
-    let mut stream = words::<V, _>(proof, state, &mut first);
+    let [mut stream] = words::<V, 1, _>(proof, state, &mut first);
     first.store(&mut buffer);
     let mut hash = authenticator(&buffer[0], aad);
     buffer[0] = [0; 64];
     let mut many = H::begin(proof, &mut hash);
 
-    if let Some(mut last) = batches.next() {
-        if OPEN {
-            many.add(last.as_flattened().as_chunks().0);
-        }
-        V::apply(&stream, last);
-        for batch in batches {
-            if OPEN {
-                stream = words::<V, _>(proof, state, &mut Hashing { hash: &mut many, batch });
-                V::apply(&stream, batch);
-            } else {
-                stream = words::<V, _>(proof, state, &mut Hashing { hash: &mut many, batch: last });
-                V::apply(&stream, batch);
-                last = batch;
+    // How much is through the cipher, and how much is in the hash. `stream` is what comes next.
+    let (mut done, mut hashed) = (0, 0);
+    /// Takes `$n` batches through the cipher, with these bytes into the hash meanwhile.
+    macro_rules! batches {
+        ($n:literal, $hashed:expr) => {{
+            let streams = words::<V, $n, _>(proof, state, &mut Hashing::<_, $n>::new(&mut many, &data[$hashed]));
+            apply(&streams, &mut data[done..]);
+            done += $n * batch;
+        }};
+    }
+    if OPEN && data.len() > batch {
+        // The first batch waits for its hash, which then has the second one's rounds beside it.
+        hashed = grains.min(2 * batch);
+        let [next] = words::<V, 1, _>(proof, state, &mut Hashing::<_, 1>::new(&mut many, &data[..hashed]));
+        apply(&[stream], data);
+        (stream, done) = (next, batch);
+        if whole > batch {
+            apply(&[stream], &mut data[done..]);
+            done += batch;
+            while WIDE == 2 && whole - done >= 2 * batch {
+                batches!(2, done..done + 2 * batch);
+            }
+            while done < whole {
+                batches!(1, done..done + batch);
+            }
+            hashed = done;
+            if done < data.len() {
+                [stream] = words::<V, 1, _>(proof, state, &mut Hashing::<_, 1>::new(&mut many, &data[done..grains]));
+                hashed = grains;
             }
         }
-        if OPEN {
-            if !rest.is_empty() {
-                stream = words::<V, _>(proof, state, &mut ());
-            }
-        } else if rest.is_empty() {
-            many.add(last.as_flattened().as_chunks().0);
-        } else {
-            stream = words::<V, _>(proof, state, &mut Hashing { hash: &mut many, batch: last });
+    } else if OPEN && whole > 0 {
+        many.add(data.as_chunks().0);
+        apply(&[stream], data);
+        (done, hashed) = (batch, batch);
+    } else if whole > 0 {
+        apply(&[stream], data);
+        done = batch;
+        while WIDE == 2 && whole - done >= 2 * batch {
+            let from = replace(&mut hashed, done);
+            batches!(2, from..hashed);
+        }
+        while done < whole {
+            let from = replace(&mut hashed, done);
+            batches!(1, from..hashed);
+        }
+        if done < data.len() {
+            [stream] = words::<V, 1, _>(proof, state, &mut Hashing::<_, 1>::new(&mut many, &data[hashed..done]));
+            hashed = done;
         }
     }
 
     if OPEN {
-        hash = add_rest(many, hash, rest);
-        add_stream::<V>(&stream, &mut buffer, rest);
+        hash = add_rest(many, hash, &data[hashed..]);
+        add_stream::<V>(&stream, &mut buffer, &mut data[done..]);
     } else {
-        add_stream::<V>(&stream, &mut buffer, rest);
-        hash = add_rest(many, hash, rest);
+        add_stream::<V>(&stream, &mut buffer, &mut data[done..]);
+        hash = add_rest(many, hash, &data[hashed..]);
     }
     hash.blocks(&[lengths]);
     hash.finish(tag);
     wipe(buffer.as_flattened_mut());
+}
+
+/// Adds batches of key stream to the first bytes of data that has as many.
+#[inline(always)]
+fn apply<V: Words>(streams: &[[V; 16]], data: &mut [u8]) {
+    let (blocks, _) = data.as_chunks_mut();
+    for (stream, blocks) in streams.iter().zip(blocks.chunks_exact_mut(V::BLOCKS)) {
+        V::apply(stream, blocks);
+    }
 }
 
 /// Adds key stream to less than a batch.
