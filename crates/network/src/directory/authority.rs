@@ -1,7 +1,7 @@
 //! An authority: takes descriptors, agrees with the others, serves the consensus.
 
 use super::readings::Counters;
-use super::registry::{Refused, Registry, RegistryLimits};
+use super::registry::{Refused, Registry, RegistryLimits, Stored};
 use super::served::{Document, Served};
 use super::{AuthorityKeys, Directories, DirectoryAddress, rounds, served};
 use crate::clock::Clock;
@@ -313,17 +313,10 @@ impl Shared {
         Ok(())
     }
 
-    /// Serves a consensus that the others have signed as well, with the KEM keys of its relays, and writes it down.
-    pub(super) fn publish(&self, bytes: Vec<u8>, consensus: &Consensus) {
-        let kems = [0, 1, 2].map(|kem| {
-            let registry = locked(&self.registry);
-            let key = |relay: &candor_onion::directory::Relay| {
-                let digest = relay.kems[kem]?;
-                registry.kem_key(&relay.identity, kem, &digest).map(<[u8]>::to_vec)
-            };
-            let keys: Vec<_> = consensus.relays.iter().filter_map(|listed| key(&listed.relay)).flatten().collect();
-            Some(Document::new(keys))
-        });
+    /// Serves a consensus that the others have signed as well, with the KEM keys of its relays, and writes it down. `viewed`: what this authority's
+    /// view was made of.
+    pub(super) fn publish(&self, bytes: Vec<u8>, consensus: &Consensus, viewed: &[Arc<Stored>]) {
+        let kems = [0, 1, 2].map(|kem| Some(Document::new(locked(&self.registry).kem_keys(viewed, consensus, kem))));
         *locked(&self.listed) =
             consensus.relays.iter().flat_map(|listed| &listed.relay.addresses).map(|address| address.ip()).collect();
         let listed: HashMap<_, _> =
@@ -398,7 +391,7 @@ impl Shared {
                     *last = consensus.number().max(*last);
                     drop(last);
                     if self.clock.now() < consensus.times.valid_until {
-                        self.publish(bytes, &consensus);
+                        self.publish(bytes, &consensus, &[]);
                     }
                 }
                 Err(error) => damaged("consensus", &error),

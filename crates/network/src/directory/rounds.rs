@@ -104,8 +104,10 @@ async fn hold(shared: &Arc<Shared>, begins: u64) -> Result<(), Error> {
     };
     let internal = |error: candor_onion::Error| Error::Internal(error.to_string());
     let settling = if shared.peers.is_empty() { 0 } else { SETTLING.min(interval / 10) };
-    let relays = locked(&shared.registry).view(begins - settling, begins);
+    let viewed = locked(&shared.registry).view(begins - settling, begins);
     let own = {
+        let relays: Vec<_> =
+            viewed.iter().map(|stored| (stored.descriptor.relay.clone(), stored.descriptor.family.clone())).collect();
         let keys = locked(&shared.keys);
         let (key, certificate) = keys.signing(begins).ok_or_else(no_key)?;
         View::sign(times, &relays, key, certificate).map_err(internal)?
@@ -151,7 +153,7 @@ async fn hold(shared: &Arc<Shared>, begins: u64) -> Result<(), Error> {
     let (number, relays, signers) = (consensus.number(), consensus.relays.len(), consensus.signers.len());
     let publisher = Arc::clone(shared);
     // Writes to the disk.
-    let _ = tokio::task::spawn_blocking(move || publisher.publish(document, &consensus)).await;
+    let _ = tokio::task::spawn_blocking(move || publisher.publish(document, &consensus, &viewed)).await;
     shared.tell(&AuthorityEvent::Consensus { number, relays, signers });
     Ok(())
 }
