@@ -57,6 +57,8 @@ pub(super) async fn keep(shared: Arc<Shared>) {
             seen = Some((now, changes));
             now
         } else {
+            let finder = Arc::clone(&shared);
+            tokio::spawn(async move { finder.find_peers().await });
             let next = (now / shared.interval + 1) * shared.interval;
             let begins = loop {
                 match shared.clock.now() {

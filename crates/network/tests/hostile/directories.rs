@@ -384,6 +384,43 @@ async fn a_thousand_registrations_from_one_address_keep_nobody_else_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn half_requests_from_many_networks_keep_nobody_out() {
+    let authority = authority(|config| {
+        config.test_networks.clear();
+        config.connections = 64;
+    })
+    .await;
+    let at = authority.address();
+    let half = async |third: u8| {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 20, third, 1], 0))).unwrap();
+        let mut tcp = socket.connect(at).await.unwrap();
+        tcp.write_all(b"GET / HT").await.unwrap();
+        tcp
+    };
+    let mut crowd = Vec::new();
+    for number in 0..112_u8 {
+        crowd.push(half(number % 16).await);
+    }
+    // An eighth is kept for others.
+    until(|| (1..=56).contains(&authority.held().connections)).await;
+    for third in 100..108 {
+        let answer = ask([127, 21, third, 1], at, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        assert!(answer.starts_with(b"HTTP/1.1 200 OK"), "{}", String::from_utf8_lossy(&answer));
+        // Whoever has left gives a place back to the crowd.
+        crowd.push(half(third % 16).await);
+    }
+    // Half a request that becomes a whole one is answered.
+    let mut last = half(200).await;
+    last.write_all(b"TP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    last.read_to_end(&mut answer).await.unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200 OK"));
+    drop((crowd, last));
+    until(|| authority.held().connections == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_network_has_only_so_many_relays_and_those_that_are_known_go_on() {
     let authority = authority(|config| config.test_networks.clear()).await;
     let at = authority.address();
