@@ -11,7 +11,8 @@
 //!   Nothing else removes one. Both are by the system's clock: one that is ahead by so much, even for a moment, ends them.
 //!
 //! When all places are taken and no guard can be used, there is no path, and the error says so. Someone who can make guards unreachable
-//! therefore chooses no guard for anybody.
+//! therefore chooses no guard for anybody. The price: a guard that has never been reached has its place like any other, so relays that are listed
+//! but aren't there can take all places of a new client.
 
 use super::{Candidate, Wish, choose, draw_guard};
 use crate::{Error, files};
