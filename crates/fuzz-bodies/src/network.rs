@@ -1,8 +1,10 @@
-//! Files that operators write, answers of web servers, what roles say of themselves, and what a proxy's clients say.
+//! Files that operators and proxies write, answers of web servers, what roles say of themselves, and what a proxy's clients say.
 
 use candor_network::directory::{AuthorityKeys, DirectoryAddress};
 use candor_network::http::{self, Url};
 use candor_network::metrics;
+use candor_network::paths::{GuardRules, Guards};
+use candor_network::proxy::CircuitReading;
 use candor_network::proxy::socks::{self, Handshake, Reply, Step};
 use candor_network::{Policy, RelayKeys, RelayList, Watched};
 use std::net::IpAddr;
@@ -64,6 +66,22 @@ pub fn role_metrics(data: &[u8]) {
     }
     if let Ok(watched) = text.parse::<Watched>() {
         assert_eq!(format!("{}={}", watched.name, watched.url).parse(), Ok(watched));
+    }
+}
+
+/// A list of guards from anywhere: an error, or guards whose text reads as the same.
+pub fn guards(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let Ok(guards) = Guards::parse(text, GuardRules::default()) else { return };
+    let again = Guards::parse(&guards.text(), GuardRules::default()).expect("what was written can be read");
+    assert_eq!(again.text(), guards.text());
+}
+
+/// A proxy's circuits from anywhere: an error, or as many as a page shows.
+pub fn circuits(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    if let Ok(circuits) = CircuitReading::parse(text) {
+        assert!(circuits.len() <= 1024 && circuits.iter().all(|circuit| circuit.path.len() <= 8));
     }
 }
 

@@ -107,6 +107,10 @@ pub struct Phase {
     pub name: String,
     /// Nanoseconds per operation.
     pub median_ns: f64,
+    /// Each process's median, in nanoseconds per operation.
+    pub process_medians_ns: Vec<f64>,
+    /// How far the phase's epochs spread.
+    pub spread: Spread,
 }
 
 /// What a subject counted: sizes, counts and its success rate.
@@ -289,15 +293,17 @@ fn spread(all: &[f64]) -> Option<Spread> {
 /// The phases' medians, and how much their sum differs from the whole (paired by round, median over processes).
 fn phases(blocks: &[&Block], subject: &str) -> (Vec<Phase>, Option<f64>) {
     let Some(first) = blocks.iter().find_map(|block| block.phases.get(subject)) else { return (Vec::new(), None) };
-    let of_phase = |i: usize| {
-        let medians = blocks.iter().filter_map(|block| {
+    let phase = |(i, name): (usize, &String)| {
+        let epochs = |block: &&Block| -> Option<Vec<f64>> {
             let row = block.phases.get(subject)?.ns.get(i)?;
-            median(&row.iter().map(|&ns| ns as f64 / block.iterations as f64).collect::<Vec<_>>())
-        });
-        median(&medians.collect::<Vec<_>>())
+            Some(row.iter().map(|&ns| ns as f64 / block.iterations as f64).collect())
+        };
+        let by_process: Vec<Vec<f64>> = blocks.iter().filter_map(epochs).collect();
+        let medians: Vec<f64> = by_process.iter().filter_map(|epochs| median(epochs)).collect();
+        let spread = spread(&by_process.concat())?;
+        Some(Phase { name: name.clone(), median_ns: median(&medians)?, process_medians_ns: medians, spread })
     };
-    let phases = first.names.iter().enumerate();
-    let phases = phases.filter_map(|(i, name)| Some(Phase { name: name.clone(), median_ns: of_phase(i)? })).collect();
+    let phases = first.names.iter().enumerate().filter_map(phase).collect();
     let residuals = blocks.iter().filter_map(|block| {
         let (whole, parts) = (block.ns.get(subject)?, &block.phases.get(subject)?.ns);
         let sums = (0..whole.len()).map(|round| parts.iter().map(|row| row[round] as f64).sum::<f64>());

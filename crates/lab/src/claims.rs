@@ -3,6 +3,10 @@
 //! A claim is an entry of a TOML file under `claims/`. Reports show it next to the row that does the same work on this
 //! machine, with the reasons why the two can't be compared, and never divide one by the other.
 
+mod drawing;
+
+pub use drawing::{Drawing, DrawnRow, Form, Part};
+
 use crate::analysis::Report;
 use crate::lint::Lint;
 use crate::units::time;
@@ -20,6 +24,9 @@ pub struct Claims {
     /// The numbers.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
+    /// The figures that they are drawn in, beside a run's.
+    #[serde(default, rename = "figure")]
+    pub figures: Vec<Drawing>,
 }
 
 /// One number.
@@ -131,14 +138,19 @@ impl Claims {
     pub fn parse(text: &str) -> Result<Self, LabError> {
         let claims: Self = toml::from_str(text).map_err(|error| LabError::Claims(error.to_string()))?;
         const UNITS: [&str; 8] = ["ns", "us", "ms", "s", "bytes", "ops/s", "ratio", "%"];
-        match claims.claims.iter().find(|claim| !UNITS.contains(&claim.unit.as_str()) || !claim.value.is_finite()) {
-            Some(claim) => Err(LabError::Claims(format!(
+        if let Some(claim) =
+            claims.claims.iter().find(|claim| !UNITS.contains(&claim.unit.as_str()) || !claim.value.is_finite())
+        {
+            return Err(LabError::Claims(format!(
                 "{:?} is {} {}; expected a finite number in {}",
                 claim.what,
                 claim.value,
                 claim.unit,
                 UNITS.join(", ")
-            ))),
+            )));
+        }
+        match claims.figures.iter().find_map(|figure| figure.fault(&claims.claims)) {
+            Some(fault) => Err(LabError::Claims(fault)),
             None => Ok(claims),
         }
     }
@@ -146,6 +158,20 @@ impl Claims {
     /// Every claim beside the report's rows.
     pub fn beside(&self, report: &Report) -> Vec<Beside> {
         self.claims.iter().map(|claim| beside(self, claim, report)).collect()
+    }
+}
+
+impl Claim {
+    /// Nanoseconds, if it is a time.
+    pub(crate) fn ns(&self) -> Option<f64> {
+        let factor = match self.unit.as_str() {
+            "ns" => 1.0,
+            "us" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            _ => return None,
+        };
+        Some(self.value * factor)
     }
 }
 
@@ -238,6 +264,27 @@ mod tests {
     fn a_claim_is_read() {
         let claims = Claims::parse(FILE).unwrap();
         assert_eq!((claims.claims[0].value, claims.claims[0].how), (30.0, How::Whole));
+    }
+
+    #[test]
+    fn a_figure_quotes_claims_of_its_file_only() {
+        let figure = |claim: &str, task: &str| {
+            format!(
+                "{FILE}\n[[figure]]\nname = \"one\"\ntitle = \"One\"\nform = \"times\"\n[[figure.row]]\nlabel = \"a row\"\ntask = \"{task}\"\n\
+                 parts = [{{ name = \"whole\", claims = [{claim}] }}]\n"
+            )
+        };
+        let known = Claims::parse(&figure("\"handshake, median\"", "")).unwrap();
+        assert_eq!((known.figures.len(), known.figures[0].form), (1, Form::Times));
+        assert!(Claims::parse(&figure("", "ntor/x/handshake")).is_ok());
+        let fault = |text: &str| Claims::parse(text).unwrap_err().to_string();
+        assert!(fault(&figure("\"another\"", "")).contains("quotes \"another\""));
+        assert!(fault(&figure("", "")).contains("expected either claims or a task"));
+        assert!(
+            fault(&figure("\"handshake, median\"", "ntor/x/handshake")).contains("expected either claims or a task")
+        );
+        let slash = figure("\"handshake, median\"", "").replace("name = \"one\"", "name = \"../one\"");
+        assert!(fault(&slash).contains("letters, digits and hyphens"));
     }
 
     #[test]

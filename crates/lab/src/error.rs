@@ -33,7 +33,7 @@ pub enum LabError {
     #[error("can't draw figure {figure}: {why}")]
     Figure {
         /// The figure's name.
-        figure: &'static str,
+        figure: String,
         /// What is wrong and what to do.
         why: String,
     },

@@ -13,6 +13,7 @@ mod pdf;
 mod phases;
 #[cfg(feature = "figures")]
 mod png;
+mod quoted;
 mod strip;
 mod svg;
 mod throughput;
@@ -21,6 +22,7 @@ mod throughput;
 pub use pdf::pdf;
 #[cfg(feature = "figures")]
 pub use png::png;
+pub use quoted::quoted;
 pub(crate) use svg::escape;
 
 use crate::analysis::Report;
@@ -28,8 +30,8 @@ use crate::analysis::Report;
 /// A figure: its shapes, ready to be written in any form.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Its name in file names: `ratios`, `throughput`, `phases`, `distributions`.
-    pub name: &'static str,
+    /// Its name in file names: `ratios`, `throughput`, `phases`, `distributions`, or as a claims file says.
+    pub name: String,
     /// What it shows, in one line.
     pub title: String,
     /// How to read it, and the run, machine and commit.
@@ -84,7 +86,7 @@ enum Anchor {
 }
 
 impl Figure {
-    fn new(name: &'static str, title: &str, report: &Report, how_to_read: &str) -> Self {
+    fn new(name: &str, title: &str, report: &Report, how_to_read: &str) -> Self {
         let caption = format!(
             "{how_to_read} Run {}, {}, candor {}; {}.",
             report.run,
@@ -92,7 +94,7 @@ impl Figure {
             report.commit,
             report.conditions
         );
-        Self { name, title: title.into(), caption, width: 860.0, height: 0.0, shapes: Vec::new() }
+        Self { name: name.into(), title: title.into(), caption, width: 860.0, height: 0.0, shapes: Vec::new() }
     }
 
     /// The figure as a complete SVG document with light colours.
@@ -130,7 +132,7 @@ impl Figure {
 /// Why a figure can't be written.
 #[cfg(feature = "figures")]
 fn failed(figure: &Figure, why: String) -> crate::LabError {
-    crate::LabError::Figure { figure: figure.name, why }
+    crate::LabError::Figure { figure: figure.name.clone(), why }
 }
 
 /// The style sheet for [`Figure::svg_inline`]. The page defines the colours for light, dark and print as variables.

@@ -2,7 +2,8 @@
 #![cfg(feature = "figures")]
 
 use candor_lab::analysis::Report;
-use candor_lab::figure::{Figure, figures, pdf, png};
+use candor_lab::claims::Claims;
+use candor_lab::figure::{Figure, figures, pdf, png, quoted};
 use candor_lab::runfile::Run;
 use sha2::{Digest, Sha256};
 use std::io::Write;
@@ -47,11 +48,12 @@ fn a_png_has_twice_the_size_of_the_drawing_and_ink_on_white_paper() {
 #[test]
 fn pixels_and_pdf_are_the_same_everywhere() {
     let digest = |bytes: &[u8]| base16ct::lower::encode_string(&Sha256::digest(bytes)[..8]);
-    let found: Vec<_> = drawn()
+    let drawn = drawn();
+    let found: Vec<_> = drawn
         .iter()
         .map(|figure| {
             let pixels = Pixmap::decode_png(&png(figure).unwrap()).unwrap();
-            (figure.name, digest(pixels.data()), digest(&pdf(figure).unwrap()))
+            (figure.name.as_str(), digest(pixels.data()), digest(&pdf(figure).unwrap()))
         })
         .collect();
     let expected =
@@ -91,4 +93,53 @@ fn a_figure_too_large_for_png_is_refused_and_still_makes_a_pdf() {
     assert!(error.starts_with("can't draw figure distributions: ") && error.ends_with("write SVG or PDF"), "{error}");
     assert!(pdf(&large).unwrap().starts_with(b"%PDF-1.7"));
     assert!(png(&drawn()[0]).is_ok());
+}
+
+/// A claims file whose figure sets one quoted time beside a task of the sample run.
+fn claims(task: &str, form: &str) -> Claims {
+    let text = format!(
+        r#"
+        key = "somebody-2025"
+        source = "Somebody, 2025"
+        [[claim]]
+        what = "a time"
+        place = "Table 1"
+        value = 12.5
+        unit = "us"
+        hardware = "a laptop"
+        how = "whole"
+        [[figure]]
+        name = "beside"
+        title = "One beside the other"
+        form = "{form}"
+        note = "They slept."
+        [[figure.row]]
+        label = "theirs"
+        parts = [{{ name = "whole", claims = ["a time"] }}]
+        [[figure.row]]
+        label = "ours"
+        task = "{task}"
+        parts = [{{ name = "whole" }}]
+        "#
+    );
+    Claims::parse(&text).unwrap()
+}
+
+#[test]
+fn a_quoted_time_stands_beside_a_measured_one_in_every_form_with_the_note_below() {
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../candor/tests/runs/sample.jsonl");
+    let report = Report::of(&Run::open(&run).unwrap());
+    let task = report.tasks[0].task.clone();
+    for form in ["shares", "times", "spread", "table"] {
+        let figures = quoted(&claims(&task, form), &report);
+        let [figure] = &figures[..] else { panic!("{form}: one figure") };
+        let texts = texts(figure);
+        for expected in ["theirs", "ours", "12.5 µs"] {
+            assert!(texts.iter().any(|text| text.contains(expected)), "{form}: {expected} in {texts:?}");
+        }
+        assert!(texts.iter().any(|text| text.starts_with("They slept.")), "{form}: {texts:?}");
+        assert!(!figure.svg().contains("NaN") && png(figure).is_ok(), "{form}");
+        assert!(figure.caption.contains("Quoted from Somebody, 2025"), "{form}");
+    }
+    assert!(quoted(&claims("no/such/task", "times"), &report).is_empty(), "nothing is drawn without our number");
 }

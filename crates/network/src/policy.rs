@@ -121,6 +121,17 @@ impl Policy {
         by_kind || self.lists(address, port, if own { own_bits(address) } else { 0 })
     }
 
+    /// Whether a look-up of that host may lead anywhere: whether any rule could permit it at any port.
+    pub(crate) fn may_tell(&self, host: &str) -> bool {
+        self.rules.iter().any(|rule| self.may_permit(host, rule.low))
+    }
+
+    /// Whether a client may learn that `host` stands for that address: whether it could be permitted to connect there. So nobody explores an exit's own
+    /// network by its names.
+    pub(crate) fn tells(&self, host: &str, address: IpAddr) -> bool {
+        self.rules.iter().any(|rule| self.permits(host, address, rule.low))
+    }
+
     /// Whether a rule names that address of the exit's own machine, or a network with it that is narrow enough.
     pub(crate) fn names(&self, own: IpAddr, port: u16) -> bool {
         let own = own.to_canonical();
@@ -326,6 +337,21 @@ impl fmt::Display for Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_told_of_where_a_client_may_go() {
+        let policy = Policy::parse("*:443,10.1.0.0/16:80,db.example:5432").unwrap();
+        let at = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert!(policy.may_tell("example.org") && policy.may_tell("10.1.2.3") && !policy.may_tell("10.2.0.1"));
+        assert!(policy.tells("example.org", at("198.41.0.4")) && policy.tells("inside.example", at("10.1.2.3")));
+        for hidden in ["10.2.0.1", "192.168.1.1", "127.0.0.1", "::1", "fe80::1"] {
+            assert!(!policy.tells("inside.example", at(hidden)), "{hidden}");
+        }
+        let nothing = Policy::default();
+        assert!(!nothing.may_tell("example.org") && !nothing.tells("example.org", at("198.41.0.4")));
+        let one = Policy::parse("db.example:5432").unwrap();
+        assert!(one.may_tell("DB.example") && !one.may_tell("example.org"));
+    }
 
     fn permits(policy: &str, host: &str, address: &str, port: u16) -> bool {
         Policy::parse(policy).unwrap().permits(host, address.parse().unwrap(), port)

@@ -11,7 +11,8 @@
 //! - **Names are looked up by the exit**, never here.
 //! - **Its log names no target** and no client.
 //!
-//! Tor's RESOLVE and RESOLVE_PTR are read and refused (reply 7): our exits look names up for streams only.
+//! Tor's RESOLVE and RESOLVE_PTR are answered by an exit: one that leads to the port that was asked for last. Outside a test network, private addresses
+//! in its answer are left out.
 //!
 //! As with Tor there is no half of a stream: a client that closes its sending side ends the stream.
 

@@ -3,9 +3,10 @@
 mod town;
 
 use candor_network::proxy::socks::Reply;
-use candor_network::{Policy, ProxyEvent, Target};
+use candor_network::{Error, Policy, ProxyEvent, Target};
+use candor_onion::relay::message::EndReason;
 use std::collections::HashSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -99,6 +100,72 @@ async fn curl_fetches_through_three_relays() {
     assert!(refused.unwrap_err().contains("(2)"), "not allowed by the rules");
     let built = proxy.metrics().circuits_built;
     assert_eq!(built, 3, "without credentials, with those of SOCKS, with those of HTTP");
+}
+
+/// Asks SOCKS 5 for an address or a name: the whole reply.
+async fn look_up(at: SocketAddr, command: u8, kind: u8, host: &[u8]) -> Vec<u8> {
+    let mut tcp = TcpStream::connect(at).await.unwrap();
+    tcp.write_all(&[&[5, 1, 0, 5, command, 0, kind], host, &[0, 0]].concat()).await.unwrap();
+    let mut answers = Vec::new();
+    tcp.read_to_end(&mut answers).await.unwrap();
+    assert_eq!(answers[..2], [5, 0]);
+    answers.split_off(2)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_and_addresses_are_looked_up_by_the_exit() {
+    const RESOLVE: u8 = 0xf0;
+    const RESOLVE_PTR: u8 = 0xf1;
+    let town = Town::new().await;
+    let port = town.target.address().port();
+    let proxy = proxy(&town, |config| config.expected = vec![port]).await;
+    let at = proxy.addresses()[0];
+    let localhost = [&[9][..], b"localhost"].concat();
+    // The exit's policy leads to 127.0.0.1, so that is all that it tells of.
+    assert_eq!(look_up(at, RESOLVE, 3, &localhost).await, [5, 0, 0, 1, 127, 0, 0, 1, 0, 0]);
+    assert_eq!(look_up(at, RESOLVE, 1, &[127, 0, 0, 1]).await, [5, 0, 0, 1, 127, 0, 0, 1, 0, 0], "stands for itself");
+    let named = look_up(at, RESOLVE_PTR, 1, &[127, 0, 0, 1]).await;
+    assert_eq!((&named[..4], usize::from(named[4])), (&[5, 0, 0, 3][..], named.len() - 7));
+    assert!(named.len() > 7, "a name of this machine");
+    let nobody = [&[14][..], b"nobody.invalid"].concat();
+    assert_ne!(look_up(at, RESOLVE, 3, &nobody).await[1], 0);
+    let onion = [&[9][..], b"abc.onion"].concat();
+    assert_eq!(look_up(at, RESOLVE, 3, &onion).await[1], 2, "out of scope");
+    // No exit leads there: none is asked, and nothing is told.
+    assert_eq!(look_up(at, RESOLVE_PTR, 1, &[192, 0, 2, 1]).await[1], 3);
+    // The questions have given their places back, and streams go on.
+    until(|| (0..3).all(|relay| town.relay(relay).held().streams == 0)).await;
+    serves(&town, at, None).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_exit_tells_only_where_its_clients_may_go() {
+    let town = Town::new().await;
+    let client = town::client();
+    let circuit = town.circuit(&client).await;
+    assert_eq!(circuit.addresses("localhost").await.unwrap(), [IpAddr::from([127, 0, 0, 1])]);
+    assert!(!circuit.name([127, 0, 0, 1].into()).await.unwrap().is_empty());
+    let refused = |error: Error| matches!(error, Error::Stream { reason: EndReason::RESOLVEFAILED, .. });
+    assert!(refused(circuit.name([10, 0, 0, 1].into()).await.unwrap_err()));
+    // A relay that is no exit tells nothing, and one whose policy leads elsewhere nothing of this address.
+    for policy in ["", "192.0.2.7:80"] {
+        let closed = Town::with(|config| config.policy = Policy::parse(policy).unwrap()).await;
+        let circuit = closed.circuit(&client).await;
+        assert!(refused(circuit.addresses("localhost").await.unwrap_err()), "{policy}");
+        assert!(refused(circuit.name([127, 0, 0, 1].into()).await.unwrap_err()), "{policy}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn outside_a_test_network_a_name_never_stands_for_a_private_address() {
+    let town = Town::new().await;
+    let port = town.target.address().port();
+    // One relay, since three of them share a network here.
+    let proxy =
+        proxy(&town, |config| (config.test_network, config.hops, config.expected) = (false, 1, vec![port])).await;
+    let localhost = [&[9][..], b"localhost"].concat();
+    assert_eq!(look_up(proxy.addresses()[0], 0xf0, 3, &localhost).await[1], 2, "the exit's answer is not passed on");
+    serves(&town, proxy.addresses()[0], None).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

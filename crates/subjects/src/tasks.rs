@@ -3,10 +3,12 @@
 mod aead;
 mod cipher;
 mod circuit;
+mod consensus;
 mod gf2;
 mod gf2m;
 mod hash;
 mod hqc;
+mod http_circuit;
 mod kdf;
 mod ksf;
 mod login;
@@ -40,6 +42,8 @@ const FAMILIES: &[Family] = &[
     ("gf2m/", gf2m::tasks),
     ("relay/cells/", relay_cells::tasks),
     ("circuit/", circuit::tasks),
+    ("http/circuit/", http_circuit::tasks),
+    ("consensus-8000", consensus::tasks),
     ("login/http/", login::tasks),
 ];
 

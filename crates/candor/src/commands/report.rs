@@ -34,7 +34,7 @@ pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Fail
     if !arguments.figures.is_empty() {
         let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
         for report in &reports {
-            draw(report, &arguments.figures, directory, talk)?;
+            draw(report, &claims, &arguments.figures, directory, talk)?;
         }
     }
     let Some(directory) = arguments.output else {
@@ -55,8 +55,20 @@ pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Fail
     Ok(())
 }
 
-fn draw(report: &Report, pictures: &[Picture], directory: &Path, talk: Talk) -> Result<(), Failure> {
-    for figure in figure::figures(report) {
+fn draw(report: &Report, claims: &[Claims], pictures: &[Picture], directory: &Path, talk: Talk) -> Result<(), Failure> {
+    let mut figures = figure::figures(report);
+    for claims in claims {
+        let quoted = figure::quoted(claims, report);
+        if quoted.len() < claims.figures.len() {
+            let missing = claims.figures.len() - quoted.len();
+            talk.say(&format!(
+                "left out {missing} figures of {} for work that {} did not measure",
+                claims.key, report.run
+            ));
+        }
+        figures.extend(quoted);
+    }
+    for figure in figures {
         for picture in pictures {
             let (ending, bytes) = match picture {
                 Picture::Svg => ("svg", figure.svg().into_bytes()),

@@ -142,6 +142,12 @@ fn seven_processes_carry_a_page_and_end_tidily_on_ctrl_c() {
     let names: Vec<_> = up.roles().map(|(name, _)| name).collect();
     assert_eq!(names, ["directory", "target", "guard", "middle", "exit", "proxy", "monitor"]);
     assert!(up.roles().all(|(_, process)| lives(process)));
+    // Where the system tells, all of it together stays below 120 MB.
+    match up.said["memory_kb"].as_u64() {
+        Some(memory) => assert!((1_000..120_000).contains(&memory), "{}", up.said),
+        None => writeln!(std::io::stderr(), "skipped: no /proc/PID/smaps_rollup here").unwrap(),
+    }
+    assert!(up.said["ready_ms"].is_u64());
     assert_eq!((up.said["test_network"].as_bool(), up.fetch(300_000).len()), (Some(true), 300_000));
     match Command::new("curl")
         .args(["--silent", "--show-error", "--noproxy", "", "--socks5-hostname", up.text("socks")])

@@ -6,7 +6,7 @@ use candor_onion::circuit::{Request, Response};
 use candor_onion::layer::Crypto;
 use candor_onion::link::certificate::{self, Certificate, RsaCross};
 use candor_onion::link::{Addresses, Binding, Initiator, LinkHandshake, RelayIdentity, Responder};
-use candor_onion::relay::message::{Begin, Connected, Extend2, NextRelay, Sendme};
+use candor_onion::relay::message::{Begin, Connected, Extend2, NextRelay, Resolve, Resolved, Sendme};
 use candor_onion::relay::{Format, Fragments, RelayCommand, cells_for, encode_fragment};
 use std::time::Instant;
 
@@ -95,6 +95,19 @@ pub fn relay_messages(data: &[u8]) {
             RelayCommand::CONNECTED => {
                 if let Ok(connected) = Connected::decode(&whole.body) {
                     assert!(Connected::decode(&connected.encode()) == Ok(connected));
+                }
+            }
+            RelayCommand::RESOLVE => {
+                if let Ok(question) = Resolve::decode(&whole.body) {
+                    assert!(Resolve::decode(&question.encode()) == Ok(question));
+                }
+            }
+            RelayCommand::RESOLVED => {
+                if let Ok(mut answer) = Resolved::decode(&whole.body) {
+                    if let Resolved::Addresses(addresses) = &mut answer {
+                        addresses.truncate(Resolved::MOST); // as many as we write
+                    }
+                    assert!(Resolved::decode(&answer.encode()) == Ok(answer));
                 }
             }
             RelayCommand::EXTEND2 => {

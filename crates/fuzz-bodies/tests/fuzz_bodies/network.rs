@@ -50,3 +50,13 @@ fn http_answers() {
 fn clients_of_socks_say_anything() {
     Corpus::of("network_socks").run(MUTATIONS, fuzz::socks);
 }
+
+#[test]
+fn lists_of_guards_are_anything() {
+    Corpus::of("network_guards").run(MUTATIONS, fuzz::guards);
+}
+
+#[test]
+fn circuits_of_a_proxy_are_anything() {
+    Corpus::of("network_circuits").run(MUTATIONS, fuzz::circuits);
+}

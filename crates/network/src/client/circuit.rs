@@ -10,10 +10,12 @@ use candor_onion::cell::Message;
 use candor_onion::circuit::{Cause, ClientAction, ClientCircuit, Failure, HopOptions, StreamId};
 use candor_onion::handshake::HandshakeType;
 use candor_onion::layer::Crypto;
-use candor_onion::relay::message::{Begin, EndReason, NextRelay};
+use candor_onion::relay::message::{Begin, EndReason, NextRelay, Resolve, Resolved};
+use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
@@ -44,6 +46,8 @@ struct Inner {
     answered: Vec<bool>,
     /// Who waits for a hop.
     builder: Option<Waker>,
+    /// Answers to look-ups that nobody has taken yet.
+    answers: HashMap<StreamId, Resolved>,
 }
 
 impl Circuit {
@@ -107,16 +111,8 @@ impl Circuit {
     /// [`Error::Stream`] if the exit refuses; [`Error::Timeout`] if it says nothing in time; [`Error::Circuit`] if the circuit is over;
     /// [`Error::Internal`] if it has too many streams, or the host can't be sent.
     pub async fn open(&self, host: &str, port: u16) -> Result<CircuitStream, Error> {
-        let unfit = |error: candor_onion::Error| Error::Internal(error.to_string());
-        let target = Begin::new(host, port).map_err(unfit)?;
-        let id = self.0.with(|inner| match (inner.machine.begin(&target), inner.failure) {
-            (Ok(id), _) => {
-                inner.streams.open(id);
-                Ok(id)
-            }
-            (Err(_), Some(failure)) => Err(inner.error(failure)),
-            (Err(error), None) => Err(unfit(error)),
-        })?;
+        let target = Begin::new(host, port).map_err(|error| Error::Internal(error.to_string()))?;
+        let id = self.0.start(|machine| machine.begin(&target))?;
         // From here on dropping this future ends the stream.
         let stream = CircuitStream::new(Arc::clone(&self.0) as Arc<dyn Carrier>, id);
         let answer = poll_fn(|cx| {
@@ -132,6 +128,70 @@ impl Circuit {
             Err(_) => {
                 stream.set_reason(EndReason::TIMEOUT);
                 Err(Error::Timeout { what: format!("opening a stream to {host}:{port}"), after: patience })
+            }
+        }
+    }
+
+    /// Asks the last hop for the addresses of a name; there is at least one.
+    ///
+    /// # Errors
+    /// As for [`Self::open`]. The reason of [`Error::Stream`] is RESOLVEFAILED if there is no answer, and RESOURCELIMIT if there may be one later
+    /// or from another exit.
+    pub async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, Error> {
+        let question = Resolve::name(name).map_err(|error| Error::Internal(error.to_string()))?;
+        match self.ask_exit(&question, name).await? {
+            Resolved::Addresses(addresses) => Ok(addresses),
+            _ => Err(self.no_answer(name)),
+        }
+    }
+
+    /// Asks the last hop for the name of an address.
+    ///
+    /// # Errors
+    /// As for [`Self::addresses`].
+    pub async fn name(&self, address: IpAddr) -> Result<String, Error> {
+        let what = address.to_string();
+        match self.ask_exit(&Resolve::Pointer(address), &what).await? {
+            Resolved::Name(name) => Ok(name),
+            _ => Err(self.no_answer(&what)),
+        }
+    }
+
+    fn no_answer(&self, what: &str) -> Error {
+        locked(&self.0.inner).refused(what.to_owned(), EndReason::RESOLVEFAILED)
+    }
+
+    /// Waits for the answer to a look-up.
+    async fn ask_exit(&self, question: &Resolve, what: &str) -> Result<Resolved, Error> {
+        let id = self.0.start(|machine| machine.resolve(question))?;
+        // From here on dropping this future gives the question up.
+        let stream = CircuitStream::new(Arc::clone(&self.0) as Arc<dyn Carrier>, id);
+        let answer = poll_fn(|cx| {
+            let mut inner = locked(&self.0.inner);
+            if let Some(answer) = inner.answers.remove(&id) {
+                return Poll::Ready(match answer {
+                    Resolved::Failed { transient: true } => {
+                        Err(inner.refused(what.to_owned(), EndReason::RESOURCELIMIT))
+                    }
+                    Resolved::Failed { transient: false } => {
+                        Err(inner.refused(what.to_owned(), EndReason::RESOLVEFAILED))
+                    }
+                    answer => Ok(answer),
+                });
+            }
+            match (inner.failure, inner.streams.poll_connected(id, cx)) {
+                (Some(failure), _) => Poll::Ready(Err(inner.error(failure))),
+                // Answered and taken: this is not polled again.
+                (None, Poll::Pending | Poll::Ready(Ok(()))) => Poll::Pending,
+                (None, Poll::Ready(Err(reason))) => Poll::Ready(Err(inner.refused(what.to_owned(), reason))),
+            }
+        });
+        let patience = self.0.patience;
+        match timeout(patience, answer).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                stream.set_reason(EndReason::TIMEOUT);
+                Err(Error::Timeout { what: format!("looking up {what}"), after: patience })
             }
         }
     }
@@ -203,6 +263,7 @@ impl State {
             relays: Vec::new(),
             answered: Vec::new(),
             builder: None,
+            answers: HashMap::new(),
         };
         let (crypto, patience) = (options.crypto, options.stream);
         let state = Arc::new(Self { link, number: OnceLock::new(), crypto, patience, inner: Mutex::new(inner) });
@@ -238,6 +299,21 @@ impl State {
             started
                 .map(|()| hops)
                 .map_err(|error| inner.error(Failure { hop: Some(hops + 1), cause: Cause::Handshake(error) }))
+        })
+    }
+
+    /// Begins a stream, or what counts as one.
+    fn start(
+        &self,
+        begin: impl FnOnce(&mut ClientCircuit) -> Result<StreamId, candor_onion::Error>,
+    ) -> Result<StreamId, Error> {
+        self.with(|inner| match (begin(&mut inner.machine), inner.failure) {
+            (Ok(id), _) => {
+                inner.streams.open(id);
+                Ok(id)
+            }
+            (Err(_), Some(failure)) => Err(inner.error(failure)),
+            (Err(error), None) => Err(Error::Internal(error.to_string())),
         })
     }
 
@@ -282,6 +358,10 @@ impl State {
                 inner.wake_builder();
             }
             ClientAction::Connected { stream, .. } => inner.streams.connected(stream),
+            ClientAction::Resolved { stream, answer } => {
+                inner.answers.insert(stream, answer);
+                inner.streams.connected(stream);
+            }
             ClientAction::Data { stream, bytes } => match inner.streams.data(stream, bytes) {
                 Ok(nobodys) => inner.machine.consumed(stream, nobodys),
                 Err(Full) => inner.machine.overflow(),
@@ -292,6 +372,7 @@ impl State {
                 self.link.forget(self.number());
                 inner.failure = Some(failure);
                 inner.streams.clear();
+                inner.answers.clear();
                 inner.wake_builder();
             }
             _ => {}
@@ -361,6 +442,7 @@ impl Carrier for State {
     fn end(&self, stream: StreamId, reason: EndReason) {
         self.with(|inner| {
             let unread = inner.streams.forget(stream);
+            inner.answers.remove(&stream);
             // It may have been ended from the other side.
             let _ = inner.machine.end_stream(stream, reason);
             inner.machine.consumed(stream, unread);

@@ -8,7 +8,7 @@
 //! - A guard that could not be reached is passed over for [`GuardRules::retry`], twice as long each time it fails again, up to
 //!   [`GuardRules::most_retry`]; then it is tried again, in its old place. That is not kept in the file.
 //! - A guard leaves the list [`GuardRules::lifetime`] after it was drawn, or when no relay list has had it for [`GuardRules::unlisted`].
-//!   Nothing else removes one.
+//!   Nothing else removes one. Both are by the system's clock: one that is ahead by so much, even for a moment, ends them.
 //!
 //! When all places are taken and no guard can be used, there is no path, and the error says so. Someone who can make guards unreachable
 //! therefore chooses no guard for anybody.
@@ -114,10 +114,18 @@ impl Guards {
             Ok(metadata) if metadata.len() > MOST as u64 => return Err(unfit(path, "it is too long")),
             Ok(_) => {
                 let text = std::fs::read_to_string(path).map_err(|error| Error::file(path, &error))?;
-                parse(&text).map_err(|why| unfit(path, &why))?
+                Self::parse(&text, rules).map_err(|why| unfit(path, &why))?.kept
             }
         };
         Ok(Self { path: Some(path.to_owned()), ..Self { kept, ..Self::forgetful(rules) } })
+    }
+
+    /// Those of a file's text; they are kept in no file.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse(text: &str, rules: GuardRules) -> Result<Self, String> {
+        Ok(Self { kept: parse(text)?, ..Self::forgetful(rules) })
     }
 
     /// A path for the wish among these relays, as their places in `relays`. Draws a guard if it takes one; says whether the list has changed
@@ -225,14 +233,21 @@ impl Guards {
 
     /// Where they are kept, and the text.
     pub(crate) fn document(&self) -> Option<(PathBuf, String)> {
+        Some((self.path.clone()?, self.text()))
+    }
+
+    /// The text of their file.
+    ///
+    /// # Panics
+    /// Never: text and numbers have a JSON form.
+    pub fn text(&self) -> String {
         let entry = |guard: &Kept| Entry {
             identity: base16ct::lower::encode_string(&guard.identity),
             drawn: guard.drawn,
             last_listed: guard.last_listed,
         };
         let document = Document { guards: self.kept.iter().map(entry).collect() };
-        let text = serde_json::to_string_pretty(&document).expect("text and numbers have a JSON form");
-        Some((self.path.clone()?, text + "\n"))
+        serde_json::to_string_pretty(&document).expect("text and numbers have a JSON form") + "\n"
     }
 
     /// Writes the file, in one step, for its owner alone.

@@ -8,12 +8,15 @@ use crate::client::{Circuit, Client};
 use crate::clock::{Clock, instant};
 use crate::link::locked;
 use crate::paths::{Candidate, Guards, Wish, fresh};
+use crate::policy::{host_address, is_public};
 use crate::relay_list::{ListedRelay, RelayList};
 use crate::stream::CircuitStream;
 use crate::{Error, files};
 use candor_onion::circuit::Cause;
 use candor_onion::handshake::HandshakeType;
 use std::collections::HashMap;
+use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore};
@@ -23,6 +26,11 @@ use tokio::time::{sleep, timeout};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Isolation(pub(super) [u8; 32]);
 
+/// What is done with a circuit.
+type Working<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
+
+/// The port of an exit that is asked before any port was.
+const HTTPS: u16 = 443;
 /// How often a stream is tried, each time with another circuit.
 const TRIES: usize = 3;
 /// Circuits that are built at a time.
@@ -164,7 +172,61 @@ impl Pool {
             return Err(Trouble::OnionService);
         }
         self.expect(host, port);
-        let opening = async {
+        let what = format!("opening a stream to {host}:{port}");
+        self.attempt(isolation, host, port, what, |built| {
+            let (pool, host) = (Arc::clone(self), host.to_owned());
+            Box::pin(async move { pool.begin(&built, &host, port).await })
+        })
+        .await
+    }
+
+    /// The addresses of a name, as an exit knows them; an address stands for itself.
+    pub(super) async fn addresses(self: &Arc<Self>, isolation: Isolation, host: &str) -> Result<Vec<IpAddr>, Trouble> {
+        if is_onion(host) {
+            return Err(Trouble::OnionService);
+        }
+        if let Some(address) = host_address(host) {
+            return Ok(vec![address]);
+        }
+        let looked_up = self.attempt(isolation, host, self.usual_port(), format!("looking up {host}"), |built| {
+            let host = host.to_owned();
+            Box::pin(async move { built.circuit.addresses(&host).await })
+        });
+        let mut addresses = looked_up.await?.0;
+        // An exit that lies could make a program take a machine of its own network for one outside.
+        addresses.retain(|address| self.test_network || is_public(address.to_canonical()));
+        if addresses.is_empty() { Err(Trouble::PrivateAddress) } else { Ok(addresses) }
+    }
+
+    /// The name of an address, as an exit knows it.
+    pub(super) async fn name(self: &Arc<Self>, isolation: Isolation, address: IpAddr) -> Result<String, Trouble> {
+        let host = match address {
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => format!("[{address}]"),
+        };
+        let what = format!("looking up {address}");
+        let looked_up = self.attempt(isolation, &host, self.usual_port(), what, |built| {
+            Box::pin(async move { built.circuit.name(address).await })
+        });
+        Ok(looked_up.await?.0)
+    }
+
+    /// The port that was asked for last, whose exits are to be asked: a look-up has none of its own.
+    fn usual_port(&self) -> u16 {
+        let state = locked(&self.state);
+        state.ports.iter().max_by_key(|(_, (when, _))| *when).map_or(HTTPS, |(port, _)| *port)
+    }
+
+    /// Does something with a circuit whose exit leads to the host and port, and with another if it fails.
+    async fn attempt<T>(
+        self: &Arc<Self>,
+        isolation: Isolation,
+        host: &str,
+        port: u16,
+        what: String,
+        work: impl Fn(Arc<Built>) -> Working<T>,
+    ) -> Result<(T, Arc<Built>), Trouble> {
+        let trying = async {
             let mut trouble = None;
             let mut not_exits = Vec::new();
             for attempt in 0..TRIES {
@@ -172,8 +234,8 @@ impl Pool {
                     self.counters.retries.add(1);
                 }
                 let error = match self.circuit(isolation, host, port, &not_exits).await {
-                    Ok(built) => match self.begin(&built, host, port).await {
-                        Ok(stream) => return Ok((stream, built)),
+                    Ok(built) => match work(Arc::clone(&built)).await {
+                        Ok(done) => return Ok((done, built)),
                         Err(error) => {
                             not_exits.push(*built.exit().identity());
                             if !matches!(error, Error::Stream { .. }) {
@@ -195,8 +257,7 @@ impl Pool {
             }
             Err(trouble.unwrap_or(Trouble::Busy))
         };
-        let late = |_| Error::Timeout { what: format!("opening a stream to {host}:{port}"), after: self.patience };
-        timeout(self.patience, opening).await.map_err(late)?
+        timeout(self.patience, trying).await.map_err(|_| Error::Timeout { what, after: self.patience })?
     }
 
     async fn begin(&self, built: &Built, host: &str, port: u16) -> Result<CircuitStream, Error> {

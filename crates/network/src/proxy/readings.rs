@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 
+/// The most circuits that are read, and the most relays of a path.
+const MOST_CIRCUITS: usize = 1024;
+const MOST_HOPS: usize = 8;
+
 /// A circuit that is open, at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +29,24 @@ pub struct CircuitReading {
     pub streams: usize,
     /// Whether it has had a stream.
     pub used: bool,
+}
+
+impl CircuitReading {
+    /// A proxy's circuits, from its JSON.
+    ///
+    /// # Errors
+    /// What is wrong with it, as the end of a sentence about the proxy.
+    pub fn parse(text: &str) -> Result<Vec<Self>, String> {
+        let circuits: Vec<Self> =
+            serde_json::from_str(text).map_err(|error| format!("has circuits that can't be read: {error}"))?;
+        let is_fit = |circuit: &Self| circuit.path.len() <= MOST_HOPS && circuit.stages.len() <= 1 + MOST_HOPS;
+        match circuits.len() <= MOST_CIRCUITS && circuits.iter().all(is_fit) {
+            true => Ok(circuits),
+            false => {
+                Err(format!("has too many circuits, or too long ones; expected {MOST_CIRCUITS} of {MOST_HOPS} relays"))
+            }
+        }
+    }
 }
 
 impl Proxy {
@@ -101,5 +123,24 @@ fn write(out: &mut Exposition, metrics: &ProxyMetrics) {
     }
     for (labels, stage) in &stages {
         out.gauge("candor_proxy_stage_last_seconds", "The latest.", labels, stage.last.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn circuits_are_read_again_and_anything_else_is_refused(
+            number in any::<u64>(), path in prop::collection::vec("\\PC{0,5}", 0..10), stages in prop::collection::vec((0..u32::MAX).prop_map(f64::from), 0..10),
+            age in (0..u32::MAX).prop_map(f64::from), streams in any::<usize>(), used in any::<bool>(), noise in "\\PC{0,40}",
+        ) {
+            let circuit = CircuitReading { number, path, stages, age, streams, used };
+            let text = serde_json::to_string(&[&circuit]).unwrap();
+            prop_assert_eq!(CircuitReading::parse(&text).ok(), (circuit.path.len() <= 8 && circuit.stages.len() <= 9).then(|| vec![circuit]));
+            prop_assert!(noise == "[]" || CircuitReading::parse(&noise).is_err());
+        }
     }
 }

@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long a client may take to read a refusal.
+/// How long a client may take to read an answer that ends its connection.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Serves one connection until it is over.
@@ -58,7 +58,7 @@ impl Connection {
                 if let Some(reply) = answer.get(1).and_then(|code| Reply::ALL.get(usize::from(*code))) {
                     shared.counters.replied(*reply);
                 }
-                return refuse(tcp, &answer).await;
+                return last_words(tcp, &answer).await;
             }
             Ok(Asked::For(request)) => request,
         };
@@ -66,29 +66,38 @@ impl Connection {
         let credentials = handshake.into_credentials();
         let isolation = self.isolation("SOCKS", &[&credentials.user, &credentials.password]);
         // A client that leaves needs no answer.
-        let opened = tokio::select! {
-            opened = self.open(isolation, &request) => opened,
+        let given = tokio::select! {
+            given = self.give(isolation, &request) => given,
             () = left(&tcp) => return,
         };
-        match opened {
-            Ok((stream, _circuit)) => {
+        match given {
+            Ok(Given::Stream(stream, _circuit)) => {
                 shared.counters.replied(Reply::Succeeded);
                 let reply = request.reply(Reply::Succeeded);
                 if matches!(timeout(shared.config.greeting, tcp.write_all(&reply)).await, Ok(Ok(()))) {
                     carry::carry(&shared, tcp, stream, &bytes).await;
                 }
             }
+            Ok(Given::Answer(reply)) => {
+                shared.counters.replied(Reply::Succeeded);
+                last_words(tcp, &reply).await;
+            }
             Err(trouble) => {
                 self.failed(&trouble);
-                refuse(tcp, &request.reply(trouble.reply())).await;
+                last_words(tcp, &request.reply(trouble.reply())).await;
             }
         }
     }
 
-    async fn open(&self, isolation: Isolation, request: &Request) -> Result<(CircuitStream, Arc<Built>), Trouble> {
+    async fn give(&self, isolation: Isolation, request: &Request) -> Result<Given, Trouble> {
+        let pool = &self.shared.pool;
         match request.ask {
-            Ask::Connect => self.shared.pool.open(isolation, &request.host, request.port).await,
-            Ask::Resolve | Ask::ResolvePointer => Err(Trouble::NoLookups),
+            Ask::Connect => {
+                let (stream, circuit) = pool.open(isolation, &request.host, request.port).await?;
+                Ok(Given::Stream(stream, circuit))
+            }
+            Ask::Resolve => Ok(Given::Answer(request.resolved(&pool.addresses(isolation, &request.host).await?))),
+            Ask::ResolvePointer(address) => Ok(Given::Answer(request.named(&pool.name(isolation, address).await?))),
         }
     }
 
@@ -118,6 +127,13 @@ impl Connection {
         self.shared.counters.replied(trouble.reply());
         self.shared.journal.say(ProxyEvent::Failed { why: trouble.text_without_target() });
     }
+}
+
+/// What a client gets.
+enum Given {
+    Stream(CircuitStream, Arc<Built>),
+    /// A reply, after which the connection is over.
+    Answer(Vec<u8>),
 }
 
 /// What a client wants.
@@ -160,7 +176,7 @@ pub(super) async fn left(tcp: &TcpStream) {
 }
 
 /// Sends the last words and closes, so that the client gets to read them whatever else it has sent.
-async fn refuse(mut tcp: TcpStream, answer: &[u8]) {
+async fn last_words(mut tcp: TcpStream, answer: &[u8]) {
     let _ = timeout(LAST_WORDS, async {
         tcp.write_all(answer).await?;
         tcp.shutdown().await?;

@@ -4,6 +4,7 @@
 //! Bytes in, bytes out: [`Handshake::advance`] is given all that has come so far, and says what to answer, or that it needs more. No message is
 //! longer than [`MOST`].
 
+use crate::policy::host_address;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The longest message: version 4a, with a user id and a host of 255 bytes each.
@@ -17,6 +18,10 @@ const USER_NAME: u8 = 2;
 const NO_METHOD: u8 = 0xff;
 /// The version of RFC 1929's messages.
 const USER_NAME_VERSION: u8 = 1;
+/// Commands.
+const CONNECT: u8 = 1;
+const RESOLVE: u8 = 0xf0;
+const RESOLVE_PTR: u8 = 0xf1;
 /// Types of addresses.
 const IPV4: u8 = 1;
 const NAME: u8 = 3;
@@ -32,8 +37,8 @@ pub enum Ask {
     Connect,
     /// The address of a name (RESOLVE, 0xF0).
     Resolve,
-    /// The name of an address (RESOLVE_PTR, 0xF1).
-    ResolvePointer,
+    /// The name of this address (RESOLVE_PTR, 0xF1).
+    ResolvePointer(IpAddr),
 }
 
 /// A request.
@@ -188,8 +193,8 @@ impl Handshake {
             address => Ipv4Addr::from(address).to_string(),
         };
         let ask = match command {
-            1 => Ask::Connect,
-            0xf0 => Ask::Resolve,
+            CONNECT => Ask::Connect,
+            RESOLVE => Ask::Resolve,
             _ => return Err(refuse("expected CONNECT or RESOLVE")),
         };
         if ask == Ask::Connect && port == 0 {
@@ -209,12 +214,9 @@ fn request(bytes: &[u8]) -> Result<Step, Step> {
         return Err(refuse(Reply::GeneralFailure, "expected a request of SOCKS version 5"));
     }
     let [command] = parts.array()?;
-    let ask = match command {
-        1 => Ask::Connect,
-        0xf0 => Ask::Resolve,
-        0xf1 => Ask::ResolvePointer,
-        _ => return Err(refuse(Reply::CommandNotSupported, "expected CONNECT, RESOLVE or RESOLVE_PTR")),
-    };
+    if ![CONNECT, RESOLVE, RESOLVE_PTR].contains(&command) {
+        return Err(refuse(Reply::CommandNotSupported, "expected CONNECT, RESOLVE or RESOLVE_PTR"));
+    }
     let [_, kind] = parts.array()?;
     let host = match kind {
         IPV4 => Ipv4Addr::from(parts.array::<4>()?).to_string(),
@@ -227,13 +229,16 @@ fn request(bytes: &[u8]) -> Result<Step, Step> {
         _ => return Err(refuse(Reply::AddressTypeNotSupported, "expected an IPv4 or IPv6 address, or a name")),
     };
     let port = u16::from_be_bytes(parts.array()?);
-    match ask {
-        Ask::Connect if port == 0 => Err(refuse(Reply::GeneralFailure, "the port is 0")),
-        Ask::ResolvePointer if address_of(&host).is_none() => {
-            Err(refuse(Reply::AddressTypeNotSupported, "RESOLVE_PTR wants an address"))
-        }
-        _ => Ok(Step::Ask(parts.used(bytes), Request { ask, host, port, version: VERSION_5 })),
-    }
+    let ask = match command {
+        CONNECT if port == 0 => return Err(refuse(Reply::GeneralFailure, "the port is 0")),
+        CONNECT => Ask::Connect,
+        RESOLVE => Ask::Resolve,
+        _ => match host_address(&host) {
+            Some(address) => Ask::ResolvePointer(address),
+            None => return Err(refuse(Reply::AddressTypeNotSupported, "RESOLVE_PTR wants an address")),
+        },
+    };
+    Ok(Step::Ask(parts.used(bytes), Request { ask, host, port, version: VERSION_5 }))
 }
 
 /// A host name that can go into BEGIN. IPv6 addresses come in brackets there, and some clients send addresses as names.
@@ -241,11 +246,6 @@ fn host_name(bytes: &[u8]) -> Option<String> {
     let is_fit = !bytes.is_empty() && bytes.iter().all(|byte| byte.is_ascii_graphic());
     let name = str::from_utf8(bytes).ok().filter(|_| is_fit)?;
     Some(name.parse::<Ipv6Addr>().map_or_else(|_| name.to_owned(), |address| format!("[{address}]")))
-}
-
-/// The address that a request's host is, if it is no name.
-pub(crate) fn address_of(host: &str) -> Option<IpAddr> {
-    crate::policy::host_address(host)
 }
 
 fn no_answer(why: &'static str) -> Step {
@@ -261,13 +261,15 @@ impl Request {
         }
     }
 
-    /// The reply to RESOLVE. SOCKS 4 has no room for IPv6; that is a failure there.
-    pub fn resolved(&self, address: IpAddr) -> Vec<u8> {
+    /// The reply to RESOLVE: one of the addresses, of IPv4 if there is one. SOCKS 4 has no room for IPv6; that is a failure there.
+    pub fn resolved(&self, addresses: &[IpAddr]) -> Vec<u8> {
+        let address = addresses.iter().find(|address| address.is_ipv4()).or(addresses.first());
         match (self.version, address) {
-            (VERSION_4, IpAddr::V4(address)) => reply_4(true, Some(address), 0),
-            (VERSION_4, IpAddr::V6(_)) => reply_4(false, None, 0),
-            (_, IpAddr::V4(address)) => reply_5(Reply::Succeeded, Some((IPV4, &address.octets())), 0),
-            (_, IpAddr::V6(address)) => reply_5(Reply::Succeeded, Some((IPV6, &address.octets())), 0),
+            (_, None) => self.reply(Reply::HostUnreachable),
+            (VERSION_4, Some(IpAddr::V4(address))) => reply_4(true, Some(*address), 0),
+            (VERSION_4, Some(IpAddr::V6(_))) => reply_4(false, None, 0),
+            (_, Some(IpAddr::V4(address))) => reply_5(Reply::Succeeded, Some((IPV4, &address.octets())), 0),
+            (_, Some(IpAddr::V6(address))) => reply_5(Reply::Succeeded, Some((IPV6, &address.octets())), 0),
         }
     }
 
@@ -366,7 +368,10 @@ mod tests {
             (vec![5, 1, 0, 1, 192, 0, 2, 1, 0, 80], ask(Ask::Connect, "192.0.2.1", 80, 5)),
             (v6, ask(Ask::Connect, "[::1]", 80, 5)),
             (name(0xf0, "example.org", 0), ask(Ask::Resolve, "example.org", 0, 5)),
-            (vec![5, 0xf1, 0, 1, 192, 0, 2, 1, 0, 0], ask(Ask::ResolvePointer, "192.0.2.1", 0, 5)),
+            (
+                vec![5, 0xf1, 0, 1, 192, 0, 2, 1, 0, 0],
+                ask(Ask::ResolvePointer([192, 0, 2, 1].into()), "192.0.2.1", 0, 5),
+            ),
         ];
         for (bytes, wanted) in cases {
             for piece in [1, 3, 1000] {
@@ -435,15 +440,18 @@ mod tests {
     fn replies_are_as_long_as_they_say() {
         let five = ask(Ask::Resolve, "a", 0, 5);
         assert_eq!(five.reply(Reply::TtlExpired), [5, 6, 0, 1, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(five.resolved([192, 0, 2, 1].into()), [5, 0, 0, 1, 192, 0, 2, 1, 0, 0]);
-        assert_eq!(five.resolved(Ipv6Addr::LOCALHOST.into()).len(), 4 + 16 + 2);
+        assert_eq!(
+            five.resolved(&[Ipv6Addr::LOCALHOST.into(), [192, 0, 2, 1].into()]),
+            [5, 0, 0, 1, 192, 0, 2, 1, 0, 0]
+        );
+        assert_eq!(five.resolved(&[Ipv6Addr::LOCALHOST.into()]).len(), 4 + 16 + 2);
         assert_eq!(five.named("ab"), [5, 0, 0, 3, 2, b'a', b'b', 0, 0]);
         assert_eq!(five.named(&"x".repeat(300)).len(), 4 + 1 + 255 + 2);
         let four = ask(Ask::Connect, "a", 0, 4);
         assert_eq!(four.reply(Reply::Succeeded), [0, 90, 0, 0, 0, 0, 0, 0]);
         assert_eq!(four.reply(Reply::HostUnreachable), [0, 91, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(four.resolved([192, 0, 2, 1].into()), [0, 90, 0, 0, 192, 0, 2, 1]);
-        assert_eq!(four.resolved(Ipv6Addr::LOCALHOST.into())[1], 91);
+        assert_eq!(four.resolved(&[[192, 0, 2, 1].into()]), [0, 90, 0, 0, 192, 0, 2, 1]);
+        assert_eq!(four.resolved(&[Ipv6Addr::LOCALHOST.into()])[1], 91);
         let codes: Vec<u8> = Reply::ALL.iter().map(|reply| *reply as u8).collect();
         assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
     }

@@ -11,8 +11,8 @@ use hyper::StatusCode;
 pub(super) enum Trouble {
     /// An onion service was asked for.
     OnionService,
-    /// An address or a name was asked for, without a stream. Our exits answer no such questions: a stream's BEGIN has the name.
-    NoLookups,
+    /// A name stands for addresses of a private network only, which no exit may tell.
+    PrivateAddress,
     /// The proxy has as many circuits as it may.
     Busy,
     /// The network.
@@ -29,7 +29,7 @@ impl Trouble {
     pub(super) fn reply(&self) -> Reply {
         match self {
             Self::OnionService => Reply::NotAllowed,
-            Self::NoLookups => Reply::CommandNotSupported,
+            Self::PrivateAddress => Reply::NotAllowed,
             Self::Busy => Reply::GeneralFailure,
             Self::Network(error) => reply(error),
         }
@@ -48,7 +48,9 @@ impl Trouble {
     pub(super) fn text(&self) -> String {
         match self {
             Self::OnionService => "onion services (.onion) are out of this network's scope".to_owned(),
-            Self::NoLookups => "exits of this network look names up for streams only".to_owned(),
+            Self::PrivateAddress => {
+                "the exit named private addresses only, which a name outside must not stand for".to_owned()
+            }
             Self::Busy => "the proxy has its maximum of circuits; try again later".to_owned(),
             Self::Network(error) => error.to_string(),
         }
@@ -70,7 +72,7 @@ impl Trouble {
     /// Whether another path may do better.
     pub(super) fn is_the_paths(&self) -> bool {
         match self {
-            Self::OnionService | Self::NoLookups | Self::Busy => false,
+            Self::OnionService | Self::PrivateAddress | Self::Busy => false,
             Self::Network(Error::Stream { reason, .. }) => !is_the_targets(*reason),
             Self::Network(error) => {
                 matches!(
@@ -132,7 +134,7 @@ mod tests {
         let refused = Error::Connect { address: ([192, 0, 2, 3], 1).into(), why: "no".to_owned() };
         for (trouble, reply, status) in [
             (Trouble::OnionService, 2, 403),
-            (Trouble::NoLookups, 7, 502),
+            (Trouble::PrivateAddress, 2, 403),
             (Trouble::Busy, 1, 503),
             (stream(EndReason::EXITPOLICY), 2, 403),
             (stream(EndReason::RESOLVEFAILED), 4, 502),

@@ -10,7 +10,7 @@ use crate::link::{Full, Room, SHORT, locked};
 use crate::stream::{Carrier, Ends, Read};
 use candor_onion::cell::{CELL, Cell, DestroyReason, Message};
 use candor_onion::circuit::{RelayAction, RelayCircuit, StreamId};
-use candor_onion::relay::message::{Begin, EndReason};
+use candor_onion::relay::message::{Begin, EndReason, Resolve, Resolved};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -203,6 +203,7 @@ impl Circuit {
                 RelayAction::Extend(next) => self.extend(inner, &next),
                 RelayAction::NextGone => inner.next_gone(),
                 RelayAction::Begin { stream, target } => self.begin(inner, stream, target),
+                RelayAction::Resolve { stream, question } => self.resolve(inner, stream, question),
                 RelayAction::Data { stream, bytes } => match inner.streams.data(stream, bytes) {
                     Ok(nobodys) => inner.machine.consumed(stream, nobodys),
                     Err(Full) => self.lose(inner),
@@ -230,6 +231,18 @@ impl Circuit {
         };
         if let Err(reason) = begun {
             let _ = inner.machine.end_stream(stream, reason);
+        }
+    }
+
+    fn resolve(self: &Arc<Self>, inner: &mut Inner, stream: StreamId, question: Resolve) {
+        let begun = match inner.streams.open(stream) {
+            true => exit::resolve(&self.relay, self, stream, question).inspect_err(|_| {
+                inner.streams.forget(stream);
+            }),
+            false => Err(Resolved::Failed { transient: true }),
+        };
+        if let Err(refusal) = begun {
+            let _ = inner.machine.resolved(stream, &refusal);
         }
     }
 

@@ -1,6 +1,7 @@
-//! Streams at the exit: TCP connections to where the policy allows.
+//! Streams at the exit: TCP connections to where the policy allows, and look-ups of the names that lead there.
 
 use super::circuit::{Circuit, CircuitEnd};
+use super::lookups::NotFound;
 use super::streams::Place;
 use super::{Shared, lookups, own};
 use crate::files;
@@ -8,7 +9,7 @@ use crate::link::with_input;
 use crate::policy::host_address;
 use crate::stream::CircuitStream;
 use candor_onion::circuit::StreamId;
-use candor_onion::relay::message::{Begin, Connected, EndReason};
+use candor_onion::relay::message::{Begin, Connected, EndReason, Resolve, Resolved};
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -39,6 +40,65 @@ pub(super) fn begin(
     let place = relay.streams.enter(circuit.payer(), circuit_key).ok_or(EndReason::RESOURCELIMIT)?;
     tokio::spawn(serve(Arc::clone(relay), Arc::clone(circuit), stream, target, place));
     Ok(())
+}
+
+/// Starts to look up what RESOLVE asks for, or says why not. Called with the circuit locked.
+pub(super) fn resolve(
+    relay: &Arc<Shared>,
+    circuit: &Arc<Circuit>,
+    stream: StreamId,
+    question: Resolve,
+) -> Result<(), Resolved> {
+    let may_tell = match &question {
+        Resolve::Name(host) => relay.policy.may_tell(host),
+        Resolve::Pointer(address) => relay.policy.tells("", *address),
+    };
+    if !may_tell {
+        return Err(Resolved::Failed { transient: false });
+    }
+    let place = relay.streams.enter(circuit.payer(), Arc::as_ptr(circuit).addr());
+    let place = place.ok_or(Resolved::Failed { transient: true })?;
+    tokio::spawn(answer(Arc::clone(relay), Arc::clone(circuit), stream, question, place));
+    Ok(())
+}
+
+async fn answer(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, question: Resolve, place: Place) {
+    let stream = CircuitStream::new(Arc::new(CircuitEnd(Arc::clone(&circuit))), id);
+    let answer = tokio::select! {
+        found = timeout(relay.limits.connect, look_up(&relay, &circuit, question)) => found.unwrap_or(Resolved::Failed { transient: true }),
+        // A question brings nothing but its end.
+        _ = next(|cx, buffer| stream.poll_receive(cx, buffer)) => return,
+        () = place.taken_away() => Resolved::Failed { transient: true },
+    };
+    // A client that has given up in this moment hears nothing.
+    let _ = circuit.with(|inner| inner.machine.resolved(id, &answer));
+}
+
+async fn look_up(relay: &Shared, circuit: &Arc<Circuit>, question: Resolve) -> Resolved {
+    let host = match question {
+        Resolve::Pointer(address) => {
+            return match relay.lookups.run(circuit.payer(), move || lookups::name(address)).await {
+                // What can't be sent is no name.
+                Ok(Ok(name)) if Begin::new(&name, 1).is_ok() => Resolved::Name(name),
+                Ok(Ok(_)) | Err(_) => Resolved::Failed { transient: false },
+                Ok(Err(NotFound { transient })) => Resolved::Failed { transient },
+            };
+        }
+        Resolve::Name(host) => host,
+    };
+    let asked = host.clone();
+    let found = match host_address(&host) {
+        Some(address) => Ok(Ok(vec![address])),
+        None => relay.lookups.run(circuit.payer(), move || lookups::addresses(&asked)).await,
+    };
+    match found {
+        Ok(Ok(found)) => {
+            let told: Vec<_> = found.into_iter().filter(|address| relay.policy.tells(&host, *address)).collect();
+            if told.is_empty() { Resolved::Failed { transient: false } } else { Resolved::Addresses(told) }
+        }
+        Ok(Err(NotFound { transient })) => Resolved::Failed { transient },
+        Err(_) => Resolved::Failed { transient: true },
+    }
 }
 
 async fn serve(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, target: Begin, place: Place) {
@@ -76,9 +136,10 @@ async fn connect(relay: &Shared, circuit: &Arc<Circuit>, target: &Begin) -> Resu
     let addresses: Vec<SocketAddr> = match host_address(&target.host) {
         Some(address) => vec![SocketAddr::new(address, target.port)],
         None => {
-            let (host, port) = (target.host.clone(), target.port);
-            let found = relay.lookups.run(circuit.payer(), move || lookups::system(&host, port)).await;
-            found.map_err(|_| EndReason::RESOLVEFAILED)?
+            let host = target.host.clone();
+            let found = relay.lookups.run(circuit.payer(), move || lookups::addresses(&host)).await;
+            let found = found.ok().and_then(Result::ok).ok_or(EndReason::RESOLVEFAILED)?;
+            found.into_iter().map(|address| SocketAddr::new(address, target.port)).collect()
         }
     };
     let mut reason = EndReason::EXITPOLICY;

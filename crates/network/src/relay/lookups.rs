@@ -2,14 +2,17 @@
 //!
 //! `getaddrinfo` can't be called off: one that its stream has given up keeps its thread until the resolver gives up too. So the calls
 //! under way are bounded, for each [payer](Payer), for each listed relay's link and in all, and a call holds its place until it has really
-//! ended. A stream that waits for a place waits as a stream, and streams are bounded themselves. A resolver library would hold no threads, but none knows what the operator has
-//! told the system about names (`nsswitch.conf`), and it would cost more to build than all the rest of this crate.
+//! ended. A stream that waits for a place waits as a stream, and streams are bounded themselves; no task of the relay ever waits for the resolver.
+//!
+//! A resolver library made for tokio would hold no threads. hickory-resolver, the one that is well kept, was tried: it brings 38 packages more, and it
+//! doesn't know what the operator has told the system about names (`nsswitch.conf`).
 
 use super::payer::Payer;
 use crate::link::locked;
+use dns_lookup::{LookupError, LookupErrorKind};
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 
@@ -49,12 +52,12 @@ impl Lookups {
         Self { all: Arc::new(Semaphore::new(MOST)), shares: Mutex::default() }
     }
 
-    /// Runs `call`, such as [`system`], on a thread of its own once there is a place. Dropping the future gives up waiting; a call that
+    /// Runs `call`, such as [`addresses`], on a thread of its own once there is a place. Dropping the future gives up waiting; a call that
     /// is under way keeps its place.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         payer: Payer,
-        call: impl FnOnce() -> io::Result<T> + Send + 'static,
+        call: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<T> {
         let share = self.share(Sharer::Payer(payer)).acquire_owned().await;
         let link = match payer.listed_link() {
@@ -69,7 +72,7 @@ impl Lookups {
         let answer = called.await.map_err(io::Error::other)?;
         // Those who have nothing under way are forgotten.
         locked(&self.shares).retain(|_, share| Arc::strong_count(share) > 1);
-        answer
+        Ok(answer)
     }
 
     fn share(&self, sharer: Sharer) -> Arc<Semaphore> {
@@ -78,9 +81,32 @@ impl Lookups {
     }
 }
 
+/// Why the system has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NotFound {
+    /// Whether it may have one later.
+    pub(super) transient: bool,
+}
+
+impl From<LookupError> for NotFound {
+    fn from(error: LookupError) -> Self {
+        Self {
+            transient: matches!(
+                error.kind(),
+                LookupErrorKind::Again | LookupErrorKind::System | LookupErrorKind::Memory
+            ),
+        }
+    }
+}
+
 /// The addresses of a name, as the operating system knows them.
-pub(super) fn system(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    std::net::ToSocketAddrs::to_socket_addrs(&(host, port)).map(Iterator::collect)
+pub(super) fn addresses(host: &str) -> Result<Vec<IpAddr>, NotFound> {
+    Ok(dns_lookup::lookup_host(host)?.collect())
+}
+
+/// The name of an address, likewise.
+pub(super) fn name(address: IpAddr) -> Result<String, NotFound> {
+    Ok(dns_lookup::lookup_addr(&address)?)
 }
 
 #[cfg(test)]
@@ -109,7 +135,6 @@ mod tests {
                 let call = move || {
                     under_way.fetch_add(1, Ordering::Relaxed);
                     let _ = locked(&hangs).recv();
-                    Ok(())
                 };
                 lookups.run(payer, call).await
             }));
@@ -118,7 +143,7 @@ mod tests {
             yield_now().await;
         }
         for (index, other) in others.iter().enumerate() {
-            let served = timeout(DEADLINE, lookups.run(*other, move || Ok(index))).await;
+            let served = timeout(DEADLINE, lookups.run(*other, move || index)).await;
             assert_eq!(served.expect("others don't wait").unwrap(), index, "{other:?} is served");
         }
         // The streams give up. Their calls go on, and hold their places.
@@ -132,7 +157,7 @@ mod tests {
         while lookups.all.available_permits() < MOST {
             yield_now().await;
         }
-        assert_eq!(lookups.run(payers[0], || Ok(8)).await.unwrap(), 8, "and so is the first, once they end");
+        assert_eq!(lookups.run(payers[0], || 8).await.unwrap(), 8, "and so is the first, once they end");
         assert!(locked(&lookups.shares).is_empty());
     }
 
@@ -155,7 +180,10 @@ mod tests {
 
     #[test]
     fn the_system_knows_this_machine() {
-        let found = system("localhost", 80).unwrap();
-        assert!(!found.is_empty() && found.iter().all(|address| address.ip().is_loopback() && address.port() == 80));
+        let found = addresses("localhost").unwrap();
+        assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback));
+        assert!(!name([127, 0, 0, 1].into()).unwrap().is_empty());
+        // Reserved for names that nobody has (RFC 2606); without a resolver the failure may pass.
+        assert!(addresses("nobody.invalid").is_err());
     }
 }

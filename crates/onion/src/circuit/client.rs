@@ -9,7 +9,7 @@ use crate::cell::{Command, DestroyReason, Message, RelayPayload};
 use crate::handshake::{Client, Established, Handshake};
 use crate::layer::{ClientLayer, Crypto, Onion};
 use crate::relay::RelayCommand;
-use crate::relay::message::{Begin, Connected, EndReason, Extend2, NextRelay};
+use crate::relay::message::{Begin, Connected, EndReason, Extend2, NextRelay, Resolve, Resolved};
 use crate::{Error, PeerMisbehaved};
 use std::collections::VecDeque;
 use std::fmt;
@@ -49,6 +49,13 @@ pub enum ClientAction {
         stream: StreamId,
         /// Address that the exit connected to, if it reveals it.
         connected: Connected,
+    },
+    /// A look-up was answered. Its stream is over.
+    Resolved {
+        /// Stream that stood for it.
+        stream: StreamId,
+        /// The answer.
+        answer: Resolved,
     },
     /// Bytes arrived. Report them by [`ClientCircuit::consumed`] when they are used up, or the stream will stop.
     Data {
@@ -291,6 +298,15 @@ impl ClientCircuit {
         self.with_last(|conversation, send| conversation.begin(target, send))
     }
 
+    /// Asks the last hop to look something up: [`ClientAction::Resolved`] follows, or [`ClientAction::Ended`]. Until then the question counts
+    /// as a stream, and [`end_stream`](Self::end_stream) gives it up.
+    ///
+    /// # Errors
+    /// As for [`Self::begin`].
+    pub fn resolve(&mut self, question: &Resolve) -> Result<StreamId, Error> {
+        self.with_last(|conversation, send| conversation.resolve(question, send))
+    }
+
     /// Sends as much of `data` as flow control allows, and returns how many bytes that was. If that is less than all,
     /// [`ClientAction::Writable`] follows when there is room again.
     ///
@@ -380,6 +396,7 @@ impl ClientCircuit {
                 ClientAction::Answered { hop: hop + 1 }
             }
             News::Connected(stream, connected) => ClientAction::Connected { stream, connected },
+            News::Resolved(stream, answer) => ClientAction::Resolved { stream, answer },
             News::Data(stream, bytes) => ClientAction::Data { stream, bytes },
             News::Ended(stream, reason) => ClientAction::Ended { stream, reason },
             News::Writable(streams) => {

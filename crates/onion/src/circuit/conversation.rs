@@ -1,6 +1,8 @@
 //! The messages, flow control and streams between a client and one hop. Both ends work alike, except that only the
 //! client opens streams.
 
+mod lookups;
+
 use super::ended::Ended;
 use super::padding::{Padding, UNPREDICTABLE};
 use super::stream::{Outgoing, Stream, StreamId};
@@ -8,7 +10,7 @@ use super::{Agreed, Limits};
 use crate::cell::{DestroyReason, PAYLOAD, RelayPayload};
 use crate::flow::{self, Flow};
 use crate::layer::Tag;
-use crate::relay::message::{Begin, Connected, EndReason, Extend2, Sendme};
+use crate::relay::message::{Begin, Connected, EndReason, Extend2, Resolve, Resolved, Sendme};
 use crate::relay::{Format, Fragments, Header, RelayCommand, Whole, cells_for, continuation_room, encode_fragment};
 use crate::{Error, PeerMisbehaved};
 use std::collections::BTreeMap;
@@ -24,10 +26,6 @@ pub(super) enum End {
     Relay,
 }
 
-/// The body of RESOLVED that refuses (tor-spec, "Remote hostname lookup"): type 0xF1, a permanent error; no text; no time to live. Our relays
-/// look no names up on their own: a stream's BEGIN has the name.
-const RESOLVED_ERROR: [u8; 6] = [0xf1, 0, 0, 0, 0, 0];
-
 /// What a cell brought.
 #[derive(Debug)]
 pub(super) enum News {
@@ -35,6 +33,8 @@ pub(super) enum News {
     None,
     Begin(StreamId, Begin),
     Connected(StreamId, Connected),
+    Resolve(StreamId, Resolve),
+    Resolved(StreamId, Resolved),
     Data(StreamId, Vec<u8>),
     Ended(StreamId, EndReason),
     /// These streams had more to send, and now may send it.
@@ -171,7 +171,7 @@ impl Conversation {
 
     /// Answers BEGIN.
     pub(super) fn connected(&mut self, id: StreamId, connected: Connected, send: Send<'_>) -> Result<(), Error> {
-        let stream = self.streams.get_mut(&id.0).ok_or(Error::NoStream(id.0))?;
+        let stream = self.streams.get_mut(&id.0).filter(|stream| !stream.is_lookup).ok_or(Error::NoStream(id.0))?;
         stream.connected = true;
         self.message(RelayCommand::CONNECTED, id.0, &connected.encode(), send);
         Ok(())
@@ -278,17 +278,15 @@ impl Conversation {
             (RelayCommand::END, _) => self.on_end(id, body),
             (RelayCommand::DROP, _) => Ok(News::None),
             (RelayCommand::BEGIN, End::Relay) => self.on_begin(id, body, send),
-            (command @ (RelayCommand::BEGIN_DIR | RelayCommand::RESOLVE), End::Relay) if id.0 == 0 => {
+            (RelayCommand::RESOLVE, End::Relay) => self.on_resolve(id, body, send),
+            (command @ RelayCommand::BEGIN_DIR, End::Relay) if id.0 == 0 => {
                 Err(PeerMisbehaved::StreamMissing { command }.into())
             }
             (RelayCommand::BEGIN_DIR, End::Relay) => {
                 self.message(RelayCommand::END, id.0, &[EndReason::NOTDIRECTORY.0], send);
                 Ok(News::None)
             }
-            (RelayCommand::RESOLVE, End::Relay) => {
-                self.message(RelayCommand::RESOLVED, id.0, &RESOLVED_ERROR, send);
-                Ok(News::None)
-            }
+            (RelayCommand::RESOLVED, End::Client) => self.on_resolved(id, body),
             (RelayCommand::CONNECTED, End::Client) => self.on_connected(id, body),
             (RelayCommand::EXTEND2, End::Relay) if !whole.early => Err(PeerMisbehaved::ExtendNotEarly.into()),
             (RelayCommand::EXTEND2, End::Relay) => Ok(News::Extend2(Extend2::decode(body)?, whole.cells)),
@@ -325,6 +323,9 @@ impl Conversation {
 
     fn on_connected(&mut self, id: StreamId, body: &[u8]) -> Result<News, Error> {
         let Some(stream) = self.open_stream(id)? else { return Ok(News::None) };
+        if stream.is_lookup {
+            return Err(PeerMisbehaved::MessageUnexpected { command: RelayCommand::CONNECTED }.into());
+        }
         if std::mem::replace(&mut stream.connected, true) {
             return Err(PeerMisbehaved::ConnectedRepeated { stream: id.0 }.into());
         }
@@ -338,7 +339,7 @@ impl Conversation {
             self.acknowledge(send);
             return Ok(News::None);
         };
-        if end == End::Client && !stream.connected {
+        if stream.is_lookup || (end == End::Client && !stream.connected) {
             return Err(PeerMisbehaved::DataEarly { stream: id.0 }.into());
         }
         stream.incoming.cells += 1;
@@ -454,17 +455,17 @@ mod tests {
     use super::*;
     use crate::layer::Crypto;
 
-    fn conversation(end: End, crypto: Crypto) -> Conversation {
+    pub(super) fn conversation(end: End, crypto: Crypto) -> Conversation {
         let sendme_increment = (crypto == Crypto::Cgo).then_some(31);
         Conversation::new(end, Agreed { crypto, fragments: true, sendme_increment }, Limits::default())
     }
 
-    fn tag() -> Tag {
+    pub(super) fn tag() -> Tag {
         Tag::from_bytes(&[0; 20]).unwrap()
     }
 
-    /// What a relay answers to a message.
-    fn answer(
+    /// What an end of a circuit answers to a message.
+    pub(super) fn answer(
         relay: &mut Conversation,
         command: RelayCommand,
         stream: u16,
@@ -555,21 +556,17 @@ mod tests {
     }
 
     #[test]
-    fn a_relay_refuses_look_ups_and_directories_as_the_specification_has_it() {
+    fn a_relay_refuses_directories_as_the_specification_has_it() {
         for crypto in [Crypto::Tor1, Crypto::Cgo] {
             let mut relay = conversation(End::Relay, crypto);
             let format = relay.format;
-            for (command, answered, body) in [
-                (RelayCommand::RESOLVE, RelayCommand::RESOLVED, [0xf1, 0, 0, 0, 0, 0].as_slice()),
-                (RelayCommand::BEGIN_DIR, RelayCommand::END, &[EndReason::NOTDIRECTORY.0]),
-            ] {
-                let sent = answer(&mut relay, command, 3, b"example.org\0").unwrap();
-                let (header, found) = format.decode(&sent[0]).unwrap();
-                assert_eq!((sent.len(), header.command, header.stream, found), (1, answered, 3, body));
-                // In V1 a message of such a kind always has a stream.
-                if format == Format::V0 {
-                    assert!(answer(&mut relay, command, 0, b"example.org\0").is_err(), "{command:?} without a stream");
-                }
+            let sent = answer(&mut relay, RelayCommand::BEGIN_DIR, 3, b"").unwrap();
+            let (header, found) = format.decode(&sent[0]).unwrap();
+            let refused = (1, RelayCommand::END, 3, &[EndReason::NOTDIRECTORY.0][..]);
+            assert_eq!((sent.len(), header.command, header.stream, found), refused);
+            // In V1 a message of such a kind always has a stream.
+            if format == Format::V0 {
+                assert!(answer(&mut relay, RelayCommand::BEGIN_DIR, 0, b"").is_err(), "without a stream");
             }
         }
     }

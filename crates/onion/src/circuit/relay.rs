@@ -9,7 +9,7 @@ use crate::cell::payload::{Create2, Created2};
 use crate::cell::{Command, DestroyReason, Message, RelayPayload};
 use crate::layer::{RelayLayer, Tag};
 use crate::relay::RelayCommand;
-use crate::relay::message::{Begin, Connected, EndReason, NextRelay};
+use crate::relay::message::{Begin, Connected, EndReason, NextRelay, Resolve, Resolved};
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Instant;
@@ -33,6 +33,13 @@ pub enum RelayAction {
         stream: StreamId,
         /// Target of the connection.
         target: Begin,
+    },
+    /// Look something up, then call [`RelayCircuit::resolved`]. The caller decides what it tells whom.
+    Resolve {
+        /// Stream that stands for the question.
+        stream: StreamId,
+        /// The question.
+        question: Resolve,
     },
     /// Bytes arrived from the client, perhaps before the connection is open. Report them by [`RelayCircuit::consumed`]
     /// when they are written.
@@ -249,6 +256,14 @@ impl RelayCircuit {
         self.with_client(|conversation, send| conversation.connected(stream, connected, send))
     }
 
+    /// Answers a [`RelayAction::Resolve`].
+    ///
+    /// # Errors
+    /// [`Error::NoStream`], [`Error::NotNow`] if the client or the circuit has given up in the meantime.
+    pub fn resolved(&mut self, stream: StreamId, answer: &Resolved) -> Result<(), Error> {
+        self.with_client(|conversation, send| conversation.resolved(stream, answer, send))
+    }
+
     /// Sends as much of `data` towards the client as flow control allows, and returns how many bytes that was. If that
     /// is less than all, [`RelayAction::Writable`] follows when there is room again.
     ///
@@ -328,6 +343,7 @@ impl RelayCircuit {
         let action = match news {
             News::None => return,
             News::Begin(stream, target) => RelayAction::Begin { stream, target },
+            News::Resolve(stream, question) => RelayAction::Resolve { stream, question },
             News::Data(stream, bytes) => RelayAction::Data { stream, bytes },
             News::Ended(stream, reason) => RelayAction::Ended { stream, reason },
             News::Writable(streams) => {
@@ -345,7 +361,7 @@ impl RelayCircuit {
                 self.leave_next(DestroyReason::REQUESTED);
                 return self.tell_truncated(DestroyReason::REQUESTED);
             }
-            News::Connected(..) | News::Extended2(_) | News::Truncated(_) => {
+            News::Connected(..) | News::Resolved(..) | News::Extended2(_) | News::Truncated(_) => {
                 return self.close(DestroyReason::PROTOCOL);
             }
         };

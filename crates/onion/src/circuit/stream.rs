@@ -24,6 +24,8 @@ impl fmt::Display for StreamId {
 pub(super) struct Stream {
     /// Whether CONNECTED has passed.
     pub(super) connected: bool,
+    /// Whether it stands for a look-up: RESOLVED is all that it carries.
+    pub(super) is_lookup: bool,
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
     /// Whether the caller wanted to send more than it could.
@@ -56,7 +58,13 @@ impl Stream {
             true => Outgoing::Window(flow::STREAM_WINDOW),
             false => Outgoing::Switched { off: false },
         };
-        Self { connected: false, outgoing, incoming: Incoming { unread: 0, cells: 0, off: false }, starved: false }
+        Self {
+            connected: false,
+            is_lookup: false,
+            outgoing,
+            incoming: Incoming { unread: 0, cells: 0, off: false },
+            starved: false,
+        }
     }
 
     /// Number of DATA cells that the stream's own flow control allows.

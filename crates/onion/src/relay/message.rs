@@ -111,6 +111,171 @@ impl Connected {
     }
 }
 
+/// RESOLVE: a question for the addresses of a name, or for the name of an address (tor-spec, "Remote hostname lookup").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolve {
+    /// The addresses of this name.
+    Name(String),
+    /// The name of this address.
+    Pointer(IpAddr),
+}
+
+/// The zones of addresses (RFC 1035, 3.5; RFC 3596, 2.5).
+const IPV4_ZONE: &str = ".in-addr.arpa";
+const IPV6_ZONE: &str = ".ip6.arpa";
+
+impl Resolve {
+    /// A question for the addresses of a host.
+    ///
+    /// # Errors
+    /// [`Error::Target`] for a host that is empty, too long or not printable ASCII.
+    pub fn name(host: &str) -> Result<Self, Error> {
+        // Any port: a look-up has none.
+        Begin::new(host, 1).map(|begin| Self::Name(begin.host))
+    }
+
+    /// Decodes `host NUL`. A name of a zone of addresses, as deep as an address, asks for that address's name.
+    ///
+    /// # Errors
+    /// [`Error::Target`].
+    pub fn decode(body: &[u8]) -> Result<Self, Error> {
+        let end = body.iter().position(|byte| *byte == 0).ok_or(InvalidTarget::Unterminated)?;
+        let host = str::from_utf8(&body[..end]).map_err(|_| InvalidTarget::HostBytes)?;
+        Ok(match pointer(&host.to_ascii_lowercase()) {
+            Some(address) => Self::Pointer(address),
+            None => Self::name(host)?,
+        })
+    }
+
+    /// Encodes the body.
+    pub fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Name(name) => format!("{name}\0"),
+            Self::Pointer(IpAddr::V4(address)) => {
+                let [a, b, c, d] = address.octets();
+                format!("{d}.{c}.{b}.{a}{IPV4_ZONE}\0")
+            }
+            Self::Pointer(IpAddr::V6(address)) => {
+                let digits = address.octets().into_iter().rev().flat_map(|byte| [byte & 15, byte >> 4]);
+                let labels: Vec<String> = digits.map(|digit| format!("{digit:x}")).collect();
+                format!("{}{IPV6_ZONE}\0", labels.join("."))
+            }
+        }
+        .into_bytes()
+    }
+}
+
+/// The address that a name in lower case stands for in its zone.
+fn pointer(name: &str) -> Option<IpAddr> {
+    if let Some(labels) = name.strip_suffix(IPV4_ZONE) {
+        let mut octets: Vec<&str> = labels.split('.').collect();
+        octets.reverse();
+        return octets.join(".").parse::<Ipv4Addr>().ok().map(IpAddr::V4);
+    }
+    let labels = name.strip_suffix(IPV6_ZONE)?;
+    let mut bits = 0u128;
+    let mut count = 0;
+    for label in labels.split('.').rev() {
+        let digit = label.bytes().next().filter(u8::is_ascii_hexdigit).filter(|_| label.len() == 1)?;
+        bits = bits << 4 | u128::from((digit as char).to_digit(16)?);
+        count += 1;
+    }
+    (count == 32).then(|| Ipv6Addr::from(bits).into())
+}
+
+/// RESOLVED: the answers to RESOLVE, or why there are none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolved {
+    /// Addresses of a name, at least one.
+    Addresses(Vec<IpAddr>),
+    /// The name of an address.
+    Name(String),
+    /// There is no answer. Asking again may help if it is `transient`.
+    Failed {
+        /// Whether it may be different later, or elsewhere.
+        transient: bool,
+    },
+}
+
+/// Types of answers. There may be others, which are passed over.
+const RESOLVED_NAME: u8 = 0;
+const RESOLVED_IPV4: u8 = 4;
+const RESOLVED_IPV6: u8 = 6;
+const RESOLVED_TRANSIENT: u8 = 0xf0;
+const RESOLVED_PERMANENT: u8 = 0xf1;
+/// Seconds for which an answer may be kept; the least that C tor's exits say.
+const RESOLVED_LIVES: u32 = 60;
+
+impl Resolved {
+    /// The most addresses that are sent: they fit a cell of either format.
+    pub const MOST: usize = 16;
+
+    /// Decodes TYPE 1 | LENGTH 1 | VALUE | TTL 4, each.
+    ///
+    /// # Errors
+    /// [`Error::Length`]; [`PeerMisbehaved::AddressType`] if no answer is of a type that we know, or one has another length than its type;
+    /// [`Error::Target`] for a name that is none.
+    pub fn decode(body: &[u8]) -> Result<Self, Error> {
+        let (mut addresses, mut name, mut failed, mut first) = (Vec::new(), None, None, None);
+        let mut rest = body;
+        while first.is_none() || !rest.is_empty() {
+            let mut parts = Parts::of("RESOLVED", rest, 6, true)?;
+            let [kind, length] = *parts.array()?;
+            let value = parts.slice(length.into())?;
+            let _lives = parts.array::<4>()?;
+            rest = parts.rest();
+            first.get_or_insert(kind);
+            let wrong = PeerMisbehaved::AddressType { kind };
+            match kind {
+                RESOLVED_NAME => {
+                    let host = str::from_utf8(value).map_err(|_| InvalidTarget::HostBytes)?;
+                    name.get_or_insert(Begin::new(host, 1)?.host);
+                }
+                RESOLVED_IPV4 => {
+                    addresses.push(IpAddr::from(<[u8; 4]>::try_from(value).map_err(|_| wrong)?));
+                }
+                RESOLVED_IPV6 => {
+                    addresses.push(IpAddr::from(<[u8; 16]>::try_from(value).map_err(|_| wrong)?));
+                }
+                RESOLVED_TRANSIENT | RESOLVED_PERMANENT => {
+                    failed.get_or_insert(kind == RESOLVED_TRANSIENT);
+                }
+                _ => {}
+            }
+        }
+        match (addresses.is_empty(), name, failed) {
+            (false, ..) => Ok(Self::Addresses(addresses)),
+            (true, Some(name), _) => Ok(Self::Name(name)),
+            (true, None, Some(transient)) => Ok(Self::Failed { transient }),
+            (true, None, None) => Err(PeerMisbehaved::AddressType { kind: first.unwrap_or_default() }.into()),
+        }
+    }
+
+    /// Encodes the body: at most [`Self::MOST`] addresses, and no more of a name than has room.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        let mut put = |kind: u8, value: &[u8], lives: u32| {
+            body.extend_from_slice(&[kind, value.len() as u8]);
+            body.extend_from_slice(value);
+            body.extend_from_slice(&lives.to_be_bytes());
+        };
+        match self {
+            Self::Addresses(addresses) => {
+                for address in addresses.iter().take(Self::MOST) {
+                    match address {
+                        IpAddr::V4(address) => put(RESOLVED_IPV4, &address.octets(), RESOLVED_LIVES),
+                        IpAddr::V6(address) => put(RESOLVED_IPV6, &address.octets(), RESOLVED_LIVES),
+                    }
+                }
+            }
+            Self::Name(name) => put(RESOLVED_NAME, &name.as_bytes()[..name.len().min(255)], RESOLVED_LIVES),
+            Self::Failed { transient: true } => put(RESOLVED_TRANSIENT, &[], 0),
+            Self::Failed { transient: false } => put(RESOLVED_PERMANENT, &[], 0),
+        }
+        body
+    }
+}
+
 /// END: why a stream ended (tor-spec, "Closing streams").
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EndReason(pub u8);

@@ -1,8 +1,10 @@
-//! `circuit/loopback/<handshake>/{warm,cold}`: circuits of three hops over real sockets.
+//! `circuit/loopback/<handshake>/{warm,cold,directory-known,directory-cached,directory-cold}`: circuits of three hops over real sockets.
 //!
 //! Each operation builds a circuit as a client does: CREATE2, then EXTEND2 twice, over TLS links on 127.0.0.1. *Warm*: the links
 //! between client and relays are there. *Cold*: there are none, and each circuit makes three: the client's own, and those of the
-//! first and the second relay, which authenticate to the next one.
+//! first and the second relay, which authenticate to the next one. With *directory*: cold, and
+//! the client learns of the relays from the consensus first. It has just started, and fetches it from the directory by HTTP (*directory-cold*) or reads
+//! it from the file of an earlier run (*directory-cached*), and verifies it; or it runs and has it in memory (*directory-known*).
 //!
 //! In every table stands the circuit by `ntor` at the same temperature, so that the price of a handshake is a ratio of its own
 //! run; and in those of warm links the sum of a circuit's parts (`parts@auto`): the same handshakes without a link, and cells that go
@@ -10,7 +12,7 @@
 
 mod parts;
 
-use crate::ours::town::{Step, Town};
+use crate::ours::town::{Source, Step, Town};
 use crate::ours::{AUTO, on_aws_lc};
 use candor_lab::{Entry, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, Witness};
 use candor_network::{Circuit, Crypto, Error, HandshakeType};
@@ -18,46 +20,82 @@ use candor_network::{Circuit, Crypto, Error, HandshakeType};
 /// What the other handshakes are compared with.
 const NTOR: &str = "candor@auto+ntor";
 
-/// Whether the links are there.
+/// The handshakes that are measured with a directory: of document 002's level, the default, and one whose keys the client fetches besides.
+const LISTED: [HandshakeType; 3] = [HandshakeType::Hybrid512, HandshakeType::Hybrid768, HandshakeType::Hybrid768Auth];
+
+/// What is there before an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Links {
+enum Start {
+    /// Relays that are known, and links.
     Warm,
+    /// Relays that are known.
     Cold,
+    /// Nothing; the relays are learnt of first.
+    Learning(Source),
 }
 
-impl Links {
+impl Start {
     fn name(self) -> &'static str {
         match self {
             Self::Warm => "warm",
             Self::Cold => "cold",
+            Self::Learning(Source::Memory) => "directory-known",
+            Self::Learning(Source::File) => "directory-cached",
+            Self::Learning(Source::Directory) => "directory-cold",
+        }
+    }
+
+    fn relays(self) -> &'static str {
+        match self {
+            Self::Warm | Self::Cold => "",
+            Self::Learning(Source::Memory) => "a client takes the relays from the consensus that it has in memory; ",
+            Self::Learning(Source::File) => {
+                "a new client reads the consensus of three relays from its file and verifies it; "
+            }
+            Self::Learning(Source::Directory) => {
+                "a new client fetches the consensus of three relays from a directory by HTTP and verifies it; "
+            }
         }
     }
 }
 
 /// All tasks of circuits.
 pub(super) fn tasks() -> Vec<Task> {
-    let both = |handshake| [Links::Warm, Links::Cold].map(|links| task(handshake, links));
-    HandshakeType::ALL.into_iter().flat_map(both).collect()
-}
-
-fn task(handshake: HandshakeType, links: Links) -> Task {
-    let links_are = match links {
-        Links::Warm => "links of TLS 1.3 that are there",
-        Links::Cold => "three links of TLS 1.3 (X25519MLKEM768) that are made in the operation",
+    let both = |handshake| [Start::Warm, Start::Cold].map(|start| task(handshake, start));
+    let learning = |handshake| {
+        [Source::Memory, Source::File, Source::Directory].map(|source| {
+            let start = Start::Learning(source);
+            Task::new(name(handshake, start), what(handshake, start)).entry(entry(AUTO, handshake, start))
+        })
     };
-    let what = format!(
-        "a circuit of three hops by {handshake}: CREATE2 and twice EXTEND2 over {links_are}, all on 127.0.0.1; destroyed within the \
-         operation"
-    );
-    let task = Task::new(format!("circuit/loopback/{handshake}/{}", links.name()), what);
-    let task = task.entry(entry(AUTO, handshake, links));
-    let task =
-        if handshake == HandshakeType::Ntor { task } else { task.entry(entry(NTOR, HandshakeType::Ntor, links)) };
-    if links == Links::Warm { task.entry(parts::entry(handshake)) } else { task }
+    HandshakeType::ALL.into_iter().flat_map(both).chain(LISTED.into_iter().flat_map(learning)).collect()
 }
 
-fn entry(name: &str, handshake: HandshakeType, links: Links) -> Entry {
-    Entry::new(name, move || Ok(Builds { handshake, links, town: None, outcomes: Outcomes::default() }))
+fn name(handshake: HandshakeType, start: Start) -> String {
+    format!("circuit/loopback/{handshake}/{}", start.name())
+}
+
+fn what(handshake: HandshakeType, start: Start) -> String {
+    let links_are = match start {
+        Start::Warm => "links of TLS 1.3 that are there",
+        Start::Cold | Start::Learning(_) => "three links of TLS 1.3 (X25519MLKEM768) that are made in the operation",
+    };
+    format!(
+        "{}a circuit of three hops by {handshake}: CREATE2 and twice EXTEND2 over {links_are}, all on 127.0.0.1; destroyed within the \
+         operation",
+        start.relays()
+    )
+}
+
+fn task(handshake: HandshakeType, start: Start) -> Task {
+    let task = Task::new(name(handshake, start), what(handshake, start)).entry(entry(AUTO, handshake, start));
+    let task =
+        if handshake == HandshakeType::Ntor { task } else { task.entry(entry(NTOR, HandshakeType::Ntor, start)) };
+    if start == Start::Warm { task.entry(parts::entry(handshake)) } else { task }
+}
+
+fn entry(name: &str, handshake: HandshakeType, start: Start) -> Entry {
+    Entry::new(name, move || Ok(Builds { handshake, start, town: None, outcomes: Outcomes::default() }))
 }
 
 /// The page that a subject fetches: its bytes depend on the seed alone.
@@ -76,29 +114,39 @@ fn wrong(error: Error) -> Mismatch {
 /// Builds circuits.
 struct Builds {
     handshake: HandshakeType,
-    links: Links,
+    start: Start,
     town: Option<Town>,
     outcomes: Outcomes,
 }
 
 impl Builds {
-    fn build(&mut self, mut lap: impl FnMut(Step)) {
+    fn circuit(&self, town: &Town, mut lap: impl FnMut(Step)) -> Result<Circuit, Error> {
+        let Start::Learning(source) = self.start else { return town.circuit(self.handshake, lap) };
+        let list = town.learn(source, self.handshake)?;
+        lap(Step::Directory);
+        town.circuit_over(&list, self.handshake, lap)
+    }
+
+    fn build(&mut self, lap: impl FnMut(Step)) {
         let town = self.town.as_ref().expect("prepare comes before run");
-        if self.links == Links::Cold {
+        if self.start != Start::Warm {
             town.disconnect();
         }
+        let built = self.circuit(town, lap).is_ok();
         self.outcomes.attempts += 1;
-        if town.circuit(self.handshake, &mut lap).is_ok() {
-            self.outcomes.successes += 1;
-        }
+        self.outcomes.successes += u64::from(built);
     }
 }
 
 impl Subject for Builds {
     /// A page through a circuit.
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        let town = Town::new(Crypto::Cgo).map_err(refused)?;
-        let circuit = town.circuit(self.handshake, |_| {}).map_err(refused)?;
+        let town = match self.start {
+            Start::Learning(_) => Town::published(Crypto::Cgo),
+            Start::Warm | Start::Cold => Town::new(Crypto::Cgo),
+        };
+        let town = town.map_err(refused)?;
+        let circuit = self.circuit(&town, |_| {}).map_err(refused)?;
         let page = page(&town, &circuit, seed).map_err(refused)?;
         drop(circuit);
         self.town = Some(town);
@@ -108,7 +156,7 @@ impl Subject for Builds {
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
         let town = self.town.as_ref().ok_or_else(|| Mismatch::new("was checked before it was prepared"))?;
         let theirs = other.part("page")?;
-        let circuit = town.circuit(self.handshake, |_| {}).map_err(wrong)?;
+        let circuit = self.circuit(town, |_| {}).map_err(wrong)?;
         let page = town.fetch(&circuit, theirs.len() as u64).map_err(wrong)?;
         Witness::default().with("page", page).same_as(other)
     }
@@ -120,15 +168,16 @@ impl Subject for Builds {
     }
 
     fn phases(&self) -> &'static [&'static str] {
-        match self.links {
-            Links::Warm => &["hop1", "hop2", "hop3"],
-            Links::Cold => &["link", "hop1", "hop2", "hop3"],
+        match self.start {
+            Start::Warm => &["hop1", "hop2", "hop3"],
+            Start::Cold => &["link", "hop1", "hop2", "hop3"],
+            Start::Learning(_) => &["directory", "link", "hop1", "hop2", "hop3"],
         }
     }
 
     fn run_phased(&mut self, lap: &mut dyn FnMut()) {
         let mut laps = 0;
-        let warm = self.links == Links::Warm;
+        let warm = self.start == Start::Warm;
         self.build(|step| {
             if !(warm && step == Step::Link) {
                 laps += 1;
@@ -145,15 +194,24 @@ impl Subject for Builds {
 
     fn provenance(&self) -> Provenance {
         let cells = if self.handshake == HandshakeType::Ntor { "tor1, for ntor can't ask for CGO" } else { "CGO" };
-        let links = match self.links {
-            Links::Warm => "links that are there",
-            Links::Cold => "links made anew, the second and the third within hop2 and hop3",
+        let links = match self.start {
+            Start::Warm => "links that are there",
+            Start::Cold | Start::Learning(_) => "links made anew, the second and the third within hop2 and hop3",
+        };
+        let (relays, threads) = match self.start {
+            Start::Warm | Start::Cold => ("the relays' keys are parsed before", 7),
+            Start::Learning(Source::Memory) => ("the relays are taken from a consensus that was verified before", 8),
+            Start::Learning(Source::File) => ("the relays are learnt of from a file with one authority's signature", 8),
+            Start::Learning(Source::Directory) => (
+                "the relays are learnt of from one authority in this process, on a thread of its own; no file is written",
+                8,
+            ),
         };
         let timed = format!(
             "three hops by {} over {links}; layers: {cells}; the client on this thread, three relays in this process, each with a \
-             thread and a handshake thread of its own; the relays' keys are parsed before",
+             thread and a handshake thread of its own; {relays}",
             self.handshake
         );
-        Provenance { threads: Some(7), ..on_aws_lc("candor_network::{Client, Relay}", &timed) }
+        Provenance { threads: Some(threads), ..on_aws_lc("candor_network::{Client, Relay}", &timed) }
     }
 }

@@ -39,13 +39,14 @@ pub(super) fn execute(arguments: &UpArguments, talk: Talk) -> Result<(), Failure
 
 /// Starts the network and says so. Comes back when a part of it has ended.
 async fn run(family: &mut Family, arguments: &UpArguments) -> Result<(), Failure> {
+    let began = Instant::now();
     if let Some(file) = &arguments.network {
         return hosts::up(family, file, arguments).await;
     }
     let network = start(family, arguments).await?;
     print(&match arguments.format {
         ListFormat::Text => network.text(),
-        ListFormat::Json => format!("{}\n", network.json(family)),
+        ListFormat::Json => format!("{}\n", network.json(family, began.elapsed())),
     })?;
     Err(family.until_one_ends().await)
 }
@@ -167,10 +168,13 @@ impl Network {
         )
     }
 
-    fn json(&self, family: &Family) -> Value {
-        let role = |(name, process): (&str, u32)| {
-            let metrics = self.metrics.iter().find(|(role, _)| *role == name).map(|(_, url)| url);
-            json!({ "name": name, "process": process, "metrics": metrics })
+    fn json(&self, family: &Family, after: Duration) -> Value {
+        let roles: Vec<(&str, u32, Option<u64>)> =
+            family.processes().map(|(name, process)| (name, process, memory(process))).collect();
+        let parent = memory(std::process::id());
+        let role = |(name, process, memory): &(&str, u32, Option<u64>)| {
+            let metrics = self.metrics.iter().find(|(role, _)| role == name).map(|(_, url)| url);
+            json!({ "name": name, "process": process, "metrics": metrics, "memory_kb": memory })
         };
         json!({
             "test_network": true,
@@ -178,7 +182,17 @@ impl Network {
             "target": format!("http://{}/", self.target),
             "directory": self.directory,
             "monitor": self.monitor,
-            "roles": family.processes().map(role).collect::<Vec<_>>(),
+            "ready_ms": after.as_millis() as u64,
+            "memory_kb": roles.iter().map(|(.., memory)| *memory).chain([parent]).sum::<Option<u64>>(),
+            "roles": roles.iter().map(role).collect::<Vec<_>>(),
         })
     }
+}
+
+/// A process's share of the machine's memory in kB: pages that several processes have are divided among them (PSS). `None` where the system doesn't
+/// tell.
+fn memory(process: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
 }
