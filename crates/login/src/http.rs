@@ -22,6 +22,7 @@ pub use openapi::openapi;
 pub(crate) use service::Service;
 
 use crate::problem::{Kind, Problem};
+use crate::store::Upkeep;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, header};
@@ -111,12 +112,13 @@ fn method_name(method: &Method) -> &'static str {
 
 /// Keeps the key ring fresh and removes what has expired, as long as the server runs.
 pub(crate) async fn upkeep(service: Arc<Service>) {
+    let mut removing = Upkeep::new(service.store.clone(), service.clock.clone());
     loop {
-        service.prune().await;
         for _ in 0..HOUR {
             sleep(TURN).await;
             service.reload().await;
         }
+        service.prune(&mut removing).await;
     }
 }
 

@@ -27,6 +27,7 @@ mod shares;
 mod sql;
 mod sqlite;
 mod tokens;
+mod upkeep;
 
 pub use accounts::{Account, AccountSummary, NewAccount, NewRecord, Opens};
 pub use audit::{Actor, AuditEntry, AuditHead, Event};
@@ -37,6 +38,7 @@ pub use ring::{KeyState, RingKey};
 pub use sessions::{NewSession, Refresh, Scope, Session};
 pub use shares::{Answers, Found, SchemeShare, WHOLE};
 pub use tokens::{Pruned, RegistrationToken};
+pub use upkeep::Upkeep;
 
 use crate::ids::random;
 use crate::master::MasterKey;

@@ -1,8 +1,11 @@
-//! Points in time, as the database keeps them.
+//! Points in time, as the database keeps them, and where they are read.
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Seconds by which a clock may be ahead or behind without being wrong. What was made later than that is from a clock that was wrong.
+pub(crate) const UNEVEN: i64 = 600;
 
 /// Seconds since 1970-01-01, UTC. Every method that depends on the time takes it as an argument, so that tests choose it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,25 +40,56 @@ impl fmt::Display for UnixTime {
 }
 
 /// Where the server reads the time. Defaults to the system's clock; a test brings its own and moves it.
+///
+/// The time of day can be set, and jump. So there is a second reading, of a clock that only goes on: how much time has passed.
 #[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> UnixTime + Send + Sync>);
+pub struct Clock {
+    now: Arc<dyn Fn() -> UnixTime + Send + Sync>,
+    steady: Arc<dyn Fn() -> i64 + Send + Sync>,
+}
+
+/// The two readings of a [`Clock`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    /// The time of day, as the clock is set.
+    pub(crate) now: UnixTime,
+    /// Seconds since some moment.
+    pub(crate) steady: i64,
+}
 
 impl Clock {
-    /// A clock that reads `now`.
+    /// A clock that reads `now`. When it moves, that time has passed.
     pub fn new(now: impl Fn() -> UnixTime + Send + Sync + 'static) -> Self {
-        Self(Arc::new(now))
+        let now = Arc::new(now);
+        let steady = Arc::clone(&now);
+        Self { now, steady: Arc::new(move || steady().0) }
+    }
+
+    /// A clock that may be wrong: `steady` reads seconds since any moment, and goes on evenly whatever `now` does.
+    pub fn unsteady(
+        now: impl Fn() -> UnixTime + Send + Sync + 'static,
+        steady: impl Fn() -> i64 + Send + Sync + 'static,
+    ) -> Self {
+        Self { now: Arc::new(now), steady: Arc::new(steady) }
     }
 
     /// What it says.
     #[must_use]
     pub fn now(&self) -> UnixTime {
-        (self.0)()
+        (self.now)()
+    }
+
+    /// Both readings.
+    pub(crate) fn moment(&self) -> Moment {
+        Moment { now: (self.now)(), steady: (self.steady)() }
     }
 }
 
 impl Default for Clock {
+    /// The system's. Where the steady clock stands still while the machine sleeps, the time of day has jumped when it wakes.
     fn default() -> Self {
-        Self::new(UnixTime::now)
+        let start = Instant::now();
+        Self::unsteady(UnixTime::now, move || i64::try_from(start.elapsed().as_secs()).unwrap_or(i64::MAX))
     }
 }
 

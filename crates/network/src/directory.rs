@@ -25,6 +25,7 @@ mod exchange;
 mod readings;
 mod registry;
 mod rounds;
+mod seats;
 mod served;
 
 pub use address::{Directories, DirectoryAddress};

@@ -3,7 +3,8 @@
 //! # The rules
 //!
 //! 1. A path has `hops` relays, and no relay twice.
-//! 2. No two of them are of one family, that is, name each other or have one number in the consensus; or have addresses in one /16 (IPv6: /32). In a declared test network,
+//! 2. No two of them are of one family, that is, name each other or have one number in the consensus; or have addresses in one /16 (IPv6: /32). Of a
+//!    [`ListedRelay`] only the preferred address is known, so two that prefer IPv6 may have IPv4 addresses in one /16. In a declared test network,
 //!    whose relays often share an address, the rule about addresses does not hold.
 //! 3. The first is a [guard](Guards), which a client keeps for months. The last is an exit that permits the port, as far as its entry says.
 //!    Where a client names the relays to begin at, only those are guards.

@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::refresh::RefreshKey;
 use crate::ring::{Keys, Ring};
 use crate::sessions::Tokens;
-use crate::store::{Account, Found, Scope, Store, StoreError};
+use crate::store::{Account, Found, Scope, Store, StoreError, Upkeep};
 use crate::throttle::{Places, Throttle, network};
 use crate::time::{Clock, UnixTime};
 use crate::turns::Turns;
@@ -21,8 +21,6 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{sleep, timeout};
 
-/// Seconds.
-const DAY: i64 = 24 * 3600;
 /// How long the database may take for what a readiness check writes.
 const READY: Duration = Duration::from_secs(3);
 
@@ -197,9 +195,8 @@ impl Service {
     }
 
     /// Removes what has expired.
-    pub(super) async fn prune(&self) {
-        // A day later than need be: a clock that was wrong for a while has not cost anybody a session.
-        let _ = self.stored("pruning", self.store.prune(self.clock.now().plus(-DAY)).await);
+    pub(super) async fn prune(&self, upkeep: &mut Upkeep) {
+        let _ = self.stored("pruning", upkeep.run().await);
     }
 
     /// Not ready from now on.

@@ -7,9 +7,9 @@ use super::{NewDevice, Store, devices, tokens};
 use crate::ids::{AccountId, SessionId, TokenHash};
 use crate::name::UserName;
 use crate::refresh::IssuedRefresh;
-use crate::time::UnixTime;
+use crate::time::{UNEVEN, UnixTime};
 
-/// The most sessions of an account; a new one ends the one that was used least recently.
+/// The most sessions of an account, expired ones that are still there included; a new one ends the one that was used least recently.
 const MOST: i64 = 64;
 /// Seconds for which a session's last use is not written down again.
 const USE_STEP: i64 = 60;
@@ -98,6 +98,9 @@ pub struct Refresh {
 impl Store {
     /// The session that this access token opens, unless it has expired or its account is disabled.
     ///
+    /// A session from the future was opened when the clock was wrong. Until ten minutes before that time comes it is not open here, nor for its refresh token; its owner
+    /// sees it and can end it.
+    ///
     /// # Errors
     /// [`StoreError`].
     pub async fn session(&self, access: TokenHash, now: UnixTime) -> Result<Option<Session>, StoreError> {
@@ -108,8 +111,9 @@ impl Store {
                         .first(
                             "SELECT s.id, s.account, a.name_key, a.name, s.scope, s.label, s.created, s.used, \
                              s.access_until, s.ends FROM session s JOIN account a ON a.id = s.account \
-                             WHERE s.access = ?1 AND s.access_until > ?2 AND s.ends > ?2 AND a.disabled = 0",
-                            arguments![&access.0, now],
+                             WHERE s.access = ?1 AND s.access_until > ?2 AND s.ends > ?2 AND s.created <= ?3 \
+                             AND a.disabled = 0",
+                            arguments![&access.0, now, now.plus(UNEVEN)],
                         )
                         .await?;
                     row.as_ref().map(session).transpose()
@@ -139,15 +143,15 @@ impl Store {
         .await
     }
 
-    /// Whether a refresh token is the current one of its session; `None` if the session has ended.
+    /// Whether a refresh token is the current one of its session; `None` if the session has ended, or is from the [future](Self::session).
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn is_current(&self, token: IssuedRefresh, now: UnixTime) -> Result<Option<bool>, StoreError> {
         self.read(move |sql| {
             Box::pin(async move {
-                let sought = "SELECT refresh FROM session WHERE id = ?1 AND ends > ?2";
-                let found = sql.first(sought, arguments![&token.session().0, now]).await?;
+                let sought = "SELECT refresh FROM session WHERE id = ?1 AND ends > ?2 AND created <= ?3";
+                let found = sql.first(sought, arguments![&token.session().0, now, now.plus(UNEVEN)]).await?;
                 found.map(|row| Ok(TokenHash(row.array(0)?) == token.hash())).transpose()
             })
         })
@@ -160,20 +164,28 @@ impl Store {
     /// # Errors
     /// [`Conflict::NoSession`], [`Conflict::RefreshReused`], [`Conflict::Disabled`]; [`StoreError`].
     pub async fn refresh(&self, old: IssuedRefresh, new: Refresh, now: UnixTime) -> Result<Session, StoreError> {
-        let (audit, id) = (self.audit.clone(), old.session());
+        let (audit, id, latest) = (self.audit.clone(), old.session(), now.plus(UNEVEN));
         let refreshed = self
             .write(move |sql| {
                 Box::pin(async move {
                     let exchanged = sql
                         .first(
                             "UPDATE session SET access = ?1, access_until = ?2, refresh = ?3, used = ?4 \
-                             WHERE id = ?5 AND refresh = ?6 AND ends > ?4 RETURNING account",
-                            arguments![&new.access.0, new.access_until, &new.refresh.0, now, &id.0, &old.hash().0],
+                             WHERE id = ?5 AND refresh = ?6 AND ends > ?4 AND created <= ?7 RETURNING account",
+                            arguments![
+                                &new.access.0,
+                                new.access_until,
+                                &new.refresh.0,
+                                now,
+                                &id.0,
+                                &old.hash().0,
+                                latest,
+                            ],
                         )
                         .await?;
                     let Some(row) = exchanged else {
-                        let end = "DELETE FROM session WHERE id = ?1 AND ends > ?2 RETURNING account";
-                        let ended = sql.first(end, arguments![&id.0, now]).await?.ok_or(Conflict::NoSession)?;
+                        let end = "DELETE FROM session WHERE id = ?1 AND ends > ?2 AND created <= ?3 RETURNING account";
+                        let ended = sql.first(end, arguments![&id.0, now, latest]).await?.ok_or(Conflict::NoSession)?;
                         let event = Event::new(Actor::Stranger, "refresh-reused", AccountId(ended.array(0)?)).with(id);
                         audit.append(sql, &event, now).await?;
                         // No error: this change is to be kept.
@@ -304,7 +316,8 @@ impl Store {
     }
 }
 
-/// Opens a session, and makes its device known; the oldest sessions beyond the most that an account may have end.
+/// Opens a session, and makes its device known; the oldest sessions beyond the most that an account may have end. Nothing is removed because of the time, which may be
+/// wrong: that is up to [`Upkeep`](super::Upkeep).
 pub(super) async fn insert(
     sql: &mut Sql,
     account: AccountId,
@@ -312,9 +325,9 @@ pub(super) async fn insert(
     now: UnixTime,
 ) -> Result<(), StoreError> {
     sql.execute(
-        "DELETE FROM session WHERE account = ?1 AND (ends <= ?2 OR id IN \
-         (SELECT id FROM session WHERE account = ?1 ORDER BY used DESC, id LIMIT ?3 OFFSET ?4))",
-        arguments![&account.0, now, i64::from(u32::MAX), MOST - 1],
+        "DELETE FROM session WHERE account = ?1 AND id IN \
+         (SELECT id FROM session WHERE account = ?1 ORDER BY used DESC, id LIMIT ?2 OFFSET ?3)",
+        arguments![&account.0, i64::from(u32::MAX), MOST - 1],
     )
     .await?;
     sql.execute(

@@ -5,7 +5,7 @@ use super::audit::{Actor, Event};
 use super::error::{Conflict, StoreError};
 use super::sql::{Sql, arguments};
 use crate::ids::{AccountId, TokenHash};
-use crate::time::UnixTime;
+use crate::time::{UNEVEN, UnixTime};
 use candor_opaque::CredentialHash;
 use std::collections::BTreeSet;
 
@@ -90,15 +90,15 @@ impl Store {
         .await
     }
 
-    /// Whether a registration token would be taken now. It is not used up.
+    /// Whether a registration token would be taken now. It is not used up. One from the [future](Self::session) is not taken yet.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn has_registration_token(&self, token: TokenHash, now: UnixTime) -> Result<bool, StoreError> {
         self.read(move |sql| {
             Box::pin(async move {
-                let sought = "SELECT created FROM registration_token WHERE token = ?1 AND ends > ?2";
-                Ok(sql.first(sought, arguments![&token.0, now]).await?.is_some())
+                let sought = "SELECT created FROM registration_token WHERE token = ?1 AND ends > ?2 AND created <= ?3";
+                Ok(sql.first(sought, arguments![&token.0, now, now.plus(UNEVEN)]).await?.is_some())
             })
         })
         .await
@@ -181,7 +181,7 @@ impl Store {
         .await
     }
 
-    /// Removes what has expired. Worth doing every few minutes.
+    /// Removes what has expired, for good. [`Upkeep`](super::Upkeep) does so by a clock that is believed.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -217,8 +217,8 @@ impl Store {
 
 /// Uses up a registration token; returns its label.
 pub(super) async fn consume(sql: &mut Sql, token: &TokenHash, now: UnixTime) -> Result<Option<String>, StoreError> {
-    let used = "DELETE FROM registration_token WHERE token = ?1 AND ends > ?2 RETURNING label";
-    sql.first(used, arguments![&token.0, now]).await?.map(|row| row.text(0)).transpose()
+    let used = "DELETE FROM registration_token WHERE token = ?1 AND ends > ?2 AND created <= ?3 RETURNING label";
+    sql.first(used, arguments![&token.0, now, now.plus(UNEVEN)]).await?.map(|row| row.text(0)).transpose()
 }
 
 /// Whether this is the first attempt to end a login.

@@ -1,7 +1,7 @@
 //! Sealed states: each serves once, for one use, for one name, for a while.
 
 use crate::world::{Registering, World, bytes, text};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_login_ends_once() {
@@ -47,6 +47,32 @@ async fn a_state_expires_and_a_clock_that_jumps_loses_nothing() {
     assert_eq!(world.get("/v1/session", Some(token)).await.kind(), "401 no-session");
     let refresh = json!({ "refresh_token": session["refresh_token"] });
     assert_eq!(world.post("/v1/session/refresh", &refresh).await.status, 200);
+}
+
+/// A year ahead for a moment, in which the owner logs in.
+#[tokio::test]
+async fn a_clock_that_is_wrong_for_a_moment_costs_no_session() {
+    const YEAR: i64 = 365 * 86400;
+    let world = World::new(&[]).await;
+    let before = world.join("alice", "pw").await;
+    let opens = async |session: &Value| world.get("/v1/session", session["access_token"].as_str()).await.kind();
+    let refreshes = async |session: &Value| {
+        let body = json!({ "refresh_token": session["refresh_token"] });
+        world.post("/v1/session/refresh", &body).await.kind()
+    };
+    world.set_clock(YEAR);
+    assert_eq!(opens(&before).await, "401 no-session");
+    let proved = world.prove("alice", "pw").await;
+    let meanwhile = world.post("/v1/login/finish", &proved.body()).await.body;
+    assert_eq!(opens(&meanwhile).await, "200");
+
+    world.set_clock(0);
+    assert_eq!([opens(&before).await, refreshes(&before).await], ["200", "200"]);
+    assert_eq!([opens(&meanwhile).await, refreshes(&meanwhile).await], ["401 no-session", "401 no-session"]);
+    world.set_clock(YEAR - 601);
+    assert_eq!(opens(&meanwhile).await, "401 no-session");
+    world.set_clock(YEAR - 600);
+    assert_eq!([opens(&meanwhile).await, refreshes(&meanwhile).await], ["200", "200"]);
 }
 
 #[tokio::test]
@@ -135,7 +161,7 @@ async fn whoever_stole_a_session_plants_no_recovery_code() {
     let world = World::new(&[]).await;
     let stolen = world.join("alice", "old").await;
     let token = stolen["access_token"].as_str();
-    let put = async |body: &serde_json::Value| {
+    let put = async |body: &Value| {
         crate::world::send(world.address(), "PUT", "/v1/recovery/codes", token, "", body).await.kind()
     };
     let open = async |code: u8| {
@@ -155,7 +181,7 @@ async fn whoever_stole_a_session_plants_no_recovery_code() {
     assert_eq!(put(&proved).await, "409 state-used");
     assert_eq!(open(7).await, "200");
     // With a new password none of the old codes opens, and the new ones do.
-    let change = async |old: &str, new: &str, codes: serde_json::Value| {
+    let change = async |old: &str, new: &str, codes: Value| {
         let (registering, request) = Registering::begin(new);
         let mut body = world.prove("alice", old).await.body();
         body["request"] = request.into();
@@ -167,7 +193,7 @@ async fn whoever_stole_a_session_plants_no_recovery_code() {
         }
         assert_eq!(world.post("/v1/password/finish", &body).await.kind(), "200");
     };
-    change("old", "new", serde_json::Value::Null).await;
+    change("old", "new", Value::Null).await;
     assert_eq!(open(8).await, "401 login-failed");
     change("new", "newer", json!([text(&[9; 32])])).await;
     assert_eq!(open(9).await, "200");
@@ -177,8 +203,7 @@ async fn whoever_stole_a_session_plants_no_recovery_code() {
 async fn a_refresh_token_that_comes_twice_ends_the_session() {
     let world = World::new(&[]).await;
     let session = world.join("alice", "pw").await;
-    let refresh =
-        async |token: &serde_json::Value| world.post("/v1/session/refresh", &json!({ "refresh_token": token })).await;
+    let refresh = async |token: &Value| world.post("/v1/session/refresh", &json!({ "refresh_token": token })).await;
     let first = refresh(&session["refresh_token"]).await;
     assert_eq!(first.status, 200);
     assert_eq!(world.get("/v1/session", session["access_token"].as_str()).await.kind(), "401 no-session", "replaced");

@@ -3,8 +3,14 @@
 use crate::accounts::refused;
 use crate::databases::{Empty, on_both_databases};
 use crate::people::{NOW, People, issued, refreshable, session, token};
-use candor_login::store::{Actor, Conflict, NewAccount, NewDevice, NewSession, Refresh, Scope};
-use candor_login::{DeviceId, IssuedRefresh, Purpose, SessionId, TokenHash};
+use candor_login::store::{Actor, Conflict, NewAccount, NewDevice, NewSession, Refresh, Scope, Upkeep};
+use candor_login::{Clock, DeviceId, IssuedRefresh, Purpose, SessionId, TokenHash};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+const HOUR: i64 = 3600;
+const DAY: i64 = 24 * HOUR;
+const YEAR: i64 = 365 * DAY;
 
 on_both_databases! {
     an_access_token_opens_its_session_until_it_expires
@@ -15,6 +21,9 @@ on_both_databases! {
     a_recovery_code_opens_one_session
     devices_are_known_until_they_are_removed
     what_changes_nothing_leaves_no_entry_in_the_log
+    a_login_by_a_wrong_clock_ends_no_session
+    what_comes_from_the_future_is_refused_until_its_time_comes
+    upkeep_removes_what_expired_by_a_clock_that_goes_on_evenly
 }
 
 async fn an_access_token_opens_its_session_until_it_expires(empty: &Empty) {
@@ -209,6 +218,82 @@ async fn what_changes_nothing_leaves_no_entry_in_the_log(empty: &Empty) {
     let replay = people.store.replace_recovery_codes(([1; 32], NOW.plus(60)), alice, hash, codes, NOW).await;
     assert_eq!(refused(replay), Conflict::LoginUsed);
     assert_eq!(people.store.recovery_codes_left(alice).await.unwrap(), 1);
+}
+
+async fn a_login_by_a_wrong_clock_ends_no_session(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let (alice, record) = people.join("alice").await;
+    let (hash, new) = (record.credential_hash(), session());
+    let id = people.store.log_in([1; 32], NOW, alice, hash, new.clone(), NOW).await.unwrap();
+    people.store.log_in([2; 32], NOW.plus(YEAR), alice, hash, session(), NOW.plus(YEAR)).await.unwrap();
+    assert!(people.store.session(new.access, NOW.plus(YEAR)).await.unwrap().is_none());
+    assert_eq!(people.store.session(new.access, NOW).await.unwrap().unwrap().id, id);
+}
+
+async fn what_comes_from_the_future_is_refused_until_its_time_comes(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let (alice, record) = people.join("alice").await;
+    let (new, first) = refreshable();
+    // Ten minutes may lie between the clocks of two instances.
+    let (early, later, made) = (NOW, NOW.plus(1), NOW.plus(601));
+    let id = people.store.log_in([1; 32], made, alice, record.credential_hash(), new.clone(), made).await.unwrap();
+    let invitation = token(Purpose::Registration);
+    people.store.add_registration_token(invitation, String::new(), NOW.plus(DAY), Actor::Server, made).await.unwrap();
+    let invited = || NewAccount { token: Some(invitation), ..people.newcomer("bob") };
+    let (next, second) = fresh(id);
+
+    assert!(people.store.session(new.access, early).await.unwrap().is_none());
+    assert_eq!(people.store.is_current(first, early).await.unwrap(), None);
+    for refresh in [first, second] {
+        assert_eq!(refused(people.store.refresh(refresh, next, early).await), Conflict::NoSession);
+    }
+    assert!(!people.store.has_registration_token(invitation, early).await.unwrap());
+    assert_eq!(refused(people.store.register(invited(), early).await), Conflict::NoRegistrationToken);
+    assert_eq!(people.store.sessions(alice, early).await.unwrap()[0].id, id, "its owner can end it");
+
+    assert_eq!(people.store.session(new.access, later).await.unwrap().unwrap().id, id);
+    assert_eq!(people.store.is_current(first, later).await.unwrap(), Some(true));
+    people.store.refresh(first, next, later).await.unwrap();
+    assert_eq!(refused(people.store.refresh(first, next, later).await), Conflict::RefreshReused);
+    assert!(people.store.has_registration_token(invitation, later).await.unwrap());
+    people.store.register(invited(), later).await.unwrap();
+}
+
+async fn upkeep_removes_what_expired_by_a_clock_that_goes_on_evenly(empty: &Empty) {
+    let people = People::of(empty.open().await).await;
+    let (alice, record) = people.join("alice").await;
+    let new = session();
+    let id = people.store.log_in([1; 32], NOW, alice, record.credential_hash(), new.clone(), NOW).await.unwrap();
+    let invitation = token(Purpose::Registration);
+    people.store.add_registration_token(invitation, String::new(), NOW.plus(HOUR), Actor::Server, NOW).await.unwrap();
+
+    let (ahead, passed) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicI64::new(0)));
+    let (by, since, steady) = (Arc::clone(&ahead), Arc::clone(&passed), Arc::clone(&passed));
+    let now = move || NOW.plus(since.load(Ordering::Relaxed) + by.load(Ordering::Relaxed));
+    let clock = Clock::unsteady(now, move || steady.load(Ordering::Relaxed));
+    let mut upkeep = Upkeep::new(people.store.clone(), clock);
+    let mut removed = async |seconds, wrong_by| {
+        passed.store(seconds, Ordering::Relaxed);
+        ahead.store(wrong_by, Ordering::Relaxed);
+        let removed = upkeep.run().await.unwrap();
+        removed.map(|removed| (removed.sessions, removed.logins, removed.registration_tokens))
+    };
+    assert_eq!(removed(HOUR - 1, 0).await, None, "it has just started");
+    assert_eq!(removed(HOUR, 0).await, Some((0, 0, 0)));
+    for (start, wrong_by) in [(2, YEAR), (3, 0), (4, 31 * DAY), (5, -YEAR), (6, 0), (7, 601)] {
+        assert_eq!(removed(start * HOUR, wrong_by).await, None, "{wrong_by}");
+        assert_eq!(removed((start + 1) * HOUR - 1, wrong_by).await, None, "{wrong_by}");
+    }
+    assert_eq!(people.store.session(new.access, NOW).await.unwrap().unwrap().id, id);
+    assert!(people.store.has_registration_token(invitation, NOW).await.unwrap());
+
+    // The session expires after a day, and goes a day later.
+    assert_eq!(removed(8 * HOUR, 0).await, None, "the clock is right again, but not for long");
+    assert_eq!(removed(9 * HOUR, 600).await, Some((0, 0, 0)), "a clock may be set by a little");
+    assert_eq!(removed(2 * DAY - 1, 0).await, Some((0, 1, 1)));
+    assert_eq!(removed(2 * DAY, 0).await, Some((1, 0, 0)));
+    assert!(people.store.session(new.access, NOW).await.unwrap().is_none());
+    assert!(!people.store.has_registration_token(invitation, NOW).await.unwrap());
 }
 
 /// The next tokens of a session.

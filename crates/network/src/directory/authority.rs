@@ -1,7 +1,8 @@
 //! An authority: takes descriptors, agrees with the others, serves the consensus.
 
 use super::readings::Counters;
-use super::registry::{Refused, Registry, RegistryLimits};
+use super::registry::{Refused, Registry, RegistryLimits, Stored};
+use super::seats::Seats;
 use super::served::{Document, Served};
 use super::{AuthorityKeys, Directories, DirectoryAddress, rounds, served};
 use crate::clock::Clock;
@@ -18,7 +19,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 /// What an authority is to be.
@@ -38,10 +38,11 @@ pub struct AuthorityConfig {
     pub state: Option<PathBuf>,
     /// Bounds on what is registered.
     pub registry: RegistryLimits,
-    /// What one /24 of IPv4 or /48 of IPv6 may take; `circuits` and `creations` bound registrations. Relays of the consensus are counted by
-    /// their own address.
+    /// What one /24 of IPv4 or /48 of IPv6 may take; `circuits` and `creations` bound registrations. Relays of the consensus and the
+    /// other authorities are counted by their own addresses.
     pub network: NetworkLimits,
-    /// Connections at a time.
+    /// Connections at a time. An eighth of them is kept for the other authorities and relays of the consensus. When strangers have taken the rest,
+    /// the oldest without a request, of the network with the most, yields to a newcomer.
     pub connections: usize,
     /// Networks without limits.
     pub test_networks: Vec<Prefix>,
@@ -107,7 +108,7 @@ pub enum AuthorityEvent {
         /// What was wrong.
         why: String,
     },
-    /// Somebody was refused for taking more than a share.
+    /// Somebody was refused, or has lost a place to somebody else, for taking more than a share.
     TooMany {
         /// What there were too many of.
         what: &'static str,
@@ -168,14 +169,14 @@ pub(super) struct Shared {
     pub(super) keys: Mutex<AuthorityKeys>,
     pub(super) registry: Mutex<Registry>,
     pub(super) networks: Arc<Networks>,
-    pub(super) connections: Semaphore,
+    pub(super) seats: Arc<Seats>,
     pub(super) counters: Counters,
     fingerprint: String,
     state: Option<PathBuf>,
     served: Mutex<Served>,
     listed: Mutex<HashSet<IpAddr>>,
     last_signed: Mutex<u64>,
-    most_connections: usize,
+    peer_addresses: Mutex<HashSet<IpAddr>>,
     log: Arc<dyn Fn(&AuthorityEvent) + Send + Sync>,
 }
 
@@ -205,12 +206,12 @@ impl Authority {
             keys: Mutex::new(keys),
             registry: Mutex::new(Registry::new(config.registry, config.test_networks.clone())),
             networks: Networks::new(config.network, 1 << 16, config.test_networks),
-            connections: Semaphore::new(config.connections),
+            seats: Seats::new(config.connections),
             counters: Counters::default(),
-            most_connections: config.connections,
             state: config.state,
             served: Mutex::default(),
             listed: Mutex::default(),
+            peer_addresses: Mutex::default(),
             last_signed: Mutex::new(0),
             clock: config.clock,
             log: config.log,
@@ -266,7 +267,7 @@ impl Shared {
     pub(super) fn held(&self) -> AuthorityHeld {
         AuthorityHeld {
             relays: locked(&self.registry).count(),
-            connections: self.most_connections - self.connections.available_permits(),
+            connections: self.seats.count(),
             networks: self.networks.count(),
         }
     }
@@ -288,8 +289,20 @@ impl Shared {
         change(&mut locked(&self.served));
     }
 
-    pub(super) fn is_listed(&self, address: IpAddr) -> bool {
-        locked(&self.listed).contains(&address)
+    /// Whether a relay of the consensus or another authority has this address.
+    pub(super) fn is_known(&self, address: IpAddr) -> bool {
+        locked(&self.listed).contains(&address) || locked(&self.peer_addresses).contains(&address)
+    }
+
+    /// Looks up where the other authorities are. One whose name has no address just now keeps none.
+    pub(super) async fn find_peers(&self) {
+        let mut addresses = HashSet::new();
+        for peer in &self.peers {
+            if let Ok(found) = tokio::net::lookup_host((peer.url().bare_host(), peer.url().port())).await {
+                addresses.extend(found.map(|address| address.ip().to_canonical()));
+            }
+        }
+        *locked(&self.peer_addresses) = addresses;
     }
 
     pub(super) fn register(&self, bytes: Vec<u8>, now: u64) -> Result<(), Refused> {
@@ -313,17 +326,10 @@ impl Shared {
         Ok(())
     }
 
-    /// Serves a consensus that the others have signed as well, with the KEM keys of its relays, and writes it down.
-    pub(super) fn publish(&self, bytes: Vec<u8>, consensus: &Consensus) {
-        let kems = [0, 1, 2].map(|kem| {
-            let registry = locked(&self.registry);
-            let key = |relay: &candor_onion::directory::Relay| {
-                let digest = relay.kems[kem]?;
-                registry.kem_key(&relay.identity, kem, &digest).map(<[u8]>::to_vec)
-            };
-            let keys: Vec<_> = consensus.relays.iter().filter_map(|listed| key(&listed.relay)).flatten().collect();
-            Some(Document::new(keys))
-        });
+    /// Serves a consensus that the others have signed as well, with the KEM keys of its relays, and writes it down. `viewed`: what this authority's
+    /// view was made of.
+    pub(super) fn publish(&self, bytes: Vec<u8>, consensus: &Consensus, viewed: &[Arc<Stored>]) {
+        let kems = [0, 1, 2].map(|kem| Some(Document::new(locked(&self.registry).kem_keys(viewed, consensus, kem))));
         *locked(&self.listed) =
             consensus.relays.iter().flat_map(|listed| &listed.relay.addresses).map(|address| address.ip()).collect();
         let listed: HashMap<_, _> =
@@ -398,7 +404,7 @@ impl Shared {
                     *last = consensus.number().max(*last);
                     drop(last);
                     if self.clock.now() < consensus.times.valid_until {
-                        self.publish(bytes, &consensus);
+                        self.publish(bytes, &consensus, &[]);
                     }
                 }
                 Err(error) => damaged("consensus", &error),

@@ -155,7 +155,7 @@ impl Directory {
     /// The relays of a consensus that offer that handshake, with the KEM keys that it needs.
     ///
     /// # Errors
-    /// As for [`Self::consensus`]; [`Error::NoConsensus`] if no directory has KEM keys.
+    /// As for [`Self::consensus`]; [`Error::NoConsensus`] if the directories together don't have every KEM key that is needed.
     pub async fn relays(&self, consensus: &Consensus, handshake: HandshakeType) -> Result<RelayList, Error> {
         let kem = match handshake {
             HandshakeType::Hybrid512Auth => Some(0),
@@ -294,11 +294,19 @@ impl Directory {
                 }
             }
         }
-        match keys.is_empty() && !wanted.is_empty() {
-            true => Err(Error::NoConsensus {
-                why: format!("no directory has its {} keys: {}", KEMS[kem], failures.join("; ")),
+        let missing = wanted.len() - keys.len();
+        // The keys are not signed, only their digests are. Were some enough, whoever serves them would choose the relays of all circuits.
+        match missing {
+            0 => Ok(keys),
+            _ => Err(Error::NoConsensus {
+                why: format!(
+                    "{missing} of its {} {} keys are missing at every directory; all are needed{}{}",
+                    wanted.len(),
+                    KEMS[kem],
+                    if failures.is_empty() { "" } else { ": " },
+                    failures.join("; ")
+                ),
             }),
-            false => Ok(keys),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The relays that an authority knows: who may register what.
 
 use crate::prefix::Prefix;
-use candor_onion::directory::{Descriptor, Fingerprint, MOST_RELAYS, Relay};
+use candor_onion::directory::{Consensus, Descriptor, Fingerprint, MOST_RELAYS, Relay};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -200,22 +200,28 @@ impl Registry {
 
     /// What a view of that moment says: of each relay the newest descriptor of before `settled`, or the oldest there is. Descriptors that the
     /// relay is just passing on to all authorities are left for the next round, since some may not have them yet.
-    pub(super) fn view(&self, settled: u64, at: u64) -> Vec<(Relay, Vec<[u8; 32]>)> {
+    pub(super) fn view(&self, settled: u64, at: u64) -> Vec<Arc<Stored>> {
         let of = |known: &Known| {
             let is_settled = known.newest.descriptor.relay.published <= settled;
             let stored = if is_settled { &known.newest } else { known.before.as_ref().unwrap_or(&known.newest) };
-            let Descriptor { relay, family, .. } = &stored.descriptor;
-            (!self.has_ended(relay, at)).then(|| (relay.clone(), family.clone()))
+            (!self.has_ended(&stored.descriptor.relay, at)).then(|| Arc::clone(stored))
         };
         self.known.values().filter_map(of).take(MOST_RELAYS).collect()
     }
 
-    /// The KEM key of a relay with that digest.
-    pub(super) fn kem_key(&self, identity: &[u8; 32], kem: usize, digest: &[u8; 32]) -> Option<&[u8]> {
-        let known = self.known.get(identity)?;
-        let mut stored = known.before.iter().chain([&known.newest]);
-        let found = stored.find(|stored| stored.descriptor.relay.kems[kem].as_ref() == Some(digest))?;
-        found.descriptor.kems[kem].as_deref()
+    /// The KEM keys of a consensus's relays, in its order. They come from the descriptors that the round's view was made of: a relay that registers
+    /// other keys before the round is over takes none away. What the view did not have may be known by now.
+    pub(super) fn kem_keys(&self, viewed: &[Arc<Stored>], consensus: &Consensus, kem: usize) -> Vec<u8> {
+        let viewed: HashMap<_, _> = viewed.iter().map(|stored| (stored.descriptor.relay.identity, stored)).collect();
+        let key = |relay: &Relay| {
+            let digest = relay.kems[kem]?;
+            let known = self.known.get(&relay.identity).into_iter();
+            let known = known.flat_map(|known| known.before.iter().chain([&known.newest]));
+            let mut stored = viewed.get(&relay.identity).copied().into_iter().chain(known);
+            let found = stored.find(|stored| stored.descriptor.relay.kems[kem] == Some(digest))?;
+            found.descriptor.kems[kem].clone()
+        };
+        consensus.relays.iter().filter_map(|listed| key(&listed.relay)).flatten().collect()
     }
 
     /// The newest descriptors.
@@ -235,4 +241,53 @@ impl Registry {
 
 fn network_of(relay: &Relay) -> Prefix {
     Prefix::around(relay.addresses[0].ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_onion::directory::{Drafted, Listed, SecretKey, Times};
+    use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
+    use std::net::SocketAddr;
+
+    const NOW: u64 = 1_000_000;
+
+    /// A relay's descriptor with an ML-KEM-768 key of that byte.
+    fn descriptor(published: u64, byte: u8) -> Vec<u8> {
+        let relay = Relay {
+            identity: [0; 32],
+            fingerprint: [0; 32],
+            x25519: [0; 32],
+            kems: [None; 3],
+            published,
+            keys_until: NOW + 100_000,
+            bandwidth: 1,
+            handshakes: vec![3],
+            addresses: vec![SocketAddr::from(([192, 0, 2, 1], 9001))],
+            exit: Vec::new(),
+            name: String::new(),
+        };
+        let onion = [7; 32];
+        let public = X25519.public_of(&X25519.secret_from_bytes(&onion).unwrap()).unwrap();
+        let drafted = Drafted { relay, family: Vec::new(), kems: [None, Some(vec![byte; 1184]), None] };
+        drafted.sign(&SecretKey::of_relay(&[1; 32]).unwrap(), (&onion, public)).unwrap()
+    }
+
+    #[test]
+    fn a_relay_that_changes_its_keys_during_a_round_takes_none_of_the_rounds_away() {
+        let mut registry = Registry::new(RegistryLimits::default(), Vec::new());
+        registry.register(descriptor(NOW, 1), NOW).unwrap();
+        let viewed = registry.view(NOW, NOW);
+        let relay = viewed[0].descriptor.relay.clone();
+        let times = Times { valid_after: NOW, fresh_until: NOW + 1, valid_until: NOW + 2 };
+        let relays = vec![Listed { relay, family: 0 }];
+        let consensus = Consensus { times, exit_weight: 0, relays, signers: Vec::new() };
+        assert_eq!(registry.kem_keys(&[], &consensus, 1), [1; 1184], "what is known will do");
+        assert!(registry.kem_keys(&viewed, &consensus, 0).is_empty(), "it has none for ML-KEM-512");
+        registry.register(descriptor(NOW + 1, 2), NOW).unwrap();
+        assert_eq!(registry.kem_keys(&[], &consensus, 1), [1; 1184], "the one before is known");
+        registry.register(descriptor(NOW + 2, 3), NOW).unwrap();
+        assert!(registry.kem_keys(&[], &consensus, 1).is_empty(), "it isn't any more");
+        assert_eq!(registry.kem_keys(&viewed, &consensus, 1), [1; 1184]);
+    }
 }

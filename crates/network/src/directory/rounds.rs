@@ -26,6 +26,8 @@ const SETTLING: u64 = 60;
 /// Holds rounds until it is dropped.
 pub(super) async fn keep(shared: Arc<Shared>) {
     let mut seen = None;
+    // When it was last told that consensuses of the future are in the way.
+    let mut seen_ahead: Option<u64> = None;
     loop {
         renew_keys(&shared).await;
         shared.networks.forget_quiet();
@@ -38,19 +40,36 @@ pub(super) async fn keep(shared: Arc<Shared>) {
             };
             let is_due =
                 seen.is_none_or(|(at, before)| (changes != before && at + pause <= now) || at + shared.interval <= now);
-            if !is_due || now <= shared.last_signed() {
+            let signed = shared.last_signed();
+            if now + shared.interval < signed && seen_ahead.is_none_or(|at| at + shared.interval <= now) {
+                seen_ahead = Some(now);
+                let ahead = signed - now;
+                let why = format!(
+                    "the last consensus is of {ahead} s from now, when this machine's clock was ahead; there is no other until then, unless the \
+                     authority is started without the files `signed` and `consensus` of its state folder"
+                );
+                shared.tell(&AuthorityEvent::NoConsensus { number: now, why });
+            }
+            if !is_due || now <= signed {
                 sleep(AGAIN).await;
                 continue;
             }
             seen = Some((now, changes));
             now
         } else {
+            let finder = Arc::clone(&shared);
+            tokio::spawn(async move { finder.find_peers().await });
             let next = (now / shared.interval + 1) * shared.interval;
-            while shared.clock.now() < next {
-                let left = Duration::from_secs(next - shared.clock.now().min(next));
-                sleep(left.min(AGAIN)).await;
-            }
-            next
+            let begins = loop {
+                match shared.clock.now() {
+                    now if now >= next => break Some(next),
+                    // The clock has gone back: the round that is next now is another.
+                    now if now + shared.interval < next => break None,
+                    now => sleep(Duration::from_secs(next - now).min(AGAIN)).await,
+                }
+            };
+            let Some(begins) = begins else { continue };
+            begins
         };
         if let Err(error) = hold(&shared, begins).await {
             shared.tell(&AuthorityEvent::NoConsensus { number: begins, why: error.to_string() });
@@ -87,8 +106,10 @@ async fn hold(shared: &Arc<Shared>, begins: u64) -> Result<(), Error> {
     };
     let internal = |error: candor_onion::Error| Error::Internal(error.to_string());
     let settling = if shared.peers.is_empty() { 0 } else { SETTLING.min(interval / 10) };
-    let relays = locked(&shared.registry).view(begins - settling, begins);
+    let viewed = locked(&shared.registry).view(begins - settling, begins);
     let own = {
+        let relays: Vec<_> =
+            viewed.iter().map(|stored| (stored.descriptor.relay.clone(), stored.descriptor.family.clone())).collect();
         let keys = locked(&shared.keys);
         let (key, certificate) = keys.signing(begins).ok_or_else(no_key)?;
         View::sign(times, &relays, key, certificate).map_err(internal)?
@@ -134,7 +155,7 @@ async fn hold(shared: &Arc<Shared>, begins: u64) -> Result<(), Error> {
     let (number, relays, signers) = (consensus.number(), consensus.relays.len(), consensus.signers.len());
     let publisher = Arc::clone(shared);
     // Writes to the disk.
-    let _ = tokio::task::spawn_blocking(move || publisher.publish(document, &consensus)).await;
+    let _ = tokio::task::spawn_blocking(move || publisher.publish(document, &consensus, &viewed)).await;
     shared.tell(&AuthorityEvent::Consensus { number, relays, signers });
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::TIME_HEADER;
 use super::authority::{AuthorityEvent, Shared};
+use super::seats::{Entered, Seat};
 use crate::http;
 use candor_onion::directory::MOST_DESCRIPTOR;
 use http_body_util::{BodyExt, Full};
@@ -58,30 +59,39 @@ pub(super) async fn listen(shared: Arc<Shared>, listener: TcpListener) {
 }
 
 async fn serve(shared: Arc<Shared>, tcp: TcpStream, from: IpAddr) {
-    let Ok(_permit) = shared.connections.try_acquire() else {
-        return shared.tell(&AuthorityEvent::TooMany { what: "connections", network: false });
-    };
-    // A relay of the consensus is counted by its own address, so that its neighbours don't keep it out.
-    let place = match shared.networks.admit(from, shared.is_listed(from)) {
+    // A relay of the consensus and another authority are counted by their own addresses, so that their neighbours don't keep them out.
+    let known = shared.is_known(from);
+    let place = match shared.networks.admit(from, known) {
         Ok(place) => place,
         Err(what) => return shared.tell(&AuthorityEvent::TooMany { what: what.name(), network: true }),
     };
+    let seat = shared.seats.enter(from, known);
+    if !matches!(seat, Some((_, Entered::Free))) {
+        shared.tell(&AuthorityEvent::TooMany { what: "connections", network: false });
+    }
+    let Some((seat, _)) = seat else { return };
     let service = service_fn(async |request| {
         let now = shared.clock.now();
         let mut answer = match (request.method(), request.uri().path()) {
             (&Method::POST, "/relay") => match place.circuit() {
-                Ok(_place) => register(&shared, request.into_body(), now).await,
+                Ok(_place) => register(&shared, &seat, request.into_body(), now).await,
                 Err(_) => {
                     text(StatusCode::TOO_MANY_REQUESTS, "too many registrations from your network; try again later")
                 }
             },
-            (&Method::GET, path) => document(&shared, path, &request),
+            (&Method::GET, path) => {
+                seat.has_asked();
+                document(&shared, path, &request)
+            }
             _ => text(StatusCode::METHOD_NOT_ALLOWED, "expected GET, or POST /relay"),
         };
         answer.headers_mut().insert(TIME_HEADER, now.into());
         Ok::<_, Infallible>(answer)
     });
-    let _ = timeout(WHOLE, http::serve(tcp, PATIENCE, MOST_HEAD, service)).await;
+    tokio::select! {
+        _ = timeout(WHOLE, http::serve(tcp, PATIENCE, MOST_HEAD, service)) => {}
+        () = seat.lost() => {}
+    }
 }
 
 type Answer = Response<Full<Bytes>>;
@@ -129,7 +139,7 @@ fn plain(bytes: Option<Bytes>) -> Answer {
     answer
 }
 
-async fn register(shared: &Shared, body: Incoming, now: u64) -> Answer {
+async fn register(shared: &Shared, seat: &Seat, body: Incoming, now: u64) -> Answer {
     if body.size_hint().lower() > MOST_DESCRIPTOR as u64 {
         return text(StatusCode::PAYLOAD_TOO_LARGE, format!("expected at most {MOST_DESCRIPTOR} bytes"));
     }
@@ -138,6 +148,7 @@ async fn register(shared: &Shared, body: Incoming, now: u64) -> Answer {
         Ok(Err(status)) => return text(status, "the body is cut short, or too long"),
         Err(_) => return text(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
     };
+    seat.has_asked();
     match shared.register(bytes, now) {
         Ok(()) => {
             let mut answer = Response::new(Full::default());

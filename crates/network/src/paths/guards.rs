@@ -8,10 +8,11 @@
 //! - A guard that could not be reached is passed over for [`GuardRules::retry`], twice as long each time it fails again, up to
 //!   [`GuardRules::most_retry`]; then it is tried again, in its old place. That is not kept in the file.
 //! - A guard leaves the list [`GuardRules::lifetime`] after it was drawn, or when no relay list has had it for [`GuardRules::unlisted`].
-//!   Nothing else removes one.
+//!   Nothing else removes one. Both are by the system's clock: one that is ahead by so much, even for a moment, ends them.
 //!
 //! When all places are taken and no guard can be used, there is no path, and the error says so. Someone who can make guards unreachable
-//! therefore chooses no guard for anybody.
+//! therefore chooses no guard for anybody. The price: a guard that has never been reached has its place like any other, so relays that are listed
+//! but aren't there can take all places of a new client.
 
 use super::{Candidate, Wish, choose, draw_guard};
 use crate::{Error, files};

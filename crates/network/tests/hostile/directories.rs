@@ -4,8 +4,8 @@ use candor_network::directory::{
     Authority, AuthorityConfig, AuthorityEvent, AuthorityKeys, Directories, Directory, DirectoryAddress,
 };
 use candor_network::http::Url;
-use candor_network::{Clock, Error};
-use candor_onion::directory::{Drafted, Relay, SecretKey};
+use candor_network::{Clock, Error, HandshakeType};
+use candor_onion::directory::{Consensus, Drafted, Listed, Relay, SecretKey, Times, kem_digest};
 use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -121,6 +121,47 @@ impl Fake {
             None => url.parse().unwrap(),
         }
     }
+}
+
+/// A consensus of relays with these static keys of ML-KEM-768.
+fn consensus_with(keys: &[Vec<u8>]) -> Consensus {
+    let now = Clock::default().now();
+    let listed = |(number, key): (usize, &Vec<u8>)| {
+        let relay = Relay {
+            identity: [number as u8; 32],
+            fingerprint: [0; 32],
+            x25519: [9; 32],
+            kems: [None, Some(kem_digest(key)), None],
+            published: now,
+            keys_until: now + 100_000,
+            bandwidth: 1,
+            handshakes: vec![HandshakeType::Hybrid768Auth.number()],
+            addresses: vec![SocketAddr::from(([192, 0, 2, number as u8], 9001))],
+            exit: Vec::new(),
+            name: String::new(),
+        };
+        Listed { relay, family: 0 }
+    };
+    let times = Times { valid_after: now, fresh_until: now + 3600, valid_until: now + 7200 };
+    Consensus { times, exit_weight: 0, relays: keys.iter().enumerate().map(listed).collect(), signers: Vec::new() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_that_leaves_keys_out_does_not_choose_the_relays() {
+    let keys: Vec<Vec<u8>> = (1..=4).map(|byte| vec![byte; 1184]).collect();
+    let consensus = consensus_with(&keys);
+    let (half, rest) = (Fake::start(Some(keys[..2].concat())).await, Fake::start(Some(keys[2..].concat())).await);
+    let authority = authority(|_| {}).await.directory().unwrap();
+    let relays = async |from: &[&Fake]| {
+        let addresses: Vec<_> = from.iter().map(|fake| fake.address(Some(&authority))).take(1).collect();
+        let mirrors = from.iter().skip(1).map(|fake| fake.address(None));
+        let (directory, _) = client(&addresses.into_iter().chain(mirrors).collect::<Vec<_>>(), None);
+        directory.relays(&consensus, HandshakeType::Hybrid768Auth).await
+    };
+    let error = relays(&[&half]).await.unwrap_err().to_string();
+    assert!(error.contains("2 of its 4 ml-kem-768 keys are missing"), "{error}");
+    // Two directories that have half of them each have them all.
+    assert_eq!(relays(&[&half, &rest]).await.unwrap().relays().len(), 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -244,6 +285,48 @@ async fn a_cache_that_is_cut_ended_or_can_not_be_written_costs_a_fetch_and_no_mo
     assert!(error.contains("no usable consensus"), "{error}");
 }
 
+/// An authority whose clock is a day ahead, the difference from the right time, and the numbers of what it tells, each with whether there was a
+/// consensus and with what it says.
+async fn ahead(peers: Vec<DirectoryAddress>) -> (Authority, Arc<AtomicU64>, Arc<Mutex<Vec<(u64, bool, String)>>>) {
+    let ahead = Arc::new(AtomicU64::new(86_400));
+    let (read, told) = (Arc::clone(&ahead), Arc::new(Mutex::new(Vec::new())));
+    let sink = Arc::clone(&told);
+    let authority = authority(|config| {
+        config.peers = peers;
+        config.interval = Duration::from_secs(1);
+        config.clock = Clock::new(move || Clock::default().now() + read.load(Ordering::Relaxed));
+        config.log = Arc::new(move |event| {
+            let seen = match event {
+                AuthorityEvent::Consensus { number, .. } => (*number, true),
+                AuthorityEvent::NoConsensus { number, .. } => (*number, false),
+                _ => return,
+            };
+            sink.lock().unwrap().push((seen.0, seen.1, event.to_string()));
+        });
+    });
+    (authority.await, ahead, told)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sole_authority_that_has_signed_for_the_future_says_so() {
+    let (_authority, ahead, told) = ahead(Vec::new()).await;
+    until(|| told.lock().unwrap().iter().any(|(_, made, _)| *made)).await;
+    assert!(told.lock().unwrap().iter().all(|(_, made, _)| *made), "nothing is wrong yet");
+    ahead.store(0, Ordering::Relaxed);
+    until(|| told.lock().unwrap().iter().any(|(_, made, text)| !made && text.contains("clock was ahead"))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_authority_whose_clock_was_ahead_holds_the_rounds_of_today_once_it_is_right() {
+    let other: DirectoryAddress = format!("http://127.0.0.1:1#{}", "ab".repeat(32)).parse().unwrap();
+    let (_authority, ahead, told) = ahead(vec![other]).await;
+    let tomorrow = Clock::default().now() + 43_200;
+    // The other one is never there, so each round comes to nothing.
+    until(|| told.lock().unwrap().iter().any(|(number, ..)| *number > tomorrow)).await;
+    ahead.store(0, Ordering::Relaxed);
+    until(|| told.lock().unwrap().iter().any(|(number, ..)| *number < tomorrow)).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_registers_what_is_not_his_and_nothing_twice() {
     let authority = authority(|_| {}).await;
@@ -297,6 +380,43 @@ async fn a_thousand_registrations_from_one_address_keep_nobody_else_out() {
     assert_eq!(authority.held().relays, taken);
     let stranger = descriptor(250, 250, [203, 0, 113, 1], |_| {});
     assert_eq!(register([127, 9, 9, 9], at, &stranger).await, 204, "another network registers meanwhile");
+    until(|| authority.held().connections == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn half_requests_from_many_networks_keep_nobody_out() {
+    let authority = authority(|config| {
+        config.test_networks.clear();
+        config.connections = 64;
+    })
+    .await;
+    let at = authority.address();
+    let half = async |third: u8| {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 20, third, 1], 0))).unwrap();
+        let mut tcp = socket.connect(at).await.unwrap();
+        tcp.write_all(b"GET / HT").await.unwrap();
+        tcp
+    };
+    let mut crowd = Vec::new();
+    for number in 0..112_u8 {
+        crowd.push(half(number % 16).await);
+    }
+    // An eighth is kept for others.
+    until(|| (1..=56).contains(&authority.held().connections)).await;
+    for third in 100..108 {
+        let answer = ask([127, 21, third, 1], at, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        assert!(answer.starts_with(b"HTTP/1.1 200 OK"), "{}", String::from_utf8_lossy(&answer));
+        // Whoever has left gives a place back to the crowd.
+        crowd.push(half(third % 16).await);
+    }
+    // Half a request that becomes a whole one is answered.
+    let mut last = half(200).await;
+    last.write_all(b"TP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    last.read_to_end(&mut answer).await.unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200 OK"));
+    drop((crowd, last));
     until(|| authority.held().connections == 0).await;
 }
 
