@@ -60,6 +60,7 @@ pub(super) trait Beside {
     fn step(&mut self, n: usize);
 
     /// The same in smaller parts, for a cipher that has room for them.
+    #[cfg_attr(not(feature = "aead"), allow(dead_code))] // ChaCha20's
     #[inline(always)]
     fn part(&mut self, _: usize) {}
 }
