@@ -60,19 +60,37 @@ struct Known {
 
 /// Which instructions there are, and how many of each, but for those that only move values and step through memory.
 fn codes(function: Function<'_>) -> Vec<Code> {
-    let mut codes: Vec<Code> =
-        decode(function).values().filter(|instruction| !moves(instruction)).map(Instruction::code).collect();
+    let mut codes: Vec<Code> = decode(function)
+        .values()
+        .filter(|instruction| !moves(instruction))
+        .map(|instruction| plain(instruction.code()))
+        .collect();
     codes.sort_unstable();
     codes
 }
 
-/// Whether an instruction computes nothing: it copies a whole register, makes a zero, counts, pads, or goes on elsewhere.
+/// One code for instructions that do the same: the compiler takes the sum of vectors of integers or of floats by what stands around it.
+fn plain(code: Code) -> Code {
+    match code {
+        Code::VEX_Vxorps_xmm_xmm_xmmm128 => Code::VEX_Vpxor_xmm_xmm_xmmm128,
+        Code::VEX_Vxorps_ymm_ymm_ymmm256 => Code::VEX_Vpxor_ymm_ymm_ymmm256,
+        other => other,
+    }
+}
+
+/// Whether an instruction computes nothing: it copies a whole register, fills one with a constant, makes a zero, counts, pads, or goes on elsewhere.
 fn moves(instruction: &Instruction) -> bool {
     let same = || instruction.op0_register() == instruction.op1_register();
+    let constant = || instruction.is_ip_rel_memory_operand();
     match instruction.mnemonic() {
         Mnemonic::Mov | Mnemonic::Movaps | Mnemonic::Movups | Mnemonic::Movdqa | Mnemonic::Movdqu => true,
         Mnemonic::Vmovaps | Mnemonic::Vmovups | Mnemonic::Vmovdqa | Mnemonic::Vmovdqu => true,
         Mnemonic::Vmovdqa32 | Mnemonic::Vmovdqa64 | Mnemonic::Vmovdqu8 | Mnemonic::Vmovdqu64 => true,
+        // Which constants stay in a register and which are filled in anew is the allocation's choice, and so is the form for it.
+        Mnemonic::Vbroadcastss | Mnemonic::Vbroadcastsd | Mnemonic::Vbroadcastf128 | Mnemonic::Vbroadcasti128 => {
+            constant()
+        }
+        Mnemonic::Vpbroadcastd | Mnemonic::Vpbroadcastq => constant(),
         Mnemonic::Lea | Mnemonic::Push | Mnemonic::Pop | Mnemonic::Jmp | Mnemonic::Nop | Mnemonic::Int3 => true,
         Mnemonic::Xchg | Mnemonic::Xor | Mnemonic::Xorps | Mnemonic::Pxor => same(),
         Mnemonic::Vpxor | Mnemonic::Vpxord | Mnemonic::Vpxorq | Mnemonic::Vxorps => {
@@ -123,5 +141,23 @@ fn shown(binary: &Binary, function: Function<'_>, instruction: &Instruction, ope
             instruction.memory_displacement64()
         ),
         _ => instruction.try_immediate(operand).map_or_else(|_| "-".to_owned(), |number| format!("{number:x}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filling_a_register_with_a_constant_computes_nothing_and_with_data_it_does() {
+        let of = |code: &[u8]| codes(Function { name: "f", address: 0x1000, code });
+        let ret = of(&[0xc3]);
+        // vpbroadcastq ymm2, [rip]; vbroadcastsd ymm2, [rip]; vpbroadcastq ymm2, [rdi]; each with ret behind it.
+        assert_eq!(of(&[0xc4, 0xe2, 0x7d, 0x59, 0x15, 0, 0, 0, 0, 0xc3]), ret);
+        assert_eq!(of(&[0xc4, 0xe2, 0x7d, 0x19, 0x15, 0, 0, 0, 0, 0xc3]), ret);
+        assert_ne!(of(&[0xc4, 0xe2, 0x7d, 0x59, 0x17, 0xc3]), ret);
+        // vpxor ymm0, ymm1, ymm2 and vxorps ymm0, ymm1, ymm2 do the same, vpand another thing.
+        assert_eq!(of(&[0xc5, 0xf5, 0xef, 0xc2]), of(&[0xc5, 0xf4, 0x57, 0xc2]));
+        assert_ne!(of(&[0xc5, 0xf5, 0xef, 0xc2]), of(&[0xc5, 0xf5, 0xdb, 0xc2]));
     }
 }
