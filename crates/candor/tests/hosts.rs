@@ -39,7 +39,8 @@ until [ -s client.out ] && [ -s monitor.out ]; do
 done
 ip netns exec client curl --silent --show-error --max-time 60 --socks5-hostname 127.0.0.1:9050 http://192.168.5.115:8000/bytes/300000 -o page || exit 7
 i=0
-until ip netns exec client curl --silent --max-time 10 http://192.168.5.116:9080/state.json -o state && ! grep -q '"silent":"' state; do
+until ip netns exec client curl --silent --max-time 10 http://192.168.5.116:9080/state.json -o state && ! grep -q '"silent":"' state &&
+    grep -q '"path":\["' state; do
     i=$((i + 1)); [ $i -lt 60 ] || exit 6
     sleep 1
 done
