@@ -5,6 +5,7 @@
 //! | [`corpus`] | runs a fuzz body over the committed corpus of its target, and over mutations of it |
 //! | [`random`] | test inputs that are the same in every run |
 //! | [`postgres`] | a PostgreSQL server of the tests' own |
+//! | [`small_disk`] | a test again, on a disk that is soon full |
 //! | `runs` (feature `runs`) | seals forged run files |
 //! | `vectors` (feature `vectors`) | reads the files of `vectors/` |
 //! | `back_ends` (feature `back-ends`) | KEMs and Diffie-Hellman that misbehave on purpose: draw from a script, or send what no honest side would |
@@ -16,6 +17,7 @@
 pub mod corpus;
 pub mod postgres;
 pub mod random;
+pub mod small_disk;
 
 #[cfg(feature = "back-ends")]
 pub mod back_ends;

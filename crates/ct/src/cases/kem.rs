@@ -30,7 +30,7 @@ fn decapsulate<K: Kem>(kem: K, set: ParameterSet) {
 }
 
 /// Secret coins; the ciphertext is published.
-fn encapsulate<K: DerandomizedKem>(kem: K) {
+pub(super) fn encapsulate<K: DerandomizedKem>(kem: K) {
     let (_, public) = kem.generate().expect("a key pair");
     let coins = vec![0x3c; K::ENCAPSULATE_COINS];
     let (mut expected, mut ciphertext) = (vec![0; K::CIPHERTEXT], vec![0; K::CIPHERTEXT]);
@@ -41,7 +41,7 @@ fn encapsulate<K: DerandomizedKem>(kem: K) {
     let found = kem.encapsulate_from(&public, &coins, &mut ciphertext).expect("an encapsulation");
     secret::declassify(found.as_bytes(), "result");
     secret::declassify(&ciphertext, "ciphertext");
-    assert!(found == sent && ciphertext == expected, "the result is wrong, so whatever ran was not ML-KEM");
+    assert!(found == sent && ciphertext == expected, "the result is wrong, so whatever ran was not this KEM");
 }
 
 /// An expanded key in PKCS#8, read and written. Its structure is public, as is the encapsulation key in it.

@@ -2,8 +2,8 @@
 
 use crate::world::{World, ke1, register, text};
 use candor_test_support::postgres::{Postgres, skipped};
+use candor_test_support::small_disk;
 use serde_json::json;
-use std::process::Command;
 
 fn sqlite(world: &World) -> rusqlite::Connection {
     rusqlite::Connection::open(world.folder.path().join("login.sqlite")).unwrap()
@@ -86,31 +86,14 @@ async fn a_file_that_is_moved_away_or_replaced_takes_no_change_until_it_is_back(
     assert_eq!(world.get("/readyz", None).await.kind(), "200");
 }
 
-/// Set in the process whose folder for temporary files is on a small disk: that folder.
-const SMALL_DISK: &str = "CANDOR_TEST_SMALL_DISK";
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_told_as_503_and_nothing_is_lost() {
-    let test = "database::a_full_disk_is_told_as_503_and_nothing_is_lost";
-    if let Ok(disk) = std::env::var(SMALL_DISK) {
-        return on_a_full_disk(&disk).await;
-    }
     let folder = tempfile::tempdir().unwrap();
-    let script = "mount -t tmpfs -o size=2m none \"$1\" && echo mounted && exec \"$0\" \"$2\" --exact --nocapture";
-    let output = Command::new("unshare")
-        .args(["--mount", "sh", "-c", script])
-        .arg(std::env::current_exe().unwrap())
-        .arg(folder.path())
-        .arg(test)
-        .envs([(SMALL_DISK, folder.path()), ("TMPDIR", folder.path())])
-        .output();
-    let output = match output {
-        Ok(output) if String::from_utf8_lossy(&output.stdout).starts_with("mounted") => output,
-        Ok(output) => return skipped(test, String::from_utf8_lossy(&output.stderr).trim()),
-        Err(error) => return skipped(test, &error.to_string()),
-    };
-    let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    let test = "database::a_full_disk_is_told_as_503_and_nothing_is_lost";
+    if let Some(disk) = small_disk::run(test, folder.path(), "every user is there") {
+        on_a_full_disk(&disk).await;
+        println!("every user is there");
+    }
 }
 
 async fn on_a_full_disk(disk: &str) {
@@ -134,8 +117,7 @@ async fn on_a_full_disk(disk: &str) {
     let [known, unknown] =
         [world.post("/v1/login/start", &starts[0]).await, world.post("/v1/login/start", &starts[1]).await];
     assert_eq!((known.status, known.length), (200, unknown.length));
-    let grown = Command::new("mount").args(["-o", "remount,size=8m", disk]).status().unwrap();
-    assert!(grown.success());
+    small_disk::grow(disk);
     assert_eq!(world.post("/v1/register/finish", &body).await.status, 201, "the same registration, later");
     for user in [0, made / 2, made] {
         let proved = world.prove(&format!("user{user}"), "pw").await;

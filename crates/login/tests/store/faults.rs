@@ -5,8 +5,8 @@ use crate::people::{NOW, People, name};
 use candor_login::store::{Actor, Event, StoreError};
 use candor_login::{MasterKey, Store};
 use candor_test_support::postgres::{Postgres, skipped};
+use candor_test_support::small_disk;
 use std::fs;
-use std::process::Command;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -112,33 +112,16 @@ async fn a_server_that_says_nothing_is_unavailable_until_it_answers() {
     people.join("carol").await;
 }
 
-/// Writes to a database on a disk of `size` until the disk is full, and says what the store said. `None` without a file system of our own.
-const ON_A_SMALL_DISK: &str = "CANDOR_TEST_SMALL_DISK";
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_said_and_loses_nothing_that_was_answered() {
-    let test = "faults::a_full_disk_is_said_and_loses_nothing_that_was_answered";
-    if let Ok(folder) = std::env::var(ON_A_SMALL_DISK) {
-        return fill(&folder).await;
-    }
     let folder = tempfile::tempdir().unwrap();
-    let script = "mount -t tmpfs -o size=2m none \"$1\" && echo mounted && exec \"$0\" \"$2\" --exact --nocapture";
-    let output = Command::new("unshare")
-        .args(["--mount", "sh", "-c", script])
-        .arg(std::env::current_exe().unwrap())
-        .arg(folder.path())
-        .arg(test)
-        .env(ON_A_SMALL_DISK, folder.path())
-        .output();
-    let output = match output {
-        Ok(output) if String::from_utf8_lossy(&output.stdout).starts_with("mounted") => output,
-        Ok(output) => return skipped(test, String::from_utf8_lossy(&output.stderr).trim()),
-        Err(error) => return skipped(test, &error.to_string()),
-    };
-    let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
-    assert!(output.status.success() && said.contains("full and well"), "{said}");
+    let test = "faults::a_full_disk_is_said_and_loses_nothing_that_was_answered";
+    if let Some(disk) = small_disk::run(test, folder.path(), "full and well") {
+        fill(&disk).await;
+    }
 }
 
+/// Writes to a database there until the disk is full, and says what the store said.
 async fn fill(folder: &str) {
     let url = format!("sqlite:{folder}/login.db");
     let people = People::of(Store::open(&url, &MasterKey::from_bytes([1; 32])).await.unwrap()).await;
@@ -156,8 +139,7 @@ async fn fill(folder: &str) {
     assert_eq!(people.store.count_accounts().await.unwrap().0, answered);
     let head = people.store.audit_head().await.unwrap();
     assert_eq!(candor_login::audit::verify(&people.store, None).await.unwrap(), Ok(head));
-    let grown = Command::new("mount").args(["-o", "remount,size=8m", folder]).status().unwrap();
-    assert!(grown.success());
+    small_disk::grow(folder);
     people.store.ping().await.unwrap();
     people.store.register(people.newcomer("latecomer"), NOW).await.unwrap();
     drop(people);

@@ -24,7 +24,10 @@ pub(super) trait Words: Copy {
     fn orders(proof: Self::Proof) -> Self::Orders;
     /// Keeps what comes before in the program before what comes after, where the compiler's own order is slow: it would put four quarter rounds
     /// one after another, and each is a chain.
-    fn settled(pair: [Self; 2]) -> [Self; 2];
+    #[inline(always)]
+    fn settled(pair: [Self; 2]) -> [Self; 2] {
+        pair
+    }
     /// Each word rotated to the left.
     fn rotate<const N: i32, const REST: i32>(self, orders: Self::Orders) -> Self;
     /// Four words, `row`, in each 16 bytes.
@@ -187,7 +190,7 @@ impl<V: Words, const GROUPS: usize> Beside for Rows<V, GROUPS> {
 macro_rules! words {
     ($vector:ident by $proof:ident $(+ $more:ident)*, $blocks:literal, $splat:ident, $add:ident, $xor:ident, $shuffle32:ident, $load:ident;
      numbers $numbers:expr, row_numbers $row_numbers:expr, orders $orders:ty = $made:ident, rotate<$n:ident, $rest:ident>($a:ident, $by:ident) $rotate:expr,
-     row($row:ident) $broadcast:expr, apply $apply:ident, settled $settled:ident, store_row($value:ident, $at:ident, $out:ident) $store:block) => {
+     row($row:ident) $broadcast:expr, apply $apply:ident, $(settled $settled:ident,)? store_row($value:ident, $at:ident, $out:ident) $store:block) => {
         impl<P: $proof $(+ $more)*> Words for $vector<P> {
             type Proof = P;
             type Orders = $orders;
@@ -225,12 +228,12 @@ macro_rules! words {
                 self.with(unsafe { $xor(self.0, other.0) })
             }
 
-            #[inline(always)]
+            $(#[inline(always)]
             fn settled([a, b]: [Self; 2]) -> [Self; 2] {
                 // SAFETY: as for `splat`.
                 let [c, d] = unsafe { $settled([a.0, b.0]) };
                 [a.with(c), b.with(d)]
-            }
+            })?
 
             #[inline(always)]
             fn orders(_: P) -> $orders {
@@ -288,7 +291,7 @@ words! {
         _ => _mm_or_si128(_mm_slli_epi32::<N>(a), _mm_srli_epi32::<REST>(a)),
     },
     row(row) _mm_loadu_si128(row.as_ptr().cast()),
-    apply apply_four, settled as_they_are,
+    apply apply_four,
     store_row(value, at, out) { store(value, row(&mut out[0], at)) }
 }
 
@@ -317,7 +320,7 @@ words! {
     row_numbers [0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0],
     orders () = no_orders, rotate<N, REST>(a, _orders) _mm512_rol_epi32::<N>(a),
     row(row) _mm512_broadcast_i32x4(_mm_loadu_si128(row.as_ptr().cast())),
-    apply apply_sixteen, settled as_they_are,
+    apply apply_sixteen,
     store_row(rows, at, out) {
         // SAFETY: as for `splat`.
         unsafe {
@@ -354,13 +357,6 @@ fn settled_orders() -> [__m256i; 2] {
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn no_orders() {}
-
-/// See [`Words::settled`].
-#[target_feature(enable = "avx2")]
-#[inline]
-fn as_they_are<T>(pair: [T; 2]) -> [T; 2] {
-    pair
-}
 
 /// See [`Words::settled`].
 #[target_feature(enable = "avx2")]
