@@ -8,9 +8,11 @@ pub(crate) struct Poly1305 {
     r: [u64; 2],
     /// What is added at the end.
     s: [u64; 2],
-    /// The sum so far: the last word holds the bits from 128 on, up to 63 of them.
-    h: [u64; 3],
+    h: Sum,
 }
+
+/// A sum so far, in words, the lowest first. The last one has up to 63 bits and a half.
+pub(crate) type Sum = [u64; 3];
 
 impl Poly1305 {
     #[inline(always)]
@@ -27,15 +29,27 @@ impl Poly1305 {
         self.r
     }
 
-    /// The sum so far, below 2^130 + 2^66 or so.
+    /// The sum so far.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(crate) fn sum(&mut self) -> &mut [u64; 3] {
+    pub(crate) fn sum(&self) -> Sum {
+        self.h
+    }
+
+    /// Goes on from another sum.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn set_sum(&mut self, sum: Sum) {
+        self.h = sum;
+    }
+
+    /// The sum so far, with what is above 2^130 brought down once: below 2^130 + 2^66 or so.
+    #[inline(always)]
+    pub(crate) fn reduced(&self) -> [u64; 3] {
         let [h0, h1, h2] = self.h;
         let (h0, carry) = h0.carrying_add((h2 >> 2) * 5, false);
         let (h1, carry) = h1.carrying_add(0, carry);
-        self.h = [h0, h1, (h2 & 3) + u64::from(carry)];
-        &mut self.h
+        [h0, h1, (h2 & 3) + u64::from(carry)]
     }
 
     /// Adds whole blocks.
@@ -63,7 +77,7 @@ impl Poly1305 {
     /// The tag.
     #[inline(always)]
     pub(crate) fn finish(self, tag: &mut [u8; 16]) {
-        let [h0, h1, h2] = self.h;
+        let [h0, h1, h2] = self.reduced();
         // Below 2^130 first, then below p: h + 5 reaches 2^130 if h is not.
         let (h0, carry) = h0.overflowing_add((h2 >> 2) * 5);
         let (h1, carry) = h1.overflowing_add(u64::from(carry));
@@ -81,33 +95,30 @@ impl Poly1305 {
     }
 }
 
-/// (h + block + 2^128) · r modulo 2^130 − 5, up to a small multiple of it. The last word may have up to 63 bits: those from 130 on are brought
-/// down by the next step, when the block is in the sum already, since every instruction between two products prolongs the chain of the blocks.
+/// (h + block + 2^128) · r modulo 2^130 − 5, up to a small multiple of it. Every instruction counts, since a cipher's rounds beside it leave few
+/// slots. What is above 2^130 is brought down by the next step, when the block is in the sum already.
 ///
 /// The two lowest bits of r's upper word are zero, so five quarters of it are a whole number: 2^128 · r₁ · 2^64 ≡ 5/4 · r₁ · 2^64.
 #[inline(always)]
-pub(crate) fn step([h0, h1, h2]: [u64; 3], [r0, r1]: [u64; 2], block: &[u8; 16]) -> [u64; 3] {
+pub(crate) fn step([h0, h1, h2]: Sum, [r0, r1]: [u64; 2], block: &[u8; 16]) -> Sum {
     let word = |n: usize| u64::from_le_bytes(block.as_chunks::<8>().0[n]);
+    let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
     let five_quarters = r1 + (r1 >> 2);
 
     let (h0, carry) = h0.carrying_add(word(0), false);
     let (h1, carry) = h1.carrying_add(word(1), carry);
-    let low = (h2 & 3) + 1 + u64::from(carry);
-    // 2^130 ≡ 5.
-    let (h0, carry) = h0.carrying_add((h2 >> 2) * 5, false);
+    let (low, _) = (h2 & 3).carrying_add(1, carry);
+    // 2^130 ≡ 5, and five quarters of a multiple of 4.
+    let (h0, carry) = h0.carrying_add((h2 & !3) + (h2 >> 2), false);
     let (h1, carry) = h1.carrying_add(0, carry);
-    let h2 = low + u64::from(carry);
+    // At most 6; r is below 2^124, so no sum below overflows.
+    let (h2, _) = low.carrying_add(0, carry);
 
-    let [(a, a_high), (b, b_high)] = [h0.carrying_mul(r0, 0), h1.carrying_mul(five_quarters, 0)];
-    let (d0, carry) = a.carrying_add(b, false);
-    let (d0_high, _) = a_high.carrying_add(b_high, carry);
-    let [(a, a_high), (b, b_high)] = [h0.carrying_mul(r1, 0), h1.carrying_mul(r0, 0)];
-    let (d1, carry) = a.carrying_add(b, false);
-    let (d2, _) = a_high.carrying_add(b_high, carry);
-    let (d1, carry) = d1.carrying_add(h2 * five_quarters, false);
-    let (d2, _) = d2.carrying_add(h2 * r0, carry);
-    let (d1, carry) = d1.carrying_add(d0_high, false);
-    [d0, d1, d2 + u64::from(carry)]
+    let d0 = product(h0, r0) + product(h1, five_quarters);
+    let d1 = product(h0, r1) + product(h1, r0);
+    let d1 = d1 + (u128::from(h2 * r0) << 64 | u128::from(h2 * five_quarters));
+    let d1 = d1 + (d0 >> 64);
+    [d0 as u64, d1 as u64, (d1 >> 64) as u64]
 }
 
 impl Drop for Poly1305 {

@@ -47,10 +47,15 @@ impl Arm {
         }
     }
 
-    /// The arm for a message of so many bytes. Vectors need as long for one block as for four, so short messages don't go through them.
+    /// The arm for a message of so many bytes. AVX-512's vectors need as long for one block as for four, and portable code is faster where
+    /// there is only one.
     #[inline]
     pub(super) fn for_message(self, aad: usize, data: usize) -> Self {
-        if aad.max(data) <= 64 { Self::Portable } else { self }
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(..) if aad.max(data) <= 64 => Self::Portable,
+            arm => arm,
+        }
     }
 
     /// Encrypts, or decrypts if `OPEN`, and writes the tag that belongs to the ciphertext.

@@ -62,7 +62,7 @@ pub(super) trait Beside {
     /// The same in smaller parts, for a cipher that has room for them.
     #[cfg_attr(not(feature = "aead"), allow(dead_code))] // ChaCha20's
     #[inline(always)]
-    fn part(&mut self, _: usize) {}
+    fn part(&mut self, _: usize, _: usize) {}
 }
 
 /// Steps that the rounds of every cipher have room for.

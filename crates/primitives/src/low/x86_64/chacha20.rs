@@ -43,53 +43,33 @@ pub(super) trait Words: Copy {
 /// The input of the block function, in words.
 pub(super) type State = [u32; 16];
 
-/// `N` batches of key stream from `state`'s counter on, a vector for each word; counts on. Does the steps 0 to 9 of `beside` meanwhile, and
-/// 40 parts for each batch.
+/// A batch of key stream from `state`'s counter on, a vector for each word; counts on. Does the steps 0 to 9 of `beside` meanwhile, and four
+/// parts before each.
 #[inline(always)]
-pub(super) fn words<V: Words, const N: usize, B: Beside>(
-    proof: V::Proof,
-    state: &mut State,
-    beside: &mut B,
-) -> [[V; 16]; N] {
+pub(super) fn words<V: Words, B: Beside>(proof: V::Proof, state: &mut State, beside: &mut B) -> [V; 16] {
     let orders = V::orders(proof);
     let mut x = [V::splat(proof, 0); 16];
     for (x, word) in x.iter_mut().zip(&*state) {
         *x = V::splat(proof, *word);
     }
-    let mut batches = [x; N];
-    let mut counters = x[12].add(V::numbers(proof));
-    for x in &mut batches {
-        x[12] = counters;
-        counters = counters.add(V::splat(proof, V::BLOCKS as u32));
-    }
+    let counters = x[12].add(V::numbers(proof));
+    x[12] = counters;
     for n in 0..10 {
-        let mut part = 4 * N * n;
-        macro_rules! pairs {
-            ($($first:expr, $second:expr;)+) => {$(
-                for x in &mut batches {
-                    pair(x, $first, $second, orders);
-                    beside.part(part);
-                    part += 1;
-                }
-            )+};
-        }
-        pairs! {
-            [0, 4, 8, 12], [1, 5, 9, 13];
-            [2, 6, 10, 14], [3, 7, 11, 15];
-            [0, 5, 10, 15], [1, 6, 11, 12];
-            [2, 7, 8, 13], [3, 4, 9, 14];
-        }
+        pair(&mut x, [0, 4, 8, 12], [1, 5, 9, 13], orders);
+        beside.part(n, 0);
+        pair(&mut x, [2, 6, 10, 14], [3, 7, 11, 15], orders);
+        beside.part(n, 1);
+        pair(&mut x, [0, 5, 10, 15], [1, 6, 11, 12], orders);
+        beside.part(n, 2);
+        pair(&mut x, [2, 7, 8, 13], [3, 4, 9, 14], orders);
+        beside.part(n, 3);
         beside.step(n);
     }
-    let mut counters = V::splat(proof, state[12]).add(V::numbers(proof));
-    for x in &mut batches {
-        for (n, (x, word)) in x.iter_mut().zip(&*state).enumerate() {
-            *x = x.add(if n == 12 { counters } else { V::splat(proof, *word) });
-        }
-        counters = counters.add(V::splat(proof, V::BLOCKS as u32));
+    for (n, (x, word)) in x.iter_mut().zip(&*state).enumerate() {
+        *x = x.add(if n == 12 { counters } else { V::splat(proof, *word) });
     }
-    state[12] = state[12].wrapping_add((N * V::BLOCKS) as u32);
-    batches
+    state[12] = state[12].wrapping_add(V::BLOCKS as u32);
+    x
 }
 
 /// Two quarter rounds, side by side.

@@ -43,7 +43,7 @@ impl Hash for Lanes {
                 limbs[lane] = *limb;
             }
         }
-        let [h0, h1, h2] = *hash.sum();
+        let [h0, h1, h2] = hash.reduced();
         let start = [h0 & LIMB, (h0 >> 44 | h1 << 20) & LIMB, h1 >> 24 | h2 << 40];
         // SAFETY: the tokens prove the instructions; so does `self`, which is made from them; likewise below.
         let sum = start.map(|limb| unsafe { _mm512_zextsi128_si512(_mm_cvtsi64_si128(limb.cast_signed())) });
@@ -82,7 +82,7 @@ impl Hash for Lanes {
         let [l0, l1, l2] = carried(carried(limbs));
         // The second limb may have a bit of the third.
         let (h1, carry) = (l2 << 24).overflowing_add(l1 >> 20);
-        *hash.sum() = [l0 | l1 << 44, h1, (l2 >> 40) + u64::from(carry)];
+        hash.set_sum([l0 | l1 << 44, h1, (l2 >> 40) + u64::from(carry)]);
     }
 }
 
