@@ -1,0 +1,1 @@
+//! The Beneš network of a secret key, applied to bits (specification, section 3.3).

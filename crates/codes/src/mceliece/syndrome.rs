@@ -1,0 +1,1 @@
+//! Syndromes of words (specification, section 2.5).

@@ -1,0 +1,1 @@
+//! The additive Fourier transform: a polynomial at all elements of the field, and its transpose.
