@@ -8,7 +8,7 @@ mod bitsliced;
 mod control;
 mod decode;
 mod encode;
-mod field;
+pub(crate) mod field;
 mod generate;
 mod parameters;
 mod permutation;
