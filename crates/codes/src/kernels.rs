@@ -5,6 +5,7 @@
 
 pub(crate) mod lanes;
 pub(crate) mod planes;
+pub(crate) mod polynomials;
 pub(crate) mod portable;
 pub(crate) mod reed_muller;
 pub(crate) mod reed_solomon;

@@ -5,6 +5,7 @@
 
 mod benes;
 mod bitsliced;
+mod columns;
 mod control;
 mod decode;
 mod encode;
