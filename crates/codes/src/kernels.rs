@@ -4,13 +4,10 @@
 //! lanes become vector instructions. No branch and no index depends on the data.
 
 pub(crate) mod lanes;
-pub(crate) mod planes;
-pub(crate) mod polynomials;
+pub(crate) mod mceliece;
 pub(crate) mod portable;
 pub(crate) mod reed_muller;
 pub(crate) mod reed_solomon;
-pub(crate) mod rows;
-pub(crate) mod sort;
 pub(crate) mod support;
 
 /// A parameter set of HQC, as far as the shapes of its codes go.

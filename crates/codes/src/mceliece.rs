@@ -9,13 +9,14 @@ mod columns;
 mod control;
 mod decode;
 mod encode;
-pub(crate) mod field;
 mod generate;
+mod key_mux;
 mod parameters;
 mod permutation;
 mod polynomial;
-mod sort;
 mod syndrome;
 mod systematic;
 mod transform;
 mod weight;
+
+pub(crate) use crate::kernels::mceliece::field;

@@ -2,10 +2,11 @@
 //!
 //! They are made when they are needed, so that the matrix is never stored.
 
+use super::key_mux::Arm;
 use super::parameters::Parameters;
-use super::permutation;
-use crate::kernels::planes::{self, LANES};
-use crate::kernels::rows::ROWS;
+use super::permutation::{self, Order};
+use crate::kernels::mceliece::planes::{self, LANES};
+use crate::kernels::mceliece::rows::ROWS;
 use alloc::vec::Vec;
 use zeroize::Zeroizing;
 
@@ -13,7 +14,7 @@ use zeroize::Zeroizing;
 pub(super) const TILE: usize = LANES / 8;
 
 /// 1/g of every element, in the order of their numbers.
-pub(super) fn inverses(parameters: &Parameters, g: &[u16]) -> Zeroizing<Vec<u16>> {
+pub(super) fn inverses(_arm: Arm, parameters: &Parameters, g: &[u16]) -> Zeroizing<Vec<u16>> {
     match parameters.m {
         12 => inverses_in_field::<12>(parameters, g),
         _ => inverses_in_field::<13>(parameters, g),
@@ -37,16 +38,16 @@ fn inverses_in_field<const M: usize>(parameters: &Parameters, g: &[u16]) -> Zero
 pub(super) struct Columns<'a> {
     parameters: &'a Parameters,
     /// Numbers of the elements α₀ ….
-    pub(super) numbers: &'a [u16],
+    numbers: &'a [u16],
     /// 1/g of the same elements.
-    pub(super) inverses: &'a [u16],
+    inverses: &'a [u16],
 }
 
 impl<'a> Columns<'a> {
-    /// Of `numbers` and `inverses` the first n count.
-    pub(super) fn new(parameters: &'a Parameters, numbers: &'a [u16], inverses: &'a [u16]) -> Self {
+    /// Of the elements of `order`, whose values are 1/g.
+    pub(super) fn new(_arm: Arm, parameters: &'a Parameters, order: &'a Order) -> Self {
         let n = parameters.n;
-        Self { parameters, numbers: &numbers[..n], inverses: &inverses[..n] }
+        Self { parameters, numbers: &order.numbers[..n], inverses: &order.values[..n] }
     }
 
     /// Rows of a tile: those of the matrix, and rows of zeros up to a multiple of [`ROWS`].
@@ -90,10 +91,11 @@ mod tests {
     fn check<const M: usize>(set: &Parameters) {
         let mut random = Random::new(6);
         let g: Vec<u16> = (0..set.t).map(|_| random.word() as u16 & field::mask::<M>()).collect();
-        let inverses = inverses(set, &g);
+        let inverses = inverses(Arm::default(), set, &g);
         let numbers: Vec<u16> = (0..set.q() as u16).map(|i| (i * 5 + 3) & field::mask::<M>()).collect();
         let values: Vec<u16> = numbers.iter().map(|number| inverses[usize::from(*number)]).collect();
-        let columns = Columns::new(set, &numbers, &values);
+        let order = Order { numbers: Zeroizing::new(numbers.clone()), values: Zeroizing::new(values) };
+        let columns = Columns::new(Arm::default(), set, &order);
         let height = Columns::height(set);
         for first in [0, 77, set.n - 100] {
             let mut tile = vec![0; TILE * height];

@@ -9,7 +9,7 @@
 //!
 //! To apply a secret permutation p to an array is to sort the array by p⁻¹.
 
-use super::sort::Sorter;
+use super::key_mux::Arm;
 use alloc::vec;
 use alloc::vec::Vec;
 use zeroize::Zeroizing;
@@ -20,12 +20,12 @@ const LOWER: u32 = 16;
 const LOW: u32 = (1 << LOWER) - 1;
 
 /// The control bits of `permutation`, a permutation of 0 … 2^m − 1: 2m − 1 stages of 2^(m−1) bits each.
-pub(super) fn control_bits(sorter: Sorter, m: usize, permutation: &[u16]) -> Zeroizing<Vec<u8>> {
+pub(super) fn control_bits(arm: Arm, m: usize, permutation: &[u16]) -> Zeroizing<Vec<u8>> {
     let count = permutation.len();
     let mut bits = Zeroizing::new(vec![0; (2 * m - 1) * count / 16]);
     let (first, last) = (|level| level * count / 16, |level| (2 * m - 2 - level) * count / 16);
     // Values are local: below 2^w in blocks of 2^w.
-    let mut level = Level::new(sorter, permutation);
+    let mut level = Level::new(arm, permutation);
     for number in 0..m - 1 {
         let w = m - number;
         level.find_cycles(w);
@@ -53,7 +53,7 @@ fn put(stage: &mut [u8], bits: &[u8], level: usize) {
 
 /// What a level of the network works on, for all its blocks one after another.
 struct Level {
-    sorter: Sorter,
+    arm: Arm,
     /// The permutations to be realised.
     pi: Zeroizing<Vec<u32>>,
     /// The least member of each element's cycle under π̄, once it has been found.
@@ -69,16 +69,16 @@ struct Level {
 }
 
 impl Level {
-    fn new(sorter: Sorter, permutation: &[u16]) -> Self {
+    fn new(arm: Arm, permutation: &[u16]) -> Self {
         let count = permutation.len();
         let zeros = || Zeroizing::new(vec![0; count]);
         let bits = || Zeroizing::new(vec![0; count / 2]);
         let pi = Zeroizing::new(permutation.iter().map(|x| u32::from(*x)).collect());
-        Self { sorter, pi, c: zeros(), p: zeros(), packed: zeros(), f: bits(), l: bits() }
+        Self { arm, pi, c: zeros(), p: zeros(), packed: zeros(), f: bits(), l: bits() }
     }
 
     fn sort(&mut self, w: usize) {
-        self.sorter.sort_blocks(&mut self.packed, 1 << w);
+        self.arm.sort_blocks(&mut self.packed, 1 << w);
     }
 
     /// c(x) = the least of x, π̄(x), π̄²(x), … by doubling, w − 1 times.
@@ -143,7 +143,7 @@ impl Level {
         }
         self.sort(w);
         for (at, (packed, f)) in self.packed.as_chunks_mut::<2>().0.iter_mut().zip(self.f.iter()).enumerate() {
-            let image = (2 * at as u32 & within) | u32::from(*f);
+            let image = ((2 * at as u32) & within) | u32::from(*f);
             *packed = [(packed[0] & LOW) << LOWER | image, (packed[1] & LOW) << LOWER | (image ^ 1)];
         }
         self.sort(w);
@@ -208,7 +208,7 @@ mod tests {
                 if m >= 9 {
                     (1..permutation.len()).for_each(|i| permutation.swap(i, random.below(i + 1)));
                 }
-                let bits = control_bits(Sorter::default(), m, &permutation);
+                let bits = control_bits(Arm::default(), m, &permutation);
                 assert_eq!(network(m, &bits), permutation, "m = {m}, round {round}");
             }
         }

@@ -1,7 +1,7 @@
 //! The order of the field's elements in a key (specification, section 2.4.2).
 
+use super::key_mux::Arm;
 use super::parameters::Parameters;
-use super::sort::Sorter;
 use alloc::vec::Vec;
 use candor_cpu::secret;
 use zeroize::Zeroizing;
@@ -19,12 +19,12 @@ const SHORT: u32 = 13;
 const LOW: u64 = (1 << SHORT) - 1;
 
 /// Sorts the elements by 32 random bits each, given as little-endian bytes; `values` belong to elements 0, 1, …. Nothing if two have the same bits.
-pub(super) fn order(sorter: Sorter, bits: &[u8], values: &[u16]) -> Option<Order> {
+pub(super) fn order(arm: Arm, bits: &[u8], values: &[u16]) -> Option<Order> {
     let mut all: Zeroizing<Vec<u64>> = Zeroizing::new(Vec::with_capacity(values.len()));
     all.extend((0..).zip(bits.as_chunks::<4>().0).zip(values).map(|((number, bits), value)| {
         u64::from(u32::from_le_bytes(*bits)) << (2 * SHORT) | u64::from(*value) << SHORT | number
     }));
-    sorter.sort(&mut all);
+    arm.sort(&mut all);
     let equal = all.array_windows().fold(0, |equal, [a, b]| equal | ((a ^ b) >> (2 * SHORT)).wrapping_sub(1) >> 63);
     // Numbers that are drawn in vain say nothing of the next.
     if secret::declassified(equal as u8, "mceliece-retry") != 0 {
@@ -51,7 +51,7 @@ mod tests {
     fn elements_are_in_the_order_of_their_bits_and_keep_their_values() {
         let values: Vec<u16> = (0..4096).map(|i| 8191 - i).collect();
         let mixed = |i: u32| i.wrapping_mul(0x9e3779b1);
-        let order = order(Sorter::default(), &bytes((0..4096).map(mixed)), &values).unwrap();
+        let order = order(Arm::default(), &bytes((0..4096).map(mixed)), &values).unwrap();
         assert!(order.numbers.iter().map(|i| mixed(u32::from(*i))).is_sorted());
         assert!(order.numbers.iter().zip(order.values.iter()).all(|(number, value)| number + value == 8191));
     }
@@ -60,8 +60,8 @@ mod tests {
     fn two_elements_with_the_same_bits_have_no_order() {
         let values = [0; 4096];
         let twice = |other: u32| move |i: u32| if i == 4000 { other } else { i << 20 };
-        assert!(order(Sorter::default(), &bytes((0..4096).map(twice(7 << 20))), &values).is_none());
-        assert!(order(Sorter::default(), &bytes((0..4096).map(twice(7 << 20 | 1))), &values).is_some());
+        assert!(order(Arm::default(), &bytes((0..4096).map(twice(7 << 20))), &values).is_none());
+        assert!(order(Arm::default(), &bytes((0..4096).map(twice(7 << 20 | 1))), &values).is_some());
     }
 
     #[test]

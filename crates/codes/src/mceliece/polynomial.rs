@@ -1,14 +1,15 @@
 //! The irreducible polynomial of a key (specification, section 2.4.1).
 
+use super::key_mux::Arm;
 use super::parameters::Parameters;
-use crate::kernels::polynomials::{self, LENGTH, Vector};
+use crate::kernels::mceliece::polynomials::{self, LENGTH, Vector};
 use alloc::vec::Vec;
 use candor_cpu::secret;
 use zeroize::Zeroizing;
 
 /// The minimal polynomial over GF(2^m) of an element of GF((2^m)ᵗ) that is given by its t coefficients: t coefficients, lowest first, below
 /// a leading 1. Nothing if its degree is less than t.
-pub(super) fn minimal(parameters: &Parameters, element: &[u16]) -> Option<Zeroizing<Vec<u16>>> {
+pub(super) fn minimal(_arm: Arm, parameters: &Parameters, element: &[u16]) -> Option<Zeroizing<Vec<u16>>> {
     match parameters.m {
         12 => of_field::<12>(parameters, element),
         _ => of_field::<13>(parameters, element),
@@ -76,7 +77,7 @@ mod tests {
         let mut random = Random::new(5);
         for set in parameters::ALL.into_iter().filter(|set| set.semi_systematic) {
             let beta: Vec<u16> = (0..set.t).map(|_| random.word() as u16 & (set.q() - 1) as u16).collect();
-            let g = minimal(set, &beta).expect("nearly every element has degree t");
+            let g = minimal(Arm::default(), set, &beta).expect("nearly every element has degree t");
             assert_eq!(g.len(), set.t);
             assert!(if set.m == 12 { vanishes::<12>(set, &g, &beta) } else { vanishes::<13>(set, &g, &beta) });
         }
@@ -88,7 +89,7 @@ mod tests {
             for constant in [0, 1, 77] {
                 let mut beta = vec![0; set.t];
                 beta[0] = constant;
-                assert!(minimal(set, &beta).is_none());
+                assert!(minimal(Arm::default(), set, &beta).is_none());
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Vectors over GF(2¹²) and GF(2¹³), an element a lane.
 
-use crate::mceliece::field;
+use super::field;
 use candor_cpu::barrier;
 
 /// Lanes of a vector, as many as the largest t.
@@ -13,15 +13,16 @@ pub(crate) type Multiples = [Vector; 13];
 /// v · zⁱ for each bit i of an element.
 #[inline(always)]
 pub(crate) fn multiples<const M: usize>(v: &Vector) -> Multiples {
-    // z^M
     const { assert!(M == 12 || M == 13) }
+    // z^M
     let high = if M == 12 { 0b1001 } else { 0b11011 };
     let mut all = [[0; LENGTH]; 13];
     all[0] = *v;
     for i in 1..M {
-        for at in 0..LENGTH {
-            let twice = all[i - 1][at] << 1;
-            all[i][at] = (twice ^ (high & 0u16.wrapping_sub(twice >> M))) & field::mask::<M>();
+        let before = all[i - 1];
+        for (element, before) in all[i].iter_mut().zip(before) {
+            let twice = before << 1;
+            *element = (twice ^ (high & 0u16.wrapping_sub(twice >> M))) & field::mask::<M>();
         }
     }
     all

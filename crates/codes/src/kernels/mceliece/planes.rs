@@ -103,8 +103,8 @@ fn and(a: &Plane, b: &Plane) -> Plane {
 
 #[cfg(test)]
 mod tests {
+    use super::super::field;
     use super::*;
-    use crate::mceliece::field;
     use candor_test_support::Random;
     use std::vec::Vec;
 
