@@ -2,40 +2,39 @@
 //!
 //! They are made when they are needed, so that the matrix is never stored.
 
-use super::key_mux::Arm;
-use super::parameters::Parameters;
+use super::arm_mux::Arm;
+use super::parameters::{MOST_ERRORS, Parameters};
 use super::permutation::{self, Order};
-use crate::kernels::mceliece::planes::{self, LANES};
+use super::transform::{Table, rows};
+use crate::kernels::mceliece::columns::COLUMNS;
 use crate::kernels::mceliece::rows::ROWS;
 use alloc::vec::Vec;
 use zeroize::Zeroizing;
 
 /// Bytes in a row of a tile: 256 columns.
-pub(super) const TILE: usize = LANES / 8;
+pub(super) const TILE: usize = COLUMNS / 8;
 
 /// 1/g of every element, in the order of their numbers.
-pub(super) fn inverses(_arm: Arm, parameters: &Parameters, g: &[u16]) -> Zeroizing<Vec<u16>> {
+pub(super) fn inverses(arm: Arm, parameters: &Parameters, g: &[u16]) -> Zeroizing<Vec<u16>> {
+    let mut monic = Zeroizing::new([0; MOST_ERRORS + 1]);
+    monic[..g.len()].copy_from_slice(g);
+    monic[g.len()] = 1;
+    let monic = &monic[..=g.len()];
     match parameters.m {
-        12 => inverses_in_field::<12>(parameters, g),
-        _ => inverses_in_field::<13>(parameters, g),
+        12 => inverses_in_field::<12, 16>(arm, monic),
+        _ => inverses_in_field::<13, 32>(arm, monic),
     }
 }
 
-fn inverses_in_field<const M: usize>(parameters: &Parameters, g: &[u16]) -> Zeroizing<Vec<u16>> {
-    let mut all = Zeroizing::new(Vec::with_capacity(1 << M));
-    for first in (0..1 << M).step_by(LANES) {
-        let elements: [u16; LANES] = core::array::from_fn(|i| permutation::element(parameters, first + i as u16));
-        let x = planes::gather::<M>(&elements);
-        let one = planes::all(1);
-        let value = g.iter().rev().fold(one, |value, g| planes::plus(&planes::times(&value, &x), &planes::all(*g)));
-        let inverse = planes::inverse(&value);
-        all.extend((0..LANES).map(|i| planes::lane(&inverse, i)));
-    }
-    all
+fn inverses_in_field<const M: usize, const Q: usize>(arm: Arm, g: &[u16]) -> Zeroizing<Vec<u16>> {
+    let mut values = Table::<M, Q>::of_polynomial(arm, g);
+    arm.invert(&mut values);
+    values.to_elements()
 }
 
 /// What the columns are made of.
 pub(super) struct Columns<'a> {
+    arm: Arm,
     parameters: &'a Parameters,
     /// Numbers of the elements α₀ ….
     numbers: &'a [u16],
@@ -45,9 +44,9 @@ pub(super) struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     /// Of the elements of `order`, whose values are 1/g.
-    pub(super) fn new(_arm: Arm, parameters: &'a Parameters, order: &'a Order) -> Self {
+    pub(super) fn new(arm: Arm, parameters: &'a Parameters, order: &'a Order) -> Self {
         let n = parameters.n;
-        Self { parameters, numbers: &order.numbers[..n], inverses: &order.values[..n] }
+        Self { arm, parameters, numbers: &order.numbers[..n], inverses: &order.values[..n] }
     }
 
     /// Rows of a tile: those of the matrix, and rows of zeros up to a multiple of [`ROWS`].
@@ -64,38 +63,31 @@ impl<'a> Columns<'a> {
     }
 
     fn fill_in_field<const M: usize>(&self, first: usize, tile: &mut [u8]) {
-        let range = first..self.numbers.len().min(first + LANES);
-        let mut elements = Zeroizing::new([0; LANES]);
+        let range = first..self.numbers.len().min(first + COLUMNS);
+        let mut elements = Zeroizing::new([0; COLUMNS]);
         for (element, number) in elements.iter_mut().zip(&self.numbers[range.clone()]) {
             *element = permutation::element(self.parameters, *number);
         }
-        let x = planes::gather::<M>(&*elements);
-        let mut value = planes::gather::<M>(&self.inverses[range]);
-        let height = Self::height(self.parameters);
-        for i in 0..self.parameters.t {
-            for (bit, plane) in value.iter().enumerate() {
-                let bytes = plane.iter().flat_map(|word| word.to_le_bytes());
-                tile[i * M + bit..].iter_mut().step_by(height).zip(bytes).for_each(|(to, byte)| *to = byte);
-            }
-            value = planes::times(&value, &x);
-        }
+        let (x, value) = (Zeroizing::new(rows::<M>(&*elements)), Zeroizing::new(rows::<M>(&self.inverses[range])));
+        self.arm.fill_columns(&x, &value, self.parameters.t, Self::height(self.parameters), tile);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::arms;
     use super::super::{field, parameters};
     use super::*;
     use candor_test_support::Random;
 
-    fn check<const M: usize>(set: &Parameters) {
+    fn check<const M: usize>(arm: Arm, set: &Parameters) {
         let mut random = Random::new(6);
         let g: Vec<u16> = (0..set.t).map(|_| random.word() as u16 & field::mask::<M>()).collect();
-        let inverses = inverses(Arm::default(), set, &g);
+        let inverses = inverses(arm, set, &g);
         let numbers: Vec<u16> = (0..set.q() as u16).map(|i| (i * 5 + 3) & field::mask::<M>()).collect();
         let values: Vec<u16> = numbers.iter().map(|number| inverses[usize::from(*number)]).collect();
         let order = Order { numbers: Zeroizing::new(numbers.clone()), values: Zeroizing::new(values) };
-        let columns = Columns::new(Arm::default(), set, &order);
+        let columns = Columns::new(arm, set, &order);
         let height = Columns::height(set);
         for first in [0, 77, set.n - 100] {
             let mut tile = vec![0; TILE * height];
@@ -117,8 +109,10 @@ mod tests {
 
     #[test]
     fn columns_are_those_of_the_definition() {
-        check::<12>(&parameters::MCELIECE_348864);
-        check::<13>(&parameters::MCELIECE_6960119);
-        check::<13>(&parameters::MCELIECE_8192128);
+        for arm in arms() {
+            check::<12>(arm, &parameters::MCELIECE_348864);
+            check::<13>(arm, &parameters::MCELIECE_6960119);
+            check::<13>(arm, &parameters::MCELIECE_8192128);
+        }
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! To apply a secret permutation p to an array is to sort the array by p⁻¹.
 
-use super::key_mux::Arm;
+use super::arm_mux::Arm;
 use alloc::vec;
 use alloc::vec::Vec;
 use zeroize::Zeroizing;
@@ -174,6 +174,7 @@ fn least(a: u32, b: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::arms;
     use super::*;
     use candor_test_support::Random;
 
@@ -208,8 +209,10 @@ mod tests {
                 if m >= 9 {
                     (1..permutation.len()).for_each(|i| permutation.swap(i, random.below(i + 1)));
                 }
-                let bits = control_bits(Arm::default(), m, &permutation);
-                assert_eq!(network(m, &bits), permutation, "m = {m}, round {round}");
+                for arm in arms() {
+                    let bits = control_bits(arm, m, &permutation);
+                    assert_eq!(network(m, &bits), permutation, "m = {m}, round {round}, {}", arm.name());
+                }
             }
         }
     }

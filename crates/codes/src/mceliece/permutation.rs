@@ -1,6 +1,6 @@
 //! The order of the field's elements in a key (specification, section 2.4.2).
 
-use super::key_mux::Arm;
+use super::arm_mux::Arm;
 use super::parameters::Parameters;
 use alloc::vec::Vec;
 use candor_cpu::secret;
@@ -24,7 +24,7 @@ pub(super) fn order(arm: Arm, bits: &[u8], values: &[u16]) -> Option<Order> {
     all.extend((0..).zip(bits.as_chunks::<4>().0).zip(values).map(|((number, bits), value)| {
         u64::from(u32::from_le_bytes(*bits)) << (2 * SHORT) | u64::from(*value) << SHORT | number
     }));
-    arm.sort(&mut all);
+    arm.sort_words(&mut all);
     let equal = all.array_windows().fold(0, |equal, [a, b]| equal | ((a ^ b) >> (2 * SHORT)).wrapping_sub(1) >> 63);
     // Numbers that are drawn in vain say nothing of the next.
     if secret::declassified(equal as u8, "mceliece-retry") != 0 {
@@ -41,6 +41,7 @@ pub(super) fn element(parameters: &Parameters, number: u16) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::arms;
     use super::*;
 
     fn bytes(numbers: impl Iterator<Item = u32>) -> Vec<u8> {
@@ -51,17 +52,21 @@ mod tests {
     fn elements_are_in_the_order_of_their_bits_and_keep_their_values() {
         let values: Vec<u16> = (0..4096).map(|i| 8191 - i).collect();
         let mixed = |i: u32| i.wrapping_mul(0x9e3779b1);
-        let order = order(Arm::default(), &bytes((0..4096).map(mixed)), &values).unwrap();
-        assert!(order.numbers.iter().map(|i| mixed(u32::from(*i))).is_sorted());
-        assert!(order.numbers.iter().zip(order.values.iter()).all(|(number, value)| number + value == 8191));
+        for arm in arms() {
+            let order = order(arm, &bytes((0..4096).map(mixed)), &values).unwrap();
+            assert!(order.numbers.iter().map(|i| mixed(u32::from(*i))).is_sorted());
+            assert!(order.numbers.iter().zip(order.values.iter()).all(|(number, value)| number + value == 8191));
+        }
     }
 
     #[test]
     fn two_elements_with_the_same_bits_have_no_order() {
         let values = [0; 4096];
         let twice = |other: u32| move |i: u32| if i == 4000 { other } else { i << 20 };
-        assert!(order(Arm::default(), &bytes((0..4096).map(twice(7 << 20))), &values).is_none());
-        assert!(order(Arm::default(), &bytes((0..4096).map(twice(7 << 20 | 1))), &values).is_some());
+        for arm in arms() {
+            assert!(order(arm, &bytes((0..4096).map(twice(7 << 20))), &values).is_none());
+            assert!(order(arm, &bytes((0..4096).map(twice(7 << 20 | 1))), &values).is_some());
+        }
     }
 
     #[test]

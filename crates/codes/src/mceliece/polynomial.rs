@@ -1,23 +1,23 @@
 //! The irreducible polynomial of a key (specification, section 2.4.1).
 
-use super::key_mux::Arm;
+use super::arm_mux::Arm;
 use super::parameters::Parameters;
-use crate::kernels::mceliece::polynomials::{self, LENGTH, Vector};
+use crate::kernels::mceliece::polynomials::{self, LENGTH, Product, Vector};
 use alloc::vec::Vec;
 use candor_cpu::secret;
 use zeroize::Zeroizing;
 
 /// The minimal polynomial over GF(2^m) of an element of GF((2^m)ᵗ) that is given by its t coefficients: t coefficients, lowest first, below
 /// a leading 1. Nothing if its degree is less than t.
-pub(super) fn minimal(_arm: Arm, parameters: &Parameters, element: &[u16]) -> Option<Zeroizing<Vec<u16>>> {
+pub(super) fn minimal(arm: Arm, parameters: &Parameters, element: &[u16]) -> Option<Zeroizing<Vec<u16>>> {
     match parameters.m {
-        12 => of_field::<12>(parameters, element),
-        _ => of_field::<13>(parameters, element),
+        12 => of_field::<12>(arm, parameters, element),
+        _ => of_field::<13>(arm, parameters, element),
     }
 }
 
 /// 1, β, …, βᵗ are columns of a system whose solution has the coefficients.
-fn of_field<const M: usize>(parameters: &Parameters, element: &[u16]) -> Option<Zeroizing<Vec<u16>>> {
+fn of_field<const M: usize>(arm: Arm, parameters: &Parameters, element: &[u16]) -> Option<Zeroizing<Vec<u16>>> {
     let t = parameters.t;
     let mut beta = Zeroizing::new([0; LENGTH]);
     beta[..t].copy_from_slice(element);
@@ -27,11 +27,11 @@ fn of_field<const M: usize>(parameters: &Parameters, element: &[u16]) -> Option<
     one[0] = 1;
     powers.extend([one, *beta]);
     while powers.len() <= t {
-        let mut product = Zeroizing::new(polynomials::product(&powers[powers.len() - 1], &multiples));
+        let mut product = Zeroizing::new(arm.multiply(&powers[powers.len() - 1], &multiples));
         reduce::<M>(parameters, &mut product);
         powers.push(*product.first_chunk().expect("the lower half of a product"));
     }
-    let regular = polynomials::eliminate::<M>(&mut powers);
+    let regular = arm.eliminate::<M>(&mut powers);
     // Whether the element lies in a subfield says nothing of the key that another element gives.
     if secret::declassified(regular as u8, "mceliece-retry") == 0 {
         return None;
@@ -40,7 +40,7 @@ fn of_field<const M: usize>(parameters: &Parameters, element: &[u16]) -> Option<
 }
 
 /// What is left of a product modulo F.
-fn reduce<const M: usize>(parameters: &Parameters, product: &mut [u16; 2 * LENGTH]) {
+fn reduce<const M: usize>(parameters: &Parameters, product: &mut Product) {
     for from in (parameters.t..2 * parameters.t - 1).rev() {
         let high = core::mem::take(&mut product[from]);
         for (exponent, coefficient) in parameters.modulus {
@@ -52,6 +52,7 @@ fn reduce<const M: usize>(parameters: &Parameters, product: &mut [u16; 2 * LENGT
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::arms;
     use super::super::{field, parameters};
     use super::*;
     use candor_test_support::Random;
@@ -77,9 +78,11 @@ mod tests {
         let mut random = Random::new(5);
         for set in parameters::ALL.into_iter().filter(|set| set.semi_systematic) {
             let beta: Vec<u16> = (0..set.t).map(|_| random.word() as u16 & (set.q() - 1) as u16).collect();
-            let g = minimal(Arm::default(), set, &beta).expect("nearly every element has degree t");
-            assert_eq!(g.len(), set.t);
-            assert!(if set.m == 12 { vanishes::<12>(set, &g, &beta) } else { vanishes::<13>(set, &g, &beta) });
+            for arm in arms() {
+                let g = minimal(arm, set, &beta).expect("nearly every element has degree t");
+                assert_eq!(g.len(), set.t);
+                assert!(if set.m == 12 { vanishes::<12>(set, &g, &beta) } else { vanishes::<13>(set, &g, &beta) });
+            }
         }
     }
 
@@ -89,7 +92,7 @@ mod tests {
             for constant in [0, 1, 77] {
                 let mut beta = vec![0; set.t];
                 beta[0] = constant;
-                assert!(minimal(Arm::default(), set, &beta).is_none());
+                arms().into_iter().for_each(|arm| assert!(minimal(arm, set, &beta).is_none()));
             }
         }
     }

@@ -5,8 +5,8 @@
 //! When the left square is done, the other columns pass through all panels, 64 at a time, and go into the public key. Neither H
 //! nor a reduced part of it is ever stored.
 
+use super::arm_mux::Arm;
 use super::columns::{Columns, TILE};
-use super::key_mux::Arm;
 use super::parameters::{LAST_COLUMNS, LAST_ROWS, Parameters};
 use super::permutation::Order;
 use crate::kernels::mceliece::pivots;
@@ -103,13 +103,13 @@ impl Panels {
         let few = pivots::FEW.min(left);
         let found = |pivots: &[u8]| secret::declassified(pivots[pivots.len() - 1], "mceliece-retry") == 1;
         let mut pivots = Zeroizing::new(vec![0; PANEL * few.div_ceil(8) + 1]);
-        arm.find_pivots_among_few(&rows_of(strip, height, first, few), count, &mut pivots);
+        arm.find_pivots(&rows_of(strip, height, first, few), count, &mut pivots);
         if !found(&pivots) {
             if few == left {
                 return None;
             }
             pivots = Zeroizing::new(vec![0; PANEL * left.div_ceil(8) + 1]);
-            arm.find_pivots(&rows_of(strip, height, first, left), count, &mut pivots);
+            arm.find_pivots_among_all(&rows_of(strip, height, first, left), count, &mut pivots);
             if !found(&pivots) {
                 return None;
             }
@@ -132,13 +132,13 @@ impl Panel {
             sources.copy_from_slice(&column[self.first..][..candidates]);
         }
         let mut rows = Zeroizing::new([0; STRIP * PANEL]);
-        arm.combine(&mut *rows, PANEL, &self.pivots, &sources);
+        arm.add_rows(&mut *rows, PANEL, &self.pivots, &sources);
         let used = count.next_multiple_of(8);
         for column in 0..STRIP {
             rows.copy_within(column * PANEL..column * PANEL + used, column * used);
         }
         let rows = &rows[..STRIP * used];
-        arm.combine(strip, height, &self.coefficients, rows);
+        arm.add_rows(strip, height, &self.coefficients, rows);
         for (column, rows) in strip.chunks_exact_mut(height).zip(rows.chunks_exact(used)) {
             column[self.first..][..count].copy_from_slice(&rows[..count]);
         }

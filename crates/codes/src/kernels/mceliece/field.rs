@@ -3,7 +3,7 @@
 //! `M` is 12 or 13 everywhere. No branch and no index depends on an element.
 
 /// Exponents of the modulus below z^M.
-const fn taps<const M: usize>() -> &'static [usize] {
+pub(crate) const fn taps<const M: usize>() -> &'static [usize] {
     match M {
         12 => &[0, 3],
         13 => &[0, 1, 3, 4],

@@ -7,6 +7,8 @@ use candor_cpu::barrier;
 pub(crate) const LENGTH: usize = 128;
 /// A vector.
 pub(crate) type Vector = [u16; LENGTH];
+/// Coefficients of a product, lowest first.
+pub(crate) type Product = [u16; 2 * LENGTH];
 /// A vector times zⁱ for each i below M; the rest is zero.
 pub(crate) type Multiples = [Vector; 13];
 
@@ -40,7 +42,7 @@ pub(crate) fn add_product(sum: &mut Vector, multiples: &Multiples, element: u16)
 
 /// a · b as polynomials, lowest coefficient first, where b is given by its multiples.
 #[inline(always)]
-pub(crate) fn product(a: &Vector, b: &Multiples) -> [u16; 2 * LENGTH] {
+pub(crate) fn product(a: &Vector, b: &Multiples) -> Product {
     let mut sum = [0; 2 * LENGTH];
     for (i, a) in a.iter().enumerate() {
         add_product((&mut sum[i..i + LENGTH]).try_into().expect("as long as a vector"), b, *a);

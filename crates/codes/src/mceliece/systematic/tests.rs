@@ -2,6 +2,7 @@
 
 use super::super::parameters::{self, Parameters};
 use super::super::permutation;
+use super::super::tests::arms;
 use super::super::{columns, field};
 use super::*;
 use candor_test_support::Random;
@@ -50,21 +51,21 @@ fn reduce(set: &Parameters, h: &mut Simple) -> Option<u64> {
     Some(c)
 }
 
-fn some_order<const M: usize>(set: &Parameters, seed: u64) -> Order {
+fn some_order<const M: usize>(arm: Arm, set: &Parameters, seed: u64) -> Order {
     let mut random = Random::new(seed);
     let g: Vec<u16> = (0..set.t).map(|_| random.word() as u16 & field::mask::<M>()).collect();
-    let inverses = columns::inverses(Arm::default(), set, &g);
-    permutation::order(Arm::default(), &random.bytes(4 * set.q()), &inverses).unwrap()
+    let inverses = columns::inverses(arm, set, &g);
+    permutation::order(arm, &random.bytes(4 * set.q()), &inverses).unwrap()
 }
 
 /// Compares T, c and success for some orders; returns how often there was a T.
-fn compare<const M: usize>(set: &Parameters, tries: u64) -> usize {
+fn compare<const M: usize>(arm: Arm, set: &Parameters, tries: u64) -> usize {
     let mut found = 0;
     for seed in 0..tries {
-        let mut order = some_order::<M>(set, seed);
+        let mut order = some_order::<M>(arm, set, seed);
         let mut h = matrix::<M>(set, &order);
         let mut public = vec![0; set.public()];
-        let c = public_matrix(Arm::default(), set, &mut order, &mut public);
+        let c = public_matrix(arm, set, &mut order, &mut public);
         assert_eq!(c, reduce(set, &mut h), "{set:?}, seed {seed}");
         if c.is_none() {
             continue;
@@ -86,14 +87,18 @@ fn compare<const M: usize>(set: &Parameters, tries: u64) -> usize {
 /// Small codes of all shapes that the sets have: rows that are and are not multiples of 8 and of 64.
 #[test]
 fn small_matrices_reduce_as_by_hand() {
+    arms().into_iter().for_each(small_matrices);
+}
+
+fn small_matrices(arm: Arm) {
     let small = |t, n, semi_systematic| Parameters { t, n, semi_systematic, ..parameters::MCELIECE_348864 };
     let mut found = [0, 0];
     for (t, n) in [(8, 256), (11, 600), (13, 1000), (16, 520)] {
-        found[0] += compare::<12>(&small(t, n, false), 8);
-        found[1] += compare::<12>(&small(t, n, true), 8);
+        found[0] += compare::<12>(arm, &small(t, n, false), 8);
+        found[1] += compare::<12>(arm, &small(t, n, true), 8);
     }
     // The polynomials are not irreducible, so a column may be zero.
     assert!((1..32).contains(&found[0]) && found[1] > 24, "{found:?} of 32");
     let other = Parameters { t: 19, n: 2000, ..parameters::MCELIECE_6960119F };
-    assert!(compare::<13>(&other, 2) > 0);
+    assert!(compare::<13>(arm, &other, 2) > 0);
 }

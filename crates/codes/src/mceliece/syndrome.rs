@@ -1,1 +1,0 @@
-//! Syndromes of words (specification, section 2.5).
