@@ -144,7 +144,7 @@ impl<S: ParameterSet> Mceliece<S> {
     }
 
     /// The arm of all kernels, `avx2` or `portable`. Seeds are expanded and shared secrets hashed on the arm of
-    /// [`Shake256`](candor_primitives::hash::Shake256).
+    /// [`Shake256`].
     #[must_use]
     pub fn arm(&self) -> &'static str {
         self.arm.name()
