@@ -284,3 +284,70 @@ mod tests {
         decodes::<13>(ALL[8]);
     }
 }
+#[cfg(test)]
+mod bench {
+    use super::*;
+    use crate::mceliece::parameters::ALL;
+    use crate::mceliece::tests::{arms, random};
+    use std::println;
+    use std::vec::Vec;
+    fn time(name: &str, mut f: impl FnMut()) {
+        let mut best = f64::MAX;
+        for _ in 0..200 {
+            let s = std::time::Instant::now();
+            for _ in 0..10 {
+                f();
+            }
+            best = best.min(s.elapsed().as_secs_f64() * 1e5);
+        }
+        println!("{name}: {best:.2} us");
+    }
+    fn one<const M: usize, const Q: usize>(set: &'static Parameters) {
+        let mut random = random(1);
+        for arm in arms() {
+            println!("n = {} {}", set.n, arm.name());
+            let goppa: Vec<u16> = (0..set.t).map(|_| random() as u16 & ((1 << M) - 1)).collect();
+            let control: Vec<u8> = (0..set.control()).map(|_| random() as u8).collect();
+            let key = DecodingKey::new(arm, set, &goppa, &control);
+            let c: Vec<u8> = (0..set.ciphertext()).map(|_| random() as u8).collect();
+            let mut e = std::vec![0; set.n.div_ceil(64)];
+            time("decode", || {
+                key.decode(arm, &c, &mut e);
+            });
+            let mut table = Table::<M, Q>::zero();
+            table.as_flattened_mut().as_flattened_mut().iter_mut().for_each(|w| *w = random());
+            let syn = arm.power_sums(&mut table);
+            time("power_sums", || {
+                std::hint::black_box(arm.power_sums(&mut table));
+            });
+            time("evaluate", || {
+                arm.evaluate(&syn, &mut table);
+            });
+            time("locator", || {
+                std::hint::black_box(arm.locator(&syn, set.t));
+            });
+            time("invert", || {
+                arm.invert(&mut table);
+            });
+            let mut w = Words::zero(4 * Q);
+            time("permute", || {
+                key.network.forwards(arm, &mut w);
+            });
+            let m: Vec<u8> = (0..set.public()).map(|_| random() as u8).collect();
+            let mut c = c.clone();
+            time("encode", || {
+                crate::mceliece::encode::encode(arm, set, &m, &e, &mut c);
+            });
+            let r: Vec<u8> = (0..2 * set.candidates()).map(|_| random() as u8).collect();
+            time("weight", || {
+                crate::mceliece::weight::attempt(arm, set, &r, &mut e);
+            });
+        }
+    }
+    #[test]
+    #[ignore]
+    fn bench() {
+        one::<12, 16>(ALL[0]);
+        one::<13, 32>(ALL[8]);
+    }
+}

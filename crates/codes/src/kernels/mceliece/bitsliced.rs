@@ -2,27 +2,39 @@
 
 use super::vector::{Row, Vector};
 
-/// 256 elements in registers.
-pub(crate) type Elements<V, const M: usize> = [V; M];
+/// The vectors that an expression gives for each plane. A closure would be compiled without the features of its arm, and may stay a call.
+macro_rules! planes {
+    ($proof:expr, $plane:ident => $vector:expr) => {{
+        let mut all = [V::zero($proof); M];
+        for $plane in 0..M {
+            all[$plane] = $vector;
+        }
+        all
+    }};
+}
+pub(super) use planes;
 
-/// The columns of a product: those of a and b whose exponents add up to `K`, one after another, so that few sums are under way.
+/// Adds a · b to `sums`, for the coefficients of a from `FIRST` to `FIRST` + `COUNT` − 1. So few of them, and as many sums, stay in registers while b's
+/// coefficients pass by.
 #[inline(always)]
-fn column<V: Vector, const M: usize, const K: usize>(proof: V::Proof, a: &[V; M], b: &[V; M]) -> V {
-    let first = const { K.saturating_sub(M - 1) };
-    let last = const { if K < M { K } else { M - 1 } };
-    if first > last {
-        return V::zero(proof);
+fn tile<V: Vector, const M: usize, const FIRST: usize, const COUNT: usize>(a: &[V; M], b: &[V; M], sums: &mut [V; 25]) {
+    for j in 0..M {
+        for i in FIRST..FIRST + COUNT {
+            sums[i + j] = sums[i + j].xor(a[i].and(b[j]));
+        }
     }
-    let mut sum = a[first].and(b[K - first]);
-    for i in first + 1..=last {
-        sum = sum.xor(a[i].and(b[K - i]));
-    }
-    sum
 }
 
-/// Calls `column` for each exponent of a product; beyond 2M − 2 the columns are empty.
-macro_rules! columns {
-    ($column:expr; $($k:literal)+) => { [$({ const K: usize = $k; $column }),+] };
+/// Adds a · b to `sums`.
+#[inline(always)]
+fn add_product<V: Vector, const M: usize>(a: &[V; M], b: &[V; M], sums: &mut [V; 25]) {
+    tile::<V, M, 0, 4>(a, b, sums);
+    tile::<V, M, 4, 4>(a, b, sums);
+    if M == 12 {
+        tile::<V, M, 8, 4>(a, b, sums);
+    } else {
+        tile::<V, M, 8, 5>(a, b, sums);
+    }
 }
 
 /// What 2M − 1 coefficients leave modulo the field's polynomial.
@@ -33,13 +45,15 @@ fn reduce<V: Vector, const M: usize>(mut sums: [V; 25]) -> [V; M] {
             sums[k - M + tap] = sums[k - M + tap].xor(sums[k]);
         }
     }
-    core::array::from_fn(|i| sums[i])
+    *sums.first_chunk().expect("there are more sums than planes")
 }
 
 /// a · b in each position.
 #[inline(always)]
 pub(crate) fn times<V: Vector, const M: usize>(proof: V::Proof, a: &[V; M], b: &[V; M]) -> [V; M] {
-    reduce(columns!(column::<V, M, K>(proof, a, b); 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24))
+    let mut sums = [V::zero(proof); 25];
+    add_product(a, b, &mut sums);
+    reduce(sums)
 }
 
 /// a · x + b · y in each position.
@@ -51,8 +65,10 @@ pub(crate) fn combine<V: Vector, const M: usize>(
     b: &[V; M],
     y: &[V; M],
 ) -> [V; M] {
-    reduce(columns!(column::<V, M, K>(proof, a, x).xor(column::<V, M, K>(proof, b, y));
-        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24))
+    let mut sums = [V::zero(proof); 25];
+    add_product(a, x, &mut sums);
+    add_product(b, y, &mut sums);
+    reduce(sums)
 }
 
 /// a² in each position.
@@ -87,14 +103,14 @@ pub(crate) fn inverse<V: Vector, const M: usize>(proof: V::Proof, a: &[V; M]) ->
 /// Elements from memory.
 #[inline(always)]
 pub(crate) fn load<V: Vector, const M: usize>(proof: V::Proof, rows: &[Row; M]) -> [V; M] {
-    core::array::from_fn(|i| V::load(proof, &rows[i]))
+    planes!(proof, i => V::load(proof, &rows[i]))
 }
 
 /// Elements to memory.
 #[inline(always)]
 pub(crate) fn store<V: Vector, const M: usize>(elements: &[V; M], rows: &mut [Row; M]) {
-    for (row, element) in rows.iter_mut().zip(elements) {
-        element.store(row);
+    for i in 0..M {
+        elements[i].store(&mut rows[i]);
     }
 }
 
@@ -105,7 +121,7 @@ pub(crate) fn load_row<V: Vector, const M: usize, const Q: usize>(
     planes: &[[Row; Q]; M],
     at: usize,
 ) -> [V; M] {
-    core::array::from_fn(|i| V::load(proof, &planes[i][at]))
+    planes!(proof, i => V::load(proof, &planes[i][at]))
 }
 
 /// The reverse.
@@ -115,7 +131,7 @@ pub(crate) fn store_row<V: Vector, const M: usize, const Q: usize>(
     planes: &mut [[Row; Q]; M],
     at: usize,
 ) {
-    for (plane, element) in planes.iter_mut().zip(elements) {
-        element.store(&mut plane[at]);
+    for i in 0..M {
+        elements[i].store(&mut planes[i][at]);
     }
 }

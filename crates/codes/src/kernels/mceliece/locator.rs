@@ -1,7 +1,7 @@
 //! The error locator from the syndromes: Berlekamp and Massey's algorithm without inversions, its discrepancies carried along as Sarwate and
 //! Shanbhag do (RiBM, 2001), so that no step adds up anything across positions.
 
-use super::bitsliced::{self, Elements, combine};
+use super::bitsliced::{self, combine, planes};
 use super::field;
 use super::vector::{Row, Vector};
 use candor_cpu::barrier;
@@ -30,7 +30,7 @@ pub(crate) fn locator<V: Vector, const M: usize>(proof: V::Proof, syndromes: &[R
             discrepancy = discrepancy << 1 | (series[plane][word] >> bit & 1) as u16;
         }
         let here = V::splat(proof, 1 << bit);
-        let discrepancies: Elements<V, M> = core::array::from_fn(|i| here.masks(series[i][word]));
+        let discrepancies: [V; M] = planes!(proof, i => here.masks(series[i][word]));
 
         // B changes if the discrepancy is not zero and the register has to grow: length ≤ step / 2.
         let nonzero = u64::from(discrepancy).wrapping_neg() >> 63;
@@ -38,12 +38,12 @@ pub(crate) fn locator<V: Vector, const M: usize>(proof: V::Proof, syndromes: &[R
         let changes = barrier::mask_u64(nonzero & grows);
         length ^= (length ^ (step as u64 + 1 - length)) & changes;
 
-        let mut left = [u64::MAX; 4];
-        left[word] ^= 1 << bit;
-        let (left, change) = (V::load(proof, &left), V::splat(proof, changes));
-        let old: Elements<V, M> = core::array::from_fn(|i| V::load(proof, &series[i]).and(left));
-        let other: Elements<V, M> = bitsliced::load(proof, &auxiliary);
-        let masks: Elements<V, M> = bitsliced::load(proof, &gammas);
+        // All positions but this one, whose discrepancy is used up.
+        let left = V::splat(proof, u64::MAX).xor(here.and(V::load(proof, &const { &LANES }[word])));
+        let change = V::splat(proof, changes);
+        let old: [V; M] = planes!(proof, i => V::load(proof, &series[i]).and(left));
+        let other: [V; M] = bitsliced::load(proof, &auxiliary);
+        let masks: [V; M] = bitsliced::load(proof, &gammas);
         bitsliced::store(&combine(proof, &old, &masks, &other, &discrepancies), &mut series);
         for i in 0..M {
             // Λ₀ enters below Λ₁ if B becomes Λ; xB has no constant term.
@@ -61,6 +61,9 @@ pub(crate) fn locator<V: Vector, const M: usize>(proof: V::Proof, syndromes: &[R
         row
     })
 }
+
+/// Each lane alone.
+const LANES: [Row; 4] = [[u64::MAX, 0, 0, 0], [0, u64::MAX, 0, 0], [0, 0, u64::MAX, 0], [0, 0, 0, u64::MAX]];
 
 /// The positions in opposite order, then moved down by `count`.
 #[inline(always)]

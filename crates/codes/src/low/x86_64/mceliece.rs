@@ -10,6 +10,15 @@ use core::arch::x86_64::*;
 #[derive(Clone, Copy)]
 pub(crate) struct Ymm(__m256i, HaveAvx2);
 
+/// Hides from the optimiser that all lanes are the same: it would compare one and copy the answer, by a chain of shuffles.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn hide(mut vector: __m256i) -> __m256i {
+    // SAFETY: the template is a comment: no instruction, no memory, no flags.
+    unsafe { core::arch::asm!("/* {0} */", inout(ymm_reg) vector, options(pure, nomem, nostack, preserves_flags)) };
+    vector
+}
+
 impl Vector for Ymm {
     type Proof = HaveAvx2;
 
@@ -53,7 +62,7 @@ impl Vector for Ymm {
     fn masks(self, word: u64) -> Self {
         let word = Self::splat(self.1, word);
         // SAFETY: the vector was made with the token.
-        Self(unsafe { _mm256_cmpeq_epi64(_mm256_and_si256(word.0, self.0), self.0) }, self.1)
+        Self(unsafe { _mm256_cmpeq_epi64(_mm256_and_si256(hide(word.0), self.0), self.0) }, self.1)
     }
 
     #[inline(always)]
