@@ -5,6 +5,7 @@
 
 mod arm_mux;
 mod benes;
+mod columns;
 mod control;
 mod decode;
 mod encode;
@@ -12,7 +13,6 @@ mod generate;
 mod parameters;
 mod permutation;
 mod polynomial;
-mod sort;
 mod systematic;
 mod transform;
 mod weight;
