@@ -67,15 +67,20 @@ impl Vector for Ymm {
     }
 
     #[inline(always)]
-    fn up(self, lowest: u64) -> Self {
+    fn up(self, entering: Self) -> Self {
         // SAFETY: the vector was made with the token.
         unsafe {
             // Each lane's neighbour below, and for the lowest what comes in, at the top bit.
             let below = _mm256_permute4x64_epi64::<0b10010000>(self.0);
-            let lowest = _mm256_zextsi128_si256(_mm_cvtsi64_si128((lowest << 63).cast_signed()));
-            let below = _mm256_blend_epi32::<0b00000011>(below, lowest);
+            let below = _mm256_blend_epi32::<0b00000011>(below, entering.0);
             Self(_mm256_or_si256(_mm256_slli_epi64::<1>(self.0), _mm256_srli_epi64::<63>(below)), self.1)
         }
+    }
+
+    #[inline(always)]
+    fn raise_lanes<const COUNT: i32>(self) -> Self {
+        // SAFETY: the vector was made with the token.
+        Self(unsafe { _mm256_slli_epi64::<COUNT>(self.0) }, self.1)
     }
 
     #[inline(always)]
