@@ -65,10 +65,11 @@ impl Arm {
         permute(m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), "mceliece-network";
         /// Rows of a matrix times a vector.
         products(rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; MOST_PIECES]) -> u64, "mceliece-encode";
-        /// Sorts each block of `block` numbers below 2³¹; `block` is a power of two that divides their count.
-        sort_blocks(numbers: &mut [u32], block: usize), "mceliece-sort";
-        /// Sorts a power of two of numbers below 2⁶³.
-        sort_words(words: &mut [u64]), "mceliece-sort";
+        /// Sorts each block of `block` numbers below 2³¹; `block` is a power of two that divides their count. What `scratch` holds is lost; it is as
+        /// long as `numbers`.
+        sort_blocks(numbers: &mut [u32], scratch: &mut [u32], block: usize), "mceliece-sort";
+        /// Sorts a power of two of numbers below 2⁶³; the same.
+        sort_words(words: &mut [u64], scratch: &mut [u64]), "mceliece-sort";
         /// A product of polynomials.
         multiply(a: &Coefficients, b: &Multiples) -> Product, "mceliece-polynomial";
         /// Solves a system of equations.
@@ -97,3 +98,6 @@ impl Arm {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

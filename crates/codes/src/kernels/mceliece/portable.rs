@@ -41,12 +41,12 @@ pub(crate) fn products(rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; parity
 }
 
 #[inline(never)]
-pub(crate) fn sort_blocks(numbers: &mut [u32], block: usize) {
+pub(crate) fn sort_blocks(numbers: &mut [u32], _: &mut [u32], block: usize) {
     sort::sort_blocks(numbers, block);
 }
 
 #[inline(never)]
-pub(crate) fn sort_words(words: &mut [u64]) {
+pub(crate) fn sort_words(words: &mut [u64], _: &mut [u64]) {
     sort::sort_blocks(words, words.len());
 }
 

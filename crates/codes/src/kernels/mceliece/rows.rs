@@ -35,29 +35,3 @@ pub(crate) fn combine(tile: &mut [u8], height: usize, coefficients: &[u8], sourc
 fn words(bytes: &[u8; ROWS]) -> [u64; ROWS / 8] {
     core::array::from_fn(|i| u64::from_le_bytes(bytes.as_chunks::<8>().0[i]))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use candor_test_support::Random;
-
-    #[test]
-    fn each_row_gets_the_rows_that_its_coefficients_choose() {
-        let mut random = Random::new(3);
-        for (height, columns, groups) in [(32, 1, 1), (64, 8, 16), (96, 3, 8), (1664, 2, 5)] {
-            let (mut tile, coefficients) = (random.bytes(height * columns), random.bytes(height * groups));
-            let sources = random.bytes(columns * 8 * groups);
-            let mut expected = tile.clone();
-            for (at, byte) in expected.iter_mut().enumerate() {
-                let (column, row) = (at / height, at % height);
-                for source in 0..8 * groups {
-                    if coefficients[source / 8 * height + row] >> (source % 8) & 1 == 1 {
-                        *byte ^= sources[column * 8 * groups + source];
-                    }
-                }
-            }
-            combine(&mut tile, height, &coefficients, &sources);
-            assert_eq!(tile, expected, "{height} rows");
-        }
-    }
-}
