@@ -76,8 +76,8 @@ impl Arm {
         eliminate[const M](columns: &mut [Coefficients]) -> u16, "mceliece-polynomial";
         /// Columns of the parity-check matrix.
         fill_columns[const M](x: &[Row; M], value: &[Row; M], t: usize, height: usize, tile: &mut [u8]), "mceliece-columns";
-        /// Sums of rows that coefficients choose.
-        add_rows(tile: &mut [u8], height: usize, coefficients: &[u8], sources: &[u8]), "mceliece-reduce";
+        /// Sums of rows that are chosen.
+        add_rows(tile: &mut [u8], height: usize, choices: &[u8], sources: &[u8]), "mceliece-reduce";
         /// Pivots among few rows.
         find_pivots(rows: &[u64], count: usize, sums: &mut [u8]), "mceliece-reduce";
     }

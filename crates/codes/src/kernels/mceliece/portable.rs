@@ -66,8 +66,8 @@ pub(crate) fn fill_columns<const M: usize>(x: &[Row; M], value: &[Row; M], t: us
 }
 
 #[inline(never)]
-pub(crate) fn add_rows(tile: &mut [u8], height: usize, coefficients: &[u8], sources: &[u8]) {
-    rows::combine(tile, height, coefficients, sources);
+pub(crate) fn add_rows(tile: &mut [u8], height: usize, choices: &[u8], sources: &[u8]) {
+    rows::combine(tile, height, choices, sources);
 }
 
 #[inline(never)]

@@ -1,63 +1,43 @@
 //! Sums of rows that secret bits choose, on 256-bit registers.
 
-use crate::kernels::mceliece::rows::ROWS;
+use crate::kernels::mceliece::rows::{FOUR, ROWS};
 use candor_cpu::HaveAvx2;
 use core::arch::x86_64::*;
 
-/// The most rows that a tile has.
-const MOST_ROWS: usize = 1664;
-/// Coefficients that are looked up at once: the sums of four rows are a table of 16 bytes, one register.
-const FOUR: usize = 4;
+/// Tables that stay in registers: the sums of four rows are one of 16 bytes.
+const TABLES: usize = 8;
 
-/// Adds to each row of `tile` the rows of `sources` that its coefficients choose: see [`crate::kernels::mceliece::rows::combine`].
+/// Adds to each row of `tile` the rows of `sources` that it chooses: see [`crate::kernels::mceliece::rows::combine`].
 #[inline]
-pub(crate) fn add_rows(_: HaveAvx2, tile: &mut [u8], height: usize, coefficients: &[u8], sources: &[u8]) {
+pub(crate) fn add_rows(_: HaveAvx2, tile: &mut [u8], height: usize, choices: &[u8], sources: &[u8]) {
     #[target_feature(enable = "avx2")]
-    fn with_features(tile: &mut [u8], height: usize, coefficients: &[u8], sources: &[u8]) {
-        let groups = coefficients.len() / height;
+    fn with_features(tile: &mut [u8], height: usize, choices: &[u8], sources: &[u8]) {
+        let fours = choices.len() / height;
         let mut first = 0;
-        // Thirty-two rows of sources at a time: eight tables stay in registers.
-        while first + 4 <= groups {
-            add::<4, 8>(tile, height, &coefficients[first * height..], sources, 8 * groups, first);
-            first += 4;
+        while first + TABLES <= fours {
+            add::<TABLES>(tile, height, choices, sources, fours, first);
+            first += TABLES;
         }
-        for first in first..groups {
-            add::<1, 2>(tile, height, &coefficients[first * height..], sources, 8 * groups, first);
+        for first in first..fours {
+            add::<1>(tile, height, choices, sources, fours, first);
         }
     }
     // SAFETY: the token proves AVX2.
-    unsafe { with_features(tile, height, coefficients, sources) }
+    unsafe { with_features(tile, height, choices, sources) }
 }
 
-/// Adds the sources of `G` columns of coefficients, `2 G` tables, from column `first` on. A column of `tile` has `count` sources.
+/// Adds the sources of `N` tables, of `fours` that there are, from the `first` on.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn add<const G: usize, const TABLES: usize>(
-    tile: &mut [u8],
-    height: usize,
-    coefficients: &[u8],
-    sources: &[u8],
-    count: usize,
-    first: usize,
-) {
-    // The coefficients as indices, each half a byte: those of a group of rows together.
-    let mut indices = [[[0; ROWS]; TABLES]; MOST_ROWS / ROWS];
-    let indices = &mut indices[..height / ROWS];
-    let low = _mm256_set1_epi8(15);
-    for (group, column) in coefficients.chunks_exact(height).take(G).enumerate() {
-        for (indices, bytes) in indices.iter_mut().zip(column.as_chunks::<ROWS>().0) {
-            let bytes = load(bytes);
-            store(_mm256_and_si256(bytes, low), &mut indices[2 * group]);
-            store(_mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low), &mut indices[2 * group + 1]);
-        }
-    }
-    for (column, sources) in tile.chunks_exact_mut(height).zip(sources.chunks_exact(count)) {
-        let sources = &sources[8 * first..][..8 * G];
-        let tables: [__m256i; TABLES] = core::array::from_fn(|i| table(&sources.as_chunks::<FOUR>().0[i]));
-        for (rows, indices) in column.as_chunks_mut::<ROWS>().0.iter_mut().zip(indices.iter()) {
+fn add<const N: usize>(tile: &mut [u8], height: usize, choices: &[u8], sources: &[u8], fours: usize, first: usize) {
+    for (column, sources) in tile.chunks_exact_mut(height).zip(sources.chunks_exact(FOUR * fours)) {
+        let sources = &sources.as_chunks::<FOUR>().0[first..first + N];
+        let tables: [__m256i; N] = core::array::from_fn(|i| table(&sources[i]));
+        let choices = choices.as_chunks::<ROWS>().0.chunks_exact(fours);
+        for (rows, choices) in column.as_chunks_mut::<ROWS>().0.iter_mut().zip(choices) {
             let mut sum = load(rows);
-            for (table, indices) in tables.iter().zip(indices) {
-                sum = _mm256_xor_si256(sum, _mm256_shuffle_epi8(*table, load(indices)));
+            for (table, choices) in tables.iter().zip(&choices[first..first + N]) {
+                sum = _mm256_xor_si256(sum, _mm256_shuffle_epi8(*table, load(choices)));
             }
             store(sum, rows);
         }

@@ -1,6 +1,7 @@
 //! Kernels of key generation on every arm, beside the standard library and the definition.
 
 use super::super::tests::arms;
+use crate::kernels::mceliece::rows;
 use candor_test_support::Random;
 use std::vec;
 use std::vec::Vec;
@@ -74,7 +75,7 @@ fn sequences_of_zeros_and_ones_are_sorted() {
 }
 
 #[test]
-fn each_row_gets_the_rows_that_its_coefficients_choose() {
+fn each_row_gets_the_rows_that_its_choices_say() {
     let mut random = Random::new(4);
     for arm in arms() {
         for (height, columns, groups) in [(32, 1, 1), (64, 8, 16), (96, 3, 6), (1664, 2, 8), (1568, 1, 7)] {
@@ -89,7 +90,9 @@ fn each_row_gets_the_rows_that_its_coefficients_choose() {
                     }
                 }
             }
-            arm.add_rows(&mut tile, height, &coefficients, &sources);
+            let mut choices = vec![0; 2 * coefficients.len()];
+            rows::choices(&coefficients, height, &mut choices);
+            arm.add_rows(&mut tile, height, &choices, &sources);
             assert!(tile == expected, "{height} rows, {}", arm.name());
         }
     }
