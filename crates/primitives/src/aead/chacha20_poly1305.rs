@@ -53,7 +53,7 @@ impl ChaCha20Poly1305 {
         Self { arm: Arm::choose(cpu), key: Words::new(key) }
     }
 
-    /// The arm that runs: `avx512`, `avx2` (x86-64), or `portable`. A message of up to 64 bytes, with associated data no longer, always
+    /// The arm that runs: `avx512`, `avx2` (x86-64), or `portable`. On `avx512` a message of up to 64 bytes, with associated data no longer,
     /// goes through portable code, which is faster there.
     #[must_use]
     pub fn arm(&self) -> &'static str {
