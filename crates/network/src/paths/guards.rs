@@ -3,16 +3,18 @@
 //! Every circuit begins at a guard. A client that drew its first relay anew each time would soon have come by each relay, and so by those of
 //! anyone who watches. So it draws few, and keeps them. The rule:
 //!
-//! - The list has at most [`GuardRules::most`] guards, in the order in which they were drawn. The first that can be used is used.
-//! - A guard is drawn only if no path is possible from any in the list: none of them is listed, up, and far enough from an exit.
+//! - The list has at most [`GuardRules::most`] guards that have been reached, in the order in which they were drawn. The first that can be used is used.
+//! - A relay that was drawn and never reached is no guard yet. It is tried while there are fewer guards, after them, and it takes no guard's place.
+//!   With the guards there are at most [`GuardRules::most_tried`], and they leave the list as soon as no relay list has them, or after [`GuardRules::unlisted`].
+//! - A relay is drawn only if no path is possible from any in the list: none of them is listed, up, and far enough from an exit.
 //! - A guard that could not be reached is passed over for [`GuardRules::retry`], twice as long each time it fails again, up to
 //!   [`GuardRules::most_retry`]; then it is tried again, in its old place. That is not kept in the file.
 //! - A guard leaves the list [`GuardRules::lifetime`] after it was drawn, or when no relay list has had it for [`GuardRules::unlisted`].
 //!   Nothing else removes one. Both are by the system's clock: one that is ahead by so much, even for a moment, ends them.
 //!
 //! When all places are taken and no guard can be used, there is no path, and the error says so. Someone who can make guards unreachable
-//! therefore chooses no guard for anybody. The price: a guard that has never been reached has its place like any other, so relays that are listed
-//! but aren't there can take all places of a new client.
+//! therefore chooses no guard for a client that has its own. For one that has none yet he can choose among a dozen that are drawn, and no more. And relays that
+//! are listed but aren't there take no places from those that are, unless a dozen of them are drawn first.
 
 use super::{Candidate, Wish, choose, draw_guard};
 use crate::{Error, files};
@@ -28,6 +30,8 @@ use std::time::{Duration, Instant};
 pub struct GuardRules {
     /// The most guards.
     pub most: usize,
+    /// The most guards together with relays that were drawn and never reached.
+    pub most_tried: usize,
     /// How long a guard is kept.
     pub lifetime: Duration,
     /// How long it may be missing from relay lists.
@@ -41,10 +45,11 @@ pub struct GuardRules {
 const DAY: Duration = Duration::from_secs(86_400);
 
 impl Default for GuardRules {
-    /// As Tor has them: three guards, 120 days, 20 days; and from ten seconds to an hour.
+    /// As Tor has them: three guards, 120 days, 20 days; twelve with those that were never reached; and from ten seconds to an hour.
     fn default() -> Self {
         Self {
             most: 3,
+            most_tried: 12,
             lifetime: 120 * DAY,
             unlisted: 20 * DAY,
             retry: Duration::from_secs(10),
@@ -76,6 +81,13 @@ struct Entry {
     identity: String,
     drawn: u64,
     last_listed: u64,
+    /// Files of before there was a difference have guards only.
+    #[serde(default = "yes")]
+    reached: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Clone, Debug)]
@@ -84,6 +96,8 @@ struct Kept {
     /// Seconds since 1970.
     drawn: u64,
     last_listed: u64,
+    /// A circuit has begun there.
+    reached: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -144,15 +158,17 @@ impl Guards {
         let mut changed = self.turn(relays, now);
         let is_up =
             |guard: &[u8; 32], down: &HashMap<[u8; 32], Down>| down.get(guard).is_none_or(|down| down.until <= instant);
-        let up: Vec<[u8; 32]> =
-            self.kept.iter().map(|guard| guard.identity).filter(|guard| is_up(guard, &self.down)).collect();
+        let (guards, tried): (Vec<&Kept>, Vec<&Kept>) = self.kept.iter().partition(|kept| kept.reached);
+        let (is_short, has_room) = (guards.len() < self.rules.most, self.kept.len() < self.rules.most_tried);
+        let usable = guards.into_iter().chain(tried.into_iter().filter(|_| is_short)).map(|kept| kept.identity);
+        let up: Vec<[u8; 32]> = usable.filter(|guard| is_up(guard, &self.down)).collect();
         if let Some(path) = choose(relays, &up, wish, random) {
             return Ok((path, changed));
         }
         let known: Vec<[u8; 32]> = self.kept.iter().map(|guard| guard.identity).collect();
-        let drawn = if known.len() < self.rules.most { draw_guard(relays, &known, wish, random) } else { None };
+        let drawn = if is_short && has_room { draw_guard(relays, &known, wish, random) } else { None };
         if let Some(identity) = drawn {
-            self.kept.push(Kept { identity, drawn: now, last_listed: now });
+            self.kept.push(Kept { identity, drawn: now, last_listed: now, reached: false });
             changed = true;
             if let Some(path) = choose(relays, &[identity], wish, random) {
                 return Ok((path, changed));
@@ -166,8 +182,10 @@ impl Guards {
         let before = self.kept.len();
         let rules = self.rules;
         let mut renewed = false;
+        let is_listed = |guard: &Kept| relays.iter().any(|relay| *relay.identity() == guard.identity);
+        self.kept.retain(|guard| guard.reached || is_listed(guard));
         for guard in &mut self.kept {
-            if relays.iter().any(|relay| *relay.identity() == guard.identity) {
+            if is_listed(guard) {
                 renewed |= now.abs_diff(guard.last_listed) > STALE;
                 // The file need not be written each time.
                 if now.abs_diff(guard.last_listed) > STALE {
@@ -177,7 +195,8 @@ impl Guards {
         }
         // A clock that was set back makes no guard old.
         self.kept.retain(|guard| {
-            now.saturating_sub(guard.drawn) < rules.lifetime.as_secs()
+            let lifetime = if guard.reached { rules.lifetime } else { rules.unlisted };
+            now.saturating_sub(guard.drawn) < lifetime.as_secs()
                 && now.saturating_sub(guard.last_listed) < rules.unlisted.as_secs()
         });
         renewed || self.kept.len() != before
@@ -222,12 +241,14 @@ impl Guards {
         }
     }
 
-    /// Notes that a guard was reached.
-    pub fn reached(&mut self, guard: &[u8; 32]) {
+    /// Notes that a guard was reached; says whether that is the first time, so that the list should be [kept](Self::save).
+    pub fn reached(&mut self, guard: &[u8; 32]) -> bool {
         self.down.remove(guard);
+        let kept = self.kept.iter_mut().find(|kept| kept.identity == *guard);
+        kept.is_some_and(|kept| !std::mem::replace(&mut kept.reached, true))
     }
 
-    /// The guards, in their order.
+    /// The guards, in their order, and relays that were drawn to be some and not reached yet.
     pub fn identities(&self) -> impl Iterator<Item = &[u8; 32]> {
         self.kept.iter().map(|guard| &guard.identity)
     }
@@ -246,6 +267,7 @@ impl Guards {
             identity: base16ct::lower::encode_string(&guard.identity),
             drawn: guard.drawn,
             last_listed: guard.last_listed,
+            reached: guard.reached,
         };
         let document = Document { guards: self.kept.iter().map(entry).collect() };
         serde_json::to_string_pretty(&document).expect("text and numbers have a JSON form") + "\n"
@@ -274,7 +296,7 @@ fn parse(text: &str) -> Result<Vec<Kept>, String> {
         let bytes = base16ct::lower::decode_vec(&entry.identity).ok();
         let identity = bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
         let identity = identity.ok_or_else(|| "an identity is not 64 hexadecimal digits".to_owned())?;
-        Ok(Kept { identity, drawn: entry.drawn, last_listed: entry.last_listed })
+        Ok(Kept { identity, drawn: entry.drawn, last_listed: entry.last_listed, reached: entry.reached })
     };
     document.guards.into_iter().map(kept).collect()
 }
@@ -304,6 +326,7 @@ mod tests {
         port: 443,
         test_network: false,
         not_exits: &[],
+        absent: &[],
         entries: None,
     };
     const DAY: u64 = 86_400;
@@ -321,6 +344,7 @@ mod tests {
         let (file, relays, at) = (folder.path().join("guards"), relays(8), Instant::now());
         let mut guards = Guards::load(&file, GuardRules::default()).unwrap();
         let first = guard(&mut guards, &relays, 0, at).unwrap();
+        guards.reached(&first);
         guards.save().unwrap();
         for day in 1..120 {
             let mut again = Guards::load(&file, GuardRules::default()).unwrap();
@@ -340,8 +364,10 @@ mod tests {
         let (relays, at) = (relays(8), Instant::now());
         let mut guards = Guards::forgetful(GuardRules::default());
         let first = guard(&mut guards, &relays, 0, at).unwrap();
+        guards.reached(&first);
         let others: Vec<_> = relays.into_iter().filter(|relay| relay.identity() != &first).collect();
         let second = guard(&mut guards, &others, DAY, at).unwrap();
+        guards.reached(&second);
         assert_eq!(guards.identities().collect::<Vec<_>>(), [&first, &second]);
         guard(&mut guards, &others, 19 * DAY, at).unwrap();
         assert_eq!(guards.identities().count(), 2);
@@ -354,13 +380,16 @@ mod tests {
         let (relays, at) = (relays(8), Instant::now());
         let mut guards = Guards::forgetful(GuardRules::default());
         let first = guard(&mut guards, &relays, 0, at).unwrap();
+        assert!(guards.reached(&first) && !guards.reached(&first));
         guards.failed(&first, at);
         // Circuits that fail together count once.
         guards.failed(&first, at);
         let second = guard(&mut guards, &relays, 1, at).unwrap();
         assert_ne!(first, second);
+        guards.reached(&second);
         guards.failed(&second, at);
         let third = guard(&mut guards, &relays, 2, at).unwrap();
+        guards.reached(&third);
         guards.failed(&third, at);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(0);
         let error = guards.path(&relays, &WISH, (3, at), &mut random).unwrap_err().to_string();
@@ -375,6 +404,55 @@ mod tests {
         guards.reached(&first);
         guards.failed(&first, later(30));
         assert_eq!(guard(&mut guards, &relays, 8, later(40)), Some(first), "it counts from the start again");
+    }
+
+    /// Draws guards, none of which can be reached, until no more are drawn.
+    fn in_vain(guards: &mut Guards, relays: &[ListedRelay], at: Instant) -> Vec<[u8; 32]> {
+        let drawn = std::iter::from_fn(|| {
+            let drawn = guard(guards, relays, 0, at)?;
+            guards.failed(&drawn, at);
+            Some(drawn)
+        });
+        drawn.collect()
+    }
+
+    #[test]
+    fn relays_that_are_not_there_take_no_guards_places_and_only_so_many_are_tried() {
+        let (mut relays, at) = (relays(20), Instant::now());
+        let later = at + Duration::from_secs(10);
+        let mut guards = Guards::forgetful(GuardRules::default());
+        let dead = in_vain(&mut guards, &relays, at);
+        assert_eq!(dead.len(), 12, "one who blocks them all sees so many drawn, and no more");
+        // Three are reached after all. From then on no other is used, whatever happens to them.
+        for number in [5, 1, 7] {
+            guards.reached(&dead[number]);
+        }
+        assert_eq!(guard(&mut guards, &relays, 1, later), Some(dead[1]), "those that were reached come first");
+        [1, 5, 7].iter().for_each(|number| guards.failed(&dead[*number], later));
+        assert_eq!(guard(&mut guards, &relays, 2, later), None);
+        // The twin: three dead ones are drawn, and the fourth is there.
+        let mut guards = Guards::forgetful(GuardRules { most_tried: 3, ..GuardRules::default() });
+        let dead = in_vain(&mut guards, &relays[..3], at);
+        assert_eq!(dead.len(), 3);
+        assert_eq!(guard(&mut guards, &relays, 1, at), None);
+        let listed = relays.split_off(1);
+        let fourth = guard(&mut guards, &listed, 1, at).expect("the one that nobody lists any more has gone");
+        assert!(!dead.contains(&fourth));
+    }
+
+    #[test]
+    fn what_was_never_reached_is_so_after_a_restart() {
+        let (relays, at) = (relays(20), Instant::now());
+        let mut guards = Guards::forgetful(GuardRules::default());
+        let dead = in_vain(&mut guards, &relays, at);
+        guards.reached(&dead[3]);
+        let mut again = Guards::parse(&guards.text(), GuardRules::default()).unwrap();
+        assert_eq!(guard(&mut again, &relays, 0, at), Some(dead[3]));
+        again.failed(&dead[3], at);
+        assert_eq!(in_vain(&mut again, &relays, at).len(), 11, "nobody is drawn anew");
+        let old = guards.text().replace(",\n      \"reached\": false", "").replace(",\n      \"reached\": true", "");
+        let old = Guards::parse(&old, GuardRules::default()).unwrap();
+        assert!(old.kept.iter().all(|kept| kept.reached), "files of before have guards only");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{Journal, ProxyConfig, ProxyEvent};
 use crate::client::{Circuit, Client};
 use crate::clock::{Clock, instant};
 use crate::link::locked;
-use crate::paths::{Candidate, Guards, Wish, fresh};
+use crate::paths::{Absent, Candidate, Guards, Wish, fresh};
 use crate::policy::{host_address, is_public};
 use crate::relay_list::{ListedRelay, RelayList};
 use crate::stream::CircuitStream;
@@ -33,6 +33,8 @@ type Working<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 const HTTPS: u16 = 443;
 /// How often a stream is tried, each time with another circuit.
 const TRIES: usize = 3;
+/// How many circuits may fail to come about before a stream is given up. Each time the client learns of a relay that isn't there.
+const BUILDS: usize = 8;
 /// Circuits that are built at a time.
 const BUILDING: usize = 8;
 /// Circuits are built ahead for a port for so long after it was asked for.
@@ -60,6 +62,7 @@ pub(super) struct Pool {
     patience: Duration,
     relays: Mutex<Arc<RelayList>>,
     guards: Mutex<Guards>,
+    absent: Mutex<Absent>,
     /// Held while the guards are written.
     saving: tokio::sync::Mutex<()>,
     building: Semaphore,
@@ -118,6 +121,10 @@ impl Built {
         &self.list.relays()[self.path[self.path.len() - 1]]
     }
 
+    fn relays(&self) -> impl Iterator<Item = &ListedRelay> {
+        self.path.iter().map(|place| &self.list.relays()[*place])
+    }
+
     fn is_over(&self) -> bool {
         self.circuit.failure().is_some()
     }
@@ -147,6 +154,7 @@ impl Pool {
             patience: config.patience,
             relays: Mutex::new(Arc::new(relays)),
             guards: Mutex::new(guards),
+            absent: Mutex::default(),
             saving: tokio::sync::Mutex::new(()),
             building: Semaphore::new(BUILDING),
             state: Mutex::new(State { ports: expected.collect(), ..State::default() }),
@@ -229,16 +237,19 @@ impl Pool {
         let trying = async {
             let mut trouble = None;
             let mut not_exits = Vec::new();
-            for attempt in 0..TRIES {
-                if attempt > 0 {
+            let (mut tried, mut failed) = (0, 0);
+            while tried < TRIES && failed < BUILDS {
+                if tried + failed > 0 {
                     self.counters.retries.add(1);
                 }
                 let error = match self.circuit(isolation, host, port, &not_exits).await {
                     Ok(built) => match work(Arc::clone(&built)).await {
                         Ok(done) => return Ok((done, built)),
                         Err(error) => {
+                            tried += 1;
                             not_exits.push(*built.exit().identity());
                             if !matches!(error, Error::Stream { .. }) {
+                                self.note(&built.relays().collect::<Vec<_>>(), Err(&error)).await;
                                 self.discard(&built);
                             }
                             error.into()
@@ -248,7 +259,10 @@ impl Pool {
                     Err(Trouble::Network(Error::Path(why))) => {
                         return Err(trouble.unwrap_or(Trouble::Network(Error::Path(why))));
                     }
-                    Err(error) => error,
+                    Err(error) => {
+                        failed += 1;
+                        error
+                    }
                 };
                 if !error.is_the_paths() {
                     return Err(error);
@@ -334,9 +348,9 @@ impl Pool {
         let path = self.path(&list, host, port, not_exits).await?;
         let relays: Vec<&ListedRelay> = path.iter().map(|place| &list.relays()[*place]).collect();
         let made = self.make(&relays).await;
+        self.note(&relays, made.as_ref().map(drop)).await;
         match made {
             Ok((circuit, stages)) => {
-                locked(&self.guards).reached(relays[0].identity());
                 let number = self.counters.circuits_built.next();
                 let since = instant();
                 let counted = Count::hold(&self.counters, |counters| &counters.circuits);
@@ -345,11 +359,32 @@ impl Pool {
             }
             Err(error) => {
                 self.counters.circuits_failed.add(1);
-                if is_the_guards(&error) {
-                    locked(&self.guards).failed(relays[0].identity(), instant());
-                }
                 Err(error.into())
             }
+        }
+    }
+
+    /// Remembers which relays of a path could be reached, and which one could not.
+    async fn note(&self, relays: &[&ListedRelay], came: Result<(), &Error>) {
+        let path: Vec<_> = relays.iter().map(|relay| *relay.identity()).collect();
+        let changed = match came {
+            Ok(()) => {
+                locked(&self.absent).reached(&path);
+                locked(&self.guards).reached(&path[0])
+            }
+            Err(error) if is_the_guards(error) => {
+                locked(&self.guards).failed(&path[0], instant());
+                false
+            }
+            Err(error) => {
+                if let Some(hop) = failed_hop(error) {
+                    locked(&self.absent).failed(&path, hop, instant());
+                }
+                false
+            }
+        };
+        if changed {
+            self.save().await;
         }
     }
 
@@ -364,7 +399,8 @@ impl Pool {
         let is_entry = |relay: &&ListedRelay| self.entries.iter().any(|name| relay.is_called(name));
         let entries: Vec<_> = list.relays().iter().filter(is_entry).map(|relay| *relay.identity()).collect();
         let entries = (!self.entries.is_empty()).then_some(&entries[..]);
-        let wish = Wish { hops, handshake, host, port, test_network, not_exits, entries };
+        let absent = &locked(&self.absent).now(list.relays().len(), instant())[..];
+        let wish = Wish { hops, handshake, host, port, test_network, not_exits, absent, entries };
         let mut random = fresh()?;
         let times = (self.clock.now(), instant());
         let chosen = locked(&self.guards).path(list.relays(), &wish, times, &mut random);
@@ -553,6 +589,20 @@ fn is_the_guards(error: &Error) -> bool {
             failure.hop == Some(1) && matches!(failure.cause, Cause::Timeout | Cause::LinkClosed)
         }
         _ => false,
+    }
+}
+
+/// The hop behind the guard that does not do its part, if the error says so.
+fn failed_hop(error: &Error) -> Option<usize> {
+    match error {
+        Error::Circuit { failure, .. } => match failure.cause {
+            Cause::Timeout | Cause::Destroyed(_) | Cause::Handshake(_) | Cause::Protocol(_) => failure.hop,
+            // Closed here, or nobody knows where.
+            _ => None,
+        },
+        Error::Silent { hop, .. } => Some(*hop),
+        // A stream that takes too long may be its target's fault, and targets don't choose exits.
+        _ => None,
     }
 }
 
