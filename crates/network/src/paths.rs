@@ -20,7 +20,7 @@ mod absent;
 mod guards;
 
 pub use absent::Absent;
-pub use guards::{GuardRules, Guards};
+pub use guards::{GuardRules, Guards, When};
 
 use crate::Error;
 use crate::keys::random;

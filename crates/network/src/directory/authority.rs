@@ -5,7 +5,7 @@ use super::registry::{Refused, Registry, RegistryLimits, Stored};
 use super::seats::Seats;
 use super::served::{Document, Served};
 use super::{AuthorityKeys, Directories, DirectoryAddress, ReachLimits, probes, rounds, served};
-use crate::clock::{Clock, instant};
+use crate::clock::{Clock, Steadfast, instant};
 use crate::http::Url;
 use crate::link::locked;
 use crate::prefix::Prefix;
@@ -181,6 +181,7 @@ pub struct Authority {
 /// What all tasks of an authority share.
 pub(super) struct Shared {
     pub(super) clock: Clock,
+    steadfast: Mutex<Steadfast>,
     pub(super) authorities: Authorities,
     pub(super) peers: Vec<DirectoryAddress>,
     pub(super) interval: u64,
@@ -244,6 +245,7 @@ impl Authority {
             listed: Mutex::default(),
             peer_addresses: Mutex::default(),
             last_signed: Mutex::new(0),
+            steadfast: Mutex::new(Steadfast::new(config.clock.moment())),
             clock: config.clock,
             log: config.log,
         });
@@ -309,6 +311,16 @@ impl Shared {
         (self.log)(event);
     }
 
+    /// The seconds by which the clock has jumped, if it can't be believed now.
+    pub(super) fn doubt(&self) -> Option<u64> {
+        locked(&self.steadfast).doubt(self.clock.moment())
+    }
+
+    /// Others say that the clock is right.
+    pub(super) fn vouched(&self) {
+        locked(&self.steadfast).vouched(self.clock.moment());
+    }
+
     pub(super) fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -338,7 +350,8 @@ impl Shared {
     }
 
     pub(super) fn register(&self, bytes: Vec<u8>, from: IpAddr, now: u64) -> Result<(), Refused> {
-        locked(&self.registry).register(bytes, from, now, instant())?;
+        let course = locked(&self.steadfast).course(self.clock.moment());
+        locked(&self.registry).register(bytes, from, [now, course], instant())?;
         self.registered.notify_one();
         Ok(())
     }

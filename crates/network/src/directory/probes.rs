@@ -29,7 +29,10 @@ pub(super) async fn keep(shared: Arc<Shared>, connector: Connector) {
     loop {
         let now = instant();
         let limits = shared.reach;
-        let chosen = {
+        // Certificates hold for a time. Under a clock that has jumped, all would seem to have ended.
+        let chosen = if shared.doubt().is_some() {
+            Vec::new()
+        } else {
             let mut registry = locked(&shared.registry);
             let chosen = turns.choose(registry.due(now), now, &limits);
             chosen.iter().for_each(|due| registry.begin(&due.identity));
@@ -42,11 +45,16 @@ pub(super) async fn keep(shared: Arc<Shared>, connector: Connector) {
         tokio::select! {
             Some(tried) = running.join_next() => if let Ok((due, answers)) = tried {
                 turns.done(due.lane);
-                if let Err((relay, refused)) = locked(&shared.registry).tried(&due.identity, &answers, instant()) {
+                if shared.doubt().is_some() {
+                    locked(&shared.registry).put_off(&due.identity, instant());
+                } else if let Err((relay, refused)) = locked(&shared.registry).tried(&due.identity, &answers, instant()) {
                     tell(&shared, &mut minute, AuthorityEvent::NotListed { relay, why: refused.to_string() });
                 }
             },
             _ = timeout(TURN, shared.registered.notified()) => tokio::time::sleep(SHORTEST).await,
+        }
+        if shared.doubt().is_some() {
+            continue;
         }
         let lost = locked(&shared.registry).forget_silent(instant());
         for (relay, why) in lost {

@@ -65,9 +65,10 @@ pub(super) struct Reach {
     pub(super) from: Prefix,
     /// Since when it waits, or has been known.
     since: Instant,
-    /// Its addresses that have answered, and when last.
+    /// Its addresses that have answered, and when last, by the registry's own time.
     answered: Vec<(SocketAddr, Instant)>,
-    /// When it is to be tried.
+    /// When it was tried last, and is to be tried.
+    last: Option<Instant>,
     next: Instant,
     failures: u32,
     /// It is being tried.
@@ -77,18 +78,23 @@ pub(super) struct Reach {
 impl Reach {
     /// Of a relay that has just been registered from there.
     pub(super) fn new(from: Prefix, now: Instant) -> Self {
-        Self { from, since: now, answered: Vec::new(), next: now, failures: 0, tried: false }
+        Self { from, since: now, answered: Vec::new(), last: None, next: now, failures: 0, tried: false }
     }
 
     /// Of a relay that had answered before the authority was started again. Its turn comes within `every`, by its identity, so that not all are
     /// tried at once.
-    pub(super) fn restored(addresses: &[SocketAddr], identity: &[u8; 32], now: Instant, every: Duration) -> Self {
+    pub(super) fn restored(
+        addresses: &[SocketAddr],
+        identity: &[u8; 32],
+        (now, moment): (Instant, Instant),
+        every: Duration,
+    ) -> Self {
         let turn = every * u32::from(identity[0]) / 256;
-        let answered = addresses.iter().map(|address| (*address, now)).collect();
+        let answered = addresses.iter().map(|address| (*address, moment)).collect();
         Self { answered, next: now + turn, ..Self::new(Prefix::around(addresses[0].ip()), now) }
     }
 
-    /// Whether all these addresses have answered lately. `moment`: the last at which any relay has answered.
+    /// Whether all these addresses have answered lately, at that moment of the registry's own time.
     pub(super) fn is_proved(&self, addresses: &[SocketAddr], moment: Instant, good_for: Duration) -> bool {
         let answers = |address: &SocketAddr| {
             let at = self.answered.iter().find(|(answered, _)| answered == address).map(|(_, at)| *at);
@@ -102,8 +108,7 @@ impl Reach {
         self.from = from;
         if !is_proved && self.failures == 0 {
             // One that publishes again and again is tried no more often for that.
-            let last = self.answered.iter().map(|(_, at)| *at).max();
-            self.next = last.map_or(now, |last| (last + limits.retry).max(now));
+            self.next = self.last.map_or(now, |last| (last + limits.retry).max(now));
         }
     }
 
@@ -117,13 +122,14 @@ impl Reach {
         &mut self,
         answers: &[(SocketAddr, bool)],
         kept: &[SocketAddr],
-        now: Instant,
+        (now, moment): (Instant, Instant),
         limits: &ReachLimits,
     ) {
         self.tried = false;
+        self.last = Some(now);
         for (address, _) in answers.iter().filter(|(_, is_there)| *is_there) {
             self.answered.retain(|(answered, _)| answered != address);
-            self.answered.push((*address, now));
+            self.answered.push((*address, moment));
         }
         self.answered.retain(|(address, _)| kept.contains(address));
         if answers.iter().all(|(_, is_there)| *is_there) {
@@ -136,9 +142,14 @@ impl Reach {
         }
     }
 
-    /// Whether one that has not been proved has waited for too long.
+    /// Nothing was learnt from a try.
+    pub(super) fn put_off(&mut self, now: Instant, limits: &ReachLimits) {
+        (self.tried, self.next) = (false, now + limits.retry);
+    }
+
+    /// Whether one that has not been proved has been tried, and has waited for too long.
     pub(super) fn is_given_up(&self, now: Instant, limits: &ReachLimits) -> bool {
-        !self.tried && now.saturating_duration_since(self.since) >= limits.waiting
+        !self.tried && self.failures > 0 && now.saturating_duration_since(self.since) >= limits.waiting
     }
 
     pub(super) fn since(&self) -> Instant {
@@ -305,21 +316,24 @@ mod tests {
         assert!(reach.is_due(start) && !proved(&reach, 0));
         reach.begin();
         assert!(!reach.is_due(after(9)), "it is being tried");
-        reach.tried(&[(both[0], true), (both[1], false)], &both, after(1), &LIMITS);
+        reach.tried(&[(both[0], true), (both[1], false)], &both, (after(1), after(1)), &LIMITS);
         assert!(!proved(&reach, 1), "one of two addresses is not enough");
         assert!(!reach.is_due(after(10)) && reach.is_due(after(11)));
-        reach.tried(&[(both[0], true), (both[1], false)], &both, after(11), &LIMITS);
+        reach.tried(&[(both[0], true), (both[1], false)], &both, (after(11), after(11)), &LIMITS);
         assert!(!reach.is_due(after(30)) && reach.is_due(after(31)), "twice as long");
-        reach.tried(&both.map(|address| (address, true)), &both, after(31), &LIMITS);
+        reach.tried(&both.map(|address| (address, true)), &both, (after(31), after(31)), &LIMITS);
         assert!(proved(&reach, 31) && !reach.is_due(after(1230)) && reach.is_due(after(1231)));
         // The second falls silent; the first goes on.
-        reach.tried(&[(both[0], true), (both[1], false)], &both, after(1231), &LIMITS);
+        reach.tried(&[(both[0], true), (both[1], false)], &both, (after(1231), after(1231)), &LIMITS);
         assert!(proved(&reach, 31 + 2699) && !proved(&reach, 31 + 2700));
         assert_eq!((reach.lane(true), reach.lane(false)), (Lane::Silent, Lane::Waiting));
         // It moves: what it said before is forgotten, and the new address has to answer.
-        reach.tried(&[(both[0], true)], &both[..1], after(1300), &LIMITS);
+        reach.tried(&[(both[0], true)], &both[..1], (after(1300), after(1300)), &LIMITS);
         assert_eq!(reach.answered.len(), 1);
-        assert!(reach.is_given_up(after(600), &LIMITS) && !reach.is_given_up(after(599), &LIMITS));
+        let mut waits = Reach::new(network("8.8.8.8:1"), start);
+        assert!(!waits.is_given_up(after(600), &LIMITS), "nobody has tried it");
+        waits.tried(&[(both[0], false)], &both, (start, start), &LIMITS);
+        assert!(waits.is_given_up(after(600), &LIMITS) && !waits.is_given_up(after(599), &LIMITS));
     }
 
     #[test]
@@ -328,12 +342,12 @@ mod tests {
         let after = |seconds| start + Duration::from_secs(seconds);
         let home = address("8.8.8.8:1");
         let mut reach = Reach::new(network("8.8.8.8:1"), start);
-        reach.tried(&[(home, true)], &[home], start, &LIMITS);
+        reach.tried(&[(home, true)], &[home], (start, start), &LIMITS);
         reach.republished(network("8.8.8.8:1"), true, after(1), &LIMITS);
         assert!(!reach.is_due(after(1199)), "nothing is new");
         reach.republished(network("8.8.8.8:1"), false, after(1), &LIMITS);
         assert!(!reach.is_due(after(9)) && reach.is_due(after(10)), "a new address");
-        reach.tried(&[(home, false)], &[home], after(10), &LIMITS);
+        reach.tried(&[(home, false)], &[home], (after(10), after(10)), &LIMITS);
         reach.republished(network("8.8.8.8:1"), false, after(11), &LIMITS);
         assert!(!reach.is_due(after(19)) && reach.is_due(after(20)));
     }

@@ -109,6 +109,8 @@ pub(super) struct Registry {
     places: Places,
     /// When any relay has answered last.
     answered: Instant,
+    /// How far time has got for silence: it stands while no relay answers, since then it is the authority that is cut off.
+    moment: Instant,
     /// The ML-DSA keys of relays that have answered, or were in the last consensus.
     pins: HashMap<[u8; 32], Fingerprint>,
     changes: u64,
@@ -132,15 +134,24 @@ impl Registry {
             keys: HashMap::new(),
             places: Places::default(),
             answered: now,
+            moment: now,
             pins: HashMap::new(),
             changes: 0,
         }
     }
 
-    /// Takes a descriptor that has just arrived from there. `now` is the time of day.
-    pub(super) fn register(&mut self, bytes: Vec<u8>, from: IpAddr, now: u64, at: Instant) -> Result<(), Refused> {
+    /// Takes a descriptor that has just arrived from there. `times`: the time of day, and what it would be if the clock had not jumped; either will do.
+    pub(super) fn register(
+        &mut self,
+        bytes: Vec<u8>,
+        from: IpAddr,
+        times: [u64; 2],
+        at: Instant,
+    ) -> Result<(), Refused> {
         let descriptor = Descriptor::decode(&bytes).map_err(Refused::Invalid)?;
         let (published, window) = (descriptor.relay.published, self.limits.window);
+        let [now, course] = times;
+        let now = if course.abs_diff(published) < now.abs_diff(published) { course } else { now };
         if published.saturating_add(window) < now {
             return Err(Refused::Old { by: now - published, now, window });
         }
@@ -176,7 +187,7 @@ impl Registry {
             return Ok(());
         }
         self.check(relay)?;
-        let reach = Reach::restored(&relay.addresses, &relay.identity, at, self.reach.every);
+        let reach = Reach::restored(&relay.addresses, &relay.identity, (at, self.moment), self.reach.every);
         self.put(Arc::new(Stored { bytes, descriptor }), reach)
     }
 
@@ -315,6 +326,13 @@ impl Registry {
         self.known.values().filter(|known| known.reach.is_due(at)).map(due).collect()
     }
 
+    /// Nothing was learnt from trying a relay.
+    pub(super) fn put_off(&mut self, identity: &[u8; 32], at: Instant) {
+        if let Some(known) = self.known.get_mut(identity) {
+            known.reach.put_off(at, &self.reach);
+        }
+    }
+
     /// A relay is being tried.
     pub(super) fn begin(&mut self, identity: &[u8; 32]) {
         if let Some(known) = self.known.get_mut(identity) {
@@ -337,12 +355,14 @@ impl Registry {
             .flat_map(|stored| stored.descriptor.relay.addresses.iter().copied())
             .collect();
         let said: Vec<_> = answers.iter().map(|(address, answer)| (*address, answer.is_ok())).collect();
-        known.reach.tried(&said, &kept, at, &self.reach);
+        if said.iter().any(|(_, is_there)| *is_there) {
+            // Others have until their next turn to answer, however long nobody could.
+            self.moment += at.saturating_duration_since(self.answered).min(self.reach.every);
+            self.answered = at;
+        }
+        known.reach.tried(&said, &kept, (at, self.moment), &self.reach);
         if let Some(why) = answers.iter().find_map(|(_, answer)| answer.as_ref().err()) {
             known.silence.clone_from(why);
-        }
-        if said.iter().any(|(_, is_there)| *is_there) {
-            self.answered = at;
         }
         self.settle(identity).map_err(|refused| (name, refused))
     }
@@ -366,7 +386,7 @@ impl Registry {
 
     /// Whether the relay has answered lately at all these addresses.
     fn is_proved(&self, reach: &Reach, relay: &Relay) -> bool {
-        reach.is_proved(&relay.addresses, self.answered, self.reach.good_for)
+        reach.is_proved(&relay.addresses, self.moment, self.reach.good_for)
     }
 
     fn may_be_at(&self, address: IpAddr) -> bool {

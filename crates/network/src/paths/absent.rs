@@ -1,11 +1,11 @@
 //! Relays that a client could not reach lately.
 //!
 //! A circuit that can't be extended says which hop failed, and not whether that relay is gone or the one before it lies. So the relay that failed is passed
-//! over, and the one before it once it has failed with two others in a row. A circuit through either clears it.
+//! over, and the one before it once four others in a row could not be reached from it. A circuit through either clears it.
 //!
 //! Someone who fails every circuit that his friends are not on could make a client pass over everybody else. So at most half of the listed relays are
 //! passed over; beyond that, the one that failed longest ago is tried again. And where no path is left without them, they are taken all the same.
-//! Guards are not in here: they have [rules of their own](super::Guards).
+//! A guard that fails is passed over behind other guards. Whether it is used as a guard is for [rules of its own](super::Guards).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 /// How long a relay is passed over after it has failed; twice as long each time.
 const FIRST: Duration = Duration::from_secs(60);
 const LONGEST: Duration = Duration::from_secs(30 * 60);
-/// Suspicion at which a relay is passed over: what one that failed has at once, and the relay before it after two.
-const ENOUGH: u32 = 2;
+/// Suspicion at which a relay is passed over: what one that failed has at once, and the relay before it after four.
+const ENOUGH: u32 = 4;
 
 /// Relays that could not be reached lately.
 #[derive(Debug, Default)]
@@ -39,9 +39,9 @@ impl Note {
 impl Absent {
     /// Notes that a circuit through `path` failed at that hop, counted from 1.
     pub fn failed(&mut self, path: &[[u8; 32]], hop: usize, now: Instant) {
-        let Some(place) = hop.checked_sub(1).filter(|place| (1..path.len()).contains(place)) else { return };
+        let Some(place) = hop.checked_sub(1).filter(|place| *place < path.len()) else { return };
         self.suspect(path[place], ENOUGH, now);
-        // The guard is left out.
+        // A guard is not suspected for others: the client has only one or two.
         if place > 1 {
             self.suspect(path[place - 1], 1, now);
         }
@@ -109,19 +109,25 @@ mod tests {
     }
 
     #[test]
-    fn who_can_not_be_gone_on_from_twice_is_passed_over_and_the_guard_never() {
+    fn who_can_not_be_gone_on_from_is_passed_over_in_the_end() {
         let now = Instant::now();
         let mut absent = Absent::default();
-        absent.failed(&path([1, 2, 3]), 3, now);
-        assert_eq!(passed(&mut absent, 10, now), [3]);
-        absent.failed(&path([1, 2, 4]), 3, now);
-        assert_eq!(passed(&mut absent, 10, now), [2, 3, 4]);
-        absent.reached(&path([1, 2, 4]));
-        assert_eq!(passed(&mut absent, 10, now), [3]);
-        for hop in [0, 1, 4] {
-            absent.failed(&path([1, 5, 6]), hop, now);
+        for exit in 3..6 {
+            absent.failed(&path([1, 2, exit]), 3, now);
         }
-        assert_eq!(passed(&mut absent, 10, now), [3], "the guard has its own rules, and there is no fourth hop");
+        assert_eq!(passed(&mut absent, 10, now), [3, 4, 5]);
+        absent.failed(&path([1, 2, 6]), 3, now);
+        assert_eq!(passed(&mut absent, 10, now), [2, 3, 4, 5, 6]);
+        absent.reached(&path([1, 2, 4]));
+        assert_eq!(passed(&mut absent, 10, now), [3, 5, 6]);
+        // A guard is not suspected for what is behind it.
+        (10..15).for_each(|middle| absent.failed(&path([1, middle, 9]), 2, now));
+        assert!(!passed(&mut absent, 100, now).contains(&1));
+        absent.failed(&path([1, 10, 9]), 1, now);
+        assert!(passed(&mut absent, 100, now).contains(&1));
+        let before = passed(&mut absent, 100, now);
+        [0, 4].iter().for_each(|hop| absent.failed(&path([7, 7, 7]), *hop, now));
+        assert_eq!(passed(&mut absent, 100, now), before, "there are three hops");
     }
 
     #[test]

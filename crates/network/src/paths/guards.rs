@@ -10,7 +10,7 @@
 //! - A guard that could not be reached is passed over for [`GuardRules::retry`], twice as long each time it fails again, up to
 //!   [`GuardRules::most_retry`]; then it is tried again, in its old place. That is not kept in the file.
 //! - A guard leaves the list [`GuardRules::lifetime`] after it was drawn, or when no relay list has had it for [`GuardRules::unlisted`].
-//!   Nothing else removes one. Both are by the system's clock: one that is ahead by so much, even for a moment, ends them.
+//!   Nothing else removes one. Both are by a time that is sure ([`When`]): a clock that is ahead for a moment ends none.
 //!
 //! When all places are taken and no guard can be used, there is no path, and the error says so. Someone who can make guards unreachable
 //! therefore chooses no guard for a client that has its own. For one that has none yet he can choose among a dozen that are drawn, and no more. And relays that
@@ -56,6 +56,17 @@ impl Default for GuardRules {
             most_retry: Duration::from_secs(3600),
         }
     }
+}
+
+/// What time it is, as far as guards are concerned.
+#[derive(Clone, Copy, Debug)]
+pub struct When {
+    /// Seconds since 1970.
+    pub day: u64,
+    /// Whether that is sure: authorities have signed it, or the clock has gone on evenly for an hour. Without that no guard's time is over.
+    pub is_sure: bool,
+    /// For waits.
+    pub instant: Instant,
 }
 
 /// A client's guards.
@@ -152,10 +163,11 @@ impl Guards {
         &mut self,
         relays: &[R],
         wish: &Wish<'_>,
-        (now, instant): (u64, Instant),
+        when: When,
         random: &mut impl Rng,
     ) -> Result<(Vec<usize>, bool), Error> {
-        let mut changed = self.turn(relays, now);
+        let When { day: now, instant, .. } = when;
+        let mut changed = self.turn(relays, when);
         let is_up =
             |guard: &[u8; 32], down: &HashMap<[u8; 32], Down>| down.get(guard).is_none_or(|down| down.until <= instant);
         let (guards, tried): (Vec<&Kept>, Vec<&Kept>) = self.kept.iter().partition(|kept| kept.reached);
@@ -178,27 +190,29 @@ impl Guards {
     }
 
     /// Drops those whose time is over, and notes which are listed.
-    fn turn<R: Candidate>(&mut self, relays: &[R], now: u64) -> bool {
+    fn turn<R: Candidate>(&mut self, relays: &[R], when: When) -> bool {
+        let now = when.day;
         let before = self.kept.len();
         let rules = self.rules;
         let mut renewed = false;
         let is_listed = |guard: &Kept| relays.iter().any(|relay| *relay.identity() == guard.identity);
         self.kept.retain(|guard| guard.reached || is_listed(guard));
-        for guard in &mut self.kept {
-            if is_listed(guard) {
-                renewed |= now.abs_diff(guard.last_listed) > STALE;
+        if when.is_sure {
+            for guard in self.kept.iter_mut().filter(|guard| is_listed(guard)) {
+                // It was drawn by a clock that was ahead.
+                guard.drawn = guard.drawn.min(now);
                 // The file need not be written each time.
                 if now.abs_diff(guard.last_listed) > STALE {
-                    guard.last_listed = now;
+                    (guard.last_listed, renewed) = (now, true);
                 }
             }
+            // A clock that was set back makes no guard old.
+            self.kept.retain(|guard| {
+                let lifetime = if guard.reached { rules.lifetime } else { rules.unlisted };
+                now.saturating_sub(guard.drawn) < lifetime.as_secs()
+                    && now.saturating_sub(guard.last_listed) < rules.unlisted.as_secs()
+            });
         }
-        // A clock that was set back makes no guard old.
-        self.kept.retain(|guard| {
-            let lifetime = if guard.reached { rules.lifetime } else { rules.unlisted };
-            now.saturating_sub(guard.drawn) < lifetime.as_secs()
-                && now.saturating_sub(guard.last_listed) < rules.unlisted.as_secs()
-        });
         renewed || self.kept.len() != before
     }
 
@@ -331,10 +345,14 @@ mod tests {
     };
     const DAY: u64 = 86_400;
 
+    fn sure(day: u64, instant: Instant) -> When {
+        When { day, is_sure: true, instant }
+    }
+
     /// The guard of a path at that time.
     fn guard(guards: &mut Guards, relays: &[ListedRelay], now: u64, at: Instant) -> Option<[u8; 32]> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(now);
-        let path = guards.path(relays, &WISH, (now, at), &mut random).ok()?.0;
+        let path = guards.path(relays, &WISH, sure(now, at), &mut random).ok()?.0;
         Some(*relays[path[0]].identity())
     }
 
@@ -376,6 +394,29 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_nobody_vouches_for_ends_no_guard() {
+        let (mut relays, at) = (relays(8), Instant::now());
+        let mut guards = Guards::forgetful(GuardRules::default());
+        let first = guard(&mut guards, &relays, 100 * DAY, at).unwrap();
+        guards.reached(&first);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(0);
+        for day in [0, 1000 * DAY, 99 * DAY] {
+            let when = When { is_sure: false, ..sure(day, at) };
+            let path = guards.path(&relays, &WISH, when, &mut random).unwrap().0;
+            assert_eq!(*relays[path[0]].identity(), first, "day {}", day / DAY);
+        }
+        // Nobody lists it for a moment, and the clock says that it is for years.
+        let place = relays.iter().position(|relay| *relay.identity() == first).unwrap();
+        let gone = relays.remove(place);
+        guards.path(&relays, &WISH, When { is_sure: false, ..sure(1000 * DAY, at) }, &mut random).unwrap();
+        relays.push(gone);
+        assert_eq!(guard(&mut guards, &relays, 101 * DAY, at), Some(first));
+        // The twin: when it is sure, its time is over.
+        guard(&mut guards, &relays, 221 * DAY, at).unwrap();
+        assert!(guards.kept.iter().all(|guard| guard.drawn > 200 * DAY));
+    }
+
+    #[test]
     fn guards_that_fail_are_passed_over_for_a_while_and_no_more_are_drawn_than_there_is_room_for() {
         let (relays, at) = (relays(8), Instant::now());
         let mut guards = Guards::forgetful(GuardRules::default());
@@ -392,7 +433,7 @@ mod tests {
         guards.reached(&third);
         guards.failed(&third, at);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(0);
-        let error = guards.path(&relays, &WISH, (3, at), &mut random).unwrap_err().to_string();
+        let error = guards.path(&relays, &WISH, sure(3, at), &mut random).unwrap_err().to_string();
         assert!(error.contains("3 of 3 guards could not be reached"), "{error}");
         // In its old place, after ten seconds; after another failure, twice as long.
         let later = |seconds| at + Duration::from_secs(seconds);
@@ -482,12 +523,12 @@ mod tests {
         let wish = Wish { entries: Some(&entries), ..WISH };
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         for turn in 0..20 {
-            let (path, _) = guards.path(&relays, &wish, (turn, at), &mut random).unwrap();
+            let (path, _) = guards.path(&relays, &wish, sure(turn, at), &mut random).unwrap();
             assert_eq!(*relays[path[0]].identity(), wanted);
         }
         assert_eq!(guard(&mut guards, &relays, 21, at), Some(first), "without that, the first guard is the first");
         let none = Wish { entries: Some(&[]), ..WISH };
-        let error = guards.path(&relays, &none, (22, at), &mut random).unwrap_err().to_string();
+        let error = guards.path(&relays, &none, sure(22, at), &mut random).unwrap_err().to_string();
         assert!(error.contains("none of the relays that circuits are to begin at is listed"), "{error}");
     }
 
@@ -498,7 +539,7 @@ mod tests {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(0);
         let all: Vec<_> = relays.iter().map(|relay| *relay.identity()).collect();
         let mut why = |wish: &Wish<'_>, relays: &[ListedRelay]| {
-            guards.path(relays, wish, (0, at), &mut random).unwrap_err().to_string()
+            guards.path(relays, wish, sure(0, at), &mut random).unwrap_err().to_string()
         };
         assert!(
             why(&Wish { hops: 4, ..WISH }, &relays).contains("expected 4 relays that offer ntor-v3; found 3 among 3")

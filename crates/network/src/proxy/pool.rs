@@ -5,9 +5,9 @@ use super::readings::CircuitReading;
 use super::trouble::Trouble;
 use super::{Journal, ProxyConfig, ProxyEvent};
 use crate::client::{Circuit, Client};
-use crate::clock::{Clock, instant};
+use crate::clock::{Clock, Even, instant};
 use crate::link::locked;
-use crate::paths::{Absent, Candidate, Guards, Wish, fresh};
+use crate::paths::{Absent, Candidate, Guards, When, Wish, fresh};
 use crate::policy::{host_address, is_public};
 use crate::relay_list::{ListedRelay, RelayList};
 use crate::stream::CircuitStream;
@@ -52,6 +52,7 @@ const MOST_PAUSE: Duration = Duration::from_secs(60);
 pub(super) struct Pool {
     client: Client,
     clock: Clock,
+    even: Mutex<Even>,
     hops: usize,
     handshake: HandshakeType,
     test_network: bool,
@@ -143,6 +144,7 @@ impl Pool {
         let expected = config.expected.iter().take(MOST_PORTS).map(|port| (*port, (now, None)));
         Arc::new(Self {
             client,
+            even: Mutex::new(Even::since(config.client.clock.moment())),
             clock: config.client.clock.clone(),
             hops: config.hops,
             handshake: config.handshake,
@@ -374,6 +376,7 @@ impl Pool {
             }
             Err(error) if is_the_guards(error) => {
                 locked(&self.guards).failed(&path[0], instant());
+                locked(&self.absent).failed(&path, 1, instant());
                 false
             }
             Err(error) => {
@@ -402,8 +405,11 @@ impl Pool {
         let absent = &locked(&self.absent).now(list.relays().len(), instant())[..];
         let wish = Wish { hops, handshake, host, port, test_network, not_exits, absent, entries };
         let mut random = fresh()?;
-        let times = (self.clock.now(), instant());
-        let chosen = locked(&self.guards).path(list.relays(), &wish, times, &mut random);
+        let at = self.clock.moment();
+        let is_even = locked(&self.even).is_believed(at);
+        let day = list.signed_at().unwrap_or(at.now);
+        let when = When { day, is_sure: is_even || list.signed_at().is_some(), instant: instant() };
+        let chosen = locked(&self.guards).path(list.relays(), &wish, when, &mut random);
         let (path, changed) = chosen?;
         if changed {
             self.save().await;

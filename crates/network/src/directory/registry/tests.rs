@@ -45,7 +45,7 @@ impl Scene {
     }
 
     fn register(&mut self, from: &str, bytes: Vec<u8>) -> Result<(), Refused> {
-        self.registry.register(bytes, from.parse().unwrap(), NOW, self.at)
+        self.registry.register(bytes, from.parse().unwrap(), [NOW; 2], self.at)
     }
 
     /// Tries all whose turn it is; `is_there` says which addresses answer. Gives those that were refused a place.
@@ -191,6 +191,16 @@ fn a_relay_that_falls_silent_is_listed_for_a_while_and_all_of_them_as_long_as_no
     };
     assert!(hours(&mut scene, &|_| false).is_empty(), "the authority is cut off");
     assert_eq!(scene.listed().len(), 2);
+    // It is back, and whoever is tried first is not the only one who has answered lately.
+    scene.pass(600);
+    scene.attempt(|_| true);
+    assert!(scene.registry.forget_silent(scene.at).is_empty());
+    scene.pass(20);
+    let first = scene.registry.due(scene.at).remove(0);
+    let answers: Vec<_> = first.addresses.iter().map(|address| (*address, Ok(()))).collect();
+    scene.pass(600);
+    scene.registry.tried(&first.identity, &answers, scene.at).unwrap();
+    assert!(scene.registry.forget_silent(scene.at).is_empty(), "the others have their turns first");
     let lost = hours(&mut scene, &|address| address == "9.9.1.1:1");
     assert_eq!(scene.listed(), ["9.9.1.1:1"]);
     assert!(lost[0].0.starts_with("ada (") && lost[0].0.ends_with("at 9.9.2.1:1"), "{lost:?}");
