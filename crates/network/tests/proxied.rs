@@ -290,15 +290,15 @@ async fn another_exit_is_tried_when_one_refuses() {
     assert!(metrics.retries > 0 && metrics.replied(Reply::Succeeded) == 8, "{metrics:?}");
 }
 
-/// Relays at ports of this machine where nobody listens, which say that they carry everything to everywhere.
-fn not_there(count: usize) -> Vec<ListedRelay> {
-    let relay = |_| {
-        let closed = std::net::TcpListener::bind(local()).unwrap().local_addr().unwrap();
+/// Relays at ports where nobody listens, which say that they carry everything to everywhere. The sockets keep the ports.
+fn not_there(sockets: &[TcpSocket]) -> Vec<ListedRelay> {
+    let relay = |socket: &TcpSocket| {
+        let closed = socket.local_addr().unwrap();
         let keys = RelayKeys::generate().unwrap();
         let listed = keys.listed(None, closed, &[HandshakeType::Hybrid768]).unwrap();
         listed.with_exit(&Policy::parse("127.0.0.0/8:*").unwrap()).with_bandwidth(u32::MAX)
     };
-    (0..count).map(relay).collect()
+    sockets.iter().map(relay).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -307,13 +307,15 @@ async fn relays_that_are_not_there_stop_no_new_client() {
     let town = Town::new().await;
     let state = folder.path().join("guards.json");
     let relays = || list_of(&town).into_relays();
-    let start = async |dead: usize| {
+    let sockets = [(); 3].map(|()| TcpSocket::new_v4().unwrap());
+    sockets.iter().for_each(|socket| socket.bind(local()).unwrap());
+    let start = async |dead: &[TcpSocket]| {
         let proxy = proxy(&town, |config| config.state = Some(state.clone())).await;
         proxy.know(RelayList::of(relays().into_iter().chain(not_there(dead)).collect()));
         proxy
     };
     // As many as there are others. The first stream finds some of them out, and the next ones go where somebody is.
-    let proxy = start(3).await;
+    let proxy = start(&sockets).await;
     let at = proxy.addresses()[0];
     let logins: Vec<String> = (0..12).map(|number| number.to_string()).collect();
     for login in &logins {
@@ -334,7 +336,7 @@ async fn relays_that_are_not_there_stop_no_new_client() {
     assert!(reached.len() == 1 && relays().iter().any(|relay| relay.is_called(&reached[0])), "{text}");
     // The twin: without them, nothing fails.
     std::fs::remove_file(&state).unwrap();
-    let twin = start(0).await;
+    let twin = start(&[]).await;
     for login in &logins {
         serves(&town, twin.addresses()[0], Some((login, ""))).await;
     }
