@@ -75,9 +75,10 @@ impl<'a> Columns<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parameters;
     use super::super::tests::arms;
-    use super::super::{field, parameters};
     use super::*;
+    use crate::kernels::mceliece::field;
     use candor_test_support::Random;
 
     fn check<const M: usize>(arm: Arm, set: &Parameters) {

@@ -2,6 +2,7 @@
 
 use super::arm_mux::Arm;
 use super::parameters::Parameters;
+use crate::kernels::mceliece::field;
 use crate::kernels::mceliece::polynomials::{self, LENGTH, Product, Vector};
 use alloc::vec::Vec;
 use candor_cpu::secret;
@@ -44,7 +45,7 @@ fn reduce<const M: usize>(parameters: &Parameters, product: &mut Product) {
     for from in (parameters.t..2 * parameters.t - 1).rev() {
         let high = core::mem::take(&mut product[from]);
         for (exponent, coefficient) in parameters.modulus {
-            let term = if *coefficient == 1 { high } else { super::field::times::<M>(*coefficient, high) };
+            let term = if *coefficient == 1 { high } else { field::times::<M>(*coefficient, high) };
             product[from - parameters.t + exponent] ^= term;
         }
     }
@@ -52,8 +53,8 @@ fn reduce<const M: usize>(parameters: &Parameters, product: &mut Product) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parameters;
     use super::super::tests::arms;
-    use super::super::{field, parameters};
     use super::*;
     use candor_test_support::Random;
 

@@ -1,10 +1,11 @@
 //! The reduction beside a simple one.
 
+use super::super::columns;
 use super::super::parameters::{self, Parameters};
 use super::super::permutation;
 use super::super::tests::arms;
-use super::super::{columns, field};
 use super::*;
+use crate::kernels::mceliece::field;
 use candor_test_support::Random;
 
 /// A matrix with a `Vec<bool>` for each row.
