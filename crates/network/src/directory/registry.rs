@@ -250,11 +250,11 @@ impl Registry {
         let identity = stored.descriptor.relay.identity;
         let old = self.forget(&identity);
         let silence = old.as_ref().map(|old| old.silence.clone()).unwrap_or_default();
-        let before = old.and_then(|old| {
+        let before = old.map(|old| {
             // What has answered is kept for views, until what is newer has.
             let is_proved = |stored: &Arc<Stored>| self.is_proved(&reach, &stored.descriptor.relay);
             let earlier = old.before.filter(|before| is_proved(before) && !is_proved(&old.newest));
-            Some(earlier.unwrap_or(old.newest))
+            earlier.unwrap_or(old.newest)
         });
         // While a view may still list the older key, nobody else takes it.
         for stored in before.iter().chain([&stored]) {

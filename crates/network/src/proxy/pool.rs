@@ -2,7 +2,7 @@
 
 use super::metrics::{Count, Counters, Held};
 use super::readings::CircuitReading;
-use super::trouble::Trouble;
+use super::trouble::{Trouble, failed_hop, is_onion, is_the_guards};
 use super::{Journal, ProxyConfig, ProxyEvent};
 use crate::client::{Circuit, Client};
 use crate::clock::{Clock, Even, instant};
@@ -12,7 +12,6 @@ use crate::policy::{host_address, is_public};
 use crate::relay_list::{ListedRelay, RelayList};
 use crate::stream::CircuitStream;
 use crate::{Error, files};
-use candor_onion::circuit::Cause;
 use candor_onion::handshake::HandshakeType;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -583,51 +582,6 @@ pub(super) async fn keep_ready(pool: Arc<Pool>) {
                 sleep(pause).await;
                 pause = (pause * 2).min(MOST_PAUSE);
             }
-        }
-    }
-}
-
-/// Whether the error says that the guard can't be reached.
-fn is_the_guards(error: &Error) -> bool {
-    match error {
-        Error::FirstHop { .. } => true,
-        Error::Circuit { failure, .. } => {
-            failure.hop == Some(1) && matches!(failure.cause, Cause::Timeout | Cause::LinkClosed)
-        }
-        _ => false,
-    }
-}
-
-/// The hop behind the guard that does not do its part, if the error says so.
-fn failed_hop(error: &Error) -> Option<usize> {
-    match error {
-        Error::Circuit { failure, .. } => match failure.cause {
-            Cause::Timeout | Cause::Destroyed(_) | Cause::Handshake(_) | Cause::Protocol(_) => failure.hop,
-            // Closed here, or nobody knows where.
-            _ => None,
-        },
-        Error::Silent { hop, .. } => Some(*hop),
-        // A stream that takes too long may be its target's fault, and targets don't choose exits.
-        _ => None,
-    }
-}
-
-fn is_onion(host: &str) -> bool {
-    let host = host.trim_end_matches('.');
-    host.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("onion"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn onion_services_are_known_by_their_last_label() {
-        for yes in ["abc.onion", "a.b.ONION", "abc.onion.", "onion"] {
-            assert!(is_onion(yes), "{yes}");
-        }
-        for no in ["onion.example", "example.org", "127.0.0.1", "[::1]", "abconion"] {
-            assert!(!is_onion(no), "{no}");
         }
     }
 }
