@@ -4,6 +4,7 @@
 //! lanes become vector instructions. No branch and no index depends on the data.
 
 pub(crate) mod lanes;
+pub(crate) mod mceliece;
 pub(crate) mod portable;
 pub(crate) mod reed_muller;
 pub(crate) mod reed_solomon;

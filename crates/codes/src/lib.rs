@@ -14,6 +14,7 @@ extern crate alloc;
 
 mod kernels;
 mod low;
+mod mceliece;
 mod words;
 
 pub mod hqc;

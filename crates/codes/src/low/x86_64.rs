@@ -2,5 +2,6 @@
 #![allow(unsafe_code)] // instructions that only a token makes sound
 
 pub(crate) mod avx2;
+pub(crate) mod mceliece;
 mod reed_muller;
 mod support;

@@ -1,0 +1,228 @@
+//! The additive Fourier transform of Gao and Mateer: a polynomial's values at all elements of the field, and its transpose, power sums of
+//! weights at all elements. Words of 64 points are the lanes (Bernstein, Chou, Schwabe: McBits, 2013; Chou: McBits revisited, 2017).
+
+use super::bitsliced::{self, load_row, store_row, times};
+use super::points::{HALVES, Points};
+use super::vector::{Row, Vector};
+
+/// A value for each element of the field, as bits: plane i holds the coefficients of zⁱ, point p at bit p mod 64 of word p / 64.
+pub(crate) type Values<const M: usize, const Q: usize> = [[Row; Q]; M];
+
+/// The polynomial's values at all points. Coefficient e stands at position e; the degree is at most 2^(M−6).
+#[inline(always)]
+pub(crate) fn evaluate<V: Vector, const M: usize, const Q: usize>(
+    proof: V::Proof,
+    coefficients: &[Row; M],
+    values: &mut Values<M, Q>,
+) {
+    let levels = Points::<M, Q>::LEVELS;
+    let mut coefficients = *coefficients;
+    for level in 0..levels {
+        if level > 0 {
+            twist::<V, M, Q>(proof, &mut coefficients, level);
+        }
+        for step in (level..levels).rev() {
+            coefficients.iter_mut().for_each(|plane| expand(plane, step));
+        }
+    }
+    // All polynomials that are left are constants, but for the first, which may have degree 1.
+    for (plane, row) in values.iter_mut().zip(&coefficients) {
+        for (target, (word, bits)) in plane.iter_mut().zip(const { &Points::<M, Q>::SPREAD }) {
+            V::load(proof, bits).masks(row[*word]).store(target);
+        }
+    }
+    let top: [V; M] = core::array::from_fn(|i| V::splat(proof, 1).masks(coefficients[i][(1 << levels) / 64]));
+    let points = core::array::from_fn(|i| V::load(proof, &[Points::<M, Q>::LEAVES[i], 0, 0, 0]));
+    let linear = times(proof, &top, &points);
+    let first: [V; M] = load_row(proof, values, 0);
+    store_row(&core::array::from_fn(|i| first[i].xor(linear[i])), values, 0);
+
+    for bit in 0..levels {
+        if bit == 2 {
+            exchange::<V, M, Q>(proof, values);
+        }
+        let first = Points::<M, Q>::first_row(bit);
+        let distance = Points::<M, Q>::first_row(bit + 1) - first;
+        for i in 0..distance {
+            let point = bitsliced::load(proof, &const { &Points::<M, Q>::BUTTERFLIES }[first + i]);
+            for low in (i..Q).step_by(2 * distance) {
+                let odd: [V; M] = load_row(proof, values, low + distance);
+                let even: [V; M] = load_row(proof, values, low);
+                let product = times(proof, &odd, &point);
+                let here: [V; M] = core::array::from_fn(|b| even[b].xor(product[b]));
+                let there: [V; M] = core::array::from_fn(|b| here[b].xor(odd[b]));
+                store_row(&here, values, low);
+                store_row(&there, values, low + distance);
+            }
+        }
+    }
+}
+
+/// The transpose: Σ value · pointᵉ at position e, for e up to 2^(M−5) − 1. `values` are used up.
+#[inline(always)]
+pub(crate) fn power_sums<V: Vector, const M: usize, const Q: usize>(
+    proof: V::Proof,
+    values: &mut Values<M, Q>,
+) -> [Row; M] {
+    let levels = Points::<M, Q>::LEVELS;
+    for bit in (0..levels).rev() {
+        if bit == 1 {
+            exchange::<V, M, Q>(proof, values);
+        }
+        let first = Points::<M, Q>::first_row(bit);
+        let distance = Points::<M, Q>::first_row(bit + 1) - first;
+        for i in 0..distance {
+            let point = bitsliced::load(proof, &const { &Points::<M, Q>::BUTTERFLIES }[first + i]);
+            for low in (i..Q).step_by(2 * distance) {
+                let here: [V; M] = load_row(proof, values, low);
+                let there: [V; M] = load_row(proof, values, low + distance);
+                let even: [V; M] = core::array::from_fn(|b| here[b].xor(there[b]));
+                store_row(&even, values, low);
+                let product = times(proof, &even, &point);
+                store_row(&core::array::from_fn(|b| there[b].xor(product[b])), values, low + distance);
+            }
+        }
+    }
+    let mut sums = [[0; 4]; M];
+    for (sum, plane) in sums.iter_mut().zip(values.iter()) {
+        place(sum, &parities(plane), 0);
+    }
+    let points = core::array::from_fn(|i| V::splat(proof, Points::<M, Q>::LEAVES[i]));
+    for at in 0..Q {
+        let row: [V; M] = load_row(proof, values, at);
+        store_row(&times(proof, &row, &points), values, at);
+    }
+    for (sum, plane) in sums.iter_mut().zip(values.iter()) {
+        place(sum, &parities(plane), Q / 16);
+    }
+
+    for level in (0..levels).rev() {
+        for step in level..levels {
+            sums.iter_mut().for_each(|plane| contract(plane, step));
+        }
+        if level > 0 {
+            twist::<V, M, Q>(proof, &mut sums, level);
+        }
+    }
+    sums
+}
+
+/// Multiplies each coefficient by its power.
+#[inline(always)]
+fn twist<V: Vector, const M: usize, const Q: usize>(proof: V::Proof, rows: &mut [Row; M], level: usize) {
+    let powers = bitsliced::load(proof, &const { &Points::<M, Q>::TWISTS }[level]);
+    bitsliced::store(&times::<V, M>(proof, &bitsliced::load(proof, rows), &powers), rows);
+}
+
+/// A step of the expansion in powers of x² + x: of four runs of 2^`step` positions, the last is added to the third, and that to the second.
+#[inline(always)]
+fn expand(row: &mut Row, step: usize) {
+    match step {
+        6 => {
+            row[2] ^= row[3];
+            row[1] ^= row[2];
+        }
+        5 => {
+            for pair in row.as_chunks_mut::<2>().0 {
+                pair[1] ^= pair[1] >> 32;
+                pair[0] ^= pair[1] << 32;
+            }
+        }
+        _ => {
+            let fourth = HALVES[step] & HALVES[step + 1];
+            let third = !HALVES[step] & HALVES[step + 1];
+            for word in row {
+                *word ^= (*word & fourth) >> (1 << step);
+                *word ^= (*word & third) >> (1 << step);
+            }
+        }
+    }
+}
+
+/// The transpose of [`expand`].
+#[inline(always)]
+fn contract(row: &mut Row, step: usize) {
+    match step {
+        6 => {
+            row[2] ^= row[1];
+            row[3] ^= row[2];
+        }
+        5 => {
+            for pair in row.as_chunks_mut::<2>().0 {
+                pair[1] ^= pair[0] >> 32;
+                pair[1] ^= pair[1] << 32;
+            }
+        }
+        _ => {
+            let second = HALVES[step] & !HALVES[step + 1];
+            let third = !HALVES[step] & HALVES[step + 1];
+            for word in row {
+                *word ^= (*word & second) << (1 << step);
+                *word ^= (*word & third) << (1 << step);
+            }
+        }
+    }
+}
+
+/// Exchanges the lowest two bits of each word's number with the next two.
+#[inline(always)]
+fn exchange<V: Vector, const M: usize, const Q: usize>(proof: V::Proof, values: &mut Values<M, Q>) {
+    for plane in values {
+        for four in plane.as_chunks_mut::<4>().0 {
+            let turned = V::transpose(core::array::from_fn(|i| V::load(proof, &four[i])));
+            for (row, turned) in four.iter_mut().zip(turned) {
+                turned.store(row);
+            }
+        }
+    }
+}
+
+/// The parity of each word of a plane as [`Points::SPREAD`] orders them: that of coefficient e at position e.
+#[inline(always)]
+fn parities<const Q: usize>(plane: &[Row; Q]) -> [u64; 2] {
+    let mut words = [0; 128];
+    words[..4 * Q].copy_from_slice(plane.as_flattened());
+    // Which bits of the words' numbers become which bits of the position: always the highest that is left, or else a low one.
+    if Q == 32 {
+        fold::<64>(&mut words, 64, 0);
+        fold::<32>(&mut words, 32, 1);
+        fold::<16>(&mut words, 16, 2);
+        fold::<8>(&mut words, 8, 5);
+        fold::<2>(&mut words, 4, 3);
+        fold::<1>(&mut words, 2, 4);
+    } else {
+        fold::<32>(&mut words, 32, 0);
+        fold::<16>(&mut words, 16, 1);
+        fold::<8>(&mut words, 8, 4);
+        fold::<4>(&mut words, 4, 5);
+        fold::<2>(&mut words, 2, 2);
+        fold::<1>(&mut words, 1, 3);
+    }
+    [words[0], words[1]]
+}
+
+/// Merges words whose numbers differ by `D`, `left` pairs of them: position bits `bit` that are 0 take the sum over that bit of the first
+/// word, those that are 1 the sum of the second.
+#[inline(always)]
+fn fold<const D: usize>(words: &mut [u64; 128], left: usize, bit: usize) {
+    let (shift, high) = (1 << bit, HALVES[bit]);
+    let mut merged = [0; 64];
+    for (to, from) in merged.as_chunks_mut::<D>().0.iter_mut().zip(words.chunks_exact(2 * D)).take(left / D) {
+        for i in 0..D {
+            let (a, b) = (from[i], from[i + D]);
+            to[i] = (a & !high | b & high) ^ (a >> shift & !high | b << shift & high);
+        }
+    }
+    words[..64].copy_from_slice(&merged);
+}
+
+/// Writes parities at word `at`; with 64 of them only one word counts.
+#[inline(always)]
+fn place(row: &mut Row, parities: &[u64; 2], at: usize) {
+    if at == 1 {
+        row[1] = parities[0];
+    } else {
+        row[at] = parities[0];
+        row[at + 1] = parities[1];
+    }
+}

@@ -1,0 +1,129 @@
+//! Classic McEliece's kernels on 256-bit registers: the portable ones, compiled with AVX2 over vectors that are one register.
+
+use crate::kernels::mceliece::transform::{self, Values};
+use crate::kernels::mceliece::vector::{Row, Vector};
+use crate::kernels::mceliece::{self, benes, locator, parity};
+use candor_cpu::HaveAvx2;
+use core::arch::x86_64::*;
+
+/// A register, made with the proof that there are such.
+#[derive(Clone, Copy)]
+pub(crate) struct Ymm(__m256i, HaveAvx2);
+
+impl Vector for Ymm {
+    type Proof = HaveAvx2;
+
+    #[inline(always)]
+    fn load(proof: HaveAvx2, row: &Row) -> Self {
+        // SAFETY: the token proves AVX2; the row has the 32 bytes that are read, at any alignment.
+        Self(unsafe { _mm256_loadu_si256(row.as_ptr().cast()) }, proof)
+    }
+
+    #[inline(always)]
+    fn load_bytes(proof: HaveAvx2, bytes: &[u8; 32]) -> Self {
+        // SAFETY: the token proves AVX2; there are the 32 bytes that are read, at any alignment.
+        Self(unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }, proof)
+    }
+
+    #[inline(always)]
+    fn store(self, row: &mut Row) {
+        // SAFETY: the vector was made with the token; the row has the 32 bytes that are written, at any alignment.
+        unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), self.0) };
+    }
+
+    #[inline(always)]
+    fn splat(proof: HaveAvx2, word: u64) -> Self {
+        // SAFETY: the token proves AVX2.
+        Self(unsafe { _mm256_set1_epi64x(word.cast_signed()) }, proof)
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: the vector was made with the token.
+        Self(unsafe { _mm256_xor_si256(self.0, other.0) }, self.1)
+    }
+
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        // SAFETY: the vector was made with the token.
+        Self(unsafe { _mm256_and_si256(self.0, other.0) }, self.1)
+    }
+
+    #[inline(always)]
+    fn masks(self, word: u64) -> Self {
+        let word = Self::splat(self.1, word);
+        // SAFETY: the vector was made with the token.
+        Self(unsafe { _mm256_cmpeq_epi64(_mm256_and_si256(word.0, self.0), self.0) }, self.1)
+    }
+
+    #[inline(always)]
+    fn up(self, lowest: u64) -> Self {
+        // SAFETY: the vector was made with the token.
+        unsafe {
+            // Each lane's neighbour below, and for the lowest what comes in, at the top bit.
+            let below = _mm256_permute4x64_epi64::<0b10010000>(self.0);
+            let lowest = _mm256_zextsi128_si256(_mm_cvtsi64_si128((lowest << 63).cast_signed()));
+            let below = _mm256_blend_epi32::<0b00000011>(below, lowest);
+            Self(_mm256_or_si256(_mm256_slli_epi64::<1>(self.0), _mm256_srli_epi64::<63>(below)), self.1)
+        }
+    }
+
+    #[inline(always)]
+    fn down_lanes<const COUNT: i32>(self) -> Self {
+        // SAFETY: the vector was made with the token.
+        Self(unsafe { _mm256_srli_epi64::<COUNT>(self.0) }, self.1)
+    }
+
+    #[inline(always)]
+    fn transpose(four: [Self; 4]) -> [Self; 4] {
+        let proof = four[0].1;
+        let [a, b, c, d] = four.map(|vector| vector.0);
+        // SAFETY: the vectors were made with the token.
+        unsafe {
+            let (ab, cd) = (_mm256_unpacklo_epi64(a, b), _mm256_unpacklo_epi64(c, d));
+            let (ab_high, cd_high) = (_mm256_unpackhi_epi64(a, b), _mm256_unpackhi_epi64(c, d));
+            [
+                Self(_mm256_permute2x128_si256::<0x20>(ab, cd), proof),
+                Self(_mm256_permute2x128_si256::<0x20>(ab_high, cd_high), proof),
+                Self(_mm256_permute2x128_si256::<0x31>(ab, cd), proof),
+                Self(_mm256_permute2x128_si256::<0x31>(ab_high, cd_high), proof),
+            ]
+        }
+    }
+}
+
+/// Makes the entry points: a safe function that takes the token, and within it the kernel with the token's features.
+macro_rules! entry {
+    ($($(#[$doc:meta])* $name:ident $([$(const $size:ident),+])? ($proof:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)?, $kernel:expr;)+) => {
+        $(
+            $(#[$doc])*
+            #[inline]
+            pub(crate) fn $name $(<$(const $size: usize),+>)? ($proof: HaveAvx2, $($argument: $type),*) $(-> $result)? {
+                #[target_feature(enable = "avx2,bmi1,bmi2")]
+                #[allow(unused_variables, reason = "some kernels are loops that need no vectors of ours")]
+                fn with_features $(<$(const $size: usize),+>)? ($proof: HaveAvx2, $($argument: $type),*) $(-> $result)? {
+                    $kernel
+                }
+                // SAFETY: the token proves the features.
+                unsafe { with_features $(::<$($size),+>)? ($proof, $($argument),*) }
+            }
+        )+
+    };
+}
+
+entry! {
+    /// See [`transform::evaluate`].
+    evaluate[const M, const Q](proof, coefficients: &[Row; M], values: &mut Values<M, Q>), transform::evaluate::<Ymm, M, Q>(proof, coefficients, values);
+    /// See [`transform::power_sums`].
+    power_sums[const M, const Q](proof, values: &mut Values<M, Q>) -> [Row; M], transform::power_sums::<Ymm, M, Q>(proof, values);
+    /// See [`mceliece::invert`].
+    invert[const M, const Q](proof, values: &mut Values<M, Q>), mceliece::invert::<Ymm, M, Q>(proof, values);
+    /// See [`mceliece::square`].
+    square[const M, const Q](proof, values: &mut Values<M, Q>), mceliece::square::<Ymm, M, Q>(proof, values);
+    /// See [`locator::locator`].
+    locator[const M](proof, syndromes: &[Row; M], t: usize) -> [Row; M], locator::locator::<Ymm, M>(proof, syndromes, t);
+    /// See [`benes::apply`].
+    permute(proof, m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), benes::apply(m, control, inverse, bits);
+    /// See [`parity::products`].
+    products(proof, rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; parity::MOST_PIECES]) -> u64, parity::products::<Ymm>(proof, rows, row_bytes, pieces);
+}

@@ -1,0 +1,79 @@
+//! Which arm of the kernels runs.
+
+use crate::kernels::mceliece::parity::MOST_PIECES;
+use crate::kernels::mceliece::portable;
+use crate::kernels::mceliece::transform::Values;
+use crate::kernels::mceliece::vector::Row;
+#[cfg(target_arch = "x86_64")]
+use crate::low::x86_64::{avx2, mceliece};
+use candor_cpu::{Cpu, HaveAvx2, secret};
+
+/// One way to compute. An accelerated variant proves that the CPU has the instructions.
+#[derive(Clone, Copy)]
+pub(crate) enum Arm {
+    /// x86-64's 256-bit vectors.
+    Avx2(HaveAvx2),
+    /// Safe Rust.
+    Portable,
+}
+
+/// A method for each kernel, which calls that of the arm.
+macro_rules! kernels {
+    ($($(#[$doc:meta])* $name:ident $([$(const $size:ident),+])? ($($argument:ident: $type:ty),*) $(-> $result:ty)?, $routine:literal;)+) => {
+        $(
+            $(#[$doc])*
+            #[inline]
+            pub(super) fn $name $(<$(const $size: usize),+>)? (self, $($argument: $type),*) $(-> $result)? {
+                secret::ran($routine, self.name());
+                match self {
+                    #[cfg(target_arch = "x86_64")]
+                    Self::Avx2(token) => mceliece::$name $(::<$($size),+>)? (token, $($argument),*),
+                    _ => portable::$name $(::<$($size),+>)? ($($argument),*),
+                }
+            }
+        )+
+    };
+}
+
+impl Arm {
+    #[inline]
+    pub(crate) fn choose(cpu: Cpu) -> Self {
+        HaveAvx2::check(cpu).map_or(Self::Portable, Self::Avx2)
+    }
+
+    #[inline]
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Avx2(_) => "avx2",
+            Self::Portable => "portable",
+        }
+    }
+
+    kernels! {
+        /// A polynomial's values at all points.
+        evaluate[const M, const Q](coefficients: &[Row; M], values: &mut Values<M, Q>), "mceliece-transform";
+        /// Power sums of weights at all points.
+        power_sums[const M, const Q](values: &mut Values<M, Q>) -> [Row; M], "mceliece-transform";
+        /// 1/value at each point.
+        invert[const M, const Q](values: &mut Values<M, Q>), "mceliece-transform";
+        /// value² at each point.
+        square[const M, const Q](values: &mut Values<M, Q>), "mceliece-transform";
+        /// The error locator.
+        locator[const M](syndromes: &[Row; M], t: usize) -> [Row; M], "mceliece-locator";
+        /// Bits through a Beneš network.
+        permute(m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), "mceliece-network";
+        /// Rows of a matrix times a vector.
+        products(rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; MOST_PIECES]) -> u64, "mceliece-encode";
+    }
+
+    /// The vector with these bits set.
+    #[inline]
+    pub(super) fn scatter(self, positions: &[u32], words: &mut [u64]) {
+        secret::ran("mceliece-weight", self.name());
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => avx2::scatter(token, positions, words),
+            _ => crate::kernels::portable::scatter(positions, words),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Control bits of the Beneš network that a permutation is.

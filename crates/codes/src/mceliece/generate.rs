@@ -1,0 +1,1 @@
+//! Key pairs from seeds (specification, section 2.4.3).
