@@ -76,11 +76,7 @@ impl OfSet {
             let implementation = function::<unsafe extern "C" fn() -> *const c_char>(library, &name("implementation"))?;
             let kem = Kem::look_up(library, [&name("keypair"), &name("enc"), &name("dec")])?;
             Ok(Self {
-                given: Given {
-                    kem,
-                    randomness: *randomness,
-                    sizes: [public, secret, ciphertext, 32],
-                },
+                given: Given { kem, randomness: *randomness, sizes: [public, secret, ciphertext, 32] },
                 object,
                 implementation: CStr::from_ptr(implementation()).to_string_lossy().into_owned(),
             })

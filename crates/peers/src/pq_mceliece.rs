@@ -98,8 +98,7 @@ impl SeededKem for PqMcEliece {
     }
 
     fn decaps(&self, with: &Secret, ciphertext: &[u8]) -> Result<[u8; 32], Failed> {
-        let ciphertext =
-            self.0.ciphertext_from_bytes(ciphertext).map_err(|_| "the ciphertext has another length")?;
+        let ciphertext = self.0.ciphertext_from_bytes(ciphertext).map_err(|_| "the ciphertext has another length")?;
         let shared = match with {
             Secret::Plain(key) => key.decapsulate(&ciphertext),
             Secret::Prepared(key) => key.decapsulate(&ciphertext),
@@ -112,7 +111,8 @@ impl SeededKem for PqMcEliece {
         provenance.arm = Some(CHOSEN_AT_RUN_TIME.into());
         if op == Op::Decaps {
             provenance.different_operation = Some(
-                "the key was prepared for many ciphertexts before: what of decoding depends on the key alone is in it".into(),
+                "the key was prepared for many ciphertexts before: what of decoding depends on the key alone is in it"
+                    .into(),
             );
         }
         provenance

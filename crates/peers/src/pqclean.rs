@@ -131,7 +131,8 @@ impl OfSet {
         older_specification: Option<&'static str>,
     ) -> Result<Self, String> {
         let Functions { randomness, implementation, library } = &object.functions;
-        let names = ["keypair", "enc", "dec"].map(|name| format!("PQCLEAN_{prefix}_{implementation}_crypto_kem_{name}"));
+        let names =
+            ["keypair", "enc", "dec"].map(|name| format!("PQCLEAN_{prefix}_{implementation}_crypto_kem_{name}"));
         // SAFETY: the types and lengths are those of the set's api.h, and the library is never closed.
         let kem = unsafe { Kem::look_up(library, names.each_ref()) }?;
         Ok(Self { given: Given { kem, randomness: *randomness, sizes }, object, older_specification })

@@ -90,7 +90,9 @@ pub(super) fn build(peers: &Path, extent: Extent) -> Result<(), Failure> {
     match std::env::var_os(REPOSITORY) {
         Some(repository) => hqc_on_avx2(peers, Path::new(&repository)),
         None => {
-            println!("without round-4 HQC on AVX2, which no package has: {REPOSITORY} may name a git repository with PQClean's {COMMIT}");
+            println!(
+                "without round-4 HQC on AVX2, which no package has: {REPOSITORY} may name a git repository with PQClean's {COMMIT}"
+            );
             Ok(())
         }
     }
@@ -218,7 +220,9 @@ impl Library<'_> {
                 write(&to.join(name), text)?;
                 files.push(to.join(name));
             }
-            compile(&part.folder, common, flags, &files, &to)?;
+            // The sets on AVX2 have a variable of the same name.
+            let renamed = format!("-Dshake_prng_state=shake_prng_state_{number}");
+            compile(&part.folder, common, &[flags, &[&renamed]].concat(), &files, &to)?;
             folders.push(to);
         }
         let shared = objects.join("common");
@@ -235,7 +239,8 @@ impl Library<'_> {
             link.args(entries(folder, |name| name.ends_with(".o"))?);
         }
         quiet_step(&format!("linking {file} in {}", self.name), link)?;
-        let changed = if self.what.is_empty() { String::new() } else { format!("; products in GF(2^8) by {}", self.what) };
+        let changed =
+            if self.what.is_empty() { String::new() } else { format!("; products in GF(2^8) by {}", self.what) };
         let told = format!("{}, {}{changed}, on {}", compiler(), flags.join(" "), today());
         let fields =
             [("variant", self.variant), ("version", version), ("commit", id), ("build", &told), ("arm", self.arm)];
@@ -248,7 +253,17 @@ impl Library<'_> {
 /// Compiles files to objects in `to`.
 fn compile(include: &Path, common: &Path, flags: &[&str], files: &[PathBuf], to: &Path) -> Result<(), Failure> {
     let mut compile = program("cc");
-    compile.args(flags).args(["-fPIC", "-w", "-c", "-I"]).arg(include).arg("-I").arg(common).args(files).current_dir(to);
-    quiet_step(&format!("compiling {}", include.strip_prefix(common.parent().unwrap_or(common)).unwrap_or(include).display()), compile)
-        .map(drop)
+    compile
+        .args(flags)
+        .args(["-fPIC", "-w", "-c", "-I"])
+        .arg(include)
+        .arg("-I")
+        .arg(common)
+        .args(files)
+        .current_dir(to);
+    quiet_step(
+        &format!("compiling {}", include.strip_prefix(common.parent().unwrap_or(common)).unwrap_or(include).display()),
+        compile,
+    )
+    .map(drop)
 }

@@ -245,3 +245,55 @@ impl<K: SeededKem> Subject for Operation<K> {
 pub(super) fn not_prepared() -> Mismatch {
     Mismatch::new("was checked before it was prepared")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A KEM whose every answer is the byte that it was made with.
+    struct Constant(u8, Option<&'static str>);
+
+    impl SeededKem for Constant {
+        type Secret = ();
+        type Public = ();
+        type Bytes = [u8; 1];
+
+        fn older_specification(&self) -> Option<&'static str> {
+            self.1
+        }
+        fn keygen(&self, _: &[u8; 32]) -> Result<((), [u8; 1]), Failed> {
+            Ok(((), [self.0]))
+        }
+        fn export(&self, _: &()) -> Vec<u8> {
+            Vec::new()
+        }
+        fn public(&self, _: &[u8]) -> Result<(), Failed> {
+            Ok(())
+        }
+        fn encaps(&self, _: &(), _: &[u8]) -> Result<([u8; 1], [u8; 32]), Failed> {
+            Ok(([self.0], [self.0; 32]))
+        }
+        fn decaps(&self, _: &(), _: &[u8]) -> Result<[u8; 32], Failed> {
+            Ok([self.0; 32])
+        }
+        fn provenance(&self, _: Op) -> Provenance {
+            Provenance::default()
+        }
+    }
+
+    #[test]
+    fn answers_are_compared_within_one_specification_only() {
+        let made = |byte, older| {
+            let mut subject = Operation { kem: Constant(byte, older), coins: 8, op: Op::Decaps, ready: None };
+            let answer = subject.prepare(7).unwrap();
+            (subject, answer)
+        };
+        let (mut today, answer_today) = made(1, None);
+        let (mut older, answer_older) = made(2, Some("round 4"));
+        assert!(today.check(&answer_today).is_ok());
+        assert!(today.check(&made(3, None).1).is_err());
+        assert!(today.check(&answer_older).is_ok() && older.check(&answer_today).is_ok());
+        assert!(older.check(&answer_older).is_ok());
+        assert!(older.check(&made(3, Some("round 4")).1).is_err());
+    }
+}

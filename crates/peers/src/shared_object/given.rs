@@ -1,7 +1,7 @@
 //! KEMs in C, and the randomness that they are given: `cargo xtask peers` puts a stand-in in the place of their source.
 
-use crate::contract::kem::Failed;
 use super::function;
+use crate::contract::kem::Failed;
 use libloading::Library;
 use std::ffi::c_int;
 
