@@ -32,6 +32,7 @@ pub use code::Code;
 pub use expand::Version;
 pub use parameters::Parameters;
 
+use crate::expect_length;
 use alloc::vec::Vec;
 use arm_mux::Arm;
 use candor_cpu::{Cpu, secret};
@@ -171,7 +172,7 @@ impl<L: Level> Kem for Hqc<L> {
 
     fn generate(&self) -> Result<(Secret<L>, Public<L>), KemError> {
         let mut seed = Zeroizing::new([0; SEED]);
-        random(&mut *seed)?;
+        crate::random(&mut *seed)?;
         self.generate_from(&*seed)
     }
 
@@ -219,7 +220,7 @@ impl<L: Level> Kem for Hqc<L> {
     fn encapsulate(&self, to: &Public<L>, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
         let mut room = Zeroizing::new([0; parameters::MOST_MESSAGE + SALT]);
         let coins = &mut room[..Self::ENCAPSULATE_COINS];
-        random(coins)?;
+        crate::random(coins)?;
         self.encapsulate_from(to, coins, ciphertext)
     }
 
@@ -304,18 +305,4 @@ impl<L> Clone for Public<L> {
     fn clone(&self) -> Self {
         Self { key: self.key.clone(), level: PhantomData }
     }
-}
-
-fn expect_length(what: &'static str, expected: usize, got: usize) -> Result<(), KemError> {
-    if got == expected { Ok(()) } else { Err(KemError::Length { what, expected, got }) }
-}
-
-#[cfg(feature = "getrandom")]
-fn random(bytes: &mut [u8]) -> Result<(), KemError> {
-    getrandom::fill(bytes).map_err(|_| KemError::Randomness)
-}
-
-#[cfg(not(feature = "getrandom"))]
-fn random(_: &mut [u8]) -> Result<(), KemError> {
-    Err(KemError::Randomness)
 }

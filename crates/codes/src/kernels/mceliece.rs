@@ -2,11 +2,16 @@
 
 pub(crate) mod benes;
 pub(crate) mod bitsliced;
+pub(crate) mod columns;
 pub(crate) mod field;
 pub(crate) mod locator;
 pub(crate) mod parity;
+pub(crate) mod pivots;
 pub(crate) mod points;
+pub(crate) mod polynomials;
 pub(crate) mod portable;
+pub(crate) mod rows;
+pub(crate) mod sort;
 pub(crate) mod transform;
 pub(crate) mod vector;
 

@@ -1,6 +1,7 @@
 //! Which arm of the kernels runs.
 
 use crate::kernels::mceliece::parity::MOST_PIECES;
+use crate::kernels::mceliece::polynomials::{Multiples, Product, Vector as Coefficients};
 use crate::kernels::mceliece::portable;
 use crate::kernels::mceliece::transform::Values;
 use crate::kernels::mceliece::vector::Row;
@@ -64,6 +65,25 @@ impl Arm {
         permute(m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), "mceliece-network";
         /// Rows of a matrix times a vector.
         products(rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; MOST_PIECES]) -> u64, "mceliece-encode";
+        /// Sorts each block of `block` numbers below 2³¹; `block` is a power of two that divides their count.
+        sort_blocks(numbers: &mut [u32], block: usize), "mceliece-sort";
+        /// Sorts a power of two of numbers below 2⁶³.
+        sort_words(words: &mut [u64]), "mceliece-sort";
+        /// A product of polynomials.
+        multiply(a: &Coefficients, b: &Multiples) -> Product, "mceliece-polynomial";
+        /// Solves a system of equations.
+        eliminate[const M](columns: &mut [Coefficients]) -> u16, "mceliece-polynomial";
+        /// Columns of the parity-check matrix.
+        fill_columns[const M](x: &[Row; M], value: &[Row; M], t: usize, height: usize, tile: &mut [u8]), "mceliece-columns";
+        /// Sums of rows that coefficients choose.
+        add_rows(tile: &mut [u8], height: usize, coefficients: &[u8], sources: &[u8]), "mceliece-reduce";
+        /// Pivots among few rows.
+        find_pivots(rows: &[u64], count: usize, sums: &mut [u8]), "mceliece-reduce";
+    }
+
+    /// Pivots among any number of rows, which are hardly ever needed, so there is no arm.
+    pub(super) fn find_pivots_among_all(self, rows: &[u64], count: usize, sums: &mut [u8]) {
+        crate::kernels::mceliece::pivots::find_among_all(rows, count, sums);
     }
 
     /// The vector with these bits set.

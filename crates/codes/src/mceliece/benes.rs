@@ -3,9 +3,8 @@
 use super::arm_mux::Arm;
 use crate::kernels::mceliece::benes;
 use crate::words::Words;
-use alloc::vec;
-use alloc::vec::Vec;
-use zeroize::Zeroizing;
+#[cfg(test)]
+use {alloc::vec, alloc::vec::Vec, zeroize::Zeroizing};
 
 /// A network on 2^m positions, its control bits laid out for the kernels. It is wiped on drop.
 pub(crate) struct Network {
@@ -47,6 +46,7 @@ impl Network {
     }
 
     /// All elements of the field in the order of the support, α₀ to α₍q₋₁₎.
+    #[cfg(test)]
     pub(crate) fn support(&self, arm: Arm) -> Zeroizing<Vec<u16>> {
         let q = 1 << self.m;
         let mut elements = Zeroizing::new(vec![0u16; q]);

@@ -17,7 +17,7 @@ pub(crate) const MOST_ERRORS: usize = 128;
 
 /// What distinguishes the sets.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Parameters {
+pub struct Parameters {
     /// The field is GF(2^m), 12 or 13.
     pub(crate) m: usize,
     /// Length of the code, a multiple of 8.

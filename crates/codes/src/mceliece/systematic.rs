@@ -1,1 +1,217 @@
 //! The public key's matrix in systematic and semi-systematic form (specification, section 2.3).
+//!
+//! The parity-check matrix H has mt rows and n columns. T is what stands right of the identity when H is reduced. The reduction takes 64 pivots at a time, a
+//! *panel*, and goes from left to right: 64 columns are made, all panels so far are applied to them, and they become the next panel.
+//! When the left square is done, the other columns pass through all panels, 64 at a time, and go into the public key. Neither H
+//! nor a reduced part of it is ever stored.
+
+use super::arm_mux::Arm;
+use super::columns::{Columns, TILE};
+use super::parameters::{LAST_COLUMNS, LAST_ROWS, Parameters};
+use super::permutation::Order;
+use crate::kernels::mceliece::pivots;
+use alloc::vec;
+use alloc::vec::Vec;
+use candor_cpu::{barrier, secret};
+use zeroize::Zeroizing;
+
+/// Columns and pivots of a panel.
+const PANEL: usize = 64;
+/// Bytes of a row of as many columns.
+const STRIP: usize = PANEL / 8;
+
+/// Where the pivots of the last rows were in a matrix that is systematic: c in a secret key.
+const NOT_MOVED: u64 = 0xffffffff;
+
+/// Writes T into `public`, row by row. Says where the pivots of the last μ rows were among ν columns, whose elements it has then moved in `order`. Nothing
+/// if the matrix has no such form.
+pub(super) fn public_matrix(arm: Arm, parameters: &Parameters, order: &mut Order, public: &mut [u8]) -> Option<u64> {
+    let rows = parameters.rows();
+    let height = Columns::height(parameters);
+    let mut tile = Zeroizing::new(vec![0; TILE * height]);
+    let mut panels = Panels { arm, height, rows, all: Vec::new() };
+
+    let square = if parameters.semi_systematic { rows - LAST_ROWS } else { rows };
+    for first in (0..square).step_by(8 * TILE) {
+        Columns::new(arm, parameters, order).fill(first, &mut tile);
+        let pivots = (first..square).step_by(PANEL);
+        for (first, strip) in pivots.zip(tile.chunks_exact_mut(STRIP * height)) {
+            panels.apply(strip);
+            panels.extend(strip, first, PANEL.min(square - first))?;
+        }
+    }
+    let mut moved = NOT_MOVED;
+    if parameters.semi_systematic {
+        let strip = |columns: Columns, panels: &Panels, tile: &mut [u8]| {
+            columns.fill(square, tile);
+            panels.apply(&mut tile[..STRIP * height]);
+        };
+        strip(Columns::new(arm, parameters, order), &panels, &mut tile);
+        let window = rows_of(&tile, height, square, LAST_ROWS);
+        let positions = Zeroizing::new(last_pivots(&window)?);
+        moved = move_columns(&positions, square, order);
+        // Made once more, in the new order: the first columns have the pivots now.
+        strip(Columns::new(arm, parameters, order), &panels, &mut tile);
+        panels.extend(&mut tile[..STRIP * height], square, LAST_ROWS)?;
+    }
+    let columns = Columns::new(arm, parameters, order);
+    let row_bytes = parameters.row_bytes();
+    for first in (0..row_bytes).step_by(TILE) {
+        columns.fill(rows + 8 * first, &mut tile);
+        let range = first..row_bytes.min(first + TILE);
+        for strip in tile.chunks_exact_mut(STRIP * height).take(range.len().div_ceil(STRIP)) {
+            panels.apply(strip);
+        }
+        secret::declassify(&tile, "mceliece-public-key");
+        for (row, bytes) in public.chunks_exact_mut(row_bytes).enumerate() {
+            let column = tile[row..].iter().step_by(height);
+            bytes[range.clone()].iter_mut().zip(column).for_each(|(to, byte)| *to = *byte);
+        }
+    }
+    Some(moved)
+}
+
+/// The panels so far.
+struct Panels {
+    arm: Arm,
+    height: usize,
+    rows: usize,
+    all: Vec<Panel>,
+}
+
+/// A step of the reduction: what makes `count` pivots from row and column `first` on.
+struct Panel {
+    first: usize,
+    count: usize,
+    /// Each new pivot row as a sum of rows from `first` on: a tile of [`PANEL`] rows with a column for each of those rows.
+    pivots: Zeroizing<Vec<u8>>,
+    /// Which new pivot rows are added to each row: a tile of all rows with a column for each pivot.
+    coefficients: Zeroizing<Vec<u8>>,
+}
+
+impl Panels {
+    /// Applies all panels to 64 columns of the matrix.
+    fn apply(&self, strip: &mut [u8]) {
+        self.all.iter().for_each(|panel| panel.apply(self.arm, strip, self.height));
+    }
+
+    /// Appends the panel that reduces `strip`, to which all panels before it have been applied. Nothing if some row has no pivot.
+    fn extend(&mut self, strip: &mut [u8], first: usize, count: usize) -> Option<()> {
+        let Self { arm, height, rows, .. } = *self;
+        let left = rows - first;
+        // Twice as many rows as pivots are enough but for one matrix in 2⁶⁴. That one takes all rows.
+        let few = pivots::FEW.min(left);
+        let found = |pivots: &[u8]| secret::declassified(pivots[pivots.len() - 1], "mceliece-retry") == 1;
+        let mut pivots = Zeroizing::new(vec![0; PANEL * few.div_ceil(8) + 1]);
+        arm.find_pivots(&rows_of(strip, height, first, few), count, &mut pivots);
+        if !found(&pivots) {
+            if few == left {
+                return None;
+            }
+            pivots = Zeroizing::new(vec![0; PANEL * left.div_ceil(8) + 1]);
+            arm.find_pivots_among_all(&rows_of(strip, height, first, left), count, &mut pivots);
+            if !found(&pivots) {
+                return None;
+            }
+        }
+        pivots.pop();
+        let mut coefficients = Zeroizing::new(strip[..count.div_ceil(8) * height].to_vec());
+        if !count.is_multiple_of(8) {
+            coefficients[count / 8 * height..].iter_mut().for_each(|byte| *byte &= (1 << (count % 8)) - 1);
+        }
+        self.all.push(Panel { first, count, pivots, coefficients });
+        Some(())
+    }
+}
+
+impl Panel {
+    fn apply(&self, arm: Arm, strip: &mut [u8], height: usize) {
+        let (count, candidates) = (self.count, self.pivots.len() / STRIP);
+        let mut sources = Zeroizing::new(vec![0; STRIP * candidates]);
+        for (sources, column) in sources.chunks_exact_mut(candidates).zip(strip.chunks_exact(height)) {
+            sources.copy_from_slice(&column[self.first..][..candidates]);
+        }
+        let mut rows = Zeroizing::new([0; STRIP * PANEL]);
+        arm.add_rows(&mut *rows, PANEL, &self.pivots, &sources);
+        let used = count.next_multiple_of(8);
+        for column in 0..STRIP {
+            rows.copy_within(column * PANEL..column * PANEL + used, column * used);
+        }
+        let rows = &rows[..STRIP * used];
+        arm.add_rows(strip, height, &self.coefficients, rows);
+        for (column, rows) in strip.chunks_exact_mut(height).zip(rows.chunks_exact(used)) {
+            column[self.first..][..count].copy_from_slice(&rows[..count]);
+        }
+    }
+}
+
+/// Rows `first` to `first + count − 1` of a strip, a word each.
+fn rows_of(strip: &[u8], height: usize, first: usize, count: usize) -> Zeroizing<Vec<u64>> {
+    let mut words = Zeroizing::new(vec![0; count]);
+    for (at, column) in strip.chunks_exact(height).take(STRIP).enumerate() {
+        for (word, byte) in words.iter_mut().zip(&column[first..]) {
+            *word |= u64::from(*byte) << (8 * at);
+        }
+    }
+    words
+}
+
+/// The columns, of ν, in which the last μ rows have their pivots, lowest first (specification, section 2.3, step 4). Nothing if there are fewer
+/// than μ.
+fn last_pivots(window: &[u64]) -> Option<[u32; LAST_ROWS]> {
+    let mut rows: Zeroizing<[u64; LAST_ROWS]> = Zeroizing::new(core::array::from_fn(|i| window[i]));
+    let mut positions = [0; LAST_ROWS];
+    let mut missing = 0;
+    for i in 0..LAST_ROWS {
+        let (done, left) = rows.split_at_mut(i + 1);
+        let row = &mut done[i];
+        let any = left.iter().fold(*row, |any, row| any | row);
+        // The lowest bit that is set, and its number.
+        let lowest = any & any.wrapping_neg();
+        missing |= lowest.wrapping_sub(1) >> 63;
+        positions[i] = lowest.wrapping_sub(1).count_ones();
+        let bit = |row: u64| 1 ^ ((row & lowest).wrapping_sub(1) >> 63);
+        for other in left.iter() {
+            *row ^= other & barrier::mask_u64(1 ^ bit(*row));
+        }
+        for other in left {
+            *other ^= *row & barrier::mask_u64(bit(*other));
+        }
+    }
+    // Whether the key is discarded says nothing of the next.
+    (secret::declassified(missing as u8, "mceliece-retry") == 0).then_some(positions)
+}
+
+/// Whether c can stand in a secret key: 1 or 0.
+pub(super) fn is_choice(parameters: &Parameters, c: u64) -> u8 {
+    let right = if parameters.semi_systematic { u64::from(c.count_ones() ^ LAST_ROWS as u32) } else { c ^ NOT_MOVED };
+    (right.wrapping_sub(1) >> 63) as u8
+}
+
+/// The first μ positions that c has, lowest first.
+pub(super) fn positions(c: u64) -> [u32; LAST_ROWS] {
+    let mut left = c;
+    core::array::from_fn(|_| {
+        let below = (left & left.wrapping_neg()).wrapping_sub(1);
+        left &= left.wrapping_sub(1);
+        below.count_ones()
+    })
+}
+
+/// Moves the columns at these positions after `first` to the front, one after another, each by an exchange. Returns the positions as bits.
+pub(super) fn move_columns(positions: &[u32; LAST_ROWS], first: usize, order: &mut Order) -> u64 {
+    for (at, position) in positions.iter().enumerate() {
+        for other in at + 1..LAST_COLUMNS {
+            let here = barrier::mask_u64((u64::from(other as u32 ^ position)).wrapping_sub(1) >> 63) as u16;
+            for list in [&mut order.numbers, &mut order.values] {
+                let change = (list[first + at] ^ list[first + other]) & here;
+                list[first + at] ^= change;
+                list[first + other] ^= change;
+            }
+        }
+    }
+    positions.iter().fold(0, |bits, position| bits | 1u64.wrapping_shl(*position))
+}
+
+#[cfg(test)]
+mod tests;

@@ -77,6 +77,7 @@ pub(crate) fn rows<const M: usize>(elements: &[u16]) -> [Row; M] {
 ///
 /// # Panics
 /// If `m` is another.
+#[cfg(test)]
 pub(crate) fn evaluate(arm: Arm, m: usize, coefficients: &[u16]) -> Zeroizing<Vec<u16>> {
     match m {
         12 => Table::<12, 16>::of_polynomial(arm, coefficients).to_elements(),

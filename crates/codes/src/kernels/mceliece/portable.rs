@@ -1,8 +1,9 @@
 //! The portable arm.
 
+use super::polynomials::{Multiples, Product, Vector as Coefficients};
 use super::transform::Values;
 use super::vector::{Portable, Row};
-use super::{benes, locator as bm, parity, transform};
+use super::{benes, columns, locator as bm, parity, pivots, polynomials, rows, sort, transform};
 
 #[inline(never)] // a function of its own, so that the gate finds it by name
 pub(crate) fn evaluate<const M: usize, const Q: usize>(coefficients: &[Row; M], values: &mut Values<M, Q>) {
@@ -37,4 +38,39 @@ pub(crate) fn permute(m: usize, control: &[u64], inverse: bool, bits: &mut [u64]
 #[inline(never)]
 pub(crate) fn products(rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; parity::MOST_PIECES]) -> u64 {
     parity::products::<Portable>((), rows, row_bytes, pieces)
+}
+
+#[inline(never)]
+pub(crate) fn sort_blocks(numbers: &mut [u32], block: usize) {
+    sort::sort_blocks(numbers, block);
+}
+
+#[inline(never)]
+pub(crate) fn sort_words(words: &mut [u64]) {
+    sort::sort_blocks(words, words.len());
+}
+
+#[inline(never)]
+pub(crate) fn multiply(a: &Coefficients, b: &Multiples) -> Product {
+    polynomials::product(a, b)
+}
+
+#[inline(never)]
+pub(crate) fn eliminate<const M: usize>(columns: &mut [Coefficients]) -> u16 {
+    polynomials::eliminate::<M>(columns)
+}
+
+#[inline(never)]
+pub(crate) fn fill_columns<const M: usize>(x: &[Row; M], value: &[Row; M], t: usize, height: usize, tile: &mut [u8]) {
+    columns::fill::<Portable, M>((), x, value, t, height, tile);
+}
+
+#[inline(never)]
+pub(crate) fn add_rows(tile: &mut [u8], height: usize, coefficients: &[u8], sources: &[u8]) {
+    rows::combine(tile, height, coefficients, sources);
+}
+
+#[inline(never)]
+pub(crate) fn find_pivots(rows: &[u64], count: usize, sums: &mut [u8]) {
+    pivots::find_among_few(rows, count, sums);
 }

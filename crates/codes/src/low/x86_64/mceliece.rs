@@ -1,8 +1,9 @@
 //! Classic McEliece's kernels on 256-bit registers: the portable ones, compiled with AVX2 over vectors that are one register.
 
+use crate::kernels::mceliece::polynomials::{self, Multiples, Product, Vector as Coefficients};
 use crate::kernels::mceliece::transform::{self, Values};
 use crate::kernels::mceliece::vector::{Row, Vector};
-use crate::kernels::mceliece::{self, benes, locator, parity};
+use crate::kernels::mceliece::{self, benes, columns, locator, parity, pivots, rows, sort};
 use candor_cpu::HaveAvx2;
 use core::arch::x86_64::*;
 
@@ -126,4 +127,18 @@ entry! {
     permute(proof, m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), benes::apply(m, control, inverse, bits);
     /// See [`parity::products`].
     products(proof, rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; parity::MOST_PIECES]) -> u64, parity::products::<Ymm>(proof, rows, row_bytes, pieces);
+    /// See [`sort::sort_blocks`].
+    sort_blocks(proof, numbers: &mut [u32], block: usize), sort::sort_blocks(numbers, block);
+    /// See [`sort::sort_blocks`].
+    sort_words(proof, words: &mut [u64]), sort::sort_blocks(words, words.len());
+    /// See [`polynomials::product`].
+    multiply(proof, a: &Coefficients, b: &Multiples) -> Product, polynomials::product(a, b);
+    /// See [`polynomials::eliminate`].
+    eliminate[const M](proof, columns: &mut [Coefficients]) -> u16, polynomials::eliminate::<M>(columns);
+    /// See [`columns::fill`].
+    fill_columns[const M](proof, x: &[Row; M], value: &[Row; M], t: usize, height: usize, tile: &mut [u8]), columns::fill::<Ymm, M>(proof, x, value, t, height, tile);
+    /// See [`rows::combine`].
+    add_rows(proof, tile: &mut [u8], height: usize, coefficients: &[u8], sources: &[u8]), rows::combine(tile, height, coefficients, sources);
+    /// See [`pivots::find_among_few`].
+    find_pivots(proof, rows: &[u64], count: usize, sums: &mut [u8]), pivots::find_among_few(rows, count, sums);
 }

@@ -1,1 +1,0 @@
-//! Sorting in constant time.
