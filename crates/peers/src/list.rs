@@ -36,6 +36,11 @@ pub(crate) trait Offers: Sync {
         Vec::new()
     }
 
+    /// Decoding below Classic McEliece.
+    fn mceliece_decode(&self, set: mceliece::Set) -> Vec<Entry> {
+        Vec::new()
+    }
+
     /// X25519.
     fn x25519(&self, op: x25519::Op) -> Vec<Entry> {
         Vec::new()
@@ -161,6 +166,12 @@ pub fn hqc_decode(level: hqc::Level) -> Vec<Entry> {
 #[must_use]
 pub fn mceliece(set: mceliece::Set, op: kem::Op) -> Vec<Entry> {
     all().flat_map(|peer| peer.mceliece(set, op)).collect()
+}
+
+/// The peers' entries for decoding below Classic McEliece.
+#[must_use]
+pub fn mceliece_decode(set: mceliece::Set) -> Vec<Entry> {
+    all().flat_map(|peer| peer.mceliece_decode(set)).collect()
 }
 
 /// The peers' entries for X25519.

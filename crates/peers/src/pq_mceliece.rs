@@ -8,7 +8,7 @@ use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
 use crate::shared_object::CHOSEN_AT_RUN_TIME;
 use ::pq_mceliece::{Algorithm, DecapsulationKey, EncapsulationKey, PreparedDecapsulationKey};
-use candor_lab::{Entry, Provenance};
+use candor_lab::{Entry, Provenance, Refusal};
 
 const PACKAGE: &str = "pq-mceliece";
 
@@ -22,6 +22,10 @@ impl Offers for Offer {
 
     fn mceliece(&self, set: Set, op: Op) -> Vec<Entry> {
         vec![kem::entry(linked::subject(PACKAGE), op, mceliece::COINS, move || Ok(PqMcEliece(algorithm(set))))]
+    }
+
+    fn mceliece_decode(&self, _: Set) -> Vec<Entry> {
+        vec![Entry::refused(linked::subject(PACKAGE), Refusal::never("has no public function for decoding alone"))]
     }
 }
 

@@ -14,6 +14,7 @@ use crate::shared_object::given::{Given, Kem, Randomness, randomness};
 use crate::shared_object::{Found, SharedObject, Which, function};
 use candor_lab::{Entry, Provenance, Refusal};
 use libloading::Library;
+use std::ffi::c_int;
 use std::sync::LazyLock;
 
 static MCELIECE: Which = Which {
@@ -81,6 +82,11 @@ impl Offers for Offer {
     fn mceliece(&self, set: Set, op: Op) -> Vec<Entry> {
         let make = move |object| OfSet::mceliece(object, set).map_err(Refusal::failed);
         FOUND_MCELIECE.each(|object| kem::entry(&object.name, op, mceliece::COINS, move || make(object)))
+    }
+
+    fn mceliece_decode(&self, set: Set) -> Vec<Entry> {
+        let make = move |object| OfDecoder::new(object, set).map_err(Refusal::failed);
+        FOUND_MCELIECE.each(|object| mceliece::decode(&object.name, set, move || make(object)))
     }
 
     /// In C, only what is compiled as usual is of interest for the whole KEM: nearly all of its time goes into a schoolbook product.
@@ -189,6 +195,65 @@ impl SeededKem for OfSet {
             )
         });
         provenance
+    }
+}
+
+/// The error vector, what follows the first 40 bytes of a secret key, and the ciphertext.
+type Decrypt = unsafe extern "C" fn(*mut u8, *const u8, *const u8) -> c_int;
+
+/// A set of Classic McEliece with its decoder.
+struct OfDecoder {
+    kem: OfSet,
+    decrypt: Decrypt,
+}
+
+impl OfDecoder {
+    fn new(object: &'static SharedObject<Functions>, set: Set) -> Result<Self, String> {
+        let name = format!("PQCLEAN_MCELIECE{}_AVX2_decrypt", set.number().to_uppercase());
+        // SAFETY: the type is that of decrypt.h, and the library is never closed.
+        let decrypt = unsafe { function(&object.functions.library, &name) }?;
+        Ok(Self { kem: OfSet::mceliece(object, set)?, decrypt })
+    }
+}
+
+impl SeededKem for OfDecoder {
+    type Secret = Vec<u8>;
+    type Public = Vec<u8>;
+    type Bytes = Vec<u8>;
+
+    fn keygen(&self, seed: &[u8; 32]) -> Result<(Vec<u8>, Vec<u8>), Failed> {
+        self.kem.keygen(seed)
+    }
+
+    fn export(&self, secret: &Vec<u8>) -> Vec<u8> {
+        self.kem.export(secret)
+    }
+
+    fn public(&self, encoded: &[u8]) -> Result<Vec<u8>, Failed> {
+        self.kem.public(encoded)
+    }
+
+    fn encaps(&self, to: &Vec<u8>, coins: &[u8]) -> Result<(Vec<u8>, [u8; 32]), Failed> {
+        self.kem.encaps(to, coins)
+    }
+
+    fn decaps(&self, with: &Vec<u8>, ciphertext: &[u8]) -> Result<[u8; 32], Failed> {
+        self.kem.decaps(with, ciphertext)
+    }
+
+    fn provenance(&self, op: Op) -> Provenance {
+        self.kem.provenance(op)
+    }
+}
+
+impl mceliece::Decoder for OfDecoder {
+    fn decode(&self, with: &Vec<u8>, ciphertext: &[u8], error: &mut [u8]) -> bool {
+        // SAFETY: a key of ours, a ciphertext of its length, and as many bytes of errors as the set has.
+        unsafe { (self.decrypt)(error.as_mut_ptr(), with[40..].as_ptr(), ciphertext.as_ptr()) == 0 }
+    }
+
+    fn decode_provenance(&self) -> Provenance {
+        self.kem.object.provenance(mceliece::DECODE)
     }
 }
 

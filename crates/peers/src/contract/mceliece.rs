@@ -3,7 +3,10 @@
 //! A key pair follows from its seed ([`super::kem`]). The coins of an encapsulation are the state of a [`Stream`], from which the errors'
 //! positions are drawn in blocks as large as the reference implementation's, until a block will do.
 
+use super::kem::{Failed, SeededKem, not_prepared};
 use crate::seed::Stream;
+use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
+use std::hint::black_box;
 
 /// A parameter set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +80,18 @@ impl Set {
         }
     }
 
+    /// Bytes of an error vector: n bits.
+    #[must_use]
+    pub fn error(self) -> usize {
+        match self {
+            Self::S348864 | Self::S348864f => 3488 / 8,
+            Self::S460896 | Self::S460896f => 4608 / 8,
+            Self::S6688128 | Self::S6688128f => 6688 / 8,
+            Self::S6960119 | Self::S6960119f => 6960 / 8,
+            Self::S8192128 | Self::S8192128f => 8192 / 8,
+        }
+    }
+
     /// Bytes of an encapsulation key, a decapsulation key and a ciphertext (specification, §4).
     #[must_use]
     pub fn sizes(self) -> [usize; 3] {
@@ -87,5 +102,83 @@ impl Set {
             Self::S6960119 | Self::S6960119f => [1_047_319, 13_948, 194],
             Self::S8192128 | Self::S8192128f => [1_357_824, 14_120, 208],
         }
+    }
+}
+
+/// What the timed call of `…/decode` does.
+pub const DECODE: &str = "finds the errors that a ciphertext carries; sixteen valid ciphertexts in turn";
+
+/// A library that decodes by itself.
+pub trait Decoder: SeededKem {
+    /// Writes the error vector of a ciphertext, and says whether there is one.
+    fn decode(&self, with: &Self::Secret, ciphertext: &[u8], error: &mut [u8]) -> bool;
+    /// Where the library comes from and how it was built.
+    fn decode_provenance(&self) -> Provenance;
+}
+
+/// The entry of a library for decoding. `make` opens the library, or says why it can't be had.
+pub fn decode<D: Decoder>(
+    subject: impl Into<String>,
+    set: Set,
+    make: impl Fn() -> Result<D, Refusal> + Send + Sync + 'static,
+) -> Entry {
+    Entry::new(subject, move || Ok(Decode { decoder: make()?, set, ready: None, next: 0 }))
+}
+
+/// Distinct ciphertexts that decoding works through in turn, so that no branch predictor learns one by heart.
+const INPUTS: usize = 16;
+
+struct Decode<D: Decoder> {
+    decoder: D,
+    set: Set,
+    /// A key, ciphertexts for it, and what is in them.
+    ready: Option<(D::Secret, Vec<D::Bytes>, Witness)>,
+    next: usize,
+}
+
+impl<D: Decoder> Decode<D> {
+    fn make_ready(&self, seed: u64) -> Result<(D::Secret, Vec<D::Bytes>, Witness), Failed> {
+        let decoder = &self.decoder;
+        let (secret, encoded) = decoder.keygen(&Stream::new(seed, "key pair").array())?;
+        let (secret, public) = (decoder.prepared(secret), decoder.public(encoded.as_ref())?);
+        let mut stream = Stream::new(seed, "encapsulations");
+        let (mut ciphertexts, mut answer) = (Vec::new(), Witness::default());
+        for i in 0..INPUTS {
+            let (ciphertext, _) = decoder.encaps(&public, &stream.array::<COINS>())?;
+            let mut error = vec![0; self.set.error()];
+            if !decoder.decode(&secret, ciphertext.as_ref(), &mut error) {
+                return Err("finds no errors in its own ciphertext");
+            }
+            answer = answer.with(&format!("ciphertext {i}"), &ciphertext).with(&format!("errors {i}"), error);
+            ciphertexts.push(ciphertext);
+        }
+        Ok((secret, ciphertexts, answer))
+    }
+}
+
+impl<D: Decoder> Subject for Decode<D> {
+    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
+        let ready = self.make_ready(seed).map_err(Refusal::failed)?;
+        let answer = ready.2.clone();
+        self.ready = Some(ready);
+        Ok(answer)
+    }
+
+    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
+        self.ready.as_ref().ok_or_else(not_prepared)?.2.same_as(other)
+    }
+
+    fn run(&mut self, iterations: u64) {
+        let (secret, ciphertexts, _) = self.ready.as_ref().expect("prepare comes before run");
+        let mut error = vec![0; self.set.error()];
+        for _ in 0..iterations {
+            let ciphertext = black_box(ciphertexts[self.next].as_ref());
+            black_box(self.decoder.decode(black_box(secret), ciphertext, black_box(&mut error)));
+            self.next = (self.next + 1) % INPUTS;
+        }
+    }
+
+    fn provenance(&self) -> Provenance {
+        self.decoder.decode_provenance()
     }
 }
