@@ -131,13 +131,19 @@ const INPUTS: usize = 16;
 struct Decode<D: Decoder> {
     decoder: D,
     set: Set,
-    /// A key, ciphertexts for it, and what is in them.
-    ready: Option<(D::Secret, Vec<D::Bytes>, Witness)>,
+    ready: Option<Ready<D>>,
     next: usize,
 }
 
+/// A key, ciphertexts for it, and what is in them.
+struct Ready<D: Decoder> {
+    secret: D::Secret,
+    ciphertexts: Vec<D::Bytes>,
+    answer: Witness,
+}
+
 impl<D: Decoder> Decode<D> {
-    fn make_ready(&self, seed: u64) -> Result<(D::Secret, Vec<D::Bytes>, Witness), Failed> {
+    fn make_ready(&self, seed: u64) -> Result<Ready<D>, Failed> {
         let decoder = &self.decoder;
         let (secret, encoded) = decoder.keygen(&Stream::new(seed, "key pair").array())?;
         let (secret, public) = (decoder.prepared(secret), decoder.public(encoded.as_ref())?);
@@ -152,24 +158,24 @@ impl<D: Decoder> Decode<D> {
             answer = answer.with(&format!("ciphertext {i}"), &ciphertext).with(&format!("errors {i}"), error);
             ciphertexts.push(ciphertext);
         }
-        Ok((secret, ciphertexts, answer))
+        Ok(Ready { secret, ciphertexts, answer })
     }
 }
 
 impl<D: Decoder> Subject for Decode<D> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         let ready = self.make_ready(seed).map_err(Refusal::failed)?;
-        let answer = ready.2.clone();
+        let answer = ready.answer.clone();
         self.ready = Some(ready);
         Ok(answer)
     }
 
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
-        self.ready.as_ref().ok_or_else(not_prepared)?.2.same_as(other)
+        self.ready.as_ref().ok_or_else(not_prepared)?.answer.same_as(other)
     }
 
     fn run(&mut self, iterations: u64) {
-        let (secret, ciphertexts, _) = self.ready.as_ref().expect("prepare comes before run");
+        let Ready { secret, ciphertexts, .. } = self.ready.as_ref().expect("prepare comes before run");
         let mut error = vec![0; self.set.error()];
         for _ in 0..iterations {
             let ciphertext = black_box(ciphertexts[self.next].as_ref());
