@@ -4,4 +4,6 @@
 pub(crate) mod avx2;
 pub(crate) mod mceliece;
 mod reed_muller;
+mod rows;
+mod sort;
 mod support;

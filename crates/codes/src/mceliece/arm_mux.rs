@@ -65,18 +65,19 @@ impl Arm {
         permute(m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), "mceliece-network";
         /// Rows of a matrix times a vector.
         products(rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; MOST_PIECES]) -> u64, "mceliece-encode";
-        /// Sorts each block of `block` numbers below 2³¹; `block` is a power of two that divides their count.
-        sort_blocks(numbers: &mut [u32], block: usize), "mceliece-sort";
-        /// Sorts a power of two of numbers below 2⁶³.
-        sort_words(words: &mut [u64]), "mceliece-sort";
+        /// Sorts each block of `block` numbers below 2³¹; `block` is a power of two that divides their count. What `scratch` holds is lost; it is as
+        /// long as `numbers`.
+        sort_blocks(numbers: &mut [u32], scratch: &mut [u32], block: usize), "mceliece-sort";
+        /// Sorts a power of two of numbers below 2⁶³; the same.
+        sort_words(words: &mut [u64], scratch: &mut [u64]), "mceliece-sort";
         /// A product of polynomials.
         multiply(a: &Coefficients, b: &Multiples) -> Product, "mceliece-polynomial";
         /// Solves a system of equations.
         eliminate[const M](columns: &mut [Coefficients]) -> u16, "mceliece-polynomial";
         /// Columns of the parity-check matrix.
         fill_columns[const M](x: &[Row; M], value: &[Row; M], t: usize, height: usize, tile: &mut [u8]), "mceliece-columns";
-        /// Sums of rows that coefficients choose.
-        add_rows(tile: &mut [u8], height: usize, coefficients: &[u8], sources: &[u8]), "mceliece-reduce";
+        /// Sums of rows that are chosen.
+        add_rows(tile: &mut [u8], height: usize, choices: &[u8], sources: &[u8]), "mceliece-reduce";
         /// Pivots among few rows.
         find_pivots(rows: &[u64], count: usize, sums: &mut [u8]), "mceliece-reduce";
     }
@@ -97,3 +98,6 @@ impl Arm {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

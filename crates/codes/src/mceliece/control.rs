@@ -62,6 +62,8 @@ struct Level {
     p: Zeroizing<Vec<u32>>,
     /// What is sorted.
     packed: Zeroizing<Vec<u32>>,
+    /// Room to sort in.
+    scratch: Zeroizing<Vec<u32>>,
     /// Bits of the first stage.
     f: Zeroizing<Vec<u8>>,
     /// Bits of the last stage.
@@ -74,11 +76,11 @@ impl Level {
         let zeros = || Zeroizing::new(vec![0; count]);
         let bits = || Zeroizing::new(vec![0; count / 2]);
         let pi = Zeroizing::new(permutation.iter().map(|x| u32::from(*x)).collect());
-        Self { arm, pi, c: zeros(), p: zeros(), packed: zeros(), f: bits(), l: bits() }
+        Self { arm, pi, c: zeros(), p: zeros(), packed: zeros(), scratch: zeros(), f: bits(), l: bits() }
     }
 
     fn sort(&mut self, w: usize) {
-        self.arm.sort_blocks(&mut self.packed, 1 << w);
+        self.arm.sort_blocks(&mut self.packed, &mut self.scratch, 1 << w);
     }
 
     /// c(x) = the least of x, π̄(x), π̄²(x), … by doubling, w − 1 times.

@@ -24,7 +24,8 @@ pub(super) fn order(arm: Arm, bits: &[u8], values: &[u16]) -> Option<Order> {
     all.extend((0..).zip(bits.as_chunks::<4>().0).zip(values).map(|((number, bits), value)| {
         u64::from(u32::from_le_bytes(*bits)) << (2 * SHORT) | u64::from(*value) << SHORT | number
     }));
-    arm.sort_words(&mut all);
+    let mut scratch = Zeroizing::new(alloc::vec![0; all.len()]);
+    arm.sort_words(&mut all, &mut scratch);
     let equal = all.array_windows().fold(0, |equal, [a, b]| equal | ((a ^ b) >> (2 * SHORT)).wrapping_sub(1) >> 63);
     // Numbers that are drawn in vain say nothing of the next.
     if secret::declassified(equal as u8, "mceliece-retry") != 0 {

@@ -10,6 +10,7 @@ use super::columns::{Columns, TILE};
 use super::parameters::{LAST_COLUMNS, LAST_ROWS, Parameters};
 use super::permutation::Order;
 use crate::kernels::mceliece::pivots;
+use crate::kernels::mceliece::rows::{self, FOUR};
 use alloc::vec;
 use alloc::vec::Vec;
 use candor_cpu::{barrier, secret};
@@ -83,10 +84,10 @@ struct Panels {
 struct Panel {
     first: usize,
     count: usize,
-    /// Each new pivot row as a sum of rows from `first` on: a tile of [`PANEL`] rows with a column for each of those rows.
+    /// Of which rows from `first` on each of [`PANEL`] new pivot rows is the sum.
     pivots: Zeroizing<Vec<u8>>,
-    /// Which new pivot rows are added to each row: a tile of all rows with a column for each pivot.
-    coefficients: Zeroizing<Vec<u8>>,
+    /// Which new pivot rows are added to each row.
+    others: Zeroizing<Vec<u8>>,
 }
 
 impl Panels {
@@ -119,14 +120,15 @@ impl Panels {
         if !count.is_multiple_of(8) {
             coefficients[count / 8 * height..].iter_mut().for_each(|byte| *byte &= (1 << (count % 8)) - 1);
         }
-        self.all.push(Panel { first, count, pivots, coefficients });
+        let (pivots, others) = (choices(&pivots, PANEL), choices(&coefficients, height));
+        self.all.push(Panel { first, count, pivots, others });
         Some(())
     }
 }
 
 impl Panel {
     fn apply(&self, arm: Arm, strip: &mut [u8], height: usize) {
-        let (count, candidates) = (self.count, self.pivots.len() / STRIP);
+        let (count, candidates) = (self.count, FOUR * self.pivots.len() / PANEL);
         let mut sources = Zeroizing::new(vec![0; STRIP * candidates]);
         for (sources, column) in sources.chunks_exact_mut(candidates).zip(strip.chunks_exact(height)) {
             sources.copy_from_slice(&column[self.first..][..candidates]);
@@ -138,11 +140,18 @@ impl Panel {
             rows.copy_within(column * PANEL..column * PANEL + used, column * used);
         }
         let rows = &rows[..STRIP * used];
-        arm.add_rows(strip, height, &self.coefficients, rows);
+        arm.add_rows(strip, height, &self.others, rows);
         for (column, rows) in strip.chunks_exact_mut(height).zip(rows.chunks_exact(used)) {
             column[self.first..][..count].copy_from_slice(&rows[..count]);
         }
     }
+}
+
+/// The choices that a tile of coefficients is.
+fn choices(coefficients: &[u8], height: usize) -> Zeroizing<Vec<u8>> {
+    let mut choices = Zeroizing::new(vec![0; 2 * coefficients.len()]);
+    rows::choices(coefficients, height, &mut choices);
+    choices
 }
 
 /// Rows `first` to `first + count − 1` of a strip, a word each.

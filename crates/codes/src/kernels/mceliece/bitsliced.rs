@@ -2,44 +2,124 @@
 
 use super::vector::{Row, Vector};
 
-/// 256 elements in registers.
-pub(crate) type Elements<V, const M: usize> = [V; M];
+/// Repeats a block for each number below `end`, at most 13, as a constant: LLVM then keeps arrays of vectors in registers from the start, and
+/// nothing is left of the bounds. (A closure would be compiled without the features of its arm, and might stay a call.)
+macro_rules! each_below {
+    ($end:expr, $number:ident => $block:block) => {
+        each_below!(@each $end, $number, $block, 0 1 2 3 4 5 6 7 8 9 10 11 12)
+    };
+    (@each $end:expr, $number:ident, $block:block, $($literal:literal)+) => {
+        $({
+            const $number: usize = $literal;
+            if $number < $end $block
+        })+
+    };
+}
+pub(super) use each_below;
 
-/// The columns of a product: those of a and b whose exponents add up to `K`, one after another, so that few sums are under way.
-#[inline(always)]
-fn column<V: Vector, const M: usize, const K: usize>(proof: V::Proof, a: &[V; M], b: &[V; M]) -> V {
-    let first = const { K.saturating_sub(M - 1) };
-    let last = const { if K < M { K } else { M - 1 } };
-    if first > last {
-        return V::zero(proof);
-    }
-    let mut sum = a[first].and(b[K - first]);
-    for i in first + 1..=last {
-        sum = sum.xor(a[i].and(b[K - i]));
-    }
-    sum
+/// The same for the coefficients of half an element, at most 7.
+macro_rules! each_of_half {
+    ($end:expr, $number:ident => $block:block) => {
+        each_below!(@each $end, $number, $block, 0 1 2 3 4 5 6)
+    };
 }
 
-/// Calls `column` for each exponent of a product; beyond 2M − 2 the columns are empty.
-macro_rules! columns {
-    ($column:expr; $($k:literal)+) => { [$({ const K: usize = $k; $column }),+] };
+/// The vectors that an expression gives for each plane.
+macro_rules! planes {
+    ($proof:expr, $plane:ident => $vector:expr) => {{
+        let mut all = [V::zero($proof); M];
+        each_below!(M, $plane => { all[$plane] = $vector; });
+        all
+    }};
+}
+pub(super) use planes;
+
+/// A product in three parts, as Karatsuba has it: of the lower halves, of the upper ones, and of the sums of both. They can be added up before
+/// they are put together.
+struct Parts<V> {
+    low: [V; 13],
+    high: [V; 13],
+    both: [V; 13],
+}
+
+impl<V: Vector> Parts<V> {
+    #[inline(always)]
+    fn zero(proof: V::Proof) -> Self {
+        let zero = [V::zero(proof); 13];
+        Self { low: zero, high: zero, both: zero }
+    }
+
+    /// Adds a · b.
+    #[inline(always)]
+    fn add<const M: usize>(&mut self, proof: V::Proof, a: &[V; M], b: &[V; M]) {
+        let half = const { M.div_ceil(2) };
+        let zero = [V::zero(proof); 7];
+        let (mut low_a, mut low_b, mut high_a, mut high_b) = (zero, zero, zero, zero);
+        each_of_half!(half, I => {
+            low_a[I] = a[I];
+            low_b[I] = b[I];
+            if half + I < M {
+                high_a[I] = a[half + I];
+                high_b[I] = b[half + I];
+            }
+        });
+        add_half(half, &low_a, &low_b, &mut self.low);
+        add_half(M - half, &high_a, &high_b, &mut self.high);
+        each_of_half!(M - half, I => {
+            low_a[I] = low_a[I].xor(high_a[I]);
+            low_b[I] = low_b[I].xor(high_b[I]);
+        });
+        add_half(half, &low_a, &low_b, &mut self.both);
+    }
+
+    /// The product modulo the field's polynomial.
+    #[inline(always)]
+    fn reduce<const M: usize>(self, proof: V::Proof) -> [V; M] {
+        let half = const { M.div_ceil(2) };
+        let mut sums = [V::zero(proof); 26];
+        each_below!(2 * half - 1, I => {
+            let mut middle = self.both[I].xor(self.low[I]);
+            sums[I] = sums[I].xor(self.low[I]);
+            if I < 2 * (M - half) - 1 {
+                middle = middle.xor(self.high[I]);
+                sums[I + 2 * half] = sums[I + 2 * half].xor(self.high[I]);
+            }
+            sums[I + half] = sums[I + half].xor(middle);
+        });
+        reduce(proof, sums)
+    }
+}
+
+/// Adds the product of polynomials of `length` coefficients, 6 or 7: as many of them and as many sums stay in registers while the other's
+/// coefficients pass by.
+#[inline(always)]
+fn add_half<V: Vector>(length: usize, a: &[V; 7], b: &[V; 7], sums: &mut [V; 13]) {
+    each_of_half!(length, J => {
+        each_of_half!(length, I => { sums[I + J] = sums[I + J].xor(a[I].and(b[J])); });
+    });
 }
 
 /// What 2M − 1 coefficients leave modulo the field's polynomial.
 #[inline(always)]
-fn reduce<V: Vector, const M: usize>(mut sums: [V; 25]) -> [V; M] {
-    for k in (M..2 * M - 1).rev() {
-        for tap in super::field::taps::<M>() {
-            sums[k - M + tap] = sums[k - M + tap].xor(sums[k]);
+fn reduce<V: Vector, const M: usize>(proof: V::Proof, mut sums: [V; 26]) -> [V; M] {
+    each_below!(M, I => {
+        // From z^(2M − 2) down to z^M.
+        if I < M - 1 {
+            let high = sums[2 * M - 2 - I];
+            for tap in super::field::taps::<M>() {
+                sums[M - 2 - I + tap] = sums[M - 2 - I + tap].xor(high);
+            }
         }
-    }
-    core::array::from_fn(|i| sums[i])
+    });
+    planes!(proof, I => sums[I])
 }
 
 /// a · b in each position.
 #[inline(always)]
 pub(crate) fn times<V: Vector, const M: usize>(proof: V::Proof, a: &[V; M], b: &[V; M]) -> [V; M] {
-    reduce(columns!(column::<V, M, K>(proof, a, b); 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24))
+    let mut parts = Parts::zero(proof);
+    parts.add(proof, a, b);
+    parts.reduce(proof)
 }
 
 /// a · x + b · y in each position.
@@ -51,18 +131,18 @@ pub(crate) fn combine<V: Vector, const M: usize>(
     b: &[V; M],
     y: &[V; M],
 ) -> [V; M] {
-    reduce(columns!(column::<V, M, K>(proof, a, x).xor(column::<V, M, K>(proof, b, y));
-        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24))
+    let mut parts = Parts::zero(proof);
+    parts.add(proof, a, x);
+    parts.add(proof, b, y);
+    parts.reduce(proof)
 }
 
 /// a² in each position.
 #[inline(always)]
 pub(crate) fn square<V: Vector, const M: usize>(proof: V::Proof, a: &[V; M]) -> [V; M] {
-    let mut sums = [V::zero(proof); 25];
-    for i in 0..M {
-        sums[2 * i] = a[i];
-    }
-    reduce(sums)
+    let mut sums = [V::zero(proof); 26];
+    each_below!(M, I => { sums[2 * I] = a[I]; });
+    reduce(proof, sums)
 }
 
 /// 1/a in each position, and 0 for 0: a to the power 2^M − 2.
@@ -87,15 +167,13 @@ pub(crate) fn inverse<V: Vector, const M: usize>(proof: V::Proof, a: &[V; M]) ->
 /// Elements from memory.
 #[inline(always)]
 pub(crate) fn load<V: Vector, const M: usize>(proof: V::Proof, rows: &[Row; M]) -> [V; M] {
-    core::array::from_fn(|i| V::load(proof, &rows[i]))
+    planes!(proof, I => V::load(proof, &rows[I]))
 }
 
 /// Elements to memory.
 #[inline(always)]
 pub(crate) fn store<V: Vector, const M: usize>(elements: &[V; M], rows: &mut [Row; M]) {
-    for (row, element) in rows.iter_mut().zip(elements) {
-        element.store(row);
-    }
+    each_below!(M, I => { elements[I].store(&mut rows[I]); });
 }
 
 /// Row `at` of each plane.
@@ -105,7 +183,7 @@ pub(crate) fn load_row<V: Vector, const M: usize, const Q: usize>(
     planes: &[[Row; Q]; M],
     at: usize,
 ) -> [V; M] {
-    core::array::from_fn(|i| V::load(proof, &planes[i][at]))
+    planes!(proof, I => V::load(proof, &planes[I][at]))
 }
 
 /// The reverse.
@@ -115,7 +193,5 @@ pub(crate) fn store_row<V: Vector, const M: usize, const Q: usize>(
     planes: &mut [[Row; Q]; M],
     at: usize,
 ) {
-    for (plane, element) in planes.iter_mut().zip(elements) {
-        element.store(&mut plane[at]);
-    }
+    each_below!(M, I => { elements[I].store(&mut planes[I][at]); });
 }

@@ -1,7 +1,7 @@
 //! The error locator from the syndromes: Berlekamp and Massey's algorithm without inversions, its discrepancies carried along as Sarwate and
 //! Shanbhag do (RiBM, 2001), so that no step adds up anything across positions.
 
-use super::bitsliced::{self, Elements, combine};
+use super::bitsliced::{self, combine, each_below, planes};
 use super::field;
 use super::vector::{Row, Vector};
 use candor_cpu::barrier;
@@ -17,50 +17,70 @@ pub(crate) fn locator<V: Vector, const M: usize>(proof: V::Proof, syndromes: &[R
     let mut series = *syndromes;
     let mut auxiliary = *syndromes;
     for (plane, row) in auxiliary.iter_mut().enumerate() {
-        V::load(proof, row).up(u64::from(plane == 0)).store(row);
+        let first = V::splat(proof, u64::from(plane == 0) << 63);
+        V::load(proof, row).up(first).store(row);
     }
-    // γ, the discrepancy at the last change of B: as masks, and as an element.
+    // γ, the discrepancy at the last change of B, as masks; Λ₀ in each lane of one vector.
     let mut gammas = [[0; 4]; M];
     gammas[0] = [u64::MAX; 4];
-    let (mut gamma, mut constant, mut length) = (1u16, 1u16, 0u64);
+    let mut constant = V::splat(proof, 1);
+    let mut length = 0;
     for step in 0..2 * t {
         let (word, bit) = (step / 64, step % 64);
-        let mut discrepancy = 0;
-        for plane in (0..M).rev() {
-            discrepancy = discrepancy << 1 | (series[plane][word] >> bit & 1) as u16;
-        }
         let here = V::splat(proof, 1 << bit);
-        let discrepancies: Elements<V, M> = core::array::from_fn(|i| here.masks(series[i][word]));
+        let discrepancies: [V; M] = planes!(proof, I => here.masks(series[I][word]));
 
         // B changes if the discrepancy is not zero and the register has to grow: length ≤ step / 2.
-        let nonzero = u64::from(discrepancy).wrapping_neg() >> 63;
+        let any = series.iter().fold(0, |any, row| any | row[word]);
         let grows = !(step as u64).wrapping_sub(2 * length) >> 63;
-        let changes = barrier::mask_u64(nonzero & grows);
+        let changes = barrier::mask_u64((any >> bit) & grows);
         length ^= (length ^ (step as u64 + 1 - length)) & changes;
 
-        let mut left = [u64::MAX; 4];
-        left[word] ^= 1 << bit;
-        let (left, change) = (V::load(proof, &left), V::splat(proof, changes));
-        let old: Elements<V, M> = core::array::from_fn(|i| V::load(proof, &series[i]).and(left));
-        let other: Elements<V, M> = bitsliced::load(proof, &auxiliary);
-        let masks: Elements<V, M> = bitsliced::load(proof, &gammas);
+        // All positions but this one, whose discrepancy is used up.
+        let left = V::splat(proof, u64::MAX).xor(here.and(V::load(proof, &const { &LANES }[word])));
+        let change = V::splat(proof, changes);
+        let old: [V; M] = planes!(proof, I => V::load(proof, &series[I]).and(left));
+        let other: [V; M] = bitsliced::load(proof, &auxiliary);
+        let masks: [V; M] = bitsliced::load(proof, &gammas);
         bitsliced::store(&combine(proof, &old, &masks, &other, &discrepancies), &mut series);
-        for i in 0..M {
-            // Λ₀ enters below Λ₁ if B becomes Λ; xB has no constant term.
-            let lowest = u64::from(constant >> i & 1) & changes;
-            other[i].select(old[i], change).up(lowest).store(&mut auxiliary[i]);
-            masks[i].select(discrepancies[i], change).store(&mut gammas[i]);
-        }
-        constant = field::times::<M>(constant, gamma);
-        gamma ^= (gamma ^ discrepancy) & changes as u16;
+        // Λ₀ enters below Λ₁ if B becomes Λ; xB has no constant term.
+        let entering = constant.and(change);
+        let mut product = V::zero(proof);
+        each_below!(M, I => {
+            other[I].select(old[I], change).up(entering.raise_lanes::<{ 63 - I as i32 }>()).store(&mut auxiliary[I]);
+            masks[I].select(discrepancies[I], change).store(&mut gammas[I]);
+            product = product.xor(constant.raise_lanes::<{ I as i32 }>().and(masks[I]));
+        });
+        constant = reduce_lanes::<V, M>(proof, product);
     }
+    let mut constants = [0; 4];
+    constant.store(&mut constants);
     // Coefficient e of the locator is Λ's t − e.
     core::array::from_fn(|i| {
         let mut row = backwards(&series[i], 256 - t);
-        row[t / 64] |= u64::from(constant >> i & 1) << (t % 64);
+        row[t / 64] |= (constants[0] >> i & 1) << (t % 64);
         row
     })
 }
+
+/// A product of two elements in each lane, of degree up to 2M − 2, modulo the field's polynomial ([`field::reduce`] on vectors).
+#[inline(always)]
+fn reduce_lanes<V: Vector, const M: usize>(proof: V::Proof, product: V) -> V {
+    let element = V::splat(proof, u64::from(field::mask::<M>()));
+    if M == 12 {
+        let high = product.down_lanes::<12>();
+        let above = high.xor(high.down_lanes::<9>());
+        product.xor(above).xor(above.raise_lanes::<3>()).and(element)
+    } else {
+        let high = product.down_lanes::<13>();
+        let above = high.xor(high.down_lanes::<12>()).xor(high.down_lanes::<10>()).xor(high.down_lanes::<9>());
+        let sum = above.xor(above.raise_lanes::<1>()).xor(above.raise_lanes::<3>()).xor(above.raise_lanes::<4>());
+        product.xor(sum).and(element)
+    }
+}
+
+/// Each lane alone.
+const LANES: [Row; 4] = [[u64::MAX, 0, 0, 0], [0, u64::MAX, 0, 0], [0, 0, u64::MAX, 0], [0, 0, 0, u64::MAX]];
 
 /// The positions in opposite order, then moved down by `count`.
 #[inline(always)]

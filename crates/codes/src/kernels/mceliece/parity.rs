@@ -26,12 +26,10 @@ pub(crate) fn products<V: Vector>(
 ) -> u64 {
     let mut all = 0;
     for (i, four) in rows.chunks(4 * row_bytes).enumerate() {
-        let sums: [V; 4] = core::array::from_fn(|of| {
-            let row =
-                if of * row_bytes < four.len() { &four[of * row_bytes..][..row_bytes] } else { &four[..row_bytes] };
-            row_sum::<V>(proof, row, pieces)
-        });
-        let [a, b, c, d] = V::transpose(sums);
+        let here = four.len() / row_bytes;
+        // Rows that are not there are the first once more.
+        let row = |of: usize| &four[if of < here { of * row_bytes } else { 0 }..][..row_bytes];
+        let [a, b, c, d] = V::transpose(sums(proof, [row(0), row(1), row(2), row(3)], pieces));
         let mut sum = a.xor(b).xor(c.xor(d));
         sum = sum.xor(sum.down_lanes::<32>());
         sum = sum.xor(sum.down_lanes::<16>());
@@ -41,22 +39,29 @@ pub(crate) fn products<V: Vector>(
         sum = sum.xor(sum.down_lanes::<1>());
         let mut bits: Row = [0; 4];
         sum.store(&mut bits);
-        let here = four.len() / row_bytes;
-        for (of, bit) in bits.iter().take(here).enumerate() {
-            all |= (bit & 1) << (4 * i + of);
-        }
+        let four = bits[0] & 1 | (bits[1] & 1) << 1 | (bits[2] & 1) << 2 | (bits[3] & 1) << 3;
+        all |= (four & ((1 << here) - 1)) << (4 * i);
     }
     all
 }
 
-/// What a row has in common with the vector, added up.
+/// What four rows have in common with the vector, each added up in a vector of its own.
 #[inline(always)]
-fn row_sum<V: Vector>(proof: V::Proof, row: &[u8], pieces: &[[u8; 32]; MOST_PIECES]) -> V {
-    let whole = row.as_chunks::<32>().0;
-    let last = row.last_chunk::<32>().expect("a row is longer");
-    let mut sum = V::load_bytes(proof, last).and(V::load_bytes(proof, &pieces[whole.len()]));
-    for (row, piece) in whole.iter().zip(pieces) {
-        sum = sum.xor(V::load_bytes(proof, row).and(V::load_bytes(proof, piece)));
+fn sums<V: Vector>(proof: V::Proof, rows: [&[u8]; 4], pieces: &[[u8; 32]; MOST_PIECES]) -> [V; 4] {
+    let [a, b, c, d] = rows.map(|row| row.as_chunks::<32>().0);
+    let mut sums = [V::zero(proof); 4];
+    for ((((piece, a), b), c), d) in pieces.iter().zip(a).zip(b).zip(c).zip(d) {
+        let piece = V::load_bytes(proof, piece);
+        sums[0] = sums[0].xor(V::load_bytes(proof, a).and(piece));
+        sums[1] = sums[1].xor(V::load_bytes(proof, b).and(piece));
+        sums[2] = sums[2].xor(V::load_bytes(proof, c).and(piece));
+        sums[3] = sums[3].xor(V::load_bytes(proof, d).and(piece));
     }
-    sum
+    let piece = V::load_bytes(proof, &pieces[a.len()]);
+    for (sum, row) in sums.iter_mut().zip(rows) {
+        if let Some(last) = row.last_chunk::<32>() {
+            *sum = sum.xor(V::load_bytes(proof, last).and(piece));
+        }
+    }
+    sums
 }

@@ -41,12 +41,12 @@ pub(crate) fn products(rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; parity
 }
 
 #[inline(never)]
-pub(crate) fn sort_blocks(numbers: &mut [u32], block: usize) {
+pub(crate) fn sort_blocks(numbers: &mut [u32], _: &mut [u32], block: usize) {
     sort::sort_blocks(numbers, block);
 }
 
 #[inline(never)]
-pub(crate) fn sort_words(words: &mut [u64]) {
+pub(crate) fn sort_words(words: &mut [u64], _: &mut [u64]) {
     sort::sort_blocks(words, words.len());
 }
 
@@ -66,8 +66,8 @@ pub(crate) fn fill_columns<const M: usize>(x: &[Row; M], value: &[Row; M], t: us
 }
 
 #[inline(never)]
-pub(crate) fn add_rows(tile: &mut [u8], height: usize, coefficients: &[u8], sources: &[u8]) {
-    rows::combine(tile, height, coefficients, sources);
+pub(crate) fn add_rows(tile: &mut [u8], height: usize, choices: &[u8], sources: &[u8]) {
+    rows::combine(tile, height, choices, sources);
 }
 
 #[inline(never)]

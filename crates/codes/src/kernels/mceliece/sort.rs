@@ -56,8 +56,6 @@ fn compare_at<T: Number>(numbers: &mut [T], stride: usize, run: usize, block: us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candor_test_support::Random;
-    use std::vec::Vec;
 
     /// By the zero-one principle (Knuth, TAOCP 3, 5.3.4) a network that sorts all sequences of zeros and ones sorts all sequences.
     #[test]
@@ -67,40 +65,6 @@ mod tests {
             sort_blocks(&mut numbers, 16);
             assert!(numbers.is_sorted(), "{bits:b}");
             assert_eq!(numbers.iter().sum::<u32>(), bits.count_ones());
-        }
-    }
-
-    #[test]
-    fn blocks_are_sorted_one_by_one() {
-        let mut random = Random::new(1);
-        for log in 0..=12 {
-            let numbers: Vec<u32> = (0..4096).map(|_| random.word() as u32 >> 1).collect();
-            let mut found = numbers.clone();
-            sort_blocks(&mut found, 1 << log);
-            let mut expected = numbers;
-            expected.chunks_mut(1 << log).for_each(<[u32]>::sort_unstable);
-            assert_eq!(found, expected, "blocks of 2^{log}");
-        }
-    }
-
-    #[test]
-    fn long_numbers_are_sorted_whatever_their_order() {
-        let mut random = Random::new(2);
-        let top = u64::MAX >> 1;
-        let inputs: [Vec<u64>; 6] = [
-            (0..8192).map(|_| random.word() >> 1).collect(),
-            (0..8192).collect(),
-            (0..8192).rev().collect(),
-            (0..8192).map(|i| i % 3).collect(),
-            std::vec![7; 8192],
-            (0..8192).map(|i| if i % 5 == 0 { top - i } else { i << 31 }).collect(),
-        ];
-        for numbers in inputs {
-            let mut found = numbers.clone();
-            sort_blocks(&mut found, 8192);
-            let mut expected = numbers;
-            expected.sort_unstable();
-            assert_eq!(found, expected);
         }
     }
 }

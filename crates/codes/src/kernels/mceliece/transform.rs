@@ -1,7 +1,7 @@
 //! The additive Fourier transform of Gao and Mateer: a polynomial's values at all elements of the field, and its transpose, power sums of
 //! weights at all elements. Words of 64 points are the lanes (Bernstein, Chou, Schwabe: McBits, 2013; Chou: McBits revisited, 2017).
 
-use super::bitsliced::{self, load_row, store_row, times};
+use super::bitsliced::{self, each_below, load_row, planes, store_row, times};
 use super::points::{HALVES, Points};
 use super::vector::{Row, Vector};
 
@@ -31,11 +31,11 @@ pub(crate) fn evaluate<V: Vector, const M: usize, const Q: usize>(
             V::load(proof, bits).masks(row[*word]).store(target);
         }
     }
-    let top: [V; M] = core::array::from_fn(|i| V::splat(proof, 1).masks(coefficients[i][(1 << levels) / 64]));
-    let points = core::array::from_fn(|i| V::load(proof, &[Points::<M, Q>::LEAVES[i], 0, 0, 0]));
+    let top: [V; M] = planes!(proof, I => V::splat(proof, 1).masks(coefficients[I][(1 << levels) / 64]));
+    let points = planes!(proof, I => V::load(proof, &[Points::<M, Q>::LEAVES[I], 0, 0, 0]));
     let linear = times(proof, &top, &points);
     let first: [V; M] = load_row(proof, values, 0);
-    store_row(&core::array::from_fn(|i| first[i].xor(linear[i])), values, 0);
+    store_row(&planes!(proof, I => first[I].xor(linear[I])), values, 0);
 
     for bit in 0..levels {
         if bit == 2 {
@@ -49,8 +49,8 @@ pub(crate) fn evaluate<V: Vector, const M: usize, const Q: usize>(
                 let odd: [V; M] = load_row(proof, values, low + distance);
                 let even: [V; M] = load_row(proof, values, low);
                 let product = times(proof, &odd, &point);
-                let here: [V; M] = core::array::from_fn(|b| even[b].xor(product[b]));
-                let there: [V; M] = core::array::from_fn(|b| here[b].xor(odd[b]));
+                let here: [V; M] = planes!(proof, I => even[I].xor(product[I]));
+                let there: [V; M] = planes!(proof, I => here[I].xor(odd[I]));
                 store_row(&here, values, low);
                 store_row(&there, values, low + distance);
             }
@@ -76,10 +76,10 @@ pub(crate) fn power_sums<V: Vector, const M: usize, const Q: usize>(
             for low in (i..Q).step_by(2 * distance) {
                 let here: [V; M] = load_row(proof, values, low);
                 let there: [V; M] = load_row(proof, values, low + distance);
-                let even: [V; M] = core::array::from_fn(|b| here[b].xor(there[b]));
+                let even: [V; M] = planes!(proof, I => here[I].xor(there[I]));
                 store_row(&even, values, low);
                 let product = times(proof, &even, &point);
-                store_row(&core::array::from_fn(|b| there[b].xor(product[b])), values, low + distance);
+                store_row(&planes!(proof, I => there[I].xor(product[I])), values, low + distance);
             }
         }
     }
@@ -87,7 +87,7 @@ pub(crate) fn power_sums<V: Vector, const M: usize, const Q: usize>(
     for (sum, plane) in sums.iter_mut().zip(values.iter()) {
         place(sum, &parities(plane), 0);
     }
-    let points = core::array::from_fn(|i| V::splat(proof, Points::<M, Q>::LEAVES[i]));
+    let points = planes!(proof, I => V::splat(proof, Points::<M, Q>::LEAVES[I]));
     for at in 0..Q {
         let row: [V; M] = load_row(proof, values, at);
         store_row(&times(proof, &row, &points), values, at);
@@ -169,7 +169,8 @@ fn contract(row: &mut Row, step: usize) {
 fn exchange<V: Vector, const M: usize, const Q: usize>(proof: V::Proof, values: &mut Values<M, Q>) {
     for plane in values {
         for four in plane.as_chunks_mut::<4>().0 {
-            let turned = V::transpose(core::array::from_fn(|i| V::load(proof, &four[i])));
+            let [a, b, c, d] = four;
+            let turned = V::transpose([V::load(proof, a), V::load(proof, b), V::load(proof, c), V::load(proof, d)]);
             for (row, turned) in four.iter_mut().zip(turned) {
                 turned.store(row);
             }

@@ -19,8 +19,10 @@ pub(crate) trait Vector: Copy {
     fn and(self, other: Self) -> Self;
     /// All ones in each lane whose only bit in `self` is set in `word`, zeros in the others. No branch comes of the masks.
     fn masks(self, word: u64) -> Self;
-    /// Each position moved up by one, `lowest` (0 or 1) at the lowest, the highest gone.
-    fn up(self, lowest: u64) -> Self;
+    /// Each position moved up by one, the highest gone. At the lowest comes in the highest of `entering`'s lowest lane.
+    fn up(self, entering: Self) -> Self;
+    /// Each lane shifted up by `COUNT` bits.
+    fn raise_lanes<const COUNT: i32>(self) -> Self;
     /// Each lane shifted down by `COUNT` bits.
     fn down_lanes<const COUNT: i32>(self) -> Self;
     /// Lane j of vector i becomes lane i of vector j.
@@ -86,9 +88,14 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn up(self, lowest: u64) -> Self {
-        let words = self.0;
-        Self(core::array::from_fn(|i| words[i] << 1 | if i == 0 { lowest } else { words[i - 1] >> 63 }))
+    fn up(self, entering: Self) -> Self {
+        let below = [entering.0[0], self.0[0], self.0[1], self.0[2]];
+        Self(core::array::from_fn(|i| self.0[i] << 1 | below[i] >> 63))
+    }
+
+    #[inline(always)]
+    fn raise_lanes<const COUNT: i32>(self) -> Self {
+        Self(self.0.map(|word| word << COUNT))
     }
 
     #[inline(always)]

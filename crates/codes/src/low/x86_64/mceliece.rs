@@ -3,13 +3,25 @@
 use crate::kernels::mceliece::polynomials::{self, Multiples, Product, Vector as Coefficients};
 use crate::kernels::mceliece::transform::{self, Values};
 use crate::kernels::mceliece::vector::{Row, Vector};
-use crate::kernels::mceliece::{self, benes, columns, locator, parity, pivots, rows, sort};
+use crate::kernels::mceliece::{self, benes, columns, locator, parity, pivots};
 use candor_cpu::HaveAvx2;
 use core::arch::x86_64::*;
+
+pub(crate) use super::rows::add_rows;
+pub(crate) use super::sort::{sort_blocks, sort_words};
 
 /// A register, made with the proof that there are such.
 #[derive(Clone, Copy)]
 pub(crate) struct Ymm(__m256i, HaveAvx2);
+
+/// Hides from the optimiser that all lanes are the same: it would compare one and copy the answer, by a chain of shuffles.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn hide(mut vector: __m256i) -> __m256i {
+    // SAFETY: the template is a comment: no instruction, no memory, no flags.
+    unsafe { core::arch::asm!("/* {0} */", inout(ymm_reg) vector, options(pure, nomem, nostack, preserves_flags)) };
+    vector
+}
 
 impl Vector for Ymm {
     type Proof = HaveAvx2;
@@ -54,19 +66,24 @@ impl Vector for Ymm {
     fn masks(self, word: u64) -> Self {
         let word = Self::splat(self.1, word);
         // SAFETY: the vector was made with the token.
-        Self(unsafe { _mm256_cmpeq_epi64(_mm256_and_si256(word.0, self.0), self.0) }, self.1)
+        Self(unsafe { _mm256_cmpeq_epi64(_mm256_and_si256(hide(word.0), self.0), self.0) }, self.1)
     }
 
     #[inline(always)]
-    fn up(self, lowest: u64) -> Self {
+    fn up(self, entering: Self) -> Self {
         // SAFETY: the vector was made with the token.
         unsafe {
             // Each lane's neighbour below, and for the lowest what comes in, at the top bit.
             let below = _mm256_permute4x64_epi64::<0b10010000>(self.0);
-            let lowest = _mm256_zextsi128_si256(_mm_cvtsi64_si128((lowest << 63).cast_signed()));
-            let below = _mm256_blend_epi32::<0b00000011>(below, lowest);
+            let below = _mm256_blend_epi32::<0b00000011>(below, entering.0);
             Self(_mm256_or_si256(_mm256_slli_epi64::<1>(self.0), _mm256_srli_epi64::<63>(below)), self.1)
         }
+    }
+
+    #[inline(always)]
+    fn raise_lanes<const COUNT: i32>(self) -> Self {
+        // SAFETY: the vector was made with the token.
+        Self(unsafe { _mm256_slli_epi64::<COUNT>(self.0) }, self.1)
     }
 
     #[inline(always)]
@@ -127,18 +144,12 @@ entry! {
     permute(proof, m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), benes::apply(m, control, inverse, bits);
     /// See [`parity::products`].
     products(proof, rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; parity::MOST_PIECES]) -> u64, parity::products::<Ymm>(proof, rows, row_bytes, pieces);
-    /// See [`sort::sort_blocks`].
-    sort_blocks(proof, numbers: &mut [u32], block: usize), sort::sort_blocks(numbers, block);
-    /// See [`sort::sort_blocks`].
-    sort_words(proof, words: &mut [u64]), sort::sort_blocks(words, words.len());
     /// See [`polynomials::product`].
     multiply(proof, a: &Coefficients, b: &Multiples) -> Product, polynomials::product(a, b);
     /// See [`polynomials::eliminate`].
     eliminate[const M](proof, columns: &mut [Coefficients]) -> u16, polynomials::eliminate::<M>(columns);
     /// See [`columns::fill`].
     fill_columns[const M](proof, x: &[Row; M], value: &[Row; M], t: usize, height: usize, tile: &mut [u8]), columns::fill::<Ymm, M>(proof, x, value, t, height, tile);
-    /// See [`rows::combine`].
-    add_rows(proof, tile: &mut [u8], height: usize, coefficients: &[u8], sources: &[u8]), rows::combine(tile, height, coefficients, sources);
     /// See [`pivots::find_among_few`].
     find_pivots(proof, rows: &[u64], count: usize, sums: &mut [u8]), pivots::find_among_few(rows, count, sums);
 }
