@@ -106,7 +106,7 @@ fn needs(name: &str) -> &'static [(&'static str, &'static str)] {
         "libmceliece" => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("cc", "gcc")],
         "liboqs" => &[("cmake", "cmake"), ("make", "make")],
         "openssl-4" => &[("make", "make"), ("perl", "perl")],
-        "pqclean" => &[("cc", "gcc"), ("tar", "tar")],
+        "pqclean" => &[("cc", "gcc"), ("objcopy", "binutils"), ("tar", "tar")],
         _ => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("make", "make")],
     }
 }

@@ -210,7 +210,7 @@ impl Library<'_> {
         make_directory(&objects)?;
         let stem = self.name.rsplit_once('-').map_or(self.name, |(stem, _)| stem);
         let family = if stem.starts_with("pqclean-hqc") { "hqc" } else { "mceliece" };
-        let mut folders = Vec::new();
+        let mut all = Vec::new();
         for (number, part) in parts.iter().enumerate() {
             let to = objects.join(number.to_string());
             make_directory(&to)?;
@@ -220,24 +220,20 @@ impl Library<'_> {
                 write(&to.join(name), text)?;
                 files.push(to.join(name));
             }
-            // The sets on AVX2 have a variable of the same name.
-            let renamed = format!("-Dshake_prng_state=shake_prng_state_{number}");
-            compile(&part.folder, common, &[flags, &[&renamed]].concat(), &files, &to)?;
-            folders.push(to);
+            compile(&part.folder, common, flags, &files, &to)?;
+            all.push(merge(&to)?);
         }
         let shared = objects.join("common");
         make_directory(&shared)?;
         let mut files: Vec<PathBuf> = ["fips202.c", "aes.c", "sha2.c"].map(|file| common.join(file)).into();
         files.push(randomness::source(&at)?);
         compile(common, common, flags, &files, &shared)?;
-        folders.push(shared);
+        all.extend(entries(&shared, |name| name.ends_with(".o"))?);
 
         let file = format!("libcandor-pqclean-{family}.so.1");
         let mut link = program("cc");
-        link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(at.join(&file));
-        for folder in &folders {
-            link.args(entries(folder, |name| name.ends_with(".o"))?);
-        }
+        link.args(["-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-o"]).arg(at.join(&file));
+        link.args(all);
         quiet_step(&format!("linking {file} in {}", self.name), link)?;
         let changed =
             if self.what.is_empty() { String::new() } else { format!("; products in GF(2^8) by {}", self.what) };
@@ -248,6 +244,19 @@ impl Library<'_> {
         println!("{} is in {}", self.name, at.display());
         Ok(())
     }
+}
+
+/// Makes one object of those in a folder, in which only what belongs to PQClean's interface can be seen: its sets on AVX2 have variables and functions of
+/// the same names.
+fn merge(folder: &Path) -> Result<PathBuf, Failure> {
+    let merged = folder.with_extension("o");
+    let mut link = program("cc");
+    link.args(["-r", "-nostdlib", "-o"]).arg(&merged).args(entries(folder, |name| name.ends_with(".o"))?);
+    quiet_step("merging its objects", link)?;
+    let mut hide = program("objcopy");
+    hide.args(["--wildcard", "--keep-global-symbol=PQCLEAN_*"]).arg(&merged);
+    quiet_step("hiding their names", hide)?;
+    Ok(merged)
 }
 
 /// Compiles files to objects in `to`.
