@@ -10,7 +10,6 @@ mod hqc;
 mod kem;
 mod ksf;
 mod layer;
-mod mceliece;
 mod opaque;
 mod polyval;
 mod sm4;
@@ -34,7 +33,6 @@ pub(crate) fn all() -> Vec<Case> {
     cases.extend(opaque::cases());
     cases.extend(gf2::cases());
     cases.extend(hqc::cases());
-    cases.extend(mceliece::cases());
     cases
 }
 
