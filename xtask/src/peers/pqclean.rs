@@ -25,6 +25,8 @@ const COMMIT: &str = "31bf2fbbf299dc1da6d7ea40cc1d6edebb207295";
 const REPOSITORY: &str = "CANDOR_PQCLEAN";
 /// What keeps that commit from compiling, in a function that nothing calls: a line's end inside a string.
 const BROKEN: &str = "printf(\"\n           \")";
+/// And where it draws randomness: from a generator that its test program seeds.
+const OWN_RANDOMNESS: &str = "shake256_inc_squeeze(output, outlen, &shake_prng_state)";
 
 /// The functions that replace parts of PQClean's `gf.c`.
 const FIELD: &str = include_str!("shims/hqc_field.h");
@@ -114,10 +116,19 @@ fn hqc_on_avx2(peers: &Path, repository: &Path) -> Result<(), Failure> {
     quiet_step("unpacking it", unpack)?;
     let part = |level| {
         let folder = source.join("crypto_kem").join(level).join("avx2");
-        let file = folder.join("reed_solomon.c");
-        let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        expect_in("PQClean's reed_solomon.c on AVX2", &text, &[BROKEN])?;
-        Part::of(&folder, Some(("reed_solomon.c", text.replace(BROKEN, "printf(\"\\n\")"))))
+        let with = |name, old: &str, new: &str| {
+            let file = folder.join(name);
+            let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+            expect_in(&format!("PQClean's {name} on AVX2"), &text, &[old])?;
+            Ok::<_, Failure>((name, text.replace(old, new)))
+        };
+        let compiles = with("reed_solomon.c", BROKEN, "printf(\"\\n\")")?;
+        let given = with(
+            "shake_prng.c",
+            OWN_RANDOMNESS,
+            "int PQCLEAN_randombytes();\n    PQCLEAN_randombytes(output, (__SIZE_TYPE__)outlen)",
+        )?;
+        Part::of(&folder, [compiles, given])
     };
     let parts: Vec<Part> = HQC_LEVELS.into_iter().map(part).collect::<Result<_, _>>()?;
     let arm = "AVX2 and PCLMULQDQ, fixed when it was built";
@@ -170,14 +181,14 @@ fn changed(hqc: &Source, level: &str, field: &Field) -> Result<Option<(&'static 
 /// One scheme's C.
 struct Part {
     folder: PathBuf,
-    /// A file with other contents.
-    changed: Option<(&'static str, String)>,
+    /// Files with other contents.
+    changed: Vec<(&'static str, String)>,
 }
 
 impl Part {
-    fn of(folder: &Path, changed: Option<(&'static str, String)>) -> Result<Self, Failure> {
+    fn of(folder: &Path, changed: impl IntoIterator<Item = (&'static str, String)>) -> Result<Self, Failure> {
         match folder.is_dir() {
-            true => Ok(Self { folder: folder.to_owned(), changed }),
+            true => Ok(Self { folder: folder.to_owned(), changed: changed.into_iter().collect() }),
             false => Err(format!("the source has no {}", folder.display())),
         }
     }
@@ -215,7 +226,7 @@ impl Library<'_> {
             let to = objects.join(number.to_string());
             make_directory(&to)?;
             let mut files = entries(&part.folder, |name| name.ends_with(".c") || name.ends_with(".S"))?;
-            if let Some((name, text)) = &part.changed {
+            for (name, text) in &part.changed {
                 files.retain(|file| !file.ends_with(name));
                 write(&to.join(name), text)?;
                 files.push(to.join(name));

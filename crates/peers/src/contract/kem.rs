@@ -168,10 +168,13 @@ impl<K: SeededKem> Operation<K> {
             all_coins.push(coins);
             ciphertexts.push(ciphertext);
         }
-        // A ciphertext with one bit wrong: what comes then is as determined as any other secret.
+        // A ciphertext with one bit wrong: what comes then is as determined as any other secret. HQC's releases of round 4 differ in it, and in nothing else.
         let mut damaged = ciphertexts[0].as_ref().to_vec();
         damaged[0] ^= 1;
-        answer = answer.with("implicit rejection", self.kem.decaps(&secret, &damaged)?);
+        let rejected = self.kem.decaps(&secret, &damaged)?;
+        if self.kem.older_specification().is_none() {
+            answer = answer.with("implicit rejection", rejected);
+        }
         let sizes = [("public key", encoded.as_ref()), ("ciphertext", ciphertexts[0].as_ref())]
             .map(|(name, bytes)| Quantity::bytes(name, bytes));
         Ok(Ready {
