@@ -68,8 +68,10 @@ view = b"candor view 1\n" + times + number(3, 4)
 for r, family in zip([ADA, BOB, CYD], FAMILIES):
     view += relay(r) + counted([bytes.fromhex(f) for f in family])
 
-total = ADA["bandwidth"] + BOB["bandwidth"] + CYD["bandwidth"]
-exits = ADA["bandwidth"]
+# No bandwidth counts as more than four times the median.
+said = [r["bandwidth"] for r in (ADA, BOB, CYD)]
+total = sum(min(b, 4 * sorted(said)[1]) for b in said)
+exits = min(ADA["bandwidth"], 4 * sorted(said)[1])
 third = -(-total // 3)
 weight = (exits - third) * 10000 // exits if exits >= third else 0
 consensus = b"candor consensus 1\n" + times + number(weight, 2) + number(3, 4)

@@ -31,6 +31,7 @@ mod generate;
 mod parameters;
 mod permutation;
 mod polynomial;
+pub mod polynomial_products;
 mod systematic;
 mod transform;
 mod weight;

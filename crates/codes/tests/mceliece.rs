@@ -2,6 +2,7 @@
 
 use candor_codes::mceliece::*;
 use candor_cpu::Cpu;
+use candor_primitives::hash::{ExtendableOutput, Shake256, Update, XofReader};
 use candor_primitives::kem::{DerandomizedKem, Kem, KemError};
 use candor_test_support::random::Random;
 use pq_mceliece::Algorithm;
@@ -172,6 +173,23 @@ fn bits_beyond_a_matrix_are_an_error_and_beyond_a_ciphertext_no_ciphertext() {
         assert!(kem.decapsulate(&secret, &changed).unwrap() == found, "the same each time");
     }
     assert!(kem.decapsulate(&secret, &ciphertext).unwrap() == shared);
+    // Bits beyond are those of the error's first columns of T. Two that exchange a one and a zero of the error leave a word that can be decoded.
+    let first_columns = |coins: u8| {
+        let mut ciphertext = vec![0; Mceliece6960119f::CIPHERTEXT];
+        kem.encapsulate_from(&public, &[coins; 32], &mut ciphertext).unwrap();
+        let mut error = vec![0; Mceliece6960119f::ERROR];
+        kem.decode(&secret, &ciphertext, &mut error).unwrap();
+        (ciphertext, error[193] >> 3)
+    };
+    let (mut changed, ones) = (0..=255).map(first_columns).find(|(_, ones)| ones.count_ones() == 1).unwrap();
+    let one = ones.trailing_zeros();
+    changed[193] |= 1 << (3 + one) | 1 << (3 + (one + 1) % 5);
+    let bytes = kem.secret_to_bytes(&secret).unwrap();
+    let mut hash = Shake256::new();
+    [&[0], &bytes[bytes.len() - Mceliece6960119f::ERROR..], &changed].into_iter().for_each(|part| hash.update(part));
+    let mut implicit = [0; 32];
+    hash.finalize_xof().read(&mut implicit);
+    assert_eq!(kem.decapsulate(&secret, &changed).unwrap().as_bytes(), &implicit);
 }
 
 #[test]

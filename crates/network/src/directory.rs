@@ -22,6 +22,9 @@ mod authority;
 mod authority_keys;
 mod client;
 mod exchange;
+mod places;
+mod probes;
+mod reach;
 mod readings;
 mod registry;
 mod rounds;
@@ -33,6 +36,7 @@ pub use attend::{Attendance, attend};
 pub use authority::{Authority, AuthorityConfig, AuthorityEvent, AuthorityHeld};
 pub use authority_keys::AuthorityKeys;
 pub use client::{Directory, Fetched};
+pub use reach::ReachLimits;
 pub use registry::RegistryLimits;
 
 /// The header that tells an authority's clock.

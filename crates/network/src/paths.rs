@@ -9,20 +9,24 @@
 //! 3. The first is a [guard](Guards), which a client keeps for months. The last is an exit that permits the port, as far as its entry says.
 //!    Where a client names the relays to begin at, only those are guards.
 //! 4. The first guard in the client's order from which such a path is possible is taken; then an exit is drawn, then the relays between.
-//! 5. Relays are drawn in proportion to their bandwidth. Exits are spared for their own position: if all exits together have the share e of
+//! 5. Relays are drawn in proportion to their bandwidth, which counts as four times the median of all at most ([`bandwidth_cap`]). Exits are spared for their own position: if all exits together have the share e of
 //!    all bandwidth, an exit counts in another position with `(e - 1/3) / e` of its bandwidth, or not at all where e is below a third. Where
 //!    only relays that count nothing are left, each is as likely as the next.
+//! 6. Relays that [could not be reached lately](Absent) are left out behind the guard, unless no path from it is left without them.
 //!
 //! [`choose`] is a function of its arguments alone: the same relays, guards and random numbers give the same path.
 
+mod absent;
 mod guards;
 
-pub use guards::{GuardRules, Guards};
+pub use absent::Absent;
+pub use guards::{GuardRules, Guards, When};
 
 use crate::Error;
 use crate::keys::random;
 use crate::prefix::Prefix;
 use crate::relay_list::ListedRelay;
+use candor_onion::directory::bandwidth_cap;
 use candor_onion::handshake::HandshakeType;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -92,6 +96,8 @@ pub struct Wish<'a> {
     pub test_network: bool,
     /// Identities of relays that must not be the exit: they have refused this before.
     pub not_exits: &'a [[u8; 32]],
+    /// Identities of relays to pass over behind the guard, if there is another path.
+    pub absent: &'a [[u8; 32]],
     /// Identities of the only relays that may be the guard; any relay may without.
     pub entries: Option<&'a [[u8; 32]]>,
 }
@@ -112,12 +118,14 @@ pub fn choose<R: Candidate>(
     random: &mut impl Rng,
 ) -> Option<Vec<usize>> {
     let town = Town::new(relays, wish);
+    let all = Wish { absent: &[], ..*wish };
+    let all = Town { wish: &all, ..town };
     let place = |guard: &[u8; 32]| relays.iter().position(|relay| relay.identity() == guard && town.is_fit(relay));
     guards
         .iter()
         .filter(|guard| wish.may_enter(guard))
         .filter_map(place)
-        .find_map(|guard| town.path_from(guard, random))
+        .find_map(|guard| town.path_from(guard, random).or_else(|| all.path_from(guard, random)))
 }
 
 /// Draws a relay to be a guard: one from which a path is possible, and which is not among `known`.
@@ -154,6 +162,8 @@ pub(crate) fn fresh() -> Result<impl Rng, Error> {
 struct Town<'a, R> {
     relays: &'a [R],
     wish: &'a Wish<'a>,
+    /// What a bandwidth counts as at most.
+    cap: u32,
     /// Bandwidth of all, and of the exits.
     all: u128,
     exits: u128,
@@ -161,10 +171,11 @@ struct Town<'a, R> {
 
 impl<'a, R: Candidate> Town<'a, R> {
     fn new(relays: &'a [R], wish: &'a Wish<'a>) -> Self {
+        let cap = bandwidth_cap(relays.iter().map(R::bandwidth));
         let sum = |is: &dyn Fn(&R) -> bool| {
-            relays.iter().filter(|relay| is(relay)).map(|relay| u128::from(relay.bandwidth())).sum()
+            relays.iter().filter(|relay| is(relay)).map(|relay| u128::from(relay.bandwidth().min(cap))).sum()
         };
-        Self { relays, wish, all: sum(&|_| true), exits: sum(&R::is_exit) }
+        Self { relays, wish, cap, all: sum(&|_| true), exits: sum(&R::is_exit) }
     }
 
     fn is_fit(&self, relay: &R) -> bool {
@@ -183,7 +194,7 @@ impl<'a, R: Candidate> Town<'a, R> {
         let may_end = |place: &usize| leads(&self.relays[*place]) && self.goes_with(*place, &[guard]);
         let mut ends: Vec<usize> = (0..self.relays.len()).filter(may_end).collect();
         while !ends.is_empty() {
-            let exit = self.draw_by(&ends, |relay| relay.bandwidth().into(), random)?;
+            let exit = self.draw_by(&ends, |relay| self.bandwidth(relay), random)?;
             if let Some(path) = self.join(guard, exit, random) {
                 return Some(path);
             }
@@ -205,7 +216,10 @@ impl<'a, R: Candidate> Town<'a, R> {
     /// Whether that relay may be on a path with those.
     fn goes_with(&self, place: usize, path: &[usize]) -> bool {
         let relay = &self.relays[place];
-        self.is_fit(relay) && path.iter().all(|other| *other != place && !self.are_close(relay, &self.relays[*other]))
+        let is_there = !self.wish.absent.contains(relay.identity());
+        is_there
+            && self.is_fit(relay)
+            && path.iter().all(|other| *other != place && !self.are_close(relay, &self.relays[*other]))
     }
 
     fn are_close(&self, one: &R, other: &R) -> bool {
@@ -216,13 +230,18 @@ impl<'a, R: Candidate> Town<'a, R> {
         !self.wish.test_network && around(one).any(|near| around(other).any(|there| near == there))
     }
 
+    /// What it counts as.
+    fn bandwidth(&self, relay: &R) -> u128 {
+        relay.bandwidth().min(self.cap).into()
+    }
+
     /// Draws one of these for a position that is not the exit's.
     fn draw(&self, places: &[usize], random: &mut impl Rng) -> Option<usize> {
         let (all, exits) = (self.all, self.exits);
         // Times three times the exits' bandwidth, so that all are whole numbers.
         let weight = |relay: &R| match relay.is_exit() {
-            true => u128::from(relay.bandwidth()) * (3 * exits).saturating_sub(all),
-            false => u128::from(relay.bandwidth()) * (3 * exits).max(1),
+            true => self.bandwidth(relay) * (3 * exits).saturating_sub(all),
+            false => self.bandwidth(relay) * (3 * exits).max(1),
         };
         self.draw_by(places, weight, random)
     }
@@ -311,7 +330,7 @@ mod tests {
 
     fn wish(hops: usize) -> Wish<'static> {
         let handshake = HandshakeType::Hybrid768;
-        Wish { hops, handshake, host: None, port: 443, test_network: false, not_exits: &[], entries: None }
+        Wish { hops, handshake, host: None, port: 443, test_network: false, not_exits: &[], absent: &[], entries: None }
     }
 
     fn seeded(seed: u64) -> Xoshiro256PlusPlus {
@@ -436,6 +455,44 @@ mod tests {
         let guards = (1..=5).map(|number| guards[&number]).collect();
         assert!(chi(guards, &weights) < 18.5);
         assert!(chi(vec![exits[&3], exits[&4]], &[600.0, 200.0]) < 10.8);
+    }
+
+    #[test]
+    fn liars_draw_no_more_paths_than_four_honest_relays_each() {
+        let honest = (1..=9).map(|number| made(number, 1000, Some(443)));
+        let liars = (10..=12).map(|number| made(number, u32::MAX, Some(443)));
+        let (alone, relays): (Vec<_>, Vec<_>) = (honest.clone().collect(), honest.chain(liars).collect());
+        let mut random = seeded(11);
+        let draws = 4_000;
+        let mut lied = [0; 3];
+        for _ in 0..draws {
+            let guard = draw_guard(&relays, &[], &wish(3), &mut random).unwrap();
+            let path = choose(&relays, &[[1; 32]], &wish(3), &mut random).unwrap();
+            for (place, count) in [usize::from(guard[0]) - 1, path[1], path[2]].into_iter().zip(&mut lied) {
+                *count += i32::from(place >= 9);
+            }
+        }
+        // Three liars have 12 shares of 21, or of 20 where the guard is not drawn; without the cap they had all. Five standard deviations are 4 %.
+        for count in lied {
+            assert!((draws * 50 / 100..draws * 65 / 100).contains(&count), "{lied:?} of {draws}");
+        }
+        assert!(choose(&alone, &[[1; 32]], &wish(3), &mut random).is_some());
+    }
+
+    #[test]
+    fn relays_that_are_not_there_are_passed_over_while_there_are_others() {
+        let relays =
+            [made(1, 1, None), made(2, 9, None), made(3, 1, None), made(4, 9, Some(443)), made(5, 1, Some(443))];
+        let mut random = seeded(13);
+        let absent = [[2; 32], [4; 32], [1; 32]];
+        let passing = Wish { absent: &absent, ..wish(3) };
+        for _ in 0..100 {
+            let path = choose(&relays, &[[1; 32]], &passing, &mut random).unwrap();
+            assert_eq!(path, [0, 2, 4], "the guard has rules of its own");
+        }
+        let absent = [[4; 32], [5; 32]];
+        let none = Wish { absent: &absent, ..wish(3) };
+        assert!(choose(&relays, &[[1; 32], [3; 32]], &none, &mut random).is_some_and(|path| path[0] == 0));
     }
 
     #[test]

@@ -34,6 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub struct RelayList {
     relays: Vec<ListedRelay>,
+    signed_at: Option<u64>,
 }
 
 /// A relay as others know it; its keys are parsed.
@@ -100,7 +101,7 @@ impl RelayList {
             }
             relays.push(relay);
         }
-        Ok(Self { relays })
+        Ok(Self { relays, signed_at: None })
     }
 
     /// The relays, in the list's order.
@@ -153,12 +154,18 @@ impl RelayList {
                 ListedRelay::of_directory(&listed.relay, handshake, kems)?.with_bandwidth(listed.relay.bandwidth);
             Some(ListedRelay { family_number: listed.family, ..relay })
         };
-        Self { relays: consensus.relays.iter().filter_map(listed).collect() }
+        let relays = consensus.relays.iter().filter_map(listed).collect();
+        Self { relays, signed_at: Some(consensus.times.valid_after) }
     }
 
     /// Takes relays that are known already.
     pub fn of(relays: Vec<ListedRelay>) -> Self {
-        Self { relays }
+        Self { relays, signed_at: None }
+    }
+
+    /// When the authorities signed it, in seconds since 1970, if it is a consensus's.
+    pub fn signed_at(&self) -> Option<u64> {
+        self.signed_at
     }
 }
 

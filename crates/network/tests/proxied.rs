@@ -3,7 +3,7 @@
 mod town;
 
 use candor_network::proxy::socks::Reply;
-use candor_network::{Error, Policy, ProxyEvent, Target};
+use candor_network::{Error, HandshakeType, ListedRelay, Policy, ProxyEvent, RelayKeys, RelayList, Target};
 use candor_onion::relay::message::EndReason;
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::process::Command;
-use town::proxied::{ask, ask_over, connect, page, proxy, serves, until};
+use town::proxied::{ask, ask_over, connect, list_of, page, proxy, serves, until};
 use town::{Town, local};
 
 /// The answer to an HTTP request, whole.
@@ -288,6 +288,59 @@ async fn another_exit_is_tried_when_one_refuses() {
     }
     let metrics = proxy.metrics();
     assert!(metrics.retries > 0 && metrics.replied(Reply::Succeeded) == 8, "{metrics:?}");
+}
+
+/// Relays at ports where nobody listens, which say that they carry everything to everywhere. The sockets keep the ports.
+fn not_there(sockets: &[TcpSocket]) -> Vec<ListedRelay> {
+    let relay = |socket: &TcpSocket| {
+        let closed = socket.local_addr().unwrap();
+        let keys = RelayKeys::generate().unwrap();
+        let listed = keys.listed(None, closed, &[HandshakeType::Hybrid768]).unwrap();
+        listed.with_exit(&Policy::parse("127.0.0.0/8:*").unwrap()).with_bandwidth(u32::MAX)
+    };
+    sockets.iter().map(relay).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn relays_that_are_not_there_stop_no_new_client() {
+    let folder = tempfile::tempdir().unwrap();
+    let town = Town::new().await;
+    let state = folder.path().join("guards.json");
+    let relays = || list_of(&town).into_relays();
+    let sockets = [(); 3].map(|()| TcpSocket::new_v4().unwrap());
+    sockets.iter().for_each(|socket| socket.bind(local()).unwrap());
+    let start = async |dead: &[TcpSocket]| {
+        let proxy = proxy(&town, |config| config.state = Some(state.clone())).await;
+        proxy.know(RelayList::of(relays().into_iter().chain(not_there(dead)).collect()));
+        proxy
+    };
+    // As many as there are others. The first stream finds some of them out, and the next ones go where somebody is.
+    let proxy = start(&sockets).await;
+    let at = proxy.addresses()[0];
+    let logins: Vec<String> = (0..12).map(|number| number.to_string()).collect();
+    for login in &logins {
+        serves(&town, at, Some((login, ""))).await;
+    }
+    let failed = proxy.metrics().circuits_failed;
+    for login in &logins {
+        serves(&town, at, Some((login, "again"))).await;
+    }
+    let again = proxy.metrics().circuits_failed;
+    assert!(again <= 9 && again == failed, "{failed} circuits failed, then {again}"); // a few are tried at a time
+    // Its guard is one that is there.
+    until(|| std::fs::read_to_string(&state).is_ok_and(|text| text.contains("\"reached\": true"))).await;
+    let text = std::fs::read_to_string(&state).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let reached = document["guards"].as_array().unwrap().iter().filter(|guard| guard["reached"] == true);
+    let reached: Vec<_> = reached.map(|guard| guard["identity"].as_str().unwrap().to_owned()).collect();
+    assert!(reached.len() == 1 && relays().iter().any(|relay| relay.is_called(&reached[0])), "{text}");
+    // The twin: without them, nothing fails.
+    std::fs::remove_file(&state).unwrap();
+    let twin = start(&[]).await;
+    for login in &logins {
+        serves(&town, twin.addresses()[0], Some((login, ""))).await;
+    }
+    assert_eq!(twin.metrics().circuits_failed, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

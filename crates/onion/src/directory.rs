@@ -12,6 +12,7 @@
 //! Documents are binary, numbers big-endian. Each has one encoding: decoders refuse whatever the encoder wouldn't write.
 
 mod agreement;
+mod bandwidth;
 mod certificate;
 mod consensus;
 mod descriptor;
@@ -24,6 +25,7 @@ mod view;
 
 pub use crate::invalid_document::InvalidDocument;
 pub use agreement::merge;
+pub use bandwidth::{BANDWIDTH_CAP, bandwidth_cap};
 pub use certificate::{Authorities, Certificate, Endorsement};
 pub use consensus::{Consensus, Listed, MOST_CONSENSUS, UnsignedConsensus};
 pub use descriptor::{Descriptor, Drafted, KEM_LENGTHS, MOST_DESCRIPTOR, kem_digest};

@@ -10,6 +10,8 @@ pub(crate) mod pivots;
 pub(crate) mod points;
 pub(crate) mod polynomials;
 pub(crate) mod portable;
+pub(crate) mod positions;
+pub(crate) mod products;
 pub(crate) mod rows;
 pub(crate) mod sort;
 pub(crate) mod transform;

@@ -63,6 +63,8 @@ impl Arm {
         locator[const M](syndromes: &[Row; M], t: usize) -> [Row; M], "mceliece-locator";
         /// Bits through a Beneš network.
         permute(m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), "mceliece-network";
+        /// Whether positions differ from each other: 1 or 0.
+        all_differ(positions: &[u32]) -> u8, "mceliece-weight";
         /// Rows of a matrix times a vector.
         products(rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; MOST_PIECES]) -> u64, "mceliece-encode";
         /// Sorts each block of `block` numbers below 2³¹; `block` is a power of two that divides their count. What `scratch` holds is lost; it is as

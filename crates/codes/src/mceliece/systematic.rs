@@ -116,11 +116,9 @@ impl Panels {
             }
         }
         pivots.pop();
-        let mut coefficients = Zeroizing::new(strip[..count.div_ceil(8) * height].to_vec());
-        if !count.is_multiple_of(8) {
-            coefficients[count / 8 * height..].iter_mut().for_each(|byte| *byte &= (1 << (count % 8)) - 1);
-        }
-        let (pivots, others) = (choices(&pivots, PANEL), choices(&coefficients, height));
+        // Pivot rows beyond the last are zero, so it doesn't matter what coefficients they have.
+        let coefficients = &strip[..count.div_ceil(8) * height];
+        let (pivots, others) = (choices(&pivots, PANEL), choices(coefficients, height));
         self.all.push(Panel { first, count, pivots, others });
         Some(())
     }

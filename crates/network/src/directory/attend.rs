@@ -108,9 +108,13 @@ pub async fn attend(
                     relay.know_consensus(&fetched.consensus);
                     consensus.after(FIRST_WAIT);
                     told(Ok(format!("consensus {number} lists {} relays", fetched.consensus.relays.len())));
-                    // The authorities may have lost what they knew.
+                    // The authorities may have lost what they knew, or not have reached the relay.
                     let is_listed = fetched.consensus.relay(relay.listed().identity()).is_some();
                     if !is_listed && published_at.is_some_and(|at| at < number) {
+                        told(Ok(format!(
+                            "this relay is not in it; can the directories reach it at {}?",
+                            relay.listed().address()
+                        )));
                         authorities.iter_mut().for_each(|(_, due)| *due = Due::now());
                     }
                 }

@@ -4,12 +4,13 @@ use super::readings::Counters;
 use super::registry::{Refused, Registry, RegistryLimits, Stored};
 use super::seats::Seats;
 use super::served::{Document, Served};
-use super::{AuthorityKeys, Directories, DirectoryAddress, rounds, served};
-use crate::clock::Clock;
+use super::{AuthorityKeys, Directories, DirectoryAddress, ReachLimits, probes, rounds, served};
+use crate::clock::{Clock, Steadfast, instant};
 use crate::http::Url;
 use crate::link::locked;
 use crate::prefix::Prefix;
 use crate::relay::{NetworkLimits, Networks, Rate};
+use crate::tls::Connector;
 use crate::{Error, files};
 use candor_onion::directory::{Authorities, Consensus, MOST_CONSENSUS, MOST_DESCRIPTOR};
 use std::collections::{HashMap, HashSet};
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 /// What an authority is to be.
@@ -38,14 +40,18 @@ pub struct AuthorityConfig {
     pub state: Option<PathBuf>,
     /// Bounds on what is registered.
     pub registry: RegistryLimits,
+    /// How it finds out whether relays are where they say.
+    pub reach: ReachLimits,
     /// What one /24 of IPv4 or /48 of IPv6 may take; `circuits` and `creations` bound registrations. Relays of the consensus and the
     /// other authorities are counted by their own addresses.
     pub network: NetworkLimits,
     /// Connections at a time. An eighth of them is kept for the other authorities and relays of the consensus. When strangers have taken the rest,
     /// the oldest without a request, of the network with the most, yields to a newcomer.
     pub connections: usize,
-    /// Networks without limits.
+    /// Networks without limits, in which relays may have private addresses.
     pub test_networks: Vec<Prefix>,
+    /// More networks in which relays may have private addresses; limits hold there.
+    pub private_networks: Vec<Prefix>,
     /// The time of day.
     pub clock: Clock,
     /// Is told what happens.
@@ -63,6 +69,7 @@ impl AuthorityConfig {
             intervals_valid: 3,
             state: None,
             registry: RegistryLimits::default(),
+            reach: ReachLimits::default(),
             network: NetworkLimits {
                 connections: 32,
                 half_open: 32,
@@ -75,6 +82,7 @@ impl AuthorityConfig {
             },
             connections: 1024,
             test_networks: if listen.ip().is_loopback() { Prefix::LOOPBACK.to_vec() } else { Vec::new() },
+            private_networks: Vec::new(),
             clock: Clock::default(),
             log: Arc::new(|_| {}),
         }
@@ -115,6 +123,14 @@ pub enum AuthorityEvent {
         /// Whether one network had too many; otherwise the authority as a whole.
         network: bool,
     },
+    /// A relay is listed no longer, or was not listed in the first place: it does not answer where it says it is, or its network has too many.
+    /// A minute has 20 such at most.
+    NotListed {
+        /// Its name, the beginning of its identity, and its addresses, as it says.
+        relay: String,
+        /// Why.
+        why: String,
+    },
     /// There is a new signing key.
     KeysRenewed,
     /// Something could not be written, or what was written before can't be used; the authority goes on without.
@@ -134,6 +150,7 @@ impl fmt::Display for AuthorityEvent {
             Self::Peer { url, why } => write!(f, "authority {url}: {why}"),
             Self::TooMany { what, network: true } => write!(f, "refused: too many {what} from one network"),
             Self::TooMany { what, network: false } => write!(f, "refused: too many {what}"),
+            Self::NotListed { relay, why } => write!(f, "not listed: {relay}: {why}"),
             Self::KeysRenewed => f.write_str("a new signing key is in use"),
             Self::State { why } => f.write_str(why),
         }
@@ -144,8 +161,10 @@ impl fmt::Display for AuthorityEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuthorityHeld {
-    /// Relays that are registered.
+    /// Relays that are listed.
     pub relays: usize,
+    /// Relays that have registered and not been reached yet.
+    pub waiting: usize,
     /// Connections.
     pub connections: usize,
     /// Networks that are remembered.
@@ -156,18 +175,22 @@ pub struct AuthorityHeld {
 pub struct Authority {
     shared: Arc<Shared>,
     address: SocketAddr,
-    tasks: [JoinHandle<()>; 2],
+    tasks: [JoinHandle<()>; 3],
 }
 
 /// What all tasks of an authority share.
 pub(super) struct Shared {
     pub(super) clock: Clock,
+    steadfast: Mutex<Steadfast>,
     pub(super) authorities: Authorities,
     pub(super) peers: Vec<DirectoryAddress>,
     pub(super) interval: u64,
     pub(super) intervals_valid: u64,
     pub(super) keys: Mutex<AuthorityKeys>,
     pub(super) registry: Mutex<Registry>,
+    pub(super) reach: ReachLimits,
+    /// A relay has registered.
+    pub(super) registered: Notify,
     pub(super) networks: Arc<Networks>,
     pub(super) seats: Arc<Seats>,
     pub(super) counters: Counters,
@@ -185,7 +208,7 @@ impl Authority {
     ///
     /// # Errors
     /// [`Error::Listen`]; [`Error::DirectoryAddress`] if the peers and the threshold don't make a majority; [`Error::File`] if the folder for
-    /// its state can't be made.
+    /// its state can't be made; [`Error::Internal`] if TLS can't be set up.
     pub async fn start(keys: AuthorityKeys, config: AuthorityConfig) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::Listen { address: config.listen, why: error.to_string() };
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
@@ -196,6 +219,7 @@ impl Authority {
         if let Some(folder) = &config.state {
             std::fs::create_dir_all(folder).map_err(|error| Error::file(folder, &error))?;
         }
+        let connector = Connector::new()?;
         let shared = Arc::new(Shared {
             authorities,
             // One that is given all authorities doesn't ask itself.
@@ -204,7 +228,15 @@ impl Authority {
             intervals_valid: config.intervals_valid.max(1),
             fingerprint: base16ct::lower::encode_string(keys.fingerprint()),
             keys: Mutex::new(keys),
-            registry: Mutex::new(Registry::new(config.registry, config.test_networks.clone())),
+            registry: Mutex::new(Registry::new(
+                config.registry,
+                config.reach,
+                config.test_networks.clone(),
+                config.private_networks,
+                instant(),
+            )),
+            reach: config.reach,
+            registered: Notify::new(),
             networks: Networks::new(config.network, 1 << 16, config.test_networks),
             seats: Seats::new(config.connections),
             counters: Counters::default(),
@@ -213,6 +245,7 @@ impl Authority {
             listed: Mutex::default(),
             peer_addresses: Mutex::default(),
             last_signed: Mutex::new(0),
+            steadfast: Mutex::new(Steadfast::new(config.clock.moment())),
             clock: config.clock,
             log: config.log,
         });
@@ -220,6 +253,7 @@ impl Authority {
         let tasks = [
             tokio::spawn(served::listen(Arc::clone(&shared), listener)),
             tokio::spawn(rounds::keep(Arc::clone(&shared))),
+            tokio::spawn(probes::keep(Arc::clone(&shared), connector)),
         ];
         Ok(Self { shared, address, tasks })
     }
@@ -265,16 +299,26 @@ fn url_of(address: SocketAddr) -> Result<Url, Error> {
 
 impl Shared {
     pub(super) fn held(&self) -> AuthorityHeld {
-        AuthorityHeld {
-            relays: locked(&self.registry).count(),
-            connections: self.seats.count(),
-            networks: self.networks.count(),
-        }
+        let (relays, waiting) = {
+            let registry = locked(&self.registry);
+            (registry.count(), registry.waiting())
+        };
+        AuthorityHeld { relays, waiting, connections: self.seats.count(), networks: self.networks.count() }
     }
 
     pub(super) fn tell(&self, event: &AuthorityEvent) {
         self.counters.count(event);
         (self.log)(event);
+    }
+
+    /// The seconds by which the clock has jumped, if it can't be believed now.
+    pub(super) fn doubt(&self) -> Option<u64> {
+        locked(&self.steadfast).doubt(self.clock.moment())
+    }
+
+    /// Others say that the clock is right.
+    pub(super) fn vouched(&self) {
+        locked(&self.steadfast).vouched(self.clock.moment());
     }
 
     pub(super) fn fingerprint(&self) -> &str {
@@ -305,8 +349,11 @@ impl Shared {
         *locked(&self.peer_addresses) = addresses;
     }
 
-    pub(super) fn register(&self, bytes: Vec<u8>, now: u64) -> Result<(), Refused> {
-        locked(&self.registry).register(bytes, now)
+    pub(super) fn register(&self, bytes: Vec<u8>, from: IpAddr, now: u64) -> Result<(), Refused> {
+        let course = locked(&self.steadfast).course(self.clock.moment());
+        locked(&self.registry).register(bytes, from, [now, course], instant())?;
+        self.registered.notify_one();
+        Ok(())
     }
 
     pub(super) fn last_signed(&self) -> u64 {
@@ -392,7 +439,7 @@ impl Shared {
                 damaged("descriptors", &"it is cut short");
                 break;
             };
-            if let Err(refused) = locked(&self.registry).restore(descriptor.to_vec(), self.clock.now()) {
+            if let Err(refused) = locked(&self.registry).restore(descriptor.to_vec(), self.clock.now(), instant()) {
                 damaged("descriptors", &refused);
             }
             bytes = after;

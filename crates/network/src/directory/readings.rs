@@ -13,6 +13,7 @@ pub(super) struct Counters {
     peers: AtomicU64,
     refused: AtomicU64,
     state: AtomicU64,
+    not_listed: AtomicU64,
     number: AtomicU64,
     relays: AtomicU64,
     signers: AtomicU64,
@@ -31,6 +32,7 @@ impl Counters {
             AuthorityEvent::Peer { .. } => &self.peers,
             AuthorityEvent::TooMany { .. } => &self.refused,
             AuthorityEvent::State { .. } => &self.state,
+            AuthorityEvent::NotListed { .. } => &self.not_listed,
             AuthorityEvent::KeysRenewed => return,
         };
         counter.fetch_add(1, Ordering::Relaxed);
@@ -54,11 +56,12 @@ fn write(out: &mut Exposition, shared: &Shared) {
     let now = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     out.counter("candor_directory_consensuses_total", "Consensuses that were made.", &[], now(&counters.consensuses));
     let name = "candor_directory_errors_total";
-    let help = "What went wrong: rounds without a consensus, answers of other authorities, requests that were too many, writing.";
+    let help = "What went wrong: rounds without a consensus, answers of other authorities, requests that were too many, relays that don't answer, writing.";
     out.counter(name, help, &[("what", "round")], now(&counters.failed));
     out.counter(name, help, &[("what", "peer")], now(&counters.peers));
     out.counter(name, help, &[("what", "refused")], now(&counters.refused));
     out.counter(name, help, &[("what", "state")], now(&counters.state));
+    out.counter(name, help, &[("what", "relay")], now(&counters.not_listed));
     let held = shared.held();
     for (name, help, value) in [
         (
@@ -68,7 +71,8 @@ fn write(out: &mut Exposition, shared: &Shared) {
         ),
         ("candor_directory_consensus_relays", "Relays of the latest consensus.", now(&counters.relays)),
         ("candor_directory_consensus_signers", "Authorities that signed it.", now(&counters.signers)),
-        ("candor_directory_registered_relays", "Relays that are registered.", held.relays as u64),
+        ("candor_directory_registered_relays", "Relays that have registered and answered.", held.relays as u64),
+        ("candor_directory_waiting_relays", "Relays that have registered and not answered yet.", held.waiting as u64),
         ("candor_directory_connections", "Connections.", held.connections as u64),
     ] {
         out.gauge(name, help, &[], value as f64);

@@ -1,16 +1,24 @@
-//! The relays that an authority knows: who may register what.
+//! The relays that an authority knows: who may register what, and who is listed.
+//!
+//! A relay that registers waits until it has answered at all of its addresses ([`Reach`]). From then on it is listed, and counted in the networks of
+//! these addresses. So claims keep nobody out of a network: only relays that are there have its places.
 
+use super::places::{Place, Places};
+use super::reach::{Due, Reach, ReachLimits};
+use crate::policy::is_public;
 use crate::prefix::Prefix;
 use candor_onion::directory::{Consensus, Descriptor, Fingerprint, MOST_RELAYS, Relay};
 use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Bounds on what is registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegistryLimits {
-    /// Relays in all; those that are over it are refused, those that are known go on.
+    /// Relays that have answered, in all; those that are over it are refused, those that are known go on.
     pub relays: usize,
-    /// Relays in one /24 of IPv4 or /48 of IPv6, by the addresses that they publish. Test networks are exempt.
+    /// Relays in one /24 of IPv4 or /48 of IPv6 that have answered there, at the first or the second of their addresses. Test networks are exempt.
     pub relays_per_network: usize,
     /// Seconds that a descriptor is good for.
     pub lifetime: u64,
@@ -44,8 +52,14 @@ pub(super) enum Refused {
     OtherKey,
     #[error("the X25519 onion key is registered by another relay")]
     KeyTaken,
+    #[error(
+        "{0} is not a public address, which relays of this directory have (the directory's --test-networks lifts that)"
+    )]
+    Private(IpAddr),
     #[error("too many relays are registered")]
     Full,
+    #[error("too many relays that nobody has reached yet are registered{}; try again later", if *.network { " from your network" } else { "" })]
+    Waiting { network: bool },
     #[error("too many relays are registered in the network {0}")]
     NetworkFull(Prefix),
 }
@@ -54,10 +68,10 @@ impl Refused {
     /// The HTTP status that says it.
     pub(super) fn status(&self) -> u16 {
         match self {
-            Self::Invalid(_) | Self::Old { .. } | Self::Future { .. } => 400,
+            Self::Invalid(_) | Self::Old { .. } | Self::Future { .. } | Self::Private(_) => 400,
             Self::Replayed | Self::KeyTaken => 409,
             Self::OtherKey => 403,
-            Self::Full | Self::NetworkFull(_) => 503,
+            Self::Full | Self::NetworkFull(_) | Self::Waiting { .. } => 503,
         }
     }
 }
@@ -71,62 +85,119 @@ pub(super) struct Stored {
 
 struct Known {
     newest: Arc<Stored>,
-    /// For views of a moment before the newest had settled.
+    /// For views of a moment before the newest had settled or had answered.
     before: Option<Arc<Stored>>,
+    reach: Reach,
+    place: Place,
+    /// What is listed of it.
+    shown: Option<Arc<Stored>>,
+    /// Why it did not answer the last time.
+    silence: String,
 }
 
 /// The relays.
 pub(super) struct Registry {
     limits: RegistryLimits,
+    reach: ReachLimits,
+    /// Networks without limits.
     exempt: Vec<Prefix>,
+    /// Networks where relays may be although their addresses are not public.
+    private: Vec<Prefix>,
     known: BTreeMap<[u8; 32], Known>,
     /// Which relay has an X25519 onion key.
     keys: HashMap<[u8; 32], [u8; 32]>,
-    networks: HashMap<Prefix, usize>,
-    /// The ML-DSA keys of relays that are registered, or were in the last consensus.
+    places: Places,
+    /// When any relay has answered last.
+    answered: Instant,
+    /// How far time has got for silence: it stands while no relay answers, since then it is the authority that is cut off.
+    moment: Instant,
+    /// The ML-DSA keys of relays that have answered, or were in the last consensus.
     pins: HashMap<[u8; 32], Fingerprint>,
     changes: u64,
 }
 
 impl Registry {
-    pub(super) fn new(limits: RegistryLimits, exempt: Vec<Prefix>) -> Self {
+    /// `private`: networks where relays may be although their addresses are not public; those that are `exempt` from limits are too.
+    pub(super) fn new(
+        limits: RegistryLimits,
+        reach: ReachLimits,
+        exempt: Vec<Prefix>,
+        private: Vec<Prefix>,
+        now: Instant,
+    ) -> Self {
         Self {
             limits,
+            reach,
             exempt,
+            private,
             known: BTreeMap::new(),
             keys: HashMap::new(),
-            networks: HashMap::new(),
+            places: Places::default(),
+            answered: now,
+            moment: now,
             pins: HashMap::new(),
             changes: 0,
         }
     }
 
-    /// Takes a descriptor that has just arrived.
-    pub(super) fn register(&mut self, bytes: Vec<u8>, now: u64) -> Result<(), Refused> {
+    /// Takes a descriptor that has just arrived from there. `times`: the time of day, and what it would be if the clock had not jumped; either will do.
+    pub(super) fn register(
+        &mut self,
+        bytes: Vec<u8>,
+        from: IpAddr,
+        times: [u64; 2],
+        at: Instant,
+    ) -> Result<(), Refused> {
         let descriptor = Descriptor::decode(&bytes).map_err(Refused::Invalid)?;
         let (published, window) = (descriptor.relay.published, self.limits.window);
+        let [now, course] = times;
+        let now = if course.abs_diff(published) < now.abs_diff(published) { course } else { now };
         if published.saturating_add(window) < now {
             return Err(Refused::Old { by: now - published, now, window });
         }
         if published > now.saturating_add(window) {
             return Err(Refused::Future { by: published - now, now, window });
         }
-        self.take(Stored { bytes, descriptor })
-    }
-
-    /// Takes one that was registered before a restart, if it has not ended since.
-    pub(super) fn restore(&mut self, bytes: Vec<u8>, now: u64) -> Result<(), Refused> {
-        let descriptor = Descriptor::decode(&bytes).map_err(Refused::Invalid)?;
-        match self.has_ended(&descriptor.relay, now) {
-            true => Ok(()),
-            false => self.take(Stored { bytes, descriptor }),
+        let addresses = descriptor.relay.addresses.iter().map(SocketAddr::ip);
+        if let Some(private) = addresses.into_iter().find(|address| !self.may_be_at(*address)) {
+            return Err(Refused::Private(private));
         }
+        let stored = Arc::new(Stored { bytes, descriptor });
+        let relay = &stored.descriptor.relay;
+        self.check(relay)?;
+        let reach = match self.known.get(&relay.identity) {
+            Some(known) => {
+                let mut reach = known.reach.clone();
+                reach.republished(Prefix::around(from), self.is_proved(&known.reach, relay), at, &self.reach);
+                reach
+            }
+            None => {
+                self.make_room(from)?;
+                Reach::new(Prefix::around(from), at)
+            }
+        };
+        self.put(stored, reach)
     }
 
-    fn take(&mut self, stored: Stored) -> Result<(), Refused> {
-        let relay = &stored.descriptor.relay;
+    /// Takes one that had answered before a restart, if it has not ended since.
+    pub(super) fn restore(&mut self, bytes: Vec<u8>, now: u64, at: Instant) -> Result<(), Refused> {
+        let descriptor = Descriptor::decode(&bytes).map_err(Refused::Invalid)?;
+        let relay = &descriptor.relay;
+        if self.has_ended(relay, now) || !relay.addresses.iter().all(|address| self.may_be_at(address.ip())) {
+            return Ok(());
+        }
+        self.check(relay)?;
+        let reach = Reach::restored(&relay.addresses, &relay.identity, (at, self.moment), self.reach.every);
+        self.put(Arc::new(Stored { bytes, descriptor }), reach)
+    }
+
+    /// Whether the relay may say so of itself.
+    fn check(&self, relay: &Relay) -> Result<(), Refused> {
         let identity = relay.identity;
-        if self.pins.get(&identity).is_some_and(|pinned| *pinned != relay.fingerprint) {
+        let known = self.known.get(&identity);
+        let newest = known.map(|known| &known.newest.descriptor.relay);
+        let pinned = self.pins.get(&identity).or(newest.map(|newest| &newest.fingerprint));
+        if pinned.is_some_and(|pinned| *pinned != relay.fingerprint) {
             return Err(Refused::OtherKey);
         }
         // Who lists another's KEM key, which nobody can prove to hold, harms his own handshakes only. Refusing it would let him who is first
@@ -134,33 +205,105 @@ impl Registry {
         if self.keys.get(&relay.x25519).is_some_and(|owner| *owner != identity) {
             return Err(Refused::KeyTaken);
         }
-        let known = self.known.get(&identity);
-        if known.is_some_and(|known| known.newest.descriptor.relay.published >= relay.published) {
+        if newest.is_some_and(|newest| newest.published >= relay.published) {
             return Err(Refused::Replayed);
         }
-        if known.is_none() && self.known.len() >= self.limits.relays {
+        let is_listed = known.is_some_and(|known| known.place.is_listed());
+        if !is_listed && self.places.listed() >= self.limits.relays {
             return Err(Refused::Full);
         }
-        let network = network_of(relay);
-        let moved = known.is_none_or(|known| network_of(&known.newest.descriptor.relay) != network);
-        let is_exempt =
-            relay.addresses.iter().all(|address| self.exempt.iter().any(|prefix| prefix.contains(address.ip())));
-        if moved
-            && !is_exempt
-            && self.networks.get(&network).is_some_and(|count| *count >= self.limits.relays_per_network)
-        {
-            return Err(Refused::NetworkFull(network));
+        match self.full_network(relay, known.map(|known| &known.place)) {
+            Some(network) => Err(Refused::NetworkFull(network)),
+            None => Ok(()),
         }
-        self.pins.insert(identity, relay.fingerprint);
-        let before = self.forget(&identity).map(|known| known.newest);
+    }
+
+    /// A network of the relay's that has no place for it. `place`: the one that it has.
+    fn full_network(&self, relay: &Relay, place: Option<&Place>) -> Option<Prefix> {
+        let is_full = |network: &Prefix| {
+            let has_one = place.is_some_and(|place| place.is_in(network));
+            !has_one && self.places.listed_in(network) >= self.limits.relays_per_network
+        };
+        self.networks_of(relay).into_iter().find(is_full)
+    }
+
+    /// A place among those that wait, for one from there.
+    fn make_room(&mut self, from: IpAddr) -> Result<(), Refused> {
+        let own = self.places.waiting_from(&Prefix::around(from));
+        if own >= self.reach.waiting_per_network && !self.exempt.iter().any(|prefix| prefix.contains(from)) {
+            return Err(Refused::Waiting { network: true });
+        }
+        if self.waiting() < self.reach.waiting_in_all {
+            return Ok(());
+        }
+        let most = self.places.most_waiting();
+        let (network, _) = most.filter(|(_, count)| *count > own + 1).ok_or(Refused::Waiting { network: false })?;
+        let its = |known: &&Known| known.place == Place::Waiting(network);
+        let oldest = self.known.values().filter(its).min_by_key(|known| known.reach.since());
+        if let Some(identity) = oldest.map(|known| known.newest.descriptor.relay.identity) {
+            self.forget(&identity);
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, stored: Arc<Stored>, reach: Reach) -> Result<(), Refused> {
+        let identity = stored.descriptor.relay.identity;
+        let old = self.forget(&identity);
+        let silence = old.as_ref().map(|old| old.silence.clone()).unwrap_or_default();
+        let before = old.map(|old| {
+            // What has answered is kept for views, until what is newer has.
+            let is_proved = |stored: &Arc<Stored>| self.is_proved(&reach, &stored.descriptor.relay);
+            let earlier = old.before.filter(|before| is_proved(before) && !is_proved(&old.newest));
+            earlier.unwrap_or(old.newest)
+        });
         // While a view may still list the older key, nobody else takes it.
-        for stored in before.iter().map(|before| &**before).chain([&stored]) {
+        for stored in before.iter().chain([&stored]) {
             self.keys.insert(stored.descriptor.relay.x25519, identity);
         }
-        *self.networks.entry(network).or_default() += 1;
-        self.known.insert(identity, Known { newest: Arc::new(stored), before });
-        self.changes += 1;
+        let place = Place::Waiting(reach.from);
+        self.places.enter(&place);
+        self.known.insert(identity, Known { newest: stored, before, reach, place, shown: None, silence });
+        self.settle(&identity)
+    }
+
+    /// Gives a relay the place that it has a right to by now. If there is none for it, it is forgotten.
+    fn settle(&mut self, identity: &[u8; 32]) -> Result<(), Refused> {
+        let Some(known) = self.known.get(identity) else { return Ok(()) };
+        let shown = self.shown(known);
+        let place = match &shown {
+            Some(stored) => Place::Listed(self.networks_of(&stored.descriptor.relay)),
+            None => Place::Waiting(known.reach.from),
+        };
+        if let Some(stored) = &shown {
+            let relay = &stored.descriptor.relay;
+            let is_new = !known.place.is_listed();
+            let refused = match self.full_network(relay, Some(&known.place)) {
+                Some(network) => Some(Refused::NetworkFull(network)),
+                None => (is_new && self.places.listed() >= self.limits.relays).then_some(Refused::Full),
+            };
+            if let Some(refused) = refused {
+                self.forget(identity);
+                return Err(refused);
+            }
+            self.pins.insert(*identity, relay.fingerprint);
+        }
+        let Some(known) = self.known.get_mut(identity) else { return Ok(()) };
+        let is_as_before = match (&known.shown, &shown) {
+            (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+            (before, now) => before.is_none() && now.is_none(),
+        };
+        known.shown = shown;
+        let old = std::mem::replace(&mut known.place, place.clone());
+        self.places.leave(&old);
+        self.places.enter(&place);
+        self.changes += u64::from(!is_as_before);
         Ok(())
+    }
+
+    /// What may be listed of a relay: the newest that it has said of itself and has answered as.
+    fn shown(&self, known: &Known) -> Option<Arc<Stored>> {
+        let mut all = [&known.newest].into_iter().chain(&known.before);
+        all.find(|stored| self.is_proved(&known.reach, &stored.descriptor.relay)).cloned()
     }
 
     /// Takes a relay out of all tables but the pins.
@@ -169,14 +312,93 @@ impl Registry {
         for stored in known.before.iter().chain([&known.newest]) {
             self.keys.remove(&stored.descriptor.relay.x25519);
         }
-        let network = network_of(&known.newest.descriptor.relay);
-        if let Some(count) = self.networks.get_mut(&network) {
-            *count -= 1;
-            if *count == 0 {
-                self.networks.remove(&network);
-            }
-        }
+        self.places.leave(&known.place);
         Some(known)
+    }
+
+    /// The relays whose turn it is to be tried.
+    pub(super) fn due(&self, at: Instant) -> Vec<Due> {
+        let due = |known: &Known| {
+            let relay = &known.newest.descriptor.relay;
+            let lane = known.reach.lane(self.is_proved(&known.reach, relay));
+            Due::new(relay.identity, &relay.addresses, &known.reach, lane, &self.exempt)
+        };
+        self.known.values().filter(|known| known.reach.is_due(at)).map(due).collect()
+    }
+
+    /// Nothing was learnt from trying a relay.
+    pub(super) fn put_off(&mut self, identity: &[u8; 32], at: Instant) {
+        if let Some(known) = self.known.get_mut(identity) {
+            known.reach.put_off(at, &self.reach);
+        }
+    }
+
+    /// A relay is being tried.
+    pub(super) fn begin(&mut self, identity: &[u8; 32]) {
+        if let Some(known) = self.known.get_mut(identity) {
+            known.reach.begin();
+        }
+    }
+
+    /// What has come of it: which addresses have answered, and why others have not.
+    pub(super) fn tried(
+        &mut self,
+        identity: &[u8; 32],
+        answers: &[(SocketAddr, Result<(), String>)],
+        at: Instant,
+    ) -> Result<(), (String, Refused)> {
+        let Some(known) = self.known.get_mut(identity) else { return Ok(()) };
+        let name = name_of(&known.newest.descriptor.relay);
+        let kept: Vec<_> = [Some(&known.newest), known.before.as_ref()]
+            .into_iter()
+            .flatten()
+            .flat_map(|stored| stored.descriptor.relay.addresses.iter().copied())
+            .collect();
+        let said: Vec<_> = answers.iter().map(|(address, answer)| (*address, answer.is_ok())).collect();
+        if said.iter().any(|(_, is_there)| *is_there) {
+            // Others have until their next turn to answer, however long nobody could.
+            self.moment += at.saturating_duration_since(self.answered).min(self.reach.every);
+            self.answered = at;
+        }
+        known.reach.tried(&said, &kept, (at, self.moment), &self.reach);
+        if let Some(why) = answers.iter().find_map(|(_, answer)| answer.as_ref().err()) {
+            known.silence.clone_from(why);
+        }
+        self.settle(identity).map_err(|refused| (name, refused))
+    }
+
+    /// Forgets relays that have not answered for too long: what they are called, and why.
+    pub(super) fn forget_silent(&mut self, at: Instant) -> Vec<(String, String)> {
+        let is_silent = |known: &&Known| match known.place {
+            Place::Waiting(_) => known.reach.is_given_up(at, &self.reach),
+            Place::Listed(_) => self.shown(known).is_none(),
+        };
+        let silent: Vec<[u8; 32]> =
+            self.known.values().filter(is_silent).map(|known| known.newest.descriptor.relay.identity).collect();
+        let mut forgotten = Vec::new();
+        for identity in silent {
+            let Some(known) = self.forget(&identity) else { continue };
+            self.changes += u64::from(known.shown.is_some());
+            forgotten.push((name_of(&known.newest.descriptor.relay), known.silence));
+        }
+        forgotten
+    }
+
+    /// Whether the relay has answered lately at all these addresses.
+    fn is_proved(&self, reach: &Reach, relay: &Relay) -> bool {
+        reach.is_proved(&relay.addresses, self.moment, self.reach.good_for)
+    }
+
+    fn may_be_at(&self, address: IpAddr) -> bool {
+        is_public(address) || self.exempt.iter().chain(&self.private).any(|prefix| prefix.contains(address))
+    }
+
+    /// The networks that a relay counts in.
+    fn networks_of(&self, relay: &Relay) -> Vec<Prefix> {
+        let counts = |address: &IpAddr| !self.exempt.iter().any(|prefix| prefix.contains(*address));
+        let addresses = relay.addresses.iter().map(SocketAddr::ip);
+        // The two are of different kinds, and so are their networks.
+        addresses.filter(counts).map(Prefix::around).collect()
     }
 
     fn has_ended(&self, relay: &Relay, now: u64) -> bool {
@@ -198,13 +420,18 @@ impl Registry {
         });
     }
 
-    /// What a view of that moment says: of each relay the newest descriptor of before `settled`, or the oldest there is. Descriptors that the
-    /// relay is just passing on to all authorities are left for the next round, since some may not have them yet.
+    /// What a view of that moment says: of each relay that has answered the newest descriptor of before `settled`, or the oldest there is.
+    /// Descriptors that the relay is just passing on to all authorities are left for the next round, since some may not have them yet.
     pub(super) fn view(&self, settled: u64, at: u64) -> Vec<Arc<Stored>> {
         let of = |known: &Known| {
             let is_settled = known.newest.descriptor.relay.published <= settled;
-            let stored = if is_settled { &known.newest } else { known.before.as_ref().unwrap_or(&known.newest) };
-            (!self.has_ended(&stored.descriptor.relay, at)).then(|| Arc::clone(stored))
+            let (newest, before) = (Some(&known.newest), known.before.as_ref());
+            let shown = if is_settled { [newest, before] } else { [before, newest] };
+            let is_good = |stored: &&Arc<Stored>| {
+                let relay = &stored.descriptor.relay;
+                self.is_proved(&known.reach, relay) && !self.has_ended(relay, at)
+            };
+            shown.into_iter().flatten().find(is_good).cloned()
         };
         self.known.values().filter_map(of).take(MOST_RELAYS).collect()
     }
@@ -224,70 +451,32 @@ impl Registry {
         consensus.relays.iter().filter_map(|listed| key(&listed.relay)).flatten().collect()
     }
 
-    /// The newest descriptors.
+    /// The newest descriptors that have answered.
     pub(super) fn stored(&self) -> Vec<Arc<Stored>> {
-        self.known.values().map(|known| Arc::clone(&known.newest)).collect()
+        self.view(u64::MAX, 0)
     }
 
+    /// How many relays have answered.
     pub(super) fn count(&self) -> usize {
-        self.known.len()
+        self.places.listed()
     }
 
-    /// How often something has changed.
+    /// How many wait for being reached.
+    pub(super) fn waiting(&self) -> usize {
+        self.places.waiting()
+    }
+
+    /// How often something that views show has changed.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
 }
 
-fn network_of(relay: &Relay) -> Prefix {
-    Prefix::around(relay.addresses[0].ip())
+fn name_of(relay: &Relay) -> String {
+    let [a, b, c, d, ..] = relay.identity;
+    let addresses: Vec<_> = relay.addresses.iter().map(SocketAddr::to_string).collect();
+    format!("{} ({a:02x}{b:02x}{c:02x}{d:02x}…) at {}", relay.name, addresses.join(" and "))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use candor_onion::directory::{Drafted, Listed, SecretKey, Times};
-    use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
-    use std::net::SocketAddr;
-
-    const NOW: u64 = 1_000_000;
-
-    /// A relay's descriptor with an ML-KEM-768 key of that byte.
-    fn descriptor(published: u64, byte: u8) -> Vec<u8> {
-        let relay = Relay {
-            identity: [0; 32],
-            fingerprint: [0; 32],
-            x25519: [0; 32],
-            kems: [None; 3],
-            published,
-            keys_until: NOW + 100_000,
-            bandwidth: 1,
-            handshakes: vec![3],
-            addresses: vec![SocketAddr::from(([192, 0, 2, 1], 9001))],
-            exit: Vec::new(),
-            name: String::new(),
-        };
-        let onion = [7; 32];
-        let public = X25519.public_of(&X25519.secret_from_bytes(&onion).unwrap()).unwrap();
-        let drafted = Drafted { relay, family: Vec::new(), kems: [None, Some(vec![byte; 1184]), None] };
-        drafted.sign(&SecretKey::of_relay(&[1; 32]).unwrap(), (&onion, public)).unwrap()
-    }
-
-    #[test]
-    fn a_relay_that_changes_its_keys_during_a_round_takes_none_of_the_rounds_away() {
-        let mut registry = Registry::new(RegistryLimits::default(), Vec::new());
-        registry.register(descriptor(NOW, 1), NOW).unwrap();
-        let viewed = registry.view(NOW, NOW);
-        let relay = viewed[0].descriptor.relay.clone();
-        let times = Times { valid_after: NOW, fresh_until: NOW + 1, valid_until: NOW + 2 };
-        let relays = vec![Listed { relay, family: 0 }];
-        let consensus = Consensus { times, exit_weight: 0, relays, signers: Vec::new() };
-        assert_eq!(registry.kem_keys(&[], &consensus, 1), [1; 1184], "what is known will do");
-        assert!(registry.kem_keys(&viewed, &consensus, 0).is_empty(), "it has none for ML-KEM-512");
-        registry.register(descriptor(NOW + 1, 2), NOW).unwrap();
-        assert_eq!(registry.kem_keys(&[], &consensus, 1), [1; 1184], "the one before is known");
-        registry.register(descriptor(NOW + 2, 3), NOW).unwrap();
-        assert!(registry.kem_keys(&[], &consensus, 1).is_empty(), "it isn't any more");
-        assert_eq!(registry.kem_keys(&viewed, &consensus, 1), [1; 1184]);
-    }
-}
+mod tests;

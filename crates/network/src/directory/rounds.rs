@@ -4,6 +4,9 @@
 //! time for views is over, it merges what it has (`candor_onion::directory::merge`), signs the outcome, and fetches the others' signatures.
 //! With enough signatures of the same outcome there is a consensus; without, the last one is served until it ends. An authority remembers which
 //! round it has signed for and never signs two outcomes of one.
+//!
+//! What it signs, it signs for a time, and a clock can be set wrong from outside. So an authority whose clock has jumped shows no view and signs nothing, until
+//! the clock is back where it was or has gone on evenly for an hour, or until enough others have signed views of the round that its clock says it is.
 
 use super::authority::{AuthorityEvent, Shared};
 use super::exchange::{failed, get};
@@ -28,11 +31,25 @@ pub(super) async fn keep(shared: Arc<Shared>) {
     let mut seen = None;
     // When it was last told that consensuses of the future are in the way.
     let mut seen_ahead: Option<u64> = None;
+    // When it was last told that its clock has jumped.
+    let mut doubted: Option<Instant> = None;
     loop {
-        renew_keys(&shared).await;
         shared.networks.forget_quiet();
         let now = shared.clock.now();
+        let doubt = shared.doubt();
+        if doubt.is_none() {
+            doubted = None;
+            renew_keys(&shared).await;
+        }
         let begins = if shared.peers.is_empty() {
+            if let Some(by) = doubt {
+                if doubted.is_none_or(|at| at.elapsed().as_secs() >= shared.interval) {
+                    doubted = Some(Instant::now());
+                    shared.tell(&AuthorityEvent::NoConsensus { number: now, why: jumped(by) });
+                }
+                sleep(AGAIN).await;
+                continue;
+            }
             // There is nobody to wait for. Large networks change all the time, and need not have each change at once.
             let (changes, pause) = {
                 let registry = locked(&shared.registry);
@@ -104,6 +121,18 @@ async fn hold(shared: &Arc<Shared>, begins: u64) -> Result<(), Error> {
         fresh_until: begins + interval,
         valid_until: begins + interval * shared.intervals_valid,
     };
+    let stage = Duration::from_millis((interval * 250).min(STAGE * 1000));
+    if let Some(by) = shared.doubt() {
+        let agree = views(shared, times, Instant::now() + stage).await.len();
+        if agree < shared.authorities.threshold().min(shared.peers.len()) {
+            return Err(Error::Internal(jumped(by)));
+        }
+        shared.vouched();
+        let why = format!(
+            "this machine's clock has jumped by {by} s, and {agree} other authorities say that it is right now"
+        );
+        return Err(Error::Internal(why));
+    }
     let internal = |error: candor_onion::Error| Error::Internal(error.to_string());
     let settling = if shared.peers.is_empty() { 0 } else { SETTLING.min(interval / 10) };
     let viewed = locked(&shared.registry).view(begins - settling, begins);
@@ -117,20 +146,9 @@ async fn hold(shared: &Arc<Shared>, begins: u64) -> Result<(), Error> {
     let view = View::verify(&own, &shared.authorities).map_err(internal)?;
     shared.serve(|served| served.view = Some((begins, own.into())));
 
-    let stage = Duration::from_millis((interval * 250).min(STAGE * 1000));
     let start = Instant::now();
-    let mut views = vec![view];
-    let take = |bytes: &[u8], shared: &Shared| View::verify(bytes, &shared.authorities);
-    let others = gather(shared, format!("/view/{begins}"), 2 * MOST_CONSENSUS, start + stage, take).await;
-    for (from, view) in others {
-        if from.fingerprint() != Some(&view.authority) {
-            peer(shared, &from, "serves a view of another authority");
-        } else if view.times != times {
-            peer(shared, &from, "has other times; all authorities need the same --interval");
-        } else {
-            views.push(view);
-        }
-    }
+    let mut views = views(shared, times, start + stage).await;
+    views.push(view);
     let merged = Arc::new(merge(times, &views, shared.authorities.threshold()).map_err(internal)?);
     drop(views);
     shared.will_sign(begins)?;
@@ -158,6 +176,30 @@ async fn hold(shared: &Arc<Shared>, begins: u64) -> Result<(), Error> {
     let _ = tokio::task::spawn_blocking(move || publisher.publish(document, &consensus, &viewed)).await;
     shared.tell(&AuthorityEvent::Consensus { number, relays, signers });
     Ok(())
+}
+
+/// The others' views of a round.
+async fn views(shared: &Arc<Shared>, times: Times, deadline: Instant) -> Vec<View> {
+    let take = |bytes: &[u8], shared: &Shared| View::verify(bytes, &shared.authorities);
+    let others = gather(shared, format!("/view/{}", times.valid_after), 2 * MOST_CONSENSUS, deadline, take).await;
+    let mut views = Vec::new();
+    for (from, view) in others {
+        if from.fingerprint() != Some(&view.authority) {
+            peer(shared, &from, "serves a view of another authority");
+        } else if view.times != times {
+            peer(shared, &from, "has other times; all authorities need the same --interval");
+        } else {
+            views.push(view);
+        }
+    }
+    views
+}
+
+fn jumped(by: u64) -> String {
+    format!(
+        "this machine's clock has jumped by {by} s; nothing is signed before it is back, or has gone on evenly for an hour, or the other \
+         authorities hold the same rounds"
+    )
 }
 
 fn no_key() -> Error {

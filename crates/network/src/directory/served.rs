@@ -74,7 +74,7 @@ async fn serve(shared: Arc<Shared>, tcp: TcpStream, from: IpAddr) {
         let now = shared.clock.now();
         let mut answer = match (request.method(), request.uri().path()) {
             (&Method::POST, "/relay") => match place.circuit() {
-                Ok(_place) => register(&shared, &seat, request.into_body(), now).await,
+                Ok(_place) => register(&shared, &seat, from, request.into_body(), now).await,
                 Err(_) => {
                     text(StatusCode::TOO_MANY_REQUESTS, "too many registrations from your network; try again later")
                 }
@@ -139,7 +139,7 @@ fn plain(bytes: Option<Bytes>) -> Answer {
     answer
 }
 
-async fn register(shared: &Shared, seat: &Seat, body: Incoming, now: u64) -> Answer {
+async fn register(shared: &Shared, seat: &Seat, from: IpAddr, body: Incoming, now: u64) -> Answer {
     if body.size_hint().lower() > MOST_DESCRIPTOR as u64 {
         return text(StatusCode::PAYLOAD_TOO_LARGE, format!("expected at most {MOST_DESCRIPTOR} bytes"));
     }
@@ -149,7 +149,7 @@ async fn register(shared: &Shared, seat: &Seat, body: Incoming, now: u64) -> Ans
         Err(_) => return text(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
     };
     seat.has_asked();
-    match shared.register(bytes, now) {
+    match shared.register(bytes, from, now) {
         Ok(()) => {
             let mut answer = Response::new(Full::default());
             *answer.status_mut() = StatusCode::NO_CONTENT;

@@ -2,17 +2,16 @@
 
 use super::metrics::{Count, Counters, Held};
 use super::readings::CircuitReading;
-use super::trouble::Trouble;
+use super::trouble::{Trouble, failed_hop, is_onion, is_the_guards};
 use super::{Journal, ProxyConfig, ProxyEvent};
 use crate::client::{Circuit, Client};
-use crate::clock::{Clock, instant};
+use crate::clock::{Clock, Even, instant};
 use crate::link::locked;
-use crate::paths::{Candidate, Guards, Wish, fresh};
+use crate::paths::{Absent, Candidate, Guards, When, Wish, fresh};
 use crate::policy::{host_address, is_public};
 use crate::relay_list::{ListedRelay, RelayList};
 use crate::stream::CircuitStream;
 use crate::{Error, files};
-use candor_onion::circuit::Cause;
 use candor_onion::handshake::HandshakeType;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -33,6 +32,8 @@ type Working<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 const HTTPS: u16 = 443;
 /// How often a stream is tried, each time with another circuit.
 const TRIES: usize = 3;
+/// How many circuits may fail to come about before a stream is given up. Each time the client learns of a relay that isn't there.
+const BUILDS: usize = 8;
 /// Circuits that are built at a time.
 const BUILDING: usize = 8;
 /// Circuits are built ahead for a port for so long after it was asked for.
@@ -50,6 +51,7 @@ const MOST_PAUSE: Duration = Duration::from_secs(60);
 pub(super) struct Pool {
     client: Client,
     clock: Clock,
+    even: Mutex<Even>,
     hops: usize,
     handshake: HandshakeType,
     test_network: bool,
@@ -60,6 +62,7 @@ pub(super) struct Pool {
     patience: Duration,
     relays: Mutex<Arc<RelayList>>,
     guards: Mutex<Guards>,
+    absent: Mutex<Absent>,
     /// Held while the guards are written.
     saving: tokio::sync::Mutex<()>,
     building: Semaphore,
@@ -118,6 +121,10 @@ impl Built {
         &self.list.relays()[self.path[self.path.len() - 1]]
     }
 
+    fn relays(&self) -> impl Iterator<Item = &ListedRelay> {
+        self.path.iter().map(|place| &self.list.relays()[*place])
+    }
+
     fn is_over(&self) -> bool {
         self.circuit.failure().is_some()
     }
@@ -136,6 +143,7 @@ impl Pool {
         let expected = config.expected.iter().take(MOST_PORTS).map(|port| (*port, (now, None)));
         Arc::new(Self {
             client,
+            even: Mutex::new(Even::since(config.client.clock.moment())),
             clock: config.client.clock.clone(),
             hops: config.hops,
             handshake: config.handshake,
@@ -147,6 +155,7 @@ impl Pool {
             patience: config.patience,
             relays: Mutex::new(Arc::new(relays)),
             guards: Mutex::new(guards),
+            absent: Mutex::default(),
             saving: tokio::sync::Mutex::new(()),
             building: Semaphore::new(BUILDING),
             state: Mutex::new(State { ports: expected.collect(), ..State::default() }),
@@ -229,16 +238,19 @@ impl Pool {
         let trying = async {
             let mut trouble = None;
             let mut not_exits = Vec::new();
-            for attempt in 0..TRIES {
-                if attempt > 0 {
+            let (mut tried, mut failed) = (0, 0);
+            while tried < TRIES && failed < BUILDS {
+                if tried + failed > 0 {
                     self.counters.retries.add(1);
                 }
                 let error = match self.circuit(isolation, host, port, &not_exits).await {
                     Ok(built) => match work(Arc::clone(&built)).await {
                         Ok(done) => return Ok((done, built)),
                         Err(error) => {
+                            tried += 1;
                             not_exits.push(*built.exit().identity());
                             if !matches!(error, Error::Stream { .. }) {
+                                self.note(&built.relays().collect::<Vec<_>>(), Err(&error)).await;
                                 self.discard(&built);
                             }
                             error.into()
@@ -248,7 +260,10 @@ impl Pool {
                     Err(Trouble::Network(Error::Path(why))) => {
                         return Err(trouble.unwrap_or(Trouble::Network(Error::Path(why))));
                     }
-                    Err(error) => error,
+                    Err(error) => {
+                        failed += 1;
+                        error
+                    }
                 };
                 if !error.is_the_paths() {
                     return Err(error);
@@ -334,9 +349,9 @@ impl Pool {
         let path = self.path(&list, host, port, not_exits).await?;
         let relays: Vec<&ListedRelay> = path.iter().map(|place| &list.relays()[*place]).collect();
         let made = self.make(&relays).await;
+        self.note(&relays, made.as_ref().map(drop)).await;
         match made {
             Ok((circuit, stages)) => {
-                locked(&self.guards).reached(relays[0].identity());
                 let number = self.counters.circuits_built.next();
                 let since = instant();
                 let counted = Count::hold(&self.counters, |counters| &counters.circuits);
@@ -345,11 +360,33 @@ impl Pool {
             }
             Err(error) => {
                 self.counters.circuits_failed.add(1);
-                if is_the_guards(&error) {
-                    locked(&self.guards).failed(relays[0].identity(), instant());
-                }
                 Err(error.into())
             }
+        }
+    }
+
+    /// Remembers which relays of a path could be reached, and which one could not.
+    async fn note(&self, relays: &[&ListedRelay], came: Result<(), &Error>) {
+        let path: Vec<_> = relays.iter().map(|relay| *relay.identity()).collect();
+        let changed = match came {
+            Ok(()) => {
+                locked(&self.absent).reached(&path);
+                locked(&self.guards).reached(&path[0])
+            }
+            Err(error) if is_the_guards(error) => {
+                locked(&self.guards).failed(&path[0], instant());
+                locked(&self.absent).failed(&path, 1, instant());
+                false
+            }
+            Err(error) => {
+                if let Some(hop) = failed_hop(error) {
+                    locked(&self.absent).failed(&path, hop, instant());
+                }
+                false
+            }
+        };
+        if changed {
+            self.save().await;
         }
     }
 
@@ -364,10 +401,14 @@ impl Pool {
         let is_entry = |relay: &&ListedRelay| self.entries.iter().any(|name| relay.is_called(name));
         let entries: Vec<_> = list.relays().iter().filter(is_entry).map(|relay| *relay.identity()).collect();
         let entries = (!self.entries.is_empty()).then_some(&entries[..]);
-        let wish = Wish { hops, handshake, host, port, test_network, not_exits, entries };
+        let absent = &locked(&self.absent).now(list.relays().len(), instant())[..];
+        let wish = Wish { hops, handshake, host, port, test_network, not_exits, absent, entries };
         let mut random = fresh()?;
-        let times = (self.clock.now(), instant());
-        let chosen = locked(&self.guards).path(list.relays(), &wish, times, &mut random);
+        let at = self.clock.moment();
+        let is_even = locked(&self.even).is_believed(at);
+        let day = list.signed_at().unwrap_or(at.now);
+        let when = When { day, is_sure: is_even || list.signed_at().is_some(), instant: instant() };
+        let chosen = locked(&self.guards).path(list.relays(), &wish, when, &mut random);
         let (path, changed) = chosen?;
         if changed {
             self.save().await;
@@ -541,37 +582,6 @@ pub(super) async fn keep_ready(pool: Arc<Pool>) {
                 sleep(pause).await;
                 pause = (pause * 2).min(MOST_PAUSE);
             }
-        }
-    }
-}
-
-/// Whether the error says that the guard can't be reached.
-fn is_the_guards(error: &Error) -> bool {
-    match error {
-        Error::FirstHop { .. } => true,
-        Error::Circuit { failure, .. } => {
-            failure.hop == Some(1) && matches!(failure.cause, Cause::Timeout | Cause::LinkClosed)
-        }
-        _ => false,
-    }
-}
-
-fn is_onion(host: &str) -> bool {
-    let host = host.trim_end_matches('.');
-    host.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("onion"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn onion_services_are_known_by_their_last_label() {
-        for yes in ["abc.onion", "a.b.ONION", "abc.onion.", "onion"] {
-            assert!(is_onion(yes), "{yes}");
-        }
-        for no in ["onion.example", "example.org", "127.0.0.1", "[::1]", "abconion"] {
-            assert!(!is_onion(no), "{no}");
         }
     }
 }

@@ -110,6 +110,36 @@ fn reply(error: &Error) -> Reply {
     }
 }
 
+/// Whether the error says that the guard can't be reached.
+pub(super) fn is_the_guards(error: &Error) -> bool {
+    match error {
+        Error::FirstHop { .. } => true,
+        Error::Circuit { failure, .. } => {
+            failure.hop == Some(1) && matches!(failure.cause, Cause::Timeout | Cause::LinkClosed)
+        }
+        _ => false,
+    }
+}
+
+/// The hop behind the guard that does not do its part, if the error says so.
+pub(super) fn failed_hop(error: &Error) -> Option<usize> {
+    match error {
+        Error::Circuit { failure, .. } => match failure.cause {
+            Cause::Timeout | Cause::Destroyed(_) | Cause::Handshake(_) | Cause::Protocol(_) => failure.hop,
+            // Closed here, or nobody knows where.
+            _ => None,
+        },
+        Error::Silent { hop, .. } => Some(*hop),
+        // A stream that takes too long may be its target's fault, and targets don't choose exits.
+        _ => None,
+    }
+}
+
+pub(super) fn is_onion(host: &str) -> bool {
+    let host = host.trim_end_matches('.');
+    host.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("onion"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,6 +206,16 @@ mod tests {
             [stream(EndReason::CONNECTREFUSED), stream(EndReason::RESOLVEFAILED), Trouble::OnionService, Trouble::Busy]
         {
             assert!(!no.is_the_paths(), "{no:?}");
+        }
+    }
+
+    #[test]
+    fn onion_services_are_known_by_their_last_label() {
+        for yes in ["abc.onion", "a.b.ONION", "abc.onion.", "onion"] {
+            assert!(is_onion(yes), "{yes}");
+        }
+        for no in ["onion.example", "example.org", "127.0.0.1", "[::1]", "abconion"] {
+            assert!(!is_onion(no), "{no}");
         }
     }
 }

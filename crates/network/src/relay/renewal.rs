@@ -5,12 +5,12 @@
 //! file first, then accepts the new keys, and only then lists them: whatever fails on the way, no listed key is one that it doesn't have.
 //!
 //! The clock may be wrong: a board without a battery starts in 1970, and a time server can be wrong by years. So onion keys are renewed only
-//! by a clock that has gone on evenly for [`BELIEVED`], and a relay starts with the keys that it has. What a wrong clock has said all the
+//! by a clock that has gone on evenly for an hour ([`Even`]), and a relay starts with the keys that it has. What a wrong clock has said all the
 //! same drops no keys ([`RelayKeys::renewed`]).
 
 use super::Shared;
 use super::journal::RelayEvent;
-use crate::clock::{self, Moment};
+use crate::clock::{self, Even, Moment};
 use crate::keys::{RelayKeys, Renewal, Words};
 use crate::link::locked;
 use crate::policy::Policy;
@@ -28,10 +28,6 @@ use std::time::{Duration, Instant};
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// How long to wait after a renewal has failed.
 const RETRY: Duration = Duration::from_secs(60);
-/// Seconds that the time of day must go on evenly before keys are renewed by it: long enough for a clock to be set after a start.
-const BELIEVED: u64 = 3600;
-/// Seconds by which it may be ahead or behind meanwhile.
-const UNEVEN: u64 = 600;
 
 /// What a relay shows on its links.
 pub(super) struct Credentials {
@@ -55,8 +51,7 @@ pub(super) struct Keyring {
 
 struct State {
     keys: RelayKeys,
-    /// Since when the clock has gone on evenly.
-    even_since: Moment,
+    clock: Even,
     credentials: Arc<Credentials>,
     listed: Arc<ListedRelay>,
     /// The entry is not written yet.
@@ -81,7 +76,8 @@ impl Keyring {
         let onion_keys = keys.onion_keys(&handshakes)?;
         let listed = Arc::new(keys.listed(name.clone(), address, &handshakes)?.with_exit(&policy));
         let credentials = Arc::new(Credentials::new(&keys, at.now)?);
-        let state = Mutex::new(State { keys, even_since: at, credentials, listed, unwritten: true, not_before: None });
+        let state =
+            Mutex::new(State { keys, clock: Even::since(at), credentials, listed, unwritten: true, not_before: None });
         let keyring = Self { renewal, name, address, handshakes, policy, entry, state, renewing: Mutex::default() };
         keyring.write_entry()?;
         Ok((keyring, onion_keys))
@@ -111,7 +107,7 @@ impl Keyring {
 
     fn is_due(&self, at: Moment) -> bool {
         let mut state = locked(&self.state);
-        let believed = state.believes(at);
+        let believed = state.clock.is_believed(at);
         (state.unwritten || (believed && state.keys.is_due(at, &self.renewal)))
             && state.not_before.is_none_or(|instant| instant <= clock::instant())
     }
@@ -121,7 +117,7 @@ impl Keyring {
         let _alone = locked(&self.renewing);
         let (old, believed) = {
             let mut state = locked(&self.state);
-            (state.keys.clone(), state.believes(at))
+            (state.keys.clone(), state.clock.is_believed(at))
         };
         let mut is_new = false;
         if believed && old.is_due(at, &self.renewal) {
@@ -167,17 +163,6 @@ struct Renewed {
     is_new: bool,
     /// Whether the entry is up to date.
     entry: Result<(), Error>,
-}
-
-impl State {
-    /// Whether the clock has gone on evenly for long enough. If it has jumped, that begins anew.
-    fn believes(&mut self, at: Moment) -> bool {
-        let passed = at.steady.saturating_sub(self.even_since.steady);
-        if self.even_since.now.saturating_add(passed).abs_diff(at.now) > UNEVEN {
-            self.even_since = at;
-        }
-        at.steady.saturating_sub(self.even_since.steady) >= BELIEVED
-    }
 }
 
 impl Credentials {
@@ -230,7 +215,7 @@ pub(super) async fn keep_fresh(relay: &Arc<Shared>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
+    use crate::clock::{Clock, UNEVEN};
 
     const HOUR: u64 = 3600;
     const START: u64 = 1_800_000_000;
@@ -249,7 +234,7 @@ mod tests {
     #[test]
     fn a_clock_is_believed_after_an_even_hour() {
         let keyring = keyring(&RelayKeys::generate().unwrap(), None, at(START, 0)).unwrap();
-        let believes = |moment| locked(&keyring.state).believes(moment);
+        let believes = |moment| locked(&keyring.state).clock.is_believed(moment);
         assert!(!believes(at(START + HOUR - 1, HOUR - 1)));
         assert!(believes(at(START + HOUR, HOUR)));
         assert!(believes(at(START + 2 * HOUR + UNEVEN, 2 * HOUR)), "a clock may be set by a little");

@@ -1,10 +1,10 @@
 //! Directories that lie, stand still or roll back; relays that take what isn't theirs; strangers who register by the thousand.
 
 use candor_network::directory::{
-    Authority, AuthorityConfig, AuthorityEvent, AuthorityKeys, Directories, Directory, DirectoryAddress,
+    Authority, AuthorityConfig, AuthorityEvent, AuthorityKeys, Directories, Directory, DirectoryAddress, ReachLimits,
 };
 use candor_network::http::Url;
-use candor_network::{Clock, Error, HandshakeType};
+use candor_network::{Clock, Error, HandshakeType, Prefix, Relay as Running, RelayConfig, RelayKeys, Words};
 use candor_onion::directory::{Consensus, Drafted, Listed, Relay, SecretKey, Times, kem_digest};
 use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use crate::scene::until;
 use crate::town::local;
 
-async fn authority(change: impl FnOnce(&mut AuthorityConfig)) -> Authority {
+pub(crate) async fn authority(change: impl FnOnce(&mut AuthorityConfig)) -> Authority {
     let mut config = AuthorityConfig::new(local());
     change(&mut config);
     Authority::start(AuthorityKeys::generate(Clock::default().now()).unwrap(), config).await.unwrap()
@@ -47,7 +47,7 @@ async fn ask(from: [u8; 4], to: SocketAddr, request: &[u8]) -> Vec<u8> {
 }
 
 /// The status of a registration, 0 without an answer.
-async fn register(from: [u8; 4], to: SocketAddr, descriptor: &[u8]) -> u16 {
+pub(crate) async fn register(from: [u8; 4], to: SocketAddr, descriptor: &[u8]) -> u16 {
     let head = format!("POST /relay HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", descriptor.len());
     let answer = ask(from, to, &[head.as_bytes(), descriptor].concat()).await;
     let status = str::from_utf8(&answer).ok().and_then(|text| text.split(' ').nth(1));
@@ -82,6 +82,35 @@ fn signed(key: &SecretKey, onion: [u8; 32], address: [u8; 4], change: impl FnOnc
     change(&mut relay);
     let public = X25519.public_of(&X25519.secret_from_bytes(&onion).unwrap()).unwrap();
     Drafted { relay, family: Vec::new(), kems: [None, None, None] }.sign(key, (&onion, public)).unwrap()
+}
+
+/// A relay that is there, and its descriptor.
+pub(crate) async fn there() -> (Running, Vec<u8>) {
+    let mut config = RelayConfig::new(local());
+    config.limits.handshake_threads = 1;
+    let relay = Running::start(&RelayKeys::generate().unwrap(), config).await.unwrap();
+    let descriptor = relay.descriptor(&Words::default()).unwrap();
+    (relay, descriptor)
+}
+
+/// A port of this machine where nobody listens.
+async fn closed() -> SocketAddr {
+    TcpListener::bind(local()).await.unwrap().local_addr().unwrap()
+}
+
+/// The identities in an authority's consensus.
+async fn listed(authority: &Authority) -> Vec<[u8; 32]> {
+    let fetched = client(&[authority.directory().unwrap()], None).0.consensus().await;
+    fetched.map_or_else(
+        |_| Vec::new(),
+        |fetched| fetched.consensus.relays.iter().map(|listed| listed.relay.identity).collect(),
+    )
+}
+
+/// Loopback has limits, and relays may be there.
+fn with_limits(config: &mut AuthorityConfig) {
+    config.test_networks.clear();
+    config.private_networks = Prefix::LOOPBACK.to_vec();
 }
 
 /// A directory that says `answer` to everybody, if anything.
@@ -168,8 +197,9 @@ async fn a_directory_that_leaves_keys_out_does_not_choose_the_relays() {
 async fn a_directory_that_lies_or_is_silent_is_passed_over_for_the_next() {
     let (honest, other) = (authority(|_| {}).await, authority(|_| {}).await);
     let address = honest.directory().unwrap();
+    let (_relay, descriptor) = there().await;
     for authority in [&honest, &other] {
-        assert_eq!(register([127, 0, 0, 1], authority.address(), &descriptor(1, 1, [192, 0, 2, 1], |_| {})).await, 204);
+        assert_eq!(register([127, 0, 0, 1], authority.address(), &descriptor).await, 204);
     }
     for at in [&address, &other.directory().unwrap()] {
         while client(std::slice::from_ref(at), None)
@@ -220,7 +250,8 @@ async fn an_older_consensus_is_refused_once_a_newer_one_was_seen() {
     until_number(&address, 0).await;
     let old = consensus_bytes(&authority).await;
     let number = client(std::slice::from_ref(&address), None).0.consensus().await.unwrap().consensus.number();
-    assert_eq!(register([127, 0, 0, 1], authority.address(), &descriptor(1, 1, [192, 0, 2, 1], |_| {})).await, 204);
+    let (_relay, descriptor) = there().await;
+    assert_eq!(register([127, 0, 0, 1], authority.address(), &descriptor).await, 204);
     until_number(&address, number).await;
     let liar = Fake::start(Some(old)).await;
     let lied = [liar.address(Some(&address))];
@@ -285,80 +316,38 @@ async fn a_cache_that_is_cut_ended_or_can_not_be_written_costs_a_fetch_and_no_mo
     assert!(error.contains("no usable consensus"), "{error}");
 }
 
-/// An authority whose clock is a day ahead, the difference from the right time, and the numbers of what it tells, each with whether there was a
-/// consensus and with what it says.
-async fn ahead(peers: Vec<DirectoryAddress>) -> (Authority, Arc<AtomicU64>, Arc<Mutex<Vec<(u64, bool, String)>>>) {
-    let ahead = Arc::new(AtomicU64::new(86_400));
-    let (read, told) = (Arc::clone(&ahead), Arc::new(Mutex::new(Vec::new())));
-    let sink = Arc::clone(&told);
-    let authority = authority(|config| {
-        config.peers = peers;
-        config.interval = Duration::from_secs(1);
-        config.clock = Clock::new(move || Clock::default().now() + read.load(Ordering::Relaxed));
-        config.log = Arc::new(move |event| {
-            let seen = match event {
-                AuthorityEvent::Consensus { number, .. } => (*number, true),
-                AuthorityEvent::NoConsensus { number, .. } => (*number, false),
-                _ => return,
-            };
-            sink.lock().unwrap().push((seen.0, seen.1, event.to_string()));
-        });
-    });
-    (authority.await, ahead, told)
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sole_authority_that_has_signed_for_the_future_says_so() {
-    let (_authority, ahead, told) = ahead(Vec::new()).await;
-    until(|| told.lock().unwrap().iter().any(|(_, made, _)| *made)).await;
-    assert!(told.lock().unwrap().iter().all(|(_, made, _)| *made), "nothing is wrong yet");
-    ahead.store(0, Ordering::Relaxed);
-    until(|| told.lock().unwrap().iter().any(|(_, made, text)| !made && text.contains("clock was ahead"))).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_authority_whose_clock_was_ahead_holds_the_rounds_of_today_once_it_is_right() {
-    let other: DirectoryAddress = format!("http://127.0.0.1:1#{}", "ab".repeat(32)).parse().unwrap();
-    let (_authority, ahead, told) = ahead(vec![other]).await;
-    let tomorrow = Clock::default().now() + 43_200;
-    // The other one is never there, so each round comes to nothing.
-    until(|| told.lock().unwrap().iter().any(|(number, ..)| *number > tomorrow)).await;
-    ahead.store(0, Ordering::Relaxed);
-    until(|| told.lock().unwrap().iter().any(|(number, ..)| *number < tomorrow)).await;
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_registers_what_is_not_his_and_nothing_twice() {
     let authority = authority(|_| {}).await;
     let at = authority.address();
     let now = Clock::default().now();
     let home = [127, 0, 0, 1];
-    let first = descriptor(1, 1, [192, 0, 2, 1], |relay| relay.published = now - 10);
+    let first = descriptor(1, 1, [127, 0, 2, 1], |relay| relay.published = now - 10);
     assert_eq!(register(home, at, &first).await, 204);
     assert_eq!(register(home, at, &first).await, 409, "a replay");
-    let older = descriptor(1, 1, [192, 0, 2, 9], |relay| relay.published = now - 20);
+    let older = descriptor(1, 1, [127, 0, 2, 9], |relay| relay.published = now - 20);
     assert_eq!(register(home, at, &older).await, 409, "an older one");
-    assert_eq!(register(home, at, &descriptor(2, 1, [192, 0, 2, 2], |_| {})).await, 409, "another's onion key");
+    assert_eq!(register(home, at, &descriptor(2, 1, [127, 0, 2, 2], |_| {})).await, 409, "another's onion key");
     let forger = SecretKey::from_seeds(&[1; 32], &[77; 32]).unwrap();
-    assert_eq!(register(home, at, &signed(&forger, [3; 32], [192, 0, 2, 3], |_| {})).await, 403, "a broken curve only");
+    assert_eq!(register(home, at, &signed(&forger, [3; 32], [127, 0, 2, 3], |_| {})).await, 403, "a broken curve only");
     let mut changed = first.clone();
     changed[200] ^= 1;
     assert_eq!(register(home, at, &changed).await, 400);
     for published in [now - 3700, now + 3700] {
-        let stale = descriptor(4, 4, [192, 0, 2, 4], |relay| relay.published = published);
+        let stale = descriptor(4, 4, [127, 0, 2, 4], |relay| relay.published = published);
         assert_eq!(register(home, at, &stale).await, 400, "published at {published}, now {now}");
     }
     for (seed, published) in [(4, now - 3500), (5, now + 3500), (1, now)] {
-        let good = descriptor(seed, seed, [192, 0, 2, seed], |relay| relay.published = published);
+        let good = descriptor(seed, seed, [127, 0, 2, seed], |relay| relay.published = published);
         assert_eq!(register(home, at, &good).await, 204, "clocks an hour apart");
     }
-    assert_eq!(authority.held().relays, 3);
+    assert_eq!((authority.held().waiting, authority.held().relays), (3, 0));
     assert_eq!(register(home, at, &[0; 20_000]).await, 413);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_thousand_registrations_from_one_address_keep_nobody_else_out() {
-    let authority = Arc::new(authority(|config| config.test_networks.clear()).await);
+    let authority = Arc::new(authority(with_limits).await);
     let at = authority.address();
     let mut crowd = tokio::task::JoinSet::new();
     for worker in 0..8_u16 {
@@ -369,7 +358,7 @@ async fn a_thousand_registrations_from_one_address_keep_nobody_else_out() {
                 let mut secret = [9; 32];
                 secret[..2].copy_from_slice(&seed.to_be_bytes());
                 let [high, low] = seed.to_be_bytes();
-                let body = signed(&SecretKey::of_relay(&secret).unwrap(), secret, [198, 18, high, low], |_| {});
+                let body = signed(&SecretKey::of_relay(&secret).unwrap(), secret, [127, 18, high, low], |_| {});
                 taken += usize::from(register([127, 0, 0, 1], at, &body).await == 204);
             }
             taken
@@ -377,8 +366,9 @@ async fn a_thousand_registrations_from_one_address_keep_nobody_else_out() {
     }
     let taken: usize = crowd.join_all().await.into_iter().sum();
     assert!((1..200).contains(&taken), "{taken} were taken");
-    assert_eq!(authority.held().relays, taken);
-    let stranger = descriptor(250, 250, [203, 0, 113, 1], |_| {});
+    assert!(taken <= ReachLimits::default().waiting_per_network, "{taken} wait");
+    assert_eq!(authority.held().waiting, taken);
+    let stranger = descriptor(250, 250, [127, 9, 9, 9], |_| {});
     assert_eq!(register([127, 9, 9, 9], at, &stranger).await, 204, "another network registers meanwhile");
     until(|| authority.held().connections == 0).await;
 }
@@ -420,18 +410,117 @@ async fn half_requests_from_many_networks_keep_nobody_out() {
     until(|| authority.held().connections == 0).await;
 }
 
+/// An authority that soon forgets who does not answer, and what it says of relays.
+async fn impatient(change: impl FnOnce(&mut AuthorityConfig)) -> (Authority, Arc<Mutex<Vec<String>>>) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&told);
+    let authority = authority(|config| {
+        config.reach.patience = Duration::from_millis(300);
+        config.reach.retry = Duration::from_millis(200);
+        config.reach.waiting = Duration::from_secs(2);
+        config.log = Arc::new(move |event| {
+            if let AuthorityEvent::NotListed { .. } = event {
+                sink.lock().unwrap().push(event.to_string());
+            }
+        });
+        change(config);
+    });
+    (authority.await, told)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_network_has_only_so_many_relays_and_those_that_are_known_go_on() {
-    let authority = authority(|config| config.test_networks.clear()).await;
-    let at = authority.address();
-    let now = Clock::default().now();
-    for seed in 1..=16 {
-        let good = descriptor(seed, seed, [192, 0, 2, seed], |relay| relay.published = now - 5);
-        assert_eq!(register([127, 1, seed, 1], at, &good).await, 204);
+async fn descriptors_with_nothing_behind_them_are_not_listed() {
+    let (authority, told) = impatient(|_| {}).await;
+    let (honest, descriptor) = there().await;
+    let home = [127, 0, 0, 1];
+    // Nobody is there; somebody who says nothing; a relay, which is another.
+    let silent = TcpListener::bind(local()).await.unwrap();
+    let liars = [closed().await, silent.local_addr().unwrap(), honest.listed().address()];
+    for (seed, at) in (1..).zip(liars) {
+        let claim = self::descriptor(seed, seed, [127, 0, 0, 1], |relay| {
+            (relay.addresses, relay.bandwidth) = (vec![at], u32::MAX);
+        });
+        assert_eq!(register(home, authority.address(), &claim).await, 204);
     }
-    assert_eq!(register([127, 2, 1, 1], at, &descriptor(17, 17, [192, 0, 2, 17], |_| {})).await, 503);
-    assert_eq!(register([127, 2, 2, 1], at, &descriptor(17, 17, [192, 0, 3, 17], |_| {})).await, 204);
-    assert_eq!(register([127, 2, 3, 1], at, &descriptor(16, 16, [192, 0, 2, 16], |_| {})).await, 204);
+    assert_eq!(register(home, authority.address(), &descriptor).await, 204);
+    until(|| authority.held().relays == 1).await;
+    until(|| authority.held().waiting == 0).await;
+    assert_eq!(authority.held().relays, 1);
+    let mut seen = Vec::new();
+    while seen.is_empty() {
+        seen = listed(&authority).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(seen, [*honest.listed().identity()]);
+    let told = told.lock().unwrap();
+    let says = |at: SocketAddr, why: &str| told.iter().any(|line| line.contains(&at.to_string()) && line.contains(why));
+    assert!(says(liars[0], "can't connect") && says(liars[1], "more than") && says(liars[2], "link with"), "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_that_has_gone_is_listed_no_longer() {
+    let (authority, told) = impatient(|config| {
+        config.reach.every = Duration::from_millis(200);
+        config.reach.good_for = Duration::from_secs(1);
+    })
+    .await;
+    let ((_stays, stays), (goes, descriptor)) = (there().await, there().await);
+    for descriptor in [&stays, &descriptor] {
+        assert_eq!(register([127, 0, 0, 1], authority.address(), descriptor).await, 204);
+    }
+    until(|| authority.held().relays == 2).await;
+    let address = goes.listed().address();
+    drop(goes);
+    until(|| authority.held().relays == 1).await;
+    assert!(told.lock().unwrap().iter().any(|line| line.contains(&address.to_string())), "{told:?}");
+    let (_back, descriptor) = there().await;
+    assert_eq!(register([127, 0, 0, 1], authority.address(), &descriptor).await, 204);
+    until(|| authority.held().relays == 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claims_to_a_network_keep_no_relay_out_of_it() {
+    let (authority, _) = impatient(|config| {
+        with_limits(config);
+        config.registry.relays_per_network = 2;
+    })
+    .await;
+    let at = authority.address();
+    let port = closed().await.port();
+    for seed in 1..=16 {
+        let claim = descriptor(seed, seed, [127, 0, 0, seed], |relay| relay.addresses[0].set_port(port));
+        assert_eq!(register([127, 1, seed, 1], at, &claim).await, 204);
+    }
+    let (_first, first) = there().await;
+    let (second, renewed) = there().await;
+    for descriptor in [&first, &renewed] {
+        assert_eq!(register([127, 0, 0, 1], at, descriptor).await, 204, "relays that are there");
+    }
+    until(|| authority.held().relays == 2).await;
+    let (_third, third) = there().await;
+    assert_eq!(register([127, 2, 1, 1], at, &third).await, 503, "the network has two that are there");
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let renewed = second.descriptor(&Words::default()).unwrap();
+    assert_eq!(register([127, 2, 3, 1], at, &renewed).await, 204, "those that are known go on");
+    until(|| authority.held().waiting == 0).await;
+    assert_eq!(authority.held().relays, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_sent_to_a_private_address() {
+    let authority = authority(|config| config.test_networks.clear()).await;
+    let (relay, descriptor) = there().await;
+    assert_eq!(
+        register([127, 0, 0, 1], authority.address(), &descriptor).await,
+        400,
+        "loopback is no test network here"
+    );
+    let second = self::descriptor(1, 1, [9, 9, 9, 9], |told| {
+        told.addresses.push("[fd00::1]:9001".parse().unwrap());
+    });
+    assert_eq!(register([127, 0, 0, 1], authority.address(), &second).await, 400);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!((authority.held().waiting, relay.held().links), (0, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -16,6 +16,7 @@
 
 mod buffers;
 mod clients;
+mod clocks;
 mod directories;
 mod exit;
 mod extensions;

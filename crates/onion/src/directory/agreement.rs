@@ -1,6 +1,6 @@
 //! From views to a consensus: a rule that gives everybody the same bytes who has the same views.
 
-use super::{InvalidDocument, Listed, Relay, Times, UnsignedConsensus, View};
+use super::{InvalidDocument, Listed, Relay, Times, UnsignedConsensus, View, bandwidth_cap};
 use crate::Error;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -75,13 +75,15 @@ fn families(agreed: &BTreeMap<[u8; 32], &Entry>) -> BTreeMap<[u8; 32], u16> {
 }
 
 /// How much of an exit's bandwidth is left for other positions, in ten-thousandths. A circuit of three hops uses a third of the bandwidth as
-/// exits; what exits have above that third may be used elsewhere (the idea of dir-spec's Wme, with two kinds of relays instead of four).
+/// exits; what exits have above that third may be used elsewhere (the idea of dir-spec's Wme, with two kinds of relays instead of four). No
+/// bandwidth counts as more than [the cap](bandwidth_cap).
 fn exit_weight(relays: &[Listed]) -> u16 {
+    let cap = bandwidth_cap(relays.iter().map(|listed| listed.relay.bandwidth));
     let sum = |exits: bool| {
         relays
             .iter()
             .filter(|listed| listed.relay.is_exit() == exits)
-            .map(|listed| u128::from(listed.relay.bandwidth))
+            .map(|listed| u128::from(listed.relay.bandwidth.min(cap)))
             .sum::<u128>()
     };
     let (exits, others) = (sum(true), sum(false));
@@ -183,6 +185,11 @@ mod tests {
         assert_eq!(of(&[200], &[100]), 5000);
         assert_eq!(of(&[], &[]), 0);
         assert_eq!(of(&[u32::MAX; 3], &[u32::MAX; 3]), 3333);
+        assert_eq!(
+            of(&[u32::MAX], &[100, 100]),
+            of(&[400], &[100, 100]),
+            "nobody counts as more than four times the median"
+        );
     }
 
     #[test]

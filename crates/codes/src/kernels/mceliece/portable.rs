@@ -74,3 +74,8 @@ pub(crate) fn add_rows(tile: &mut [u8], height: usize, choices: &[u8], sources: 
 pub(crate) fn find_pivots(rows: &[u64], count: usize, sums: &mut [u8]) {
     pivots::find_among_few(rows, count, sums);
 }
+
+#[inline(never)]
+pub(crate) fn all_differ(positions: &[u32]) -> u8 {
+    super::positions::all_differ(positions)
+}

@@ -3,7 +3,7 @@
 use crate::kernels::mceliece::polynomials::{self, Multiples, Product, Vector as Coefficients};
 use crate::kernels::mceliece::transform::{self, Values};
 use crate::kernels::mceliece::vector::{Row, Vector};
-use crate::kernels::mceliece::{self, benes, columns, locator, parity, pivots};
+use crate::kernels::mceliece::{self, benes, columns, locator, parity, pivots, positions};
 use candor_cpu::HaveAvx2;
 use core::arch::x86_64::*;
 
@@ -142,6 +142,8 @@ entry! {
     locator[const M](proof, syndromes: &[Row; M], t: usize) -> [Row; M], locator::locator::<Ymm, M>(proof, syndromes, t);
     /// See [`benes::apply`].
     permute(proof, m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), benes::apply(m, control, inverse, bits);
+    /// See [`positions::all_differ`].
+    all_differ(proof, positions: &[u32]) -> u8, positions::all_differ(positions);
     /// See [`parity::products`].
     products(proof, rows: &[u8], row_bytes: usize, pieces: &[[u8; 32]; parity::MOST_PIECES]) -> u64, parity::products::<Ymm>(proof, rows, row_bytes, pieces);
     /// See [`polynomials::product`].

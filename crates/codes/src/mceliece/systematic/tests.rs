@@ -103,3 +103,29 @@ fn small_matrices(arm: Arm) {
     let other = Parameters { t: 19, n: 2000, ..parameters::MCELIECE_6960119F };
     assert!(compare::<13>(arm, &other, 2) > 0);
 }
+
+/// Where 128 rows have too few pivots, the others are looked at as well.
+#[test]
+fn pivots_are_found_wherever_they_are() {
+    let (rows, height, count) = (320, 320, 50);
+    let mut random = Random::new(9);
+    for arm in arms() {
+        for empty in [0, 60, 90, 250, 290] {
+            let mut strip = vec![0; STRIP * height];
+            for column in strip.chunks_exact_mut(height) {
+                column[empty..].copy_from_slice(&random.bytes(height - empty));
+            }
+            let mut panels = Panels { arm, height, rows, all: Vec::new() };
+            let found = panels.extend(&mut strip, 0, count);
+            // Thirty rows are too few for fifty pivots.
+            assert_eq!(found.is_some(), empty < 290, "{empty} empty rows");
+            if found.is_some() {
+                panels.apply(&mut strip);
+                for (row, word) in rows_of(&strip, height, 0, rows).iter().enumerate() {
+                    let expected = if row < count { 1 << row } else { 0 };
+                    assert_eq!(word & ((1 << count) - 1), expected, "row {row}, {empty} empty rows");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Tries whether relays are where they say.
+
+use super::authority::{AuthorityEvent, Shared};
+use super::reach::{Due, Turns};
+use crate::clock::instant;
+use crate::link::{connect, locked};
+use crate::tls::Connector;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// How often is looked whose turn it is, if nobody comes.
+const TURN: Duration = Duration::from_millis(500);
+/// At least so long, so that a crowd of newcomers makes no work without end.
+const SHORTEST: Duration = Duration::from_millis(20);
+/// Lines of the log about relays that don't answer, in a minute.
+const LINES: usize = 20;
+
+/// What has come of trying a relay: its addresses, and why one has not answered.
+type Tried = (Due, Vec<(SocketAddr, Result<(), String>)>);
+
+/// Tries relays in their turns until it is dropped.
+pub(super) async fn keep(shared: Arc<Shared>, connector: Connector) {
+    let mut turns = Turns::default();
+    let mut running: JoinSet<Tried> = JoinSet::new();
+    let mut minute = (instant(), 0);
+    loop {
+        let now = instant();
+        let limits = shared.reach;
+        // Certificates hold for a time. Under a clock that has jumped, all would seem to have ended.
+        let chosen = if shared.doubt().is_some() {
+            Vec::new()
+        } else {
+            let mut registry = locked(&shared.registry);
+            let chosen = turns.choose(registry.due(now), now, &limits);
+            chosen.iter().for_each(|due| registry.begin(&due.identity));
+            chosen
+        };
+        for due in chosen {
+            let (shared, connector) = (Arc::clone(&shared), connector.clone());
+            running.spawn(async move { attempt(&shared, &connector, due).await });
+        }
+        tokio::select! {
+            Some(tried) = running.join_next() => if let Ok((due, answers)) = tried {
+                turns.done(due.lane);
+                if shared.doubt().is_some() {
+                    locked(&shared.registry).put_off(&due.identity, instant());
+                } else if let Err((relay, refused)) = locked(&shared.registry).tried(&due.identity, &answers, instant()) {
+                    tell(&shared, &mut minute, AuthorityEvent::NotListed { relay, why: refused.to_string() });
+                }
+            },
+            _ = timeout(TURN, shared.registered.notified()) => tokio::time::sleep(SHORTEST).await,
+        }
+        if shared.doubt().is_some() {
+            continue;
+        }
+        let lost = locked(&shared.registry).forget_silent(instant());
+        for (relay, why) in lost {
+            tell(&shared, &mut minute, AuthorityEvent::NotListed { relay, why });
+        }
+    }
+}
+
+async fn attempt(shared: &Shared, connector: &Connector, due: Due) -> Tried {
+    let mut answers = Vec::new();
+    for address in &due.addresses {
+        let (now, patience) = (shared.clock.now(), shared.reach.patience);
+        let made = connect(connector, None, *address, Some(due.identity), None, now, patience).await;
+        answers.push((*address, made.map(drop).map_err(|error| error.to_string())));
+    }
+    (due, answers)
+}
+
+/// Tells the log, which strangers can't flood.
+fn tell(shared: &Shared, minute: &mut (Instant, usize), event: AuthorityEvent) {
+    let now = instant();
+    if now.saturating_duration_since(minute.0) >= Duration::from_secs(60) {
+        *minute = (now, 0);
+    }
+    minute.1 += 1;
+    if minute.1 <= LINES {
+        shared.tell(&event);
+    }
+}
