@@ -28,7 +28,14 @@ fn of_field<const M: usize>(arm: Arm, parameters: &Parameters, element: &[u16]) 
     one[0] = 1;
     powers.extend([one, *beta]);
     while powers.len() <= t {
-        let mut product = Zeroizing::new(arm.multiply(&powers[powers.len() - 1], &multiples));
+        // An even power is a square, and squaring a polynomial squares its coefficients.
+        let mut product = Zeroizing::new([0; 2 * LENGTH]);
+        if powers.len().is_multiple_of(2) {
+            let half = &powers[powers.len() / 2];
+            product.iter_mut().step_by(2).zip(half).for_each(|(to, a)| *to = field::square::<M>(*a));
+        } else {
+            *product = arm.multiply(&powers[powers.len() - 1], &multiples);
+        }
         reduce::<M>(parameters, &mut product);
         powers.push(*product.first_chunk().expect("the lower half of a product"));
     }

@@ -38,6 +38,8 @@ trait Lanes: Copy {
     unsafe fn ordered(self, other: Self) -> (Self, Self);
     /// Complements the lanes whose number has bit `bit`.
     unsafe fn complemented(self, bit: usize) -> Self;
+    /// Complements all lanes or none; which is public.
+    unsafe fn complemented_if(self, all: bool) -> Self;
     /// Orders each two lanes whose numbers differ in bit `bit` alone.
     unsafe fn ordered_lanes(self, bit: usize) -> Self;
 }
@@ -45,7 +47,10 @@ trait Lanes: Copy {
 #[target_feature(enable = "avx2")]
 fn sort<N: Lanes>(numbers: &mut [N::Number], scratch: &mut [N::Number], block: usize) {
     if block < EIGHT * N::COUNT {
-        return crate::kernels::mceliece::sort::sort_blocks(numbers, block);
+        if block < N::COUNT || numbers.len() < EIGHT * N::COUNT {
+            return crate::kernels::mceliece::sort::sort_blocks(numbers, block);
+        }
+        return numbers.chunks_exact_mut(block).for_each(|block| sort_few::<N>(block));
     }
     for (block, scratch) in numbers.chunks_exact_mut(block).zip(scratch.chunks_exact_mut(block)) {
         sort_lanes::<N>(block);
@@ -71,6 +76,49 @@ fn sort<N: Lanes>(numbers: &mut [N::Number], scratch: &mut [N::Number], block: u
             vector.iter().enumerate().for_each(|(lane, number)| scratch[lane * vectors + i] = *number);
         }
         block.copy_from_slice(scratch);
+    }
+}
+
+/// Sorts the numbers of one, two or four vectors, in the order in which they lie.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn sort_few<N: Lanes>(block: &mut [N::Number]) {
+    let lanes = N::COUNT.trailing_zeros() as usize;
+    let vectors = block.len() / N::COUNT;
+    // SAFETY: this function has AVX2; the slices are as long as a vector.
+    unsafe {
+        for (at, vector) in block.chunks_exact_mut(N::COUNT).enumerate() {
+            let mut x = N::load(vector);
+            for run in 1..=lanes {
+                // Runs that are to descend are complemented meanwhile: lanes, or every other vector.
+                let down = run == lanes && vectors > 1 && at % 2 == 1;
+                x = if run < lanes { x.complemented(run) } else { x.complemented_if(down) };
+                for bit in (0..run).rev() {
+                    x = x.ordered_lanes(bit);
+                }
+                x = if run < lanes { x.complemented(run) } else { x.complemented_if(down) };
+            }
+            x.store(vector);
+        }
+        let mut run = 2;
+        while run <= vectors {
+            for (at, numbers) in block.chunks_exact_mut(run * N::COUNT).enumerate() {
+                let down = run < vectors && at % 2 == 1;
+                let mut left = run.trailing_zeros();
+                while left > 0 {
+                    steps::<N, 2>(numbers, left, !down);
+                    left -= 1;
+                }
+                for vector in numbers.chunks_exact_mut(N::COUNT) {
+                    let mut x = N::load(vector).complemented_if(down);
+                    for bit in (0..lanes).rev() {
+                        x = x.ordered_lanes(bit);
+                    }
+                    x.complemented_if(down).store(vector);
+                }
+            }
+            run *= 2;
+        }
     }
 }
 
@@ -201,6 +249,12 @@ impl Lanes for Numbers {
     }
 
     #[inline(always)]
+    unsafe fn complemented_if(self, all: bool) -> Self {
+        // SAFETY: the caller has AVX2.
+        Self(unsafe { _mm256_xor_si256(self.0, _mm256_set1_epi32(-i32::from(all))) })
+    }
+
+    #[inline(always)]
     unsafe fn ordered_lanes(self, bit: usize) -> Self {
         // SAFETY: the caller has AVX2.
         unsafe {
@@ -262,6 +316,12 @@ impl Lanes for Words {
             };
             Self(_mm256_xor_si256(self.0, lanes))
         }
+    }
+
+    #[inline(always)]
+    unsafe fn complemented_if(self, all: bool) -> Self {
+        // SAFETY: the caller has AVX2.
+        Self(unsafe { _mm256_xor_si256(self.0, _mm256_set1_epi64x(-i64::from(all))) })
     }
 
     #[inline(always)]
