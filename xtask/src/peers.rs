@@ -7,6 +7,8 @@
 //! | `openssl-4` | OpenSSL 4 beside the system's own; perl and make build it | the subjects `openssl-4…`, which load it at run time |
 //! | `gf2x` | gf2x as Debian builds it, gf2x tuned here, and NTL on the tuned one | the subjects `gf2x-…`, `ntl-…` |
 //! | `libgcrypt` | libgcrypt 1.11 beside the system's own, from Debian's newer release | the subjects `libgcrypt-1.11…`, which load it at run time |
+//! | `libmceliece` | libmceliece, from Debian's newer release | the subjects `libmceliece-…`, which load it at run time |
+//! | `pqclean` | PQClean's Classic McEliece and round-4 HQC, the latter at each level of optimisation | the subjects `pqclean-…`, which load it at run time |
 //! | `tor` | C tor's own bench program; it is run, too | `candor report --claims target/peers/tor/claims.toml` |
 //!
 //! Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
@@ -15,10 +17,13 @@ mod cargo_package;
 pub(crate) mod debian;
 mod gf2x;
 mod libgcrypt;
+mod libmceliece;
 mod liboqs;
 mod newer;
 mod ntl;
 mod openssl;
+mod pqclean;
+mod randomness;
 mod tor;
 
 use crate::Failure;
@@ -29,7 +34,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 5] = ["gf2x", "libgcrypt", "liboqs", "openssl-4", "tor"];
+const NAMES: [&str; 7] = ["gf2x", "libgcrypt", "libmceliece", "liboqs", "openssl-4", "pqclean", "tor"];
 
 /// Debian's packages that the recipes need before they compile anything.
 pub(crate) const PACKAGES: [&str; 6] = ["make", "perl", "g++", "cmake", "xz-utils", "bzip2"];
@@ -98,8 +103,10 @@ fn needs(name: &str) -> &'static [(&'static str, &'static str)] {
             ("xz", "xz-utils"),
         ],
         "libgcrypt" => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("make", "make"), ("bzip2", "bzip2")],
+        "libmceliece" => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("cc", "gcc")],
         "liboqs" => &[("cmake", "cmake"), ("make", "make")],
         "openssl-4" => &[("make", "make"), ("perl", "perl")],
+        "pqclean" => &[("cc", "gcc"), ("objcopy", "binutils"), ("tar", "tar")],
         _ => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("make", "make")],
     }
 }
@@ -119,8 +126,10 @@ fn carry_out(target: &Path, name: &str, extent: Extent) -> Result<(), Failure> {
     match name {
         "gf2x" => gf2x::build(&peers, extent),
         "libgcrypt" => libgcrypt::build(&peers, extent),
+        "libmceliece" => libmceliece::build(&peers, extent),
         "liboqs" => liboqs::build(&peers, extent),
         "openssl-4" => openssl::build(&peers, extent),
+        "pqclean" => pqclean::build(&peers, extent),
         _ => tor::build(&peers, extent),
     }?;
     if extent == Extent::Check {

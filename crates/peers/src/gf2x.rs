@@ -25,6 +25,7 @@ static LIBRARY: Which = Which {
     what: "multiplication of binary polynomials by Brent, Gaudry, Thomé and Zimmermann, loaded at run time",
     how: "build it with `cargo xtask peers gf2x`, or name a directory with a libgf2x.so.* in CANDOR_PEERS",
     arm: "fixed when it was configured; the library does not tell how",
+    needs: &[],
 };
 
 /// The shim over the inlined routines.
@@ -34,6 +35,7 @@ static INLINED: Which = Which {
     what: "the routines of gf2x that its header inlines",
     how: "build it with `cargo xtask peers gf2x`",
     arm: "fixed when it was compiled",
+    needs: &[],
 };
 
 type Mul = unsafe extern "C" fn(*mut c_ulong, *const c_ulong, c_ulong, *const c_ulong, c_ulong) -> c_int;

@@ -22,6 +22,7 @@ static LIBRARY: Which = Which {
     what: "GmSSL, China's national algorithms, loaded at run time",
     how: "build GmSSL 3.2 or newer from its sources, and name the directory with its libgmssl.so.* in CANDOR_PEERS",
     arm: "chosen when the library was built, which does not tell which",
+    needs: &[],
 };
 
 /// `SM4_KEY` of sm4.h: the round keys.

@@ -2,7 +2,8 @@
 
 #![cfg(feature = "peer-hqc-kem")]
 
-use crate::contract::hqc::{self, Failed, Hqc, Level, Op};
+use crate::contract::hqc::Level;
+use crate::contract::kem::{self, Failed, Op, SeededKem};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
 use ::hqc_kem::{
@@ -22,11 +23,11 @@ impl Offers for Offer {
     }
 
     fn hqc(&self, level: Level, op: Op) -> Vec<Entry> {
-        let subject = linked::subject(PACKAGE);
+        let (subject, coins) = (linked::subject(PACKAGE), level.coins());
         vec![match level {
-            Level::L1 => hqc::entry(subject, level, op, || Ok(RustCrypto::<Hqc128Params>(PhantomData))),
-            Level::L3 => hqc::entry(subject, level, op, || Ok(RustCrypto::<Hqc192Params>(PhantomData))),
-            Level::L5 => hqc::entry(subject, level, op, || Ok(RustCrypto::<Hqc256Params>(PhantomData))),
+            Level::L1 => kem::entry(subject, op, coins, || Ok(RustCrypto::<Hqc128Params>(PhantomData))),
+            Level::L3 => kem::entry(subject, op, coins, || Ok(RustCrypto::<Hqc192Params>(PhantomData))),
+            Level::L5 => kem::entry(subject, op, coins, || Ok(RustCrypto::<Hqc256Params>(PhantomData))),
         }]
     }
 
@@ -52,7 +53,7 @@ impl<P: HqcParams> AsRef<[u8]> for Bytes<P> {
     }
 }
 
-impl<P: HqcParams> Hqc for RustCrypto<P> {
+impl<P: HqcParams> SeededKem for RustCrypto<P> {
     type Secret = DecapsulationKey<P>;
     type Public = EncapsulationKey<P>;
     type Bytes = Bytes<P>;
@@ -70,7 +71,8 @@ impl<P: HqcParams> Hqc for RustCrypto<P> {
         EncapsulationKey::try_from(encoded).map_err(|_| "EncapsulationKey::try_from refuses the key")
     }
 
-    fn encaps(&self, to: &Self::Public, message: &[u8], salt: &[u8; 16]) -> Result<(Bytes<P>, [u8; 32]), Failed> {
+    fn encaps(&self, to: &Self::Public, coins: &[u8]) -> Result<(Bytes<P>, [u8; 32]), Failed> {
+        let (message, salt) = coins.split_last_chunk().ok_or("there is no salt")?;
         let (ciphertext, shared) =
             to.encapsulate_deterministic(message, salt).map_err(|_| "encapsulate_deterministic refuses the message")?;
         Ok((Bytes::Ciphertext(ciphertext), shared.as_ref().try_into().map_err(|_| "the secret has another length")?))
@@ -82,7 +84,7 @@ impl<P: HqcParams> Hqc for RustCrypto<P> {
     }
 
     fn provenance(&self, op: Op) -> Provenance {
-        let mut provenance = linked::provenance(PACKAGE, op.timed());
+        let mut provenance = linked::provenance(PACKAGE, op.timed_seeded());
         provenance.arm = Some("PCLMULQDQ for products if the CPU has it, otherwise portable; the rest portable".into());
         provenance
     }

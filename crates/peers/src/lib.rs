@@ -28,7 +28,7 @@ pub mod seed;
 
 pub use list::{
     Peer, PeerState, aead, aeads, argon2id, cipher, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash, hkdf, hmac,
-    hqc, hqc_decode, ml_kem, ntor, opaque, oprf, peers, ristretto, x25519,
+    hqc, hqc_decode, mceliece, mceliece_decode, ml_kem, ntor, opaque, oprf, peers, ristretto, x25519,
 };
 
 // The libraries. Each file has its feature at its head; their order in the tables is that of the feature `peers` in Cargo.toml.
@@ -43,12 +43,15 @@ mod graviola;
 mod hqc_kem;
 mod libcrux;
 mod libgcrypt;
+mod libmceliece;
 mod liboqs;
 mod libsm;
 mod libsodium;
 mod ml_kem;
 mod opaque_ke;
 mod openssl;
+mod pq_mceliece;
+mod pqclean;
 mod ring;
 mod ring_interface;
 mod rustcrypto_aead;

@@ -28,6 +28,7 @@ static LIBRARY: Which = Which {
     what: "GnuPG's cryptography, loaded at run time",
     how: "install it (Debian: apt install libgcrypt20), build 1.11 with `cargo xtask peers libgcrypt`, or name a directory with a libgcrypt.so.* in CANDOR_PEERS",
     arm: CHOSEN_AT_RUN_TIME,
+    needs: &[],
 };
 
 // Commands of gcry_control and gcry_mac_ctl (gcrypt.h).

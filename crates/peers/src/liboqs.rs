@@ -32,6 +32,7 @@ static LIBRARY: Which = Which {
     what: "Open Quantum Safe's library of KEMs and signatures, which pq-ntor-experiment uses, loaded at run time",
     how: "build it with `cargo xtask peers liboqs`, or name a directory with a liboqs.so.* in CANDOR_PEERS",
     arm: CHOSEN_AT_RUN_TIME,
+    needs: &[],
 };
 
 /// The fields of `OQS_KEM` (oqs/kem.h) up to the lengths, which are the same in all versions from 0.8 on.

@@ -23,6 +23,7 @@ static LIBRARY: Which = Which {
     what: "the NaCl family's library, loaded at run time",
     how: "install it (Debian: apt install libsodium23), or name a directory with a libsodium.so.* in CANDOR_PEERS",
     arm: CHOSEN_AT_RUN_TIME,
+    needs: &[],
 };
 
 type GenericHash =

@@ -1,7 +1,7 @@
 //! The list of peers, and what each offers.
 
 use crate::contract::hash::{Algorithm, Shape};
-use crate::contract::{aead, cipher, gf2, gf2m, hqc, ml_kem, ntor, opaque, oprf, x25519};
+use crate::contract::{aead, cipher, gf2, gf2m, hqc, kem, mceliece, ml_kem, ntor, opaque, oprf, x25519};
 use crate::linked;
 use candor_lab::Entry;
 use candor_primitives::ksf::Params;
@@ -22,12 +22,22 @@ pub(crate) trait Offers: Sync {
     }
 
     /// HQC.
-    fn hqc(&self, level: hqc::Level, op: hqc::Op) -> Vec<Entry> {
+    fn hqc(&self, level: hqc::Level, op: kem::Op) -> Vec<Entry> {
         Vec::new()
     }
 
     /// The code below HQC.
     fn hqc_decode(&self, level: hqc::Level) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// Classic McEliece.
+    fn mceliece(&self, set: mceliece::Set, op: kem::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// Decoding below Classic McEliece.
+    fn mceliece_decode(&self, set: mceliece::Set) -> Vec<Entry> {
         Vec::new()
     }
 
@@ -142,7 +152,7 @@ pub fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Vec<Entry> {
 
 /// The peers' entries for HQC.
 #[must_use]
-pub fn hqc(level: hqc::Level, op: hqc::Op) -> Vec<Entry> {
+pub fn hqc(level: hqc::Level, op: kem::Op) -> Vec<Entry> {
     all().flat_map(|peer| peer.hqc(level, op)).collect()
 }
 
@@ -150,6 +160,18 @@ pub fn hqc(level: hqc::Level, op: hqc::Op) -> Vec<Entry> {
 #[must_use]
 pub fn hqc_decode(level: hqc::Level) -> Vec<Entry> {
     all().flat_map(|peer| peer.hqc_decode(level)).collect()
+}
+
+/// The peers' entries for Classic McEliece.
+#[must_use]
+pub fn mceliece(set: mceliece::Set, op: kem::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.mceliece(set, op)).collect()
+}
+
+/// The peers' entries for decoding below Classic McEliece.
+#[must_use]
+pub fn mceliece_decode(set: mceliece::Set) -> Vec<Entry> {
+    all().flat_map(|peer| peer.mceliece_decode(set)).collect()
 }
 
 /// The peers' entries for X25519.

@@ -21,6 +21,12 @@ impl Stream {
         Self(SplitMix64::seed_from_u64(SplitMix64::seed_from_u64(seed ^ folded).next_u64()))
     }
 
+    /// The stream of a SplitMix64 in this state.
+    #[must_use]
+    pub fn from_state(state: u64) -> Self {
+        Self(SplitMix64::seed_from_u64(state))
+    }
+
     /// The next 64 bits.
     pub fn word(&mut self) -> u64 {
         self.0.next_u64()

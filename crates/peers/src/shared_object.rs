@@ -4,6 +4,7 @@
 
 pub(crate) mod built;
 pub(crate) mod find;
+pub(crate) mod given;
 
 use crate::list::{Peer, PeerState};
 use built::Built;
@@ -24,6 +25,8 @@ pub(crate) struct Which {
     pub(crate) how: &'static str,
     /// The arm, where nothing tells which it is.
     pub(crate) arm: &'static str,
+    /// Files beside it that must be in memory first, because it asks for them by these names.
+    pub(crate) needs: &'static [&'static str],
 }
 
 /// The arm of libraries that look at the CPU for themselves.
@@ -107,6 +110,11 @@ impl<F> Found<F> {
 }
 
 fn open<F>(which: &'static Which, path: &Path, look_up: LookUp<F>) -> Result<SharedObject<F>, String> {
+    for needed in which.needs.iter().map(|name| path.with_file_name(name)).filter(|file| file.exists()) {
+        // SAFETY: as below. It stays in memory for good, as the library does that needs it.
+        let loaded = unsafe { Library::new(&needed) };
+        std::mem::forget(loaded.map_err(|error| format!("{} does not load: {error}", needed.display()))?);
+    }
     // SAFETY: loading runs the library's constructors. It is one of the system's or one that the user named; those that are
     // loaded here have constructors that look at the CPU or fill tables of their own, if any.
     let loaded = unsafe { Library::new(path) }.map_err(|error| format!("does not load: {error}"))?;

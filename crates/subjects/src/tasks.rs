@@ -13,6 +13,7 @@ mod kdf;
 mod ksf;
 mod login;
 mod mac;
+mod mceliece;
 mod ml_kem;
 mod ntor;
 mod opaque;
@@ -28,6 +29,7 @@ type Family = (&'static str, fn() -> Vec<Task>);
 const FAMILIES: &[Family] = &[
     ("kem/ml-kem-", ml_kem::tasks),
     ("kem/hqc-", hqc::tasks),
+    ("kem/mceliece", mceliece::tasks),
     ("ec/x25519/", x25519::tasks),
     ("hash/", hash::tasks),
     ("aead/", aead::tasks),

@@ -39,6 +39,19 @@ impl Newer {
         Apt::with(&self.at, Some(release), &[])
     }
 
+    /// The folder.
+    pub(super) fn folder(&self) -> &Path {
+        &self.at
+    }
+
+    /// Fetches a binary package (`libmceliece1=0~20241009-2`) and unpacks it: the folder that would be `/`, which is new each time.
+    pub(super) fn unpack(&self, package: &str) -> Result<PathBuf, Failure> {
+        let root = self.at.join("root");
+        let _ = fs::remove_dir_all(&root);
+        self.apt()?.unpack(package, &root)?;
+        Ok(root)
+    }
+
     /// Fetches a source package and unpacks the authors' archive, whose name and SHA-256 are those given, without Debian's patches: the folder
     /// with the sources, which is new each time.
     pub(super) fn source(&self, package: &str, archive: &str, sha256: &str) -> Result<PathBuf, Failure> {

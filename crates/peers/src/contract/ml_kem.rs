@@ -11,14 +11,12 @@
 mod reference;
 mod subjects;
 
+pub use super::kem::{Failed, Op};
 pub use reference::KeyPair;
 pub(super) use reference::{decapsulate_with, encapsulate_to};
 pub use subjects::entry;
 
 use candor_lab::Provenance;
-
-/// What an operation of a library ends in when it fails.
-pub type Failed = &'static str;
 
 /// ML-KEM by one library, at one parameter set.
 pub trait MlKem: 'static {
@@ -90,54 +88,5 @@ impl Level {
     pub fn ciphertext(self) -> usize {
         let k = self.number() as usize / 256;
         32 * if self == Self::L1024 { 11 * k + 5 } else { 10 * k + 4 }
-    }
-}
-
-/// The operation that is timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    /// Key generation.
-    Keygen,
-    /// Encapsulation.
-    Encaps,
-    /// Decapsulation.
-    Decaps,
-    /// All three, from bytes to bytes.
-    Exchange,
-}
-
-impl Op {
-    /// All of them, in the order of the tasks.
-    pub const ALL: [Self; 4] = [Self::Keygen, Self::Encaps, Self::Decaps, Self::Exchange];
-
-    /// As tasks are named.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Keygen => "keygen",
-            Self::Encaps => "encaps",
-            Self::Decaps => "decaps",
-            Self::Exchange => "exchange",
-        }
-    }
-
-    /// What the timed call does, in a sentence without its stop.
-    pub fn timed(self) -> &'static str {
-        match self {
-            Self::Keygen => {
-                "makes a fresh key pair and the public key's bytes, with randomness from the library's own source"
-            }
-            Self::Encaps => {
-                "encapsulates to a public key that is already parsed, with randomness from the library's own source; \
-                 ends with ciphertext and secret"
-            }
-            Self::Decaps => {
-                "decapsulates bytes with a secret key that is already parsed; sixteen valid ciphertexts in turn"
-            }
-            Self::Exchange => {
-                "a whole exchange, which others call a full round: a fresh key pair to public bytes; those bytes parsed and \
-                 encapsulated to; the ciphertext decapsulated"
-            }
-        }
     }
 }

@@ -19,6 +19,7 @@ static LIBRARY: Which = Which {
     what: "Victor Shoup's library for number theory, on the tuned gf2x, loaded at run time",
     how: "build it with `cargo xtask peers gf2x`",
     arm: "fixed when it was compiled",
+    needs: &[],
 };
 
 /// The library is built without threads: its current field is a variable of the process.

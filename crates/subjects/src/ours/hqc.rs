@@ -5,17 +5,18 @@ use super::ours;
 use candor_codes::hqc::{self as codes, Hqc1, Level1, Level3, Level5};
 use candor_cpu::Cpu;
 use candor_lab::{Entry, Provenance};
-use candor_peers::contract::hqc::{self, Code, DECODE, Failed, Hqc, Level, Op};
+use candor_peers::contract::hqc::{self, Code, DECODE, Level};
+use candor_peers::contract::kem::{self, Failed, Op, SeededKem};
 use candor_primitives::kem::{DerandomizedKem, Kem};
 
 /// The entries for an operation. Arms are named after that of the products, which the others follow: below `clmul` nothing else has one.
 pub(crate) fn entries(level: Level, op: Op) -> Vec<Entry> {
     let entry = |(arm, cpu)| {
-        let name = format!("candor@{arm}");
+        let (name, coins) = (format!("candor@{arm}"), level.coins());
         match level {
-            Level::L1 => hqc::entry(name, level, op, move || Ok(Ours(codes::Hqc::<Level1>::with_cpu(cpu)))),
-            Level::L3 => hqc::entry(name, level, op, move || Ok(Ours(codes::Hqc::<Level3>::with_cpu(cpu)))),
-            Level::L5 => hqc::entry(name, level, op, move || Ok(Ours(codes::Hqc::<Level5>::with_cpu(cpu)))),
+            Level::L1 => kem::entry(name, op, coins, move || Ok(Ours(codes::Hqc::<Level1>::with_cpu(cpu)))),
+            Level::L3 => kem::entry(name, op, coins, move || Ok(Ours(codes::Hqc::<Level3>::with_cpu(cpu)))),
+            Level::L5 => kem::entry(name, op, coins, move || Ok(Ours(codes::Hqc::<Level5>::with_cpu(cpu)))),
         }
     };
     best_first(|cpu| Hqc1::with_cpu(cpu).product_arm()).into_iter().map(entry).collect()
@@ -38,7 +39,7 @@ pub(crate) fn decoders(level: Level) -> Vec<Entry> {
 
 struct Ours<L>(codes::Hqc<L>);
 
-impl<L: codes::Level> Hqc for Ours<L> {
+impl<L: codes::Level> SeededKem for Ours<L> {
     type Secret = codes::Secret<L>;
     type Public = codes::Public<L>;
     type Bytes = Vec<u8>;
@@ -58,11 +59,10 @@ impl<L: codes::Level> Hqc for Ours<L> {
         self.0.public_from_bytes(encoded).map_err(|_| "candor refuses the public key")
     }
 
-    fn encaps(&self, to: &Self::Public, message: &[u8], salt: &[u8; 16]) -> Result<(Vec<u8>, [u8; 32]), Failed> {
+    fn encaps(&self, to: &Self::Public, coins: &[u8]) -> Result<(Vec<u8>, [u8; 32]), Failed> {
         let mut ciphertext = vec![0; codes::Hqc::<L>::CIPHERTEXT];
-        let coins = [message, salt].concat();
         let shared =
-            self.0.encapsulate_from(to, &coins, &mut ciphertext).map_err(|_| "candor's encapsulation failed")?;
+            self.0.encapsulate_from(to, coins, &mut ciphertext).map_err(|_| "candor's encapsulation failed")?;
         Ok((ciphertext, *shared.as_bytes()))
     }
 
@@ -83,7 +83,7 @@ impl<L: codes::Level> Hqc for Ours<L> {
             arm: Some(format!("products {}, codes and samplers {}", self.0.product_arm(), self.0.arm())),
             different_operation: different
                 .map(|what| format!("the parsed key already holds {what}; …/exchange has that inside for all")),
-            ..ours(&format!("{} (through candor_primitives::kem::DerandomizedKem)", op.timed()))
+            ..ours(&format!("{} (through candor_primitives::kem::DerandomizedKem)", op.timed_seeded()))
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::ours;
 use candor_lab::Task;
-use candor_peers::contract::hqc::{DECODE, Level, Op};
+use candor_peers::contract::hqc::{DECODE, Level};
+use candor_peers::contract::kem::Op;
 
 /// All tasks of HQC.
 pub(super) fn tasks() -> Vec<Task> {
@@ -14,7 +15,7 @@ pub(super) fn tasks() -> Vec<Task> {
 
 fn task(level: Level, op: Op) -> Task {
     let name = format!("kem/hqc-{}/{}", level.number(), op.name());
-    let mut task = Task::new(name, format!("HQC-{}: {}", level.number(), op.timed()));
+    let mut task = Task::new(name, format!("HQC-{}: {}", level.number(), op.timed_seeded()));
     task.entries.extend(ours::hqc::entries(level, op));
     task.entries.extend(candor_peers::hqc(level, op));
     task
