@@ -10,6 +10,7 @@ mod hqc;
 mod kem;
 mod ksf;
 mod layer;
+mod mceliece;
 mod onion;
 mod opaque;
 mod shared_secret;
@@ -19,7 +20,7 @@ use crate::case::{Case, Expect, Place};
 
 /// All of them, in the order in which they run: the controls first, because without them the rest shows nothing.
 pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
-    CASES.iter().chain(sm4::CASES).chain(aead::CASES).chain(hqc::CASES)
+    CASES.iter().chain(sm4::CASES).chain(aead::CASES).chain(hqc::CASES).chain(mceliece::CASES)
 }
 
 /// Those whose families have no list of their own.

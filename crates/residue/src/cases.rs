@@ -10,6 +10,7 @@ mod hqc;
 mod kem;
 mod ksf;
 mod layer;
+mod mceliece;
 mod opaque;
 mod polyval;
 mod sm4;
@@ -33,6 +34,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases.extend(opaque::cases());
     cases.extend(gf2::cases());
     cases.extend(hqc::cases());
+    cases.extend(mceliece::cases());
     cases
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod aead;
 pub(crate) mod cipher;
+pub(crate) mod code_based;
 pub(crate) mod gf2;
 pub(crate) mod gf2m;
 pub(crate) mod hash;

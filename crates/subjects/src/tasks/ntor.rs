@@ -16,7 +16,18 @@ use candor_peers::contract::ntor::{Kind, sizes};
 pub(super) fn tasks() -> Vec<Task> {
     let wholes = Kind::all().map(whole);
     let parts = Kind::authenticated().map(parts_of);
-    wholes.chain(parts).chain(Level::ALL.map(sum)).collect()
+    wholes.chain(parts).chain(Level::ALL.map(sum)).chain([code_based()]).collect()
+}
+
+/// The hybrid with code-based KEMs, beside the one that candor offers.
+fn code_based() -> Task {
+    let what = format!(
+        "experiment: the hybrid handshake with HQC or Classic McEliece, beside hybrid-768; {}",
+        ours::code_based::TIMED
+    );
+    let mut task = Task::new("ntor/code-based/handshake", what);
+    task.entries.extend(ours::code_based::entries());
+    task
 }
 
 fn whole(kind: Kind) -> Task {

@@ -1,0 +1,144 @@
+//! Classic McEliece: keys from secret seeds, keys read from secret bytes, encapsulation with secret randomness, decapsulation with a secret key,
+//! and decoding alone.
+//!
+//! Of a seed everything is secret but the public key, and whether an attempt at a key or at an error fails (`crates/codes/docs/mceliece.md`
+//! says why that is no secret).
+
+use super::kem;
+use crate::case::{Case, Expect};
+use candor_codes::mceliece::{Mceliece, ParameterSet, Set348864, Set348864f, Set6688128f, Set6960119f};
+use candor_cpu::{Cpu, secret};
+use candor_primitives::kem::{DerandomizedKem, Kem};
+
+pub(super) const CASES: &[Case] = &[
+    case("mceliece348864f/generate@portable", GENERATE, "portable", "portable::add_rows", generate::<Set348864f>),
+    case(
+        "mceliece348864f/generate@avx2",
+        GENERATE,
+        "avx2",
+        "mceliece::add_rows::with_features",
+        generate::<Set348864f>,
+    ),
+    case("mceliece348864/generate@avx2", GENERATE, "avx2", "mceliece::add_rows::with_features", generate::<Set348864>),
+    case(
+        "mceliece6960119f/generate@avx2",
+        GENERATE,
+        "avx2",
+        "mceliece::add_rows::with_features",
+        generate::<Set6960119f>,
+    ),
+    case(
+        "mceliece348864f/encapsulate@portable",
+        ENCAPSULATE,
+        "portable",
+        "portable::products",
+        encapsulate::<Set348864f>,
+    ),
+    case(
+        "mceliece348864f/encapsulate@avx2",
+        ENCAPSULATE,
+        "avx2",
+        "mceliece::products::with_features",
+        encapsulate::<Set348864f>,
+    ),
+    case(
+        "mceliece6960119f/encapsulate@avx2",
+        ENCAPSULATE,
+        "avx2",
+        "mceliece::products::with_features",
+        encapsulate::<Set6960119f>,
+    ),
+    case(
+        "mceliece348864f/decapsulate@portable",
+        DECAPSULATE,
+        "portable",
+        "portable::locator",
+        decapsulate::<Set348864f>,
+    ),
+    case(
+        "mceliece348864f/decapsulate@avx2",
+        DECAPSULATE,
+        "avx2",
+        "mceliece::locator::with_features",
+        decapsulate::<Set348864f>,
+    ),
+    case(
+        "mceliece6960119f/decapsulate@avx2",
+        DECAPSULATE,
+        "avx2",
+        "mceliece::locator::with_features",
+        decapsulate::<Set6960119f>,
+    ),
+    case(
+        "mceliece6688128f/decapsulate@avx2",
+        DECAPSULATE,
+        "avx2",
+        "mceliece::locator::with_features",
+        decapsulate::<Set6688128f>,
+    ),
+];
+
+/// The routine that each operation is known by; the others that it uses are recorded too.
+const GENERATE: &str = "mceliece-reduce";
+const ENCAPSULATE: &str = "mceliece-encode";
+const DECAPSULATE: &str = "mceliece-locator";
+
+const fn case(
+    name: &'static str,
+    routine: &'static str,
+    arm: &'static str,
+    kernel: &'static str,
+    run: fn(Cpu),
+) -> Case {
+    Case { name, ran: (routine, arm), tier: arm, kernel: Some(kernel), expect: Expect::Clean, run }
+}
+
+const SEED: [u8; 32] = [0x3c; 32];
+const WRONG: &str = "the result is wrong, so whatever ran was not Classic McEliece";
+
+/// A key pair from a secret seed.
+fn generate<S: ParameterSet>(cpu: Cpu) {
+    let kem = Mceliece::<S>::with_cpu(cpu);
+    let expected = secret::aside(|| {
+        let (secret, _) = kem.generate_from(&SEED).expect("a key pair");
+        kem.secret_to_bytes(&secret).expect("the key's bytes")
+    });
+    let seed = SEED;
+    secret::poison(&seed);
+    let (made, _) = kem.generate_from(&seed).expect("a key pair");
+    let bytes = kem.secret_to_bytes(&made).expect("the key's bytes");
+    secret::declassify(&bytes, "result");
+    assert!(*bytes == *expected, "{WRONG}");
+}
+
+/// Secret coins; the ciphertext is published.
+fn encapsulate<S: ParameterSet>(cpu: Cpu) {
+    kem::encapsulate(Mceliece::<S>::with_cpu(cpu));
+}
+
+/// A key read from secret bytes, and with it a good and a bad ciphertext decapsulated. That the two take different paths is what must not show.
+fn decapsulate<S: ParameterSet>(cpu: Cpu) {
+    let kem = Mceliece::<S>::with_cpu(cpu);
+    let (key, public) = kem.generate_from(&SEED).expect("a key pair");
+    let mut good = vec![0; Mceliece::<S>::CIPHERTEXT];
+    let sent = kem.encapsulate(&public, &mut good).expect("an encapsulation");
+    let mut bad = good.clone();
+    bad[Mceliece::<S>::CIPHERTEXT / 2] ^= 1;
+    let rejected = kem.decapsulate(&key, &bad).expect("implicit rejection");
+    let bytes = kem.secret_to_bytes(&key).expect("the key's bytes").to_vec();
+    let mut errors = vec![0; Mceliece::<S>::ERROR];
+    kem.decode(&key, &good, &mut errors).expect("buffers that fit");
+    secret::reset();
+
+    secret::poison(&bytes);
+    let poisoned = kem.secret_from_bytes(&bytes).expect("a good key");
+    for (ciphertext, expected) in [(&good, sent), (&bad, rejected)] {
+        let found = kem.decapsulate(&poisoned, ciphertext).expect("no ciphertext is an error");
+        secret::declassify(found.as_bytes(), "result");
+        assert!(found == expected, "{WRONG}");
+    }
+    let mut found = vec![0; Mceliece::<S>::ERROR];
+    let there = kem.decode(&poisoned, &good, &mut found).expect("buffers that fit");
+    secret::declassify(&found, "result");
+    assert!(secret::declassified(there.unwrap_u8(), "result") == 1 && found == errors, "{WRONG}");
+}
