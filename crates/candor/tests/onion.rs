@@ -133,7 +133,7 @@ fn a_relay_that_freezes_during_a_fetch_is_named() {
     let target = target["address"].as_str().unwrap();
     let [_ada, (bob, _), _cyd] = ["ada", "bob", "cyd"]
         .map(|name| listed_relay(&["--name", name, "--relays", "relays.jsonl", "--exit", target], dir.path()));
-    let url = format!("http://{target}/bytes/1000000000");
+    let url = format!("http://{target}/bytes/100000000");
     let mut fetch = Command::new(CANDOR)
         .args(["onion", "fetch", &url, "--relays", "relays.jsonl", "--path", "ada,bob,cyd", "--patience", "2"])
         .current_dir(dir.path())

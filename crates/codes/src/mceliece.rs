@@ -5,8 +5,9 @@
 //! f make keys of the same distribution and security in less time, because they need fewer attempts. Keys of a set with an f and of that without
 //! fit together, as far as the public key and the ciphertext go.
 //!
-//! Parsing a key fails if its length is wrong, if a public key has bits beyond its columns (sets 6960119 alone), or if a secret key is not the one that
-//! its seed gives. A ciphertext of the right length never fails: if `encapsulate` did not make it for this key, or if it has bits
+//! Parsing a key fails if its length is wrong, if a public key has bits beyond its columns (sets 6960119 alone), or if the polynomial, the order of the
+//! field and the rejection secret of a secret key are not those that its seed gives. Whether the seed's matrix has a systematic form, and c of the sets with an f, is not
+//! checked, since that would take as long as making the key; who makes such a secret key has none but himself to harm. A ciphertext of the right length never fails: if `encapsulate` did not make it for this key, or if it has bits
 //! beyond its length, the result is a pseudorandom secret (implicit rejection).
 //!
 //! ```
@@ -121,7 +122,7 @@ pub struct Public<S> {
 
 /// Bytes of stack that an operation uses.
 const FRAMES: usize = 24 << 10;
-/// Attempts at an error vector, of which each works with a probability above one third. A generator that uses them all is broken.
+/// Attempts at an error vector, of which each works with a probability above a quarter. A generator that uses them all is broken.
 const ATTEMPTS: usize = 1000;
 /// What the hash begins with for a ciphertext that has an error vector.
 const ACCEPTED: u8 = 1;
@@ -159,12 +160,20 @@ impl<S: ParameterSet> Mceliece<S> {
     pub fn decode(&self, with: &Secret<S>, ciphertext: &[u8], error: &mut [u8]) -> Result<Choice, KemError> {
         expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
         expect_length("error vector", Self::ERROR, error.len())?;
+        secret::takes("mceliece/decode", &with.bytes[..]);
         stack::clearing::<FRAMES, _>(|| {
             let mut found = Words::zero(Self::SET.n.div_ceil(64));
-            let decoded = with.decoding.decode(self.arm, ciphertext, &mut found);
+            let good = self.decoded(with, ciphertext, &mut found);
             words::to_bytes(&found, error);
-            Ok(Choice::from((decoded & 1) as u8))
+            Ok(Choice::from((good & 1) as u8))
         })
+    }
+
+    /// Decodes into `error`. All ones if there is an error vector, and the ciphertext has no bit beyond its length.
+    fn decoded(&self, with: &Secret<S>, ciphertext: &[u8], error: &mut [u64]) -> u64 {
+        let decoded = with.decoding.decode(self.arm, ciphertext, error);
+        let last = ciphertext[ciphertext.len() - 1] & !last_byte(Self::SET.rows());
+        decoded & 0u64.wrapping_sub(u64::from(last.ct_eq(&0).unwrap_u8()))
     }
 
     /// Encapsulates with an error vector that is made of what `fill` gives.
@@ -284,9 +293,7 @@ impl<S: ParameterSet> Kem for Mceliece<S> {
         expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
         stack::clearing::<FRAMES, _>(|| {
             let mut error = Words::zero(Self::SET.n.div_ceil(64));
-            let decoded = with.decoding.decode(self.arm, ciphertext, &mut error);
-            let last = ciphertext[ciphertext.len() - 1] & !last_byte(Self::SET.rows());
-            let good = decoded & 0u64.wrapping_sub(u64::from(last.ct_eq(&0).unwrap_u8()));
+            let good = self.decoded(with, ciphertext, &mut error);
             let rejection = Words::from_bytes(&with.bytes[Self::LAYOUT.rejection], error.len());
             error.iter_mut().zip(rejection.iter()).for_each(|(error, s)| *error = s ^ ((*error ^ s) & good));
             Ok(self.shared(ACCEPTED & good as u8, &error, ciphertext))
@@ -305,12 +312,15 @@ impl<S: ParameterSet> DerandomizedKem for Mceliece<S> {
 
     fn encapsulate_from(&self, to: &Public<S>, coins: &[u8], ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
         expect_length("randomness of the encapsulation", SEED, coins.len())?;
-        let mut shake = Shake256::with_cpu(self.cpu);
-        shake.update(coins);
-        let mut reader = shake.finalize_xof();
-        self.encapsulate_by(to, ciphertext, |bytes| {
-            reader.read(bytes);
-            Ok(())
+        // The generator moves, and leaves the coins where it was.
+        stack::clearing::<FRAMES, _>(|| {
+            let mut shake = Shake256::with_cpu(self.cpu);
+            shake.update(coins);
+            let mut reader = shake.finalize_xof();
+            self.encapsulate_by(to, ciphertext, |bytes| {
+                reader.read(bytes);
+                Ok(())
+            })
         })
     }
 

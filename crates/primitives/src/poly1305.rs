@@ -11,7 +11,7 @@ pub(crate) struct Poly1305 {
     h: Sum,
 }
 
-/// A sum so far, in words, the lowest first. The last one has up to 63 bits and a half.
+/// A sum so far, in words, the lowest first. The last one is below 2^63.
 pub(crate) type Sum = [u64; 3];
 
 impl Poly1305 {
@@ -43,7 +43,7 @@ impl Poly1305 {
         self.h = sum;
     }
 
-    /// The sum so far, with what is above 2^130 brought down once: below 2^130 + 2^66 or so.
+    /// The sum so far, with what is above 2^130 brought down once: below 2^130 + 2^64.
     #[inline(always)]
     pub(crate) fn reduced(&self) -> [u64; 3] {
         let [h0, h1, h2] = self.h;

@@ -217,7 +217,10 @@ pub(super) fn move_columns(positions: &[u32; LAST_ROWS], first: usize, order: &m
             }
         }
     }
-    positions.iter().fold(0, |bits, position| bits | 1u64.wrapping_shl(*position))
+    // No shift by a secret count: the compiler makes a vector instruction of it, for which nobody has promised constant time.
+    let bit =
+        |at: u32| positions.iter().fold(0, |here, position| here | (u64::from(at ^ position)).wrapping_sub(1) >> 63);
+    (0..u64::BITS).fold(0, |bits, at| bits | bit(at) << at)
 }
 
 #[cfg(test)]

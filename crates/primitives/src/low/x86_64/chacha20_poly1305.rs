@@ -295,7 +295,7 @@ fn add_stream<V: Words>(stream: &[V; 16], buffer: &mut [[u8; 64]; MOST], rest: &
     }
 }
 
-/// Hashes less than a batch.
+/// Hashes what the rounds have not had beside them.
 #[inline(always)]
 fn add_rest<H: Hash>(mut many: H, mut hash: Poly1305, rest: &[u8]) -> Poly1305 {
     let (grains, rest) = rest.split_at(rest.len() / (16 * H::GRAIN) * (16 * H::GRAIN));

@@ -192,7 +192,7 @@ macro_rules! arm {
 
 arm!(
     aes_ni, [HaveClmul], "ssse3,sse4.1,pclmulqdq,aes",
-    AesBox of Xmm, 4 groups, gcm WithAes, 16 of Xmm, clear 1024
+    AesBox of Xmm, 4 groups, gcm WithAes, 16 of Xmm, clear 1280
 );
 // GHASH has no products of 256 bits here, so the blocks of GCM are single ones, and the rounds take pairs of them.
 arm!(
