@@ -12,21 +12,9 @@ use candor_primitives::kem::{DerandomizedKem, Kem};
 
 pub(super) const CASES: &[Case] = &[
     case("mceliece348864f/generate@portable", GENERATE, "portable", "portable::add_rows", generate::<Set348864f>),
-    case(
-        "mceliece348864f/generate@avx2",
-        GENERATE,
-        "avx2",
-        "mceliece::add_rows::with_features",
-        generate::<Set348864f>,
-    ),
-    case("mceliece348864/generate@avx2", GENERATE, "avx2", "mceliece::add_rows::with_features", generate::<Set348864>),
-    case(
-        "mceliece6960119f/generate@avx2",
-        GENERATE,
-        "avx2",
-        "mceliece::add_rows::with_features",
-        generate::<Set6960119f>,
-    ),
+    case("mceliece348864f/generate@avx2", GENERATE, "avx2", "rows::add_rows::with_features", generate::<Set348864f>),
+    case("mceliece348864/generate@avx2", GENERATE, "avx2", "rows::add_rows::with_features", generate::<Set348864>),
+    case("mceliece6960119f/generate@avx2", GENERATE, "avx2", "rows::add_rows::with_features", generate::<Set6960119f>),
     case(
         "mceliece348864f/encapsulate@portable",
         ENCAPSULATE,
