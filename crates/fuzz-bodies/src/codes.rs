@@ -1,6 +1,6 @@
 //! Keys and ciphertexts of HQC and Classic McEliece.
 
-use candor_codes::hqc::{Hqc, Level, Level1, Level3, Level5};
+use candor_codes::hqc::{Hqc, Level1, Level3, Level5};
 use candor_codes::mceliece::{Mceliece, ParameterSet, Set348864f, Set6960119f};
 use candor_cpu::Cpu;
 use candor_primitives::kem::{DerandomizedKem, Kem};
@@ -18,8 +18,8 @@ pub fn hqc_bytes(data: &[u8]) {
 /// The same for Classic McEliece, with the set whose rows fill their bytes and one whose rows do not. The keys that ciphertexts are tried on are made
 /// once.
 pub fn mceliece_bytes(data: &[u8]) {
-    static SMALL: LazyLock<Vec<u8>> = LazyLock::new(|| exported::<Set348864f>());
-    static UNEVEN: LazyLock<Vec<u8>> = LazyLock::new(|| exported::<Set6960119f>());
+    static SMALL: LazyLock<Vec<u8>> = LazyLock::new(exported::<Set348864f>);
+    static UNEVEN: LazyLock<Vec<u8>> = LazyLock::new(exported::<Set6960119f>);
     mceliece::<Set348864f>(data, &SMALL);
     mceliece::<Set6960119f>(data, &UNEVEN);
 }
