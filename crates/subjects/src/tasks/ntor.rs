@@ -25,7 +25,7 @@ fn code_based() -> Task {
         "experiment: the hybrid handshake with HQC or Classic McEliece, beside hybrid-768; {}",
         ours::code_based::TIMED
     );
-    let mut task = Task::new("ntor/code-based/handshake", what);
+    let mut task = Task::new("ntor/code-based", what);
     task.entries.extend(ours::code_based::entries());
     task
 }

@@ -32,6 +32,17 @@ fn decode<const W: usize>(words: &[u64], symbols: &mut [u8]) {
     }
 }
 
+/// Sixteen bits of each digit, number `i` of eight, in every lane.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn values_of(digits: &[[u64; 2]; 3], i: usize) -> [__m256i; 3] {
+    let mut lanes = [_mm256_setzero_si256(); 3];
+    for (lanes, digit) in lanes.iter_mut().zip(digits) {
+        *lanes = _mm256_set1_epi16((digit[i / 4] >> (16 * (i % 4))) as i16);
+    }
+    lanes
+}
+
 /// The negated sum of the copies at each of the 128 positions, from its three binary digits. All that follows is negated.
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -54,13 +65,17 @@ fn negated_sums(digits: &[[u64; 2]; 3]) -> [__m256i; 8] {
         2,
         1,
     );
-    core::array::from_fn(|i| {
-        let [one, two, four] = digits.map(|digit| {
-            let sixteen = _mm256_set1_epi16((digit[i / 4] >> (16 * (i % 4))) as i16);
-            _mm256_cmpeq_epi16(_mm256_and_si256(sixteen, bits), bits)
-        });
-        _mm256_add_epi16(one, _mm256_slli_epi16::<1>(_mm256_add_epi16(two, _mm256_slli_epi16::<1>(four))))
-    })
+    // No closures: they would not have the features, and LLVM may leave them calls.
+    let mut values = [_mm256_setzero_si256(); 8];
+    for (i, value) in values.iter_mut().enumerate() {
+        let mut here = values_of(digits, i);
+        for here in &mut here {
+            *here = _mm256_cmpeq_epi16(_mm256_and_si256(*here, bits), bits);
+        }
+        let [one, two, four] = here;
+        *value = _mm256_add_epi16(one, _mm256_slli_epi16::<1>(_mm256_add_epi16(two, _mm256_slli_epi16::<1>(four))));
+    }
+    values
 }
 
 /// The Hadamard transform: four rounds within registers, where each lane meets the one whose number differs in a bit, and three between them.
