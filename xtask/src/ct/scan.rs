@@ -154,10 +154,15 @@ fn findings(text: &str) -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix("finding\t")).map(|line| line.replace('\t', " ")).collect()
 }
 
+/// Kernels that keep more in flight than fits into registers. What the compiler puts aside, and where, depends on the rest of the program, so
+/// the two binaries may differ there; the scan reads both forms, and SOUNDNESS.md says so.
+const SPILL: [&str; 2] = ["sm4::aes_ni::counter_mode::with_features", "sm4::avx2::counter_mode::with_features"];
+
 /// Kernels of the cases that the shipped binary has otherwise. One that it lacks altogether is none: nobody runs it there. Nor is one that is
 /// generic: the scan reads all its forms.
 fn differences(text: &str) -> Vec<String> {
     let different = text.lines().filter_map(|line| line.strip_prefix("different\t"));
+    let different = different.filter(|name| !SPILL.iter().any(|spill| is_named(name, spill)));
     let mut faults: Vec<String> =
         different.map(|name| format!("{name} has other instructions than the one that ships")).collect();
     if !text.lines().any(|line| line.strip_prefix("same\t").is_some_and(|count| count != "0")) {
@@ -216,6 +221,8 @@ mod tests {
             differences("same\t9\nmissing\tx::packed\nrenamed\ta::one\nshaped\ta::argon2_avx2::fill_avx2\n").is_empty()
         );
         assert!(differences("same\t9\ndifferent\ta::aes::counter_mode\n")[0].contains("counter_mode"));
+        assert_eq!(differences("same\t9\ndifferent\ta::sm4::avx2::counter_mode::with_features\n"), [""; 0]);
+        assert_eq!(differences("same\t9\ndifferent\ta::sm4::avx2::blocks::with_features\n").len(), 1);
         assert!(differences("same\t0\n")[0].contains("both binaries"));
     }
 }
