@@ -258,7 +258,7 @@ impl<S: ParameterSet> Kem for Mceliece<S> {
         Ok(())
     }
 
-    /// Parses a secret key: makes it again from the seed in it and compares. Only c is taken as it is, since the matrix would be needed to check it.
+    /// Parses a secret key: makes it again from the seed in it and compares. c and the matrix are not made, as the module's documentation says.
     fn secret_from_bytes(&self, bytes: &[u8]) -> Result<Secret<S>, KemError> {
         expect_length("secret key", Self::SECRET, bytes.len())?;
         stack::clearing::<FRAMES, _>(|| {

@@ -59,10 +59,10 @@ pub(super) trait Beside {
     /// Does step number `n`. A cipher calls it with 0, 1 and so on, up to 7 at least.
     fn step(&mut self, n: usize);
 
-    /// The same in smaller parts, for a cipher that has room for them.
+    /// Does a part of step `n`, by its number in the step, for a cipher that has room for parts. They come before the step.
     #[cfg_attr(not(feature = "aead"), allow(dead_code))] // ChaCha20's
     #[inline(always)]
-    fn part(&mut self, _: usize, _: usize) {}
+    fn part(&mut self, _n: usize, _part: usize) {}
 }
 
 /// Steps that the rounds of every cipher have room for.
