@@ -64,22 +64,19 @@ struct Edit {
     replace: String,
 }
 
-/// Makes each mistake whose description or file contains `filter` and prints a line for it, and then the minutes; `Ok(true)` when none
-/// survived.
-pub(crate) fn run(filter: Option<&str>) -> Result<bool, Failure> {
+/// Makes each mistake whose description or file contains one of `words`, every one if there are no words, and prints a line for it, and then
+/// the minutes; `Ok(true)` when none survived.
+pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     let start = Instant::now();
     let workspace = Workspace::here()?;
     let text = fs::read_to_string(workspace.root.join(LIST)).map_err(|error| format!("{LIST}: {error}"))?;
     let mut mutants = parse(&text)?;
-    mutants.retain(|mutant| {
-        filter.is_none_or(|word| mutant.what.contains(word) || mutant.edits.iter().any(|edit| edit.file.contains(word)))
-    });
-    if mutants.is_empty() {
-        return Err(format!(
-            "{LIST} has no mutant whose description or file contains `{}`",
-            filter.unwrap_or_default()
-        ));
+    let named =
+        |mutant: &Mutant, word: &str| mutant.what.contains(word) || mutant.edits.iter().any(|edit| edit.file.contains(word));
+    if let Some(word) = words.iter().find(|word| !mutants.iter().any(|mutant| named(mutant, word))) {
+        return Err(format!("{LIST} has no mutant whose description or file contains `{word}`"));
     }
+    mutants.retain(|mutant| words.is_empty() || words.iter().any(|word| named(mutant, word)));
     // Stale lines are found before anything is built.
     for mutant in &mutants {
         mutant.apply(&workspace.root)?;
