@@ -71,8 +71,9 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     let workspace = Workspace::here()?;
     let text = fs::read_to_string(workspace.root.join(LIST)).map_err(|error| format!("{LIST}: {error}"))?;
     let mut mutants = parse(&text)?;
-    let named =
-        |mutant: &Mutant, word: &str| mutant.what.contains(word) || mutant.edits.iter().any(|edit| edit.file.contains(word));
+    let named = |mutant: &Mutant, word: &str| {
+        mutant.what.contains(word) || mutant.edits.iter().any(|edit| edit.file.contains(word))
+    };
     if let Some(word) = words.iter().find(|word| !mutants.iter().any(|mutant| named(mutant, word))) {
         return Err(format!("{LIST} has no mutant whose description or file contains `{word}`"));
     }

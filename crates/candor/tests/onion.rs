@@ -262,6 +262,29 @@ fn a_relay_that_has_too_many_files_open_says_so_and_serves_again_afterwards() {
     assert!(served.status.success() && served.stdout.len() == 1000, "{served:?}");
 }
 
+#[test]
+fn a_directory_raises_its_limit_of_open_files_or_says_that_it_is_too_low() {
+    for (limit, too_low) in [("ulimit -Sn 100", false), ("ulimit -n 100", true)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut shell = Command::new("sh");
+        let directory = "exec \"$0\" onion directory --listen 127.0.0.1:0 --keys keys";
+        shell.args(["-c", &format!("{limit}; {directory}"), CANDOR]).current_dir(dir.path());
+        let mut child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell starts");
+        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let directory = Daemon(child);
+        BufReader::new(stdout).read_line(&mut String::new()).unwrap();
+        let Ok(limits) = std::fs::read_to_string(format!("/proc/{}/limits", directory.0.id())) else {
+            return eprintln!("skipped: this system doesn't tell what a process may open");
+        };
+        let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+        let [soft, hard] = [3, 4].map(|word| line.split_whitespace().nth(word).unwrap());
+        assert_eq!(soft, hard, "{limit}");
+        drop(directory);
+        let said = std::io::read_to_string(stderr).unwrap();
+        assert_eq!(said.contains("allows 100 open files") && said.contains("ulimit -n"), too_low, "{said}");
+    }
+}
+
 /// The README's line with `proxy`, but for the ports; a name is looked up by the exit.
 #[test]
 fn a_proxy_process_carries_a_page_and_says_what_it_is_not() {

@@ -67,6 +67,21 @@ fn it_shows_roles_circuits_cells_and_errors(browser: &mut Browser, up: &Up) {
     let stages =
         browser.value("[...document.querySelectorAll('#circuit-rows .bar')].map((bar) => bar.children.length)");
     assert!(stages.as_array().unwrap().iter().all(|stages| *stages == json!(4)), "{stages}");
+    // The newest comes first, and however many there are, roles and errors stay near.
+    let numbers = "[...document.querySelectorAll('#circuit-rows th')].map((cell) => Number(cell.textContent))";
+    browser.until(&format!("{numbers}.every((number, index, all) => index === 0 || number < all[index - 1])"));
+    let below = "(() => {
+        const rows = document.getElementById('circuit-rows');
+        const more = Array.from({ length: 200 }, () => rows.firstChild.cloneNode(true));
+        const top = () => document.getElementById('roles').getBoundingClientRect().top;
+        const before = top();
+        rows.append(...more);
+        const moved = top() - before;
+        more.forEach((row) => row.remove());
+        return moved;
+    })()";
+    let moved = browser.value(below).as_f64().unwrap();
+    assert!((1.0..420.0).contains(&moved), "roles move down by {moved} pixels for 200 circuits more");
     // Cells are counted while they pass.
     let until = Instant::now() + DEADLINE;
     while browser.value("Number(document.getElementById('rate').textContent.replace(/\\D/g, '')) > 100") != json!(true)

@@ -1,6 +1,6 @@
 //! The forest plot: every comparison as a mark with its interval, and the range of differences that the run can't resolve.
 
-use super::{Anchor, Figure, Ink, LogAxis, Mark, plain, text_width};
+use super::{Anchor, Figure, Ink, LogAxis, Mark, Shape, plain, text_width};
 use crate::analysis::{Report, Row};
 use crate::verdict::Verdict;
 
@@ -31,13 +31,14 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
     figure.heading((16.0, 26.0), figure.title.clone());
     legend(&mut figure, 46.0);
     let mut y = TOP;
-    let top = y;
-    let mut over = Vec::new();
+    // Where each task's rows begin and end: no grid line crosses a heading.
+    let mut blocks = Vec::new();
     for task in &report.tasks {
         let rows: Vec<&Row> = task.rows.iter().filter(shown).collect();
         let Some(baseline) = task.rows.first().filter(|_| !rows.is_empty()) else { continue };
-        over.push((y + 14.0, format!("{} (baseline {})", task.task, baseline.subject)));
+        figure.heading((16.0, y + 14.0), format!("{} (baseline {})", task.task, baseline.subject));
         y += HEAD;
+        let top = y - 4.0;
         let floor = baseline.floor.min(10.0);
         let (low, high) = (axis.at(1.0 / (1.0 + floor)), axis.at(1.0 + floor));
         figure.rect((low, y - 4.0), (high - low, ROW * rows.len() as f64), Ink::Band);
@@ -45,17 +46,19 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
             draw_row(&mut figure, &axis, row, y + 6.0);
             y += ROW;
         }
+        blocks.push((top, y - 4.0));
         y += 6.0;
     }
     for tick in axis.ticks(44.0) {
         let x = axis.at(tick);
-        figure.shapes.insert(0, super::Shape::Line { from: (x, top), to: (x, y), ink: Ink::Muted, width: 0.6 });
+        for (top, bottom) in &blocks {
+            figure.shapes.insert(0, Shape::Line { from: (x, *top), to: (x, *bottom), ink: Ink::Muted, width: 0.6 });
+        }
         figure.text((x, y + 16.0), plain(tick), Anchor::Middle, Ink::Muted);
     }
     let one = axis.at(1.0);
-    figure.line((one, top), (one, y), Ink::Text, 1.0);
-    for (y, heading) in over {
-        figure.heading((16.0, y), heading);
+    for (top, bottom) in blocks {
+        figure.line((one, top), (one, bottom), Ink::Text, 1.0);
     }
     figure.text(
         ((left + right) / 2.0, y + 34.0),

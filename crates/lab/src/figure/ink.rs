@@ -16,7 +16,7 @@ const GREEN: Rgb = [0x00, 0x9e, 0x73];
 pub(super) const PAPER: Rgb = WHITE;
 
 /// The colours of a series, in order.
-pub(super) const SERIES: [Rgb; 8] = [
+pub(super) const SERIES: [Rgb; 9] = [
     BLUE,
     [0xe6, 0x9f, 0x00],
     GREEN,
@@ -24,7 +24,9 @@ pub(super) const SERIES: [Rgb; 8] = [
     [0x56, 0xb4, 0xe9],
     VERMILION,
     [0xf0, 0xe4, 0x42],
-    [0x7f, 0x7f, 0x7f],
+    [0x8c, 0x8c, 0x8c],
+    // Wine of Paul Tol's muted scheme, for Okabe and Ito's black would be lost on a dark page.
+    [0x88, 0x22, 0x55],
 ];
 
 /// The colour that fills a shape, and that text has.
@@ -50,12 +52,45 @@ pub(super) fn stroke(ink: Ink) -> Rgb {
     }
 }
 
-/// Orange, sky blue and yellow are too light for white text.
+/// Whether black text can be read on the colour better than white text.
 pub(super) fn is_light(series: usize) -> bool {
-    matches!(series % SERIES.len(), 1 | 4 | 6)
+    let colour = SERIES[series % SERIES.len()];
+    contrast(colour, BLACK) > contrast(colour, WHITE)
+}
+
+/// The contrast of two colours, from 1 to 21, as WCAG 2.1 defines it ("contrast ratio").
+fn contrast(one: Rgb, other: Rgb) -> f64 {
+    let linear = |byte: u8| match f64::from(byte) / 255.0 {
+        dark if dark <= 0.04045 => dark / 12.92,
+        channel => ((channel + 0.055) / 1.055).powf(2.4),
+    };
+    let luminance = |[red, green, blue]: Rgb| 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+    let (one, other) = (luminance(one) + 0.05, luminance(other) + 0.05);
+    one.max(other) / one.min(other)
 }
 
 /// `#0072b2`.
 pub(super) fn hex([red, green, blue]: Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_on_every_colour_of_a_series_can_be_read() {
+        assert!((contrast(WHITE, [0; 3]) - 21.0).abs() < 1e-9 && (contrast(BLUE, BLUE) - 1.0).abs() < 1e-9);
+        for (series, colour) in SERIES.iter().enumerate() {
+            let found = contrast(*colour, fill(Ink::OnSeries(series)));
+            assert!(found > 4.4, "series {series}: {found}");
+        }
+    }
+
+    #[test]
+    fn no_two_colours_of_a_series_are_the_same() {
+        for (n, colour) in SERIES.iter().enumerate() {
+            assert!(!SERIES[..n].contains(colour), "series {n}");
+        }
+    }
 }

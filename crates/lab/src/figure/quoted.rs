@@ -180,8 +180,8 @@ fn measured_value(part: &Part, row: &Row) -> Option<Value> {
 /// Stacked bars, all of one length, with the times below each.
 fn shares(figure: &mut Figure, rows: &[Ready]) -> f64 {
     let right = figure.width - 90.0;
-    // The row with most parts has them in their order.
-    let fullest = rows.iter().max_by_key(|row| row.parts.len());
+    // The row with most parts has them in their order; of several, the first.
+    let fullest = rows.iter().rev().max_by_key(|row| row.parts.len());
     let mut names: Vec<&str> = Vec::new();
     for part in fullest.into_iter().chain(rows).flat_map(|row| &row.parts) {
         if !names.contains(&part.name) {
@@ -270,9 +270,11 @@ fn spreads(figure: &mut Figure, rows: &[&Ready], mut y: f64) -> f64 {
     let longest =
         rows.iter().flat_map(|row| &row.parts).map(|part| highest(&part.value)).fold(f64::MIN_POSITIVE, f64::max);
     let at = |ns: f64| LEFT + ns / longest * (right - LEFT);
-    let top = y;
+    // Grid lines stand behind marks, not behind words.
+    let mut behind: Vec<(f64, f64)> = Vec::new();
     for row in rows {
         let middle = y + BAR / 2.0;
+        behind.push((y, y + BAR));
         figure.text((LEFT - 10.0, middle + 4.0), row.label, Anchor::End, Ink::Text);
         let mut last = 0.0;
         for part in &row.parts {
@@ -304,7 +306,10 @@ fn spreads(figure: &mut Figure, rows: &[&Ready], mut y: f64) -> f64 {
     }
     let step = round_step(longest);
     for ns in (0..).map(|n| f64::from(n) * step).take_while(|ns| *ns <= longest) {
-        figure.shapes.insert(0, Shape::Line { from: (at(ns), top), to: (at(ns), y), ink: Ink::Muted, width: 0.6 });
+        for (top, bottom) in &behind {
+            let (from, to) = ((at(ns), *top), (at(ns), *bottom));
+            figure.shapes.insert(0, Shape::Line { from, to, ink: Ink::Muted, width: 0.6 });
+        }
         figure.text((at(ns), y + 14.0), if ns > 0.0 { time(ns) } else { "0".to_owned() }, Anchor::Middle, Ink::Muted);
     }
     y + 20.0

@@ -146,7 +146,7 @@ fn stroked(ink: Ink) -> String {
 }
 
 fn class(ink: Ink) -> &'static str {
-    const CLASSES: [&str; SERIES.len()] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
+    const CLASSES: [&str; SERIES.len()] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"];
     match ink {
         Ink::Text => "text",
         Ink::Muted => "muted",

@@ -131,6 +131,13 @@ pub enum AuthorityEvent {
         /// Why.
         why: String,
     },
+    /// The system allows fewer open files than the authority's limits need.
+    FewFiles {
+        /// How many it allows.
+        allowed: u64,
+        /// How many all connections and probes need.
+        needed: u64,
+    },
     /// There is a new signing key.
     KeysRenewed,
     /// Something could not be written, or what was written before can't be used; the authority goes on without.
@@ -151,6 +158,12 @@ impl fmt::Display for AuthorityEvent {
             Self::TooMany { what, network: true } => write!(f, "refused: too many {what} from one network"),
             Self::TooMany { what, network: false } => write!(f, "refused: too many {what}"),
             Self::NotListed { relay, why } => write!(f, "not listed: {relay}: {why}"),
+            Self::FewFiles { allowed, needed } => {
+                write!(
+                    f,
+                    "the system allows {allowed} open files, expected {needed} or more; raise the limit (ulimit -n)"
+                )
+            }
             Self::KeysRenewed => f.write_str("a new signing key is in use"),
             Self::State { why } => f.write_str(why),
         }
@@ -220,6 +233,9 @@ impl Authority {
             std::fs::create_dir_all(folder).map_err(|error| Error::file(folder, &error))?;
         }
         let connector = Connector::new()?;
+        // Each connection is a file, as is each probe of three kinds of relays, and the state wants some.
+        let needed =
+            config.connections.saturating_add(config.reach.at_once.saturating_mul(3)).saturating_add(64) as u64;
         let shared = Arc::new(Shared {
             authorities,
             // One that is given all authorities doesn't ask itself.
@@ -249,6 +265,9 @@ impl Authority {
             clock: config.clock,
             log: config.log,
         });
+        if let Some(allowed) = files::raise_limit().filter(|allowed| *allowed < needed) {
+            shared.tell(&AuthorityEvent::FewFiles { allowed, needed });
+        }
         shared.restore();
         let tasks = [
             tokio::spawn(served::listen(Arc::clone(&shared), listener)),

@@ -94,3 +94,40 @@ async fn exchange(url: &Url, request: hyper::http::request::Builder, body: Bytes
     let late = |_| failed(url, format!("took more than {} s for an answer", WHOLE.as_secs()));
     timeout(WHOLE, whole).await.map_err(late)?
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::time::sleep;
+
+    /// What comes of a directory that says a byte of its answer each nine seconds, of which there are so many.
+    async fn dripping(bytes: usize) -> Result<Reply, Error> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        let server = async {
+            let (mut tcp, _) = listener.accept().await.unwrap();
+            let _ = tcp.read(&mut [0; 1 << 12]).await;
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n");
+            let _ = tcp.write_all(head.as_bytes()).await;
+            for _ in 0..bytes {
+                sleep(PATIENCE - Duration::from_secs(1)).await;
+                let _ = tcp.write_all(&[7]).await;
+            }
+            // Open until the client has what it wants.
+            std::future::pending().await
+        };
+        tokio::select! {
+            reply = get(&address, "/consensus", None, 1000) => reply,
+            () = server => unreachable!("it never ends"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_drips_is_given_up_when_the_whole_takes_too_long() {
+        assert_eq!(dripping(10).await.unwrap().body, [7; 10], "90 s");
+        let error = dripping(20).await.err().unwrap().to_string();
+        assert!(error.contains("took more than 120 s"), "{error}");
+    }
+}

@@ -33,7 +33,7 @@ impl Counters {
             AuthorityEvent::TooMany { .. } => &self.refused,
             AuthorityEvent::State { .. } => &self.state,
             AuthorityEvent::NotListed { .. } => &self.not_listed,
-            AuthorityEvent::KeysRenewed => return,
+            AuthorityEvent::KeysRenewed | AuthorityEvent::FewFiles { .. } => return,
         };
         counter.fetch_add(1, Ordering::Relaxed);
     }

@@ -55,7 +55,9 @@ pub(super) async fn carry(shared: &Arc<Shared>, mut tcp: TcpStream, stream: Circ
         }
     };
     let ended = tokio::select! {
-        ended = up => ended,
+        // Tor's streams have no half that ends alone. A client that has closed both notices nothing, and one that still reads must not take
+        // a part for the whole.
+        ended = up => ended.and(Err(io::ErrorKind::ConnectionReset.into())),
         ended = down => ended,
         () = idle(&used, shared.config.idle) => Err(io::ErrorKind::TimedOut.into()),
     };

@@ -16,6 +16,7 @@ use candor_onion::handshake::HandshakeType;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore};
@@ -63,8 +64,9 @@ pub(super) struct Pool {
     relays: Mutex<Arc<RelayList>>,
     guards: Mutex<Guards>,
     absent: Mutex<Absent>,
-    /// Held while the guards are written.
+    /// Held while the guards are written; whether the file lacks what they are now.
     saving: tokio::sync::Mutex<()>,
+    unsaved: AtomicBool,
     building: Semaphore,
     state: Mutex<State>,
     /// There may be a circuit to build ahead.
@@ -157,6 +159,7 @@ impl Pool {
             guards: Mutex::new(guards),
             absent: Mutex::default(),
             saving: tokio::sync::Mutex::new(()),
+            unsaved: AtomicBool::new(false),
             building: Semaphore::new(BUILDING),
             state: Mutex::new(State { ports: expected.collect(), ..State::default() }),
             changed: Notify::new(),
@@ -410,7 +413,8 @@ impl Pool {
         let when = When { day, is_sure: is_even || list.signed_at().is_some(), instant: instant() };
         let chosen = locked(&self.guards).path(list.relays(), &wish, when, &mut random);
         let (path, changed) = chosen?;
-        if changed {
+        // What a full disk did not take, it may take now.
+        if changed || self.unsaved.load(Ordering::Relaxed) {
             self.save().await;
         }
         Ok(path)
@@ -420,6 +424,7 @@ impl Pool {
         let _held = self.saving.lock().await;
         let Some((path, text)) = locked(&self.guards).document() else { return };
         let written = tokio::task::spawn_blocking(move || files::replace(&path, &text, 0o600)).await;
+        self.unsaved.store(!matches!(written, Ok(Ok(()))), Ordering::Relaxed);
         if let Ok(Err(error)) = written {
             self.journal.say(ProxyEvent::GuardsNotSaved { error });
         }

@@ -26,7 +26,7 @@ pub(crate) async fn authority(change: impl FnOnce(&mut AuthorityConfig)) -> Auth
 }
 
 /// A directory's client, and what it was told.
-fn client(addresses: &[DirectoryAddress], cache: Option<&Path>) -> (Directory, Arc<Mutex<Vec<String>>>) {
+pub(crate) fn client(addresses: &[DirectoryAddress], cache: Option<&Path>) -> (Directory, Arc<Mutex<Vec<String>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&told);
     let directory = Directory::new(Directories::new(addresses.to_vec(), None).unwrap(), cache.map(Path::to_owned));
@@ -34,7 +34,7 @@ fn client(addresses: &[DirectoryAddress], cache: Option<&Path>) -> (Directory, A
 }
 
 /// Sends a request from that address of this machine; the whole answer.
-async fn ask(from: [u8; 4], to: SocketAddr, request: &[u8]) -> Vec<u8> {
+pub(crate) async fn ask(from: [u8; 4], to: SocketAddr, request: &[u8]) -> Vec<u8> {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from((from, 0))).unwrap();
     let mut answer = Vec::new();
@@ -266,7 +266,7 @@ async fn an_older_consensus_is_refused_once_a_newer_one_was_seen() {
     assert!(told.lock().unwrap()[0].contains("older than one seen before"), "{told:?}");
 }
 
-async fn until_number(address: &DirectoryAddress, above: u64) {
+pub(crate) async fn until_number(address: &DirectoryAddress, above: u64) {
     loop {
         if let Ok(fetched) = client(std::slice::from_ref(address), None).0.consensus().await
             && fetched.consensus.number() > above

@@ -20,6 +20,7 @@ mod clocks;
 mod directories;
 mod exit;
 mod extensions;
+mod faults;
 mod floods;
 mod neighbours;
 mod overload;

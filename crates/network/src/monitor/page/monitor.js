@@ -199,7 +199,8 @@ function showCircuits(state) {
   const whole = (circuit) => circuit.stages.reduce((sum, stage) => sum + stage, 0);
   const longest = Math.max(1e-9, ...state.circuits.map(whole));
   const several = state.roles.filter((role) => role.role === "proxy").length > 1;
-  keep(byId("circuit-rows"), state.circuits, (circuit) => `${circuit.proxy}\n${circuit.number}`, () => element("tr", {},
+  const newest = [...state.circuits].sort((one, other) => one.age - other.age || other.number - one.number);
+  keep(byId("circuit-rows"), newest, (circuit) => `${circuit.proxy}\n${circuit.number}`, () => element("tr", {},
     element("th", { scope: "row" }), element("td"), element("td", { class: "stages" }, element("div", { class: "bar", role: "img" })),
     element("td", { class: "number" }), element("td", { class: "number" }), element("td", { class: "number" })), (row, circuit) => {
     const name = several ? `${circuit.proxy} ${circuit.number}` : `${circuit.number}`;
