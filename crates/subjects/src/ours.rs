@@ -16,6 +16,7 @@ pub(crate) mod ntor;
 pub(crate) mod opaque;
 pub(crate) mod oprf;
 pub(crate) mod ristretto;
+pub(crate) mod steps;
 mod thread;
 pub(crate) mod town;
 

@@ -27,7 +27,8 @@ pub(crate) fn products<V: Vector>(proof: V::Proof, rows: &[u8], row_bytes: usize
     let mut words = [0; 64];
     for (words, four) in words.as_chunks_mut::<4>().0.iter_mut().zip(rows.chunks(4 * row_bytes)) {
         // Rows that are not there are the first once more, and their sums are not used.
-        let row = |of: usize| four[if of * row_bytes < four.len() { of * row_bytes } else { 0 }..].split_at(row_bytes).0;
+        let row =
+            |of: usize| four[if of * row_bytes < four.len() { of * row_bytes } else { 0 }..].split_at(row_bytes).0;
         let [a, b, c, d] = V::transpose(sums(proof, [row(0), row(1), row(2), row(3)], pieces));
         a.xor(b).xor(c.xor(d)).store(words);
     }
