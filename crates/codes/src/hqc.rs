@@ -27,10 +27,12 @@ mod expand;
 mod parameters;
 mod ring;
 mod sample;
+mod symbols_mux;
 
 pub use code::Code;
 pub use expand::Version;
 pub use parameters::Parameters;
+pub use symbols_mux::SymbolProduct;
 
 use crate::expect_length;
 use alloc::vec::Vec;
@@ -44,6 +46,7 @@ use core::marker::PhantomData;
 use encryption::{Pair, PublicKey, Scheme};
 use parameters::{HQC_1, HQC_3, HQC_5, SALT, SEED};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
+use symbols_mux::Symbols;
 use zeroize::Zeroizing;
 
 /// HQC at one level. It is small and `Copy`, and stores the arms that it runs on.
@@ -133,6 +136,7 @@ impl<L: Level> Hqc<L> {
             cpu,
             multiplier: Multiplier::with_cpu(cpu),
             arm: Arm::choose(cpu),
+            symbols: Symbols::Lanes,
         };
         Self { scheme, level: PhantomData }
     }
@@ -149,10 +153,53 @@ impl<L: Level> Hqc<L> {
         self.scheme.multiplier.arm()
     }
 
+    /// The same with another way to multiply symbols, to be measured beside the others; nothing if the CPU lacks its instruction.
+    // ct: public, because it takes no bytes
+    #[must_use]
+    pub fn with_symbol_product(self, product: SymbolProduct) -> Option<Self> {
+        let symbols = Symbols::choose(self.scheme.cpu, product)?;
+        Some(Self { scheme: Scheme { symbols, ..self.scheme }, level: PhantomData })
+    }
+
     /// The error-correcting code of this level.
     #[must_use]
     pub fn code(&self) -> Code {
         self.scheme.code()
+    }
+
+    /// What [`decapsulate_in_steps`](Self::decapsulate_in_steps) does, step by step.
+    pub const STEPS: [&str; 7] =
+        ["product", "reed-muller", "reed-solomon", "hashing", "sampling", "products-again", "comparison"];
+
+    /// [`decapsulate`](Kem::decapsulate), for measurements: `step` is called at the end of each of the [`STEPS`](Self::STEPS).
+    ///
+    /// # Errors
+    /// [`KemError::Length`].
+    // ct: public, because it is all that `decapsulate` is, and the gate has that
+    pub fn decapsulate_in_steps(
+        &self,
+        with: &Secret<L>,
+        ciphertext: &[u8],
+        mut step: impl FnMut(),
+    ) -> Result<SharedSecret, KemError> {
+        expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
+        stack::clearing::<FRAMES, _>(|| {
+            let Scheme { cpu, parameters, .. } = self.scheme;
+            let public = &with.pair.public;
+            let (uv, salt) = ciphertext.split_at(Self::CIPHERTEXT - SALT);
+            let message = self.scheme.decrypt(&with.pair.y, uv, &mut step);
+            let message = &message[..parameters.message];
+            let both = expand::g(cpu, &public.hash, message, salt);
+            let (shared, theta) = both.split_at(SharedSecret::LENGTH);
+            let rejected = expand::j(cpu, &public.hash, Self::sigma(with), ciphertext);
+            step();
+            let mut again = Zeroizing::new(alloc::vec![0; uv.len()]);
+            self.scheme.encrypt(public, message, theta, &mut again, &mut step);
+            let same = again.ct_eq(uv);
+            let chosen = core::array::from_fn(|i| u8::conditional_select(&rejected[i], &shared[i], same));
+            step();
+            Ok(SharedSecret::from(chosen))
+        })
     }
 
     /// σ, which takes the message's place in the shared secret of a bad ciphertext.
@@ -225,21 +272,7 @@ impl<L: Level> Kem for Hqc<L> {
     }
 
     fn decapsulate(&self, with: &Secret<L>, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
-        expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
-        stack::clearing::<FRAMES, _>(|| {
-            let Scheme { cpu, parameters, .. } = self.scheme;
-            let public = &with.pair.public;
-            let (uv, salt) = ciphertext.split_at(Self::CIPHERTEXT - SALT);
-            let message = self.scheme.decrypt(&with.pair.y, uv);
-            let message = &message[..parameters.message];
-            let both = expand::g(cpu, &public.hash, message, salt);
-            let (shared, theta) = both.split_at(SharedSecret::LENGTH);
-            let mut again = Zeroizing::new(alloc::vec![0; uv.len()]);
-            self.scheme.encrypt(public, message, theta, &mut again);
-            let rejected = expand::j(cpu, &public.hash, Self::sigma(with), ciphertext);
-            let same = again.ct_eq(uv);
-            Ok(SharedSecret::from(core::array::from_fn(|i| u8::conditional_select(&rejected[i], &shared[i], same))))
-        })
+        self.decapsulate_in_steps(with, ciphertext, || ())
     }
 }
 
@@ -262,7 +295,7 @@ impl<L: Level> DerandomizedKem for Hqc<L> {
             let both = expand::g(self.scheme.cpu, &to.key.hash, message, salt);
             let (shared, theta) = both.split_at(SharedSecret::LENGTH);
             let (uv, last) = ciphertext.split_at_mut(Self::CIPHERTEXT - SALT);
-            self.scheme.encrypt(&to.key, message, theta, uv);
+            self.scheme.encrypt(&to.key, message, theta, uv, &mut || ());
             last.copy_from_slice(salt);
             Ok(SharedSecret::from(core::array::from_fn(|i| shared[i])))
         })

@@ -163,15 +163,41 @@ impl<S: ParameterSet> Mceliece<S> {
         secret::takes("mceliece/decode", &with.bytes[..]);
         stack::clearing::<FRAMES, _>(|| {
             let mut found = Words::zero(Self::SET.n.div_ceil(64));
-            let good = self.decoded(with, ciphertext, &mut found);
+            let good = self.decoded(with, ciphertext, &mut found, &mut || ());
             words::to_bytes(&found, error);
             Ok(Choice::from((good & 1) as u8))
         })
     }
 
+    /// What [`decapsulate_in_steps`](Self::decapsulate_in_steps) does, step by step.
+    pub const STEPS: [&str; 6] = ["network", "syndromes", "locator", "roots", "check", "hashing"];
+
+    /// [`decapsulate`](Kem::decapsulate), for measurements: `step` is called at the end of each of the [`STEPS`](Self::STEPS).
+    ///
+    /// # Errors
+    /// [`KemError::Length`].
+    // ct: public, because it is all that `decapsulate` is, and the gate has that
+    pub fn decapsulate_in_steps(
+        &self,
+        with: &Secret<S>,
+        ciphertext: &[u8],
+        mut step: impl FnMut(),
+    ) -> Result<SharedSecret, KemError> {
+        expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
+        stack::clearing::<FRAMES, _>(|| {
+            let mut error = Words::zero(Self::SET.n.div_ceil(64));
+            let good = self.decoded(with, ciphertext, &mut error, &mut step);
+            let rejection = Words::from_bytes(&with.bytes[Self::LAYOUT.rejection], error.len());
+            error.iter_mut().zip(rejection.iter()).for_each(|(error, s)| *error = s ^ ((*error ^ s) & good));
+            let shared = self.shared(ACCEPTED & good as u8, &error, ciphertext);
+            step();
+            Ok(shared)
+        })
+    }
+
     /// Decodes into `error`. All ones if there is an error vector, and the ciphertext has no bit beyond its length.
-    fn decoded(&self, with: &Secret<S>, ciphertext: &[u8], error: &mut [u64]) -> u64 {
-        let decoded = with.decoding.decode(self.arm, ciphertext, error);
+    fn decoded(&self, with: &Secret<S>, ciphertext: &[u8], error: &mut [u64], step: &mut impl FnMut()) -> u64 {
+        let decoded = with.decoding.decode(self.arm, ciphertext, error, step);
         let last = ciphertext[ciphertext.len() - 1] & !last_byte(Self::SET.rows());
         decoded & 0u64.wrapping_sub(u64::from(last.ct_eq(&0).unwrap_u8()))
     }
@@ -290,14 +316,7 @@ impl<S: ParameterSet> Kem for Mceliece<S> {
     }
 
     fn decapsulate(&self, with: &Secret<S>, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
-        expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
-        stack::clearing::<FRAMES, _>(|| {
-            let mut error = Words::zero(Self::SET.n.div_ceil(64));
-            let good = self.decoded(with, ciphertext, &mut error);
-            let rejection = Words::from_bytes(&with.bytes[Self::LAYOUT.rejection], error.len());
-            error.iter_mut().zip(rejection.iter()).for_each(|(error, s)| *error = s ^ ((*error ^ s) & good));
-            Ok(self.shared(ACCEPTED & good as u8, &error, ciphertext))
-        })
+        self.decapsulate_in_steps(with, ciphertext, || ())
     }
 }
 

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use core::ops::{Deref, DerefMut};
-use zeroize::optimization_barrier;
+use zeroize::{DefaultIsZeroes, optimization_barrier};
 
 /// Words, lowest first, with bit i of word j as coefficient 64j + i. They are wiped on drop, a vector register at a time.
 #[derive(Clone)]
@@ -26,6 +26,40 @@ impl Words {
             words[whole.len()] |= u64::from(*byte) << (8 * i);
         }
         words
+    }
+}
+
+/// An array that is wiped on drop, a vector register at a time: `Zeroizing` stores element by element.
+pub(crate) struct Wiped<T: DefaultIsZeroes, const N: usize>([T; N]);
+
+impl<T: DefaultIsZeroes, const N: usize> Wiped<T, N> {
+    /// Zeros.
+    #[inline(always)]
+    pub(crate) fn zero() -> Self {
+        Self([T::default(); N])
+    }
+}
+
+impl<T: DefaultIsZeroes, const N: usize> Deref for Wiped<T, N> {
+    type Target = [T; N];
+    #[inline(always)]
+    fn deref(&self) -> &[T; N] {
+        &self.0
+    }
+}
+
+impl<T: DefaultIsZeroes, const N: usize> DerefMut for Wiped<T, N> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T; N] {
+        &mut self.0
+    }
+}
+
+impl<T: DefaultIsZeroes, const N: usize> Drop for Wiped<T, N> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.fill(T::default());
+        optimization_barrier(&self.0);
     }
 }
 

@@ -1,6 +1,6 @@
 //! HQC through its public interface, beside the same specification in crate `hqc-kem`.
 
-use candor_codes::hqc::{Hqc, Level, Level1, Level3, Level5, Version};
+use candor_codes::hqc::{Hqc, Level, Level1, Level3, Level5, SymbolProduct, Version};
 use candor_cpu::Cpu;
 use candor_primitives::kem::{DerandomizedKem, Kem, KemError};
 use candor_test_support::random::Random;
@@ -30,10 +30,32 @@ at_each_level! {
     malformed_keys_are_errors;
     a_key_comes_back_from_its_bytes_and_from_its_seed;
     the_two_versions_make_keys_that_do_not_fit_together;
+    symbols_multiplied_in_another_way_give_the_same_secret;
 }
 
 mod levels {
     use super::*;
+
+    pub(crate) fn symbols_multiplied_in_another_way_give_the_same_secret<L: Level, P: HqcParams>(number: u64) {
+        let kem = Hqc::<L>::new();
+        let (secret, public) = kem.generate_from(&[number as u8; 32]).unwrap();
+        let mut ciphertext = vec![0; Hqc::<L>::CIPHERTEXT];
+        let ours = kem.encapsulate(&public, &mut ciphertext).unwrap();
+        use SymbolProduct::{Clmul, Lanes, Loop, OnePass, Taps};
+        for product in [Lanes, Loop, Taps, OnePass, Clmul] {
+            let Some(kem) = kem.with_symbol_product(product) else {
+                println!("skipped: {product:?} on a CPU without carry-less multiplication");
+                continue;
+            };
+            let mut steps = 0;
+            let found = kem.decapsulate_in_steps(&secret, &ciphertext, || steps += 1).unwrap();
+            assert!(found == ours && steps == Hqc::<L>::STEPS.len(), "{product:?}, {steps} steps");
+            let mut short = ciphertext.clone();
+            short.pop();
+            assert!(kem.decapsulate_in_steps(&secret, &short, || ()).is_err());
+        }
+        assert!(Hqc::<L>::with_cpu(Cpu::portable()).with_symbol_product(Clmul).is_none());
+    }
 
     pub(crate) fn a_key_pair_is_the_other_s_from_the_same_seed<L: Level, P: HqcParams>(number: u64) {
         let mut random = Random::new(number);

@@ -93,8 +93,12 @@ impl Client {
     /// # Errors
     /// [`Error::Internal`] if TLS can't be set up.
     pub fn new(options: ClientOptions) -> Result<Self, Error> {
-        let connector = Connector::new()?;
-        Ok(Self { options, connector, ways: Ways::new(), budget: Budget::new(CELLS) })
+        Ok(Self::with(Connector::new()?, options))
+    }
+
+    /// The same, with a connector that is there.
+    pub(crate) fn with(connector: Connector, options: ClientOptions) -> Self {
+        Self { options, connector, ways: Ways::new(), budget: Budget::new(CELLS) }
     }
 
     /// Builds a circuit through `path`, the first relay first, with the same handshake at each.

@@ -10,6 +10,7 @@
 //! What is said over the sockets, and all its cryptography, is [`candor_onion`]'s; here are the sockets, the threads and the bounds.
 #![forbid(unsafe_code)]
 
+mod census;
 mod client;
 mod clock;
 pub mod directory;

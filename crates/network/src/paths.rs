@@ -322,6 +322,40 @@ mod tests {
         }
     }
 
+    #[test]
+    fn who_fails_circuits_to_others_exits_has_not_many_more_end_at_his_own() {
+        use std::time::{Duration, Instant};
+        const RELAYS: u8 = 100;
+        let is_exit = |number: u8| number < 20;
+        // A tenth of the exits and of the middle relays are his.
+        let is_his = |number: u8| !(2..92).contains(&number);
+        let relays: Vec<_> = (0..RELAYS).map(|number| made(number, 1000, is_exit(number).then_some(443))).collect();
+        let guard = [[50; 32]];
+        let share = |fails: bool| {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+            let (mut absent, start) = (Absent::default(), Instant::now());
+            let (mut his, mut all) = (0, 0);
+            for second in 0..20_000 {
+                let now = start + Duration::from_secs(10 * second);
+                let passed = absent.now(relays.len(), now);
+                let wish = Wish { absent: &passed, ..wish(3) };
+                let path = choose(&relays, &guard, &wish, &mut random).unwrap();
+                let identities: Vec<_> = path.iter().map(|place| relays[*place].identity).collect();
+                let [_, middle, exit] = path[..] else { panic!() };
+                if fails && is_his(middle as u8) && !is_his(exit as u8) {
+                    absent.failed(&identities, 3, now);
+                } else {
+                    absent.reached(&identities);
+                    all += 1;
+                    his += usize::from(is_his(exit as u8));
+                }
+            }
+            his as f64 / all as f64
+        };
+        let (honest, attacked) = (share(false), share(true));
+        assert!((0.09..0.11).contains(&honest) && attacked < 0.12, "{honest:.3} of circuits, then {attacked:.3}");
+    }
+
     /// A relay in a network of its own.
     fn made(number: u8, bandwidth: u32, port: Option<u16>) -> Made {
         let addresses = vec![[number, 1, 1, 1].into()];

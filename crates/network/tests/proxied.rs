@@ -344,6 +344,33 @@ async fn relays_that_are_not_there_stop_no_new_client() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_guard_that_answers_links_and_carries_no_circuits_is_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("guards.json");
+    for extends in [false, true] {
+        // Ada takes links. She refuses circuits, or goes on from there to nobody.
+        let town = Town::with(|config| {
+            if config.name.as_deref() == Some("ada") {
+                let limits = &mut config.limits;
+                *(if extends { &mut limits.attempts } else { &mut limits.circuits }) = 0;
+            }
+        })
+        .await;
+        let digits: String = town.listed(0).identity().iter().map(|byte| format!("{byte:02x}")).collect();
+        for reached in [true, false] {
+            let now = candor_network::Clock::default().now();
+            let entry = format!(r#"{{"identity":"{digits}","drawn":{now},"last_listed":{now},"reached":{reached}}}"#);
+            std::fs::write(&state, format!(r#"{{"guards":[{entry}]}}"#)).unwrap();
+            let proxy = proxy(&town, |config| (config.state, config.hops) = (Some(state.clone()), 2)).await;
+            let (at, port) = (proxy.addresses()[0], town.target.address().port());
+            let reply = ask(at, None, "127.0.0.1", port).await.1;
+            eprintln!("extends {extends}, reached {reached}: reply {reply}, {:?}", proxy.metrics().circuits_failed);
+            assert_eq!(reply, 0, "{extends} {reached}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_that_breaks_off_is_no_whole_page_and_is_not_begun_again() {
     let mut town = Town::new().await;
     let proxy = proxy(&town, |_| {}).await;

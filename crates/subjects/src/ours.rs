@@ -5,6 +5,7 @@ pub(crate) mod cipher;
 pub(crate) mod code_based;
 pub(crate) mod gf2;
 pub(crate) mod gf2m;
+pub(crate) mod gf2poly;
 pub(crate) mod hash;
 pub(crate) mod hqc;
 pub(crate) mod insecure_seed;
@@ -15,6 +16,7 @@ pub(crate) mod ntor;
 pub(crate) mod opaque;
 pub(crate) mod oprf;
 pub(crate) mod ristretto;
+pub(crate) mod steps;
 mod thread;
 pub(crate) mod town;
 

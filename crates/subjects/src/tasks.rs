@@ -6,6 +6,7 @@ mod circuit;
 mod consensus;
 mod gf2;
 mod gf2m;
+mod gf2poly;
 mod hash;
 mod hqc;
 mod http_circuit;
@@ -42,6 +43,7 @@ const FAMILIES: &[Family] = &[
     ("opaque/oprf/", opaque::oprf_tasks),
     ("gf2/", gf2::tasks),
     ("gf2m/", gf2m::tasks),
+    ("gf2poly/", gf2poly::tasks),
     ("relay/cells/", relay_cells::tasks),
     ("circuit/", circuit::tasks),
     ("http/circuit/", http_circuit::tasks),

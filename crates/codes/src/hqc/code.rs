@@ -2,6 +2,7 @@
 
 use super::arm_mux::Arm;
 use super::parameters::{MOST_SYMBOLS, Parameters};
+use super::symbols_mux::Symbols;
 use crate::kernels::reed_muller;
 use candor_cpu::secret;
 use candor_primitives::stack;
@@ -25,6 +26,7 @@ use zeroize::Zeroizing;
 pub struct Code {
     pub(super) parameters: &'static Parameters,
     pub(super) arm: Arm,
+    pub(super) symbols: Symbols,
 }
 
 /// Bytes of stack that encoding and decoding use.
@@ -58,7 +60,7 @@ impl Code {
     /// If `word` is not [`words`](Self::words) long, or `message` not [`message_bytes`](Self::message_bytes).
     pub fn decode(&self, word: &[u64], message: &mut [u8]) {
         secret::takes("hqc/code/decode", word);
-        stack::clearing::<FRAMES, _>(|| self.decode_message(word, message));
+        stack::clearing::<FRAMES, _>(|| self.decode_message(word, message, &mut || ()));
     }
 
     /// [`encode`](Self::encode), where the caller clears the stack.
@@ -73,14 +75,16 @@ impl Code {
         }
     }
 
-    /// [`decode`](Self::decode), where the caller clears the stack.
-    pub(super) fn decode_message(&self, word: &[u64], message: &mut [u8]) {
+    /// [`decode`](Self::decode), where the caller clears the stack. `step` is called after each of the two codes.
+    pub(super) fn decode_message(&self, word: &[u64], message: &mut [u8], step: &mut impl FnMut()) {
         assert!(word.len() == self.words(), "a codeword has {} words", self.words());
         let mut room = Zeroizing::new([0; MOST_SYMBOLS]);
         let symbols = &mut room[..self.parameters.symbols];
         self.arm.reed_muller_decode(self.parameters.set, word, symbols);
-        self.arm.reed_solomon_decode(self.parameters.set, symbols);
+        step();
+        self.symbols.correct(self.arm, self.parameters.set, symbols);
         message.copy_from_slice(&symbols[self.parameters.symbols - self.parameters.message..]);
+        step();
     }
 }
 

@@ -6,6 +6,7 @@ use super::expand::{self, Expander, Version};
 use super::parameters::{MOST_MESSAGE, Parameters, SEED};
 use super::ring::Ring;
 use super::sample::{self, Candidates};
+use super::symbols_mux::Symbols;
 use crate::words::{Words, to_bytes};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -21,6 +22,7 @@ pub(super) struct Scheme {
     pub(super) cpu: Cpu,
     pub(super) multiplier: Multiplier,
     pub(super) arm: Arm,
+    pub(super) symbols: Symbols,
 }
 
 /// An encapsulation key, parsed: its bytes, their hash, and the two polynomials.
@@ -42,7 +44,7 @@ pub(super) struct Pair {
 
 impl Scheme {
     pub(super) fn code(&self) -> Code {
-        Code { parameters: self.parameters, arm: self.arm }
+        Code { parameters: self.parameters, arm: self.arm, symbols: self.symbols }
     }
 
     /// The key pair of a seed, whose XOF gives the seed of the encryption and σ.
@@ -95,10 +97,11 @@ impl Scheme {
         sample::uniform(self.parameters, &mut Expander::new(self.cpu, seed, self.version))
     }
 
-    /// u = r₁ + h · r₂ and v = C(m) + s · r₂ + e, as bytes, where the vectors come from θ.
-    pub(super) fn encrypt(&self, to: &PublicKey, message: &[u8], theta: &[u8], uv: &mut [u8]) {
+    /// u = r₁ + h · r₂ and v = C(m) + s · r₂ + e, as bytes, where the vectors come from θ. `step` is called when there are vectors, and at the end.
+    pub(super) fn encrypt(&self, to: &PublicKey, message: &[u8], theta: &[u8], uv: &mut [u8], step: &mut impl FnMut()) {
         let mut expander = Expander::new(self.cpu, theta, self.version);
         let [r2, e, mut u] = core::array::from_fn(|_| sample::sparse(self.parameters, self.arm, &mut expander));
+        step();
         let mut ring = Ring::new(self.parameters, self.multiplier);
         ring.add_product(&mut u, &to.h, &r2);
 
@@ -110,16 +113,18 @@ impl Scheme {
         let (u_bytes, v_bytes) = uv.split_at_mut(self.parameters.bytes());
         to_bytes(&u, u_bytes);
         to_bytes(&v, v_bytes);
+        step();
     }
 
-    /// The message of u and v: what is near to v − u · y.
-    pub(super) fn decrypt(&self, y: &[u64], uv: &[u8]) -> Zeroizing<[u8; MOST_MESSAGE]> {
+    /// The message of u and v: what is near to v − u · y. `step` is called after the product and after each of the two codes.
+    pub(super) fn decrypt(&self, y: &[u64], uv: &[u8], step: &mut impl FnMut()) -> Zeroizing<[u8; MOST_MESSAGE]> {
         let (u, v) = uv.split_at(self.parameters.bytes());
         let u = Words::from_bytes(u, self.parameters.words());
         let mut word = Words::from_bytes(v, self.parameters.code_words());
         Ring::new(self.parameters, self.multiplier).add_product(&mut word, &u, y);
+        step();
         let mut message = Zeroizing::new([0; MOST_MESSAGE]);
-        self.code().decode_message(&word, &mut message[..self.parameters.message]);
+        self.code().decode_message(&word, &mut message[..self.parameters.message], step);
         message
     }
 }

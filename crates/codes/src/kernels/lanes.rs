@@ -63,9 +63,46 @@ pub(crate) const fn product(a: u8, b: u8) -> u8 {
     sum
 }
 
+/// How elements are multiplied, many at once.
+pub(crate) trait Field: Copy {
+    /// a · b in each lane.
+    fn times<const L: usize>(self, a: &[u8; L], b: &[u8; L]) -> [u8; L];
+
+    /// a · x + b · y in each lane, for two single elements x and y.
+    fn combine<const L: usize>(self, a: &[u8; L], x: u8, b: &[u8; L], y: u8) -> [u8; L];
+
+    /// 1/a in each lane, and 0 for 0: a²⁵⁴.
+    #[inline(always)]
+    fn inverse<const L: usize>(self, a: &[u8; L]) -> [u8; L] {
+        let square = |a: &[u8; L]| self.times(a, a);
+        let a2 = square(a);
+        let a3 = self.times(&a2, a);
+        let a12 = square(&square(&a3));
+        let a15 = self.times(&a12, &a3);
+        let a240 = square(&square(&square(&square(&a15))));
+        self.times(&self.times(&a240, &a12), &a2)
+    }
+}
+
+/// In all lanes at once, bit by bit: what the KEM computes with. The number of lanes is a multiple of 32.
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes;
+
+impl Field for Lanes {
+    #[inline(always)]
+    fn times<const L: usize>(self, a: &[u8; L], b: &[u8; L]) -> [u8; L] {
+        times(a, b)
+    }
+
+    #[inline(always)]
+    fn combine<const L: usize>(self, a: &[u8; L], x: u8, b: &[u8; L], y: u8) -> [u8; L] {
+        combine(a, x, b, y)
+    }
+}
+
 /// a · b in each lane.
 #[inline(always)]
-pub(crate) fn times<const L: usize>(a: &[u8; L], b: &[u8; L]) -> [u8; L] {
+fn times<const L: usize>(a: &[u8; L], b: &[u8; L]) -> [u8; L] {
     let mut sum = [0; L];
     for ((sum, a), b) in thirty_two(&mut sum).zip(a.as_chunks::<32>().0).zip(b.as_chunks::<32>().0) {
         for bit in (0..8).rev() {
@@ -79,7 +116,7 @@ pub(crate) fn times<const L: usize>(a: &[u8; L], b: &[u8; L]) -> [u8; L] {
 
 /// a · x + b · y in each lane, for two single elements x and y.
 #[inline(always)]
-pub(crate) fn combine<const L: usize>(a: &[u8; L], x: u8, b: &[u8; L], y: u8) -> [u8; L] {
+fn combine<const L: usize>(a: &[u8; L], x: u8, b: &[u8; L], y: u8) -> [u8; L] {
     let [masks_of_x, masks_of_y] = [x, y].map(|of| core::array::from_fn::<u8, 8, _>(|bit| mask_of(of, bit as u32)));
     let mut sum = [0; L];
     for ((sum, a), b) in thirty_two(&mut sum).zip(a.as_chunks::<32>().0).zip(b.as_chunks::<32>().0) {
@@ -91,18 +128,6 @@ pub(crate) fn combine<const L: usize>(a: &[u8; L], x: u8, b: &[u8; L], y: u8) ->
         }
     }
     sum
-}
-
-/// 1/a in each lane, and 0 for 0: a²⁵⁴.
-#[inline(always)]
-pub(crate) fn inverse<const L: usize>(a: &[u8; L]) -> [u8; L] {
-    let square = |a: &[u8; L]| times(a, a);
-    let a2 = square(a);
-    let a3 = times(&a2, a);
-    let a12 = square(&square(&a3));
-    let a15 = times(&a12, &a3);
-    let a240 = square(&square(&square(&square(&a15))));
-    times(&times(&a240, &a12), &a2)
 }
 
 /// a + b in each lane.
@@ -160,7 +185,7 @@ mod tests {
     fn every_element_but_zero_has_its_inverse() {
         for first in (0..=255u8).step_by(32) {
             let elements: [u8; 32] = core::array::from_fn(|i| first + i as u8);
-            for (element, inverse) in elements.into_iter().zip(inverse(&elements)) {
+            for (element, inverse) in elements.into_iter().zip(Lanes.inverse(&elements)) {
                 assert_eq!(defined(element, inverse), u8::from(element != 0), "{element}");
             }
         }

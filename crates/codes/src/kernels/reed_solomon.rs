@@ -4,10 +4,10 @@
 //! computes syndromes, solves the key equation without an inversion (the reformulated inversionless algorithm of Berlekamp and Massey by
 //! Sarwate and Shanbhag, 2001), and evaluates locator and evaluator at all N positions at once. `docs/hqc.md` has the formulas.
 //!
-//! The five parameters: N, K, and lanes, a multiple of 32 each, for 2δ syndromes (S), for the 3δ + 1 coefficients of the key equation (E), and for N
-//! symbols (P).
+//! The five parameters: N, K, and lanes for 2δ syndromes (S), for the 3δ + 1 coefficients of the key equation (E), and for N
+//! symbols (P); how many there are depends on the [`Field`].
 
-use super::lanes::{all_if, combine, inverse, mask_of, plus, power, powers, product, times};
+use super::lanes::{Field, all_if, mask_of, plus, power, powers, product};
 
 /// The codeword of a message of K symbols.
 #[inline(always)]
@@ -36,11 +36,14 @@ pub(crate) fn encode<const N: usize, const K: usize, const S: usize, const E: us
 
 /// Corrects up to δ errors. With more, some word comes out.
 #[inline(always)]
-pub(crate) fn correct<const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(word: &mut [u8]) {
+pub(crate) fn correct<F: Field, const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
+    field: F,
+    word: &mut [u8],
+) {
     assert!(word.len() == N);
-    let syndromes = syndromes::<N, K, S, E, P>(word);
-    let solved = solve::<N, K, S, E, P>(&syndromes);
-    let errors = errors::<N, K, S, E, P>(&solved);
+    let syndromes = syndromes::<F, N, K, S, E, P>(field, word);
+    let solved = solve::<F, N, K, S, E, P>(field, &syndromes);
+    let errors = errors::<F, N, K, S, E, P>(field, &solved);
     for (symbol, error) in word.iter_mut().zip(errors) {
         *symbol ^= error;
     }
@@ -48,11 +51,14 @@ pub(crate) fn correct<const N: usize, const K: usize, const S: usize, const E: u
 
 /// c(αʲ) for j = 1 … 2δ, by Horner's rule in all lanes at once; zero in the lanes beyond.
 #[inline(always)]
-fn syndromes<const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(word: &[u8]) -> [u8; S] {
+fn syndromes<F: Field, const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
+    field: F,
+    word: &[u8],
+) -> [u8; S] {
     let points = const { Tables::<N, K, S, E, P>::SYNDROME_POINTS };
     let mut sums = [0; S];
     for symbol in word.iter().rev() {
-        sums = plus(&times(&sums, &points), &[*symbol; S]);
+        sums = plus(&field.times(&sums, &points), &[*symbol; S]);
     }
     sums[N - K..].fill(0);
     sums
@@ -60,7 +66,8 @@ fn syndromes<const N: usize, const K: usize, const S: usize, const E: usize, con
 
 /// Solves the key equation: lanes 0 … δ − 1 are the evaluator's coefficients, lanes δ … 2δ the locator's, both times the same constant.
 #[inline(always)]
-fn solve<const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
+fn solve<F: Field, const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
+    field: F,
     syndromes: &[u8; S],
 ) -> [u8; E] {
     let delta = (N - K) / 2;
@@ -73,7 +80,7 @@ fn solve<const N: usize, const K: usize, const S: usize, const E: usize, const P
         let discrepancy = current[0];
         let mut shifted = [0; E];
         shifted[..E - 1].copy_from_slice(&current[1..]);
-        current = combine(&shifted, gamma, &other, discrepancy);
+        current = field.combine(&shifted, gamma, &other, discrepancy);
         // The lengths change where the discrepancy is not zero and k is not negative.
         let swap = mask_of((discrepancy | discrepancy.wrapping_neg()) & !k.cast_unsigned(), 7);
         for (other, shifted) in other.iter_mut().zip(shifted) {
@@ -88,7 +95,10 @@ fn solve<const N: usize, const K: usize, const S: usize, const E: usize, const P
 
 /// The error at each of the N positions (Forney), zero where the locator is not.
 #[inline(always)]
-fn errors<const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(solved: &[u8; E]) -> [u8; P] {
+fn errors<F: Field, const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
+    field: F,
+    solved: &[u8; E],
+) -> [u8; P] {
     let delta = (N - K) / 2;
     let (points, squares, scale) = const {
         let tables = Tables::<N, K, S, E, P>::POSITIONS;
@@ -97,19 +107,19 @@ fn errors<const N: usize, const K: usize, const S: usize, const E: usize, const 
     let (evaluator, locator) = (&solved[..delta], &solved[delta..2 * delta + 1]);
     let mut value = [0; P];
     for coefficient in evaluator.iter().rev() {
-        value = plus(&times(&value, &points), &[*coefficient; P]);
+        value = plus(&field.times(&value, &points), &[*coefficient; P]);
     }
     // Even and odd coefficients apart: the odd part, times x, is x times the locator's derivative.
     let (mut even, mut odd) = ([0; P], [0; P]);
     for i in (0..=delta / 2).rev() {
-        even = plus(&times(&even, &squares), &[locator[2 * i]; P]);
+        even = plus(&field.times(&even, &squares), &[locator[2 * i]; P]);
         // The last odd coefficient may lie beyond the degree.
         let coefficient = if 2 * i < delta { locator[2 * i + 1] } else { 0 };
-        odd = plus(&times(&odd, &squares), &[coefficient; P]);
+        odd = plus(&field.times(&odd, &squares), &[coefficient; P]);
     }
-    let odd = times(&odd, &points);
+    let odd = field.times(&odd, &points);
     let found = plus(&even, &odd);
-    let mut errors = times(&times(&value, &scale), &inverse(&odd));
+    let mut errors = field.times(&field.times(&value, &scale), &field.inverse(&odd));
     for (error, found) in errors.iter_mut().zip(found) {
         *error &= !all_if(found | found.wrapping_neg(), 7);
     }

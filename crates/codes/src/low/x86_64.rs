@@ -8,3 +8,4 @@ mod reed_muller;
 mod rows;
 mod sort;
 mod support;
+pub(crate) mod symbols;

@@ -42,15 +42,16 @@ impl DecodingKey {
     }
 
     /// Writes the error of weight t whose syndrome is `ciphertext` into `error`, n bits: then the answer is all ones. If there is none the
-    /// answer is zero, and what is in `error` means nothing.
+    /// answer is zero, and what is in `error` means nothing. `step` is called when the word is in the order of the field's elements, when there are
+    /// syndromes, the locator, its roots, and at the end.
     ///
     /// # Panics
     /// If the lengths are not those of the set.
-    pub(crate) fn decode(&self, arm: Arm, ciphertext: &[u8], error: &mut [u64]) -> u64 {
+    pub(crate) fn decode(&self, arm: Arm, ciphertext: &[u8], error: &mut [u64], step: &mut impl FnMut()) -> u64 {
         assert!(ciphertext.len() == self.set.ciphertext() && error.len() == self.set.n.div_ceil(64));
         match &self.scales {
-            Scales::Twelve(scales) => self.decode_with(arm, scales, ciphertext, error),
-            Scales::Thirteen(scales) => self.decode_with(arm, scales, ciphertext, error),
+            Scales::Twelve(scales) => self.decode_with(arm, scales, ciphertext, error, step),
+            Scales::Thirteen(scales) => self.decode_with(arm, scales, ciphertext, error, step),
         }
     }
 
@@ -60,19 +61,24 @@ impl DecodingKey {
         scales: &Table<M, Q>,
         ciphertext: &[u8],
         error: &mut [u64],
+        step: &mut impl FnMut(),
     ) -> u64 {
         let Parameters { n, t, .. } = *self.set;
         // The word (C, 0, …, 0) has the syndrome C, as H begins with the identity.
         let mut word = Words::from_bytes(ciphertext, 4 * Q);
         self.network.backwards(arm, &mut word);
+        step();
         let mut table = Table::zero();
         let syndromes = Zeroizing::new(weighted_sums(arm, scales, &word, &mut table));
+        step();
         let locator = Zeroizing::new(arm.locator(&syndromes, t));
+        step();
         arm.evaluate(&locator, &mut table);
         // A point has an error if it is a root.
         for (i, word) in word.iter_mut().enumerate() {
             *word = !table.iter().fold(0, |any, plane| any | plane[i / 4][i % 4]);
         }
+        step();
         // Reencoding: the error has the same 2t syndromes, which is to say the same as modulo g.
         let again = Zeroizing::new(weighted_sums(arm, scales, &word, &mut table));
         let mut wrong = 0;
@@ -92,7 +98,9 @@ impl DecodingKey {
         error.copy_from_slice(support);
         let weight = error.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         wrong |= weight ^ t as u64;
-        barrier::mask_u64((wrong | wrong.wrapping_neg()) >> 63 ^ 1)
+        let good = barrier::mask_u64((wrong | wrong.wrapping_neg()) >> 63 ^ 1);
+        step();
+        good
     }
 }
 
@@ -252,7 +260,7 @@ mod tests {
             let ciphertext = code.syndrome(&positions);
             for arm in arms() {
                 let mut error = vec![0; set.n.div_ceil(64)];
-                let found = code.key.decode(arm, &ciphertext, &mut error);
+                let found = code.key.decode(arm, &ciphertext, &mut error, &mut || ());
                 assert_eq!(found, if weight == set.t { u64::MAX } else { 0 }, "weight {weight}, {}", arm.name());
                 let mut expected = vec![0; error.len()];
                 positions.iter().for_each(|at| expected[at / 64] |= 1 << (at % 64));
@@ -271,7 +279,7 @@ mod tests {
             ciphertext[at / 8] ^= 1 << (at % 8);
             for arm in arms() {
                 let mut error = vec![0; set.n.div_ceil(64)];
-                assert_eq!(code.key.decode(arm, &ciphertext, &mut error), 0, "bit {at}, {}", arm.name());
+                assert_eq!(code.key.decode(arm, &ciphertext, &mut error, &mut || ()), 0, "bit {at}, {}", arm.name());
             }
             ciphertext[at / 8] ^= 1 << (at % 8);
         }

@@ -2,13 +2,8 @@
 
 use super::arm_mux::Arm;
 use super::parameters::Parameters;
-use crate::kernels::mceliece::parity;
-use crate::words;
-use alloc::vec;
-use zeroize::Zeroizing;
-
-/// Most bytes that hold the last k bits of an error.
-const MOST_COLUMNS: usize = 816;
+use crate::kernels::mceliece::parity::{LENGTH, pieces};
+use crate::words::{self, Wiped, Words};
 
 /// Writes the ciphertext of `error`, n bits, into `ciphertext`. `matrix` is the public key, the rows of T.
 ///
@@ -17,17 +12,18 @@ const MOST_COLUMNS: usize = 816;
 pub(crate) fn encode(arm: Arm, set: &Parameters, matrix: &[u8], error: &[u64], ciphertext: &mut [u8]) {
     let (rows, row_bytes) = (set.rows(), set.row_bytes());
     assert!(matrix.len() == set.public() && error.len() == set.n.div_ceil(64) && ciphertext.len() == set.ciphertext());
-    // The last k bits of the error, from bit 0 on. Beyond n there are none.
-    let mut right = Zeroizing::new([0; MOST_COLUMNS]);
+    // The last k bits of the error, from bit 0 on, and zeros.
+    let mut right = Wiped::<u64, LENGTH>::zero();
     let (first, shift) = (rows / 64, rows % 64);
-    let word = |i: usize| error.get(first + i).copied().unwrap_or(0);
-    for (i, bytes) in right.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-        *bytes = (word(i) >> shift | word(i + 1) << 1 << (63 - shift)).to_le_bytes();
+    for (i, (right, low)) in right.iter_mut().zip(&error[first..]).enumerate() {
+        let high = error.get(first + i + 1).copied().unwrap_or(0);
+        *right = low >> shift | high << 1 << (63 - shift);
     }
-    let pieces = Zeroizing::new(parity::pieces(&right[..row_bytes]));
-    let mut left = Zeroizing::new(vec![0; rows.div_ceil(64)]);
+    let mut chosen = Wiped::<u64, LENGTH>::zero();
+    pieces(&right, row_bytes, &mut chosen);
+    let mut left = Words::zero(rows.div_ceil(64));
     for ((sum, rows), error) in left.iter_mut().zip(matrix.chunks(64 * row_bytes)).zip(error) {
-        *sum = error ^ arm.products(rows, row_bytes, &pieces);
+        *sum = error ^ arm.products(rows, row_bytes, &chosen);
     }
     if shift > 0 {
         left[first] &= (1 << shift) - 1;
@@ -40,7 +36,8 @@ mod tests {
     use super::*;
     use crate::mceliece::parameters::ALL;
     use crate::mceliece::tests::{arms, random};
-    use alloc::vec::Vec;
+    use std::vec;
+    use std::vec::Vec;
 
     #[test]
     fn a_ciphertext_is_the_sum_of_the_columns_of_the_error() {

@@ -2,8 +2,8 @@
 
 use super::arm_mux::Arm;
 use super::parameters::{MOST_ERRORS, Parameters};
+use crate::words::Wiped;
 use candor_cpu::secret;
-use zeroize::Zeroizing;
 
 /// One attempt at an error vector of weight t, from 2τ random bytes ([`Parameters::candidates`]): writes it into `error`, n bits, and says
 /// whether it worked. If not, the caller draws again. Two bytes are a position, lowest first, of which the lowest m bits count; the first t
@@ -16,14 +16,16 @@ use zeroize::Zeroizing;
 /// If the lengths are not those of the set.
 pub(crate) fn attempt(arm: Arm, set: &Parameters, random: &[u8], error: &mut [u64]) -> bool {
     assert!(random.len() == 2 * set.candidates() && error.len() == set.n.div_ceil(64));
-    let mut positions = Zeroizing::new([0u32; MOST_ERRORS]);
+    let mut positions = Wiped::<u32, MOST_ERRORS>::zero();
     let mut found = 0;
     for bytes in random.as_chunks::<2>().0 {
         let number = usize::from(u16::from_le_bytes(*bytes)) & (set.q() - 1);
         let below = ((number as u64).wrapping_sub(set.n as u64) >> 63) as u8;
-        if found < set.t && secret::declassified(below, "mceliece-position-in-range") == 1 {
-            positions[found] = number as u32;
-            found += 1;
+        // One that is out of range is overwritten by the next: a branch would be mispredicted.
+        positions[found] = number as u32;
+        found += usize::from(secret::declassified(below, "mceliece-position-in-range"));
+        if found == set.t {
+            break;
         }
     }
     if found < set.t {

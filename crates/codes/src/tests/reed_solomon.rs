@@ -1,7 +1,8 @@
 //! Reed–Solomon codes on every arm.
 
 use crate::kernels::lanes::{power, product};
-use crate::kernels::{Set, portable};
+use crate::kernels::symbols::{Loop, OnePass, Taps};
+use crate::kernels::{Set, portable, reed_solomon_decode_singly};
 use candor_test_support::random::Random;
 use std::vec;
 use std::vec::Vec;
@@ -9,9 +10,24 @@ use std::vec::Vec;
 type Encode = fn(Set, &[u8], &mut [u8]);
 type Correct = fn(Set, &mut [u8]);
 
-/// The arms that this machine can run.
+/// The arms that this machine can run, and decoding by single products.
 fn arms() -> Vec<(Encode, Correct)> {
-    let mut arms: Vec<(Encode, Correct)> = vec![(portable::reed_solomon_encode, portable::reed_solomon_decode)];
+    let decoders: [Correct; 4] = [
+        portable::reed_solomon_decode,
+        |set, word| reed_solomon_decode_singly(Loop, set, word),
+        |set, word| reed_solomon_decode_singly(Taps, set, word),
+        |set, word| reed_solomon_decode_singly(OnePass, set, word),
+    ];
+    let mut arms: Vec<(Encode, Correct)> =
+        decoders.into_iter().map(|decode| (portable::reed_solomon_encode as Encode, decode)).collect();
+    #[cfg(target_arch = "x86_64")]
+    if candor_cpu::HaveClmul::check(candor_cpu::Cpu::host()).is_some() {
+        use crate::low::x86_64::symbols::Clmul;
+        use candor_cpu::{Cpu, HaveClmul};
+        arms.push((portable::reed_solomon_encode, |set, word| {
+            reed_solomon_decode_singly(Clmul(HaveClmul::check(Cpu::host()).unwrap()), set, word);
+        }));
+    }
     #[cfg(target_arch = "x86_64")]
     if candor_cpu::HaveAvx2::check(candor_cpu::Cpu::host()).is_some() {
         use crate::low::x86_64::avx2;

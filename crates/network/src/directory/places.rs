@@ -17,6 +17,11 @@ impl Place {
         matches!(self, Self::Listed(_))
     }
 
+    /// Whether it is one with that provider.
+    pub(super) fn is_with(&self, provider: &Prefix) -> bool {
+        matches!(self, Self::Listed(networks) if networks.iter().any(|network| network.provider() == *provider))
+    }
+
     /// Whether it is one in that network.
     pub(super) fn is_in(&self, network: &Prefix) -> bool {
         matches!(self, Self::Listed(networks) if networks.contains(network))
@@ -26,8 +31,9 @@ impl Place {
 /// How many have which.
 #[derive(Default)]
 pub(super) struct Places {
-    /// Relays that have answered in a network.
+    /// Relays that have answered in a network, and in all of a provider's.
     networks: HashMap<Prefix, usize>,
+    providers: HashMap<Prefix, usize>,
     /// Relays that wait and were registered from a network.
     waiting: HashMap<Prefix, usize>,
     listed: usize,
@@ -43,7 +49,10 @@ impl Places {
             }
             Place::Listed(networks) => {
                 self.listed += 1;
-                networks.iter().for_each(|network| *self.networks.entry(*network).or_default() += 1);
+                for network in networks {
+                    *self.networks.entry(*network).or_default() += 1;
+                    *self.providers.entry(network.provider()).or_default() += 1;
+                }
             }
         }
     }
@@ -56,7 +65,10 @@ impl Places {
             }
             Place::Listed(networks) => {
                 self.listed -= 1;
-                networks.iter().for_each(|network| less(&mut self.networks, network));
+                for network in networks {
+                    less(&mut self.networks, network);
+                    less(&mut self.providers, &network.provider());
+                }
             }
         }
     }
@@ -74,14 +86,14 @@ impl Places {
         self.networks.get(network).copied().unwrap_or(0)
     }
 
+    /// How many have answered in that provider's networks.
+    pub(super) fn listed_with(&self, provider: &Prefix) -> usize {
+        self.providers.get(provider).copied().unwrap_or(0)
+    }
+
     /// How many wait that were registered from that network.
     pub(super) fn waiting_from(&self, network: &Prefix) -> usize {
         self.waiting.get(network).copied().unwrap_or(0)
-    }
-
-    /// The network that most of those who wait were registered from, and how many these are.
-    pub(super) fn most_waiting(&self) -> Option<(Prefix, usize)> {
-        self.waiting.iter().max_by_key(|(_, count)| **count).map(|(network, count)| (*network, *count))
     }
 }
 
@@ -104,11 +116,13 @@ mod tests {
         let all = [Place::Waiting(network(1)), Place::Waiting(network(1)), Place::Listed(vec![network(1), network(2)])];
         let mut places = Places::default();
         all.iter().for_each(|place| places.enter(place));
-        assert_eq!((places.listed(), places.waiting(), places.most_waiting()), (1, 2, Some((network(1), 2))));
+        assert_eq!((places.listed(), places.waiting(), places.waiting_from(&network(1))), (1, 2, 2));
         assert_eq!([1, 2, 3].map(|third| places.listed_in(&network(third))), [1, 1, 0]);
+        assert_eq!(places.listed_with(&network(3).provider()), 2);
+        assert!(all[2].is_with(&network(3).provider()) && !all[0].is_with(&network(1).provider()));
         assert!(all[2].is_in(&network(2)) && !all[2].is_in(&network(3)) && !all[0].is_in(&network(1)));
         all.iter().for_each(|place| places.leave(place));
         assert_eq!((places.listed(), places.waiting(), places.waiting_from(&network(1))), (0, 0, 0));
-        assert!(places.networks.is_empty() && places.waiting.is_empty());
+        assert!(places.networks.is_empty() && places.providers.is_empty() && places.waiting.is_empty());
     }
 }

@@ -94,11 +94,12 @@ impl Reach {
         Self { answered, next: now + turn, ..Self::new(Prefix::around(addresses[0].ip()), now) }
     }
 
-    /// Whether all these addresses have answered lately, at that moment of the registry's own time.
+    /// Whether all these addresses have answered lately, at that moment of the registry's own time. What has answered the last time is good until it is
+    /// tried again: whoever takes up all the tries has nobody else dropped.
     pub(super) fn is_proved(&self, addresses: &[SocketAddr], moment: Instant, good_for: Duration) -> bool {
         let answers = |address: &SocketAddr| {
             let at = self.answered.iter().find(|(answered, _)| answered == address).map(|(_, at)| *at);
-            at.is_some_and(|at| moment.saturating_duration_since(at) < good_for)
+            at.is_some_and(|at| self.failures == 0 || moment.saturating_duration_since(at) < good_for)
         };
         addresses.iter().all(answers)
     }
@@ -150,6 +151,11 @@ impl Reach {
     /// Whether one that has not been proved has been tried, and has waited for too long.
     pub(super) fn is_given_up(&self, now: Instant, limits: &ReachLimits) -> bool {
         !self.tried && self.failures > 0 && now.saturating_duration_since(self.since) >= limits.waiting
+    }
+
+    /// Whether the last try had no answer.
+    pub(super) fn was_in_vain(&self) -> bool {
+        self.failures > 0
     }
 
     pub(super) fn since(&self) -> Instant {

@@ -5,9 +5,11 @@
 
 use super::places::{Place, Places};
 use super::reach::{Due, Reach, ReachLimits};
+use crate::census::Census;
 use crate::policy::is_public;
 use crate::prefix::Prefix;
 use candor_onion::directory::{Consensus, Descriptor, Fingerprint, MOST_RELAYS, Relay};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -20,6 +22,8 @@ pub struct RegistryLimits {
     pub relays: usize,
     /// Relays in one /24 of IPv4 or /48 of IPv6 that have answered there, at the first or the second of their addresses. Test networks are exempt.
     pub relays_per_network: usize,
+    /// The same for a /16 of IPv4 or a /32 of IPv6, which is what a provider has: networks are cheap there. Test networks are exempt.
+    pub relays_per_provider: usize,
     /// Seconds that a descriptor is good for.
     pub lifetime: u64,
     /// Seconds by which a descriptor may be older, or newer, than the authority's clock when it arrives.
@@ -27,9 +31,15 @@ pub struct RegistryLimits {
 }
 
 impl Default for RegistryLimits {
-    /// As many as a consensus has room for; 16 a network; 18 hours, as in Tor; an hour.
+    /// As many as a consensus has room for; 16 a network and 512 a provider; 18 hours, as in Tor; an hour.
     fn default() -> Self {
-        Self { relays: MOST_RELAYS, relays_per_network: 16, lifetime: 18 * 3600, window: 3600 }
+        Self {
+            relays: MOST_RELAYS,
+            relays_per_network: 16,
+            relays_per_provider: 512,
+            lifetime: 18 * 3600,
+            window: 3600,
+        }
     }
 }
 
@@ -218,16 +228,22 @@ impl Registry {
         }
     }
 
-    /// A network of the relay's that has no place for it. `place`: the one that it has.
+    /// A network of the relay's, or a provider, that has no place for it. `place`: the one that it has.
     fn full_network(&self, relay: &Relay, place: Option<&Place>) -> Option<Prefix> {
+        let networks = self.networks_of(relay);
         let is_full = |network: &Prefix| {
             let has_one = place.is_some_and(|place| place.is_in(network));
             !has_one && self.places.listed_in(network) >= self.limits.relays_per_network
         };
-        self.networks_of(relay).into_iter().find(is_full)
+        let is_full_provider = |provider: &Prefix| {
+            let has_one = place.is_some_and(|place| place.is_with(provider));
+            !has_one && self.places.listed_with(provider) >= self.limits.relays_per_provider
+        };
+        let full = networks.iter().copied().find(is_full);
+        full.or_else(|| networks.iter().map(|network| network.provider()).find(is_full_provider))
     }
 
-    /// A place among those that wait, for one from there.
+    /// A place among those that wait, for one from there. When there is none, somebody gives way ([`Census`]); who was tried in vain counts as idle.
     fn make_room(&mut self, from: IpAddr) -> Result<(), Refused> {
         let own = self.places.waiting_from(&Prefix::around(from));
         if own >= self.reach.waiting_per_network && !self.exempt.iter().any(|prefix| prefix.contains(from)) {
@@ -236,13 +252,16 @@ impl Registry {
         if self.waiting() < self.reach.waiting_in_all {
             return Ok(());
         }
-        let most = self.places.most_waiting();
-        let (network, _) = most.filter(|(_, count)| *count > own + 1).ok_or(Refused::Waiting { network: false })?;
-        let its = |known: &&Known| known.place == Place::Waiting(network);
-        let oldest = self.known.values().filter(its).min_by_key(|known| known.reach.since());
-        if let Some(identity) = oldest.map(|known| known.newest.descriptor.relay.identity) {
-            self.forget(&identity);
-        }
+        let waiting = || self.known.values().filter(|known| !known.place.is_listed());
+        let census = Census::of(waiting().map(|known| known.reach.from), Prefix::around(from));
+        let candidate = |known: &Known| {
+            let (reach, in_vain) = (&known.reach, known.reach.was_in_vain());
+            let crowd = census.gives_way(reach.from, in_vain || census.has_more(reach.from))?;
+            Some(((crowd, in_vain, Reverse(reach.since())), known.newest.descriptor.relay.identity))
+        };
+        let loser = waiting().filter_map(candidate).max_by_key(|(rank, _)| *rank);
+        let (_, identity) = loser.ok_or(Refused::Waiting { network: false })?;
+        self.forget(&identity);
         Ok(())
     }
 
@@ -331,6 +350,11 @@ impl Registry {
         if let Some(known) = self.known.get_mut(identity) {
             known.reach.put_off(at, &self.reach);
         }
+    }
+
+    /// What a relay has said of itself last.
+    pub(super) fn newest(&self, identity: &[u8; 32]) -> Option<Arc<Stored>> {
+        self.known.get(identity).map(|known| Arc::clone(&known.newest))
     }
 
     /// A relay is being tried.

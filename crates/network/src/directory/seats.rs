@@ -1,16 +1,17 @@
 //! Places for connections.
 //!
 //! A connection is silent until its request is there. When all places are taken, a newcomer gets that of the oldest silent connection, of the network
-//! that has the most. If none is silent, whoever has far more than the newcomer's network loses one. So half requests keep nobody out, from
-//! however many networks they come, and slow readers only if they are many networks.
+//! that has the most. If none is silent, whoever has far more than the newcomer's network loses one, or whose provider has far more than the newcomer's
+//! ([`Census`]). So half requests keep nobody out, from however many networks they come, and slow readers only if they are of many providers.
 //!
 //! An eighth of the places is kept for the other authorities and the relays of the consensus, each counted by its own address. When these have taken
 //! it, they have what strangers have.
 
+use crate::census::{Census, Party};
 use crate::link::locked;
 use crate::prefix::Prefix;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,8 +19,6 @@ use tokio::sync::Notify;
 
 /// How long a request may take once all places are taken.
 const HURRY: Duration = Duration::from_secs(2);
-/// Whoever has no more places than this loses only silent connections.
-const FAIR: usize = 8;
 
 /// The places of an authority.
 pub(super) struct Seats {
@@ -60,6 +59,15 @@ pub(super) struct Seat {
 pub(super) enum Entered {
     Free,
     Displaced,
+}
+
+impl Party for Asker {
+    fn provider(self) -> Self {
+        match self {
+            Self::Known(_) => self,
+            Self::Network(network) => Self::Network(network.provider()),
+        }
+    }
 }
 
 impl Asker {
@@ -109,16 +117,11 @@ impl Taken {
     /// Takes a place from whoever has to give way to that newcomer, if anybody.
     fn make_room(&mut self, newcomer: Asker) -> Option<()> {
         let rivals = || self.seats.iter().filter(|(_, info)| info.asker.is_known() == newcomer.is_known());
-        let mut counts: HashMap<Asker, usize> = HashMap::new();
-        for (_, info) in rivals() {
-            *counts.entry(info.asker).or_default() += 1;
-        }
-        let own = counts.get(&newcomer).copied().unwrap_or(0);
+        let census = Census::of(rivals().map(|(_, info)| info.asker), newcomer);
         let candidate = |(number, info): (&u64, &Info)| {
-            let count = counts.get(&info.asker).copied().unwrap_or(0);
-            let is_idle = info.silent && (count > own || info.asker == newcomer);
-            let has_far_more = count > FAIR && count > 2 * (own + 1);
-            (is_idle || has_far_more).then_some((info.silent, count, Reverse(*number)))
+            let crowd = census.gives_way(info.asker, info.silent);
+            let is_own = info.silent && info.asker == newcomer;
+            (is_own || crowd.is_some()).then_some((info.silent, crowd, Reverse(*number)))
         };
         let (.., Reverse(number)) = rivals().filter_map(candidate).max()?;
         if let Some(info) = self.seats.remove(&number) {
@@ -210,6 +213,17 @@ mod tests {
         assert!(stranger(&seats, 3).is_none(), "nobody has more than is fair now");
         drop(few);
         assert!(stranger(&seats, 3).is_some());
+    }
+
+    #[test]
+    fn a_provider_with_many_networks_keeps_nobody_out() {
+        let seats = Seats::new(146);
+        let of_provider = |number: u16| IpAddr::from([0x2600, 0, number, 0, 0, 0, 0, 1]);
+        let crowd: Vec<_> = (0..128).map(|number| seats.enter(of_provider(number % 16), false).unwrap().0).collect();
+        crowd.iter().for_each(Seat::has_asked);
+        assert!(seats.enter(of_provider(20), false).is_none(), "no place for one of the same provider");
+        let newcomer = stranger(&seats, 1).expect("another provider's client has a place");
+        assert!(is_there(&newcomer) && crowd.iter().filter(|seat| is_there(seat)).count() == 127);
     }
 
     #[test]

@@ -247,13 +247,13 @@ impl Pool {
                     self.counters.retries.add(1);
                 }
                 let error = match self.circuit(isolation, host, port, &not_exits).await {
-                    Ok(built) => match work(Arc::clone(&built)).await {
-                        Ok(done) => return Ok((done, built)),
-                        Err(error) => {
+                    Ok(built) => match (instant(), work(Arc::clone(&built)).await) {
+                        (_, Ok(done)) => return Ok((done, built)),
+                        (began, Err(error)) => {
                             tried += 1;
                             not_exits.push(*built.exit().identity());
                             if !matches!(error, Error::Stream { .. }) {
-                                self.note(&built.relays().collect::<Vec<_>>(), Err(&error)).await;
+                                self.note(&built.relays().collect::<Vec<_>>(), began, Err(&error)).await;
                                 self.discard(&built);
                             }
                             error.into()
@@ -351,8 +351,9 @@ impl Pool {
         let list = Arc::clone(&locked(&self.relays));
         let path = self.path(&list, host, port, not_exits).await?;
         let relays: Vec<&ListedRelay> = path.iter().map(|place| &list.relays()[*place]).collect();
+        let began = instant();
         let made = self.make(&relays).await;
-        self.note(&relays, made.as_ref().map(drop)).await;
+        self.note(&relays, began, made.as_ref().map(drop)).await;
         match made {
             Ok((circuit, stages)) => {
                 let number = self.counters.circuits_built.next();
@@ -368,8 +369,8 @@ impl Pool {
         }
     }
 
-    /// Remembers which relays of a path could be reached, and which one could not.
-    async fn note(&self, relays: &[&ListedRelay], came: Result<(), &Error>) {
+    /// Remembers which relays of a path could be reached, and which one could not, when it was tried from `began` on.
+    async fn note(&self, relays: &[&ListedRelay], began: Instant, came: Result<(), &Error>) {
         let path: Vec<_> = relays.iter().map(|relay| *relay.identity()).collect();
         let changed = match came {
             Ok(()) => {
@@ -384,6 +385,9 @@ impl Pool {
             Err(error) => {
                 if let Some(hop) = failed_hop(error) {
                     locked(&self.absent).failed(&path, hop, instant());
+                    if hop == 2 {
+                        locked(&self.guards).went_no_further(&path[0], began, instant());
+                    }
                 }
                 false
             }

@@ -110,18 +110,17 @@ fn reply(error: &Error) -> Reply {
     }
 }
 
-/// Whether the error says that the guard can't be reached.
+/// Whether the error says that the guard can't be reached, or carries no circuits.
 pub(super) fn is_the_guards(error: &Error) -> bool {
     match error {
         Error::FirstHop { .. } => true,
-        Error::Circuit { failure, .. } => {
-            failure.hop == Some(1) && matches!(failure.cause, Cause::Timeout | Cause::LinkClosed)
-        }
-        _ => false,
+        Error::Circuit { failure, .. } if failure.cause == Cause::LinkClosed => failure.hop == Some(1),
+        // What another relay has ended, the relay before it says so.
+        error => failed_hop(error) == Some(1),
     }
 }
 
-/// The hop behind the guard that does not do its part, if the error says so.
+/// The hop that does not do its part, if the error says so.
 pub(super) fn failed_hop(error: &Error) -> Option<usize> {
     match error {
         Error::Circuit { failure, .. } => match failure.cause {
@@ -207,6 +206,16 @@ mod tests {
         {
             assert!(!no.is_the_paths(), "{no:?}");
         }
+    }
+
+    #[test]
+    fn a_guard_that_refuses_is_the_guards_and_what_is_behind_it_is_not() {
+        let is_its = |hop, cause| is_the_guards(&Error::Circuit { failure: Failure { hop, cause }, relay: None });
+        let refused = Cause::Destroyed(candor_onion::cell::DestroyReason::RESOURCELIMIT);
+        for cause in [Cause::Timeout, Cause::LinkClosed, refused] {
+            assert!(is_its(Some(1), cause) && !is_its(Some(2), cause) && !is_its(None, cause), "{cause:?}");
+        }
+        assert!(!is_its(Some(1), Cause::Closed), "closed here");
     }
 
     #[test]

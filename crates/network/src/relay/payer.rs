@@ -6,6 +6,7 @@
 //! may not keep more than a quarter of all places once others want them.
 
 use super::links::RelayLink;
+use crate::census::Party;
 use crate::prefix::Prefix;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
@@ -17,15 +18,16 @@ pub(super) enum Asker {
     Link(usize),
 }
 
-impl Asker {
-    /// The same for all networks of one provider.
-    pub(super) fn provider(self) -> Self {
+impl Party for Asker {
+    fn provider(self) -> Self {
         match self {
             Self::Network(network) => Self::Network(network.provider()),
             Self::Link(_) => self,
         }
     }
+}
 
+impl Asker {
     /// Who asks when a circuit asks that came over this link.
     pub(super) fn of(link: &Arc<RelayLink>) -> Self {
         match link.place.network() {

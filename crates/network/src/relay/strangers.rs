@@ -1,17 +1,13 @@
 //! Places for strangers' links: those that strangers make to us, and those that we make to relays that are not on our list because a
 //! client asked for it.
 //!
-//! When a place is wanted and none is free, somebody gives way. That is first a link of ours that carries no circuit. Then comes a
-//! link, or a connection without a finished handshake, that has carried nothing for a while, if more places count for its asker than
-//! for the newcomer; and whoever has far more than the newcomer, whether idle or not. Of these, one of the asker with the most goes, and
-//! of its links the one that has been idle longest.
-//!
-//! Networks are cheap for whoever has a provider's range: a /32 of IPv6 has 65,536 of them. So places are also counted by
-//! [provider](Prefix::provider). One that has many, and twice as many as the newcomer's, gives way first; and a newcomer from one that has many takes no
-//! place from a smaller one, however idle.
+//! When a place is wanted and none is free, somebody gives way. That is first a link of ours that carries no circuit. Then comes whoever may lose a place
+//! by the rule of all places ([`Census`]), where a link, or a connection without a finished handshake, is idle that has carried nothing for a while. Of
+//! these, one of the asker with the most goes, and of its links the one that has been idle longest.
 
 use super::limits::RelayLimits;
 use super::payer::Asker;
+use crate::census::Census;
 use crate::clock;
 use crate::link::locked;
 use crate::prefix::Prefix;
@@ -23,10 +19,6 @@ use tokio::sync::Notify;
 
 /// How long a handshake is left alone though others want its place.
 const GRACE: Duration = Duration::from_secs(2);
-/// An asker with no more places than this loses only idle ones.
-const FAIR: usize = 8;
-/// The same for all networks of one provider.
-const FAIR_FOR_PROVIDER: usize = 64;
 
 pub(super) struct Strangers {
     most: usize,
@@ -146,26 +138,13 @@ impl Strangers {
         newcomer: Asker,
         is_meant: impl Fn(&Seat) -> bool,
     ) -> bool {
-        let mut counts: HashMap<Asker, usize> = HashMap::new();
-        let mut by_provider: HashMap<Asker, usize> = HashMap::new();
-        for seat in seats.values().filter(|seat| is_meant(seat)) {
-            *counts.entry(seat.asker).or_default() += 1;
-            *by_provider.entry(seat.asker.provider()).or_default() += 1;
-        }
-        let own = counts.get(&newcomer).copied().unwrap_or(0);
-        let own_provider = by_provider.get(&newcomer.provider()).copied().unwrap_or(0);
+        let census = Census::of(seats.values().filter(|seat| is_meant(seat)).map(|seat| seat.asker), newcomer);
         let now = self.now();
         let candidate = |(key, seat): (&usize, &Arc<Seat>)| {
             let idle = Duration::from_millis(now.saturating_sub(seat.used.load(Ordering::Relaxed)));
             let patience = if seat.half_open.load(Ordering::Relaxed) { GRACE } else { self.idle };
-            let count = counts.get(&seat.asker).copied().unwrap_or(0);
-            let provider = by_provider.get(&seat.asker.provider()).copied().unwrap_or(0);
-            let crowd = if provider > FAIR_FOR_PROVIDER && provider > 2 * (own_provider + 1) { provider } else { 0 };
-            // Networks of one provider are equals; others have to fear only whoever has no more than they.
-            let may_ask = own_provider <= FAIR_FOR_PROVIDER || provider >= own_provider;
-            let has_more = (idle >= patience && count > own) || (count > FAIR && count > 2 * (own + 1));
-            let gives_way = seat.is_spare() || crowd > 0 || (may_ask && has_more);
-            gives_way.then_some(((seat.is_spare(), crowd, count, idle), *key))
+            let crowd = census.gives_way(seat.asker, idle >= patience);
+            (seat.is_spare() || crowd.is_some()).then_some(((seat.is_spare(), crowd, idle), *key))
         };
         let victim = seats.iter().filter(|(_, seat)| is_meant(seat)).filter_map(candidate).max();
         victim.map(|(_, key)| evict(seats, key)).is_some()
@@ -226,6 +205,7 @@ impl Drop for Seated {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::census::{FAIR, FAIR_FOR_PROVIDER};
     use crate::relay::NetworkLimits;
     use tokio::time::advance;
 

@@ -564,3 +564,20 @@ async fn authorities_that_disagree_make_no_consensus_and_each_names_the_other() 
     assert!(running.iter().all(|(_, told)| !told.lock().unwrap().iter().any(agreed)));
     assert!(client(&addresses, None).0.consensus().await.is_err());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_that_answers_links_and_carries_no_circuits_is_not_listed() {
+    let (authority, told) = impatient(|_| {}).await;
+    let at = authority.address();
+    let mut config = RelayConfig::new(local());
+    (config.limits.handshake_threads, config.limits.circuits) = (1, 0);
+    let closed = Running::start(&RelayKeys::generate().unwrap(), config).await.unwrap();
+    let (twin, descriptor) = there().await;
+    assert_eq!(register([127, 0, 0, 1], at, &closed.descriptor(&Words::default()).unwrap()).await, 204);
+    assert_eq!(register([127, 0, 0, 1], at, &descriptor).await, 204);
+    until(|| authority.held().relays > 0 && authority.held().waiting == 0).await;
+    assert_eq!(authority.held().relays, 1);
+    let told = told.lock().unwrap().join("\n");
+    assert!(told.contains(&closed.listed().address().to_string()), "{told}");
+    drop((closed, twin));
+}

@@ -1,4 +1,4 @@
-//! `kem/hqc-{1,3,5}/{keygen,encaps,decaps,exchange,decode}`: HQC.
+//! `kem/hqc-{1,3,5}/{keygen,encaps,decaps,exchange,decode,steps}`: HQC.
 
 use crate::ours;
 use candor_lab::Task;
@@ -9,7 +9,7 @@ use candor_peers::contract::kem::Op;
 pub(super) fn tasks() -> Vec<Task> {
     Level::ALL
         .into_iter()
-        .flat_map(|level| Op::ALL.map(|op| task(level, op)).into_iter().chain([decode(level)]))
+        .flat_map(|level| Op::ALL.map(|op| task(level, op)).into_iter().chain([decode(level), steps(level)]))
         .collect()
 }
 
@@ -26,5 +26,12 @@ fn decode(level: Level) -> Task {
     let mut task = Task::new(name, format!("HQC-{}: {DECODE}", level.number()));
     task.entries.extend(ours::hqc::decoders(level));
     task.entries.extend(candor_peers::hqc_decode(level));
+    task
+}
+
+fn steps(level: Level) -> Task {
+    let name = format!("kem/hqc-{}/steps", level.number());
+    let mut task = Task::new(name, format!("HQC-{}: {}", level.number(), ours::steps::TIMED));
+    task.entries.extend(ours::steps::hqc(level));
     task
 }

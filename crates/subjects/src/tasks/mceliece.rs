@@ -1,4 +1,4 @@
-//! `kem/mceliece{348864,348864f,…,8192128f}/{keygen,encaps,decaps,decode}`: Classic McEliece.
+//! `kem/mceliece{348864,348864f,…,8192128f}/{keygen,encaps,decaps,decode,steps}`: Classic McEliece.
 
 use crate::ours;
 use candor_lab::Task;
@@ -7,7 +7,8 @@ use candor_peers::contract::mceliece::{DECODE, Set};
 
 /// All tasks of Classic McEliece. A whole exchange is key generation but for a thousandth.
 pub(super) fn tasks() -> Vec<Task> {
-    let of = |set| [Op::Keygen, Op::Encaps, Op::Decaps].map(|op| task(set, op)).into_iter().chain([decode(set)]);
+    let of =
+        |set| [Op::Keygen, Op::Encaps, Op::Decaps].map(|op| task(set, op)).into_iter().chain([decode(set), steps(set)]);
     Set::ALL.into_iter().flat_map(of).collect()
 }
 
@@ -24,5 +25,12 @@ fn decode(set: Set) -> Task {
     let mut task = Task::new(name, format!("Classic McEliece, mceliece{}: {DECODE}", set.number()));
     task.entries.extend(ours::mceliece::decoders(set));
     task.entries.extend(candor_peers::mceliece_decode(set));
+    task
+}
+
+fn steps(set: Set) -> Task {
+    let name = format!("kem/mceliece{}/steps", set.number());
+    let mut task = Task::new(name, format!("Classic McEliece, mceliece{}: {}", set.number(), ours::steps::TIMED));
+    task.entries.extend(ours::steps::mceliece(set));
     task
 }

@@ -2,6 +2,8 @@
 
 /// Most positions, and what the kernel compares at once.
 pub(crate) const MOST: usize = 128;
+/// What is compared by one instruction.
+const LANES: usize = 16;
 
 /// Whether all of these differ: 1 or 0. Positions are below 2¹³. Each is compared with the 64 that follow it in a ring: so is each pair.
 #[inline(always)]
@@ -12,10 +14,13 @@ pub(crate) fn all_differ(positions: &[u32]) -> u8 {
         *place = positions.get(i).map_or(0x8000 | i as u16, |position| *position as u16);
     }
     ring.copy_within(..MOST / 2, MOST);
-    let mut equal = [0u16; MOST];
-    for shift in 1..=MOST / 2 {
-        for (i, equal) in equal.iter_mut().enumerate() {
-            *equal |= u16::from(ring[i] == ring[i + shift]);
+    let mut equal = [0u16; LANES];
+    for (first, numbers) in ring[..MOST].as_chunks::<LANES>().0.iter().enumerate() {
+        let followers = &ring[LANES * first + 1..];
+        for others in followers.array_windows::<LANES>().take(MOST / 2) {
+            for ((equal, number), other) in equal.iter_mut().zip(numbers).zip(others) {
+                *equal |= u16::from(number == other);
+            }
         }
     }
     1 ^ equal.iter().fold(0, |any, equal| any | equal) as u8

@@ -260,3 +260,68 @@ fn a_relay_that_changes_its_keys_during_a_round_takes_none_of_the_rounds_away() 
     assert!(scene.registry.kem_keys(&[], &consensus, 1).is_empty(), "it isn't any more");
     assert_eq!(scene.registry.kem_keys(&viewed, &consensus, 1), [1; 1184]);
 }
+
+/// The address of a host in that /48 of 2600::/32.
+fn of_provider(number: u8) -> String {
+    format!("2600:0:{number:x}::1")
+}
+
+#[test]
+fn a_provider_with_many_networks_does_not_fill_the_waiting_room() {
+    let mut scene = Scene::new();
+    scene.registry.reach.waiting_in_all = 80;
+    for number in 0..80 {
+        let from = of_provider(number);
+        scene.register(&from, descriptor(number, NOW, &[&format!("[{from}]:1")], 0)).unwrap();
+    }
+    scene.register("9.9.9.9", descriptor(200, NOW, &["9.9.9.9:1"], 0)).expect("another provider's relay has a place");
+    assert_eq!(scene.registry.waiting(), 80);
+    let more = scene.register(&of_provider(99), descriptor(201, NOW, &["[2600:0:63::1]:1"], 0));
+    assert_eq!(more, Err(Refused::Waiting { network: false }), "the provider has enough");
+    scene.attempt(|_| false);
+    scene.register("8.8.8.8", descriptor(202, NOW, &["8.8.8.8:1"], 0)).expect("who was tried in vain gives way");
+    assert_eq!(scene.registry.waiting(), 80);
+}
+
+#[test]
+fn a_provider_with_many_networks_does_not_fill_the_list() {
+    let mut scene = Scene::new();
+    (scene.registry.limits.relays, scene.registry.limits.relays_per_provider) = (12, 8);
+    let mut registered = 0;
+    for number in 0..12 {
+        let from = of_provider(number);
+        registered += usize::from(scene.register(&from, descriptor(number, NOW, &[&format!("[{from}]:1")], 0)).is_ok());
+        scene.attempt(|_| true);
+    }
+    assert_eq!((registered, scene.registry.count()), (8, 8));
+    let ninth = scene.register("8.8.8.8", descriptor(100, NOW, &["8.8.8.8:1", "[2600:0:99::1]:1"], 0));
+    assert_eq!(ninth, Err(Refused::NetworkFull("2600::/32".parse().unwrap())), "nor by a second address");
+    for (seed, third) in [(101, 1), (102, 2)] {
+        let at = format!("9.9.{third}.1:1");
+        scene.register("9.9.9.9", descriptor(seed, NOW, &[&at], 0)).expect("another provider's relay has a place");
+    }
+    scene
+        .register(&of_provider(3), descriptor(3, NOW + 1, &[&format!("[{}]:1", of_provider(3))], 0))
+        .expect("it goes on");
+    scene.attempt(|_| true);
+    assert_eq!(scene.registry.count(), 10);
+}
+
+#[test]
+fn a_relay_that_nobody_has_tried_is_not_dropped() {
+    let mut scene = Scene::new();
+    for seed in 1..=2_u8 {
+        let at = format!("9.9.{seed}.1:1");
+        scene.register("9.9.9.9", descriptor(seed, NOW, &[&at], 0)).unwrap();
+    }
+    scene.attempt(|_| true);
+    // Others take all the time there is for tries.
+    for _ in 0..6 {
+        scene.pass(20);
+        let due = scene.registry.due(scene.at);
+        let one = due.iter().find(|due| due.addresses[0].to_string() == "9.9.1.1:1").unwrap();
+        scene.registry.tried(&one.identity, &[(one.addresses[0], Ok(()))], scene.at).unwrap();
+        assert!(scene.registry.forget_silent(scene.at).is_empty());
+    }
+    assert_eq!(scene.listed().len(), 2);
+}
