@@ -65,7 +65,7 @@ pub struct Mceliece<S> {
 }
 
 /// A parameter set; implemented by [`Set348864`] and its like alone.
-pub trait ParameterSet: sealed::Sealed + 'static {
+pub trait ParameterSet: sealed::Sealed + Send + Sync + 'static {
     #[doc(hidden)]
     const PARAMETERS: &'static Parameters;
     #[doc(hidden)]
