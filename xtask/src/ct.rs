@@ -181,7 +181,7 @@ struct Record {
 
 impl Record {
     fn note_skip(&mut self, case: &Case) {
-        self.incomplete |= case.skip.as_ref().is_some_and(|why| why.contains("this CPU lacks"));
+        self.incomplete |= case.skip.as_ref().is_some_and(|why| why.contains(LACKS));
     }
 
     fn add(&mut self, case: &Case, observed: Option<Observed>) {
@@ -255,6 +255,33 @@ fn build(root: &Path, what: &[&str], target: Option<&Path>) -> Result<PathBuf, F
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
         .ok_or_else(|| "cargo built candor-ct but did not say where it put the program".to_owned())
 }
+
+/// A case on an arm that valgrind can't run, and what it must record.
+pub(crate) struct Unseen {
+    pub(crate) case: String,
+    pub(crate) routine: String,
+    pub(crate) arm: String,
+}
+
+/// Builds the cases. The program, and its cases on arms of ours that valgrind can't run, whether this CPU can or not.
+///
+/// # Errors
+/// If the cases can't be built or listed.
+pub(crate) fn unseen(root: &Path) -> Result<(PathBuf, Vec<Unseen>), Failure> {
+    let binary = build(root, GATE, None)?;
+    let unseen = |case: &Case| {
+        // AWS-LC asks the CPU itself and can't be forced.
+        let lacking = case.skip.as_ref().is_some_and(|why| why.contains(LACKS))
+            || matches!(case.expect, Expect::Elsewhere { .. });
+        lacking && !case.name.contains("/aws-lc@")
+    };
+    let cases = list(&binary)?.into_iter().filter(unseen);
+    let cases = cases.map(|Case { name, ran: (routine, arm), .. }| Unseen { case: name, routine, arm }).collect();
+    Ok((binary, cases))
+}
+
+/// Part of why a case is skipped that another machine runs.
+const LACKS: &str = "this CPU lacks";
 
 fn list(binary: &Path) -> Result<Vec<Case>, Failure> {
     judge::parse_list(&said(binary, "list")?)

@@ -9,6 +9,7 @@ mod columns;
 mod ct;
 mod deny;
 mod differential;
+mod emulate;
 mod gate;
 mod install;
 mod msrv;
@@ -63,6 +64,10 @@ cargo xtask COMMAND
   qemu [--tests]        runs the kernels for binary polynomials on emulated AArch64 and RISC-V processors. On Debian as root it installs the
                         emulators, the cross compilers and a second Rust. --tests runs the tests of primitives and opaque on AArch64 instead
                           cargo xtask qemu --tests
+  emulate [TEST…]       runs tests on an emulated x86-64 processor with AVX-512 and GFNI, and proves each arm that valgrind can't run, with a
+                        control without the instructions. TEST is CRATE/FILE or CRATE/FILE/PART-OF-A-NAME; all that have such arms if
+                        there is none. On Debian as root it installs the emulator. A quarter of an hour or more
+                          cargo xtask emulate primitives/sm4
   bars [--write | --issue N] [RUN.jsonl…]
                         sets each bar of bars.toml beside what was found: met, missed, can't tell, not measured. Without a file it reads
                         runs/*.jsonl; a .json file is taken as the output of `candor report`. --write puts the table into runs/README.md
@@ -152,6 +157,7 @@ fn dispatch(words: &[String]) -> Result<bool, Failure> {
             }
             _ => no_more(command, rest).and_then(|()| qemu::run(&Workspace::here()?)).map(|tally| tally.failed == 0),
         },
+        "emulate" => emulate::run(rest),
         "bars" => bars::run(rest),
         "build-budget" => budget::run(rest),
         "deny" => no_more(command, rest).and_then(|()| deny::run()),
@@ -216,6 +222,7 @@ mod tests {
             "residue",
             "mutants",
             "qemu",
+            "emulate",
             "bars",
             "build-budget",
             "peers",

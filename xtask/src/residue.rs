@@ -10,7 +10,7 @@ use crate::stage::{program, stream};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Builds the program and runs the cases whose name contains `filter`; the controls always.
@@ -24,10 +24,7 @@ pub(crate) fn run(workspace: &Workspace, filter: Option<&str>) -> Result<Tally, 
         tally.skip("residue", "the stack is read on x86-64 Linux only");
         return Ok(tally);
     }
-    if !stream(build(&workspace.root), |_| ())? {
-        return Err("candor-residue does not build".to_owned());
-    }
-    let binary = workspace.target.join("release/candor-residue");
+    let binary = built(workspace)?;
     let mut cases = program(&binary);
     cases.args(filter);
     let mut verdicts = 0;
@@ -79,8 +76,19 @@ fn build(root: &Path) -> Command {
     build
 }
 
+/// The program, built.
+///
+/// # Errors
+/// If it does not build.
+pub(crate) fn built(workspace: &Workspace) -> Result<PathBuf, Failure> {
+    if !stream(build(&workspace.root), |_| ())? {
+        return Err("candor-residue does not build".to_owned());
+    }
+    Ok(workspace.target.join("release/candor-residue"))
+}
+
 /// Counts a case's line, `name, verdict, text`. Other lines are none.
-fn count(line: &str, tally: &mut Tally) -> bool {
+pub(crate) fn count(line: &str, tally: &mut Tally) -> bool {
     let mut fields = line.splitn(3, '\t');
     let (Some(name), Some(verdict), Some(text)) = (fields.next(), fields.next(), fields.next()) else { return false };
     match verdict {

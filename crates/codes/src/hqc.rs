@@ -63,7 +63,7 @@ pub type Hqc3 = Hqc<Level3>;
 pub type Hqc5 = Hqc<Level5>;
 
 /// A level; implemented by [`Level1`], [`Level3`] and [`Level5`] alone.
-pub trait Level: sealed::Sealed + 'static {
+pub trait Level: sealed::Sealed + Send + Sync + 'static {
     #[doc(hidden)]
     const PARAMETERS: &'static Parameters;
     #[doc(hidden)]

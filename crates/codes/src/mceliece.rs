@@ -65,7 +65,7 @@ pub struct Mceliece<S> {
 }
 
 /// A parameter set; implemented by [`Set348864`] and its like alone.
-pub trait ParameterSet: sealed::Sealed + 'static {
+pub trait ParameterSet: sealed::Sealed + Send + Sync + 'static {
     #[doc(hidden)]
     const PARAMETERS: &'static Parameters;
     #[doc(hidden)]
@@ -122,6 +122,8 @@ pub struct Public<S> {
 
 /// Bytes of stack that an operation uses.
 const FRAMES: usize = 24 << 10;
+/// What an encapsulation uses, which is so short that clearing more would be a twentieth of its time.
+const ENCAPSULATION_FRAMES: usize = 8 << 10;
 /// Attempts at an error vector, of which each works with a probability above a quarter. A generator that uses them all is broken.
 const ATTEMPTS: usize = 1000;
 /// What the hash begins with for a ciphertext that has an error vector.
@@ -210,7 +212,7 @@ impl<S: ParameterSet> Mceliece<S> {
         mut fill: impl FnMut(&mut [u8]) -> Result<(), KemError>,
     ) -> Result<SharedSecret, KemError> {
         expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
-        stack::clearing::<FRAMES, _>(|| {
+        stack::clearing::<ENCAPSULATION_FRAMES, _>(|| {
             let mut room = Zeroizing::new([0; 4 * MOST_ERRORS]);
             let random = &mut room[..2 * Self::SET.candidates()];
             let mut error = Words::zero(Self::SET.n.div_ceil(64));
@@ -332,7 +334,7 @@ impl<S: ParameterSet> DerandomizedKem for Mceliece<S> {
     fn encapsulate_from(&self, to: &Public<S>, coins: &[u8], ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
         expect_length("randomness of the encapsulation", SEED, coins.len())?;
         // The generator moves, and leaves the coins where it was.
-        stack::clearing::<FRAMES, _>(|| {
+        stack::clearing::<ENCAPSULATION_FRAMES, _>(|| {
             let mut shake = Shake256::with_cpu(self.cpu);
             shake.update(coins);
             let mut reader = shake.finalize_xof();

@@ -37,8 +37,9 @@ mod levels {
     use super::*;
 
     pub(crate) fn symbols_multiplied_in_another_way_give_the_same_secret<L: Level, P: HqcParams>(number: u64) {
-        let kem = Hqc::<L>::new();
-        let (secret, public) = kem.generate_from(&[number as u8; 32]).unwrap();
+        let (kem, dk, ek) = pair::<L, P>(&mut Random::new(number + 60));
+        let secret = kem.secret_from_bytes(dk.as_ref()).unwrap();
+        let public = kem.public_from_bytes(ek.as_ref()).unwrap();
         let mut ciphertext = vec![0; Hqc::<L>::CIPHERTEXT];
         let ours = kem.encapsulate(&public, &mut ciphertext).unwrap();
         use SymbolProduct::{Clmul, Lanes, Loop, OnePass, Taps};

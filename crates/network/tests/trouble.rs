@@ -5,7 +5,8 @@ mod raw;
 mod town;
 
 use candor_network::{
-    Client, Error, HandshakeType, ListedRelay, Policy, Relay, RelayConfig, RelayEvent, RelayKeys, RelayList, Target,
+    Client, Error, HandshakeType, ListedRelay, Policy, Proxy, ProxyConfig, ProxyEvent, Relay, RelayConfig, RelayEvent,
+    RelayKeys, RelayList, Target,
 };
 use candor_onion::cell::{Cell, DestroyReason, Message, PAYLOAD};
 use raw::{Raw, create};
@@ -13,10 +14,11 @@ use rustls::crypto::aws_lc_rs::kx_group::{X25519, X25519MLKEM768};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use town::proxied::{list_of, serves, until};
 use town::{PATIENCE, Town, client, drain, fetch, impatient, local};
 
 /// A relay that is on no list's side: its keys are real, and at its address is somebody else.
@@ -200,6 +202,44 @@ async fn a_relay_that_freezes_in_mid_transfer_is_named() {
     assert!(said.starts_with("hop 2: no answer within 3 s") && said.contains("(relay bob at"), "{said}");
     let other = client.circuit(&[town.listed(0), town.listed(2)], HandshakeType::Hybrid768).await.unwrap();
     assert_eq!(town.fetch(&other, 100).await, Target::digest(100), "the others go on");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_guard_that_freezes_costs_one_stream_its_patience_and_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("guards.json");
+    let town = Town::new().await;
+    let (process, bob) = Freezable::start();
+    let identity: String = bob.relays()[0].identity().iter().map(|byte| format!("{byte:02x}")).collect();
+    let now = candor_network::Clock::default().now();
+    let entry = format!(r#"{{"identity":"{identity}","drawn":{now},"last_listed":{now}}}"#);
+    std::fs::write(&state, format!(r#"{{"guards":[{entry}]}}"#)).unwrap();
+    let heard: Arc<Mutex<Vec<ProxyEvent>>> = Arc::default();
+    let told = Arc::clone(&heard);
+    let port = town.target.address().port();
+    let list = || {
+        RelayList::of(
+            list_of(&town)
+                .into_relays()
+                .into_iter()
+                .chain(RelayList::parse(&bob.relays()[0].to_line()).unwrap().into_relays())
+                .collect(),
+        )
+    };
+    let mut config = ProxyConfig::new(vec![local()]);
+    (config.test_network, config.state, config.hops) = (true, Some(state), 2);
+    (config.expected, config.spare) = (vec![port], 4);
+    config.client.stream = Duration::from_millis(500);
+    config.log = Arc::new(move |event| told.lock().unwrap().push(event.clone()));
+    let proxy = Proxy::start(config, list()).await.unwrap();
+    until(|| proxy.metrics().circuits == 4).await;
+    let at = proxy.addresses()[0];
+    serves(&town, at, None).await;
+    until(|| proxy.metrics().circuits == 5).await;
+    // All circuits are over one guard. The first stream finds out, and the others are not tried.
+    process.freeze();
+    serves(&town, at, None).await;
+    assert_eq!(proxy.metrics().retries, 1, "{:?}", heard.lock().unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

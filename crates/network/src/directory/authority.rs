@@ -42,6 +42,9 @@ pub struct AuthorityConfig {
     pub registry: RegistryLimits,
     /// How it finds out whether relays are where they say.
     pub reach: ReachLimits,
+    /// Whether it has a way to public addresses of IPv6. Without one it tries and counts only the first address of a relay that has two of which the second
+    /// is there. Defaults to what the machine has now.
+    pub ipv6: bool,
     /// What one /24 of IPv4 or /48 of IPv6 may take; `circuits` and `creations` bound registrations. Relays of the consensus and the
     /// other authorities are counted by their own addresses.
     pub network: NetworkLimits,
@@ -70,6 +73,7 @@ impl AuthorityConfig {
             state: None,
             registry: RegistryLimits::default(),
             reach: ReachLimits::default(),
+            ipv6: probes::has_ipv6(),
             network: NetworkLimits {
                 connections: 32,
                 half_open: 32,
@@ -244,13 +248,16 @@ impl Authority {
             intervals_valid: config.intervals_valid.max(1),
             fingerprint: base16ct::lower::encode_string(keys.fingerprint()),
             keys: Mutex::new(keys),
-            registry: Mutex::new(Registry::new(
-                config.registry,
-                config.reach,
-                config.test_networks.clone(),
-                config.private_networks,
-                instant(),
-            )),
+            registry: Mutex::new(
+                Registry::new(
+                    config.registry,
+                    config.reach,
+                    config.test_networks.clone(),
+                    config.private_networks,
+                    instant(),
+                )
+                .with_ipv6(config.ipv6),
+            ),
             reach: config.reach,
             registered: Notify::new(),
             networks: Networks::new(config.network, 1 << 16, config.test_networks),

@@ -13,13 +13,17 @@ use crate::onion_keys::KEMS;
 use crate::{Error, RelayList, files};
 use candor_onion::directory::{Consensus, KEM_LENGTHS, MOST_CONSENSUS, MOST_RELAYS, Times, kem_digest};
 use candor_onion::handshake::HandshakeType;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// Seconds by which clocks may differ without harm.
 const SKEW: u64 = 3600;
+/// How long a directory may take for a whole answer before others are asked.
+const QUICK: Duration = Duration::from_secs(10);
 /// From this difference on, a wrong clock is named as the likely cause.
 const SUSPICIOUS: u64 = 300;
 
@@ -28,6 +32,7 @@ pub struct Directory {
     directories: Directories,
     cache: Option<PathBuf>,
     clock: Clock,
+    quick: Duration,
     notices: Arc<dyn Fn(&Error) + Send + Sync>,
     state: Mutex<State>,
     /// Held while a consensus is being fetched, so that one fetch serves all who wait.
@@ -45,6 +50,9 @@ struct State {
     tags: HashMap<String, (String, u64)>,
 }
 
+/// Directories to ask, and how long each may take.
+type Turns<'a> = VecDeque<(&'a DirectoryAddress, Duration)>;
+
 /// A consensus, and where it is from.
 #[derive(Clone, Debug)]
 pub struct Fetched {
@@ -61,6 +69,7 @@ impl Directory {
             directories,
             cache,
             clock: Clock::default(),
+            quick: QUICK,
             notices: Arc::new(|_| {}),
             state: Mutex::default(),
             fetching: tokio::sync::Mutex::default(),
@@ -121,8 +130,13 @@ impl Directory {
         }
         let mut failures = Vec::new();
         let mut newest: Option<(Arc<Consensus>, Vec<u8>)> = None;
-        for from in self.shuffled()? {
-            match self.ask(from, known.as_ref()).await {
+        let mut turns = self.turns()?;
+        while let Some((from, limit)) = turns.pop_front() {
+            let Ok(answer) = timeout(limit, self.ask(from, known.as_ref())).await else {
+                self.is_slow(from, &mut turns);
+                continue;
+            };
+            match answer {
                 Ok(Some((consensus, bytes))) => {
                     let is_newer = newest.as_ref().is_none_or(|(newest, _)| newest.number() < consensus.number());
                     if is_newer {
@@ -274,11 +288,15 @@ impl Directory {
             .map(|bytes| of(&bytes))
             .unwrap_or_default();
         let mut failures = Vec::new();
-        for from in self.shuffled()? {
+        let mut turns = self.turns()?;
+        while let Some((from, limit)) = turns.pop_front() {
             if keys.len() == wanted.len() {
                 break;
             }
-            let reply = get(from, &format!("/keys/{}", KEMS[kem]), None, most).await;
+            let Ok(reply) = timeout(limit, get(from, &format!("/keys/{}", KEMS[kem]), None, most)).await else {
+                self.is_slow(from, &mut turns);
+                continue;
+            };
             match reply.and_then(|reply| exchange::Reply::success(reply, from.url())) {
                 Ok(reply) => {
                     let more = of(&reply.body);
@@ -310,11 +328,19 @@ impl Directory {
         }
     }
 
-    /// The directories, beginning with any, so that they share the work.
-    fn shuffled(&self) -> Result<impl Iterator<Item = &DirectoryAddress>, Error> {
+    /// The directories, beginning with any, so that they share the work, and how long each may take.
+    fn turns(&self) -> Result<Turns<'_>, Error> {
         let all = &self.directories.addresses;
         let first = u64::from_le_bytes(*random()?) as usize % all.len();
-        Ok(all.iter().cycle().skip(first).take(all.len()))
+        let limit = if all.len() > 1 { self.quick } else { Duration::MAX };
+        Ok(all.iter().cycle().skip(first).take(all.len()).map(|from| (from, limit)).collect())
+    }
+
+    /// One that sends drop by drop has its turn again after all others, with all the time that an answer may take: the line may be slow, and not the
+    /// directory.
+    fn is_slow<'a>(&self, from: &'a DirectoryAddress, turns: &mut Turns<'a>) {
+        (self.notices)(&failed(from.url(), format!("is slow: no whole answer within {} s", self.quick.as_secs())));
+        turns.push_back((from, Duration::MAX));
     }
 }
 
@@ -346,6 +372,46 @@ impl fmt::Debug for Directory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_directory_that_answers_drop_by_drop_holds_up_nobody_for_long() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        use tokio::net::TcpListener;
+
+        let listen = async || TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (slow, other) = (listen().await, listen().await);
+        let at = |listener: &TcpListener, digit: &str| {
+            format!("http://{}/#{}", listener.local_addr().unwrap(), digit.repeat(64))
+        };
+        let directories = Directories::parse(&[at(&slow, "1"), at(&other, "2")], None).unwrap();
+        let mut directory = Directory::new(directories, None);
+        directory.quick = Duration::from_millis(100);
+        let dripping = tokio::spawn(async move {
+            let mut kept = tokio::task::JoinSet::new();
+            while let Ok((mut tcp, _)) = slow.accept().await {
+                kept.spawn(async move {
+                    let _ = tcp.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n").await;
+                    while tcp.write_all(b"x").await.is_ok() {
+                        tokio::time::sleep(Duration::from_millis(10)).await;
+                    }
+                });
+            }
+        });
+        // Whichever is asked first, the other is asked soon.
+        for _ in 0..8 {
+            let asking = directory.consensus();
+            let answering = async {
+                let (mut tcp, _) = other.accept().await.unwrap();
+                let _ = tcp.read(&mut [0; 1024]).await;
+                tcp.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").await.unwrap();
+            };
+            tokio::select! {
+                _ = asking => panic!("the slow one is waited for in the end"),
+                answered = timeout(Duration::from_secs(20), answering) => answered.expect("the other is asked"),
+            }
+        }
+        dripping.abort();
+    }
 
     #[test]
     fn a_consensus_holds_in_its_time_and_clocks_may_differ_by_an_hour() {

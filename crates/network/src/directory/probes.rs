@@ -13,7 +13,7 @@ use crate::link::{connect, locked};
 use crate::relay_list::ListedRelay;
 use crate::tls::Connector;
 use candor_onion::directory::kem_digest;
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -28,6 +28,13 @@ const LINES: usize = 20;
 
 /// What has come of trying a relay: its addresses, and why one has not answered.
 type Tried = (Due, Vec<(SocketAddr, Result<(), String>)>);
+
+/// Whether this machine has a way to public addresses of IPv6. Nothing is sent.
+pub(super) fn has_ipv6() -> bool {
+    // Documentation's (RFC 3849); a route to it is a default route.
+    let anywhere = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+    UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).and_then(|socket| socket.connect((anywhere, 9))).is_ok()
+}
 
 /// Tries relays in their turns until it is dropped.
 pub(super) async fn keep(shared: Arc<Shared>, connector: Connector) {
@@ -76,7 +83,8 @@ async fn attempt(shared: &Shared, connector: &Connector, due: Due) -> Tried {
     let newest = locked(&shared.registry).newest(&due.identity);
     for (index, address) in due.addresses.iter().enumerate() {
         let (now, patience) = (shared.clock.now(), shared.reach.patience);
-        let said = newest.as_ref().filter(|newest| index == 0 && newest.descriptor.relay.addresses == due.addresses);
+        let said =
+            newest.as_ref().filter(|newest| index == 0 && newest.descriptor.relay.addresses.first() == Some(address));
         let made = match said {
             Some(newest) => circuits(shared, connector, newest).await,
             None => {

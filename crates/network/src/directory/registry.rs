@@ -119,6 +119,8 @@ pub(super) struct Registry {
     places: Places,
     /// When any relay has answered last.
     answered: Instant,
+    /// The authority has no way to IPv6.
+    without_ipv6: bool,
     /// How far time has got for silence: it stands while no relay answers, since then it is the authority that is cut off.
     moment: Instant,
     /// The ML-DSA keys of relays that have answered, or were in the last consensus.
@@ -144,10 +146,17 @@ impl Registry {
             keys: HashMap::new(),
             places: Places::default(),
             answered: now,
+            without_ipv6: false,
             moment: now,
             pins: HashMap::new(),
             changes: 0,
         }
+    }
+
+    /// The same, for an authority that may have no way to IPv6: it tries no second address there, and counts none.
+    pub(super) fn with_ipv6(mut self, is_there: bool) -> Self {
+        self.without_ipv6 = !is_there;
+        self
     }
 
     /// Takes a descriptor that has just arrived from there. `times`: the time of day, and what it would be if the clock had not jumped; either will do.
@@ -340,7 +349,7 @@ impl Registry {
         let due = |known: &Known| {
             let relay = &known.newest.descriptor.relay;
             let lane = known.reach.lane(self.is_proved(&known.reach, relay));
-            Due::new(relay.identity, &relay.addresses, &known.reach, lane, &self.exempt)
+            Due::new(relay.identity, &self.tried_of(relay), &known.reach, lane, &self.exempt)
         };
         self.known.values().filter(|known| known.reach.is_due(at)).map(due).collect()
     }
@@ -408,9 +417,16 @@ impl Registry {
         forgotten
     }
 
-    /// Whether the relay has answered lately at all these addresses.
+    /// The addresses that a relay has to answer at: all that this authority has a way to, and the first, which clients use, in any case.
+    fn tried_of(&self, relay: &Relay) -> Vec<SocketAddr> {
+        let is_away = |address: &SocketAddr| self.without_ipv6 && address.is_ipv6() && is_public(address.ip());
+        let addresses = relay.addresses.iter().enumerate();
+        addresses.filter(|(index, address)| *index == 0 || !is_away(address)).map(|(_, address)| *address).collect()
+    }
+
+    /// Whether the relay has answered lately at all its addresses.
     fn is_proved(&self, reach: &Reach, relay: &Relay) -> bool {
-        reach.is_proved(&relay.addresses, self.moment, self.reach.good_for)
+        reach.is_proved(&self.tried_of(relay), self.moment, self.reach.good_for)
     }
 
     fn may_be_at(&self, address: IpAddr) -> bool {
@@ -420,7 +436,8 @@ impl Registry {
     /// The networks that a relay counts in.
     fn networks_of(&self, relay: &Relay) -> Vec<Prefix> {
         let counts = |address: &IpAddr| !self.exempt.iter().any(|prefix| prefix.contains(*address));
-        let addresses = relay.addresses.iter().map(SocketAddr::ip);
+        let tried = self.tried_of(relay);
+        let addresses = tried.iter().map(SocketAddr::ip);
         // The two are of different kinds, and so are their networks.
         addresses.filter(counts).map(Prefix::around).collect()
     }

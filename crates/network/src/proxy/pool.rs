@@ -1,5 +1,9 @@
 //! A proxy's circuits: those in use, each for one isolation, and those built ahead.
 
+mod ahead;
+
+pub(super) use ahead::keep_ready;
+
 use super::metrics::{Count, Counters, Held};
 use super::readings::CircuitReading;
 use super::trouble::{Trouble, failed_hop, is_onion, is_the_guards};
@@ -7,7 +11,7 @@ use super::{Journal, ProxyConfig, ProxyEvent};
 use crate::client::{Circuit, Client};
 use crate::clock::{Clock, Even, instant};
 use crate::link::locked;
-use crate::paths::{Absent, Candidate, Guards, When, Wish, fresh};
+use crate::paths::{Absent, Guards, When, Wish, fresh};
 use crate::policy::{host_address, is_public};
 use crate::relay_list::{ListedRelay, RelayList};
 use crate::stream::CircuitStream;
@@ -20,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 /// Streams with the same share circuits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +39,8 @@ const HTTPS: u16 = 443;
 const TRIES: usize = 3;
 /// How many circuits may fail to come about before a stream is given up. Each time the client learns of a relay that isn't there.
 const BUILDS: usize = 8;
+/// How long the relays of a circuit have for a sign of life, when it opens no stream.
+const SIGN: Duration = Duration::from_secs(5);
 /// Circuits that are built at a time.
 const BUILDING: usize = 8;
 /// Circuits are built ahead for a port for so long after it was asked for.
@@ -43,11 +49,6 @@ const RECENT: Duration = Duration::from_secs(3600);
 const MOST_PORTS: usize = 8;
 /// An unused circuit is given up after this.
 const UNUSED: Duration = Duration::from_secs(1800);
-/// How often circuits are looked through.
-const TURN: Duration = Duration::from_secs(5);
-/// The wait after a circuit could not be built ahead: at first, and at most.
-const PAUSE: Duration = Duration::from_millis(500);
-const MOST_PAUSE: Duration = Duration::from_secs(60);
 
 pub(super) struct Pool {
     client: Client,
@@ -252,6 +253,7 @@ impl Pool {
                         (began, Err(error)) => {
                             tried += 1;
                             not_exits.push(*built.exit().identity());
+                            let error = named(error, &built).await;
                             if !matches!(error, Error::Stream { .. }) {
                                 self.note(&built.relays().collect::<Vec<_>>(), began, Err(&error)).await;
                                 self.discard(&built);
@@ -312,6 +314,13 @@ impl Pool {
         let now = instant();
         let pooled = Pooled { built: Arc::clone(built), isolation, since: now, used: now };
         locked(&self.state).circuits.push(pooled);
+    }
+
+    /// Gives up the circuits over a guard that nobody uses yet.
+    fn discard_unused(&self, guard: &[u8; 32]) {
+        let is_its = |pooled: &Pooled| pooled.built.relays().next().is_some_and(|relay| relay.identity() == guard);
+        let gone = locked(&self.state).remove(|pooled| pooled.isolation.is_none() && is_its(pooled));
+        drop(gone);
     }
 
     fn discard(&self, built: &Arc<Built>) {
@@ -380,6 +389,7 @@ impl Pool {
             Err(error) if is_the_guards(error) => {
                 locked(&self.guards).failed(&path[0], instant());
                 locked(&self.absent).failed(&path, 1, instant());
+                self.discard_unused(&path[0]);
                 false
             }
             Err(error) => {
@@ -491,24 +501,6 @@ impl Pool {
         state.ports.insert(port, (now, Some(host.to_owned())));
     }
 
-    /// A port that has too few circuits, with a host there.
-    fn lacks(&self) -> Option<(u16, Option<String>)> {
-        let state = locked(&self.state);
-        // The last quarter of all places is for streams.
-        if state.count >= self.most - self.most / 4 {
-            return None;
-        }
-        let ready = |host: Option<&str>, port| {
-            let fits =
-                |pooled: &&Pooled| pooled.isolation.is_none() && Candidate::permits(pooled.built.exit(), host, port);
-            state.circuits.iter().filter(fits).count()
-        };
-        let mut ports: Vec<_> = state.ports.iter().collect();
-        ports.sort();
-        let lacking = ports.into_iter().find(|(port, (_, host))| ready(host.as_deref(), **port) < self.spare);
-        lacking.map(|(port, (_, host))| (*port, host.clone()))
-    }
-
     /// Gives up what is over, has been used or kept for too long.
     fn clear(&self) {
         let now = instant();
@@ -522,6 +514,14 @@ impl Pool {
         state.turns.retain(|_, turn| turn.strong_count() > 0);
         drop(state);
         drop(gone);
+    }
+}
+
+/// The same error, or where the circuit is stuck, if a stream was not opened in time for that: an exit says by itself that a target doesn't answer.
+async fn named(error: Error, built: &Built) -> Error {
+    match error {
+        Error::Timeout { .. } => built.circuit.silent_hop(SIGN).await.unwrap_or(error),
+        error => error,
     }
 }
 
@@ -564,33 +564,5 @@ impl State {
     /// Takes out circuits. Drop them with the lock free: dropping a circuit does work.
     fn remove(&mut self, is_gone: impl Fn(&Pooled) -> bool) -> Vec<Pooled> {
         self.circuits.extract_if(.., |pooled| is_gone(pooled)).collect()
-    }
-}
-
-/// Keeps circuits ready as long as the proxy runs.
-pub(super) async fn keep_ready(pool: Arc<Pool>) {
-    let mut pause = PAUSE;
-    loop {
-        pool.clear();
-        let Some((port, host)) = pool.lacks() else {
-            let _ = timeout(TURN, pool.changed.notified()).await;
-            continue;
-        };
-        match pool.build(host.as_deref(), port, &[]).await {
-            Ok(built) => {
-                pause = PAUSE;
-                pool.keep(&built, None);
-            }
-            Err(trouble) => {
-                // A port that no exit leads to now needs none; it comes again when it is asked for.
-                match trouble {
-                    Trouble::Network(Error::Path(_)) => drop(locked(&pool.state).ports.remove(&port)),
-                    Trouble::Network(error) => pool.journal.say(ProxyEvent::NoCircuits { error }),
-                    _ => {}
-                }
-                sleep(pause).await;
-                pause = (pause * 2).min(MOST_PAUSE);
-            }
-        }
     }
 }

@@ -227,6 +227,22 @@ fn a_relay_that_moves_is_listed_where_it_was_until_it_answers_where_it_is() {
 }
 
 #[test]
+fn an_authority_without_ipv6_lists_who_has_a_second_address_there_and_counts_it_nowhere() {
+    let both = ["9.9.9.1:1", "[2600::1]:1"];
+    let listed = |is_there: bool| {
+        let mut scene = Scene::new();
+        scene.registry = scene.registry.with_ipv6(is_there);
+        scene.register("9.9.9.1", descriptor(1, NOW, &both, 0)).unwrap();
+        scene.register("9.9.8.1", descriptor(2, NOW, &["[2600::2]:1", "9.9.8.1:1"], 0)).unwrap();
+        scene.attempt(|address| !address.starts_with('['));
+        assert_eq!(scene.registry.places.listed_in(&"2600::/48".parse().unwrap()), 0);
+        scene.listed()
+    };
+    assert_eq!(listed(false), both, "clients use the first address, which has to answer");
+    assert!(listed(true).is_empty(), "one that has a way there finds that nobody answers");
+}
+
+#[test]
 fn a_restart_takes_those_that_had_answered_for_proved_and_tries_them_in_turn() {
     let mut scene = Scene::new();
     for seed in 1..=8_u8 {

@@ -74,7 +74,7 @@ entry!(
     Zmm,
     Lanes,
     2,
-    clear 4224, 4224
+    clear 1024, 3776
 );
 
 /// Poly1305 over many blocks.

@@ -1,0 +1,65 @@
+//! Circuits that are built before anybody asks for them, for the ports that were asked for lately.
+
+use super::{Pool, Pooled};
+use crate::Error;
+use crate::link::locked;
+use crate::paths::Candidate;
+use crate::proxy::ProxyEvent;
+use crate::proxy::trouble::Trouble;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// How often circuits are looked through.
+const TURN: Duration = Duration::from_secs(5);
+/// The wait after a circuit could not be built ahead: at first, and at most.
+const PAUSE: Duration = Duration::from_millis(500);
+const MOST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Keeps circuits ready as long as the proxy runs.
+pub(in crate::proxy) async fn keep_ready(pool: Arc<Pool>) {
+    let mut pause = PAUSE;
+    loop {
+        pool.clear();
+        let Some((port, host)) = pool.lacks() else {
+            let _ = timeout(TURN, pool.changed.notified()).await;
+            continue;
+        };
+        match pool.build(host.as_deref(), port, &[]).await {
+            Ok(built) => {
+                pause = PAUSE;
+                pool.keep(&built, None);
+            }
+            Err(trouble) => {
+                // A port that no exit leads to now needs none; it comes again when it is asked for.
+                match trouble {
+                    Trouble::Network(Error::Path(_)) => drop(locked(&pool.state).ports.remove(&port)),
+                    Trouble::Network(error) => pool.journal.say(ProxyEvent::NoCircuits { error }),
+                    _ => {}
+                }
+                sleep(pause).await;
+                pause = (pause * 2).min(MOST_PAUSE);
+            }
+        }
+    }
+}
+
+impl Pool {
+    /// A port that has too few circuits, with a host there.
+    fn lacks(&self) -> Option<(u16, Option<String>)> {
+        let state = locked(&self.state);
+        // The last quarter of all places is for streams.
+        if state.count >= self.most - self.most / 4 {
+            return None;
+        }
+        let ready = |host: Option<&str>, port| {
+            let fits =
+                |pooled: &&Pooled| pooled.isolation.is_none() && Candidate::permits(pooled.built.exit(), host, port);
+            state.circuits.iter().filter(fits).count()
+        };
+        let mut ports: Vec<_> = state.ports.iter().collect();
+        ports.sort();
+        let lacking = ports.into_iter().find(|(port, (_, host))| ready(host.as_deref(), **port) < self.spare);
+        lacking.map(|(port, (_, host))| (*port, host.clone()))
+    }
+}
