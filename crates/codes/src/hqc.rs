@@ -153,7 +153,8 @@ impl<L: Level> Hqc<L> {
         self.scheme.multiplier.arm()
     }
 
-    /// The same with another way to multiply symbols, to be measured beside the others; nothing if the CPU lacks its instruction.
+    /// The same with another way to multiply symbols, to be measured beside the others; `None` if the CPU lacks its instruction. For secrets that
+    /// matter use [`SymbolProduct::Lanes`], which the constant-time gate has.
     // ct: public, because it takes no bytes
     #[must_use]
     pub fn with_symbol_product(self, product: SymbolProduct) -> Option<Self> {
@@ -169,7 +170,7 @@ impl<L: Level> Hqc<L> {
 
     /// What [`decapsulate_in_steps`](Self::decapsulate_in_steps) does, step by step.
     pub const STEPS: [&str; 7] =
-        ["product", "reed-muller", "reed-solomon", "hashing", "sampling", "products-again", "comparison"];
+        ["product", "reed-muller", "reed-solomon", "hashing", "sampling", "encryption", "comparison"];
 
     /// [`decapsulate`](Kem::decapsulate), for measurements: `step` is called at the end of each of the [`STEPS`](Self::STEPS).
     ///

@@ -122,7 +122,7 @@ pub struct Public<S> {
 
 /// Bytes of stack that an operation uses.
 const FRAMES: usize = 24 << 10;
-/// What an encapsulation uses, which is so short that clearing more would be a twentieth of its time.
+/// What an encapsulation uses, which takes a few microseconds: clearing more than that would show.
 const ENCAPSULATION_FRAMES: usize = 8 << 10;
 /// Attempts at an error vector, of which each works with a probability above a quarter. A generator that uses them all is broken.
 const ATTEMPTS: usize = 1000;
@@ -172,7 +172,7 @@ impl<S: ParameterSet> Mceliece<S> {
     }
 
     /// What [`decapsulate_in_steps`](Self::decapsulate_in_steps) does, step by step.
-    pub const STEPS: [&str; 6] = ["network", "syndromes", "locator", "roots", "check", "hashing"];
+    pub const STEPS: [&str; 6] = ["network-back", "syndromes", "locator", "roots", "reencoding", "hashing"];
 
     /// [`decapsulate`](Kem::decapsulate), for measurements: `step` is called at the end of each of the [`STEPS`](Self::STEPS).
     ///

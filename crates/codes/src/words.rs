@@ -1,4 +1,4 @@
-//! Vectors of bits on the heap that wipe themselves.
+//! Vectors of bits on the heap, and arrays, that wipe themselves.
 
 use alloc::boxed::Box;
 use alloc::vec;

@@ -89,6 +89,10 @@ mod sets {
         let weight: u32 = error.iter().map(|byte| byte.count_ones()).sum();
         assert_eq!(weight, if Mceliece::<S>::CIPHERTEXT == 96 { 64 } else { 128 });
         assert!(kem.decapsulate(&secret, &good).unwrap() == seen[0], "the undamaged one");
+        let mut steps = 0;
+        assert!(kem.decapsulate_in_steps(&secret, &good, || steps += 1).unwrap() == seen[0]);
+        assert_eq!(steps, Mceliece::<S>::STEPS.len());
+        assert!(kem.decapsulate_in_steps(&secret, &good[1..], || ()).is_err(), "too short");
     }
 
     pub(crate) fn keys_and_ciphertexts_of_another_length_are_errors<S: ParameterSet>(_: Algorithm) {

@@ -364,7 +364,6 @@ async fn a_guard_that_answers_links_and_carries_no_circuits_is_passed_over() {
             let proxy = proxy(&town, |config| (config.state, config.hops) = (Some(state.clone()), 2)).await;
             let (at, port) = (proxy.addresses()[0], town.target.address().port());
             let reply = ask(at, None, "127.0.0.1", port).await.1;
-            eprintln!("extends {extends}, reached {reached}: reply {reply}, {:?}", proxy.metrics().circuits_failed);
             assert_eq!(reply, 0, "{extends} {reached}");
         }
     }

@@ -8,14 +8,14 @@ use crate::low::x86_64::symbols::Clmul;
 use candor_cpu::{Cpu, HaveClmul, secret};
 
 /// How symbols are multiplied when a Reed–Solomon word is corrected. All but [`Lanes`](Self::Lanes) are there to be measured: they multiply one by
-/// one.
+/// one, and the constant-time gate does not have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolProduct {
     /// All symbols at once, bit by bit: what a new [`Hqc`](super::Hqc) does.
     Lanes,
-    /// Shifting and adding, and two rounds of a loop over the modulus' terms: the reference code of round 4.
+    /// Shifting and adding, and two rounds of a loop over the modulus' terms: the reduction of round 4's reference code.
     Loop,
-    /// The same with the terms written out: the reference code since 2025.
+    /// The same with the terms written out: the reference code's reduction since 2025.
     Taps,
     /// The same with one round, which feeds back first what the modulus' terms throw above x⁷.
     OnePass,

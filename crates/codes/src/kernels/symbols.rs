@@ -1,8 +1,11 @@
-//! Products of single elements of GF(2⁸), each way that document and literature have it, to be compared: nothing of the KEM is computed with them.
+//! Products of single elements of GF(2⁸), each way that HQC's reference code and document 004 reduce them, to be compared: no KEM uses them unless
+//! [`SymbolProduct`](crate::hqc::SymbolProduct) asks for it. All multiply by shifting and adding first, which is not how the reference code does.
 //!
 //! Each product is a call, as in the C code, where it stands in a file of its own.
 
 use super::lanes::Field;
+use candor_cpu::barrier;
+use core::hint::black_box;
 
 /// The exponents of the modulus' terms below x⁸.
 const TAPS: [u32; 4] = [4, 3, 2, 0];
@@ -29,11 +32,12 @@ impl<P: Product> Field for Singly<P> {
     }
 }
 
-/// Reduction in two rounds by a loop over the modulus' terms, which it looks for in the modulus each time: HQC's reference code up to round 4.
+/// Reduction in two rounds by a loop over the modulus' terms, which it looks for in the modulus each time, as HQC's reference code did up to round 4.
+/// The modulus is hidden from the compiler, which would unroll the loop.
 #[derive(Clone, Copy)]
 pub(crate) struct Loop;
 
-/// Reduction in two rounds by the modulus' terms, written out: HQC's reference code since 2025.
+/// Reduction in two rounds by the modulus' terms, written out, as HQC's reference code has it since 2025.
 #[derive(Clone, Copy)]
 pub(crate) struct Taps;
 
@@ -48,7 +52,7 @@ impl Product for Loop {
         for _ in 0..2 {
             let mut high = sum >> 8;
             sum = sum & 0xff ^ high;
-            let (mut left, mut last) = (0x11d_u32 & !1 & 0xff, 0);
+            let (mut left, mut last) = (black_box(0x11d_u32) & 0xfe, 0);
             while left > 0 {
                 let term = left.trailing_zeros();
                 high <<= term - last;
@@ -78,7 +82,9 @@ impl Product for OnePass {
 /// The product as a polynomial, of at most 15 bits.
 #[inline(always)]
 fn carryless(a: u8, b: u8) -> u32 {
-    (0..8).fold(0, |sum, bit| sum ^ (u32::from(a) << bit) & 0u32.wrapping_sub(u32::from(b >> bit & 1)))
+    (0..8).fold(0, |sum, bit| {
+        sum ^ (u32::from(a) << bit) & barrier::opaque_u32(0u32.wrapping_sub(u32::from(b >> bit & 1)))
+    })
 }
 
 /// Such a polynomial modulo x⁸ + x⁴ + x³ + x² + 1.

@@ -68,7 +68,7 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         if provenance.tuning == Tuning::Stock {
             add("peer-untuned", &task.task, &row.subject, "can be tuned for this machine, but was not".into());
         }
-        let ours = row.verdict == Verdict::Baseline || row.subject.starts_with("candor@");
+        let ours = row.verdict == Verdict::Baseline || provenance.library == "candor";
         if !ours && provenance.commit.is_none() && provenance.object_sha256.is_none() {
             add(
                 "peer-commit-unknown",

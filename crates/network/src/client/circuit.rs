@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 use tokio::io::ReadBuf;
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{timeout, timeout_at};
 
 /// A circuit. Dropping it destroys it, with its streams.
@@ -32,6 +33,8 @@ pub(super) struct State {
     /// How long a stream may take to be opened.
     patience: Duration,
     inner: Mutex<Inner>,
+    /// When the hops were last asked for a sign of life, and which was the first without one. Held while they are asked.
+    asked: AsyncMutex<Option<(Instant, Option<usize>)>>,
 }
 
 struct Inner {
@@ -198,8 +201,30 @@ impl Circuit {
 
     /// Finds out which hop no longer answers, when a circuit carries nothing any more and no relay has ended it: asks every hop for a
     /// sign of life, and waits for `patience`. The error names the first hop without an answer. It or the way to it is stuck; `None`
-    /// if all answer, so that whatever is slow lies behind the last hop.
+    /// if all answer, so that whatever is slow lies behind the last hop. Anything that comes by this circuit is hop 1's sign of life. Of several
+    /// callers one asks, and the others take the answer, if the question was put after they came.
     pub async fn silent_hop(&self, patience: Duration) -> Option<Error> {
+        let came = Instant::now();
+        let mut asked = self.0.asked.lock().await;
+        let silent = match *asked {
+            Some((when, silent)) if when >= came => silent,
+            _ => {
+                let when = Instant::now();
+                let silent = self.ask_all(patience).await;
+                *asked = Some((when, silent));
+                silent
+            }
+        };
+        let inner = locked(&self.0.inner);
+        if let Some(failure) = inner.failure {
+            return Some(inner.error(failure));
+        }
+        let hop = silent?;
+        Some(Error::Silent { hop: hop + 1, relay: inner.relays.get(hop).cloned().unwrap_or_default(), after: patience })
+    }
+
+    /// The first hop, from 0, that gives no sign of life in time.
+    async fn ask_all(&self, patience: Duration) -> Option<usize> {
         let hops = self.0.with(|inner| {
             inner.answered = vec![false; inner.machine.hops()];
             for hop in 1..=inner.answered.len() {
@@ -218,11 +243,7 @@ impl Circuit {
         });
         let _ = timeout(patience, all).await;
         let inner = locked(&self.0.inner);
-        if let Some(failure) = inner.failure {
-            return Some(inner.error(failure));
-        }
-        let hop = (0..hops).find(|hop| !inner.answered[*hop])?;
-        Some(Error::Silent { hop: hop + 1, relay: inner.relays.get(hop).cloned().unwrap_or_default(), after: patience })
+        (0..hops).find(|hop| !inner.answered[*hop])
     }
 
     /// How many hops there are.
@@ -266,7 +287,14 @@ impl State {
             answers: HashMap::new(),
         };
         let (crypto, patience) = (options.crypto, options.stream);
-        let state = Arc::new(Self { link, number: OnceLock::new(), crypto, patience, inner: Mutex::new(inner) });
+        let state = Arc::new(Self {
+            link,
+            number: OnceLock::new(),
+            crypto,
+            patience,
+            inner: Mutex::new(inner),
+            asked: AsyncMutex::new(None),
+        });
         // Held until the number is known, since from `open` on the other side can send for it.
         let held = locked(&state.inner);
         let number = state.link.open(Arc::clone(&state));
@@ -322,7 +350,13 @@ impl State {
     }
 
     pub(super) fn receive(&self, message: Message) {
-        self.with(|inner| inner.machine.receive(message, Instant::now()));
+        self.with(|inner| {
+            // Whatever comes has come by way of hop 1.
+            if let Some(first) = inner.answered.first_mut() {
+                *first = true;
+            }
+            inner.machine.receive(message, Instant::now());
+        });
     }
 
     pub(super) fn link_closed(&self) {

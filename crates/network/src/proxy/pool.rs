@@ -6,7 +6,7 @@ pub(super) use ahead::keep_ready;
 
 use super::metrics::{Count, Counters, Held};
 use super::readings::CircuitReading;
-use super::trouble::{Trouble, failed_hop, is_onion, is_the_guards};
+use super::trouble::{Trouble, failed_hop, is_a_refusal, is_onion, is_the_guards};
 use super::{Journal, ProxyConfig, ProxyEvent};
 use crate::client::{Circuit, Client};
 use crate::clock::{Clock, Even, instant};
@@ -255,7 +255,10 @@ impl Pool {
                             not_exits.push(*built.exit().identity());
                             let error = named(error, &built).await;
                             if !matches!(error, Error::Stream { .. }) {
-                                self.note(&built.relays().collect::<Vec<_>>(), began, Err(&error)).await;
+                                // A circuit that was made and is ended by the guard says nothing of any relay.
+                                if !is_a_refusal(&error) {
+                                    self.note(&built.relays().collect::<Vec<_>>(), began, Err(&error)).await;
+                                }
                                 self.discard(&built);
                             }
                             error.into()
@@ -390,6 +393,10 @@ impl Pool {
                 locked(&self.guards).failed(&path[0], instant());
                 locked(&self.absent).failed(&path, 1, instant());
                 self.discard_unused(&path[0]);
+                false
+            }
+            Err(error) if is_a_refusal(error) => {
+                locked(&self.guards).went_no_further(&path[0], began, instant());
                 false
             }
             Err(error) => {

@@ -110,14 +110,20 @@ fn reply(error: &Error) -> Reply {
     }
 }
 
-/// Whether the error says that the guard can't be reached, or carries no circuits.
+/// Whether the error says that the guard can't be reached, or no longer answers.
 pub(super) fn is_the_guards(error: &Error) -> bool {
     match error {
         Error::FirstHop { .. } => true,
         Error::Circuit { failure, .. } if failure.cause == Cause::LinkClosed => failure.hop == Some(1),
         // What another relay has ended, the relay before it says so.
-        error => failed_hop(error) == Some(1),
+        error => failed_hop(error) == Some(1) && !is_a_refusal(error),
     }
+}
+
+/// Whether the guard has ended the circuit. Others can make it do so: an exit that sends more than the client's line carries, or
+/// whoever keeps the guard busy while a circuit is made. So one says little of it, and several in turn say that it is no use.
+pub(super) fn is_a_refusal(error: &Error) -> bool {
+    matches!(error, Error::Circuit { failure, .. } if failure.hop == Some(1) && matches!(failure.cause, Cause::Destroyed(_)))
 }
 
 /// The hop that does not do its part, if the error says so.
@@ -209,13 +215,16 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_that_refuses_is_the_guards_and_what_is_behind_it_is_not() {
+    fn a_guard_that_is_gone_is_the_guards_and_what_it_refuses_or_what_is_behind_it_is_not() {
         let is_its = |hop, cause| is_the_guards(&Error::Circuit { failure: Failure { hop, cause }, relay: None });
         let refused = Cause::Destroyed(candor_onion::cell::DestroyReason::RESOURCELIMIT);
-        for cause in [Cause::Timeout, Cause::LinkClosed, refused] {
+        for cause in [Cause::Timeout, Cause::LinkClosed] {
             assert!(is_its(Some(1), cause) && !is_its(Some(2), cause) && !is_its(None, cause), "{cause:?}");
         }
         assert!(!is_its(Some(1), Cause::Closed), "closed here");
+        let is_refusal = |hop, cause| is_a_refusal(&Error::Circuit { failure: Failure { hop, cause }, relay: None });
+        assert!(!is_its(Some(1), refused) && is_refusal(Some(1), refused));
+        assert!(!is_refusal(Some(2), refused) && !is_refusal(Some(1), Cause::Timeout));
     }
 
     #[test]

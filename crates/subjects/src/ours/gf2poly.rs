@@ -13,11 +13,11 @@ pub(crate) const TIMED: &str = "one product of two, without reduction modulo a p
 /// Pairs of factors, so that no branch predictor learns one by heart.
 const PAIRS: usize = 8;
 
-/// A subject for each method, the fastest first, and portable ones of those that have instructions of their own.
+/// A subject for each method, the latest proposal first, and portable ones of those that have instructions of their own.
 pub(crate) fn entries(m: usize, t: usize) -> Vec<Entry> {
     let entry = |(method, cpu): (Method, Cpu)| {
         let products = move || PolynomialProducts::with_cpu(cpu, m);
-        let name = format!("candor+{}@{}", name(method), arm(method, &products()));
+        let name = format!("candor@{}+{}", arm(method, &products()), name(method));
         let make = move || {
             let (inputs, answer, product) = (Vec::new(), Witness::default(), vec![0; 2 * t - 1]);
             Ok(Ours { products: products(), method, m, t, inputs, answer, next: 0, product })

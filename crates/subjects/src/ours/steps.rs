@@ -83,16 +83,20 @@ fn hqc_of<L: hqc::Level>() -> Vec<Entry> {
     }
     let products = [
         ("", "in lanes", SymbolProduct::Lanes),
-        ("+clmul", "one by one, by carry-less multiplication and a reduction in one pass", SymbolProduct::Clmul),
-        ("+one-pass", "one by one, with a reduction in one pass", SymbolProduct::OnePass),
-        ("+taps", "one by one, with a reduction by fixed taps", SymbolProduct::Taps),
-        ("+loop", "one by one, with round 4's loop over the taps", SymbolProduct::Loop),
+        (
+            "+clmul",
+            "one by one and a call each, by carry-less multiplication and a reduction in one pass",
+            SymbolProduct::Clmul,
+        ),
+        ("+one-pass", "one by one and a call each, with a reduction in one pass", SymbolProduct::OnePass),
+        ("+taps", "one by one and a call each, with a reduction by fixed taps", SymbolProduct::Taps),
+        ("+loop", "one by one and a call each, with round 4's loop over the taps", SymbolProduct::Loop),
     ];
     for (place, (arm, cpu)) in arms.iter().enumerate() {
         for (name, what, product) in products {
             let matrix = place == 0 || *arm == "portable" || product == SymbolProduct::Lanes;
             if let Some(kem) = Hqc::<L>::with_cpu(*cpu).with_symbol_product(product).filter(|_| matrix) {
-                entries.push(entry(format!("candor{name}@{arm}"), format!("symbols are multiplied {what}"), kem));
+                entries.push(entry(format!("candor@{arm}{name}"), format!("symbols are multiplied {what}"), kem));
             }
         }
     }

@@ -6,7 +6,7 @@ use super::vector::Vector;
 pub(crate) const LENGTH: usize = 4 * 26;
 
 /// The vector in pieces of 32 bytes, as `products` wants them for rows of `row_bytes`. The last piece belongs to the last 32 bytes of a row; what
-/// it has in common with the piece before is zero in it.
+/// it has in common with the piece before is zero in it. `pieces` holds zeros before.
 #[inline(always)]
 pub(crate) fn pieces(vector: &[u64; LENGTH], row_bytes: usize, pieces: &mut [u64; LENGTH]) {
     let whole = row_bytes / 32;
@@ -21,7 +21,8 @@ pub(crate) fn pieces(vector: &[u64; LENGTH], row_bytes: usize, pieces: &mut [u64
     }
 }
 
-/// For each of up to 64 rows of `row_bytes` (at least 32) bytes the parity of what it has in common with the vector, a bit each.
+/// For each of up to 64 rows of `row_bytes` (at least 32) bytes the parity of what it has in common with the vector, a bit each. Bits
+/// beyond the rows mean nothing.
 #[inline(always)]
 pub(crate) fn products<V: Vector>(proof: V::Proof, rows: &[u8], row_bytes: usize, pieces: &[u64; LENGTH]) -> u64 {
     let mut words = [0; 64];
@@ -32,9 +33,7 @@ pub(crate) fn products<V: Vector>(proof: V::Proof, rows: &[u8], row_bytes: usize
         let [a, b, c, d] = V::transpose(sums(proof, [row(0), row(1), row(2), row(3)], pieces));
         a.xor(b).xor(c.xor(d)).store(words);
     }
-    let parities = parities(&mut words);
-    let here = rows.len() / row_bytes;
-    if here < 64 { parities & ((1 << here) - 1) } else { parities }
+    parities(&mut words)
 }
 
 /// The parity of word i at bit i.
