@@ -113,7 +113,7 @@ pub trait SeededKem: 'static {
 const INPUTS: usize = 16;
 
 /// The part of a witness that names an older specification.
-const SPECIFICATION: &str = "specification";
+pub const SPECIFICATION: &str = "specification";
 
 /// The entry of a library for an operation; an encapsulation draws `coins` bytes. `make` opens the library, or says why it can't be had.
 pub fn entry<K: SeededKem>(
