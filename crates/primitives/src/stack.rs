@@ -27,8 +27,16 @@ struct Clear<const BYTES: usize>;
 impl<const BYTES: usize> Drop for Clear<BYTES> {
     #[inline(always)]
     fn drop(&mut self) {
-        zeroize::zeroize_stack::<BYTES>();
+        overwrite::<BYTES>();
     }
+}
+
+/// Overwrites `BYTES` bytes of stack below the frame of the function that this is inlined in.
+#[inline(always)]
+pub(crate) fn overwrite<const BYTES: usize>() {
+    zeroize::zeroize_stack::<BYTES>();
+    // A function's last call may become a jump, behind which its frame is gone: what lies deepest would stay. So it is not the last.
+    zeroize::optimization_barrier(&());
 }
 
 /// A call of its own, so that what `work` keeps on the stack lies below the caller's frame.

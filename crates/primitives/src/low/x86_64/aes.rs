@@ -9,7 +9,6 @@ use candor_cpu::{HaveAvx512Crypto, HaveClmul, HaveVpclmul};
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
-use zeroize::zeroize_stack;
 
 /// The key schedule of AES-128.
 pub(crate) type RoundKeys = [[u8; 16]; 11];
@@ -102,7 +101,7 @@ macro_rules! counter_mode {
 }
 
 // With these instructions the compiler puts blocks of the key stream aside. The wider arms have more registers, or fewer copies.
-counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", Xmm, 8, zeroize_stack::<192>());
+counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", Xmm, 8, crate::stack::overwrite::<192>());
 counter_mode!(counter_mode_vaes, HaveVpclmul, "avx2,aes,vaes", Ymm, 8);
 counter_mode!(counter_mode_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl,vaes", Zmm, 8);
 
@@ -275,7 +274,7 @@ macro_rules! gcm {
             }
             // SAFETY: the token proves the features.
             unsafe { with_features::<KEYS, OPEN>(token, keys, powers, nonce, aad, data, tag) }
-            zeroize_stack::<$clear>();
+            crate::stack::overwrite::<$clear>();
         }
     };
 }

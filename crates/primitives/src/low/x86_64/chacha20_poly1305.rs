@@ -11,7 +11,6 @@ use crate::wipe::wipe;
 use candor_cpu::{HaveAvx2, HaveAvx512Ifma};
 use core::mem::replace;
 use core::slice::from_ref;
-use zeroize::zeroize_stack;
 
 /// Makes an entry point: encryption, or decryption if `OPEN`, that writes the tag of the ciphertext. `state` is the input of the block
 /// function with counter 0. Short messages have a function of their own, whose frame is small: clearing the stack took a seventh of their time.
@@ -56,11 +55,11 @@ macro_rules! entry {
                 // SAFETY: the tokens prove the features.
                 unsafe { short_with_features::<OPEN>(tokens, state, aad, data, tag) }
                 // The compiler puts vectors aside.
-                zeroize_stack::<$clear_short>();
+                crate::stack::overwrite::<$clear_short>();
             } else {
                 // SAFETY: as above.
                 unsafe { with_features::<OPEN>(tokens, state, aad, data, tag) }
-                zeroize_stack::<$clear>();
+                crate::stack::overwrite::<$clear>();
             }
         }
     };

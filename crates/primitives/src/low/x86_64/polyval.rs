@@ -50,7 +50,7 @@ macro_rules! entry {
 }
 
 // With these instructions the compiler puts a power aside.
-entry!(powers_clmul, hash_clmul, HaveClmul, "ssse3,sse4.1,pclmulqdq", Xmm, zeroize::zeroize_stack::<256>());
+entry!(powers_clmul, hash_clmul, HaveClmul, "ssse3,sse4.1,pclmulqdq", Xmm, crate::stack::overwrite::<256>());
 entry!(powers_vpclmul, hash_vpclmul, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq", Ymm);
 entry!(powers_avx512, hash_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512vl,pclmulqdq,vpclmulqdq", Zmm);
 

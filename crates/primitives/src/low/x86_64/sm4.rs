@@ -21,7 +21,6 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 use core::slice::{from_mut, from_ref};
 use unit::{AesBox, GfniBox, Unit, Words};
-use zeroize::zeroize_stack;
 
 /// The round keys in the order of the rounds: bytes as in memory, in the basis, with what the S-box adds to its argument.
 pub(crate) type RoundKeys = [u32; 32];
@@ -60,7 +59,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(tokens, keys, block) }
-                zeroize_stack::<128>();
+                crate::stack::overwrite::<128>();
             }
 
             /// The same for each of the blocks.
@@ -72,7 +71,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(tokens, keys, blocks) }
-                zeroize_stack::<$clear>();
+                crate::stack::overwrite::<$clear>();
             }
 
             /// Xors the key stream that begins with counter block `first` into `data`, and writes the stream's last block to `last`. The
@@ -91,7 +90,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(tokens, keys, first, data, last) }
-                zeroize_stack::<$clear>();
+                crate::stack::overwrite::<$clear>();
             }
 
             /// The powers of GHASH's key.
@@ -104,7 +103,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(tokens, keys, powers) }
-                zeroize_stack::<$clear>();
+                crate::stack::overwrite::<$clear>();
             }
 
             /// Galois/Counter Mode: encrypts, or decrypts if `OPEN`, and writes the tag that belongs to the ciphertext.
@@ -134,7 +133,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features::<OPEN>(tokens, keys, powers, nonce, aad, data, tag) }
-                zeroize_stack::<$clear>();
+                crate::stack::overwrite::<$clear>();
             }
 
             /// Counter mode with Cipher Block Chaining-MAC: encrypts, or decrypts if `OPEN`, with the key stream that begins with counter
@@ -160,7 +159,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features::<OPEN>(tokens, keys, first, mac, data) }
-                zeroize_stack::<$clear>();
+                crate::stack::overwrite::<$clear>();
             }
 
             /// Cipher block chaining: encrypts the blocks, one after another; `chain` is the block before them, then the last one.
@@ -172,7 +171,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(tokens, keys, chain, blocks) }
-                zeroize_stack::<128>();
+                crate::stack::overwrite::<128>();
             }
 
             /// The reverse, with the keys in reverse, many blocks at once.
@@ -184,7 +183,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(tokens, keys, chain, blocks) }
-                zeroize_stack::<$clear>();
+                crate::stack::overwrite::<$clear>();
             }
         }
     };
