@@ -22,34 +22,37 @@ pub(crate) enum Set {
     Hqc5,
 }
 
+/// Calls a kernel for the shapes of a set: symbols and message symbols of the Reed–Solomon code, lanes for its syndromes, for the
+/// key equation and for its symbols.
+macro_rules! shaped {
+    ($set:expr, $kernel:ident($($argument:expr),*)) => {
+        match $set {
+            Set::Hqc1 => reed_solomon::$kernel::<46, 16, 32, 64, 64>($($argument),*),
+            Set::Hqc3 => reed_solomon::$kernel::<56, 24, 32, 64, 64>($($argument),*),
+            Set::Hqc5 => reed_solomon::$kernel::<90, 32, 64, 96, 96>($($argument),*),
+        }
+    };
+}
+
 /// Writes the Reed–Solomon codeword of `message` into `codeword`.
 #[inline(always)]
 pub(crate) fn reed_solomon_encode(set: Set, message: &[u8], codeword: &mut [u8]) {
-    match set {
-        Set::Hqc1 => reed_solomon::encode::<46, 16, 32, 64, 64>(message, codeword),
-        Set::Hqc3 => reed_solomon::encode::<56, 24, 32, 64, 64>(message, codeword),
-        Set::Hqc5 => reed_solomon::encode::<90, 32, 64, 96, 96>(message, codeword),
-    }
+    shaped!(set, encode(message, codeword));
 }
 
-/// Corrects up to δ errors in `word`; with more of them the result means nothing. The numbers are symbols and message symbols of the code,
-/// and lanes for its syndromes, for the key equation and for its symbols.
+/// Corrects up to δ errors in `word`; with more of them the result means nothing.
 #[inline(always)]
 pub(crate) fn reed_solomon_decode(set: Set, word: &mut [u8]) {
-    match set {
-        Set::Hqc1 => reed_solomon::correct::<_, 46, 16, 32, 64, 64>(Lanes, word),
-        Set::Hqc3 => reed_solomon::correct::<_, 56, 24, 32, 64, 64>(Lanes, word),
-        Set::Hqc5 => reed_solomon::correct::<_, 90, 32, 64, 96, 96>(Lanes, word),
-    }
+    shaped!(set, correct(Lanes, word));
 }
 
 /// The same by products of single elements, of which there are as many as the algorithm needs.
 #[inline(always)]
 pub(crate) fn reed_solomon_decode_singly<P: Product>(product: P, set: Set, word: &mut [u8]) {
     match set {
-        Set::Hqc1 => reed_solomon::correct::<_, 46, 16, 30, 46, 46>(Singly(product), word),
-        Set::Hqc3 => reed_solomon::correct::<_, 56, 24, 32, 49, 56>(Singly(product), word),
-        Set::Hqc5 => reed_solomon::correct::<_, 90, 32, 58, 88, 90>(Singly(product), word),
+        Set::Hqc1 => reed_solomon::correct::<46, 16, 30, 46, 46>(Singly(product), word),
+        Set::Hqc3 => reed_solomon::correct::<56, 24, 32, 49, 56>(Singly(product), word),
+        Set::Hqc5 => reed_solomon::correct::<90, 32, 58, 88, 90>(Singly(product), word),
     }
 }
 

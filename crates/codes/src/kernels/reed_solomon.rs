@@ -36,14 +36,14 @@ pub(crate) fn encode<const N: usize, const K: usize, const S: usize, const E: us
 
 /// Corrects up to δ errors. With more, some word comes out.
 #[inline(always)]
-pub(crate) fn correct<F: Field, const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
-    field: F,
+pub(crate) fn correct<const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
+    field: impl Field,
     word: &mut [u8],
 ) {
     assert!(word.len() == N);
-    let syndromes = syndromes::<F, N, K, S, E, P>(field, word);
-    let solved = solve::<F, N, K, S, E, P>(field, &syndromes);
-    let errors = errors::<F, N, K, S, E, P>(field, &solved);
+    let syndromes = syndromes::<N, K, S, E, P>(field, word);
+    let solved = solve::<N, K, S, E, P>(field, &syndromes);
+    let errors = errors::<N, K, S, E, P>(field, &solved);
     for (symbol, error) in word.iter_mut().zip(errors) {
         *symbol ^= error;
     }
@@ -51,8 +51,8 @@ pub(crate) fn correct<F: Field, const N: usize, const K: usize, const S: usize, 
 
 /// c(αʲ) for j = 1 … 2δ, by Horner's rule in all lanes at once; zero in the lanes beyond.
 #[inline(always)]
-fn syndromes<F: Field, const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
-    field: F,
+fn syndromes<const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
+    field: impl Field,
     word: &[u8],
 ) -> [u8; S] {
     let points = const { Tables::<N, K, S, E, P>::SYNDROME_POINTS };
@@ -66,8 +66,8 @@ fn syndromes<F: Field, const N: usize, const K: usize, const S: usize, const E: 
 
 /// Solves the key equation: lanes 0 … δ − 1 are the evaluator's coefficients, lanes δ … 2δ the locator's, both times the same constant.
 #[inline(always)]
-fn solve<F: Field, const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
-    field: F,
+fn solve<const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
+    field: impl Field,
     syndromes: &[u8; S],
 ) -> [u8; E] {
     let delta = (N - K) / 2;
@@ -95,8 +95,8 @@ fn solve<F: Field, const N: usize, const K: usize, const S: usize, const E: usiz
 
 /// The error at each of the N positions (Forney), zero where the locator is not.
 #[inline(always)]
-fn errors<F: Field, const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
-    field: F,
+fn errors<const N: usize, const K: usize, const S: usize, const E: usize, const P: usize>(
+    field: impl Field,
     solved: &[u8; E],
 ) -> [u8; P] {
     let delta = (N - K) / 2;

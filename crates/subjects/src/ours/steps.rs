@@ -10,7 +10,7 @@ use candor_peers::contract::hqc::Level;
 use candor_peers::contract::mceliece::Set;
 use candor_peers::seed::Stream;
 use candor_primitives::SharedSecret;
-use candor_primitives::kem::{DerandomizedKem, KemError};
+use candor_primitives::kem::{DerandomizedKem, Kem, KemError};
 use std::hint::black_box;
 
 /// What the timed call does.
@@ -20,51 +20,8 @@ pub(crate) const TIMED: &str =
 /// Ciphertexts that are worked through in turn, so that no branch predictor learns one by heart.
 const INPUTS: usize = 16;
 
-/// A KEM that says when a step is done.
-trait Stepwise: DerandomizedKem + 'static {
-    const STEPS: &'static [&'static str];
-    fn in_steps(
-        &self,
-        with: &Self::Secret,
-        ciphertext: &[u8],
-        step: &mut dyn FnMut(),
-    ) -> Result<SharedSecret, KemError>;
-    fn arm(&self) -> String;
-}
-
-impl<L: hqc::Level> Stepwise for Hqc<L> {
-    const STEPS: &'static [&'static str] = &Hqc::<L>::STEPS;
-
-    fn in_steps(
-        &self,
-        with: &Self::Secret,
-        ciphertext: &[u8],
-        step: &mut dyn FnMut(),
-    ) -> Result<SharedSecret, KemError> {
-        self.decapsulate_in_steps(with, ciphertext, step)
-    }
-
-    fn arm(&self) -> String {
-        format!("products {}, codes and samplers {}", self.product_arm(), self.arm())
-    }
-}
-
-impl<S: ParameterSet> Stepwise for Mceliece<S> {
-    const STEPS: &'static [&'static str] = &Mceliece::<S>::STEPS;
-
-    fn in_steps(
-        &self,
-        with: &Self::Secret,
-        ciphertext: &[u8],
-        step: &mut dyn FnMut(),
-    ) -> Result<SharedSecret, KemError> {
-        self.decapsulate_in_steps(with, ciphertext, step)
-    }
-
-    fn arm(&self) -> String {
-        self.arm().into()
-    }
-}
+/// Decapsulates with a call after each step.
+type InSteps<K> = fn(&K, &<K as Kem>::Secret, &[u8], &mut dyn FnMut()) -> Result<SharedSecret, KemError>;
 
 /// HQC, from what is best to what is slowest: each arm, and on the best and the portable one each way to multiply symbols.
 pub(crate) fn hqc(level: Level) -> Vec<Entry> {
@@ -96,7 +53,14 @@ fn hqc_of<L: hqc::Level>() -> Vec<Entry> {
         for (name, what, product) in products {
             let matrix = place == 0 || *arm == "portable" || product == SymbolProduct::Lanes;
             if let Some(kem) = Hqc::<L>::with_cpu(*cpu).with_symbol_product(product).filter(|_| matrix) {
-                entries.push(entry(format!("candor@{arm}{name}"), format!("symbols are multiplied {what}"), kem));
+                let what = format!(
+                    "products {}, codes and samplers {}; symbols are multiplied {what}",
+                    kem.product_arm(),
+                    kem.arm()
+                );
+                let in_steps: InSteps<Hqc<L>> =
+                    |kem, with, ciphertext, step| kem.decapsulate_in_steps(with, ciphertext, step);
+                entries.push(entry(format!("candor@{arm}{name}"), what, kem, &Hqc::<L>::STEPS, in_steps));
             }
         }
     }
@@ -110,7 +74,10 @@ pub(crate) fn mceliece(set: Set) -> Vec<Entry> {
 
 fn one(set: Set, arm: &str, cpu: Cpu) -> Entry {
     fn of<S: ParameterSet>(arm: &str, cpu: Cpu) -> Entry {
-        entry(format!("candor@{arm}"), String::new(), Mceliece::<S>::with_cpu(cpu))
+        let in_steps: InSteps<Mceliece<S>> =
+            |kem, with, ciphertext, step| kem.decapsulate_in_steps(with, ciphertext, step);
+        let kem = Mceliece::<S>::with_cpu(cpu);
+        entry(format!("candor@{arm}"), arm.into(), kem, &Mceliece::<S>::STEPS, in_steps)
     }
     match set {
         Set::S348864 => of::<mceliece::Set348864>(arm, cpu),
@@ -126,24 +93,32 @@ fn one(set: Set, arm: &str, cpu: Cpu) -> Entry {
     }
 }
 
-fn entry<K: Stepwise + Clone + Send + Sync>(name: String, what: String, kem: K) -> Entry {
-    Entry::new(name, move || Ok(Ours { kem: kem.clone(), what: what.clone(), ready: None, next: 0 }))
+fn entry<K: DerandomizedKem + Clone + Send + Sync + 'static>(
+    name: String,
+    arm: String,
+    kem: K,
+    steps: &'static [&'static str],
+    in_steps: InSteps<K>,
+) -> Entry {
+    Entry::new(name, move || Ok(Ours { kem: kem.clone(), arm: arm.clone(), steps, in_steps, ready: None, next: 0 }))
 }
 
-struct Ours<K: Stepwise> {
+struct Ours<K: DerandomizedKem> {
     kem: K,
-    what: String,
+    arm: String,
+    steps: &'static [&'static str],
+    in_steps: InSteps<K>,
     ready: Option<Ready<K>>,
     next: usize,
 }
 
-struct Ready<K: Stepwise> {
+struct Ready<K: DerandomizedKem> {
     secret: K::Secret,
     ciphertexts: Vec<Vec<u8>>,
     answer: Witness,
 }
 
-impl<K: Stepwise> Ours<K> {
+impl<K: DerandomizedKem> Ours<K> {
     fn make_ready(&self, seed: u64) -> Result<Ready<K>, KemError> {
         let mut stream = Stream::new(seed, "decapsulation in steps");
         let mut coins = vec![0; K::GENERATE_COINS.max(K::ENCAPSULATE_COINS)];
@@ -155,7 +130,7 @@ impl<K: Stepwise> Ours<K> {
             let coins = &mut coins[..K::ENCAPSULATE_COINS];
             stream.fill(coins);
             self.kem.encapsulate_from(&public, coins, &mut ciphertext)?;
-            let shared = self.kem.in_steps(&secret, &ciphertext, &mut || ())?;
+            let shared = (self.in_steps)(&self.kem, &secret, &ciphertext, &mut || ())?;
             answer =
                 answer.with(&format!("ciphertext {i}"), &ciphertext).with(&format!("secret {i}"), shared.as_bytes());
             ciphertexts.push(ciphertext);
@@ -165,13 +140,13 @@ impl<K: Stepwise> Ours<K> {
 
     fn decapsulate(&mut self, step: &mut dyn FnMut()) {
         let Ready { secret, ciphertexts, .. } = self.ready.as_ref().expect("prepare comes before run");
-        let shared = self.kem.in_steps(black_box(secret), black_box(&ciphertexts[self.next]), step);
+        let shared = (self.in_steps)(&self.kem, black_box(secret), black_box(&ciphertexts[self.next]), step);
         let _ = black_box(shared.expect("the ciphertext has been decapsulated before"));
         self.next = (self.next + 1) % INPUTS;
     }
 }
 
-impl<K: Stepwise> Subject for Ours<K> {
+impl<K: DerandomizedKem + 'static> Subject for Ours<K> {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
         let ready = self.make_ready(seed).map_err(|error| Refusal::failed(error.to_string()))?;
         let answer = ready.answer.clone();
@@ -188,7 +163,7 @@ impl<K: Stepwise> Subject for Ours<K> {
     }
 
     fn phases(&self) -> &'static [&'static str] {
-        K::STEPS
+        self.steps
     }
 
     fn run_phased(&mut self, lap: &mut dyn FnMut()) {
@@ -196,7 +171,6 @@ impl<K: Stepwise> Subject for Ours<K> {
     }
 
     fn provenance(&self) -> Provenance {
-        let arm = [self.kem.arm(), self.what.clone()].join("; ");
-        Provenance { arm: Some(arm.trim_end_matches("; ").into()), ..ours(TIMED) }
+        Provenance { arm: Some(self.arm.clone()), ..ours(TIMED) }
     }
 }
