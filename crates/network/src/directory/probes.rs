@@ -201,7 +201,7 @@ mod tests {
         let mut running = Running::default();
         running.start(due(1), async { panic!("a mistake of ours") });
         running.start(due(2), async { vec![(claim("8.8.8.8:1"), Answer::Holds)] });
-        let mut all = vec![running.next().await.unwrap(), running.next().await.unwrap()];
+        let mut all = [running.next().await.unwrap(), running.next().await.unwrap()];
         all.sort_by_key(|(due, _)| due.identity);
         assert_eq!((&all[0].0, &all[1].0), (&due(1), &due(2)));
         assert!(matches!(&all[0].1[..], [(_, Answer::Fails(_))]), "{:?}", all[0].1);
