@@ -34,6 +34,10 @@ impl Offers for Offer {
         vec![ml_kem(level, op)]
     }
 
+    fn ml_kem_prepared(&self, level: ml_kem::Level, op: ml_kem::Op) -> Vec<Entry> {
+        vec![ml_kem_prepared(level, op)]
+    }
+
     fn x25519(&self, op: x25519::Op) -> Vec<Entry> {
         vec![x25519(op)]
     }
@@ -64,11 +68,23 @@ fn peer() -> Peer {
 }
 
 fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
-    let subject = linked::subject(PACKAGE);
     match level {
-        ml_kem::Level::L768 => ml_kem::entry(subject, level, op, || cpu().map(|()| Graviola)),
-        _ => Entry::refused(subject, Refusal::never(format!("has no ML-KEM-{} (only 768)", level.number()))),
+        ml_kem::Level::L768 => ml_kem::entry(linked::subject(PACKAGE), level, op, || cpu().map(|()| Graviola)),
+        _ => has_only_768(level),
     }
+}
+
+fn ml_kem_prepared(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
+    let make = || cpu().map(|()| ml_kem::Prepared(Graviola));
+    match level {
+        ml_kem::Level::L768 => ml_kem::entry(linked::subject(PACKAGE), level, op, make),
+        _ => has_only_768(level),
+    }
+}
+
+fn has_only_768(level: ml_kem::Level) -> Entry {
+    let refusal = Refusal::never(format!("has no ML-KEM-{} (only 768)", level.number()));
+    Entry::refused(linked::subject(PACKAGE), refusal)
 }
 
 fn x25519(op: x25519::Op) -> Entry {
