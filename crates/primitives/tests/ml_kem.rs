@@ -155,10 +155,11 @@ fn hex(bytes: &[u8]) -> String {
 
 #[test]
 fn ten_thousand_accumulated_tests_give_the_published_digest() {
+    let (tests, expected) = ACCUMULATED_768[1];
+    assert_eq!(hex(&accumulated(&MlKem::<3>::new(), tests)), expected);
+    let (tests, expected) = ACCUMULATED_768[0];
     for cpu in cpus() {
-        let (tests, expected) = ACCUMULATED_768[1];
         assert_eq!(hex(&accumulated(&MlKem::<3>::with_cpu(cpu), tests)), expected);
-        let (tests, expected) = ACCUMULATED_768[0];
         assert_eq!(hex(&accumulated(&PreparedMlKem::<3>::with_cpu(cpu), tests)), expected);
     }
 }

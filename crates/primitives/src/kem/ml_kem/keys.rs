@@ -33,8 +33,15 @@ pub(super) struct Stored<const K: usize> {
     seed: Option<[u8; 64]>,
 }
 
-/// Bytes of stack that an operation on secrets uses: most at rank 4.
-pub(super) const FRAMES: usize = 24 << 10;
+/// Does `work`, then overwrites as much stack as an operation of rank `K` uses.
+#[inline(always)]
+pub(super) fn clearing<const K: usize, R>(work: impl FnOnce() -> R) -> R {
+    match K {
+        2 => stack::clearing::<{ 14 << 10 }, R>(work),
+        3 => stack::clearing::<{ 20 << 10 }, R>(work),
+        _ => stack::clearing::<{ 28 << 10 }, R>(work),
+    }
+}
 
 impl<const K: usize> MlKem<K> {
     /// On the best arm of [`Cpu::default`].
@@ -136,7 +143,7 @@ impl<const K: usize> Kem for MlKem<K> {
     fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
         expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
         secret::ran(Self::NAME, self.arm());
-        Ok(stack::clearing::<FRAMES, _>(|| self.0.decapsulate(&with.0.keys, ciphertext)))
+        Ok(clearing::<K, _>(|| self.0.decapsulate(&with.0.keys, ciphertext)))
     }
 }
 
@@ -147,7 +154,7 @@ impl<const K: usize> DerandomizedKem for MlKem<K> {
     fn generate_from(&self, coins: &[u8]) -> Result<(Self::Secret, Self::Public), KemError> {
         let coins = exactly("seed of the key pair", coins)?;
         secret::ran(Self::NAME, self.arm());
-        let stored = stack::clearing::<FRAMES, _>(|| {
+        let stored = clearing::<K, _>(|| {
             let mut expanded = Expanded::ZERO;
             Stored::generate(self.0, coins, &mut expanded)
         });
@@ -164,7 +171,7 @@ impl<const K: usize> DerandomizedKem for MlKem<K> {
         expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
         let m = exactly("randomness of the encapsulation", coins)?;
         secret::ran(Self::NAME, self.arm());
-        Ok(stack::clearing::<FRAMES, _>(|| self.0.encapsulate(&to.0, m, ciphertext)))
+        Ok(clearing::<K, _>(|| self.0.encapsulate(&to.0, m, ciphertext)))
     }
 }
 

@@ -1,11 +1,11 @@
 //! ML-KEM with keys that are expanded once and used often.
 
-use super::keys::{FRAMES, MlKem, Stored, exactly};
+use super::keys::{MlKem, Stored, clearing, exactly};
 use super::scheme::{Expanded, PublicBytes, Scheme};
 use crate::kem::{DerandomizedKem, Kem, KemError, SharedSecret, expect_length};
 use crate::lattice::Factor;
 use crate::wipe::wipe;
-use crate::{random, stack};
+use crate::random;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use candor_cpu::{Cpu, secret};
@@ -142,7 +142,7 @@ impl<const K: usize> Kem for PreparedMlKem<K> {
             self.scheme().expand(public, &mut expanded, &mut hash);
             hash
         })?;
-        Ok(stack::clearing::<FRAMES, _>(|| self.secret(stored, expanded)))
+        Ok(clearing::<K, _>(|| self.secret(stored, expanded)))
     }
 
     fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
@@ -166,7 +166,7 @@ impl<const K: usize> Kem for PreparedMlKem<K> {
         secret::ran(Self::NAME, self.arm());
         let SecretParts { stored, factors, expanded } = &*with.0;
         let work = || self.scheme().decapsulate_prepared(&stored.keys, factors, expanded, ciphertext);
-        Ok(stack::clearing::<FRAMES, _>(work))
+        Ok(clearing::<K, _>(work))
     }
 }
 
@@ -177,7 +177,7 @@ impl<const K: usize> DerandomizedKem for PreparedMlKem<K> {
     fn generate_from(&self, coins: &[u8]) -> Result<(Self::Secret, Self::Public), KemError> {
         let coins = exactly("seed of the key pair", coins)?;
         secret::ran(Self::NAME, self.arm());
-        Ok(stack::clearing::<FRAMES, _>(|| {
+        Ok(clearing::<K, _>(|| {
             let mut expanded = Expanded::ZERO;
             let stored = Stored::generate(self.scheme(), coins, &mut expanded);
             self.pair(stored, expanded)
@@ -194,6 +194,6 @@ impl<const K: usize> DerandomizedKem for PreparedMlKem<K> {
         let m = exactly("randomness of the encapsulation", coins)?;
         secret::ran(Self::NAME, self.arm());
         let PublicParts { hash, expanded, .. } = &*to.0;
-        Ok(stack::clearing::<FRAMES, _>(|| self.scheme().encapsulate_prepared(expanded, hash, m, ciphertext)))
+        Ok(clearing::<K, _>(|| self.scheme().encapsulate_prepared(expanded, hash, m, ciphertext)))
     }
 }
