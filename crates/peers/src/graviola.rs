@@ -75,9 +75,12 @@ fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
 }
 
 fn ml_kem_prepared(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
-    let make = || cpu().map(|()| ml_kem::Prepared(Graviola));
-    match level {
-        ml_kem::Level::L768 => ml_kem::entry(linked::subject(PACKAGE), level, op, make),
+    let subject = linked::subject(PACKAGE);
+    match (level, op) {
+        (ml_kem::Level::L768, ml_kem::Op::Encaps) => {
+            Entry::refused(subject, Refusal::never("keeps encapsulation keys as bytes"))
+        }
+        (ml_kem::Level::L768, _) => ml_kem::entry(subject, level, op, || cpu().map(|()| ml_kem::Prepared(Graviola))),
         _ => has_only_768(level),
     }
 }
@@ -164,7 +167,7 @@ impl ml_kem::MlKem for Graviola {
         use ml_kem::Op;
         let how = match op {
             Op::Keygen => "randomness by a system call",
-            Op::Encaps => "randomness by a system call; copies the key (6 kB), which encaps uses up",
+            Op::Encaps => "randomness by a system call; copies the key (1 kB), which encaps uses up",
             Op::Decaps => {
                 "by the undocumented decaps_internal, which leaves the key in place and, unlike decaps, does not clear \
                  vector registers; copies the ciphertext into the library's type"
@@ -183,7 +186,7 @@ impl ml_kem::MlKem for Graviola {
         #[cfg(not(target_arch = "x86_64"))]
         let arm = "neon";
         let mut provenance = provenance(&format!("{}; {how}", op.timed()), arm);
-        if matches!(op, Op::Encaps | Op::Decaps) {
+        if op == Op::Decaps {
             provenance.different_operation = Some(
                 "the parsed key already holds the expanded matrix, which libraries that keep bytes compute in the timed \
                  call; …/exchange has it inside for all"

@@ -5,8 +5,8 @@
 use super::kem;
 use crate::case::{Case, Expect};
 use candor_cpu::{Cpu, secret};
+use candor_primitives::kem::DerandomizedKem;
 use candor_primitives::kem::ml_kem::{ML_KEM_512, ML_KEM_768, ML_KEM_1024, MlKem, ParameterSet, PreparedMlKem};
-use candor_primitives::kem::{DerandomizedKem, Kem};
 
 pub(super) const CASES: &[Case] = &[
     case("ml-kem-512/generate@avx2", "ML-KEM-512", "avx2", AVX2, generate::<2>),
