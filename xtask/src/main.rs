@@ -58,8 +58,9 @@ cargo xtask COMMAND
                           cargo xtask ct --timing --write
   residue [FILTER]      looks for secrets on the stack and in freed memory after each operation, in the release build
                           cargo xtask residue layer/
-  mutants [WORD…]       makes each small mistake listed in xtask/mutants.toml in a copy of the tree; its test must then fail. A WORD is
-                        part of a mistake's description or file; of several, one is enough
+  mutants [WORD…]       makes each small mistake listed in xtask/mutants.toml in a copy of the tree; its test must then fail, or not end: it is
+                        stopped after a minute and ten times what it takes without the mistake. A WORD is part of a mistake's
+                        description or file; of several, one is enough
                           cargo xtask mutants reduce.rs CGO:
   qemu [--tests]        runs the kernels for binary polynomials on emulated AArch64 and RISC-V processors. On Debian as root it installs the
                         emulators, the cross compilers and a second Rust. --tests runs the tests of primitives and opaque on AArch64 instead

@@ -2,7 +2,8 @@
 //!
 //! `xtask/mutants.toml` lists small mistakes: a dropped mask, a dropped round. Each is made alone, in a copy of the tree below
 //! `target/mutants`, and its test must then fail. Before that the tests must pass without any mistake, for a test that always fails
-//! would notice everything. `cargo xtask structure` finds entries whose text is no longer in the source.
+//! would notice everything. `cargo xtask structure` finds entries whose text is no longer in the source. A mistake after which a test does not end is
+//! noticed as well: the test is stopped.
 //!
 //! A mistake that makes time depend on a secret breaks no test: its entry names a case of the constant-time gate instead, and what the gate must
 //! print, so that it is caught where it stands and not by chance. One that leaves a secret behind names a case of `cargo xtask residue` likewise.
@@ -11,16 +12,21 @@ use crate::Failure;
 use crate::ct::{self, Caught};
 use crate::peers::make_directory;
 use crate::residue;
-use crate::stage::clock;
+use crate::stage::{clock, within};
 use crate::workspace::{Workspace, cargo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 use toml::{Table, Value};
 
 const LIST: &str = "xtask/mutants.toml";
+/// How many times as long a test may take with a mistake as without.
+const TIMES: u32 = 10;
+/// And so much longer, since a short test's time says little.
+const MORE: Duration = Duration::from_secs(60);
 /// What stands at the root of the tree and the copy does not need.
 pub(crate) const LEFT_OUT: [&str; 5] = [".git", "target", "runs", "candor-runs", "fuzz"];
 
@@ -87,12 +93,16 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     let _ = fs::remove_dir_all(&tree.root);
     copy(&workspace.root, &tree.root, &LEFT_OUT)?;
 
+    let mut patience = BTreeMap::new();
     for check in mutants.iter().map(|mutant| &mutant.check).collect::<BTreeSet<_>>() {
-        match tree.run(check)? {
+        let (outcome, taken) = tree.run(check, Duration::MAX)?;
+        match outcome {
             Outcome::Passed => println!("without a mistake: `{check}` passes"),
             Outcome::Failed(said) => return Err(format!("`{check}` fails without any mistake: {said}")),
+            Outcome::Endless => return Err(format!("`{check}` does not end without any mistake")),
             Outcome::NotBuilt(why) => return Err(format!("`{check}` does not build:\n{why}")),
         }
+        patience.insert(check, TIMES * taken + MORE);
     }
     let (mut survived, mut broken) = (Vec::new(), Vec::new());
     for (number, mutant) in mutants.iter().enumerate() {
@@ -101,9 +111,9 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
         let originals: Vec<(PathBuf, String)> =
             spoilt.keys().map(|file| Ok((file.clone(), read(file)?))).collect::<Result<_, Failure>>()?;
         spoilt.iter().try_for_each(|(file, text)| write(file, text))?;
-        let outcome = tree.run(&mutant.check);
+        let outcome = tree.run(&mutant.check, patience[&mutant.check]);
         originals.iter().try_for_each(|(file, text)| write(file, text))?;
-        match outcome? {
+        match outcome?.0 {
             Outcome::Failed(said) if mutant.reports.as_ref().is_none_or(|named| said.contains(named)) => {
                 println!("killed         {told}");
             }
@@ -112,6 +122,7 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
                 let named = mutant.reports.as_deref().unwrap_or_default();
                 survived.push(format!("not by name: {} (the report lacks `{named}`)\n{said}", mutant.what));
             }
+            Outcome::Endless => println!("killed         {told} (the test did not end)"),
             Outcome::Passed => {
                 println!("SURVIVED       {told}");
                 survived.push(format!("survived: {} (`{}` passes with it)", mutant.what, mutant.check));
@@ -212,6 +223,8 @@ enum Outcome {
     Passed,
     /// What the gate printed; nothing for a test.
     Failed(String),
+    /// A test took so long that it was stopped.
+    Endless,
     /// The compiler's errors.
     NotBuilt(String),
 }
@@ -234,38 +247,42 @@ struct Tree {
 }
 
 impl Tree {
-    fn run(&self, check: &Check) -> Result<Outcome, Failure> {
+    /// What comes of it, and how long a test took, which is stopped after `patience`. Cases of the two gates have no limit.
+    fn run(&self, check: &Check, patience: Duration) -> Result<(Outcome, Duration), Failure> {
+        let at_once = |caught: Caught| (caught.into(), Duration::ZERO);
         match check {
-            Check::Test(words) => self.test(words),
-            Check::Ct(case) => Ok(ct::caught(&self.original, &self.root, &self.build, case)?.into()),
-            Check::Residue(case) => Ok(residue::caught(&self.root, &self.build, case)?.into()),
+            Check::Test(words) => self.test(words, patience),
+            Check::Ct(case) => ct::caught(&self.original, &self.root, &self.build, case).map(at_once),
+            Check::Residue(case) => residue::caught(&self.root, &self.build, case).map(at_once),
         }
     }
 
-    fn test(&self, words: &str) -> Result<Outcome, Failure> {
-        let run = |more: &[&str]| {
-            cargo()
-                .current_dir(&self.root)
-                .args(["test", "--quiet"])
-                .args(words.split_whitespace())
-                .args(more)
-                .env("CARGO_TARGET_DIR", &self.build)
-                // Nobody debugs a mutant; without symbols its tests compile and link faster.
-                .env("CARGO_PROFILE_TEST_DEBUG", "0")
-                .env("CARGO_PROFILE_DEV_DEBUG", "0")
-                .output()
-                .map_err(|error| format!("cannot start cargo: {error}"))
+    fn test(&self, words: &str, patience: Duration) -> Result<(Outcome, Duration), Failure> {
+        let test = || {
+            let mut test = cargo();
+            test.current_dir(&self.root).args(["test", "--quiet"]).args(words.split_whitespace());
+            test.env("CARGO_TARGET_DIR", &self.build);
+            // Nobody debugs a mutant; without symbols its tests compile and link faster.
+            test.env("CARGO_PROFILE_TEST_DEBUG", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
+            test
         };
-        let built = run(&["--no-run"])?;
+        let built = test().arg("--no-run").output().map_err(|error| format!("cannot start cargo: {error}"))?;
         if !built.status.success() {
-            return Ok(Outcome::NotBuilt(String::from_utf8_lossy(&built.stderr).trim_end().to_owned()));
+            let why = String::from_utf8_lossy(&built.stderr).trim_end().to_owned();
+            return Ok((Outcome::NotBuilt(why), Duration::ZERO));
         }
-        let tested = run(&[])?;
-        let said = String::from_utf8_lossy(&tested.stdout).into_owned();
+        // Into a file: nobody would empty a pipe.
+        let said = self.build.join("said");
+        let file = File::create(&said).map_err(|error| format!("{}: {error}", said.display()))?;
+        let mut tested = test();
+        tested.stdin(Stdio::null()).stdout(file).stderr(Stdio::null());
+        let (Some(status), taken) = within(tested, patience)? else { return Ok((Outcome::Endless, patience)) };
+        let said = String::from_utf8_lossy(&fs::read(&said).map_err(|error| format!("{}: {error}", said.display()))?)
+            .into_owned();
         if said.lines().all(|line| !line.starts_with("running ") || line.starts_with("running 0 ")) {
             return Err(format!("`cargo test {words}` runs no test"));
         }
-        Ok(if tested.status.success() { Outcome::Passed } else { Outcome::Failed(String::new()) })
+        Ok((if status.success() { Outcome::Passed } else { Outcome::Failed(String::new()) }, taken))
     }
 }
 

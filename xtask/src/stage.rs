@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::workspace::{cargo, clean};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -91,6 +91,35 @@ pub(crate) fn stream_to(
     Ok(child.wait().map_err(cannot)?.success())
 }
 
+/// How often [`within`] looks.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs the command, for as long as `patience` at most. Gives its exit status and how long it took; no status if it had to be stopped, with the
+/// processes that it had started.
+///
+/// Time is what was slept through between two looks, so an hour in which the whole machine was asleep, or all programs stopped, is none.
+pub(crate) fn within(mut command: Command, patience: Duration) -> Result<(Option<ExitStatus>, Duration), Failure> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let cannot = |what: &str, error: std::io::Error| format!("cannot {what} {name}: {error}");
+    let mut child = command.spawn().map_err(|error| cannot("run", error))?;
+    let mut taken = Duration::ZERO;
+    loop {
+        if let Some(status) = child.try_wait().map_err(|error| cannot("wait for", error))? {
+            return Ok((Some(status), taken));
+        }
+        if taken >= patience {
+            break;
+        }
+        std::thread::sleep(TICK);
+        taken += TICK;
+    }
+    // Its children first: cargo would leave a test behind, which would go on.
+    let stopped = program("pkill").args(["-KILL", "-P", &child.id().to_string()]).status();
+    child.kill().and_then(|()| child.wait()).map_err(|error| cannot("stop", error))?;
+    stopped.map_err(|error| cannot("stop the children of", error))?;
+    Ok((None, taken))
+}
+
 fn show(out: &mut dyn Write, line: &[u8]) {
     // Nobody left to read it is no reason to stop checking.
     let _ = out.write_all(line).and_then(|()| out.flush());
@@ -121,9 +150,13 @@ mod tests {
 
     /// Runs a script without showing its lines, which would end up between those of the test run.
     fn shell(script: &str, read_along: impl FnMut(&str)) -> Result<bool, Failure> {
+        stream_to(&mut std::io::sink(), shell_command(script), read_along)
+    }
+
+    fn shell_command(script: &str) -> Command {
         let mut command = program("sh");
         command.args(["-c", script]);
-        stream_to(&mut std::io::sink(), command, read_along)
+        command
     }
 
     #[test]
@@ -132,6 +165,30 @@ mod tests {
         let ok = shell("echo one; echo two >&2; echo three; exit 3", |line| lines.push(line.to_owned()));
         assert_eq!(lines, ["one", "two", "three"]);
         assert_eq!(ok, Ok(false));
+    }
+
+    /// The script prints the number of a process that would go on for long.
+    #[test]
+    fn what_takes_too_long_is_stopped_with_its_children() {
+        let (status, _) = within(shell_command("exit 3"), Duration::MAX).unwrap();
+        assert_eq!(status.and_then(|status| status.code()), Some(3));
+
+        let file = std::env::temp_dir().join(format!("xtask-within-{}", std::process::id()));
+        let mut command = shell_command("sleep 1000 & echo $!; wait");
+        command.stdout(std::fs::File::create(&file).unwrap());
+        let stopped = within(command, 20 * TICK);
+        let said = std::fs::read_to_string(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(stopped, Ok((None, 20 * TICK)));
+        let status = format!("/proc/{}/status", said.trim());
+        assert!(status.len() > "/proc//status".len(), "the script said nothing");
+        // A process that nobody has asked for its status stays as a zombie.
+        let gone = || std::fs::read_to_string(&status).map_or(true, |text| text.contains("State:\tZ"));
+        let looks = (0..600).any(|_| {
+            std::thread::sleep(TICK);
+            gone()
+        });
+        assert!(looks, "process {} goes on", said.trim());
     }
 
     #[test]

@@ -2,29 +2,40 @@
 
 use crate::Failure;
 use candor_lab::Task;
+use std::collections::BTreeSet;
 
-/// The tasks that the words select, in the order of the list. A word is the name of a task, some of its segments
-/// (`hash/sha256`, `ml-kem-768/encaps`), or `all`.
+/// The tasks that the words select, in the order of the list; see [`matches`].
 pub(crate) fn tasks(all: Vec<Task>, words: &[String]) -> Result<Vec<Task>, Failure> {
+    let mut chosen = BTreeSet::new();
     for word in words {
-        if !all.iter().any(|task| selects(word, &task.name)) {
-            return Err(Failure::Error(unknown(
-                "task",
-                word,
-                all.iter().map(|task| task.name.as_str()),
-                "candor list tasks",
-            )));
+        let found = matches(&all, word);
+        if found.is_empty() {
+            let names = all.iter().map(|task| task.name.as_str());
+            return Err(Failure::Error(unknown("task", word, names, "candor list tasks")));
         }
+        chosen.extend(found);
     }
-    Ok(all.into_iter().filter(|task| words.iter().any(|word| selects(word, &task.name))).collect())
+    let all = all.into_iter().enumerate();
+    Ok(all.filter(|(at, _)| chosen.contains(at)).map(|(_, task)| task).collect())
 }
 
-/// The task of that name, or all tasks that the word selects.
-pub(crate) fn matches<'a>(all: &'a [Task], word: &str) -> Vec<&'a Task> {
-    match all.iter().find(|task| task.name == word) {
-        Some(task) => vec![task],
-        None => all.iter().filter(|task| selects(word, &task.name)).collect(),
+/// Where the tasks are that one word selects: the task of that name, else those that have the word among their segments
+/// (`hash/sha256`, `ml-kem-768/encaps`; `all` selects all), else those of a family (`kem/hqc`, `mceliece/decode`), whose
+/// segments go on with the parameters of a set.
+pub(crate) fn matches(all: &[Task], word: &str) -> Vec<usize> {
+    let word = word.trim_end_matches('/');
+    if word.is_empty() {
+        return Vec::new();
     }
+    let those = |selects: &dyn Fn(&str) -> bool| -> Vec<usize> {
+        (0..all.len()).filter(|&at| selects(&all[at].name)).collect()
+    };
+    let ways: [&dyn Fn(&str) -> bool; 3] = [
+        &|name| name == word,
+        &|name| word == "all" || has_segments(name, word, |segment, word| segment == word),
+        &|name| has_segments(name, word, is_of_family),
+    ];
+    ways.into_iter().map(those).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
 /// Makes the subject of that name the baseline of every task. An error if a task does not have it.
@@ -39,10 +50,19 @@ pub(crate) fn baseline(tasks: &mut [Task], subject: &str) -> Result<(), Failure>
     Ok(())
 }
 
-/// Whether the word is `all` or consists of consecutive whole segments of the name.
-fn selects(word: &str, name: &str) -> bool {
-    let word = word.trim_end_matches('/');
-    word == "all" || format!("/{name}/").contains(&format!("/{word}/")) && !word.is_empty()
+/// Whether consecutive segments of the name are those of the word, as `same` compares them.
+fn has_segments(name: &str, word: &str, same: impl Fn(&str, &str) -> bool) -> bool {
+    let name: Vec<&str> = name.split('/').collect();
+    let word: Vec<&str> = word.split('/').collect();
+    name.windows(word.len()).any(|part| part.iter().zip(&word).all(|(segment, word)| same(segment, word)))
+}
+
+/// Whether a segment is the word, or the word and the parameters of a set: `hqc-1` and `mceliece348864f`, but not `ml-kem-768`
+/// for `ml-kem-76`, which cuts a number.
+fn is_of_family(segment: &str, word: &str) -> bool {
+    let Some(rest) = segment.strip_prefix(word).filter(|_| !word.is_empty()) else { return false };
+    let number = |c: char| c.is_ascii_digit();
+    rest.is_empty() || rest.starts_with('-') || (rest.starts_with(number) && !word.ends_with(number))
 }
 
 /// Says that there is no such name, and suggests the nearest ones.
@@ -73,8 +93,11 @@ mod tests {
     use super::*;
 
     fn names(words: &[&str]) -> Result<Vec<String>, String> {
-        let all = ["kem/ml-kem-768/encaps", "kem/ml-kem-768/decaps", "kem/ml-kem-1024/encaps", "hash/sha256/1k"];
-        let all = all.map(|name| Task::new(name, "")).into();
+        names_of(&["kem/ml-kem-768/encaps", "kem/ml-kem-768/decaps", "kem/ml-kem-1024/encaps", "hash/sha256/1k"], words)
+    }
+
+    fn names_of(all: &[&str], words: &[&str]) -> Result<Vec<String>, String> {
+        let all = all.iter().map(|&name| Task::new(name, "")).collect();
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
         match tasks(all, &words) {
             Ok(tasks) => Ok(tasks.into_iter().map(|task| task.name).collect()),
@@ -105,7 +128,7 @@ mod tests {
     #[test]
     fn the_name_of_a_task_matches_that_task_alone() {
         let all = ["hash/sha256/1k", "batch/hash/sha256/1k", "hash/sm3/1k"].map(|name| Task::new(name, ""));
-        let found = |word| matches(&all, word).iter().map(|task| task.name.as_str()).collect::<Vec<_>>();
+        let found = |word| matches(&all, word).into_iter().map(|at| all[at].name.as_str()).collect::<Vec<_>>();
         assert_eq!(found("hash/sha256/1k"), ["hash/sha256/1k"]);
         assert_eq!(found("sha256"), ["hash/sha256/1k", "batch/hash/sha256/1k"]);
         assert_eq!(found("sm3"), ["hash/sm3/1k"]);
@@ -116,6 +139,25 @@ mod tests {
     fn some_segments_of_a_name_are_enough() {
         assert_eq!(names(&["ml-kem-1024"]).unwrap(), ["kem/ml-kem-1024/encaps"]);
         assert_eq!(names(&["encaps", "sha256"]).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn a_family_selects_its_sets_where_no_segment_is_the_word() {
+        let all = [
+            "kem/hqc-1/decode",
+            "kem/hqc-1/keygen",
+            "kem/mceliece348864f/decode",
+            "ntor/ntor/server",
+            "ntor/ntor-v3/server",
+        ];
+        let names = |words: &[&str]| names_of(&all, words);
+        assert_eq!(names(&["kem/hqc"]).unwrap(), ["kem/hqc-1/decode", "kem/hqc-1/keygen"]);
+        assert_eq!(names(&["kem/mceliece", "hqc/decode"]).unwrap(), ["kem/hqc-1/decode", "kem/mceliece348864f/decode"]);
+        // A segment that is the word leaves no room for its family.
+        assert_eq!(names(&["ntor/ntor"]).unwrap(), ["ntor/ntor/server"]);
+        for word in ["kem/hq", "mceliece3", "mceliece348864f/deco", "//decode", "/"] {
+            assert!(names(&[word]).is_err(), "{word}");
+        }
     }
 
     #[test]

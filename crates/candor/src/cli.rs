@@ -44,7 +44,7 @@ pub(crate) enum Command {
     /// Measure tasks, print a table and save the run as a sealed file
     ///
     /// A task has a name like kem/ml-kem-768/encaps. Part of a name selects every task that contains it (kem, ml-kem-768,
-    /// encaps), and `all` selects every task. Without TASKS, candor runs the tour.
+    /// encaps), a family its sets (kem/hqc, mceliece/decode), and `all` every task. Without TASKS, candor runs the tour.
     #[command(
         after_help = "Examples:\n  candor run kem/ml-kem-768\n  candor run hash/sha256/1m --peer openssl --format \
                             json\n  candor run all --smoke"

@@ -15,12 +15,12 @@ pub(crate) fn execute(name: &str) -> Result<(), Failure> {
     }
     let tasks = all_tasks();
     let task = match choose::matches(&tasks, name)[..] {
-        [task] => task,
+        [only] => &tasks[only],
         [first, ..] => {
             return Err(Failure::Error(format!(
                 "{name:?} is part of the names of several tasks; explain one of them, such as {}; `candor list tasks` lists \
                  them all",
-                first.name
+                tasks[first].name
             )));
         }
         [] => {

@@ -9,6 +9,10 @@ use candor_lab::session::{Spawn, WorkerDeath, Workers};
 use candor_lab::worker::{Reply, Request};
 use candor_lab::{Refusal, RefusalKind, Task};
 use serde::Serialize;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
 /// The outcome of one task. With `--format json` it is one line of output.
 #[derive(Default, Serialize)]
@@ -57,28 +61,36 @@ impl Outcome {
     }
 }
 
-/// Prints each task's outcome, then, in the form for people, the counts.
+/// Prints each task's outcome, then, in the form for people, the counts. Nothing is timed, so every core has a task.
 pub(super) fn execute(tasks: &[Task], format: Format) -> Result<(), Failure> {
     let workers = workers()?;
     let (mut passed, mut failed, mut refused) = (0, 0, 0);
-    for Task { name: task, .. } in tasks {
-        let mut outcome = Outcome { task: task.clone(), ..Outcome::default() };
-        outcome.ask(&workers, &Request::Probe { task: task.clone(), seed: 1, without: Vec::new() });
-        if !outcome.passed.is_empty() {
-            let plan = TaskPlan { subjects: outcome.passed.clone(), iterations: 1, rounds: 1 };
-            outcome.ask(&workers, &Request::Measure { task: task.clone(), plan, process: 0, seed: 1, padding: 0 });
+    let next = AtomicUsize::new(0);
+    let (sender, outcomes) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
+            let (sender, next, workers) = (sender.clone(), &next, &workers);
+            scope.spawn(move || {
+                while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // Nobody takes outcomes any more once one could not be printed.
+                    if sender.send(outcome(task, workers)).is_err() {
+                        return;
+                    }
+                }
+            });
         }
-        if !outcome.measured && outcome.failed.is_empty() {
-            outcome.broken("measured nothing".into());
+        drop(sender);
+        for outcome in outcomes {
+            print(&match format {
+                Format::Json => serde_json::to_string(&outcome)? + "\n",
+                _ => text(&outcome),
+            })?;
+            passed += outcome.passed.len();
+            failed += outcome.failed.len();
+            refused += outcome.refused.len();
         }
-        print(&match format {
-            Format::Json => serde_json::to_string(&outcome)? + "\n",
-            _ => text(&outcome),
-        })?;
-        passed += outcome.passed.len();
-        failed += outcome.failed.len();
-        refused += outcome.refused.len();
-    }
+        Ok::<(), Failure>(())
+    })?;
     if format != Format::Json {
         print(&format!("{passed} passed, {failed} failed, {refused} refused\n"))?;
     }
@@ -86,6 +98,20 @@ pub(super) fn execute(tasks: &[Task], format: Format) -> Result<(), Failure> {
         0 => Ok(()),
         _ => Err(Failure::Condition(format!("{failed} subjects failed"))),
     }
+}
+
+/// Prepares and checks all subjects of a task, then lets those that can do one round.
+fn outcome(Task { name: task, .. }: &Task, workers: &Spawn) -> Outcome {
+    let mut outcome = Outcome { task: task.clone(), ..Outcome::default() };
+    outcome.ask(workers, &Request::Probe { task: task.clone(), seed: 1, without: Vec::new() });
+    if !outcome.passed.is_empty() {
+        let plan = TaskPlan { subjects: outcome.passed.clone(), iterations: 1, rounds: 1 };
+        outcome.ask(workers, &Request::Measure { task: task.clone(), plan, process: 0, seed: 1, padding: 0 });
+    }
+    if !outcome.measured && outcome.failed.is_empty() {
+        outcome.broken("measured nothing".into());
+    }
+    outcome
 }
 
 /// A line with the subjects whose answers agree, and a line for each other subject.

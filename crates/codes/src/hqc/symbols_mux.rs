@@ -60,3 +60,22 @@ impl Symbols {
         secret::ran("hqc-code", "singly");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_way_is_the_one_that_was_asked_for() {
+        let chosen = |cpu, product| Symbols::choose(cpu, product);
+        let portable = Cpu::portable();
+        assert!(matches!(chosen(portable, SymbolProduct::Lanes), Some(Symbols::Lanes)));
+        assert!(matches!(chosen(portable, SymbolProduct::Loop), Some(Symbols::Loop)));
+        assert!(matches!(chosen(portable, SymbolProduct::Taps), Some(Symbols::Taps)));
+        assert!(matches!(chosen(portable, SymbolProduct::OnePass), Some(Symbols::OnePass)));
+        assert!(chosen(portable, SymbolProduct::Clmul).is_none(), "a CPU without the instruction");
+        if HaveClmul::check(Cpu::host()).is_some() {
+            assert!(matches!(chosen(Cpu::host(), SymbolProduct::Clmul), Some(Symbols::Clmul(_))));
+        }
+    }
+}

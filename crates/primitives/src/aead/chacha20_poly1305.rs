@@ -87,7 +87,7 @@ impl XChaCha20Poly1305 {
         Self(ChaCha20Poly1305::with_cpu(cpu, key))
     }
 
-    /// The arm that runs: `avx512`, `avx2` (x86-64), or `portable`.
+    /// The arm that runs, as [`ChaCha20Poly1305::arm`] names it.
     #[must_use]
     pub fn arm(&self) -> &'static str {
         self.0.arm()

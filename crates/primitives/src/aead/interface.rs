@@ -109,6 +109,8 @@ macro_rules! interface {
                 buffer: InOutBuf<'_, '_, u8>,
                 tag: &Tag<Self>,
             ) -> ::aead::Result<()> {
+                // As above: nothing is done with a message that is too long.
+                Self::check_lengths(aad.len() as u64, buffer.len() as u64).map_err(|_| ::aead::Error)?;
                 let data = buffer.into_out_with_copied_in();
                 self.open_in_place(nonce.as_ref(), aad, data, tag.as_ref()).map_err(|_| ::aead::Error)
             }

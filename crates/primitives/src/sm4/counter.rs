@@ -8,6 +8,9 @@ use candor_cpu::Cpu;
 /// SM4 in counter mode: the whole first counter block counts, big-endian (GB/T 17964, ISO/IEC 10116; `SM4-CTR` of OpenSSL and libgcrypt). It
 /// gives the key stream of `ctr::Ctr128BE<Sm4>`. Wiped on drop.
 ///
+/// **A counter block must never serve twice under one key**: where two key streams overlap, the xor of both plaintexts shows. So the first counter
+/// blocks of two messages must be further apart than the first message is long. Counter mode alone authenticates nothing: new designs want SM4-GCM.
+///
 /// A key stream has 2^60 − 1 blocks here. [`StreamCipher`](super::cipher::StreamCipher)'s checked methods refuse to go beyond.
 ///
 /// ```

@@ -2,7 +2,7 @@
 
 use super::gf2::best_first;
 use super::ours;
-use candor_codes::mceliece::*;
+use candor_codes::mceliece::{Mceliece, Mceliece348864, ParameterSet, Public, Secret};
 use candor_lab::{Entry, Provenance};
 use candor_peers::contract::kem::{self, Failed, Op, SeededKem};
 use candor_peers::contract::mceliece::{self, COINS, DECODE, Decoder, Set};
@@ -25,10 +25,11 @@ macro_rules! of {
         }
     };
     ($S:ident = $type:ident, $made:expr) => {{
-        type $S = $type;
+        type $S = candor_codes::mceliece::$type;
         $made
     }};
 }
+pub(super) use of;
 
 /// The entries for an operation.
 pub(crate) fn entries(set: Set, op: Op) -> Vec<Entry> {

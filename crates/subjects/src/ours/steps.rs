@@ -1,9 +1,10 @@
 //! Decapsulation by code-based KEMs step by step: where its time goes on each arm, and, of HQC, with each way to multiply in GF(2⁸).
 
 use super::gf2::best_first;
+use super::mceliece::of;
 use super::ours;
 use candor_codes::hqc::{self, Hqc, Hqc1, SymbolProduct};
-use candor_codes::mceliece::{self, Mceliece, Mceliece348864, ParameterSet};
+use candor_codes::mceliece::{Mceliece, Mceliece348864};
 use candor_cpu::Cpu;
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
 use candor_peers::contract::hqc::Level;
@@ -69,28 +70,15 @@ fn hqc_of<L: hqc::Level>() -> Vec<Entry> {
 
 /// Classic McEliece on each arm.
 pub(crate) fn mceliece(set: Set) -> Vec<Entry> {
-    best_first(|cpu| Mceliece348864::with_cpu(cpu).arm()).into_iter().map(|(arm, cpu)| one(set, arm, cpu)).collect()
-}
-
-fn one(set: Set, arm: &str, cpu: Cpu) -> Entry {
-    fn of<S: ParameterSet>(arm: &str, cpu: Cpu) -> Entry {
-        let in_steps: InSteps<Mceliece<S>> =
-            |kem, with, ciphertext, step| kem.decapsulate_in_steps(with, ciphertext, step);
-        let kem = Mceliece::<S>::with_cpu(cpu);
-        entry(format!("candor@{arm}"), arm.into(), kem, &Mceliece::<S>::STEPS, in_steps)
-    }
-    match set {
-        Set::S348864 => of::<mceliece::Set348864>(arm, cpu),
-        Set::S348864f => of::<mceliece::Set348864f>(arm, cpu),
-        Set::S460896 => of::<mceliece::Set460896>(arm, cpu),
-        Set::S460896f => of::<mceliece::Set460896f>(arm, cpu),
-        Set::S6688128 => of::<mceliece::Set6688128>(arm, cpu),
-        Set::S6688128f => of::<mceliece::Set6688128f>(arm, cpu),
-        Set::S6960119 => of::<mceliece::Set6960119>(arm, cpu),
-        Set::S6960119f => of::<mceliece::Set6960119f>(arm, cpu),
-        Set::S8192128 => of::<mceliece::Set8192128>(arm, cpu),
-        Set::S8192128f => of::<mceliece::Set8192128f>(arm, cpu),
-    }
+    let one = |(arm, cpu): (&'static str, Cpu)| {
+        let name = format!("candor@{arm}");
+        of!(set, |S| {
+            let in_steps: InSteps<Mceliece<S>> =
+                |kem, with, ciphertext, step| kem.decapsulate_in_steps(with, ciphertext, step);
+            entry(name, arm.into(), Mceliece::with_cpu(cpu), &Mceliece::<S>::STEPS, in_steps)
+        })
+    };
+    best_first(|cpu| Mceliece348864::with_cpu(cpu).arm()).into_iter().map(one).collect()
 }
 
 fn entry<K: DerandomizedKem + Clone + Send + Sync + 'static>(

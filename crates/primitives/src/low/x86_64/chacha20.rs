@@ -1,43 +1,47 @@
 //! ChaCha20 (RFC 8439 §2.3) in vectors, in two ways. [`Words`] of many blocks: a vector holds the same word of each, so a batch of them fills
 //! all lanes. Rows of few blocks: a vector holds a row of four words of each, and the diagonals come from turning the rows.
 
-use super::blocks::{Beside, load, store};
+use super::blocks::{Beside, store};
 use super::registers::{ProvesAvx2, ProvesAvx512, Xmm, Ymm, Zmm};
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-/// A vector of words of 32 bits.
-pub(super) trait Words: Copy {
+/// A vector of words of 32 bits, for rows.
+pub(super) trait Vector: Copy {
     /// The tokens that prove the instructions.
     type Proof: ProvesAvx2;
-    /// Blocks in a batch: words in a vector.
-    const BLOCKS: usize;
-    fn splat(proof: Self::Proof, word: u32) -> Self;
-    /// 0, 1, 2 and so on.
-    fn numbers(proof: Self::Proof) -> Self;
-    /// 0, 1 and so on in the first word of each 16 bytes, zeros elsewhere.
-    fn row_numbers(proof: Self::Proof) -> Self;
+    /// Words.
+    const WORDS: usize;
     fn add(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;
     /// What rotations need to be at hand.
     type Orders: Copy;
     fn orders(proof: Self::Proof) -> Self::Orders;
+    /// Each word rotated to the left.
+    fn rotate<const N: i32, const REST: i32>(self, orders: Self::Orders) -> Self;
+    /// Four words, `row`, in each 16 bytes.
+    fn row(proof: Self::Proof, row: &[u32; 4]) -> Self;
+    /// 0, 1 and so on in the first word of each 16 bytes, zeros elsewhere.
+    fn row_numbers(proof: Self::Proof) -> Self;
+    /// The four words of each 16 bytes moved down, the lower ones to the top, as the immediate says.
+    fn turn<const ORDER: i32>(self) -> Self;
+    /// Writes 16 bytes of each block: `at` is 0 to 3.
+    fn store_row(self, at: usize, blocks: &mut [[u8; 64]]);
+}
+
+/// A vector that holds the same word of as many blocks as it has words: a batch.
+pub(super) trait Words: Vector {
+    fn splat(proof: Self::Proof, word: u32) -> Self;
+    /// 0, 1, 2 and so on.
+    fn numbers(proof: Self::Proof) -> Self;
     /// Keeps what comes before in the program before what comes after, where the compiler's own order is slow: it would put four quarter rounds
     /// one after another, and each is a chain.
     #[inline(always)]
     fn settled(pair: [Self; 2]) -> [Self; 2] {
         pair
     }
-    /// Each word rotated to the left.
-    fn rotate<const N: i32, const REST: i32>(self, orders: Self::Orders) -> Self;
-    /// Four words, `row`, in each 16 bytes.
-    fn row(proof: Self::Proof, row: &[u32; 4]) -> Self;
-    /// The four words of each 16 bytes moved down, the lower ones to the top, as the immediate says.
-    fn turn<const ORDER: i32>(self) -> Self;
-    /// Adds vectors of words, as many as a block has, to `BLOCKS` blocks of data.
+    /// Adds vectors of words, as many as a block has, to a batch of blocks of data.
     fn apply(stream: &[Self; 16], data: &mut [[u8; 64]]);
-    /// Writes 16 bytes of each block: `at` is 0 to 3.
-    fn store_row(self, at: usize, blocks: &mut [[u8; 64]]);
 }
 
 /// The input of the block function, in words.
@@ -68,7 +72,7 @@ pub(super) fn words<V: Words, B: Beside>(proof: V::Proof, state: &mut State, bes
     for (n, (x, word)) in x.iter_mut().zip(&*state).enumerate() {
         *x = x.add(if n == 12 { counters } else { V::splat(proof, *word) });
     }
-    state[12] = state[12].wrapping_add(V::BLOCKS as u32);
+    state[12] = state[12].wrapping_add(V::WORDS as u32);
     x
 }
 
@@ -96,21 +100,21 @@ fn pair<V: Words>(x: &mut [V; 16], [a, b, c, d]: [usize; 4], [e, f, g, h]: [usiz
 
 /// `GROUPS` times as many blocks as a vector has rows, side by side.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<V: Words, const GROUPS: usize> {
+pub(super) struct Rows<V: Vector, const GROUPS: usize> {
     start: [[V; 4]; GROUPS],
     now: [[V; 4]; GROUPS],
     orders: V::Orders,
 }
 
-impl<V: Words, const GROUPS: usize> Rows<V, GROUPS> {
+impl<V: Vector, const GROUPS: usize> Rows<V, GROUPS> {
     /// Blocks of key stream.
-    pub(super) const BLOCKS: usize = GROUPS * V::BLOCKS / 4;
+    pub(super) const BLOCKS: usize = GROUPS * V::WORDS / 4;
 
     #[inline(always)]
     pub(super) fn new(proof: V::Proof, state: &State) -> Self {
         let (rows, _) = state.as_chunks::<4>();
         let mut counters = V::row(proof, &rows[3]).add(V::row_numbers(proof));
-        let step = V::row(proof, &[V::BLOCKS as u32 / 4, 0, 0, 0]);
+        let step = V::row(proof, &[V::WORDS as u32 / 4, 0, 0, 0]);
         let group = [V::row(proof, &rows[0]), V::row(proof, &rows[1]), V::row(proof, &rows[2]), counters];
         let mut start = [group; GROUPS];
         for group in &mut start {
@@ -150,7 +154,7 @@ impl<V: Words, const GROUPS: usize> Rows<V, GROUPS> {
     #[inline(always)]
     pub(super) fn store(&self, out: &mut [[u8; 64]]) {
         let groups = self.now.iter().zip(&self.start);
-        for ((now, start), out) in groups.zip(out.chunks_exact_mut(V::BLOCKS / 4)) {
+        for ((now, start), out) in groups.zip(out.chunks_exact_mut(V::WORDS / 4)) {
             for at in 0..4 {
                 now[at].add(start[at]).store_row(at, out);
             }
@@ -159,7 +163,7 @@ impl<V: Words, const GROUPS: usize> Rows<V, GROUPS> {
 }
 
 /// A double round.
-impl<V: Words, const GROUPS: usize> Beside for Rows<V, GROUPS> {
+impl<V: Vector, const GROUPS: usize> Beside for Rows<V, GROUPS> {
     #[inline(always)]
     fn step(&mut self, _: usize) {
         self.half::<0x39, 0x93>();
@@ -167,64 +171,37 @@ impl<V: Words, const GROUPS: usize> Beside for Rows<V, GROUPS> {
     }
 }
 
-macro_rules! words {
-    ($vector:ident by $proof:ident $(+ $more:ident)*, $blocks:literal, $splat:ident, $add:ident, $xor:ident, $shuffle32:ident, $load:ident;
-     numbers $numbers:expr, row_numbers $row_numbers:expr, orders $orders:ty = $made:ident, rotate<$n:ident, $rest:ident>($a:ident, $by:ident) $rotate:expr,
-     row($row:ident) $broadcast:expr, apply $apply:ident, $(settled $settled:ident,)? store_row($value:ident, $at:ident, $out:ident) $store:block) => {
-        impl<P: $proof $(+ $more)*> Words for $vector<P> {
+macro_rules! vector {
+    ($vector:ident by $proof:ident, $words:literal, $add:ident, $xor:ident, $shuffle32:ident, $load:ident;
+     row_numbers $row_numbers:expr, orders $orders:ty = $made:ident, rotate<$n:ident, $rest:ident>($a:ident, $by:ident) $rotate:expr,
+     row($row:ident) $broadcast:expr, store_row($value:ident, $at:ident, $out:ident) $store:block) => {
+        impl<P: $proof> Vector for $vector<P> {
             type Proof = P;
             type Orders = $orders;
-            const BLOCKS: usize = $blocks;
-
-            #[inline(always)]
-            fn splat(proof: P, word: u32) -> Self {
-                // SAFETY: the tokens prove the instructions; so does a vector, which is made from them; likewise below.
-                Self::new(proof, unsafe { $splat(word.cast_signed()) })
-            }
-
-            #[inline(always)]
-            fn numbers(proof: P) -> Self {
-                const NUMBERS: [u32; $blocks] = $numbers;
-                // SAFETY: the array has as many words as are read.
-                Self::new(proof, unsafe { $load(NUMBERS.as_ptr().cast()) })
-            }
-
-            #[inline(always)]
-            fn row_numbers(proof: P) -> Self {
-                const NUMBERS: [u32; $blocks] = $row_numbers;
-                // SAFETY: as above.
-                Self::new(proof, unsafe { $load(NUMBERS.as_ptr().cast()) })
-            }
+            const WORDS: usize = $words;
 
             #[inline(always)]
             fn add(self, other: Self) -> Self {
-                // SAFETY: as for `splat`.
+                // SAFETY: the tokens prove the instructions; so does a vector, which is made from them; likewise below.
                 self.with(unsafe { $add(self.0, other.0) })
             }
 
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
-                // SAFETY: as for `splat`.
+                // SAFETY: as for `add`.
                 self.with(unsafe { $xor(self.0, other.0) })
             }
 
-            $(#[inline(always)]
-            fn settled([a, b]: [Self; 2]) -> [Self; 2] {
-                // SAFETY: as for `splat`.
-                let [c, d] = unsafe { $settled([a.0, b.0]) };
-                [a.with(c), b.with(d)]
-            })?
-
             #[inline(always)]
             fn orders(_: P) -> $orders {
-                // SAFETY: as for `splat`.
+                // SAFETY: as for `add`.
                 unsafe { $made() }
             }
 
             #[inline(always)]
             fn rotate<const $n: i32, const $rest: i32>(self, $by: $orders) -> Self {
                 let $a = self.0;
-                // SAFETY: as for `splat`.
+                // SAFETY: as for `add`.
                 self.with(unsafe { $rotate })
             }
 
@@ -235,15 +212,16 @@ macro_rules! words {
             }
 
             #[inline(always)]
-            fn turn<const ORDER: i32>(self) -> Self {
-                // SAFETY: as for `splat`.
-                self.with(unsafe { $shuffle32::<ORDER>(self.0) })
+            fn row_numbers(proof: P) -> Self {
+                const NUMBERS: [u32; $words] = $row_numbers;
+                // SAFETY: the array has as many words as are read.
+                Self::new(proof, unsafe { $load(NUMBERS.as_ptr().cast()) })
             }
 
             #[inline(always)]
-            fn apply(stream: &[Self; 16], data: &mut [[u8; 64]]) {
-                // SAFETY: as for `splat`.
-                unsafe { $apply(stream, data.first_chunk_mut().expect("a whole batch")) }
+            fn turn<const ORDER: i32>(self) -> Self {
+                // SAFETY: as for `add`.
+                self.with(unsafe { $shuffle32::<ORDER>(self.0) })
             }
 
             #[inline(always)]
@@ -255,15 +233,47 @@ macro_rules! words {
     };
 }
 
+macro_rules! words {
+    ($vector:ident by $proof:ident, $words:literal, $splat:ident, $load:ident, numbers $numbers:expr, apply $apply:ident $(, settled $settled:ident)?) => {
+        impl<P: $proof> Words for $vector<P> {
+            #[inline(always)]
+            fn splat(proof: P, word: u32) -> Self {
+                // SAFETY: as for `add`.
+                Self::new(proof, unsafe { $splat(word.cast_signed()) })
+            }
+
+            #[inline(always)]
+            fn numbers(proof: P) -> Self {
+                const NUMBERS: [u32; $words] = $numbers;
+                // SAFETY: as for `row_numbers`.
+                Self::new(proof, unsafe { $load(NUMBERS.as_ptr().cast()) })
+            }
+
+            $(#[inline(always)]
+            fn settled([a, b]: [Self; 2]) -> [Self; 2] {
+                // SAFETY: as for `add`.
+                let [c, d] = unsafe { $settled([a.0, b.0]) };
+                [a.with(c), b.with(d)]
+            })?
+
+            #[inline(always)]
+            fn apply(stream: &[Self; 16], data: &mut [[u8; 64]]) {
+                // SAFETY: as for `add`.
+                unsafe { $apply(stream, data.first_chunk_mut().expect("a whole batch")) }
+            }
+        }
+    };
+}
+
 /// Row `at` of a block.
 #[inline(always)]
 fn row(block: &mut [u8; 64], at: usize) -> &mut [u8; 16] {
     &mut block.as_chunks_mut().0[at]
 }
 
-words! {
-    Xmm by ProvesAvx2, 4, _mm_set1_epi32, _mm_add_epi32, _mm_xor_si128, _mm_shuffle_epi32, _mm_loadu_si128;
-    numbers [0, 1, 2, 3], row_numbers [0; 4],
+vector! {
+    Xmm by ProvesAvx2, 4, _mm_add_epi32, _mm_xor_si128, _mm_shuffle_epi32, _mm_loadu_si128;
+    row_numbers [0; 4],
     orders [__m128i; 2] = known_orders,
     rotate<N, REST>(a, orders) match N {
         16 => _mm_shuffle_epi8(a, orders[0]),
@@ -271,13 +281,12 @@ words! {
         _ => _mm_or_si128(_mm_slli_epi32::<N>(a), _mm_srli_epi32::<REST>(a)),
     },
     row(row) _mm_loadu_si128(row.as_ptr().cast()),
-    apply apply_four,
     store_row(value, at, out) { store(value, row(&mut out[0], at)) }
 }
 
-words! {
-    Ymm by ProvesAvx2, 8, _mm256_set1_epi32, _mm256_add_epi32, _mm256_xor_si256, _mm256_shuffle_epi32, _mm256_loadu_si256;
-    numbers [0, 1, 2, 3, 4, 5, 6, 7], row_numbers [0, 0, 0, 0, 1, 0, 0, 0],
+vector! {
+    Ymm by ProvesAvx2, 8, _mm256_add_epi32, _mm256_xor_si256, _mm256_shuffle_epi32, _mm256_loadu_si256;
+    row_numbers [0, 0, 0, 0, 1, 0, 0, 0],
     orders [__m256i; 2] = settled_orders,
     rotate<N, REST>(a, orders) match N {
         16 => _mm256_shuffle_epi8(a, orders[0]),
@@ -285,7 +294,6 @@ words! {
         _ => _mm256_or_si256(_mm256_slli_epi32::<N>(a), _mm256_srli_epi32::<REST>(a)),
     },
     row(row) _mm256_broadcastsi128_si256(_mm_loadu_si128(row.as_ptr().cast())),
-    apply apply_eight, settled settled_pair,
     store_row(rows, at, out) {
         // SAFETY: as for `splat`.
         let [low, high] = unsafe { [_mm256_castsi256_si128(rows), _mm256_extracti128_si256::<1>(rows)] };
@@ -295,12 +303,15 @@ words! {
 }
 
 words! {
-    Zmm by ProvesAvx512, 16, _mm512_set1_epi32, _mm512_add_epi32, _mm512_xor_si512, _mm512_shuffle_epi32, _mm512_loadu_si512;
-    numbers [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+    Ymm by ProvesAvx2, 8, _mm256_set1_epi32, _mm256_loadu_si256,
+    numbers [0, 1, 2, 3, 4, 5, 6, 7], apply apply_eight, settled settled_pair
+}
+
+vector! {
+    Zmm by ProvesAvx512, 16, _mm512_add_epi32, _mm512_xor_si512, _mm512_shuffle_epi32, _mm512_loadu_si512;
     row_numbers [0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0],
     orders () = no_orders, rotate<N, REST>(a, _orders) _mm512_rol_epi32::<N>(a),
     row(row) _mm512_broadcast_i32x4(_mm_loadu_si128(row.as_ptr().cast())),
-    apply apply_sixteen,
     store_row(rows, at, out) {
         // SAFETY: as for `splat`.
         unsafe {
@@ -312,20 +323,25 @@ words! {
     }
 }
 
+words! {
+    Zmm by ProvesAvx512, 16, _mm512_set1_epi32, _mm512_loadu_si512,
+    numbers [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], apply apply_sixteen
+}
+
 /// Byte orders that rotate each word by 16 and by 8 bits to the left.
 // SAFETY: any 16 bytes are a vector.
 const BY_16: __m128i = unsafe { core::mem::transmute([2u8, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13]) };
 // SAFETY: as above.
 const BY_8: __m128i = unsafe { core::mem::transmute([3u8, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14]) };
 
-/// See [`Words::orders`].
+/// See [`Vector::orders`].
 #[target_feature(enable = "sse2")]
 #[inline]
 fn known_orders() -> [__m128i; 2] {
     [BY_16, BY_8]
 }
 
-/// See [`Words::orders`]. The compiler does not get to know them: it would replace one by two shuffles of words, and move the other before an
+/// See [`Vector::orders`]. The compiler does not get to know them: it would replace one by two shuffles of words, and move the other before an
 /// addition, where it needs two.
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -333,7 +349,7 @@ fn settled_orders() -> [__m256i; 2] {
     settled_pair([_mm256_broadcastsi128_si256(BY_16), _mm256_broadcastsi128_si256(BY_8)])
 }
 
-/// See [`Words::orders`].
+/// See [`Vector::orders`].
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn no_orders() {}
@@ -355,22 +371,6 @@ macro_rules! turn_over {
         let [ef, gh] = [$high32(a, b), $high32(c, d)];
         [$low64(ab, cd), $high64(ab, cd), $low64(ef, gh), $high64(ef, gh)]
     }};
-}
-
-/// Four blocks with SSE.
-#[target_feature(enable = "sse4.1")]
-#[inline]
-fn apply_four<P: Copy>(stream: &[Xmm<P>; 16], data: &mut [[u8; 64]; 4]) {
-    macro_rules! rows {
-        ($($at:literal $i:literal),+) => {$(
-            let rows = turn_over!(stream, $i, _mm_unpacklo_epi32, _mm_unpackhi_epi32, _mm_unpacklo_epi64, _mm_unpackhi_epi64);
-            for (block, stream) in data.iter_mut().zip(rows) {
-                let row = row(block, $at);
-                store(_mm_xor_si128(load(row), stream), row);
-            }
-        )+};
-    }
-    rows!(0 0, 1 4, 2 8, 3 12);
 }
 
 /// Eight blocks with AVX2.

@@ -3,7 +3,7 @@
 //! authenticator's key, from rows of few blocks.
 
 use super::blocks::{Beside, STEPS};
-use super::chacha20::{Rows, State, Words, words};
+use super::chacha20::{Rows, State, Vector, Words, words};
 use super::poly1305::Lanes;
 use super::registers::{Xmm, Ymm, Zmm};
 use crate::poly1305::{Poly1305, Sum, step};
@@ -158,7 +158,7 @@ const MOST: usize = 16;
 
 /// A message whose key stream fits into rows, together with the authenticator's key.
 #[inline(always)]
-fn short<V: Words, const GROUPS: usize, const OPEN: bool>(
+fn short<V: Vector, const GROUPS: usize, const OPEN: bool>(
     proof: V::Proof,
     state: &mut State,
     aad: &[u8],
@@ -191,7 +191,7 @@ fn long<V: Words, H: Hash<Proof = V::Proof>, const OPEN: bool>(
 ) {
     let mut buffer = [[0; 64]; MOST];
     let lengths = lengths(aad, data);
-    let batch = 64 * V::BLOCKS;
+    let batch = 64 * V::WORDS;
     let whole = data.len() / batch * batch;
     let grains = data.len() / (16 * H::GRAIN) * (16 * H::GRAIN);
     // A chain of single blocks has no room for a second batch beside the rounds, so block 0 is computed first, by itself.
@@ -282,14 +282,14 @@ fn long<V: Words, H: Hash<Proof = V::Proof>, const OPEN: bool>(
 /// Adds a batch of key stream to the first bytes of data that has as many.
 #[inline(always)]
 fn apply<V: Words>(stream: &[V; 16], data: &mut [u8]) {
-    V::apply(stream, &mut data.as_chunks_mut().0[..V::BLOCKS]);
+    V::apply(stream, &mut data.as_chunks_mut().0[..V::WORDS]);
 }
 
 /// Adds key stream to less than a batch.
 #[inline(always)]
 fn add_stream<V: Words>(stream: &[V; 16], buffer: &mut [[u8; 64]; MOST], rest: &mut [u8]) {
     if !rest.is_empty() {
-        V::apply(stream, &mut buffer[..V::BLOCKS]);
+        V::apply(stream, &mut buffer[..V::WORDS]);
         rest.iter_mut().zip(buffer.as_flattened()).for_each(|(byte, key)| *byte ^= key);
     }
 }
