@@ -23,8 +23,19 @@ static CHOSEN: [[u8; 16]; 256] = {
     all
 };
 
+/// How many lanes a set has: AVX2 comes without the instruction that counts bits.
+static COUNT: [u8; 256] = {
+    let mut all = [0; 256];
+    let mut set = 0;
+    while set < 256 {
+        all[set] = set.count_ones() as u8;
+        set += 1;
+    }
+    all
+};
+
 entry! {
-    /// See [`sampling::uniform`]. The table is looked up by what becomes of public bytes.
+    /// See [`sampling::uniform`]. The tables are looked up by what becomes of public bytes.
     uniform(block: &[u64; 24], poly: &mut Poly, filled: usize) -> usize {
         let mut filled = filled;
         for three in 0..7 {
@@ -47,7 +58,7 @@ entry! {
                 let room = &mut poly.0[filled..filled + 8];
                 // SAFETY: there is room for eight coefficients; the store needs no alignment.
                 unsafe { _mm_storeu_si128(room.as_mut_ptr().cast(), _mm_shuffle_epi8(eight, chosen)) }
-                filled += set.count_ones() as usize;
+                filled += usize::from(COUNT[set]);
             }
         }
         filled
