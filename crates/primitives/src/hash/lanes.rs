@@ -7,8 +7,8 @@ use crate::low::x86_64::batch as kernels;
 use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, HaveAvx2, secret};
 
-/// The words of a block that are given, at least: a lane's first 24.
-pub(crate) type Given = [u64; 24];
+/// A lane's state after a permutation, of which a block at most is output.
+pub(crate) type Given = [u64; 25];
 
 /// A sponge's input and output, block by block.
 pub(crate) trait Job {
@@ -58,7 +58,7 @@ fn run<const L: usize, J: Job>(
     mut jobs: impl Iterator<Item = J>,
 ) {
     let mut state = [[0; L]; 25];
-    let mut given = [[0; 24]; L];
+    let mut given = [[0; 25]; L];
     let mut lanes: [Option<J>; L] = [const { None }; L];
     loop {
         for (i, lane) in lanes.iter_mut().enumerate() {
@@ -73,11 +73,18 @@ fn run<const L: usize, J: Job>(
         let mut busy = lanes.iter().enumerate().filter(|(_, lane)| lane.is_some()).map(|(i, _)| i);
         match (busy.next(), busy.next()) {
             (None, _) => break,
+            // Nothing waits, or there would be more: what is left goes on by itself.
             (Some(i), None) => {
-                let mut alone = state.map(|words| words[i]);
-                keccak_mux::permute(single, &mut alone);
-                state.iter_mut().zip(alone).for_each(|(words, word)| words[i] = word);
-                given[i].copy_from_slice(&alone[..24]);
+                let (Some(job), mut alone) = (&mut lanes[i], state.map(|words| words[i])) else { break };
+                loop {
+                    keccak_mux::permute(single, &mut alone);
+                    if job.take(&alone) {
+                        break;
+                    }
+                    job.absorb(|at, word| alone[at] ^= word);
+                }
+                lanes[i] = None;
+                continue;
             }
             _ => permute(&mut state, &mut given),
         }

@@ -7,7 +7,7 @@ use super::{Poly, Q};
 ///
 /// What it does depends on the bytes, which come from the public seed ρ.
 #[inline(never)]
-pub(crate) fn uniform(block: &[u64; 24], poly: &mut Poly, mut filled: usize) -> usize {
+pub(crate) fn uniform(block: &[u64; 25], poly: &mut Poly, mut filled: usize) -> usize {
     for three in block[..21].as_chunks::<3>().0 {
         filled = uniform_24(three, poly, filled);
     }

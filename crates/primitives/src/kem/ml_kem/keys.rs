@@ -121,7 +121,9 @@ impl<const K: usize> Kem for MlKem<K> {
     }
 
     fn secret_from_bytes(&self, bytes: &[u8]) -> Result<Self::Secret, KemError> {
-        Stored::parse(bytes, |public| self.0.hash_of(public)).map(Secret)
+        let mut stored = Box::new(Stored::ZERO);
+        stored.read(bytes, |public| self.0.hash_of(public))?;
+        Ok(Secret(stored))
     }
 
     fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
@@ -143,7 +145,7 @@ impl<const K: usize> Kem for MlKem<K> {
     fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
         expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
         secret::ran(Self::NAME, self.arm());
-        Ok(clearing::<K, _>(|| self.0.decapsulate(&with.0.keys, ciphertext)))
+        clearing::<K, _>(|| Ok(self.0.decapsulate(&with.0.keys, ciphertext)))
     }
 }
 
@@ -154,10 +156,8 @@ impl<const K: usize> DerandomizedKem for MlKem<K> {
     fn generate_from(&self, coins: &[u8]) -> Result<(Self::Secret, Self::Public), KemError> {
         let coins = exactly("seed of the key pair", coins)?;
         secret::ran(Self::NAME, self.arm());
-        let stored = clearing::<K, _>(|| {
-            let mut expanded = Expanded::ZERO;
-            Stored::generate(self.0, coins, &mut expanded)
-        });
+        let mut stored = Box::new(Stored::ZERO);
+        clearing::<K, _>(|| stored.generate(self.0, coins, &mut { Expanded::ZERO }));
         let public = Public(stored.keys.public.clone());
         Ok((Secret(stored), public))
     }
@@ -171,7 +171,7 @@ impl<const K: usize> DerandomizedKem for MlKem<K> {
         expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
         let m = exactly("randomness of the encapsulation", coins)?;
         secret::ran(Self::NAME, self.arm());
-        Ok(clearing::<K, _>(|| self.0.encapsulate(&to.0, m, ciphertext)))
+        clearing::<K, _>(|| Ok(self.0.encapsulate(&to.0, m, ciphertext)))
     }
 }
 
@@ -201,28 +201,29 @@ impl<const K: usize> PublicBytes<K> {
 }
 
 impl<const K: usize> Stored<K> {
-    /// The key pair of d ‖ z, and its expansion.
-    pub(super) fn generate(scheme: Scheme<K>, coins: &[u8; 64], expanded: &mut Expanded<K>) -> Box<Self> {
-        let mut stored = Box::new(Self { keys: SecretBytes::ZERO, seed: Some(*coins) });
+    pub(super) const ZERO: Self = Self { keys: SecretBytes::ZERO, seed: None };
+
+    /// Becomes the key pair of d ‖ z, and `expanded` its expansion.
+    pub(super) fn generate(&mut self, scheme: Scheme<K>, coins: &[u8; 64], expanded: &mut Expanded<K>) {
+        self.seed = Some(*coins);
         if let ([d, z], []) = coins.as_chunks() {
-            scheme.generate(d, z, &mut stored.keys, expanded);
+            scheme.generate(d, z, &mut self.keys, expanded);
         }
-        stored
     }
 
-    /// The key in these bytes, checked (FIPS 203 §7.3) by its hash as `hash_of` computes it.
-    pub(super) fn parse(
+    /// Becomes the key in these bytes, checked (FIPS 203 §7.3) by its hash as `hash_of` computes it.
+    pub(super) fn read(
+        &mut self,
         bytes: &[u8],
         hash_of: impl FnOnce(&PublicBytes<K>) -> [u8; 32],
-    ) -> Result<Box<Self>, KemError> {
+    ) -> Result<(), KemError> {
         let set = Scheme::<K>::SET;
         set.check_secret(bytes, |ek| hash_of(&PublicBytes::copied(ek)))?;
-        let mut stored = Box::new(Self { keys: SecretBytes::ZERO, seed: None });
-        stored.keys.s.as_flattened_mut().copy_from_slice(&bytes[set.dk_pke()]);
-        stored.keys.public = PublicBytes::copied(&bytes[set.ek()]);
-        stored.keys.hash.copy_from_slice(&bytes[set.hash_of_ek()]);
-        stored.keys.z.copy_from_slice(&bytes[set.z()]);
-        Ok(stored)
+        self.keys.s.as_flattened_mut().copy_from_slice(&bytes[set.dk_pke()]);
+        self.keys.public = PublicBytes::copied(&bytes[set.ek()]);
+        self.keys.hash.copy_from_slice(&bytes[set.hash_of_ek()]);
+        self.keys.z.copy_from_slice(&bytes[set.z()]);
+        Ok(())
     }
 
     pub(super) fn to_bytes(&self) -> Zeroizing<Vec<u8>> {

@@ -27,7 +27,7 @@ pub type PreparedMlKem1024 = PreparedMlKem<4>;
 pub struct PreparedSecret<const K: usize>(Box<SecretParts<K>>);
 
 struct SecretParts<const K: usize> {
-    stored: Box<Stored<K>>,
+    stored: Stored<K>,
     factors: [Factor; K],
     expanded: Expanded<K>,
 }
@@ -63,20 +63,14 @@ impl<const K: usize> PreparedMlKem<K> {
     fn scheme(self) -> Scheme<K> {
         self.0.0
     }
+}
 
-    /// Both keys of a pair. `expanded` belongs to it.
-    fn pair(self, stored: Box<Stored<K>>, expanded: Expanded<K>) -> (PreparedSecret<K>, PreparedPublic<K>) {
-        let public =
-            PublicParts { bytes: stored.keys.public.clone(), hash: stored.keys.hash, expanded: expanded.clone() };
-        (self.secret(stored, expanded), PreparedPublic(Box::new(public)))
-    }
+impl<const K: usize> SecretParts<K> {
+    const ZERO: Self = Self { stored: Stored::ZERO, factors: [Factor::ZERO; K], expanded: Expanded::ZERO };
+}
 
-    fn secret(self, stored: Box<Stored<K>>, expanded: Expanded<K>) -> PreparedSecret<K> {
-        let mut parts = Box::new(SecretParts { stored, factors: [Factor::ZERO; K], expanded });
-        let SecretParts { stored, factors, .. } = &mut *parts;
-        self.scheme().factors(&stored.keys, factors);
-        PreparedSecret(parts)
-    }
+impl<const K: usize> PublicParts<K> {
+    const ZERO: Self = Self { bytes: PublicBytes::ZERO, hash: [0; 32], expanded: Expanded::ZERO };
 }
 
 impl<const K: usize> fmt::Debug for PreparedMlKem<K> {
@@ -124,8 +118,8 @@ impl<const K: usize> Kem for PreparedMlKem<K> {
     }
 
     fn public_from_bytes(&self, bytes: &[u8]) -> Result<Self::Public, KemError> {
-        let bytes = PublicBytes::parse(bytes)?;
-        let mut parts = Box::new(PublicParts { bytes, hash: [0; 32], expanded: Expanded::ZERO });
+        let mut parts = Box::new(PublicParts::ZERO);
+        parts.bytes = PublicBytes::parse(bytes)?;
         let PublicParts { bytes, hash, expanded } = &mut *parts;
         self.scheme().expand(bytes, expanded, hash);
         Ok(PreparedPublic(parts))
@@ -136,13 +130,15 @@ impl<const K: usize> Kem for PreparedMlKem<K> {
     }
 
     fn secret_from_bytes(&self, bytes: &[u8]) -> Result<Self::Secret, KemError> {
-        let mut expanded = Expanded::ZERO;
-        let stored = Stored::parse(bytes, |public| {
+        let mut parts = Box::new(SecretParts::ZERO);
+        let SecretParts { stored, factors, expanded } = &mut *parts;
+        stored.read(bytes, |public| {
             let mut hash = [0; 32];
-            self.scheme().expand(public, &mut expanded, &mut hash);
+            self.scheme().expand(public, expanded, &mut hash);
             hash
         })?;
-        Ok(clearing::<K, _>(|| self.secret(stored, expanded)))
+        clearing::<K, _>(|| self.scheme().factors(&stored.keys, factors));
+        Ok(PreparedSecret(parts))
     }
 
     fn secret_to_bytes(&self, secret: &Self::Secret) -> Result<Zeroizing<Vec<u8>>, KemError> {
@@ -165,8 +161,7 @@ impl<const K: usize> Kem for PreparedMlKem<K> {
         expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
         secret::ran(Self::NAME, self.arm());
         let SecretParts { stored, factors, expanded } = &*with.0;
-        let work = || self.scheme().decapsulate_prepared(&stored.keys, factors, expanded, ciphertext);
-        Ok(clearing::<K, _>(work))
+        clearing::<K, _>(|| Ok(self.scheme().decapsulate_prepared(&stored.keys, factors, expanded, ciphertext)))
     }
 }
 
@@ -177,11 +172,16 @@ impl<const K: usize> DerandomizedKem for PreparedMlKem<K> {
     fn generate_from(&self, coins: &[u8]) -> Result<(Self::Secret, Self::Public), KemError> {
         let coins = exactly("seed of the key pair", coins)?;
         secret::ran(Self::NAME, self.arm());
-        Ok(clearing::<K, _>(|| {
-            let mut expanded = Expanded::ZERO;
-            let stored = Stored::generate(self.scheme(), coins, &mut expanded);
-            self.pair(stored, expanded)
-        }))
+        let (mut secret, mut public) = (Box::new(SecretParts::ZERO), Box::new(PublicParts::ZERO));
+        clearing::<K, _>(|| {
+            let SecretParts { stored, factors, expanded } = &mut *secret;
+            stored.generate(self.scheme(), coins, expanded);
+            self.scheme().factors(&stored.keys, factors);
+            public.bytes.copy(&stored.keys.public);
+            public.hash = stored.keys.hash;
+            public.expanded.copy(expanded);
+        });
+        Ok((PreparedSecret(secret), PreparedPublic(public)))
     }
 
     fn encapsulate_from(
@@ -194,6 +194,6 @@ impl<const K: usize> DerandomizedKem for PreparedMlKem<K> {
         let m = exactly("randomness of the encapsulation", coins)?;
         secret::ran(Self::NAME, self.arm());
         let PublicParts { hash, expanded, .. } = &*to.0;
-        Ok(clearing::<K, _>(|| self.scheme().encapsulate_prepared(expanded, hash, m, ciphertext)))
+        clearing::<K, _>(|| Ok(self.scheme().encapsulate_prepared(expanded, hash, m, ciphertext)))
     }
 }

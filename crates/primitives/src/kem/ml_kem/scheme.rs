@@ -28,7 +28,6 @@ pub(super) struct PublicBytes<const K: usize> {
 }
 
 /// A decapsulation key as bytes, in the order of FIPS 203, algorithm 16.
-#[derive(Clone)]
 pub(super) struct SecretBytes<const K: usize> {
     pub(super) s: [[u8; 384]; K],
     pub(super) public: PublicBytes<K>,
@@ -37,7 +36,6 @@ pub(super) struct SecretBytes<const K: usize> {
 }
 
 /// What an encapsulation key stands for.
-#[derive(Clone)]
 pub(super) struct Expanded<const K: usize> {
     /// Â, row by row.
     matrix: [[Poly; K]; K],
@@ -47,6 +45,12 @@ pub(super) struct Expanded<const K: usize> {
 
 impl<const K: usize> PublicBytes<K> {
     pub(super) const ZERO: Self = Self { t: [[0; 384]; K], rho: [0; 32] };
+
+    /// Becomes the other, straight from where it lies.
+    pub(super) fn copy(&mut self, other: &Self) {
+        self.t.as_flattened_mut().copy_from_slice(other.t.as_flattened());
+        self.rho = other.rho;
+    }
 }
 
 impl<const K: usize> SecretBytes<K> {
@@ -55,6 +59,16 @@ impl<const K: usize> SecretBytes<K> {
 
 impl<const K: usize> Expanded<K> {
     pub(super) const ZERO: Self = Self { matrix: [[Poly::ZERO; K]; K], t: [Poly::ZERO; K] };
+
+    /// Becomes the other, straight from where it lies.
+    pub(super) fn copy(&mut self, other: &Self) {
+        for (poly, other) in self.matrix.as_flattened_mut().iter_mut().zip(other.matrix.as_flattened()) {
+            *poly = *other;
+        }
+        for (poly, other) in self.t.iter_mut().zip(&other.t) {
+            *poly = *other;
+        }
+    }
 
     pub(super) fn wipe(&mut self) {
         for poly in self.matrix.as_flattened_mut().iter_mut().chain(&mut self.t) {

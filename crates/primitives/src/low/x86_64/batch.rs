@@ -46,12 +46,12 @@ entry! {
     keccak_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", keccak, Zmm, [[u64; 8]; 25];
 }
 
-/// The first 24 words of each of four states, a state a lane before and an array a state after.
+/// Four states but for their last words, which no block reaches: a state a lane before, and an array a state after.
 #[cfg(feature = "ml-kem")]
 #[inline]
-pub(crate) fn lanes_apart(_: HaveAvx2, state: &[[u64; 4]; 25], apart: &mut [[u64; 24]; 4]) {
+pub(crate) fn lanes_apart(_: HaveAvx2, state: &[[u64; 4]; 25], apart: &mut [[u64; 25]; 4]) {
     #[target_feature(enable = "avx2")]
-    fn with_features(state: &[[u64; 4]; 25], apart: &mut [[u64; 24]; 4]) {
+    fn with_features(state: &[[u64; 4]; 25], apart: &mut [[u64; 25]; 4]) {
         for at in (0..24).step_by(4) {
             // SAFETY: each of the rows has four words; the loads need no alignment.
             let row = |i: usize| unsafe { _mm256_loadu_si256(state[at + i].as_ptr().cast()) };

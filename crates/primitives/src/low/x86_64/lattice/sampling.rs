@@ -36,7 +36,7 @@ static COUNT: [u8; 256] = {
 
 entry! {
     /// See [`sampling::uniform`]. The tables are looked up by what becomes of public bytes.
-    uniform(block: &[u64; 24], poly: &mut Poly, filled: usize) -> usize {
+    uniform(block: &[u64; 25], poly: &mut Poly, filled: usize) -> usize {
         let mut filled = filled;
         for three in 0..7 {
             // Of the 32 bytes that are loaded, the first 24 are wanted.
