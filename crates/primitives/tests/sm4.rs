@@ -48,7 +48,7 @@ fn the_standards_example_on_every_arm() {
     }
 }
 
-/// A million encryptions, one of the result of another. The portable arm would take most of a minute without optimisation.
+/// A million encryptions, one of the result of another.
 #[test]
 fn the_standards_million_iterations_on_every_accelerated_arm() {
     let vectors = vectors::load("sm4.json");
@@ -59,8 +59,8 @@ fn the_standards_million_iterations_on_every_accelerated_arm() {
     }
 }
 
+/// By itself, since it takes as long as all other tests together.
 #[test]
-#[ignore = "takes most of a minute without optimisation"]
 fn the_standards_million_iterations_on_the_portable_arm() {
     let vectors = vectors::load("sm4.json");
     let vector = &vectors::list(&vectors, "blocks")[1];

@@ -29,7 +29,7 @@ pub(super) const CASES: &[Case] = &[
     unseen(
         "aead/chacha20-poly1305@avx512",
         ("chacha20-poly1305", "avx512"),
-        &["chacha20_poly1305::run_avx512::with_features"],
+        &["chacha20_poly1305::run_avx512::with_features", "chacha20_poly1305::run_avx512::short_with_features"],
         chacha20_poly1305,
     ),
     case("aead/sm4-gcm@portable", ("sm4-gcm", "portable"), "portable", sm4_gcm),

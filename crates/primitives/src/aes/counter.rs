@@ -8,6 +8,9 @@ use candor_cpu::Cpu;
 /// AES-128 in counter mode with a 32-bit big-endian counter, as GCM has it (SP 800-38D §6.5). It gives the key stream of
 /// `ctr::Ctr32BE<Aes128>`. Wiped on drop.
 ///
+/// **A counter block must never serve twice under one key**: where two key streams overlap, the xor of both plaintexts shows. Counter mode alone
+/// authenticates nothing: new designs want AES-GCM.
+///
 /// A key stream has 2^32 − 1 blocks. [`StreamCipher`](super::cipher::StreamCipher)'s checked methods refuse to go beyond.
 ///
 /// ```
