@@ -216,7 +216,7 @@ mod tests {
         });
         // From every number of coefficients that may be there already.
         for filled in 0..256 {
-            agree("rejection", byte_strings::<192>(), |arm, bytes| {
+            agree("rejection", byte_strings::<200>(), |arm, bytes| {
                 let block = core::array::from_fn(|i| u64::from_le_bytes(core::array::from_fn(|j| bytes[8 * i + j])));
                 let mut poly = Poly::ZERO;
                 let found = arm.uniform(&block, &mut poly, filled);
