@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Our implementation keeps keys in one of two forms. [`MlKem768`] keeps bytes as they came and expands them within each operation, which suits
-//! keys that are used once. [`PreparedMlKem768`] expands them when it reads or makes them, which suits keys that are used often: it takes
-//! about twice as long to read a key and half as long to use it, and four times the memory.
+//! keys that are used once. [`PreparedMlKem768`] expands them when it reads or makes them, which suits keys that are used often: reading a key then
+//! does the larger part of an operation's work, each use is that much shorter, and a key takes several times the memory.
 //!
 //! ```
 //! # #[cfg(feature = "ml-kem")] {
