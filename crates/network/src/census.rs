@@ -16,8 +16,11 @@ use std::hash::Hash;
 
 /// Whoever has no more places than this loses only idle ones.
 pub(crate) const FAIR: usize = 8;
-/// The same for all networks of one provider.
-pub(crate) const FAIR_FOR_PROVIDER: usize = 64;
+/// The same for all networks of one provider: a 64th of all places, so that it takes as many providers to have all of them, however many there are; and no less
+/// than for one network.
+pub(crate) fn fair_for_provider(places: usize) -> usize {
+    (places / 64).max(FAIR)
+}
 
 /// Who has places: a network, or what counts as one.
 pub(crate) trait Party: Copy + Eq + Hash {
@@ -37,6 +40,7 @@ pub(crate) struct Census<P> {
     by_provider: HashMap<P, usize>,
     own: usize,
     own_provider: usize,
+    fair_for_provider: usize,
 }
 
 /// What a holder who may lose a place has. The greatest gives way first.
@@ -49,7 +53,7 @@ pub(crate) struct Crowd {
 }
 
 impl<P: Party> Census<P> {
-    /// Counts these places, one for each time that a holder comes.
+    /// Counts these places, one for each time that a holder comes. All of them are taken.
     pub(crate) fn of(holders: impl Iterator<Item = P>, newcomer: P) -> Self {
         let (mut counts, mut by_provider) = (HashMap::new(), HashMap::new());
         for holder in holders {
@@ -58,7 +62,8 @@ impl<P: Party> Census<P> {
         }
         let own = counts.get(&newcomer).copied().unwrap_or(0);
         let own_provider = by_provider.get(&newcomer.provider()).copied().unwrap_or(0);
-        Self { counts, by_provider, own, own_provider }
+        let fair_for_provider = fair_for_provider(counts.values().sum());
+        Self { counts, by_provider, own, own_provider, fair_for_provider }
     }
 
     /// Whether that holder has more places than the newcomer will.
@@ -71,9 +76,10 @@ impl<P: Party> Census<P> {
         let (count, own) = (self.count(holder), self.own);
         let (provider, own_provider) =
             (self.by_provider.get(&holder.provider()).copied().unwrap_or(0), self.own_provider);
-        let is_crowd = provider > FAIR_FOR_PROVIDER && provider > 2 * (own_provider + 1);
+        let fair = self.fair_for_provider;
+        let is_crowd = provider > fair && provider > 2 * (own_provider + 1);
         // Networks of one provider are equals; others have to fear only whoever has no more than they.
-        let may_ask = own_provider <= FAIR_FOR_PROVIDER || provider >= own_provider;
+        let may_ask = own_provider <= fair || provider >= own_provider;
         let has_more = (is_idle && count > own) || (count > FAIR && count > 2 * (own + 1));
         let crowd = Crowd { provider: if is_crowd { provider } else { 0 }, count };
         (is_crowd || (may_ask && has_more)).then_some(crowd)
@@ -119,7 +125,34 @@ mod tests {
         assert_eq!((to_other.len(), to_other.last()), (66, Some(&0)), "each of its networks comes first");
         assert_eq!(losers(&held, network(1, 200), false), [0; 0]);
         assert_eq!(losers(&held, network(1, 200), true).len(), 65, "they are equals among themselves");
-        // The twin: with one fewer, they are a crowd no more.
-        assert_eq!(losers(&held[..65], network(3, 1), false), [0]);
+    }
+
+    #[test]
+    fn whoever_has_just_what_is_fair_keeps_it_and_whoever_has_one_more_loses_one() {
+        for (places, fair) in [(100, 8), (512, 8), (640, 10), (896, 14), (3584, 56)] {
+            // All places are taken: by these, and by one or a few networks of each of 240 other providers.
+            let with = |those: Vec<(Prefix, usize)>| {
+                let taken: usize = those.iter().map(|(_, count)| count).sum();
+                let others =
+                    (0..places - taken).map(|index| (network(10 + (index % 240) as u8, (index / 240) as u8), 1));
+                those.into_iter().chain(others).collect::<Vec<_>>()
+            };
+            let many = |count: usize| (0..count).map(|third| (network(1, third as u8), 1)).collect::<Vec<_>>();
+            assert_eq!(losers(&with(many(fair)), network(2, 1), false), [0; 0], "{places}");
+            assert_eq!(losers(&with(many(fair + 1)), network(2, 1), false).len(), fair + 1, "{places}");
+            // And only to a newcomer whose provider has less than half of that.
+            let beside = |own: usize| {
+                let held =
+                    with([many(fair + 1), (0..own).map(|third| (network(2, third as u8), 1)).collect()].concat());
+                losers(&held, network(2, 200), false).len()
+            };
+            assert_eq!([fair / 2 - 1, fair / 2].map(beside), [fair + 1, 0], "{places}");
+        }
+        // One network, of a provider that has no more than is fair.
+        let held = |count: usize| {
+            let others = (0..3584 - count).map(|index| (network(10 + (index % 240) as u8, (index / 240) as u8), 1));
+            [(network(1, 1), count)].into_iter().chain(others).collect::<Vec<_>>()
+        };
+        assert_eq!([8, 9].map(|count| losers(&held(count), network(2, 1), false).len()), [0, 1]);
     }
 }

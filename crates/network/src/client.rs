@@ -22,7 +22,7 @@ use crate::link::{Budget, Confirmed, Link, Ways, connect, drive};
 use crate::relay_list::ListedRelay;
 use crate::tls::Connector;
 use candor_onion::cell::{Cell, Message};
-use candor_onion::circuit::{Limits, Side};
+use candor_onion::circuit::{Cause, Failure, Limits, Side};
 use candor_onion::handshake::HandshakeType;
 use candor_onion::layer::Crypto;
 use circuit::State;
@@ -122,16 +122,25 @@ impl Client {
 
     /// A circuit of one hop, to be [extended](Circuit::extend).
     ///
+    /// A link over which nothing comes while an answer is waited for takes no circuits any more: the next one is made over a new link.
+    ///
     /// # Errors
-    /// As for [`Self::circuit`].
+    /// As for [`Self::circuit`]; [`Error::Silent`] if nothing at all came over the link in time.
     pub async fn first_hop(&self, relay: &ListedRelay, handshake: HandshakeType) -> Result<Circuit, Error> {
         let offer = relay.offer(handshake)?;
         let link = self.link(relay).await?;
-        let state = State::new(link, &self.options, &self.budget)
+        let heard = link.heard();
+        let state = State::new(Arc::clone(&link), &self.options, &self.budget)
             .map_err(|source| Error::FirstHop { relay: relay.to_string(), source: Box::new(source) })?;
         let mut circuit = Circuit::new(state);
-        circuit.create(relay, offer).await?;
-        Ok(circuit)
+        const LATE: Failure = Failure { hop: Some(1), cause: Cause::Timeout };
+        match circuit.create(relay, offer).await {
+            Err(Error::Circuit { failure: LATE, .. }) if link.heard() == heard => {
+                link.retire();
+                Err(Error::Silent { hop: 1, relay: relay.to_string(), after: self.options.limits.build })
+            }
+            made => made.map(|()| circuit),
+        }
     }
 
     /// Makes the link to a relay, if there is none.
@@ -165,6 +174,7 @@ impl Client {
             let driven = Arc::clone(&link);
             tokio::spawn(async move {
                 let on_cell = |cell: Cell, _| {
+                    driven.hear();
                     let Some(state) = driven.circuit(cell.circuit) else { return };
                     let over = matches!(cell.message, Message::Destroy(_));
                     state.receive(cell.message);

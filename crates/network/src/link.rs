@@ -13,7 +13,7 @@ pub(crate) use ways::{Confirmed, Ends, Ways};
 use candor_onion::cell::{DestroyReason, Message};
 use candor_onion::circuit::{Circuits, Side};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A link, shared by everything that has cells for the neighbour. `T` is kept for each circuit, and `P` for the link.
@@ -31,6 +31,8 @@ pub(crate) struct Link<T, P = ()> {
     pub(crate) confirmed: Confirmed,
     /// No new circuit is led over it; it ends with those that it has.
     retired: AtomicBool,
+    /// Cells that have come over it, where somebody counts them.
+    heard: AtomicU64,
     pub(crate) place: P,
 }
 
@@ -51,6 +53,7 @@ impl<T: Clone, P> Link<T, P> {
             remote: shaken.remote,
             confirmed,
             retired: AtomicBool::new(false),
+            heard: AtomicU64::new(0),
             place,
         }
     }
@@ -62,7 +65,7 @@ impl<T: Clone, P> Link<T, P> {
             Confirmed::Port => self.remote.port() == address.port(),
             Confirmed::Yes => true,
         };
-        fits && !self.is_closed()
+        fits && !self.is_closed() && !self.is_retired()
     }
 
     /// Gives a circuit of ours its number.
@@ -99,6 +102,16 @@ impl<T: Clone, P> Link<T, P> {
     /// Leads no new circuit over it. It closes with its last one.
     pub(crate) fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
+    }
+
+    /// Counts a cell that has come.
+    pub(crate) fn hear(&self) {
+        self.heard.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many cells have come.
+    pub(crate) fn heard(&self) -> u64 {
+        self.heard.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_retired(&self) -> bool {

@@ -211,6 +211,8 @@ struct Shared {
     /// Circuits are many, on a link or in all.
     crowded: Notify,
     known: Mutex<Known>,
+    /// Addresses of directories.
+    directories: Mutex<HashSet<IpAddr>>,
     stopping: watch::Sender<bool>,
     cells: AtomicU64,
     refused_connections: AtomicU64,
@@ -264,6 +266,7 @@ impl Relay {
             circuits: Arc::new(Semaphore::new(limits.all_circuits.min(Semaphore::MAX_PERMITS))),
             crowded: Notify::new(),
             known: Mutex::default(),
+            directories: Mutex::default(),
             stopping: watch::Sender::new(false),
             cells: AtomicU64::new(0),
             refused_connections: AtomicU64::new(0),
@@ -315,6 +318,12 @@ impl Relay {
         }
         *locked(&self.shared.known) = known;
         self.shared.links.close_delisted(|identity| self.shared.listed_address(identity).is_some());
+    }
+
+    /// Tells it from which addresses authorities try whether it is there. Each is counted by itself and not with its network, so that its neighbours
+    /// can't use up what the authority needs. Replaces what it was told before.
+    pub fn know_directories(&self, addresses: impl IntoIterator<Item = IpAddr>) {
+        *locked(&self.shared.directories) = addresses.into_iter().map(|address| address.to_canonical()).collect();
     }
 
     /// What it has done so far.
@@ -384,6 +393,11 @@ impl Shared {
     /// Whether our list has a relay there.
     fn is_listed_at(&self, address: IpAddr) -> bool {
         locked(&self.known).addresses.contains(&address.to_canonical())
+    }
+
+    /// Whether a directory has that address.
+    fn is_directorys(&self, address: IpAddr) -> bool {
+        locked(&self.directories).contains(&address.to_canonical())
     }
 
     /// Whether a relay of our list takes links there.

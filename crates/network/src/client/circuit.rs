@@ -201,8 +201,9 @@ impl Circuit {
 
     /// Finds out which hop no longer answers, when a circuit carries nothing any more and no relay has ended it: asks every hop for a
     /// sign of life, and waits for `patience`. The error names the first hop without an answer. It or the way to it is stuck; `None`
-    /// if all answer, so that whatever is slow lies behind the last hop. Anything that comes by this circuit is hop 1's sign of life. Of several
-    /// callers one asks, and the others take the answer, if the question was put after they came.
+    /// if all answer, so that whatever is slow lies behind the last hop. Anything that comes over the link is hop 1's sign of life: its own answer may wait
+    /// behind what exits send to this client. A link over which nothing comes takes no circuits any more. Of several callers one asks, and the others take
+    /// the answer, if the question was put after they came.
     pub async fn silent_hop(&self, patience: Duration) -> Option<Error> {
         let came = Instant::now();
         let mut asked = self.0.asked.lock().await;
@@ -225,6 +226,7 @@ impl Circuit {
 
     /// The first hop, from 0, that gives no sign of life in time.
     async fn ask_all(&self, patience: Duration) -> Option<usize> {
+        let heard = self.0.link.heard();
         let hops = self.0.with(|inner| {
             inner.answered = vec![false; inner.machine.hops()];
             for hop in 1..=inner.answered.len() {
@@ -241,14 +243,24 @@ impl Circuit {
             inner.builder = Some(cx.waker().clone());
             Poll::Pending
         });
-        let _ = timeout(patience, all).await;
-        let inner = locked(&self.0.inner);
+        let is_late = timeout(patience, all).await.is_err();
+        let mut inner = locked(&self.0.inner);
+        match (self.0.link.heard() == heard, inner.answered.first_mut()) {
+            (true, _) if is_late => self.0.link.retire(),
+            (false, Some(first)) => *first = true,
+            _ => {}
+        }
         (0..hops).find(|hop| !inner.answered[*hop])
     }
 
     /// How many hops there are.
     pub fn hops(&self) -> usize {
         locked(&self.0.inner).machine.hops()
+    }
+
+    /// Whether its link takes no circuits any more.
+    pub(crate) fn is_retired(&self) -> bool {
+        self.0.link.is_retired()
     }
 
     /// Why the circuit is over, if it is.
@@ -350,13 +362,7 @@ impl State {
     }
 
     pub(super) fn receive(&self, message: Message) {
-        self.with(|inner| {
-            // Whatever comes has come by way of hop 1.
-            if let Some(first) = inner.answered.first_mut() {
-                *first = true;
-            }
-            inner.machine.receive(message, Instant::now());
-        });
+        self.with(|inner| inner.machine.receive(message, Instant::now()));
     }
 
     pub(super) fn link_closed(&self) {

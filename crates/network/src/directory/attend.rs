@@ -1,7 +1,7 @@
 //! A relay that stays published, and knows the others.
 
-use super::Directory;
 use super::exchange::post;
+use super::{Directory, DirectoryAddress};
 use crate::keys::Words;
 use crate::relay::Relay;
 use crate::relay_list::ListedRelay;
@@ -26,6 +26,8 @@ impl Default for Attendance {
     }
 }
 
+/// How often the directories' names are looked up.
+const LOOK_UP: Duration = Duration::from_secs(600);
 /// How often is looked whether anything is due.
 const TURN: Duration = Duration::from_millis(500);
 /// How long to wait after a failure; doubles each time.
@@ -57,7 +59,8 @@ impl Due {
     }
 }
 
-/// Publishes the relay to every authority, again when its keys change, when a consensus lacks it, and every so often, and tells it of the relays of each new consensus.
+/// Publishes the relay to every authority, again when its keys change, when a consensus lacks it, and every so often, and tells it of the relays of each new consensus
+/// and of the authorities' addresses.
 /// Never ends. `told` hears of each step that failed or succeeded; what has failed is tried again.
 pub async fn attend(
     relay: &Relay,
@@ -68,9 +71,26 @@ pub async fn attend(
     let mut published: Option<Arc<ListedRelay>> = None;
     let mut authorities: Vec<_> = directory.authorities().map(|authority| (authority, Due::now())).collect();
     let mut consensus = Due::now();
+    let mut names = Due::now();
     let mut number = 0;
     let mut published_at = None;
     loop {
+        if names.is_now() {
+            // Before it is published: an authority may try it at once.
+            let mut addresses = Vec::new();
+            let mut all_found = true;
+            for url in directory.authorities().map(DirectoryAddress::url) {
+                match tokio::net::lookup_host((url.bare_host(), url.port())).await {
+                    Ok(found) => addresses.extend(found.map(|address| address.ip())),
+                    Err(_) => all_found = false,
+                }
+            }
+            // A name that has no address just now keeps those that it had.
+            if all_found || published.is_none() {
+                relay.know_directories(addresses);
+            }
+            if all_found { names.after(LOOK_UP) } else { names.failed() }
+        }
         let listed = relay.listed();
         if published.as_ref().is_none_or(|published| !Arc::ptr_eq(published, &listed)) {
             authorities.iter_mut().for_each(|(_, due)| *due = Due::now());

@@ -42,9 +42,9 @@ pub struct AuthorityConfig {
     pub registry: RegistryLimits,
     /// How it finds out whether relays are where they say.
     pub reach: ReachLimits,
-    /// Whether it has a way to public addresses of IPv6. Without one it tries and counts only the first address of a relay that has two of which the second
-    /// is there. Defaults to what the machine has now.
-    pub ipv6: bool,
+    /// Whether it has a way to public addresses of IPv6 at this moment. Without one it tries and counts only the first address of a relay that has two of
+    /// which the second is there. Asks the system by default.
+    pub ipv6: Arc<dyn Fn() -> bool + Send + Sync>,
     /// What one /24 of IPv4 or /48 of IPv6 may take; `circuits` and `creations` bound registrations. Relays of the consensus and the
     /// other authorities are counted by their own addresses.
     pub network: NetworkLimits,
@@ -73,7 +73,7 @@ impl AuthorityConfig {
             state: None,
             registry: RegistryLimits::default(),
             reach: ReachLimits::default(),
-            ipv6: probes::has_ipv6(),
+            ipv6: Arc::new(probes::has_ipv6),
             network: NetworkLimits {
                 connections: 32,
                 half_open: 32,
@@ -206,6 +206,7 @@ pub(super) struct Shared {
     pub(super) keys: Mutex<AuthorityKeys>,
     pub(super) registry: Mutex<Registry>,
     pub(super) reach: ReachLimits,
+    pub(super) ipv6: Arc<dyn Fn() -> bool + Send + Sync>,
     /// A relay has registered.
     pub(super) registered: Notify,
     pub(super) networks: Arc<Networks>,
@@ -248,17 +249,15 @@ impl Authority {
             intervals_valid: config.intervals_valid.max(1),
             fingerprint: base16ct::lower::encode_string(keys.fingerprint()),
             keys: Mutex::new(keys),
-            registry: Mutex::new(
-                Registry::new(
-                    config.registry,
-                    config.reach,
-                    config.test_networks.clone(),
-                    config.private_networks,
-                    instant(),
-                )
-                .with_ipv6(config.ipv6),
-            ),
+            registry: Mutex::new(Registry::new(
+                config.registry,
+                config.reach,
+                config.test_networks.clone(),
+                config.private_networks,
+                instant(),
+            )),
             reach: config.reach,
+            ipv6: config.ipv6,
             registered: Notify::new(),
             networks: Networks::new(config.network, 1 << 16, config.test_networks),
             seats: Seats::new(config.connections),
@@ -376,8 +375,10 @@ impl Shared {
     }
 
     pub(super) fn register(&self, bytes: Vec<u8>, from: IpAddr, now: u64) -> Result<(), Refused> {
+        // Whoever sends many signatures to be verified holds up nobody else's.
+        let stored = Stored::read(bytes)?;
         let course = locked(&self.steadfast).course(self.clock.moment());
-        locked(&self.registry).register(bytes, from, [now, course], instant())?;
+        locked(&self.registry).register(stored, from, [now, course], instant())?;
         self.registered.notify_one();
         Ok(())
     }
@@ -465,7 +466,9 @@ impl Shared {
                 damaged("descriptors", &"it is cut short");
                 break;
             };
-            if let Err(refused) = locked(&self.registry).restore(descriptor.to_vec(), self.clock.now(), instant()) {
+            let restored = Stored::read(descriptor.to_vec())
+                .and_then(|stored| locked(&self.registry).restore(stored, self.clock.now(), instant()));
+            if let Err(refused) = restored {
                 damaged("descriptors", &refused);
             }
             bytes = after;
@@ -487,5 +490,42 @@ impl Shared {
 
     fn registry_bytes(&self) -> usize {
         candor_onion::directory::MOST_RELAYS * (MOST_DESCRIPTOR + 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Relay, RelayConfig, RelayKeys, Words};
+    use std::sync::mpsc;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn signatures_are_verified_while_others_use_the_registry() {
+        let local = SocketAddr::from(([127, 0, 0, 1], 0));
+        let keys = AuthorityKeys::generate(Clock::default().now()).unwrap();
+        let authority = Authority::start(keys, AuthorityConfig::new(local)).await.unwrap();
+        let relay = Relay::start(&RelayKeys::generate().unwrap(), RelayConfig::new(local)).await.unwrap();
+        let good = relay.descriptor(&Words::default()).unwrap();
+        let mut forged = good.clone();
+        *forged.last_mut().unwrap() ^= 1;
+        let (say, said) = mpsc::channel();
+        let registering = |bytes: Vec<u8>| {
+            let (shared, say) = (Arc::clone(authority.shared()), say.clone());
+            std::thread::spawn(move || {
+                let now = shared.clock.now();
+                let _ = say.send(shared.register(bytes, local.ip(), now));
+            })
+        };
+        let patience = Duration::from_secs(30);
+        let held = locked(&authority.shared().registry);
+        let forger = registering(forged);
+        let refused = said.recv_timeout(patience).expect("it waits for nobody");
+        assert!(matches!(refused, Err(Refused::Invalid(_))), "{refused:?}");
+        // The twin has to wait for its place.
+        let twin = registering(good);
+        assert!(said.recv_timeout(Duration::from_millis(50)).is_err());
+        drop(held);
+        assert_eq!(said.recv_timeout(patience), Ok(Ok(())));
+        [forger, twin].into_iter().for_each(|thread| thread.join().unwrap());
     }
 }

@@ -4,7 +4,7 @@
 //! longer fresh is replaced if any directory has a newer one; if none has, it is used until its end. A directory that is silent, or whose answer
 //! can't be used, is passed over for the next.
 
-use super::exchange::{self, failed, get};
+use super::exchange::{self, failed, get_counting};
 use super::{Directories, DirectoryAddress};
 use crate::clock::Clock;
 use crate::keys::random;
@@ -16,14 +16,17 @@ use candor_onion::handshake::HandshakeType;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::sleep;
 
 /// Seconds by which clocks may differ without harm.
 const SKEW: u64 = 3600;
 /// How long a directory may take for a whole answer before others are asked.
 const QUICK: Duration = Duration::from_secs(10);
+/// Bytes a second that a directory must send in its second turn, while a consensus is known that holds: a tenth of what a slow modem carries.
+const PACE: usize = 512;
 /// From this difference on, a wrong clock is named as the likely cause.
 const SUSPICIOUS: u64 = 300;
 
@@ -50,8 +53,19 @@ struct State {
     tags: HashMap<String, (String, u64)>,
 }
 
-/// Directories to ask, and how long each may take.
-type Turns<'a> = VecDeque<(&'a DirectoryAddress, Duration)>;
+/// Directories to ask, and whether it is each one's last turn.
+type Turns<'a> = VecDeque<(&'a DirectoryAddress, bool)>;
+
+/// How long a directory may take.
+#[derive(Clone, Copy)]
+enum Limit {
+    /// A moment, since it will be asked again after all others.
+    Moment,
+    /// As long as it makes progress, since something holds already.
+    Pace,
+    /// All the time that an answer may take.
+    Whole,
+}
 
 /// A consensus, and where it is from.
 #[derive(Clone, Debug)]
@@ -131,9 +145,15 @@ impl Directory {
         let mut failures = Vec::new();
         let mut newest: Option<(Arc<Consensus>, Vec<u8>)> = None;
         let mut turns = self.turns()?;
-        while let Some((from, limit)) = turns.pop_front() {
-            let Ok(answer) = timeout(limit, self.ask(from, known.as_ref())).await else {
-                self.is_slow(from, &mut turns);
+        while let Some((from, is_last)) = turns.pop_front() {
+            let limit = match (is_last, known.is_some() || newest.is_some()) {
+                (false, _) => Limit::Moment,
+                (true, true) => Limit::Pace,
+                (true, false) => Limit::Whole,
+            };
+            let came = AtomicUsize::new(0);
+            let Some(answer) = self.in_time(limit, &came, self.ask(from, known.as_ref(), &came)).await else {
+                self.is_slow(from, limit, &mut turns);
                 continue;
             };
             match answer {
@@ -223,6 +243,7 @@ impl Directory {
         &self,
         from: &DirectoryAddress,
         known: Option<&Arc<Consensus>>,
+        came: &AtomicUsize,
     ) -> Result<Option<(Consensus, Vec<u8>)>, Error> {
         let key = from.url().to_string();
         let (tag, seen) = {
@@ -230,7 +251,7 @@ impl Directory {
             let tag = state.tags.get(&key).filter(|(_, number)| known.is_some_and(|known| known.number() == *number));
             (tag.map(|(tag, _)| tag.clone()), state.seen)
         };
-        let reply = get(from, "/consensus", tag.as_deref(), MOST_CONSENSUS).await?;
+        let reply = get_counting(from, "/consensus", tag.as_deref(), MOST_CONSENSUS, came).await?;
         if reply.status == 304 && tag.is_some() {
             return Ok(None);
         }
@@ -289,12 +310,14 @@ impl Directory {
             .unwrap_or_default();
         let mut failures = Vec::new();
         let mut turns = self.turns()?;
-        while let Some((from, limit)) = turns.pop_front() {
+        while let Some((from, is_last)) = turns.pop_front() {
             if keys.len() == wanted.len() {
                 break;
             }
-            let Ok(reply) = timeout(limit, get(from, &format!("/keys/{}", KEMS[kem]), None, most)).await else {
-                self.is_slow(from, &mut turns);
+            let limit = if is_last { Limit::Whole } else { Limit::Moment };
+            let (came, below) = (AtomicUsize::new(0), format!("/keys/{}", KEMS[kem]));
+            let Some(reply) = self.in_time(limit, &came, get_counting(from, &below, None, most, &came)).await else {
+                self.is_slow(from, limit, &mut turns);
                 continue;
             };
             match reply.and_then(|reply| exchange::Reply::success(reply, from.url())) {
@@ -328,19 +351,46 @@ impl Directory {
         }
     }
 
-    /// The directories, beginning with any, so that they share the work, and how long each may take.
+    /// The directories, beginning with any, so that they share the work.
     fn turns(&self) -> Result<Turns<'_>, Error> {
         let all = &self.directories.addresses;
         let first = u64::from_le_bytes(*random()?) as usize % all.len();
-        let limit = if all.len() > 1 { self.quick } else { Duration::MAX };
-        Ok(all.iter().cycle().skip(first).take(all.len()).map(|from| (from, limit)).collect())
+        Ok(all.iter().cycle().skip(first).take(all.len()).map(|from| (from, all.len() == 1)).collect())
     }
 
-    /// One that sends drop by drop has its turn again after all others, with all the time that an answer may take: the line may be slow, and not the
-    /// directory.
-    fn is_slow<'a>(&self, from: &'a DirectoryAddress, turns: &mut Turns<'a>) {
-        (self.notices)(&failed(from.url(), format!("is slow: no whole answer within {} s", self.quick.as_secs())));
-        turns.push_back((from, Duration::MAX));
+    /// What comes of asking, if it comes within that limit. `came` is how many bytes have come so far.
+    async fn in_time<T>(&self, limit: Limit, came: &AtomicUsize, asking: impl Future<Output = T>) -> Option<T> {
+        let least = (self.quick.as_secs_f64() * PACE as f64) as usize;
+        let over = async {
+            let mut before = 0;
+            loop {
+                sleep(self.quick).await;
+                let now = came.load(Ordering::Relaxed);
+                match limit {
+                    Limit::Moment => return,
+                    Limit::Pace if now < before + least => return,
+                    Limit::Pace | Limit::Whole => before = now,
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            done = asking => Some(done),
+            () = over => None,
+        }
+    }
+
+    /// One that is too slow has another turn after all others: the line may be slow, and not the directory.
+    fn is_slow<'a>(&self, from: &'a DirectoryAddress, limit: Limit, turns: &mut Turns<'a>) {
+        let seconds = self.quick.as_secs();
+        let why = match limit {
+            Limit::Moment => format!("is slow: no whole answer within {seconds} s"),
+            _ => format!("is slow: less than {PACE} bytes a second for {seconds} s"),
+        };
+        (self.notices)(&failed(from.url(), why));
+        if matches!(limit, Limit::Moment) {
+            turns.push_back((from, true));
+        }
     }
 }
 
@@ -392,7 +442,7 @@ mod tests {
                 kept.spawn(async move {
                     let _ = tcp.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n").await;
                     while tcp.write_all(b"x").await.is_ok() {
-                        tokio::time::sleep(Duration::from_millis(10)).await;
+                        sleep(Duration::from_millis(10)).await;
                     }
                 });
             }
@@ -407,10 +457,60 @@ mod tests {
             };
             tokio::select! {
                 _ = asking => panic!("the slow one is waited for in the end"),
-                answered = timeout(Duration::from_secs(20), answering) => answered.expect("the other is asked"),
+                answered = tokio::time::timeout(Duration::from_secs(20), answering) => answered.expect("the other is asked"),
             }
         }
         dripping.abort();
+    }
+
+    #[tokio::test]
+    async fn while_a_consensus_holds_a_slow_directory_is_waited_for_as_long_as_it_makes_progress() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        use tokio::net::TcpListener;
+
+        // A directory that sends so many bytes each ten milliseconds, 8000 in all, and one that has nothing.
+        let serve = async |piece: usize| {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let serving = tokio::spawn(async move {
+                while let Ok((mut tcp, _)) = listener.accept().await {
+                    tokio::spawn(async move {
+                        let _ = tcp.read(&mut [0; 1024]).await;
+                        let status = if piece > 0 {
+                            "200 OK\r\nContent-Length: 8000"
+                        } else {
+                            "404 Not Found\r\nContent-Length: 0"
+                        };
+                        let _ = tcp.write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes()).await;
+                        for _ in 0..8000_usize.checked_div(piece).unwrap_or(0) {
+                            sleep(Duration::from_millis(10)).await;
+                            let _ = tcp.write_all(&vec![0xff; piece]).await;
+                        }
+                    });
+                }
+            });
+            (format!("http://{address}/#"), serving)
+        };
+        let now = Clock::default().now();
+        let times = Times { valid_after: now - 7200, fresh_until: now - 3600, valid_until: now + 3600 };
+        for (piece, is_read) in [(1, false), (100, true)] {
+            let ((slow, serving), (other, idle)) = (serve(piece).await, serve(0).await);
+            let directories = Directories::parse(&[slow + &"1".repeat(64), other + &"2".repeat(64)], None).unwrap();
+            let told: Arc<Mutex<Vec<String>>> = Arc::default();
+            let sink = Arc::clone(&told);
+            let mut directory =
+                Directory::new(directories, None).with_notices(move |error| locked(&sink).push(error.to_string()));
+            directory.quick = Duration::from_millis(200);
+            let known = Consensus { times, exit_weight: 0, relays: Vec::new(), signers: Vec::new() };
+            *locked(&directory.state) = State { loaded: true, consensus: Some(Arc::new(known)), ..State::default() };
+            let asking = tokio::time::timeout(Duration::from_secs(30), directory.refresh());
+            assert!(asking.await.expect("it is not waited for to the end").unwrap().was_known);
+            let told = locked(&told).join("\n");
+            assert!(told.contains("no whole answer within"), "{told}");
+            assert_eq!(told.contains("less than 512 bytes a second"), !is_read, "{told}");
+            assert_eq!(told.contains("consensus is"), is_read, "a whole answer is looked at: {told}");
+            [serving, idle].iter().for_each(tokio::task::JoinHandle::abort);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use hyper::Request;
 use hyper::body::Bytes;
 use hyper::header::IF_NONE_MATCH;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -48,21 +49,38 @@ pub(super) fn failed(url: &Url, why: impl ToString) -> Error {
 
 /// Asks for what is below the directory's URL; takes no more than `most` bytes.
 pub(super) async fn get(from: &DirectoryAddress, below: &str, etag: Option<&str>, most: usize) -> Result<Reply, Error> {
+    get_counting(from, below, etag, most, &AtomicUsize::new(0)).await
+}
+
+/// The same; `came` is how many bytes of the answer have come so far.
+pub(super) async fn get_counting(
+    from: &DirectoryAddress,
+    below: &str,
+    etag: Option<&str>,
+    most: usize,
+    came: &AtomicUsize,
+) -> Result<Reply, Error> {
     let url = from.url().below(below);
     let mut request = Request::get(url.path());
     if let Some(etag) = etag {
         request = request.header(IF_NONE_MATCH, etag);
     }
-    exchange(&url, request, Bytes::new(), most).await
+    exchange(&url, request, Bytes::new(), most, came).await
 }
 
 /// Registers a descriptor.
 pub(super) async fn post(to: &DirectoryAddress, below: &str, body: Bytes) -> Result<Reply, Error> {
     let url = to.url().below(below);
-    exchange(&url, Request::post(url.path()), body, MOST_REASON).await?.success(&url)
+    exchange(&url, Request::post(url.path()), body, MOST_REASON, &AtomicUsize::new(0)).await?.success(&url)
 }
 
-async fn exchange(url: &Url, request: hyper::http::request::Builder, body: Bytes, most: usize) -> Result<Reply, Error> {
+async fn exchange(
+    url: &Url,
+    request: hyper::http::request::Builder,
+    body: Bytes,
+    most: usize,
+    came: &AtomicUsize,
+) -> Result<Reply, Error> {
     let whole = async {
         let host = url.host().trim_start_matches('[').trim_end_matches(']');
         let connect = timeout(PATIENCE, TcpStream::connect((host, url.port()))).await;
@@ -76,6 +94,7 @@ async fn exchange(url: &Url, request: hyper::http::request::Builder, body: Bytes
                 return Err(io::Error::other("too long"));
             }
             received.extend_from_slice(bytes);
+            came.store(received.len(), Ordering::Relaxed);
             Ok(())
         };
         let answer = http::send(tcp, url, request, body, PATIENCE, sink).await;

@@ -2,21 +2,27 @@
 //!
 //! A relay has to make a link with its identity at each of its addresses. On the first of these links it has to make a circuit by each handshake that it
 //! offers, which proves that it holds the onion keys of its descriptor, and to answer a cell on the last of them. Whether it goes on to other relays
-//! nobody tries.
+//! nobody tries. A relay that refuses a circuit for want of room is not taken for one that is gone: its clients, or somebody in this authority's network,
+//! may have brought that about.
 
 use super::authority::{AuthorityEvent, Shared};
-use super::reach::{Due, Turns};
+use super::reach::{Answer, Claim, Due, Turns};
 use super::registry::Stored;
+use crate::Error;
 use crate::client::{Client, ClientOptions};
 use crate::clock::instant;
 use crate::link::{connect, locked};
+use crate::policy::is_public;
 use crate::relay_list::ListedRelay;
 use crate::tls::Connector;
+use candor_onion::cell::DestroyReason;
+use candor_onion::circuit::{Cause, Failure};
 use candor_onion::directory::kem_digest;
-use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
+use std::collections::HashMap;
+use std::net::{Ipv6Addr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinSet};
 use tokio::time::timeout;
 
 /// How often is looked whose turn it is, if nobody comes.
@@ -26,8 +32,34 @@ const SHORTEST: Duration = Duration::from_millis(20);
 /// Lines of the log about relays that don't answer, in a minute.
 const LINES: usize = 20;
 
-/// What has come of trying a relay: its addresses, and why one has not answered.
-type Tried = (Due, Vec<(SocketAddr, Result<(), String>)>);
+/// What has come of trying a relay.
+type Answers = Vec<(Claim, Answer)>;
+
+/// The tries that are under way.
+#[derive(Default)]
+struct Running {
+    tasks: JoinSet<Answers>,
+    of: HashMap<Id, Due>,
+}
+
+impl Running {
+    fn start(&mut self, due: Due, work: impl Future<Output = Answers> + Send + 'static) {
+        let id = self.tasks.spawn(work).id();
+        self.of.insert(id, due);
+    }
+
+    /// The next that is over. One that has panicked was in vain: its place is free, and it is tried again like any other.
+    async fn next(&mut self) -> Option<(Due, Answers)> {
+        let (id, answers) = match self.tasks.join_next_with_id().await? {
+            Ok((id, answers)) => (id, Some(answers)),
+            Err(error) => (error.id(), None),
+        };
+        let due = self.of.remove(&id)?;
+        let failed = |claim: &Claim| (*claim, Answer::Fails("this authority failed to try it".to_owned()));
+        let answers = answers.unwrap_or_else(|| due.claims.iter().map(failed).collect());
+        Some((due, answers))
+    }
+}
 
 /// Whether this machine has a way to public addresses of IPv6. Nothing is sent.
 pub(super) fn has_ipv6() -> bool {
@@ -39,26 +71,26 @@ pub(super) fn has_ipv6() -> bool {
 /// Tries relays in their turns until it is dropped.
 pub(super) async fn keep(shared: Arc<Shared>, connector: Connector) {
     let mut turns = Turns::default();
-    let mut running: JoinSet<Tried> = JoinSet::new();
+    let mut running = Running::default();
     let mut minute = (instant(), 0);
     loop {
         let now = instant();
         let limits = shared.reach;
         // Certificates hold for a time. Under a clock that has jumped, all would seem to have ended.
-        let chosen = if shared.doubt().is_some() {
+        let chosen: Vec<(Due, Arc<Stored>)> = if shared.doubt().is_some() {
             Vec::new()
         } else {
             let mut registry = locked(&shared.registry);
             let chosen = turns.choose(registry.due(now), now, &limits);
             chosen.iter().for_each(|due| registry.begin(&due.identity));
-            chosen
+            chosen.into_iter().filter_map(|due| registry.newest(&due.identity).map(|newest| (due, newest))).collect()
         };
-        for due in chosen {
+        for (due, newest) in chosen {
             let (shared, connector) = (Arc::clone(&shared), connector.clone());
-            running.spawn(async move { attempt(&shared, &connector, due).await });
+            running.start(due, async move { attempt(&shared, &connector, &newest).await });
         }
         tokio::select! {
-            Some(tried) = running.join_next() => if let Ok((due, answers)) = tried {
+            Some((due, answers)) = running.next() => {
                 turns.done(due.lane);
                 if shared.doubt().is_some() {
                     locked(&shared.registry).put_off(&due.identity, instant());
@@ -78,27 +110,32 @@ pub(super) async fn keep(shared: Arc<Shared>, connector: Connector) {
     }
 }
 
-async fn attempt(shared: &Shared, connector: &Connector, due: Due) -> Tried {
+async fn attempt(shared: &Shared, connector: &Connector, said: &Stored) -> Answers {
     let mut answers = Vec::new();
-    let newest = locked(&shared.registry).newest(&due.identity);
-    for (index, address) in due.addresses.iter().enumerate() {
-        let (now, patience) = (shared.clock.now(), shared.reach.patience);
-        let said =
-            newest.as_ref().filter(|newest| index == 0 && newest.descriptor.relay.addresses.first() == Some(address));
-        let made = match said {
-            Some(newest) => circuits(shared, connector, newest).await,
+    for (index, claim) in said.claims.iter().enumerate() {
+        let answer = match claim.keys {
+            Some(_) => circuits(shared, connector, said).await,
+            None if is_out_of_reach(index, claim, &*shared.ipv6) => Ok(Answer::Unasked),
             None => {
-                let made = connect(connector, None, *address, Some(due.identity), None, now, patience).await;
-                made.map(drop).map_err(|error| error.to_string())
+                let (identity, patience) = (said.descriptor.relay.identity, shared.reach.patience);
+                let now = shared.clock.now();
+                let made = connect(connector, None, claim.address, Some(identity), None, now, patience).await;
+                made.map(|_| Answer::Holds).map_err(|error| error.to_string())
             }
         };
-        answers.push((*address, made));
+        answers.push((*claim, answer.unwrap_or_else(Answer::Fails)));
     }
-    (due, answers)
+    answers
+}
+
+/// Whether an address is one that nobody can be asked at: a second one, of IPv6, where there is no way to it. Clients use the first, which has to answer in
+/// any case.
+fn is_out_of_reach(index: usize, claim: &Claim, has_ipv6: &dyn Fn() -> bool) -> bool {
+    index > 0 && claim.address.is_ipv6() && is_public(claim.address.ip()) && !has_ipv6()
 }
 
 /// Makes circuits of one hop, at a relay's first address.
-async fn circuits(shared: &Shared, connector: &Connector, said: &Stored) -> Result<(), String> {
+async fn circuits(shared: &Shared, connector: &Connector, said: &Stored) -> Result<Answer, String> {
     let (patience, clock) = (shared.reach.patience, shared.clock.clone());
     let mut options = ClientOptions { link: patience, clock, ..ClientOptions::default() };
     options.limits.build = patience;
@@ -121,7 +158,17 @@ async fn circuits(shared: &Shared, connector: &Connector, said: &Stored) -> Resu
         }
     };
     let made = timeout(2 * patience, trying).await;
-    made.map_err(|_| format!("made no circuit within {} s", 2 * patience.as_secs()))?.map_err(|error| error.to_string())
+    match made.map_err(|_| format!("made no circuit within {} s", 2 * patience.as_secs()))? {
+        Ok(()) => Ok(Answer::Holds),
+        Err(error) if is_busy(&error) => Ok(Answer::Busy(error.to_string())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Whether a relay, whose link has proved its identity, has no room for a circuit at this moment.
+fn is_busy(error: &Error) -> bool {
+    let busy = Failure { hop: Some(1), cause: Cause::Destroyed(DestroyReason::RESOURCELIMIT) };
+    matches!(error, Error::Circuit { failure, .. } if *failure == busy)
 }
 
 /// Tells the log, which strangers can't flood.
@@ -133,5 +180,44 @@ fn tell(shared: &Shared, minute: &mut (Instant, usize), event: AuthorityEvent) {
     minute.1 += 1;
     if minute.1 <= LINES {
         shared.tell(&event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reach::{Lane, Reach};
+    use super::*;
+    use crate::prefix::Prefix;
+    use std::cell::Cell;
+
+    fn claim(address: &str) -> Claim {
+        Claim { address: address.parse().unwrap(), keys: None }
+    }
+
+    #[tokio::test]
+    async fn a_try_that_panics_gives_its_place_back_and_was_in_vain() {
+        let reach = Reach::new(Prefix::LOOPBACK[0], instant());
+        let due = |number: u8| Due::new([number; 32], &[claim("8.8.8.8:1")], &reach, Lane::Listed, &[]);
+        let mut running = Running::default();
+        running.start(due(1), async { panic!("a mistake of ours") });
+        running.start(due(2), async { vec![(claim("8.8.8.8:1"), Answer::Holds)] });
+        let mut all = [running.next().await.unwrap(), running.next().await.unwrap()];
+        all.sort_by_key(|(due, _)| due.identity);
+        assert_eq!((&all[0].0, &all[1].0), (&due(1), &due(2)));
+        assert!(matches!(&all[0].1[..], [(_, Answer::Fails(_))]), "{:?}", all[0].1);
+        assert_eq!(all[1].1, [(claim("8.8.8.8:1"), Answer::Holds)]);
+        assert!(running.next().await.is_none() && running.of.is_empty());
+    }
+
+    #[test]
+    fn a_second_address_of_ipv6_is_asked_as_soon_as_there_is_a_way() {
+        let way = Cell::new(false);
+        let is_out_of_reach = |index, address| is_out_of_reach(index, &claim(address), &|| way.get());
+        assert!(is_out_of_reach(1, "[2600::1]:1"));
+        for (index, address) in [(0, "[2600::1]:1"), (1, "8.8.8.8:1"), (1, "[::1]:1")] {
+            assert!(!is_out_of_reach(index, address), "{address}");
+        }
+        way.set(true);
+        assert!(!is_out_of_reach(1, "[2600::1]:1"));
     }
 }

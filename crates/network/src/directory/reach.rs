@@ -1,20 +1,21 @@
 //! Who answers where it says it is, and whose turn it is to be asked.
 //!
-//! Whoever holds a key can sign that its relay is anywhere. So an authority makes a link with a relay at each of its addresses, which proves that its
-//! identity answers there, and lists no descriptor before. It asks again from time to time. Until a relay has answered, it waits, and takes no other
-//! relay's place:
+//! Whoever holds a key can sign that its relay is anywhere, and has whatever keys. So an authority makes a link with a relay at each of its addresses, which
+//! proves that its identity answers there, and circuits at the first, which proves that it has its onion keys. It lists no descriptor before that, also
+//! none with other keys or at another address than those that were proved ([`Claim`]). It asks again from time to time. Until a relay has answered, it
+//! waits, and takes no other relay's place:
 //!
 //! - those that wait are few, and counted by the network that their registrations came from ([`ReachLimits::waiting_per_network`]);
 //! - those that wait, those that are listed, and those of the latter that have not answered lately have places of their own among the tries of a moment
 //!   ([`ReachLimits::at_once`]), so that none of the three holds up another;
-//! - networks that registrations came from take turns, and a network that strangers claim addresses in is tried at intervals
-//!   ([`ReachLimits::pause`]), so that nobody makes the authority knock anywhere often. A relay that registers from its own network doesn't wait for
-//!   strangers who claim to be there.
+//! - providers that registrations came from take turns, and so do the networks of each; and a network that strangers claim addresses in is tried at
+//!   intervals ([`ReachLimits::pause`]), so that nobody makes the authority knock anywhere often. A relay that registers from its own network doesn't wait
+//!   for strangers who claim to be there.
 
 use crate::prefix::Prefix;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 /// How an authority finds out whether relays are there.
@@ -58,6 +59,39 @@ impl Default for ReachLimits {
     }
 }
 
+/// What a relay says of itself and is tried for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Claim {
+    /// That it is there.
+    pub(super) address: SocketAddr,
+    /// That it has these onion keys, and makes circuits with them: their digest. `None` at a second address, where no circuit is made.
+    pub(super) keys: Option<[u8; 32]>,
+}
+
+/// What has come of trying a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// It is true.
+    Holds,
+    /// The relay has proved its identity there, and refused circuits for want of room: others can bring that about. What it has proved before holds as
+    /// long as it answers so; nothing new does.
+    Busy(String),
+    /// Nobody was asked, for want of a way there.
+    Unasked,
+    /// It is not true, or nobody has answered.
+    Fails(String),
+}
+
+/// A claim that was tried.
+#[derive(Clone, Copy, Debug)]
+struct Answered {
+    claim: Claim,
+    /// When it held last, by the registry's own time.
+    at: Instant,
+    /// Whether anybody was ever asked.
+    asked: bool,
+}
+
 /// What is known of a relay's answers.
 #[derive(Clone, Debug)]
 pub(super) struct Reach {
@@ -65,8 +99,8 @@ pub(super) struct Reach {
     pub(super) from: Prefix,
     /// Since when it waits, or has been known.
     since: Instant,
-    /// Its addresses that have answered, and when last, by the registry's own time.
-    answered: Vec<(SocketAddr, Instant)>,
+    /// What holds of it.
+    answered: Vec<Answered>,
     /// When it was tried last, and is to be tried.
     last: Option<Instant>,
     next: Instant,
@@ -84,27 +118,36 @@ impl Reach {
     /// Of a relay that had answered before the authority was started again. Its turn comes within `every`, by its identity, so that not all are
     /// tried at once.
     pub(super) fn restored(
-        addresses: &[SocketAddr],
+        claims: &[Claim],
         identity: &[u8; 32],
         (now, moment): (Instant, Instant),
         every: Duration,
     ) -> Self {
         let turn = every * u32::from(identity[0]) / 256;
-        let answered = addresses.iter().map(|address| (*address, moment)).collect();
-        Self { answered, next: now + turn, ..Self::new(Prefix::around(addresses[0].ip()), now) }
+        let answered = claims.iter().map(|claim| Answered { claim: *claim, at: moment, asked: true }).collect();
+        Self { answered, next: now + turn, ..Self::new(Prefix::around(claims[0].address.ip()), now) }
     }
 
-    /// Whether all these addresses have answered lately, at that moment of the registry's own time. What has answered the last time is good until it is
+    /// Whether all these claims have held lately, at that moment of the registry's own time. What has held the last time is good until it is
     /// tried again: whoever takes up all the tries has nobody else dropped.
-    pub(super) fn is_proved(&self, addresses: &[SocketAddr], moment: Instant, good_for: Duration) -> bool {
-        let answers = |address: &SocketAddr| {
-            let at = self.answered.iter().find(|(answered, _)| answered == address).map(|(_, at)| *at);
+    pub(super) fn is_proved(&self, claims: &[Claim], moment: Instant, good_for: Duration) -> bool {
+        let holds = |claim: &Claim| {
+            let at = self.answer(claim).map(|answered| answered.at);
             at.is_some_and(|at| self.failures == 0 || moment.saturating_duration_since(at) < good_for)
         };
-        addresses.iter().all(answers)
+        claims.iter().all(holds)
     }
 
-    /// It has published other addresses, or the same anew. Only what has not answered yet hastens its turn.
+    /// Whether that claim was tried, and not only passed over for want of a way there.
+    pub(super) fn was_asked(&self, claim: &Claim) -> bool {
+        self.answer(claim).is_some_and(|answered| answered.asked)
+    }
+
+    fn answer(&self, claim: &Claim) -> Option<&Answered> {
+        self.answered.iter().find(|answered| answered.claim == *claim)
+    }
+
+    /// It has published other claims, or the same anew. Only what has not been proved yet hastens its turn.
     pub(super) fn republished(&mut self, from: Prefix, is_proved: bool, now: Instant, limits: &ReachLimits) {
         self.from = from;
         if !is_proved && self.failures == 0 {
@@ -118,22 +161,34 @@ impl Reach {
         self.tried = true;
     }
 
-    /// What has come of a try of these addresses: which have answered. `kept`: the addresses of its descriptors.
+    /// What has come of a try of these claims. `kept`: the claims of its descriptors.
     pub(super) fn tried(
         &mut self,
-        answers: &[(SocketAddr, bool)],
-        kept: &[SocketAddr],
+        answers: &[(Claim, Answer)],
+        kept: &[Claim],
         (now, moment): (Instant, Instant),
         limits: &ReachLimits,
     ) {
         self.tried = false;
         self.last = Some(now);
-        for (address, _) in answers.iter().filter(|(_, is_there)| *is_there) {
-            self.answered.retain(|(answered, _)| answered != address);
-            self.answered.push((*address, moment));
+        let mut all_hold = true;
+        for (claim, answer) in answers {
+            match answer {
+                Answer::Holds | Answer::Unasked => {
+                    let asked = *answer == Answer::Holds || self.was_asked(claim);
+                    self.answered.retain(|known| known.claim != *claim);
+                    self.answered.push(Answered { claim: *claim, at: moment, asked });
+                }
+                Answer::Busy(_) => {
+                    let there = self.answered.iter_mut().filter(|known| known.claim.address == claim.address);
+                    there.for_each(|known| known.at = moment);
+                    all_hold &= self.answer(claim).is_some();
+                }
+                Answer::Fails(_) => all_hold = false,
+            }
         }
-        self.answered.retain(|(address, _)| kept.contains(address));
-        if answers.iter().all(|(_, is_there)| *is_there) {
+        self.answered.retain(|known| kept.contains(&known.claim));
+        if all_hold {
             self.failures = 0;
             self.next = now + limits.every;
         } else {
@@ -191,7 +246,7 @@ pub(super) enum Lane {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Due {
     pub(super) identity: [u8; 32],
-    pub(super) addresses: Vec<SocketAddr>,
+    pub(super) claims: Vec<Claim>,
     pub(super) lane: Lane,
     /// The network that it was registered from.
     pub(super) from: Prefix,
@@ -202,21 +257,16 @@ pub(super) struct Due {
 }
 
 impl Due {
-    pub(super) fn new(
-        identity: [u8; 32],
-        addresses: &[SocketAddr],
-        reach: &Reach,
-        lane: Lane,
-        exempt: &[Prefix],
-    ) -> Self {
-        let is_claimed = |address: &&SocketAddr| {
+    pub(super) fn new(identity: [u8; 32], claims: &[Claim], reach: &Reach, lane: Lane, exempt: &[Prefix]) -> Self {
+        let addresses = claims.iter().map(|claim| claim.address.ip());
+        let is_claimed = |address: &IpAddr| {
             lane == Lane::Waiting
-                && !exempt.iter().any(|prefix| prefix.contains(address.ip()))
-                && !reach.from.contains(address.ip())
+                && !exempt.iter().any(|prefix| prefix.contains(*address))
+                && !reach.from.contains(*address)
         };
-        let claimed = addresses.iter().filter(is_claimed).map(|address| Prefix::around(address.ip())).collect();
+        let claimed = addresses.filter(is_claimed).map(Prefix::around).collect();
         let (from, next) = (reach.from, reach.next);
-        Self { identity, addresses: addresses.to_vec(), lane, from, claimed, next }
+        Self { identity, claims: claims.to_vec(), lane, from, claimed, next }
     }
 }
 
@@ -225,7 +275,7 @@ impl Due {
 pub(super) struct Turns {
     /// How many are being tried.
     running: HashMap<Lane, usize>,
-    /// When networks that registrations came from had their last turn, by number.
+    /// When providers that registrations came from, and their networks, had their last turn, by number.
     turns: HashMap<Prefix, u64>,
     turn: u64,
     /// When strangers' claims to networks were last tried.
@@ -236,7 +286,7 @@ impl Turns {
     /// Those of `due` that are to be tried now.
     pub(super) fn choose(&mut self, mut due: Vec<Due>, now: Instant, limits: &ReachLimits) -> Vec<Due> {
         self.knocked.retain(|_, at| now.saturating_duration_since(*at) < limits.pause);
-        self.turns.retain(|network, _| due.iter().any(|due| due.from == *network));
+        self.turns.retain(|who, _| due.iter().any(|due| due.from == *who || due.from.provider() == *who));
         let mut chosen = Vec::new();
         // The last is taken out first.
         due.sort_by_key(|due| Reverse(due.next));
@@ -250,11 +300,12 @@ impl Turns {
         }
         while self.has_room(Lane::Waiting, limits) {
             let may = |due: &Due| !due.claimed.iter().any(|network| self.knocked.contains_key(network));
-            let turn = |due: &Due| (self.turns.get(&due.from).copied().unwrap_or(0), due.next);
+            let last = |who: Prefix| self.turns.get(&who).copied().unwrap_or(0);
+            let turn = |due: &Due| (last(due.from.provider()), last(due.from), due.next);
             let next = (0..due.len()).filter(|index| may(&due[*index])).min_by_key(|index| turn(&due[*index]));
             let Some(next) = next.map(|index| due.swap_remove(index)) else { break };
             self.turn += 1;
-            self.turns.insert(next.from, self.turn);
+            self.turns.extend([next.from.provider(), next.from].map(|who| (who, self.turn)));
             self.knocked.extend(next.claimed.iter().map(|network| (*network, now)));
             self.start(next, &mut chosen);
         }
@@ -302,10 +353,22 @@ mod tests {
         Prefix::around(address(text).ip())
     }
 
+    fn claim(text: &str) -> Claim {
+        Claim { address: address(text), keys: None }
+    }
+
+    fn fails() -> Answer {
+        Answer::Fails("silent".to_owned())
+    }
+
+    fn busy() -> Answer {
+        Answer::Busy("out of resources".to_owned())
+    }
+
     /// A relay that was registered from the first address's network and claims to be at the second.
     fn due(number: u8, from: &str, at: &str, lane: Lane, next: Instant) -> Due {
         let reach = Reach { next, ..Reach::new(network(from), next) };
-        Due::new([number; 32], &[address(at)], &reach, lane, &[])
+        Due::new([number; 32], &[claim(at)], &reach, lane, &[])
     }
 
     fn numbers(chosen: &[Due]) -> Vec<u8> {
@@ -316,29 +379,29 @@ mod tests {
     fn an_address_is_proved_by_its_answer_and_for_its_time() {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
-        let both = [address("8.8.8.8:1"), address("[2600::1]:1")];
+        let both = [claim("8.8.8.8:1"), claim("[2600::1]:1")];
         let mut reach = Reach::new(network("8.8.8.8:1"), start);
         let proved = |reach: &Reach, seconds| reach.is_proved(&both, after(seconds), LIMITS.good_for);
         assert!(reach.is_due(start) && !proved(&reach, 0));
         reach.begin();
         assert!(!reach.is_due(after(9)), "it is being tried");
-        reach.tried(&[(both[0], true), (both[1], false)], &both, (after(1), after(1)), &LIMITS);
+        reach.tried(&[(both[0], Answer::Holds), (both[1], fails())], &both, (after(1), after(1)), &LIMITS);
         assert!(!proved(&reach, 1), "one of two addresses is not enough");
         assert!(!reach.is_due(after(10)) && reach.is_due(after(11)));
-        reach.tried(&[(both[0], true), (both[1], false)], &both, (after(11), after(11)), &LIMITS);
+        reach.tried(&[(both[0], Answer::Holds), (both[1], fails())], &both, (after(11), after(11)), &LIMITS);
         assert!(!reach.is_due(after(30)) && reach.is_due(after(31)), "twice as long");
-        reach.tried(&both.map(|address| (address, true)), &both, (after(31), after(31)), &LIMITS);
+        reach.tried(&both.map(|claim| (claim, Answer::Holds)), &both, (after(31), after(31)), &LIMITS);
         assert!(proved(&reach, 31) && !reach.is_due(after(1230)) && reach.is_due(after(1231)));
         // The second falls silent; the first goes on.
-        reach.tried(&[(both[0], true), (both[1], false)], &both, (after(1231), after(1231)), &LIMITS);
+        reach.tried(&[(both[0], Answer::Holds), (both[1], fails())], &both, (after(1231), after(1231)), &LIMITS);
         assert!(proved(&reach, 31 + 2699) && !proved(&reach, 31 + 2700));
         assert_eq!((reach.lane(true), reach.lane(false)), (Lane::Silent, Lane::Waiting));
         // It moves: what it said before is forgotten, and the new address has to answer.
-        reach.tried(&[(both[0], true)], &both[..1], (after(1300), after(1300)), &LIMITS);
+        reach.tried(&[(both[0], Answer::Holds)], &both[..1], (after(1300), after(1300)), &LIMITS);
         assert_eq!(reach.answered.len(), 1);
         let mut waits = Reach::new(network("8.8.8.8:1"), start);
         assert!(!waits.is_given_up(after(600), &LIMITS), "nobody has tried it");
-        waits.tried(&[(both[0], false)], &both, (start, start), &LIMITS);
+        waits.tried(&[(both[0], fails())], &both, (start, start), &LIMITS);
         assert!(waits.is_given_up(after(600), &LIMITS) && !waits.is_given_up(after(599), &LIMITS));
     }
 
@@ -346,16 +409,57 @@ mod tests {
     fn who_publishes_again_and_again_is_tried_no_more_often() {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
-        let home = address("8.8.8.8:1");
+        let home = claim("8.8.8.8:1");
         let mut reach = Reach::new(network("8.8.8.8:1"), start);
-        reach.tried(&[(home, true)], &[home], (start, start), &LIMITS);
+        reach.tried(&[(home, Answer::Holds)], &[home], (start, start), &LIMITS);
         reach.republished(network("8.8.8.8:1"), true, after(1), &LIMITS);
         assert!(!reach.is_due(after(1199)), "nothing is new");
         reach.republished(network("8.8.8.8:1"), false, after(1), &LIMITS);
         assert!(!reach.is_due(after(9)) && reach.is_due(after(10)), "a new address");
-        reach.tried(&[(home, false)], &[home], (after(10), after(10)), &LIMITS);
+        reach.tried(&[(home, fails())], &[home], (after(10), after(10)), &LIMITS);
         reach.republished(network("8.8.8.8:1"), false, after(11), &LIMITS);
         assert!(!reach.is_due(after(19)) && reach.is_due(after(20)));
+    }
+
+    #[test]
+    fn who_refuses_circuits_for_want_of_room_keeps_what_it_has_proved_and_proves_nothing_new() {
+        let start = Instant::now();
+        let home = |keys: u8| Claim { keys: Some([keys; 32]), ..claim("8.8.8.8:1") };
+        let all = [home(1), home(2)];
+        let mut reach = Reach::new(network("8.8.8.8:1"), start);
+        let mut at = start;
+        let mut attempt = |reach: &mut Reach, keys: u8, answer: Answer, hours: u64| {
+            for _ in 0..3 * hours {
+                at += LIMITS.every;
+                reach.tried(&[(home(keys), answer.clone())], &all, (at, at), &LIMITS);
+            }
+            [1, 2].map(|keys| reach.is_proved(&[home(keys)], at, LIMITS.good_for))
+        };
+        assert_eq!(attempt(&mut reach, 1, busy(), 5), [false, false], "a newcomer has proved nothing");
+        assert!(reach.is_given_up(start + 20 * LIMITS.every, &LIMITS), "and doesn't wait for ever");
+        assert_eq!(attempt(&mut reach, 1, Answer::Holds, 1), [true, false]);
+        assert_eq!(attempt(&mut reach, 1, busy(), 48), [true, false], "nobody has it dropped by keeping it busy");
+        assert_eq!(attempt(&mut reach, 2, busy(), 48), [true, false], "its new keys are not listed for that");
+        assert_eq!(attempt(&mut reach, 2, Answer::Holds, 1), [true, true]);
+        // The twin: one that doesn't answer is dropped.
+        assert_eq!(attempt(&mut reach, 2, fails(), 1), [false, false]);
+    }
+
+    #[test]
+    fn an_address_that_there_was_no_way_to_is_asked_when_there_is_one() {
+        let start = Instant::now();
+        let after = |tries| start + tries * LIMITS.every;
+        let both = [claim("8.8.8.8:1"), claim("[2600::1]:1")];
+        let mut reach = Reach::new(network("8.8.8.8:1"), start);
+        let mut attempt = |second: Answer, tries: u32| {
+            reach.tried(&[(both[0], Answer::Holds), (both[1], second)], &both, (after(tries), after(tries)), &LIMITS);
+            (reach.is_proved(&both, after(tries), LIMITS.good_for), reach.was_asked(&both[1]))
+        };
+        assert_eq!(attempt(Answer::Unasked, 0), (true, false));
+        // There is a way now, and nobody is there. It has its time, like any that falls silent.
+        assert_eq!([1, 2, 3].map(|tries| attempt(fails(), tries).0), [true, true, false]);
+        assert_eq!(attempt(Answer::Holds, 4), (true, true));
+        assert_eq!(attempt(Answer::Unasked, 5), (true, true), "it keeps its place in its network");
     }
 
     #[test]
@@ -371,6 +475,33 @@ mod tests {
         assert!(turns.choose(all.clone(), now, &LIMITS).is_empty(), "four are being tried");
         turns.done(Lane::Waiting);
         assert_eq!(turns.choose(all, now, &LIMITS).len(), 1);
+    }
+
+    #[test]
+    fn newcomers_of_one_provider_share_its_turns_however_many_networks_they_come_from() {
+        let now = Instant::now();
+        let mut turns = Turns::default();
+        // 200 networks of one provider, two of which have come twice, and two others who come last.
+        let crowd = (0..200).map(|number| {
+            due(number, &format!("[2600:0:{:x}::1]:1", number % 198), "[2600:0:ff::1]:1", Lane::Waiting, now)
+        });
+        let late = now + Duration::from_secs(5);
+        let others = [
+            due(250, "8.8.8.8:1", "8.8.8.9:1", Lane::Waiting, late),
+            due(251, "9.9.9.9:1", "9.9.9.9:1", Lane::Waiting, late),
+        ];
+        let mut all: Vec<_> = crowd.chain(others).collect();
+        all.iter_mut().for_each(|due| due.claimed.clear());
+        let chosen = turns.choose(all, late, &LIMITS);
+        assert!([250, 251].iter().all(|number| numbers(&chosen).contains(number)), "{:?}", numbers(&chosen));
+        // Among themselves its networks take turns too.
+        let mut turns = Turns::default();
+        let of = |number, network: &str, at| Due {
+            claimed: Vec::new(),
+            ..due(number, network, "8.8.8.8:1", Lane::Waiting, at)
+        };
+        let all: Vec<_> = (0..8).map(|number| of(number, "8.8.1.1:1", now)).chain([of(9, "8.8.2.1:1", late)]).collect();
+        assert!(numbers(&turns.choose(all, late, &LIMITS)).contains(&9));
     }
 
     #[test]
@@ -403,7 +534,7 @@ mod tests {
         assert_eq!(chosen.len(), 1);
         // In a test network, where all share an address, there is nothing to spare.
         let reach = Reach::new(network("8.8.8.8:1"), now);
-        let exempt = Due::new([1; 32], &[address("127.0.0.1:1")], &reach, Lane::Waiting, &Prefix::LOOPBACK);
+        let exempt = Due::new([1; 32], &[claim("127.0.0.1:1")], &reach, Lane::Waiting, &Prefix::LOOPBACK);
         assert!(exempt.claimed.is_empty());
     }
 }

@@ -1,14 +1,17 @@
 //! The relays that an authority knows: who may register what, and who is listed.
 //!
-//! A relay that registers waits until it has answered at all of its addresses ([`Reach`]). From then on it is listed, and counted in the networks of
-//! these addresses. So claims keep nobody out of a network: only relays that are there have its places.
+//! A relay that registers waits until it has answered at all of its addresses and with its keys ([`Reach`]). From then on it is listed, and counted in
+//! the networks of these addresses. So claims keep nobody out of a network: only relays that are there have its places. What it registers later is listed
+//! when that has been proved too; until then, what was proved before.
 
 use super::places::{Place, Places};
-use super::reach::{Due, Reach, ReachLimits};
+use super::reach::{Answer, Claim, Due, Reach, ReachLimits};
 use crate::census::Census;
 use crate::policy::is_public;
 use crate::prefix::Prefix;
 use candor_onion::directory::{Consensus, Descriptor, Fingerprint, MOST_RELAYS, Relay};
+use candor_primitives::hash::Sha256;
+use digest::Digest;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -91,6 +94,31 @@ impl Refused {
 pub(super) struct Stored {
     pub(super) bytes: Vec<u8>,
     pub(super) descriptor: Descriptor,
+    /// What the relay has to be tried for.
+    pub(super) claims: Vec<Claim>,
+}
+
+impl Stored {
+    /// Reads a descriptor and verifies its signatures. That computes, so do it before the registry is locked.
+    pub(super) fn read(bytes: Vec<u8>) -> Result<Self, Refused> {
+        let descriptor = Descriptor::decode(&bytes).map_err(Refused::Invalid)?;
+        let keys = digest_of_keys(&descriptor.relay);
+        let addresses = descriptor.relay.addresses.iter().enumerate();
+        let claims = addresses.map(|(index, address)| Claim { address: *address, keys: (index == 0).then_some(keys) });
+        Ok(Self { claims: claims.collect(), bytes, descriptor })
+    }
+}
+
+/// What circuits with a relay prove: all of it is of fixed length, or comes last.
+fn digest_of_keys(relay: &Relay) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(relay.x25519);
+    for kem in relay.kems {
+        hash.update([u8::from(kem.is_some())]);
+        hash.update(kem.unwrap_or_default());
+    }
+    relay.handshakes.iter().for_each(|handshake| hash.update(handshake.to_be_bytes()));
+    hash.finalize().into()
 }
 
 struct Known {
@@ -119,8 +147,6 @@ pub(super) struct Registry {
     places: Places,
     /// When any relay has answered last.
     answered: Instant,
-    /// The authority has no way to IPv6.
-    without_ipv6: bool,
     /// How far time has got for silence: it stands while no relay answers, since then it is the authority that is cut off.
     moment: Instant,
     /// The ML-DSA keys of relays that have answered, or were in the last consensus.
@@ -146,29 +172,22 @@ impl Registry {
             keys: HashMap::new(),
             places: Places::default(),
             answered: now,
-            without_ipv6: false,
             moment: now,
             pins: HashMap::new(),
             changes: 0,
         }
     }
 
-    /// The same, for an authority that may have no way to IPv6: it tries no second address there, and counts none.
-    pub(super) fn with_ipv6(mut self, is_there: bool) -> Self {
-        self.without_ipv6 = !is_there;
-        self
-    }
-
     /// Takes a descriptor that has just arrived from there. `times`: the time of day, and what it would be if the clock had not jumped; either will do.
     pub(super) fn register(
         &mut self,
-        bytes: Vec<u8>,
+        stored: Stored,
         from: IpAddr,
         times: [u64; 2],
         at: Instant,
     ) -> Result<(), Refused> {
-        let descriptor = Descriptor::decode(&bytes).map_err(Refused::Invalid)?;
-        let (published, window) = (descriptor.relay.published, self.limits.window);
+        let relay = &stored.descriptor.relay;
+        let (published, window) = (relay.published, self.limits.window);
         let [now, course] = times;
         let now = if course.abs_diff(published) < now.abs_diff(published) { course } else { now };
         if published.saturating_add(window) < now {
@@ -177,17 +196,15 @@ impl Registry {
         if published > now.saturating_add(window) {
             return Err(Refused::Future { by: published - now, now, window });
         }
-        let addresses = descriptor.relay.addresses.iter().map(SocketAddr::ip);
+        let addresses = relay.addresses.iter().map(SocketAddr::ip);
         if let Some(private) = addresses.into_iter().find(|address| !self.may_be_at(*address)) {
             return Err(Refused::Private(private));
         }
-        let stored = Arc::new(Stored { bytes, descriptor });
-        let relay = &stored.descriptor.relay;
         self.check(relay)?;
         let reach = match self.known.get(&relay.identity) {
             Some(known) => {
                 let mut reach = known.reach.clone();
-                reach.republished(Prefix::around(from), self.is_proved(&known.reach, relay), at, &self.reach);
+                reach.republished(Prefix::around(from), self.is_proved(&known.reach, &stored), at, &self.reach);
                 reach
             }
             None => {
@@ -195,19 +212,18 @@ impl Registry {
                 Reach::new(Prefix::around(from), at)
             }
         };
-        self.put(stored, reach)
+        self.put(Arc::new(stored), reach)
     }
 
     /// Takes one that had answered before a restart, if it has not ended since.
-    pub(super) fn restore(&mut self, bytes: Vec<u8>, now: u64, at: Instant) -> Result<(), Refused> {
-        let descriptor = Descriptor::decode(&bytes).map_err(Refused::Invalid)?;
-        let relay = &descriptor.relay;
+    pub(super) fn restore(&mut self, stored: Stored, now: u64, at: Instant) -> Result<(), Refused> {
+        let relay = &stored.descriptor.relay;
         if self.has_ended(relay, now) || !relay.addresses.iter().all(|address| self.may_be_at(address.ip())) {
             return Ok(());
         }
         self.check(relay)?;
-        let reach = Reach::restored(&relay.addresses, &relay.identity, (at, self.moment), self.reach.every);
-        self.put(Arc::new(Stored { bytes, descriptor }), reach)
+        let reach = Reach::restored(&stored.claims, &relay.identity, (at, self.moment), self.reach.every);
+        self.put(Arc::new(stored), reach)
     }
 
     /// Whether the relay may say so of itself.
@@ -231,15 +247,15 @@ impl Registry {
         if !is_listed && self.places.listed() >= self.limits.relays {
             return Err(Refused::Full);
         }
-        match self.full_network(relay, known.map(|known| &known.place)) {
+        let networks = self.networks_of(relay.addresses.iter().map(SocketAddr::ip));
+        match self.full_network(&networks, known.map(|known| &known.place)) {
             Some(network) => Err(Refused::NetworkFull(network)),
             None => Ok(()),
         }
     }
 
-    /// A network of the relay's, or a provider, that has no place for it. `place`: the one that it has.
-    fn full_network(&self, relay: &Relay, place: Option<&Place>) -> Option<Prefix> {
-        let networks = self.networks_of(relay);
+    /// One of a relay's networks, or a provider, that has no place for it. `place`: the one that it has.
+    fn full_network(&self, networks: &[Prefix], place: Option<&Place>) -> Option<Prefix> {
         let is_full = |network: &Prefix| {
             let has_one = place.is_some_and(|place| place.is_in(network));
             !has_one && self.places.listed_in(network) >= self.limits.relays_per_network
@@ -280,7 +296,7 @@ impl Registry {
         let silence = old.as_ref().map(|old| old.silence.clone()).unwrap_or_default();
         let before = old.map(|old| {
             // What has answered is kept for views, until what is newer has.
-            let is_proved = |stored: &Arc<Stored>| self.is_proved(&reach, &stored.descriptor.relay);
+            let is_proved = |stored: &Arc<Stored>| self.is_proved(&reach, stored);
             let earlier = old.before.filter(|before| is_proved(before) && !is_proved(&old.newest));
             earlier.unwrap_or(old.newest)
         });
@@ -299,13 +315,16 @@ impl Registry {
         let Some(known) = self.known.get(identity) else { return Ok(()) };
         let shown = self.shown(known);
         let place = match &shown {
-            Some(stored) => Place::Listed(self.networks_of(&stored.descriptor.relay)),
+            // Claims that nobody could try take no place in their network.
+            Some(stored) => {
+                let asked = stored.claims.iter().filter(|claim| known.reach.was_asked(claim));
+                Place::Listed(self.networks_of(asked.map(|claim| claim.address.ip())))
+            }
             None => Place::Waiting(known.reach.from),
         };
-        if let Some(stored) = &shown {
-            let relay = &stored.descriptor.relay;
+        if let (Some(stored), Place::Listed(networks)) = (&shown, &place) {
             let is_new = !known.place.is_listed();
-            let refused = match self.full_network(relay, Some(&known.place)) {
+            let refused = match self.full_network(networks, Some(&known.place)) {
                 Some(network) => Some(Refused::NetworkFull(network)),
                 None => (is_new && self.places.listed() >= self.limits.relays).then_some(Refused::Full),
             };
@@ -313,7 +332,7 @@ impl Registry {
                 self.forget(identity);
                 return Err(refused);
             }
-            self.pins.insert(*identity, relay.fingerprint);
+            self.pins.insert(*identity, stored.descriptor.relay.fingerprint);
         }
         let Some(known) = self.known.get_mut(identity) else { return Ok(()) };
         let is_as_before = match (&known.shown, &shown) {
@@ -331,7 +350,7 @@ impl Registry {
     /// What may be listed of a relay: the newest that it has said of itself and has answered as.
     fn shown(&self, known: &Known) -> Option<Arc<Stored>> {
         let mut all = [&known.newest].into_iter().chain(&known.before);
-        all.find(|stored| self.is_proved(&known.reach, &stored.descriptor.relay)).cloned()
+        all.find(|stored| self.is_proved(&known.reach, stored)).cloned()
     }
 
     /// Takes a relay out of all tables but the pins.
@@ -347,9 +366,9 @@ impl Registry {
     /// The relays whose turn it is to be tried.
     pub(super) fn due(&self, at: Instant) -> Vec<Due> {
         let due = |known: &Known| {
-            let relay = &known.newest.descriptor.relay;
-            let lane = known.reach.lane(self.is_proved(&known.reach, relay));
-            Due::new(relay.identity, &self.tried_of(relay), &known.reach, lane, &self.exempt)
+            let newest = &known.newest;
+            let lane = known.reach.lane(self.is_proved(&known.reach, newest));
+            Due::new(newest.descriptor.relay.identity, &newest.claims, &known.reach, lane, &self.exempt)
         };
         self.known.values().filter(|known| known.reach.is_due(at)).map(due).collect()
     }
@@ -373,29 +392,31 @@ impl Registry {
         }
     }
 
-    /// What has come of it: which addresses have answered, and why others have not.
+    /// What has come of it.
     pub(super) fn tried(
         &mut self,
         identity: &[u8; 32],
-        answers: &[(SocketAddr, Result<(), String>)],
+        answers: &[(Claim, Answer)],
         at: Instant,
     ) -> Result<(), (String, Refused)> {
         let Some(known) = self.known.get_mut(identity) else { return Ok(()) };
         let name = name_of(&known.newest.descriptor.relay);
-        let kept: Vec<_> = [Some(&known.newest), known.before.as_ref()]
-            .into_iter()
-            .flatten()
-            .flat_map(|stored| stored.descriptor.relay.addresses.iter().copied())
-            .collect();
-        let said: Vec<_> = answers.iter().map(|(address, answer)| (*address, answer.is_ok())).collect();
-        if said.iter().any(|(_, is_there)| *is_there) {
+        let kept: Vec<_> =
+            known.before.iter().chain([&known.newest]).flat_map(|stored| stored.claims.iter().copied()).collect();
+        if answers.iter().any(|(_, answer)| matches!(answer, Answer::Holds | Answer::Busy(_))) {
             // Others have until their next turn to answer, however long nobody could.
             self.moment += at.saturating_duration_since(self.answered).min(self.reach.every);
             self.answered = at;
         }
-        known.reach.tried(&said, &kept, (at, self.moment), &self.reach);
-        if let Some(why) = answers.iter().find_map(|(_, answer)| answer.as_ref().err()) {
-            known.silence.clone_from(why);
+        known.reach.tried(answers, &kept, (at, self.moment), &self.reach);
+        if !answers.iter().map(|(claim, _)| claim).eq(&known.newest.claims) {
+            // It has published something else meanwhile.
+            known.reach.put_off(at, &self.reach);
+        }
+        for (_, answer) in answers {
+            if let Answer::Fails(why) | Answer::Busy(why) = answer {
+                known.silence.clone_from(why);
+            }
         }
         self.settle(identity).map_err(|refused| (name, refused))
     }
@@ -417,27 +438,18 @@ impl Registry {
         forgotten
     }
 
-    /// The addresses that a relay has to answer at: all that this authority has a way to, and the first, which clients use, in any case.
-    fn tried_of(&self, relay: &Relay) -> Vec<SocketAddr> {
-        let is_away = |address: &SocketAddr| self.without_ipv6 && address.is_ipv6() && is_public(address.ip());
-        let addresses = relay.addresses.iter().enumerate();
-        addresses.filter(|(index, address)| *index == 0 || !is_away(address)).map(|(_, address)| *address).collect()
-    }
-
-    /// Whether the relay has answered lately at all its addresses.
-    fn is_proved(&self, reach: &Reach, relay: &Relay) -> bool {
-        reach.is_proved(&self.tried_of(relay), self.moment, self.reach.good_for)
+    /// Whether all that the relay says there has held lately.
+    fn is_proved(&self, reach: &Reach, stored: &Stored) -> bool {
+        reach.is_proved(&stored.claims, self.moment, self.reach.good_for)
     }
 
     fn may_be_at(&self, address: IpAddr) -> bool {
         is_public(address) || self.exempt.iter().chain(&self.private).any(|prefix| prefix.contains(address))
     }
 
-    /// The networks that a relay counts in.
-    fn networks_of(&self, relay: &Relay) -> Vec<Prefix> {
+    /// The networks that a relay with these addresses counts in.
+    fn networks_of(&self, addresses: impl Iterator<Item = IpAddr>) -> Vec<Prefix> {
         let counts = |address: &IpAddr| !self.exempt.iter().any(|prefix| prefix.contains(*address));
-        let tried = self.tried_of(relay);
-        let addresses = tried.iter().map(SocketAddr::ip);
         // The two are of different kinds, and so are their networks.
         addresses.filter(counts).map(Prefix::around).collect()
     }
@@ -469,8 +481,7 @@ impl Registry {
             let (newest, before) = (Some(&known.newest), known.before.as_ref());
             let shown = if is_settled { [newest, before] } else { [before, newest] };
             let is_good = |stored: &&Arc<Stored>| {
-                let relay = &stored.descriptor.relay;
-                self.is_proved(&known.reach, relay) && !self.has_ended(relay, at)
+                self.is_proved(&known.reach, stored) && !self.has_ended(&stored.descriptor.relay, at)
             };
             shown.into_iter().flatten().find(is_good).cloned()
         };

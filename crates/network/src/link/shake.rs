@@ -101,12 +101,20 @@ async fn dial(from: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpStream
     socket.connect(address).await
 }
 
-/// Cells go out at once. The kernel notices within two minutes that a neighbour has vanished without a word; otherwise a link that only
-/// waits would be kept for ever.
+/// How long a neighbour's machine may acknowledge nothing, whether anything waits for that or not. No less than the 100 s that RFC 1122, section 4.2.3.5, asks
+/// for: a line that is away for a minute and comes back costs no link.
+const VANISHED: Duration = Duration::from_secs(120);
+
+/// Cells go out at once. The kernel notices in time that a neighbour has vanished without a word. Otherwise a link that only waits would be kept for ever,
+/// and one with cells on their way for as long as the kernel goes on sending them again, some 15 minutes.
 fn set_up(tcp: &TcpStream) -> io::Result<()> {
     tcp.set_nodelay(true)?;
-    let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(15));
-    SockRef::from(tcp).set_tcp_keepalive(&keepalive.with_retries(4))
+    let keepalive = TcpKeepalive::new().with_time(VANISHED / 2).with_interval(VANISHED / 8);
+    let socket = SockRef::from(tcp);
+    socket.set_tcp_keepalive(&keepalive.with_retries(4))?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(VANISHED))?;
+    Ok(())
 }
 
 async fn limited(
@@ -164,6 +172,8 @@ mod tests {
             let vanished = socket.tcp_keepalive_time().unwrap()
                 + socket.tcp_keepalive_interval().unwrap() * socket.tcp_keepalive_retries().unwrap();
             assert_eq!(vanished, Duration::from_secs(120));
+            #[cfg(target_os = "linux")]
+            assert_eq!(socket.tcp_user_timeout().unwrap(), Some(vanished), "also while something waits");
         }
     }
 }

@@ -11,13 +11,15 @@
 //!   [`GuardRules::most_retry`]; then it is tried again, in its old place. That is not kept in the file.
 //! - When all have failed, it is the client that is cut off, most likely. So the one that was not tried for longest is tried once in
 //!   [`GuardRules::retry`] all the same.
+//! - One whose link has gone dead is tried over a new link first. Only if that fails, or goes dead too before it has carried a stream, could it not be reached.
 //! - One from which four circuits in turn went no further is passed over like that too, as long as there is another guard, or a relay to be drawn.
 //! - A guard leaves the list [`GuardRules::lifetime`] after it was drawn, or when no relay list has had it for [`GuardRules::unlisted`].
 //!   Nothing else removes one. Both are by a time that is sure ([`When`]): a clock that is ahead for a moment ends none.
 //!
-//! When all places are taken and no guard can be used, there is no path, and the error says so. Someone who can make guards unreachable
-//! therefore chooses no guard for a client that has its own. For one that has none yet he can choose among a dozen that are drawn, and no more. And relays that
-//! are listed but aren't there take no places from those that are, unless a dozen of them are drawn first.
+//! When all places are taken and no guard can be used, there is no path, and the error says so. So someone who can make guards unreachable chooses no
+//! guard for a client that has reached three, as many as it may have. For one that has reached fewer he can have others drawn, at random and a dozen in all, and
+//! let the client reach only those among them that he likes. And relays that are listed but aren't there take no places from those that are, unless a
+//! dozen of them are drawn first.
 
 use super::{Candidate, Wish, choose, draw_guard};
 use crate::{Error, files};
@@ -79,6 +81,8 @@ pub struct Guards {
     rules: GuardRules,
     kept: Vec<Kept>,
     down: HashMap<[u8; 32], Down>,
+    /// Those whose link has gone dead, when last, and which have carried no stream since.
+    lost: HashMap<[u8; 32], Instant>,
 }
 
 /// The file.
@@ -149,7 +153,7 @@ const STALE: u64 = 86_400;
 impl Guards {
     /// No guards yet, and none that are kept in a file.
     pub fn forgetful(rules: GuardRules) -> Self {
-        Self { path: None, rules, kept: Vec::new(), down: HashMap::new() }
+        Self { path: None, rules, kept: Vec::new(), down: HashMap::new(), lost: HashMap::new() }
     }
 
     /// Those in the file at `path`, which is made when the first is drawn.
@@ -287,6 +291,29 @@ impl Guards {
         }
         let rules = self.rules;
         self.down(guard, now).fail(now, false, &rules);
+    }
+
+    /// Notes that the link to a guard has gone dead under a circuit that was begun at `began`. Says whether the guard counts as one that could not be
+    /// reached: a link that was made after another had gone dead is dead as well, and none has carried a stream meanwhile.
+    pub fn lost_link(&mut self, guard: &[u8; 32], began: Instant, now: Instant) -> bool {
+        if !self.kept.iter().any(|kept| kept.identity == *guard) {
+            return false;
+        }
+        let before = self.lost.get(guard).copied();
+        // Circuits of one link fail together.
+        if before.is_some_and(|before| began < before) {
+            return false;
+        }
+        self.lost.insert(*guard, now);
+        if before.is_some() {
+            self.failed(guard, now);
+        }
+        before.is_some()
+    }
+
+    /// Notes that a guard has carried a stream.
+    pub fn carried(&mut self, guard: &[u8; 32]) {
+        self.lost.remove(guard);
     }
 
     /// Notes that a circuit which was begun at that moment went no further than the guard.

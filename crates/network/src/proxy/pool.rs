@@ -1,12 +1,13 @@
 //! A proxy's circuits: those in use, each for one isolation, and those built ahead.
 
 mod ahead;
+mod blame;
 
 pub(super) use ahead::keep_ready;
 
 use super::metrics::{Count, Counters, Held};
 use super::readings::CircuitReading;
-use super::trouble::{Trouble, failed_hop, is_a_refusal, is_onion, is_the_guards};
+use super::trouble::{Trouble, failed_hop, is_a_refusal, is_onion, is_the_guards, is_the_links};
 use super::{Journal, ProxyConfig, ProxyEvent};
 use crate::client::{Circuit, Client};
 use crate::clock::{Clock, Even, instant};
@@ -39,7 +40,7 @@ const HTTPS: u16 = 443;
 const TRIES: usize = 3;
 /// How many circuits may fail to come about before a stream is given up. Each time the client learns of a relay that isn't there.
 const BUILDS: usize = 8;
-/// How long the relays of a circuit have for a sign of life, when it opens no stream.
+/// How long the relays of a circuit have for a sign of life, when it opens no stream; or as long as that may take, if it is less.
 const SIGN: Duration = Duration::from_secs(5);
 /// Circuits that are built at a time.
 const BUILDING: usize = 8;
@@ -62,6 +63,7 @@ pub(super) struct Pool {
     spare: usize,
     most: usize,
     patience: Duration,
+    sign: Duration,
     relays: Mutex<Arc<RelayList>>,
     guards: Mutex<Guards>,
     absent: Mutex<Absent>,
@@ -105,6 +107,8 @@ pub(super) struct Built {
     /// How long the link and each hop took.
     stages: Vec<Duration>,
     number: u64,
+    /// When it was begun, and when it was there.
+    began: Instant,
     since: Instant,
     _place: Place,
     _counted: Held,
@@ -156,6 +160,7 @@ impl Pool {
             spare: config.spare,
             most: config.circuits,
             patience: config.patience,
+            sign: SIGN.min(config.client.stream),
             relays: Mutex::new(Arc::new(relays)),
             guards: Mutex::new(guards),
             absent: Mutex::default(),
@@ -248,16 +253,26 @@ impl Pool {
                     self.counters.retries.add(1);
                 }
                 let error = match self.circuit(isolation, host, port, &not_exits).await {
-                    Ok(built) => match (instant(), work(Arc::clone(&built)).await) {
-                        (_, Ok(done)) => return Ok((done, built)),
-                        (began, Err(error)) => {
-                            tried += 1;
-                            not_exits.push(*built.exit().identity());
-                            let error = named(error, &built).await;
+                    Ok(built) => match work(Arc::clone(&built)).await {
+                        Ok(done) => {
+                            self.carried(&built);
+                            return Ok((done, built));
+                        }
+                        Err(error) => {
+                            let error = self.named(error, &built).await;
+                            if is_the_guards(&error) || is_the_links(&error) {
+                                failed += 1;
+                            } else {
+                                tried += 1;
+                                // A relay before the exit that does not do its part says nothing of the exit.
+                                if failed_hop(&error).is_none_or(|hop| hop == built.path.len()) {
+                                    not_exits.push(*built.exit().identity());
+                                }
+                            }
                             if !matches!(error, Error::Stream { .. }) {
                                 // A circuit that was made and is ended by the guard says nothing of any relay.
                                 if !is_a_refusal(&error) {
-                                    self.note(&built.relays().collect::<Vec<_>>(), began, Err(&error)).await;
+                                    self.note(&built.relays().collect::<Vec<_>>(), built.began, Err(&error)).await;
                                 }
                                 self.discard(&built);
                             }
@@ -319,13 +334,6 @@ impl Pool {
         locked(&self.state).circuits.push(pooled);
     }
 
-    /// Gives up the circuits over a guard that nobody uses yet.
-    fn discard_unused(&self, guard: &[u8; 32]) {
-        let is_its = |pooled: &Pooled| pooled.built.relays().next().is_some_and(|relay| relay.identity() == guard);
-        let gone = locked(&self.state).remove(|pooled| pooled.isolation.is_none() && is_its(pooled));
-        drop(gone);
-    }
-
     fn discard(&self, built: &Arc<Built>) {
         let gone = locked(&self.state).remove(|pooled| Arc::ptr_eq(&pooled.built, built));
         drop(gone);
@@ -372,45 +380,22 @@ impl Pool {
                 let since = instant();
                 let counted = Count::hold(&self.counters, |counters| &counters.circuits);
                 let list = Arc::clone(&list);
-                Ok(Arc::new(Built { circuit, list, path, stages, number, since, _place: place, _counted: counted }))
+                Ok(Arc::new(Built {
+                    circuit,
+                    list,
+                    path,
+                    stages,
+                    number,
+                    began,
+                    since,
+                    _place: place,
+                    _counted: counted,
+                }))
             }
             Err(error) => {
                 self.counters.circuits_failed.add(1);
                 Err(error.into())
             }
-        }
-    }
-
-    /// Remembers which relays of a path could be reached, and which one could not, when it was tried from `began` on.
-    async fn note(&self, relays: &[&ListedRelay], began: Instant, came: Result<(), &Error>) {
-        let path: Vec<_> = relays.iter().map(|relay| *relay.identity()).collect();
-        let changed = match came {
-            Ok(()) => {
-                locked(&self.absent).reached(&path);
-                locked(&self.guards).reached(&path[0])
-            }
-            Err(error) if is_the_guards(error) => {
-                locked(&self.guards).failed(&path[0], instant());
-                locked(&self.absent).failed(&path, 1, instant());
-                self.discard_unused(&path[0]);
-                false
-            }
-            Err(error) if is_a_refusal(error) => {
-                locked(&self.guards).went_no_further(&path[0], began, instant());
-                false
-            }
-            Err(error) => {
-                if let Some(hop) = failed_hop(error) {
-                    locked(&self.absent).failed(&path, hop, instant());
-                    if hop == 2 {
-                        locked(&self.guards).went_no_further(&path[0], began, instant());
-                    }
-                }
-                false
-            }
-        };
-        if changed {
-            self.save().await;
         }
     }
 
@@ -521,14 +506,6 @@ impl Pool {
         state.turns.retain(|_, turn| turn.strong_count() > 0);
         drop(state);
         drop(gone);
-    }
-}
-
-/// The same error, or where the circuit is stuck, if a stream was not opened in time for that: an exit says by itself that a target doesn't answer.
-async fn named(error: Error, built: &Built) -> Error {
-    match error {
-        Error::Timeout { .. } => built.circuit.silent_hop(SIGN).await.unwrap_or(error),
-        error => error,
     }
 }
 

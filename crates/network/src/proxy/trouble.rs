@@ -2,7 +2,7 @@
 
 use super::socks::Reply;
 use crate::Error;
-use candor_onion::circuit::Cause;
+use candor_onion::circuit::{Cause, Failure};
 use candor_onion::relay::message::EndReason;
 use hyper::StatusCode;
 
@@ -110,20 +110,31 @@ fn reply(error: &Error) -> Reply {
     }
 }
 
-/// Whether the error says that the guard can't be reached, or no longer answers.
+/// Whether the error says that the guard can't be reached over a new link, or does not keep to the rules.
 pub(super) fn is_the_guards(error: &Error) -> bool {
     match error {
-        Error::FirstHop { .. } => true,
-        Error::Circuit { failure, .. } if failure.cause == Cause::LinkClosed => failure.hop == Some(1),
+        // For want of files or numbers here, nobody was asked.
+        Error::FirstHop { source, .. } => !matches!(**source, Error::NoFiles | Error::Internal(_)),
         // What another relay has ended, the relay before it says so.
-        error => failed_hop(error) == Some(1) && !is_a_refusal(error),
+        error => failed_hop(error) == Some(1) && !is_a_refusal(error) && !is_the_links(error),
     }
 }
 
-/// Whether the guard has ended the circuit. Others can make it do so: an exit that sends more than the client's line carries, or
-/// whoever keeps the guard busy while a circuit is made. So one says little of it, and several in turn say that it is no use.
+/// Whether the link to the guard is closed, or nothing at all comes over it. A line that was cut for a moment does that too, and the guard may be there: a new
+/// link tells.
+pub(super) fn is_the_links(error: &Error) -> bool {
+    match error {
+        Error::Circuit { failure, .. } => *failure == Failure { hop: Some(1), cause: Cause::LinkClosed },
+        Error::Silent { hop, .. } => *hop == 1,
+        _ => false,
+    }
+}
+
+/// Whether the guard has ended the circuit, or not made it while it went on carrying others. Others can make it do so: an exit that sends more than the
+/// client's line carries, or whoever keeps the guard busy while a circuit is made. So one says little of it, and several in turn say that it is no use.
 pub(super) fn is_a_refusal(error: &Error) -> bool {
-    matches!(error, Error::Circuit { failure, .. } if failure.hop == Some(1) && matches!(failure.cause, Cause::Destroyed(_)))
+    let Error::Circuit { failure: Failure { hop: Some(1), cause }, .. } = error else { return false };
+    matches!(cause, Cause::Destroyed(_) | Cause::Timeout)
 }
 
 /// The hop that does not do its part, if the error says so.
@@ -215,16 +226,39 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_that_is_gone_is_the_guards_and_what_it_refuses_or_what_is_behind_it_is_not() {
-        let is_its = |hop, cause| is_the_guards(&Error::Circuit { failure: Failure { hop, cause }, relay: None });
+    fn a_guard_that_is_gone_is_the_guards_and_a_dead_link_or_what_it_refuses_or_what_is_behind_it_is_not() {
+        let circuit = |hop, cause| Error::Circuit { failure: Failure { hop, cause }, relay: None };
+        let silent = |hop| Error::Silent { hop, relay: String::new(), after: Duration::from_secs(5) };
+        let first = |source| Error::FirstHop { relay: "ada".to_owned(), source: Box::new(source) };
         let refused = Cause::Destroyed(candor_onion::cell::DestroyReason::RESOURCELIMIT);
-        for cause in [Cause::Timeout, Cause::LinkClosed] {
-            assert!(is_its(Some(1), cause) && !is_its(Some(2), cause) && !is_its(None, cause), "{cause:?}");
+        let is = |error: Error| [is_the_guards(&error), is_the_links(&error), is_a_refusal(&error)];
+        let [guards, links, refusal, others] =
+            [[true, false, false], [false, true, false], [false, false, true], [false, false, false]];
+        let wrong = || Cause::Handshake(candor_onion::Error::WrongIdentity);
+        let why = || "refused".to_owned();
+        for (error, whose) in [
+            (first(Error::Connect { address: ([192, 0, 2, 3], 1).into(), why: why() }), guards),
+            (first(Error::Timeout { what: why(), after: Duration::from_secs(10) }), guards),
+            (circuit(Some(1), wrong()), guards),
+            (circuit(Some(1), Cause::LinkClosed), links),
+            (silent(1), links),
+            (circuit(Some(1), refused), refusal),
+            (circuit(Some(1), Cause::Timeout), refusal),
+            (silent(2), others),
+            (silent(3), others),
+            (circuit(Some(2), refused), others),
+            (circuit(Some(3), refused), others),
+            (circuit(Some(2), Cause::Timeout), others),
+            (circuit(Some(2), Cause::LinkClosed), others),
+            (circuit(None, Cause::LinkClosed), others),
+            (circuit(Some(2), wrong()), others),
+            (circuit(Some(1), Cause::Closed), others),
+            (first(Error::NoFiles), others),
+            (first(Error::Internal(why())), others),
+        ] {
+            let said = error.to_string();
+            assert_eq!(is(error), whose, "{said}");
         }
-        assert!(!is_its(Some(1), Cause::Closed), "closed here");
-        let is_refusal = |hop, cause| is_a_refusal(&Error::Circuit { failure: Failure { hop, cause }, relay: None });
-        assert!(!is_its(Some(1), refused) && is_refusal(Some(1), refused));
-        assert!(!is_refusal(Some(2), refused) && !is_refusal(Some(1), Cause::Timeout));
     }
 
     #[test]

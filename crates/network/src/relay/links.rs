@@ -171,8 +171,12 @@ impl Admission {
     fn new(relay: &Shared, address: SocketAddr) -> Result<Self, RelayEvent> {
         let links = &relay.links;
         let listed = relay.is_listed_at(address.ip());
-        let network = relay.networks.admit(address.ip(), listed).map_err(from_network)?;
-        let seated = match network.network().filter(|_| !listed) {
+        let network = match relay.is_directorys(address.ip()) {
+            true => relay.networks.admit_directory(address.ip()),
+            false => relay.networks.admit(address.ip(), listed),
+        };
+        let network = network.map_err(from_network)?;
+        let seated = match network.network().filter(|_| !listed && !network.is_directorys()) {
             Some(network) => Some(links.strangers.enter(network, true).map_err(in_all)?),
             None => None,
         };
@@ -181,11 +185,13 @@ impl Admission {
     }
 
     /// What the link holds from now on. `proved`: it is a listed relay's, which carries many clients, so it does not count as one of its
-    /// network. Whoever has only come from a listed relay's address is a stranger like any other, who needs a stranger's place.
+    /// network. Whoever has only come from a listed relay's address is a stranger like any other, who needs a stranger's place. Whoever comes from a
+    /// directory's needs none.
     fn after_handshake(self, relay: &Shared, address: SocketAddr, proved: bool) -> Result<Place, RelayEvent> {
         let network = self.network.handshake_done(address.ip(), proved).map_err(from_network)?;
         let seated = match (network.network(), self.seated) {
             (None, _) => None,
+            (Some(_), None) if network.is_directorys() => None,
             (Some(_), Some(seated)) => {
                 seated.handshake_done();
                 Some(seated)

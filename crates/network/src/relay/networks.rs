@@ -60,6 +60,16 @@ impl Networks {
     /// Takes a connection in. `listed`: a relay of our list has this address. Until the handshake proves that it is the relay, the
     /// connection is counted for the address alone, so that neither strangers of its network nor an exit on its host lock it out.
     pub(crate) fn admit(self: &Arc<Self>, address: IpAddr, listed: bool) -> Result<Place, TooMany> {
+        self.admit_as(address, listed, false)
+    }
+
+    /// Takes a connection in from a directory's address. It is counted for the address alone, before the handshake and afterwards, so that nobody in its
+    /// network can use up what it needs to try whether the relay is there.
+    pub(super) fn admit_directory(self: &Arc<Self>, address: IpAddr) -> Result<Place, TooMany> {
+        self.admit_as(address, true, true)
+    }
+
+    fn admit_as(self: &Arc<Self>, address: IpAddr, listed: bool, directory: bool) -> Result<Place, TooMany> {
         if self.is_exempt(address) {
             return Ok(Place::default());
         }
@@ -79,7 +89,8 @@ impl Networks {
             row.half_open += 1;
             Ok(())
         })?;
-        Ok(Place::Stranger(Counted { networks: Arc::clone(self), prefix, connection: true, half_open: true }))
+        let networks = Arc::clone(self);
+        Ok(Place::Stranger(Counted { networks, prefix, connection: true, half_open: true, directory }))
     }
 
     /// A link that we have made to a stranger: its circuits count, the link itself is ours.
@@ -88,7 +99,8 @@ impl Networks {
             return Place::default();
         }
         let prefix = Prefix::around(address);
-        Place::Stranger(Counted { networks: Arc::clone(self), prefix, connection: false, half_open: false })
+        let networks = Arc::clone(self);
+        Place::Stranger(Counted { networks, prefix, connection: false, half_open: false, directory: false })
     }
 
     /// A connection that has finished its handshake, from a listed relay's address, but not that relay's: from now on it is counted as a
@@ -102,7 +114,8 @@ impl Networks {
             row.connections += 1;
             Ok(())
         })?;
-        Ok(Place::Stranger(Counted { networks: Arc::clone(self), prefix, connection: true, half_open: false }))
+        let networks = Arc::clone(self);
+        Ok(Place::Stranger(Counted { networks, prefix, connection: true, half_open: false, directory: false }))
     }
 
     /// How many networks are remembered.
@@ -170,6 +183,8 @@ pub(crate) struct Counted {
     prefix: Prefix,
     connection: bool,
     half_open: bool,
+    /// It comes from a directory's address.
+    directory: bool,
 }
 
 impl Place {
@@ -180,7 +195,7 @@ impl Place {
             return Ok(Self::Listed);
         }
         let Self::Stranger(counted) = &mut self else { return Ok(self) };
-        if counted.prefix != Prefix::around(address) {
+        if counted.prefix != Prefix::around(address) && !counted.directory {
             return counted.networks.admit_open(address);
         }
         counted.half_open = false;
@@ -191,6 +206,11 @@ impl Place {
     /// Whether it is a listed relay's.
     pub(super) fn is_listed(&self) -> bool {
         matches!(self, Self::Listed)
+    }
+
+    /// Whether it comes from a directory's address.
+    pub(super) fn is_directorys(&self) -> bool {
+        matches!(self, Self::Stranger(counted) if counted.directory)
     }
 
     /// The network that it counts for, if any.
@@ -357,6 +377,34 @@ mod tests {
         assert_eq!(links[1].circuit().err(), Some(TooMany::Creations), "three were made");
         advance(Duration::from_secs(1)).await;
         assert!(links[1].circuit().is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn neighbours_of_a_directory_use_up_nothing_of_what_it_may_take() {
+        let networks = networks(10);
+        let directory = address(2, 1);
+        // Its neighbours have all connections and all creations of its network.
+        let open =
+            |last| networks.admit(address(2, last), false).unwrap().handshake_done(address(2, last), false).unwrap();
+        let crowd = [open(2), open(3), open(4)];
+        let circuits = crowd[..2].iter().map(|link| link.circuit().unwrap()).collect::<Vec<_>>();
+        assert_eq!(crowd[0].circuit().err(), Some(TooMany::Circuits));
+        drop(circuits);
+        drop(crowd[0].circuit().unwrap());
+        assert_eq!(crowd[0].circuit().err(), Some(TooMany::Creations));
+        assert_eq!(
+            networks.admit(directory, false).err(),
+            Some(TooMany::Connections),
+            "as a stranger it would be refused"
+        );
+        let place = networks.admit_directory(directory).unwrap().handshake_done(directory, false).unwrap();
+        assert!(place.is_directorys() && place.network() == Some(Prefix::only(directory)));
+        let (first, second) = (place.circuit().unwrap(), place.circuit().unwrap());
+        assert_eq!(place.circuit().err(), Some(TooMany::Circuits), "it has the bounds of one network");
+        drop((crowd, place, first, second));
+        advance(Duration::from_secs(5)).await;
+        networks.forget_quiet();
+        assert_eq!(networks.count(), 0);
     }
 
     #[tokio::test(start_paused = true)]

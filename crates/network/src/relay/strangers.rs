@@ -205,7 +205,7 @@ impl Drop for Seated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::census::{FAIR, FAIR_FOR_PROVIDER};
+    use crate::census::FAIR;
     use crate::relay::NetworkLimits;
     use tokio::time::advance;
 
@@ -260,12 +260,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_provider_with_many_networks_neither_keeps_others_out_nor_drives_them_out() {
-        let strangers = strangers(FAIR_FOR_PROVIDER + 2);
+        let strangers = strangers(FAIR + 2);
         let other = strangers.enter(network(1), false).unwrap();
         let site = |number: u16| Prefix::around(std::net::Ipv6Addr::new(0x2001, 0xdb8, number, 0, 0, 0, 0, 1).into());
-        let many: Vec<_> =
-            (0..=FAIR_FOR_PROVIDER as u16).map(|number| strangers.enter(site(number), false).unwrap()).collect();
-        let busy = strangers.enter(network(2), false).expect("sixty-four are left to them");
+        let many: Vec<_> = (0..=FAIR as u16).map(|number| strangers.enter(site(number), false).unwrap()).collect();
+        let busy = strangers.enter(network(2), false).expect("eight are left to them");
         assert!(!is_evicted(&other).await);
         assert_eq!(strangers.enter(network(3), false).err(), Some(Refused::Links), "they have no more than is fair");
         drop(busy);

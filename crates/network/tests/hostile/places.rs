@@ -23,7 +23,8 @@ async fn idle_links_of_strangers_make_room_for_newcomers() {
         .await;
         let mut raws = Vec::new();
         for network in 1..=PLACES as u8 {
-            let mut raw = scene.raw(0, [127, 1, network, 1]).await;
+            // Of two providers, neither of which has more than is fair.
+            let mut raw = scene.raw(0, [127, 3 + network % 2, network, 1]).await;
             // A circuit an hour would keep the place.
             raw.open(scene.listed(0)).await;
             raws.push(raw);

@@ -45,18 +45,22 @@ impl Scene {
     }
 
     fn register(&mut self, from: &str, bytes: Vec<u8>) -> Result<(), Refused> {
-        self.registry.register(bytes, from.parse().unwrap(), [NOW; 2], self.at)
+        self.registry.register(Stored::read(bytes)?, from.parse().unwrap(), [NOW; 2], self.at)
     }
 
     /// Tries all whose turn it is; `is_there` says which addresses answer. Gives those that were refused a place.
     fn attempt(&mut self, is_there: impl Fn(&str) -> bool) -> usize {
-        let answer = |address: &SocketAddr| match is_there(&address.to_string()) {
-            true => (*address, Ok(())),
-            false => (*address, Err("silent".to_owned())),
-        };
+        self.attempt_with(|claim| match is_there(&claim.address.to_string()) {
+            true => Answer::Holds,
+            false => Answer::Fails("silent".to_owned()),
+        })
+    }
+
+    /// The same; `answer` says what comes of each claim.
+    fn attempt_with(&mut self, answer: impl Fn(&Claim) -> Answer) -> usize {
         let mut refused = 0;
         for due in self.registry.due(self.at) {
-            let answers: Vec<_> = due.addresses.iter().map(answer).collect();
+            let answers: Vec<_> = due.claims.iter().map(|claim| (*claim, answer(claim))).collect();
             refused += usize::from(self.registry.tried(&due.identity, &answers, self.at).is_err());
         }
         refused
@@ -197,7 +201,7 @@ fn a_relay_that_falls_silent_is_listed_for_a_while_and_all_of_them_as_long_as_no
     assert!(scene.registry.forget_silent(scene.at).is_empty());
     scene.pass(20);
     let first = scene.registry.due(scene.at).remove(0);
-    let answers: Vec<_> = first.addresses.iter().map(|address| (*address, Ok(()))).collect();
+    let answers: Vec<_> = first.claims.iter().map(|claim| (*claim, Answer::Holds)).collect();
     scene.pass(600);
     scene.registry.tried(&first.identity, &answers, scene.at).unwrap();
     assert!(scene.registry.forget_silent(scene.at).is_empty(), "the others have their turns first");
@@ -229,12 +233,15 @@ fn a_relay_that_moves_is_listed_where_it_was_until_it_answers_where_it_is() {
 #[test]
 fn an_authority_without_ipv6_lists_who_has_a_second_address_there_and_counts_it_nowhere() {
     let both = ["9.9.9.1:1", "[2600::1]:1"];
-    let listed = |is_there: bool| {
+    let listed = |has_way: bool| {
         let mut scene = Scene::new();
-        scene.registry = scene.registry.with_ipv6(is_there);
         scene.register("9.9.9.1", descriptor(1, NOW, &both, 0)).unwrap();
         scene.register("9.9.8.1", descriptor(2, NOW, &["[2600::2]:1", "9.9.8.1:1"], 0)).unwrap();
-        scene.attempt(|address| !address.starts_with('['));
+        scene.attempt_with(|claim| match (claim.address.is_ipv6(), claim.keys) {
+            (true, None) if !has_way => Answer::Unasked,
+            (true, _) => Answer::Fails("silent".to_owned()),
+            _ => Answer::Holds,
+        });
         assert_eq!(scene.registry.places.listed_in(&"2600::/48".parse().unwrap()), 0);
         scene.listed()
     };
@@ -247,7 +254,8 @@ fn a_restart_takes_those_that_had_answered_for_proved_and_tries_them_in_turn() {
     let mut scene = Scene::new();
     for seed in 1..=8_u8 {
         let at = format!("9.9.{seed}.1:1");
-        scene.registry.restore(descriptor(seed, NOW, &[&at], 0), NOW, scene.at).unwrap();
+        let stored = Stored::read(descriptor(seed, NOW, &[&at], 0)).unwrap();
+        scene.registry.restore(stored, NOW, scene.at).unwrap();
     }
     assert_eq!(scene.listed().len(), 8);
     let due = |scene: &Scene, minutes: u64| scene.registry.due(scene.at + Duration::from_secs(60 * minutes)).len();
@@ -272,6 +280,8 @@ fn a_relay_that_changes_its_keys_during_a_round_takes_none_of_the_rounds_away() 
     assert!(scene.registry.kem_keys(&viewed, &consensus, 0).is_empty(), "it has none for ML-KEM-512");
     scene.register("9.9.9.1", descriptor(1, NOW + 1, &home, 2)).unwrap();
     assert_eq!(scene.registry.kem_keys(&[], &consensus, 1), [1; 1184], "the one before is known");
+    scene.at += Duration::from_secs(10);
+    scene.attempt(|_| true);
     scene.register("9.9.9.1", descriptor(1, NOW + 2, &home, 3)).unwrap();
     assert!(scene.registry.kem_keys(&[], &consensus, 1).is_empty(), "it isn't any more");
     assert_eq!(scene.registry.kem_keys(&viewed, &consensus, 1), [1; 1184]);
@@ -335,9 +345,80 @@ fn a_relay_that_nobody_has_tried_is_not_dropped() {
     for _ in 0..6 {
         scene.pass(20);
         let due = scene.registry.due(scene.at);
-        let one = due.iter().find(|due| due.addresses[0].to_string() == "9.9.1.1:1").unwrap();
-        scene.registry.tried(&one.identity, &[(one.addresses[0], Ok(()))], scene.at).unwrap();
+        let one = due.iter().find(|due| due.claims[0].address.to_string() == "9.9.1.1:1").unwrap();
+        scene.registry.tried(&one.identity, &[(one.claims[0], Answer::Holds)], scene.at).unwrap();
         assert!(scene.registry.forget_silent(scene.at).is_empty());
     }
     assert_eq!(scene.listed().len(), 2);
+}
+
+#[test]
+fn new_keys_at_an_address_that_has_answered_are_not_listed_before_they_are_tried() {
+    let mut scene = Scene::new();
+    let home = ["9.9.9.1:1"];
+    let keys = |scene: &Scene| {
+        let view = scene.registry.view(u64::MAX, NOW);
+        let there = view.iter().filter(|stored| stored.descriptor.relay.addresses[0].to_string() == home[0]);
+        there.map(|stored| stored.descriptor.kems[1].as_ref().unwrap()[0]).collect::<Vec<_>>()
+    };
+    // Another, which goes on answering: it is not the authority that is cut off.
+    scene.register("9.9.8.1", descriptor(2, NOW, &["9.9.8.1:1"], 0)).unwrap();
+    scene.register("9.9.9.1", descriptor(1, NOW - 9, &home, 1)).unwrap();
+    scene.attempt(|_| true);
+    // Keys that nobody holds: circuits with them fail, though the address answers.
+    for byte in 2..6 {
+        scene.register("9.9.9.1", descriptor(1, NOW - 9 + u64::from(byte), &home, byte)).unwrap();
+        assert_eq!(keys(&scene), [1], "what was proved is listed meanwhile");
+        scene.at += Duration::from_secs(600);
+        scene.attempt(|address| address != home[0]);
+    }
+    for _ in 0..2 {
+        scene.pass(20);
+        scene.attempt(|address| address != home[0]);
+    }
+    assert_eq!(scene.registry.forget_silent(scene.at).len(), 1, "and not for ever");
+    // The twin: they are tried soon, and listed then. The same anew changes nothing.
+    scene.register("9.9.9.1", descriptor(1, NOW, &home, 1)).unwrap();
+    scene.attempt(|_| true);
+    scene.register("9.9.9.1", descriptor(1, NOW + 1, &home, 2)).unwrap();
+    assert_eq!(keys(&scene), [1]);
+    scene.at += Duration::from_secs(10);
+    assert_eq!(scene.attempt(|_| true), 0);
+    assert_eq!(keys(&scene), [2]);
+    scene.register("9.9.9.1", descriptor(1, NOW + 2, &home, 2)).unwrap();
+    // What comes while older keys are being tried is tried next.
+    scene.pass(20);
+    let trying = scene.registry.due(scene.at);
+    scene.register("9.9.9.1", descriptor(1, NOW + 3, &home, 3)).unwrap();
+    for due in trying {
+        let answers: Vec<_> = due.claims.iter().map(|claim| (*claim, Answer::Holds)).collect();
+        scene.registry.tried(&due.identity, &answers, scene.at).unwrap();
+    }
+    assert_eq!(keys(&scene), [2]);
+    scene.at += Duration::from_secs(10);
+    scene.attempt(|_| true);
+    assert_eq!(keys(&scene), [3]);
+    scene.register("9.9.9.1", descriptor(1, NOW + 4, &home, 3)).unwrap();
+    scene.at += Duration::from_secs(600);
+    let due = scene.registry.due(scene.at);
+    assert!(due.iter().all(|due| due.claims[0].address.to_string() != home[0]) && keys(&scene) == [3]);
+}
+
+#[test]
+fn a_relay_that_is_kept_busy_for_days_stays_listed_and_one_that_is_gone_does_not() {
+    let mut scene = Scene::new();
+    for seed in 1..=2_u8 {
+        let at = format!("9.9.{seed}.1:1");
+        scene.register("9.9.9.9", descriptor(seed, NOW, &[&at], 0)).unwrap();
+    }
+    scene.attempt(|_| true);
+    for _ in 0..300 {
+        scene.pass(10);
+        scene.attempt_with(|claim| match claim.address.to_string().as_str() {
+            "9.9.1.1:1" => Answer::Busy("relay is out of resources".to_owned()),
+            _ => Answer::Fails("silent".to_owned()),
+        });
+        scene.registry.forget_silent(scene.at);
+    }
+    assert_eq!(scene.listed(), ["9.9.1.1:1"]);
 }

@@ -182,6 +182,35 @@ fn a_guard_that_leads_nowhere_is_passed_over_while_there_is_another() {
     assert_eq!(guard(&mut guards, &relays, 0, after(16)), Some(first), "its time is over");
 }
 
+#[test]
+fn a_guard_whose_link_goes_dead_is_tried_over_a_new_one_before_it_is_given_up() {
+    let (relays, at) = (relays(8), Instant::now());
+    let after = |seconds| at + Duration::from_secs(seconds);
+    let mut guards = Guards::forgetful(GuardRules::default());
+    let first = guard(&mut guards, &relays, 0, at).unwrap();
+    guards.reached(&first);
+    // A line that is cut once an hour: all circuits of a link fail together, and the next link carries streams.
+    for hour in (3600..36_000).step_by(3600) {
+        for circuit in 0..8 {
+            assert!(!guards.lost_link(&first, after(hour - circuit), after(hour + circuit)), "{hour}");
+        }
+        assert_eq!(guard(&mut guards, &relays, 0, after(hour + 10)), Some(first));
+        guards.reached(&first);
+        guards.carried(&first);
+    }
+    // One that makes circuits and carries nothing: its second link counts, however many circuits come about on it.
+    assert!(!guards.lost_link(&first, after(40_000), after(40_010)));
+    guards.reached(&first);
+    assert!(guards.lost_link(&first, after(40_011), after(40_020)));
+    assert!(!guards.lost_link(&first, after(40_011), after(40_021)), "circuits that fail together count once");
+    let second = guard(&mut guards, &relays, 0, after(40_021)).unwrap();
+    assert_ne!(second, first);
+    // It is tried again in its time, and the next link counts at once.
+    assert_eq!(guard(&mut guards, &relays, 0, after(40_030)), Some(first));
+    assert!(guards.lost_link(&first, after(40_030), after(40_040)));
+    assert!(!guards.lost_link(&[0; 32], at, at) && guards.lost.len() == 1, "who is no guard is not remembered");
+}
+
 /// Draws guards, none of which can be reached, until no more are drawn.
 fn in_vain(guards: &mut Guards, relays: &[ListedRelay], at: Instant) -> Vec<[u8; 32]> {
     let drawn = std::iter::from_fn(|| {
