@@ -8,6 +8,9 @@ use candor_primitives::aead::{
     XChaCha20Poly1305,
 };
 use candor_primitives::hash::{Batch, Blake2b512, Digest, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
+use candor_primitives::kem::ml_kem::{
+    MlKem512, MlKem768, MlKem1024, PreparedMlKem512, PreparedMlKem768, PreparedMlKem1024,
+};
 use candor_primitives::kem::{Kem, aws_lc, libcrux, rustcrypto};
 
 /// The same bytes as a key and as a ciphertext of every back end and level: nothing panics, all back ends accept the same keys, and an
@@ -33,10 +36,22 @@ pub fn kem_bytes(data: &[u8]) {
         }
         [public.is_ok(), secret.is_ok()]
     }
-    let agree = |verdicts: [[bool; 2]; 3]| assert!(verdicts.windows(2).all(|pair| pair[0] == pair[1]), "{verdicts:?}");
-    agree([takes(aws_lc::MlKem512, data), takes(libcrux::MlKem512, data), takes(rustcrypto::MlKem512, data)]);
-    agree([takes(aws_lc::MlKem768, data), takes(libcrux::MlKem768, data), takes(rustcrypto::MlKem768, data)]);
-    agree([takes(aws_lc::MlKem1024, data), takes(libcrux::MlKem1024, data), takes(rustcrypto::MlKem1024, data)]);
+    let agree = |verdicts: &[[bool; 2]]| assert!(verdicts.windows(2).all(|pair| pair[0] == pair[1]), "{verdicts:?}");
+    macro_rules! level {
+        ($level:ident, $own:ident, $prepared:ident) => {
+            agree(&[
+                takes(aws_lc::$level, data),
+                takes(libcrux::$level, data),
+                takes(rustcrypto::$level, data),
+                takes($own::new(), data),
+                takes($own::with_cpu(Cpu::portable()), data),
+                takes($prepared::new(), data),
+            ]);
+        };
+    }
+    level!(MlKem512, MlKem512, PreparedMlKem512);
+    level!(MlKem768, MlKem768, PreparedMlKem768);
+    level!(MlKem1024, MlKem1024, PreparedMlKem1024);
 }
 
 /// Hashes agree with themselves: whatever the tier, whatever the pieces, alone or in a batch. Data: the length of the first piece,

@@ -34,6 +34,10 @@ impl Offers for Offer {
         vec![ml_kem(level, op)]
     }
 
+    fn ml_kem_prepared(&self, level: ml_kem::Level, op: ml_kem::Op) -> Vec<Entry> {
+        vec![ml_kem_prepared(level, op)]
+    }
+
     fn x25519(&self, op: x25519::Op) -> Vec<Entry> {
         vec![x25519(op)]
     }
@@ -64,11 +68,26 @@ fn peer() -> Peer {
 }
 
 fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
-    let subject = linked::subject(PACKAGE);
     match level {
-        ml_kem::Level::L768 => ml_kem::entry(subject, level, op, || cpu().map(|()| Graviola)),
-        _ => Entry::refused(subject, Refusal::never(format!("has no ML-KEM-{} (only 768)", level.number()))),
+        ml_kem::Level::L768 => ml_kem::entry(linked::subject(PACKAGE), level, op, || cpu().map(|()| Graviola)),
+        _ => has_only_768(level),
     }
+}
+
+fn ml_kem_prepared(level: ml_kem::Level, op: ml_kem::Op) -> Entry {
+    let subject = linked::subject(PACKAGE);
+    match (level, op) {
+        (ml_kem::Level::L768, ml_kem::Op::Encaps) => {
+            Entry::refused(subject, Refusal::never("keeps encapsulation keys as bytes"))
+        }
+        (ml_kem::Level::L768, _) => ml_kem::entry(subject, level, op, || cpu().map(|()| ml_kem::Prepared(Graviola))),
+        _ => has_only_768(level),
+    }
+}
+
+fn has_only_768(level: ml_kem::Level) -> Entry {
+    let refusal = Refusal::never(format!("has no ML-KEM-{} (only 768)", level.number()));
+    Entry::refused(linked::subject(PACKAGE), refusal)
 }
 
 fn x25519(op: x25519::Op) -> Entry {
@@ -148,7 +167,7 @@ impl ml_kem::MlKem for Graviola {
         use ml_kem::Op;
         let how = match op {
             Op::Keygen => "randomness by a system call",
-            Op::Encaps => "randomness by a system call; copies the key (6 kB), which encaps uses up",
+            Op::Encaps => "randomness by a system call; copies the key (1 kB), which encaps uses up",
             Op::Decaps => {
                 "by the undocumented decaps_internal, which leaves the key in place and, unlike decaps, does not clear \
                  vector registers; copies the ciphertext into the library's type"
@@ -167,7 +186,7 @@ impl ml_kem::MlKem for Graviola {
         #[cfg(not(target_arch = "x86_64"))]
         let arm = "neon";
         let mut provenance = provenance(&format!("{}; {how}", op.timed()), arm);
-        if matches!(op, Op::Encaps | Op::Decaps) {
+        if op == Op::Decaps {
             provenance.different_operation = Some(
                 "the parsed key already holds the expanded matrix, which libraries that keep bytes compute in the timed \
                  call; …/exchange has it inside for all"

@@ -21,6 +21,11 @@ pub(crate) trait Offers: Sync {
         Vec::new()
     }
 
+    /// ML-KEM, if parsed keys hold the expanded matrix and the key's hash ([`ml_kem::Prepared`]).
+    fn ml_kem_prepared(&self, level: ml_kem::Level, op: ml_kem::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
     /// HQC.
     fn hqc(&self, level: hqc::Level, op: kem::Op) -> Vec<Entry> {
         Vec::new()
@@ -148,6 +153,12 @@ pub fn peers() -> Vec<Peer> {
 #[must_use]
 pub fn ml_kem(level: ml_kem::Level, op: ml_kem::Op) -> Vec<Entry> {
     all().flat_map(|peer| peer.ml_kem(level, op)).collect()
+}
+
+/// The peers' entries for ML-KEM where parsed keys hold the expanded matrix.
+#[must_use]
+pub fn ml_kem_prepared(level: ml_kem::Level, op: ml_kem::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.ml_kem_prepared(level, op)).collect()
 }
 
 /// The peers' entries for HQC.

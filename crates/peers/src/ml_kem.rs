@@ -2,7 +2,7 @@
 
 #![cfg(feature = "peer-ml-kem")]
 
-use crate::contract::ml_kem::{self, Failed, KeyPair, Level, MlKem, Op};
+use crate::contract::ml_kem::{self, Failed, KeyPair, Level, MlKem, Op, Prepared};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
 use ::ml_kem::{
@@ -25,6 +25,10 @@ impl Offers for Offer {
     fn ml_kem(&self, level: Level, op: Op) -> Vec<Entry> {
         vec![ml_kem(level, op)]
     }
+
+    fn ml_kem_prepared(&self, level: Level, op: Op) -> Vec<Entry> {
+        vec![ml_kem_prepared(level, op)]
+    }
 }
 
 fn ml_kem(level: Level, op: Op) -> Entry {
@@ -33,6 +37,15 @@ fn ml_kem(level: Level, op: Op) -> Entry {
         Level::L512 => ml_kem::entry(subject, level, op, || Ok(RustCrypto::<MlKem512>(PhantomData))),
         Level::L768 => ml_kem::entry(subject, level, op, || Ok(RustCrypto::<MlKem768>(PhantomData))),
         Level::L1024 => ml_kem::entry(subject, level, op, || Ok(RustCrypto::<MlKem1024>(PhantomData))),
+    }
+}
+
+fn ml_kem_prepared(level: Level, op: Op) -> Entry {
+    let subject = linked::subject(PACKAGE);
+    match level {
+        Level::L512 => ml_kem::entry(subject, level, op, || Ok(Prepared(RustCrypto::<MlKem512>(PhantomData)))),
+        Level::L768 => ml_kem::entry(subject, level, op, || Ok(Prepared(RustCrypto::<MlKem768>(PhantomData)))),
+        Level::L1024 => ml_kem::entry(subject, level, op, || Ok(Prepared(RustCrypto::<MlKem1024>(PhantomData)))),
     }
 }
 

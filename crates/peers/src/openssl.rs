@@ -89,6 +89,10 @@ impl Offers for Offer {
         ml_kem(level, op)
     }
 
+    fn ml_kem_prepared(&self, level: contract::ml_kem::Level, op: contract::ml_kem::Op) -> Vec<Entry> {
+        ml_kem_prepared(level, op)
+    }
+
     fn x25519(&self, op: contract::x25519::Op) -> Vec<Entry> {
         x25519(op)
     }
@@ -141,6 +145,13 @@ fn peers() -> Vec<Peer> {
 fn ml_kem(level: contract::ml_kem::Level, op: contract::ml_kem::Op) -> Vec<Entry> {
     each(|found, api| {
         contract::ml_kem::entry(&found.name, level, op, move || ml_kem::OpenSslKem::new(found, api, level))
+    })
+}
+
+fn ml_kem_prepared(level: contract::ml_kem::Level, op: contract::ml_kem::Op) -> Vec<Entry> {
+    each(|found, api| {
+        let make = move || ml_kem::OpenSslKem::new(found, api, level).map(contract::ml_kem::Prepared);
+        contract::ml_kem::entry(&found.name, level, op, make)
     })
 }
 

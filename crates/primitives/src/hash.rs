@@ -15,6 +15,8 @@ mod blake2b_mux;
 mod blake2b_portable;
 mod keccak_mux;
 mod keccak_portable;
+#[cfg(feature = "ml-kem")]
+pub(crate) mod lanes;
 mod merkle_damgard;
 mod sha256;
 mod sha256_mux;

@@ -1,8 +1,8 @@
 //! Key encapsulation mechanisms.
 //!
-//! A KEM is a type without fields, one for each back end: `aws_lc::MlKem768`, `libcrux::MlKem768` and `rustcrypto::MlKem768` are the
-//! same algorithm (FIPS 203) from three libraries, and a program can use them side by side. Keys are parsed once and used
-//! often. Ciphertexts are bytes in memory that the caller owns.
+//! A KEM is a small type, one for each back end: `aws_lc::MlKem768`, `libcrux::MlKem768` and `rustcrypto::MlKem768` are the
+//! same algorithm (FIPS 203) from three libraries, `ml_kem::MlKem768` is our own, and a program can use them side by side. Keys are parsed once
+//! and used often. Ciphertexts are bytes in memory that the caller owns.
 //!
 //! Parsing a key fails if its length is wrong, if a public key has an unreduced coefficient, or if the hash inside a secret
 //! key does not match its public key (FIPS 203 §7). A ciphertext of the right length never fails: if `encapsulate` did not make it

@@ -7,7 +7,7 @@
 // <family>/<name>.rs       one algorithm, or one back end
 // <family>/<name>_mux.rs   the choice of arm: takes proof tokens from `candor-cpu` and records the arm
 // rounds.rs, sm4_box.rs    constants, shared by portable code and kernels
-// poly1305.rs              arithmetic, shared likewise
+// poly1305.rs, lattice.rs  arithmetic, shared likewise
 // counter.rs               counter mode as a stream cipher, shared by AES and SM4
 // wipe.rs                  zeros over secrets
 // low/<arch>/              `unsafe` kernels that take a token
@@ -16,6 +16,8 @@ extern crate alloc;
 
 #[cfg(any(feature = "aes", feature = "sm4"))]
 mod counter;
+#[cfg(feature = "ml-kem")]
+mod lattice;
 mod low;
 #[cfg(feature = "aead")]
 mod poly1305;

@@ -9,7 +9,7 @@ pub(crate) struct Unavailable;
 /// `N` fresh random bytes.
 #[cfg(feature = "getrandom")]
 #[cfg_attr(
-    not(any(feature = "aead", feature = "libcrux", feature = "rustcrypto", feature = "dalek")),
+    not(any(feature = "aead", feature = "libcrux", feature = "ml-kem", feature = "rustcrypto", feature = "dalek")),
     expect(dead_code)
 )]
 #[inline]
@@ -22,7 +22,7 @@ pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Una
 /// Without the feature there is no operating system to ask.
 #[cfg(not(feature = "getrandom"))]
 #[cfg_attr(
-    not(any(feature = "aead", feature = "libcrux", feature = "rustcrypto", feature = "dalek")),
+    not(any(feature = "aead", feature = "libcrux", feature = "ml-kem", feature = "rustcrypto", feature = "dalek")),
     expect(dead_code)
 )]
 pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Unavailable> {

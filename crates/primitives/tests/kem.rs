@@ -1,6 +1,10 @@
 //! What every KEM back end must do beyond the vectors: understand the others, and refuse what the standard refuses.
 
-use candor_primitives::kem::ml_kem::{ML_KEM_512, ML_KEM_768, ML_KEM_1024, ParameterSet};
+use candor_primitives::Cpu;
+use candor_primitives::kem::ml_kem::{
+    ML_KEM_512, ML_KEM_768, ML_KEM_1024, MlKem, MlKem512, MlKem768, MlKem1024, ParameterSet, PreparedMlKem512,
+    PreparedMlKem768, PreparedMlKem1024,
+};
 use candor_primitives::kem::{DerandomizedKem, Kem, KemError, aws_lc, libcrux, rustcrypto};
 use proptest::prelude::*;
 
@@ -16,6 +20,13 @@ macro_rules! every_back_end {
         $check(rustcrypto::MlKem512, ML_KEM_512);
         $check(rustcrypto::MlKem768, ML_KEM_768);
         $check(rustcrypto::MlKem1024, ML_KEM_1024);
+        $check(MlKem512::new(), ML_KEM_512);
+        $check(MlKem768::new(), ML_KEM_768);
+        $check(MlKem1024::new(), ML_KEM_1024);
+        $check(MlKem768::with_cpu(Cpu::portable()), ML_KEM_768);
+        $check(PreparedMlKem512::new(), ML_KEM_512);
+        $check(PreparedMlKem768::new(), ML_KEM_768);
+        $check(PreparedMlKem1024::new(), ML_KEM_1024);
     };
 }
 
@@ -39,7 +50,7 @@ fn exchange<A: Kem, B: Kem>(a: A, b: B) {
 }
 
 macro_rules! exchanges {
-    ($($name:ident: $level:ident;)+) => {
+    ($($name:ident: $level:ident, $rank:literal;)+) => {
         $(#[test]
         fn $name() {
             exchange(aws_lc::$level, aws_lc::$level);
@@ -51,14 +62,16 @@ macro_rules! exchanges {
             exchange(rustcrypto::$level, aws_lc::$level);
             exchange(rustcrypto::$level, libcrux::$level);
             exchange(rustcrypto::$level, rustcrypto::$level);
+            exchange(MlKem::<$rank>::new(), aws_lc::$level);
+            exchange(aws_lc::$level, MlKem::<$rank>::new());
         })+
     };
 }
 
 exchanges! {
-    ml_kem_512_back_ends_understand_each_other: MlKem512;
-    ml_kem_768_back_ends_understand_each_other: MlKem768;
-    ml_kem_1024_back_ends_understand_each_other: MlKem1024;
+    ml_kem_512_back_ends_understand_each_other: MlKem512, 2;
+    ml_kem_768_back_ends_understand_each_other: MlKem768, 3;
+    ml_kem_1024_back_ends_understand_each_other: MlKem1024, 4;
 }
 
 fn refuses_wrong_lengths<K: Kem>(kem: K, set: ParameterSet) {
@@ -258,6 +271,9 @@ fn a_generator_is_asked_for_the_coins_and_nothing_else() {
     draws_its_coins_from_the_generator(rustcrypto::MlKem512);
     draws_its_coins_from_the_generator(rustcrypto::MlKem768);
     draws_its_coins_from_the_generator(rustcrypto::MlKem1024);
+    draws_its_coins_from_the_generator(MlKem512::new());
+    draws_its_coins_from_the_generator(MlKem768::new());
+    draws_its_coins_from_the_generator(PreparedMlKem1024::new());
 }
 
 /// A key goes to disk as its seed and comes back as the same key; one that came in expanded form has no seed to give.
@@ -283,6 +299,9 @@ fn keys_are_saved_and_restored_as_seeds_of_64_bytes() {
     keys_are_saved_as_seeds(rustcrypto::MlKem512);
     keys_are_saved_as_seeds(rustcrypto::MlKem768);
     keys_are_saved_as_seeds(rustcrypto::MlKem1024);
+    keys_are_saved_as_seeds(MlKem512::new());
+    keys_are_saved_as_seeds(MlKem768::new());
+    keys_are_saved_as_seeds(PreparedMlKem1024::new());
 }
 
 #[test]
@@ -340,5 +359,8 @@ proptest! {
         parse(aws_lc::MlKem1024, &bytes);
         parse(libcrux::MlKem1024, &bytes);
         parse(rustcrypto::MlKem1024, &bytes);
+        parse(MlKem512::new(), &bytes);
+        parse(PreparedMlKem768::new(), &bytes);
+        parse(MlKem1024::new(), &bytes);
     }
 }

@@ -1,5 +1,7 @@
 //! ML-KEM against vectors: a selection of our own in `vectors/`, and the whole of Wycheproof.
 
+use candor_primitives::Cpu;
+use candor_primitives::kem::ml_kem::{MlKem, PreparedMlKem};
 use candor_primitives::kem::{DerandomizedKem, Kem, KemError, aws_lc, libcrux, rustcrypto};
 use candor_test_support::vectors;
 use wycheproof::TestResult;
@@ -57,6 +59,12 @@ fn selected_vectors() {
     derandomized(rustcrypto::MlKem512);
     derandomized(rustcrypto::MlKem768);
     derandomized(rustcrypto::MlKem1024);
+    for cpu in [Cpu::default(), Cpu::portable()] {
+        derandomized(MlKem::<2>::with_cpu(cpu));
+        derandomized(MlKem::<3>::with_cpu(cpu));
+        derandomized(MlKem::<4>::with_cpu(cpu));
+    }
+    derandomized(PreparedMlKem::<3>::new());
     randomized(aws_lc::MlKem512, libcrux::MlKem512);
     randomized(aws_lc::MlKem768, libcrux::MlKem768);
     randomized(aws_lc::MlKem1024, libcrux::MlKem1024);
@@ -126,6 +134,14 @@ fn wycheproof<K: Kem, C: DerandomizedKem>(kem: K, coined: C, names: [TestName; 4
     seen
 }
 
+/// Our own, on each arm and with keys of both forms.
+fn ours<const K: usize>(names: [TestName; 4], tests: usize) {
+    for cpu in [Cpu::default(), Cpu::portable()] {
+        assert_eq!(wycheproof(MlKem::<K>::with_cpu(cpu), MlKem::<K>::with_cpu(cpu), names), tests);
+    }
+    assert_eq!(wycheproof(PreparedMlKem::<K>::new(), PreparedMlKem::<K>::new(), names), tests);
+}
+
 #[test]
 fn wycheproof_512() {
     use TestName::*;
@@ -133,6 +149,7 @@ fn wycheproof_512() {
     assert_eq!(wycheproof(aws_lc::MlKem512, libcrux::MlKem512, names()), 570);
     assert_eq!(wycheproof(libcrux::MlKem512, libcrux::MlKem512, names()), 570);
     assert_eq!(wycheproof(rustcrypto::MlKem512, rustcrypto::MlKem512, names()), 570);
+    ours::<2>(names(), 570);
 }
 
 #[test]
@@ -142,6 +159,7 @@ fn wycheproof_768() {
     assert_eq!(wycheproof(aws_lc::MlKem768, libcrux::MlKem768, names()), 575);
     assert_eq!(wycheproof(libcrux::MlKem768, libcrux::MlKem768, names()), 575);
     assert_eq!(wycheproof(rustcrypto::MlKem768, rustcrypto::MlKem768, names()), 575);
+    ours::<3>(names(), 575);
 }
 
 #[test]
@@ -151,4 +169,5 @@ fn wycheproof_1024() {
     assert_eq!(wycheproof(aws_lc::MlKem1024, libcrux::MlKem1024, names()), 580);
     assert_eq!(wycheproof(libcrux::MlKem1024, libcrux::MlKem1024, names()), 580);
     assert_eq!(wycheproof(rustcrypto::MlKem1024, rustcrypto::MlKem1024, names()), 580);
+    ours::<4>(names(), 580);
 }

@@ -1,6 +1,6 @@
 //! Which arm of the kernels runs.
 
-use crate::kernels::mceliece::parity::LENGTH;
+use crate::kernels::mceliece::parity::PIECES;
 use crate::kernels::mceliece::polynomials::{Multiples, Product, Vector as Coefficients};
 use crate::kernels::mceliece::portable;
 use crate::kernels::mceliece::transform::Values;
@@ -66,7 +66,7 @@ impl Arm {
         /// Whether positions differ from each other: 1 or 0.
         all_differ(positions: &[u32]) -> u8, "mceliece-weight";
         /// Rows of a matrix times a vector.
-        products(rows: &[u8], row_bytes: usize, pieces: &[u64; LENGTH]) -> u64, "mceliece-encode";
+        products(rows: &[u8], row_bytes: usize, pieces: &[Row; PIECES]) -> u64, "mceliece-encode";
         /// Sorts each block of `block` numbers below 2³¹; `block` is a power of two that divides their count. What `scratch` holds is lost; it is as
         /// long as `numbers`.
         sort_blocks(numbers: &mut [u32], scratch: &mut [u32], block: usize), "mceliece-sort";

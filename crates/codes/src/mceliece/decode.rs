@@ -123,7 +123,7 @@ fn weighted_sums<const M: usize, const Q: usize>(
     let word = word.as_chunks::<4>().0;
     for (plane, scales) in table.iter_mut().zip(scales.iter()) {
         for ((row, scale), word) in plane.iter_mut().zip(scales).zip(word) {
-            *row = core::array::from_fn(|i| scale[i] & word[i]);
+            row.0 = core::array::from_fn(|i| scale[i] & word[i]);
         }
     }
     arm.power_sums(table)

@@ -2,7 +2,8 @@
 
 use super::arm_mux::Arm;
 use super::parameters::Parameters;
-use crate::kernels::mceliece::parity::{LENGTH, pieces};
+use crate::kernels::mceliece::parity::{LENGTH, PIECES, pieces};
+use crate::kernels::mceliece::vector::Row;
 use crate::words::{self, Wiped, Words};
 
 /// Writes the ciphertext of `error`, n bits, into `ciphertext`. `matrix` is the public key, the rows of T.
@@ -19,7 +20,7 @@ pub(crate) fn encode(arm: Arm, set: &Parameters, matrix: &[u8], error: &[u64], c
         let high = error.get(first + i + 1).copied().unwrap_or(0);
         *right = low >> shift | high << 1 << (63 - shift);
     }
-    let mut chosen = Wiped::<u64, LENGTH>::zero();
+    let mut chosen = Wiped::<Row, PIECES>::zero();
     pieces(&right, row_bytes, &mut chosen);
     let mut left = Words::zero(rows.div_ceil(64));
     for ((sum, rows), error) in left.iter_mut().zip(matrix.chunks(64 * row_bytes)).zip(error) {

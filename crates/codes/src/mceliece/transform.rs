@@ -16,7 +16,7 @@ pub(crate) struct Table<const M: usize, const Q: usize>(Box<Values<M, Q>>);
 impl<const M: usize, const Q: usize> Table<M, Q> {
     /// Zeros.
     pub(crate) fn zero() -> Self {
-        let planes = vec![[[0; 4]; Q]; M].into_boxed_slice();
+        let planes = vec![[Row::ZERO; Q]; M].into_boxed_slice();
         Self(planes.try_into().unwrap_or_else(|_| unreachable!("there are M planes")))
     }
 
@@ -31,7 +31,7 @@ impl<const M: usize, const Q: usize> Table<M, Q> {
     pub(crate) fn to_elements(&self) -> Zeroizing<Vec<u16>> {
         let mut elements = Zeroizing::new(vec![0; 256 * Q]);
         for (bit, plane) in self.0.iter().enumerate() {
-            for (word, elements) in plane.as_flattened().iter().zip(elements.as_chunks_mut::<64>().0) {
+            for (word, elements) in plane.iter().flat_map(|row| &row.0).zip(elements.as_chunks_mut::<64>().0) {
                 for (i, element) in elements.iter_mut().enumerate() {
                     *element |= ((word >> i & 1) as u16) << bit;
                 }
@@ -56,7 +56,7 @@ impl<const M: usize, const Q: usize> DerefMut for Table<M, Q> {
 
 impl<const M: usize, const Q: usize> Drop for Table<M, Q> {
     fn drop(&mut self) {
-        self.0.as_flattened_mut().as_flattened_mut().fill(0);
+        self.0.as_flattened_mut().fill(Row::ZERO);
         optimization_barrier(&*self.0);
     }
 }
@@ -64,7 +64,7 @@ impl<const M: usize, const Q: usize> Drop for Table<M, Q> {
 /// Up to 256 elements as planes of bits.
 pub(crate) fn rows<const M: usize>(elements: &[u16]) -> [Row; M] {
     core::array::from_fn(|bit| {
-        let mut row = [0; 4];
+        let mut row = Row::ZERO;
         for (i, element) in elements.iter().enumerate() {
             row[i / 64] |= u64::from(element >> bit & 1) << (i % 64);
         }
@@ -152,7 +152,7 @@ mod tests {
             let coefficients: Vec<u16> = (0..=1 << (M - 6)).map(|_| random() as u16 & ((1 << M) - 1)).collect();
             let values = Table::<M, Q>::of_polynomial(arm, &coefficients).to_elements();
             let mut weights = Table::<M, Q>::zero();
-            weights.as_flattened_mut().as_flattened_mut().iter_mut().for_each(|word| *word = random());
+            weights.as_flattened_mut().iter_mut().for_each(|row| row.fill_with(&mut random));
             let numbers = weights.to_elements();
             let sums = arm.power_sums(&mut weights);
             let of = |e: usize| (0..M).fold(0, |sum, bit| sum | ((sums[bit][e / 64] >> (e % 64) & 1) as u16) << bit);

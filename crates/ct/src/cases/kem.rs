@@ -9,7 +9,7 @@ use candor_primitives::kem::pkcs8::{Form, secret_from_pkcs8, secret_to_pkcs8};
 use candor_primitives::kem::{self, DerandomizedKem, Kem};
 
 /// A good and a bad ciphertext for a poisoned key. That the two take different paths is what must not show.
-fn decapsulate<K: Kem>(kem: K, set: ParameterSet) {
+pub(super) fn decapsulate<K: Kem>(kem: K, set: ParameterSet) {
     let (secret, public) = kem.generate().expect("a key pair");
     let mut good = vec![0; K::CIPHERTEXT];
     let sent = kem.encapsulate(&public, &mut good).expect("an encapsulation");

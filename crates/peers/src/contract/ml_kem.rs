@@ -6,12 +6,15 @@
 //! What is equal between libraries: randomness comes from each library's own default source; key generation ends with the
 //! public key's bytes; encapsulation and decapsulation start from a key in the form that the library parses it into. Some
 //! libraries do a part of the work when they parse: they expand the matrix and hash the key. Their provenance says so
-//! (`different_operation`), and `…/exchange`, which starts from bytes, is the row that compares them fairly.
+//! (`different_operation`), and `…/exchange`, which starts from bytes, is the row that compares them fairly. Among themselves they are
+//! compared as [`Prepared`], in tasks of their own.
 
+mod prepared;
 mod reference;
 mod subjects;
 
 pub use super::kem::{Failed, Op};
+pub use prepared::{PREPARED, Prepared};
 pub use reference::KeyPair;
 pub(super) use reference::{decapsulate_with, encapsulate_to};
 pub use subjects::entry;

@@ -1,9 +1,50 @@
-//! ML-KEM's lengths and the checks of its keys (FIPS 203 §7 and §8), in one place for every back end.
+//! ML-KEM: lengths and the checks of keys (FIPS 203 §7 and §8), in one place for every back end, and with the feature `ml-kem` our own
+//! implementation.
 //!
 //! ```
 //! use candor_primitives::kem::ml_kem::{ML_KEM_768, ParameterSet};
 //! assert_eq!((ML_KEM_768.public(), ML_KEM_768.secret(), ML_KEM_768.ciphertext()), (1184, 2400, 1088));
 //! ```
+//!
+//! Our implementation keeps keys in one of two forms. [`MlKem768`] keeps bytes as they came and expands them within each operation, which suits
+//! keys that are used once. [`PreparedMlKem768`] expands them when it reads or makes them, which suits keys that are used often: reading a key then
+//! does the larger part of an operation's work, each use is that much shorter, and a key takes several times the memory.
+//!
+//! ```
+//! # #[cfg(feature = "ml-kem")] {
+//! use candor_primitives::kem::ml_kem::{MlKem768, PreparedMlKem768};
+//! use candor_primitives::kem::{DerandomizedKem, Kem};
+//!
+//! let (secret, public) = MlKem768::new().generate_from(&[7; 64])?;
+//! let mut bytes = [0; MlKem768::PUBLIC];
+//! MlKem768::new().public_to_bytes(&public, &mut bytes)?;
+//!
+//! let prepared = PreparedMlKem768::new();
+//! let public = prepared.public_from_bytes(&bytes)?;
+//! let mut ciphertext = [0; MlKem768::CIPHERTEXT];
+//! let sent = prepared.encapsulate_from(&public, &[9; 32], &mut ciphertext)?;
+//! assert!(MlKem768::new().decapsulate(&secret, &ciphertext)? == sent);
+//! # }
+//! # Ok::<(), candor_primitives::kem::KemError>(())
+//! ```
+
+#[cfg(feature = "ml-kem")]
+mod arm_mux;
+#[cfg(feature = "ml-kem")]
+mod keys;
+#[cfg(feature = "ml-kem")]
+mod prepared;
+#[cfg(feature = "ml-kem")]
+mod scheme;
+#[cfg(feature = "ml-kem")]
+mod sponges;
+
+#[cfg(feature = "ml-kem")]
+pub use keys::{MlKem, MlKem512, MlKem768, MlKem1024, Public, Secret};
+#[cfg(feature = "ml-kem")]
+pub use prepared::{
+    PreparedMlKem, PreparedMlKem512, PreparedMlKem768, PreparedMlKem1024, PreparedPublic, PreparedSecret,
+};
 
 use super::{KemError, expect_length};
 use core::ops::Range;

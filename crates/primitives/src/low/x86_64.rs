@@ -28,6 +28,8 @@ mod gcm;
 pub(crate) mod ghash;
 #[cfg(feature = "hash")]
 pub(crate) mod keccak;
+#[cfg(feature = "ml-kem")]
+pub(crate) mod lattice;
 #[cfg(feature = "aead")]
 mod poly1305;
 #[cfg(feature = "aes")]

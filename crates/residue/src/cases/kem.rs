@@ -1,20 +1,28 @@
-//! Key exchange by other people's libraries, as this crate wraps them.
+//! Key exchange: ML-KEM of our own, and by other people's libraries as this crate wraps them.
 
-use super::anywhere;
+use super::{anywhere, on_each};
 use crate::case::{Case, Leaves};
 use crate::probe::{Probe, step};
 use candor_cpu::Cpu;
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::{self, DiffieHellman};
+use candor_primitives::hash::{Digest, Sha3_256};
+use candor_primitives::kem::ml_kem as own;
 use candor_primitives::kem::{self, DerandomizedKem, Kem};
 
 pub(super) fn cases() -> Vec<Case> {
-    vec![
+    let mut cases = vec![
         anywhere("x25519/dalek", |probe, _| x25519(probe, dh::dalek::X25519), &[]),
         Case { unstable: ADDRESSES, ..anywhere("x25519/aws-lc", |probe, _| x25519(probe, dh::aws_lc::X25519), &[]) },
         anywhere("ml-kem-768/libcrux", |probe, _| ml_kem(probe, kem::libcrux::MlKem768), LIBCRUX),
         Case { unstable: ADDRESSES, ..anywhere("ml-kem-768/aws-lc", decapsulate_aws_lc, AWS_LC) },
-    ]
+    ];
+    let tiers = ["portable", "avx2"];
+    cases.extend(on_each(&tiers, "ml-kem-768", |probe, cpu| ml_kem(probe, own::MlKem768::with_cpu(cpu)), &[]));
+    cases.extend(on_each(&tiers, "ml-kem-1024", |probe, cpu| ml_kem(probe, own::MlKem1024::with_cpu(cpu)), &[]));
+    let prepared = |probe: &mut Probe, cpu| ml_kem(probe, own::PreparedMlKem1024::with_cpu(cpu));
+    cases.extend(on_each(&tiers, "ml-kem-1024-prepared", prepared, &[]));
+    cases
 }
 
 /// AWS-LC allocates with the system's allocator, whose addresses differ from run to run: 6 bytes of them stay on the stack.
@@ -75,6 +83,8 @@ fn ml_kem<K: DerandomizedKem>(probe: &mut Probe, kem: K) {
     let mut bytes = vec![0; K::PUBLIC];
     kem.public_to_bytes(&public, &mut bytes).expect("as long as a key");
     probe.public(&bytes);
+    // A decapsulation key holds the hash of the public key as well (FIPS 203 §7.1).
+    probe.public(&Sha3_256::digest(&bytes));
     let mut ciphertext = vec![0; K::CIPHERTEXT];
     let shared = step!(probe, "encapsulate", [kem: &K = &kem, public: &K::Public = &public, coins: &[u8; 32] = &coins, ciphertext: &mut [u8] = &mut ciphertext], {
         kem.encapsulate_from(public, coins, ciphertext)

@@ -65,7 +65,7 @@ fn sum(level: Level) -> Task {
          decapsulation, from bytes; the same as kem/ml-kem-{number}/exchange, beside the handshakes that it is taken for"
     );
     let mut task = Task::new(format!("ntor/parts/ml-kem-{number}"), what);
-    task.entries.push(ours::ml_kem(level, Op::Exchange));
+    task.entries.push(ours::ml_kem::by_aws_lc(level, Op::Exchange));
     task.entries.extend(candor_peers::ml_kem(level, Op::Exchange));
     task
 }

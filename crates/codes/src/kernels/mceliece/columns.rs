@@ -18,7 +18,7 @@ pub(crate) fn fill<V: Vector, const M: usize>(
 ) {
     let x: [V; M] = bitsliced::load(proof, x);
     let mut value: [V; M] = bitsliced::load(proof, value);
-    let mut rows = [[0; 4]; M];
+    let mut rows = [Row::ZERO; M];
     for i in 0..t {
         bitsliced::store(&value, &mut rows);
         for (bit, row) in rows.iter().enumerate() {

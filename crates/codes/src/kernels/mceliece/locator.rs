@@ -21,8 +21,8 @@ pub(crate) fn locator<V: Vector, const M: usize>(proof: V::Proof, syndromes: &[R
         V::load(proof, row).up(first).store(row);
     }
     // γ, the discrepancy at the last change of B, as masks; Λ₀ in each lane of one vector.
-    let mut gammas = [[0; 4]; M];
-    gammas[0] = [u64::MAX; 4];
+    let mut gammas = [Row::ZERO; M];
+    gammas[0] = Row([u64::MAX; 4]);
     let mut constant = V::splat(proof, 1);
     let mut length = 0;
     for step in 0..2 * t {
@@ -53,7 +53,7 @@ pub(crate) fn locator<V: Vector, const M: usize>(proof: V::Proof, syndromes: &[R
         });
         constant = reduce_lanes::<V, M>(proof, product);
     }
-    let mut constants = [0; 4];
+    let mut constants = Row::ZERO;
     constant.store(&mut constants);
     // Coefficient e of the locator is Λ's t − e.
     core::array::from_fn(|i| {
@@ -80,16 +80,17 @@ fn reduce_lanes<V: Vector, const M: usize>(proof: V::Proof, product: V) -> V {
 }
 
 /// Each lane alone.
-const LANES: [Row; 4] = [[u64::MAX, 0, 0, 0], [0, u64::MAX, 0, 0], [0, 0, u64::MAX, 0], [0, 0, 0, u64::MAX]];
+const LANES: [Row; 4] =
+    [Row([u64::MAX, 0, 0, 0]), Row([0, u64::MAX, 0, 0]), Row([0, 0, u64::MAX, 0]), Row([0, 0, 0, u64::MAX])];
 
 /// The positions in opposite order, then moved down by `count`.
 #[inline(always)]
 fn backwards(row: &Row, count: usize) -> Row {
-    let turned: Row = core::array::from_fn(|i| row[3 - i].reverse_bits());
+    let turned: [u64; 4] = core::array::from_fn(|i| row[3 - i].reverse_bits());
     let (words, bits) = (count / 64, count % 64);
-    core::array::from_fn(|i| {
+    Row(core::array::from_fn(|i| {
         let at = |j: usize| if j < 4 { turned[j] } else { 0 };
         // In two shifts, as one by 64 is none.
         at(i + words) >> bits | at(i + words + 1) << 1 << (63 - bits)
-    })
+    }))
 }

@@ -86,7 +86,7 @@ impl<const M: usize, const Q: usize> Points<M, Q> {
     /// words' numbers, on which they do not depend; those above are for words in their order.
     pub(crate) const BUTTERFLIES: [[Row; M]; 34] = {
         let twisted = twisted::<M>(&bases::<M>());
-        let mut all = [[[0; 4]; M]; 34];
+        let mut all = [[Row::ZERO; M]; 34];
         let mut bit = 0;
         while bit < Self::LEVELS {
             let mut row = 0;
@@ -96,7 +96,7 @@ impl<const M: usize, const Q: usize> Points<M, Q> {
                     let mut lane = 0;
                     while lane < 4 {
                         let word = if bit < 2 { row } else { 4 * row + lane };
-                        all[Self::first_row(bit) + row][plane][lane] = Self::butterfly(&twisted, bit, word, plane);
+                        all[Self::first_row(bit) + row][plane].0[lane] = Self::butterfly(&twisted, bit, word, plane);
                         lane += 1;
                     }
                     plane += 1;
@@ -129,7 +129,7 @@ impl<const M: usize, const Q: usize> Points<M, Q> {
     /// For each level the powers that its coefficients are multiplied by.
     pub(crate) const TWISTS: [[Row; M]; 7] = {
         let bases = bases::<M>();
-        let mut all = [[[0; 4]; M]; 7];
+        let mut all = [[Row::ZERO; M]; 7];
         let mut level = 0;
         while level < Self::LEVELS {
             let mut power = 1;
@@ -137,7 +137,7 @@ impl<const M: usize, const Q: usize> Points<M, Q> {
             while at < 256 {
                 let mut plane = 0;
                 while plane < M {
-                    all[level][plane][at / 64] |= ((power >> plane & 1) as u64) << (at % 64);
+                    all[level][plane].0[at / 64] |= ((power >> plane & 1) as u64) << (at % 64);
                     plane += 1;
                 }
                 at += 1;
@@ -152,7 +152,7 @@ impl<const M: usize, const Q: usize> Points<M, Q> {
 
     /// For each lane of the rows as the lowest levels want them: which coefficient its polynomial is, as a word and the bit in it.
     pub(crate) const SPREAD: [(usize, Row); Q] = {
-        let mut all = [(0, [0; 4]); Q];
+        let mut all = [(0, Row::ZERO); Q];
         let mut row = 0;
         while row < Q {
             let mut lane = 0;
@@ -162,7 +162,7 @@ impl<const M: usize, const Q: usize> Points<M, Q> {
                 let word = word & !15 | (word & 3) << 2 | word >> 2 & 3;
                 let coefficient = word.reverse_bits() >> (usize::BITS as usize - Self::LEVELS);
                 all[row].0 = coefficient / 64;
-                all[row].1[lane] = 1 << (coefficient % 64);
+                all[row].1.0[lane] = 1 << (coefficient % 64);
                 lane += 1;
             }
             row += 1;

@@ -36,7 +36,7 @@ pub(crate) fn permute(m: usize, control: &[u64], inverse: bool, bits: &mut [u64]
 }
 
 #[inline(never)]
-pub(crate) fn products(rows: &[u8], row_bytes: usize, pieces: &[u64; parity::LENGTH]) -> u64 {
+pub(crate) fn products(rows: &[u8], row_bytes: usize, pieces: &[Row; parity::PIECES]) -> u64 {
     parity::products::<Portable>((), rows, row_bytes, pieces)
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn evaluate<V: Vector, const M: usize, const Q: usize>(
         }
     }
     let top: [V; M] = planes!(proof, I => V::splat(proof, 1).masks(coefficients[I][(1 << levels) / 64]));
-    let points = planes!(proof, I => V::load(proof, &[Points::<M, Q>::LEAVES[I], 0, 0, 0]));
+    let points = planes!(proof, I => V::load(proof, &Row([Points::<M, Q>::LEAVES[I], 0, 0, 0])));
     let linear = times(proof, &top, &points);
     let first: [V; M] = load_row(proof, values, 0);
     store_row(&planes!(proof, I => first[I].xor(linear[I])), values, 0);
@@ -83,7 +83,7 @@ pub(crate) fn power_sums<V: Vector, const M: usize, const Q: usize>(
             }
         }
     }
-    let mut sums = [[0; 4]; M];
+    let mut sums = [Row::ZERO; M];
     for (sum, plane) in sums.iter_mut().zip(values.iter()) {
         place(sum, &parities(plane), 0);
     }
@@ -131,7 +131,7 @@ fn expand(row: &mut Row, step: usize) {
         _ => {
             let fourth = HALVES[step] & HALVES[step + 1];
             let third = !HALVES[step] & HALVES[step + 1];
-            for word in row {
+            for word in row.iter_mut() {
                 *word ^= (*word & fourth) >> (1 << step);
                 *word ^= (*word & third) >> (1 << step);
             }
@@ -156,7 +156,7 @@ fn contract(row: &mut Row, step: usize) {
         _ => {
             let second = HALVES[step] & !HALVES[step + 1];
             let third = !HALVES[step] & HALVES[step + 1];
-            for word in row {
+            for word in row.iter_mut() {
                 *word ^= (*word & second) << (1 << step);
                 *word ^= (*word & third) << (1 << step);
             }
@@ -182,7 +182,9 @@ fn exchange<V: Vector, const M: usize, const Q: usize>(proof: V::Proof, values: 
 #[inline(always)]
 fn parities<const Q: usize>(plane: &[Row; Q]) -> [u64; 2] {
     let mut words = [0; 128];
-    words[..4 * Q].copy_from_slice(plane.as_flattened());
+    for (words, row) in words.as_chunks_mut::<4>().0.iter_mut().zip(plane) {
+        *words = row.0;
+    }
     // Which bits of the words' numbers become which bits of the position: always the highest that is left, or else a low one.
     if Q == 32 {
         fold::<64>(&mut words, 64, 0);

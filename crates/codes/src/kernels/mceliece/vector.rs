@@ -1,9 +1,34 @@
 //! Vectors of 256 bits, so that the kernels are written once for every arm.
 
 use candor_cpu::barrier;
+use core::ops::{Deref, DerefMut};
 
-/// 256 bits as they lie in memory: bit i of word j is position 64j + i.
-pub(crate) type Row = [u64; 4];
+/// 256 bits as they lie in memory: bit i of word j is position 64j + i. None crosses a line of the cache; where the stack left it to chance, loads
+/// that did made a decapsulation up to a third slower.
+#[derive(Clone, Copy, Default)]
+#[repr(align(32))]
+pub(crate) struct Row(pub(crate) [u64; 4]);
+
+impl Row {
+    pub(crate) const ZERO: Self = Self([0; 4]);
+}
+
+impl Deref for Row {
+    type Target = [u64; 4];
+    #[inline(always)]
+    fn deref(&self) -> &[u64; 4] {
+        &self.0
+    }
+}
+
+impl DerefMut for Row {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u64; 4] {
+        &mut self.0
+    }
+}
+
+impl zeroize::DefaultIsZeroes for Row {}
 
 /// 256 bits in registers. One is made only from the proof that the CPU has its instructions, so all methods are safe. They are inlined
 /// into functions that have the features; anywhere else they would be slow, but sound.
@@ -43,14 +68,14 @@ pub(crate) trait Vector: Copy {
 
 /// The portable vector.
 #[derive(Clone, Copy)]
-pub(crate) struct Portable(Row);
+pub(crate) struct Portable([u64; 4]);
 
 impl Vector for Portable {
     type Proof = ();
 
     #[inline(always)]
     fn load((): (), row: &Row) -> Self {
-        Self(*row)
+        Self(row.0)
     }
 
     #[inline(always)]
@@ -61,7 +86,7 @@ impl Vector for Portable {
 
     #[inline(always)]
     fn store(self, row: &mut Row) {
-        *row = self.0;
+        row.0 = self.0;
     }
 
     #[inline(always)]

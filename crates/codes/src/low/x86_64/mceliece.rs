@@ -145,7 +145,7 @@ entry! {
     /// See [`positions::all_differ`].
     all_differ(proof, positions: &[u32]) -> u8, positions::all_differ(positions);
     /// See [`parity::products`].
-    products(proof, rows: &[u8], row_bytes: usize, pieces: &[u64; parity::LENGTH]) -> u64, parity::products::<Ymm>(proof, rows, row_bytes, pieces);
+    products(proof, rows: &[u8], row_bytes: usize, pieces: &[Row; parity::PIECES]) -> u64, parity::products::<Ymm>(proof, rows, row_bytes, pieces);
     /// See [`polynomials::product`].
     multiply(proof, a: &Coefficients, b: &Multiples) -> Product, polynomials::product(a, b);
     /// See [`polynomials::eliminate`].

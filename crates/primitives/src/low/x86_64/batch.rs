@@ -5,6 +5,8 @@
 use super::vector::{Words32, Words64, Ymm, YmmVl, Zmm};
 use crate::rounds::{KECCAK_RC, SHA256_K, SM3_T};
 use candor_cpu::{HaveAvx2, HaveAvx512Crypto};
+#[cfg(feature = "ml-kem")]
+use core::arch::x86_64::*;
 
 /// Makes the entry points: a safe function that takes the token, and within it the kernel with the token's features.
 macro_rules! entry {
@@ -42,6 +44,34 @@ entry! {
     keccak_avx2, HaveAvx2, "avx2", keccak, Ymm, [[u64; 4]; 25];
     /// The same in 8 lanes.
     keccak_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", keccak, Zmm, [[u64; 8]; 25];
+}
+
+/// Four states but for their last words, which no block reaches: a state a lane before, and an array a state after.
+#[cfg(feature = "ml-kem")]
+#[inline]
+pub(crate) fn lanes_apart(_: HaveAvx2, state: &[[u64; 4]; 25], apart: &mut [[u64; 25]; 4]) {
+    #[target_feature(enable = "avx2")]
+    fn with_features(state: &[[u64; 4]; 25], apart: &mut [[u64; 25]; 4]) {
+        for at in (0..24).step_by(4) {
+            // SAFETY: each of the rows has four words; the loads need no alignment.
+            let row = |i: usize| unsafe { _mm256_loadu_si256(state[at + i].as_ptr().cast()) };
+            let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+            let [low, high] = [_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b)];
+            let [low_2, high_2] = [_mm256_unpacklo_epi64(c, d), _mm256_unpackhi_epi64(c, d)];
+            let columns = [
+                _mm256_permute2x128_si256::<0x20>(low, low_2),
+                _mm256_permute2x128_si256::<0x20>(high, high_2),
+                _mm256_permute2x128_si256::<0x31>(low, low_2),
+                _mm256_permute2x128_si256::<0x31>(high, high_2),
+            ];
+            for (words, column) in apart.iter_mut().zip(columns) {
+                // SAFETY: four words from `at` on lie within the array; the store needs no alignment.
+                unsafe { _mm256_storeu_si256(words[at..at + 4].as_mut_ptr().cast(), column) }
+            }
+        }
+    }
+    // SAFETY: the token proves AVX2.
+    unsafe { with_features(state, apart) }
 }
 
 /// `$round!(0); … $round!(15);`, since the registers of a schedule must be known where the code is made.
