@@ -34,7 +34,7 @@ pub use expand::Version;
 pub use parameters::Parameters;
 pub use symbols_mux::SymbolProduct;
 
-use crate::expect_length;
+use crate::{expect_length, words};
 use alloc::vec::Vec;
 use arm_mux::Arm;
 use candor_cpu::{Cpu, secret};
@@ -196,7 +196,7 @@ impl<L: Level> Hqc<L> {
             step();
             let mut again = Zeroizing::new(alloc::vec![0; uv.len()]);
             self.scheme.encrypt(public, message, theta, &mut again, &mut step);
-            let same = again.ct_eq(uv);
+            let same = words::equal(&again, uv);
             let chosen = core::array::from_fn(|i| u8::conditional_select(&rejected[i], &shared[i], same));
             step();
             Ok(SharedSecret::from(chosen))

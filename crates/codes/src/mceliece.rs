@@ -155,7 +155,7 @@ impl<S: ParameterSet> Mceliece<S> {
     }
 
     /// Decoding alone, for measurements: writes the error vector of weight t that a ciphertext carries into `error`, [`Self::ERROR`] bytes, and says
-    /// whether there is one. If not, `error` means nothing.
+    /// whether there is one. If not, `error` is zeros.
     ///
     /// # Errors
     /// [`KemError::Length`].
@@ -166,9 +166,22 @@ impl<S: ParameterSet> Mceliece<S> {
         stack::clearing::<FRAMES, _>(|| {
             let mut found = Words::zero(Self::SET.n.div_ceil(64));
             let good = self.decoded(with, ciphertext, &mut found, &mut || ());
+            found.iter_mut().for_each(|word| *word &= good);
             words::to_bytes(&found, error);
             Ok(Choice::from((good & 1) as u8))
         })
+    }
+
+    /// A secret key that [`secret_to_bytes`](Kem::secret_to_bytes) wrote and that came back from storage which nobody else can write to: nothing but the length
+    /// is checked, and no part of the key is made again from its seed, which takes [`secret_from_bytes`](Kem::secret_from_bytes) two thirds
+    /// of what making a key does. Bytes that are not those of a key give one that decapsulates to secrets which nobody else has.
+    ///
+    /// # Errors
+    /// [`KemError::Length`].
+    pub fn secret_from_trusted_bytes(&self, bytes: &[u8]) -> Result<Secret<S>, KemError> {
+        expect_length("secret key", Self::SECRET, bytes.len())?;
+        secret::takes("mceliece/secret_from_trusted_bytes", bytes);
+        stack::clearing::<FRAMES, _>(|| Ok(self.secret(Zeroizing::new(bytes.into()))))
     }
 
     /// What [`decapsulate_in_steps`](Self::decapsulate_in_steps) does, step by step.

@@ -2,7 +2,9 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
+use candor_cpu::barrier;
 use core::ops::{Deref, DerefMut};
+use subtle::{Choice, ConstantTimeEq};
 use zeroize::{DefaultIsZeroes, optimization_barrier};
 
 /// Words, lowest first, with bit i of word j as coefficient 64j + i. They are wiped on drop, a vector register at a time.
@@ -61,6 +63,19 @@ impl<T: DefaultIsZeroes, const N: usize> Drop for Wiped<T, N> {
         self.0.fill(T::default());
         optimization_barrier(&self.0);
     }
+}
+
+/// Whether both are the same, in a time that depends on their length alone, many bytes at a time (`subtle` goes byte by byte).
+///
+/// # Panics
+/// If one is longer.
+pub(crate) fn equal(a: &[u8], b: &[u8]) -> Choice {
+    assert!(a.len() == b.len(), "expected two slices of the same length, found {} and {} bytes", a.len(), b.len());
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
+    let different = a.iter().zip(b).fold(0, |different, (a, b)| different | word(a) ^ word(b));
+    let rest = a_rest.iter().zip(b_rest).fold(0, |different, (a, b)| different | a ^ b);
+    barrier::opaque_u64(different | u64::from(rest)).ct_eq(&0)
 }
 
 /// Writes as many bytes of `words` as there is room for.

@@ -124,19 +124,31 @@ mod sets {
         }
         let wrong = length("error vector", Mceliece::<S>::ERROR, 7);
         assert_eq!(kem.decode(&secret, &ciphertext, &mut [0; 7]).err(), Some(wrong));
+        let wrong = length("secret key", Mceliece::<S>::SECRET, 8);
+        assert_eq!(kem.secret_from_trusted_bytes(&[0; 8]).err(), Some(wrong));
         let shared = kem.encapsulate_from(&public, &[1; 32], &mut ciphertext).unwrap();
         assert!(kem.decapsulate(&secret, &ciphertext).unwrap() == shared, "the right lengths");
     }
 
     pub(crate) fn changed_secret_keys_are_errors<S: ParameterSet>(_: Algorithm) {
-        let (kem, secret, _) = pair::<S>(4);
+        let (kem, secret, public) = pair::<S>(4);
         let bytes = kem.secret_to_bytes(&secret).unwrap();
+        let mut ciphertext = vec![0; Mceliece::<S>::CIPHERTEXT];
+        let shared = kem.encapsulate_from(&public, &[1; 32], &mut ciphertext).unwrap();
         assert!(kem.secret_from_bytes(&bytes).is_ok());
+        let trusted = kem.secret_from_trusted_bytes(&bytes).unwrap();
+        assert!(kem.secret_to_bytes(&trusted).unwrap() == bytes);
         // A byte of each part: δ, c, g, the control bits, s.
         for at in [0, 32, 39, 40, 40 + 127, 40 + 128, bytes.len() - 437, bytes.len() - 436, bytes.len() - 1] {
             let mut changed = bytes.clone();
             changed[at] ^= 0x20;
             assert_eq!(kem.secret_from_bytes(&changed).err(), Some(KemError::SecretKey), "byte {at}");
+            // Trusted, it is a key of nobody's: no error, and the secret is another's.
+            let trusted = kem.secret_from_trusted_bytes(&changed).unwrap();
+            let found = kem.decapsulate(&trusted, &ciphertext).unwrap();
+            // δ and c are not what decapsulation reads, s only if there is no error vector, and bit 13 of a coefficient is none of GF(2¹²)'s.
+            let read = (40..bytes.len() - 436).contains(&at) && at != 40 + 127;
+            assert_eq!(found != shared, read, "byte {at}");
         }
     }
 

@@ -30,7 +30,7 @@ pub struct Code {
 }
 
 /// Bytes of stack that encoding and decoding use.
-const FRAMES: usize = 6 << 10;
+const FRAMES: usize = 12 << 10;
 
 impl Code {
     /// Bytes of a message.

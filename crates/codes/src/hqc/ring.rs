@@ -19,7 +19,7 @@ impl<'a> Ring<'a> {
         Self { parameters, multiplier, product: Words::zero(2 * words), scratch }
     }
 
-    /// `sum += a · b`. Bits of the factors from n on, which only a malformed ciphertext has, count as powers of x like the others.
+    /// `sum += a · b`. Of bits of the factors from n on, which only a malformed ciphertext has, some products are cut off.
     pub(super) fn add_product(&mut self, sum: &mut [u64], a: &[u64], b: &[u64]) {
         self.multiplier.mul_with_scratch(&mut self.product, a, b, &mut self.scratch);
         fold(self.parameters.n, sum, &self.product);

@@ -148,18 +148,19 @@ pub(crate) fn square<V: Vector, const M: usize>(proof: V::Proof, a: &[V; M]) -> 
 /// 1/a in each position, and 0 for 0: a to the power 2^M − 2.
 #[inline(always)]
 pub(crate) fn inverse<V: Vector, const M: usize>(proof: V::Proof, a: &[V; M]) -> [V; M] {
-    // The exponents in binary are ones only; `ones` counts them.
-    let (mut power, mut ones) = (*a, 1);
-    while ones < M - 1 {
-        // Twice as many ones if that is not too many, or else one more.
-        let more = if 2 * ones < M { ones } else { 1 };
+    // The exponents in binary are ones only. Their number grows to M − 1 by that number's own bits, from the second highest on: each doubles it, and
+    // a one adds one more.
+    let count = const { M - 1 };
+    let mut power = *a;
+    for bit in (0..count.ilog2()).rev() {
         let mut shifted = power;
-        for _ in 0..more {
+        for _ in 0..count >> (bit + 1) {
             shifted = square(proof, &shifted);
         }
-        let other = if more == ones { power } else { *a };
-        power = times(proof, &shifted, &other);
-        ones += more;
+        power = times(proof, &shifted, &power);
+        if count >> bit & 1 == 1 {
+            power = times(proof, &square(proof, &power), a);
+        }
     }
     square(proof, &power)
 }
