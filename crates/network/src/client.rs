@@ -13,6 +13,8 @@
 
 mod circuit;
 mod path;
+#[cfg(test)]
+pub(crate) mod scripted;
 
 pub use circuit::Circuit;
 
@@ -202,5 +204,55 @@ impl Drop for Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Client({} links)", self.ways.count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scripted::{Script, Scripted};
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_link_that_is_given_up_without_a_circuit_is_closed() {
+        let mute = Scripted::start(Script::Mute).await;
+        let mut options = ClientOptions::default();
+        options.limits.build = Duration::from_millis(50);
+        let client = Client::new(options).unwrap();
+        for links in 1..=6 {
+            let error = client.first_hop(&mute.listed, HandshakeType::NtorV3).await.unwrap_err();
+            assert!(matches!(error, Error::Silent { hop: 1, .. }), "{error}");
+            assert_eq!(mute.links(), links, "a new one each time");
+        }
+        let closed = async {
+            while mute.open() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let patience = Duration::from_secs(30);
+        tokio::time::timeout(patience, closed).await.expect("its end sees each of them close, while the client lives");
+        // The twin: a link that answers stays without a circuit, and one that is retired stays with one.
+        let honest = Scripted::start(Script::Honest).await;
+        let client = Client::new(ClientOptions::default()).unwrap();
+        for _ in 0..2 {
+            drop(client.first_hop(&honest.listed, HandshakeType::NtorV3).await.unwrap());
+        }
+        assert_eq!((honest.links(), honest.open()), (1, 1));
+        let link = client.link(&honest.listed).await.unwrap();
+        let circuit = client.first_hop(&honest.listed, HandshakeType::NtorV3).await.unwrap();
+        link.retire();
+        assert!(circuit.silent_hop(patience).await.is_none(), "it goes on");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn padding_is_a_sign_of_life_and_no_answer() {
+        let second = Duration::from_secs(1);
+        for (script, answers) in [(Script::Pads, false), (Script::Honest, true)] {
+            let relay = Scripted::start(script).await;
+            let client = Client::new(ClientOptions::default()).unwrap();
+            let circuit = client.first_hop(&relay.listed, HandshakeType::NtorV3).await.unwrap();
+            assert!(circuit.silent_hop(second).await.is_none(), "{script:?} lives");
+            let patience = if answers { 30 * second } else { second };
+            assert_eq!(circuit.unanswering_hop(patience).await.is_none(), answers, "{script:?}");
+        }
     }
 }

@@ -99,9 +99,13 @@ impl<T: Clone, P> Link<T, P> {
         }
     }
 
-    /// Leads no new circuit over it. It closes with its last one.
+    /// Leads no new circuit over it. It closes with its last one, or now if that has gone already.
     pub(crate) fn retire(&self) {
+        let circuits = self.circuits();
         self.retired.store(true, Ordering::Relaxed);
+        if circuits.as_ref().is_some_and(Circuits::is_empty) {
+            self.outbox.close();
+        }
     }
 
     /// Counts a cell that has come.

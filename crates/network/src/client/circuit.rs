@@ -211,11 +211,23 @@ impl Circuit {
             Some((when, silent)) if when >= came => silent,
             _ => {
                 let when = Instant::now();
-                let silent = self.ask_all(patience).await;
+                let silent = self.ask_all(patience, false).await;
                 *asked = Some((when, silent));
                 silent
             }
         };
+        self.silence(silent, patience)
+    }
+
+    /// The same for whoever wants to know what a relay does, and not only that it lives: nothing but a hop's own answer counts.
+    pub(crate) async fn unanswering_hop(&self, patience: Duration) -> Option<Error> {
+        let _held = self.0.asked.lock().await;
+        let silent = self.ask_all(patience, true).await;
+        self.silence(silent, patience)
+    }
+
+    /// What is wrong with a circuit of which that hop, from 0, is silent.
+    fn silence(&self, silent: Option<usize>, patience: Duration) -> Option<Error> {
         let inner = locked(&self.0.inner);
         if let Some(failure) = inner.failure {
             return Some(inner.error(failure));
@@ -224,8 +236,8 @@ impl Circuit {
         Some(Error::Silent { hop: hop + 1, relay: inner.relays.get(hop).cloned().unwrap_or_default(), after: patience })
     }
 
-    /// The first hop, from 0, that gives no sign of life in time.
-    async fn ask_all(&self, patience: Duration) -> Option<usize> {
+    /// The first hop, from 0, that gives no sign of life in time; no answer, if `only_answers` count.
+    async fn ask_all(&self, patience: Duration, only_answers: bool) -> Option<usize> {
         let heard = self.0.link.heard();
         let hops = self.0.with(|inner| {
             inner.answered = vec![false; inner.machine.hops()];
@@ -247,7 +259,7 @@ impl Circuit {
         let mut inner = locked(&self.0.inner);
         match (self.0.link.heard() == heard, inner.answered.first_mut()) {
             (true, _) if is_late => self.0.link.retire(),
-            (false, Some(first)) => *first = true,
+            (false, Some(first)) if !only_answers => *first = true,
             _ => {}
         }
         (0..hops).find(|hop| !inner.answered[*hop])

@@ -7,8 +7,13 @@ use crate::relay::Relay;
 use crate::relay_list::ListedRelay;
 use crate::{Error, clock};
 use hyper::body::Bytes;
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::net::lookup_host;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
 /// What a relay does about its directory.
 #[derive(Clone, Debug)]
@@ -28,6 +33,8 @@ impl Default for Attendance {
 
 /// How often the directories' names are looked up.
 const LOOK_UP: Duration = Duration::from_secs(600);
+/// How long a look-up may take.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How often is looked whether anything is due.
 const TURN: Duration = Duration::from_millis(500);
 /// How long to wait after a failure; doubles each time.
@@ -59,6 +66,45 @@ impl Due {
     }
 }
 
+/// The addresses that each directory's name had when it had any.
+#[derive(Default)]
+struct Names(HashMap<String, Vec<IpAddr>>);
+
+impl Names {
+    /// Looks all names up at once, and tells the relay. Says whether all were found.
+    async fn look_up(&mut self, relay: &Relay, directory: &Directory) -> bool {
+        let mut lookups = JoinSet::new();
+        for url in directory.authorities().map(DirectoryAddress::url) {
+            let (host, port) = (url.bare_host().to_owned(), url.port());
+            lookups.spawn(async move {
+                let found = timeout(PATIENCE, lookup_host((host.as_str(), port))).await.ok().and_then(Result::ok);
+                let addresses = found.map(|found| found.map(|address| address.ip()).collect());
+                (host, addresses)
+            });
+        }
+        let all_found = self.found(lookups.join_all().await);
+        let addresses = self.addresses();
+        relay.know_directories(addresses);
+        all_found
+    }
+
+    /// Takes over what was found. A name that has no address just now keeps those that it had, and no other name waits for it.
+    fn found(&mut self, found: Vec<(String, Option<Vec<IpAddr>>)>) -> bool {
+        let mut all_found = true;
+        for (host, addresses) in found {
+            match addresses {
+                Some(addresses) => drop(self.0.insert(host, addresses)),
+                None => all_found = false,
+            }
+        }
+        all_found
+    }
+
+    fn addresses(&self) -> Vec<IpAddr> {
+        self.0.values().flatten().copied().collect()
+    }
+}
+
 /// Publishes the relay to every authority, again when its keys change, when a consensus lacks it, and every so often, and tells it of the relays of each new consensus
 /// and of the authorities' addresses.
 /// Never ends. `told` hears of each step that failed or succeeded; what has failed is tried again.
@@ -68,29 +114,35 @@ pub async fn attend(
     attendance: &Attendance,
     told: impl Fn(Result<String, Error>),
 ) {
+    let (mut names, mut due) = (Names::default(), Due::now());
+    // Before it is published: an authority may try it at once.
+    let mut all_found = names.look_up(relay, directory).await;
+    let look_up = async {
+        loop {
+            if all_found { due.after(LOOK_UP) } else { due.failed() }
+            sleep(due.at.saturating_duration_since(clock::instant())).await;
+            all_found = names.look_up(relay, directory).await;
+        }
+    };
+    tokio::select! {
+        () = look_up => {}
+        () = publish(relay, directory, attendance, told) => {}
+    }
+}
+
+/// The same, but for the addresses.
+async fn publish(
+    relay: &Relay,
+    directory: &Directory,
+    attendance: &Attendance,
+    told: impl Fn(Result<String, Error>),
+) {
     let mut published: Option<Arc<ListedRelay>> = None;
     let mut authorities: Vec<_> = directory.authorities().map(|authority| (authority, Due::now())).collect();
     let mut consensus = Due::now();
-    let mut names = Due::now();
     let mut number = 0;
     let mut published_at = None;
     loop {
-        if names.is_now() {
-            // Before it is published: an authority may try it at once.
-            let mut addresses = Vec::new();
-            let mut all_found = true;
-            for url in directory.authorities().map(DirectoryAddress::url) {
-                match tokio::net::lookup_host((url.bare_host(), url.port())).await {
-                    Ok(found) => addresses.extend(found.map(|address| address.ip())),
-                    Err(_) => all_found = false,
-                }
-            }
-            // A name that has no address just now keeps those that it had.
-            if all_found || published.is_none() {
-                relay.know_directories(addresses);
-            }
-            if all_found { names.after(LOOK_UP) } else { names.failed() }
-        }
         let listed = relay.listed();
         if published.as_ref().is_none_or(|published| !Arc::ptr_eq(published, &listed)) {
             authorities.iter_mut().for_each(|(_, due)| *due = Due::now());
@@ -147,6 +199,29 @@ pub async fn attend(
                 }
             }
         }
-        tokio::time::sleep(TURN).await;
+        sleep(TURN).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_gone_holds_up_no_other() {
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        let found = |live: &str| (String::from("live"), Some(vec![address(live)]));
+        let gone = || (String::from("gone"), None);
+        let mut names = Names::default();
+        // Before there is any look-up, then one that fails for ever while the other moves.
+        assert!(!names.found(vec![(String::from("live"), None), gone()]) && names.addresses().is_empty());
+        for live in ["192.0.2.1", "192.0.2.2"] {
+            assert!(!names.found(vec![found(live), gone()]));
+            assert_eq!(names.addresses(), [address(live)]);
+        }
+        // The twin: one that fails for a moment keeps what it had.
+        assert!(names.found(vec![found("192.0.2.2")]));
+        assert!(!names.found(vec![(String::from("live"), None)]));
+        assert_eq!(names.addresses(), [address("192.0.2.2")]);
     }
 }

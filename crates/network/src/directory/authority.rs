@@ -403,7 +403,11 @@ impl Shared {
     /// Serves a consensus that the others have signed as well, with the KEM keys of its relays, and writes it down. `viewed`: what this authority's
     /// view was made of.
     pub(super) fn publish(&self, bytes: Vec<u8>, consensus: &Consensus, viewed: &[Arc<Stored>]) {
-        let kems = [0, 1, 2].map(|kem| Some(Document::new(locked(&self.registry).kem_keys(viewed, consensus, kem))));
+        let kems = [0, 1, 2].map(|kem| {
+            let keys = locked(&self.registry).kem_keys(viewed, consensus, kem);
+            // With the registry free: it hashes megabytes.
+            Some(Document::new(keys))
+        });
         *locked(&self.listed) =
             consensus.relays.iter().flat_map(|listed| &listed.relay.addresses).map(|address| address.ip()).collect();
         let listed: HashMap<_, _> =

@@ -1,8 +1,8 @@
 //! Tries whether relays are where they say, and do what they say.
 //!
 //! A relay has to make a link with its identity at each of its addresses. On the first of these links it has to make a circuit by each handshake that it
-//! offers, which proves that it holds the onion keys of its descriptor, and to answer a cell on the last of them. Whether it goes on to other relays
-//! nobody tries. A relay that refuses a circuit for want of room is not taken for one that is gone: its clients, or somebody in this authority's network,
+//! offers, which proves that it holds the onion keys of its descriptor, and to answer a cell on the last of them: padding doesn't do. Whether it goes on to other
+//! relays nobody tries. A relay that refuses a circuit for want of room is not taken for one that is gone: its clients, or somebody in this authority's network,
 //! may have brought that about.
 
 use super::authority::{AuthorityEvent, Shared};
@@ -153,7 +153,7 @@ async fn circuits(shared: &Shared, connector: &Connector, said: &Stored) -> Resu
             last = Some(client.first_hop(&relay, handshake).await?);
         }
         match last {
-            Some(circuit) => circuit.silent_hop(patience).await.map_or(Ok(()), Err),
+            Some(circuit) => circuit.unanswering_hop(patience).await.map_or(Ok(()), Err),
             None => Ok(()),
         }
     };
@@ -185,8 +185,12 @@ fn tell(shared: &Shared, minute: &mut (Instant, usize), event: AuthorityEvent) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::authority::{Authority, AuthorityConfig};
+    use super::super::authority_keys::AuthorityKeys;
     use super::super::reach::{Lane, Reach};
     use super::*;
+    use crate::client::scripted::{Script, Scripted};
+    use crate::{Clock, Words};
     use crate::prefix::Prefix;
     use std::cell::Cell;
 
@@ -207,6 +211,21 @@ mod tests {
         assert!(matches!(&all[0].1[..], [(_, Answer::Fails(_))]), "{:?}", all[0].1);
         assert_eq!(all[1].1, [(claim("8.8.8.8:1"), Answer::Holds)]);
         assert!(running.next().await.is_none() && running.of.is_empty());
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_relay_that_answers_circuits_with_padding_is_not_there() {
+        let mut config = AuthorityConfig::new(([127, 0, 0, 1], 0).into());
+        config.reach.patience = Duration::from_secs(2);
+        let keys = AuthorityKeys::generate(Clock::default().now()).unwrap();
+        let authority = Authority::start(keys, config).await.unwrap();
+        let connector = Connector::new().unwrap();
+        let relays = [Scripted::start(Script::Pads).await, Scripted::start(Script::Honest).await];
+        let said = relays.each_ref().map(|relay| Stored::read(relay.relay.descriptor(&Words::default()).unwrap()));
+        let [pads, honest] = said.map(Result::unwrap);
+        let answer = circuits(authority.shared(), &connector, &pads).await;
+        assert!(answer.as_ref().is_err_and(|why| why.contains("no answer")), "{answer:?}");
+        assert_eq!(circuits(authority.shared(), &connector, &honest).await, Ok(Answer::Holds));
     }
 
     #[test]

@@ -147,12 +147,13 @@ impl Reach {
         self.answered.iter().find(|answered| answered.claim == *claim)
     }
 
-    /// It has published other claims, or the same anew. Only what has not been proved yet hastens its turn.
+    /// It has published other claims, or the same anew. That hastens its turn if they have not been proved yet, or it has not answered lately: it may be back.
     pub(super) fn republished(&mut self, from: Prefix, is_proved: bool, now: Instant, limits: &ReachLimits) {
         self.from = from;
-        if !is_proved && self.failures == 0 {
-            // One that publishes again and again is tried no more often for that.
-            self.next = self.last.map_or(now, |last| (last + limits.retry).max(now));
+        if !is_proved || self.failures > 0 {
+            // One that publishes again and again is tried no more often than one that fails for the first time.
+            let soon = self.last.map_or(now, |last| (last + limits.retry).max(now));
+            self.next = self.next.min(soon);
         }
     }
 
@@ -419,6 +420,30 @@ mod tests {
         reach.tried(&[(home, fails())], &[home], (after(10), after(10)), &LIMITS);
         reach.republished(network("8.8.8.8:1"), false, after(11), &LIMITS);
         assert!(!reach.is_due(after(19)) && reach.is_due(after(20)));
+    }
+
+    #[test]
+    fn a_relay_that_comes_back_or_moves_after_failures_is_tried_at_once() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let [home, away] = [claim("8.8.8.8:1"), claim("9.9.9.9:1")];
+        // Away for 22 minutes; it comes back before it is dropped, at the same address or another.
+        for (said, is_proved) in [(home, true), (away, false)] {
+            let mut reach = Reach::new(network("8.8.8.8:1"), start);
+            reach.tried(&[(home, Answer::Holds)], &[home], (start, start), &LIMITS);
+            let mut at = 1200;
+            while at < 2520 {
+                reach.tried(&[(home, fails())], &[home], (after(at), after(at)), &LIMITS);
+                at = (at..).find(|second| reach.is_due(after(*second))).unwrap();
+            }
+            // The twin: one that says nothing waits for its turn.
+            assert!(!reach.is_due(after(2699)), "it would be dropped");
+            reach.republished(network("8.8.8.8:1"), is_proved, after(2520), &LIMITS);
+            assert!(reach.is_due(after(2520)));
+            // Its failures are not forgotten for that.
+            reach.tried(&[(said, fails())], &[said], (after(2520), after(2520)), &LIMITS);
+            assert!(!reach.is_due(after(2520 + 1199)));
+        }
     }
 
     #[test]

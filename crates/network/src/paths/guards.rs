@@ -7,12 +7,14 @@
 //! - A relay that was drawn and never reached is no guard yet. It is tried while there are fewer guards, after them, and it takes no guard's place.
 //!   With the guards there are at most [`GuardRules::most_tried`], and they leave the list as soon as no relay list has them, or after [`GuardRules::unlisted`].
 //! - A relay is drawn only if no path is possible from any in the list: none of them is listed, up, and far enough from an exit.
-//! - A guard that could not be reached, or refused a circuit, is passed over for [`GuardRules::retry`], twice as long each time it fails again, up to
-//!   [`GuardRules::most_retry`]; then it is tried again, in its old place. That is not kept in the file.
+//! - A guard that could not be reached, or refused a circuit, is passed over for [`GuardRules::retry`], twice as long each time it fails again before a circuit
+//!   is built, up to [`GuardRules::most_retry`]; then it is tried again, in its old place. That is not kept in the file.
 //! - When all have failed, it is the client that is cut off, most likely. So the one that was not tried for longest is tried once in
 //!   [`GuardRules::retry`] all the same.
 //! - One whose link has gone dead is tried over a new link first. Only if that fails, or goes dead too before it has carried a stream, could it not be reached.
 //! - One from which four circuits in turn went no further is passed over like that too, as long as there is another guard, or a relay to be drawn.
+//! - One through which four circuits in turn were built and failed before they carried a stream comes behind the other guards that were reached, for as long as one that
+//!   fails, and again with each such circuit until one carries a stream. Nobody is drawn for that: an exit that sends what nobody asked for can bring it about.
 //! - A guard leaves the list [`GuardRules::lifetime`] after it was drawn, or when no relay list has had it for [`GuardRules::unlisted`].
 //!   Nothing else removes one. Both are by a time that is sure ([`When`]): a clock that is ahead for a moment ends none.
 //!
@@ -83,6 +85,8 @@ pub struct Guards {
     down: HashMap<[u8; 32], Down>,
     /// Those whose link has gone dead, when last, and which have carried no stream since.
     lost: HashMap<[u8; 32], Instant>,
+    /// Those whose circuits have failed once they were built, since a stream was carried last.
+    barren: HashMap<[u8; 32], Barren>,
 }
 
 /// The file.
@@ -142,7 +146,19 @@ impl Down {
     }
 }
 
-/// So many circuits in turn that go no further from a guard have it passed over.
+/// What only a stream that is carried makes up for: that circuits are built says nothing of it.
+#[derive(Clone, Copy, Debug)]
+struct Barren {
+    /// Circuits in turn.
+    in_turn: u32,
+    /// When the last of them failed.
+    since: Instant,
+    /// It comes behind others until then, and for how long the next time.
+    until: Instant,
+    wait: Duration,
+}
+
+/// So many circuits in turn that go no further from a guard, or carry nothing, have it passed over.
 const DEAD_END: u32 = 4;
 
 /// The most bytes that the file may have.
@@ -153,7 +169,7 @@ const STALE: u64 = 86_400;
 impl Guards {
     /// No guards yet, and none that are kept in a file.
     pub fn forgetful(rules: GuardRules) -> Self {
-        Self { path: None, rules, kept: Vec::new(), down: HashMap::new(), lost: HashMap::new() }
+        Self { path: None, rules, kept: Vec::new(), down: HashMap::new(), lost: HashMap::new(), barren: HashMap::new() }
     }
 
     /// Those in the file at `path`, which is made when the first is drawn.
@@ -198,7 +214,9 @@ impl Guards {
         let mut changed = self.turn(relays, when);
         let is_up =
             |guard: &[u8; 32], down: &HashMap<[u8; 32], Down>| down.get(guard).is_none_or(|down| down.until <= instant);
-        let (guards, tried): (Vec<&Kept>, Vec<&Kept>) = self.kept.iter().partition(|kept| kept.reached);
+        let (mut guards, tried): (Vec<&Kept>, Vec<&Kept>) = self.kept.iter().partition(|kept| kept.reached);
+        // Otherwise they keep their order.
+        guards.sort_by_key(|kept| self.barren.get(&kept.identity).is_some_and(|barren| barren.until > instant));
         let (is_short, has_room) = (guards.len() < self.rules.most, self.kept.len() < self.rules.most_tried);
         let usable = guards.into_iter().chain(tried.into_iter().filter(|_| is_short)).map(|kept| kept.identity);
         let (up, down): (Vec<[u8; 32]>, Vec<_>) = usable.partition(|guard| is_up(guard, &self.down));
@@ -256,6 +274,7 @@ impl Guards {
                     && now.saturating_sub(guard.last_listed) < rules.unlisted.as_secs()
             });
         }
+        self.barren.retain(|guard, _| self.kept.iter().any(|kept| kept.identity == *guard));
         renewed || self.kept.len() != before
     }
 
@@ -314,6 +333,25 @@ impl Guards {
     /// Notes that a guard has carried a stream.
     pub fn carried(&mut self, guard: &[u8; 32]) {
         self.lost.remove(guard);
+        self.barren.remove(guard);
+    }
+
+    /// Notes that a circuit which was begun at that moment was built, and has failed before it carried anything, by something that its guard can bring about.
+    pub fn carried_nothing(&mut self, guard: &[u8; 32], began: Instant, now: Instant) {
+        if !self.kept.iter().any(|kept| kept.identity == *guard) {
+            return;
+        }
+        let new = Barren { in_turn: 0, since: now, until: now, wait: self.rules.retry };
+        let barren = self.barren.entry(*guard).or_insert(new);
+        // Circuits that fail together count once.
+        if barren.in_turn > 0 && began < barren.since {
+            return;
+        }
+        (barren.in_turn, barren.since) = (barren.in_turn.saturating_add(1), now);
+        if barren.in_turn >= DEAD_END && barren.until <= now {
+            barren.until = now + barren.wait;
+            barren.wait = (barren.wait * 2).min(self.rules.most_retry);
+        }
     }
 
     /// Notes that a circuit which was begun at that moment went no further than the guard.

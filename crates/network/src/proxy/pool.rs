@@ -7,7 +7,7 @@ pub(super) use ahead::keep_ready;
 
 use super::metrics::{Count, Counters, Held};
 use super::readings::CircuitReading;
-use super::trouble::{Trouble, failed_hop, is_a_refusal, is_onion, is_the_guards, is_the_links};
+use super::trouble::{Trouble, is_a_refusal, is_onion, is_the_exits, is_the_guards, is_the_links};
 use super::{Journal, ProxyConfig, ProxyEvent};
 use crate::client::{Circuit, Client};
 use crate::clock::{Clock, Even, instant};
@@ -260,17 +260,17 @@ impl Pool {
                         }
                         Err(error) => {
                             let error = self.named(error, &built).await;
+                            self.carried_nothing(&built, &error);
                             if is_the_guards(&error) || is_the_links(&error) {
                                 failed += 1;
                             } else {
                                 tried += 1;
-                                // A relay before the exit that does not do its part says nothing of the exit.
-                                if failed_hop(&error).is_none_or(|hop| hop == built.path.len()) {
+                                if is_the_exits(&error, built.path.len()) {
                                     not_exits.push(*built.exit().identity());
                                 }
                             }
                             if !matches!(error, Error::Stream { .. }) {
-                                // A circuit that was made and is ended by the guard says nothing of any relay.
+                                // A circuit that was made and is ended by the guard says nothing of any other relay.
                                 if !is_a_refusal(&error) {
                                     self.note(&built.relays().collect::<Vec<_>>(), built.began, Err(&error)).await;
                                 }
@@ -550,3 +550,6 @@ impl State {
         self.circuits.extract_if(.., |pooled| is_gone(pooled)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -137,6 +137,26 @@ pub(super) fn is_a_refusal(error: &Error) -> bool {
     matches!(cause, Cause::Destroyed(_) | Cause::Timeout)
 }
 
+/// Whether a circuit of so many hops, which was built, has failed in a way that its guard can bring about whatever the others do: ends it, says that what is behind it
+/// is over, spoils a cell, or carries none.
+pub(super) fn carried_nothing(error: &Error, hops: usize) -> bool {
+    let is_before_exit = |hop: usize| hop == 1 || hop < hops;
+    match error {
+        Error::Circuit { failure, .. } => match failure.cause {
+            // By this end.
+            Cause::Closed | Cause::Overflow => false,
+            _ => failure.hop.is_none_or(is_before_exit),
+        },
+        Error::Silent { hop, .. } => is_before_exit(*hop),
+        _ => false,
+    }
+}
+
+/// Whether the exit of a circuit of so many hops is to blame for a stream. What nobody knows the place of, a relay before it can have brought about.
+pub(super) fn is_the_exits(error: &Error, hops: usize) -> bool {
+    matches!(error, Error::Stream { .. } | Error::Timeout { .. }) || failed_hop(error) == Some(hops)
+}
+
 /// The hop that does not do its part, if the error says so.
 pub(super) fn failed_hop(error: &Error) -> Option<usize> {
     match error {
@@ -259,6 +279,34 @@ mod tests {
             let said = error.to_string();
             assert_eq!(is(error), whose, "{said}");
         }
+    }
+
+    #[test]
+    fn what_a_guard_can_bring_about_counts_against_it_and_not_against_the_exit() {
+        let circuit = |hop, cause| Error::Circuit { failure: Failure { hop, cause }, relay: None };
+        let silent = |hop| Error::Silent { hop, relay: String::new(), after: Duration::from_secs(5) };
+        let slow = || Error::Timeout { what: "opening a stream".to_owned(), after: Duration::from_secs(20) };
+        let refused = || Cause::Destroyed(candor_onion::cell::DestroyReason::NONE);
+        let stream = |reason| Error::Stream { relay: "cyd".to_owned(), hop: 3, target: "x:1".to_owned(), reason };
+        for (error, guards, exits) in [
+            (circuit(Some(1), refused()), true, false),
+            (circuit(Some(1), Cause::LinkClosed), true, false),
+            (circuit(None, Cause::Unrecognized), true, false),
+            (circuit(Some(2), refused()), true, false),
+            (silent(1), true, false),
+            (silent(2), true, false),
+            // The twins.
+            (silent(3), false, true),
+            (circuit(Some(3), refused()), false, true),
+            (slow(), false, true),
+            (stream(EndReason::EXITPOLICY), false, true),
+            (circuit(None, Cause::Closed), false, false),
+            (circuit(None, Cause::Overflow), false, false),
+        ] {
+            let said = error.to_string();
+            assert_eq!((carried_nothing(&error, 3), is_the_exits(&error, 3)), (guards, exits), "{said}");
+        }
+        assert!(carried_nothing(&silent(1), 1) && is_the_exits(&silent(1), 1), "it is both");
     }
 
     #[test]

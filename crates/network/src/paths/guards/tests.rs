@@ -211,6 +211,56 @@ fn a_guard_whose_link_goes_dead_is_tried_over_a_new_one_before_it_is_given_up() 
     assert!(!guards.lost_link(&[0; 32], at, at) && guards.lost.len() == 1, "who is no guard is not remembered");
 }
 
+#[test]
+fn a_guard_whose_circuits_carry_nothing_comes_behind_the_others() {
+    let (relays, at) = (relays(8), Instant::now());
+    let after = |seconds| at + Duration::from_secs(seconds);
+    let mut guards = Guards::forgetful(GuardRules::default());
+    let all = [(); 3].map(|()| {
+        let drawn = guard(&mut guards, &relays, 0, at).unwrap();
+        guards.reached(&drawn);
+        guards.failed(&drawn, at);
+        drawn
+    });
+    all.iter().for_each(|drawn| assert!(!guards.reached(drawn), "it was before"));
+    // The first builds every circuit, and carries nothing. Somebody asks for a path each second.
+    let mut tries = Vec::new();
+    for second in 0..3600 {
+        let chosen = guard(&mut guards, &relays, 0, after(second)).unwrap();
+        guards.reached(&chosen);
+        if chosen == all[0] {
+            // Circuits that fail together count once.
+            (0..5).for_each(|_| guards.carried_nothing(&chosen, after(second), after(second) + Duration::from_millis(1)));
+            tries.push(second);
+        } else {
+            assert_eq!(chosen, all[1], "in their order");
+            guards.carried(&chosen);
+        }
+    }
+    assert_eq!(tries[..6], [0, 1, 2, 3, 14, 35], "after ten seconds, and then twenty");
+    assert!(tries.len() <= 12, "{tries:?}");
+    // It carries again; the count begins anew.
+    guards.carried(&all[0]);
+    for second in 4000..4100 {
+        assert_eq!(guard(&mut guards, &relays, 0, after(second)), Some(all[0]), "one that carries one in four");
+        match second % 4 {
+            0 => guards.carried(&all[0]),
+            _ => guards.carried_nothing(&all[0], after(second), after(second)),
+        }
+    }
+    // The twin: without another that was reached it is used, and nobody is drawn.
+    let mut guards = Guards::forgetful(GuardRules::default());
+    let sole = guard(&mut guards, &relays, 0, at).unwrap();
+    guards.reached(&sole);
+    for second in 0..60 {
+        assert_eq!(guard(&mut guards, &relays, 0, after(second)), Some(sole));
+        guards.carried_nothing(&sole, after(second), after(second));
+    }
+    assert_eq!(guards.kept.len(), 1);
+    guards.carried_nothing(&[0; 32], at, at);
+    assert!(guards.barren.len() == 1, "who is no guard is not remembered");
+}
+
 /// Draws guards, none of which can be reached, until no more are drawn.
 fn in_vain(guards: &mut Guards, relays: &[ListedRelay], at: Instant) -> Vec<[u8; 32]> {
     let drawn = std::iter::from_fn(|| {

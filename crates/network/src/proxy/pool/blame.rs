@@ -4,7 +4,7 @@ use super::{Built, Pool};
 use crate::Error;
 use crate::clock::instant;
 use crate::link::locked;
-use crate::proxy::trouble::{failed_hop, is_a_refusal, is_the_guards, is_the_links};
+use crate::proxy::trouble::{carried_nothing, failed_hop, is_a_refusal, is_the_guards, is_the_links};
 use crate::relay_list::ListedRelay;
 use std::time::Instant;
 
@@ -37,6 +37,9 @@ impl Pool {
             Err(error) => {
                 if let Some(hop) = failed_hop(error) {
                     locked(&self.absent).failed(&path, hop, instant());
+                    if matches!(error, Error::Silent { .. }) {
+                        self.discard_unused(&path[hop - 1]);
+                    }
                     if hop == 2 {
                         locked(&self.guards).went_no_further(&path[0], began, instant());
                     }
@@ -55,11 +58,25 @@ impl Pool {
         drop(gone);
     }
 
+    /// Has no stream begin on a circuit that was built ahead through a relay that has just been found silent.
+    fn discard_unused(&self, silent: &[u8; 32]) {
+        let leads_there = |built: &Built| built.relays().any(|relay| relay.identity() == silent);
+        let gone = locked(&self.state).remove(|pooled| pooled.isolation.is_none() && leads_there(&pooled.built));
+        drop(gone);
+    }
+
     /// The same error, or where the circuit is stuck, if a stream was not opened in time for that: an exit says by itself that a target doesn't answer.
     pub(super) async fn named(&self, error: Error, built: &Built) -> Error {
         match error {
             Error::Timeout { .. } => built.circuit.silent_hop(self.sign).await.unwrap_or(error),
             error => error,
+        }
+    }
+
+    /// Notes that a circuit has failed instead of carrying something.
+    pub(super) fn carried_nothing(&self, built: &Built, error: &Error) {
+        if let Some(guard) = built.relays().next().filter(|_| carried_nothing(error, built.path.len())) {
+            locked(&self.guards).carried_nothing(guard.identity(), built.began, instant());
         }
     }
 

@@ -1,0 +1,150 @@
+//! A relay that keeps to the protocol up to a point, for tests: an honest one, and somebody in front of it who holds its keys and does with each link as a
+//! script says.
+
+use crate::clock::Clock;
+use crate::link::{Us, accept, connect};
+use crate::tls::{Acceptor, Connector};
+use crate::{Error, ListedRelay, Relay, RelayConfig, RelayKeys};
+use candor_onion::cell::{Cell, DestroyReason, Message, PAYLOAD};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// What becomes of a client's cells. Those that make and extend circuits go on in all scripts but [`Script::Mute`]; the others are RELAY cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Script {
+    /// All go on.
+    Honest,
+    /// None does.
+    Mute,
+    /// The circuit is ended.
+    Destroys,
+    /// The answer is a cell that no hop has made.
+    Garbles,
+    /// They are dropped, and padding is sent all the time.
+    Pads,
+}
+
+/// The relay. It ends with this.
+pub(crate) struct Scripted {
+    pub(crate) relay: Relay,
+    pub(crate) listed: Arc<ListedRelay>,
+    links: Arc<AtomicUsize>,
+    open: Arc<AtomicUsize>,
+    task: JoinHandle<()>,
+}
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Scripted {
+    pub(crate) async fn start(script: Script) -> Self {
+        let local = SocketAddr::from(([127, 0, 0, 1], 0));
+        let keys = Arc::new(RelayKeys::generate().unwrap());
+        let listener = TcpListener::bind(local).await.unwrap();
+        // Links lead to the one; the other says that it is where they are taken in.
+        let start = async |advertise| {
+            let mut config = RelayConfig::new(local);
+            (config.limits.handshake_threads, config.advertise) = (1, advertise);
+            Relay::start(&keys, config).await.unwrap()
+        };
+        let (behind, relay) = (start(None).await, start(Some(listener.local_addr().unwrap())).await);
+        let listed = relay.listed();
+        let (links, open) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let counts = (Arc::clone(&links), Arc::clone(&open));
+        let task = tokio::spawn(async move {
+            let mut all = tokio::task::JoinSet::new();
+            while let Ok((tcp, from)) = listener.accept().await {
+                counts.0.fetch_add(1, Ordering::Relaxed);
+                counts.1.fetch_add(1, Ordering::Relaxed);
+                let (keys, to, open) = (Arc::clone(&keys), behind.listed().address(), Arc::clone(&counts.1));
+                all.spawn(async move {
+                    let _ = between(tcp, from, &keys, to, script).await;
+                    open.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+        });
+        Self { relay, listed, links, open, task }
+    }
+
+    /// Links that were made to it.
+    pub(crate) fn links(&self) -> usize {
+        self.links.load(Ordering::Relaxed)
+    }
+
+    /// Links that are not closed.
+    pub(crate) fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Carries a link's cells both ways, until either side closes.
+async fn between(
+    tcp: TcpStream,
+    from: SocketAddr,
+    keys: &RelayKeys,
+    to: SocketAddr,
+    script: Script,
+) -> Result<(), Error> {
+    let now = Clock::default().now();
+    let identity = keys.link_identity(now)?;
+    let us = Us { identity: &identity, addresses: &[IpAddr::from([127, 0, 0, 1])] };
+    let (acceptor, connector) = (Acceptor::new()?, Connector::new()?);
+    let mut near = accept(&acceptor, tcp, from, us, now, PATIENCE).await?;
+    let mut far = connect(&connector, None, to, Some(*keys.id()), None, now, PATIENCE).await?;
+    let (mut input, mut back) = (vec![0; 16 << 10], vec![0; 16 << 10]);
+    let mut tick = tokio::time::interval(Duration::from_millis(20));
+    let mut pads = false;
+    loop {
+        let (mut onward, mut home) = (Vec::new(), Vec::new());
+        while let Some(cell) = near.decoder.next().expect("a client sends cells") {
+            let is_relay = matches!(cell.message, Message::Relay(_));
+            let answer = |message| Cell { circuit: cell.circuit, message };
+            match script {
+                Script::Mute => {}
+                Script::Destroys if is_relay => answer(Message::Destroy(DestroyReason::NONE)).encode(&mut home),
+                Script::Garbles if is_relay => answer(Message::Relay(Box::new([7; PAYLOAD]))).encode(&mut home),
+                Script::Pads if is_relay => pads = true,
+                _ => cell.encode(&mut onward),
+            }
+        }
+        while let Some(cell) = far.decoder.next().expect("a relay sends cells") {
+            cell.encode(&mut home);
+        }
+        let written = async {
+            far.stream.write_all(&onward).await?;
+            far.stream.flush().await?;
+            near.stream.write_all(&home).await?;
+            near.stream.flush().await
+        };
+        if written.await.is_err() {
+            return Ok(());
+        }
+        tokio::select! {
+            length = near.stream.read(&mut input) => match length {
+                Ok(length @ 1..) => near.decoder.receive(&input[..length]),
+                _ => return Ok(()),
+            },
+            length = far.stream.read(&mut back) => match length {
+                Ok(length @ 1..) => far.decoder.receive(&back[..length]),
+                _ => return Ok(()),
+            },
+            _ = tick.tick(), if pads => {
+                let mut padding = Vec::new();
+                Cell::on_link(Message::Padding).encode(&mut padding);
+                if near.stream.write_all(&padding).await.is_err() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
