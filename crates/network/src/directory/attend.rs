@@ -119,7 +119,11 @@ pub async fn attend(
     let mut all_found = names.look_up(relay, directory).await;
     let look_up = async {
         loop {
-            if all_found { due.after(LOOK_UP) } else { due.failed() }
+            if all_found {
+                due.after(LOOK_UP)
+            } else {
+                due.failed()
+            }
             sleep(due.at.saturating_duration_since(clock::instant())).await;
             all_found = names.look_up(relay, directory).await;
         }
@@ -131,12 +135,7 @@ pub async fn attend(
 }
 
 /// The same, but for the addresses.
-async fn publish(
-    relay: &Relay,
-    directory: &Directory,
-    attendance: &Attendance,
-    told: impl Fn(Result<String, Error>),
-) {
+async fn publish(relay: &Relay, directory: &Directory, attendance: &Attendance, told: impl Fn(Result<String, Error>)) {
     let mut published: Option<Arc<ListedRelay>> = None;
     let mut authorities: Vec<_> = directory.authorities().map(|authority| (authority, Due::now())).collect();
     let mut consensus = Due::now();

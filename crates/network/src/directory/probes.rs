@@ -190,8 +190,8 @@ mod tests {
     use super::super::reach::{Lane, Reach};
     use super::*;
     use crate::client::scripted::{Script, Scripted};
-    use crate::{Clock, Words};
     use crate::prefix::Prefix;
+    use crate::{Clock, Words};
     use std::cell::Cell;
 
     fn claim(address: &str) -> Claim {

@@ -230,7 +230,8 @@ fn a_guard_whose_circuits_carry_nothing_comes_behind_the_others() {
         guards.reached(&chosen);
         if chosen == all[0] {
             // Circuits that fail together count once.
-            (0..5).for_each(|_| guards.carried_nothing(&chosen, after(second), after(second) + Duration::from_millis(1)));
+            (0..5)
+                .for_each(|_| guards.carried_nothing(&chosen, after(second), after(second) + Duration::from_millis(1)));
             tries.push(second);
         } else {
             assert_eq!(chosen, all[1], "in their order");

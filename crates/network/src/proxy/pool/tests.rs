@@ -56,7 +56,7 @@ async fn a_guard_that_builds_circuits_and_carries_no_stream_comes_behind_another
         };
         let (one, other) = (family(&first.listed, &ada.listed()), family(&ada.listed(), &first.listed));
         let relays = list(&[&one, &other, &bob.listed(), &cyd.listed()]);
-        let stream = if script == Script::Pads { Duration::from_millis(400) } else { Duration::from_secs(10) };
+        let stream = if script == Script::Pads { Duration::from_millis(250) } else { Duration::from_secs(10) };
         let pool = pool(relays, &[&one, &other], stream);
         let mut failed = 0;
         for number in 0..4 {
