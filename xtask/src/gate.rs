@@ -63,6 +63,9 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
         // Every kind of target but doc tests, which have a stage of their own.
         let words = ["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
         let mut command = cargo_with(words);
+        // The longest tests wait most of the time, for a peer's silence or for a clock, so there are more of them at once than cores.
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        command.env("RUST_TEST_THREADS", (2 * cores).to_string());
         if let Some(program) = &tor {
             command.env("CANDOR_TOR", program);
         }

@@ -173,8 +173,8 @@ impl<S: ParameterSet> Mceliece<S> {
     }
 
     /// A secret key that [`secret_to_bytes`](Kem::secret_to_bytes) wrote and that came back from storage which nobody else can write to: nothing but the length
-    /// is checked, and no part of the key is made again from its seed, which takes [`secret_from_bytes`](Kem::secret_from_bytes) two thirds
-    /// of what making a key does. Bytes that are not those of a key give one that decapsulates to secrets which nobody else has.
+    /// is checked, and no part of the key is made again from its seed, which is what takes [`secret_from_bytes`](Kem::secret_from_bytes) milliseconds.
+    /// Bytes that were changed give a key that decapsulates what others encapsulate to a wrong secret, or to the right one.
     ///
     /// # Errors
     /// [`KemError::Length`].

@@ -48,7 +48,11 @@ fn hqc_of<L: hqc::Level>() -> Vec<Entry> {
         ),
         ("+one-pass", "one by one and a call each, with a reduction in one pass", SymbolProduct::OnePass),
         ("+taps", "one by one and a call each, with a reduction by fixed taps", SymbolProduct::Taps),
-        ("+loop", "one by one and a call each, with round 4's loop over the taps", SymbolProduct::Loop),
+        (
+            "+loop",
+            "one by one and a call each, with round 4's loop over the taps, which the compiler may not unroll",
+            SymbolProduct::Loop,
+        ),
     ];
     for (place, (arm, cpu)) in arms.iter().enumerate() {
         for (name, what, product) in products {
