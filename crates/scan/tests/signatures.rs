@@ -45,6 +45,9 @@ fn what_is_no_reference_length_or_vector_is_found() {
         assert!(is_followed(kind), "{kind}");
     }
     let text = "#[inline]\n#[target_feature(enable = \"avx2\")]\npub(super) unsafe fn f<const N: usize>(out: &mut [u64; N], (a, b): (usize, u64), k: u64) {}";
+    let made = "macro_rules! entry {\n #[target_feature(enable = \"avx2\")]\n fn with($($argument: $type),*)\n}\nentry! {\n    g(a: &Poly, k: u64) {\n        f(k) {\n    }\n}\n";
+    let [kernel] = &kernels_of(Path::new("x.rs"), made)[..] else { panic!("only what the macro made") };
+    assert_eq!((kernel.name.as_str(), &kernel.types[..]), ("g", &["&Poly", "u64"].map(str::to_owned)[..]));
     let found = kernels_of(Path::new("x.rs"), text);
     let [kernel] = &found[..] else { panic!("{} kernels", found.len()) };
     assert_eq!(
@@ -53,12 +56,12 @@ fn what_is_no_reference_length_or_vector_is_found() {
     );
 }
 
-/// Whether the scan sees all that a secret in this type can be in: memory behind a pointer, or a vector. Or there can be none: lengths, choices, and
-/// tokens that prove instructions.
+/// Whether the scan sees all that a secret in this type can be in: memory behind a pointer, or a vector. Or there can be none: lengths, choices,
+/// tokens that prove instructions, and the roots of unity in ML-KEM's tables.
 fn is_followed(kind: &str) -> bool {
     let kind = kind.trim().trim_start_matches('[');
     let inner = kind.strip_prefix("Option<").unwrap_or(kind);
-    const PUBLIC: [&str; 4] = ["usize", "bool", "Tokens", "$token"];
+    const PUBLIC: [&str; 5] = ["usize", "bool", "Tokens", "$token", "Twiddle"];
     // The tokens of a macro with several.
     const SEVERAL: &str = "($($token,)+)";
     inner.starts_with(['&', '*'])
@@ -68,8 +71,8 @@ fn is_followed(kind: &str) -> bool {
         || kind.starts_with("impl Fn")
         || PUBLIC.contains(&kind)
         || kind == SEVERAL
-        // Vectors in a tuple structure: batches of `gf2`, ChaCha20's four blocks, a schedule that a macro makes.
-        || ["Xmm", "Ymm", "Zmm", "Four", "Made"].contains(&kind)
+        // Vectors in a structure: batches of `gf2`, ChaCha20's four blocks, a schedule that a macro makes, constants of ML-KEM's transform.
+        || ["Xmm", "Ymm", "Zmm", "Four", "Made", "Constants"].contains(&kind)
 }
 
 fn kernels() -> Vec<Kernel> {
@@ -89,16 +92,29 @@ fn kernels() -> Vec<Kernel> {
 
 fn kernels_of(file: &Path, text: &str) -> Vec<Kernel> {
     let text = text.split("\n#[cfg(test)]").next().unwrap_or(text);
-    let kernel = |(at, _): (usize, &str)| {
-        let (_, function) = text[at..].split_once("fn ")?;
+    let kernel = |function: &str| {
         let name = function.split(['(', '<']).next()?.to_owned();
         // Behind the parameters of the type, which have no parentheses.
-        let parameters = between(&function[function.find('(')?..]);
+        let parameters = between_parentheses(function);
         let types = pieces(parameters).into_iter().filter_map(|parameter| parameter.split_once(": "));
         let types = types.map(|(_, kind)| kind.trim().to_owned()).collect();
         Some(Kernel { file: file.to_owned(), name, types })
     };
-    text.match_indices("#[target_feature(").filter_map(kernel).collect()
+    let written = text.match_indices("#[target_feature(").filter_map(|(at, _)| Some(text[at..].split_once("fn ")?.1));
+    // What a macro makes has its signature where the macro is used.
+    let written = written.filter(|function| between_parentheses(function) != "$($argument: $type),*");
+    let made = text.split("\nentry! {\n").skip(1).flat_map(|uses| {
+        let uses = uses.split("\n}").next().unwrap_or(uses);
+        uses.lines().filter_map(|line| line.strip_prefix("    ")).filter(|line| {
+            line.starts_with(|first: char| first.is_ascii_lowercase()) && line.contains('(') && line.ends_with('{')
+        })
+    });
+    written.chain(made).filter_map(kernel).collect()
+}
+
+/// What a function's parameters are, as they are written.
+fn between_parentheses(function: &str) -> &str {
+    function.find('(').map_or("", |at| between(&function[at..]))
 }
 
 /// What stands between the parenthesis that `text` begins with and the one that closes it.
