@@ -4,7 +4,7 @@ use crate::Failure;
 use candor_lab::Task;
 use std::collections::BTreeSet;
 
-/// The tasks that the words select, in the order of the list; see [`matches`].
+/// The tasks that the words select, in the order of the list; see [`matches()`].
 pub(crate) fn tasks(all: Vec<Task>, words: &[String]) -> Result<Vec<Task>, Failure> {
     let mut chosen = BTreeSet::new();
     for word in words {
