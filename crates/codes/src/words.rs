@@ -115,6 +115,21 @@ mod tests {
     use std::vec::Vec;
 
     #[test]
+    fn any_bit_that_differs_is_noticed_and_the_same_bytes_are_equal() {
+        for length in [0usize, 1, 7, 8, 9, 33, 4433] {
+            let a: Vec<u8> = (0..length).map(|i| i as u8).collect();
+            assert!(bool::from(equal(&a, &a.clone())), "{length}");
+            for at in [0, 1, 7, 8, length / 2, length.saturating_sub(1)].into_iter().filter(|at| *at < length) {
+                for bit in 0..8 {
+                    let mut b = a.clone();
+                    b[at] ^= 1 << bit;
+                    assert!(!bool::from(equal(&a, &b)), "{length}: bit {bit} of byte {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn bytes_come_back_whatever_their_number() {
         for length in 0..40_u8 {
             let bytes: Vec<u8> = (1..=length).collect();
