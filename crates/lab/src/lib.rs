@@ -34,6 +34,7 @@ pub mod machine;
 pub mod plan;
 pub mod report;
 pub mod runfile;
+pub mod schedule;
 pub mod session;
 pub mod stats;
 pub mod table;

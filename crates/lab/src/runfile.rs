@@ -17,6 +17,7 @@
 
 mod read;
 mod record;
+mod replay;
 mod write;
 
 pub use read::{Flaw, Run};

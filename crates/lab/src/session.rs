@@ -7,6 +7,7 @@ pub use spawn::{InProcess, Spawn};
 use crate::machine::{Counters, Machine};
 use crate::plan::{Probed, TaskPlan, default_processes};
 use crate::runfile::*;
+use crate::schedule::{self, Due, Schedule};
 use crate::worker::{Reply, Request};
 use crate::{LabError, Random, Task, clock};
 use std::collections::BTreeMap;
@@ -86,9 +87,6 @@ pub struct Finished {
     pub interrupted: bool,
 }
 
-/// The most padding in an environment: a page, which moves the stack across all its alignments.
-const MOST_PADDING: usize = 4096;
-
 /// Runs `tasks`. When `stop` is set, the run ends after the current block and seals what it has.
 pub fn run(
     tasks: &[Task],
@@ -108,12 +106,12 @@ pub fn run(
     let mut random = Random::new(seed);
 
     let mut probes = Vec::new();
-    for task in tasks {
+    for (task, seed) in tasks.iter().zip(schedule::probe_seeds(&mut random)) {
         if stop.load(Ordering::Relaxed) {
             return Err(LabError::Stopped);
         }
         watch(Progress::Probing(&task.name));
-        let probe = probe(task, settings, workers, random.bits(), watch)?;
+        let probe = probe(task, settings, workers, seed, watch)?;
         probes.push((task, probe));
     }
     let comparisons = probes.iter().map(|(_, probe)| probe.able.len().saturating_sub(1)).sum();
@@ -171,7 +169,8 @@ pub fn run(
 
     watch(Progress::Planned { blocks: plans.len() * processes, expected });
     let during = Counters::now();
-    let measured = measure(&plans, processes, workers, stop, &mut random, &mut file, watch)?;
+    let schedule = Schedule::new(seed, tasks.len(), plans.len(), processes);
+    let measured = measure(&plans, schedule, workers, stop, &mut file, watch)?;
     if measured.blocks == 0 {
         return Err(if measured.interrupted { LabError::Stopped } else { LabError::AllLost });
     }
@@ -274,57 +273,50 @@ struct Measured {
     interrupted: bool,
 }
 
-/// Measures each task once, then all of them again in a new order, so that a task's processes are spread over the whole run.
+/// Measures what the schedule says, until it or the run is at its end.
 fn measure(
     plans: &[(&Task, TaskPlan)],
-    processes: usize,
+    schedule: Schedule,
     workers: &dyn Workers,
     stop: &AtomicBool,
-    random: &mut Random,
     file: &mut RunWriter,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Measured, LabError> {
     let mut measured = Measured { blocks: 0, interrupted: false };
-    for process in 0..processes {
-        let mut order: Vec<usize> = (0..plans.len()).collect();
-        random.shuffle(&mut order);
-        for i in order {
-            let (task, plan) = &plans[i];
-            if stop.load(Ordering::Relaxed) {
+    for Due { plan, process, padding, seed } in schedule {
+        let (task, plan) = &plans[plan];
+        if stop.load(Ordering::Relaxed) {
+            measured.interrupted = true;
+            return Ok(measured);
+        }
+        watch(Progress::Measuring(&task.name, process));
+        let request = Request::Measure { task: task.name.clone(), plan: plan.clone(), process, seed, padding };
+        let mut block = None;
+        let mut reason = None;
+        let served = workers.serve(&request, padding, &mut |reply| match reply {
+            Reply::Measured(measured) => block = Some(*measured),
+            Reply::Failed(why) => reason = Some(why),
+            _ => {}
+        });
+        match served {
+            Ok(()) => {}
+            Err(WorkerDeath::Stopped) => {
                 measured.interrupted = true;
                 return Ok(measured);
             }
-            watch(Progress::Measuring(&task.name, process));
-            let padding = random.below(MOST_PADDING);
-            let seed = random.bits();
-            let request = Request::Measure { task: task.name.clone(), plan: plan.clone(), process, seed, padding };
-            let mut block = None;
-            let mut reason = None;
-            let served = workers.serve(&request, padding, &mut |reply| match reply {
-                Reply::Measured(measured) => block = Some(*measured),
-                Reply::Failed(why) => reason = Some(why),
-                _ => {}
-            });
-            match served {
-                Ok(()) => {}
-                Err(WorkerDeath::Stopped) => {
-                    measured.interrupted = true;
-                    return Ok(measured);
-                }
-                Err(WorkerDeath::NotStarted(why) | WorkerDeath::Crashed(why)) => reason = Some(why),
+            Err(WorkerDeath::NotStarted(why) | WorkerDeath::Crashed(why)) => reason = Some(why),
+        }
+        match (block, reason) {
+            (Some(block), None) => {
+                measured.blocks += 1;
+                file.append(&Record::Block(block))?;
+                watch(Progress::Measured);
             }
-            match (block, reason) {
-                (Some(block), None) => {
-                    measured.blocks += 1;
-                    file.append(&Record::Block(block))?;
-                    watch(Progress::Measured);
-                }
-                (_, reason) => {
-                    let reason = reason.unwrap_or_else(|| "the process ended without a result".into());
-                    let lost = Lost { task: task.name.clone(), process, reason };
-                    watch(Progress::Lost(&lost));
-                    file.append(&Record::Lost(lost))?;
-                }
+            (_, reason) => {
+                let reason = reason.unwrap_or_else(|| "the process ended without a result".into());
+                let lost = Lost { task: task.name.clone(), process, reason };
+                watch(Progress::Lost(&lost));
+                file.append(&Record::Lost(lost))?;
             }
         }
     }

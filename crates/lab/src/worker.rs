@@ -5,7 +5,8 @@
 
 use crate::plan::{Probed, TaskPlan, control_of};
 use crate::runfile::{Block, Phases};
-use crate::{Mismatch, Orders, Provenance, Quantity, Random, Refusal, Subject, Task, Witness, clock, machine};
+use crate::schedule::Draws;
+use crate::{Mismatch, Provenance, Quantity, Refusal, Subject, Task, Witness, clock, machine};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -219,18 +220,13 @@ fn measure(
     padding: usize,
     say: &mut dyn FnMut(Reply),
 ) -> Result<Block, String> {
-    let mut random = Random::new(seed);
-    let input_seed = random.bits();
-
-    // The order of allocations is part of the layout that differs between processes.
-    let mut names = plan.subjects.clone();
-    random.shuffle(&mut names);
+    let Draws { inputs, made, orders } = Draws::new(seed, plan.subjects.len());
     let mut ready = Vec::new();
-    for name in names {
+    for name in made.into_iter().map(|i| &plan.subjects[i]) {
         say(Reply::Trying(name.clone()));
-        let entry = task.entries.iter().find(|entry| entry.subject == name || control_of(&entry.subject) == name);
+        let entry = task.entries.iter().find(|entry| entry.subject == *name || control_of(&entry.subject) == *name);
         let entry = entry.ok_or_else(|| format!("the plan contains {name}, which the task does not have"))?;
-        ready.push(make(&name, || entry.make(), input_seed).map_err(|refusal| format!("{name}: {refusal}"))?);
+        ready.push(make(name, || entry.make(), inputs).map_err(|refusal| format!("{name}: {refusal}"))?);
     }
     // Orders in the run file count subjects by sorted name.
     ready.sort_by(|a, b| a.name.cmp(&b.name));
@@ -255,8 +251,7 @@ fn measure(
         }
     }
     warm_up(&mut ready, plan.iterations);
-    let orders = Orders::new(ready.len(), random.bits()).take(plan.rounds);
-    rounds(&mut ready, orders, &mut block, machine::involuntary_switches)?;
+    rounds(&mut ready, orders.take(plan.rounds), &mut block, machine::involuntary_switches)?;
     for Ready { name, subject, .. } in &ready {
         if let Some(outcomes) = subject.outcomes() {
             block.outcomes.insert(name.clone(), outcomes);

@@ -1,10 +1,13 @@
 //! Run files that were cut, edited, forged or made by a later version.
 
+use candor_lab::Provenance;
 use candor_lab::machine::Machine;
 use candor_lab::plan::TaskPlan;
 use candor_lab::runfile::*;
+use candor_lab::schedule::{Draws, Due, Schedule};
 use candor_test_support::runs::reseal;
 use proptest::prelude::*;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -25,12 +28,18 @@ fn sealed(directory: &Path) -> (String, Vec<u8>) {
     let plan = TaskPlan { subjects: subjects.clone(), iterations: 10, rounds: 3 };
     let task = TaskRecord { task: "t".into(), what: "w".into(), bytes: Some(64), plan: Some(plan) };
     file.append(&Record::Task(task)).unwrap();
-    for process in 0..2 {
+    for subject in ["ours", "peer"] {
+        let (task, subject) = ("t".into(), subject.into());
+        let record = SubjectRecord { task, subject, provenance: Provenance::default(), quantities: Vec::new() };
+        file.append(&Record::Subject(record)).unwrap();
+    }
+    for Due { process, padding, seed, .. } in Schedule::new(manifest.seed, 1, 1, 2) {
         let ns: BTreeMap<String, Vec<u64>> = subjects.iter().map(|s| (s.clone(), vec![1000, 1001, 1002])).collect();
-        let orders = vec![vec![0, 1, 2]; 3];
+        let orders = Draws::new(seed, 3).orders.take(3).collect();
         let phases = Phases { names: vec!["all".into()], ns: vec![vec![990, 991, 992]] };
         let phases = BTreeMap::from([("peer".to_owned(), phases)]);
-        let block = Block { task: "t".into(), process, iterations: 10, ns, phases, orders, ..Block::default() };
+        let block =
+            Block { task: "t".into(), process, padding, seed, iterations: 10, ns, phases, orders, ..Block::default() };
         file.append(&Record::Block(block)).unwrap();
     }
     file.append(&Record::End(End { during: Default::default(), seconds: 1.5, interrupted: false })).unwrap();
@@ -59,11 +68,11 @@ fn a_file_cut_anywhere_is_refused() {
     let (_, bytes) = sealed(dir.path());
     for length in 0..bytes.len() {
         let flaw = flaw(&bytes[..length]);
-        assert!(flaw.line >= 1 && flaw.line <= 7, "{length}: {flaw:?}");
+        assert!(flaw.line >= 1 && flaw.line <= 8, "{length}: {flaw:?}");
     }
     let text = String::from_utf8(bytes).unwrap();
-    let without_seal = text.lines().take(5).map(|line| format!("{line}\n")).collect::<String>();
-    assert_eq!(flaw(without_seal.as_bytes()).line, 5);
+    let without_seal = text.lines().take(7).map(|line| format!("{line}\n")).collect::<String>();
+    assert_eq!(flaw(without_seal.as_bytes()).line, 7);
     assert!(flaw(without_seal.as_bytes()).why.contains("cut short"));
 }
 
@@ -115,44 +124,148 @@ fn a_line_after_the_seal_or_the_end_and_a_repeated_block_are_refused() {
     let lines: Vec<&str> = text.lines().collect();
     let more = format!("{text}{}\n", lines[1]);
     assert!(flaw(more.as_bytes()).why.contains("after the seal"));
-    let later = [&lines[..5], &lines[1..2], &lines[5..]].concat().join("\n") + "\n";
+    let later = [&lines[..7], &lines[1..2], &lines[7..]].concat().join("\n") + "\n";
     let flaw_of_later = flaw(&reseal(later.as_bytes()));
-    assert!(flaw_of_later.line == 6 && flaw_of_later.why.contains("after the end"), "{flaw_of_later:?}");
-    let twice = [&lines[..3], &lines[2..]].concat().join("\n") + "\n";
-    assert_eq!(flaw(twice.as_bytes()).line, 4);
+    assert!(flaw_of_later.line == 8 && flaw_of_later.why.contains("after the end"), "{flaw_of_later:?}");
+    let twice = [&lines[..5], &lines[4..]].concat().join("\n") + "\n";
+    assert_eq!(flaw(twice.as_bytes()).line, 6);
+}
+
+/// Lines of the small run, counted from 0: manifest, task, two subjects, two blocks, end.
+const MANIFEST: usize = 0;
+const TASK: usize = 1;
+const PEER: usize = 3;
+const FIRST: usize = 4;
+const SECOND: usize = 5;
+const END: usize = 6;
+
+/// An edit of the lines of a run, the seal left out.
+type Forgery = fn(&mut Vec<Value>);
+
+/// What a forger may do who can seal a file again, the line that gives it away (counted from 1), and what the error says.
+const FORGERIES: [(Forgery, usize, &str); 34] = [
+    // Of the plan.
+    (|lines| lines[TASK]["plan"]["iterations"] = json!(0), 2, "has no subjects, iterations or rounds"),
+    (|lines| lines[TASK]["plan"]["rounds"] = json!(0), 2, "has no subjects, iterations or rounds"),
+    (|lines| lines[TASK]["plan"]["subjects"] = json!(["ours"]), 2, "has no subjects, iterations or rounds"),
+    (|lines| lines[TASK]["plan"]["subjects"] = json!(["ours", "peer"]), 2, "does not have its baseline twice"),
+    (|lines| lines[TASK]["plan"]["subjects"] = json!(["ours", "ours#2", "ours"]), 2, "has a subject twice"),
+    (|lines| lines.insert(FIRST, lines[TASK].clone()), 5, "a second entry for task t"),
+    (|lines| drop(lines.remove(PEER)), 4, "no line says where peer of task t comes from"),
+    (|lines| lines[MANIFEST]["comparisons"] = json!(0), 5, "counts 0 comparisons, and the plans have 1"),
+    (|lines| lines.swap(PEER, FIRST), 4, "no line says where peer"),
+    (|lines| lines.insert(SECOND, lines[PEER].clone()), 6, "after the first block"),
+    // Of who measured, and when.
+    (|lines| drop(lines.remove(FIRST)), 5, "process 0 of task t is next; found process 1"),
+    (|lines| drop(lines.remove(SECOND)), 6, "process 1 of task t is missing"),
+    (|lines| drop(lines.drain(FIRST..=SECOND)), 5, "process 0 of task t is missing"),
+    (|lines| lines.swap(FIRST, SECOND), 5, "process 0 of task t is next; found process 1"),
+    (|lines| lines[SECOND] = lines[FIRST].clone(), 6, "process 1 of task t is next; found process 0"),
+    (|lines| lines.insert(END, lines[SECOND].clone()), 7, "beyond the plan"),
+    (|lines| lines[SECOND]["process"] = json!(2), 6, "found process 2"),
+    (|lines| lines[FIRST]["task"] = json!("another"), 5, "found process 0 of task another"),
+    (
+        |lines| lines[FIRST] = json!({"kind": "lost", "task": "t", "process": 1, "reason": "crashed"}),
+        5,
+        "found process 1",
+    ),
+    (|lines| lines[MANIFEST]["processes"] = json!(3), 7, "process 2 of task t is missing"),
+    (|lines| lines[MANIFEST]["processes"] = json!(1), 6, "beyond the plan"),
+    // Of seeds and orders.
+    (|lines| lines[MANIFEST]["seed"] = json!(8), 5, "by the run's seed"),
+    (|lines| lines[FIRST]["seed"] = json!(1), 5, "by the run's seed"),
+    (|lines| lines[FIRST]["padding"] = json!(0), 5, "by the run's seed"),
+    (|lines| lines[FIRST]["orders"].as_array_mut().unwrap().swap(0, 1), 5, "the order of round 0 does not follow"),
+    (|lines| lines[SECOND]["orders"][2] = json!([0, 0, 0]), 6, "the order of round 2 does not follow"),
+    (|lines| drop(lines[FIRST]["orders"].as_array_mut().unwrap().pop()), 5, "differ from the plan"),
+    // Of times.
+    (|lines| lines[FIRST]["iterations"] = json!(11), 5, "differ from the plan"),
+    (|lines| lines[FIRST]["ns"]["peer"] = json!([1000, 0, 1002]), 5, "a time of zero"),
+    (|lines| drop(lines[FIRST]["ns"]["peer"].as_array_mut().unwrap().pop()), 5, "an epoch is missing"),
+    (|lines| drop(lines[FIRST]["ns"].as_object_mut().unwrap().remove("peer")), 5, "not those of the plan"),
+    (|lines| lines[FIRST]["ns"]["stranger"] = json!([1, 2, 3]), 5, "not those of the plan"),
+    (
+        |lines| lines[FIRST]["ns"]["peer"][1] = json!(9_000_000_000_u64),
+        7,
+        "the epochs took 9.0 s in all, and the run 1.5 s",
+    ),
+    (|lines| lines[FIRST]["disturbed"] = json!({"peer": [3]}), 5, "a disturbed round"),
+];
+
+/// Phases have shapes of their own.
+const FORGED_PHASES: [Forgery; 4] = [
+    |lines| drop(lines[FIRST]["phases"]["peer"]["ns"][0].as_array_mut().unwrap().pop()),
+    |lines| lines[FIRST]["phases"]["peer"]["ns"].as_array_mut().unwrap().push(json!([1, 2, 3])),
+    |lines| lines[FIRST]["phases"]["stranger"] = json!({"names": [], "ns": []}),
+    |lines| lines[FIRST]["phases"]["peer"]["names"] = json!([]),
+];
+
+/// The small run after an edit, sealed again.
+fn forged(forgery: Forgery) -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let text = String::from_utf8(sealed(dir.path()).1).unwrap();
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let seal = lines.pop().unwrap();
+    forgery(&mut lines);
+    lines.push(seal);
+    reseal(lines.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes())
 }
 
 #[test]
 fn a_forger_who_seals_again_is_stopped_by_each_line() {
-    let dir = tempfile::tempdir().unwrap();
-    let (_, bytes) = sealed(dir.path());
-    let text = String::from_utf8(bytes.clone()).unwrap();
-    assert_eq!(reseal(&bytes), bytes, "a new seal of the same lines is the same seal");
-    for (from, to, line, why) in [
-        ("\"iterations\":10,\"rounds\"", "\"iterations\":0,\"rounds\"", 2, "has no subjects, iterations or rounds"),
-        (
-            "\"subjects\":[\"ours\",\"ours#2\",\"peer\"]",
-            "\"subjects\":[\"ours\"]",
-            2,
-            "has no subjects, iterations or rounds",
-        ),
-        ("\"kind\":\"block\"", "\"kind\":\"blob\"", 3, "not a record"),
-        ("\"process\":1", "\"process\":0", 4, "a second block"),
-        ("\"process\":1", "\"process\":2", 4, "not in the plan"),
-        ("\"iterations\":10,\"kind\"", "\"iterations\":11,\"kind\"", 3, "differ from the plan"),
-        ("\"peer\":[1000,1001,1002]", "\"stranger\":[1000,1001,1002]", 3, "not in the plan"),
-        ("\"peer\":[1000,1001,1002]", "\"peer\":[1000,1001]", 3, "an epoch is missing"),
-        ("\"peer\":[1000,1001,1002]", "\"peer\":[1000,0,1002]", 3, "a time of zero"),
-        ("\"orders\":[[0,1,2],[0,1,2],[0,1,2]]", "\"orders\":[[0,1,2]]", 3, "differ from the plan"),
-        ("[[990,991,992]]", "[[990,991]]", 3, "phases of the block"),
-        ("[[990,991,992]]", "[[990,991,992],[1,2,3]]", 3, "phases of the block"),
-        ("{\"peer\":{\"names\"", "{\"stranger\":{\"names\"", 3, "phases of the block"),
-    ] {
-        let forged = text.replacen(from, to, 1);
-        assert_ne!(forged, text, "{from} stands in the file");
-        let flaw = flaw(&reseal(forged.as_bytes()));
-        assert!(flaw.line == line && flaw.why.contains(why), "{to}: {flaw:?}");
+    assert!(Run::parse("whole", &forged(|_| {})).is_ok(), "without an edit it is a run");
+    for (i, (forgery, line, why)) in FORGERIES.into_iter().enumerate() {
+        let flaw = flaw(&forged(forgery));
+        assert!(flaw.line == line && flaw.why.contains(why), "{i}: {why}: {flaw:?}");
     }
+    for forgery in FORGED_PHASES {
+        let flaw = flaw(&forged(forgery));
+        assert!(flaw.line == 5 && flaw.why.contains("phases of the block"), "{flaw:?}");
+    }
+}
+
+/// A process that died has a line, and a run that was stopped ends early: neither is a forgery.
+#[test]
+fn a_lost_process_and_an_interruption_are_no_forgeries() {
+    let lost: Forgery = |lines| lines[FIRST] = json!({"kind": "lost", "task": "t", "process": 0, "reason": "crashed"});
+    assert_eq!(Run::parse("lost", &forged(lost)).unwrap().lost.len(), 1);
+    let stopped: Forgery = |lines| {
+        lines.remove(SECOND);
+        lines[SECOND]["interrupted"] = json!(true);
+    };
+    assert_eq!(Run::parse("stopped", &forged(stopped)).unwrap().blocks.len(), 1);
+}
+
+/// Whoever seals a run again gets another digest, and the name by which it was cited no longer fits.
+#[test]
+fn a_run_under_another_runs_name_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (name, bytes) = sealed(dir.path());
+    let path = dir.path().join(format!("{name}.jsonl"));
+    assert_eq!(Run::open(&path).unwrap().named_digest(), Some(&name[name.len() - 6..]));
+    // Halved times: nothing else gives them away.
+    let halved = forged(|lines| lines[FIRST]["ns"]["ours"] = json!([500, 500, 501]));
+    std::fs::write(&path, &halved).unwrap();
+    let error = Run::open(&path).unwrap_err().to_string();
+    assert!(error.contains("the file's name says") && error.contains("line 8"), "{error}");
+    let renamed = dir.path().join("renamed.jsonl");
+    std::fs::write(&renamed, &bytes).unwrap();
+    assert_eq!(Run::open(&renamed).unwrap().named_digest(), None);
+}
+
+/// The runs that stand behind the figures of this repository, which were made by other builds on three kinds of machine.
+#[test]
+fn every_committed_run_follows_from_its_seed() {
+    let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runs");
+    let mut read = 0;
+    for entry in std::fs::read_dir(runs).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "jsonl") {
+            Run::open(&path).unwrap_or_else(|error| panic!("{error}"));
+            read += 1;
+        }
+    }
+    assert!(read >= 30, "{read} runs");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Strict reading: a file that was cut short, edited, or made by a later version is not a run, and the error names the line.
 
 use super::record::*;
+use super::replay::Replay;
 use crate::LabError;
-use crate::plan::TaskPlan;
+use crate::plan::{TaskPlan, control_of};
 use base16ct::lower;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A complete run, read from its file.
@@ -42,6 +42,9 @@ pub struct Flaw {
     pub why: String,
 }
 
+/// Digits of the digest that stand in a run's name.
+pub(super) const DIGITS: usize = 6;
+
 /// Larger files are not read.
 const LARGEST: u64 = 1 << 30;
 
@@ -59,7 +62,24 @@ impl Run {
         }
         let bytes = std::fs::read(path).map_err(io)?;
         let name = PathBuf::from(path.file_stem().unwrap_or_default()).display().to_string();
-        Self::parse(&name, &bytes).map_err(flawed)
+        let run = Self::parse(&name, &bytes).map_err(flawed)?;
+        match run.named_digest() {
+            Some(named) if !run.sha256.starts_with(named) => Err(flawed(Flaw {
+                line: bytes.iter().filter(|&&byte| byte == b'\n').count(),
+                why: format!(
+                    "the file's name says {named}, and its digest begins with {:.6}: it is another run",
+                    run.sha256
+                ),
+            })),
+            _ => Ok(run),
+        }
+    }
+
+    /// The beginning of a digest that the file's name ends with, as candor names runs. `None` if it was renamed to something else.
+    pub fn named_digest(&self) -> Option<&str> {
+        let last = self.name.rsplit_once('-')?.1;
+        let is_digest = last.len() == DIGITS && last.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        is_digest.then_some(last)
     }
 
     /// Reads a run from the bytes of its file. Never panics.
@@ -72,6 +92,7 @@ impl Run {
 
         let mut run: Option<Self> = None;
         let mut end = None;
+        let mut replay = None;
         let mut offset = 0;
         let mut lines = text.split_inclusive('\n').enumerate();
         for (index, line) in &mut lines {
@@ -104,12 +125,28 @@ impl Run {
                     break;
                 }
                 _ if end.is_some() => return Err(at("a line after the end of the measurement".into())),
-                Record::End(record) => end = Some(record),
+                Record::End(record) => {
+                    let replay = replay.take().map_or_else(|| Replay::of(run), Ok).map_err(at)?;
+                    replay.finish(&record, &run.tasks).map_err(at)?;
+                    end = Some(record);
+                }
+                Record::Task(_) | Record::Subject(_) | Record::Refusal(_) if replay.is_some() => {
+                    return Err(
+                        at("a task, subject or refusal after the first block: the plan is fixed before".into()),
+                    );
+                }
                 Record::Task(task) => run.add_task(task).map_err(at)?,
                 Record::Subject(subject) => run.subjects.push(subject),
                 Record::Refusal(refusal) => run.refusals.push(refusal),
-                Record::Block(block) => run.add_block(block).map_err(at)?,
-                Record::Lost(lost) => run.lost.push(lost),
+                Record::Block(block) => {
+                    let replay = begun(&mut replay, run).map_err(at)?;
+                    replay.block(&block, &run.tasks).map_err(at)?;
+                    run.blocks.push(block);
+                }
+                Record::Lost(lost) => {
+                    begun(&mut replay, run).and_then(|replay| replay.lost(&lost, &run.tasks)).map_err(at)?;
+                    run.lost.push(lost);
+                }
                 Record::Trial(trial) => run.trials.push(trial),
             }
         }
@@ -144,43 +181,34 @@ impl Run {
         if self.tasks.iter().any(|known| known.task == task.task) {
             return Err(format!("a second entry for task {}", task.task));
         }
-        let idle = |plan: &TaskPlan| plan.subjects.len() < 2 || plan.iterations == 0 || plan.rounds == 0;
-        if task.plan.as_ref().is_some_and(idle) {
-            return Err(format!("the plan of task {} has no subjects, iterations or rounds", task.task));
+        if let Some(plan) = &task.plan {
+            planned(plan).map_err(|why| format!("the plan of task {} {why}", task.task))?;
         }
         self.tasks.push(task);
         Ok(())
     }
+}
 
-    /// Accepts a block only if every number that the analysis indexes or divides by is present and makes sense.
-    fn add_block(&mut self, block: Block) -> Result<(), String> {
-        let task = self.tasks.iter().find(|task| task.task == block.task);
-        let plan = task.and_then(|task| task.plan.as_ref());
-        let plan = plan.ok_or_else(|| format!("a block of task {}, which has no plan", block.task))?;
-        if self.blocks.iter().any(|known| known.task == block.task && known.process == block.process) {
-            return Err(format!("a second block for process {} of task {}", block.process, block.task));
-        }
-        if block.process >= self.manifest.processes {
-            return Err(format!("process {} of task {} is not in the plan", block.process, block.task));
-        }
-        if block.iterations != plan.iterations || block.orders.len() != plan.rounds {
-            return Err("the iterations or rounds of the block differ from the plan".into());
-        }
-        let planned: BTreeSet<&String> = plan.subjects.iter().collect();
-        if !block.ns.keys().all(|subject| planned.contains(subject)) {
-            return Err("a subject of the block is not in the plan".into());
-        }
-        if block.ns.values().any(|epochs| epochs.len() != plan.rounds || epochs.contains(&0)) {
-            return Err("an epoch is missing or has a time of zero".into());
-        }
-        let phases_fit = |phases: &Phases| {
-            phases.names.len() == phases.ns.len() && phases.ns.iter().all(|row| row.len() == plan.rounds)
-        };
-        if !block.phases.iter().all(|(subject, phases)| block.ns.contains_key(subject) && phases_fit(phases)) {
-            return Err("the phases of the block don't match its rounds".into());
-        }
-        self.blocks.push(block);
-        Ok(())
+/// The replay, which begins with the first block or lost process.
+fn begun<'a>(replay: &'a mut Option<Replay>, run: &Run) -> Result<&'a mut Replay, String> {
+    match replay {
+        Some(replay) => Ok(replay),
+        None => Ok(replay.insert(Replay::of(run)?)),
+    }
+}
+
+/// Whether a plan is one that [`TaskPlan::new`] could have made.
+fn planned(plan: &TaskPlan) -> Result<(), &'static str> {
+    let TaskPlan { subjects, iterations, rounds } = plan;
+    if subjects.len() < 2 || *iterations == 0 || *rounds == 0 {
+        return Err("has no subjects, iterations or rounds");
+    }
+    if subjects[1] != control_of(&subjects[0]) {
+        return Err("does not have its baseline twice");
+    }
+    match subjects.iter().enumerate().any(|(i, subject)| subjects[..i].contains(subject)) {
+        true => Err("has a subject twice"),
+        false => Ok(()),
     }
 }
 

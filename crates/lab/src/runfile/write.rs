@@ -1,5 +1,6 @@
 //! Writing into a hidden partial file, which is sealed and renamed at the end: a run file is either complete or absent.
 
+use super::read::DIGITS;
 use super::record::{Manifest, Record, SCHEMA, Seal};
 use crate::LabError;
 use base16ct::lower;
@@ -48,7 +49,7 @@ impl RunWriter {
     /// Seals the run and names it after date, CPU and digest. Returns the path.
     pub fn seal(mut self) -> Result<PathBuf, LabError> {
         let sha256 = lower::encode_string(&self.digest.finalize_reset());
-        let path = self.directory.join(format!("{}-{}.jsonl", self.name, &sha256[..6]));
+        let path = self.directory.join(format!("{}-{}.jsonl", self.name, &sha256[..DIGITS]));
         self.put(to_line(&Record::Seal(Seal { sha256 })).as_bytes())?;
         let file = self.file.take().expect("only seal takes it");
         let done = file.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(|file| file.sync_all());

@@ -1,0 +1,129 @@
+//! What can be derived is derived again: the seed decides who measures what, when, with which inputs and in which orders. A run from which
+//! somebody dropped a process, or whose rounds were put in another order, no longer fits its seed.
+//!
+//! Times can't be derived. Whoever makes up times and seals the file again is stopped by no check of this file, only by a signature.
+
+use super::read::Run;
+use super::record::*;
+use crate::schedule::{Draws, Due, Schedule};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How far the seconds of a run are rounded.
+const ROUNDED: Duration = Duration::from_millis(50);
+
+/// Follows the blocks of a run by its seed.
+pub(super) struct Replay {
+    schedule: Schedule,
+    /// The indices of the tasks that have a plan.
+    planned: Vec<usize>,
+    /// The sum of all epochs so far.
+    measured: Duration,
+}
+
+impl Replay {
+    /// Begins where all tasks and subjects of the run have been read.
+    pub(super) fn of(run: &Run) -> Result<Self, String> {
+        let planned: Vec<usize> = (0..run.tasks.len()).filter(|&i| run.tasks[i].plan.is_some()).collect();
+        let known: BTreeSet<(&str, &str)> =
+            run.subjects.iter().map(|subject| (subject.task.as_str(), subject.subject.as_str())).collect();
+        let mut comparisons = 0;
+        for task in &run.tasks {
+            let Some(plan) = &task.plan else { continue };
+            comparisons += plan.comparisons();
+            // The second subject is the baseline again.
+            let mut subjects = plan.subjects.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, subject)| subject);
+            if let Some(unknown) = subjects.find(|subject| !known.contains(&(task.task.as_str(), subject.as_str()))) {
+                return Err(format!("no line says where {unknown} of task {} comes from", task.task));
+            }
+        }
+        let Manifest { seed, processes, .. } = run.manifest;
+        // A self-test has no tasks: it consists of trials.
+        if !run.tasks.is_empty() && comparisons != run.manifest.comparisons {
+            return Err(format!(
+                "the manifest counts {} comparisons, and the plans have {comparisons}",
+                run.manifest.comparisons
+            ));
+        }
+        let schedule = Schedule::new(seed, run.tasks.len(), planned.len(), processes);
+        Ok(Self { schedule, planned, measured: Duration::ZERO })
+    }
+
+    /// Accepts a block only if it is due, and every number that the analysis indexes or divides by is present and makes sense.
+    pub(super) fn block(&mut self, block: &Block, tasks: &[TaskRecord]) -> Result<(), String> {
+        let due = self.due(&block.task, block.process, tasks)?;
+        let plan = tasks[self.planned[due.plan]].plan.as_ref().expect("those are planned");
+        if block.iterations != plan.iterations || block.orders.len() != plan.rounds {
+            return Err("the iterations or rounds of the block differ from the plan".into());
+        }
+        let (mut planned, mut found): (Vec<_>, Vec<_>) = (plan.subjects.iter().collect(), block.ns.keys().collect());
+        planned.sort_unstable();
+        found.sort_unstable();
+        if planned != found {
+            return Err("the subjects of the block are not those of the plan".into());
+        }
+        if block.ns.values().any(|epochs| epochs.len() != plan.rounds || epochs.contains(&0)) {
+            return Err("an epoch is missing or has a time of zero".into());
+        }
+        let phases_fit = |phases: &Phases| {
+            phases.names.len() == phases.ns.len() && phases.ns.iter().all(|row| row.len() == plan.rounds)
+        };
+        if !block.phases.iter().all(|(subject, phases)| block.ns.contains_key(subject) && phases_fit(phases)) {
+            return Err("the phases of the block don't match its rounds".into());
+        }
+        let marks_fit = |(subject, rounds): (&String, &Vec<usize>)| {
+            block.ns.contains_key(subject) && rounds.iter().all(|&round| round < plan.rounds)
+        };
+        if !block.disturbed.iter().all(marks_fit) {
+            return Err("a disturbed round is not one of the plan".into());
+        }
+        if block.padding != due.padding || block.seed != due.seed {
+            return Err(format!(
+                "by the run's seed, this process has seed {} and {} bytes of padding; found {} and {}",
+                due.seed, due.padding, block.seed, block.padding
+            ));
+        }
+        let orders = Draws::new(block.seed, plan.subjects.len()).orders;
+        if let Some(round) = orders.zip(&block.orders).position(|(due, found)| due != *found) {
+            return Err(format!("the order of round {round} does not follow from the block's seed"));
+        }
+        let phases = block.phases.values().flat_map(|phases| &phases.ns);
+        for ns in block.ns.values().chain(phases).flatten() {
+            self.measured = self.measured.saturating_add(Duration::from_nanos(*ns));
+        }
+        Ok(())
+    }
+
+    /// Accepts a process that died only if it was due.
+    pub(super) fn lost(&mut self, lost: &Lost, tasks: &[TaskRecord]) -> Result<(), String> {
+        self.due(&lost.task, lost.process, tasks).map(drop)
+    }
+
+    /// At the end nothing may be missing, and epochs can't have taken longer than the run.
+    pub(super) fn finish(mut self, end: &End, tasks: &[TaskRecord]) -> Result<(), String> {
+        if let (Some(due), false) = (self.schedule.next(), end.interrupted) {
+            let task = &tasks[self.planned[due.plan]].task;
+            return Err(format!("process {} of task {task} is missing, and the run was not interrupted", due.process));
+        }
+        let took = Duration::try_from_secs_f64(end.seconds).map_err(|_| "the run took no time that makes sense")?;
+        if self.measured > took.saturating_add(ROUNDED) {
+            let measured = self.measured.as_secs_f64();
+            return Err(format!("the epochs took {measured:.1} s in all, and the run {} s", end.seconds));
+        }
+        Ok(())
+    }
+
+    fn due(&mut self, task: &str, process: usize, tasks: &[TaskRecord]) -> Result<Due, String> {
+        let due = self.schedule.next().ok_or_else(|| {
+            format!("process {process} of task {task} is beyond the plan, all of which has been measured")
+        })?;
+        let expected = &tasks[self.planned[due.plan]].task;
+        if expected != task || due.process != process {
+            return Err(format!(
+                "by the run's seed, process {} of task {expected} is next; found process {process} of task {task}",
+                due.process
+            ));
+        }
+        Ok(due)
+    }
+}
