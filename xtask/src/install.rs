@@ -15,10 +15,11 @@ struct Need {
     why: &'static str,
 }
 
-const NEEDS: [Need; 11] = [
+const NEEDS: [Need; 12] = [
     Need { packages: &["gcc"], why: "the C compiler that builds AWS-LC and links every program" },
     Need { packages: &["libc6-dev"], why: "the C library's headers and start files" },
     Need { packages: &["valgrind"], why: "the constant-time check" },
+    Need { packages: &["openssh-client"], why: "signatures of run files" },
     // Without the symbols of ld.so some releases' memcheck refuses to start.
     Need { packages: &["libc6-dbg"], why: "the constant-time check (symbols that memcheck asks for)" },
     Need { packages: &["libssl3t64", "libssl3"], why: "OpenSSL as a peer" },

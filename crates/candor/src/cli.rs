@@ -60,6 +60,15 @@ pub(crate) enum Command {
     /// Exits with status 1 if a verdict is reversed: faster there and slower here, or the other way round.
     #[command(after_help = "Example:\n  candor rerun runs/2026-11-21-zen5-3f9c1a.jsonl")]
     Rerun(RerunArguments),
+    /// Check that saved runs are whole, follow from their seeds, and who signed them
+    ///
+    /// Checks the seal and the name of each run; that every process of the plan is there, with the inputs and orders that follow from the seed; and
+    /// the signature in RUN.sig, if there is one. Times themselves can't be derived: that nobody made them up, only a signature by somebody you trust
+    /// says. Exits with status 1 if --key is given and a run is not signed by one of its keys.
+    #[command(
+        after_help = "Example:\n  curl https://github.com/USER.keys > their-keys\n  candor verify runs/*.jsonl --key their-keys"
+    )]
+    Verify(VerifyArguments),
     /// List tasks, peers or tiers
     List {
         /// What to list
@@ -175,6 +184,9 @@ pub(crate) struct RunArguments {
     /// Directory for the run file [default: candor-runs]
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) runs: Option<PathBuf>,
+    /// Sign the run with this SSH key, or with the agent's if it is a public key; the signature goes to RUN.sig (needs ssh-keygen)
+    #[arg(long, value_name = "KEY", conflicts_with = "smoke")]
+    pub(crate) sign: Option<PathBuf>,
     /// Exit with status 3 if any row reads "can't tell"
     #[arg(long)]
     pub(crate) require_verdict: bool,
@@ -200,6 +212,16 @@ pub(crate) struct ReportArguments {
     /// Show published numbers beside the rows, from these files or directories [default: claims]
     #[arg(long, value_name = "PATH", num_args = 0.., default_missing_value = "claims")]
     pub(crate) claims: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// Run files
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Require a signature by one of the SSH public keys in this file, one a line (needs ssh-keygen)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

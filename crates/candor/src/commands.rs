@@ -13,6 +13,7 @@ mod run;
 mod self_test;
 mod smoke;
 mod tour;
+mod verify;
 mod worker;
 
 use crate::Failure;
@@ -29,6 +30,7 @@ pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::Run(run)) => run::execute(run, talk),
         Some(Command::Report(report)) => report::execute(report, talk),
         Some(Command::Rerun(rerun)) => rerun::execute(rerun, talk),
+        Some(Command::Verify(verify)) => verify::execute(&verify),
         Some(Command::List { what, format }) => list::execute(what, format),
         Some(Command::Explain { name }) => explain::execute(&name),
         Some(Command::Doctor(doctor)) => doctor::execute(doctor, talk),

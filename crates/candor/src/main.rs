@@ -11,6 +11,7 @@ mod layout;
 mod measure;
 mod output;
 mod progress;
+mod signature;
 
 use clap::Parser;
 use std::process::ExitCode;

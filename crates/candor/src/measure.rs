@@ -44,8 +44,25 @@ pub(crate) fn settings(
     }
 }
 
+/// A run that has been saved.
+pub(crate) struct Saved {
+    pub(crate) report: Report,
+    pub(crate) path: PathBuf,
+    interrupted: bool,
+}
+
+impl Saved {
+    /// Whether all of the plan was measured: a script must not take a part for the whole.
+    pub(crate) fn whole(&self) -> Result<(), Failure> {
+        match self.interrupted {
+            true => Err(Failure::Condition("the run was interrupted before its plan was complete".into())),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Measures, seals, reads back what was sealed, and says where it is.
-pub(crate) fn measure(tasks: &[Task], settings: &Settings, talk: Talk) -> Result<Report, Failure> {
+pub(crate) fn measure(tasks: &[Task], settings: &Settings, talk: Talk) -> Result<Saved, Failure> {
     stop_on_signals()?;
     let mut watch = Watch::new(talk.quiet, talk.verbose);
     let finished = session::run(tasks, settings, &workers()?, &STOP, &mut |progress| watch.event(progress))?;
@@ -55,7 +72,7 @@ pub(crate) fn measure(tasks: &[Task], settings: &Settings, talk: Talk) -> Result
         talk.say("stopped early: the measurements so far are sealed; unfinished tasks read \"can't tell\"");
     }
     talk.say(&format!("run saved   {}", finished.path.display()));
-    Ok(Report::of(&run))
+    Ok(Saved { report: Report::of(&run), path: finished.path, interrupted: finished.interrupted })
 }
 
 /// One run without progress or report, for a trial of the self-test. `None` if it was stopped.

@@ -55,6 +55,71 @@ fn super_report(run: &Path, directory: &Path) -> Vec<u8> {
     output.stdout
 }
 
+/// `ssh-keygen` itself makes the keys and is the outside judge of the signature.
+#[test]
+fn a_signed_run_is_verified_and_one_that_was_changed_or_signed_by_another_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let ssh_keygen = |arguments: &[&str]| {
+        let mut command = Command::new("ssh-keygen");
+        command.args(arguments).current_dir(dir.path()).stdin(Stdio::null()).output()
+    };
+    for name in ["key", "other"] {
+        match ssh_keygen(&["-q", "-t", "ed25519", "-N", "", "-f", name]) {
+            Ok(made) => assert!(made.status.success(), "{}", stderr(&made)),
+            Err(error) => return println!("skipped: no ssh-keygen: {error}"),
+        }
+    }
+    let run = |key: &str| {
+        output(&["run", "self-test/same", "--budget", "0.2", "--processes", "2", "--sign", key, "--quiet"], dir.path())
+    };
+    let missing = run("no-such-key");
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("can't read SSH keys from no-such-key"), "{}", stderr(&missing));
+    assert!(runs(&dir.path().join("candor-runs")).is_empty(), "nothing is measured in vain");
+
+    assert!(run("key").status.success());
+    let mut saved = runs(&dir.path().join("candor-runs"));
+    saved.sort();
+    let [path, signature] = &saved[..] else { panic!("a run and its signature: {saved:?}") };
+    assert_eq!(signature.as_os_str().to_str(), Some(&*format!("{}.sig", path.display())));
+    let verify = |path: &Path, key: &str| output(&["verify", path.to_str().unwrap(), "--key", key], dir.path());
+    let good = verify(path, "key.pub");
+    let text = String::from_utf8_lossy(&good.stdout).into_owned();
+    assert!(good.status.success() && text.contains("signature  by SHA256:"), "{text}{}", stderr(&good));
+    let judged = Command::new("ssh-keygen")
+        .args(["-Y", "check-novalidate", "-n", "candor-run", "-s"])
+        .arg(signature)
+        .stdin(std::fs::File::open(path).unwrap())
+        .output()
+        .unwrap();
+    assert!(judged.status.success(), "anyone can verify it without candor: {}", stderr(&judged));
+
+    let other = verify(path, "other.pub");
+    assert_eq!(other.status.code(), Some(1), "signed, and by a key that was not given");
+    std::fs::write(
+        dir.path().join("keys"),
+        [&read(dir.path(), "other.pub")[..], &read(dir.path(), "key.pub")].concat(),
+    )
+    .unwrap();
+    assert!(verify(path, "keys").status.success(), "one of several keys");
+
+    // Another run by the same plan under this signature, and a run without any.
+    let again = ["run", "self-test/same", "--budget", "0.2", "--processes", "2", "--quiet", "--runs", "again"];
+    assert!(output(&again, dir.path()).status.success());
+    let unsigned = runs(&dir.path().join("again")).remove(0);
+    let without = verify(&unsigned, "key.pub");
+    assert_eq!(without.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&without.stdout).contains("signature  none"), "{}", stderr(&without));
+    std::fs::copy(signature, format!("{}.sig", unsigned.display())).unwrap();
+    let stolen = verify(&unsigned, "key.pub");
+    assert_eq!(stolen.status.code(), Some(2));
+    assert!(stderr(&stolen).contains("is no signature of"), "{}", stderr(&stolen));
+}
+
+fn read(directory: &Path, name: &str) -> Vec<u8> {
+    std::fs::read(directory.join(name)).unwrap()
+}
+
 #[test]
 fn a_peer_that_answers_wrongly_or_crashes_is_in_the_table_with_its_reason() {
     let dir = tempfile::tempdir().unwrap();
@@ -134,7 +199,7 @@ fn ctrl_c_seals_what_was_measured_and_the_report_says_that_it_is_not_whole() {
     let (mut child, _talk) = started(dir.path());
     until_a_block_is_done(dir.path());
     signal(&format!("-{}", child.id()), "-INT"); // the whole group, as a terminal does
-    assert!(child.wait().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(1), "a script must not take a part for the whole");
     let saved = runs(&dir.path().join("candor-runs"));
     assert_eq!(saved.len(), 1, "{saved:?}");
     let report = output(&["report", saved[0].to_str().unwrap()], dir.path());

@@ -45,17 +45,17 @@ pub(crate) fn execute(arguments: RerunArguments, talk: Talk) -> Result<(), Failu
     // The run's own number of processes keeps the error level, its seed keeps the inputs.
     let settings = settings(budget, Some(old.manifest.processes), Some(old.manifest.seed), subjects, directory);
     let settings = Settings { repeats: Some(old.name.clone()), ..settings };
-    let new = measure(&tasks, &settings, talk)?;
-    let old = Report::of(&old);
+    let saved = measure(&tasks, &settings, talk)?;
+    let (old, new) = (Report::of(&old), &saved.report);
 
-    let rows = compare(&old, &new);
+    let rows = compare(&old, new);
     let reversed = rows.iter().filter(|row| row.fate == Fate::Reversed).count();
     print(&match arguments.format {
-        ListFormat::Json => json_of(&old, &new, &rows),
-        ListFormat::Text => text_of(&old, &new, &rows),
+        ListFormat::Json => json_of(&old, new, &rows),
+        ListFormat::Text => text_of(&old, new, &rows),
     })?;
     match reversed {
-        0 => Ok(()),
+        0 => saved.whole(),
         n => Err(Failure::Condition(format!("{n} verdicts are reversed on this machine"))),
     }
 }

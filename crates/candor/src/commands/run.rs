@@ -5,7 +5,7 @@ use crate::cli::{Format, RunArguments};
 use crate::config::Config;
 use crate::measure::{all_tasks, measure, settings};
 use crate::output::{Talk, on_stdout, print};
-use crate::{Failure, choose};
+use crate::{Failure, choose, signature};
 use candor_lab::Task;
 use candor_lab::report::{Form, render};
 use candor_lab::verdict::Verdict;
@@ -47,9 +47,14 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
     let budget = if arguments.quick { Some(QUICK) } else { arguments.budget.or(config.budget) };
     let processes = arguments.processes.or(config.processes).map(|processes| processes as usize);
     let settings = settings(budget, processes, arguments.seed, peers, config.runs(arguments.runs));
-    let report = measure(&tasks, &settings, talk)?;
-    print(&render(std::slice::from_ref(&report), &[], on_stdout(arguments.format.into())))?;
-    let unsettled = report.rows().filter(|(_, row)| row.verdict == Verdict::CantTell).count();
+    let key = arguments.sign.as_deref().map(signature::Key::find).transpose()?;
+    let saved = measure(&tasks, &settings, talk)?;
+    print(&render(std::slice::from_ref(&saved.report), &[], on_stdout(arguments.format.into())))?;
+    if let Some(key) = key {
+        talk.say(&format!("signed      {}", key.sign(&saved.path)?.display()));
+    }
+    saved.whole()?;
+    let unsettled = saved.report.rows().filter(|(_, row)| row.verdict == Verdict::CantTell).count();
     match arguments.require_verdict && unsettled > 0 {
         true => Err(Failure::CantTell(format!("no verdict for {unsettled} rows (\"can't tell\")"))),
         false => Ok(()),
