@@ -235,7 +235,7 @@ fn a_killed_worker_is_named_and_the_run_goes_on() {
     };
     signal(killed.lines().next().unwrap(), "-KILL");
     signal(&child.id().to_string(), "-TERM"); // the program alone: it ends after the block at hand
-    assert!(child.wait().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(1), "interrupted");
     let saved = runs(&dir.path().join("candor-runs"));
     let report = output(&["report", saved[0].to_str().unwrap()], dir.path());
     let text = String::from_utf8_lossy(&report.stdout).into_owned();

@@ -41,14 +41,14 @@ fn text_of(path: &Path, run: &Run, signer: Option<&str>) -> String {
     let stopped = if run.end.interrupted { "; interrupted before its plan was complete" } else { "" };
     let lost = match run.lost.len() {
         0 => String::new(),
-        n => format!(", {n} of them without a result"),
+        n => format!(", of which {n} ended without a result"),
     };
     let processes = run.blocks.len() + run.lost.len();
     line(
         "plan",
         match run.trials.len() {
             0 => format!(
-                "{processes} processes of {planned} tasks follow from seed {}{lost}{stopped}",
+                "{processes} processes follow from seed {} (tasks: {planned}){lost}{stopped}",
                 run.manifest.seed
             ),
             trials => format!("a self-test of {trials} trials{stopped}"),
