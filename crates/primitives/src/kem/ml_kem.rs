@@ -33,6 +33,8 @@ mod arm_mux;
 #[cfg(feature = "ml-kem")]
 mod keys;
 #[cfg(feature = "ml-kem")]
+mod many;
+#[cfg(feature = "ml-kem")]
 mod prepared;
 #[cfg(feature = "ml-kem")]
 mod scheme;

@@ -213,10 +213,23 @@ fn sm3_rounds<V: Words32, const FIRST: bool>(proof: V::Proof, v: &mut [V; 8], w:
     *v = [a, b, c, d, e, f, g, h];
 }
 
+/// Aligns the stack frame of the function that this is inlined in, and with it the vectors that LLVM puts aside there.
+///
+/// LLVM knows only after it has assigned the registers that it needs such places, and then they are as aligned as the caller happens to be: by 16
+/// bytes. Then vectors lie across cache lines, and in one process of four one of them lies across two pages, so that each of its uses waits. On a
+/// Zen 4, four states in one permutation took 0.85 instead of 0.6 µs there.
+#[inline(always)]
+fn aligned_frame() {
+    #[repr(align(64))]
+    struct Line(#[expect(dead_code)] [u8; 64]);
+    core::hint::black_box(&mut core::mem::MaybeUninit::<Line>::uninit());
+}
+
 /// KECCAK-p[1600, 24] (FIPS 202 §3.3), a state a lane.
 #[inline(always)]
 fn keccak<V: Words64, const L: usize>(proof: V::Proof, state: &mut [[u64; L]; 25]) {
     const { assert!(V::LANES == L) }
+    aligned_frame();
     let mut a = [V::splat(proof, 0); 25];
     for (word, lanes) in a.iter_mut().zip(&*state) {
         *word = V::load(proof, lanes);
