@@ -45,6 +45,9 @@ pub mod rustcrypto;
 
 pub use crate::SharedSecret;
 
+/// A decapsulation key and the encapsulation key that belongs to it.
+pub type KeyPair<K> = (<K as Kem>::Secret, <K as Kem>::Public);
+
 /// A key encapsulation mechanism.
 pub trait Kem {
     /// The decapsulation key, parsed; wiped on drop.
@@ -133,7 +136,7 @@ pub trait Kem {
     ///
     /// # Errors
     /// Those of [`Self::generate`]; then there are no keys at all.
-    fn generate_many(&self, count: usize) -> Result<Vec<(Self::Secret, Self::Public)>, KemError> {
+    fn generate_many(&self, count: usize) -> Result<Vec<KeyPair<Self>>, KemError> {
         // With room from the start, so that no secret is moved and left behind.
         let mut pairs = Vec::with_capacity(count);
         for _ in 0..count {
@@ -206,7 +209,7 @@ pub trait DerandomizedKem: Kem {
     ///
     /// # Errors
     /// Those of [`Self::generate_from`]; then there are no keys at all.
-    fn generate_many_from(&self, coins: &[&[u8]]) -> Result<Vec<(Self::Secret, Self::Public)>, KemError> {
+    fn generate_many_from(&self, coins: &[&[u8]]) -> Result<Vec<KeyPair<Self>>, KemError> {
         let mut pairs = Vec::with_capacity(coins.len());
         for coins in coins {
             pairs.push(self.generate_from(coins)?);

@@ -12,12 +12,17 @@ pub const BATCH: usize = 8;
 /// The operations that have such a task.
 pub const AT_ONCE: [Op; 3] = [Op::Keygen, Op::Encaps, Op::Decaps];
 
+/// A decapsulation key, and the bytes of the encapsulation key that belongs to it.
+pub type Pair<K> = (<K as MlKem>::Secret, <K as MlKem>::Encoded);
+/// A ciphertext and the secret that it carries.
+pub type Sent<K> = (<K as MlKem>::Ciphertext, <K as MlKem>::Shared);
+
 /// ML-KEM by a library that takes several operations in one call, each with its own key.
 pub trait ManyMlKem: MlKem {
     /// So many fresh key pairs, and the public keys' bytes.
-    fn keygen_many(&self, count: usize) -> Result<Vec<(Self::Secret, Self::Encoded)>, Failed>;
+    fn keygen_many(&self, count: usize) -> Result<Vec<Pair<Self>>, Failed>;
     /// A fresh secret for each key, and the ciphertext that carries it.
-    fn encaps_many(&self, to: &[&Self::Public]) -> Result<Vec<(Self::Ciphertext, Self::Shared)>, Failed>;
+    fn encaps_many(&self, to: &[&Self::Public]) -> Result<Vec<Sent<Self>>, Failed>;
     /// The secret that each ciphertext carries.
     fn decaps_many(&self, with: &[&Self::Secret], ciphertexts: &[&[u8]]) -> Result<Vec<Self::Shared>, Failed>;
 }
