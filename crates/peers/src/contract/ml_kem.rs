@@ -15,7 +15,7 @@ mod reference;
 mod subjects;
 
 pub use super::kem::{Failed, Op};
-pub use at_once::{AT_ONCE, BATCH, ManyMlKem, batch_entry, one_after_another};
+pub use at_once::{AT_ONCE, BATCH, ManyMlKem, Pair, Sent, batch_entry, one_after_another};
 pub use prepared::{PREPARED, Prepared};
 pub use reference::KeyPair;
 pub(super) use reference::{decapsulate_with, encapsulate_to};

@@ -1,6 +1,6 @@
 //! ML-KEM with keys that are kept as bytes, and expanded within each operation.
 
-use super::many::{Making, expansions};
+use super::many::{Expansions, Making};
 use super::scheme::{Expanded, PublicBytes, Scheme, SecretBytes};
 use crate::kem::{DerandomizedKem, Kem, KemError, SharedSecret, expect_as_many, expect_length};
 use crate::wipe::wipe;
@@ -166,17 +166,17 @@ impl<const K: usize> Kem for MlKem<K> {
         for ciphertext in ciphertexts {
             expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
         }
+        secret::ran(Self::NAME, self.arm());
         let width = self.0.lanes.width();
-        let mut expanded = expansions(with.len().min(width));
+        let mut expanded = Expansions::room(with.len().min(width));
         let mut shared = Vec::with_capacity(with.len());
         for (with, ciphertexts) in with.chunks(width).zip(ciphertexts.chunks(width)) {
             if let ([with], [ciphertext]) = (with, ciphertexts) {
-                shared.push(self.decapsulate(with, ciphertext)?);
+                clearing::<K, _>(|| shared.push(self.0.decapsulate(&with.0.keys, ciphertext)));
                 continue;
             }
-            secret::ran(Self::NAME, self.arm());
             let keys: Vec<_> = with.iter().map(|with| &with.0.keys).collect();
-            clearing::<K, _>(|| self.0.decapsulate_many(&keys, ciphertexts, &mut expanded, &mut shared));
+            clearing::<K, _>(|| self.0.decapsulate_many(&keys, ciphertexts, &mut expanded.0, &mut shared));
         }
         Ok(shared)
     }
@@ -209,7 +209,7 @@ impl<const K: usize> DerandomizedKem for MlKem<K> {
 
     fn generate_many_from(&self, coins: &[&[u8]]) -> Result<Vec<(Self::Secret, Self::Public)>, KemError> {
         let width = self.0.lanes.width();
-        let mut expanded = expansions(coins.len().min(width));
+        let mut expanded = Expansions::room(coins.len().min(width));
         let mut pairs = Vec::with_capacity(coins.len());
         for group in coins.chunks(width) {
             if let [coins] = group {
@@ -220,7 +220,7 @@ impl<const K: usize> DerandomizedKem for MlKem<K> {
             let group = all_exactly("seed of the key pair", group)?;
             let mut stored = Vec::with_capacity(group.len());
             stored.resize_with(group.len(), || Box::new(Stored::ZERO));
-            let making = stored.iter_mut().zip(group).zip(&mut expanded);
+            let making = stored.iter_mut().zip(group).zip(&mut expanded.0);
             let making = making.filter_map(|((stored, coins), expanded)| stored.making(coins, expanded));
             let mut making: Vec<_> = making.collect();
             clearing::<K, _>(|| self.0.generate_many(&mut making));
@@ -239,17 +239,17 @@ impl<const K: usize> DerandomizedKem for MlKem<K> {
         ciphertexts: &mut [&mut [u8]],
     ) -> Result<Vec<SharedSecret>, KemError> {
         let coins = encapsulations::<K>(to.len(), coins, ciphertexts)?;
+        secret::ran(Self::NAME, self.arm());
         let width = self.0.lanes.width();
-        let mut expanded = expansions(to.len().min(width));
+        let mut expanded = Expansions::room(to.len().min(width));
         let mut shared = Vec::with_capacity(to.len());
         for ((to, coins), ciphertexts) in to.chunks(width).zip(coins.chunks(width)).zip(ciphertexts.chunks_mut(width)) {
             if let ([to], [coins], [ciphertext]) = (to, coins, &mut *ciphertexts) {
-                shared.push(self.encapsulate_from(to, *coins, ciphertext)?);
+                clearing::<K, _>(|| shared.push(self.0.encapsulate(&to.0, coins, ciphertext)));
                 continue;
             }
-            secret::ran(Self::NAME, self.arm());
             let keys: Vec<_> = to.iter().map(|to| &to.0).collect();
-            clearing::<K, _>(|| self.0.encapsulate_many(&keys, coins, ciphertexts, &mut expanded, &mut shared));
+            clearing::<K, _>(|| self.0.encapsulate_many(&keys, coins, ciphertexts, &mut expanded.0, &mut shared));
         }
         Ok(shared)
     }

@@ -10,14 +10,13 @@ use crate::lattice::Factor;
 use crate::wipe::wipe;
 use alloc::vec::Vec;
 use core::iter;
+use zeroize::Zeroizing;
 
 /// What an operation keeps between its steps. In groups it is too much for the stack; wiped on drop.
 struct Room<const K: usize> {
     m: [u8; 32],
     /// What G gives: ρ and σ of a key pair; otherwise the shared secret and the coins.
     g: [[u8; 32]; 2],
-    /// What J gives.
-    rejected: [u8; 32],
     noise: Noise<K>,
 }
 
@@ -25,20 +24,30 @@ impl<const K: usize> Drop for Room<K> {
     fn drop(&mut self) {
         wipe(&mut self.m);
         wipe(self.g.as_flattened_mut());
-        wipe(&mut self.rejected);
         self.noise.wipe();
     }
 }
 
 /// As much room as `count` operations need.
 fn rooms<const K: usize>(count: usize) -> Vec<Room<K>> {
-    let room = || Room { m: [0; 32], g: [[0; 32]; 2], rejected: [0; 32], noise: Noise::ZERO };
+    let room = || Room { m: [0; 32], g: [[0; 32]; 2], noise: Noise::ZERO };
     iter::repeat_with(room).take(count).collect()
 }
 
-/// Room for `count` expanded keys.
-pub(super) fn expansions<const K: usize>(count: usize) -> Vec<Expanded<K>> {
-    iter::repeat_with(|| Expanded::ZERO).take(count).collect()
+/// Expanded keys. They are public, but tell which keys they were, so they are wiped on drop.
+pub(super) struct Expansions<const K: usize>(pub(super) Vec<Expanded<K>>);
+
+impl<const K: usize> Expansions<K> {
+    /// Room for `count`.
+    pub(super) fn room(count: usize) -> Self {
+        Self(iter::repeat_with(|| Expanded::ZERO).take(count).collect())
+    }
+}
+
+impl<const K: usize> Drop for Expansions<K> {
+    fn drop(&mut self) {
+        self.0.iter_mut().for_each(Expanded::wipe);
+    }
 }
 
 /// A key pair to be made: of which d and z, and where to.
@@ -122,11 +131,15 @@ impl<const K: usize> Scheme<K> {
             self.factors(with, &mut s);
             room.m = self.decrypt(&s, ciphertext);
         }
+        let mut rejected = Zeroizing::new(alloc::vec![[0; 32]; with.len()]);
         let matrices = self.matrices(with.iter().map(|with| &with.public), expanded);
-        self.hash_decapsulations(with, ciphertexts, &mut rooms, matrices);
-        for (((room, with), ciphertext), expanded) in rooms.iter().zip(with).zip(ciphertexts).zip(expanded) {
+        self.hash_decapsulations(with, ciphertexts, &mut rooms, &mut rejected, matrices);
+        for (with, expanded) in with.iter().zip(&mut *expanded) {
             self.decode(&with.public.t, &mut expanded.t);
-            shared.push(self.compared(ciphertext, expanded, &room.noise, &room.m, room.g[0], room.rejected));
+        }
+        for (((room, rejected), ciphertext), expanded) in rooms.iter().zip(&*rejected).zip(ciphertexts).zip(&*expanded)
+        {
+            shared.push(self.compared(ciphertext, expanded, &room.noise, &room.m, room.g[0], *rejected));
         }
     }
 
@@ -142,32 +155,32 @@ impl<const K: usize> Scheme<K> {
             room.m = self.decrypt(s, ciphertext);
         }
         let keys: Vec<_> = with.iter().map(|(keys, ..)| *keys).collect();
-        self.hash_decapsulations(&keys, ciphertexts, &mut rooms, iter::empty());
-        for ((room, (.., expanded)), ciphertext) in rooms.iter().zip(with).zip(ciphertexts) {
-            shared.push(self.compared(ciphertext, expanded, &room.noise, &room.m, room.g[0], room.rejected));
+        let mut rejected = Zeroizing::new(alloc::vec![[0; 32]; with.len()]);
+        self.hash_decapsulations(&keys, ciphertexts, &mut rooms, &mut rejected, iter::empty());
+        for (((room, rejected), ciphertext), (.., expanded)) in rooms.iter().zip(&*rejected).zip(ciphertexts).zip(with)
+        {
+            shared.push(self.compared(ciphertext, expanded, &room.noise, &room.m, room.g[0], *rejected));
         }
     }
 
-    /// Once the messages are there, all other hashes of decapsulations, and `matrices`.
+    /// Once the messages are there, all other hashes of decapsulations, and `matrices`. What J gives goes to `rejected`.
     fn hash_decapsulations<'a>(
         self,
         with: &'a [&SecretBytes<K>],
         ciphertexts: &'a [&[u8]],
         rooms: &'a mut [Room<K>],
+        rejected: &'a mut [[u8; 32]],
         matrices: impl Iterator<Item = Sponge<'a>>,
     ) {
         self.lanes.run(rooms.iter_mut().zip(with).map(|(room, with)| {
             let Room { m, g, .. } = room;
             Sponge::g(m, &with.hash, g)
         }));
-        let mut rejected = Vec::with_capacity(rooms.len());
-        let mut noise = Vec::with_capacity(rooms.len());
-        for ((room, with), ciphertext) in rooms.iter_mut().zip(with).zip(ciphertexts) {
-            rejected.push(Sponge::j([&with.z, ciphertext], &mut room.rejected));
-            noise.push(room.noise.of_encryption(&room.g[1]));
-        }
+        let long = rejected.iter_mut().zip(with).zip(ciphertexts);
+        let long = long.map(|((rejected, with), ciphertext)| Sponge::j([&with.z, ciphertext], rejected));
+        let noise = rooms.iter_mut().flat_map(|room| room.noise.of_encryption(&room.g[1]));
         // The longest first, so that none is left to go on alone.
-        self.lanes.run(rejected.into_iter().chain(matrices).chain(noise.into_iter().flatten()));
+        self.lanes.run(long.chain(matrices).chain(noise));
     }
 
     /// The matrices of all keys.

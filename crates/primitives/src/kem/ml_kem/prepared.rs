@@ -189,14 +189,17 @@ impl<const K: usize> Kem for PreparedMlKem<K> {
         for ciphertext in ciphertexts {
             expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
         }
+        secret::ran(Self::NAME, self.arm());
         let width = self.scheme().lanes.width();
         let mut shared = Vec::with_capacity(with.len());
         for (with, ciphertexts) in with.chunks(width).zip(ciphertexts.chunks(width)) {
             if let ([with], [ciphertext]) = (with, ciphertexts) {
-                shared.push(self.decapsulate(with, ciphertext)?);
+                let SecretParts { stored, factors, expanded } = &*with.0;
+                clearing::<K, _>(|| {
+                    shared.push(self.scheme().decapsulate_prepared(&stored.keys, factors, expanded, ciphertext));
+                });
                 continue;
             }
-            secret::ran(Self::NAME, self.arm());
             let keys = with.iter().map(|with| (&with.0.stored.keys, &with.0.factors, &with.0.expanded));
             let keys: Vec<_> = keys.collect();
             clearing::<K, _>(|| self.scheme().decapsulate_many_prepared(&keys, ciphertexts, &mut shared));
@@ -269,14 +272,17 @@ impl<const K: usize> DerandomizedKem for PreparedMlKem<K> {
         ciphertexts: &mut [&mut [u8]],
     ) -> Result<Vec<SharedSecret>, KemError> {
         let coins = encapsulations::<K>(to.len(), coins, ciphertexts)?;
+        secret::ran(Self::NAME, self.arm());
         let width = self.scheme().lanes.width();
         let mut shared = Vec::with_capacity(to.len());
         for ((to, coins), ciphertexts) in to.chunks(width).zip(coins.chunks(width)).zip(ciphertexts.chunks_mut(width)) {
             if let ([to], [coins], [ciphertext]) = (to, coins, &mut *ciphertexts) {
-                shared.push(self.encapsulate_from(to, *coins, ciphertext)?);
+                let PublicParts { hash, expanded, .. } = &*to.0;
+                clearing::<K, _>(|| {
+                    shared.push(self.scheme().encapsulate_prepared(expanded, hash, coins, ciphertext));
+                });
                 continue;
             }
-            secret::ran(Self::NAME, self.arm());
             let keys: Vec<_> = to.iter().map(|to| (&to.0.expanded, &to.0.hash)).collect();
             clearing::<K, _>(|| self.scheme().encapsulate_many_prepared(&keys, coins, ciphertexts, &mut shared));
         }
