@@ -93,7 +93,7 @@ pub async fn attend(
 /// Tells the relay where the authorities are. Says whether all were found.
 async fn find(names: &mut Names, relay: &Relay, directory: &Directory) -> bool {
     let all_found = names.look_up(directory.authorities()).await;
-    relay.know_directories(names.addresses().collect());
+    relay.know_directories(names.addresses());
     all_found
 }
 
