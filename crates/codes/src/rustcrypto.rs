@@ -186,6 +186,7 @@ impl<A: Algorithm> Clone for EncapsulationKey<A> {
 }
 
 impl<A: Algorithm> PartialEq for EncapsulationKey<A> {
+    // ct: public, because encapsulation keys are
     fn eq(&self, other: &Self) -> bool {
         let [ours, theirs] = [self, other].map(|key| {
             let mut bytes = alloc::vec![0; A::Inner::PUBLIC];
