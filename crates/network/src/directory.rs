@@ -22,6 +22,7 @@ mod authority;
 mod authority_keys;
 mod client;
 mod exchange;
+mod names;
 mod places;
 mod probes;
 mod reach;

@@ -233,6 +233,7 @@ impl Shared {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
+        self.shared.pool.end();
     }
 }
 

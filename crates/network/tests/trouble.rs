@@ -229,7 +229,7 @@ async fn a_guard_that_freezes_costs_one_stream_its_patience_and_no_more() {
     let mut config = ProxyConfig::new(vec![local()]);
     (config.test_network, config.state, config.hops) = (true, Some(state), 2);
     (config.expected, config.spare) = (vec![port], 4);
-    (config.client.stream, config.client.link) = (Duration::from_millis(500), Duration::from_millis(500));
+    (config.client.stream, config.client.link) = (Duration::from_millis(1500), Duration::from_millis(500));
     config.log = Arc::new(move |event| told.lock().unwrap().push(event.clone()));
     let proxy = Proxy::start(config, list()).await.unwrap();
     until(|| proxy.metrics().circuits == 4).await;

@@ -45,6 +45,9 @@ pub mod rustcrypto;
 
 pub use crate::SharedSecret;
 
+/// A decapsulation key and the encapsulation key that belongs to it.
+pub type KeyPair<K> = (<K as Kem>::Secret, <K as Kem>::Public);
+
 /// A key encapsulation mechanism.
 pub trait Kem {
     /// The decapsulation key, parsed; wiped on drop.
@@ -127,6 +130,50 @@ pub trait Kem {
     /// # Errors
     /// [`KemError::Length`], [`KemError::BackEnd`].
     fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError>;
+
+    /// `count` fresh key pairs. One by one, unless the implementation says that it has something better: our ML-KEM hashes for several at once. The
+    /// results are the same; so it is with the other methods for many.
+    ///
+    /// # Errors
+    /// Those of [`Self::generate`]; then there are no keys at all.
+    fn generate_many(&self, count: usize) -> Result<Vec<KeyPair<Self>>, KemError> {
+        // With room from the start, so that no secret is moved and left behind.
+        let mut pairs = Vec::with_capacity(count);
+        for _ in 0..count {
+            pairs.push(self.generate()?);
+        }
+        Ok(pairs)
+    }
+
+    /// [`Self::encapsulate`] to each of the keys, which may be different ones or the same, into the ciphertext at the same place of the list.
+    ///
+    /// # Errors
+    /// [`KemError::Batch`] if the lists differ in length, and those of [`Self::encapsulate`], for all together.
+    fn encapsulate_many(
+        &self,
+        to: &[&Self::Public],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        expect_as_many("ciphertexts", to.len(), ciphertexts.len())?;
+        let mut shared = Vec::with_capacity(to.len());
+        for (to, ciphertext) in to.iter().zip(ciphertexts) {
+            shared.push(self.encapsulate(to, ciphertext)?);
+        }
+        Ok(shared)
+    }
+
+    /// [`Self::decapsulate`] with each of the keys, which may be different ones or the same, of the ciphertext at the same place of the list.
+    ///
+    /// # Errors
+    /// [`KemError::Batch`] if the lists differ in length, and those of [`Self::decapsulate`], for all together.
+    fn decapsulate_many(&self, with: &[&Self::Secret], ciphertexts: &[&[u8]]) -> Result<Vec<SharedSecret>, KemError> {
+        expect_as_many("ciphertexts", with.len(), ciphertexts.len())?;
+        let mut shared = Vec::with_capacity(with.len());
+        for (with, ciphertext) in with.iter().zip(ciphertexts) {
+            shared.push(self.decapsulate(with, ciphertext)?);
+        }
+        Ok(shared)
+    }
 }
 
 /// A [`Kem`] that can take its randomness from the caller.
@@ -157,6 +204,37 @@ pub trait DerandomizedKem: Kem {
         coins: &[u8],
         ciphertext: &mut [u8],
     ) -> Result<SharedSecret, KemError>;
+
+    /// The key pair of each coins.
+    ///
+    /// # Errors
+    /// Those of [`Self::generate_from`]; then there are no keys at all.
+    fn generate_many_from(&self, coins: &[&[u8]]) -> Result<Vec<KeyPair<Self>>, KemError> {
+        let mut pairs = Vec::with_capacity(coins.len());
+        for coins in coins {
+            pairs.push(self.generate_from(coins)?);
+        }
+        Ok(pairs)
+    }
+
+    /// [`Kem::encapsulate_many`] with the coins at the same place of the list.
+    ///
+    /// # Errors
+    /// [`KemError::Batch`] if the lists differ in length, and those of [`Self::encapsulate_from`], for all together.
+    fn encapsulate_many_from(
+        &self,
+        to: &[&Self::Public],
+        coins: &[&[u8]],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        expect_as_many("ciphertexts", to.len(), ciphertexts.len())?;
+        expect_as_many("coins", to.len(), coins.len())?;
+        let mut shared = Vec::with_capacity(to.len());
+        for ((to, coins), ciphertext) in to.iter().zip(coins).zip(ciphertexts) {
+            shared.push(self.encapsulate_from(to, coins, ciphertext)?);
+        }
+        Ok(shared)
+    }
 
     /// [`Kem::generate`] with randomness from `rng`.
     ///
@@ -197,6 +275,15 @@ pub enum KemError {
         /// The length that was given.
         got: usize,
     },
+    /// The lists of a batch differ in length.
+    Batch {
+        /// What there was too little or too much of.
+        what: &'static str,
+        /// How many keys there are.
+        keys: usize,
+        /// How many of the others.
+        got: usize,
+    },
     /// The public key is not one that key generation makes; for ML-KEM, a coefficient is not below q = 3329; for HQC, it has bits beyond
     /// its polynomial.
     PublicKey,
@@ -216,6 +303,9 @@ impl fmt::Display for KemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Length { what, expected, got } => write!(f, "{what} is {got} bytes long; expected {expected}"),
+            Self::Batch { what, keys, got } => {
+                write!(f, "batch has {keys} keys and {got} {what}; expected equally many")
+            }
             Self::PublicKey => {
                 f.write_str("public key is invalid: no key generation makes it; get the key from its owner again")
             }
@@ -246,4 +336,10 @@ impl From<crate::random::Unavailable> for KemError {
 #[inline]
 pub(crate) fn expect_length(what: &'static str, expected: usize, got: usize) -> Result<(), KemError> {
     if got == expected { Ok(()) } else { Err(KemError::Length { what, expected, got }) }
+}
+
+/// Nothing if there are as many of `what` as keys.
+#[inline]
+pub(crate) fn expect_as_many(what: &'static str, keys: usize, got: usize) -> Result<(), KemError> {
+    if got == keys { Ok(()) } else { Err(KemError::Batch { what, keys, got }) }
 }

@@ -19,6 +19,20 @@ pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Una
     Ok(bytes)
 }
 
+/// Fresh random bytes, as many as there is room for, in one call of the system.
+#[cfg(feature = "getrandom")]
+#[cfg_attr(not(feature = "ml-kem"), expect(dead_code))]
+pub(crate) fn fill(bytes: &mut [u8]) -> Result<(), Unavailable> {
+    getrandom::fill(bytes).map_err(|_| Unavailable)
+}
+
+/// Without the feature there is no operating system to ask.
+#[cfg(not(feature = "getrandom"))]
+#[cfg_attr(not(feature = "ml-kem"), expect(dead_code))]
+pub(crate) fn fill(_: &mut [u8]) -> Result<(), Unavailable> {
+    Err(Unavailable)
+}
+
 /// Without the feature there is no operating system to ask.
 #[cfg(not(feature = "getrandom"))]
 #[cfg_attr(

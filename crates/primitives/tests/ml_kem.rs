@@ -3,7 +3,7 @@
 use candor_primitives::Cpu;
 use candor_primitives::hash::{ExtendableOutput, Shake128, Update, XofReader};
 use candor_primitives::kem::ml_kem::{MlKem, PreparedMlKem};
-use candor_primitives::kem::{DerandomizedKem, Kem, aws_lc, libcrux};
+use candor_primitives::kem::{DerandomizedKem, Kem, KemError, aws_lc, libcrux};
 
 /// A CPU for each arm.
 fn cpus() -> Vec<Cpu> {
@@ -117,6 +117,116 @@ fn ml_kem_768_is_that_of_libcrux_and_aws_lc() {
 #[test]
 fn ml_kem_1024_is_that_of_libcrux_and_aws_lc() {
     equals_others::<4>(libcrux::MlKem1024, aws_lc::MlKem1024);
+}
+
+/// A batch's results are those of its operations one by one: for every size, each key another one, every third ciphertext with a bit wrong.
+fn batches_are_one_by_one<K: DerandomizedKem>(kem: &K) {
+    const MOST: usize = 17;
+    let seeds: Vec<_> = (0..MOST).map(|number| bytes::<64>("batch", number)).collect();
+    let coins: Vec<_> = (0..MOST).map(|number| bytes::<32>("coins of a batch", number)).collect();
+    let pairs: Vec<_> = seeds.iter().map(|seed| kem.generate_from(seed).unwrap()).collect();
+    let mut sent = Vec::new();
+    for (number, ((_, public), coins)) in pairs.iter().zip(&coins).enumerate() {
+        let mut ciphertext = vec![0; K::CIPHERTEXT];
+        let shared = kem.encapsulate_from(public, coins, &mut ciphertext).unwrap();
+        let arrives = if number % 3 == 1 { damaged(&ciphertext, number) } else { ciphertext.clone() };
+        sent.push((ciphertext, shared, arrives));
+    }
+    for size in 0..=MOST {
+        // Not always the same keys in the same lanes.
+        let chosen: Vec<_> = (0..size).map(|place| (5 * size + 3 * place) % MOST).collect();
+        let made = kem.generate_many_from(&chosen.iter().map(|i| seeds[*i].as_slice()).collect::<Vec<_>>()).unwrap();
+        assert_eq!(made.len(), size);
+        for (i, (secret, public)) in chosen.iter().zip(&made) {
+            assert_eq!(public_bytes(kem, public), public_bytes(kem, &pairs[*i].1), "{size} key pairs");
+            assert_eq!(kem.secret_to_bytes(secret).unwrap(), kem.secret_to_bytes(&pairs[*i].0).unwrap());
+            assert_eq!(kem.secret_to_seed(secret).unwrap().as_slice(), seeds[*i]);
+            // What was prepared belongs to the key as well.
+            assert!(kem.decapsulate(secret, &sent[*i].0).unwrap() == sent[*i].1, "{size} key pairs");
+            let mut ciphertext = vec![0; K::CIPHERTEXT];
+            assert!(kem.encapsulate_from(public, &coins[*i], &mut ciphertext).unwrap() == sent[*i].1);
+            assert_eq!(ciphertext, sent[*i].0, "{size} key pairs");
+        }
+
+        let mut ciphertexts = vec![vec![0xa5; K::CIPHERTEXT]; size];
+        let mut rooms: Vec<_> = ciphertexts.iter_mut().map(Vec::as_mut_slice).collect();
+        let to: Vec<_> = chosen.iter().map(|i| &pairs[*i].1).collect();
+        let with_coins: Vec<_> = chosen.iter().map(|i| coins[*i].as_slice()).collect();
+        let shared = kem.encapsulate_many_from(&to, &with_coins, &mut rooms).unwrap();
+        assert_eq!(shared.len(), size);
+        for ((i, shared), ciphertext) in chosen.iter().zip(&shared).zip(&ciphertexts) {
+            assert_eq!(*ciphertext, sent[*i].0, "{size} encapsulations");
+            assert!(*shared == sent[*i].1, "{size} encapsulations");
+        }
+
+        let with: Vec<_> = chosen.iter().map(|i| &pairs[*i].0).collect();
+        let arrive: Vec<_> = chosen.iter().map(|i| sent[*i].2.as_slice()).collect();
+        let found = kem.decapsulate_many(&with, &arrive).unwrap();
+        assert_eq!(found.len(), size);
+        for (i, found) in chosen.iter().zip(&found) {
+            assert_eq!(*found == sent[*i].1, i % 3 != 1, "{size} decapsulations");
+            assert!(*found == kem.decapsulate(&pairs[*i].0, &sent[*i].2).unwrap(), "{size} decapsulations");
+        }
+    }
+    batches_with_randomness(kem);
+    batches_of_other_lengths(kem, &pairs[0]);
+}
+
+/// Fresh keys are different ones, and what is encapsulated to them arrives.
+fn batches_with_randomness<K: DerandomizedKem>(kem: &K) {
+    let (secrets, publics): (Vec<_>, Vec<_>) = kem.generate_many(6).unwrap().into_iter().unzip();
+    let mut ciphertexts = vec![vec![0; K::CIPHERTEXT]; 6];
+    let mut rooms: Vec<_> = ciphertexts.iter_mut().map(Vec::as_mut_slice).collect();
+    let sent = kem.encapsulate_many(&publics.iter().collect::<Vec<_>>(), &mut rooms).unwrap();
+    let arrive: Vec<_> = ciphertexts.iter().map(Vec::as_slice).collect();
+    let found = kem.decapsulate_many(&secrets.iter().collect::<Vec<_>>(), &arrive).unwrap();
+    for i in 0..6 {
+        assert!(sent[i] == found[i]);
+        assert!((0..i).all(|j| sent[i] != sent[j] && public_bytes(kem, &publics[i]) != public_bytes(kem, &publics[j])));
+    }
+}
+
+/// Lists of unequal lengths, and a member of the wrong length, wherever it stands, are errors of the whole batch.
+fn batches_of_other_lengths<K: DerandomizedKem>(kem: &K, (secret, public): &(K::Secret, K::Public)) {
+    let long = vec![7; K::CIPHERTEXT];
+    let (coins, ciphertext) = (&long[..32], long.as_slice());
+    let unequal = |what, got| KemError::Batch { what, keys: 6, got };
+    let (to, with) = ([public; 6], [secret; 6]);
+    let encapsulate = |coins: &[&[u8]], lengths: &[usize]| {
+        let mut ciphertexts: Vec<_> = lengths.iter().map(|length| vec![0; *length]).collect();
+        let mut rooms: Vec<_> = ciphertexts.iter_mut().map(Vec::as_mut_slice).collect();
+        kem.encapsulate_many_from(&to, coins, &mut rooms).err()
+    };
+    assert_eq!(encapsulate(&[coins; 6], &[K::CIPHERTEXT; 5]), Some(unequal("ciphertexts", 5)));
+    assert_eq!(encapsulate(&[coins; 7], &[K::CIPHERTEXT; 6]), Some(unequal("coins", 7)));
+    assert_eq!(kem.decapsulate_many(&with, &[ciphertext; 7]).err(), Some(unequal("ciphertexts", 7)));
+    for place in 0..6 {
+        let is_length = |error| matches!(error, Some(KemError::Length { .. }));
+        let (mut list, mut lengths) = ([coins; 6], [K::CIPHERTEXT; 6]);
+        list[place] = &coins[1..];
+        lengths[place] += 1;
+        assert!(is_length(encapsulate(&list, &[K::CIPHERTEXT; 6])) && is_length(encapsulate(&[coins; 6], &lengths)));
+        let mut ciphertexts = [ciphertext; 6];
+        ciphertexts[place] = &ciphertext[1..];
+        assert!(is_length(kem.decapsulate_many(&with, &ciphertexts).err()));
+        let (seed, mut seeds) = ([7; 64], [[7; 64].as_slice(); 6]);
+        seeds[place] = &seed[1..];
+        assert!(is_length(kem.generate_many_from(&seeds).err()));
+    }
+}
+
+#[test]
+fn batches_of_every_size_are_their_operations_one_by_one() {
+    for cpu in cpus() {
+        batches_are_one_by_one(&MlKem::<2>::with_cpu(cpu));
+        batches_are_one_by_one(&MlKem::<3>::with_cpu(cpu));
+        batches_are_one_by_one(&MlKem::<4>::with_cpu(cpu));
+        batches_are_one_by_one(&PreparedMlKem::<2>::with_cpu(cpu));
+        batches_are_one_by_one(&PreparedMlKem::<3>::with_cpu(cpu));
+        batches_are_one_by_one(&PreparedMlKem::<4>::with_cpu(cpu));
+    }
+    // What a back end has by default.
+    batches_are_one_by_one(&libcrux::MlKem768);
 }
 
 /// SHAKE128 of what key pairs, encapsulations and rejections give, on inputs from SHAKE128 of nothing: the accumulated vectors of C2SP's

@@ -23,6 +23,12 @@ pub(super) const CASES: &[Case] = &[
     case("ml-kem-1024/encapsulate@avx2", "ML-KEM-1024", "avx2", AVX2, encapsulate::<4>),
     case("ml-kem-1024/decapsulate@portable", "ML-KEM-1024", "portable", PORTABLE, decapsulate::<4>),
     case("ml-kem-1024/decapsulate@avx2", "ML-KEM-1024", "avx2", AVX2, decapsulate::<4>),
+    case("ml-kem-512/many@avx2", "ML-KEM-512", "avx2", AVX2, |cpu| many(MlKem::<2>::with_cpu(cpu), set(2))),
+    case("ml-kem-768/many@avx2", "ML-KEM-768", "avx2", AVX2, |cpu| many(MlKem::<3>::with_cpu(cpu), set(3))),
+    case("ml-kem-1024/many@avx2", "ML-KEM-1024", "avx2", AVX2, |cpu| many(MlKem::<4>::with_cpu(cpu), set(4))),
+    case("ml-kem-768/prepared-many@avx2", "ML-KEM-768", "avx2", AVX2, |cpu| {
+        many(PreparedMlKem::<3>::with_cpu(cpu), set(3));
+    }),
     case("ml-kem-768/prepared@portable", "ML-KEM-768", "portable", PORTABLE, prepared),
     case("ml-kem-768/prepared@avx2", "ML-KEM-768", "avx2", AVX2, prepared),
 ];
@@ -73,6 +79,60 @@ fn prepared(cpu: Cpu) {
     kem::decapsulate(kem, set(3));
     kem::encapsulate(kem);
     generated(kem);
+}
+
+/// Six operations at once: a full group and one that is not. Every other ciphertext is a bad one.
+fn many<T: DerandomizedKem>(kem: T, set: ParameterSet) {
+    const COUNT: usize = 6;
+    let (mut seeds, mut coins): (Vec<_>, Vec<_>) = (0..COUNT as u8).map(|i| ([i; 64], [0x3c ^ i; 32])).unzip();
+    let one_by_one = secret::aside(|| {
+        let pairs: Vec<_> = seeds.iter().map(|seed| kem.generate_from(seed).expect("a key pair")).collect();
+        let results = pairs.iter().zip(&coins).enumerate().map(|(i, ((secret, public), coins))| {
+            let mut ciphertext = vec![0; T::CIPHERTEXT];
+            let sent = kem.encapsulate_from(public, coins, &mut ciphertext).expect("an encapsulation");
+            let mut arrives = ciphertext.clone();
+            arrives[T::CIPHERTEXT / 2] ^= (i % 2) as u8;
+            let found = kem.decapsulate(secret, &arrives).expect("no ciphertext is an error");
+            (kem.secret_to_bytes(secret).expect("the key's bytes"), ciphertext, sent, arrives, found)
+        });
+        results.collect::<Vec<_>>()
+    });
+    secret::reset();
+
+    seeds.iter_mut().for_each(|seed| secret::poison(seed.as_slice()));
+    let lists: Vec<_> = seeds.iter().map(<[u8; 64]>::as_slice).collect();
+    let pairs = kem.generate_many_from(&lists).expect("key pairs");
+    for ((secret, _), (expected, ..)) in pairs.iter().zip(&one_by_one) {
+        let bytes = kem.secret_to_bytes(secret).expect("the key's bytes");
+        secret::declassify(&bytes, "result");
+        assert!(*bytes == **expected, "the result is wrong, so whatever ran was not ML-KEM");
+    }
+
+    coins.iter_mut().for_each(|coins| secret::poison(coins.as_slice()));
+    let lists: Vec<_> = coins.iter().map(<[u8; 32]>::as_slice).collect();
+    let to: Vec<_> = pairs.iter().map(|(_, public)| public).collect();
+    let mut ciphertexts = vec![vec![0; T::CIPHERTEXT]; COUNT];
+    let mut rooms: Vec<_> = ciphertexts.iter_mut().map(Vec::as_mut_slice).collect();
+    let shared = kem.encapsulate_many_from(&to, &lists, &mut rooms).expect("encapsulations");
+    for ((shared, ciphertext), (_, expected, sent, ..)) in shared.iter().zip(&ciphertexts).zip(&one_by_one) {
+        secret::declassify(shared.as_bytes(), "result");
+        secret::declassify(ciphertext, "ciphertext");
+        assert!(shared == sent && ciphertext == expected, "the result is wrong, so whatever ran was not this KEM");
+    }
+
+    for (dk, ..) in &one_by_one {
+        secret::poison(&dk[set.dk_pke()]);
+        secret::poison(&dk[set.z()]);
+    }
+    let keys = one_by_one.iter().map(|(dk, ..)| kem.secret_from_bytes(dk).expect("a good key"));
+    let keys: Vec<_> = keys.collect();
+    let with: Vec<_> = keys.iter().collect();
+    let arrive: Vec<_> = one_by_one.iter().map(|(.., arrives, _)| arrives.as_slice()).collect();
+    let found = kem.decapsulate_many(&with, &arrive).expect("no ciphertext is an error");
+    for (found, (.., expected)) in found.iter().zip(&one_by_one) {
+        secret::declassify(found.as_bytes(), "result");
+        assert!(found == expected, "the result is wrong, so whatever ran was not ML-KEM");
+    }
 }
 
 const fn set(rank: usize) -> ParameterSet {

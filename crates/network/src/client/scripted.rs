@@ -6,10 +6,11 @@ use crate::link::{Us, accept, connect};
 use crate::tls::{Acceptor, Connector};
 use crate::{Error, ListedRelay, Relay, RelayConfig, RelayKeys};
 use candor_onion::cell::{Cell, DestroyReason, Message, PAYLOAD};
+use std::collections::{HashSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -27,6 +28,16 @@ pub(crate) enum Script {
     Garbles,
     /// They are dropped, and padding is sent all the time.
     Pads,
+    /// A bit of each is flipped.
+    Spoils,
+    /// The first of each circuit is dropped.
+    DropsFirst,
+    /// They go on later.
+    Delays(Duration),
+    /// The first of each circuit, which opens a stream, goes on, and the second ends it.
+    Opens,
+    /// The first of each circuit goes on, and then as with [`Script::Pads`].
+    Starves,
 }
 
 /// The relay. It ends with this.
@@ -104,16 +115,34 @@ async fn between(
     let (mut input, mut back) = (vec![0; 16 << 10], vec![0; 16 << 10]);
     let mut tick = tokio::time::interval(Duration::from_millis(20));
     let mut pads = false;
+    // Circuits that have had a RELAY cell; cells that go on later.
+    let (mut begun, mut late) = (HashSet::new(), VecDeque::new());
     loop {
         let (mut onward, mut home) = (Vec::new(), Vec::new());
-        while let Some(cell) = near.decoder.next().expect("a client sends cells") {
+        while late.front().is_some_and(|(at, _): &(Instant, Cell)| *at <= Instant::now()) {
+            late.pop_front().into_iter().for_each(|(_, cell)| cell.encode(&mut onward));
+        }
+        while let Some(mut cell) = near.decoder.next().expect("a client sends cells") {
             let is_relay = matches!(cell.message, Message::Relay(_));
+            let is_first = is_relay && begun.insert(cell.circuit);
             let answer = |message| Cell { circuit: cell.circuit, message };
             match script {
                 Script::Mute => {}
                 Script::Destroys if is_relay => answer(Message::Destroy(DestroyReason::NONE)).encode(&mut home),
                 Script::Garbles if is_relay => answer(Message::Relay(Box::new([7; PAYLOAD]))).encode(&mut home),
                 Script::Pads if is_relay => pads = true,
+                Script::Spoils => {
+                    if let Message::Relay(payload) = &mut cell.message {
+                        payload[PAYLOAD / 2] ^= 1;
+                    }
+                    cell.encode(&mut onward);
+                }
+                Script::DropsFirst if is_first => {}
+                Script::Delays(delay) if is_relay => late.push_back((Instant::now() + delay, cell)),
+                Script::Opens if is_relay && !is_first => {
+                    answer(Message::Destroy(DestroyReason::NONE)).encode(&mut home);
+                }
+                Script::Starves if is_relay && !is_first => pads = true,
                 _ => cell.encode(&mut onward),
             }
         }
@@ -138,7 +167,10 @@ async fn between(
                 Ok(length @ 1..) => far.decoder.receive(&back[..length]),
                 _ => return Ok(()),
             },
-            _ = tick.tick(), if pads => {
+            _ = tick.tick(), if pads || !late.is_empty() => {
+                if !pads {
+                    continue;
+                }
                 let mut padding = Vec::new();
                 Cell::on_link(Message::Padding).encode(&mut padding);
                 if near.stream.write_all(&padding).await.is_err() {

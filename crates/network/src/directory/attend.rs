@@ -1,19 +1,16 @@
 //! A relay that stays published, and knows the others.
 
+use super::Directory;
 use super::exchange::post;
-use super::{Directory, DirectoryAddress};
+use super::names::Names;
 use crate::keys::Words;
 use crate::relay::Relay;
 use crate::relay_list::ListedRelay;
 use crate::{Error, clock};
 use hyper::body::Bytes;
-use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::net::lookup_host;
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 /// What a relay does about its directory.
 #[derive(Clone, Debug)]
@@ -33,8 +30,6 @@ impl Default for Attendance {
 
 /// How often the directories' names are looked up.
 const LOOK_UP: Duration = Duration::from_secs(600);
-/// How long a look-up may take.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How often is looked whether anything is due.
 const TURN: Duration = Duration::from_millis(500);
 /// How long to wait after a failure; doubles each time.
@@ -66,45 +61,6 @@ impl Due {
     }
 }
 
-/// The addresses that each directory's name had when it had any.
-#[derive(Default)]
-struct Names(HashMap<String, Vec<IpAddr>>);
-
-impl Names {
-    /// Looks all names up at once, and tells the relay. Says whether all were found.
-    async fn look_up(&mut self, relay: &Relay, directory: &Directory) -> bool {
-        let mut lookups = JoinSet::new();
-        for url in directory.authorities().map(DirectoryAddress::url) {
-            let (host, port) = (url.bare_host().to_owned(), url.port());
-            lookups.spawn(async move {
-                let found = timeout(PATIENCE, lookup_host((host.as_str(), port))).await.ok().and_then(Result::ok);
-                let addresses = found.map(|found| found.map(|address| address.ip()).collect());
-                (host, addresses)
-            });
-        }
-        let all_found = self.found(lookups.join_all().await);
-        let addresses = self.addresses();
-        relay.know_directories(addresses);
-        all_found
-    }
-
-    /// Takes over what was found. A name that has no address just now keeps those that it had, and no other name waits for it.
-    fn found(&mut self, found: Vec<(String, Option<Vec<IpAddr>>)>) -> bool {
-        let mut all_found = true;
-        for (host, addresses) in found {
-            match addresses {
-                Some(addresses) => drop(self.0.insert(host, addresses)),
-                None => all_found = false,
-            }
-        }
-        all_found
-    }
-
-    fn addresses(&self) -> Vec<IpAddr> {
-        self.0.values().flatten().copied().collect()
-    }
-}
-
 /// Publishes the relay to every authority, again when its keys change, when a consensus lacks it, and every so often, and tells it of the relays of each new consensus
 /// and of the authorities' addresses.
 /// Never ends. `told` hears of each step that failed or succeeded; what has failed is tried again.
@@ -116,7 +72,7 @@ pub async fn attend(
 ) {
     let (mut names, mut due) = (Names::default(), Due::now());
     // Before it is published: an authority may try it at once.
-    let mut all_found = names.look_up(relay, directory).await;
+    let mut all_found = find(&mut names, relay, directory).await;
     let look_up = async {
         loop {
             if all_found {
@@ -125,13 +81,20 @@ pub async fn attend(
                 due.failed()
             }
             sleep(due.at.saturating_duration_since(clock::instant())).await;
-            all_found = names.look_up(relay, directory).await;
+            all_found = find(&mut names, relay, directory).await;
         }
     };
     tokio::select! {
         () = look_up => {}
         () = publish(relay, directory, attendance, told) => {}
     }
+}
+
+/// Tells the relay where the authorities are. Says whether all were found.
+async fn find(names: &mut Names, relay: &Relay, directory: &Directory) -> bool {
+    let all_found = names.look_up(directory.authorities()).await;
+    relay.know_directories(names.addresses());
+    all_found
 }
 
 /// The same, but for the addresses.
@@ -199,28 +162,5 @@ async fn publish(relay: &Relay, directory: &Directory, attendance: &Attendance, 
             }
         }
         sleep(TURN).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_that_is_gone_holds_up_no_other() {
-        let address = |text: &str| text.parse::<IpAddr>().unwrap();
-        let found = |live: &str| (String::from("live"), Some(vec![address(live)]));
-        let gone = || (String::from("gone"), None);
-        let mut names = Names::default();
-        // Before there is any look-up, then one that fails for ever while the other moves.
-        assert!(!names.found(vec![(String::from("live"), None), gone()]) && names.addresses().is_empty());
-        for live in ["192.0.2.1", "192.0.2.2"] {
-            assert!(!names.found(vec![found(live), gone()]));
-            assert_eq!(names.addresses(), [address(live)]);
-        }
-        // The twin: one that fails for a moment keeps what it had.
-        assert!(names.found(vec![found("192.0.2.2")]));
-        assert!(!names.found(vec![(String::from("live"), None)]));
-        assert_eq!(names.addresses(), [address("192.0.2.2")]);
     }
 }

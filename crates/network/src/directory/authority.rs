@@ -1,5 +1,6 @@
 //! An authority: takes descriptors, agrees with the others, serves the consensus.
 
+use super::names::Names;
 use super::readings::Counters;
 use super::registry::{Refused, Registry, RegistryLimits, Stored};
 use super::seats::Seats;
@@ -218,6 +219,8 @@ pub(super) struct Shared {
     listed: Mutex<HashSet<IpAddr>>,
     last_signed: Mutex<u64>,
     peer_addresses: Mutex<HashSet<IpAddr>>,
+    /// Held while they are looked up.
+    peer_names: tokio::sync::Mutex<Names>,
     log: Arc<dyn Fn(&AuthorityEvent) + Send + Sync>,
 }
 
@@ -266,6 +269,7 @@ impl Authority {
             served: Mutex::default(),
             listed: Mutex::default(),
             peer_addresses: Mutex::default(),
+            peer_names: tokio::sync::Mutex::default(),
             last_signed: Mutex::new(0),
             steadfast: Mutex::new(Steadfast::new(config.clock.moment())),
             clock: config.clock,
@@ -363,15 +367,11 @@ impl Shared {
         locked(&self.listed).contains(&address) || locked(&self.peer_addresses).contains(&address)
     }
 
-    /// Looks up where the other authorities are. One whose name has no address just now keeps none.
+    /// Looks up where the other authorities are.
     pub(super) async fn find_peers(&self) {
-        let mut addresses = HashSet::new();
-        for peer in &self.peers {
-            if let Ok(found) = tokio::net::lookup_host((peer.url().bare_host(), peer.url().port())).await {
-                addresses.extend(found.map(|address| address.ip().to_canonical()));
-            }
-        }
-        *locked(&self.peer_addresses) = addresses;
+        let mut names = self.peer_names.lock().await;
+        names.look_up(self.peers.iter()).await;
+        *locked(&self.peer_addresses) = names.addresses().map(|address| address.to_canonical()).collect();
     }
 
     pub(super) fn register(&self, bytes: Vec<u8>, from: IpAddr, now: u64) -> Result<(), Refused> {

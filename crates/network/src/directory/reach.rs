@@ -8,7 +8,7 @@
 //! - those that wait are few, and counted by the network that their registrations came from ([`ReachLimits::waiting_per_network`]);
 //! - those that wait, those that are listed, and those of the latter that have not answered lately have places of their own among the tries of a moment
 //!   ([`ReachLimits::at_once`]), so that none of the three holds up another;
-//! - providers that registrations came from take turns, and so do the networks of each; and a network that strangers claim addresses in is tried at
+//! - among those that wait, and those that have not answered lately, providers that registrations came from take turns, and so do the networks of each; and a network that strangers claim addresses in is tried at
 //!   intervals ([`ReachLimits::pause`]), so that nobody makes the authority knock anywhere often. A relay that registers from its own network doesn't wait
 //!   for strangers who claim to be there.
 
@@ -277,7 +277,7 @@ pub(super) struct Turns {
     /// How many are being tried.
     running: HashMap<Lane, usize>,
     /// When providers that registrations came from, and their networks, had their last turn, by number.
-    turns: HashMap<Prefix, u64>,
+    turns: HashMap<(Lane, Prefix), u64>,
     turn: u64,
     /// When strangers' claims to networks were last tried.
     knocked: HashMap<Prefix, Instant>,
@@ -287,28 +287,31 @@ impl Turns {
     /// Those of `due` that are to be tried now.
     pub(super) fn choose(&mut self, mut due: Vec<Due>, now: Instant, limits: &ReachLimits) -> Vec<Due> {
         self.knocked.retain(|_, at| now.saturating_duration_since(*at) < limits.pause);
-        self.turns.retain(|who, _| due.iter().any(|due| due.from == *who || due.from.provider() == *who));
+        let are_of = |due: &Due, who: &_| [due.from, due.from.provider()].map(|of| (due.lane, of)).contains(who);
+        self.turns.retain(|who, _| due.iter().any(|due| are_of(due, who)));
         let mut chosen = Vec::new();
         // The last is taken out first.
         due.sort_by_key(|due| Reverse(due.next));
-        for lane in [Lane::Listed, Lane::Silent] {
-            let mut of_lane: Vec<_> = due.extract_if(.., |due| due.lane == lane).collect();
-            while self.has_room(lane, limits)
-                && let Some(next) = of_lane.pop()
-            {
+        let mut listed: Vec<_> = due.extract_if(.., |due| due.lane == Lane::Listed).collect();
+        while self.has_room(Lane::Listed, limits)
+            && let Some(next) = listed.pop()
+        {
+            self.start(next, &mut chosen);
+        }
+        // Those who answer nothing keep a place for long, so in these lanes providers take turns.
+        for lane in [Lane::Silent, Lane::Waiting] {
+            while self.has_room(lane, limits) {
+                let knocked = |due: &Due| due.claimed.iter().any(|network| self.knocked.contains_key(network));
+                let may = |due: &Due| due.lane == lane && !knocked(due);
+                let last = |who: Prefix| self.turns.get(&(lane, who)).copied().unwrap_or(0);
+                let turn = |due: &Due| (last(due.from.provider()), last(due.from), due.next);
+                let next = (0..due.len()).filter(|index| may(&due[*index])).min_by_key(|index| turn(&due[*index]));
+                let Some(next) = next.map(|index| due.swap_remove(index)) else { break };
+                self.turn += 1;
+                self.turns.extend([next.from.provider(), next.from].map(|who| ((lane, who), self.turn)));
+                self.knocked.extend(next.claimed.iter().map(|network| (*network, now)));
                 self.start(next, &mut chosen);
             }
-        }
-        while self.has_room(Lane::Waiting, limits) {
-            let may = |due: &Due| !due.claimed.iter().any(|network| self.knocked.contains_key(network));
-            let last = |who: Prefix| self.turns.get(&who).copied().unwrap_or(0);
-            let turn = |due: &Due| (last(due.from.provider()), last(due.from), due.next);
-            let next = (0..due.len()).filter(|index| may(&due[*index])).min_by_key(|index| turn(&due[*index]));
-            let Some(next) = next.map(|index| due.swap_remove(index)) else { break };
-            self.turn += 1;
-            self.turns.extend([next.from.provider(), next.from].map(|who| (who, self.turn)));
-            self.knocked.extend(next.claimed.iter().map(|network| (*network, now)));
-            self.start(next, &mut chosen);
         }
         chosen
     }
@@ -503,28 +506,34 @@ mod tests {
     }
 
     #[test]
-    fn newcomers_of_one_provider_share_its_turns_however_many_networks_they_come_from() {
+    fn newcomers_and_silent_relays_of_one_provider_share_its_turns_however_many_networks_they_come_from() {
+        [Lane::Waiting, Lane::Silent].into_iter().for_each(providers_take_turns);
+        // Nor do newcomers of a provider take the turns of its silent relays.
+        let (now, mut turns) = (Instant::now(), Turns::default());
+        let late = now + Duration::from_secs(5);
+        let of = |lane, network: &str, at| Due { claimed: Vec::new(), ..due(9, network, "8.8.8.8:1", lane, at) };
+        turns.choose(vec![of(Lane::Waiting, "8.8.1.1:1", now)], now, &LIMITS);
+        let others = (0..4).map(|third| of(Lane::Silent, &format!("9.{third}.1.1:1"), late));
+        let all = others.chain([of(Lane::Silent, "8.8.1.1:1", now), of(Lane::Waiting, "8.8.1.1:1", now)]).collect();
+        let chosen = turns.choose(all, late, &LIMITS);
+        assert!(chosen.iter().any(|due| due.lane == Lane::Silent && due.from == network("8.8.1.1:1")), "{chosen:?}");
+    }
+
+    fn providers_take_turns(lane: Lane) {
         let now = Instant::now();
         let mut turns = Turns::default();
         // 200 networks of one provider, two of which have come twice, and two others who come last.
-        let crowd = (0..200).map(|number| {
-            due(number, &format!("[2600:0:{:x}::1]:1", number % 198), "[2600:0:ff::1]:1", Lane::Waiting, now)
-        });
+        let crowd = (0..200)
+            .map(|number| due(number, &format!("[2600:0:{:x}::1]:1", number % 198), "[2600:0:ff::1]:1", lane, now));
         let late = now + Duration::from_secs(5);
-        let others = [
-            due(250, "8.8.8.8:1", "8.8.8.9:1", Lane::Waiting, late),
-            due(251, "9.9.9.9:1", "9.9.9.9:1", Lane::Waiting, late),
-        ];
+        let others = [due(250, "8.8.8.8:1", "8.8.8.9:1", lane, late), due(251, "9.9.9.9:1", "9.9.9.9:1", lane, late)];
         let mut all: Vec<_> = crowd.chain(others).collect();
         all.iter_mut().for_each(|due| due.claimed.clear());
         let chosen = turns.choose(all, late, &LIMITS);
         assert!([250, 251].iter().all(|number| numbers(&chosen).contains(number)), "{:?}", numbers(&chosen));
         // Among themselves its networks take turns too.
         let mut turns = Turns::default();
-        let of = |number, network: &str, at| Due {
-            claimed: Vec::new(),
-            ..due(number, network, "8.8.8.8:1", Lane::Waiting, at)
-        };
+        let of = |number, network: &str, at| Due { claimed: Vec::new(), ..due(number, network, "8.8.8.8:1", lane, at) };
         let all: Vec<_> = (0..8).map(|number| of(number, "8.8.1.1:1", now)).chain([of(9, "8.8.2.1:1", late)]).collect();
         assert!(numbers(&turns.choose(all, late, &LIMITS)).contains(&9));
     }

@@ -13,8 +13,9 @@
 //!   [`GuardRules::retry`] all the same.
 //! - One whose link has gone dead is tried over a new link first. Only if that fails, or goes dead too before it has carried a stream, could it not be reached.
 //! - One from which four circuits in turn went no further is passed over like that too, as long as there is another guard, or a relay to be drawn.
-//! - One through which four circuits in turn were built and failed before they carried a stream comes behind the other guards that were reached, for as long as one that
-//!   fails, and again with each such circuit until one carries a stream. Nobody is drawn for that: an exit that sends what nobody asked for can bring it about.
+//! - One through which four circuits in turn were built and failed before a stream had brought bytes comes behind the other guards that were reached, for a minute and twice as
+//!   long each time, up to [`GuardRules::most_retry`], again with each such circuit until a stream brings bytes. Failures that may be the exit's doing count once for each exit.
+//!   Nobody is drawn for that: an exit that sends what nobody asked for can bring it about. It is not kept in the file either.
 //! - A guard leaves the list [`GuardRules::lifetime`] after it was drawn, or when no relay list has had it for [`GuardRules::unlisted`].
 //!   Nothing else removes one. Both are by a time that is sure ([`When`]): a clock that is ahead for a moment ends none.
 //!
@@ -83,9 +84,9 @@ pub struct Guards {
     rules: GuardRules,
     kept: Vec<Kept>,
     down: HashMap<[u8; 32], Down>,
-    /// Those whose link has gone dead, when last, and which have carried no stream since.
+    /// Those whose link has gone dead, when last, and which have brought no bytes of a stream since.
     lost: HashMap<[u8; 32], Instant>,
-    /// Those whose circuits have failed once they were built, since a stream was carried last.
+    /// Those whose circuits have failed once they were built, since a stream brought bytes.
     barren: HashMap<[u8; 32], Barren>,
 }
 
@@ -147,10 +148,12 @@ impl Down {
 }
 
 /// What only a stream that is carried makes up for: that circuits are built says nothing of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Barren {
     /// Circuits in turn.
     in_turn: u32,
+    /// Exits of those that these may have ended themselves.
+    exits: Vec<[u8; 32]>,
     /// When the last of them failed.
     since: Instant,
     /// It comes behind others until then, and for how long the next time.
@@ -160,6 +163,8 @@ struct Barren {
 
 /// So many circuits in turn that go no further from a guard, or carry nothing, have it passed over.
 const DEAD_END: u32 = 4;
+/// For how long the latter first comes behind others: longer than a stream is tried on one circuit.
+const BARREN: Duration = Duration::from_secs(60);
 
 /// The most bytes that the file may have.
 const MOST: usize = 64 << 10;
@@ -330,28 +335,39 @@ impl Guards {
         before.is_some()
     }
 
-    /// Notes that a guard has carried a stream.
+    /// Notes that a guard has carried bytes of a stream to the client, or the answer to a look-up.
     pub fn carried(&mut self, guard: &[u8; 32]) {
         self.lost.remove(guard);
         self.barren.remove(guard);
     }
 
-    /// Notes that a circuit which was begun at that moment was built, and has failed before it carried anything, by something that its guard can bring about.
-    pub fn carried_nothing(&mut self, guard: &[u8; 32], began: Instant, now: Instant) {
+    /// Notes that a circuit was built, and has failed before it carried a stream that was begun on it at that moment, by something that its guard can bring about. `exit`: its exit, if that
+    /// can as well; such failures of one exit count once. Says whether the guard comes behind others from now on.
+    pub fn carried_nothing(&mut self, guard: &[u8; 32], exit: Option<&[u8; 32]>, began: Instant, now: Instant) -> bool {
         if !self.kept.iter().any(|kept| kept.identity == *guard) {
-            return;
+            return false;
         }
-        let new = Barren { in_turn: 0, since: now, until: now, wait: self.rules.retry };
+        let first = BARREN.min(self.rules.most_retry);
+        let new = Barren { in_turn: 0, exits: Vec::new(), since: now, until: now, wait: first };
         let barren = self.barren.entry(*guard).or_insert(new);
-        // Circuits that fail together count once.
-        if barren.in_turn > 0 && began < barren.since {
-            return;
+        // Streams that fail together count once.
+        if (barren.in_turn > 0 && began < barren.since) || exit.is_some_and(|exit| barren.exits.contains(exit)) {
+            return false;
         }
+        // One exit more or less is nothing to a guard that is behind already.
+        barren.exits.extend(exit.filter(|_| barren.in_turn < DEAD_END));
         (barren.in_turn, barren.since) = (barren.in_turn.saturating_add(1), now);
-        if barren.in_turn >= DEAD_END && barren.until <= now {
+        let is_over = barren.in_turn >= DEAD_END && barren.until <= now;
+        if is_over {
             barren.until = now + barren.wait;
             barren.wait = (barren.wait * 2).min(self.rules.most_retry);
         }
+        is_over
+    }
+
+    /// Whether a guard has come behind others since a circuit was begun at that moment.
+    pub(crate) fn is_behind_since(&self, guard: &[u8; 32], began: Instant, now: Instant) -> bool {
+        self.barren.get(guard).is_some_and(|barren| barren.until > now && barren.since >= began)
     }
 
     /// Notes that a circuit which was begun at that moment went no further than the guard.

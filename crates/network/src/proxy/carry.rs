@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::metrics::Count;
+use super::pool::Trial;
 use crate::clock::instant;
 use crate::link::{locked, with_input};
 use crate::stream::CircuitStream;
@@ -20,7 +21,12 @@ use tokio::time::{sleep_until, timeout};
 const LAST_BYTES: Duration = Duration::from_secs(30);
 
 /// Carries bytes both ways until either side ends the stream. `early` has what came from the client with its request.
-pub(super) async fn carry(shared: &Arc<Shared>, mut tcp: TcpStream, stream: CircuitStream, early: &[u8]) {
+pub(super) async fn carry(
+    shared: &Arc<Shared>,
+    mut tcp: TcpStream,
+    (stream, mut trial): (CircuitStream, Trial),
+    early: &[u8],
+) {
     let counters = &shared.counters;
     let _counted = Count::hold(counters, |counters| &counters.streams);
     let used = Mutex::new(instant());
@@ -44,7 +50,9 @@ pub(super) async fn carry(shared: &Arc<Shared>, mut tcp: TcpStream, stream: Circ
     };
     let down = async {
         loop {
-            let bytes = next(|cx, buffer| stream.poll_receive(cx, buffer)).await?;
+            let came = next(|cx, buffer| stream.poll_receive(cx, buffer)).await;
+            trial.heard(came.as_ref().is_ok_and(|bytes| !bytes.is_empty()));
+            let bytes = came?;
             if bytes.is_empty() {
                 let _ = timeout(LAST_BYTES, to_client.shutdown()).await;
                 return Ok(());

@@ -1,6 +1,6 @@
 //! HTTP CONNECT (RFC 9110, section 9.3.6); the protocol is hyper's.
 
-use super::pool::Built;
+use super::pool::Trial;
 use super::serve::Connection;
 use super::socks::Reply;
 use super::{Shared, carry};
@@ -27,7 +27,7 @@ const ISOLATION: &str = "x-tor-stream-isolation";
 type Answer = Response<Full<Bytes>>;
 
 /// A stream that is open, for the connection that will be its client's once the answer is sent.
-type Opened = Mutex<Option<(CircuitStream, Arc<Built>, OnUpgrade)>>;
+type Opened = Mutex<Option<(CircuitStream, Trial, OnUpgrade)>>;
 
 /// Serves a connection that speaks HTTP.
 pub(super) async fn serve(client: Connection, tcp: TcpStream) {
@@ -46,14 +46,14 @@ pub(super) async fn serve(client: Connection, tcp: TcpStream) {
     };
     let stream = locked(&opened).take();
     match (served, stream) {
-        (Ok(()), Some((stream, _circuit, upgrade))) => hand_over(&shared, stream, upgrade).await,
+        (Ok(()), Some((stream, trial, upgrade))) => hand_over(&shared, (stream, trial), upgrade).await,
         (Err(error), _) if error.is_timeout() => shared.counters.late.add(1),
         (Err(error), _) if error.is_parse() => client.garbage("not HTTP"),
         _ => {}
     }
 }
 
-async fn hand_over(shared: &Arc<Shared>, stream: CircuitStream, upgrade: OnUpgrade) {
+async fn hand_over(shared: &Arc<Shared>, stream: (CircuitStream, Trial), upgrade: OnUpgrade) {
     let Ok(upgraded) = upgrade.await else { return };
     if let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() {
         carry::carry(shared, parts.io.into_inner(), stream, &parts.read_buf).await;
@@ -79,9 +79,9 @@ async fn answer(client: &Connection, opened: &Opened, mut request: Request<Incom
     let header = |name: &str| request.headers().get(name).map_or(&[][..], HeaderValue::as_bytes);
     let isolation = client.isolation("HTTP", &[header(PROXY_AUTHORIZATION.as_str()), header(ISOLATION)]);
     match client.shared.pool.open(isolation, host, port).await {
-        Ok((stream, circuit)) => {
+        Ok((stream, trial)) => {
             client.shared.counters.replied(Reply::Succeeded);
-            *locked(opened) = Some((stream, circuit, hyper::upgrade::on(&mut request)));
+            *locked(opened) = Some((stream, trial, hyper::upgrade::on(&mut request)));
             Response::new(Full::default())
         }
         Err(trouble) => {

@@ -1,13 +1,15 @@
 //! A proxy's circuits: those in use, each for one isolation, and those built ahead.
 
 mod ahead;
+mod attempt;
 mod blame;
 
 pub(super) use ahead::keep_ready;
+pub(super) use attempt::Trial;
 
 use super::metrics::{Count, Counters, Held};
 use super::readings::CircuitReading;
-use super::trouble::{Trouble, is_a_refusal, is_onion, is_the_exits, is_the_guards, is_the_links};
+use super::trouble::{Trouble, is_onion};
 use super::{Journal, ProxyConfig, ProxyEvent};
 use crate::client::{Circuit, Client};
 use crate::clock::{Clock, Even, instant};
@@ -22,28 +24,32 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, Semaphore};
-use tokio::time::timeout;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, Semaphore, oneshot};
+use tokio::task::JoinSet;
 
 /// Streams with the same share circuits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Isolation(pub(super) [u8; 32]);
+pub(super) struct Isolation {
+    pub(super) key: [u8; 32],
+    /// The client's address, whose circuits are counted.
+    pub(super) from: IpAddr,
+}
 
 /// What is done with a circuit.
 type Working<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 /// The port of an exit that is asked before any port was.
 const HTTPS: u16 = 443;
-/// How often a stream is tried, each time with another circuit.
-const TRIES: usize = 3;
-/// How many circuits may fail to come about before a stream is given up. Each time the client learns of a relay that isn't there.
-const BUILDS: usize = 8;
-/// How long the relays of a circuit have for a sign of life, when it opens no stream; or as long as that may take, if it is less.
+/// How long a stream is waited for before the relays of its circuit are asked for a sign of life, and how long they have for that; or a third of what a stream may
+/// take, if it is less.
 const SIGN: Duration = Duration::from_secs(5);
 /// Circuits that are built at a time.
 const BUILDING: usize = 8;
+/// Whoever has so many circuits takes none of the last eighth of all places.
+const MANY: usize = 8;
 /// Circuits are built ahead for a port for so long after it was asked for.
 const RECENT: Duration = Duration::from_secs(3600);
 /// Ports that circuits are built ahead for.
@@ -74,6 +80,8 @@ pub(super) struct Pool {
     state: Mutex<State>,
     /// There may be a circuit to build ahead.
     changed: Notify,
+    /// What goes on although the client has left: at most one task for each circuit. `None` once the proxy ends.
+    behind: Mutex<Option<JoinSet<()>>>,
     counters: Arc<Counters>,
     journal: Arc<Journal>,
 }
@@ -85,8 +93,9 @@ struct State {
     ports: HashMap<u16, (Instant, Option<String>)>,
     /// Whoever builds for an isolation holds its lock, so that streams that come together share what is built.
     turns: HashMap<Isolation, Weak<tokio::sync::Mutex<()>>>,
-    /// Circuits that are there or being built.
+    /// Circuits that are there or being built; and how many of them each address has.
     count: usize,
+    of_address: HashMap<IpAddr, usize>,
 }
 
 struct Pooled {
@@ -110,16 +119,38 @@ pub(super) struct Built {
     /// When it was begun, and when it was there.
     began: Instant,
     since: Instant,
-    _place: Place,
+    /// A client has left before its stream was open: no other gets the circuit until its relays have given a sign of life.
+    is_in_doubt: AtomicBool,
+    /// They are being asked for it.
+    is_asked: AtomicBool,
+    place: Place,
     _counted: Held,
 }
 
-/// A circuit's place among the most that there may be.
-struct Place(Arc<Pool>);
+/// A circuit's place among the most that there may be, and the address of the client that has it, once there is one.
+struct Place {
+    pool: Arc<Pool>,
+    from: OnceLock<IpAddr>,
+}
+
+impl Place {
+    fn is_for(&self, from: IpAddr, of_address: &mut HashMap<IpAddr, usize>) {
+        if self.from.set(from).is_ok() {
+            *of_address.entry(from).or_default() += 1;
+        }
+    }
+}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        locked(&self.0.state).count -= 1;
+        let mut state = locked(&self.pool.state);
+        state.count -= 1;
+        if let Some(from) = self.from.get()
+            && let Some(count) = state.of_address.get_mut(from)
+        {
+            *count -= 1;
+            state.of_address.retain(|_, count| *count > 0);
+        }
     }
 }
 
@@ -160,7 +191,7 @@ impl Pool {
             spare: config.spare,
             most: config.circuits,
             patience: config.patience,
-            sign: SIGN.min(config.client.stream),
+            sign: SIGN.min(config.client.stream / 3),
             relays: Mutex::new(Arc::new(relays)),
             guards: Mutex::new(guards),
             absent: Mutex::default(),
@@ -169,6 +200,7 @@ impl Pool {
             building: Semaphore::new(BUILDING),
             state: Mutex::new(State { ports: expected.collect(), ..State::default() }),
             changed: Notify::new(),
+            behind: Mutex::new(Some(JoinSet::new())),
             counters,
             journal,
         })
@@ -185,7 +217,7 @@ impl Pool {
         isolation: Isolation,
         host: &str,
         port: u16,
-    ) -> Result<(CircuitStream, Arc<Built>), Trouble> {
+    ) -> Result<(CircuitStream, Trial), Trouble> {
         if is_onion(host) {
             return Err(Trouble::OnionService);
         }
@@ -210,7 +242,8 @@ impl Pool {
             let host = host.to_owned();
             Box::pin(async move { built.circuit.addresses(&host).await })
         });
-        let mut addresses = looked_up.await?.0;
+        let (mut addresses, mut trial) = looked_up.await?;
+        trial.heard(true);
         // An exit that lies could make a program take a machine of its own network for one outside.
         addresses.retain(|address| self.test_network || is_public(address.to_canonical()));
         if addresses.is_empty() { Err(Trouble::PrivateAddress) } else { Ok(addresses) }
@@ -226,76 +259,15 @@ impl Pool {
         let looked_up = self.attempt(isolation, &host, self.usual_port(), what, |built| {
             Box::pin(async move { built.circuit.name(address).await })
         });
-        Ok(looked_up.await?.0)
+        let (name, mut trial) = looked_up.await?;
+        trial.heard(true);
+        Ok(name)
     }
 
     /// The port that was asked for last, whose exits are to be asked: a look-up has none of its own.
     fn usual_port(&self) -> u16 {
         let state = locked(&self.state);
         state.ports.iter().max_by_key(|(_, (when, _))| *when).map_or(HTTPS, |(port, _)| *port)
-    }
-
-    /// Does something with a circuit whose exit leads to the host and port, and with another if it fails.
-    async fn attempt<T>(
-        self: &Arc<Self>,
-        isolation: Isolation,
-        host: &str,
-        port: u16,
-        what: String,
-        work: impl Fn(Arc<Built>) -> Working<T>,
-    ) -> Result<(T, Arc<Built>), Trouble> {
-        let trying = async {
-            let mut trouble = None;
-            let mut not_exits = Vec::new();
-            let (mut tried, mut failed) = (0, 0);
-            while tried < TRIES && failed < BUILDS {
-                if tried + failed > 0 {
-                    self.counters.retries.add(1);
-                }
-                let error = match self.circuit(isolation, host, port, &not_exits).await {
-                    Ok(built) => match work(Arc::clone(&built)).await {
-                        Ok(done) => {
-                            self.carried(&built);
-                            return Ok((done, built));
-                        }
-                        Err(error) => {
-                            let error = self.named(error, &built).await;
-                            self.carried_nothing(&built, &error);
-                            if is_the_guards(&error) || is_the_links(&error) {
-                                failed += 1;
-                            } else {
-                                tried += 1;
-                                if is_the_exits(&error, built.path.len()) {
-                                    not_exits.push(*built.exit().identity());
-                                }
-                            }
-                            if !matches!(error, Error::Stream { .. }) {
-                                // A circuit that was made and is ended by the guard says nothing of any other relay.
-                                if !is_a_refusal(&error) {
-                                    self.note(&built.relays().collect::<Vec<_>>(), built.began, Err(&error)).await;
-                                }
-                                self.discard(&built);
-                            }
-                            error.into()
-                        }
-                    },
-                    // What went wrong before says more than that there is no path left.
-                    Err(Trouble::Network(Error::Path(why))) => {
-                        return Err(trouble.unwrap_or(Trouble::Network(Error::Path(why))));
-                    }
-                    Err(error) => {
-                        failed += 1;
-                        error
-                    }
-                };
-                if !error.is_the_paths() {
-                    return Err(error);
-                }
-                trouble = Some(error);
-            }
-            Err(trouble.unwrap_or(Trouble::Busy))
-        };
-        timeout(self.patience, trying).await.map_err(|_| Error::Timeout { what, after: self.patience })?
     }
 
     async fn begin(&self, built: &Built, host: &str, port: u16) -> Result<CircuitStream, Error> {
@@ -319,13 +291,36 @@ impl Pool {
             return Ok(found);
         }
         let turn = locked(&self.state).turn(isolation);
-        let _held = turn.lock().await;
+        let held = turn.lock_owned().await;
         if let Some(found) = find() {
             return Ok(found);
         }
-        let built = self.build(Some(host), port, not_exits).await?;
-        self.keep(&built, Some(isolation));
-        Ok(built)
+        let (tell, told) = oneshot::channel();
+        let (pool, host, not_exits) = (Arc::clone(self), host.to_owned(), not_exits.to_vec());
+        // A client that leaves meanwhile doesn't keep the pool from learning who was not there.
+        self.behind(async move {
+            let made = pool.build(Some(&host), port, &not_exits, Some(isolation.from)).await;
+            if let Ok(built) = &made {
+                pool.keep(built, Some(isolation));
+            }
+            drop(held);
+            let _ = tell.send(made);
+        });
+        told.await.unwrap_or(Err(Trouble::Busy))
+    }
+
+    /// Does something that no client waits for.
+    fn behind(&self, work: impl Future<Output = ()> + Send + 'static) {
+        if let (Some(tasks), Ok(runtime)) = (&mut *locked(&self.behind), Handle::try_current()) {
+            while tasks.try_join_next().is_some() {}
+            tasks.spawn_on(work, &runtime);
+        }
+    }
+
+    /// The proxy ends, and everything that goes on here.
+    pub(super) fn end(&self) {
+        let tasks = locked(&self.behind).take();
+        drop(tasks);
     }
 
     fn keep(&self, built: &Arc<Built>, isolation: Option<Isolation>) {
@@ -339,25 +334,31 @@ impl Pool {
         drop(gone);
     }
 
-    /// A place for another circuit; one that nobody uses gives way.
-    fn place(self: &Arc<Self>) -> Result<Place, Trouble> {
-        let mut state = locked(&self.state);
-        if state.count >= self.most {
-            let idle = |pooled: &&Pooled| Arc::strong_count(&pooled.built) == 1;
-            let idlest = state.circuits.iter().filter(idle).min_by_key(|pooled| pooled.used);
-            let idlest = idlest.map(|pooled| Arc::clone(&pooled.built)).ok_or(Trouble::Busy)?;
-            let gone = state.remove(|pooled| Arc::ptr_eq(&pooled.built, &idlest));
-            // Its place is given back with the lock free.
-            drop(state);
-            drop((gone, idlest));
-            state = locked(&self.state);
-        }
-        if state.count >= self.most {
-            return Err(Trouble::Busy);
-        }
+    /// A place for another circuit, for a client at that address or for none yet; one that nobody uses gives way. The last eighth is for those who have few, and whoever has
+    /// many displaces nobody else.
+    fn place(self: &Arc<Self>, from: Option<IpAddr>) -> Result<Place, Trouble> {
+        let mut guard = locked(&self.state);
+        let state = &mut *guard;
+        let has_few = from.is_some_and(|from| state.of_address.get(&from).is_none_or(|count| *count < MANY));
+        let most = if has_few { self.most } else { self.most - self.most / 8 };
+        let gone = if state.count >= most {
+            let gives_way = |pooled: &Pooled| {
+                let is_own = pooled.isolation.is_none_or(|isolation| Some(isolation.from) == from);
+                Arc::strong_count(&pooled.built) == 1 && (has_few || is_own)
+            };
+            let idle = state.circuits.iter().enumerate().filter(|(_, pooled)| gives_way(pooled));
+            let idlest = idle.min_by_key(|(_, pooled)| pooled.used).map(|(index, _)| index);
+            Some(state.circuits.remove(idlest.ok_or(Trouble::Busy)?))
+        } else {
+            None
+        };
         state.count += 1;
-        drop(state);
-        Ok(Place(Arc::clone(self)))
+        let place = Place { pool: Arc::clone(self), from: OnceLock::new() };
+        from.into_iter().for_each(|from| place.is_for(from, &mut state.of_address));
+        // Its place is given back with the lock free.
+        drop(guard);
+        drop(gone);
+        Ok(place)
     }
 
     async fn build(
@@ -365,8 +366,9 @@ impl Pool {
         host: Option<&str>,
         port: u16,
         not_exits: &[[u8; 32]],
+        from: Option<IpAddr>,
     ) -> Result<Arc<Built>, Trouble> {
-        let place = self.place()?;
+        let place = self.place(from)?;
         let _turn = self.building.acquire().await.map_err(|_| Trouble::Busy)?;
         let list = Arc::clone(&locked(&self.relays));
         let path = self.path(&list, host, port, not_exits).await?;
@@ -388,7 +390,9 @@ impl Pool {
                     number,
                     began,
                     since,
-                    _place: place,
+                    is_in_doubt: AtomicBool::new(false),
+                    is_asked: AtomicBool::new(false),
+                    place,
                     _counted: counted,
                 }))
             }
@@ -521,7 +525,8 @@ impl State {
         let now = instant();
         let fits = |pooled: &Pooled| {
             let exit = pooled.built.exit();
-            !pooled.built.is_over() && exit.permits(host, port) && !not_exits.contains(exit.identity())
+            let is_in_doubt = pooled.built.is_over() || pooled.built.is_in_doubt.load(Ordering::Relaxed);
+            !is_in_doubt && exit.permits(host, port) && !not_exits.contains(exit.identity())
         };
         let own = |pooled: &Pooled| pooled.isolation == Some(isolation) && now.duration_since(pooled.since) < reuse;
         let unused = |pooled: &Pooled| pooled.isolation.is_none();
@@ -531,6 +536,7 @@ impl State {
         if pooled.isolation.is_none() {
             pooled.isolation = Some(isolation);
             pooled.since = now;
+            pooled.built.place.is_for(isolation.from, &mut self.of_address);
         }
         pooled.used = now;
         Some(Arc::clone(&pooled.built))

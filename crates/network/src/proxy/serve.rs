@@ -1,6 +1,6 @@
 //! A client's connection: what it speaks, what it wants, and what it gets.
 
-use super::pool::{Built, Isolation};
+use super::pool::{Isolation, Trial};
 use super::seats::Seat;
 use super::socks::{self, Ask, Handshake, Reply, Request, Step};
 use super::trouble::Trouble;
@@ -71,11 +71,11 @@ impl Connection {
             () = left(&tcp) => return,
         };
         match given {
-            Ok(Given::Stream(stream, _circuit)) => {
+            Ok(Given::Stream(stream, trial)) => {
                 shared.counters.replied(Reply::Succeeded);
                 let reply = request.reply(Reply::Succeeded);
                 if matches!(timeout(shared.config.greeting, tcp.write_all(&reply)).await, Ok(Ok(()))) {
-                    carry::carry(&shared, tcp, stream, &bytes).await;
+                    carry::carry(&shared, tcp, (stream, trial), &bytes).await;
                 }
             }
             Ok(Given::Answer(reply)) => {
@@ -93,8 +93,8 @@ impl Connection {
         let pool = &self.shared.pool;
         match request.ask {
             Ask::Connect => {
-                let (stream, circuit) = pool.open(isolation, &request.host, request.port).await?;
-                Ok(Given::Stream(stream, circuit))
+                let (stream, trial) = pool.open(isolation, &request.host, request.port).await?;
+                Ok(Given::Stream(stream, trial))
             }
             Ask::Resolve => Ok(Given::Answer(request.resolved(&pool.addresses(isolation, &request.host).await?))),
             Ask::ResolvePointer(address) => Ok(Given::Answer(request.named(&pool.name(isolation, address).await?))),
@@ -109,12 +109,13 @@ impl Connection {
             hash.update(bytes);
         };
         put(&self.listener.to_be_bytes());
-        put(self.from.to_canonical().to_string().as_bytes());
+        let from = self.from.to_canonical();
+        put(from.to_string().as_bytes());
         if credentials.iter().any(|text| !text.is_empty()) {
             put(protocol.as_bytes());
             credentials.iter().for_each(|text| put(text));
         }
-        Isolation(hash.finalize().into())
+        Isolation { key: hash.finalize().into(), from }
     }
 
     pub(super) fn garbage(&self, why: &'static str) {
@@ -131,7 +132,7 @@ impl Connection {
 
 /// What a client gets.
 enum Given {
-    Stream(CircuitStream, Arc<Built>),
+    Stream(CircuitStream, Trial),
     /// A reply, after which the connection is over.
     Answer(Vec<u8>),
 }

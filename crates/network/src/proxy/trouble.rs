@@ -2,6 +2,7 @@
 
 use super::socks::Reply;
 use crate::Error;
+use candor_onion::cell::DestroyReason;
 use candor_onion::circuit::{Cause, Failure};
 use candor_onion::relay::message::EndReason;
 use hyper::StatusCode;
@@ -137,24 +138,35 @@ pub(super) fn is_a_refusal(error: &Error) -> bool {
     matches!(cause, Cause::Destroyed(_) | Cause::Timeout)
 }
 
-/// Whether a circuit of so many hops, which was built, has failed in a way that its guard can bring about whatever the others do: ends it, says that what is behind it
-/// is over, spoils a cell, or carries none.
-pub(super) fn carried_nothing(error: &Error, hops: usize) -> bool {
-    let is_before_exit = |hop: usize| hop == 1 || hop < hops;
+/// Whether a circuit that was built has failed otherwise than by this end. Its guard may have brought that about: by ending it, by saying that what is behind it is over, by
+/// spoiling a cell on its way in or out, or by carrying none.
+pub(super) fn carried_nothing(error: &Error) -> bool {
     match error {
-        Error::Circuit { failure, .. } => match failure.cause {
-            // By this end.
-            Cause::Closed | Cause::Overflow => false,
-            _ => failure.hop.is_none_or(is_before_exit),
-        },
-        Error::Silent { hop, .. } => is_before_exit(*hop),
+        Error::Circuit { failure, .. } => !matches!(failure.cause, Cause::Closed | Cause::Overflow),
+        Error::Silent { .. } => true,
         _ => false,
     }
 }
 
-/// Whether the exit of a circuit of so many hops is to blame for a stream. What nobody knows the place of, a relay before it can have brought about.
+/// Whether that was at the last of so many hops. Then it may be the exit's doing as well as that of anyone before it.
+pub(super) fn is_at(error: &Error, hops: usize) -> bool {
+    let hop = match error {
+        Error::Circuit { failure, .. } => failure.hop,
+        Error::Silent { hop, .. } => Some(*hop),
+        _ => None,
+    };
+    hops > 1 && hop == Some(hops)
+}
+
+/// Whether a circuit that was built has been ended for a breach of the protocol. An honest relay does that when a cell has come that somebody before it has spoilt.
+pub(super) fn is_spoilt(error: &Error) -> bool {
+    matches!(error, Error::Circuit { failure: Failure { cause: Cause::Destroyed(DestroyReason::PROTOCOL), .. }, .. })
+}
+
+/// Whether the exit of a circuit of so many hops is to blame for a stream. What nobody knows the place of, or what a relay before it can have brought about, it isn't.
 pub(super) fn is_the_exits(error: &Error, hops: usize) -> bool {
-    matches!(error, Error::Stream { .. } | Error::Timeout { .. }) || failed_hop(error) == Some(hops)
+    matches!(error, Error::Stream { .. } | Error::Timeout { .. })
+        || (failed_hop(error) == Some(hops) && !is_spoilt(error))
 }
 
 /// The hop that does not do its part, if the error says so.
@@ -250,7 +262,7 @@ mod tests {
         let circuit = |hop, cause| Error::Circuit { failure: Failure { hop, cause }, relay: None };
         let silent = |hop| Error::Silent { hop, relay: String::new(), after: Duration::from_secs(5) };
         let first = |source| Error::FirstHop { relay: "ada".to_owned(), source: Box::new(source) };
-        let refused = Cause::Destroyed(candor_onion::cell::DestroyReason::RESOURCELIMIT);
+        let refused = Cause::Destroyed(DestroyReason::RESOURCELIMIT);
         let is = |error: Error| [is_the_guards(&error), is_the_links(&error), is_a_refusal(&error)];
         let [guards, links, refusal, others] =
             [[true, false, false], [false, true, false], [false, false, true], [false, false, false]];
@@ -286,27 +298,31 @@ mod tests {
         let circuit = |hop, cause| Error::Circuit { failure: Failure { hop, cause }, relay: None };
         let silent = |hop| Error::Silent { hop, relay: String::new(), after: Duration::from_secs(5) };
         let slow = || Error::Timeout { what: "opening a stream".to_owned(), after: Duration::from_secs(20) };
-        let refused = || Cause::Destroyed(candor_onion::cell::DestroyReason::NONE);
+        let refused = || Cause::Destroyed(DestroyReason::NONE);
         let stream = |reason| Error::Stream { relay: "cyd".to_owned(), hop: 3, target: "x:1".to_owned(), reason };
-        for (error, guards, exits) in [
-            (circuit(Some(1), refused()), true, false),
-            (circuit(Some(1), Cause::LinkClosed), true, false),
-            (circuit(None, Cause::Unrecognized), true, false),
-            (circuit(Some(2), refused()), true, false),
-            (silent(1), true, false),
-            (silent(2), true, false),
+        let spoilt = || Cause::Destroyed(DestroyReason::PROTOCOL);
+        // Whether it counts against the guard, only once for each exit, and against the exit.
+        for (error, counts) in [
+            (circuit(Some(1), refused()), [true, false, false]),
+            (circuit(Some(1), Cause::LinkClosed), [true, false, false]),
+            (circuit(None, Cause::Unrecognized), [true, false, false]),
+            (circuit(Some(2), refused()), [true, false, false]),
+            (circuit(Some(2), spoilt()), [true, false, false]),
+            (circuit(Some(3), spoilt()), [true, true, false]),
+            (silent(1), [true, false, false]),
+            (silent(2), [true, false, false]),
+            (silent(3), [true, true, true]),
+            (circuit(Some(3), refused()), [true, true, true]),
             // The twins.
-            (silent(3), false, true),
-            (circuit(Some(3), refused()), false, true),
-            (slow(), false, true),
-            (stream(EndReason::EXITPOLICY), false, true),
-            (circuit(None, Cause::Closed), false, false),
-            (circuit(None, Cause::Overflow), false, false),
+            (slow(), [false, false, true]),
+            (stream(EndReason::EXITPOLICY), [false, false, true]),
+            (circuit(None, Cause::Closed), [false, false, false]),
+            (circuit(None, Cause::Overflow), [false, false, false]),
         ] {
             let said = error.to_string();
-            assert_eq!((carried_nothing(&error, 3), is_the_exits(&error, 3)), (guards, exits), "{said}");
+            assert_eq!([carried_nothing(&error), is_at(&error, 3), is_the_exits(&error, 3)], counts, "{said}");
         }
-        assert!(carried_nothing(&silent(1), 1) && is_the_exits(&silent(1), 1), "it is both");
+        assert!(is_the_exits(&silent(1), 1) && !is_at(&silent(1), 1), "it is both, and always counts");
     }
 
     #[test]

@@ -65,7 +65,8 @@ impl Guarded {
     async fn proxy(&self, town: &Town, hops: usize, change: impl FnOnce(&mut ProxyConfig)) -> Proxy {
         proxied::proxy(town, |config| {
             (config.state, config.hops) = (Some(self.path()), hops);
-            (config.client.stream, config.client.link, config.client.limits.build) = (SOON, SOON, SOON);
+            // Its relays are asked for a sign of life after a third of the time that a stream has.
+            (config.client.stream, config.client.link, config.client.limits.build) = (3 * SOON, SOON, SOON);
             change(config);
         })
         .await

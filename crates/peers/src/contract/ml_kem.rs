@@ -9,11 +9,13 @@
 //! (`different_operation`), and `…/exchange`, which starts from bytes, is the row that compares them fairly. Among themselves they are
 //! compared as [`Prepared`], in tasks of their own.
 
+mod at_once;
 mod prepared;
 mod reference;
 mod subjects;
 
 pub use super::kem::{Failed, Op};
+pub use at_once::{AT_ONCE, BATCH, ManyMlKem, Pair, Sent, batch_entry, one_after_another};
 pub use prepared::{PREPARED, Prepared};
 pub use reference::KeyPair;
 pub(super) use reference::{decapsulate_with, encapsulate_to};

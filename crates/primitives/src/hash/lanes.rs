@@ -31,6 +31,11 @@ impl Lanes {
         Self { wide: HaveAvx2::check(cpu.for_routine(Routine::KeccakBatch)), single: keccak_mux::Arm::choose(cpu) }
     }
 
+    /// How many states are permuted at once.
+    pub(crate) fn width(self) -> usize {
+        if self.wide.is_some() { 4 } else { 1 }
+    }
+
     /// Does all jobs, in the order in which lanes become free.
     pub(crate) fn run<J: Job>(self, jobs: impl Iterator<Item = J>) {
         match self.wide {
@@ -51,13 +56,17 @@ impl Lanes {
     }
 }
 
+/// States that begin where a cache line does, so that no vector of theirs lies across two.
+#[repr(align(64))]
+struct Aligned<T>(T);
+
 /// All jobs in `L` lanes. Where a single one is left, it goes on alone.
 fn run<const L: usize, J: Job>(
     permute: impl Fn(&mut [[u64; L]; 25], &mut [Given; L]),
     single: keccak_mux::Arm,
     mut jobs: impl Iterator<Item = J>,
 ) {
-    let mut state = [[0; L]; 25];
+    let Aligned(state) = &mut Aligned([[0; L]; 25]);
     let mut given = [[0; 25]; L];
     let mut lanes: [Option<J>; L] = [const { None }; L];
     loop {
@@ -86,7 +95,7 @@ fn run<const L: usize, J: Job>(
                 lanes[i] = None;
                 continue;
             }
-            _ => permute(&mut state, &mut given),
+            _ => permute(state, &mut given),
         }
         for (lane, given) in lanes.iter_mut().zip(&given) {
             if lane.as_mut().is_some_and(|job| job.take(given)) {

@@ -27,11 +27,31 @@
 //! # }
 //! # Ok::<(), candor_primitives::kem::KemError>(())
 //! ```
+//!
+//! Who has several operations to do at the same time gives them in one call ([`Kem::generate_many`](super::Kem::generate_many) and the others): on AVX2
+//! four of them share the lanes in which Keccak is computed. Results are those of one by one.
+//!
+//! ```
+//! # #[cfg(feature = "ml-kem")] {
+//! use candor_primitives::kem::ml_kem::MlKem768;
+//! use candor_primitives::kem::{DerandomizedKem, Kem};
+//!
+//! let pairs = MlKem768::new().generate_many_from(&[&[1; 64], &[2; 64]])?;
+//! let publics = [&pairs[0].1, &pairs[1].1];
+//! let [mut first, mut second] = [[0; MlKem768::CIPHERTEXT]; 2];
+//! let sent = MlKem768::new().encapsulate_many_from(&publics, &[&[3; 32], &[4; 32]], &mut [&mut first, &mut second])?;
+//! let found = MlKem768::new().decapsulate_many(&[&pairs[0].0, &pairs[1].0], &[&first, &second])?;
+//! assert!(sent == found);
+//! # }
+//! # Ok::<(), candor_primitives::kem::KemError>(())
+//! ```
 
 #[cfg(feature = "ml-kem")]
 mod arm_mux;
 #[cfg(feature = "ml-kem")]
 mod keys;
+#[cfg(feature = "ml-kem")]
+mod many;
 #[cfg(feature = "ml-kem")]
 mod prepared;
 #[cfg(feature = "ml-kem")]

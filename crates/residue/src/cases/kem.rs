@@ -22,6 +22,11 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(on_each(&tiers, "ml-kem-1024", |probe, cpu| ml_kem(probe, own::MlKem1024::with_cpu(cpu)), &[]));
     let prepared = |probe: &mut Probe, cpu| ml_kem(probe, own::PreparedMlKem1024::with_cpu(cpu));
     cases.extend(on_each(&tiers, "ml-kem-1024-prepared", prepared, &[]));
+    let tiers = ["avx2"];
+    cases.extend(on_each(&tiers, "ml-kem-768-many", |probe, cpu| many(probe, own::MlKem768::with_cpu(cpu)), &[]));
+    cases.extend(on_each(&tiers, "ml-kem-1024-many", |probe, cpu| many(probe, own::MlKem1024::with_cpu(cpu)), &[]));
+    let prepared = |probe: &mut Probe, cpu| many(probe, own::PreparedMlKem1024::with_cpu(cpu));
+    cases.extend(on_each(&tiers, "ml-kem-1024-prepared-many", prepared, &[]));
     cases
 }
 
@@ -92,6 +97,42 @@ fn ml_kem<K: DerandomizedKem>(probe: &mut Probe, kem: K) {
     probe.know("shared secret", shared.as_bytes());
     probe.public(&ciphertext);
     decapsulate(probe, &kem, key, &ciphertext, &shared);
+}
+
+/// Five of each at once: four and one.
+fn many<K: DerandomizedKem>(probe: &mut Probe, kem: K) {
+    const COUNT: usize = 5;
+    let (seeds, coins): ([u8; 64 * COUNT], [u8; 32 * COUNT]) = (probe.secret("seeds"), probe.secret("coins"));
+    let (seeds, coins): (Vec<_>, Vec<_>) = (seeds.chunks(64).collect(), coins.chunks(32).collect());
+    let made = step!(probe, "generate", [kem: &K = &kem, seeds: &[&[u8]] = &seeds], kem.generate_many_from(seeds));
+    let (secrets, publics): (Vec<_>, Vec<_>) = made.expect("key pairs").into_iter().unzip();
+    for public in &publics {
+        let mut bytes = vec![0; K::PUBLIC];
+        kem.public_to_bytes(public, &mut bytes).expect("as long as a key");
+        probe.public(&bytes);
+        probe.public(&Sha3_256::digest(&bytes));
+    }
+    let to: Vec<_> = publics.iter().collect();
+    let mut ciphertexts = vec![vec![0; K::CIPHERTEXT]; COUNT];
+    let mut rooms: Vec<_> = ciphertexts.iter_mut().map(Vec::as_mut_slice).collect();
+    let sent = step!(probe, "encapsulate", [kem: &K = &kem, to: &[&K::Public] = &to, coins: &[&[u8]] = &coins, rooms: &mut [&mut [u8]] = &mut rooms], {
+        kem.encapsulate_many_from(to, coins, rooms)
+    }).expect("ciphertexts");
+    for (shared, ciphertext) in sent.iter().zip(&ciphertexts) {
+        probe.know("shared secret", shared.as_bytes());
+        probe.public(ciphertext);
+    }
+    let with: Vec<_> = secrets.iter().collect();
+    let arrive: Vec<_> = ciphertexts.iter().map(Vec::as_slice).collect();
+    let found =
+        step!(probe, "decapsulate", [kem: &K = &kem, with: &[&K::Secret] = &with, arrive: &[&[u8]] = &arrive], {
+            kem.decapsulate_many(with, arrive)
+        })
+        .expect("secrets");
+    assert!(found == sent, "the secrets differ");
+    drop((to, with));
+    let mut secrets = Some(secrets);
+    step!(probe, "drop", [secrets: &mut Option<Vec<K::Secret>> = &mut secrets], *secrets = None);
 }
 
 /// AWS-LC draws its own randomness, so its keys come from another back end.

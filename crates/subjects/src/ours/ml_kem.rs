@@ -4,7 +4,7 @@ use super::gf2::best_first;
 use super::{AUTO, Secret32, on_aws_lc, ours};
 use candor_cpu::Cpu;
 use candor_lab::{Entry, Provenance};
-use candor_peers::contract::ml_kem::{Failed, Level, MlKem, Op, entry};
+use candor_peers::contract::ml_kem::{Failed, Level, ManyMlKem, MlKem, Op, batch_entry, entry};
 use candor_peers::linked;
 use candor_primitives::kem::{self, Kem, ml_kem};
 
@@ -17,47 +17,50 @@ pub(crate) fn by_aws_lc(level: Level, op: Op) -> Entry {
     }
 }
 
-/// Our own, with keys as bytes.
-pub(crate) fn own(level: Level, op: Op) -> Vec<Entry> {
-    let own = |(arm, cpu)| {
-        let (name, source) = (format!("candor@{arm}"), Source::Own(arm));
-        match level {
-            Level::L512 => {
-                entry(name, level, op, move || Ok(Ours::<_, 800, 768>(ml_kem::MlKem512::with_cpu(cpu), source)))
+/// Writes a function that makes an entry for each arm: the types of the three levels, and what makes the entry of one of them.
+macro_rules! on_arms {
+    ($($(#[$doc:meta])* $name:ident: $entry:ident, $suffix:literal, $arms:ident, [$l512:ident, $l768:ident, $l1024:ident];)+) => {
+        $(
+            $(#[$doc])*
+            pub(crate) fn $name(level: Level, op: Op) -> Vec<Entry> {
+                let own = |(arm, cpu)| {
+                    let (name, source) = (format!("candor@{arm}{}", $suffix), Source::Own(arm));
+                    match level {
+                        Level::L512 => {
+                            $entry(name, level, op, move || Ok(Ours::<_, 800, 768>(ml_kem::$l512::with_cpu(cpu), source)))
+                        }
+                        Level::L768 => {
+                            $entry(name, level, op, move || Ok(Ours::<_, 1184, 1088>(ml_kem::$l768::with_cpu(cpu), source)))
+                        }
+                        Level::L1024 => {
+                            $entry(name, level, op, move || Ok(Ours::<_, 1568, 1568>(ml_kem::$l1024::with_cpu(cpu), source)))
+                        }
+                    }
+                };
+                $arms().into_iter().map(own).collect()
             }
-            Level::L768 => {
-                entry(name, level, op, move || Ok(Ours::<_, 1184, 1088>(ml_kem::MlKem768::with_cpu(cpu), source)))
-            }
-            Level::L1024 => {
-                entry(name, level, op, move || Ok(Ours::<_, 1568, 1568>(ml_kem::MlKem1024::with_cpu(cpu), source)))
-            }
-        }
+        )+
     };
-    arms().into_iter().map(own).collect()
 }
 
-/// Our own, with prepared keys.
-pub(crate) fn prepared(level: Level, op: Op) -> Vec<Entry> {
-    use ml_kem::{PreparedMlKem512, PreparedMlKem768, PreparedMlKem1024};
-    let own = |(arm, cpu)| {
-        let (name, source) = (format!("candor@{arm}"), Source::Own(arm));
-        match level {
-            Level::L512 => {
-                entry(name, level, op, move || Ok(Ours::<_, 800, 768>(PreparedMlKem512::with_cpu(cpu), source)))
-            }
-            Level::L768 => {
-                entry(name, level, op, move || Ok(Ours::<_, 1184, 1088>(PreparedMlKem768::with_cpu(cpu), source)))
-            }
-            Level::L1024 => {
-                entry(name, level, op, move || Ok(Ours::<_, 1568, 1568>(PreparedMlKem1024::with_cpu(cpu), source)))
-            }
-        }
-    };
-    arms().into_iter().map(own).collect()
+on_arms! {
+    /// Our own, with keys as bytes.
+    own: entry, "", arms, [MlKem512, MlKem768, MlKem1024];
+    /// Our own, with prepared keys.
+    prepared: entry, "", arms, [PreparedMlKem512, PreparedMlKem768, PreparedMlKem1024];
+    /// Several at once.
+    at_once: batch_entry, "+batch", wide_arms, [MlKem512, MlKem768, MlKem1024];
+    /// Several at once, with prepared keys.
+    prepared_at_once: batch_entry, "+batch", wide_arms, [PreparedMlKem512, PreparedMlKem768, PreparedMlKem1024];
 }
 
 fn arms() -> Vec<(&'static str, Cpu)> {
     best_first(|cpu| ml_kem::MlKem768::with_cpu(cpu).arm())
+}
+
+/// Those with batches that are more than one operation after another.
+fn wide_arms() -> Vec<(&'static str, Cpu)> {
+    arms().into_iter().filter(|(arm, _)| *arm != "portable").collect()
 }
 
 /// Whose code runs.
@@ -124,5 +127,29 @@ impl<K: Kem + 'static, const P: usize, const C: usize> MlKem for Ours<K, P, C> {
                 ))
             },
         }
+    }
+}
+
+impl<K: Kem + 'static, const P: usize, const C: usize> ManyMlKem for Ours<K, P, C> {
+    fn keygen_many(&self, count: usize) -> Result<Vec<(Self::Secret, [u8; P])>, Failed> {
+        let pairs = self.0.generate_many(count).map_err(|_| "candor's key generation failed")?;
+        let encoded = pairs.into_iter().map(|(secret, public)| {
+            let mut encoded = [0; P];
+            self.0.public_to_bytes(&public, &mut encoded).map_err(|_| "candor's public key has the wrong length")?;
+            Ok((secret, encoded))
+        });
+        encoded.collect()
+    }
+
+    fn encaps_many(&self, to: &[&Self::Public]) -> Result<Vec<([u8; C], Secret32)>, Failed> {
+        let mut ciphertexts = vec![[0; C]; to.len()];
+        let mut rooms: Vec<_> = ciphertexts.iter_mut().map(<[u8; C]>::as_mut_slice).collect();
+        let shared = self.0.encapsulate_many(to, &mut rooms).map_err(|_| "candor's encapsulation failed")?;
+        Ok(ciphertexts.into_iter().zip(shared.into_iter().map(Secret32)).collect())
+    }
+
+    fn decaps_many(&self, with: &[&Self::Secret], ciphertexts: &[&[u8]]) -> Result<Vec<Secret32>, Failed> {
+        let shared = self.0.decapsulate_many(with, ciphertexts).map_err(|_| "candor's decapsulation failed")?;
+        Ok(shared.into_iter().map(Secret32).collect())
     }
 }

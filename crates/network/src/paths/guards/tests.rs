@@ -230,23 +230,28 @@ fn a_guard_whose_circuits_carry_nothing_comes_behind_the_others() {
         guards.reached(&chosen);
         if chosen == all[0] {
             // Circuits that fail together count once.
-            (0..5)
-                .for_each(|_| guards.carried_nothing(&chosen, after(second), after(second) + Duration::from_millis(1)));
+            let failed = after(second) + Duration::from_millis(1);
+            let behind = (0..5).filter(|_| guards.carried_nothing(&chosen, None, after(second), failed)).count();
+            assert_eq!(behind, usize::from(second >= 3), "{second}");
+            assert_eq!(guards.is_behind_since(&chosen, after(second), failed), second >= 3);
+            assert!(!guards.is_behind_since(&chosen, failed + Duration::from_millis(1), failed), "it was begun later");
             tries.push(second);
         } else {
             assert_eq!(chosen, all[1], "in their order");
             guards.carried(&chosen);
         }
     }
-    assert_eq!(tries[..6], [0, 1, 2, 3, 14, 35], "after ten seconds, and then twenty");
-    assert!(tries.len() <= 12, "{tries:?}");
+    assert_eq!(tries[..6], [0, 1, 2, 3, 64, 185], "after a minute, and then two");
+    assert!(tries.len() <= 10, "{tries:?}");
     // It carries again; the count begins anew.
     guards.carried(&all[0]);
     for second in 4000..4100 {
         assert_eq!(guard(&mut guards, &relays, 0, after(second)), Some(all[0]), "one that carries one in four");
         match second % 4 {
             0 => guards.carried(&all[0]),
-            _ => guards.carried_nothing(&all[0], after(second), after(second)),
+            _ => {
+                guards.carried_nothing(&all[0], None, after(second), after(second));
+            }
         }
     }
     // The twin: without another that was reached it is used, and nobody is drawn.
@@ -255,11 +260,45 @@ fn a_guard_whose_circuits_carry_nothing_comes_behind_the_others() {
     guards.reached(&sole);
     for second in 0..60 {
         assert_eq!(guard(&mut guards, &relays, 0, after(second)), Some(sole));
-        guards.carried_nothing(&sole, after(second), after(second));
+        guards.carried_nothing(&sole, None, after(second), after(second));
     }
     assert_eq!(guards.kept.len(), 1);
-    guards.carried_nothing(&[0; 32], at, at);
+    guards.carried_nothing(&[0; 32], None, at, at);
     assert!(guards.barren.len() == 1, "who is no guard is not remembered");
+}
+
+#[test]
+fn what_may_be_an_exits_doing_counts_against_a_guard_once_for_each_exit() {
+    let (relays, at) = (relays(8), Instant::now());
+    let after = |seconds| at + Duration::from_secs(seconds);
+    let mut guards = Guards::forgetful(GuardRules::default());
+    let all = [(); 2].map(|()| {
+        let drawn = guard(&mut guards, &relays, 0, at).unwrap();
+        guards.reached(&drawn);
+        guards.failed(&drawn, at);
+        drawn
+    });
+    guards.reached(&all[0]);
+    let mut fails = |exits: &[u8], start| {
+        for (second, exit) in (start..).zip(exits) {
+            guards.carried_nothing(&all[0], Some(&[*exit; 32]), after(second), after(second));
+        }
+        let used = guard(&mut guards, &relays, 0, after(start + 30));
+        guards.carried(&all[0]);
+        used == Some(all[0])
+    };
+    assert!(fails(&[1; 20], 0), "one exit ends every circuit, and the guard stays");
+    assert!(fails(&[1, 2, 1, 3, 2, 1, 3], 100), "or three");
+    assert!(!fails(&[1, 2, 1, 3, 4], 200), "four don't");
+    // Together with the guard's own failures they count too.
+    for (second, exit) in [(300, Some(&[1; 32])), (301, None), (302, None), (303, Some(&[1; 32]))] {
+        assert!(!guards.carried_nothing(&all[0], exit, after(second), after(second)));
+    }
+    assert!(guards.carried_nothing(&all[0], None, after(304), after(304)));
+    (5..50).for_each(|exit| {
+        guards.carried_nothing(&all[0], Some(&[exit; 32]), after(400), after(400));
+    });
+    assert!(guards.barren[&all[0]].exits.len() <= 4, "no more are remembered than count");
 }
 
 /// Draws guards, none of which can be reached, until no more are drawn.

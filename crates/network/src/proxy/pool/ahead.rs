@@ -25,10 +25,12 @@ pub(in crate::proxy) async fn keep_ready(pool: Arc<Pool>) {
             let _ = timeout(TURN, pool.changed.notified()).await;
             continue;
         };
-        match pool.build(host.as_deref(), port, &[]).await {
+        match pool.build(host.as_deref(), port, &[], None).await {
             Ok(built) => {
                 pause = PAUSE;
-                pool.keep(&built, None);
+                if !pool.is_of_no_use(&built) {
+                    pool.keep(&built, None);
+                }
             }
             Err(trouble) => {
                 // A port that no exit leads to now needs none; it comes again when it is asked for.

@@ -4,8 +4,9 @@ use super::{Built, Pool};
 use crate::Error;
 use crate::clock::instant;
 use crate::link::locked;
-use crate::proxy::trouble::{carried_nothing, failed_hop, is_a_refusal, is_the_guards, is_the_links};
+use crate::proxy::trouble::{carried_nothing, failed_hop, is_a_refusal, is_at, is_spoilt, is_the_guards, is_the_links};
 use crate::relay_list::ListedRelay;
+use std::sync::Arc;
 use std::time::Instant;
 
 impl Pool {
@@ -58,26 +59,35 @@ impl Pool {
         drop(gone);
     }
 
-    /// Has no stream begin on a circuit that was built ahead through a relay that has just been found silent.
-    fn discard_unused(&self, silent: &[u8; 32]) {
-        let leads_there = |built: &Built| built.relays().any(|relay| relay.identity() == silent);
+    /// Has no stream begin on a circuit that was built ahead through a relay that has just been found silent, or a guard that carries nothing.
+    fn discard_unused(&self, useless: &[u8; 32]) {
+        let leads_there = |built: &Built| built.relays().any(|relay| relay.identity() == useless);
         let gone = locked(&self.state).remove(|pooled| pooled.isolation.is_none() && leads_there(&pooled.built));
         drop(gone);
     }
 
-    /// The same error, or where the circuit is stuck, if a stream was not opened in time for that: an exit says by itself that a target doesn't answer.
-    pub(super) async fn named(&self, error: Error, built: &Built) -> Error {
-        match error {
-            Error::Timeout { .. } => built.circuit.silent_hop(self.sign).await.unwrap_or(error),
-            error => error,
-        }
+    /// Whether the guard of a circuit has come behind others while it was built.
+    pub(super) fn is_of_no_use(&self, built: &Built) -> bool {
+        let is_behind =
+            |guard: &ListedRelay| locked(&self.guards).is_behind_since(guard.identity(), built.began, instant());
+        built.relays().next().is_some_and(is_behind)
     }
 
-    /// Notes that a circuit has failed instead of carrying something.
-    pub(super) fn carried_nothing(&self, built: &Built, error: &Error) {
-        if let Some(guard) = built.relays().next().filter(|_| carried_nothing(error, built.path.len())) {
-            locked(&self.guards).carried_nothing(guard.identity(), built.began, instant());
+    /// A circuit that was built has failed, instead of carrying what was begun on it at that moment.
+    pub(super) async fn failed(&self, built: &Arc<Built>, error: &Error, began: Instant) {
+        let relays: Vec<_> = built.relays().collect();
+        if let Some(guard) = relays.first().filter(|_| carried_nothing(error)) {
+            let exit = is_at(error, relays.len()).then(|| built.exit().identity());
+            let is_behind = locked(&self.guards).carried_nothing(guard.identity(), exit, began, instant());
+            if is_behind {
+                self.discard_unused(guard.identity());
+            }
         }
+        // What the guard has ended, or somebody spoilt, says nothing of any other relay.
+        if !is_a_refusal(error) && !is_spoilt(error) {
+            self.note(&relays, built.began, Err(error)).await;
+        }
+        self.discard(built);
     }
 
     /// Notes that a circuit has carried something.

@@ -1,12 +1,18 @@
-//! Guards and middle relays that make circuits as they should, and carry nothing.
+//! Guards and middle relays that make circuits as they should, and carry nothing; clients that leave, and one that would have all circuits.
 
 use super::*;
 use crate::client::scripted::{Script, Scripted};
-use crate::paths::GuardRules;
+use crate::proxy::Proxy;
 use crate::{Policy, Relay, RelayConfig, RelayKeys, Target};
 use std::net::SocketAddr;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
 
 const HOST: &str = "127.0.0.1";
+/// How long anything may take that has to come about.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 fn local() -> SocketAddr {
     ([127, 0, 0, 1], 0).into()
@@ -24,55 +30,125 @@ fn list(relays: &[&ListedRelay]) -> RelayList {
     RelayList::parse(&lines.join("\n")).unwrap()
 }
 
-/// With these guards, which were reached, in that order.
-fn pool(relays: RelayList, guards: &[&ListedRelay], stream: Duration) -> Arc<Pool> {
+/// With these guards, which were reached, in that order. It builds no circuit before it is asked.
+async fn proxy(relays: RelayList, guards: &[&ListedRelay], change: impl FnOnce(&mut ProxyConfig)) -> (Proxy, TempDir) {
     let now = Clock::default().now();
     let entry = |relay: &&ListedRelay| {
         let identity = base16ct::lower::encode_string(relay.identity());
         format!(r#"{{"identity":"{identity}","drawn":{now},"last_listed":{now}}}"#)
     };
     let entries: Vec<_> = guards.iter().map(entry).collect();
-    let text = format!(r#"{{"guards":[{}]}}"#, entries.join(","));
-    let guards = Guards::parse(&text, GuardRules::default()).unwrap();
-    let mut config = ProxyConfig::new(Vec::new());
-    (config.test_network, config.hops, config.handshake) = (true, 3, HandshakeType::NtorV3);
-    config.client.stream = stream;
-    let client = Client::new(config.client.clone()).unwrap();
-    let journal = Arc::new(Journal::new(Arc::new(|_| {})));
-    Pool::new(client, &config, guards, relays, Arc::default(), journal)
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("guards");
+    std::fs::write(&file, format!(r#"{{"guards":[{}]}}"#, entries.join(","))).unwrap();
+    let mut config = ProxyConfig::new(vec![local()]);
+    (config.test_network, config.handshake, config.state) = (true, HandshakeType::NtorV3, Some(file));
+    (config.spare, config.expected) = (0, Vec::new());
+    change(&mut config);
+    (Proxy::start(config, relays).await.unwrap(), folder)
+}
+
+fn isolation(number: u8) -> Isolation {
+    Isolation { key: [number; 32], from: local().ip() }
+}
+
+async fn until(mut is_so: impl FnMut() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(DEADLINE, waiting).await.expect("it comes about in time");
+}
+
+/// A client that asks for a stream, in SOCKS 4, and says who it is. It sends nothing ahead, so that the proxy sees it leave.
+async fn ask(proxy: &Proxy, login: u8, port: u16) -> TcpStream {
+    let mut tcp = TcpStream::connect(proxy.addresses()[0]).await.unwrap();
+    let [high, low] = port.to_be_bytes();
+    tcp.write_all(&[4, 1, high, low, 127, 0, 0, 1, b'a' + login, 0]).await.unwrap();
+    tcp
+}
+
+/// Whether a page comes over it.
+async fn comes(mut tcp: TcpStream) -> bool {
+    tcp.write_all(b"GET /bytes/1000 HTTP/1.0\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    let _ = timeout(DEADLINE, tcp.read_to_end(&mut answer)).await.expect("the connection ends");
+    answer.len() > 1000
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_guard_that_builds_circuits_and_carries_no_stream_comes_behind_another() {
     let target = Target::start(local()).await.unwrap();
     let port = target.address().port();
-    let [ada, bob] = [relay("").await, relay("").await];
-    let cyd = relay(&format!("{HOST}:{port}")).await;
-    for script in [Script::Destroys, Script::Garbles, Script::Pads, Script::Honest] {
-        let first = Scripted::start(script).await;
-        // So that it is no middle relay where Ada is the guard.
-        let family = |relay: &ListedRelay, of: &ListedRelay| {
-            list(&[relay]).into_relays().remove(0).with_family(vec![*of.identity()])
-        };
-        let (one, other) = (family(&first.listed, &ada.listed()), family(&ada.listed(), &first.listed));
-        let relays = list(&[&one, &other, &bob.listed(), &cyd.listed()]);
-        let stream = if script == Script::Pads { Duration::from_millis(250) } else { Duration::from_secs(10) };
-        let pool = pool(relays, &[&one, &other], stream);
-        let mut failed = 0;
-        for number in 0..4 {
-            match pool.open(Isolation([number; 32]), HOST, port).await {
-                Ok((_, built)) => {
-                    let guard = built.relays().next().unwrap().identity();
-                    let wanted = if script == Script::Honest { &one } else { &other };
-                    assert_eq!(guard, wanted.identity(), "{script:?}");
-                }
-                Err(_) => failed += 1,
+    let bob = relay("").await;
+    let exit = format!("{HOST}:{port}");
+    let exits = [relay(&exit).await, relay(&exit).await, relay(&exit).await, relay(&exit).await];
+    // Longer than a stream may take, and not so long that nobody would answer once that is over.
+    let delays = Script::Delays(Duration::from_millis(3500));
+    // How many pages don't come until another guard is used: three tries fail for the first and one for the second; nothing is tried again once a
+    // stream is open. Those that may be an exit's doing are counted by exit, and which exit is tried is chance.
+    for (script, fails) in [
+        (Script::Destroys, Some(1)),
+        (Script::Garbles, Some(1)),
+        (Script::Pads, Some(1)),
+        (Script::Spoils, None),
+        (Script::DropsFirst, None),
+        (delays, Some(0)),
+        (Script::Opens, Some(4)),
+        (Script::Honest, Some(0)),
+    ] {
+        for spare in [0, 2] {
+            let first = Scripted::start(script).await;
+            let ada = relay("").await;
+            // So that it is no middle relay where Ada is the guard.
+            let family = |relay: &ListedRelay, of: &ListedRelay| {
+                list(&[relay]).into_relays().remove(0).with_family(vec![*of.identity()])
+            };
+            let (one, other) = (family(&first.listed, &ada.listed()), family(&ada.listed(), &first.listed));
+            let [cyd, dora, eve, fay] = exits.each_ref().map(Relay::listed);
+            let relays = list(&[&one, &other, &bob.listed(), &cyd, &dora, &eve, &fay]);
+            let stream = match script {
+                Script::Pads | Script::DropsFirst => Duration::from_millis(750),
+                Script::Delays(_) => Duration::from_secs(3),
+                _ => Duration::from_secs(10),
+            };
+            let (proxy, _folder) = proxy(relays, &[&one, &other], |config| {
+                (config.client.stream, config.spare) = (stream, spare);
+                config.expected = vec![port];
+            })
+            .await;
+            let pool = &proxy.shared.pool;
+            until(|| locked(&pool.state).circuits.len() == spare).await;
+            let mut failed = 0;
+            while !comes(ask(&proxy, failed, port).await).await {
+                failed += 1;
+                assert!(failed < 20, "{script:?}, {spare} ahead: no other guard is used");
             }
+            assert!(fails.is_none_or(|fails| failed == fails), "{script:?}, {spare} ahead: {failed}");
+            // Once another has carried something, it carries all.
+            for login in 20..24 {
+                assert!(comes(ask(&proxy, login, port).await).await, "{script:?}, {spare} ahead");
+            }
+            let is_honest = script == Script::Honest;
+            assert_eq!(ada.counts().handshakes == 0, is_honest, "{script:?}, {spare} ahead");
+            assert_eq!(proxy.metrics().retries == 0, is_honest || script == Script::Opens, "{script:?}, {spare} ahead");
+            assert_eq!(locked(&pool.guards).identities().count(), 2, "nobody is drawn for that");
         }
-        // Three tries fail with the first stream, and one with the second, which another guard then carries.
-        assert_eq!(failed, usize::from(script != Script::Honest), "{script:?}");
-        assert_eq!(locked(&pool.guards).identities().count(), 2, "nobody is drawn for that");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_exit_that_a_guard_makes_end_circuits_is_asked_again_where_it_is_the_only_one() {
+    let target = Target::start(local()).await.unwrap();
+    let port = target.address().port();
+    let (bob, cyd) = (relay("").await, relay(&format!("{HOST}:{port}")).await);
+    let spoils = Scripted::start(Script::Spoils).await;
+    let (proxy, _folder) =
+        proxy(list(&[&spoils.listed, &bob.listed(), &cyd.listed()]), &[&spoils.listed], |_| {}).await;
+    assert!(!comes(ask(&proxy, 0, port).await).await);
+    assert_eq!((proxy.metrics().retries, cyd.counts().handshakes), (2, 3), "three tries");
+    assert!(locked(&proxy.shared.pool.absent).now(3, instant()).is_empty(), "nobody is passed over for that");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -83,15 +159,119 @@ async fn circuits_built_ahead_through_a_relay_that_falls_silent_are_not_tried() 
     let cyd = relay(&format!("{HOST}:{port}")).await;
     let silent = Scripted::start(Script::Pads).await;
     let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
-    let pool = pool(list(&[&ada, &silent.listed, &cyd]), &[&ada], Duration::from_millis(500));
-    for _ in 0..TRIES {
-        pool.keep(&pool.build(Some(HOST), port, &[]).await.unwrap(), None);
+    let stream = Duration::from_millis(1500);
+    let (proxy, _folder) =
+        proxy(list(&[&ada, &silent.listed, &cyd]), &[&ada], |config| config.client.stream = stream).await;
+    let pool = &proxy.shared.pool;
+    for _ in 0..3 {
+        pool.keep(&pool.build(Some(HOST), port, &[], None).await.unwrap(), None);
     }
     // The twin: one through another relay stays, and is used.
-    pool.know(list(&[&ada, &bob, &cyd]));
-    let twin = pool.build(Some(HOST), port, &[]).await.unwrap();
+    proxy.know(list(&[&ada, &bob, &cyd]));
+    let twin = pool.build(Some(HOST), port, &[], None).await.unwrap();
     pool.keep(&twin, None);
-    let (_, built) = pool.open(Isolation([1; 32]), HOST, port).await.unwrap();
-    assert_eq!(built.number, twin.number);
+    let (_, trial) = pool.open(isolation(1), HOST, port).await.unwrap();
+    assert_eq!(trial.built.number, twin.number);
     assert_eq!(locked(&pool.state).circuits.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_gives_up_leaves_no_dead_circuit_to_its_next_stream() {
+    let target = Target::start(local()).await.unwrap();
+    let port = target.address().port();
+    let (ada, bob) = (relay("").await, relay("").await);
+    let cyd = relay(&format!("{HOST}:{port}")).await;
+    let silent = Scripted::start(Script::Pads).await;
+    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
+    let (proxy, _folder) = proxy(list(&[&ada, &silent.listed, &cyd]), &[&ada], |_| {}).await;
+    let pool = &proxy.shared.pool;
+    let impatient = ask(&proxy, 1, port).await;
+    until(|| locked(&pool.state).circuits.len() == 1).await;
+    let dead = Arc::downgrade(&locked(&pool.state).circuits[0].built);
+    proxy.know(list(&[&ada, &bob, &cyd]));
+    drop(impatient);
+    until(|| dead.upgrade().is_some_and(|dead| dead.is_in_doubt.load(Ordering::Relaxed))).await;
+    // Nobody knows yet what is wrong with it, and no other stream is tried there.
+    assert!(comes(ask(&proxy, 1, port).await).await);
+    assert_eq!(proxy.metrics().retries, 0);
+    until(|| dead.upgrade().is_none()).await;
+    assert_eq!(locked(&pool.absent).now(3, instant()), [*silent.listed.identity()]);
+    // The twin: a circuit that is well serves again once it has answered.
+    let well = Arc::clone(&locked(&pool.state).circuits[0].built);
+    let doubt = || well.is_in_doubt.load(Ordering::Relaxed) || well.is_asked.load(Ordering::Relaxed);
+    drop(Trial::new(pool, Arc::clone(&well)));
+    until(|| !doubt()).await;
+    assert!(comes(ask(&proxy, 1, port).await).await);
+    assert_eq!((proxy.metrics().circuits_built, locked(&pool.state).circuits.len()), (2, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_guard_that_is_silent_is_found_out_though_its_clients_leave() {
+    let port = 443;
+    let (ada, bob, cyd) = (relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await);
+    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
+    // While a circuit is being built.
+    let mute = Scripted::start(Script::Mute).await;
+    let build = Duration::from_millis(500);
+    let (first, _folder) = proxy(list(&[&mute.listed, &bob, &cyd]), &[&mute.listed], |config| {
+        config.client.limits.build = build;
+    })
+    .await;
+    let client = ask(&first, 1, port).await;
+    until(|| mute.links() == 1).await;
+    drop(client);
+    until(|| first.metrics().circuits_failed == 1).await;
+    // While a stream that is open brings nothing.
+    let target = Target::start(local()).await.unwrap();
+    let port = target.address().port();
+    let exit = relay(&format!("{HOST}:{port}")).await;
+    let starves = Scripted::start(Script::Starves).await;
+    let relays = list(&[&starves.listed, &ada, &bob, &exit.listed()]);
+    let (second, _folder) = proxy(relays, &[&starves.listed, &ada], |config| config.client.stream = 3 * build).await;
+    let circuits = || locked(&second.shared.pool.state).circuits.len();
+    for login in 0..4 {
+        let mut client = ask(&second, login, port).await;
+        client.read_exact(&mut [0; 8]).await.unwrap();
+        assert_eq!(circuits(), 1);
+        drop(client);
+        until(|| circuits() == 0).await;
+    }
+    assert!(comes(ask(&second, 4, port).await).await, "another guard is used");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_takes_many_circuits_leaves_some_to_other_addresses() {
+    let deaf = TcpListener::bind(local()).await.unwrap();
+    let port = deaf.local_addr().unwrap().port();
+    let (ada, bob, cyd) = (relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await);
+    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
+    let (proxy, _folder) = proxy(list(&[&ada, &bob, &cyd]), &[&ada], |config| config.circuits = 16).await;
+    let pool = &proxy.shared.pool;
+    let from = |address: u8, number| Isolation { key: [number; 32], from: [192, 0, 2, address].into() };
+    let mut kept = Vec::new();
+    // One of them was built ahead, and counts for whoever gets it.
+    pool.keep(&pool.build(Some(HOST), port, &[], None).await.unwrap(), None);
+    for number in 0..14 {
+        kept.push(pool.open(from(1, number), HOST, port).await.unwrap());
+    }
+    let refused = pool.open(from(1, 14), HOST, port).await.map(drop);
+    assert!(matches!(refused, Err(Trouble::Busy)), "{refused:?}");
+    // The twin: others get the last two, and there are no more.
+    for address in [2, 3] {
+        kept.push(pool.open(from(address, 20 + address), HOST, port).await.unwrap());
+    }
+    assert!(matches!(pool.open(from(4, 24), HOST, port).await.map(drop), Err(Trouble::Busy)));
+    // Whoever has many makes room for itself alone, others with few where nobody is.
+    let idle = kept.pop().unwrap();
+    drop(idle);
+    until(|| locked(&pool.state).circuits.iter().any(|pooled| Arc::strong_count(&pooled.built) == 1)).await;
+    assert!(matches!(pool.open(from(1, 14), HOST, port).await.map(drop), Err(Trouble::Busy)));
+    kept.push(pool.open(from(4, 24), HOST, port).await.unwrap());
+    let of_address = |address: u8| locked(&pool.state).of_address.get(&IpAddr::from([192, 0, 2, address])).copied();
+    assert_eq!([1, 2, 3, 4].map(of_address), [Some(14), Some(1), None, Some(1)]);
+    kept.clear();
+    until(|| locked(&pool.state).circuits.iter().all(|pooled| Arc::strong_count(&pooled.built) == 1)).await;
+    kept.push(pool.open(from(1, 14), HOST, port).await.unwrap());
+    assert_eq!(of_address(1), Some(14), "one of its own has gone");
+    assert_eq!(locked(&pool.state).count, 16);
 }

@@ -7,7 +7,7 @@ use candor_lab::{Entry, Mismatch, Provenance, Quantity, Refusal, Subject, Witnes
 use std::hint::black_box;
 
 /// Distinct ciphertexts that decapsulation works through in turn, so that no branch predictor learns one by heart.
-const CIPHERTEXTS: usize = 16;
+pub(super) const CIPHERTEXTS: usize = 16;
 
 /// The entry of a library for an operation. `make` opens the library, or says why it can't be had.
 pub fn entry<K: MlKem>(
@@ -234,7 +234,7 @@ fn sizes(witness: &Witness, parts: &[&str]) -> Vec<Quantity> {
 
 /// What shows that a fresh key pair is one: its public key, the secret in a ciphertext that the reference made for it, and,
 /// where the library gives it away, its secret key.
-fn key_pair_witness<K: MlKem>(
+pub(super) fn key_pair_witness<K: MlKem>(
     kem: &K,
     level: Level,
     seed: u64,
@@ -252,7 +252,7 @@ fn key_pair_witness<K: MlKem>(
 
 /// Checks such a witness: with the reference, then by encapsulating with this library and decapsulating with the secret
 /// key, where there is one.
-fn check_key_pair<K: MlKem>(kem: &K, level: Level, seed: u64, other: &Witness) -> Result<(), Mismatch> {
+pub(super) fn check_key_pair<K: MlKem>(kem: &K, level: Level, seed: u64, other: &Witness) -> Result<(), Mismatch> {
     let encoded = other.part("public key")?;
     let made = encapsulate_to(level, encoded, &proof_coins(seed)).map_err(Mismatch::new)?;
     same_secret(&made.shared, other.part("proof")?)?;
@@ -264,7 +264,12 @@ fn check_key_pair<K: MlKem>(kem: &K, level: Level, seed: u64, other: &Witness) -
 }
 
 /// Decapsulates with another library's secret key: by this library if it can import one, else by the reference.
-fn decapsulate<K: MlKem>(kem: &K, level: Level, expanded: &[u8], ciphertext: &[u8]) -> Result<Vec<u8>, Mismatch> {
+pub(super) fn decapsulate<K: MlKem>(
+    kem: &K,
+    level: Level,
+    expanded: &[u8],
+    ciphertext: &[u8],
+) -> Result<Vec<u8>, Mismatch> {
     match kem.import(expanded) {
         Some(secret) => {
             let shared = secret.and_then(|secret| kem.decaps(&secret, ciphertext)).map_err(Mismatch::new)?;
@@ -278,7 +283,7 @@ fn proof_coins(seed: u64) -> [u8; 32] {
     Stream::new(seed, "ml-kem proof of a key pair").array()
 }
 
-fn same_secret(ours: &[u8], theirs: &[u8]) -> Result<(), Mismatch> {
+pub(super) fn same_secret(ours: &[u8], theirs: &[u8]) -> Result<(), Mismatch> {
     if ours == theirs { Ok(()) } else { Err(Mismatch::new("the ciphertext contains a different shared secret")) }
 }
 

@@ -1,7 +1,8 @@
 //! ML-KEM with keys that are kept as bytes, and expanded within each operation.
 
+use super::many::{Expansions, Making};
 use super::scheme::{Expanded, PublicBytes, Scheme, SecretBytes};
-use crate::kem::{DerandomizedKem, Kem, KemError, SharedSecret, expect_length};
+use crate::kem::{DerandomizedKem, Kem, KemError, SharedSecret, expect_as_many, expect_length};
 use crate::wipe::wipe;
 use crate::{random, stack};
 use alloc::boxed::Box;
@@ -147,6 +148,38 @@ impl<const K: usize> Kem for MlKem<K> {
         secret::ran(Self::NAME, self.arm());
         clearing::<K, _>(|| Ok(self.0.decapsulate(&with.0.keys, ciphertext)))
     }
+
+    fn generate_many(&self, count: usize) -> Result<Vec<(Self::Secret, Self::Public)>, KemError> {
+        self.generate_many_from(&pieces::<64>(&randomness(64 * count)?))
+    }
+
+    fn encapsulate_many(
+        &self,
+        to: &[&Self::Public],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        self.encapsulate_many_from(to, &pieces::<32>(&randomness(32 * to.len())?), ciphertexts)
+    }
+
+    fn decapsulate_many(&self, with: &[&Self::Secret], ciphertexts: &[&[u8]]) -> Result<Vec<SharedSecret>, KemError> {
+        expect_as_many("ciphertexts", with.len(), ciphertexts.len())?;
+        for ciphertext in ciphertexts {
+            expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
+        }
+        secret::ran(Self::NAME, self.arm());
+        let width = self.0.lanes.width();
+        let mut expanded = Expansions::room(with.len().min(width));
+        let mut shared = Vec::with_capacity(with.len());
+        for (with, ciphertexts) in with.chunks(width).zip(ciphertexts.chunks(width)) {
+            if let ([with], [ciphertext]) = (with, ciphertexts) {
+                clearing::<K, _>(|| shared.push(self.0.decapsulate(&with.0.keys, ciphertext)));
+                continue;
+            }
+            let keys: Vec<_> = with.iter().map(|with| &with.0.keys).collect();
+            clearing::<K, _>(|| self.0.decapsulate_many(&keys, ciphertexts, &mut expanded.0, &mut shared));
+        }
+        Ok(shared)
+    }
 }
 
 impl<const K: usize> DerandomizedKem for MlKem<K> {
@@ -172,6 +205,53 @@ impl<const K: usize> DerandomizedKem for MlKem<K> {
         let m = exactly("randomness of the encapsulation", coins)?;
         secret::ran(Self::NAME, self.arm());
         clearing::<K, _>(|| Ok(self.0.encapsulate(&to.0, m, ciphertext)))
+    }
+
+    fn generate_many_from(&self, coins: &[&[u8]]) -> Result<Vec<(Self::Secret, Self::Public)>, KemError> {
+        let width = self.0.lanes.width();
+        let mut expanded = Expansions::room(coins.len().min(width));
+        let mut pairs = Vec::with_capacity(coins.len());
+        for group in coins.chunks(width) {
+            if let [coins] = group {
+                pairs.push(self.generate_from(coins)?);
+                continue;
+            }
+            secret::ran(Self::NAME, self.arm());
+            let group = all_exactly("seed of the key pair", group)?;
+            let mut stored = Vec::with_capacity(group.len());
+            stored.resize_with(group.len(), || Box::new(Stored::ZERO));
+            let making = stored.iter_mut().zip(group).zip(&mut expanded.0);
+            let making = making.filter_map(|((stored, coins), expanded)| stored.making(coins, expanded));
+            let mut making: Vec<_> = making.collect();
+            clearing::<K, _>(|| self.0.generate_many(&mut making));
+            pairs.extend(stored.into_iter().map(|stored| {
+                let public = Public(stored.keys.public.clone());
+                (Secret(stored), public)
+            }));
+        }
+        Ok(pairs)
+    }
+
+    fn encapsulate_many_from(
+        &self,
+        to: &[&Self::Public],
+        coins: &[&[u8]],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        let coins = encapsulations::<K>(to.len(), coins, ciphertexts)?;
+        secret::ran(Self::NAME, self.arm());
+        let width = self.0.lanes.width();
+        let mut expanded = Expansions::room(to.len().min(width));
+        let mut shared = Vec::with_capacity(to.len());
+        for ((to, coins), ciphertexts) in to.chunks(width).zip(coins.chunks(width)).zip(ciphertexts.chunks_mut(width)) {
+            if let ([to], [coins], [ciphertext]) = (to, coins, &mut *ciphertexts) {
+                clearing::<K, _>(|| shared.push(self.0.encapsulate(&to.0, coins, ciphertext)));
+                continue;
+            }
+            let keys: Vec<_> = to.iter().map(|to| &to.0).collect();
+            clearing::<K, _>(|| self.0.encapsulate_many(&keys, coins, ciphertexts, &mut expanded.0, &mut shared));
+        }
+        Ok(shared)
     }
 }
 
@@ -211,6 +291,17 @@ impl<const K: usize> Stored<K> {
         }
     }
 
+    /// The same together with others.
+    pub(super) fn making<'a>(
+        &'a mut self,
+        coins: &'a [u8; 64],
+        expanded: &'a mut Expanded<K>,
+    ) -> Option<Making<'a, K>> {
+        self.seed = Some(*coins);
+        let ([d, z], []) = coins.as_chunks() else { return None };
+        Some(Making { d, z, keys: &mut self.keys, expanded })
+    }
+
     /// Becomes the key in these bytes, checked (FIPS 203 §7.3) by its hash as `hash_of` computes it.
     pub(super) fn read(
         &mut self,
@@ -242,4 +333,38 @@ impl<const K: usize> Stored<K> {
 
 pub(super) fn exactly<'a, const N: usize>(what: &'static str, bytes: &'a [u8]) -> Result<&'a [u8; N], KemError> {
     bytes.try_into().map_err(|_| KemError::Length { what, expected: N, got: bytes.len() })
+}
+
+/// Each of a list.
+pub(super) fn all_exactly<'a, const N: usize>(
+    what: &'static str,
+    list: &[&'a [u8]],
+) -> Result<Vec<&'a [u8; N]>, KemError> {
+    list.iter().map(|bytes| exactly(what, bytes)).collect()
+}
+
+/// The coins of as many encapsulations, if all lengths are right.
+pub(super) fn encapsulations<'a, const K: usize>(
+    keys: usize,
+    coins: &[&'a [u8]],
+    ciphertexts: &[&mut [u8]],
+) -> Result<Vec<&'a [u8; 32]>, KemError> {
+    expect_as_many("ciphertexts", keys, ciphertexts.len())?;
+    expect_as_many("coins", keys, coins.len())?;
+    for ciphertext in ciphertexts {
+        expect_length("ciphertext", Scheme::<K>::SET.ciphertext(), ciphertext.len())?;
+    }
+    all_exactly("randomness of the encapsulation", coins)
+}
+
+/// Fresh random bytes for a batch.
+pub(super) fn randomness(length: usize) -> Result<Zeroizing<Vec<u8>>, KemError> {
+    let mut bytes = Zeroizing::new(alloc::vec![0; length]);
+    random::fill(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// They in pieces of equal length.
+pub(super) fn pieces<const N: usize>(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.chunks_exact(N).collect()
 }

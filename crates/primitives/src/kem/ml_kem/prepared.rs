@@ -1,8 +1,8 @@
 //! ML-KEM with keys that are expanded once and used often.
 
-use super::keys::{MlKem, Stored, clearing, exactly};
+use super::keys::{MlKem, Stored, all_exactly, clearing, encapsulations, exactly, pieces, randomness};
 use super::scheme::{Expanded, PublicBytes, Scheme};
-use crate::kem::{DerandomizedKem, Kem, KemError, SharedSecret, expect_length};
+use crate::kem::{DerandomizedKem, Kem, KemError, SharedSecret, expect_as_many, expect_length};
 use crate::lattice::Factor;
 use crate::random;
 use crate::wipe::wipe;
@@ -67,6 +67,14 @@ impl<const K: usize> PreparedMlKem<K> {
 
 impl<const K: usize> SecretParts<K> {
     const ZERO: Self = Self { stored: Stored::ZERO, factors: [Factor::ZERO; K], expanded: Expanded::ZERO };
+
+    /// Becomes complete, and `public` the key that belongs to it, once the key and its expansion are there.
+    fn publish(&mut self, scheme: Scheme<K>, public: &mut PublicParts<K>) {
+        scheme.factors(&self.stored.keys, &mut self.factors);
+        public.bytes.copy(&self.stored.keys.public);
+        public.hash = self.stored.keys.hash;
+        public.expanded.copy(&self.expanded);
+    }
 }
 
 impl<const K: usize> PublicParts<K> {
@@ -163,6 +171,41 @@ impl<const K: usize> Kem for PreparedMlKem<K> {
         let SecretParts { stored, factors, expanded } = &*with.0;
         clearing::<K, _>(|| Ok(self.scheme().decapsulate_prepared(&stored.keys, factors, expanded, ciphertext)))
     }
+
+    fn generate_many(&self, count: usize) -> Result<Vec<(Self::Secret, Self::Public)>, KemError> {
+        self.generate_many_from(&pieces::<64>(&randomness(64 * count)?))
+    }
+
+    fn encapsulate_many(
+        &self,
+        to: &[&Self::Public],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        self.encapsulate_many_from(to, &pieces::<32>(&randomness(32 * to.len())?), ciphertexts)
+    }
+
+    fn decapsulate_many(&self, with: &[&Self::Secret], ciphertexts: &[&[u8]]) -> Result<Vec<SharedSecret>, KemError> {
+        expect_as_many("ciphertexts", with.len(), ciphertexts.len())?;
+        for ciphertext in ciphertexts {
+            expect_length("ciphertext", Self::CIPHERTEXT, ciphertext.len())?;
+        }
+        secret::ran(Self::NAME, self.arm());
+        let width = self.scheme().lanes.width();
+        let mut shared = Vec::with_capacity(with.len());
+        for (with, ciphertexts) in with.chunks(width).zip(ciphertexts.chunks(width)) {
+            if let ([with], [ciphertext]) = (with, ciphertexts) {
+                let SecretParts { stored, factors, expanded } = &*with.0;
+                clearing::<K, _>(|| {
+                    shared.push(self.scheme().decapsulate_prepared(&stored.keys, factors, expanded, ciphertext));
+                });
+                continue;
+            }
+            let keys = with.iter().map(|with| (&with.0.stored.keys, &with.0.factors, &with.0.expanded));
+            let keys: Vec<_> = keys.collect();
+            clearing::<K, _>(|| self.scheme().decapsulate_many_prepared(&keys, ciphertexts, &mut shared));
+        }
+        Ok(shared)
+    }
 }
 
 impl<const K: usize> DerandomizedKem for PreparedMlKem<K> {
@@ -174,12 +217,9 @@ impl<const K: usize> DerandomizedKem for PreparedMlKem<K> {
         secret::ran(Self::NAME, self.arm());
         let (mut secret, mut public) = (Box::new(SecretParts::ZERO), Box::new(PublicParts::ZERO));
         clearing::<K, _>(|| {
-            let SecretParts { stored, factors, expanded } = &mut *secret;
+            let SecretParts { stored, expanded, .. } = &mut *secret;
             stored.generate(self.scheme(), coins, expanded);
-            self.scheme().factors(&stored.keys, factors);
-            public.bytes.copy(&stored.keys.public);
-            public.hash = stored.keys.hash;
-            public.expanded.copy(expanded);
+            secret.publish(self.scheme(), &mut public);
         });
         Ok((PreparedSecret(secret), PreparedPublic(public)))
     }
@@ -195,5 +235,57 @@ impl<const K: usize> DerandomizedKem for PreparedMlKem<K> {
         secret::ran(Self::NAME, self.arm());
         let PublicParts { hash, expanded, .. } = &*to.0;
         clearing::<K, _>(|| Ok(self.scheme().encapsulate_prepared(expanded, hash, m, ciphertext)))
+    }
+
+    fn generate_many_from(&self, coins: &[&[u8]]) -> Result<Vec<(Self::Secret, Self::Public)>, KemError> {
+        let width = self.scheme().lanes.width();
+        let mut pairs = Vec::with_capacity(coins.len());
+        for group in coins.chunks(width) {
+            if let [coins] = group {
+                pairs.push(self.generate_from(coins)?);
+                continue;
+            }
+            secret::ran(Self::NAME, self.arm());
+            let group = all_exactly("seed of the key pair", group)?;
+            let mut parts = Vec::with_capacity(group.len());
+            parts.resize_with(group.len(), || (Box::new(SecretParts::ZERO), Box::new(PublicParts::ZERO)));
+            clearing::<K, _>(|| {
+                let making = parts.iter_mut().zip(group);
+                let making = making.filter_map(|((secret, _), coins)| {
+                    let SecretParts { stored, expanded, .. } = &mut **secret;
+                    stored.making(coins, expanded)
+                });
+                self.scheme().generate_many(&mut making.collect::<Vec<_>>());
+                for (secret, public) in &mut parts {
+                    secret.publish(self.scheme(), public);
+                }
+            });
+            pairs.extend(parts.into_iter().map(|(secret, public)| (PreparedSecret(secret), PreparedPublic(public))));
+        }
+        Ok(pairs)
+    }
+
+    fn encapsulate_many_from(
+        &self,
+        to: &[&Self::Public],
+        coins: &[&[u8]],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        let coins = encapsulations::<K>(to.len(), coins, ciphertexts)?;
+        secret::ran(Self::NAME, self.arm());
+        let width = self.scheme().lanes.width();
+        let mut shared = Vec::with_capacity(to.len());
+        for ((to, coins), ciphertexts) in to.chunks(width).zip(coins.chunks(width)).zip(ciphertexts.chunks_mut(width)) {
+            if let ([to], [coins], [ciphertext]) = (to, coins, &mut *ciphertexts) {
+                let PublicParts { hash, expanded, .. } = &*to.0;
+                clearing::<K, _>(|| {
+                    shared.push(self.scheme().encapsulate_prepared(expanded, hash, coins, ciphertext));
+                });
+                continue;
+            }
+            let keys: Vec<_> = to.iter().map(|to| (&to.0.expanded, &to.0.hash)).collect();
+            clearing::<K, _>(|| self.scheme().encapsulate_many_prepared(&keys, coins, ciphertexts, &mut shared));
+        }
+        Ok(shared)
     }
 }

@@ -17,7 +17,7 @@ use core::iter;
 pub(super) struct Scheme<const K: usize> {
     pub(super) cpu: Cpu,
     pub(super) arm: Arm,
-    lanes: Lanes,
+    pub(super) lanes: Lanes,
 }
 
 /// An encapsulation key as bytes.
@@ -38,9 +38,9 @@ pub(super) struct SecretBytes<const K: usize> {
 /// What an encapsulation key stands for.
 pub(super) struct Expanded<const K: usize> {
     /// Â, row by row.
-    matrix: [[Poly; K]; K],
+    pub(super) matrix: [[Poly; K]; K],
     /// t̂.
-    t: [Poly; K],
+    pub(super) t: [Poly; K],
 }
 
 impl<const K: usize> PublicBytes<K> {
@@ -55,6 +55,13 @@ impl<const K: usize> PublicBytes<K> {
 
 impl<const K: usize> SecretBytes<K> {
     pub(super) const ZERO: Self = Self { s: [[0; 384]; K], public: PublicBytes::ZERO, hash: [0; 32], z: [0; 32] };
+
+    /// What is known first: ρ, which becomes public here, and z.
+    pub(super) fn begin(&mut self, rho: &[u8; 32], z: &[u8; 32]) {
+        secret::declassify(rho, "ml-kem-rho");
+        self.public.rho = *rho;
+        self.z = *z;
+    }
 }
 
 impl<const K: usize> Expanded<K> {
@@ -78,13 +85,18 @@ impl<const K: usize> Expanded<K> {
 }
 
 /// Pseudorandom bytes of the noise: of two vectors, and of one polynomial more.
-struct Noise<const K: usize> {
+pub(super) struct Noise<const K: usize> {
     vectors: [[[u8; 192]; K]; 2],
     last: [u8; 128],
 }
 
 impl<const K: usize> Noise<K> {
-    const ZERO: Self = Self { vectors: [[[0; 192]; K]; 2], last: [0; 128] };
+    pub(super) const ZERO: Self = Self { vectors: [[[0; 192]; K]; 2], last: [0; 128] };
+
+    pub(super) fn wipe(&mut self) {
+        wipe(self.vectors.as_flattened_mut().as_flattened_mut());
+        wipe(&mut self.last);
+    }
 }
 
 impl<const K: usize> Scheme<K> {
@@ -112,13 +124,15 @@ impl<const K: usize> Scheme<K> {
         hash.update(d);
         hash.update([K as u8]);
         let (rho, sigma) = halves(hash);
-        secret::declassify(&rho, "ml-kem-rho");
-        keys.public.rho = rho;
-        keys.z = *z;
-
+        keys.begin(&rho, z);
         let mut noise = Noise::<K>::ZERO;
         self.lanes.run(self.matrix(&keys.public.rho, &mut expanded.matrix).chain(noise.of_key(&sigma)));
+        self.key_pair(&noise, keys, expanded);
+        keys.hash = self.hash_of(&keys.public);
+    }
 
+    /// K-PKE.KeyGen (algorithm 13) from its line 8 on, with the matrix and the noise at hand.
+    pub(super) fn key_pair(self, noise: &Noise<K>, keys: &mut SecretBytes<K>, expanded: &mut Expanded<K>) {
         let mut s = [Factor::ZERO; K];
         let mut poly = Poly::ZERO;
         for ((s, encoded), bytes) in s.iter_mut().zip(&mut keys.s).zip(&noise.vectors[0]) {
@@ -138,7 +152,6 @@ impl<const K: usize> Scheme<K> {
             // The sum as others read it from the key.
             self.arm.decode(&keys.public.t[i], t);
         }
-        keys.hash = self.hash_of(&keys.public);
     }
 
     /// H(ek).
@@ -220,7 +233,7 @@ impl<const K: usize> Scheme<K> {
     }
 
     /// The secret of the message if it encrypts to the ciphertext, and otherwise the other one.
-    fn compared(
+    pub(super) fn compared(
         self,
         ciphertext: &[u8],
         to: &Expanded<K>,
@@ -239,14 +252,18 @@ impl<const K: usize> Scheme<K> {
     }
 
     /// Â (algorithm 13, lines 3 to 7).
-    fn matrix<'a>(self, rho: &'a [u8; 32], matrix: &'a mut [[Poly; K]; K]) -> impl Iterator<Item = Sponge<'a>> {
+    pub(super) fn matrix<'a>(
+        self,
+        rho: &'a [u8; 32],
+        matrix: &'a mut [[Poly; K]; K],
+    ) -> impl Iterator<Item = Sponge<'a>> {
         matrix.iter_mut().enumerate().flat_map(move |(i, row)| {
             let place = move |(j, poly)| Sponge::uniform(self.arm, rho, [j as u8, i as u8], poly);
             row.iter_mut().enumerate().map(place)
         })
     }
 
-    fn decode(self, bytes: &[[u8; 384]; K], polys: &mut [Poly; K]) {
+    pub(super) fn decode(self, bytes: &[[u8; 384]; K], polys: &mut [Poly; K]) {
         for (bytes, poly) in bytes.iter().zip(polys) {
             self.arm.decode(bytes, poly);
         }
@@ -261,7 +278,7 @@ impl<const K: usize> Scheme<K> {
     }
 
     /// K-PKE.Encrypt (algorithm 14).
-    fn encrypt(self, to: &Expanded<K>, noise: &Noise<K>, m: &[u8; 32], ciphertext: &mut [u8]) {
+    pub(super) fn encrypt(self, to: &Expanded<K>, noise: &Noise<K>, m: &[u8; 32], ciphertext: &mut [u8]) {
         let mut y = [Factor::ZERO; K];
         let mut poly = Poly::ZERO;
         for (y, bytes) in y.iter_mut().zip(&noise.vectors[0]) {
@@ -295,7 +312,7 @@ impl<const K: usize> Scheme<K> {
     }
 
     /// K-PKE.Decrypt (algorithm 15).
-    fn decrypt(self, s: &[Factor; K], ciphertext: &[u8]) -> [u8; 32] {
+    pub(super) fn decrypt(self, s: &[Factor; K], ciphertext: &[u8]) -> [u8; 32] {
         let (u, v) = ciphertext.split_at(32 * Self::SET.du * K);
         let mut polys = [Poly::ZERO; K];
         for (bytes, poly) in u.chunks_exact(32 * Self::SET.du).zip(&mut polys) {
@@ -336,13 +353,13 @@ impl<const K: usize> Scheme<K> {
 
 impl<const K: usize> Noise<K> {
     /// s and e of a key pair: both of η₁.
-    fn of_key<'a>(&'a mut self, seed: &'a [u8; 32]) -> impl Iterator<Item = Sponge<'a>> {
+    pub(super) fn of_key<'a>(&'a mut self, seed: &'a [u8; 32]) -> impl Iterator<Item = Sponge<'a>> {
         let [s, e] = &mut self.vectors;
         prf(seed, 0, s, Scheme::<K>::ETA_1).chain(prf(seed, K, e, Scheme::<K>::ETA_1))
     }
 
     /// y of η₁, e₁ and e₂ of η₂.
-    fn of_encryption<'a>(&'a mut self, seed: &'a [u8; 32]) -> impl Iterator<Item = Sponge<'a>> {
+    pub(super) fn of_encryption<'a>(&'a mut self, seed: &'a [u8; 32]) -> impl Iterator<Item = Sponge<'a>> {
         let [y, e_1] = &mut self.vectors;
         let e_2 = iter::once(Sponge::prf(seed, 2 * K as u8, &mut self.last));
         prf(seed, 0, y, Scheme::<K>::ETA_1).chain(prf(seed, K, e_1, 2)).chain(e_2)

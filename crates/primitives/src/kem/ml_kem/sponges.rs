@@ -1,4 +1,4 @@
-//! What ML-KEM hashes in lanes (FIPS 203 §4.1): J and H of long inputs, noise, and the polynomials of the matrix.
+//! What ML-KEM hashes in lanes (FIPS 203 §4.1): J and H of long inputs, noise, the polynomials of the matrix, and in batches G.
 
 use super::arm_mux::Arm;
 use crate::hash::lanes::{Given, Job};
@@ -24,6 +24,8 @@ enum Output<'a> {
     Uniform { arm: Arm, poly: &'a mut Poly, filled: usize },
 }
 
+/// SHA3-512.
+const RATE_512: usize = 9;
 /// SHA3-256 and SHAKE256.
 const RATE_256: usize = 17;
 /// SHAKE128.
@@ -35,6 +37,17 @@ impl<'a> Sponge<'a> {
     /// H: SHA3-256 of both parts.
     pub(super) fn h(parts: [&'a [u8]; 2], digest: &'a mut [u8; 32]) -> Self {
         Self::new(RATE_256, parts, SHA3, Output::Bytes(digest))
+    }
+
+    /// G of d and the rank (algorithm 13, line 1), in two halves: ρ and σ.
+    pub(super) fn g_of_seed(d: &'a [u8; 32], rank: u8, digest: &'a mut [[u8; 32]; 2]) -> Self {
+        let last = u64::from(rank) | SHA3 << 8;
+        Self::new(RATE_512, [d, &[]], last, Output::Bytes(digest.as_flattened_mut()))
+    }
+
+    /// G of a message and the key's hash (algorithm 17, line 1), in two halves: the shared secret and the coins.
+    pub(super) fn g(m: &'a [u8; 32], hash: &'a [u8; 32], digest: &'a mut [[u8; 32]; 2]) -> Self {
+        Self::new(RATE_512, [m, hash], SHA3, Output::Bytes(digest.as_flattened_mut()))
     }
 
     /// J: 32 bytes of SHAKE256 of both parts.

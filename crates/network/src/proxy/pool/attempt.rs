@@ -1,0 +1,161 @@
+//! What a stream does to be opened: it tries one circuit after the other. And what is learnt from each try, also when its client doesn't wait for that.
+
+use super::{Built, Isolation, Pool, Working};
+use crate::Error;
+use crate::clock::instant;
+use crate::proxy::trouble::{Trouble, is_spoilt, is_the_exits, is_the_guards, is_the_links};
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use tokio::time::{sleep, timeout};
+
+/// How often a stream is tried, each time with another circuit.
+const TRIES: usize = 3;
+/// How many circuits may fail to come about before a stream is given up. Each time the client learns of a relay that isn't there.
+const BUILDS: usize = 8;
+
+/// A stream's try of a circuit. Keep it beside the stream until that is over. If it is dropped before anything has come, the circuit's relays are asked for a sign of life.
+pub(in crate::proxy) struct Trial {
+    pool: Arc<Pool>,
+    pub(super) built: Arc<Built>,
+    began: Instant,
+    /// The exit has opened the stream.
+    is_open: bool,
+    /// It is known what the circuit is good for, as far as this stream can tell.
+    is_settled: bool,
+}
+
+impl Trial {
+    pub(super) fn new(pool: &Arc<Pool>, built: Arc<Built>) -> Self {
+        Self { pool: Arc::clone(pool), built, began: instant(), is_open: false, is_settled: false }
+    }
+
+    /// The exit has sent something of the stream: bytes, or else its end. That a stream was opened says little: who ends each circuit then carries nothing either.
+    pub(in crate::proxy) fn heard(&mut self, is_data: bool) {
+        if is_data && !self.is_settled {
+            self.pool.carried(&self.built);
+        }
+        self.is_settled |= is_data || !self.built.is_over();
+    }
+
+    /// What comes of the work; or where the circuit is stuck, if there is no answer for some time: an exit says by itself that a target doesn't answer.
+    async fn outcome<T>(&self, work: Working<T>) -> Result<T, Error> {
+        let (circuit, sign) = (&self.built.circuit, self.pool.sign);
+        let stuck = async {
+            sleep(sign).await;
+            match circuit.silent_hop(sign).await {
+                Some(error) => error,
+                None => pending().await,
+            }
+        };
+        let error = tokio::select! {
+            biased;
+            done = work => match done {
+                Err(error) => error,
+                done => return done,
+            },
+            error = stuck => error,
+        };
+        match error {
+            Error::Timeout { .. } => Err(circuit.silent_hop(sign).await.unwrap_or(error)),
+            error => Err(error),
+        }
+    }
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        if self.is_settled {
+            return;
+        }
+        if !self.is_open {
+            self.built.is_in_doubt.store(true, Ordering::Relaxed);
+        }
+        if self.built.is_asked.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (pool, built, began) = (Arc::clone(&self.pool), Arc::clone(&self.built), self.began);
+        self.pool.behind(async move {
+            if let Some(error) = built.circuit.silent_hop(pool.sign).await {
+                pool.failed(&built, &error, began).await;
+            }
+            built.is_asked.store(false, Ordering::Relaxed);
+            built.is_in_doubt.store(false, Ordering::Relaxed);
+        });
+    }
+}
+
+impl Pool {
+    /// Does something with a circuit whose exit leads to the host and port, and with another if it fails.
+    pub(super) async fn attempt<T>(
+        self: &Arc<Self>,
+        isolation: Isolation,
+        host: &str,
+        port: u16,
+        what: String,
+        work: impl Fn(Arc<Built>) -> Working<T>,
+    ) -> Result<(T, Trial), Trouble> {
+        let trying = async {
+            let mut trouble = None;
+            // Exits that can't serve this stream, and those that another one is better asked instead of.
+            let (mut not_exits, mut doubtful) = (Vec::new(), Vec::new());
+            let (mut tried, mut failed) = (0, 0);
+            while tried < TRIES && failed < BUILDS {
+                if tried + failed > 0 {
+                    self.counters.retries.add(1);
+                }
+                let circuit = match self.circuit(isolation, host, port, &[&not_exits[..], &doubtful].concat()).await {
+                    Err(Trouble::Network(Error::Path(_))) if !doubtful.is_empty() => {
+                        doubtful.clear();
+                        self.circuit(isolation, host, port, &not_exits).await
+                    }
+                    circuit => circuit,
+                };
+                let error = match circuit {
+                    Ok(built) => {
+                        let mut trial = Trial::new(self, built);
+                        match trial.outcome(work(Arc::clone(&trial.built))).await {
+                            Ok(done) => {
+                                trial.is_open = true;
+                                return Ok((done, trial));
+                            }
+                            Err(error) => {
+                                trial.is_settled = true;
+                                let built = &trial.built;
+                                if is_the_guards(&error) || is_the_links(&error) {
+                                    failed += 1;
+                                } else {
+                                    tried += 1;
+                                    if is_spoilt(&error) {
+                                        doubtful.push(*built.exit().identity());
+                                    } else if is_the_exits(&error, built.path.len()) {
+                                        not_exits.push(*built.exit().identity());
+                                    }
+                                }
+                                if !matches!(error, Error::Stream { .. }) {
+                                    self.failed(built, &error, trial.began).await;
+                                }
+                                error.into()
+                            }
+                        }
+                    }
+                    // What went wrong before says more than that there is no path left.
+                    Err(Trouble::Network(Error::Path(why))) => {
+                        return Err(trouble.unwrap_or(Trouble::Network(Error::Path(why))));
+                    }
+                    Err(error) => {
+                        failed += 1;
+                        error
+                    }
+                };
+                if !error.is_the_paths() {
+                    return Err(error);
+                }
+                trouble = Some(error);
+            }
+            Err(trouble.unwrap_or(Trouble::Busy))
+        };
+        timeout(self.patience, trying).await.map_err(|_| Error::Timeout { what, after: self.patience })?
+    }
+}
