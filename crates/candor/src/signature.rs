@@ -8,8 +8,9 @@
 //! ```
 
 use crate::Failure;
+use candor_lab::runfile::Run;
 use std::ffi::OsString;
-use std::fs::File;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -20,16 +21,23 @@ const NAMESPACE: &str = "candor-run";
 pub(crate) struct Key(PathBuf);
 
 impl Key {
-    /// Looks before the measurement whether the key is there, so that no run is made in vain.
+    /// Signs a word before the measurement, so that no run is made in vain: whether a key is there does not say whether it can sign.
     pub(crate) fn find(path: &Path) -> Result<Self, Failure> {
-        fingerprints(path).map(|_| Self(path.to_owned()))
+        let mut command = ssh_keygen();
+        command.args(["-Y", "sign", "-n", NAMESPACE, "-f"]).arg(path);
+        succeeded(fed(command, b"a trial"), &format!("can't sign with {}", path.display()))
+            .map(|_| Self(path.to_owned()))
     }
 
-    /// Signs a run. The run stays where it is if that fails.
+    /// Signs a run, and verifies that. The run stays where it is if that fails.
     pub(crate) fn sign(&self, run: &Path) -> Result<PathBuf, Failure> {
         // Questions for the passphrase go to the terminal.
-        let output = ssh_keygen().args(["-Y", "sign", "-n", NAMESPACE, "-f"]).arg(&self.0).arg(run).output();
-        succeeded(output, &format!("can't sign {}", run.display())).map(|_| beside(run))
+        let output = ssh_keygen().args(["-Y", "sign", "-n", NAMESPACE, "-f"]).arg(&self.0).arg("--").arg(run).output();
+        succeeded(output, &format!("can't sign {}", run.display()))?;
+        match signer(run, &Run::bytes(run)?)? {
+            Some(_) => Ok(beside(run)),
+            None => Err(Failure::Error(format!("ssh-keygen wrote no signature of {}", run.display()))),
+        }
     }
 }
 
@@ -40,16 +48,21 @@ pub(crate) fn beside(run: &Path) -> PathBuf {
     path.into()
 }
 
-/// The fingerprint of the key that signed this run. `None` without a signature; an error if it does not fit the run.
-pub(crate) fn signer(run: &Path) -> Result<Option<String>, Failure> {
+/// The fingerprint of the key that signed these bytes of a run. `None` without a signature; an error if it does not fit them.
+pub(crate) fn signer(run: &Path, bytes: &[u8]) -> Result<Option<String>, Failure> {
     let signature = beside(run);
-    if !signature.exists() {
-        return Ok(None);
+    match signature.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::Error(format!("can't read {}: {error}", signature.display()))),
+        Ok(_) if !signature.is_file() => {
+            return Err(Failure::Error(format!("{} is no file", signature.display())));
+        }
+        Ok(_) => {}
     }
-    let file = File::open(run)?;
-    let output =
-        ssh_keygen().args(["-Y", "check-novalidate", "-n", NAMESPACE, "-s"]).arg(&signature).stdin(file).output();
-    let said = succeeded(output, &format!("{} is no signature of {}", signature.display(), run.display()))?;
+    let mut command = ssh_keygen();
+    command.args(["-Y", "check-novalidate", "-n", NAMESPACE, "-s"]).arg(&signature);
+    let said =
+        succeeded(fed(command, bytes), &format!("{} is no signature of {}", signature.display(), run.display()))?;
     let fingerprint = fingerprint(&said).ok_or_else(|| Failure::Error(format!("ssh-keygen names no key: {said}")))?;
     Ok(Some(fingerprint.to_owned()))
 }
@@ -69,6 +82,14 @@ fn ssh_keygen() -> Command {
     let mut command = Command::new("ssh-keygen");
     command.env("LC_ALL", "C").stdin(Stdio::null());
     command
+}
+
+/// Runs it with these bytes on its stdin, all of which it reads before it prints anything long.
+fn fed(mut command: Command, bytes: &[u8]) -> std::io::Result<Output> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    // If it ends early, its status says why.
+    let _ = child.stdin.take().expect("piped above").write_all(bytes);
+    child.wait_with_output()
 }
 
 /// What it printed, or why it failed.

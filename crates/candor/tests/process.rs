@@ -74,7 +74,10 @@ fn a_signed_run_is_verified_and_one_that_was_changed_or_signed_by_another_is_ref
     };
     let missing = run("no-such-key");
     assert_eq!(missing.status.code(), Some(2));
-    assert!(stderr(&missing).contains("can't read SSH keys from no-such-key"), "{}", stderr(&missing));
+    assert!(stderr(&missing).contains("can't sign with no-such-key"), "{}", stderr(&missing));
+    // A public key whose private one nobody has can't sign either.
+    std::fs::copy(dir.path().join("other.pub"), dir.path().join("lone.pub")).unwrap();
+    assert_eq!(run("lone.pub").status.code(), Some(2));
     assert!(runs(&dir.path().join("candor-runs")).is_empty(), "nothing is measured in vain");
 
     assert!(run("key").status.success());

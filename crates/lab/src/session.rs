@@ -327,7 +327,7 @@ fn resolved(settings: &Settings) -> BTreeMap<String, String> {
     let mut map = BTreeMap::new();
     map.insert("budget_seconds".into(), settings.budget.as_secs_f64().to_string());
     let processes = settings.processes.map_or("half as many again as needed".into(), |n| n.to_string());
-    map.insert("processes".into(), processes);
+    map.insert(PROCESSES.into(), processes);
     if !settings.subjects.is_empty() {
         map.insert("subjects".into(), settings.subjects.join(" "));
     }

@@ -102,7 +102,10 @@ impl Outcomes {
     /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        Self { attempts: self.attempts + other.attempts, successes: self.successes + other.successes }
+        Self {
+            attempts: self.attempts.saturating_add(other.attempts),
+            successes: self.successes.saturating_add(other.successes),
+        }
     }
 
     /// The share of successes. `None` without attempts.

@@ -19,6 +19,7 @@ fn sealed(directory: &Path) -> (String, Vec<u8>) {
         seed: 7,
         comparisons: 1,
         processes: 2,
+        settings: BTreeMap::from([("processes".to_owned(), "2".to_owned())]),
         machine: Machine { cpu: "Test CPU".into(), ..Machine::default() },
         clock_quantum_ns: 30,
         ..Manifest::default()
@@ -143,7 +144,7 @@ const END: usize = 6;
 type Forgery = fn(&mut Vec<Value>);
 
 /// What a forger may do who can seal a file again, the line that gives it away (counted from 1), and what the error says.
-const FORGERIES: [(Forgery, usize, &str); 34] = [
+const FORGERIES: [(Forgery, usize, &str); 42] = [
     // Of the plan.
     (|lines| lines[TASK]["plan"]["iterations"] = json!(0), 2, "has no subjects, iterations or rounds"),
     (|lines| lines[TASK]["plan"]["rounds"] = json!(0), 2, "has no subjects, iterations or rounds"),
@@ -169,8 +170,17 @@ const FORGERIES: [(Forgery, usize, &str); 34] = [
         5,
         "found process 1",
     ),
-    (|lines| lines[MANIFEST]["processes"] = json!(3), 7, "process 2 of task t is missing"),
-    (|lines| lines[MANIFEST]["processes"] = json!(1), 6, "beyond the plan"),
+    (|lines| lines[MANIFEST]["processes"] = json!(3), 5, "has 3 processes, and by its settings there are 2"),
+    (|lines| lines[MANIFEST]["settings"] = json!({}), 5, "has 2 processes, and by its settings there are 9"),
+    (|lines| set_processes(lines, 3), 7, "process 2 of task t is missing"),
+    (|lines| set_processes(lines, 1), 6, "beyond the plan"),
+    // Of subjects and what they did.
+    (|lines| lines.insert(FIRST, lines[PEER].clone()), 6, "peer of task t has two lines"),
+    (|lines| lines[PEER]["task"] = json!("another"), 5, "there is no such task"),
+    (|lines| lines.insert(FIRST, refusal("another")), 6, "there is no such task"),
+    (|lines| lines[FIRST]["outcomes"] = json!({"peer": {"attempts": 1, "successes": 2}}), 5, "succeeded more often"),
+    (|lines| lines.insert(END, trial()), 7, "a trial in a run of tasks"),
+    (|lines| lines.insert(TASK, trial()), 3, "a task in a self-test"),
     // Of seeds and orders.
     (|lines| lines[MANIFEST]["seed"] = json!(8), 5, "by the run's seed"),
     (|lines| lines[FIRST]["seed"] = json!(1), 5, "by the run's seed"),
@@ -199,6 +209,19 @@ const FORGED_PHASES: [Forgery; 4] = [
     |lines| lines[FIRST]["phases"]["stranger"] = json!({"names": [], "ns": []}),
     |lines| lines[FIRST]["phases"]["peer"]["names"] = json!([]),
 ];
+
+fn set_processes(lines: &mut [Value], processes: usize) {
+    lines[MANIFEST]["processes"] = json!(processes);
+    lines[MANIFEST]["settings"]["processes"] = json!(processes.to_string());
+}
+
+fn refusal(task: &str) -> Value {
+    json!({"kind": "refusal", "task": task, "subject": "other", "reason": "none"})
+}
+
+fn trial() -> Value {
+    json!({"kind": "trial", "name": "same", "control": [0.0], "subject": [0.0]})
+}
 
 /// The small run after an edit, sealed again.
 fn forged(forgery: Forgery) -> Vec<u8> {

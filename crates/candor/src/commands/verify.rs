@@ -11,8 +11,10 @@ pub(crate) fn execute(arguments: &VerifyArguments) -> Result<(), Failure> {
     let keys = arguments.key.as_deref().map(signature::fingerprints).transpose()?;
     let mut refused = Vec::new();
     for path in &arguments.runs {
-        let run = Run::open(path)?;
-        let signer = signature::signer(path)?;
+        // The signature is of the very bytes that are read here.
+        let bytes = Run::bytes(path)?;
+        let run = Run::of(path, &bytes)?;
+        let signer = signature::signer(path, &bytes)?;
         print(&text_of(path, &run, signer.as_deref()))?;
         if let Some(keys) = &keys
             && !signer.is_some_and(|signer| keys.contains(&signer))

@@ -29,7 +29,7 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         add("process-lost", &lost.task, "", format!("process {}: {}", lost.process, lost.reason));
     }
     for task in &run.tasks {
-        let least = (run.manifest.clock_quantum_ns * QUANTA) as f64;
+        let least = run.manifest.clock_quantum_ns.saturating_mul(QUANTA) as f64;
         let blocks = run.blocks.iter().filter(|block| block.task == task.task);
         let epochs = blocks.flat_map(|block| block.ns.values());
         let shortest =

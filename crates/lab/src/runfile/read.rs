@@ -6,6 +6,8 @@ use crate::LabError;
 use crate::plan::{TaskPlan, control_of};
 use base16ct::lower;
 use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A complete run, read from its file.
@@ -51,18 +53,26 @@ const LARGEST: u64 = 1 << 30;
 impl Run {
     /// Reads a run file.
     pub fn open(path: &Path) -> Result<Self, LabError> {
+        Self::of(path, &Self::bytes(path)?)
+    }
+
+    /// The bytes of a run file.
+    pub fn bytes(path: &Path) -> Result<Vec<u8>, LabError> {
         let io = |source| LabError::Io { doing: "can't read", path: path.to_path_buf(), source };
-        let size = std::fs::metadata(path).map_err(io)?.len();
-        let flawed = |Flaw { line, why }| LabError::RunFile { path: path.to_path_buf(), line, why };
-        if size > LARGEST {
-            return Err(flawed(Flaw {
-                line: 1,
-                why: format!("not a run file: {size} bytes long; expected at most {LARGEST}"),
-            }));
+        let mut bytes = Vec::new();
+        File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(io)?;
+        if bytes.len() as u64 > LARGEST {
+            let why = format!("not a run file: over {LARGEST} bytes long");
+            return Err(LabError::RunFile { path: path.to_path_buf(), line: 1, why });
         }
-        let bytes = std::fs::read(path).map_err(io)?;
+        Ok(bytes)
+    }
+
+    /// Reads a run from the bytes of the file at that path, whose name must not be another run's.
+    pub fn of(path: &Path, bytes: &[u8]) -> Result<Self, LabError> {
+        let flawed = |Flaw { line, why }| LabError::RunFile { path: path.to_path_buf(), line, why };
         let name = PathBuf::from(path.file_stem().unwrap_or_default()).display().to_string();
-        let run = Self::parse(&name, &bytes).map_err(flawed)?;
+        let run = Self::parse(&name, bytes).map_err(flawed)?;
         match run.named_digest() {
             Some(named) if !run.sha256.starts_with(named) => Err(flawed(Flaw {
                 line: bytes.iter().filter(|&&byte| byte == b'\n').count(),
@@ -147,6 +157,9 @@ impl Run {
                     begun(&mut replay, run).and_then(|replay| replay.lost(&lost, &run.tasks)).map_err(at)?;
                     run.lost.push(lost);
                 }
+                Record::Trial(_) if !run.tasks.is_empty() => {
+                    return Err(at("a trial in a run of tasks: a self-test has nothing else".into()));
+                }
                 Record::Trial(trial) => run.trials.push(trial),
             }
         }
@@ -178,6 +191,9 @@ impl Run {
     }
 
     fn add_task(&mut self, task: TaskRecord) -> Result<(), String> {
+        if !self.trials.is_empty() {
+            return Err("a task in a self-test, which has nothing but trials".into());
+        }
         if self.tasks.iter().any(|known| known.task == task.task) {
             return Err(format!("a second entry for task {}", task.task));
         }

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// The schema that this version writes, and the only one it reads.
 pub const SCHEMA: u32 = 1;
 
+/// The setting of processes per task: a number, or words for the default.
+pub(crate) const PROCESSES: &str = "processes";
+
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]

@@ -1,10 +1,12 @@
 //! What can be derived is derived again: the seed decides who measures what, when, with which inputs and in which orders. A run from which
 //! somebody dropped a process, or whose rounds were put in another order, no longer fits its seed.
 //!
-//! Times can't be derived. Whoever makes up times and seals the file again is stopped by no check of this file, only by a signature.
+//! Times can't be derived, nor how many rounds a plan had: whoever makes up times, or cuts every block alike, and seals the file again is
+//! stopped by no check of this file, only by a signature.
 
 use super::read::Run;
 use super::record::*;
+use crate::plan::default_processes;
 use crate::schedule::{Draws, Due, Schedule};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,8 +27,18 @@ impl Replay {
     /// Begins where all tasks and subjects of the run have been read.
     pub(super) fn of(run: &Run) -> Result<Self, String> {
         let planned: Vec<usize> = (0..run.tasks.len()).filter(|&i| run.tasks[i].plan.is_some()).collect();
-        let known: BTreeSet<(&str, &str)> =
-            run.subjects.iter().map(|subject| (subject.task.as_str(), subject.subject.as_str())).collect();
+        let tasks: BTreeSet<&str> = run.tasks.iter().map(|task| task.task.as_str()).collect();
+        let mut known = BTreeSet::new();
+        for SubjectRecord { task, subject, .. } in &run.subjects {
+            if !tasks.contains(task.as_str()) || !known.insert((task.as_str(), subject.as_str())) {
+                return Err(format!("{subject} of task {task} has two lines, or there is no such task"));
+            }
+        }
+        if let Some(RefusalRecord { task, subject, .. }) =
+            run.refusals.iter().find(|refusal| !tasks.contains(refusal.task.as_str()))
+        {
+            return Err(format!("{subject} was refused for task {task}, and there is no such task"));
+        }
         let mut comparisons = 0;
         for task in &run.tasks {
             let Some(plan) = &task.plan else { continue };
@@ -44,6 +56,11 @@ impl Replay {
                 "the manifest counts {} comparisons, and the plans have {comparisons}",
                 run.manifest.comparisons
             ));
+        }
+        let set = run.manifest.settings.get(PROCESSES).and_then(|set| set.parse().ok());
+        let expected = set.unwrap_or_else(|| default_processes(comparisons));
+        if !run.tasks.is_empty() && processes != expected {
+            return Err(format!("the manifest has {processes} processes, and by its settings there are {expected}"));
         }
         let schedule = Schedule::new(seed, run.tasks.len(), planned.len(), processes);
         Ok(Self { schedule, planned, measured: Duration::ZERO })
@@ -70,6 +87,9 @@ impl Replay {
         };
         if !block.phases.iter().all(|(subject, phases)| block.ns.contains_key(subject) && phases_fit(phases)) {
             return Err("the phases of the block don't match its rounds".into());
+        }
+        if block.outcomes.values().any(|outcomes| outcomes.successes > outcomes.attempts) {
+            return Err("a subject succeeded more often than it tried".into());
         }
         let marks_fit = |(subject, rounds): (&String, &Vec<usize>)| {
             block.ns.contains_key(subject) && rounds.iter().all(|&round| round < plan.rounds)

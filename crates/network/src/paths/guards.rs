@@ -359,6 +359,8 @@ impl Guards {
         (barren.in_turn, barren.since) = (barren.in_turn.saturating_add(1), now);
         let is_over = barren.in_turn >= DEAD_END && barren.until <= now;
         if is_over {
+            // Once it is due again each exit counts anew: with four exits in all nothing else would bring it behind a second time.
+            barren.exits.clear();
             barren.until = now + barren.wait;
             barren.wait = (barren.wait * 2).min(self.rules.most_retry);
         }

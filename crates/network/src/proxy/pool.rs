@@ -299,7 +299,8 @@ impl Pool {
         let (pool, host, not_exits) = (Arc::clone(self), host.to_owned(), not_exits.to_vec());
         // A client that leaves meanwhile doesn't keep the pool from learning who was not there.
         self.behind(async move {
-            let made = pool.build(Some(&host), port, &not_exits, Some(isolation.from)).await;
+            let is_wanted = || !tell.is_closed();
+            let made = pool.build(Some(&host), port, &not_exits, Some(isolation.from), is_wanted).await;
             if let Ok(built) = &made {
                 pool.keep(built, Some(isolation));
             }
@@ -335,16 +336,18 @@ impl Pool {
     }
 
     /// A place for another circuit, for a client at that address or for none yet; one that nobody uses gives way. The last eighth is for those who have few, and whoever has
-    /// many displaces nobody else.
+    /// many displaces only those who have more.
     fn place(self: &Arc<Self>, from: Option<IpAddr>) -> Result<Place, Trouble> {
         let mut guard = locked(&self.state);
         let state = &mut *guard;
-        let has_few = from.is_some_and(|from| state.of_address.get(&from).is_none_or(|count| *count < MANY));
+        let count_of = |address| state.of_address.get(&address).copied().unwrap_or(0);
+        let has_few = from.is_some_and(|from| count_of(from) < MANY);
         let most = if has_few { self.most } else { self.most - self.most / 8 };
         let gone = if state.count >= most {
             let gives_way = |pooled: &Pooled| {
-                let is_own = pooled.isolation.is_none_or(|isolation| Some(isolation.from) == from);
-                Arc::strong_count(&pooled.built) == 1 && (has_few || is_own)
+                let has_as_many = |other| from.is_some_and(|from| from == other || count_of(other) > count_of(from));
+                let is_in_excess = pooled.isolation.is_none_or(|isolation| has_as_many(isolation.from));
+                Arc::strong_count(&pooled.built) == 1 && (has_few || is_in_excess)
             };
             let idle = state.circuits.iter().enumerate().filter(|(_, pooled)| gives_way(pooled));
             let idlest = idle.min_by_key(|(_, pooled)| pooled.used).map(|(index, _)| index);
@@ -367,9 +370,14 @@ impl Pool {
         port: u16,
         not_exits: &[[u8; 32]],
         from: Option<IpAddr>,
+        is_wanted: impl Fn() -> bool,
     ) -> Result<Arc<Built>, Trouble> {
         let place = self.place(from)?;
         let _turn = self.building.acquire().await.map_err(|_| Trouble::Busy)?;
+        // Nothing has begun yet that would be lost with a client that has left.
+        if !is_wanted() {
+            return Err(Trouble::Busy);
+        }
         let list = Arc::clone(&locked(&self.relays));
         let path = self.path(&list, host, port, not_exits).await?;
         let relays: Vec<&ListedRelay> = path.iter().map(|place| &list.relays()[*place]).collect();

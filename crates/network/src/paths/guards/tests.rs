@@ -295,6 +295,12 @@ fn what_may_be_an_exits_doing_counts_against_a_guard_once_for_each_exit() {
         assert!(!guards.carried_nothing(&all[0], exit, after(second), after(second)));
     }
     assert!(guards.carried_nothing(&all[0], None, after(304), after(304)));
+    // And once its time is over, four exits are enough to tell a second time.
+    let later = after(304) + GuardRules::default().most_retry;
+    assert_eq!(guard(&mut guards, &relays, 0, later), Some(all[0]), "it is tried again");
+    let fails_again = guards.carried_nothing(&all[0], Some(&[1; 32]), later, later);
+    assert!(fails_again, "by an exit that has counted before");
+    let after = |seconds| later + Duration::from_secs(seconds);
     (5..50).for_each(|exit| {
         guards.carried_nothing(&all[0], Some(&[exit; 32]), after(400), after(400));
     });

@@ -25,7 +25,7 @@ pub(in crate::proxy) async fn keep_ready(pool: Arc<Pool>) {
             let _ = timeout(TURN, pool.changed.notified()).await;
             continue;
         };
-        match pool.build(host.as_deref(), port, &[], None).await {
+        match pool.build(host.as_deref(), port, &[], None, || true).await {
             Ok(built) => {
                 pause = PAUSE;
                 if !pool.is_of_no_use(&built) {

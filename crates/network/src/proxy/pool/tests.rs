@@ -164,11 +164,11 @@ async fn circuits_built_ahead_through_a_relay_that_falls_silent_are_not_tried() 
         proxy(list(&[&ada, &silent.listed, &cyd]), &[&ada], |config| config.client.stream = stream).await;
     let pool = &proxy.shared.pool;
     for _ in 0..3 {
-        pool.keep(&pool.build(Some(HOST), port, &[], None).await.unwrap(), None);
+        pool.keep(&pool.build(Some(HOST), port, &[], None, || true).await.unwrap(), None);
     }
     // The twin: one through another relay stays, and is used.
     proxy.know(list(&[&ada, &bob, &cyd]));
-    let twin = pool.build(Some(HOST), port, &[], None).await.unwrap();
+    let twin = pool.build(Some(HOST), port, &[], None, || true).await.unwrap();
     pool.keep(&twin, None);
     let (_, trial) = pool.open(isolation(1), HOST, port).await.unwrap();
     assert_eq!(trial.built.number, twin.number);
@@ -250,7 +250,7 @@ async fn a_client_that_takes_many_circuits_leaves_some_to_other_addresses() {
     let from = |address: u8, number| Isolation { key: [number; 32], from: [192, 0, 2, address].into() };
     let mut kept = Vec::new();
     // One of them was built ahead, and counts for whoever gets it.
-    pool.keep(&pool.build(Some(HOST), port, &[], None).await.unwrap(), None);
+    pool.keep(&pool.build(Some(HOST), port, &[], None, || true).await.unwrap(), None);
     for number in 0..14 {
         kept.push(pool.open(from(1, number), HOST, port).await.unwrap());
     }
@@ -274,4 +274,38 @@ async fn a_client_that_takes_many_circuits_leaves_some_to_other_addresses() {
     kept.push(pool.open(from(1, 14), HOST, port).await.unwrap());
     assert_eq!(of_address(1), Some(14), "one of its own has gone");
     assert_eq!(locked(&pool.state).count, 16);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_comes_later_displaces_what_those_with_more_do_not_use() {
+    let deaf = TcpListener::bind(local()).await.unwrap();
+    let port = deaf.local_addr().unwrap().port();
+    let (ada, bob, cyd) = (relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await);
+    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
+    let (proxy, _folder) = proxy(list(&[&ada, &bob, &cyd]), &[&ada], |config| config.circuits = 24).await;
+    let pool = &proxy.shared.pool;
+    let from = |address: u8, number| Isolation { key: [number; 32], from: [192, 0, 2, address].into() };
+    let mut kept = Vec::new();
+    for number in 0..21 {
+        kept.push(pool.open(from(1, number), HOST, port).await.unwrap());
+    }
+    kept.clear();
+    until(|| locked(&pool.state).circuits.iter().all(|pooled| Arc::strong_count(&pooled.built) == 1)).await;
+    // Until it has as many.
+    for number in 0..12 {
+        kept.push(pool.open(from(2, number), HOST, port).await.unwrap());
+    }
+    assert!(matches!(pool.open(from(2, 12), HOST, port).await.map(drop), Err(Trouble::Busy)));
+    assert_eq!(locked(&pool.state).count, 24);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_circuit_that_nobody_waits_for_any_more_is_not_begun() {
+    let (ada, bob, cyd) = (relay("").await, relay("").await, relay(&format!("{HOST}:9")).await);
+    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
+    let (proxy, _folder) = proxy(list(&[&ada, &bob, &cyd]), &[&ada], |_| ()).await;
+    let pool = &proxy.shared.pool;
+    assert!(matches!(pool.build(Some(HOST), 9, &[], None, || false).await.map(drop), Err(Trouble::Busy)));
+    assert_eq!(locked(&pool.state).count, 0, "its place is free again");
+    pool.build(Some(HOST), 9, &[], None, || true).await.unwrap();
 }

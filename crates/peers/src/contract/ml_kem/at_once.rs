@@ -188,7 +188,13 @@ impl<K: ManyMlKem> Subject for AtOnce<K> {
 
     fn provenance(&self) -> Provenance {
         let provenance = self.kem.provenance(self.op);
-        Provenance { timed: format!("{BATCH} in one call, each with its own key: {}", provenance.timed), ..provenance }
+        Provenance {
+            timed: format!(
+                "{BATCH} in one call, each with its own key, all randomness drawn at once: {}",
+                provenance.timed
+            ),
+            ..provenance
+        }
     }
 }
 

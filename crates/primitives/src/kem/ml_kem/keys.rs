@@ -150,7 +150,7 @@ impl<const K: usize> Kem for MlKem<K> {
     }
 
     fn generate_many(&self, count: usize) -> Result<Vec<(Self::Secret, Self::Public)>, KemError> {
-        self.generate_many_from(&pieces::<64>(&randomness(64 * count)?))
+        self.generate_many_from(&pieces::<64>(&randomness::<64>(count)?))
     }
 
     fn encapsulate_many(
@@ -158,7 +158,7 @@ impl<const K: usize> Kem for MlKem<K> {
         to: &[&Self::Public],
         ciphertexts: &mut [&mut [u8]],
     ) -> Result<Vec<SharedSecret>, KemError> {
-        self.encapsulate_many_from(to, &pieces::<32>(&randomness(32 * to.len())?), ciphertexts)
+        self.encapsulate_many_from(to, &pieces::<32>(&randomness::<32>(to.len())?), ciphertexts)
     }
 
     fn decapsulate_many(&self, with: &[&Self::Secret], ciphertexts: &[&[u8]]) -> Result<Vec<SharedSecret>, KemError> {
@@ -357,9 +357,10 @@ pub(super) fn encapsulations<'a, const K: usize>(
     all_exactly("randomness of the encapsulation", coins)
 }
 
-/// Fresh random bytes for a batch.
-pub(super) fn randomness(length: usize) -> Result<Zeroizing<Vec<u8>>, KemError> {
-    let mut bytes = Zeroizing::new(alloc::vec![0; length]);
+/// Fresh random bytes for a batch: `N` for each operation.
+pub(super) fn randomness<const N: usize>(count: usize) -> Result<Zeroizing<Vec<u8>>, KemError> {
+    // More than there is memory for panics, and is not taken for less.
+    let mut bytes = Zeroizing::new(alloc::vec![0; N.saturating_mul(count)]);
     random::fill(&mut bytes)?;
     Ok(bytes)
 }

@@ -89,13 +89,13 @@ impl<const K: usize> Scheme<K> {
         expanded: &mut [Expanded<K>],
         shared: &mut Vec<SharedSecret>,
     ) {
-        let mut hashes = alloc::vec![[0; 32]; to.len()];
-        let long = to.iter().zip(&mut hashes).map(|(to, hash)| Sponge::h([to.t.as_flattened(), &to.rho], hash));
+        let mut hashes = Zeroizing::new(alloc::vec![[0; 32]; to.len()]);
+        let long = to.iter().zip(hashes.iter_mut()).map(|(to, hash)| Sponge::h([to.t.as_flattened(), &to.rho], hash));
         self.lanes.run(long.chain(self.matrices(to.iter().copied(), expanded)));
         for (to, expanded) in to.iter().zip(&mut *expanded) {
             self.decode(&to.t, &mut expanded.t);
         }
-        let to: Vec<_> = expanded.iter().zip(&hashes).collect();
+        let to: Vec<_> = expanded.iter().zip(hashes.iter()).collect();
         self.encapsulate_many_prepared(&to, coins, ciphertexts, shared);
     }
 

@@ -173,7 +173,7 @@ impl<const K: usize> Kem for PreparedMlKem<K> {
     }
 
     fn generate_many(&self, count: usize) -> Result<Vec<(Self::Secret, Self::Public)>, KemError> {
-        self.generate_many_from(&pieces::<64>(&randomness(64 * count)?))
+        self.generate_many_from(&pieces::<64>(&randomness::<64>(count)?))
     }
 
     fn encapsulate_many(
@@ -181,7 +181,7 @@ impl<const K: usize> Kem for PreparedMlKem<K> {
         to: &[&Self::Public],
         ciphertexts: &mut [&mut [u8]],
     ) -> Result<Vec<SharedSecret>, KemError> {
-        self.encapsulate_many_from(to, &pieces::<32>(&randomness(32 * to.len())?), ciphertexts)
+        self.encapsulate_many_from(to, &pieces::<32>(&randomness::<32>(to.len())?), ciphertexts)
     }
 
     fn decapsulate_many(&self, with: &[&Self::Secret], ciphertexts: &[&[u8]]) -> Result<Vec<SharedSecret>, KemError> {
