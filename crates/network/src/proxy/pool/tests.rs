@@ -239,15 +239,25 @@ async fn a_guard_that_is_silent_is_found_out_though_its_clients_leave() {
     assert!(comes(ask(&second, 4, port).await).await, "another guard is used");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_takes_many_circuits_leaves_some_to_other_addresses() {
+/// A proxy that may have so many circuits, the port of a target that says nothing, and what must go on meanwhile.
+async fn proxy_with_circuits(circuits: usize) -> (Proxy, u16, (TempDir, TcpListener, [Relay; 3])) {
     let deaf = TcpListener::bind(local()).await.unwrap();
     let port = deaf.local_addr().unwrap().port();
-    let (ada, bob, cyd) = (relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await);
-    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
-    let (proxy, _folder) = proxy(list(&[&ada, &bob, &cyd]), &[&ada], |config| config.circuits = 16).await;
+    let relays = [relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await];
+    let [ada, bob, cyd] = relays.each_ref().map(Relay::listed);
+    let (proxy, folder) = proxy(list(&[&ada, &bob, &cyd]), &[&ada], |config| config.circuits = circuits).await;
+    (proxy, port, (folder, deaf, relays))
+}
+
+/// A stream's isolation by its client's address.
+fn from(address: u8, number: u8) -> Isolation {
+    Isolation { key: [number; 32], from: [192, 0, 2, address].into() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_takes_many_circuits_leaves_some_to_other_addresses() {
+    let (proxy, port, _running) = proxy_with_circuits(16).await;
     let pool = &proxy.shared.pool;
-    let from = |address: u8, number| Isolation { key: [number; 32], from: [192, 0, 2, address].into() };
     let mut kept = Vec::new();
     // One of them was built ahead, and counts for whoever gets it.
     pool.keep(&pool.build(Some(HOST), port, &[], None, || true).await.unwrap(), None);
@@ -278,13 +288,8 @@ async fn a_client_that_takes_many_circuits_leaves_some_to_other_addresses() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_comes_later_displaces_what_those_with_more_do_not_use() {
-    let deaf = TcpListener::bind(local()).await.unwrap();
-    let port = deaf.local_addr().unwrap().port();
-    let (ada, bob, cyd) = (relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await);
-    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
-    let (proxy, _folder) = proxy(list(&[&ada, &bob, &cyd]), &[&ada], |config| config.circuits = 24).await;
+    let (proxy, port, _running) = proxy_with_circuits(24).await;
     let pool = &proxy.shared.pool;
-    let from = |address: u8, number| Isolation { key: [number; 32], from: [192, 0, 2, address].into() };
     let mut kept = Vec::new();
     for number in 0..21 {
         kept.push(pool.open(from(1, number), HOST, port).await.unwrap());
