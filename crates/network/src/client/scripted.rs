@@ -38,6 +38,8 @@ pub(crate) enum Script {
     Opens,
     /// The first of each circuit goes on, and then as with [`Script::Pads`].
     Starves,
+    /// Only one cell in 20 ms comes back, as over a slow line.
+    Slow,
 }
 
 /// The relay. It ends with this.
@@ -117,6 +119,8 @@ async fn between(
     let mut pads = false;
     // Circuits that have had a RELAY cell; cells that go on later.
     let (mut begun, mut late) = (HashSet::new(), VecDeque::new());
+    // Cells that wait for the slow line.
+    let mut queue = VecDeque::new();
     loop {
         let (mut onward, mut home) = (Vec::new(), Vec::new());
         while late.front().is_some_and(|(at, _): &(Instant, Cell)| *at <= Instant::now()) {
@@ -147,7 +151,10 @@ async fn between(
             }
         }
         while let Some(cell) = far.decoder.next().expect("a relay sends cells") {
-            cell.encode(&mut home);
+            match script {
+                Script::Slow => queue.push_back(cell),
+                _ => cell.encode(&mut home),
+            }
         }
         let written = async {
             far.stream.write_all(&onward).await?;
@@ -167,13 +174,13 @@ async fn between(
                 Ok(length @ 1..) => far.decoder.receive(&back[..length]),
                 _ => return Ok(()),
             },
-            _ = tick.tick(), if pads || !late.is_empty() => {
-                if !pads {
-                    continue;
+            _ = tick.tick(), if pads || !late.is_empty() || !queue.is_empty() => {
+                let mut now = Vec::new();
+                if pads {
+                    Cell::on_link(Message::Padding).encode(&mut now);
                 }
-                let mut padding = Vec::new();
-                Cell::on_link(Message::Padding).encode(&mut padding);
-                if near.stream.write_all(&padding).await.is_err() {
+                queue.pop_front().into_iter().for_each(|cell: Cell| cell.encode(&mut now));
+                if near.stream.write_all(&now).await.is_err() {
                     return Ok(());
                 }
             }

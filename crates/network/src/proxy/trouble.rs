@@ -78,7 +78,11 @@ impl Trouble {
             Self::Network(error) => {
                 matches!(
                     error,
-                    Error::Circuit { .. } | Error::FirstHop { .. } | Error::Timeout { .. } | Error::Silent { .. }
+                    Error::Circuit { .. }
+                        | Error::FirstHop { .. }
+                        | Error::Timeout { .. }
+                        | Error::Silent { .. }
+                        | Error::Late { .. }
                 )
             }
         }
@@ -101,7 +105,7 @@ fn reply(error: &Error) -> Reply {
             _ => Reply::GeneralFailure,
         },
         Error::Path(_) => Reply::NetworkUnreachable,
-        Error::Timeout { .. } | Error::Silent { .. } => Reply::TtlExpired,
+        Error::Timeout { .. } | Error::Silent { .. } | Error::Late { .. } => Reply::TtlExpired,
         Error::Circuit { failure, .. } if failure.cause == Cause::Timeout => Reply::TtlExpired,
         Error::FirstHop { source, .. } => match **source {
             Error::Timeout { .. } => Reply::TtlExpired,
@@ -143,7 +147,7 @@ pub(super) fn is_a_refusal(error: &Error) -> bool {
 pub(super) fn carried_nothing(error: &Error) -> bool {
     match error {
         Error::Circuit { failure, .. } => !matches!(failure.cause, Cause::Closed | Cause::Overflow),
-        Error::Silent { .. } => true,
+        Error::Silent { .. } | Error::Late { .. } => true,
         _ => false,
     }
 }
@@ -209,6 +213,7 @@ mod tests {
         let slow =
             || Error::Timeout { what: "opening a stream to secret.example:443".to_owned(), after: Duration::ZERO };
         let first = |source| Error::FirstHop { relay: "ada".to_owned(), source: Box::new(source) }.into();
+        let late = Error::Late { relay: "ada".to_owned(), after: Duration::from_secs(5) };
         let refused = Error::Connect { address: ([192, 0, 2, 3], 1).into(), why: "no".to_owned() };
         for (trouble, reply, status) in [
             (Trouble::OnionService, 2, 403),
@@ -224,6 +229,7 @@ mod tests {
             (first(refused), 3, 502),
             (first(slow()), 6, 504),
             (slow().into(), 6, 504),
+            (late.into(), 6, 504),
             (circuit(Cause::Timeout), 6, 504),
             (circuit(Cause::LinkClosed), 1, 502),
         ] {
@@ -247,7 +253,8 @@ mod tests {
 
     #[test]
     fn another_path_is_tried_unless_the_target_is_the_cause() {
-        for yes in [stream(EndReason::EXITPOLICY), stream(EndReason::RESOURCELIMIT), circuit(Cause::Timeout)] {
+        let late = Error::Late { relay: "ada".to_owned(), after: Duration::from_secs(5) }.into();
+        for yes in [stream(EndReason::EXITPOLICY), stream(EndReason::RESOURCELIMIT), circuit(Cause::Timeout), late] {
             assert!(yes.is_the_paths(), "{yes:?}");
         }
         for no in
@@ -301,8 +308,10 @@ mod tests {
         let refused = || Cause::Destroyed(DestroyReason::NONE);
         let stream = |reason| Error::Stream { relay: "cyd".to_owned(), hop: 3, target: "x:1".to_owned(), reason };
         let spoilt = || Cause::Destroyed(DestroyReason::PROTOCOL);
+        let late = || Error::Late { relay: String::new(), after: Duration::from_secs(5) };
         // Whether it counts against the guard, only once for each exit, and against the exit.
         for (error, counts) in [
+            (late(), [true, false, false]),
             (circuit(Some(1), refused()), [true, false, false]),
             (circuit(Some(1), Cause::LinkClosed), [true, false, false]),
             (circuit(None, Cause::Unrecognized), [true, false, false]),

@@ -7,7 +7,7 @@ use crate::proxy::trouble::{Trouble, is_spoilt, is_the_exits, is_the_guards, is_
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
 /// How often a stream is tried, each time with another circuit.
@@ -15,11 +15,16 @@ const TRIES: usize = 3;
 /// How many circuits may fail to come about before a stream is given up. Each time the client learns of a relay that isn't there.
 const BUILDS: usize = 8;
 
+/// How often the bytes of one stream clear its guard.
+const TELLS: Duration = Duration::from_secs(1);
+
 /// A stream's try of a circuit. Keep it beside the stream until that is over. If it is dropped before anything has come, the circuit's relays are asked for a sign of life.
 pub(in crate::proxy) struct Trial {
     pool: Arc<Pool>,
     pub(super) built: Arc<Built>,
     began: Instant,
+    /// When the guard was last said to carry.
+    told: Option<Instant>,
     /// The exit has opened the stream.
     is_open: bool,
     /// It is known what the circuit is good for, as far as this stream can tell.
@@ -28,12 +33,15 @@ pub(in crate::proxy) struct Trial {
 
 impl Trial {
     pub(super) fn new(pool: &Arc<Pool>, built: Arc<Built>) -> Self {
-        Self { pool: Arc::clone(pool), built, began: instant(), is_open: false, is_settled: false }
+        Self { pool: Arc::clone(pool), built, began: instant(), told: None, is_open: false, is_settled: false }
     }
 
     /// The exit has sent something of the stream: bytes, or else its end. That a stream was opened says little: who ends each circuit then carries nothing either.
+    /// Bytes clear the guard of what has failed meanwhile, also later ones: over a line that they fill, other streams fail.
     pub(in crate::proxy) fn heard(&mut self, is_data: bool) {
-        if is_data && !self.is_settled {
+        let now = instant();
+        if is_data && self.told.is_none_or(|told| now.saturating_duration_since(told) >= TELLS) {
+            self.told = Some(now);
             self.pool.carried(&self.built);
         }
         self.is_settled |= is_data || !self.built.is_over();

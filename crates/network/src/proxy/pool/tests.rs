@@ -139,6 +139,41 @@ async fn a_guard_that_builds_circuits_and_carries_no_stream_comes_behind_another
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_slow_line_that_a_page_fills_streams_are_late_and_nobody_is_blamed() {
+    let target = Target::start(local()).await.unwrap();
+    let port = target.address().port();
+    let (ada, bob, cyd) = (relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await);
+    let slow = Scripted::start(Script::Slow).await;
+    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
+    let (proxy, _folder) = proxy(list(&[&slow.listed, &ada, &bob, &cyd]), &[&slow.listed, &ada], |config| {
+        // Without congestion control a page has 500 cells on their way: ten seconds.
+        (config.handshake, config.client.stream) = (HandshakeType::Ntor, Duration::from_millis(1500));
+    })
+    .await;
+    let (pool, began) = (&proxy.shared.pool, instant());
+    for _ in 0..7 {
+        pool.keep(&pool.build(Some(HOST), port, &[], None, || true).await.unwrap(), None);
+    }
+    let mut page = ask(&proxy, 0, port).await;
+    page.write_all(b"GET /bytes/50000000 HTTP/1.0\r\n\r\n").await.unwrap();
+    page.read_exact(&mut [0; 20_000]).await.unwrap();
+    let reading = tokio::spawn(async move { tokio::io::copy(&mut page, &mut tokio::io::sink()).await });
+    // Six tries in turn; four would be enough if nothing came meanwhile.
+    for number in 1..=2 {
+        let late = pool.open(isolation(number), HOST, port).await.map(drop);
+        assert!(matches!(late, Err(Trouble::Network(Error::Late { .. }))), "{late:?}");
+    }
+    assert!(!locked(&pool.guards).is_behind_since(slow.listed.identity(), began, instant()));
+    assert!(locked(&pool.absent).now(4, instant()).is_empty());
+    // The circuit that brings the page is well, though its relays' answers wait, too.
+    let kept: Vec<_> = locked(&pool.state).circuits.iter().map(|pooled| Arc::clone(&pooled.built)).collect();
+    assert_eq!(kept.len(), 1);
+    assert!(kept[0].circuit.silent_hop(pool.sign).await.is_none());
+    assert!(!reading.is_finished());
+    reading.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_exit_that_a_guard_makes_end_circuits_is_asked_again_where_it_is_the_only_one() {
     let target = Target::start(local()).await.unwrap();
     let port = target.address().port();
