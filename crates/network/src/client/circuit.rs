@@ -410,8 +410,8 @@ impl State {
     }
 
     fn act(&self, inner: &mut Inner, action: ClientAction) {
-        use ClientAction::{Closed, Send, Writable};
-        inner.heard += u64::from(!matches!(action, Send(_) | Writable { .. } | Closed(_)));
+        let is_ours = matches!(action, ClientAction::Send(_) | ClientAction::Writable { .. } | ClientAction::Closed(_));
+        inner.heard += u64::from(!is_ours);
         match action {
             ClientAction::Send(Message::Relay(_) | Message::RelayEarly(_)) if inner.overflowed => {}
             ClientAction::Send(message) => match self.link.outbox.push(self.number(), message) {
