@@ -32,7 +32,7 @@ pub(crate) enum Script {
     Spoils,
     /// The first of each circuit is dropped.
     DropsFirst,
-    /// They go on later.
+    /// They go on later, and padding is sent all the time.
     Delays(Duration),
     /// The first of each circuit, which opens a stream, goes on, and the second ends it.
     Opens,
@@ -142,7 +142,10 @@ async fn between(
                     cell.encode(&mut onward);
                 }
                 Script::DropsFirst if is_first => {}
-                Script::Delays(delay) if is_relay => late.push_back((Instant::now() + delay, cell)),
+                Script::Delays(delay) if is_relay => {
+                    pads = true;
+                    late.push_back((Instant::now() + delay, cell));
+                }
                 Script::Opens if is_relay && !is_first => {
                     answer(Message::Destroy(DestroyReason::NONE)).encode(&mut home);
                 }
@@ -174,7 +177,7 @@ async fn between(
                 Ok(length @ 1..) => far.decoder.receive(&back[..length]),
                 _ => return Ok(()),
             },
-            _ = tick.tick(), if pads || !late.is_empty() || !queue.is_empty() => {
+            _ = tick.tick(), if pads || !queue.is_empty() => {
                 let mut now = Vec::new();
                 if pads {
                     Cell::on_link(Message::Padding).encode(&mut now);

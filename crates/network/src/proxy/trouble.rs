@@ -152,9 +152,10 @@ pub(super) fn carried_nothing(error: &Error) -> bool {
     }
 }
 
-/// Whether that was at the last of so many hops. Then it may be the exit's doing as well as that of anyone before it.
-pub(super) fn is_at(error: &Error, hops: usize) -> bool {
+/// Whether that was at the last of so many hops, or a cell has come that none of them made: then it may be the exit's doing as well as that of anyone before it.
+pub(super) fn may_be_the_exits(error: &Error, hops: usize) -> bool {
     let hop = match error {
+        Error::Circuit { failure: Failure { cause: Cause::Unrecognized, .. }, .. } => Some(hops),
         Error::Circuit { failure, .. } => failure.hop,
         Error::Silent { hop, .. } => Some(*hop),
         _ => None,
@@ -162,9 +163,11 @@ pub(super) fn is_at(error: &Error, hops: usize) -> bool {
     hops > 1 && hop == Some(hops)
 }
 
-/// Whether a circuit that was built has been ended for a breach of the protocol. An honest relay does that when a cell has come that somebody before it has spoilt.
+/// Whether a circuit that was built has been ended for a breach of the protocol, by a relay or here. An honest one does that when a cell has come that somebody on its way has
+/// spoilt.
 pub(super) fn is_spoilt(error: &Error) -> bool {
-    matches!(error, Error::Circuit { failure: Failure { cause: Cause::Destroyed(DestroyReason::PROTOCOL), .. }, .. })
+    let Error::Circuit { failure: Failure { cause, .. }, .. } = error else { return false };
+    matches!(cause, Cause::Destroyed(DestroyReason::PROTOCOL) | Cause::Unrecognized)
 }
 
 /// Whether the exit of a circuit of so many hops is to blame for a stream. What nobody knows the place of, or what a relay before it can have brought about, it isn't.
@@ -314,7 +317,7 @@ mod tests {
             (late(), [true, false, false]),
             (circuit(Some(1), refused()), [true, false, false]),
             (circuit(Some(1), Cause::LinkClosed), [true, false, false]),
-            (circuit(None, Cause::Unrecognized), [true, false, false]),
+            (circuit(None, Cause::Unrecognized), [true, true, false]),
             (circuit(Some(2), refused()), [true, false, false]),
             (circuit(Some(2), spoilt()), [true, false, false]),
             (circuit(Some(3), spoilt()), [true, true, false]),
@@ -329,9 +332,10 @@ mod tests {
             (circuit(None, Cause::Overflow), [false, false, false]),
         ] {
             let said = error.to_string();
-            assert_eq!([carried_nothing(&error), is_at(&error, 3), is_the_exits(&error, 3)], counts, "{said}");
+            let found = [carried_nothing(&error), may_be_the_exits(&error, 3), is_the_exits(&error, 3)];
+            assert_eq!(found, counts, "{said}");
         }
-        assert!(is_the_exits(&silent(1), 1) && !is_at(&silent(1), 1), "it is both, and always counts");
+        assert!(is_the_exits(&silent(1), 1) && !may_be_the_exits(&silent(1), 1), "it is both, and always counts");
     }
 
     #[test]

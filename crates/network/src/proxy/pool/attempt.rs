@@ -50,25 +50,34 @@ impl Trial {
     /// What comes of the work; or where the circuit is stuck, if there is no answer for some time: an exit says by itself that a target doesn't answer.
     async fn outcome<T>(&self, work: Working<T>) -> Result<T, Error> {
         let (circuit, sign) = (&self.built.circuit, self.pool.sign);
+        let is_in_doubt = |doubt| {
+            self.built.is_in_doubt.send_replace(doubt);
+        };
         let stuck = async {
             sleep(sign).await;
-            match circuit.silent_hop(sign).await {
-                Some(error) => error,
-                None => pending().await,
+            is_in_doubt(true);
+            if let Some(error) = circuit.silent_hop(sign).await {
+                return error;
             }
+            is_in_doubt(false);
+            pending().await
         };
         let error = tokio::select! {
             biased;
             done = work => match done {
-                Err(error) => error,
-                done => return done,
+                Err(error @ Error::Timeout { .. }) => {
+                    is_in_doubt(true);
+                    circuit.silent_hop(sign).await.unwrap_or(error)
+                }
+                done => {
+                    // An answer, whatever it says, is a sign of life.
+                    is_in_doubt(false);
+                    return done;
+                }
             },
             error = stuck => error,
         };
-        match error {
-            Error::Timeout { .. } => Err(circuit.silent_hop(sign).await.unwrap_or(error)),
-            error => Err(error),
-        }
+        Err(error)
     }
 }
 
@@ -78,7 +87,7 @@ impl Drop for Trial {
             return;
         }
         if !self.is_open {
-            self.built.is_in_doubt.store(true, Ordering::Relaxed);
+            self.built.is_in_doubt.send_replace(true);
         }
         if self.built.is_asked.swap(true, Ordering::Relaxed) {
             return;
@@ -89,7 +98,7 @@ impl Drop for Trial {
                 pool.failed(&built, &error, began).await;
             }
             built.is_asked.store(false, Ordering::Relaxed);
-            built.is_in_doubt.store(false, Ordering::Relaxed);
+            built.is_in_doubt.send_replace(false);
         });
     }
 }
