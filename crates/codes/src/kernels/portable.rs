@@ -31,3 +31,15 @@ pub(crate) fn contains(positions: &[u32], position: u32) -> u8 {
 pub(crate) fn scatter(positions: &[u32], words: &mut [u64]) {
     super::support::scatter(positions, words);
 }
+
+#[inline(never)]
+pub(crate) fn sparse_product(
+    n: usize,
+    twice: &[u64],
+    positions: &[u32],
+    here: &mut [u64],
+    there: &mut [u64],
+    sum: &mut [u64],
+) {
+    super::sparse::product(n, twice, positions, here, there, sum);
+}
