@@ -17,9 +17,11 @@ const fn longest_step(n: usize) -> usize {
 /// i mod n of the polynomial, for i < 2n; it and the two rooms have [`room`] words.
 ///
 /// A rotation by p is what begins n − p bits further on. That distance is secret: for each power of two of words in it, all words are read at
-/// both places, and a mask chooses. The bits that are left are shifts of words by the same number, which x86-64's vector instructions do in constant time.
+/// both places, and a mask chooses. The bits that are left are shifts of all words by the same number; what is shifted passes through `word`, which gives
+/// it back: an arm that hides it from the optimiser there shifts one word at a time.
 #[inline(always)]
 pub(crate) fn product<'a>(
+    word: impl Fn(u64) -> u64,
     n: usize,
     twice: &[u64],
     positions: &[u32],
@@ -39,9 +41,22 @@ pub(crate) fn product<'a>(
         }
         let bits = distance % 64;
         for ((sum, low), high) in sum.iter_mut().zip(&*here).zip(&here[1..]) {
-            *sum ^= low >> bits | high << 1 << (63 - bits);
+            *sum ^= word(*low) >> bits | word(*high) << 1 << (63 - bits);
         }
     }
+}
+
+/// [`product`], many words at a time.
+#[inline(always)]
+pub(crate) fn product_of_many(
+    n: usize,
+    twice: &[u64],
+    positions: &[u32],
+    here: &mut [u64],
+    there: &mut [u64],
+    sum: &mut [u64],
+) {
+    product(|word| word, n, twice, positions, here, there, sum);
 }
 
 /// The words of `from`, from the beginning on or `step` words further on, as the distance in bits has it.

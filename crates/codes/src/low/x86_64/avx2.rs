@@ -34,5 +34,5 @@ entry! {
     /// See [`support::contains`].
     contains(positions: &[u32], position: u32) -> u8, support::contains;
     /// See [`sparse::product`].
-    sparse_product(n: usize, twice: &[u64], positions: &[u32], here: &mut [u64], there: &mut [u64], sum: &mut [u64]), sparse::product;
+    sparse_product(n: usize, twice: &[u64], positions: &[u32], here: &mut [u64], there: &mut [u64], sum: &mut [u64]), sparse::product_of_many;
 }
