@@ -250,8 +250,10 @@ mod tests {
             let relay = Scripted::start(script).await;
             let client = Client::new(ClientOptions::default()).unwrap();
             let circuit = client.first_hop(&relay.listed, HandshakeType::NtorV3).await.unwrap();
-            assert!(circuit.silent_hop(second).await.is_none(), "{script:?} lives");
             let patience = if answers { 30 * second } else { second };
+            let stuck = circuit.silent_hop(patience).await;
+            assert!(if answers { stuck.is_none() } else { matches!(stuck, Some(Error::Late { .. })) }, "{stuck:?}");
+            assert!(!circuit.is_retired(), "{script:?} lives");
             assert_eq!(circuit.unanswering_hop(patience).await.is_none(), answers, "{script:?}");
         }
     }

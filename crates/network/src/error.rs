@@ -137,6 +137,14 @@ pub enum Error {
         /// How long was waited for its answer.
         after: Duration,
     },
+    /// A circuit is stuck, and nobody knows where: no hop answers, though something comes over the link to the first, and its answer may wait behind that.
+    #[error("hop 1: no answer within {} s, though its link is alive; that is slow, or the relay is stuck (relay {relay})", after.as_secs_f32())]
+    Late {
+        /// The first relay, as the list names it.
+        relay: String,
+        /// How long was waited for its answer.
+        after: Duration,
+    },
     /// A URL that we can't fetch.
     #[error("{url}: {why}")]
     Url {

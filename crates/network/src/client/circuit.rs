@@ -33,8 +33,17 @@ pub(super) struct State {
     /// How long a stream may take to be opened.
     patience: Duration,
     inner: Mutex<Inner>,
-    /// When the hops were last asked for a sign of life, and which was the first without one. Held while they are asked.
-    asked: AsyncMutex<Option<(Instant, Option<usize>)>>,
+    /// When the hops were last asked for a sign of life, and what came of it. Held while they are asked.
+    asked: AsyncMutex<Option<(Instant, Option<Stuck>)>>,
+}
+
+/// Where a circuit is stuck.
+#[derive(Clone, Copy)]
+enum Stuck {
+    /// At that hop, from 0.
+    At(usize),
+    /// Hop 1 has not answered, and something has come over the link: its answer, and those of the hops behind it, may wait behind that.
+    Somewhere,
 }
 
 struct Inner {
@@ -47,6 +56,8 @@ struct Inner {
     relays: Vec<String>,
     /// Hops that have answered the last probes.
     answered: Vec<bool>,
+    /// Messages of the hops that have come.
+    heard: u64,
     /// Who waits for a hop.
     builder: Option<Waker>,
     /// Answers to look-ups that nobody has taken yet.
@@ -201,9 +212,10 @@ impl Circuit {
 
     /// Finds out which hop no longer answers, when a circuit carries nothing any more and no relay has ended it: asks every hop for a
     /// sign of life, and waits for `patience`. The error names the first hop without an answer. It or the way to it is stuck; `None`
-    /// if all answer, so that whatever is slow lies behind the last hop. Anything that comes over the link is hop 1's sign of life: its own answer may wait
-    /// behind what exits send to this client. A link over which nothing comes takes no circuits any more. Of several callers one asks, and the others take
-    /// the answer, if the question was put after they came.
+    /// if all answer, so that whatever is slow lies behind the last hop. A link over which nothing comes takes no circuits any more. If something comes and hop 1
+    /// doesn't answer, its answer may wait behind what exits send to this client, and so may those of the hops behind it: then the circuit is well if it
+    /// has brought anything meanwhile, and otherwise nobody knows ([`Error::Late`]). Of several callers one asks, and the others take the answer, if the
+    /// question was put after they came.
     pub async fn silent_hop(&self, patience: Duration) -> Option<Error> {
         let came = Instant::now();
         let mut asked = self.0.asked.lock().await;
@@ -226,26 +238,29 @@ impl Circuit {
         self.silence(silent, patience)
     }
 
-    /// What is wrong with a circuit of which that hop, from 0, is silent.
-    fn silence(&self, silent: Option<usize>, patience: Duration) -> Option<Error> {
+    /// What is wrong with a circuit that is stuck there.
+    fn silence(&self, stuck: Option<Stuck>, after: Duration) -> Option<Error> {
         let inner = locked(&self.0.inner);
         if let Some(failure) = inner.failure {
             return Some(inner.error(failure));
         }
-        let hop = silent?;
-        Some(Error::Silent { hop: hop + 1, relay: inner.relays.get(hop).cloned().unwrap_or_default(), after: patience })
+        let relay = |hop: usize| inner.relays.get(hop).cloned().unwrap_or_default();
+        Some(match stuck? {
+            Stuck::At(hop) => Error::Silent { hop: hop + 1, relay: relay(hop), after },
+            Stuck::Somewhere => Error::Late { relay: relay(0), after },
+        })
     }
 
-    /// The first hop, from 0, that gives no sign of life in time; no answer, if `only_answers` count.
-    async fn ask_all(&self, patience: Duration, only_answers: bool) -> Option<usize> {
+    /// Where the circuit is stuck, if any hop gives no sign of life in time; no answer, if `only_answers` count.
+    async fn ask_all(&self, patience: Duration, only_answers: bool) -> Option<Stuck> {
         let heard = self.0.link.heard();
-        let hops = self.0.with(|inner| {
+        let (hops, came) = self.0.with(|inner| {
             inner.answered = vec![false; inner.machine.hops()];
             for hop in 1..=inner.answered.len() {
                 // A hop that can't be asked has not answered.
                 let _ = inner.machine.probe(hop);
             }
-            inner.answered.len()
+            (inner.answered.len(), inner.heard)
         });
         let all = poll_fn(|cx| {
             let mut inner = locked(&self.0.inner);
@@ -256,13 +271,15 @@ impl Circuit {
             Poll::Pending
         });
         let is_late = timeout(patience, all).await.is_err();
-        let mut inner = locked(&self.0.inner);
-        match (self.0.link.heard() == heard, inner.answered.first_mut()) {
-            (true, _) if is_late => self.0.link.retire(),
-            (false, Some(first)) if !only_answers => *first = true,
-            _ => {}
+        let is_dead = self.0.link.heard() == heard;
+        if is_dead && is_late {
+            self.0.link.retire();
         }
-        (0..hops).find(|hop| !inner.answered[*hop])
+        let inner = locked(&self.0.inner);
+        match (0..hops).find(|hop| !inner.answered[*hop])? {
+            0 if !is_dead && !only_answers => (inner.heard == came).then_some(Stuck::Somewhere),
+            hop => Some(Stuck::At(hop)),
+        }
     }
 
     /// How many hops there are.
@@ -307,6 +324,7 @@ impl State {
             overflowed: false,
             relays: Vec::new(),
             answered: Vec::new(),
+            heard: 0,
             builder: None,
             answers: HashMap::new(),
         };
@@ -392,6 +410,8 @@ impl State {
     }
 
     fn act(&self, inner: &mut Inner, action: ClientAction) {
+        let is_ours = matches!(action, ClientAction::Send(_) | ClientAction::Writable { .. } | ClientAction::Closed(_));
+        inner.heard += u64::from(!is_ours);
         match action {
             ClientAction::Send(Message::Relay(_) | Message::RelayEarly(_)) if inner.overflowed => {}
             ClientAction::Send(message) => match self.link.outbox.push(self.number(), message) {

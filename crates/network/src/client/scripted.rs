@@ -32,12 +32,14 @@ pub(crate) enum Script {
     Spoils,
     /// The first of each circuit is dropped.
     DropsFirst,
-    /// They go on later.
+    /// They go on later, and padding is sent all the time.
     Delays(Duration),
     /// The first of each circuit, which opens a stream, goes on, and the second ends it.
     Opens,
     /// The first of each circuit goes on, and then as with [`Script::Pads`].
     Starves,
+    /// Only one cell in 20 ms comes back, as over a slow line.
+    Slow,
 }
 
 /// The relay. It ends with this.
@@ -117,6 +119,8 @@ async fn between(
     let mut pads = false;
     // Circuits that have had a RELAY cell; cells that go on later.
     let (mut begun, mut late) = (HashSet::new(), VecDeque::new());
+    // Cells that wait for the slow line.
+    let mut queue = VecDeque::new();
     loop {
         let (mut onward, mut home) = (Vec::new(), Vec::new());
         while late.front().is_some_and(|(at, _): &(Instant, Cell)| *at <= Instant::now()) {
@@ -138,7 +142,10 @@ async fn between(
                     cell.encode(&mut onward);
                 }
                 Script::DropsFirst if is_first => {}
-                Script::Delays(delay) if is_relay => late.push_back((Instant::now() + delay, cell)),
+                Script::Delays(delay) if is_relay => {
+                    pads = true;
+                    late.push_back((Instant::now() + delay, cell));
+                }
                 Script::Opens if is_relay && !is_first => {
                     answer(Message::Destroy(DestroyReason::NONE)).encode(&mut home);
                 }
@@ -147,7 +154,10 @@ async fn between(
             }
         }
         while let Some(cell) = far.decoder.next().expect("a relay sends cells") {
-            cell.encode(&mut home);
+            match script {
+                Script::Slow => queue.push_back(cell),
+                _ => cell.encode(&mut home),
+            }
         }
         let written = async {
             far.stream.write_all(&onward).await?;
@@ -167,13 +177,13 @@ async fn between(
                 Ok(length @ 1..) => far.decoder.receive(&back[..length]),
                 _ => return Ok(()),
             },
-            _ = tick.tick(), if pads || !late.is_empty() => {
-                if !pads {
-                    continue;
+            _ = tick.tick(), if pads || !queue.is_empty() => {
+                let mut now = Vec::new();
+                if pads {
+                    Cell::on_link(Message::Padding).encode(&mut now);
                 }
-                let mut padding = Vec::new();
-                Cell::on_link(Message::Padding).encode(&mut padding);
-                if near.stream.write_all(&padding).await.is_err() {
+                queue.pop_front().into_iter().for_each(|cell: Cell| cell.encode(&mut now));
+                if near.stream.write_all(&now).await.is_err() {
                     return Ok(());
                 }
             }

@@ -504,6 +504,17 @@ mod tests {
     use std::sync::mpsc;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn other_authorities_are_known_by_the_addresses_of_their_names() {
+        let keys = AuthorityKeys::generate(Clock::default().now()).unwrap();
+        let mut config = AuthorityConfig::new(([127, 0, 0, 1], 0).into());
+        config.peers = vec![format!("http://localhost:9#{}", "a".repeat(64)).parse().unwrap()];
+        let authority = Authority::start(keys, config).await.unwrap();
+        authority.shared().find_peers().await;
+        let [peer, other] = [[127, 0, 0, 1], [127, 0, 0, 2]].map(IpAddr::from);
+        assert!(authority.shared().is_known(peer) && !authority.shared().is_known(other));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn signatures_are_verified_while_others_use_the_registry() {
         let local = SocketAddr::from(([127, 0, 0, 1], 0));
         let keys = AuthorityKeys::generate(Clock::default().now()).unwrap();

@@ -21,14 +21,22 @@ pub(super) struct Names(HashMap<String, (Instant, Vec<IpAddr>)>);
 impl Names {
     /// Looks all names up at once. Says whether all were found.
     pub(super) async fn look_up(&mut self, directories: impl Iterator<Item = &DirectoryAddress>) -> bool {
+        let hosts = directories.map(DirectoryAddress::url).map(|url| (url.bare_host().to_owned(), url.port()));
+        let ask = |host: String, port| async move {
+            let found = lookup_host((host.as_str(), port)).await.ok()?;
+            Some(found.map(|address| address.ip()).collect())
+        };
+        self.ask_all(hosts, ask).await
+    }
+
+    async fn ask_all<F>(&mut self, hosts: impl Iterator<Item = (String, u16)>, ask: impl Fn(String, u16) -> F) -> bool
+    where
+        F: Future<Output = Option<Vec<IpAddr>>> + Send + 'static,
+    {
         let mut lookups = JoinSet::new();
-        for url in directories.map(DirectoryAddress::url) {
-            let (host, port) = (url.bare_host().to_owned(), url.port());
-            lookups.spawn(async move {
-                let found = timeout(PATIENCE, lookup_host((host.as_str(), port))).await.ok().and_then(Result::ok);
-                let addresses = found.map(|found| found.map(|address| address.ip()).collect());
-                (host, addresses)
-            });
+        for (host, port) in hosts {
+            let asked = timeout(PATIENCE, ask(host.clone(), port));
+            lookups.spawn(async move { (host, asked.await.ok().flatten()) });
         }
         self.found(lookups.join_all().await, instant())
     }
@@ -54,6 +62,25 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn names_whose_servers_say_nothing_hold_up_neither_each_other_nor_the_rest() {
+        let live = IpAddr::from([192, 0, 2, 1]);
+        let hosts = || ["mute", "live", "deaf"].into_iter().map(|host| (host.to_owned(), 80));
+        let ask = |host: String, _| async move {
+            if host != "live" {
+                std::future::pending::<()>().await;
+            }
+            Some(vec![live])
+        };
+        let mut names = Names::default();
+        // The clock goes on by itself when nothing else is to be done.
+        let all_found = timeout(2 * PATIENCE, names.ask_all(hosts(), ask)).await;
+        assert_eq!(all_found.ok(), Some(false), "they had their time, at once");
+        assert_eq!(names.addresses().collect::<Vec<_>>(), [live]);
+        // The twin.
+        assert!(names.ask_all(hosts().skip(1).take(1), ask).await);
+    }
 
     #[test]
     fn a_name_that_is_gone_holds_up_no_other_and_keeps_its_addresses_for_a_day() {

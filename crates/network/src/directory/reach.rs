@@ -12,10 +12,12 @@
 //!   intervals ([`ReachLimits::pause`]), so that nobody makes the authority knock anywhere often. A relay that registers from its own network doesn't wait
 //!   for strangers who claim to be there.
 
+mod turns;
+
+pub(super) use turns::{Due, Turns};
+
 use crate::prefix::Prefix;
-use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// How an authority finds out whether relays are there.
@@ -243,101 +245,11 @@ pub(super) enum Lane {
     Silent,
 }
 
-/// A relay to be tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Due {
-    pub(super) identity: [u8; 32],
-    pub(super) claims: Vec<Claim>,
-    pub(super) lane: Lane,
-    /// The network that it was registered from.
-    pub(super) from: Prefix,
-    /// Networks that it claims to be in and was not registered from, other than test networks.
-    pub(super) claimed: Vec<Prefix>,
-    /// Since when it is its turn.
-    pub(super) next: Instant,
-}
-
-impl Due {
-    pub(super) fn new(identity: [u8; 32], claims: &[Claim], reach: &Reach, lane: Lane, exempt: &[Prefix]) -> Self {
-        let addresses = claims.iter().map(|claim| claim.address.ip());
-        let is_claimed = |address: &IpAddr| {
-            lane == Lane::Waiting
-                && !exempt.iter().any(|prefix| prefix.contains(*address))
-                && !reach.from.contains(*address)
-        };
-        let claimed = addresses.filter(is_claimed).map(Prefix::around).collect();
-        let (from, next) = (reach.from, reach.next);
-        Self { identity, claims: claims.to_vec(), lane, from, claimed, next }
-    }
-}
-
-/// Whose turn it is.
-#[derive(Default)]
-pub(super) struct Turns {
-    /// How many are being tried.
-    running: HashMap<Lane, usize>,
-    /// When providers that registrations came from, and their networks, had their last turn, by number.
-    turns: HashMap<(Lane, Prefix), u64>,
-    turn: u64,
-    /// When strangers' claims to networks were last tried.
-    knocked: HashMap<Prefix, Instant>,
-}
-
-impl Turns {
-    /// Those of `due` that are to be tried now.
-    pub(super) fn choose(&mut self, mut due: Vec<Due>, now: Instant, limits: &ReachLimits) -> Vec<Due> {
-        self.knocked.retain(|_, at| now.saturating_duration_since(*at) < limits.pause);
-        let are_of = |due: &Due, who: &_| [due.from, due.from.provider()].map(|of| (due.lane, of)).contains(who);
-        self.turns.retain(|who, _| due.iter().any(|due| are_of(due, who)));
-        let mut chosen = Vec::new();
-        // The last is taken out first.
-        due.sort_by_key(|due| Reverse(due.next));
-        let mut listed: Vec<_> = due.extract_if(.., |due| due.lane == Lane::Listed).collect();
-        while self.has_room(Lane::Listed, limits)
-            && let Some(next) = listed.pop()
-        {
-            self.start(next, &mut chosen);
-        }
-        // Those who answer nothing keep a place for long, so in these lanes providers take turns.
-        for lane in [Lane::Silent, Lane::Waiting] {
-            while self.has_room(lane, limits) {
-                let knocked = |due: &Due| due.claimed.iter().any(|network| self.knocked.contains_key(network));
-                let may = |due: &Due| due.lane == lane && !knocked(due);
-                let last = |who: Prefix| self.turns.get(&(lane, who)).copied().unwrap_or(0);
-                let turn = |due: &Due| (last(due.from.provider()), last(due.from), due.next);
-                let next = (0..due.len()).filter(|index| may(&due[*index])).min_by_key(|index| turn(&due[*index]));
-                let Some(next) = next.map(|index| due.swap_remove(index)) else { break };
-                self.turn += 1;
-                self.turns.extend([next.from.provider(), next.from].map(|who| ((lane, who), self.turn)));
-                self.knocked.extend(next.claimed.iter().map(|network| (*network, now)));
-                self.start(next, &mut chosen);
-            }
-        }
-        chosen
-    }
-
-    fn has_room(&self, lane: Lane, limits: &ReachLimits) -> bool {
-        self.running.get(&lane).is_none_or(|running| *running < limits.at_once)
-    }
-
-    fn start(&mut self, due: Due, chosen: &mut Vec<Due>) {
-        *self.running.entry(due.lane).or_default() += 1;
-        chosen.push(due);
-    }
-
-    /// A try is over.
-    pub(super) fn done(&mut self, lane: Lane) {
-        if let Some(running) = self.running.get_mut(&lane) {
-            *running = running.saturating_sub(1);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LIMITS: ReachLimits = ReachLimits {
+    pub(super) const LIMITS: ReachLimits = ReachLimits {
         every: Duration::from_secs(1200),
         good_for: Duration::from_secs(2700),
         patience: Duration::from_secs(10),
@@ -353,11 +265,11 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn network(text: &str) -> Prefix {
+    pub(super) fn network(text: &str) -> Prefix {
         Prefix::around(address(text).ip())
     }
 
-    fn claim(text: &str) -> Claim {
+    pub(super) fn claim(text: &str) -> Claim {
         Claim { address: address(text), keys: None }
     }
 
@@ -367,16 +279,6 @@ mod tests {
 
     fn busy() -> Answer {
         Answer::Busy("out of resources".to_owned())
-    }
-
-    /// A relay that was registered from the first address's network and claims to be at the second.
-    fn due(number: u8, from: &str, at: &str, lane: Lane, next: Instant) -> Due {
-        let reach = Reach { next, ..Reach::new(network(from), next) };
-        Due::new([number; 32], &[claim(at)], &reach, lane, &[])
-    }
-
-    fn numbers(chosen: &[Due]) -> Vec<u8> {
-        chosen.iter().map(|due| due.identity[0]).collect()
     }
 
     #[test]
@@ -488,87 +390,5 @@ mod tests {
         assert_eq!([1, 2, 3].map(|tries| attempt(fails(), tries).0), [true, true, false]);
         assert_eq!(attempt(Answer::Holds, 4), (true, true));
         assert_eq!(attempt(Answer::Unasked, 5), (true, true), "it keeps its place in its network");
-    }
-
-    #[test]
-    fn newcomers_take_turns_by_the_network_that_they_came_from() {
-        let now = Instant::now();
-        let mut turns = Turns::default();
-        let mut all: Vec<_> = (0..9).map(|number| due(number, "8.8.8.8:1", "8.8.8.9:1", Lane::Waiting, now)).collect();
-        all.push(due(50, "9.9.9.9:1", "9.9.9.9:1", Lane::Waiting, now + Duration::from_secs(1)));
-        all.push(due(51, "9.9.9.9:1", "9.9.9.9:1", Lane::Waiting, now + Duration::from_secs(1)));
-        let chosen = turns.choose(all.clone(), now, &LIMITS);
-        assert_eq!(numbers(&chosen).iter().filter(|number| **number >= 50).count(), 2, "{:?}", numbers(&chosen));
-        assert_eq!(chosen.len(), 4);
-        assert!(turns.choose(all.clone(), now, &LIMITS).is_empty(), "four are being tried");
-        turns.done(Lane::Waiting);
-        assert_eq!(turns.choose(all, now, &LIMITS).len(), 1);
-    }
-
-    #[test]
-    fn newcomers_and_silent_relays_of_one_provider_share_its_turns_however_many_networks_they_come_from() {
-        [Lane::Waiting, Lane::Silent].into_iter().for_each(providers_take_turns);
-        // Nor do newcomers of a provider take the turns of its silent relays.
-        let (now, mut turns) = (Instant::now(), Turns::default());
-        let late = now + Duration::from_secs(5);
-        let of = |lane, network: &str, at| Due { claimed: Vec::new(), ..due(9, network, "8.8.8.8:1", lane, at) };
-        turns.choose(vec![of(Lane::Waiting, "8.8.1.1:1", now)], now, &LIMITS);
-        let others = (0..4).map(|third| of(Lane::Silent, &format!("9.{third}.1.1:1"), late));
-        let all = others.chain([of(Lane::Silent, "8.8.1.1:1", now), of(Lane::Waiting, "8.8.1.1:1", now)]).collect();
-        let chosen = turns.choose(all, late, &LIMITS);
-        assert!(chosen.iter().any(|due| due.lane == Lane::Silent && due.from == network("8.8.1.1:1")), "{chosen:?}");
-    }
-
-    fn providers_take_turns(lane: Lane) {
-        let now = Instant::now();
-        let mut turns = Turns::default();
-        // 200 networks of one provider, two of which have come twice, and two others who come last.
-        let crowd = (0..200)
-            .map(|number| due(number, &format!("[2600:0:{:x}::1]:1", number % 198), "[2600:0:ff::1]:1", lane, now));
-        let late = now + Duration::from_secs(5);
-        let others = [due(250, "8.8.8.8:1", "8.8.8.9:1", lane, late), due(251, "9.9.9.9:1", "9.9.9.9:1", lane, late)];
-        let mut all: Vec<_> = crowd.chain(others).collect();
-        all.iter_mut().for_each(|due| due.claimed.clear());
-        let chosen = turns.choose(all, late, &LIMITS);
-        assert!([250, 251].iter().all(|number| numbers(&chosen).contains(number)), "{:?}", numbers(&chosen));
-        // Among themselves its networks take turns too.
-        let mut turns = Turns::default();
-        let of = |number, network: &str, at| Due { claimed: Vec::new(), ..due(number, network, "8.8.8.8:1", lane, at) };
-        let all: Vec<_> = (0..8).map(|number| of(number, "8.8.1.1:1", now)).chain([of(9, "8.8.2.1:1", late)]).collect();
-        assert!(numbers(&turns.choose(all, late, &LIMITS)).contains(&9));
-    }
-
-    #[test]
-    fn newcomers_take_no_place_from_those_that_are_listed_nor_do_the_silent() {
-        let now = Instant::now();
-        let mut turns = Turns::default();
-        let of =
-            |lane, first: u8| (first..first + 9).map(move |number| due(number, "8.8.8.8:1", "8.8.8.9:1", lane, now));
-        let all: Vec<_> = of(Lane::Waiting, 0).chain(of(Lane::Silent, 20)).chain(of(Lane::Listed, 40)).collect();
-        let chosen = turns.choose(all, now, &LIMITS);
-        for lane in [Lane::Waiting, Lane::Silent, Lane::Listed] {
-            assert_eq!(chosen.iter().filter(|due| due.lane == lane).count(), 4, "{lane:?}");
-        }
-    }
-
-    #[test]
-    fn strangers_make_nobody_knock_often_and_do_not_hold_up_who_lives_there() {
-        let now = Instant::now();
-        let mut turns = Turns::default();
-        let strangers = |seconds| {
-            let at = now + Duration::from_secs(seconds);
-            (0..3).map(move |number| due(number, &format!("8.8.{number}.8:1"), "9.9.9.9:1", Lane::Waiting, at))
-        };
-        let chosen = turns.choose(strangers(0).collect(), now, &LIMITS);
-        assert_eq!(chosen.len(), 1, "one claim to a network");
-        let resident = due(9, "9.9.9.8:1", "9.9.9.9:1", Lane::Waiting, now + Duration::from_secs(1));
-        let chosen = turns.choose(strangers(1).chain([resident]).collect(), now + Duration::from_secs(1), &LIMITS);
-        assert_eq!(numbers(&chosen), [9]);
-        let chosen = turns.choose(strangers(2).collect(), now + Duration::from_secs(2), &LIMITS);
-        assert_eq!(chosen.len(), 1);
-        // In a test network, where all share an address, there is nothing to spare.
-        let reach = Reach::new(network("8.8.8.8:1"), now);
-        let exempt = Due::new([1; 32], &[claim("127.0.0.1:1")], &reach, Lane::Waiting, &Prefix::LOOPBACK);
-        assert!(exempt.claimed.is_empty());
     }
 }

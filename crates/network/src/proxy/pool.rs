@@ -27,8 +27,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, Semaphore, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 /// Streams with the same share circuits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -119,12 +120,20 @@ pub(super) struct Built {
     /// When it was begun, and when it was there.
     began: Instant,
     since: Instant,
-    /// A client has left before its stream was open: no other gets the circuit until its relays have given a sign of life.
-    is_in_doubt: AtomicBool,
-    /// They are being asked for it.
+    /// A stream was not opened in time, or its client has left before that: no other gets the circuit until its relays have given a sign of life.
+    is_in_doubt: watch::Sender<bool>,
+    /// They are being asked for it, though no client waits.
     is_asked: AtomicBool,
     place: Place,
     _counted: Held,
+}
+
+/// What there is for a stream.
+enum Found {
+    Circuit(Arc<Built>),
+    /// One that is in doubt, until that is over.
+    InDoubt(watch::Receiver<bool>),
+    Nothing,
 }
 
 /// A circuit's place among the most that there may be, and the address of the client that has it, once there is one.
@@ -285,14 +294,24 @@ impl Pool {
         port: u16,
         not_exits: &[[u8; 32]],
     ) -> Result<Arc<Built>, Trouble> {
-        let find = || locked(&self.state).find(isolation, host, port, not_exits, self.reuse);
-        if let Some(found) = find() {
+        let find = |waits| locked(&self.state).find(isolation, host, port, not_exits, self.reuse, waits);
+        // Who took another circuit at once would have the client build one after the other by giving up again and again.
+        let waiting = async {
+            loop {
+                match find(true) {
+                    Found::InDoubt(mut doubt) => drop(doubt.wait_for(|is_in_doubt| !is_in_doubt).await),
+                    found => break found,
+                }
+            }
+        };
+        let found = timeout(self.sign, waiting).await;
+        if let Found::Circuit(found) = found.unwrap_or_else(|_| find(false)) {
             self.changed.notify_one();
             return Ok(found);
         }
         let turn = locked(&self.state).turn(isolation);
         let held = turn.lock_owned().await;
-        if let Some(found) = find() {
+        if let Found::Circuit(found) = find(false) {
             return Ok(found);
         }
         let (tell, told) = oneshot::channel();
@@ -333,6 +352,7 @@ impl Pool {
     fn discard(&self, built: &Arc<Built>) {
         let gone = locked(&self.state).remove(|pooled| Arc::ptr_eq(&pooled.built, built));
         drop(gone);
+        built.is_in_doubt.send_replace(false);
     }
 
     /// A place for another circuit, for a client at that address or for none yet; one that nobody uses gives way. The last eighth is for those who have few, and whoever has
@@ -398,7 +418,7 @@ impl Pool {
                     number,
                     began,
                     since,
-                    is_in_doubt: AtomicBool::new(false),
+                    is_in_doubt: watch::Sender::new(false),
                     is_asked: AtomicBool::new(false),
                     place,
                     _counted: counted,
@@ -529,17 +549,24 @@ impl State {
         port: u16,
         not_exits: &[[u8; 32]],
         reuse: Duration,
-    ) -> Option<Arc<Built>> {
+        waits: bool,
+    ) -> Found {
         let now = instant();
         let fits = |pooled: &Pooled| {
             let exit = pooled.built.exit();
-            let is_in_doubt = pooled.built.is_over() || pooled.built.is_in_doubt.load(Ordering::Relaxed);
-            !is_in_doubt && exit.permits(host, port) && !not_exits.contains(exit.identity())
+            !pooled.built.is_over() && exit.permits(host, port) && !not_exits.contains(exit.identity())
         };
+        let is_in_doubt = |pooled: &Pooled| *pooled.built.is_in_doubt.borrow();
         let own = |pooled: &Pooled| pooled.isolation == Some(isolation) && now.duration_since(pooled.since) < reuse;
         let unused = |pooled: &Pooled| pooled.isolation.is_none();
-        let place = self.circuits.iter().position(|pooled| own(pooled) && fits(pooled));
-        let place = place.or_else(|| self.circuits.iter().position(|pooled| unused(pooled) && fits(pooled)))?;
+        let all = &self.circuits;
+        let place = all.iter().position(|pooled| own(pooled) && fits(pooled) && !is_in_doubt(pooled));
+        let doubtful = all.iter().find(|pooled| waits && place.is_none() && own(pooled) && fits(pooled));
+        if let Some(doubtful) = doubtful {
+            return Found::InDoubt(doubtful.built.is_in_doubt.subscribe());
+        }
+        let place = place.or_else(|| all.iter().position(|pooled| unused(pooled) && fits(pooled)));
+        let Some(place) = place else { return Found::Nothing };
         let pooled = &mut self.circuits[place];
         if pooled.isolation.is_none() {
             pooled.isolation = Some(isolation);
@@ -547,7 +574,7 @@ impl State {
             pooled.built.place.is_for(isolation.from, &mut self.of_address);
         }
         pooled.used = now;
-        Some(Arc::clone(&pooled.built))
+        Found::Circuit(Arc::clone(&pooled.built))
     }
 
     fn turn(&mut self, isolation: Isolation) -> Arc<tokio::sync::Mutex<()>> {

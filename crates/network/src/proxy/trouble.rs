@@ -78,7 +78,11 @@ impl Trouble {
             Self::Network(error) => {
                 matches!(
                     error,
-                    Error::Circuit { .. } | Error::FirstHop { .. } | Error::Timeout { .. } | Error::Silent { .. }
+                    Error::Circuit { .. }
+                        | Error::FirstHop { .. }
+                        | Error::Timeout { .. }
+                        | Error::Silent { .. }
+                        | Error::Late { .. }
                 )
             }
         }
@@ -101,7 +105,7 @@ fn reply(error: &Error) -> Reply {
             _ => Reply::GeneralFailure,
         },
         Error::Path(_) => Reply::NetworkUnreachable,
-        Error::Timeout { .. } | Error::Silent { .. } => Reply::TtlExpired,
+        Error::Timeout { .. } | Error::Silent { .. } | Error::Late { .. } => Reply::TtlExpired,
         Error::Circuit { failure, .. } if failure.cause == Cause::Timeout => Reply::TtlExpired,
         Error::FirstHop { source, .. } => match **source {
             Error::Timeout { .. } => Reply::TtlExpired,
@@ -143,14 +147,15 @@ pub(super) fn is_a_refusal(error: &Error) -> bool {
 pub(super) fn carried_nothing(error: &Error) -> bool {
     match error {
         Error::Circuit { failure, .. } => !matches!(failure.cause, Cause::Closed | Cause::Overflow),
-        Error::Silent { .. } => true,
+        Error::Silent { .. } | Error::Late { .. } => true,
         _ => false,
     }
 }
 
-/// Whether that was at the last of so many hops. Then it may be the exit's doing as well as that of anyone before it.
-pub(super) fn is_at(error: &Error, hops: usize) -> bool {
+/// Whether that was at the last of so many hops, or a cell has come that none of them made: then it may be the exit's doing as well as that of anyone before it.
+pub(super) fn may_be_the_exits(error: &Error, hops: usize) -> bool {
     let hop = match error {
+        Error::Circuit { failure: Failure { cause: Cause::Unrecognized, .. }, .. } => Some(hops),
         Error::Circuit { failure, .. } => failure.hop,
         Error::Silent { hop, .. } => Some(*hop),
         _ => None,
@@ -158,9 +163,11 @@ pub(super) fn is_at(error: &Error, hops: usize) -> bool {
     hops > 1 && hop == Some(hops)
 }
 
-/// Whether a circuit that was built has been ended for a breach of the protocol. An honest relay does that when a cell has come that somebody before it has spoilt.
+/// Whether a circuit that was built has been ended for a breach of the protocol, by a relay or here. An honest one does that when a cell has come that somebody on its way has
+/// spoilt.
 pub(super) fn is_spoilt(error: &Error) -> bool {
-    matches!(error, Error::Circuit { failure: Failure { cause: Cause::Destroyed(DestroyReason::PROTOCOL), .. }, .. })
+    let Error::Circuit { failure: Failure { cause, .. }, .. } = error else { return false };
+    matches!(cause, Cause::Destroyed(DestroyReason::PROTOCOL) | Cause::Unrecognized)
 }
 
 /// Whether the exit of a circuit of so many hops is to blame for a stream. What nobody knows the place of, or what a relay before it can have brought about, it isn't.
@@ -209,6 +216,7 @@ mod tests {
         let slow =
             || Error::Timeout { what: "opening a stream to secret.example:443".to_owned(), after: Duration::ZERO };
         let first = |source| Error::FirstHop { relay: "ada".to_owned(), source: Box::new(source) }.into();
+        let late = Error::Late { relay: "ada".to_owned(), after: Duration::from_secs(5) };
         let refused = Error::Connect { address: ([192, 0, 2, 3], 1).into(), why: "no".to_owned() };
         for (trouble, reply, status) in [
             (Trouble::OnionService, 2, 403),
@@ -224,6 +232,7 @@ mod tests {
             (first(refused), 3, 502),
             (first(slow()), 6, 504),
             (slow().into(), 6, 504),
+            (late.into(), 6, 504),
             (circuit(Cause::Timeout), 6, 504),
             (circuit(Cause::LinkClosed), 1, 502),
         ] {
@@ -247,7 +256,8 @@ mod tests {
 
     #[test]
     fn another_path_is_tried_unless_the_target_is_the_cause() {
-        for yes in [stream(EndReason::EXITPOLICY), stream(EndReason::RESOURCELIMIT), circuit(Cause::Timeout)] {
+        let late = Error::Late { relay: "ada".to_owned(), after: Duration::from_secs(5) }.into();
+        for yes in [stream(EndReason::EXITPOLICY), stream(EndReason::RESOURCELIMIT), circuit(Cause::Timeout), late] {
             assert!(yes.is_the_paths(), "{yes:?}");
         }
         for no in
@@ -301,11 +311,13 @@ mod tests {
         let refused = || Cause::Destroyed(DestroyReason::NONE);
         let stream = |reason| Error::Stream { relay: "cyd".to_owned(), hop: 3, target: "x:1".to_owned(), reason };
         let spoilt = || Cause::Destroyed(DestroyReason::PROTOCOL);
+        let late = || Error::Late { relay: String::new(), after: Duration::from_secs(5) };
         // Whether it counts against the guard, only once for each exit, and against the exit.
         for (error, counts) in [
+            (late(), [true, false, false]),
             (circuit(Some(1), refused()), [true, false, false]),
             (circuit(Some(1), Cause::LinkClosed), [true, false, false]),
-            (circuit(None, Cause::Unrecognized), [true, false, false]),
+            (circuit(None, Cause::Unrecognized), [true, true, false]),
             (circuit(Some(2), refused()), [true, false, false]),
             (circuit(Some(2), spoilt()), [true, false, false]),
             (circuit(Some(3), spoilt()), [true, true, false]),
@@ -320,9 +332,10 @@ mod tests {
             (circuit(None, Cause::Overflow), [false, false, false]),
         ] {
             let said = error.to_string();
-            assert_eq!([carried_nothing(&error), is_at(&error, 3), is_the_exits(&error, 3)], counts, "{said}");
+            let found = [carried_nothing(&error), may_be_the_exits(&error, 3), is_the_exits(&error, 3)];
+            assert_eq!(found, counts, "{said}");
         }
-        assert!(is_the_exits(&silent(1), 1) && !is_at(&silent(1), 1), "it is both, and always counts");
+        assert!(is_the_exits(&silent(1), 1) && !may_be_the_exits(&silent(1), 1), "it is both, and always counts");
     }
 
     #[test]

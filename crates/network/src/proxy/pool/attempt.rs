@@ -7,7 +7,7 @@ use crate::proxy::trouble::{Trouble, is_spoilt, is_the_exits, is_the_guards, is_
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
 /// How often a stream is tried, each time with another circuit.
@@ -15,11 +15,16 @@ const TRIES: usize = 3;
 /// How many circuits may fail to come about before a stream is given up. Each time the client learns of a relay that isn't there.
 const BUILDS: usize = 8;
 
+/// How often the bytes of one stream clear its guard.
+const TELLS: Duration = Duration::from_secs(1);
+
 /// A stream's try of a circuit. Keep it beside the stream until that is over. If it is dropped before anything has come, the circuit's relays are asked for a sign of life.
 pub(in crate::proxy) struct Trial {
     pool: Arc<Pool>,
     pub(super) built: Arc<Built>,
     began: Instant,
+    /// When the guard was last said to carry.
+    told: Option<Instant>,
     /// The exit has opened the stream.
     is_open: bool,
     /// It is known what the circuit is good for, as far as this stream can tell.
@@ -28,12 +33,15 @@ pub(in crate::proxy) struct Trial {
 
 impl Trial {
     pub(super) fn new(pool: &Arc<Pool>, built: Arc<Built>) -> Self {
-        Self { pool: Arc::clone(pool), built, began: instant(), is_open: false, is_settled: false }
+        Self { pool: Arc::clone(pool), built, began: instant(), told: None, is_open: false, is_settled: false }
     }
 
     /// The exit has sent something of the stream: bytes, or else its end. That a stream was opened says little: who ends each circuit then carries nothing either.
+    /// Bytes clear the guard of what has failed meanwhile, also later ones: over a line that they fill, other streams fail.
     pub(in crate::proxy) fn heard(&mut self, is_data: bool) {
-        if is_data && !self.is_settled {
+        let now = instant();
+        if is_data && self.told.is_none_or(|told| now.saturating_duration_since(told) >= TELLS) {
+            self.told = Some(now);
             self.pool.carried(&self.built);
         }
         self.is_settled |= is_data || !self.built.is_over();
@@ -42,25 +50,34 @@ impl Trial {
     /// What comes of the work; or where the circuit is stuck, if there is no answer for some time: an exit says by itself that a target doesn't answer.
     async fn outcome<T>(&self, work: Working<T>) -> Result<T, Error> {
         let (circuit, sign) = (&self.built.circuit, self.pool.sign);
+        let is_in_doubt = |doubt| {
+            self.built.is_in_doubt.send_replace(doubt);
+        };
         let stuck = async {
             sleep(sign).await;
-            match circuit.silent_hop(sign).await {
-                Some(error) => error,
-                None => pending().await,
+            is_in_doubt(true);
+            if let Some(error) = circuit.silent_hop(sign).await {
+                return error;
             }
+            is_in_doubt(false);
+            pending().await
         };
         let error = tokio::select! {
             biased;
             done = work => match done {
-                Err(error) => error,
-                done => return done,
+                Err(error @ Error::Timeout { .. }) => {
+                    is_in_doubt(true);
+                    circuit.silent_hop(sign).await.unwrap_or(error)
+                }
+                done => {
+                    // An answer, whatever it says, is a sign of life.
+                    is_in_doubt(false);
+                    return done;
+                }
             },
             error = stuck => error,
         };
-        match error {
-            Error::Timeout { .. } => Err(circuit.silent_hop(sign).await.unwrap_or(error)),
-            error => Err(error),
-        }
+        Err(error)
     }
 }
 
@@ -70,7 +87,7 @@ impl Drop for Trial {
             return;
         }
         if !self.is_open {
-            self.built.is_in_doubt.store(true, Ordering::Relaxed);
+            self.built.is_in_doubt.send_replace(true);
         }
         if self.built.is_asked.swap(true, Ordering::Relaxed) {
             return;
@@ -81,7 +98,7 @@ impl Drop for Trial {
                 pool.failed(&built, &error, began).await;
             }
             built.is_asked.store(false, Ordering::Relaxed);
-            built.is_in_doubt.store(false, Ordering::Relaxed);
+            built.is_in_doubt.send_replace(false);
         });
     }
 }

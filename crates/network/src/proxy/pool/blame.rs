@@ -4,7 +4,9 @@ use super::{Built, Pool};
 use crate::Error;
 use crate::clock::instant;
 use crate::link::locked;
-use crate::proxy::trouble::{carried_nothing, failed_hop, is_a_refusal, is_at, is_spoilt, is_the_guards, is_the_links};
+use crate::proxy::trouble::{
+    carried_nothing, failed_hop, is_a_refusal, is_spoilt, is_the_guards, is_the_links, may_be_the_exits,
+};
 use crate::relay_list::ListedRelay;
 use std::sync::Arc;
 use std::time::Instant;
@@ -77,7 +79,7 @@ impl Pool {
     pub(super) async fn failed(&self, built: &Arc<Built>, error: &Error, began: Instant) {
         let relays: Vec<_> = built.relays().collect();
         if let Some(guard) = relays.first().filter(|_| carried_nothing(error)) {
-            let exit = is_at(error, relays.len()).then(|| built.exit().identity());
+            let exit = may_be_the_exits(error, relays.len()).then(|| built.exit().identity());
             let is_behind = locked(&self.guards).carried_nothing(guard.identity(), exit, began, instant());
             if is_behind {
                 self.discard_unused(guard.identity());
