@@ -8,10 +8,12 @@ fn main() {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     // A build from a source archive has no repository: then the commit stays unknown.
+    let mut of = "commit unknown".to_owned();
     if let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) {
         println!("cargo::rustc-env=CANDOR_COMMIT={commit}");
         let changes = git(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
         println!("cargo::rustc-env=CANDOR_DIRTY={}", !changes.is_empty());
+        of = format!("commit {commit}{}", if changes.is_empty() { "" } else { " and changes" });
     }
     if let Some(directory) = git(&["rev-parse", "--absolute-git-dir"]) {
         for file in ["HEAD", "index", "logs/HEAD"] {
@@ -22,6 +24,8 @@ fn main() {
     let version = Command::new(rustc).arg("--version").output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
     println!("cargo::rustc-env=CANDOR_RUSTC={version}");
+    let package = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    println!("cargo::rustc-env=CANDOR_LONG_VERSION={package} ({of}, {version})");
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let flags = variable("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " ");
     println!(

@@ -52,7 +52,11 @@ fn judge_all(workspace: &Workspace, order: &Order) -> Result<Vec<Judged>, Failur
     let candor = Candor::build(workspace)?;
     let mut rows = Vec::new();
     for file in &files {
-        rows.extend(parse_report(&candor.report(file)?).map_err(|why| format!("{}: {why}", file.display()))?);
+        let named = |why| format!("{}: {why}", file.display());
+        match parse_report(&candor.report(file)?).map_err(named)? {
+            Some(found) => rows.extend(found),
+            None => println!("{}: left out, since the run was interrupted", file.display()),
+        }
     }
     let known = candor.tasks();
     let judged = bars.into_iter().map(|bar| {
@@ -198,9 +202,12 @@ struct Row {
     subject: String,
     baseline: String,
     found: Found,
+    /// Whether other programs used the machine meanwhile.
+    busy: bool,
 }
 
-fn parse_report(json: &str) -> Result<Vec<Row>, Failure> {
+/// The rows of a report; `None` if its run was interrupted: a part of a plan decides no bar.
+fn parse_report(json: &str) -> Result<Option<Vec<Row>>, Failure> {
     let report: Value = serde_json::from_str(json).map_err(|error| format!("not a JSON report: {error}"))?;
     match report.get("schema").and_then(Value::as_u64) {
         Some(1) => {}
@@ -211,12 +218,18 @@ fn parse_report(json: &str) -> Result<Vec<Row>, Failure> {
     // The name of a run holds the day and a digest, which says nothing about the hour.
     let date = report.get("date").and_then(Value::as_str).ok_or("not a report: it has no `date`")?;
     let rows = report.get("rows").and_then(Value::as_array).ok_or("not a report: it has no `rows`")?;
-    Ok(rows.iter().filter_map(|row| parse_row(run, date, row)).collect())
+    let lints = report.get("lints").and_then(Value::as_array).ok_or("not a report: it has no `lints`")?;
+    let fires = |name: &str| lints.iter().any(|lint| lint.get("lint").and_then(Value::as_str) == Some(name));
+    if fires("interrupted") {
+        return Ok(None);
+    }
+    let busy = fires("busy-machine");
+    Ok(Some(rows.iter().filter_map(|row| parse_row(run, date, busy, row)).collect()))
 }
 
 /// Rows without a ratio (sizes, rates, the baseline itself) are no rows for a ratio bar. A row without an interval (too few
 /// processes) is one, and nothing can be told from it.
-fn parse_row(run: &str, date: &str, row: &Value) -> Option<Row> {
+fn parse_row(run: &str, date: &str, busy: bool, row: &Value) -> Option<Row> {
     let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
     Some(Row {
@@ -231,6 +244,7 @@ fn parse_row(run: &str, date: &str, row: &Value) -> Option<Row> {
             high: number("high").unwrap_or(f64::NAN),
             verdict: text("verdict").unwrap_or_default(),
         },
+        busy,
     })
 }
 
@@ -283,7 +297,11 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
         let of_task: Vec<&Row> = rows
             .iter()
             .filter(|row| row.task == *task && matches(baseline, &row.baseline) && !is_control(row))
-            .filter(|row| if subject == "best-peer" { !is_ours(&row.subject) } else { matches(subject, &row.subject) })
+            .filter(|row| match subject.as_str() {
+                // A peer that does other work has no verdict, and is not the best at this one.
+                "best-peer" => !is_ours(&row.subject) && row.found.verdict != "none",
+                name => matches(name, &row.subject),
+            })
             .collect();
         let Some(run) = of_task.iter().max_by_key(|row| &row.date).map(|row| row.run.clone()) else {
             lines.push(empty(Outcome::NotMeasured, task));
@@ -306,12 +324,15 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
                 wanted: format!("{}{}", wanted.show(), beyond.unwrap_or_default()),
                 found: wanted.show_found(&row.found),
                 about: format!("{}  {} over {}", row.task, row.baseline, row.subject),
-                source: row.run.clone(),
+                source: format!("{}{}", row.run, if row.busy { BUSY } else { "" }),
             });
         }
     }
     lines
 }
+
+/// What stands behind the name of a run that was made while other programs used the machine.
+const BUSY: &str = ", busy";
 
 fn is_ours(subject: &str) -> bool {
     subject.starts_with("candor@")
@@ -370,7 +391,7 @@ mod tests {
     }
 
     fn outcomes(bar: &Bar, known: &[&str]) -> Vec<(Outcome, String)> {
-        let rows = parse_report(REPORT).unwrap();
+        let rows = parse_report(REPORT).unwrap().unwrap();
         let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
         lines(bar, &rows, &known).into_iter().map(|line| (line.outcome, line.about)).collect()
     }
@@ -397,10 +418,10 @@ mod tests {
 
     #[test]
     fn the_newest_run_counts_and_not_the_best() {
-        let mut rows = parse_report(REPORT).unwrap();
+        let mut rows = parse_report(REPORT).unwrap().unwrap();
         // An hour later, with a name that comes before.
         let later = REPORT.replace("T10:", "T11:").replace("3f9c1a", "000000").replace("1.7", "1.2");
-        rows.splice(0..0, parse_report(&later).unwrap());
+        rows.splice(0..0, parse_report(&later).unwrap().unwrap());
         let lines = lines(&bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5"), &rows, &[]);
         assert_eq!(lines.len(), 1);
         assert_eq!((lines[0].outcome, lines[0].source.as_str()), (Outcome::CantTell, "2026-11-21-zen3-000000"));
@@ -408,10 +429,29 @@ mod tests {
 
     #[test]
     fn a_row_without_an_interval_tells_nothing() {
-        let rows =
-            parse_report(&REPORT.replace("\"low\": 1.7, \"high\": 1.9", "\"low\": null, \"high\": null")).unwrap();
+        let open = REPORT.replace("\"low\": 1.7, \"high\": 1.9", "\"low\": null, \"high\": null");
+        let rows = parse_report(&open).unwrap().unwrap();
         let lines = lines(&bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5"), &rows, &[]);
         assert_eq!((lines[0].outcome, lines[0].found.as_str()), (Outcome::CantTell, "1.800 [no interval]"));
+    }
+
+    #[test]
+    fn an_interrupted_run_decides_nothing_and_a_busy_one_is_named() {
+        let with = |lint: &str| REPORT.replace("\"lints\": []", &format!("\"lints\": [{{\"lint\": \"{lint}\"}}]"));
+        assert!(parse_report(&with("interrupted")).unwrap().is_none());
+        let bar = bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5");
+        let source = |report: &str| lines(&bar, &parse_report(report).unwrap().unwrap(), &[]).remove(0).source;
+        assert_eq!(source(&with("busy-machine")), "2026-11-21-zen3-3f9c1a, busy");
+        assert_eq!(source(&with("different-operation")), "2026-11-21-zen3-3f9c1a");
+    }
+
+    #[test]
+    fn a_peer_that_does_other_work_is_not_the_best() {
+        let other = REPORT.replace("\"high\": 0.98, \"verdict\": \"slower\"", "\"high\": 0.98, \"verdict\": \"none\"");
+        let rows = parse_report(&other).unwrap().unwrap();
+        let found = |subject| lines(&bar("hash/sm3/10m", subject, "at-least = 1.0"), &rows, &[]).remove(0).about;
+        assert_eq!(found("best-peer"), "hash/sm3/10m  candor@avx2 over openssl-4.0.3");
+        assert_eq!(found("libgcrypt-*"), "hash/sm3/10m  candor@avx2 over libgcrypt-1.10");
     }
 
     #[test]

@@ -17,11 +17,17 @@ pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// What `--claims` stands for without a path. A directory of that name is `./built-in`.
+pub(crate) const BUILT_IN: &str = "built-in";
+
+/// What `--version` prints: the commit, its state and the compiler, as run files have them.
+const LONG_VERSION: &str = env!("CANDOR_LONG_VERSION");
+
 /// Measures cryptography honestly: our implementations beside the ones people use today, on this machine, in one run.
 ///
 /// Without a command, candor says what this machine can measure, runs a tour of about a minute and says what to try next.
 #[derive(Debug, Parser)]
-#[command(name = "candor", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(name = "candor", version, long_version = LONG_VERSION, propagate_version = true)]
 #[command(after_help = "Exit status: 0 success, 1 the condition asked for does not hold, 2 error, 3 a verdict was \
                         required and the evidence supports none.\nEnvironment: CANDOR_CPU sets the default tier (candor \
                         list tiers), CANDOR_PEERS adds directories to search for shared libraries, NO_COLOR turns \
@@ -70,10 +76,13 @@ pub(crate) enum Command {
     )]
     Verify(VerifyArguments),
     /// List tasks, peers or tiers
+    #[command(after_help = "Examples:\n  candor list tasks kem/hqc ml-kem-768\n  candor list peers openssl")]
     List {
         /// What to list
         #[arg(value_enum)]
         what: Listed,
+        /// Only tasks that these words select, as `candor run` takes them, or peers and tiers whose names contain one of them
+        words: Vec<String>,
         /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: ListFormat,
@@ -98,15 +107,24 @@ pub(crate) enum Command {
     /// Show password logins message by message
     #[command(subcommand)]
     Opaque(OpaqueCommand),
-    /// Print a completion script
+    /// Print a completion script; those of bash, zsh and fish know the names of tasks
     #[command(after_help = "Example:\n  candor completions bash > ~/.local/share/bash-completion/completions/candor")]
     Completions {
         /// The shell
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// Print the man page
-    Man,
+    /// Print the man page of candor or of a command, or write those of all commands
+    #[command(
+        after_help = "Examples:\n  candor man onion relay | man -l -\n  candor man --all ~/.local/share/man/man1"
+    )]
+    Man {
+        /// The command, word by word: onion relay
+        command: Vec<String>,
+        /// Write every page into this directory
+        #[arg(long, value_name = "DIRECTORY", conflicts_with = "command")]
+        all: Option<PathBuf>,
+    },
     /// Serve one request of a run (candor starts this itself)
     #[command(hide = true)]
     Worker,
@@ -209,8 +227,8 @@ pub(crate) struct ReportArguments {
     /// Also draw figures in these formats, into the directory of --output or the current one
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) figures: Vec<Picture>,
-    /// Show published numbers beside the rows, from these files or directories [default: claims]
-    #[arg(long, value_name = "PATH", num_args = 0.., default_missing_value = "claims")]
+    /// Show published numbers beside the rows: those that candor knows, or those of a file or directory; may be repeated
+    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = BUILT_IN)]
     pub(crate) claims: Vec<PathBuf>,
 }
 

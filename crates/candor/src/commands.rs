@@ -5,6 +5,7 @@ mod doctor;
 mod explain;
 mod list;
 mod login;
+mod manual;
 mod onion;
 mod opaque;
 mod report;
@@ -18,8 +19,7 @@ mod worker;
 
 use crate::Failure;
 use crate::cli::{Arguments, Command};
-use crate::output::{Talk, print};
-use clap::CommandFactory;
+use crate::output::Talk;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -31,22 +31,15 @@ pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::Report(report)) => report::execute(report, talk),
         Some(Command::Rerun(rerun)) => rerun::execute(rerun, talk),
         Some(Command::Verify(verify)) => verify::execute(&verify),
-        Some(Command::List { what, format }) => list::execute(what, format),
+        Some(Command::List { what, words, format }) => list::execute(what, &words, format),
         Some(Command::Explain { name }) => explain::execute(&name),
         Some(Command::Doctor(doctor)) => doctor::execute(doctor, talk),
         Some(Command::Onion(command)) => onion::execute(command, talk),
         Some(Command::Login(command)) => login::execute(command, talk),
         Some(Command::Opaque(command)) => opaque::execute(command),
-        Some(Command::Completions { shell }) => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Arguments::command(), "candor", &mut script);
-            print(&String::from_utf8_lossy(&script))
-        }
-        Some(Command::Man) => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Arguments::command()).render(&mut page)?;
-            print(&String::from_utf8_lossy(&page))
-        }
+        Some(Command::Completions { shell }) => manual::completions(shell),
+        Some(Command::Man { all: Some(directory), .. }) => manual::write_all(&directory, talk),
+        Some(Command::Man { command, all: None }) => manual::page(&command),
         Some(Command::Worker) => worker::execute(),
     }
 }

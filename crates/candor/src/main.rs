@@ -39,13 +39,14 @@ fn main() -> ExitCode {
         Ok(()) => commands::execute(arguments),
         Err(failure) => Err(failure),
     };
+    // Mistakes read as clap's do; that something asked for does not hold is no mistake.
     let (status, message) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Condition(message)) => (1, message),
-        Err(Failure::Error(message)) => (2, message),
-        Err(Failure::CantTell(message)) => (3, message),
+        Err(Failure::Condition(message)) => (1, format!("candor: {message}")),
+        Err(Failure::Error(message)) => (2, format!("error: {message}")),
+        Err(Failure::CantTell(message)) => (3, format!("candor: {message}")),
     };
-    output::tell(&format!("candor: {message}"));
+    output::tell(&message);
     ExitCode::from(status)
 }
 

@@ -8,7 +8,7 @@ use crate::lint::Lint;
 use crate::machine::Machine;
 use crate::plan::{TaskPlan, control_of};
 use crate::runfile::{Block, RefusalRecord, Run, SubjectRecord, TaskRecord};
-use crate::stats::{Interval, fewest_processes, median, quantile};
+use crate::stats::{Interval, deviation, fewest_processes, mean, median, needed_for_quantile, quantile};
 use crate::trial::{self, Count};
 use crate::verdict::{self, Estimate, LEVEL, Verdict};
 use crate::{Evidence, Outcomes, Provenance, Quantity};
@@ -87,17 +87,44 @@ pub struct Row {
     pub samples: (usize, usize),
 }
 
-/// How far the epochs of a row spread, in nanoseconds per operation.
+/// How far the epochs of a row spread, in nanoseconds per operation. All epochs of all processes count alike; the median of a row is
+/// another, that of its processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
+    /// How many epochs there are.
+    pub epochs: usize,
+    /// Their mean. A single interrupt can move it: verdicts never use it.
+    pub mean: f64,
+    /// Their standard deviation (n − 1), if there are two.
+    pub deviation: Option<f64>,
     /// The smallest.
     pub min: f64,
     /// First quartile.
     pub p25: f64,
     /// Third quartile.
     pub p75: f64,
-    /// The 99th percentile, if there are at least 1000 epochs.
+    /// The 95th percentile, if there are at least 200 epochs.
+    pub p95: Option<f64>,
+    /// The 99th percentile, if there are at least 1000.
     pub p99: Option<f64>,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// Its numbers by the names that CSV and JSON have for them.
+    pub(crate) fn named(&self) -> [(&'static str, Option<f64>); 8] {
+        [
+            ("mean_ns", Some(self.mean)),
+            ("sd_ns", self.deviation),
+            ("min_ns", Some(self.min)),
+            ("p25_ns", Some(self.p25)),
+            ("p75_ns", Some(self.p75)),
+            ("p95_ns", self.p95),
+            ("p99_ns", self.p99),
+            ("max_ns", Some(self.max)),
+        ]
+    }
 }
 
 /// A phase of a row.
@@ -247,6 +274,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             _ if name == plan.baseline() => Verdict::Baseline,
             _ if name == control => Verdict::Control,
             _ if provenance.evidence != Evidence::MeasuredPaired => Verdict::None,
+            _ if provenance.different_operation.is_some() => Verdict::None,
             _ if stopped_early => Verdict::CantTell,
             _ => verdict::judge(estimate, floor),
         };
@@ -281,12 +309,17 @@ fn per_operation(block: &Block, subject: &str) -> Option<Vec<f64>> {
 }
 
 fn spread(all: &[f64]) -> Option<Spread> {
-    let enough = all.len() >= crate::stats::needed_for_quantile(0.99);
+    let percentile = |p| if all.len() >= needed_for_quantile(p) { quantile(all, p) } else { None };
     Some(Spread {
+        epochs: all.len(),
+        mean: mean(all)?,
+        deviation: deviation(all),
         min: quantile(all, 0.0)?,
         p25: quantile(all, 0.25)?,
         p75: quantile(all, 0.75)?,
-        p99: if enough { quantile(all, 0.99) } else { None },
+        p95: percentile(0.95),
+        p99: percentile(0.99),
+        max: quantile(all, 1.0)?,
     })
 }
 

@@ -52,6 +52,9 @@ pub struct Claim {
     /// The beginning of the name of the subject to show beside it; the baseline if empty.
     #[serde(default)]
     pub subject: String,
+    /// For a part of an operation: the name of the phase. Empty for the whole.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub phase: String,
     /// For a size, a count or a rate: the name of the quantity. Empty for a time.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub quantity: String,
@@ -82,6 +85,8 @@ pub enum How {
 /// A claim and the row that stands beside it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Beside {
+    /// The run that it stands beside.
+    pub run: String,
     /// The publication's key.
     pub key: String,
     /// The citation.
@@ -101,6 +106,9 @@ pub struct Here {
     pub task: String,
     /// The subject.
     pub subject: String,
+    /// The phase, if the claim is about one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub phase: String,
     /// The time or quantity.
     #[serde(flatten)]
     pub found: Found,
@@ -147,6 +155,12 @@ impl Claims {
                 claim.value,
                 claim.unit,
                 UNITS.join(", ")
+            )));
+        }
+        if let Some(claim) = claims.claims.iter().find(|claim| !claim.phase.is_empty() && !claim.quantity.is_empty()) {
+            return Err(LabError::Claims(format!(
+                "{:?} names a phase and a quantity; expected one of them",
+                claim.what
             )));
         }
         match claims.figures.iter().find_map(|figure| figure.fault(&claims.claims)) {
@@ -207,14 +221,18 @@ fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
         lints.push(("too-few-for-percentile", format!("a percentile of only {samples} samples")));
     }
     Beside {
+        run: report.run.clone(),
         key: claims.key.clone(),
         source: claims.source.clone(),
         claim: claim.clone(),
         here: match claim.quantity.as_str() {
-            "" => row.map(|(task, row)| Here {
-                task: task.task.clone(),
-                subject: row.subject.clone(),
-                found: Found::Time { median_ns: row.median_ns },
+            "" => row.and_then(|(task, row)| {
+                let median_ns = match claim.phase.as_str() {
+                    "" => row.median_ns,
+                    name => row.phases.iter().find(|phase| phase.name == name)?.median_ns,
+                };
+                let found = Found::Time { median_ns };
+                Some(Here { task: task.task.clone(), subject: row.subject.clone(), phase: claim.phase.clone(), found })
             }),
             name => counted(claim, name, report),
         },
@@ -228,7 +246,8 @@ fn counted(claim: &Claim, name: &str, report: &Report) -> Option<Here> {
     let counted = task.counted.iter().find(|counted| counted.subject.starts_with(&claim.subject))?;
     let quantity = counted.quantities.iter().find(|quantity| quantity.name == name)?;
     let found = Found::Counted(quantity.clone());
-    Some(Here { task: task.task.clone(), subject: counted.subject.clone(), found })
+    let phase = String::new();
+    Some(Here { task: task.task.clone(), subject: counted.subject.clone(), phase, found })
 }
 
 impl Beside {

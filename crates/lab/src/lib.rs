@@ -16,10 +16,12 @@
 //! | [`figure`] | rows as SVG, PNG, PDF |
 //! | [`report`] | rows as text, Markdown, CSV, JSON and HTML; [`table`]: text in columns |
 //!
-//! The modules depend on each other one way. The lab knows no cryptography; its only hash is the seal of a run file.
+//! The modules depend on each other one way. The lab knows no cryptography, only the names of some libraries (for
+//! the lint `old-peer`); its only hash is the seal of a run file.
 
 mod clock;
 mod error;
+mod newest;
 mod order;
 mod quantity;
 mod subject;

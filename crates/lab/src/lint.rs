@@ -59,13 +59,19 @@ pub const LINTS: &[Explanation] = &[
         fires: "the timed call of a subject does not do exactly the same as the baseline's",
         why: "One publication compared a whole handshake with the sum of three operations, another the generation of a key \
               with the parsing of one.",
-        then: "Read what the row says it does, and compare like with like where possible.",
+        then: "Read what the row says it does. It gets no verdict and stands in no plot of ratios; compare rows that do the same work.",
     },
     Explanation {
         name: "peer-not-at-its-best",
         fires: "a subject is known not to use instructions that this CPU has",
         why: "A machine seemed four times slower at ML-KEM because its library had been built without AVX2.",
         then: "Build or load the library for this CPU, then measure again.",
+    },
+    Explanation {
+        name: "old-peer",
+        fires: "a newer release of the library is known to this version of candor",
+        why: "A library of today was compared with another's of years ago: our SHA3-512 was ahead of libgcrypt 1.10, which Debian has, and behind 1.11.",
+        then: "Read the row of a newer version, if there is one, or build it: `cargo xtask peers` can, for some libraries.",
     },
     Explanation {
         name: "peer-untuned",

@@ -38,11 +38,26 @@ pub struct Settings {
     pub command: Vec<String>,
 }
 
+/// How long a worker may be silent while it tries a subject.
+pub const PROBE_PATIENCE: Duration = Duration::from_secs(300);
+
+/// What a block may take beyond a multiple of what its plan expects.
+const BLOCK_PATIENCE: Duration = Duration::from_secs(60);
+
+/// That multiple: a machine on which others work takes longer than when it was probed, but not for ever.
+const TIMES_EXPECTED: u32 = 10;
+
 /// Starts worker processes: [`Spawn`] does, [`InProcess`] pretends to, for tests that need no isolation.
 pub trait Workers {
     /// Serves one request in a fresh worker whose environment is `padding` bytes larger, and passes on its replies as they
-    /// arrive.
-    fn serve(&self, request: &Request, padding: usize, reply: &mut dyn FnMut(Reply)) -> Result<(), WorkerDeath>;
+    /// arrive. A worker that says nothing for longer than `patience` is ended.
+    fn serve(
+        &self,
+        request: &Request,
+        padding: usize,
+        patience: Duration,
+        reply: &mut dyn FnMut(Reply),
+    ) -> Result<(), WorkerDeath>;
 }
 
 /// How a worker ended before it had served its request.
@@ -124,8 +139,9 @@ pub fn run(
     for (task, probe) in &probes {
         if let Some(plan) = TaskPlan::new(&probe.able, processes, settings.budget, quantum) {
             // Each process prepares and checks its subjects as the probe did, and then times them.
-            expected += (probe.took + plan.rounds_take(&probe.able)) * processes as u32;
-            plans.push((*task, plan));
+            let block = probe.took + plan.rounds_take(&probe.able);
+            expected += block * processes as u32;
+            plans.push(Planned { task, plan, patience: BLOCK_PATIENCE + block * TIMES_EXPECTED });
         }
     }
     if plans.is_empty() {
@@ -152,7 +168,7 @@ pub fn run(
     };
     let mut file = RunWriter::begin(&settings.directory, &manifest)?;
     for (task, probe) in &probes {
-        let plan = plans.iter().find(|(planned, _)| planned.name == task.name).map(|(_, plan)| plan.clone());
+        let plan = plans.iter().find(|planned| planned.task.name == task.name).map(|planned| planned.plan.clone());
         file.append(&Record::Task(TaskRecord {
             task: task.name.clone(),
             what: task.what.clone(),
@@ -214,7 +230,7 @@ fn probe(
         let mut trying = String::new();
         let request = Request::Probe { task: task.name.clone(), seed, without: without.clone() };
         let mut failed = None;
-        let served = workers.serve(&request, 0, &mut |reply| {
+        let served = workers.serve(&request, 0, PROBE_PATIENCE, &mut |reply| {
             probe.able.extend(reply.probed());
             match reply {
                 Reply::Trying(subject) => trying = subject,
@@ -268,6 +284,14 @@ fn probe(
     Ok(probe)
 }
 
+/// A task whose plan is fixed.
+struct Planned<'a> {
+    task: &'a Task,
+    plan: TaskPlan,
+    /// How long one of its processes may take.
+    patience: Duration,
+}
+
 struct Measured {
     blocks: usize,
     interrupted: bool,
@@ -275,7 +299,7 @@ struct Measured {
 
 /// Measures what the schedule says, until it or the run is at its end.
 fn measure(
-    plans: &[(&Task, TaskPlan)],
+    plans: &[Planned<'_>],
     schedule: Schedule,
     workers: &dyn Workers,
     stop: &AtomicBool,
@@ -284,7 +308,7 @@ fn measure(
 ) -> Result<Measured, LabError> {
     let mut measured = Measured { blocks: 0, interrupted: false };
     for Due { plan, process, padding, seed } in schedule {
-        let (task, plan) = &plans[plan];
+        let Planned { task, plan, patience } = &plans[plan];
         if stop.load(Ordering::Relaxed) {
             measured.interrupted = true;
             return Ok(measured);
@@ -293,7 +317,7 @@ fn measure(
         let request = Request::Measure { task: task.name.clone(), plan: plan.clone(), process, seed, padding };
         let mut block = None;
         let mut reason = None;
-        let served = workers.serve(&request, padding, &mut |reply| match reply {
+        let served = workers.serve(&request, padding, *patience, &mut |reply| match reply {
             Reply::Measured(measured) => block = Some(*measured),
             Reply::Failed(why) => reason = Some(why),
             _ => {}

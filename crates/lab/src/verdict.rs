@@ -33,7 +33,7 @@ pub enum Verdict {
     /// This row is the baseline's second entry, which shows the run's own error.
     #[serde(rename = "control")]
     Control,
-    /// The row was not measured in the same rounds as the baseline.
+    /// There is none: the row was not measured in the same rounds as the baseline, or does other work.
     #[serde(rename = "none")]
     None,
 }
@@ -48,7 +48,7 @@ impl Verdict {
             Self::CantTell => "can't tell",
             Self::Baseline => "baseline",
             Self::Control => "control",
-            Self::None => "",
+            Self::None => "no verdict",
         }
     }
 

@@ -5,7 +5,7 @@ mod quick;
 use candor_lab::analysis::Report;
 use candor_lab::report::{Form, render};
 use candor_lab::runfile::Run;
-use candor_lab::session::{self, InProcess, Progress, Settings, WorkerDeath, Workers};
+use candor_lab::session::{self, InProcess, Progress, Settings, Spawn, WorkerDeath, Workers};
 use candor_lab::verdict::Verdict;
 use candor_lab::worker::{Reply, Request};
 use candor_lab::{Entry, LabError, Mismatch, Provenance, Refusal, Subject, Task, Witness};
@@ -13,6 +13,7 @@ use quick::{measure, settings};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Mixes integers for a number of steps, and gives a wrong answer if told to.
 struct Mixer {
@@ -77,6 +78,64 @@ fn every_form_shows_every_subject() {
         for needle in ["mix/1k", "ours", "half", "ours#2", "broken", "wrong answer"] {
             assert!(text.contains(needle), "{form:?} lacks {needle}:\n{text}");
         }
+    }
+}
+
+/// A mixer that says that it does other work, and which library it is.
+struct Other(Mixer);
+
+impl Subject for Other {
+    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
+        self.0.prepare(seed)
+    }
+    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
+        self.0.check(other)
+    }
+    fn run(&mut self, iterations: u64) {
+        self.0.run(iterations);
+    }
+    fn provenance(&self) -> Provenance {
+        let different_operation = Some("mixes half as many".into());
+        Provenance { different_operation, ..Provenance::of("libgcrypt", "1.10.1", "mixes integers") }
+    }
+}
+
+#[test]
+fn other_work_gets_no_verdict_and_no_place_in_the_plot_of_ratios() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = Entry::new("other", || Ok(Other(Mixer { steps: 2000, wrong: false, seed: 0 })));
+    let tasks = task(vec![mixer("ours", 4000, false), mixer("half", 2000, false), other]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    let row = |name: &str| report.tasks[0].rows.iter().find(|row| row.subject == name).unwrap();
+    assert_eq!(row("other").verdict, Verdict::None);
+    assert_ne!(row("half").verdict, Verdict::None);
+    let plot = candor_lab::figure::figures(&report).remove(0);
+    assert_eq!(plot.name, "ratios");
+    let drawn = plot.svg();
+    assert!(drawn.contains(">half<") && !drawn.contains(">other<"), "{drawn}");
+    // The same row is of an old library, and its twin of an unknown one is not.
+    let old: Vec<_> = report.lints.iter().filter(|lint| lint.name == "old-peer").map(|lint| &lint.subject).collect();
+    assert_eq!(old, ["other"]);
+}
+
+#[test]
+fn phases_and_spreads_stand_in_csv() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 4000, false), mixer("peer", 4000, false)]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    let csv = render(std::slice::from_ref(&report), &[], Form::Csv);
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = lines.next().unwrap();
+    let column = |name: &str| head.iter().position(|column| *column == name).unwrap();
+    let rows: Vec<_> = lines.filter(|line| line[column("subject")] == "peer").collect();
+    let phases: Vec<_> = rows.iter().map(|line| line[column("phase")]).collect();
+    assert_eq!(phases, ["", "first", "second"]);
+    for row in rows {
+        let number = |name: &str| row[column(name)].parse::<f64>().unwrap();
+        let [min, p25, p75, max] = ["min_ns", "p25_ns", "p75_ns", "max_ns"].map(number);
+        assert!(min <= p25 && p25 <= p75 && p75 <= max, "{row:?}");
+        assert!((min..=max).contains(&number("mean_ns")) && number("sd_ns") <= max - min, "{row:?}");
+        assert_eq!(row[column("p99_ns")], "", "there are too few epochs");
     }
 }
 
@@ -174,7 +233,13 @@ struct Dying<'a> {
 }
 
 impl Workers for Dying<'_> {
-    fn serve(&self, request: &Request, padding: usize, reply: &mut dyn FnMut(Reply)) -> Result<(), WorkerDeath> {
+    fn serve(
+        &self,
+        request: &Request,
+        padding: usize,
+        patience: Duration,
+        reply: &mut dyn FnMut(Reply),
+    ) -> Result<(), WorkerDeath> {
         let turn = self.served.fetch_add(1, Ordering::Relaxed);
         match (self.dies)(turn, request) {
             Some(death) => {
@@ -183,7 +248,7 @@ impl Workers for Dying<'_> {
                 }
                 Err(death)
             }
-            None => InProcess(self.tasks).serve(request, padding, reply),
+            None => InProcess(self.tasks).serve(request, padding, patience, reply),
         }
     }
 }
@@ -217,6 +282,27 @@ fn a_killed_process_is_reported_and_too_few_processes_support_no_verdict() {
     assert!(report.lints.iter().any(|lint| lint.name == "process-lost"));
     let peer = report.tasks[0].rows.iter().find(|row| row.subject == "peer").unwrap();
     assert_eq!((peer.verdict, peer.interval), (Verdict::CantTell, None));
+}
+
+/// A worker made of a shell script.
+#[cfg(unix)]
+fn script(text: &str, patience: Duration) -> Result<(), WorkerDeath> {
+    let worker = Spawn { program: "/bin/sh".into(), arguments: vec!["-c".into(), text.into()] };
+    let request = Request::Probe { task: "t".into(), seed: 1, without: Vec::new() };
+    worker.serve(&request, 0, patience, &mut |_| {})
+}
+
+#[test]
+#[cfg(unix)]
+fn a_worker_that_hangs_is_killed_and_one_that_answers_is_not() {
+    let short = Duration::from_millis(300);
+    let Err(WorkerDeath::Crashed(how)) = script("read request; exec sleep 1000", short) else { panic!("it hangs") };
+    assert_eq!(how, "ended because it said nothing for 300ms");
+    // What it has said before does not save it, but one that is done may hang as it likes.
+    assert!(script("read request; echo chatter; exec sleep 1000", short).is_err());
+    let done = serde_json::to_string(&Reply::Done).unwrap();
+    assert_eq!(script(&format!("read request; echo '{done}'; exec sleep 1000"), short), Ok(()));
+    assert_eq!(script(&format!("read request; echo '{done}'"), Duration::from_secs(300)), Ok(()));
 }
 
 #[test]

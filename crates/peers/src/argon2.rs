@@ -2,7 +2,7 @@
 
 #![cfg(feature = "peer-argon2")]
 
-use crate::contract::ksf::{self, Argon2id, Tag};
+use crate::contract::ksf::{self, Argon2id, Store, Tag};
 use crate::linked;
 use crate::list::{Offers, Peer, linked_peer};
 use argon2::{Algorithm, Argon2, Block, Version};
@@ -19,28 +19,33 @@ impl Offers for Offer {
         vec![linked_peer(PACKAGE, "Argon2 by RustCrypto, Rust compiled twice, once for AVX2")]
     }
 
-    fn argon2id(&self, params: Params) -> Vec<Entry> {
-        argon2id(params)
+    fn argon2id(&self, params: Params, store: Store) -> Vec<Entry> {
+        vec![argon2id(params, store)]
     }
 }
 
-fn argon2id(params: Params) -> Vec<Entry> {
-    let name = linked::subject(PACKAGE);
-    let entry = |name: String, kept: bool| {
-        ksf::entry(name, move || {
-            let cost = argon2::Params::new(params.memory(), params.passes(), params.lanes(), Some(64));
-            let cost = cost.map_err(|_| Refusal::failed("refuses these parameters"))?;
-            let memory = if kept { vec![Block::default(); cost.block_count()] } else { Vec::new() };
-            Ok(RustCrypto { argon2: Argon2::new(Algorithm::Argon2id, Version::V0x13, cost), memory })
-        })
-    };
-    vec![entry(format!("{name}+kept-memory"), true), entry(name, false)]
+fn argon2id(params: Params, store: Store) -> Entry {
+    ksf::entry(linked::subject(PACKAGE), move || {
+        let cost = argon2::Params::new(params.memory(), params.passes(), params.lanes(), Some(64));
+        let cost = cost.map_err(|_| Refusal::failed("refuses these parameters"))?;
+        let memory = match store {
+            Store::Kept => vec![Block::default(); cost.block_count()],
+            Store::Allocated => Vec::new(),
+        };
+        Ok(RustCrypto { argon2: Argon2::new(Algorithm::Argon2id, Version::V0x13, cost), memory })
+    })
 }
 
 struct RustCrypto {
     argon2: Argon2<'static>,
     /// Empty where each call makes its own.
     memory: Vec<Block>,
+}
+
+impl RustCrypto {
+    fn store(&self) -> Store {
+        if self.memory.is_empty() { Store::Allocated } else { Store::Kept }
+    }
 }
 
 impl Argon2id for RustCrypto {
@@ -55,10 +60,10 @@ impl Argon2id for RustCrypto {
 
     fn provenance(&self) -> Provenance {
         let how = match self.memory.is_empty() {
-            true => "hash_password_into, which allocates",
-            false => "hash_password_into_with_memory, memory kept and not wiped",
+            true => "hash_password_into",
+            false => "hash_password_into_with_memory; nothing is wiped",
         };
-        let mut provenance = linked::provenance(PACKAGE, format!("{} ({how})", ksf::TIMED));
+        let mut provenance = linked::provenance(PACKAGE, format!("{} {} ({how})", ksf::TIMED, self.store().timed()));
         provenance.arm = Some("avx2 where the CPU has it, by the crate's own rule".into());
         provenance
     }

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
 use crate::contract::hash::{self, Algorithm, Hash, Shape};
-use crate::contract::ksf::{self, Argon2id, Tag};
+use crate::contract::ksf::{self, Argon2id, Store, Tag};
 use crate::contract::opaque::parts::{self, Ristretto};
 use crate::list::{Offers, Peer};
 use crate::shared_object::built::Built;
@@ -106,8 +106,8 @@ impl Offers for Offer {
         hash(algorithm, shape)
     }
 
-    fn argon2id(&self, params: Params) -> Vec<Entry> {
-        argon2id(params)
+    fn argon2id(&self, params: Params, store: Store) -> Vec<Entry> {
+        argon2id(params, store)
     }
 
     fn ristretto(&self, op: parts::Op) -> Vec<Entry> {
@@ -144,8 +144,12 @@ impl Hash for Blake2b {
     }
 }
 
-fn argon2id(params: Params) -> Vec<Entry> {
+fn argon2id(params: Params, store: Store) -> Vec<Entry> {
     FOUND.each(|object| match params.lanes() {
+        _ if store == Store::Kept => Entry::refused(
+            &object.name,
+            Refusal::never("allocates in each call and can't keep memory; see …/allocating"),
+        ),
         1 => ksf::entry(&object.name, move || Ok(PasswordHash { object, params })),
         _ => Entry::refused(&object.name, Refusal::never("has Argon2 with a single lane only")),
     })
@@ -176,7 +180,7 @@ impl Argon2id for PasswordHash {
     }
 
     fn provenance(&self) -> Provenance {
-        let timed = format!("{}, crypto_pwhash, which maps and unmaps its memory in each call", ksf::TIMED);
+        let timed = format!("{} {} (crypto_pwhash)", ksf::TIMED, Store::Allocated.timed());
         self.object.provenance(&timed)
     }
 }

@@ -1,6 +1,7 @@
 //! The list of peers, and what each offers.
 
 use crate::contract::hash::{Algorithm, Shape};
+use crate::contract::ksf::Store;
 use crate::contract::{aead, cipher, gf2, gf2m, hqc, kem, mceliece, ml_kem, ntor, opaque, oprf, x25519};
 use crate::linked;
 use candor_lab::Entry;
@@ -82,7 +83,7 @@ pub(crate) trait Offers: Sync {
     }
 
     /// Argon2id.
-    fn argon2id(&self, params: Params) -> Vec<Entry> {
+    fn argon2id(&self, params: Params, store: Store) -> Vec<Entry> {
         Vec::new()
     }
 
@@ -229,8 +230,8 @@ pub fn hkdf() -> Vec<Entry> {
 
 /// The peers' entries for Argon2id.
 #[must_use]
-pub fn argon2id(params: Params) -> Vec<Entry> {
-    all().flat_map(|peer| peer.argon2id(params)).collect()
+pub fn argon2id(params: Params, store: Store) -> Vec<Entry> {
+    all().flat_map(|peer| peer.argon2id(params, store)).collect()
 }
 
 /// The peers' entries for OPAQUE; `reference` checks their logins.

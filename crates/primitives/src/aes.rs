@@ -250,14 +250,16 @@ const FRAMES: usize = 1024;
 const BATCH: usize = 32;
 
 fn library_counter_mode(cipher: &::aes::Aes128Enc, first: &[u8; 16], data: &mut [u8], mut last: Option<&mut [u8; 16]>) {
-    let mut counter = u32::from_be_bytes([first[12], first[13], first[14], first[15]]);
+    // Whole blocks, since the CPU cannot forward a block that was stored in pieces to the load that encrypts it.
+    let first = u128::from_be_bytes(*first);
+    let (fixed, mut counter) = (first >> 32 << 32, first as u32);
     for data in data.chunks_mut(16 * BATCH) {
-        let mut blocks: [Array<u8, _>; BATCH] = [(*first).into(); BATCH];
-        let blocks = &mut blocks[..data.len().div_ceil(16)];
-        for block in &mut *blocks {
-            block[12..].copy_from_slice(&counter.to_be_bytes());
+        let mut blocks: [Array<u8, _>; BATCH] = core::array::from_fn(|_| {
+            let block = fixed | u128::from(counter);
             counter = counter.wrapping_add(1);
-        }
+            block.to_be_bytes().into()
+        });
+        let blocks = &mut blocks[..data.len().div_ceil(16)];
         cipher.encrypt_blocks(blocks);
         let stream = Array::cast_slice_to_core(blocks);
         data.iter_mut().zip(stream.as_flattened()).for_each(|(byte, key)| *byte ^= key);

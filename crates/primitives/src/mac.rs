@@ -1,5 +1,5 @@
-//! Message authentication: HMAC (RFC 2104, FIPS 198-1) by crate `hmac`, on our hashes, and CMAC (SP 800-38B) by crate `cmac`, on our block ciphers
-//! (feature `cmac`).
+//! Message authentication: HMAC (RFC 2104, FIPS 198-1) by crate `hmac`, on our hashes, and CMAC (SP 800-38B) by crate `cmac`, on our AES-128 and SM4
+//! and on crate `aes`'s AES-256 (feature `cmac`).
 //!
 //! BLAKE2b takes a key without HMAC: [`Blake2bMac`].
 //!

@@ -133,6 +133,7 @@ impl Drop for Poly1305 {
 pub(crate) mod tests {
     use super::*;
     use ::poly1305::universal_hash::KeyInit;
+    use candor_test_support::vectors;
 
     /// Keys with the smallest and largest r, one that carries often, and one of no pattern; with the smallest and largest s.
     pub(crate) fn keys() -> Vec<[u8; 32]> {
@@ -177,6 +178,19 @@ pub(crate) mod tests {
                 EXTREME.into_iter().for_each(|c| check(&[a, b, c]));
             }
             check(&[a; 64]);
+        }
+    }
+
+    /// RFC 8439, appendix A.3: those of its messages that are whole blocks, as all are that an AEAD hashes.
+    #[test]
+    fn the_rfc_s_messages_have_their_tags() {
+        let file = vectors::load("aead.json");
+        for vector in vectors::list(&file, "poly1305") {
+            let message = vectors::bytes(vector, "message");
+            let (blocks, rest) = message.as_chunks::<16>();
+            assert!(rest.is_empty());
+            let found = tag(&vectors::array(vector, "key"), blocks);
+            assert_eq!(found, vectors::array(vector, "tag"), "number {}", vector["number"]);
         }
     }
 }

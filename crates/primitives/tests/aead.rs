@@ -2,8 +2,8 @@
 
 use candor_cpu::Cpu;
 use candor_primitives::aead::{
-    Aead, AeadError, AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, KeyInit, Nonce, Payload, RandomNonce, Sm4Ccm,
-    Sm4Gcm, Tag, XChaCha20Poly1305,
+    Aead, AeadError, AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, KeyInit, Nonce, Payload, RandomNonce,
+    RandomNonceAead, Sm4Ccm, Sm4Gcm, Tag, XChaCha20Poly1305,
 };
 use candor_test_support::vectors::{self, array, bytes};
 use proptest::prelude::*;
@@ -376,23 +376,182 @@ fn extreme_blocks_agree_with_rustcrypto() {
     }
 }
 
+/// NIST's messages for decryption: those that open to a plaintext, and those that must not open.
+#[test]
+fn cavp_s_messages_open_or_are_refused() {
+    let file = vectors::load("aead.json");
+    macro_rules! check {
+        ($type:ident, $name:literal) => {
+            let (mut opened, mut refused) = (0, 0);
+            for vector in vectors::list(&file, $name) {
+                let (nonce, aad, tag) = (array(vector, "nonce"), bytes(vector, "aad"), array(vector, "tag"));
+                let sealed = bytes(vector, "ciphertext");
+                let expected = match vector.get("plaintext") {
+                    Some(_) => (Ok(()), bytes(vector, "plaintext")),
+                    None => (Err(AeadError::Tag), vec![0; sealed.len()]),
+                };
+                if expected.0.is_ok() {
+                    opened += 1
+                } else {
+                    refused += 1
+                }
+                for cpu in cpus() {
+                    let mut data = sealed.clone();
+                    let cipher = $type::with_cpu(cpu, &array(vector, "key"));
+                    let answer = cipher.open_in_place(&nonce, &aad, &mut data, &tag);
+                    assert_eq!((answer, data), expected, "{cpu:?}, tag {}", vector["tag"]);
+                }
+            }
+            assert_eq!((opened, refused), (25, 25), $name);
+        };
+    }
+    check!(Aes128Gcm, "aes-128-gcm-open");
+    check!(Aes256Gcm, "aes-256-gcm-open");
+}
+
+/// A generator whose bytes are those of the pattern, one after another.
+struct Counting(u8);
+
+impl rand_core::TryRng for Counting {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        let mut word = [0; 4];
+        self.try_fill_bytes(&mut word)?;
+        Ok(u32::from_le_bytes(word))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        let mut word = [0; 8];
+        self.try_fill_bytes(&mut word)?;
+        Ok(u64::from_le_bytes(word))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        for byte in bytes {
+            (*byte, self.0) = (self.0, self.0.wrapping_add(1));
+        }
+        Ok(())
+    }
+}
+
+impl rand_core::TryCryptoRng for Counting {}
+
+#[test]
+fn a_callers_generator_gives_the_nonces() {
+    let cipher = RandomNonce::new(Sm4Gcm::new(&[7; 16]));
+    let mut rng = Counting(1);
+    for first in [1_u8, 13] {
+        let sealed = cipher.seal_with(&mut rng, b"header", b"message").unwrap();
+        let nonce = std::array::from_fn(|n| first + n as u8);
+        let mut expected = *b"message";
+        let tag = Sm4Gcm::new(&[7; 16]).seal_in_place(&nonce, b"header", &mut expected).unwrap();
+        assert_eq!(sealed, [&nonce[..], &expected, &tag].concat());
+        assert_eq!(cipher.open(b"header", &sealed).unwrap(), b"message");
+    }
+    assert_eq!(cipher.sealed(), 2);
+
+    let used_up = RandomNonce::with_count(Sm4Gcm::new(&[7; 16]), 1 << 32);
+    assert_eq!(used_up.seal_with(&mut rng, b"", b"message"), Err(AeadError::KeyUsedUp));
+}
+
+/// Of four threads that want as many messages as half of what is left, each: all that are left are sealed and none more. So many, since a count that
+/// is read and written in two steps goes wrong only now and then.
+#[test]
+fn threads_that_share_a_key_share_its_limit() {
+    const LEFT: usize = 100_000;
+    let cipher = RandomNonce::with_count(ChaCha20Poly1305::new(&[7; 32]), (1 << 32) - LEFT as u64);
+    let start = std::sync::Barrier::new(4);
+    let seal = |thread: u8| {
+        let mut rng = Counting(thread);
+        start.wait();
+        (0..LEFT / 2).filter(|_| cipher.seal_with(&mut rng, b"", b"").is_ok()).count()
+    };
+    let sealed: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || seal(thread))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("the thread ends")).sum()
+    });
+    assert_eq!((sealed, cipher.sealed()), (LEFT, 1 << 32));
+    assert_eq!(cipher.seal(b"", b"message"), Err(AeadError::KeyUsedUp));
+}
+
+/// What `ours` says of bytes from outside, and what RustCrypto's type says of the nonce, ciphertext and tag in them.
+fn outside<A: RandomNonceAead, O: Aead + KeyInit>(
+    ours: A,
+    key: &[u8],
+    aad: &[u8],
+    bytes: &[u8],
+) -> [Result<Vec<u8>, AeadError>; 2] {
+    let mut nonce = Nonce::<O>::default();
+    let expected = match bytes.split_at_checked(nonce.len()) {
+        Some((front, msg)) if msg.len() >= 16 => {
+            nonce.copy_from_slice(front);
+            let oracle = O::new_from_slice(key).expect("a key of its length");
+            oracle.decrypt(&nonce, Payload { msg, aad }).map_err(|_| AeadError::Tag)
+        }
+        _ => Err(AeadError::TooShort { least: nonce.len() + 16, got: bytes.len() }),
+    };
+    [RandomNonce::new(ours).open(aad, bytes), expected]
+}
+
 proptest! {
     #[test]
     fn all_tiers_agree(
         key: [u8; 32],
-        nonce: [u8; 12],
+        nonce: [u8; 24],
         aad in prop::collection::vec(any::<u8>(), 0..700),
         plain in prop::collection::vec(any::<u8>(), 0..3000),
     ) {
-        let seal = |cpu| {
-            let (mut a, mut b) = (plain.clone(), plain.clone());
-            let gcm = Aes256Gcm::with_cpu(cpu, &key).seal_in_place(&nonce, &aad, &mut a);
-            let chacha = ChaCha20Poly1305::with_cpu(cpu, &key).seal_in_place(&nonce, &aad, &mut b);
-            (a, gcm, b, chacha)
-        };
-        let portable = seal(Cpu::named("portable").unwrap());
+        macro_rules! seal {
+            ($cpu:expr, $($type:ident)+) => {
+                [$({
+                    let mut data = plain.clone();
+                    let cipher = $type::with_cpu($cpu, key.first_chunk().unwrap());
+                    let tag = cipher.seal_in_place(nonce.first_chunk().unwrap(), &aad, &mut data);
+                    (stringify!($type), data, tag)
+                }),+]
+            };
+        }
+        let seal = |cpu| seal!(cpu, Aes128Gcm Aes256Gcm Sm4Gcm Sm4Ccm ChaCha20Poly1305 XChaCha20Poly1305);
+        let portable = seal(Cpu::portable());
         for cpu in cpus() {
             prop_assert_eq!(&seal(cpu), &portable, "{:?}", cpu);
         }
+    }
+
+    /// Bytes from outside: any, and what was sealed, whole or cut short or with a bit changed.
+    #[test]
+    fn bytes_from_outside_open_if_rustcrypto_opens_them(
+        key: [u8; 32],
+        aad in prop::collection::vec(any::<u8>(), 0..40),
+        plain in prop::collection::vec(any::<u8>(), 0..100),
+        cut in prop::option::of(0_usize..50),
+        flip in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        macro_rules! check {
+            ($type:ident $key:literal $oracle:ty) => {
+                let on = |cpu| $type::with_cpu(cpu, key.first_chunk::<$key>().unwrap());
+                let cipher = RandomNonce::new(on(Cpu::default()));
+                let mut sealed = cipher.seal_with(&mut Counting(9), &aad, &plain).unwrap();
+                sealed.truncate(sealed.len() - cut.unwrap_or(0).min(sealed.len()));
+                if let (Some(flip), false) = (flip, sealed.is_empty()) {
+                    let at = flip.index(8 * sealed.len());
+                    sealed[at / 8] ^= 1 << (at % 8);
+                }
+                for cpu in cpus() {
+                    let [found, expected] = outside::<_, $oracle>(on(cpu), &key[..$key], &aad, &plain);
+                    prop_assert_eq!(found, expected, "{:?}", cpu);
+                    let [found, expected] = outside::<_, $oracle>(on(cpu), &key[..$key], &aad, &sealed);
+                    prop_assert_eq!(&found, &expected, "{:?}", cpu);
+                    prop_assert_eq!(found.is_ok(), cut.unwrap_or(0) == 0 && flip.is_none(), "{:?}", cpu);
+                }
+            };
+        }
+        check!(Aes128Gcm 16 aes_gcm::Aes128Gcm);
+        check!(Aes256Gcm 32 aes_gcm::Aes256Gcm);
+        check!(Sm4Gcm 16 aes_gcm::AesGcm<sm4::Sm4, digest::typenum::U12>);
+        check!(Sm4Ccm 16 ccm::Ccm<sm4::Sm4, digest::typenum::U16, digest::typenum::U12>);
+        check!(ChaCha20Poly1305 32 chacha20poly1305::ChaCha20Poly1305);
+        check!(XChaCha20Poly1305 32 chacha20poly1305::XChaCha20Poly1305);
     }
 }

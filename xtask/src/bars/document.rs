@@ -1,6 +1,6 @@
 //! The table of bars in `runs/README.md`: the document that cites the runs.
 
-use super::{Judged, Line, counts};
+use super::{BUSY, Judged, Line, counts};
 use crate::Failure;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -61,9 +61,13 @@ fn markdown(judged: &[Judged]) -> String {
 
 /// The name of a run, or its path, as a link; a sentence as it is.
 fn cited(source: &str) -> String {
-    let name = source.trim_start_matches("runs/").trim_end_matches(".jsonl");
+    let (run, busy) = source.strip_suffix(BUSY).map_or((source, ""), |run| (run, BUSY));
+    let name = run.trim_start_matches("runs/").trim_end_matches(".jsonl");
     let is_name = name.starts_with("20") && !name.contains(char::is_whitespace);
-    if is_name { format!("[{}]({name}.jsonl)", name.rsplit('-').next().unwrap_or(name)) } else { source.to_owned() }
+    match is_name {
+        true => format!("[{}]({name}.jsonl){busy}", name.rsplit('-').next().unwrap_or(name)),
+        false => source.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -81,7 +85,7 @@ mod tests {
             about: "a | b".to_owned(),
             source: source.to_owned(),
         };
-        let lines = ["2026-11-21-zen3-3f9c1a", "runs/2026-11-21-zen3-3f9c1a.jsonl", "a note"].map(line);
+        let lines = ["2026-11-21-zen3-3f9c1a", "runs/2026-11-21-zen3-3f9c1a.jsonl, busy", "a note"].map(line);
         Vec::from([(table::parse(bar).unwrap().remove(0), lines.into())])
     }
 
@@ -93,7 +97,7 @@ mod tests {
             text,
             format!(
                 "By hand.\n{MARK}\n\n3 met.\n\n## Issue 7\n\n| bar | wanted | found | outcome | of | source |\n|---|---|---|---|---|---|\n\
-                 | w | ≥ 1 | 2 | met | a \\| b | {link} |\n|  | ≥ 1 | 2 | met | a \\| b | {link} |\n|  | ≥ 1 | 2 | met | a \\| b | a note |\n"
+                 | w | ≥ 1 | 2 | met | a \\| b | {link} |\n|  | ≥ 1 | 2 | met | a \\| b | {link}, busy |\n|  | ≥ 1 | 2 | met | a \\| b | a note |\n"
             )
         );
         assert_eq!(with_table(&text, &judged()).unwrap(), text, "written twice, it is the same");

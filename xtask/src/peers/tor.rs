@@ -215,7 +215,7 @@ fn report(at: &Path, version: &str, runs: &[Steps], cells: [f64; 2]) -> Result<(
     write(&at.join("claims.toml"), &claims(version, &cpu, [start, server, finish, whole], cells))?;
     println!("C tor {version}: {start:.1} + {server:.1} + {finish:.1} = {whole:.1} µs a handshake, both sides");
     println!("a forwarded cell: tor1 {:.0} ns, CGO {:.0} ns", cells[0], cells[1]);
-    println!("beside a run of ours: candor report --claims {}", at.join("claims.toml").display());
+    println!("beside a run of ours: candor report --claims={}", at.join("claims.toml").display());
     Ok(())
 }
 

@@ -1,18 +1,18 @@
 //! `candor list`: tasks, peers and tiers.
 
-use crate::Failure;
 use crate::cli::{ListFormat, Listed};
 use crate::output::{columns, print};
+use crate::{Failure, choose};
 use candor_cpu::{Cpu, TIERS};
 use candor_lab::table::{Align, Table};
 use candor_subjects::PeerState;
 use serde_json::{Value, json};
 
-pub(crate) fn execute(what: Listed, format: ListFormat) -> Result<(), Failure> {
+pub(crate) fn execute(what: Listed, words: &[String], format: ListFormat) -> Result<(), Failure> {
     let (value, table) = match what {
-        Listed::Tasks => tasks(),
-        Listed::Peers => peers(),
-        Listed::Tiers => tiers(),
+        Listed::Tasks => tasks(words)?,
+        Listed::Peers => peers(words)?,
+        Listed::Tiers => tiers(words)?,
     };
     print(&match format {
         ListFormat::Json => format!("{value:#}\n"),
@@ -20,25 +20,37 @@ pub(crate) fn execute(what: Listed, format: ListFormat) -> Result<(), Failure> {
     })
 }
 
-fn tasks() -> (Value, Table) {
+/// Those whose name contains one of the words; all without words. A word that no name contains is an error.
+fn only<T>(kind: &str, all: Vec<T>, words: &[String], name: impl Fn(&T) -> &str) -> Result<Vec<T>, Failure> {
+    if let Some(word) = words.iter().find(|word| !all.iter().any(|one| name(one).contains(word.as_str()))) {
+        return Err(Failure::Error(choose::unknown(kind, word, all.iter().map(name), &format!("candor list {kind}s"))));
+    }
+    let wanted = |one: &T| words.is_empty() || words.iter().any(|word| name(one).contains(word.as_str()));
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+fn tasks(words: &[String]) -> Result<(Value, Table), Failure> {
     let mut table = Table::new(&[Align::Left, Align::Left]);
-    let tasks = candor_subjects::tasks();
+    let mut tasks = candor_subjects::tasks();
+    if !words.is_empty() {
+        tasks = choose::tasks(tasks, words)?;
+    }
     let tasks = tasks.iter().map(|task| {
         let subjects: Vec<&str> = task.entries.iter().map(|entry| entry.subject.as_str()).collect();
         table.row([task.name.clone(), subjects.join(" ")]);
         json!({ "task": task.name, "what": task.what, "subjects": subjects })
     });
-    (tasks.collect(), table)
+    Ok((tasks.collect(), table))
 }
 
-fn peers() -> (Value, Table) {
+fn peers(words: &[String]) -> Result<(Value, Table), Failure> {
     let mut table = Table::new(&[Align::Left, Align::Left]);
-    let peers = candor_subjects::peers();
+    let peers = only("peer", candor_subjects::peers(), words, |peer| &peer.name)?;
     for peer in &peers {
         table.row([peer.name.as_str(), peer.what]);
         table.row([String::new(), state(&peer.state)]);
     }
-    (json!(peers), table)
+    Ok((json!(peers), table))
 }
 
 fn state(state: &PeerState) -> String {
@@ -52,7 +64,7 @@ fn state(state: &PeerState) -> String {
     }
 }
 
-fn tiers() -> (Value, Table) {
+fn tiers(words: &[String]) -> Result<(Value, Table), Failure> {
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Left]);
     let here: Vec<&str> = Cpu::tiers().map(|tier| tier.name).collect();
     let default = Cpu::default().tier();
@@ -61,9 +73,10 @@ fn tiers() -> (Value, Table) {
         true => "yes",
         false => "no",
     };
-    let tiers = TIERS.iter().map(|tier| {
+    let tiers = only("tier", TIERS.iter().collect(), words, |tier| tier.name)?;
+    let tiers = tiers.into_iter().map(|tier| {
         table.row([tier.name, here(tier.name), tier.what]);
         json!({ "tier": tier.name, "what": tier.what, "here": here(tier.name) })
     });
-    (tiers.collect(), table)
+    Ok((tiers.collect(), table))
 }

@@ -1,7 +1,7 @@
 //! `candor report`: saved runs in other forms.
 
 use crate::Failure;
-use crate::cli::{Format, Picture, ReportArguments};
+use crate::cli::{BUILT_IN, Format, Picture, ReportArguments};
 use crate::output::{Talk, on_stdout, print};
 use candor_lab::LabError;
 use candor_lab::analysis::Report;
@@ -90,10 +90,27 @@ fn save(directory: &Path, name: &str, bytes: &[u8], talk: Talk) -> Result<(), Fa
     Ok(())
 }
 
+/// The published numbers that candor comes with.
+const PUBLISHED: [&str; 6] = [
+    include_str!("../../../../claims/berger-2025.toml"),
+    include_str!("../../../../claims/ecliptix-003.toml"),
+    include_str!("../../../../claims/gfmul-004.toml"),
+    include_str!("../../../../claims/kctsb-001.toml"),
+    include_str!("../../../../claims/pqntor-000.toml"),
+    include_str!("../../../../claims/threehop-002.toml"),
+];
+
 /// Reads claims from files and from the `*.toml` files of directories.
 fn claims(paths: &[PathBuf]) -> Result<Vec<Claims>, Failure> {
+    let mut claims = Vec::new();
     let mut files = Vec::new();
     for path in paths {
+        if path.as_os_str() == BUILT_IN {
+            for text in PUBLISHED {
+                claims.push(Claims::parse(text)?);
+            }
+            continue;
+        }
         let unreadable = |error| Failure::Error(format!("can't read claims from {}: {error}", path.display()));
         if path.is_dir() {
             let mut inside = Vec::new();
@@ -112,5 +129,22 @@ fn claims(paths: &[PathBuf]) -> Result<Vec<Claims>, Failure> {
             .map_err(|error| Failure::Error(format!("can't read claims from {}: {error}", path.display())))?;
         Claims::parse(&text).map_err(|error| Failure::Error(format!("{}: {error}", path.display())))
     };
-    files.iter().map(read).collect()
+    for path in &files {
+        claims.push(read(path)?);
+    }
+    Ok(claims)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_committed_file_of_claims_is_built_in() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../claims");
+        let committed = claims(&[directory]).unwrap_or_else(|_| panic!("the files can be read"));
+        let built_in = claims(&[BUILT_IN.into()]).unwrap_or_else(|_| panic!("the texts can be read"));
+        let keys = |claims: &[Claims]| claims.iter().map(|claims| claims.key.clone()).collect::<Vec<_>>();
+        assert_eq!(keys(&built_in), keys(&committed));
+    }
 }

@@ -5,7 +5,7 @@ use crate::cli::Format;
 use crate::measure::workers;
 use crate::output::print;
 use candor_lab::plan::TaskPlan;
-use candor_lab::session::{Spawn, WorkerDeath, Workers};
+use candor_lab::session::{PROBE_PATIENCE, Spawn, WorkerDeath, Workers};
 use candor_lab::worker::{Reply, Request};
 use candor_lab::{Refusal, RefusalKind, Task};
 use serde::Serialize;
@@ -39,7 +39,7 @@ struct Out {
 impl Outcome {
     /// Asks a fresh worker and sorts its replies.
     fn ask(&mut self, workers: &Spawn, request: &Request) {
-        let served = workers.serve(request, 0, &mut |reply| match reply {
+        let served = workers.serve(request, 0, PROBE_PATIENCE, &mut |reply| match reply {
             Reply::Able { subject, .. } => self.passed.push(subject),
             Reply::Out { subject, refusal } => match refusal.kind() {
                 RefusalKind::Failed => self.failed.push(Out { subject, refusal }),

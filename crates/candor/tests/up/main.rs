@@ -205,7 +205,7 @@ fn when_a_part_dies_it_is_named_and_the_others_are_stopped() {
     signal(&middle.to_string(), "-KILL");
     let (status, talk) = up.ended();
     assert_eq!(status.code(), Some(2), "{talk}");
-    assert!(talk.contains("candor: middle ended (signal: 9 (SIGKILL)"), "{talk}");
+    assert!(talk.contains("error: middle ended (signal: 9 (SIGKILL)"), "{talk}");
     up.until_all_are_gone();
 }
 
@@ -220,7 +220,7 @@ fn a_port_that_is_taken_is_an_error_that_names_who_wanted_it() {
         let output = Command::new(CANDOR).args(["onion", "up", "--quiet"]).args(flags).output().unwrap();
         let talk = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{talk}");
-        assert!(talk.contains(&format!("candor: {role} ended")) && talk.contains(&address), "{talk}");
+        assert!(talk.contains(&format!("error: {role} ended")) && talk.contains(&address), "{talk}");
     }
 }
 

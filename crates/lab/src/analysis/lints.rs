@@ -3,6 +3,7 @@
 use super::Report;
 use crate::Tuning;
 use crate::lint::{LINTS, Lint};
+use crate::newest::newer_than;
 use crate::plan::QUANTA;
 use crate::runfile::Run;
 use crate::stats::median;
@@ -61,6 +62,10 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         }
         if let Some(text) = &provenance.not_at_its_best {
             add("peer-not-at-its-best", &task.task, &row.subject, text.clone());
+        }
+        if let Some(newest) = newer_than(&provenance.library, &provenance.version) {
+            let text = format!("version {}; {} is out since {}", provenance.version, newest.version, newest.date);
+            add("old-peer", &task.task, &row.subject, text);
         }
         if let Some(text) = &provenance.insecure {
             add("insecure", &task.task, &row.subject, text.clone());

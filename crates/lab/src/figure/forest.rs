@@ -13,7 +13,8 @@ const HOW_TO_READ: &str = "To the right of 1 the baseline takes less time than t
                            diamond: slower; square: same; ring: can't tell.";
 
 pub(super) fn draw(report: &Report) -> Option<Figure> {
-    let shown = |row: &&Row| !matches!(row.verdict, Verdict::Baseline | Verdict::Control);
+    // A row that does other work, or was not paired, compares nothing here.
+    let shown = |row: &&Row| !matches!(row.verdict, Verdict::Baseline | Verdict::Control | Verdict::None);
     let rows: Vec<&Row> = report.rows().map(|(_, row)| row).filter(shown).collect();
     if rows.is_empty() {
         return None;

@@ -196,7 +196,7 @@ mod tests {
             evidence: crate::Evidence::MeasuredPaired,
             median_ns,
             process_medians_ns: vec![median_ns],
-            spread: Spread { min: median_ns, p25: median_ns, p75: median_ns, p99: None },
+            spread: Spread { min: median_ns, p25: median_ns, p75: median_ns, ..Spread::default() },
             ratio: 1.0,
             interval: None,
             floor: 0.01,

@@ -44,8 +44,9 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
     }
     quoted(&mut out, claims);
     out.push_str(
-        "<h2>How to read this</h2>\n<p>Every subject did the same work on the same inputs, checked by the others, in interleaved rounds \
-         in fresh processes. <em>ratio</em> is the subject’s time divided by the baseline’s: above 1, the baseline is faster. The \
+        "<h2>How to read this</h2>\n<p>The subjects of a table worked on the same inputs in interleaved rounds in fresh processes, and \
+         checked one another’s answers. A row without a verdict does other work than the baseline, which <em>Doubts</em> describes, or was \
+         not measured in the same rounds. <em>ratio</em> is the subject’s time divided by the baseline’s: above 1, the baseline is faster. The \
          baseline is in every table twice; the difference between its two rows is the error of the run, and no smaller difference is \
          claimed. The interval is the exact sign-test interval over processes, at an error level of 5 % shared by all comparisons of \
          the run. METHOD.md in candor’s repository explains the method.</p>\n</body>\n</html>\n",
@@ -150,11 +151,36 @@ fn table(out: &mut String, task: &TaskReport) {
     }
     out.push_str("</table></div>\n");
     counted(out, task);
+    spreads(out, task);
     out.push_str("<details><summary>Origin of each subject</summary><ul>\n");
     for row in task.rows.iter().filter(|row| row.verdict != Verdict::Control) {
         let _ = writeln!(out, "<li><strong>{}</strong>: {}</li>", escape(&row.label()), escape(&provenance(row)));
     }
     out.push_str("</ul></details></section>\n");
+}
+
+/// How far the epochs of each row and phase spread.
+fn spreads(out: &mut String, task: &TaskReport) {
+    if task.rows.is_empty() {
+        return;
+    }
+    out.push_str("<details><summary>Spread of all epochs</summary><div class=\"scroll\"><table><tr><th>subject</th>");
+    for head in ["epochs", "mean", "σ", "min", "25 %", "75 %", "95 %", "99 %", "max"] {
+        let _ = write!(out, "<th>{head}</th>");
+    }
+    out.push_str("</tr>\n");
+    for row in &task.rows {
+        let whole = std::iter::once((row.label(), &row.spread));
+        let phases = row.phases.iter().map(|phase| (format!("{}, phase {}", row.label(), phase.name), &phase.spread));
+        for (name, spread) in whole.chain(phases) {
+            let _ = write!(out, "<tr><td>{}</td><td>{}</td>", escape(&name), spread.epochs);
+            for (_, value) in spread.named() {
+                let _ = write!(out, "<td>{}</td>", value.map_or("–".into(), time));
+            }
+            out.push_str("</tr>\n");
+        }
+    }
+    out.push_str("</table></div></details>\n");
 }
 
 /// The quantities: a column for each, a line for each subject.

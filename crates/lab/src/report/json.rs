@@ -1,26 +1,23 @@
-//! JSON, schema 1: an object for one run, an array for several.
+//! JSON, schema 1: an object for one run, an array for several. Each run has its own `claims`.
 //!
 //! `ratio` says how many times faster the baseline is than the subject; above 1, the baseline is faster. `low` and `high` are
 //! null if there were too few processes for an interval, `floor` if there was no control.
 //!
 //! Quantities have rows of their own, with `quantity`, `value` and `unit` instead of a time, a ratio and a verdict.
 
-use crate::analysis::{Report, Row, TaskReport};
+use crate::analysis::{Report, Row, Spread, TaskReport};
 use crate::claims::Beside;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
-    let mut value = match reports {
-        [one] => object(one),
-        many => Value::Array(many.iter().map(object).collect()),
+    let value = match reports {
+        [one] => object(one, claims),
+        many => Value::Array(many.iter().map(|report| object(report, claims)).collect()),
     };
-    if let (Some(object), false) = (value.as_object_mut(), claims.is_empty()) {
-        object.insert("claims".into(), json!(claims));
-    }
     format!("{value:#}\n")
 }
 
-fn object(report: &Report) -> Value {
+fn object(report: &Report, claims: &[Beside]) -> Value {
     let refusals = report.tasks.iter().flat_map(|task| &task.refusals);
     let refusals = refusals.map(|out| json!({ "task": out.task, "subject": out.subject, "reason": out.reason }));
     let lints = report.lints.iter();
@@ -37,6 +34,10 @@ fn object(report: &Report) -> Value {
     });
     if !report.trials.is_empty() {
         value["trials"] = json!(report.trials);
+    }
+    let claims: Vec<&Beside> = claims.iter().filter(|beside| beside.run == report.run).collect();
+    if !claims.is_empty() {
+        value["claims"] = json!(claims);
     }
     value
 }
@@ -65,8 +66,19 @@ fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 1e15 { json!(value as i64) } else { json!(value) }
 }
 
+/// The spread of all epochs; null where there are too few.
+fn spread(spread: &Spread) -> Value {
+    let mut object: Map<String, Value> =
+        spread.named().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+    object.insert("epochs".into(), json!(spread.epochs));
+    Value::Object(object)
+}
+
 fn row(task: &TaskReport, row: &Row) -> Value {
-    let phases = row.phases.iter().map(|phase| json!({ "phase": phase.name, "median_ns": phase.median_ns }));
+    let phases = row
+        .phases
+        .iter()
+        .map(|phase| json!({ "phase": phase.name, "median_ns": phase.median_ns, "spread": spread(&phase.spread) }));
     let mut value = json!({
         "task": task.task,
         "subject": row.subject,
@@ -74,6 +86,7 @@ fn row(task: &TaskReport, row: &Row) -> Value {
         "baseline": task.rows.first().map(|row| &row.subject),
         "evidence": row.evidence,
         "median_ns": row.median_ns,
+        "spread": spread(&row.spread),
         "ratio": row.ratio,
         "low": row.interval.map(|interval| interval.low),
         "high": row.interval.map(|interval| interval.high),

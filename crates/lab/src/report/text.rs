@@ -1,6 +1,7 @@
 //! Text: a table for each task, the reasons of subjects without a time, then lints.
 
 use super::{interval, ratio, resolves};
+use crate::Quantity;
 use crate::analysis::{self, Report, Row, TaskReport};
 use crate::claims::Beside;
 use crate::lint::Lint;
@@ -91,20 +92,43 @@ fn remarks(task: &TaskReport, columns: Option<usize>) -> String {
         let phases = row.phases.iter().map(|phase| {
             format!("{} {} ({:.0} %)", phase.name, time(phase.median_ns), phase.median_ns / whole * 100.0)
         });
-        remark(&row.label(), phases.collect::<Vec<_>>().join(", "));
+        remark(&row.label(), format!("phases: {}", phases.collect::<Vec<_>>().join(", ")));
+    }
+    let common = common(task);
+    if !common.is_empty() {
+        remark("all subjects", amounts(common.iter().copied()));
     }
     for counted in &task.counted {
-        let quantities = counted.quantities.iter().map(|quantity| format!("{} {}", quantity.name, quantity.amount()));
-        remark(&counted.label, quantities.collect::<Vec<_>>().join(", "));
-    }
-    let mut said: Vec<&str> = Vec::new();
-    for advice in task.rows.iter().filter_map(|row| row.advice.as_deref()) {
-        if !said.contains(&advice) {
-            said.push(advice);
+        let own: Vec<&Quantity> = counted.quantities.iter().filter(|quantity| !common.contains(quantity)).collect();
+        if !own.is_empty() {
+            remark(&counted.label, amounts(own.into_iter()));
         }
     }
-    let advice = said.into_iter().map(|advice| paragraph("  ", &format!("can't tell: {advice}"), columns));
+    let mut advice: Vec<(&str, Vec<String>)> = Vec::new();
+    for (row, text) in task.rows.iter().filter_map(|row| Some((row, row.advice.as_deref()?))) {
+        match advice.iter_mut().find(|(said, _)| *said == text) {
+            Some((_, rows)) => rows.push(row.label()),
+            None => advice.push((text, vec![row.label()])),
+        }
+    }
+    let advice = advice.into_iter().map(|(text, rows)| {
+        let said = format!("can't tell from {}: {text}", rows.join(", "));
+        paragraph("  ", &said, columns)
+    });
     table.text(columns) + &advice.collect::<String>()
+}
+
+/// What two subjects or more counted, all of them the same.
+fn common(task: &TaskReport) -> Vec<&Quantity> {
+    let Some((first, others)) = task.counted.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Vec::new();
+    };
+    let of_all = |quantity: &&Quantity| others.iter().all(|counted| counted.quantities.contains(quantity));
+    first.quantities.iter().filter(of_all).collect()
+}
+
+fn amounts<'a>(quantities: impl Iterator<Item = &'a Quantity>) -> String {
+    quantities.map(|quantity| format!("{} {}", quantity.name, quantity.amount())).collect::<Vec<_>>().join(", ")
 }
 
 /// Median, rate if the task has one, ratio and interval.

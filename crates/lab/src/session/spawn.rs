@@ -6,6 +6,8 @@ use crate::worker::{Reply, Request, serve};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 /// The environment variable whose length moves the stack of a worker.
 const PADDING: &str = "CANDOR_PADDING";
@@ -20,7 +22,13 @@ pub struct Spawn {
 }
 
 impl Workers for Spawn {
-    fn serve(&self, request: &Request, padding: usize, reply: &mut dyn FnMut(Reply)) -> Result<(), WorkerDeath> {
+    fn serve(
+        &self,
+        request: &Request,
+        padding: usize,
+        patience: Duration,
+        reply: &mut dyn FnMut(Reply),
+    ) -> Result<(), WorkerDeath> {
         let not_started =
             |error: std::io::Error| WorkerDeath::NotStarted(format!("{}: {error}", self.program.display()));
         let mut child = Command::new(&self.program)
@@ -35,15 +43,28 @@ impl Workers for Spawn {
         // A worker that dies before it has read the request is noticed below: it does not reply.
         let _ = child.stdin.take().expect("piped above").write_all(&line);
 
+        // Another thread reads, so that this one can lose its patience.
+        let (send, lines) = channel();
+        let stdout = BufReader::new(child.stdout.take().expect("piped above"));
+        std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
         let mut done = false;
         let mut nonsense = None;
-        for line in BufReader::new(child.stdout.take().expect("piped above")).lines() {
-            match line.as_deref().map(serde_json::from_str::<Reply>) {
+        loop {
+            match lines.recv_timeout(patience).map(|line| serde_json::from_str(&line).map_err(|_| line)) {
                 Ok(Ok(Reply::Done)) => done = true,
                 Ok(Ok(answer)) => reply(answer),
                 // Output of a library that prints to stdout.
-                Ok(Err(_)) => nonsense = line.ok().map(|line| line.chars().take(80).collect::<String>()),
-                Err(_) => break,
+                Ok(Err(line)) => nonsense = Some(line.chars().take(80).collect::<String>()),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    // It may have ended by itself meanwhile; then there is nobody to kill.
+                    let _ = child.kill();
+                    child.wait().map_err(not_started)?;
+                    return match done {
+                        true => Ok(()),
+                        false => Err(WorkerDeath::Crashed(format!("ended because it said nothing for {patience:.0?}"))),
+                    };
+                }
             }
         }
         let status = child.wait().map_err(not_started)?;
@@ -92,7 +113,7 @@ fn describe(status: ExitStatus) -> String {
 pub struct InProcess<'a>(pub &'a [Task]);
 
 impl Workers for InProcess<'_> {
-    fn serve(&self, request: &Request, _: usize, reply: &mut dyn FnMut(Reply)) -> Result<(), WorkerDeath> {
+    fn serve(&self, request: &Request, _: usize, _: Duration, reply: &mut dyn FnMut(Reply)) -> Result<(), WorkerDeath> {
         serve(self.0, request, reply);
         Ok(())
     }

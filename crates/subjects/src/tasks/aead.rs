@@ -1,4 +1,4 @@
-//! `aead/<algorithm>/{seal,open}/{64,256,1k,10m}`: one message that is already in memory, in place, under a key that was set before; and
+//! `aead/<algorithm>/{seal,open}/{64,256,1k,64k,1m,10m}`: one message that is already in memory, in place, under a key that was set before; and
 //! `aead/<algorithm>/new`: the set-up of a key.
 
 use crate::ours;
@@ -6,7 +6,8 @@ use candor_lab::Task;
 use candor_peers::contract::aead::{ALGORITHMS, Algorithm, Op};
 
 /// Name and length of the messages.
-const SIZES: [(&str, usize); 4] = [("64", 64), ("256", 256), ("1k", 1 << 10), ("10m", 10 << 20)];
+pub(super) const SIZES: [(&str, usize); 6] =
+    [("64", 64), ("256", 256), ("1k", 1 << 10), ("64k", 64 << 10), ("1m", 1 << 20), ("10m", 10 << 20)];
 
 /// All tasks of AEADs.
 pub(super) fn tasks() -> Vec<Task> {

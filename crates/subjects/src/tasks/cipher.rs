@@ -1,13 +1,10 @@
 //! `cipher/sm4-ctr/{64,256,1k,64k,1m,10m}`, `cipher/sm4-cbc/{decrypt,encrypt}/…`: a message in place, under a key that the library already has; and
 //! `cipher/sm4-ctr/new`: the set-up of a key.
 
+use super::aead::SIZES;
 use crate::ours;
 use candor_lab::Task;
 use candor_peers::contract::cipher::{MODES, Mode, Op};
-
-/// Name and length of the messages.
-const SIZES: [(&str, usize); 6] =
-    [("64", 64), ("256", 256), ("1k", 1 << 10), ("64k", 64 << 10), ("1m", 1 << 20), ("10m", 10 << 20)];
 
 /// All tasks of ciphers.
 pub(super) fn tasks() -> Vec<Task> {

@@ -104,7 +104,7 @@ impl Family {
                 // Its last words may still be on their way.
                 std::thread::sleep(Duration::from_millis(20));
                 let words = member.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                let words = words.strip_prefix("candor: ").unwrap_or(&words);
+                let words = words.strip_prefix("error: ").unwrap_or(&words);
                 let said = if words.is_empty() { String::new() } else { format!(": {words}") };
                 return Ok(Some(Failure::Error(format!("{} ended ({status}){said}", member.name))));
             }

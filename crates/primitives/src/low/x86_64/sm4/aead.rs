@@ -206,3 +206,66 @@ impl<N: Unit<Vector = Xmm<P>>, P: ProvesClmul> Ccm<'_, N> {
             self.counter.add32(Xmm::load(self.chain.proof(), &[[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{aes_ni, avx2, avx512, gfni, vaes};
+    use super::*;
+    use crate::aead::reference::{KEY, check_around_the_end};
+    use crate::low::x86_64::blocks::Products;
+    use crate::low::x86_64::gcm::{BlockCipher, prepare, run_from};
+    use crate::low::x86_64::ghash::Powers;
+    use crate::low::x86_64::registers::Zmm;
+    use candor_cpu::{Cpu, HaveAvx512Crypto, HaveGfni, HaveVpclmul};
+
+    fn check<V: Products, C: BlockCipher<V> + BlockCipher<Xmm<V::Proof>>, const VECTORS: usize>(
+        proof: V::Proof,
+        cipher: &C,
+    ) {
+        let mut powers = Powers::none();
+        prepare::<V, C, VECTORS>(proof, cipher, &mut powers);
+        check_around_the_end::<::sm4::Sm4>(|first, aad, data, tag, open| {
+            let first = Xmm::load(proof, from_ref(first));
+            if open {
+                run_from::<V, C, VECTORS, true>(cipher, &powers, first, aad, data, tag);
+            } else {
+                run_from::<V, C, VECTORS, false>(cipher, &powers, first, aad, data, tag);
+            }
+        });
+    }
+
+    /// As many vectors as each arm of [`super::super`] has.
+    #[test]
+    fn the_counter_of_gcm_wraps_around_after_2_32_blocks() {
+        macro_rules! arm {
+            ($arm:ident, $tokens:ident: $types:ty, $family:ty, $vectors:literal of $blocks:ident) => {
+                let mut keys = [0; 32];
+                $arm::expand($tokens, &KEY, &mut keys);
+                check::<$blocks<$types>, _, $vectors>($tokens, &Cipher::<$family>::new(&keys));
+            };
+        }
+        let cpu = Cpu::default();
+        let Some(aes) = HaveClmul::check(cpu) else { return eprintln!("skipped: this CPU lacks AES-NI") };
+        let tokens = (aes,);
+        arm!(aes_ni, tokens: (HaveClmul,), WithAes, 16 of Xmm);
+        if let Some(avx) = HaveAvx2::check(cpu) {
+            let tokens = (aes, avx);
+            arm!(avx2, tokens: Tokens, WithHalves, 32 of Xmm);
+        }
+        let (vpclmul, galois) = (HaveVpclmul::check(cpu), HaveGfni::check(cpu));
+        if let Some(vpclmul) = vpclmul {
+            let tokens = (vpclmul,);
+            arm!(vaes, tokens: (HaveVpclmul,), WithAes, 16 of Ymm);
+        }
+        let (Some(vpclmul), Some(galois)) = (vpclmul, galois) else {
+            return eprintln!("skipped: the arms with GFNI, which this CPU lacks");
+        };
+        let tokens = (vpclmul, galois);
+        arm!(gfni, tokens: (HaveVpclmul, HaveGfni), WithGfni, 16 of Ymm);
+        let Some(wide) = HaveAvx512Crypto::check(cpu) else {
+            return eprintln!("skipped: the arm with AVX-512, which this CPU lacks");
+        };
+        let tokens = (wide, galois);
+        arm!(avx512, tokens: (HaveAvx512Crypto, HaveGfni), WithGfni, 16 of Zmm);
+    }
+}

@@ -1,0 +1,50 @@
+//! The newest releases of peers in C that we know of, for the lint `old-peer`.
+//!
+//! Peers in Rust are pinned by `Cargo.lock`, where `cargo outdated` and Dependabot look. For a library that a run finds on the machine nobody looks: that is
+//! what this table is for. A row is added when somebody learns of a newer release; the lint says when that was.
+
+/// A release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Release {
+    library: &'static str,
+    /// Its version.
+    pub(crate) version: &'static str,
+    /// When it came out, or since when we know of it.
+    pub(crate) date: &'static str,
+}
+
+const NEWEST: &[Release] = &[
+    Release { library: "gf2x", version: "1.3.0", date: "2019-12" },
+    Release { library: "libgcrypt", version: "1.12.0", date: "2026-01-29" },
+    Release { library: "liboqs", version: "0.16.0", date: "2026-07" },
+    Release { library: "libsodium", version: "1.0.20", date: "2024-05-25" },
+    Release { library: "ntl", version: "11.5.1", date: "2021-06-23" },
+    Release { library: "openssl", version: "4.0.3", date: "2026-11" },
+];
+
+/// The newest release of the library that we know of, if it is newer than `version`.
+pub(crate) fn newer_than(library: &str, version: &str) -> Option<Release> {
+    let newest = NEWEST.iter().find(|release| release.library == library)?;
+    (numbers(newest.version) > numbers(version)).then_some(*newest)
+}
+
+/// The numbers of a version in their order: 1.10 comes after 1.9.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_old_by_its_numbers_and_only_of_a_known_library() {
+        let newer = |library, version| newer_than(library, version).map(|release| release.version);
+        assert_eq!(newer("libgcrypt", "1.10.1"), Some("1.12.0"));
+        assert_eq!(newer("libgcrypt", "1.9.4-unknown"), Some("1.12.0"), "nine comes before twelve");
+        assert_eq!(newer("libgcrypt", "1.12.0"), None);
+        assert_eq!(newer("libgcrypt", "1.12.1"), None, "newer than what we know");
+        assert_eq!((newer("openssl", "3.0.19"), newer("openssl", "4.0.3")), (Some("4.0.3"), None));
+        assert_eq!(newer("a library of tomorrow", "0.1"), None);
+    }
+}
