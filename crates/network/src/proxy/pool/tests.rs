@@ -87,8 +87,8 @@ async fn a_guard_that_builds_circuits_and_carries_no_stream_comes_behind_another
     let exits = [exit(ports[0]).await, exit(ports[1]).await, exit(ports[2]).await, exit(ports[3]).await];
     let port_of = |login: u8| ports[usize::from(login) % ports.len()];
     let bob = relay("").await;
-    // Longer than a stream may take, and not so long that nobody would answer once that is over.
-    let delays = Script::Delays(Duration::from_millis(3500));
+    // Longer than relays are waited for, from when they are asked, and shorter than a stream may take.
+    let delays = Script::Delays(Duration::from_millis(3750));
     // How many pages don't come until another guard is used: three tries fail for the first and one for the second; nothing is tried again once a
     // stream is open. What may be an exit's doing counts once for each exit: all three tries of three pages, and the first of the fourth.
     for (script, fails) in [
@@ -113,7 +113,7 @@ async fn a_guard_that_builds_circuits_and_carries_no_stream_comes_behind_another
             let relays = list(&[&one, &other, &bob.listed(), &cyd, &dora, &eve, &fay]);
             let stream = match script {
                 Script::Pads | Script::DropsFirst => Duration::from_millis(750),
-                Script::Delays(_) => Duration::from_secs(3),
+                Script::Delays(_) => Duration::from_millis(4500),
                 _ => Duration::from_secs(10),
             };
             let (proxy, _folder) = proxy(relays, &[&one, &other], |config| {
