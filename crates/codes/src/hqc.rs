@@ -27,11 +27,13 @@ mod expand;
 mod parameters;
 mod ring;
 mod sample;
+mod sparse;
 mod symbols_mux;
 
 pub use code::Code;
 pub use expand::Version;
 pub use parameters::Parameters;
+pub use sparse::SparseProducts;
 pub use symbols_mux::SymbolProduct;
 
 use crate::{expect_length, words};
@@ -166,6 +168,13 @@ impl<L: Level> Hqc<L> {
     #[must_use]
     pub fn code(&self) -> Code {
         self.scheme.code()
+    }
+
+    /// Two ways to multiply by a sparse polynomial, to be measured.
+    // ct: public, because it takes no bytes
+    #[must_use]
+    pub fn sparse_products(&self) -> SparseProducts {
+        SparseProducts::new(self.scheme.parameters, self.scheme.arm, self.scheme.multiplier)
     }
 
     /// What [`decapsulate_in_steps`](Self::decapsulate_in_steps) does, step by step.

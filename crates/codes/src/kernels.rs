@@ -8,6 +8,7 @@ pub(crate) mod mceliece;
 pub(crate) mod portable;
 pub(crate) mod reed_muller;
 pub(crate) mod reed_solomon;
+pub(crate) mod sparse;
 pub(crate) mod support;
 pub(crate) mod symbols;
 

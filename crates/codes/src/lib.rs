@@ -8,6 +8,7 @@
 // hqc.rs, mceliece.rs   what users call; `hqc/` and `mceliece/` have the parts of the scheme
 // kernels/              the arithmetic that has arms, written once in safe Rust
 // low/                  the arms: the kernels compiled for one CPU's instructions, the only `unsafe`
+// rustcrypto.rs         the traits of RustCrypto's crate `kem`
 // words.rs              vectors of bits that wipe themselves
 
 extern crate alloc;
@@ -18,6 +19,8 @@ mod words;
 
 pub mod hqc;
 pub mod mceliece;
+#[cfg(feature = "kem")]
+pub mod rustcrypto;
 
 use candor_primitives::kem::KemError;
 

@@ -59,5 +59,7 @@ impl Arm {
         contains(positions: &[u32], position: u32) -> u8, "hqc-support";
         /// The vector with these bits.
         scatter(positions: &[u32], words: &mut [u64]), "hqc-support";
+        /// A product by rotations.
+        sparse_product(n: usize, twice: &[u64], positions: &[u32], here: &mut [u64], there: &mut [u64], sum: &mut [u64]), "hqc-sparse";
     }
 }

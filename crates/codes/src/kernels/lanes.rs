@@ -117,7 +117,7 @@ fn times<const L: usize>(a: &[u8; L], b: &[u8; L]) -> [u8; L] {
 /// a · x + b · y in each lane, for two single elements x and y.
 #[inline(always)]
 fn combine<const L: usize>(a: &[u8; L], x: u8, b: &[u8; L], y: u8) -> [u8; L] {
-    let [masks_of_x, masks_of_y] = [x, y].map(|of| core::array::from_fn::<u8, 8, _>(|bit| mask_of(of, bit as u32)));
+    let (masks_of_x, masks_of_y) = (masks_of(x), masks_of(y));
     let mut sum = [0; L];
     for ((sum, a), b) in thirty_two(&mut sum).zip(a.as_chunks::<32>().0).zip(b.as_chunks::<32>().0) {
         for bit in (0..8).rev() {
@@ -128,6 +128,16 @@ fn combine<const L: usize>(a: &[u8; L], x: u8, b: &[u8; L], y: u8) -> [u8; L] {
         }
     }
     sum
+}
+
+/// For each bit of `a`, 255 if it is set, or else 0. No closures: LLVM left those calls, now of one function, now of another, in the middle of the kernel.
+#[inline(always)]
+fn masks_of(a: u8) -> [u8; 8] {
+    let mut masks = [0; 8];
+    for (bit, mask) in masks.iter_mut().enumerate() {
+        *mask = mask_of(a, bit as u32);
+    }
+    masks
 }
 
 /// a + b in each lane.

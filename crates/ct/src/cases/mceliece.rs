@@ -104,24 +104,36 @@ fn encapsulate<S: ParameterSet>(cpu: Cpu) {
     kem::encapsulate(Mceliece::<S>::with_cpu(cpu));
 }
 
-/// A key read from secret bytes in both ways, and with it a good and a bad ciphertext decapsulated. That the two take different paths is what must not show.
+/// A key read from secret bytes in both ways, and with it a good ciphertext and bad ones decapsulated: with an error of weight t − 1, and with the
+/// last bit changed, which is beyond the length where there are such bits (6960119). That they take different paths is what must not show.
 fn decapsulate<S: ParameterSet>(cpu: Cpu) {
     let kem = Mceliece::<S>::with_cpu(cpu);
     let (key, public) = kem.generate_from(&SEED).expect("a key pair");
     let mut good = vec![0; Mceliece::<S>::CIPHERTEXT];
     let sent = kem.encapsulate(&public, &mut good).expect("an encapsulation");
-    let mut bad = good.clone();
-    bad[Mceliece::<S>::CIPHERTEXT / 2] ^= 1;
-    let rejected = kem.decapsulate(&key, &bad).expect("implicit rejection");
     let bytes = kem.secret_to_bytes(&key).expect("the key's bytes").to_vec();
     let mut errors = vec![0; Mceliece::<S>::ERROR];
     kem.decode(&key, &good, &mut errors).expect("buffers that fit");
+    // The matrix begins with the identity, so that a bit of the ciphertext is a bit of the error as well.
+    let bit = |i: usize| errors[i / 8] >> (i % 8) & 1;
+    let flipped = |i: usize| {
+        let mut bad = good.clone();
+        bad[i / 8] ^= 1 << (i % 8);
+        bad
+    };
+    let less = (0..).find(|i| bit(*i) == 1).expect("an error has bits");
+    let bad = [flipped(less), flipped(8 * good.len() - 1)];
+    let mut ciphertexts = vec![(good.clone(), sent)];
+    for bad in bad {
+        let rejected = kem.decapsulate(&key, &bad).expect("implicit rejection");
+        ciphertexts.push((bad, rejected));
+    }
     secret::reset();
 
     secret::poison(&bytes);
     let poisoned = kem.secret_from_bytes(&bytes).expect("a good key");
-    for (ciphertext, expected) in [(&good, sent), (&bad, rejected)] {
-        let found = kem.decapsulate(&poisoned, ciphertext).expect("no ciphertext is an error");
+    for (ciphertext, expected) in ciphertexts {
+        let found = kem.decapsulate(&poisoned, &ciphertext).expect("no ciphertext is an error");
         secret::declassify(found.as_bytes(), "result");
         assert!(found == expected, "{WRONG}");
     }

@@ -2,6 +2,8 @@
 
 use crate::controls;
 use crate::measure::{Classes, Work};
+use candor_codes::hqc::Hqc1;
+use candor_codes::mceliece::Mceliece348864f;
 use candor_cpu::Cpu;
 use candor_gf2::Multiplier;
 use candor_gf2::field::{Field, Hqc8, McEliece13, Modulus, Nist571, Packed};
@@ -10,6 +12,7 @@ use candor_onion::layer::{Crypto, RelayLayer};
 use candor_primitives::aead::{AeadInOut, Aes128Gcm, ChaCha20Poly1305, Nonce, Sm4Ccm, Sm4Gcm};
 use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
 use candor_primitives::hash::{Batch, Digest, Sha3_256, Sha256};
+use candor_primitives::kem::{DerandomizedKem, Kem};
 use candor_primitives::ksf::{Argon2id, Memory, Params};
 use candor_primitives::sm4::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, StreamCipher};
 use candor_primitives::sm4::{Sm4, Sm4CbcDec, Sm4CbcEnc, Sm4Ctr};
@@ -115,6 +118,11 @@ pub(crate) const ALL: &[Case] = &[
     arm("gf2m-packed@avx512", "avx512", 16 * WORDS, packed),
     arm("gf2m@vpclmul", "vpclmul", 16 * ELEMENT, field),
     arm("gf2m@avx512", "avx512", 16 * ELEMENT, field),
+    // Good ciphertexts, which are the class of zeros, and bad ones. Memcheck has passed these.
+    arm("hqc-1/decapsulate@avx2", "avx2", Hqc1::CIPHERTEXT, |cpu| decapsulate(Hqc1::with_cpu(cpu))),
+    arm("mceliece348864f/decapsulate@avx2", "avx2", Mceliece348864f::CIPHERTEXT, |cpu| {
+        decapsulate(Mceliece348864f::with_cpu(cpu))
+    }),
 ];
 
 const fn arm(name: &'static str, tier: &'static str, secret: usize, work: fn(Cpu) -> Work) -> Case {
@@ -284,6 +292,19 @@ fn field(cpu: Cpu) -> Work {
         let mut products = [field.zero(); 2];
         field.mul_many(&[a, b], &[b, b], &mut products);
         black_box([products[0], products[1], field.mul(&a, &b), field.square(&a), field.square_times(&b, 5)]);
+    })
+}
+
+/// A decapsulation of a ciphertext that is good but for the bits that are given.
+fn decapsulate<K: DerandomizedKem<Secret: 'static> + 'static>(kem: K) -> Work {
+    let (secret, public) = kem.generate_from(&vec![0x3c; K::GENERATE_COINS]).expect("a key pair");
+    let (mut good, mut ciphertext) = (vec![0; K::CIPHERTEXT], vec![0; K::CIPHERTEXT]);
+    kem.encapsulate_from(&public, &vec![7; K::ENCAPSULATE_COINS], &mut good).expect("an encapsulation");
+    Box::new(move |bits| {
+        for ((byte, good), bits) in ciphertext.iter_mut().zip(&good).zip(bits) {
+            *byte = good ^ bits;
+        }
+        _ = black_box(kem.decapsulate(&secret, &ciphertext));
     })
 }
 

@@ -3,7 +3,7 @@
 use super::on_each;
 use crate::case::Case;
 use crate::probe::{Probe, step};
-use candor_codes::hqc::{Code, Hqc1, Level1, Secret};
+use candor_codes::hqc::{Code, Hqc1, Level1, Secret, SymbolProduct};
 use candor_cpu::Cpu;
 use candor_primitives::hash::{Digest, Sha3_256};
 use candor_primitives::kem::{DerandomizedKem, Kem};
@@ -13,6 +13,7 @@ type Public = <Hqc1 as Kem>::Public;
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = on_each(&["portable", "avx2", "vpclmul", "avx512"], "hqc-1", kem, &[]);
     cases.extend(on_each(&["portable", "avx2"], "hqc-code", code, &[]));
+    cases.extend(on_each(&["portable", "clmul"], "hqc-code/singly", code_of_single_products, &[]));
     cases
 }
 
@@ -46,8 +47,21 @@ fn kem(probe: &mut Probe, cpu: Cpu) {
 }
 
 fn code(probe: &mut Probe, cpu: Cpu) {
+    encode_and_decode(probe, Hqc1::with_cpu(cpu).code());
+}
+
+/// With symbols multiplied one by one, whose decoding goes deepest; by PCLMULQDQ where that is.
+fn code_of_single_products(probe: &mut Probe, cpu: Cpu) {
+    let kem = Hqc1::with_cpu(cpu);
+    let clmul = kem.with_symbol_product(SymbolProduct::Clmul);
+    encode_and_decode(
+        probe,
+        clmul.or_else(|| kem.with_symbol_product(SymbolProduct::Loop)).expect("any CPU has it").code(),
+    );
+}
+
+fn encode_and_decode(probe: &mut Probe, code: Code) {
     let message: [u8; 16] = probe.secret("message");
-    let code = Hqc1::with_cpu(cpu).code();
     let mut word = vec![0; code.words()];
     step!(probe, "encode", [code: &Code = &code, message: &[u8] = &message, word: &mut [u64] = &mut word], code.encode(message, word));
     word[..12].fill(0);

@@ -30,36 +30,30 @@ pub(crate) fn unpack(bytes: &[u8], distance: usize, words: &mut [u64]) {
     }
 }
 
-/// Sends bits through the whole network, or through its inverse. `control` holds the words of all stages.
+/// Sends bits through the whole network, or through its inverse; m is 12 or 13. `control` holds the words of all stages.
 #[inline(always)]
 pub(crate) fn apply(m: usize, control: &[u64], inverse: bool, bits: &mut [u64]) {
     // The stages read the same forwards and backwards, their control bits do not.
     let mut at = if inverse { control.len() } else { 0 };
-    for distance in distances(m) {
-        let length = stage_words(m, distance);
-        let stage = if inverse {
-            at -= length;
-            &control[at..at + length]
-        } else {
-            at += length;
-            &control[at - length..at]
+    // Written out: a table of jumps would be read from memory, where a reader of machine code takes what it reads for data.
+    macro_rules! stages {
+        ($($kernel:ident $size:literal for $distance:literal),+) => {
+            $({
+                let length = stage_words(m, $distance);
+                let first = if inverse { at - length } else { at };
+                at = if inverse { first } else { first + length };
+                $kernel::<$size>(bits, &control[first..first + length]);
+            })+
         };
-        match distance {
-            0 => within::<0>(bits, stage),
-            1 => within::<1>(bits, stage),
-            2 => within::<2>(bits, stage),
-            3 => within::<3>(bits, stage),
-            4 => within::<4>(bits, stage),
-            5 => within::<5>(bits, stage),
-            6 => across::<1>(bits, stage),
-            7 => across::<2>(bits, stage),
-            8 => across::<4>(bits, stage),
-            9 => across::<8>(bits, stage),
-            10 => across::<16>(bits, stage),
-            11 => across::<32>(bits, stage),
-            _ => across::<64>(bits, stage),
-        }
     }
+    stages!(within 0 for 0, within 1 for 1, within 2 for 2, within 3 for 3, within 4 for 4, within 5 for 5);
+    stages!(across 1 for 6, across 2 for 7, across 4 for 8, across 8 for 9, across 16 for 10, across 32 for 11);
+    if m == 13 {
+        stages!(across 64 for 12, across 32 for 11);
+    }
+    stages!(across 16 for 10, across 8 for 9, across 4 for 8, across 2 for 7, across 1 for 6);
+    stages!(within 5 for 5, within 4 for 4, within 3 for 3, within 2 for 2, within 1 for 1, within 0 for 0);
+    debug_assert!(at == if inverse { 0 } else { control.len() });
 }
 
 /// Pairs within each word.

@@ -31,7 +31,11 @@ pub(crate) fn locator<V: Vector, const M: usize>(proof: V::Proof, syndromes: &[R
         let discrepancies: [V; M] = planes!(proof, I => here.masks(series[I][word]));
 
         // B changes if the discrepancy is not zero and the register has to grow: length ≤ step / 2.
-        let any = series.iter().fold(0, |any, row| any | row[word]);
+        let mut any = 0;
+        for row in &series {
+            // One by one, or with AVX-512 they are gathered.
+            any |= barrier::opaque_u64(row[word]);
+        }
         let grows = !(step as u64).wrapping_sub(2 * length) >> 63;
         let changes = barrier::mask_u64((any >> bit) & grows);
         length ^= (length ^ (step as u64 + 1 - length)) & changes;
@@ -56,11 +60,12 @@ pub(crate) fn locator<V: Vector, const M: usize>(proof: V::Proof, syndromes: &[R
     let mut constants = Row::ZERO;
     constant.store(&mut constants);
     // Coefficient e of the locator is Λ's t − e.
-    core::array::from_fn(|i| {
-        let mut row = backwards(&series[i], 256 - t);
-        row[t / 64] |= (constants[0] >> i & 1) << (t % 64);
-        row
-    })
+    let mut locator = [Row::ZERO; M];
+    each_below!(M, I => {
+        locator[I] = backwards(&series[I], 256 - t);
+        locator[I][t / 64] |= (constants[0] >> I & 1) << (t % 64);
+    });
+    locator
 }
 
 /// A product of two elements in each lane, of degree up to 2M − 2, modulo the field's polynomial ([`field::reduce`] on vectors).
@@ -86,11 +91,16 @@ const LANES: [Row; 4] =
 /// The positions in opposite order, then moved down by `count`.
 #[inline(always)]
 fn backwards(row: &Row, count: usize) -> Row {
-    let turned: [u64; 4] = core::array::from_fn(|i| row[3 - i].reverse_bits());
     let (words, bits) = (count / 64, count % 64);
-    Row(core::array::from_fn(|i| {
-        let at = |j: usize| if j < 4 { turned[j] } else { 0 };
+    // What is below the top, and zeros above it. No closures: they would not have the features, and what stays a call is harder to check.
+    let mut turned = [0; 8];
+    for (turned, word) in turned.iter_mut().zip(row.0.iter().rev()) {
+        *turned = word.reverse_bits();
+    }
+    let mut moved = Row::ZERO;
+    for (i, word) in moved.iter_mut().enumerate() {
         // In two shifts, as one by 64 is none.
-        at(i + words) >> bits | at(i + words + 1) << 1 << (63 - bits)
-    }))
+        *word = turned[i + words] >> bits | turned[i + words + 1] << 1 << (63 - bits);
+    }
+    moved
 }

@@ -150,9 +150,10 @@ impl<const M: usize, const Q: usize> Points<M, Q> {
         all
     };
 
-    /// For each lane of the rows as the lowest levels want them: which coefficient its polynomial is, as a word and the bit in it.
-    pub(crate) const SPREAD: [(usize, Row); Q] = {
-        let mut all = [(0, Row::ZERO); Q];
+    /// For each lane of the rows as the lowest levels want them: which coefficient its polynomial is, as a bit of word [`spread_word`](Self::spread_word)
+    /// of the row.
+    pub(crate) const SPREAD: [Row; Q] = {
+        let mut all = [Row::ZERO; Q];
         let mut row = 0;
         while row < Q {
             let mut lane = 0;
@@ -161,14 +162,20 @@ impl<const M: usize, const Q: usize> Points<M, Q> {
                 let word = 4 * row + lane;
                 let word = word & !15 | (word & 3) << 2 | word >> 2 & 3;
                 let coefficient = word.reverse_bits() >> (usize::BITS as usize - Self::LEVELS);
-                all[row].0 = coefficient / 64;
-                all[row].1.0[lane] = 1 << (coefficient % 64);
+                assert!(coefficient / 64 == Self::spread_word(row));
+                all[row].0[lane] = 1 << (coefficient % 64);
                 lane += 1;
             }
             row += 1;
         }
         all
     };
+
+    /// The word of a plane that row `row` of [`SPREAD`](Self::SPREAD) is about. There are 64 coefficients or 128.
+    #[inline(always)]
+    pub(crate) const fn spread_word(row: usize) -> usize {
+        if Q == 16 { 0 } else { row % 2 }
+    }
 }
 
 /// Positions of a word whose number has bit i.

@@ -27,8 +27,8 @@ pub(crate) fn evaluate<V: Vector, const M: usize, const Q: usize>(
     }
     // All polynomials that are left are constants, but for the first, which may have degree 1.
     for (plane, row) in values.iter_mut().zip(&coefficients) {
-        for (target, (word, bits)) in plane.iter_mut().zip(const { &Points::<M, Q>::SPREAD }) {
-            V::load(proof, bits).masks(row[*word]).store(target);
+        for (at, (target, bits)) in plane.iter_mut().zip(const { &Points::<M, Q>::SPREAD }).enumerate() {
+            V::load(proof, bits).masks(row[Points::<M, Q>::spread_word(at)]).store(target);
         }
     }
     let top: [V; M] = planes!(proof, I => V::splat(proof, 1).masks(coefficients[I][(1 << levels) / 64]));

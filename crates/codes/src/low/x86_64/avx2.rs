@@ -1,6 +1,6 @@
 //! The kernels on 256-bit registers.
 
-use crate::kernels::{self, Set, support};
+use crate::kernels::{self, Set, sparse, support};
 use candor_cpu::HaveAvx2;
 
 pub(crate) use super::reed_muller::reed_muller_decode;
@@ -33,4 +33,6 @@ entry! {
     distinct(positions: &mut [u32]), support::distinct;
     /// See [`support::contains`].
     contains(positions: &[u32], position: u32) -> u8, support::contains;
+    /// See [`sparse::product`].
+    sparse_product(n: usize, twice: &[u64], positions: &[u32], here: &mut [u64], there: &mut [u64], sum: &mut [u64]), sparse::product_of_many;
 }

@@ -258,14 +258,14 @@ async fn while_relays_are_asked_for_a_client_that_waits_no_other_stream_begins_t
     let cyd = relay(&format!("{HOST}:{port}")).await;
     let silent = Scripted::start(Script::Pads).await;
     let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
-    let stream = Duration::from_secs(3);
+    let stream = Duration::from_secs(6);
     let (proxy, _folder) =
         proxy(list(&[&ada, &silent.listed, &cyd]), &[&ada], |config| config.client.stream = stream).await;
     let pool = &proxy.shared.pool;
     let patient = ask(&proxy, 1, port).await;
     until(|| locked(&pool.state).circuits.len() == 1).await;
     proxy.know(list(&[&ada, &bob, &cyd]));
-    let is_in_doubt = || locked(&pool.state).circuits.first().is_none_or(|pooled| *pooled.built.is_in_doubt.borrow());
+    let is_in_doubt = || locked(&pool.state).circuits.first().is_some_and(|pooled| *pooled.built.is_in_doubt.borrow());
     until(is_in_doubt).await;
     let other = ask(&proxy, 1, port).await;
     assert!(comes(other).await && comes(patient).await);
