@@ -1,11 +1,15 @@
-//! Keys and ciphertexts of KEMs; messages for hashes and AEADs.
+//! Keys and ciphertexts of KEMs; messages for hashes, AEADs, ciphers and CMAC.
+
+mod ciphers;
+
+pub use ciphers::cipher_messages;
 
 use aes_gcm::aead::consts::{U12, U16};
 use aws_lc_rs::aead as aws;
 use candor_cpu::Cpu;
 use candor_primitives::aead::{
-    Aead, AeadCore, AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, KeyInit, Nonce, Payload, Sm4Ccm, Sm4Gcm, Tag,
-    XChaCha20Poly1305,
+    Aead, AeadCore, AeadError, AeadInOut, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, KeyInit, Nonce, Payload, RandomNonce,
+    RandomNonceAead, Sm4Ccm, Sm4Gcm, Tag, XChaCha20Poly1305,
 };
 use candor_primitives::hash::{Batch, Blake2b512, Digest, Sha3_256, Sha3_512, Sha256, Sha384, Sha512, Sm3};
 use candor_primitives::kem::ml_kem::{
@@ -117,6 +121,56 @@ pub fn aead_messages(data: &[u8]) {
     let theirs = parts.by_rustcrypto::<aes_gcm::AesGcm<sm4::Sm4, U12>>();
     parts.check("SM4-GCM", Sm4Gcm::with_cpu, &theirs);
     parts.check("SM4-CCM", Sm4Ccm::with_cpu, &parts.by_rustcrypto::<ccm::Ccm<sm4::Sm4, U16, U12>>());
+}
+
+/// Bytes from outside as messages with their nonces in front: each type of ours opens what RustCrypto's opens, to the same plaintext, and refuses the
+/// rest. Data: the length of the associated data, 32 bytes of key, the associated data, and what is to be opened.
+pub fn random_nonce(data: &[u8]) {
+    let Some((aad, rest)) = data.split_first() else { return };
+    let Some((key, rest)) = rest.split_first_chunk::<32>() else { return };
+    let (aad, sealed) = rest.split_at(usize::from(*aad).min(rest.len()));
+    open::<Aes128Gcm, aes_gcm::Aes128Gcm, 16>("AES-128-GCM", Aes128Gcm::with_cpu, key, aad, sealed);
+    open::<Aes256Gcm, aes_gcm::Aes256Gcm, 32>("AES-256-GCM", Aes256Gcm::with_cpu, key, aad, sealed);
+    open::<Sm4Gcm, aes_gcm::AesGcm<sm4::Sm4, U12>, 16>("SM4-GCM", Sm4Gcm::with_cpu, key, aad, sealed);
+    open::<Sm4Ccm, ccm::Ccm<sm4::Sm4, U16, U12>, 16>("SM4-CCM", Sm4Ccm::with_cpu, key, aad, sealed);
+    open::<ChaCha20Poly1305, chacha20poly1305::ChaCha20Poly1305, 32>(
+        "ChaCha20-Poly1305",
+        ChaCha20Poly1305::with_cpu,
+        key,
+        aad,
+        sealed,
+    );
+    open::<XChaCha20Poly1305, chacha20poly1305::XChaCha20Poly1305, 32>(
+        "XChaCha20-Poly1305",
+        XChaCha20Poly1305::with_cpu,
+        key,
+        aad,
+        sealed,
+    );
+}
+
+fn open<A: RandomNonceAead, O: Aead + KeyInit, const KEY: usize>(
+    name: &str,
+    new: fn(Cpu, &[u8; KEY]) -> A,
+    key: &[u8; 32],
+    aad: &[u8],
+    sealed: &[u8],
+) {
+    let key = key.first_chunk().expect("keys have at most 32 bytes");
+    let mut nonce = Nonce::<O>::default();
+    let expected = match sealed.split_at_checked(nonce.len()) {
+        Some((front, msg)) if msg.len() >= 16 => {
+            nonce.copy_from_slice(front);
+            let oracle = O::new_from_slice(key).expect("a key of its length");
+            oracle.decrypt(&nonce, Payload { msg, aad }).map_err(|_| AeadError::Tag)
+        }
+        _ => Err(AeadError::TooShort { least: nonce.len() + 16, got: sealed.len() }),
+    };
+    for tier in Cpu::tiers() {
+        let Ok(cpu) = Cpu::named(tier.name) else { continue };
+        let opened = RandomNonce::new(new(cpu, key)).open(aad, sealed);
+        assert!(opened == expected, "{name} at {}: {opened:?} instead of {expected:?}", tier.name);
+    }
 }
 
 struct Parts<'a> {

@@ -1,5 +1,8 @@
 use candor_fuzz_bodies::primitives as fuzz;
-use candor_test_support::corpus::Corpus;
+use candor_primitives::aead::{
+    Aead, Aes128Gcm, Aes256Gcm, ChaCha20Poly1305, KeyInit, Nonce, Payload, Sm4Ccm, Sm4Gcm, XChaCha20Poly1305,
+};
+use candor_test_support::corpus::{Corpus, write};
 
 #[test]
 fn no_bytes_make_a_back_end_panic_or_disagree() {
@@ -50,4 +53,52 @@ fn no_message_makes_two_arms_of_an_aead_disagree_or_opens_after_a_change() {
             }
         }
     }
+}
+
+#[test]
+fn no_message_makes_two_arms_of_a_cipher_or_a_mac_disagree() {
+    let corpus = Corpus::of("primitives_cipher_messages");
+    corpus.run(40, fuzz::cipher_messages);
+    for data in corpus.inputs() {
+        for (round, length) in [53, 54, 69, 70, 85, 200, 330, 570, 1100, data.len()].into_iter().enumerate() {
+            for width in 0..4 {
+                let mut changed = data[..length.min(data.len())].to_vec();
+                let heads = [width, (round * 29) as u8, (round * 91) as u8, round as u8 % 3, (round * 31) as u8];
+                changed[..5].copy_from_slice(&heads);
+                fuzz::cipher_messages(&changed);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_bytes_with_a_nonce_in_front_open_where_rustcrypto_refuses_them() {
+    let corpus = Corpus::of("primitives_random_nonce");
+    corpus.run(60, fuzz::random_nonce);
+    for data in corpus.inputs() {
+        (0..data.len()).for_each(|length| fuzz::random_nonce(&data[..length]));
+    }
+}
+
+#[test]
+#[ignore = "writes the corpora; run it by name after a change of their formats"]
+fn write_corpora() {
+    let pattern = |length: usize| (0..length).map(|n| (n * 151 + n / 256) as u8);
+    write("primitives_cipher_messages", "short", &pattern(120).collect::<Vec<_>>());
+    write("primitives_cipher_messages", "long", &pattern(2500).collect::<Vec<_>>());
+
+    fn sealed<A: Aead + KeyInit>(file: &str) {
+        let key: [u8; 32] = std::array::from_fn(|n| n as u8);
+        let mut nonce = Nonce::<A>::default();
+        nonce.fill(9);
+        let message = Payload { msg: b"a message that is longer than a block", aad: b"header" };
+        let sealed = A::new_from_slice(&key[..A::key_size()]).unwrap().encrypt(&nonce, message).unwrap();
+        write("primitives_random_nonce", file, &[&[6], &key[..], b"header", &nonce, &sealed].concat());
+    }
+    sealed::<Aes128Gcm>("aes-128-gcm");
+    sealed::<Aes256Gcm>("aes-256-gcm");
+    sealed::<Sm4Gcm>("sm4-gcm");
+    sealed::<Sm4Ccm>("sm4-ccm");
+    sealed::<ChaCha20Poly1305>("chacha20-poly1305");
+    sealed::<XChaCha20Poly1305>("xchacha20-poly1305");
 }
