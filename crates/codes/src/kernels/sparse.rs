@@ -46,7 +46,8 @@ pub(crate) fn product<'a>(
     }
 }
 
-/// [`product`], many words at a time.
+/// [`product`], many words at a time: portable code shifts one word at a time.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn product_of_many(
     n: usize,
