@@ -13,6 +13,8 @@ use crate::stage::{cargo_with, program};
 use crate::workspace::Workspace;
 use judge::{Found, Outcome, Wanted, judge, judge_figure};
 use serde_json::Value;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -51,16 +53,19 @@ fn judge_all(workspace: &Workspace, order: &Order) -> Result<Vec<Judged>, Failur
     let files = if order.files.is_empty() { committed_runs(&workspace.root)? } else { order.files.clone() };
     let candor = Candor::build(workspace)?;
     let mut rows = Vec::new();
+    let mut conditions = BTreeMap::new();
     for file in &files {
         let named = |why| format!("{}: {why}", file.display());
-        match parse_report(&candor.report(file)?).map_err(named)? {
-            Some(found) => rows.extend(found),
-            None => println!("{}: left out, since the run was interrupted", file.display()),
-        }
+        let report = parse_report(&candor.report(file)?).map_err(named)?;
+        conditions.insert(report.run.clone(), report.condition);
+        rows.extend(report.rows);
     }
     let known = candor.tasks();
     let judged = bars.into_iter().map(|bar| {
-        let lines = lines(&bar, &rows, &known);
+        let mut lines = lines(&bar, &rows, &known);
+        for line in &mut lines {
+            line.source = under(&line.source, &conditions);
+        }
         (bar, lines)
     });
     Ok(judged.collect())
@@ -202,12 +207,30 @@ struct Row {
     subject: String,
     baseline: String,
     found: Found,
-    /// Whether other programs used the machine meanwhile.
-    busy: bool,
 }
 
-/// The rows of a report; `None` if its run was interrupted: a part of a plan decides no bar.
-fn parse_report(json: &str) -> Result<Option<Vec<Row>>, Failure> {
+/// A report, as far as bars are concerned.
+#[derive(Debug)]
+struct Report {
+    run: String,
+    condition: &'static str,
+    rows: Vec<Row>,
+}
+
+/// What stands behind the name of a run that was made while other programs used the machine.
+const BUSY: &str = ", busy";
+/// And of one that was stopped before its plan was complete. Its rows decide no bar; a figure that rests on it says so.
+const INTERRUPTED: &str = ", interrupted";
+/// What stands behind a row that has no verdict, because its subject does other work than the baseline.
+const OTHER_WORK: &str = ", other work";
+
+/// A source with what its run was made under.
+fn under(source: &str, conditions: &BTreeMap<String, &'static str>) -> String {
+    let name = source.trim_start_matches("runs/").trim_end_matches(OTHER_WORK).trim_end_matches(".jsonl");
+    format!("{source}{}", conditions.get(name).copied().unwrap_or_default())
+}
+
+fn parse_report(json: &str) -> Result<Report, Failure> {
     let report: Value = serde_json::from_str(json).map_err(|error| format!("not a JSON report: {error}"))?;
     match report.get("schema").and_then(Value::as_u64) {
         Some(1) => {}
@@ -220,16 +243,18 @@ fn parse_report(json: &str) -> Result<Option<Vec<Row>>, Failure> {
     let rows = report.get("rows").and_then(Value::as_array).ok_or("not a report: it has no `rows`")?;
     let lints = report.get("lints").and_then(Value::as_array).ok_or("not a report: it has no `lints`")?;
     let fires = |name: &str| lints.iter().any(|lint| lint.get("lint").and_then(Value::as_str) == Some(name));
-    if fires("interrupted") {
-        return Ok(None);
-    }
-    let busy = fires("busy-machine");
-    Ok(Some(rows.iter().filter_map(|row| parse_row(run, date, busy, row)).collect()))
+    let (condition, rows) = match (fires("interrupted"), fires("busy-machine")) {
+        (true, _) => (INTERRUPTED, &[][..]),
+        (false, true) => (BUSY, &rows[..]),
+        (false, false) => ("", &rows[..]),
+    };
+    let rows = rows.iter().filter_map(|row| parse_row(run, date, row)).collect();
+    Ok(Report { run: run.to_owned(), condition, rows })
 }
 
 /// Rows without a ratio (sizes, rates, the baseline itself) are no rows for a ratio bar. A row without an interval (too few
 /// processes) is one, and nothing can be told from it.
-fn parse_row(run: &str, date: &str, busy: bool, row: &Value) -> Option<Row> {
+fn parse_row(run: &str, date: &str, row: &Value) -> Option<Row> {
     let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
     Some(Row {
@@ -244,7 +269,6 @@ fn parse_row(run: &str, date: &str, busy: bool, row: &Value) -> Option<Row> {
             high: number("high").unwrap_or(f64::NAN),
             verdict: text("verdict").unwrap_or_default(),
         },
-        busy,
     })
 }
 
@@ -297,11 +321,7 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
         let of_task: Vec<&Row> = rows
             .iter()
             .filter(|row| row.task == *task && matches(baseline, &row.baseline) && !is_control(row))
-            .filter(|row| match subject.as_str() {
-                // A peer that does other work has no verdict, and is not the best at this one.
-                "best-peer" => !is_ours(&row.subject) && row.found.verdict != "none",
-                name => matches(name, &row.subject),
-            })
+            .filter(|row| if subject == "best-peer" { !is_ours(&row.subject) } else { matches(subject, &row.subject) })
             .collect();
         let Some(run) = of_task.iter().max_by_key(|row| &row.date).map(|row| row.run.clone()) else {
             lines.push(empty(Outcome::NotMeasured, task));
@@ -309,8 +329,10 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
         };
         let mut newest: Vec<&Row> = of_task.into_iter().filter(|row| row.run == run).collect();
         if subject == "best-peer" {
-            // The peer with the smallest ratio is the fastest.
-            newest.sort_by(|a, b| a.found.ratio.total_cmp(&b.found.ratio));
+            // The peer with the smallest ratio is the fastest, before all that do other work.
+            newest.sort_by(|a, b| {
+                (a.is_other(), a.found.ratio).partial_cmp(&(b.is_other(), b.found.ratio)).unwrap_or(Ordering::Equal)
+            });
             newest.truncate(1);
         }
         for row in newest {
@@ -324,15 +346,19 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
                 wanted: format!("{}{}", wanted.show(), beyond.unwrap_or_default()),
                 found: wanted.show_found(&row.found),
                 about: format!("{}  {} over {}", row.task, row.baseline, row.subject),
-                source: format!("{}{}", row.run, if row.busy { BUSY } else { "" }),
+                source: format!("{}{}", row.run, if row.is_other() { OTHER_WORK } else { "" }),
             });
         }
     }
     lines
 }
 
-/// What stands behind the name of a run that was made while other programs used the machine.
-const BUSY: &str = ", busy";
+impl Row {
+    /// Whether its subject does other work than the baseline: then the report has no verdict.
+    fn is_other(&self) -> bool {
+        self.found.verdict == "none"
+    }
+}
 
 fn is_ours(subject: &str) -> bool {
     subject.starts_with("candor@")
@@ -391,7 +417,7 @@ mod tests {
     }
 
     fn outcomes(bar: &Bar, known: &[&str]) -> Vec<(Outcome, String)> {
-        let rows = parse_report(REPORT).unwrap().unwrap();
+        let rows = parse_report(REPORT).unwrap().rows;
         let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
         lines(bar, &rows, &known).into_iter().map(|line| (line.outcome, line.about)).collect()
     }
@@ -418,10 +444,10 @@ mod tests {
 
     #[test]
     fn the_newest_run_counts_and_not_the_best() {
-        let mut rows = parse_report(REPORT).unwrap().unwrap();
+        let mut rows = parse_report(REPORT).unwrap().rows;
         // An hour later, with a name that comes before.
         let later = REPORT.replace("T10:", "T11:").replace("3f9c1a", "000000").replace("1.7", "1.2");
-        rows.splice(0..0, parse_report(&later).unwrap().unwrap());
+        rows.splice(0..0, parse_report(&later).unwrap().rows);
         let lines = lines(&bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5"), &rows, &[]);
         assert_eq!(lines.len(), 1);
         assert_eq!((lines[0].outcome, lines[0].source.as_str()), (Outcome::CantTell, "2026-11-21-zen3-000000"));
@@ -430,28 +456,43 @@ mod tests {
     #[test]
     fn a_row_without_an_interval_tells_nothing() {
         let open = REPORT.replace("\"low\": 1.7, \"high\": 1.9", "\"low\": null, \"high\": null");
-        let rows = parse_report(&open).unwrap().unwrap();
+        let rows = parse_report(&open).unwrap().rows;
         let lines = lines(&bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5"), &rows, &[]);
         assert_eq!((lines[0].outcome, lines[0].found.as_str()), (Outcome::CantTell, "1.800 [no interval]"));
     }
 
     #[test]
-    fn an_interrupted_run_decides_nothing_and_a_busy_one_is_named() {
+    fn an_interrupted_run_decides_nothing_and_sources_say_under_what_they_were_made() {
         let with = |lint: &str| REPORT.replace("\"lints\": []", &format!("\"lints\": [{{\"lint\": \"{lint}\"}}]"));
-        assert!(parse_report(&with("interrupted")).unwrap().is_none());
-        let bar = bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5");
-        let source = |report: &str| lines(&bar, &parse_report(report).unwrap().unwrap(), &[]).remove(0).source;
-        assert_eq!(source(&with("busy-machine")), "2026-11-21-zen3-3f9c1a, busy");
-        assert_eq!(source(&with("different-operation")), "2026-11-21-zen3-3f9c1a");
+        let read = |lint: &str| parse_report(&with(lint)).unwrap();
+        assert_eq!((read("interrupted").rows.len(), read("interrupted").condition), (0, INTERRUPTED));
+        assert_eq!((read("busy-machine").rows.len(), read("busy-machine").condition), (5 - 1, BUSY));
+        assert_eq!(read("different-operation").condition, "");
+        let conditions =
+            BTreeMap::from([("2026-11-21-zen3-3f9c1a".to_owned(), BUSY), ("2026-11-21-zen3-000000".to_owned(), "")]);
+        let source = |source: &str| under(source, &conditions);
+        assert_eq!(source("2026-11-21-zen3-3f9c1a"), "2026-11-21-zen3-3f9c1a, busy");
+        assert_eq!(source("runs/2026-11-21-zen3-3f9c1a.jsonl"), "runs/2026-11-21-zen3-3f9c1a.jsonl, busy");
+        assert_eq!(source("2026-11-21-zen3-3f9c1a, other work"), "2026-11-21-zen3-3f9c1a, other work, busy");
+        assert_eq!(source("runs/2026-11-21-zen3-000000.jsonl"), "runs/2026-11-21-zen3-000000.jsonl");
+        assert_eq!(source("by hand"), "by hand");
     }
 
     #[test]
-    fn a_peer_that_does_other_work_is_not_the_best() {
+    fn a_peer_that_does_other_work_is_the_best_only_where_all_do() {
         let other = REPORT.replace("\"high\": 0.98, \"verdict\": \"slower\"", "\"high\": 0.98, \"verdict\": \"none\"");
-        let rows = parse_report(&other).unwrap().unwrap();
-        let found = |subject| lines(&bar("hash/sm3/10m", subject, "at-least = 1.0"), &rows, &[]).remove(0).about;
-        assert_eq!(found("best-peer"), "hash/sm3/10m  candor@avx2 over openssl-4.0.3");
-        assert_eq!(found("libgcrypt-*"), "hash/sm3/10m  candor@avx2 over libgcrypt-1.10");
+        let judged = |report: &str, subject| {
+            let line = lines(&bar("hash/sm3/10m", subject, "at-least = 1.0"), &parse_report(report).unwrap().rows, &[])
+                .remove(0);
+            (line.about, line.source)
+        };
+        let run = "2026-11-21-zen3-3f9c1a";
+        let (openssl, libgcrypt) =
+            ("hash/sm3/10m  candor@avx2 over openssl-4.0.3", "hash/sm3/10m  candor@avx2 over libgcrypt-1.10");
+        assert_eq!(judged(&other, "best-peer"), (openssl.to_owned(), run.to_owned()));
+        assert_eq!(judged(&other, "libgcrypt-*"), (libgcrypt.to_owned(), format!("{run}, other work")));
+        let all = other.replace("\"faster\"", "\"none\"");
+        assert_eq!(judged(&all, "best-peer"), (libgcrypt.to_owned(), format!("{run}, other work")));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use candor_lab::analysis::Report;
 use candor_lab::runfile::{Run, Tool};
 use candor_lab::session::{self, Settings, Spawn};
 use candor_lab::{LabError, Task};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -40,7 +40,20 @@ pub(crate) fn settings(
         directory,
         repeats: None,
         tool: tool(),
-        command: std::iter::once("candor".to_owned()).chain(std::env::args().skip(1)).collect(),
+        command: std::iter::once("candor".to_owned())
+            .chain(std::env::args().skip(1).map(without_directories))
+            .collect(),
+    }
+}
+
+/// An argument as the run file has it: of an absolute path the last name alone. Run files are given to others, and the rest may name a user.
+fn without_directories(argument: String) -> String {
+    let (flag, value) = argument.split_once('=').map_or(("", argument.as_str()), |(flag, value)| (flag, value));
+    let path = Path::new(value);
+    match path.file_name().filter(|_| path.is_absolute()) {
+        Some(name) if flag.is_empty() => format!("…/{}", name.display()),
+        Some(name) => format!("{flag}=…/{}", name.display()),
+        None => argument,
     }
 }
 
@@ -108,5 +121,20 @@ fn tool() -> Tool {
         dirty: option_env!("CANDOR_DIRTY") == Some("true"),
         rustc: env!("CANDOR_RUSTC").into(),
         build: env!("CANDOR_BUILD").into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_file_names_no_directory_of_this_machine() {
+        let kept = |argument: &str| without_directories(argument.to_owned());
+        assert_eq!(kept("/home/alice/runs"), "…/runs");
+        assert_eq!(kept("--runs=/home/alice/runs/"), "--runs=…/runs");
+        for harmless in ["run", "kem/ml-kem-768", "--budget=3", "--runs=here", "runs/a.jsonl", "--peer=", "/"] {
+            assert_eq!(kept(harmless), harmless);
+        }
     }
 }

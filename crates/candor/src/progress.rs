@@ -7,26 +7,24 @@ use std::time::{Duration, Instant};
 /// How far an announced duration may be off before it is corrected.
 const TOLERANCE: f64 = 1.3;
 
-/// The share of blocks from which the duration of all is reckoned.
-const ENOUGH: f64 = 0.05;
-
-/// What has been announced of a run's duration.
+/// What has been announced of a run's duration. A process measures every task once, so that whole processes are alike.
 struct Announced {
     began: Instant,
     blocks: usize,
     done: usize,
+    /// The process that is being measured.
+    process: usize,
     total: Duration,
 }
 
 impl Announced {
-    /// Counts a block that took until `now`; the duration of all blocks if it differs much from what was said.
-    fn block_done(&mut self, now: Duration) -> Option<Duration> {
-        self.done += 1;
-        let share = self.done as f64 / self.blocks as f64;
-        if share < ENOUGH || self.done == self.blocks {
+    /// A block of this process begins, `now` after the first: the duration of all if it differs much from what was said.
+    fn begins(&mut self, process: usize, now: Duration) -> Option<Duration> {
+        if process <= self.process || self.done == 0 {
             return None;
         }
-        let total = now.div_f64(share);
+        self.process = process;
+        let total = now.div_f64(self.done as f64 / self.blocks as f64);
         let off = total.as_secs_f64() / self.total.as_secs_f64().max(1.0);
         if (1.0 / TOLERANCE..TOLERANCE).contains(&off) {
             return None;
@@ -69,15 +67,21 @@ impl Watch {
                     self.bar = ProgressBar::new(blocks as u64);
                     self.bar.set_style(style.expect("the template is a constant"));
                     self.say(&format!("measuring for about {:.0} s", expected.as_secs_f64()));
-                    self.announced = Some(Announced { began: Instant::now(), blocks, done: 0, total: expected });
+                    let began = Instant::now();
+                    self.announced = Some(Announced { began, blocks, done: 0, process: 0, total: expected });
                 }
             }
-            Progress::Measuring(task, process) => self.bar.set_message(format!("{task}, process {}", process + 1)),
-            Progress::Measured => {
-                self.bar.inc(1);
-                let corrected = self.announced.as_mut().and_then(|said| said.block_done(said.began.elapsed()));
+            Progress::Measuring(task, process) => {
+                self.bar.set_message(format!("{task}, process {}", process + 1));
+                let corrected = self.announced.as_mut().and_then(|said| said.begins(process, said.began.elapsed()));
                 if let Some(total) = corrected {
                     self.say(&format!("it will take about {:.0} s in all", total.as_secs_f64()));
+                }
+            }
+            Progress::Measured => {
+                self.bar.inc(1);
+                if let Some(announced) = &mut self.announced {
+                    announced.done += 1;
                 }
             }
             Progress::Lost(lost) if !self.quiet => {
@@ -104,14 +108,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_estimate_is_corrected_once_it_is_far_off() {
-        let mut said = Announced { began: Instant::now(), blocks: 100, done: 0, total: Duration::from_secs(100) };
-        let at = |said: &mut Announced, seconds: f64| said.block_done(Duration::from_secs_f64(seconds));
-        for block in 1..=4 {
-            assert_eq!(at(&mut said, f64::from(block) * 6.0), None, "too early to tell");
-        }
-        assert_eq!(at(&mut said, 30.0), Some(Duration::from_secs(600)));
-        assert_eq!(at(&mut said, 36.0), None, "as announced by now");
-        assert_eq!(at(&mut said, 7.0), Some(Duration::from_secs(100)), "less is said, too");
+    fn an_estimate_is_corrected_after_whole_processes_once_it_is_far_off() {
+        // Three tasks of 30, 10 and 1 seconds, ten processes.
+        let run = |announced: u64, slower: f64| {
+            let total = Duration::from_secs(announced);
+            let mut said = Announced { began: Instant::now(), blocks: 30, done: 0, process: 0, total };
+            let (mut now, mut corrections) = (0.0, Vec::new());
+            for process in 0..10 {
+                for task in [30.0, 10.0, 1.0] {
+                    corrections.extend(said.begins(process, Duration::from_secs_f64(now)));
+                    now += task * slower;
+                    said.done += 1;
+                }
+            }
+            corrections.into_iter().map(|total| total.as_secs_f64().round()).collect::<Vec<_>>()
+        };
+        assert!(run(410, 1.0).is_empty(), "it was right");
+        assert!(run(410, 1.2).is_empty(), "it is near enough");
+        assert_eq!(run(410, 5.0), [2050.0], "once, and then it is right");
+        assert_eq!(run(4100, 1.0), [410.0], "less is said, too");
     }
 }

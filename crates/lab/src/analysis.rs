@@ -61,6 +61,8 @@ pub struct Row {
     pub provenance: Provenance,
     /// The kind of evidence.
     pub evidence: Evidence,
+    /// How its work differs from the baseline's, if it does.
+    pub other_work: Option<String>,
     /// Median over processes of each process's median, in nanoseconds per operation.
     pub median_ns: f64,
     /// Each process's median, in nanoseconds per operation, in the order of processes.
@@ -261,6 +263,8 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
     let floor = verdict::floor(against_baseline(&control), layout);
     let stopped_early = run.end.interrupted && blocks.len() < run.manifest.processes;
 
+    let baseline =
+        provenance.get(plan.baseline()).and_then(|subject| subject.provenance.different_operation.as_deref());
     let mut names: Vec<&str> = plan.subjects.iter().map(String::as_str).filter(|name| *name != control).collect();
     names.push(&control);
     let row = |name: &str| {
@@ -270,11 +274,12 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
         let all: Vec<f64> = blocks.iter().filter_map(|block| per_operation(block, name)).flatten().collect();
         let estimate = against_baseline(name)?;
         let (phases, residual) = phases(&blocks, name);
+        let other_work = other_work(&provenance, baseline);
         let verdict = match name {
             _ if name == plan.baseline() => Verdict::Baseline,
             _ if name == control => Verdict::Control,
             _ if provenance.evidence != Evidence::MeasuredPaired => Verdict::None,
-            _ if provenance.different_operation.is_some() => Verdict::None,
+            _ if other_work.is_some() => Verdict::None,
             _ if stopped_early => Verdict::CantTell,
             _ => verdict::judge(estimate, floor),
         };
@@ -286,6 +291,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             subject: name.to_owned(),
             evidence: provenance.evidence,
             provenance,
+            other_work,
             median_ns: median(&medians)?,
             spread: spread(&all)?,
             ratio: estimate.centre.exp(),
@@ -301,6 +307,16 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
         })
     };
     names.into_iter().filter_map(row).collect()
+}
+
+/// How a subject's work differs from that of a baseline with these words about its own. Two with the same words do the same work.
+fn other_work(subject: &Provenance, baseline: Option<&str>) -> Option<String> {
+    match (subject.different_operation.as_deref(), baseline) {
+        (one, other) if one == other => None,
+        (Some(words), _) => Some(words.to_owned()),
+        (None, Some(words)) => Some(format!("the baseline: {words}")),
+        (None, None) => None,
+    }
 }
 
 fn per_operation(block: &Block, subject: &str) -> Option<Vec<f64>> {

@@ -127,6 +127,16 @@ pub enum Found {
     Counted(Quantity),
 }
 
+impl Here {
+    /// The task, and the phase if it is about one.
+    pub(crate) fn place(&self) -> String {
+        match self.phase.as_str() {
+            "" => self.task.clone(),
+            phase => format!("{}, phase {phase}", self.task),
+        }
+    }
+}
+
 impl Found {
     /// For people.
     pub(crate) fn shown(&self) -> String {
@@ -219,6 +229,13 @@ fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
     let names_percentile = ["p99", "p95", "P99", "P95"].iter().any(|p| claim.what.contains(p));
     if let Some(samples) = claim.samples.filter(|&samples| names_percentile && samples < 200) {
         lints.push(("too-few-for-percentile", format!("a percentile of only {samples} samples")));
+    }
+    if let Some((_, row)) =
+        row.filter(|(_, row)| !claim.phase.is_empty() && !row.phases.iter().any(|phase| phase.name == claim.phase))
+    {
+        let known = row.phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>().join(", ");
+        let known = if known.is_empty() { "none".to_owned() } else { known };
+        lints.push(("unknown-phase", format!("{} has no phase {:?}; it has {known}", row.subject, claim.phase)));
     }
     Beside {
         run: report.run.clone(),

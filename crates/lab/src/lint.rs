@@ -56,7 +56,7 @@ pub const LINTS: &[Explanation] = &[
     },
     Explanation {
         name: "different-operation",
-        fires: "the timed call of a subject does not do exactly the same as the baseline's",
+        fires: "the timed call of a subject does not do exactly the same as the baseline's, by what is written of the two",
         why: "One publication compared a whole handshake with the sum of three operations, another the generation of a key \
               with the parsing of one.",
         then: "Read what the row says it does. It gets no verdict and stands in no plot of ratios; compare rows that do the same work.",
@@ -71,7 +71,8 @@ pub const LINTS: &[Explanation] = &[
         name: "old-peer",
         fires: "a newer release of the library is known to this version of candor",
         why: "A library of today was compared with another's of years ago: our SHA3-512 was ahead of libgcrypt 1.10, which Debian has, and behind 1.11.",
-        then: "Read the row of a newer version, if there is one, or build it: `cargo xtask peers` can, for some libraries.",
+        then: "Read the row of a newer version, if there is one. `cargo xtask peers` builds newer versions of some libraries than Debian has, though not always the \
+               newest.",
     },
     Explanation {
         name: "peer-untuned",

@@ -1,7 +1,7 @@
 //! The newest releases of peers in C that we know of, for the lint `old-peer`.
 //!
-//! Peers in Rust are pinned by `Cargo.lock`, where `cargo outdated` and Dependabot look. For a library that a run finds on the machine nobody looks: that is
-//! what this table is for. A row is added when somebody learns of a newer release; the lint says when that was.
+//! Peers in Rust are pinned by `Cargo.lock`. A library that a run finds on the machine, or that `cargo xtask peers` builds, may be years old: that is what this
+//! table is for. A row is added or raised when somebody learns of a newer release; where we don't know when it came out, the day on which we learnt of it stands there.
 
 /// A release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ const NEWEST: &[Release] = &[
     Release { library: "libgcrypt", version: "1.12.0", date: "2026-01-29" },
     Release { library: "liboqs", version: "0.16.0", date: "2026-07" },
     Release { library: "libsodium", version: "1.0.20", date: "2024-05-25" },
-    Release { library: "ntl", version: "11.5.1", date: "2021-06-23" },
+    Release { library: "ntl", version: "11.6.0", date: "2026-11-23" },
     Release { library: "openssl", version: "4.0.3", date: "2026-11" },
 ];
 

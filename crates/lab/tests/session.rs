@@ -3,6 +3,7 @@
 mod quick;
 
 use candor_lab::analysis::Report;
+use candor_lab::claims::{Claims, Found};
 use candor_lab::report::{Form, render};
 use candor_lab::runfile::Run;
 use candor_lab::session::{self, InProcess, Progress, Settings, Spawn, WorkerDeath, Workers};
@@ -113,6 +114,16 @@ fn other_work_gets_no_verdict_and_no_place_in_the_plot_of_ratios() {
     assert_eq!(plot.name, "ratios");
     let drawn = plot.svg();
     assert!(drawn.contains(">half<") && !drawn.contains(">other<"), "{drawn}");
+    // Two that do the same other work are alike, and what does more than both is another.
+    let other = |name: &str| Entry::new(name, || Ok(Other(Mixer { steps: 2000, wrong: false, seed: 0 })));
+    let tasks = task(vec![other("ours"), other("alike"), mixer("more", 4000, false)]);
+    let turned = Report::of(&measure(&tasks, dir.path()).unwrap());
+    let [_, alike, more, _] = &turned.tasks[0].rows[..] else { panic!("four rows") };
+    assert_eq!((alike.other_work.as_deref(), more.verdict), (None, Verdict::None));
+    assert_eq!(more.other_work.as_deref(), Some("the baseline: mixes half as many"));
+    assert_ne!(alike.verdict, Verdict::None);
+    let text = render(&[turned], &[], Form::Text);
+    assert!(text.contains("does other work: the baseline: mixes half as many"), "{text}");
     // The same row is of an old library, and its twin of an unknown one is not.
     let old: Vec<_> = report.lints.iter().filter(|lint| lint.name == "old-peer").map(|lint| &lint.subject).collect();
     assert_eq!(old, ["other"]);
@@ -137,6 +148,33 @@ fn phases_and_spreads_stand_in_csv() {
         assert!((min..=max).contains(&number("mean_ns")) && number("sd_ns") <= max - min, "{row:?}");
         assert_eq!(row[column("p99_ns")], "", "there are too few epochs");
     }
+}
+
+#[test]
+fn a_claim_about_a_phase_stands_beside_that_phase() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 4000, false), mixer("peer", 4000, false)]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    let beside = |phase: &str| {
+        let text = format!(
+            "key = \"k\"\nsource = \"s\"\n[[claim]]\nwhat = \"w\"\nplace = \"p\"\nvalue = 1\nunit = \"us\"\nhow = \"whole\"\n\
+             task = \"mix/1k\"\nphase = \"{phase}\"\n"
+        );
+        Claims::parse(&text).unwrap().beside(&report)
+    };
+    let second = report.tasks[0].rows[0].phases[1].median_ns;
+    let found = beside("second");
+    let here = found[0].here.as_ref().expect("the row has it");
+    assert!(matches!(here.found, Found::Time { median_ns } if median_ns == second));
+    for form in [Form::Text, Form::Markdown, Form::Html] {
+        assert!(
+            render(std::slice::from_ref(&report), &found, form).contains("ours of mix/1k, phase second"),
+            "{form:?}"
+        );
+    }
+    let unknown = beside("third");
+    assert!(unknown[0].here.is_none());
+    assert!(unknown[0].lints.iter().any(|(name, text)| *name == "unknown-phase" && text.contains("first, second")));
 }
 
 #[test]

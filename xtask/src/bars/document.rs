@@ -1,6 +1,6 @@
 //! The table of bars in `runs/README.md`: the document that cites the runs.
 
-use super::{BUSY, Judged, Line, counts};
+use super::{Judged, Line, counts};
 use crate::Failure;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -61,11 +61,11 @@ fn markdown(judged: &[Judged]) -> String {
 
 /// The name of a run, or its path, as a link; a sentence as it is.
 fn cited(source: &str) -> String {
-    let (run, busy) = source.strip_suffix(BUSY).map_or((source, ""), |run| (run, BUSY));
+    let (run, conditions) = source.split_at(source.find(',').unwrap_or(source.len()));
     let name = run.trim_start_matches("runs/").trim_end_matches(".jsonl");
     let is_name = name.starts_with("20") && !name.contains(char::is_whitespace);
     match is_name {
-        true => format!("[{}]({name}.jsonl){busy}", name.rsplit('-').next().unwrap_or(name)),
+        true => format!("[{}]({name}.jsonl){conditions}", name.rsplit('-').next().unwrap_or(name)),
         false => source.to_owned(),
     }
 }

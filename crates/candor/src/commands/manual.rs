@@ -3,6 +3,7 @@
 use crate::cli::Arguments;
 use crate::output::{Talk, print};
 use crate::{Failure, choose};
+use candor_lab::lint::LINTS;
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
 use std::collections::BTreeSet;
@@ -13,22 +14,20 @@ use std::path::Path;
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     // clap wants names that live for ever, and this process is about to end.
     let names: Vec<&'static str> = task_names().into_iter().map(|name| &*name.leak()).collect();
-    let complete = |argument: &'static str| {
-        let names = names.clone();
-        move |command: Command| {
-            command.mut_arg(argument, |argument| argument.value_parser(PossibleValuesParser::new(names)))
-        }
+    let explained: Vec<&'static str> = names.iter().copied().chain(LINTS.iter().map(|lint| lint.name)).collect();
+    let complete = |argument: &'static str, names: &[&'static str]| {
+        let values = PossibleValuesParser::new(names.to_vec());
+        move |command: Command| command.mut_arg(argument, |argument| argument.value_parser(values))
     };
     let mut command = Arguments::command()
-        .mut_subcommand("run", complete("tasks"))
-        .mut_subcommand("list", complete("words"))
-        .mut_subcommand("explain", complete("name"));
+        .mut_subcommand("run", complete("tasks", &names))
+        .mut_subcommand("explain", complete("name", &explained));
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "candor", &mut script);
     let mut script = String::from_utf8_lossy(&script).into_owned();
     // clap leaves arguments without a flag out of fish's script.
     if shell == clap_complete::Shell::Fish {
-        for command in ["run", "list", "explain"] {
+        for (command, names) in [("run", &names), ("explain", &explained)] {
             let names = names.join(" ");
             script +=
                 &format!("complete -c candor -n \"__fish_candor_using_subcommand {command}\" -f -a \"{names}\"\n");

@@ -86,7 +86,8 @@ struct Compared<'a> {
 }
 
 fn compare<'a>(old: &'a Report, new: &'a Report) -> Vec<Compared<'a>> {
-    let verdicts = old.rows().filter(|(_, row)| !matches!(row.verdict, Verdict::Baseline | Verdict::Control));
+    let verdicts =
+        old.rows().filter(|(_, row)| !matches!(row.verdict, Verdict::Baseline | Verdict::Control | Verdict::None));
     let compared = verdicts.map(|(task, old)| {
         let found = new.rows().find(|(other, row)| other.task == task.task && row.subject == old.subject);
         let new = found.map(|(_, row)| row);

@@ -55,9 +55,14 @@ pub(crate) fn execute(arguments: RunArguments, talk: Talk) -> Result<(), Failure
     }
     saved.whole()?;
     let unsettled = saved.report.rows().filter(|(_, row)| row.verdict == Verdict::CantTell).count();
-    match arguments.require_verdict && unsettled > 0 {
-        true => Err(Failure::CantTell(format!("no verdict for {unsettled} rows (\"can't tell\")"))),
-        false => Ok(()),
+    let settled =
+        saved.report.rows().any(|(_, row)| matches!(row.verdict, Verdict::Faster | Verdict::Slower | Verdict::Same));
+    match (arguments.require_verdict, unsettled) {
+        (true, 1..) => Err(Failure::CantTell(format!("no verdict for {unsettled} rows (\"can't tell\")"))),
+        (true, 0) if !settled => {
+            Err(Failure::CantTell("no row has a verdict: nothing does the baseline's work".into()))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -57,14 +57,17 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         if row.verdict == Verdict::Control {
             continue; // the same library as the baseline, which has its own row
         }
-        if let Some(text) = &provenance.different_operation {
+        if let Some(text) = &row.other_work {
             add("different-operation", &task.task, &row.subject, text.clone());
         }
         if let Some(text) = &provenance.not_at_its_best {
             add("peer-not-at-its-best", &task.task, &row.subject, text.clone());
         }
         if let Some(newest) = newer_than(&provenance.library, &provenance.version) {
-            let text = format!("version {}; {} is out since {}", provenance.version, newest.version, newest.date);
+            let text = format!(
+                "version {}; {} is known (of {}, or found then)",
+                provenance.version, newest.version, newest.date
+            );
             add("old-peer", &task.task, &row.subject, text);
         }
         if let Some(text) = &provenance.insecure {

@@ -191,6 +191,7 @@ mod tests {
 
     fn row(subject: &str, median_ns: f64, verdict: Verdict) -> Row {
         Row {
+            other_work: None,
             subject: subject.into(),
             provenance: Provenance::default(),
             evidence: crate::Evidence::MeasuredPaired,

@@ -238,7 +238,7 @@ fn quoted(out: &mut String, claims: &[Beside]) {
     );
     for beside in claims {
         let here = beside.here.as_ref().map_or("not measured in this run".into(), |here| {
-            format!("{} ({} of {})", here.found.shown(), here.subject, here.task)
+            format!("{} ({} of {})", here.found.shown(), here.subject, here.place())
         });
         let mut doubts: Vec<String> = beside.lints.iter().map(|(name, text)| format!("{name}: {text}")).collect();
         doubts.extend(beside.claim.doubt.clone());

@@ -98,10 +98,9 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
     }
     for beside in claims {
         let claim = &beside.claim;
-        let here = beside
-            .here
-            .as_ref()
-            .map_or("not measured".into(), |here| format!("{} ({})", here.found.shown(), here.subject));
+        let here = beside.here.as_ref().map_or("not measured".into(), |here| {
+            format!("{} ({} of {})", here.found.shown(), here.subject, here.place())
+        });
         let mut doubts: Vec<String> = beside.lints.iter().map(|(name, text)| format!("`{name}`: {text}")).collect();
         doubts.extend(claim.doubt.clone());
         let _ = writeln!(

@@ -38,7 +38,7 @@ fn quoted(beside: &Beside, columns: Option<usize>) -> String {
     let claim = &beside.claim;
     let quote = format!("quoted: {} {}: {} {} ({})", beside.key, claim.place, claim.value, claim.unit, claim.what);
     let here = beside.here.as_ref().map_or("here: not measured in this run".to_owned(), |here| {
-        format!("here: {} ({} of {})", here.found.shown(), here.subject, here.task)
+        format!("here: {} ({} of {})", here.found.shown(), here.subject, here.place())
     });
     let mut out = format!("\n{}{}", paragraph("", &quote, columns), paragraph("  ", &here, columns));
     for (name, text) in &beside.lints {
@@ -94,6 +94,11 @@ fn remarks(task: &TaskReport, columns: Option<usize>) -> String {
         });
         remark(&row.label(), format!("phases: {}", phases.collect::<Vec<_>>().join(", ")));
     }
+    for row in &task.rows {
+        if let Some(text) = row.other_work.as_ref().filter(|_| row.verdict == Verdict::None) {
+            remark(&row.label(), format!("does other work: {text}"));
+        }
+    }
     let common = common(task);
     if !common.is_empty() {
         remark("all subjects", amounts(common.iter().copied()));
@@ -112,7 +117,7 @@ fn remarks(task: &TaskReport, columns: Option<usize>) -> String {
         }
     }
     let advice = advice.into_iter().map(|(text, rows)| {
-        let said = format!("can't tell from {}: {text}", rows.join(", "));
+        let said = format!("can't tell for {}: {text}", rows.join(", "));
         paragraph("  ", &said, columns)
     });
     table.text(columns) + &advice.collect::<String>()
@@ -120,9 +125,9 @@ fn remarks(task: &TaskReport, columns: Option<usize>) -> String {
 
 /// What two subjects or more counted, all of them the same.
 fn common(task: &TaskReport) -> Vec<&Quantity> {
-    let Some((first, others)) = task.counted.split_first().filter(|(_, others)| !others.is_empty()) else {
-        return Vec::new();
-    };
+    let subjects = task.rows.iter().filter(|row| row.verdict != Verdict::Control).count();
+    let all = task.counted.len() > 1 && task.counted.len() == subjects;
+    let Some((first, others)) = task.counted.split_first().filter(|_| all) else { return Vec::new() };
     let of_all = |quantity: &&Quantity| others.iter().all(|counted| counted.quantities.contains(quantity));
     first.quantities.iter().filter(of_all).collect()
 }

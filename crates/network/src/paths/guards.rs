@@ -335,9 +335,12 @@ impl Guards {
         before.is_some()
     }
 
-    /// Notes that a guard has carried bytes of a stream to the client, or the answer to a look-up.
-    pub fn carried(&mut self, guard: &[u8; 32]) {
-        self.lost.remove(guard);
+    /// Notes that a guard has carried bytes of a stream to the client, or the answer to a look-up, by a circuit that was begun at `began`. Of one that was
+    /// begun before a link went dead they say nothing about the links that came later: who goes on with an old stream alone carries no new ones.
+    pub fn carried(&mut self, guard: &[u8; 32], began: Instant) {
+        if self.lost.get(guard).is_some_and(|lost| began >= *lost) {
+            self.lost.remove(guard);
+        }
         self.barren.remove(guard);
     }
 

@@ -7,7 +7,7 @@ use std::hint::black_box;
 /// What the timed call does, in a sentence without its stop.
 pub const TIMED: &str = "stretches one password of 16 bytes with a salt of 16 bytes into 64 bytes";
 
-/// Whose memory a call works in. Mapping 256 MiB and touching it for the first time takes a third of the whole, so the two are never compared.
+/// Whose memory a call works in. Mapping 256 MiB and touching it for the first time takes a good part of the whole, so the two are never compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
     /// Memory that was allocated before the call and is used again by the next: a server's, or a client's that logs in often.

@@ -45,7 +45,11 @@ impl Argon2id for Ours {
     }
 
     fn provenance(&self) -> Provenance {
-        let timed = format!("{} {} (Argon2id::derive, which wipes it)", ksf::TIMED, self.store().timed());
+        let timed = format!(
+            "{} {} (Argon2id::derive, which wipes it; huge pages where the system gives them for the asking)",
+            ksf::TIMED,
+            self.store().timed()
+        );
         Provenance { arm: Some(self.argon2id.arm().to_owned()), ..ours(&timed) }
     }
 }

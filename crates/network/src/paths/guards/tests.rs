@@ -196,11 +196,13 @@ fn a_guard_whose_link_goes_dead_is_tried_over_a_new_one_before_it_is_given_up() 
         }
         assert_eq!(guard(&mut guards, &relays, 0, after(hour + 10)), Some(first));
         guards.reached(&first);
-        guards.carried(&first);
+        guards.carried(&first, after(hour + 10));
     }
     // One that makes circuits and carries nothing: its second link counts, however many circuits come about on it.
     assert!(!guards.lost_link(&first, after(40_000), after(40_010)));
     guards.reached(&first);
+    // A stream that it goes on with from before proves nothing of the new link.
+    guards.carried(&first, after(39_990));
     assert!(guards.lost_link(&first, after(40_011), after(40_020)));
     assert!(!guards.lost_link(&first, after(40_011), after(40_021)), "circuits that fail together count once");
     let second = guard(&mut guards, &relays, 0, after(40_021)).unwrap();
@@ -238,17 +240,17 @@ fn a_guard_whose_circuits_carry_nothing_comes_behind_the_others() {
             tries.push(second);
         } else {
             assert_eq!(chosen, all[1], "in their order");
-            guards.carried(&chosen);
+            guards.carried(&chosen, after(second));
         }
     }
     assert_eq!(tries[..6], [0, 1, 2, 3, 64, 185], "after a minute, and then two");
     assert!(tries.len() <= 10, "{tries:?}");
     // It carries again; the count begins anew.
-    guards.carried(&all[0]);
+    guards.carried(&all[0], after(4000));
     for second in 4000..4100 {
         assert_eq!(guard(&mut guards, &relays, 0, after(second)), Some(all[0]), "one that carries one in four");
         match second % 4 {
-            0 => guards.carried(&all[0]),
+            0 => guards.carried(&all[0], after(second)),
             _ => {
                 guards.carried_nothing(&all[0], None, after(second), after(second));
             }
@@ -284,7 +286,7 @@ fn what_may_be_an_exits_doing_counts_against_a_guard_once_for_each_exit() {
             guards.carried_nothing(&all[0], Some(&[*exit; 32]), after(second), after(second));
         }
         let used = guard(&mut guards, &relays, 0, after(start + 30));
-        guards.carried(&all[0]);
+        guards.carried(&all[0], after(start + 30));
         used == Some(all[0])
     };
     assert!(fails(&[1; 20], 0), "one exit ends every circuit, and the guard stays");

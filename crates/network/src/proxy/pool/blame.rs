@@ -95,7 +95,7 @@ impl Pool {
     /// Notes that a circuit has carried something.
     pub(super) fn carried(&self, built: &Built) {
         if let Some(guard) = built.relays().next() {
-            locked(&self.guards).carried(guard.identity());
+            locked(&self.guards).carried(guard.identity(), built.began);
         }
     }
 }
