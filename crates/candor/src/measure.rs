@@ -131,8 +131,8 @@ mod tests {
     #[test]
     fn a_run_file_names_no_directory_of_this_machine() {
         let kept = |argument: &str| without_directories(argument.to_owned());
-        assert_eq!(kept("/home/alice/runs"), "…/runs");
-        assert_eq!(kept("--runs=/home/alice/runs/"), "--runs=…/runs");
+        assert_eq!(kept("/some/user/runs"), "…/runs");
+        assert_eq!(kept("--runs=/some/user/runs/"), "--runs=…/runs");
         for harmless in ["run", "kem/ml-kem-768", "--budget=3", "--runs=here", "runs/a.jsonl", "--peer=", "/"] {
             assert_eq!(kept(harmless), harmless);
         }
