@@ -65,17 +65,14 @@ fn is_of_family(segment: &str, word: &str) -> bool {
     rest.is_empty() || rest.starts_with('-') || (rest.starts_with(number) && !word.ends_with(number))
 }
 
+/// The names and their beginnings, in order. A prefix is a name too: `hash/sha256` is a good suggestion for `hash/sha265`.
+pub(crate) fn with_prefixes<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
+    names.flat_map(|name| name.match_indices('/').map(|(at, _)| &name[..at]).chain([name])).collect()
+}
+
 /// Says that there is no such name, and suggests the nearest ones.
 pub(crate) fn unknown<'a>(kind: &str, word: &str, names: impl Iterator<Item = &'a str>, see: &str) -> String {
-    // A prefix is a name too: `hash/sha256` is a good suggestion for `hash/sha265`.
-    let mut candidates: Vec<&str> = Vec::new();
-    for name in names {
-        candidates.push(name);
-        candidates.extend(name.match_indices('/').map(|(at, _)| &name[..at]));
-    }
-    candidates.sort_unstable();
-    candidates.dedup();
-    let mut near: Vec<(f64, &str)> = candidates
+    let mut near: Vec<(f64, &str)> = with_prefixes(names)
         .into_iter()
         .map(|name| (strsim::jaro_winkler(word, name), name))
         .filter(|(near, _)| *near > 0.75)

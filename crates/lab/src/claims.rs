@@ -230,9 +230,8 @@ fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
     if let Some(samples) = claim.samples.filter(|&samples| names_percentile && samples < 200) {
         lints.push(("too-few-for-percentile", format!("a percentile of only {samples} samples")));
     }
-    if let Some((_, row)) =
-        row.filter(|(_, row)| !claim.phase.is_empty() && !row.phases.iter().any(|phase| phase.name == claim.phase))
-    {
+    let phase = row.and_then(|(_, row)| row.phases.iter().find(|phase| phase.name == claim.phase));
+    if let Some((_, row)) = row.filter(|_| !claim.phase.is_empty() && phase.is_none()) {
         let known = row.phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>().join(", ");
         let known = if known.is_empty() { "none".to_owned() } else { known };
         lints.push(("unknown-phase", format!("{} has no phase {:?}; it has {known}", row.subject, claim.phase)));
@@ -246,7 +245,7 @@ fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
             "" => row.and_then(|(task, row)| {
                 let median_ns = match claim.phase.as_str() {
                     "" => row.median_ns,
-                    name => row.phases.iter().find(|phase| phase.name == name)?.median_ns,
+                    _ => phase?.median_ns,
                 };
                 let found = Found::Time { median_ns };
                 Some(Here { task: task.task.clone(), subject: row.subject.clone(), phase: claim.phase.clone(), found })

@@ -87,6 +87,12 @@ pub const LINTS: &[Explanation] = &[
         then: "Use a released package or a shared object, which the run file then identifies.",
     },
     Explanation {
+        name: "unknown-phase",
+        fires: "a published number is about a part of an operation that the row beside it does not have",
+        why: "Phases are called otherwise in every program, and a misspelt one would silently stand beside nothing.",
+        then: "Take one of the names that the lint gives for the claim's `phase`.",
+    },
+    Explanation {
         name: "parts-do-not-add-up",
         fires: "the sum of the phases differs from the whole by more than 1 % and by more than the floor",
         why: "The parts of a published breakdown added up to 99.3 % of the whole, because parts and whole were means of different \

@@ -6,14 +6,14 @@ use crate::{Failure, choose};
 use candor_lab::lint::LINTS;
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 /// Prints a completion script that knows the names of all tasks of this build.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     // clap wants names that live for ever, and this process is about to end.
-    let names: Vec<&'static str> = task_names().into_iter().map(|name| &*name.leak()).collect();
+    let tasks: Vec<&'static str> = candor_subjects::tasks().into_iter().map(|task| &*task.name.leak()).collect();
+    let names: Vec<&'static str> = choose::with_prefixes(tasks.into_iter()).into_iter().collect();
     let explained: Vec<&'static str> = names.iter().copied().chain(LINTS.iter().map(|lint| lint.name)).collect();
     let complete = |argument: &'static str, names: &[&'static str]| {
         let values = PossibleValuesParser::new(names.to_vec());
@@ -34,16 +34,6 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
         }
     }
     print(&script)
-}
-
-/// Every task and every beginning of its name, such as `kem/ml-kem-768`.
-fn task_names() -> Vec<String> {
-    let tasks = candor_subjects::tasks();
-    let names = tasks.iter().flat_map(|task| {
-        let name = task.name.as_str();
-        name.match_indices('/').map(|(at, _)| &name[..at]).chain([name])
-    });
-    names.map(str::to_owned).collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 /// Prints the page of the command that these words name.

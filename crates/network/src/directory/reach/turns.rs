@@ -81,7 +81,7 @@ impl Turns {
                 let turn = |due: &Due| (place(due.from.provider()), place(due.from), due.next);
                 let next = (0..due.len()).filter(|index| may(&due[*index])).min_by_key(|index| turn(&due[*index]));
                 let Some(next) = next.map(|index| due.swap_remove(index)) else { break };
-                [next.from.provider(), next.from].into_iter().for_each(|who| self.go_last((lane, who)));
+                next.stands_for().into_iter().for_each(|who| self.go_last(who));
                 self.knocked.extend(next.claimed.iter().map(|network| (*network, now)));
                 self.start(next, &mut chosen);
             }
@@ -121,6 +121,7 @@ impl Turns {
         }
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{LIMITS, claim, network};
