@@ -48,6 +48,30 @@ async fn proxy(relays: RelayList, guards: &[&ListedRelay], change: impl FnOnce(&
     (Proxy::start(config, relays).await.unwrap(), folder)
 }
 
+/// A proxy whose only middle relay is silent.
+struct Silenced {
+    proxy: Proxy,
+    /// Where a page is to be had.
+    port: u16,
+    silent: Scripted,
+    /// The list in which an honest relay stands in its place.
+    well: RelayList,
+    _kept: (Target, [Relay; 3], TempDir),
+}
+
+/// With streams that may take so long to open.
+async fn silenced(stream: Duration) -> Silenced {
+    let target = Target::start(local()).await.unwrap();
+    let port = target.address().port();
+    let relays = [relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await];
+    let silent = Scripted::start(Script::Pads).await;
+    let [ada, bob, cyd] = relays.each_ref().map(Relay::listed);
+    let (proxy, folder) =
+        proxy(list(&[&ada, &silent.listed, &cyd]), &[&ada], |config| config.client.stream = stream).await;
+    let well = list(&[&ada, &bob, &cyd]);
+    Silenced { proxy, port, silent, well, _kept: (target, relays, folder) }
+}
+
 fn isolation(number: u8) -> Isolation {
     Isolation { key: [number; 32], from: local().ip() }
 }
@@ -191,21 +215,13 @@ async fn an_exit_that_a_guard_makes_end_circuits_is_asked_again_where_it_is_the_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn circuits_built_ahead_through_a_relay_that_falls_silent_are_not_tried() {
-    let target = Target::start(local()).await.unwrap();
-    let port = target.address().port();
-    let (ada, bob) = (relay("").await, relay("").await);
-    let cyd = relay(&format!("{HOST}:{port}")).await;
-    let silent = Scripted::start(Script::Pads).await;
-    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
-    let stream = Duration::from_millis(1500);
-    let (proxy, _folder) =
-        proxy(list(&[&ada, &silent.listed, &cyd]), &[&ada], |config| config.client.stream = stream).await;
+    let Silenced { proxy, port, well, silent: _silent, _kept } = silenced(Duration::from_millis(1500)).await;
     let pool = &proxy.shared.pool;
     for _ in 0..3 {
         pool.keep(&pool.build(Some(HOST), port, &[], None, || true).await.unwrap(), None);
     }
     // The twin: one through another relay stays, and is used.
-    proxy.know(list(&[&ada, &bob, &cyd]));
+    proxy.know(well);
     let twin = pool.build(Some(HOST), port, &[], None, || true).await.unwrap();
     pool.keep(&twin, None);
     let (_, trial) = pool.open(isolation(1), HOST, port).await.unwrap();
@@ -215,20 +231,12 @@ async fn circuits_built_ahead_through_a_relay_that_falls_silent_are_not_tried() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_gives_up_leaves_no_dead_circuit_to_its_next_stream() {
-    let target = Target::start(local()).await.unwrap();
-    let port = target.address().port();
-    let (ada, bob) = (relay("").await, relay("").await);
-    let cyd = relay(&format!("{HOST}:{port}")).await;
-    let silent = Scripted::start(Script::Pads).await;
-    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
-    let stream = Duration::from_millis(1500);
-    let (proxy, _folder) =
-        proxy(list(&[&ada, &silent.listed, &cyd]), &[&ada], |config| config.client.stream = stream).await;
+    let Silenced { proxy, port, silent, well, _kept } = silenced(Duration::from_millis(1500)).await;
     let pool = &proxy.shared.pool;
     let impatient = ask(&proxy, 1, port).await;
     until(|| locked(&pool.state).circuits.len() == 1).await;
     let dead = Arc::downgrade(&locked(&pool.state).circuits[0].built);
-    proxy.know(list(&[&ada, &bob, &cyd]));
+    proxy.know(well);
     drop(impatient);
     until(|| dead.upgrade().is_none_or(|dead| *dead.is_in_doubt.borrow())).await;
     // Nobody knows yet what is wrong with it, and no other stream is tried there.
@@ -252,19 +260,11 @@ async fn a_client_that_gives_up_leaves_no_dead_circuit_to_its_next_stream() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_relays_are_asked_for_a_client_that_waits_no_other_stream_begins_there() {
-    let target = Target::start(local()).await.unwrap();
-    let port = target.address().port();
-    let (ada, bob) = (relay("").await, relay("").await);
-    let cyd = relay(&format!("{HOST}:{port}")).await;
-    let silent = Scripted::start(Script::Pads).await;
-    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
-    let stream = Duration::from_secs(6);
-    let (proxy, _folder) =
-        proxy(list(&[&ada, &silent.listed, &cyd]), &[&ada], |config| config.client.stream = stream).await;
+    let Silenced { proxy, port, well, silent: _silent, _kept } = silenced(Duration::from_secs(6)).await;
     let pool = &proxy.shared.pool;
     let patient = ask(&proxy, 1, port).await;
     until(|| locked(&pool.state).circuits.len() == 1).await;
-    proxy.know(list(&[&ada, &bob, &cyd]));
+    proxy.know(well);
     let is_in_doubt = || locked(&pool.state).circuits.first().is_some_and(|pooled| *pooled.built.is_in_doubt.borrow());
     until(is_in_doubt).await;
     let other = ask(&proxy, 1, port).await;
