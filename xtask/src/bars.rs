@@ -213,7 +213,8 @@ struct Row {
 #[derive(Debug)]
 struct Report {
     run: String,
-    condition: &'static str,
+    /// What stands behind its name.
+    condition: String,
     rows: Vec<Row>,
 }
 
@@ -221,13 +222,15 @@ struct Report {
 const BUSY: &str = ", busy";
 /// And of one that was stopped before its plan was complete. Its rows decide no bar; a figure that rests on it says so.
 const INTERRUPTED: &str = ", interrupted";
+/// And of one whose program was built from a tree with changes that no commit has: nobody can build it again.
+const CHANGED: &str = ", changed tree";
 /// What stands behind a row that has no verdict, because its subject does other work than the baseline.
 const OTHER_WORK: &str = ", other work";
 
 /// A source with what its run was made under.
-fn under(source: &str, conditions: &BTreeMap<String, &'static str>) -> String {
+fn under(source: &str, conditions: &BTreeMap<String, String>) -> String {
     let name = source.trim_start_matches("runs/").trim_end_matches(OTHER_WORK).trim_end_matches(".jsonl");
-    format!("{source}{}", conditions.get(name).copied().unwrap_or_default())
+    format!("{source}{}", conditions.get(name).map_or("", String::as_str))
 }
 
 fn parse_report(json: &str) -> Result<Report, Failure> {
@@ -240,6 +243,7 @@ fn parse_report(json: &str) -> Result<Report, Failure> {
     let run = report.get("run").and_then(Value::as_str).unwrap_or("?");
     // The name of a run holds the day and a digest, which says nothing about the hour.
     let date = report.get("date").and_then(Value::as_str).ok_or("not a report: it has no `date`")?;
+    let commit = report.get("commit").and_then(Value::as_str).ok_or("not a report: it has no `commit`")?;
     let rows = report.get("rows").and_then(Value::as_array).ok_or("not a report: it has no `rows`")?;
     let lints = report.get("lints").and_then(Value::as_array).ok_or("not a report: it has no `lints`")?;
     let fires = |name: &str| lints.iter().any(|lint| lint.get("lint").and_then(Value::as_str) == Some(name));
@@ -248,6 +252,7 @@ fn parse_report(json: &str) -> Result<Report, Failure> {
         (false, true) => (BUSY, &rows[..]),
         (false, false) => ("", &rows[..]),
     };
+    let condition = condition.to_owned() + if commit.ends_with("+dirty") { CHANGED } else { "" };
     let rows = rows.iter().filter_map(|row| parse_row(run, date, row)).collect();
     Ok(Report { run: run.to_owned(), condition, rows })
 }
@@ -401,7 +406,7 @@ fn counts(judged: &[Judged]) -> String {
 mod tests {
     use super::*;
 
-    const REPORT: &str = r#"{"schema": 1, "run": "2026-11-21-zen3-3f9c1a", "date": "2026-11-21T10:00:00Z", "machine": {}, "rows": [
+    const REPORT: &str = r#"{"schema": 1, "run": "2026-11-21-zen3-3f9c1a", "date": "2026-11-21T10:00:00Z", "commit": "0123456789ab", "machine": {}, "rows": [
         {"task": "hash/sm3/10m", "subject": "candor@avx2#2", "baseline": "candor@avx2", "ratio": 1.0, "low": 0.99, "high": 1.01, "verdict": "same"},
         {"task": "hash/sm3/10m", "subject": "candor@portable", "baseline": "candor@avx2", "ratio": 0.5, "low": 0.4, "high": 0.6, "verdict": "slower"},
         {"task": "hash/sm3/10m", "subject": "openssl-4.0.3", "baseline": "candor@avx2", "ratio": 1.8, "low": 1.7, "high": 1.9, "verdict": "faster"},
@@ -465,11 +470,13 @@ mod tests {
     fn an_interrupted_run_decides_nothing_and_sources_say_under_what_they_were_made() {
         let with = |lint: &str| REPORT.replace("\"lints\": []", &format!("\"lints\": [{{\"lint\": \"{lint}\"}}]"));
         let read = |lint: &str| parse_report(&with(lint)).unwrap();
-        assert_eq!((read("interrupted").rows.len(), read("interrupted").condition), (0, INTERRUPTED));
-        assert_eq!((read("busy-machine").rows.len(), read("busy-machine").condition), (5 - 1, BUSY));
+        assert_eq!((read("interrupted").rows.len(), read("interrupted").condition.as_str()), (0, INTERRUPTED));
+        assert_eq!((read("busy-machine").rows.len(), read("busy-machine").condition.as_str()), (5 - 1, BUSY));
         assert_eq!(read("different-operation").condition, "");
-        let conditions =
-            BTreeMap::from([("2026-11-21-zen3-3f9c1a".to_owned(), BUSY), ("2026-11-21-zen3-000000".to_owned(), "")]);
+        let changed = with("busy-machine").replace("0123456789ab", "0123456789ab+dirty");
+        assert_eq!(parse_report(&changed).unwrap().condition, ", busy, changed tree");
+        let conditions = ["2026-11-21-zen3-3f9c1a", "2026-11-21-zen3-000000"].map(str::to_owned);
+        let conditions = BTreeMap::from_iter(conditions.into_iter().zip([BUSY.to_owned(), String::new()]));
         let source = |source: &str| under(source, &conditions);
         assert_eq!(source("2026-11-21-zen3-3f9c1a"), "2026-11-21-zen3-3f9c1a, busy");
         assert_eq!(source("runs/2026-11-21-zen3-3f9c1a.jsonl"), "runs/2026-11-21-zen3-3f9c1a.jsonl, busy");

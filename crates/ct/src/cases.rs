@@ -277,6 +277,8 @@ const CASES: &[Case] = &[
     aes("aes-128/encrypt-blocks@portable", ("aes-128", "library"), "portable", aes::encrypt_blocks),
     aes("aes-128/decrypt-blocks@portable", ("aes-128-decrypt", "library"), "portable", aes::decrypt_blocks),
     aes("aes-128/key-stream@portable", ("aes-128-ctr", "library"), "portable", aes::key_stream),
+    aes("mac/cmac-aes@clmul", ("aes-128", "aes-ni"), "clmul", aes::cmac),
+    aes("mac/cmac-aes@portable", ("aes-128", "library"), "portable", aes::cmac),
     layer("layer/cgo/relay/outbound@clmul", ("polyval", "clmul"), layer::cgo_outbound),
     layer("layer/cgo/relay/recognize@clmul", ("polyval", "clmul"), layer::cgo_recognize),
     layer("layer/cgo/relay/inbound@clmul", ("polyval", "clmul"), layer::cgo_inbound),

@@ -143,6 +143,13 @@ impl Offers for Offer {
         })
     }
 
+    fn ciphers(&self, mode: contract::cipher::Mode) -> Vec<(String, Box<dyn contract::cipher::Cipher>)> {
+        let make = |object: &'static SharedObject<Functions>| -> Option<(String, Box<dyn contract::cipher::Cipher>)> {
+            Some((object.name.clone(), Box::new(cipher::GcryptCipher::new(object, mode).ok()?)))
+        };
+        FOUND.usable().filter_map(make).collect()
+    }
+
     fn aeads(&self, algorithm: contract::aead::Algorithm) -> Vec<(String, Box<dyn contract::aead::Aead>)> {
         let make = |object: &'static SharedObject<Functions>| -> Option<(String, Box<dyn contract::aead::Aead>)> {
             Some((object.name.clone(), Box::new(aead::GcryptAead::new(object, algorithm).ok()?)))

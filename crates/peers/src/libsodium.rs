@@ -1,9 +1,12 @@
-//! libsodium, loaded at run time: BLAKE2b by `crypto_generichash`, Argon2id by `crypto_pwhash`, which choose among SSE and AVX2;
-//! ristretto255.
+//! libsodium, loaded at run time: BLAKE2b by `crypto_generichash`, Argon2id by `crypto_pwhash`, ChaCha20 with Poly1305, which choose among
+//! SSE and AVX2; ristretto255.
 
 #![cfg(feature = "peer-libsodium")]
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.
 
+mod aead;
+
+use crate::contract;
 use crate::contract::hash::{self, Algorithm, Hash, Shape};
 use crate::contract::ksf::{self, Argon2id, Store, Tag};
 use crate::contract::opaque::parts::{self, Ristretto};
@@ -48,6 +51,7 @@ const ARGON2ID13: c_int = 2;
 struct Functions {
     generichash: GenericHash,
     pwhash: PwHash,
+    aead: aead::AeadFunctions,
     ristretto: Option<RistrettoFunctions>,
     /// Keeps the code mapped for as long as the pointers above exist.
     _library: Library,
@@ -83,12 +87,13 @@ fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
         let version = function::<unsafe extern "C" fn() -> *const c_char>(&library, "sodium_version_string")?;
         let generichash = function(&library, "crypto_generichash_blake2b")?;
         let pwhash = function(&library, "crypto_pwhash")?;
+        let aead = aead::look_up(&library)?;
         let ristretto = ristretto_of(&library).ok();
         if init() < 0 {
             return Err("does not initialise".into());
         }
         let version = CStr::from_ptr(version()).to_string_lossy().into_owned();
-        Ok((version, Functions { generichash, pwhash, ristretto, _library: library }))
+        Ok((version, Functions { generichash, pwhash, aead, ristretto, _library: library }))
     }
 }
 
@@ -104,6 +109,25 @@ impl Offers for Offer {
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
         hash(algorithm, shape)
+    }
+
+    fn aead(&self, algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
+        match algorithm {
+            contract::aead::Algorithm::ChaCha20Poly1305 | contract::aead::Algorithm::XChaCha20Poly1305 => {
+                FOUND.each(|object| {
+                    let make = move || aead::SodiumAead::new(object, algorithm);
+                    contract::aead::entry(&object.name, algorithm, op, bytes, make)
+                })
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn aeads(&self, algorithm: contract::aead::Algorithm) -> Vec<(String, Box<dyn contract::aead::Aead>)> {
+        let make = |object: &'static SharedObject<Functions>| -> Option<(String, Box<dyn contract::aead::Aead>)> {
+            Some((object.name.clone(), Box::new(aead::SodiumAead::new(object, algorithm).ok()?)))
+        };
+        FOUND.usable().filter_map(make).collect()
     }
 
     fn argon2id(&self, params: Params, store: Store) -> Vec<Entry> {

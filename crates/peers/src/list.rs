@@ -77,6 +77,11 @@ pub(crate) trait Offers: Sync {
         Vec::new()
     }
 
+    /// That cipher itself, by the name of the library, to compare many answers with. It has no key yet.
+    fn ciphers(&self, mode: cipher::Mode) -> Vec<(String, Box<dyn cipher::Cipher>)> {
+        Vec::new()
+    }
+
     /// HKDF over SHA-256.
     fn hkdf(&self) -> Vec<Entry> {
         Vec::new()
@@ -220,6 +225,12 @@ pub fn hmac(hash: Algorithm, bytes: usize) -> Vec<Entry> {
 #[must_use]
 pub fn cipher(mode: cipher::Mode, op: cipher::Op) -> Vec<Entry> {
     all().flat_map(|peer| peer.cipher(mode, op)).collect()
+}
+
+/// The libraries in C that give their SM4 for such comparisons, by name.
+#[must_use]
+pub fn ciphers(mode: cipher::Mode) -> Vec<(String, Box<dyn cipher::Cipher>)> {
+    all().flat_map(|peer| peer.ciphers(mode)).collect()
 }
 
 /// The peers' entries for HKDF over SHA-256.

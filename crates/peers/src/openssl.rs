@@ -105,6 +105,10 @@ impl Offers for Offer {
         cipher(mode, op)
     }
 
+    fn ciphers(&self, mode: contract::cipher::Mode) -> Vec<(String, Box<dyn contract::cipher::Cipher>)> {
+        ciphers(mode)
+    }
+
     fn aead(&self, algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
         aead(algorithm, op, bytes)
     }
@@ -167,6 +171,14 @@ fn cipher(mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> 
     each(|found, api| {
         contract::cipher::entry(&found.name, mode, op, move || cipher::OpenSslCipher::new(found, api, mode))
     })
+}
+
+fn ciphers(mode: contract::cipher::Mode) -> Vec<(String, Box<dyn contract::cipher::Cipher>)> {
+    let make = |found: &'static Found| -> Option<(String, Box<dyn contract::cipher::Cipher>)> {
+        let made = cipher::OpenSslCipher::new(found, found.api.as_ref().ok()?, mode).ok()?;
+        Some((found.name.clone(), Box::new(made)))
+    };
+    found().iter().filter_map(make).collect()
 }
 
 fn aeads(algorithm: contract::aead::Algorithm) -> Vec<(String, Box<dyn contract::aead::Aead>)> {

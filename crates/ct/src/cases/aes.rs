@@ -1,4 +1,4 @@
-//! AES-128 through its public types: key and data are secret, the first counter block is public.
+//! AES-128 through its public types, and CMAC over it: key and data are secret, the first counter block is public.
 //!
 //! Nine blocks in a row, so that the kernel of eight runs and the one for single blocks as well; a key stream in pieces, so that a block is
 //! kept between two calls.
@@ -6,6 +6,8 @@
 use candor_cpu::{Cpu, secret};
 use candor_primitives::aes::cipher::{Block, BlockCipherDecrypt, BlockCipherEncrypt, StreamCipher, StreamCipherSeek};
 use candor_primitives::aes::{Aes128, Aes128Ctr, Aes128Decrypt};
+use candor_primitives::hash::digest::common::InnerInit;
+use candor_primitives::mac::{CmacAes128, CmacAes256, KeyInit, Mac};
 use std::hint::black_box;
 
 const BYTES: usize = 9 * 16;
@@ -34,6 +36,26 @@ pub(crate) fn key_stream(cpu: Cpu) {
         cipher.apply_keystream(rest);
         cipher.seek(5_u32);
         cipher.apply_keystream(begin);
+    });
+}
+
+/// Of whole blocks and of a part of one, which crate `cmac` masks with different keys; with AES-256 too, which is crate `aes`'s on every tier.
+pub(crate) fn cmac(cpu: Cpu) {
+    fn tag<M: Mac>(mut mac: M, message: &[u8]) -> [u8; 16] {
+        let (begin, rest) = message.split_at(21);
+        mac.update(begin);
+        mac.update(rest);
+        mac.finalize().into_bytes()[..].try_into().expect("a tag has 16 bytes")
+    }
+    run(cpu, |cpu, key, data| {
+        let mut long = [0; 32];
+        long[..16].copy_from_slice(key);
+        for length in [BYTES, BYTES - 3] {
+            let short = tag(CmacAes128::inner_init(Aes128::with_cpu(cpu, key)), &data[..length]);
+            let long = tag(CmacAes256::new(&long.into()), &data[..length]);
+            data[..16].copy_from_slice(&short);
+            data[16..32].copy_from_slice(&long);
+        }
     });
 }
 

@@ -1,6 +1,8 @@
 //! AES-128 and AES-256 (FIPS 197) with the AES instructions: single blocks, counter mode over many blocks in flight, and the cipher of GCM.
 
 use super::blocks::{AesRounds, Beside, Blocks, load, store};
+#[cfg(feature = "aead")]
+use super::registers::ProvesClmul;
 use super::registers::{Xmm, Ymm, Zmm};
 #[cfg(feature = "aead")]
 use super::{gcm, ghash::Powers};
@@ -232,6 +234,33 @@ impl<V: AesRounds, const KEYS: usize> gcm::BlockCipher<V> for [[u8; 16]; KEYS] {
     ) -> [V; VECTORS] {
         rounds(proof, unseen(self), blocks, beside)
     }
+}
+
+/// Its few instructions fit in anywhere, so it is encrypted at once.
+#[cfg(feature = "aead")]
+impl<P: ProvesClmul, const KEYS: usize> gcm::OneBeside<P> for [[u8; 16]; KEYS] {
+    type One = Encrypted<P>;
+
+    #[inline(always)]
+    fn begin(&self, block: Xmm<P>) -> Encrypted<P> {
+        let [block] = rounds(block.proof(), unseen(self), [block], &mut ());
+        Encrypted(block)
+    }
+
+    #[inline(always)]
+    fn end(Encrypted(block): Encrypted<P>) -> Xmm<P> {
+        block
+    }
+}
+
+/// A block that wants no more rounds.
+#[cfg(feature = "aead")]
+pub(super) struct Encrypted<P>(Xmm<P>);
+
+#[cfg(feature = "aead")]
+impl<P> Beside for Encrypted<P> {
+    #[inline(always)]
+    fn step(&mut self, _: usize) {}
 }
 
 /// Makes the entry points of GCM: the powers of the hash key, and encryption or, if `OPEN`, decryption.

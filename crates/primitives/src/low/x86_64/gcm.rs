@@ -3,6 +3,7 @@
 //! A message is two parts. The first, in whole batches, goes through counter mode and GHASH together: the cipher's rounds have the
 //! hash's steps between them. Encryption and decryption alike hash the batch before, whose ciphertext is in registers. The second part is
 //! short enough for all that is left to be hashed with one reduction: its blocks, the lengths, and for short messages the associated data.
+//! The block that masks the tag goes its rounds beside the first others.
 
 use super::blocks::{Beside, Blocks, Products};
 use super::ghash::{Hashing, Powers, absorb, padded};
@@ -24,6 +25,17 @@ pub(super) trait BlockCipher<V: Blocks> {
         blocks: [V; VECTORS],
         beside: &mut B,
     ) -> [V; VECTORS];
+}
+
+/// How a cipher encrypts one block beside others.
+pub(super) trait OneBeside<P> {
+    /// The block on its way. Once it has done as many steps as there are ([`STEPS`]), it does no more.
+    type One: Beside;
+
+    fn begin(&self, block: Xmm<P>) -> Self::One;
+
+    /// The block after all its rounds, of which it goes those that are left.
+    fn end(one: Self::One) -> Xmm<P>;
 }
 
 /// Computes the powers that [`run`] wants with the same `V` and `VECTORS`.
@@ -48,12 +60,7 @@ const fn most<V: Blocks, const VECTORS: usize>() -> usize {
 /// Encrypts, or decrypts if `OPEN`, and writes the tag that belongs to the ciphertext. The counter starts at 1 and is 32 bits long, so
 /// `data` must be shorter than 2^36 − 31 bytes.
 #[inline(always)]
-pub(super) fn run<
-    V: Products,
-    C: BlockCipher<V> + BlockCipher<Xmm<V::Proof>>,
-    const VECTORS: usize,
-    const OPEN: bool,
->(
+pub(super) fn run<V: Products, C: BlockCipher<V> + OneBeside<V::Proof>, const VECTORS: usize, const OPEN: bool>(
     proof: V::Proof,
     cipher: &C,
     powers: &Powers,
@@ -70,12 +77,7 @@ pub(super) fn run<
 
 /// The same with any counter block, J_0 in SP 800-38D §7, whose last four bytes count modulo 2^32.
 #[inline(always)]
-pub(super) fn run_from<
-    V: Products,
-    C: BlockCipher<V> + BlockCipher<Xmm<V::Proof>>,
-    const VECTORS: usize,
-    const OPEN: bool,
->(
+pub(super) fn run_from<V: Products, C: BlockCipher<V> + OneBeside<V::Proof>, const VECTORS: usize, const OPEN: bool>(
     cipher: &C,
     powers: &Powers,
     first: Xmm<V::Proof>,
@@ -85,9 +87,7 @@ pub(super) fn run_from<
 ) {
     let proof = first.proof();
     let (batch, most) = (VECTORS * V::LANES, most::<V, VECTORS>());
-    // The mask of the tag waits there until the hash is known.
-    let [mask] = cipher.encrypt(proof, [first], &mut ());
-    mask.store(from_mut(tag));
+    let mut mask = cipher.begin(first);
 
     let lanes = [one(1), one(2), one(3), one(4)];
     let mut pass = Pass::<V, C> {
@@ -119,9 +119,9 @@ pub(super) fn run_from<
 
     let (front, rest) = data.split_at_mut(batches * batch * 16);
     let (front, _) = front.as_chunks_mut::<16>();
-    pass.batches::<VECTORS, OPEN>(front);
-    if <C as BlockCipher<V>>::SLOW {
-        pass.slow_rest::<VECTORS, OPEN>(rest);
+    pass.batches::<VECTORS, OPEN>(front, &mut mask);
+    if C::SLOW {
+        pass.slow_rest::<VECTORS, OPEN>(rest, &mut mask);
     } else {
         pass.rest::<OPEN>(rest);
     }
@@ -129,7 +129,7 @@ pub(super) fn run_from<
     // If there was no block to add the lanes to, only the lowest is not zero.
     let lengths = lengths.xor(pass.lanes.sum());
     let sum = narrow.join(pass.sum.narrow()).add(lengths, powers.descending(proof, 1));
-    Xmm::load(proof, from_ref(tag)).xor(sum.reduce().reverse()).store(from_mut(tag));
+    C::end(mask).xor(sum.reduce().reverse()).store(from_mut(tag));
 }
 
 /// A message on its way.
@@ -158,12 +158,12 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
     }
 
     #[inline(always)]
-    fn batches<const VECTORS: usize, const OPEN: bool>(&mut self, batches: &mut [[u8; 16]]) {
+    fn batches<const VECTORS: usize, const OPEN: bool>(&mut self, batches: &mut [[u8; 16]], mask: &mut impl Beside) {
         let size = VECTORS * V::LANES;
         if batches.len() < size {
             return;
         }
-        let stream = self.stream::<VECTORS, _>(&mut ());
+        let stream = self.stream::<VECTORS, _>(mask);
         let (first, batches) = batches.split_at_mut(size);
         let mut sealed = add::<V, VECTORS, OPEN>(first, stream);
         for batch in batches.chunks_exact_mut(size) {
@@ -195,16 +195,16 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
 
     /// The same for ciphers that are slow for few blocks.
     #[inline(always)]
-    fn slow_rest<const VECTORS: usize, const OPEN: bool>(&mut self, mut rest: &mut [u8]) {
+    fn slow_rest<const VECTORS: usize, const OPEN: bool>(&mut self, mut rest: &mut [u8], mask: &mut impl Beside) {
         let mut left = rest.len().div_ceil(16) + 1;
         while !rest.is_empty() {
             let vectors = rest.len().div_ceil(16 * V::LANES);
             let (now, later) = rest.split_at_mut(rest.len().min(VECTORS * V::LANES * 16));
             match vectors {
-                0..=4 => self.some::<4, OPEN>(now, &mut left),
-                5..=8 if VECTORS > 8 => self.some::<8, OPEN>(now, &mut left),
-                9..=16 if VECTORS > 16 => self.some::<16, OPEN>(now, &mut left),
-                _ => self.some::<VECTORS, OPEN>(now, &mut left),
+                0..=4 => self.some::<4, OPEN>(now, &mut left, mask),
+                5..=8 if VECTORS > 8 => self.some::<8, OPEN>(now, &mut left, mask),
+                9..=16 if VECTORS > 16 => self.some::<16, OPEN>(now, &mut left, mask),
+                _ => self.some::<VECTORS, OPEN>(now, &mut left, mask),
             }
             rest = later;
         }
@@ -212,8 +212,13 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
 
     /// Up to `VECTORS` vectors, the last of which may be a part.
     #[inline(always)]
-    fn some<const VECTORS: usize, const OPEN: bool>(&mut self, data: &mut [u8], left: &mut usize) {
-        let stream = self.stream::<VECTORS, _>(&mut ());
+    fn some<const VECTORS: usize, const OPEN: bool>(
+        &mut self,
+        data: &mut [u8],
+        left: &mut usize,
+        mask: &mut impl Beside,
+    ) {
+        let stream = self.stream::<VECTORS, _>(mask);
         for (data, key) in data.chunks_mut(16 * V::LANES).zip(stream) {
             let (blocks, _) = data.as_chunks_mut::<16>();
             if blocks.len() == V::LANES {
@@ -295,7 +300,7 @@ pub(super) fn from_any_block<V, C, const VECTORS: usize>(
 ) -> impl FnMut(&[u8; 16], &[u8], &mut [u8], &mut [u8; 16], bool)
 where
     V: Products,
-    C: BlockCipher<V> + BlockCipher<Xmm<V::Proof>>,
+    C: BlockCipher<V> + BlockCipher<Xmm<V::Proof>> + OneBeside<V::Proof>,
 {
     let mut powers = Powers::none();
     prepare::<V, C, VECTORS>(proof, cipher, &mut powers);
@@ -334,6 +339,21 @@ mod tests {
             beside: &mut B,
         ) -> [V; VECTORS] {
             self.0.encrypt(proof, blocks, beside)
+        }
+    }
+
+    impl<P> OneBeside<P> for Slow<'_>
+    where
+        RoundKeys: OneBeside<P>,
+    {
+        type One = <RoundKeys as OneBeside<P>>::One;
+
+        fn begin(&self, block: Xmm<P>) -> Self::One {
+            self.0.begin(block)
+        }
+
+        fn end(one: Self::One) -> Xmm<P> {
+            RoundKeys::end(one)
         }
     }
 

@@ -228,22 +228,28 @@ fn rounds<U: Unit, const G: usize>(
     let (steps, _) = unseen(keys).as_chunks::<4>();
     for (step, keys) in steps.iter().enumerate() {
         beside.step(step);
-        macro_rules! round {
-            ($a:literal $b:literal $c:literal $d:literal) => {
-                let key = U::Vector::word(proof, keys[$a]);
-                for group in &mut *groups {
-                    // The newest word last: the others are there before it.
-                    let argument = group[$b].xor(group[$c]).xor(key).xor(group[$d]);
-                    let [e, f, g, h] = U::cipher(argument);
-                    group[$a] = group[$a].xor(e).xor(f).xor(g.xor(h));
-                }
-            };
-        }
-        round!(0 1 2 3);
-        round!(1 2 3 0);
-        round!(2 3 0 1);
-        round!(3 0 1 2);
+        four_rounds::<U, G>(proof, keys, groups);
     }
+}
+
+/// Four rounds with their keys.
+#[inline(always)]
+fn four_rounds<U: Unit, const G: usize>(proof: Proof<U>, keys: &[u32; 4], groups: &mut [Group<U>; G]) {
+    macro_rules! round {
+        ($a:literal $b:literal $c:literal $d:literal) => {
+            let key = U::Vector::word(proof, keys[$a]);
+            for group in &mut *groups {
+                // The newest word last: the others are there before it.
+                let argument = group[$b].xor(group[$c]).xor(key).xor(group[$d]);
+                let [e, f, g, h] = U::cipher(argument);
+                group[$a] = group[$a].xor(e).xor(f).xor(g.xor(h));
+            }
+        };
+    }
+    round!(0 1 2 3);
+    round!(1 2 3 0);
+    round!(2 3 0 1);
+    round!(3 0 1 2);
 }
 
 /// The blocks of a group: a vector has the blocks that follow those of the vector before it.

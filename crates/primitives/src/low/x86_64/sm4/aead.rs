@@ -1,10 +1,10 @@
 //! SM4 for Galois/Counter Mode, and Counter with CBC-MAC.
 
 use super::unit::{AesBox, Gfni, GfniBox, Last, Unit, Words};
-use super::{Proof, RoundKeys, blocks_of, rounds};
-use crate::low::x86_64::blocks::{Beside, Blocks};
+use super::{Group, Proof, RoundKeys, block_of, blocks_of, four_rounds, rounds, unseen, words_of};
+use crate::low::x86_64::blocks::{Beside, Blocks, STEPS};
 use crate::low::x86_64::gcm;
-use crate::low::x86_64::registers::{ProvesClmul, Xmm, Ymm};
+use crate::low::x86_64::registers::{ProvesClmul, ProvesGfni, Xmm, Ymm};
 use crate::wipe::wipe;
 use candor_cpu::{HaveAvx2, HaveClmul};
 use core::marker::PhantomData;
@@ -19,6 +19,11 @@ pub(super) struct Cipher<'k, F> {
 /// Which unit works on vectors `V`.
 pub(super) trait Family<V> {
     type Unit: Unit<Vector = V>;
+}
+
+/// Which unit works on a single block.
+pub(super) trait Narrow<P: ProvesClmul> {
+    type Unit: Unit<Vector = Xmm<P>>;
 }
 
 /// AES-NI and VAES.
@@ -37,6 +42,18 @@ impl<V: Gfni> Family<V> for WithGfni {
 
 /// AES-NI and AVX2: the rounds on vectors of two blocks, GHASH on blocks.
 pub(super) struct WithHalves;
+
+impl<P: ProvesClmul> Narrow<P> for WithAes {
+    type Unit = AesBox<Xmm<P>>;
+}
+
+impl<P: ProvesClmul + ProvesGfni> Narrow<P> for WithGfni {
+    type Unit = GfniBox<Xmm<P>>;
+}
+
+impl Narrow<Tokens> for WithHalves {
+    type Unit = AesBox<Xmm<Tokens>>;
+}
 
 impl<'k, F> Cipher<'k, F> {
     #[inline(always)]
@@ -60,6 +77,42 @@ impl<V: Words, F: Family<V>> gcm::BlockCipher<V> for Cipher<'_, F> {
             5..=8 => vectors::<F::Unit, VECTORS, 2>(proof, self.keys, blocks, beside),
             _ => vectors::<F::Unit, VECTORS, 4>(proof, self.keys, blocks, beside),
         }
+    }
+}
+
+/// A block on its way beside others, four rounds a step.
+pub(super) struct InRounds<'k, N: Unit> {
+    keys: &'k RoundKeys,
+    group: [Group<N>; 1],
+    /// The step that comes next.
+    next: usize,
+}
+
+impl<N: Unit<Vector = Xmm<P>>, P: ProvesClmul> Beside for InRounds<'_, N> {
+    #[inline(always)]
+    fn step(&mut self, n: usize) {
+        if n == self.next {
+            let (keys, _) = unseen(self.keys).as_chunks::<4>();
+            four_rounds::<N, 1>(self.group[0][0].proof(), &keys[n], &mut self.group);
+            self.next += 1;
+        }
+    }
+}
+
+impl<'k, F: Narrow<P>, P: ProvesClmul> gcm::OneBeside<P> for Cipher<'k, F> {
+    type One = InRounds<'k, F::Unit>;
+
+    #[inline(always)]
+    fn begin(&self, block: Xmm<P>) -> Self::One {
+        InRounds { keys: self.keys, group: [words_of::<F::Unit, P>(block)], next: 0 }
+    }
+
+    #[inline(always)]
+    fn end(mut one: Self::One) -> Xmm<P> {
+        for n in one.next..STEPS {
+            one.step(n);
+        }
+        block_of::<F::Unit, P>(one.group[0])
     }
 }
 
