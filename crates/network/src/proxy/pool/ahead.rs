@@ -1,11 +1,12 @@
 //! Circuits that are built before anybody asks for them, for the ports that were asked for lately.
 
-use super::{Pool, Pooled};
+use super::{Passed, Pool, Pooled};
 use crate::Error;
 use crate::link::locked;
 use crate::paths::Candidate;
 use crate::proxy::ProxyEvent;
 use crate::proxy::trouble::Trouble;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -25,7 +26,7 @@ pub(in crate::proxy) async fn keep_ready(pool: Arc<Pool>) {
             let _ = timeout(TURN, pool.changed.notified()).await;
             continue;
         };
-        match pool.build(host.as_deref(), port, &[], None, || true).await {
+        match pool.build(host.as_deref(), port, &Passed::default(), None, pending()).await {
             Ok(built) => {
                 pause = PAUSE;
                 if !pool.is_of_no_use(&built) {
