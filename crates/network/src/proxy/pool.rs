@@ -52,12 +52,8 @@ const SIGN: Duration = Duration::from_secs(5);
 const BUILDING: usize = 8;
 /// Whoever has so many circuits takes none of the last eighth of all places.
 const MANY: usize = 8;
-/// Circuits are built ahead for a port for so long after it was asked for.
-const RECENT: Duration = Duration::from_secs(3600);
 /// Ports that circuits are built ahead for.
 const MOST_PORTS: usize = 8;
-/// An unused circuit is given up after this.
-const UNUSED: Duration = Duration::from_secs(1800);
 
 pub(super) struct Pool {
     client: Client,
@@ -536,21 +532,6 @@ impl Pool {
             oldest.and_then(|port| state.ports.remove(&port));
         }
         state.ports.insert(port, (now, Some(host.to_owned())));
-    }
-
-    /// Gives up what is over, has been used or kept for too long.
-    fn clear(&self) {
-        let now = instant();
-        let mut state = locked(&self.state);
-        let reuse = self.reuse;
-        let gone = state.remove(|pooled| {
-            let age = now.duration_since(pooled.since);
-            pooled.built.is_over() || age >= if pooled.isolation.is_some() { reuse } else { UNUSED }
-        });
-        state.ports.retain(|_, (when, _)| now.duration_since(*when) < RECENT);
-        state.turns.retain(|_, turn| turn.strong_count() > 0);
-        drop(state);
-        drop(gone);
     }
 }
 

@@ -236,7 +236,6 @@ async fn a_guard_that_ends_all_circuits_but_an_old_one_comes_behind_though_that_
         goes_on().await;
         let guards = locked(&proxy.shared.pool.guards);
         assert_eq!((failed, guards.is_behind_since(first.listed.identity(), began, instant())), (fails, fails > 0));
-        assert_eq!(proxy.metrics().retries, 3 * fails, "once it is behind, the other carries at once");
     }
 }
 
