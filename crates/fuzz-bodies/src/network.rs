@@ -6,7 +6,7 @@ use candor_network::metrics;
 use candor_network::paths::{GuardRules, Guards};
 use candor_network::proxy::CircuitReading;
 use candor_network::proxy::socks::{self, Handshake, Reply, Step};
-use candor_network::{Policy, RelayKeys, RelayList, Watched};
+use candor_network::{NetworkFile, Policy, RelayKeys, RelayList, Watched};
 use std::net::IpAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -66,6 +66,21 @@ pub fn role_metrics(data: &[u8]) {
     }
     if let Ok(watched) = text.parse::<Watched>() {
         assert_eq!(format!("{}={}", watched.name, watched.url).parse(), Ok(watched));
+    }
+}
+
+/// A network file from anywhere: an error, or roles that are a command with flags behind it, or say what is wrong with a role.
+pub fn network_file(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let Ok(file) = NetworkFile::parse(text) else { return };
+    for name in file.names(None).unwrap_or_default() {
+        match file.words(&name) {
+            Ok(words) => {
+                assert!(NetworkFile::COMMANDS.contains(&words[0].as_str()), "{words:?}");
+                assert!(words[1..].iter().all(|word| word.starts_with("--")), "{words:?}");
+            }
+            Err(why) => assert!(why.starts_with("role `"), "{why}"),
+        }
     }
 }
 

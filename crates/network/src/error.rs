@@ -144,6 +144,8 @@ pub enum Error {
         relay: String,
         /// How long was waited for its answer.
         after: Duration,
+        /// Cells of other circuits have come meanwhile, from behind the first relay: so it is at work, and the line may be slow.
+        others_came: bool,
     },
     /// A URL that we can't fetch.
     #[error("{url}: {why}")]

@@ -258,6 +258,12 @@ impl RelayKeys {
         drafted.sign(&key, (&set.secrets.x25519, set.x25519_public)).map_err(Error::Descriptor)
     }
 
+    /// Those that are listed.
+    #[cfg(test)]
+    pub(crate) fn secrets(&self) -> &OnionSecrets {
+        &self.onion[0].secrets
+    }
+
     /// All onion keys that are accepted.
     pub(crate) fn onion_keys(&self, handshakes: &[HandshakeType]) -> Result<OnionKeys, Error> {
         let sets: Vec<_> = self.onion.iter().map(|set| &set.secrets).collect();

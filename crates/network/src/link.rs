@@ -33,6 +33,8 @@ pub(crate) struct Link<T, P = ()> {
     retired: AtomicBool,
     /// Cells that have come over it, where somebody counts them.
     heard: AtomicU64,
+    /// Those among them that were made behind the neighbour.
+    carried: AtomicU64,
     pub(crate) place: P,
 }
 
@@ -54,6 +56,7 @@ impl<T: Clone, P> Link<T, P> {
             confirmed,
             retired: AtomicBool::new(false),
             heard: AtomicU64::new(0),
+            carried: AtomicU64::new(0),
             place,
         }
     }
@@ -116,6 +119,16 @@ impl<T: Clone, P> Link<T, P> {
     /// How many cells have come.
     pub(crate) fn heard(&self) -> u64 {
         self.heard.load(Ordering::Relaxed)
+    }
+
+    /// Counts cells that have come and that the neighbour can't have made.
+    pub(crate) fn carry(&self, cells: u64) {
+        self.carried.fetch_add(cells, Ordering::Relaxed);
+    }
+
+    /// How many of those have come.
+    pub(crate) fn carried(&self) -> u64 {
+        self.carried.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_retired(&self) -> bool {

@@ -42,6 +42,17 @@ impl OnionSecrets {
         X25519.secret_from_bytes(&self.x25519).and_then(|secret| X25519.public_of(&secret)).map_err(internal)
     }
 
+    /// A layer of tor1 for whoever sent this onionskin of `ntor` to the relay with this identity, and the reply: for relays that say what no circuit of ours would.
+    #[cfg(test)]
+    pub(crate) fn layer(&self, identity: &[u8; 32], onionskin: &[u8]) -> (Vec<u8>, candor_onion::layer::RelayLayer) {
+        use candor_onion::handshake::{Handshake, Request};
+        let handshake = NtorDefault::default();
+        let secret = X25519.secret_from_bytes(&self.x25519).unwrap();
+        let relay = handshake.relay(legacy_identity(identity), secret).unwrap();
+        let (reply, keys) = handshake.accept(&[relay], onionskin).unwrap().respond(&[]).unwrap();
+        (reply, candor_onion::layer::RelayLayer::new(candor_onion::layer::Crypto::Tor1, &keys).unwrap())
+    }
+
     /// The keys for `handshakes`, ready for use by the relay with this identity. An onionskin may be for any of the `sets`.
     pub(crate) fn offer(sets: &[&Self], identity: &[u8; 32], handshakes: &[HandshakeType]) -> Result<OnionKeys, Error> {
         let mut keys = OnionKeys::default();

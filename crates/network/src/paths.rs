@@ -96,6 +96,8 @@ pub struct Wish<'a> {
     pub test_network: bool,
     /// Identities of relays that must not be the exit: they have refused this before.
     pub not_exits: &'a [[u8; 32]],
+    /// Identities of guards to begin at only where no other that was reached is up: a circuit that began there was spoilt, maybe by them.
+    pub doubted: &'a [[u8; 32]],
     /// Identities of relays to pass over behind the guard, if there is another path.
     pub absent: &'a [[u8; 32]],
     /// Identities of the only relays that may be the guard; any relay may without.
@@ -364,7 +366,17 @@ mod tests {
 
     fn wish(hops: usize) -> Wish<'static> {
         let handshake = HandshakeType::Hybrid768;
-        Wish { hops, handshake, host: None, port: 443, test_network: false, not_exits: &[], absent: &[], entries: None }
+        Wish {
+            hops,
+            handshake,
+            host: None,
+            port: 443,
+            test_network: false,
+            not_exits: &[],
+            doubted: &[],
+            absent: &[],
+            entries: None,
+        }
     }
 
     fn seeded(seed: u64) -> Xoshiro256PlusPlus {

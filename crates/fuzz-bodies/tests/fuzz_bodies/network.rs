@@ -52,6 +52,11 @@ fn clients_of_socks_say_anything() {
 }
 
 #[test]
+fn network_files_are_anything() {
+    Corpus::of("network_file").run(MUTATIONS, fuzz::network_file);
+}
+
+#[test]
 fn lists_of_guards_are_anything() {
     Corpus::of("network_guards").run(MUTATIONS, fuzz::guards);
 }

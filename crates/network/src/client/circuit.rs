@@ -42,8 +42,9 @@ pub(super) struct State {
 enum Stuck {
     /// At that hop, from 0.
     At(usize),
-    /// Hop 1 has not answered, and something has come over the link: its answer, and those of the hops behind it, may wait behind that.
-    Somewhere,
+    /// Hop 1 has not answered, and something has come over the link: its answer, and those of the hops behind it, may wait behind that. Whether that were cells from
+    /// behind it, on other circuits.
+    Somewhere { others_came: bool },
 }
 
 struct Inner {
@@ -56,8 +57,6 @@ struct Inner {
     relays: Vec<String>,
     /// Hops that have answered the last probes.
     answered: Vec<bool>,
-    /// Messages of the hops that have come.
-    heard: u64,
     /// Who waits for a hop.
     builder: Option<Waker>,
     /// Answers to look-ups that nobody has taken yet.
@@ -214,7 +213,7 @@ impl Circuit {
     /// sign of life, and waits for `patience`. The error names the first hop without an answer. It or the way to it is stuck; `None`
     /// if all answer, so that whatever is slow lies behind the last hop. A link over which nothing comes takes no circuits any more. If something comes and hop 1
     /// doesn't answer, its answer may wait behind what exits send to this client, and so may those of the hops behind it: then the circuit is well if it
-    /// has brought anything meanwhile, and otherwise nobody knows ([`Error::Late`]). Of several callers one asks, and the others take the answer, if the
+    /// has brought a cell from behind hop 1 meanwhile, and otherwise nobody knows ([`Error::Late`]). Of several callers one asks, and the others take the answer, if the
     /// question was put after they came.
     pub async fn silent_hop(&self, patience: Duration) -> Option<Error> {
         let came = Instant::now();
@@ -223,18 +222,11 @@ impl Circuit {
             Some((when, silent)) if when >= came => silent,
             _ => {
                 let when = Instant::now();
-                let silent = self.ask_all(patience, false).await;
+                let silent = self.ask_all(patience).await;
                 *asked = Some((when, silent));
                 silent
             }
         };
-        self.silence(silent, patience)
-    }
-
-    /// The same for whoever wants to know what a relay does, and not only that it lives: nothing but a hop's own answer counts.
-    pub(crate) async fn unanswering_hop(&self, patience: Duration) -> Option<Error> {
-        let _held = self.0.asked.lock().await;
-        let silent = self.ask_all(patience, true).await;
         self.silence(silent, patience)
     }
 
@@ -247,20 +239,20 @@ impl Circuit {
         let relay = |hop: usize| inner.relays.get(hop).cloned().unwrap_or_default();
         Some(match stuck? {
             Stuck::At(hop) => Error::Silent { hop: hop + 1, relay: relay(hop), after },
-            Stuck::Somewhere => Error::Late { relay: relay(0), after },
+            Stuck::Somewhere { others_came } => Error::Late { relay: relay(0), after, others_came },
         })
     }
 
-    /// Where the circuit is stuck, if any hop gives no sign of life in time; no answer, if `only_answers` count.
-    async fn ask_all(&self, patience: Duration, only_answers: bool) -> Option<Stuck> {
-        let heard = self.0.link.heard();
+    /// Where the circuit is stuck, if any hop gives no sign of life in time.
+    async fn ask_all(&self, patience: Duration) -> Option<Stuck> {
+        let (heard, carried) = (self.0.link.heard(), self.0.link.carried());
         let (hops, came) = self.0.with(|inner| {
             inner.answered = vec![false; inner.machine.hops()];
             for hop in 1..=inner.answered.len() {
                 // A hop that can't be asked has not answered.
                 let _ = inner.machine.probe(hop);
             }
-            (inner.answered.len(), inner.heard)
+            (inner.answered.len(), inner.machine.carried())
         });
         let all = poll_fn(|cx| {
             let mut inner = locked(&self.0.inner);
@@ -277,7 +269,9 @@ impl Circuit {
         }
         let inner = locked(&self.0.inner);
         match (0..hops).find(|hop| !inner.answered[*hop])? {
-            0 if !is_dead && !only_answers => (inner.heard == came).then_some(Stuck::Somewhere),
+            // A guard that would have others wait can't make such cells itself.
+            0 if inner.machine.carried() > came => None,
+            0 if !is_dead => Some(Stuck::Somewhere { others_came: self.0.link.carried() > carried }),
             hop => Some(Stuck::At(hop)),
         }
     }
@@ -324,7 +318,6 @@ impl State {
             overflowed: false,
             relays: Vec::new(),
             answered: Vec::new(),
-            heard: 0,
             builder: None,
             answers: HashMap::new(),
         };
@@ -392,7 +385,11 @@ impl State {
     }
 
     pub(super) fn receive(&self, message: Message) {
-        self.with(|inner| inner.machine.receive(message, Instant::now()));
+        self.with(|inner| {
+            let before = inner.machine.carried();
+            inner.machine.receive(message, Instant::now());
+            self.link.carry(inner.machine.carried() - before);
+        });
     }
 
     pub(super) fn link_closed(&self) {
@@ -410,8 +407,6 @@ impl State {
     }
 
     fn act(&self, inner: &mut Inner, action: ClientAction) {
-        let is_ours = matches!(action, ClientAction::Send(_) | ClientAction::Writable { .. } | ClientAction::Closed(_));
-        inner.heard += u64::from(!is_ours);
         match action {
             ClientAction::Send(Message::Relay(_) | Message::RelayEarly(_)) if inner.overflowed => {}
             ClientAction::Send(message) => match self.link.outbox.push(self.number(), message) {

@@ -5,8 +5,11 @@ use crate::clock::Clock;
 use crate::link::{Us, accept, connect};
 use crate::tls::{Acceptor, Connector};
 use crate::{Error, ListedRelay, Relay, RelayConfig, RelayKeys};
-use candor_onion::cell::{Cell, DestroyReason, Message, PAYLOAD};
-use std::collections::{HashSet, VecDeque};
+use candor_onion::cell::payload::Created2;
+use candor_onion::cell::{Cell, Command, DestroyReason, Message, PAYLOAD};
+use candor_onion::relay::{Format, Header, RelayCommand};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::iter;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,6 +43,12 @@ pub(crate) enum Script {
     Starves,
     /// Only one cell in 20 ms comes back, as over a slow line.
     Slow,
+    /// Only four RELAY cells in 20 ms go on, as over a line that is slow the other way.
+    SlowUp,
+    /// The RELAY cells of the circuit that has the first of all go on, and all other circuits are ended.
+    CarriesOne,
+    /// Circuits are made here, by `ntor`: it is an exit that opens the first stream of each at once, and sends so many DROP cells.
+    Drops(usize),
 }
 
 /// The relay. It ends with this.
@@ -117,8 +126,10 @@ async fn between(
     let (mut input, mut back) = (vec![0; 16 << 10], vec![0; 16 << 10]);
     let mut tick = tokio::time::interval(Duration::from_millis(20));
     let mut pads = false;
-    // Circuits that have had a RELAY cell; cells that go on later.
-    let (mut begun, mut late) = (HashSet::new(), VecDeque::new());
+    // Circuits that have had a RELAY cell, and the first of them; cells that go on later.
+    let (mut begun, mut first, mut late) = (HashSet::new(), None, VecDeque::new());
+    // Circuits that are made here.
+    let mut layers = HashMap::new();
     // Cells that wait for the slow line.
     let mut queue = VecDeque::new();
     loop {
@@ -129,6 +140,7 @@ async fn between(
         while let Some(mut cell) = near.decoder.next().expect("a client sends cells") {
             let is_relay = matches!(cell.message, Message::Relay(_));
             let is_first = is_relay && begun.insert(cell.circuit);
+            let is_the_one = is_relay && *first.get_or_insert(cell.circuit) == cell.circuit;
             let answer = |message| Cell { circuit: cell.circuit, message };
             match script {
                 Script::Mute => {}
@@ -150,6 +162,28 @@ async fn between(
                     answer(Message::Destroy(DestroyReason::NONE)).encode(&mut home);
                 }
                 Script::Starves if is_relay && !is_first => pads = true,
+                Script::SlowUp if is_relay => queue.push_back(cell),
+                Script::CarriesOne if is_relay && !is_the_one => {
+                    answer(Message::Destroy(DestroyReason::NONE)).encode(&mut home);
+                }
+                Script::Drops(count) => match &cell.message {
+                    Message::Create2(create) => {
+                        let (reply, layer) = keys.secrets().layer(keys.id(), create.onionskin());
+                        layers.insert(cell.circuit, layer);
+                        answer(Message::Created2(Created2::new(reply).unwrap())).encode(&mut home);
+                    }
+                    Message::Relay(_) if is_first => {
+                        let layer = layers.get_mut(&cell.circuit).expect("it was made");
+                        let connected = iter::once((RelayCommand::CONNECTED, 1));
+                        for (command, stream) in connected.chain(iter::repeat_n((RelayCommand::DROP, 0), count)) {
+                            let mut payload = Box::new([0; PAYLOAD]);
+                            Format::V0.encode(&mut payload, Header { command, stream, length: 0 }, &[]);
+                            layer.originate(Command::RELAY, &mut payload);
+                            answer(Message::Relay(payload)).encode(&mut home);
+                        }
+                    }
+                    _ => {}
+                },
                 _ => cell.encode(&mut onward),
             }
         }
@@ -178,14 +212,16 @@ async fn between(
                 _ => return Ok(()),
             },
             _ = tick.tick(), if pads || !queue.is_empty() => {
-                let mut now = Vec::new();
+                let (mut now, mut to_far) = (Vec::new(), Vec::new());
                 if pads {
                     Cell::on_link(Message::Padding).encode(&mut now);
                 }
-                queue.pop_front().into_iter().for_each(|cell: Cell| cell.encode(&mut now));
-                if near.stream.write_all(&now).await.is_err() {
+                let (line, cells) = if script == Script::SlowUp { (&mut to_far, 4) } else { (&mut now, 1) };
+                queue.drain(..queue.len().min(cells)).for_each(|cell: Cell| cell.encode(line));
+                if near.stream.write_all(&now).await.is_err() || far.stream.write_all(&to_far).await.is_err() {
                     return Ok(());
                 }
+                let _ = far.stream.flush().await;
             }
         }
     }

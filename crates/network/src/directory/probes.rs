@@ -153,7 +153,7 @@ async fn circuits(shared: &Shared, connector: &Connector, said: &Stored) -> Resu
             last = Some(client.first_hop(&relay, handshake).await?);
         }
         match last {
-            Some(circuit) => circuit.unanswering_hop(patience).await.map_or(Ok(()), Err),
+            Some(circuit) => circuit.silent_hop(patience).await.map_or(Ok(()), Err),
             None => Ok(()),
         }
     };

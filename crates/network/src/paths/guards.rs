@@ -14,8 +14,8 @@
 //! - One whose link has gone dead is tried over a new link first. Only if that fails, or goes dead too before it has carried a stream, could it not be reached.
 //! - One from which four circuits in turn went no further is passed over like that too, as long as there is another guard, or a relay to be drawn.
 //! - One through which four circuits in turn were built and failed before a stream had brought bytes comes behind the other guards that were reached, for a minute and twice as
-//!   long each time, up to [`GuardRules::most_retry`], again with each such circuit until a stream brings bytes. Failures that may be the exit's doing count once for each exit.
-//!   Nobody is drawn for that: an exit that sends what nobody asked for can bring it about. It is not kept in the file either.
+//!   long each time, up to [`GuardRules::most_retry`], again with each such circuit until a stream brings bytes. Failures that may be the exit's doing count once for each exit,
+//!   and once more after that exit has carried a stream from another guard. Nobody is drawn for that: an exit that sends what nobody asked for can bring it about. It is not kept in the file either.
 //! - A guard leaves the list [`GuardRules::lifetime`] after it was drawn, or when no relay list has had it for [`GuardRules::unlisted`].
 //!   Nothing else removes one. Both are by a time that is sure ([`When`]): a clock that is ahead for a moment ends none.
 //!
@@ -220,8 +220,9 @@ impl Guards {
         let is_up =
             |guard: &[u8; 32], down: &HashMap<[u8; 32], Down>| down.get(guard).is_none_or(|down| down.until <= instant);
         let (mut guards, tried): (Vec<&Kept>, Vec<&Kept>) = self.kept.iter().partition(|kept| kept.reached);
+        let is_barren = |guard: &[u8; 32]| self.barren.get(guard).is_some_and(|barren| barren.until > instant);
         // Otherwise they keep their order.
-        guards.sort_by_key(|kept| self.barren.get(&kept.identity).is_some_and(|barren| barren.until > instant));
+        guards.sort_by_key(|kept| is_barren(&kept.identity) || wish.doubted.contains(&kept.identity));
         let (is_short, has_room) = (guards.len() < self.rules.most, self.kept.len() < self.rules.most_tried);
         let usable = guards.into_iter().chain(tried.into_iter().filter(|_| is_short)).map(|kept| kept.identity);
         let (up, down): (Vec<[u8; 32]>, Vec<_>) = usable.partition(|guard| is_up(guard, &self.down));
@@ -335,13 +336,15 @@ impl Guards {
         before.is_some()
     }
 
-    /// Notes that a guard has carried bytes of a stream to the client, or the answer to a look-up, by a circuit that was begun at `began`. Of one that was
-    /// begun before a link went dead they say nothing about the links that came later: who goes on with an old stream alone carries no new ones.
-    pub fn carried(&mut self, guard: &[u8; 32], began: Instant) {
+    /// Notes that a guard has carried the first bytes of a stream, or the answer to a look-up, from that exit, by a circuit that was begun at `began`. So what it has failed
+    /// to carry is forgotten, and that its link was lost, unless the circuit is older than that: it says nothing of the links that came later. And what was
+    /// spoilt between another guard and that exit is no longer taken for the exit's doing.
+    pub fn carried(&mut self, guard: &[u8; 32], exit: &[u8; 32], began: Instant) {
         if self.lost.get(guard).is_some_and(|lost| began >= *lost) {
             self.lost.remove(guard);
         }
         self.barren.remove(guard);
+        self.barren.values_mut().for_each(|barren| barren.exits.retain(|other| other != exit));
     }
 
     /// Notes that a circuit was built, and has failed before it carried a stream that was begun on it at that moment, by something that its guard can bring about. `exit`: its exit, if that

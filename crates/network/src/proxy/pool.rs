@@ -3,6 +3,7 @@
 mod ahead;
 mod attempt;
 mod blame;
+mod turns;
 
 pub(super) use ahead::keep_ready;
 pub(super) use attempt::Trial;
@@ -27,9 +28,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, Semaphore, oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use turns::Turns;
 
 /// Streams with the same share circuits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,12 +52,8 @@ const SIGN: Duration = Duration::from_secs(5);
 const BUILDING: usize = 8;
 /// Whoever has so many circuits takes none of the last eighth of all places.
 const MANY: usize = 8;
-/// Circuits are built ahead for a port for so long after it was asked for.
-const RECENT: Duration = Duration::from_secs(3600);
 /// Ports that circuits are built ahead for.
 const MOST_PORTS: usize = 8;
-/// An unused circuit is given up after this.
-const UNUSED: Duration = Duration::from_secs(1800);
 
 pub(super) struct Pool {
     client: Client,
@@ -77,7 +74,7 @@ pub(super) struct Pool {
     /// Held while the guards are written; whether the file lacks what they are now.
     saving: tokio::sync::Mutex<()>,
     unsaved: AtomicBool,
-    building: Semaphore,
+    building: Arc<Turns>,
     state: Mutex<State>,
     /// There may be a circuit to build ahead.
     changed: Notify,
@@ -128,6 +125,15 @@ pub(super) struct Built {
     _counted: Held,
 }
 
+/// Identities of relays that a stream has been tried with in vain.
+#[derive(Clone, Default)]
+struct Passed {
+    /// None of these is its exit.
+    exits: Vec<[u8; 32]>,
+    /// It begins at none of these, unless there is no other that was reached.
+    guards: Vec<[u8; 32]>,
+}
+
 /// What there is for a stream.
 enum Found {
     Circuit(Arc<Built>),
@@ -164,6 +170,10 @@ impl Drop for Place {
 }
 
 impl Built {
+    fn guard(&self) -> &ListedRelay {
+        &self.list.relays()[self.path[0]]
+    }
+
     fn exit(&self) -> &ListedRelay {
         &self.list.relays()[self.path[self.path.len() - 1]]
     }
@@ -206,7 +216,7 @@ impl Pool {
             absent: Mutex::default(),
             saving: tokio::sync::Mutex::new(()),
             unsaved: AtomicBool::new(false),
-            building: Semaphore::new(BUILDING),
+            building: Turns::new(BUILDING),
             state: Mutex::new(State { ports: expected.collect(), ..State::default() }),
             changed: Notify::new(),
             behind: Mutex::new(Some(JoinSet::new())),
@@ -292,20 +302,17 @@ impl Pool {
         isolation: Isolation,
         host: &str,
         port: u16,
-        not_exits: &[[u8; 32]],
+        passed: &Passed,
     ) -> Result<Arc<Built>, Trouble> {
-        let find = |waits| locked(&self.state).find(isolation, host, port, not_exits, self.reuse, waits);
+        let find = |waits| locked(&self.state).find(isolation, host, port, passed, self.reuse, waits);
         // Who took another circuit at once would have the client build one after the other by giving up again and again.
-        let waiting = async {
-            loop {
-                match find(true) {
-                    Found::InDoubt(mut doubt) => drop(doubt.wait_for(|is_in_doubt| !is_in_doubt).await),
-                    found => break found,
-                }
+        let found = loop {
+            match find(true) {
+                Found::InDoubt(mut doubt) => drop(doubt.wait_for(|is_in_doubt| !is_in_doubt).await),
+                found => break found,
             }
         };
-        let found = timeout(self.sign, waiting).await;
-        if let Found::Circuit(found) = found.unwrap_or_else(|_| find(false)) {
+        if let Found::Circuit(found) = found {
             self.changed.notify_one();
             return Ok(found);
         }
@@ -314,12 +321,11 @@ impl Pool {
         if let Found::Circuit(found) = find(false) {
             return Ok(found);
         }
-        let (tell, told) = oneshot::channel();
-        let (pool, host, not_exits) = (Arc::clone(self), host.to_owned(), not_exits.to_vec());
+        let (mut tell, told) = oneshot::channel();
+        let (pool, host, passed) = (Arc::clone(self), host.to_owned(), passed.clone());
         // A client that leaves meanwhile doesn't keep the pool from learning who was not there.
         self.behind(async move {
-            let is_wanted = || !tell.is_closed();
-            let made = pool.build(Some(&host), port, &not_exits, Some(isolation.from), is_wanted).await;
+            let made = pool.build(Some(&host), port, &passed, Some(isolation.from), tell.closed()).await;
             if let Ok(built) = &made {
                 pool.keep(built, Some(isolation));
             }
@@ -388,18 +394,20 @@ impl Pool {
         self: &Arc<Self>,
         host: Option<&str>,
         port: u16,
-        not_exits: &[[u8; 32]],
+        passed: &Passed,
         from: Option<IpAddr>,
-        is_wanted: impl Fn() -> bool,
+        leaves: impl Future<Output = ()>,
     ) -> Result<Arc<Built>, Trouble> {
         let place = self.place(from)?;
-        let _turn = self.building.acquire().await.map_err(|_| Trouble::Busy)?;
-        // Nothing has begun yet that would be lost with a client that has left.
-        if !is_wanted() {
-            return Err(Trouble::Busy);
-        }
+        // Nothing has begun yet that would be lost with a client that leaves.
+        let turn = tokio::select! {
+            biased;
+            () = leaves => None,
+            turn = self.building.take(from) => turn,
+        };
+        let _turn = turn.ok_or(Trouble::Busy)?;
         let list = Arc::clone(&locked(&self.relays));
-        let path = self.path(&list, host, port, not_exits).await?;
+        let path = self.path(&list, host, port, passed).await?;
         let relays: Vec<&ListedRelay> = path.iter().map(|place| &list.relays()[*place]).collect();
         let began = instant();
         let made = self.make(&relays).await;
@@ -436,14 +444,15 @@ impl Pool {
         list: &RelayList,
         host: Option<&str>,
         port: u16,
-        not_exits: &[[u8; 32]],
+        passed: &Passed,
     ) -> Result<Vec<usize>, Error> {
         let (hops, handshake, test_network) = (self.hops, self.handshake, self.test_network);
         let is_entry = |relay: &&ListedRelay| self.entries.iter().any(|name| relay.is_called(name));
         let entries: Vec<_> = list.relays().iter().filter(is_entry).map(|relay| *relay.identity()).collect();
         let entries = (!self.entries.is_empty()).then_some(&entries[..]);
         let absent = &locked(&self.absent).now(list.relays().len(), instant())[..];
-        let wish = Wish { hops, handshake, host, port, test_network, not_exits, absent, entries };
+        let Passed { exits: not_exits, guards: doubted } = passed;
+        let wish = Wish { hops, handshake, host, port, test_network, not_exits, doubted, absent, entries };
         let mut random = fresh()?;
         let at = self.clock.moment();
         let is_even = locked(&self.even).is_believed(at);
@@ -524,21 +533,6 @@ impl Pool {
         }
         state.ports.insert(port, (now, Some(host.to_owned())));
     }
-
-    /// Gives up what is over, has been used or kept for too long.
-    fn clear(&self) {
-        let now = instant();
-        let mut state = locked(&self.state);
-        let reuse = self.reuse;
-        let gone = state.remove(|pooled| {
-            let age = now.duration_since(pooled.since);
-            pooled.built.is_over() || age >= if pooled.isolation.is_some() { reuse } else { UNUSED }
-        });
-        state.ports.retain(|_, (when, _)| now.duration_since(*when) < RECENT);
-        state.turns.retain(|_, turn| turn.strong_count() > 0);
-        drop(state);
-        drop(gone);
-    }
 }
 
 impl State {
@@ -547,14 +541,15 @@ impl State {
         isolation: Isolation,
         host: &str,
         port: u16,
-        not_exits: &[[u8; 32]],
+        passed: &Passed,
         reuse: Duration,
         waits: bool,
     ) -> Found {
         let now = instant();
         let fits = |pooled: &Pooled| {
-            let exit = pooled.built.exit();
-            !pooled.built.is_over() && exit.permits(host, port) && !not_exits.contains(exit.identity())
+            let (guard, exit) = (pooled.built.guard(), pooled.built.exit());
+            let is_passed = passed.exits.contains(exit.identity()) || passed.guards.contains(guard.identity());
+            !pooled.built.is_over() && exit.permits(host, port) && !is_passed
         };
         let is_in_doubt = |pooled: &Pooled| *pooled.built.is_in_doubt.borrow();
         let own = |pooled: &Pooled| pooled.isolation == Some(isolation) && now.duration_since(pooled.since) < reuse;

@@ -147,7 +147,9 @@ pub(super) fn is_a_refusal(error: &Error) -> bool {
 pub(super) fn carried_nothing(error: &Error) -> bool {
     match error {
         Error::Circuit { failure, .. } => !matches!(failure.cause, Cause::Closed | Cause::Overflow),
-        Error::Silent { .. } | Error::Late { .. } => true,
+        Error::Silent { .. } => true,
+        // Where cells of others come, it may be the line.
+        Error::Late { others_came, .. } => !others_came,
         _ => false,
     }
 }
@@ -216,7 +218,7 @@ mod tests {
         let slow =
             || Error::Timeout { what: "opening a stream to secret.example:443".to_owned(), after: Duration::ZERO };
         let first = |source| Error::FirstHop { relay: "ada".to_owned(), source: Box::new(source) }.into();
-        let late = Error::Late { relay: "ada".to_owned(), after: Duration::from_secs(5) };
+        let late = Error::Late { relay: "ada".to_owned(), after: Duration::from_secs(5), others_came: false };
         let refused = Error::Connect { address: ([192, 0, 2, 3], 1).into(), why: "no".to_owned() };
         for (trouble, reply, status) in [
             (Trouble::OnionService, 2, 403),
@@ -256,7 +258,7 @@ mod tests {
 
     #[test]
     fn another_path_is_tried_unless_the_target_is_the_cause() {
-        let late = Error::Late { relay: "ada".to_owned(), after: Duration::from_secs(5) }.into();
+        let late = Error::Late { relay: "ada".to_owned(), after: Duration::from_secs(5), others_came: true }.into();
         for yes in [stream(EndReason::EXITPOLICY), stream(EndReason::RESOURCELIMIT), circuit(Cause::Timeout), late] {
             assert!(yes.is_the_paths(), "{yes:?}");
         }
@@ -311,10 +313,10 @@ mod tests {
         let refused = || Cause::Destroyed(DestroyReason::NONE);
         let stream = |reason| Error::Stream { relay: "cyd".to_owned(), hop: 3, target: "x:1".to_owned(), reason };
         let spoilt = || Cause::Destroyed(DestroyReason::PROTOCOL);
-        let late = || Error::Late { relay: String::new(), after: Duration::from_secs(5) };
+        let late = |others_came| Error::Late { relay: String::new(), after: Duration::from_secs(5), others_came };
         // Whether it counts against the guard, only once for each exit, and against the exit.
         for (error, counts) in [
-            (late(), [true, false, false]),
+            (late(false), [true, false, false]),
             (circuit(Some(1), refused()), [true, false, false]),
             (circuit(Some(1), Cause::LinkClosed), [true, false, false]),
             (circuit(None, Cause::Unrecognized), [true, true, false]),
@@ -326,6 +328,7 @@ mod tests {
             (silent(3), [true, true, true]),
             (circuit(Some(3), refused()), [true, true, true]),
             // The twins.
+            (late(true), [false, false, false]),
             (slow(), [false, false, true]),
             (stream(EndReason::EXITPOLICY), [false, false, true]),
             (circuit(None, Cause::Closed), [false, false, false]),

@@ -95,6 +95,8 @@ pub struct ClientCircuit {
     /// Streams that stand for probes, each with the hop's index.
     probes: Vec<(usize, StreamId)>,
     early_left: u8,
+    /// What [`Self::carried`] says.
+    carried: u64,
     blocked: bool,
     closed: bool,
     actions: VecDeque<ClientAction>,
@@ -123,6 +125,7 @@ impl ClientCircuit {
             pending: None,
             probes: Vec::new(),
             early_left: RELAY_EARLY_CELLS,
+            carried: 0,
             blocked: false,
             closed: false,
             actions: VecDeque::new(),
@@ -280,6 +283,13 @@ impl ClientCircuit {
         self.hops.len()
     }
 
+    /// Number of cells that have come from hops behind the first, whatever is in them, but for those that came while a hop was being added. The
+    /// layers prove whose they are: the first relay can hold such cells back and can't make them. So they tell one that carries cells
+    /// from one that only builds circuits.
+    pub fn carried(&self) -> u64 {
+        self.carried
+    }
+
     /// Whether the circuit is closed. Actions may still be pending.
     pub fn is_closed(&self) -> bool {
         self.closed
@@ -380,6 +390,7 @@ impl ClientCircuit {
         let Some((hop, tag)) = self.onion.unwrap(Command::RELAY, &mut payload) else {
             return self.end(None, Cause::Unrecognized, Some(DestroyReason::PROTOCOL));
         };
+        self.carried += u64::from(hop > 0 && self.pending.is_none());
         let blocked = self.blocked;
         let news =
             self.with_hop(hop, |conversation, send| conversation.receive(&payload, false, tag, blocked, now, send));

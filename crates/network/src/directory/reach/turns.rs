@@ -1,9 +1,10 @@
 //! Whose turn it is to be tried.
 
 use super::{Claim, Lane, Reach, ReachLimits};
+use crate::line::Line;
 use crate::prefix::Prefix;
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Instant;
 
@@ -52,8 +53,7 @@ pub(in crate::directory) struct Turns {
     /// How many are being tried.
     running: HashMap<Lane, usize>,
     /// Where providers that registrations came from, and their networks, stand in line.
-    line: HashMap<(Lane, Prefix), u64>,
-    last: u64,
+    line: Line<(Lane, Prefix)>,
     /// When strangers' claims to networks were last tried.
     knocked: HashMap<Prefix, Instant>,
 }
@@ -65,7 +65,7 @@ impl Turns {
         let mut chosen = Vec::new();
         // The last is taken out first.
         due.sort_by_key(|due| Reverse(due.next));
-        self.line_up(&due);
+        self.line.line_up(due.iter().rev().flat_map(Due::stands_for));
         let mut listed: Vec<_> = due.extract_if(.., |due| due.lane == Lane::Listed).collect();
         while self.has_room(Lane::Listed, limits)
             && let Some(next) = listed.pop()
@@ -77,32 +77,16 @@ impl Turns {
             while self.has_room(lane, limits) {
                 let knocked = |due: &Due| due.claimed.iter().any(|network| self.knocked.contains_key(network));
                 let may = |due: &Due| due.lane == lane && !knocked(due);
-                let place = |who: Prefix| self.line.get(&(lane, who)).copied().unwrap_or(u64::MAX);
+                let place = |who: Prefix| self.line.place((lane, who));
                 let turn = |due: &Due| (place(due.from.provider()), place(due.from), due.next);
                 let next = (0..due.len()).filter(|index| may(&due[*index])).min_by_key(|index| turn(&due[*index]));
                 let Some(next) = next.map(|index| due.swap_remove(index)) else { break };
-                next.stands_for().into_iter().for_each(|who| self.go_last(who));
+                next.stands_for().into_iter().for_each(|who| self.line.go_last(who));
                 self.knocked.extend(next.claimed.iter().map(|network| (*network, now)));
                 self.start(next, &mut chosen);
             }
         }
         chosen
-    }
-
-    /// Whoever comes, or comes back, is the last in line: nobody gets ahead by leaving it for a moment.
-    fn line_up(&mut self, due: &[Due]) {
-        let are_here: HashSet<_> = due.iter().flat_map(Due::stands_for).collect();
-        self.line.retain(|who, _| are_here.contains(who));
-        for who in due.iter().rev().flat_map(Due::stands_for) {
-            if !self.line.contains_key(&who) {
-                self.go_last(who);
-            }
-        }
-    }
-
-    fn go_last(&mut self, who: (Lane, Prefix)) {
-        self.last += 1;
-        self.line.insert(who, self.last);
     }
 
     fn has_room(&self, lane: Lane, limits: &ReachLimits) -> bool {
@@ -136,6 +120,17 @@ mod tests {
 
     fn numbers(chosen: &[Due]) -> Vec<u8> {
         chosen.iter().map(|due| due.identity[0]).collect()
+    }
+
+    #[test]
+    fn who_has_waited_for_longest_comes_first() {
+        let now = Instant::now();
+        let of = |number: u8| {
+            let at = now + Duration::from_secs((number % 5).into());
+            due(number, &format!("{}.1.1.1:1", 20 + number), "9.9.9.9:1", Lane::Silent, at)
+        };
+        let chosen = Turns::default().choose((0..10).map(of).collect(), now + Duration::from_secs(9), &LIMITS);
+        assert_eq!(chosen.iter().map(|due| due.identity[0] % 5).collect::<Vec<_>>(), [0, 0, 1, 1]);
     }
 
     #[test]

@@ -21,10 +21,13 @@ const WISH: Wish<'_> = Wish {
     port: 443,
     test_network: false,
     not_exits: &[],
+    doubted: &[],
     absent: &[],
     entries: None,
 };
 const DAY: u64 = 86_400;
+/// One that nothing is said of.
+const EXIT: [u8; 32] = [0; 32];
 
 fn sure(day: u64, instant: Instant) -> When {
     When { day, is_sure: true, instant }
@@ -196,13 +199,13 @@ fn a_guard_whose_link_goes_dead_is_tried_over_a_new_one_before_it_is_given_up() 
         }
         assert_eq!(guard(&mut guards, &relays, 0, after(hour + 10)), Some(first));
         guards.reached(&first);
-        guards.carried(&first, after(hour + 10));
+        guards.carried(&first, &EXIT, after(hour + 10));
     }
     // One that makes circuits and carries nothing: its second link counts, however many circuits come about on it.
     assert!(!guards.lost_link(&first, after(40_000), after(40_010)));
     guards.reached(&first);
     // A stream that it goes on with from before proves nothing of the new link.
-    guards.carried(&first, after(39_990));
+    guards.carried(&first, &EXIT, after(39_990));
     assert!(guards.lost_link(&first, after(40_011), after(40_020)));
     assert!(!guards.lost_link(&first, after(40_011), after(40_021)), "circuits that fail together count once");
     let second = guard(&mut guards, &relays, 0, after(40_021)).unwrap();
@@ -240,17 +243,17 @@ fn a_guard_whose_circuits_carry_nothing_comes_behind_the_others() {
             tries.push(second);
         } else {
             assert_eq!(chosen, all[1], "in their order");
-            guards.carried(&chosen, after(second));
+            guards.carried(&chosen, &EXIT, after(second));
         }
     }
     assert_eq!(tries[..6], [0, 1, 2, 3, 64, 185], "after a minute, and then two");
     assert!(tries.len() <= 10, "{tries:?}");
     // It carries again; the count begins anew.
-    guards.carried(&all[0], after(4000));
+    guards.carried(&all[0], &EXIT, after(4000));
     for second in 4000..4100 {
         assert_eq!(guard(&mut guards, &relays, 0, after(second)), Some(all[0]), "one that carries one in four");
         match second % 4 {
-            0 => guards.carried(&all[0], after(second)),
+            0 => guards.carried(&all[0], &EXIT, after(second)),
             _ => {
                 guards.carried_nothing(&all[0], None, after(second), after(second));
             }
@@ -286,12 +289,23 @@ fn what_may_be_an_exits_doing_counts_against_a_guard_once_for_each_exit() {
             guards.carried_nothing(&all[0], Some(&[*exit; 32]), after(second), after(second));
         }
         let used = guard(&mut guards, &relays, 0, after(start + 30));
-        guards.carried(&all[0], after(start + 30));
+        guards.carried(&all[0], &EXIT, after(start + 30));
         used == Some(all[0])
     };
     assert!(fails(&[1; 20], 0), "one exit ends every circuit, and the guard stays");
     assert!(fails(&[1, 2, 1, 3, 2, 1, 3], 100), "or three");
     assert!(!fails(&[1, 2, 1, 3, 4], 200), "four don't");
+    // One that carries a stream from another guard was not to blame: it counts once more.
+    guards.reached(&all[1]);
+    for (second, behind) in [(250, false), (251, false), (252, false), (253, true)] {
+        assert_eq!(guards.carried_nothing(&all[0], Some(&[9; 32]), after(second), after(second)), behind);
+        assert!(
+            !guards.carried_nothing(&all[0], Some(&[9; 32]), after(second), after(second)),
+            "until then it doesn't"
+        );
+        guards.carried(&all[1], &[9; 32], after(second));
+    }
+    guards.carried(&all[0], &EXIT, after(254));
     // Together with the guard's own failures they count too.
     for (second, exit) in [(300, Some(&[1; 32])), (301, None), (302, None), (303, Some(&[1; 32]))] {
         assert!(!guards.carried_nothing(&all[0], exit, after(second), after(second)));

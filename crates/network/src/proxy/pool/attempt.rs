@@ -1,13 +1,13 @@
 //! What a stream does to be opened: it tries one circuit after the other. And what is learnt from each try, also when its client doesn't wait for that.
 
-use super::{Built, Isolation, Pool, Working};
+use super::{Built, Isolation, Passed, Pool, Working};
 use crate::Error;
 use crate::clock::instant;
 use crate::proxy::trouble::{Trouble, is_spoilt, is_the_exits, is_the_guards, is_the_links};
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::time::{sleep, timeout};
 
 /// How often a stream is tried, each time with another circuit.
@@ -15,16 +15,11 @@ const TRIES: usize = 3;
 /// How many circuits may fail to come about before a stream is given up. Each time the client learns of a relay that isn't there.
 const BUILDS: usize = 8;
 
-/// How often the bytes of one stream clear its guard.
-const TELLS: Duration = Duration::from_secs(1);
-
 /// A stream's try of a circuit. Keep it beside the stream until that is over. If it is dropped before anything has come, the circuit's relays are asked for a sign of life.
 pub(in crate::proxy) struct Trial {
     pool: Arc<Pool>,
     pub(super) built: Arc<Built>,
     began: Instant,
-    /// When the guard was last said to carry.
-    told: Option<Instant>,
     /// The exit has opened the stream.
     is_open: bool,
     /// It is known what the circuit is good for, as far as this stream can tell.
@@ -33,15 +28,12 @@ pub(in crate::proxy) struct Trial {
 
 impl Trial {
     pub(super) fn new(pool: &Arc<Pool>, built: Arc<Built>) -> Self {
-        Self { pool: Arc::clone(pool), built, began: instant(), told: None, is_open: false, is_settled: false }
+        Self { pool: Arc::clone(pool), built, began: instant(), is_open: false, is_settled: false }
     }
 
     /// The exit has sent something of the stream: bytes, or else its end. That a stream was opened says little: who ends each circuit then carries nothing either.
-    /// Bytes clear the guard of what has failed meanwhile, also later ones: over a line that they fill, other streams fail.
     pub(in crate::proxy) fn heard(&mut self, is_data: bool) {
-        let now = instant();
-        if is_data && self.told.is_none_or(|told| now.saturating_duration_since(told) >= TELLS) {
-            self.told = Some(now);
+        if !self.is_settled && is_data {
             self.pool.carried(&self.built);
         }
         self.is_settled |= is_data || !self.built.is_over();
@@ -62,22 +54,15 @@ impl Trial {
             is_in_doubt(false);
             pending().await
         };
-        let error = tokio::select! {
+        tokio::select! {
             biased;
-            done = work => match done {
-                Err(error @ Error::Timeout { .. }) => {
-                    is_in_doubt(true);
-                    circuit.silent_hop(sign).await.unwrap_or(error)
-                }
-                done => {
-                    // An answer, whatever it says, is a sign of life.
-                    is_in_doubt(false);
-                    return done;
-                }
-            },
-            error = stuck => error,
-        };
-        Err(error)
+            done = work => {
+                // An answer, whatever it says, is a sign of life. And where none has come in the time for it, the relays have answered.
+                is_in_doubt(false);
+                done
+            }
+            error = stuck => Err(error),
+        }
     }
 }
 
@@ -115,17 +100,18 @@ impl Pool {
     ) -> Result<(T, Trial), Trouble> {
         let trying = async {
             let mut trouble = None;
-            // Exits that can't serve this stream, and those that another one is better asked instead of.
-            let (mut not_exits, mut doubtful) = (Vec::new(), Vec::new());
+            // Those that can't serve this stream, and exits that another one is better asked instead of.
+            let (mut passed, mut doubtful) = (Passed::default(), Vec::new());
             let (mut tried, mut failed) = (0, 0);
             while tried < TRIES && failed < BUILDS {
                 if tried + failed > 0 {
                     self.counters.retries.add(1);
                 }
-                let circuit = match self.circuit(isolation, host, port, &[&not_exits[..], &doubtful].concat()).await {
+                let with_doubtful = Passed { exits: [&passed.exits[..], &doubtful].concat(), ..passed.clone() };
+                let circuit = match self.circuit(isolation, host, port, &with_doubtful).await {
                     Err(Trouble::Network(Error::Path(_))) if !doubtful.is_empty() => {
                         doubtful.clear();
-                        self.circuit(isolation, host, port, &not_exits).await
+                        self.circuit(isolation, host, port, &passed).await
                     }
                     circuit => circuit,
                 };
@@ -145,9 +131,11 @@ impl Pool {
                                 } else {
                                     tried += 1;
                                     if is_spoilt(&error) {
+                                        // Nobody knows whether by the one or the other.
                                         doubtful.push(*built.exit().identity());
+                                        passed.guards.push(*built.guard().identity());
                                     } else if is_the_exits(&error, built.path.len()) {
-                                        not_exits.push(*built.exit().identity());
+                                        passed.exits.push(*built.exit().identity());
                                     }
                                 }
                                 if !matches!(error, Error::Stream { .. }) {

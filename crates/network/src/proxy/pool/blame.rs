@@ -70,19 +70,18 @@ impl Pool {
 
     /// Whether the guard of a circuit has come behind others while it was built.
     pub(super) fn is_of_no_use(&self, built: &Built) -> bool {
-        let is_behind =
-            |guard: &ListedRelay| locked(&self.guards).is_behind_since(guard.identity(), built.began, instant());
-        built.relays().next().is_some_and(is_behind)
+        locked(&self.guards).is_behind_since(built.guard().identity(), built.began, instant())
     }
 
     /// A circuit that was built has failed, instead of carrying what was begun on it at that moment.
     pub(super) async fn failed(&self, built: &Arc<Built>, error: &Error, began: Instant) {
         let relays: Vec<_> = built.relays().collect();
-        if let Some(guard) = relays.first().filter(|_| carried_nothing(error)) {
-            let exit = may_be_the_exits(error, relays.len()).then(|| built.exit().identity());
-            let is_behind = locked(&self.guards).carried_nothing(guard.identity(), exit, began, instant());
+        if carried_nothing(error) {
+            let (guard, exit) = (built.guard().identity(), built.exit().identity());
+            let exit = may_be_the_exits(error, relays.len()).then_some(exit);
+            let is_behind = locked(&self.guards).carried_nothing(guard, exit, began, instant());
             if is_behind {
-                self.discard_unused(guard.identity());
+                self.discard_unused(guard);
             }
         }
         // What the guard has ended, or somebody spoilt, says nothing of any other relay.
@@ -92,10 +91,8 @@ impl Pool {
         self.discard(built);
     }
 
-    /// Notes that a circuit has carried something.
+    /// Notes that a circuit has carried the first bytes of a stream, or the answer to a look-up.
     pub(super) fn carried(&self, built: &Built) {
-        if let Some(guard) = built.relays().next() {
-            locked(&self.guards).carried(guard.identity(), built.began);
-        }
+        locked(&self.guards).carried(built.guard().identity(), built.exit().identity(), built.began);
     }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::client::scripted::{Script, Scripted};
 use crate::proxy::Proxy;
 use crate::{Policy, Relay, RelayConfig, RelayKeys, Target};
+use std::future::{pending, ready};
 use std::net::SocketAddr;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -114,13 +115,14 @@ async fn a_guard_that_builds_circuits_and_carries_no_stream_comes_behind_another
     // Longer than relays are waited for, from when they are asked, and shorter than a stream may take.
     let delays = Script::Delays(Duration::from_millis(3750));
     // How many pages don't come until another guard is used: three tries fail for the first and one for the second; nothing is tried again once a
-    // stream is open. What may be an exit's doing counts once for each exit: all three tries of three pages, and the first of the fourth.
+    // stream is open. Where a cell was spoilt, the second try is over another at once.
+    let began = instant();
     for (script, fails) in [
         (Script::Destroys, 1),
-        (Script::Garbles, 3),
+        (Script::Garbles, 0),
         (Script::Pads, 1),
-        (Script::Spoils, 3),
-        (Script::DropsFirst, 3),
+        (Script::Spoils, 0),
+        (Script::DropsFirst, 0),
         (delays, 1),
         (Script::Opens, 4),
         (Script::Honest, 0),
@@ -160,44 +162,171 @@ async fn a_guard_that_builds_circuits_and_carries_no_stream_comes_behind_another
             let is_honest = script == Script::Honest;
             assert_eq!(ada.counts().handshakes == 0, is_honest, "{script:?}, {spare} ahead");
             assert_eq!(proxy.metrics().retries == 0, is_honest || script == Script::Opens, "{script:?}, {spare} ahead");
-            assert_eq!(locked(&pool.guards).identities().count(), 2, "nobody is drawn for that");
+            let guards = locked(&pool.guards);
+            assert_eq!(
+                guards.is_behind_since(one.identity(), began, instant()),
+                !is_honest,
+                "{script:?}, {spare} ahead"
+            );
+            assert_eq!(guards.identities().count(), 2, "nobody is drawn for that");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_one_exit_leads_to_a_port_a_guard_that_garbles_loses_its_place_and_no_guard_for_an_exit_that_does() {
+    for is_guards in [true, false] {
+        let target = Target::start(local()).await.unwrap();
+        let port = target.address().port();
+        let there = format!("{HOST}:{port}");
+        let [ada, bob, cyd, dora] = [relay("").await, relay("").await, relay("").await, relay(&there).await];
+        let scripted = Scripted::start(Script::Garbles).await;
+        let [ada, bob, cyd, dora] = [&ada, &bob, &cyd, &dora].map(Relay::listed);
+        // So that it is no middle relay where Ada is the guard.
+        let garbles = list(&[&scripted.listed]).into_relays().remove(0).with_family(vec![*ada.identity()]);
+        let ada = list(&[&ada]).into_relays().remove(0).with_family(vec![*garbles.identity()]);
+        let (first, exit, relays) = if is_guards {
+            let relays = list(&[&garbles, &ada, &bob, &cyd, &dora]);
+            (garbles, dora, relays)
+        } else {
+            let exit = Arc::new(garbles.with_exit(&Policy::parse(&there).unwrap()));
+            let relays = list(&[&ada, &bob, &cyd, &exit]);
+            (list(&[&cyd]).into_relays().remove(0), exit, relays)
+        };
+        let began = instant();
+        let (proxy, _folder) = proxy(relays, &[&first, &ada], |_| {}).await;
+        let pool = &proxy.shared.pool;
+        let is_behind = |relay: &ListedRelay| locked(&pool.guards).is_behind_since(relay.identity(), began, instant());
+        for login in 0..5 {
+            assert_eq!(comes(ask(&proxy, login, port).await).await, is_guards, "{login}");
+            assert_eq!(is_behind(&first), is_guards && login >= 3, "{login}");
+            // A try over another guard follows until then; and over the first again where that fails, too.
+            let retries = if is_guards { u64::from(login + 1).min(4) } else { 2 * u64::from(login + 1) };
+            assert_eq!(proxy.metrics().retries, retries, "{login}");
+        }
+        assert!(!is_behind(&ada));
+        assert_eq!(locked(&pool.guards).identities().count(), 2, "nobody is drawn for that");
+        assert!(locked(&pool.absent).now(5, instant()).is_empty(), "nor is {} passed over", exit.label());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_guard_that_ends_all_circuits_but_an_old_one_comes_behind_though_that_goes_on() {
+    for (script, fails) in [(Script::CarriesOne, 1), (Script::Honest, 0)] {
+        let target = Target::start(local()).await.unwrap();
+        let port = target.address().port();
+        let [ada, bob, cyd] = [relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await];
+        let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
+        let first = Scripted::start(script).await;
+        let began = instant();
+        let (proxy, _folder) = proxy(list(&[&first.listed, &ada, &bob, &cyd]), &[&first.listed, &ada], |_| {}).await;
+        let mut download = ask(&proxy, 0, port).await;
+        download.write_all(b"GET /bytes/100000000 HTTP/1.0\r\n\r\n").await.unwrap();
+        let mut goes_on = async || {
+            let before = proxy.metrics().bytes_down;
+            while proxy.metrics().bytes_down < before + 100_000 {
+                download.read_exact(&mut [0; 10_000]).await.unwrap();
+            }
+        };
+        let mut failed = 0;
+        for login in 1..=6 {
+            goes_on().await;
+            failed += u64::from(!comes(ask(&proxy, login, port).await).await);
+        }
+        goes_on().await;
+        let guards = locked(&proxy.shared.pool.guards);
+        assert_eq!((failed, guards.is_behind_since(first.listed.identity(), began, instant())), (fails, fails > 0));
+    }
+}
+
+/// A proxy whose first guard is at the end of a slow line.
+struct SlowLine {
+    proxy: Proxy,
+    /// Where a page is to be had; and where an exit opens a stream and fills the line with cells that bring nothing.
+    port: u16,
+    idle: u16,
+    slow: Scripted,
+    began: Instant,
+    _kept: (Target, Scripted, [Relay; 3], TempDir),
+}
+
+async fn slow_line(script: Script) -> SlowLine {
+    let target = Target::start(local()).await.unwrap();
+    let (port, idle) = (target.address().port(), 1);
+    let relays = [relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await];
+    let (slow, drops) = (Scripted::start(script).await, Scripted::start(Script::Drops(1000)).await);
+    let [ada, bob, cyd] = relays.each_ref().map(Relay::listed);
+    let drops_at = list(&[&drops.listed]).into_relays().remove(0);
+    let drops_at = drops_at.with_exit(&Policy::parse(&format!("{HOST}:{idle}")).unwrap());
+    // So that it is no middle relay: it makes circuits and extends none.
+    let drops_at = drops_at.with_family(vec![*cyd.identity()]);
+    let cyd = list(&[&cyd]).into_relays().remove(0).with_family(vec![*drops_at.identity()]);
+    let began = instant();
+    let (proxy, folder) = proxy(list(&[&slow.listed, &ada, &bob, &cyd, &drops_at]), &[&slow.listed, &ada], |config| {
+        // Without congestion control a stream has 500 cells on their way: ten seconds, or two and a half.
+        (config.handshake, config.client.stream) = (HandshakeType::Ntor, Duration::from_millis(1500));
+    })
+    .await;
+    let pool = &proxy.shared.pool;
+    for _ in 0..7 {
+        pool.keep(&pool.build(Some(HOST), port, &Passed::default(), None, pending()).await.unwrap(), None);
+    }
+    SlowLine { proxy, port, idle, slow, began, _kept: (target, drops, relays, folder) }
+}
+
+impl SlowLine {
+    /// Streams beside the one that fills it are late, and nobody is blamed. That one's circuit is well, though its relays' answers wait, too.
+    async fn streams_are_late_and_nobody_is_blamed(&self) {
+        let pool = &self.proxy.shared.pool;
+        // Six tries in turn; four would be enough if nothing came meanwhile.
+        for number in 1..=2 {
+            let late = pool.open(isolation(number), HOST, self.port).await.map(drop);
+            assert!(matches!(late, Err(Trouble::Network(Error::Late { others_came: true, .. }))), "{late:?}");
+        }
+        assert!(!locked(&pool.guards).is_behind_since(self.slow.listed.identity(), self.began, instant()));
+        assert!(locked(&pool.absent).now(5, instant()).is_empty());
+        let fills = |built: &Arc<Built>| Arc::strong_count(built) > 2;
+        let kept: Vec<_> = locked(&pool.state).circuits.iter().map(|pooled| Arc::clone(&pooled.built)).collect();
+        let filling: Vec<_> = kept.iter().filter(|built| fills(built)).collect();
+        assert!(!filling.is_empty());
+        for built in filling {
+            let stuck = built.circuit.silent_hop(pool.sign).await;
+            assert!(stuck.is_none(), "{stuck:?}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_slow_line_that_a_page_fills_streams_are_late_and_nobody_is_blamed() {
-    let target = Target::start(local()).await.unwrap();
-    let port = target.address().port();
-    let (ada, bob, cyd) = (relay("").await, relay("").await, relay(&format!("{HOST}:{port}")).await);
-    let slow = Scripted::start(Script::Slow).await;
-    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
-    let (proxy, _folder) = proxy(list(&[&slow.listed, &ada, &bob, &cyd]), &[&slow.listed, &ada], |config| {
-        // Without congestion control a page has 500 cells on their way: ten seconds.
-        (config.handshake, config.client.stream) = (HandshakeType::Ntor, Duration::from_millis(1500));
-    })
-    .await;
-    let (pool, began) = (&proxy.shared.pool, instant());
-    for _ in 0..7 {
-        pool.keep(&pool.build(Some(HOST), port, &[], None, || true).await.unwrap(), None);
-    }
-    let mut page = ask(&proxy, 0, port).await;
+    let line = slow_line(Script::Slow).await;
+    let mut page = ask(&line.proxy, 0, line.port).await;
     page.write_all(b"GET /bytes/50000000 HTTP/1.0\r\n\r\n").await.unwrap();
     page.read_exact(&mut [0; 20_000]).await.unwrap();
     let reading = tokio::spawn(async move { tokio::io::copy(&mut page, &mut tokio::io::sink()).await });
-    // Six tries in turn; four would be enough if nothing came meanwhile.
-    for number in 1..=2 {
-        let late = pool.open(isolation(number), HOST, port).await.map(drop);
-        assert!(matches!(late, Err(Trouble::Network(Error::Late { .. }))), "{late:?}");
-    }
-    assert!(!locked(&pool.guards).is_behind_since(slow.listed.identity(), began, instant()));
-    assert!(locked(&pool.absent).now(4, instant()).is_empty());
-    // The circuit that brings the page is well, though its relays' answers wait, too.
-    let kept: Vec<_> = locked(&pool.state).circuits.iter().map(|pooled| Arc::clone(&pooled.built)).collect();
-    assert_eq!(kept.len(), 1);
-    assert!(kept[0].circuit.silent_hop(pool.sign).await.is_none());
+    line.streams_are_late_and_nobody_is_blamed().await;
     assert!(!reading.is_finished());
     reading.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_slow_line_that_an_upload_fills_streams_are_late_and_nobody_is_blamed() {
+    let line = slow_line(Script::SlowUp).await;
+    let mut upload = ask(&line.proxy, 0, line.port).await;
+    let head = b"POST /digest HTTP/1.0\r\nContent-Length: 50000000\r\n\r\n";
+    upload.write_all(head).await.unwrap();
+    let up = || line.proxy.metrics().bytes_up > 200_000;
+    let writing = tokio::spawn(async move { upload.write_all(&vec![0; 50_000_000]).await });
+    until(up).await;
+    line.streams_are_late_and_nobody_is_blamed().await;
+    assert!(!writing.is_finished());
+    writing.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_slow_line_that_an_exit_fills_with_cells_that_bring_nothing_nobody_is_blamed() {
+    let line = slow_line(Script::Slow).await;
+    let (_open, _trial) = line.proxy.shared.pool.open(isolation(0), HOST, line.idle).await.unwrap();
+    line.streams_are_late_and_nobody_is_blamed().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -218,11 +347,11 @@ async fn circuits_built_ahead_through_a_relay_that_falls_silent_are_not_tried() 
     let Silenced { proxy, port, well, silent: _silent, _kept } = silenced(Duration::from_millis(1500)).await;
     let pool = &proxy.shared.pool;
     for _ in 0..3 {
-        pool.keep(&pool.build(Some(HOST), port, &[], None, || true).await.unwrap(), None);
+        pool.keep(&pool.build(Some(HOST), port, &Passed::default(), None, pending()).await.unwrap(), None);
     }
     // The twin: one through another relay stays, and is used.
     proxy.know(well);
-    let twin = pool.build(Some(HOST), port, &[], None, || true).await.unwrap();
+    let twin = pool.build(Some(HOST), port, &Passed::default(), None, pending()).await.unwrap();
     pool.keep(&twin, None);
     let (_, trial) = pool.open(isolation(1), HOST, port).await.unwrap();
     assert_eq!(trial.built.number, twin.number);
@@ -270,6 +399,37 @@ async fn while_relays_are_asked_for_a_client_that_waits_no_other_stream_begins_t
     let other = ask(&proxy, 1, port).await;
     assert!(comes(other).await && comes(patient).await);
     assert_eq!(proxy.metrics().retries, 1, "only the first was tried there");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_whose_target_hangs_keeps_no_other_from_its_circuit_once_its_relays_have_answered() {
+    let (ada, bob, cyd) = (relay("").await, relay("").await, relay(&format!("{HOST}:9")).await);
+    let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
+    let (proxy, _folder) = proxy(list(&[&ada, &bob, &cyd]), &[&ada], |config| {
+        config.client.stream = Duration::from_millis(1500);
+    })
+    .await;
+    let pool = Arc::clone(&proxy.shared.pool);
+    let own = isolation(1);
+    let hanging = tokio::spawn({
+        let pool = Arc::clone(&pool);
+        async move {
+            pool.attempt(own, HOST, 9, String::new(), |_| Box::pin(pending::<Result<(), Error>>())).await.map(drop)
+        }
+    });
+    until(|| locked(&pool.state).circuits.len() == 1).await;
+    let mut doubt = locked(&pool.state).circuits[0].built.is_in_doubt.subscribe();
+    let asked_and_well = async {
+        // It may be over as soon as it is noticed.
+        doubt.changed().await.unwrap();
+        doubt.wait_for(|is_in_doubt| !is_in_doubt).await.unwrap();
+    };
+    timeout(DEADLINE / 2, asked_and_well).await.expect("sooner than the stream is given up");
+    let other = pool.attempt(own, HOST, 9, String::new(), |built| Box::pin(async move { Ok(built.number) }));
+    let (number, _trial) = other.await.unwrap();
+    assert_eq!((number, proxy.metrics().circuits_built), (locked(&pool.state).circuits[0].built.number, 1));
+    assert!(!hanging.is_finished());
+    hanging.abort();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -327,7 +487,7 @@ async fn a_client_that_takes_many_circuits_leaves_some_to_other_addresses() {
     let pool = &proxy.shared.pool;
     let mut kept = Vec::new();
     // One of them was built ahead, and counts for whoever gets it.
-    pool.keep(&pool.build(Some(HOST), port, &[], None, || true).await.unwrap(), None);
+    pool.keep(&pool.build(Some(HOST), port, &Passed::default(), None, pending()).await.unwrap(), None);
     for number in 0..14 {
         kept.push(pool.open(from(1, number), HOST, port).await.unwrap());
     }
@@ -377,7 +537,10 @@ async fn a_circuit_that_nobody_waits_for_any_more_is_not_begun() {
     let [ada, bob, cyd] = [&ada, &bob, &cyd].map(Relay::listed);
     let (proxy, _folder) = proxy(list(&[&ada, &bob, &cyd]), &[&ada], |_| ()).await;
     let pool = &proxy.shared.pool;
-    assert!(matches!(pool.build(Some(HOST), 9, &[], None, || false).await.map(drop), Err(Trouble::Busy)));
+    assert!(matches!(
+        pool.build(Some(HOST), 9, &Passed::default(), None, ready(())).await.map(drop),
+        Err(Trouble::Busy)
+    ));
     assert_eq!(locked(&pool.state).count, 0, "its place is free again");
-    pool.build(Some(HOST), 9, &[], None, || true).await.unwrap();
+    pool.build(Some(HOST), 9, &Passed::default(), None, pending()).await.unwrap();
 }
