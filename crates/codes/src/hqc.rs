@@ -49,7 +49,7 @@ use encryption::{Pair, PublicKey, Scheme};
 use parameters::{HQC_1, HQC_3, HQC_5, SALT, SEED};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use symbols_mux::Symbols;
-use zeroize::Zeroizing;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// HQC at one level. It is small and `Copy`, and stores the arms that it runs on.
 pub struct Hqc<L> {
@@ -105,6 +105,8 @@ pub struct Secret<L> {
     pair: Pair,
     level: PhantomData<L>,
 }
+
+impl<L> ZeroizeOnDrop for Secret<L> {}
 
 /// An encapsulation key of one level.
 pub struct Public<L> {

@@ -55,7 +55,7 @@ use generate::{KeyPair, Layout};
 use parameters::{MOST_ERRORS, SEED};
 use rand_core::CryptoRng;
 use subtle::{Choice, ConstantTimeEq};
-use zeroize::Zeroizing;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// Classic McEliece with one parameter set. It is small and `Copy`, and stores the arm that it runs on.
 pub struct Mceliece<S> {
@@ -113,6 +113,8 @@ pub struct Secret<S> {
     decoding: DecodingKey,
     set: PhantomData<S>,
 }
+
+impl<S> ZeroizeOnDrop for Secret<S> {}
 
 /// An encapsulation key of one set, on the heap.
 pub struct Public<S> {

@@ -1,12 +1,12 @@
 //! Both KEMs behind the traits of RustCrypto's crate `kem` (feature `kem`).
 //!
-//! A secret key is its seed of 32 bytes there, as that crate recommends: [`KeyInit`] makes the key of a seed, [`KeyExport`] gives the seed back.
+//! A secret key is its seed of 32 bytes there, as that crate recommends: [`KeyInit`] makes the key of a seed, [`KeyExport`] gives the seed back. For Classic
+//! McEliece that is a whole key generation, 4 to 19 ms with an `f` on a Zen 4 and a few times that without; [`crate::mceliece`] reads stored keys faster.
 //! All work on the best arms of [`Cpu::default`](candor_cpu::Cpu).
 //!
-//! That crate hands keys, ciphertexts and shared keys over by value. A public key of Classic McEliece that [`KeyExport::to_bytes`] writes is 261120 to
-//! 1357824 bytes on the caller's stack, more than once in a program that is not optimised;
-//! [`public_to_bytes`](candor_primitives::kem::Kem::public_to_bytes) of [`crate::mceliece`] writes it where the caller wants it. Nothing wipes a shared key
-//! that was given as an array.
+//! That crate hands keys, ciphertexts and shared keys over by value, and nothing wipes a shared key or a seed that was given as an array. A public key of Classic
+//! McEliece that [`KeyExport::to_bytes`] gives is 261120 to 1357824 bytes on the caller's stack, more than once in a program that is not optimised.
+//! [`EncapsulationKey::write_to`] writes it where the caller wants it, and [`TryKeyInit::new_from_slice`] reads it from there: neither puts a key on the stack.
 //!
 //! ```
 //! use candor_codes::rustcrypto::Hqc1;
@@ -26,24 +26,30 @@
 //! assert_eq!(ours, secret.decapsulate(&ciphertext));
 //! ```
 
-use candor_primitives::kem::{DerandomizedKem, Kem};
+use candor_primitives::kem::{DerandomizedKem, Kem, KemError};
 use core::fmt;
 use hybrid_array::ArraySize;
 use hybrid_array::sizes::*;
+use hybrid_array::typenum::Unsigned;
 use kem::{Ciphertext, Decapsulate, Decapsulator, Encapsulate, Generate, InvalidKey, Key, KeyExport, KeyInit};
 use kem::{KeySizeUser, SharedKey, TryKeyInit};
 use rand_core::{CryptoRng, TryCryptoRng};
-use zeroize::Zeroizing;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// Bytes of a secret key here: those of a seed, which all KEMs of this crate have alike.
 const SEED: usize = 32;
 
+mod sealed {
+    /// What only the types of this module are.
+    pub trait Sealed {}
+}
+
 /// A KEM of this crate as `kem` wants it; implemented by the types of this module alone.
-pub trait Algorithm:
-    kem::Kem<DecapsulationKey = DecapsulationKey<Self>, EncapsulationKey = EncapsulationKey<Self>, SharedKeySize = U32>
+pub trait Algorithm: sealed::Sealed
+    + kem::Kem<DecapsulationKey = DecapsulationKey<Self>, EncapsulationKey = EncapsulationKey<Self>, SharedKeySize = U32>
 {
     #[doc(hidden)]
-    type Inner: DerandomizedKem<Public: Clone + Send + Sync> + Copy + Default + Send + Sync;
+    type Inner: DerandomizedKem<Secret: ZeroizeOnDrop, Public: Clone + Send + Sync> + Copy + Default + Send + Sync;
     /// Bytes of a public key.
     type PublicSize: ArraySize;
 }
@@ -62,10 +68,18 @@ macro_rules! algorithms {
                 type CiphertextSize = $ciphertext;
             }
 
+            impl sealed::Sealed for $name {}
+
             impl Algorithm for $name {
                 type Inner = crate::$module::$name;
                 type PublicSize = $public;
             }
+
+            const _: () = {
+                assert!(<$public as Unsigned>::USIZE == <crate::$module::$name as Kem>::PUBLIC);
+                assert!(<$ciphertext as Unsigned>::USIZE == <crate::$module::$name as Kem>::CIPHERTEXT);
+                assert!(<crate::$module::$name as DerandomizedKem>::GENERATE_COINS == SEED);
+            };
         )+
     };
 }
@@ -105,6 +119,23 @@ impl<A: Algorithm> DecapsulationKey<A> {
         Self { secret, public: EncapsulationKey { kem, public } }
     }
 }
+
+impl<A: Algorithm> EncapsulationKey<A> {
+    /// Bytes of an encoded key.
+    pub const LENGTH: usize = A::Inner::PUBLIC;
+
+    /// Writes the key into `bytes`, [`LENGTH`](Self::LENGTH) of them: what [`KeyExport::to_bytes`] gives, without a copy on the stack.
+    ///
+    /// # Errors
+    /// [`KemError::Length`].
+    // ct: public, because encapsulation keys are
+    pub fn write_to(&self, bytes: &mut [u8]) -> Result<(), KemError> {
+        self.kem.public_to_bytes(&self.public, bytes)
+    }
+}
+
+/// Its secret wipes itself.
+impl<A: Algorithm> ZeroizeOnDrop for DecapsulationKey<A> {}
 
 impl<A: Algorithm> KeySizeUser for DecapsulationKey<A> {
     type KeySize = U32;
@@ -161,7 +192,7 @@ impl<A: Algorithm> TryKeyInit for EncapsulationKey<A> {
 impl<A: Algorithm> KeyExport for EncapsulationKey<A> {
     fn to_bytes(&self) -> Key<Self> {
         let mut bytes = Key::<Self>::default();
-        self.kem.public_to_bytes(&self.public, &mut bytes).expect("room for a key");
+        self.write_to(&mut bytes).expect("room for a key");
         bytes
     }
 }
@@ -190,7 +221,7 @@ impl<A: Algorithm> PartialEq for EncapsulationKey<A> {
     fn eq(&self, other: &Self) -> bool {
         let [ours, theirs] = [self, other].map(|key| {
             let mut bytes = alloc::vec![0; A::Inner::PUBLIC];
-            key.kem.public_to_bytes(&key.public, &mut bytes).expect("room for a key");
+            key.write_to(&mut bytes).expect("room for a key");
             bytes
         });
         ours == theirs

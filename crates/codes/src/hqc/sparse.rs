@@ -1,4 +1,4 @@
-//! Two ways to multiply modulo xⁿ − 1 where one factor is sparse, to be measured side by side: the KEM has the first.
+//! Two ways to multiply modulo xⁿ − 1 where one factor is sparse, to be measured side by side (`kem/hqc-*/product`): the KEM has the first.
 
 use super::arm_mux::Arm;
 use super::parameters::Parameters;
@@ -41,6 +41,7 @@ impl SparseProducts {
     }
 
     /// As the KEM does: a vector made of the positions, times the polynomial. `product` is overwritten; both have [`words`](Self::words), and no bit from n on.
+    /// Positions are below n and differ from each other.
     // ct: public, because it is for measurements; what it calls are the KEM's kernels
     pub fn by_dense(&mut self, polynomial: &[u64], positions: &[u32], product: &mut [u64]) {
         let mut vector = Words::zero(self.parameters.words());
@@ -49,7 +50,8 @@ impl SparseProducts {
         self.ring.add_product(product, polynomial, &vector);
     }
 
-    /// The same by a rotation for each position.
+    /// The same by a rotation for each position. Positions are secret, so nothing looks whether they are as they should be: of equal ones this adds both and
+    /// [`by_dense`](Self::by_dense) one, and one from n on gives a product without meaning, or in a debug build a panic.
     // ct: public, because it is for measurements, and no KEM calls it
     pub fn by_rotations(&mut self, polynomial: &[u64], positions: &[u32], product: &mut [u64]) {
         let Self { parameters, arm, twice, rooms: [first, second], .. } = self;

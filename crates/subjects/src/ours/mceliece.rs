@@ -37,14 +37,16 @@ pub(crate) fn entries(set: Set, op: Op) -> Vec<Entry> {
         let name = format!("candor@{arm}");
         of!(set, |S| kem::entry(name, op, COINS, move || Ok(Ours(Mceliece::<S>::with_cpu(cpu)))))
     };
+    let from_bytes = |(arm, cpu)| {
+        let name = format!("candor@{arm}+from-bytes");
+        of!(set, |S| kem::entry(name, op, COINS, move || Ok(FromBytes(Ours(Mceliece::<S>::with_cpu(cpu))))))
+    };
     let arms = best_first(|cpu| Mceliece348864::with_cpu(cpu).arm());
-    let best = arms[0];
-    let mut entries: Vec<Entry> = arms.into_iter().map(entry).collect();
+    let mut entries: Vec<Entry> = arms.iter().copied().map(entry).collect();
     if op == Op::Decaps {
-        let name = format!("candor@{}+from-bytes", best.0);
-        entries.push(of!(set, |S| kem::entry(name, op, COINS, move || Ok(FromBytes(Ours(Mceliece::<S>::with_cpu(
-            best.1
-        )))))));
+        // Other libraries' vector code is what these stand beside.
+        let vectors = arms.iter().filter(|(arm, _)| *arm != "portable" || arms.len() == 1);
+        entries.extend(vectors.copied().map(from_bytes));
     }
     entries
 }

@@ -1,4 +1,4 @@
-//! `kem/hqc-{1,3,5}/{keygen,encaps,decaps,exchange,decode,steps}`: HQC.
+//! `kem/hqc-{1,3,5}/{keygen,encaps,decaps,exchange,decode,steps,load,product}`: HQC.
 
 use crate::ours;
 use candor_lab::Task;
@@ -9,7 +9,14 @@ use candor_peers::contract::kem::Op;
 pub(super) fn tasks() -> Vec<Task> {
     Level::ALL
         .into_iter()
-        .flat_map(|level| Op::ALL.map(|op| task(level, op)).into_iter().chain([decode(level), steps(level)]))
+        .flat_map(|level| {
+            Op::ALL.map(|op| task(level, op)).into_iter().chain([
+                decode(level),
+                steps(level),
+                load(level),
+                product(level),
+            ])
+        })
         .collect()
 }
 
@@ -33,5 +40,19 @@ fn steps(level: Level) -> Task {
     let name = format!("kem/hqc-{}/steps", level.number());
     let mut task = Task::new(name, format!("HQC-{}: {}", level.number(), ours::steps::TIMED));
     task.entries.extend(ours::steps::hqc(level));
+    task
+}
+
+fn load(level: Level) -> Task {
+    let name = format!("kem/hqc-{}/load", level.number());
+    let mut task = Task::new(name, format!("HQC-{}: {}", level.number(), ours::load::TIMED));
+    task.entries.extend(ours::load::hqc(level));
+    task
+}
+
+fn product(level: Level) -> Task {
+    let name = format!("kem/hqc-{}/product", level.number());
+    let mut task = Task::new(name, format!("HQC-{}: {}", level.number(), ours::sparse::TIMED));
+    task.entries.extend(ours::sparse::entries(level));
     task
 }

@@ -1,4 +1,4 @@
-//! `kem/mceliece{348864,348864f,…,8192128f}/{keygen,encaps,decaps,decode,steps}`: Classic McEliece.
+//! `kem/mceliece{348864,348864f,…,8192128f}/{keygen,encaps,decaps,decode,steps,load}`: Classic McEliece.
 
 use crate::ours;
 use candor_lab::Task;
@@ -7,8 +7,13 @@ use candor_peers::contract::mceliece::{DECODE, Set};
 
 /// All tasks of Classic McEliece. A whole exchange is key generation but for a thousandth.
 pub(super) fn tasks() -> Vec<Task> {
-    let of =
-        |set| [Op::Keygen, Op::Encaps, Op::Decaps].map(|op| task(set, op)).into_iter().chain([decode(set), steps(set)]);
+    let of = |set| {
+        [Op::Keygen, Op::Encaps, Op::Decaps].map(|op| task(set, op)).into_iter().chain([
+            decode(set),
+            steps(set),
+            load(set),
+        ])
+    };
     Set::ALL.into_iter().flat_map(of).collect()
 }
 
@@ -32,5 +37,12 @@ fn steps(set: Set) -> Task {
     let name = format!("kem/mceliece{}/steps", set.number());
     let mut task = Task::new(name, format!("Classic McEliece, mceliece{}: {}", set.number(), ours::steps::TIMED));
     task.entries.extend(ours::steps::mceliece(set));
+    task
+}
+
+fn load(set: Set) -> Task {
+    let name = format!("kem/mceliece{}/load", set.number());
+    let mut task = Task::new(name, format!("Classic McEliece, mceliece{}: {}", set.number(), ours::load::TIMED));
+    task.entries.extend(ours::load::mceliece(set));
     task
 }
