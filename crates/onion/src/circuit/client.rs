@@ -283,9 +283,9 @@ impl ClientCircuit {
         self.hops.len()
     }
 
-    /// Number of cells that have come from hops behind the first, whatever is in them, but for those that came while a hop was being added. The
-    /// layers prove whose they are: the first relay can hold such cells back and can't make them. So they tell one that carries cells
-    /// from one that only builds circuits.
+    /// Number of cells that have come from hops behind the first, but for those that build the circuit, open a stream, end it or answer a question. The
+    /// layers prove whose they are: the first relay can hold such cells back and can't make them. So they tell one that carries streams
+    /// from one that only builds circuits and opens streams.
     pub fn carried(&self) -> u64 {
         self.carried
     }
@@ -390,7 +390,6 @@ impl ClientCircuit {
         let Some((hop, tag)) = self.onion.unwrap(Command::RELAY, &mut payload) else {
             return self.end(None, Cause::Unrecognized, Some(DestroyReason::PROTOCOL));
         };
-        self.carried += u64::from(hop > 0 && self.pending.is_none());
         let blocked = self.blocked;
         let news =
             self.with_hop(hop, |conversation, send| conversation.receive(&payload, false, tag, blocked, now, send));
@@ -398,6 +397,9 @@ impl ClientCircuit {
             Ok(news) => news,
             Err(error) => return self.break_off(Some(hop + 1), error),
         };
+        // A part of a hop's answer to EXTEND2 is no news yet.
+        let is_of_a_stream = matches!(news, News::None | News::Data(..) | News::Writable(_)) && self.pending.is_none();
+        self.carried += u64::from(hop > 0 && is_of_a_stream);
         let action = match news {
             News::None => return,
             News::Ended(stream, _) if self.take_probe(hop, stream) => ClientAction::Answered { hop: hop + 1 },

@@ -454,16 +454,20 @@ async fn a_guard_that_is_silent_is_found_out_though_its_clients_leave() {
     let exit = relay(&format!("{HOST}:{port}")).await;
     let starves = Scripted::start(Script::Starves).await;
     let relays = list(&[&starves.listed, &ada, &bob, &exit.listed()]);
-    let (second, _folder) = proxy(relays, &[&starves.listed, &ada], |config| config.client.stream = 3 * build).await;
-    let circuits = || locked(&second.shared.pool.state).circuits.len();
-    for login in 0..4 {
-        let mut client = ask(&second, login, port).await;
-        client.read_exact(&mut [0; 8]).await.unwrap();
-        assert_eq!(circuits(), 1);
-        drop(client);
+    // Streams that begin one after the other, or while others are asked about.
+    for waits in [true, false] {
+        let (second, _folder) =
+            proxy(relays.clone(), &[&starves.listed, &ada], |config| config.client.stream = 3 * build).await;
+        let circuits = || locked(&second.shared.pool.state).circuits.len();
+        for login in 0..4 {
+            let mut client = ask(&second, login, port).await;
+            client.read_exact(&mut [0; 8]).await.unwrap();
+            drop(client);
+            until(|| !waits || circuits() == 0).await;
+        }
         until(|| circuits() == 0).await;
+        assert!(comes(ask(&second, 4, port).await).await, "another guard is used");
     }
-    assert!(comes(ask(&second, 4, port).await).await, "another guard is used");
 }
 
 /// A proxy that may have so many circuits, the port of a target that says nothing, and what must go on meanwhile.

@@ -131,12 +131,14 @@ mod tests {
             let turns = Arc::clone(&turns);
             async move { turns.take(from(2)).await.is_some() }
         });
-        while locked(&turns.queue).waiting.is_empty() {
-            yield_now().await;
-        }
-        assert_eq!(locked(&turns.queue).running, 2);
+        yield_now().await;
+        let counts = || {
+            let queue = locked(&turns.queue);
+            (queue.running, queue.waiting.len())
+        };
+        assert_eq!(counts(), (2, 1));
         drop(held);
         assert!(waiting.await.unwrap());
-        assert_eq!(locked(&turns.queue).running, 0);
+        assert_eq!(counts(), (0, 0));
     }
 }

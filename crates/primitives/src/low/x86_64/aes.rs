@@ -236,31 +236,21 @@ impl<V: AesRounds, const KEYS: usize> gcm::BlockCipher<V> for [[u8; 16]; KEYS] {
     }
 }
 
-/// Its few instructions fit in anywhere, so it is encrypted at once.
+/// At once: its chain is short.
 #[cfg(feature = "aead")]
 impl<P: ProvesClmul, const KEYS: usize> gcm::OneBeside<P> for [[u8; 16]; KEYS] {
-    type One = Encrypted<P>;
+    type One = ();
 
     #[inline(always)]
-    fn begin(&self, block: Xmm<P>) -> Encrypted<P> {
+    fn begin(&self, block: Xmm<P>, place: &mut [u8; 16]) {
         let [block] = rounds(block.proof(), unseen(self), [block], &mut ());
-        Encrypted(block)
+        block.store(from_mut(place));
     }
 
     #[inline(always)]
-    fn end(Encrypted(block): Encrypted<P>) -> Xmm<P> {
-        block
+    fn end(proof: P, (): (), place: &[u8; 16]) -> Xmm<P> {
+        Xmm::load(proof, from_ref(place))
     }
-}
-
-/// A block that wants no more rounds.
-#[cfg(feature = "aead")]
-pub(super) struct Encrypted<P>(Xmm<P>);
-
-#[cfg(feature = "aead")]
-impl<P> Beside for Encrypted<P> {
-    #[inline(always)]
-    fn step(&mut self, _: usize) {}
 }
 
 /// Makes the entry points of GCM: the powers of the hash key, and encryption or, if `OPEN`, decryption.

@@ -27,15 +27,16 @@ pub(super) trait BlockCipher<V: Blocks> {
     ) -> [V; VECTORS];
 }
 
-/// How a cipher encrypts one block beside others.
+/// How a cipher encrypts one block beside others, or at once if it takes few instructions.
 pub(super) trait OneBeside<P> {
-    /// The block on its way. Once it has done as many steps as there are ([`STEPS`]), it does no more.
+    /// The block on its way. Once it has done as many steps as there are ([`STEPS`](super::blocks::STEPS)), it does no more.
     type One: Beside;
 
-    fn begin(&self, block: Xmm<P>) -> Self::One;
+    /// What is done at once is written to `place`, so that it is done there and then: later it would have round keys put aside on the stack.
+    fn begin(&self, block: Xmm<P>, place: &mut [u8; 16]) -> Self::One;
 
     /// The block after all its rounds, of which it goes those that are left.
-    fn end(one: Self::One) -> Xmm<P>;
+    fn end(proof: P, one: Self::One, place: &[u8; 16]) -> Xmm<P>;
 }
 
 /// Computes the powers that [`run`] wants with the same `V` and `VECTORS`.
@@ -87,7 +88,7 @@ pub(super) fn run_from<V: Products, C: BlockCipher<V> + OneBeside<V::Proof>, con
 ) {
     let proof = first.proof();
     let (batch, most) = (VECTORS * V::LANES, most::<V, VECTORS>());
-    let mut mask = cipher.begin(first);
+    let mut mask = cipher.begin(first, tag);
 
     let lanes = [one(1), one(2), one(3), one(4)];
     let mut pass = Pass::<V, C> {
@@ -129,7 +130,7 @@ pub(super) fn run_from<V: Products, C: BlockCipher<V> + OneBeside<V::Proof>, con
     // If there was no block to add the lanes to, only the lowest is not zero.
     let lengths = lengths.xor(pass.lanes.sum());
     let sum = narrow.join(pass.sum.narrow()).add(lengths, powers.descending(proof, 1));
-    C::end(mask).xor(sum.reduce().reverse()).store(from_mut(tag));
+    C::end(proof, mask, tag).xor(sum.reduce().reverse()).store(from_mut(tag));
 }
 
 /// A message on its way.
@@ -348,12 +349,12 @@ mod tests {
     {
         type One = <RoundKeys as OneBeside<P>>::One;
 
-        fn begin(&self, block: Xmm<P>) -> Self::One {
-            self.0.begin(block)
+        fn begin(&self, block: Xmm<P>, place: &mut [u8; 16]) -> Self::One {
+            self.0.begin(block, place)
         }
 
-        fn end(one: Self::One) -> Xmm<P> {
-            RoundKeys::end(one)
+        fn end(proof: P, one: Self::One, place: &[u8; 16]) -> Xmm<P> {
+            RoundKeys::end(proof, one, place)
         }
     }
 

@@ -91,9 +91,11 @@ pub(super) struct InRounds<'k, N: Unit> {
 impl<N: Unit<Vector = Xmm<P>>, P: ProvesClmul> Beside for InRounds<'_, N> {
     #[inline(always)]
     fn step(&mut self, n: usize) {
-        if n == self.next {
-            let (keys, _) = unseen(self.keys).as_chunks::<4>();
-            four_rounds::<N, 1>(self.group[0][0].proof(), &keys[n], &mut self.group);
+        let (steps, _) = unseen(self.keys).as_chunks::<4>();
+        if n == self.next
+            && let Some(keys) = steps.get(n)
+        {
+            four_rounds::<N, 1>(self.group[0][0].proof(), keys, &mut self.group);
             self.next += 1;
         }
     }
@@ -103,12 +105,12 @@ impl<'k, F: Narrow<P>, P: ProvesClmul> gcm::OneBeside<P> for Cipher<'k, F> {
     type One = InRounds<'k, F::Unit>;
 
     #[inline(always)]
-    fn begin(&self, block: Xmm<P>) -> Self::One {
+    fn begin(&self, block: Xmm<P>, _: &mut [u8; 16]) -> Self::One {
         InRounds { keys: self.keys, group: [words_of::<F::Unit, P>(block)], next: 0 }
     }
 
     #[inline(always)]
-    fn end(mut one: Self::One) -> Xmm<P> {
+    fn end(_: P, mut one: Self::One, _: &[u8; 16]) -> Xmm<P> {
         for n in one.next..STEPS {
             one.step(n);
         }
