@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_role_has_the_flags_of_its_command() {
-        let text = "directory = [\"http://192.0.2.1:7000/#ab\"]\ntest-networks = [\"192.0.2.0/24\"]\n[role.directory]\n[role.ada]\nrun = \"relay\"\nhandshakes = [\"ntor\", \"hybrid-768\"]\n\
+        let text = "directory = [\"http://192.0.2.1:7000/#ab\"]\ntest-networks = [\"192.0.2.0/24\"]\n[role.directory]\nmetrics = \"192.0.2.1:9100\"\n[role.ada]\nrun = \"relay\"\nhandshakes = [\"ntor\", \"hybrid-768\"]\n\
                     [role.proxy]\nports = [80, 443]\n[role.monitor]";
         for name in ["directory", "ada", "proxy", "monitor"] {
             let found = parsed(text, name);
