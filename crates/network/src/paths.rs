@@ -279,6 +279,22 @@ fn below(end: u128, random: &mut impl Rng) -> Option<u128> {
 }
 
 #[cfg(test)]
+impl Wish<'static> {
+    /// Two hops with `ntor-v3` to port 443, and nothing that must be passed over.
+    const PLAIN: Self = Wish {
+        hops: 2,
+        handshake: HandshakeType::NtorV3,
+        host: None,
+        port: 443,
+        test_network: false,
+        not_exits: &[],
+        doubted: &[],
+        absent: &[],
+        entries: None,
+    };
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -365,18 +381,7 @@ mod tests {
     }
 
     fn wish(hops: usize) -> Wish<'static> {
-        let handshake = HandshakeType::Hybrid768;
-        Wish {
-            hops,
-            handshake,
-            host: None,
-            port: 443,
-            test_network: false,
-            not_exits: &[],
-            doubted: &[],
-            absent: &[],
-            entries: None,
-        }
+        Wish { hops, handshake: HandshakeType::Hybrid768, ..Wish::PLAIN }
     }
 
     fn seeded(seed: u64) -> Xoshiro256PlusPlus {

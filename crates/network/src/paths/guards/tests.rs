@@ -14,17 +14,7 @@ fn relays(count: u8) -> Vec<ListedRelay> {
     (1..=count).map(relay).collect()
 }
 
-const WISH: Wish<'_> = Wish {
-    hops: 2,
-    handshake: HandshakeType::NtorV3,
-    host: None,
-    port: 443,
-    test_network: false,
-    not_exits: &[],
-    doubted: &[],
-    absent: &[],
-    entries: None,
-};
+const WISH: Wish<'_> = Wish::PLAIN;
 const DAY: u64 = 86_400;
 /// One that nothing is said of.
 const EXIT: [u8; 32] = [0; 32];
