@@ -1,8 +1,8 @@
 //! What the runs of a case show.
 //!
-//! A case runs with one set of secrets, with another, and again with each. Addresses and everything else are the same in all four. A byte on
-//! which both runs of either set agree, and the sets don't, depends on the secrets, however it was derived from them; unless it is part of
-//! what the case sends. A byte on which runs with the same secrets differ shows that the case does not repeat itself.
+//! A case runs several times with one set of secrets, and as often with another. Addresses and everything else are the same in all. A byte
+//! on which the runs of either set agree, and the sets don't, depends on the secrets, however it was derived from them; unless it is part
+//! of what the case sends. A byte on which runs with the same secrets differ shows that the case does not repeat itself.
 
 use crate::probe::{Run, Step};
 use std::collections::HashSet;
@@ -38,25 +38,27 @@ const RECOGNISABLE: usize = 8;
 /// Bytes that depend on secrets belong to one place if no more than so many others lie between them.
 const GAP: usize = 16;
 
-/// Compares two runs with the same secrets and two with others, step by step.
+/// Compares the runs with one set of secrets with those with another, step by step.
 ///
 /// # Errors
 /// If the runs do not repeat themselves.
-pub(crate) fn judge([once, again, other, other_again]: [&Run; 4]) -> Result<Vec<Left>, String> {
-    if [again, other, other_again].iter().any(|run| run.steps.len() != once.steps.len()) {
+pub(crate) fn judge(runs: [&[Run]; 2]) -> Result<Vec<Left>, String> {
+    let [once, other] = runs.map(|of_set| &of_set[0]);
+    if runs.iter().copied().flatten().any(|run| run.steps.len() != once.steps.len()) {
         return Err("the runs have different steps".to_owned());
     }
-    let (sent, sent_other) = (Pieces::of(&once.public), Pieces::of(&other.public));
-    let of_step = |at: usize| [once, again, other, other_again].map(|run| &run.steps[at]);
-    (0..once.steps.len()).map(|at| step(once, [&sent, &sent_other], of_step(at))).collect()
+    let sent = [&Pieces::of(&once.public), &Pieces::of(&other.public)];
+    let of_step = |at: usize| runs.map(|of_set| of_set.iter().map(|run| &run.steps[at]).collect::<Vec<_>>());
+    (0..once.steps.len()).map(|at| step(once, sent, &of_step(at))).collect()
 }
 
-fn step(run: &Run, sent: [&Pieces; 2], [once, again, other, other_again]: [&Step; 4]) -> Result<Left, String> {
+fn step(run: &Run, sent: [&Pieces; 2], sets: &[Vec<&Step>; 2]) -> Result<Left, String> {
+    let [once, other] = [sets[0][0], sets[1][0]];
     if once.stack.len() == crate::low::stack::WINDOW {
         return Err(format!("{}: goes deeper than {} bytes", once.name, crate::low::stack::WINDOW));
     }
     let shape = |step: &Step| step.freed.iter().map(|(at, block)| (*at, block.len())).collect::<Vec<_>>();
-    if shape(once) != shape(again) || shape(other) != shape(other_again) {
+    if sets.iter().any(|set| set.iter().any(|step| shape(step) != shape(set[0]))) {
         return Err(format!("{}: allocates otherwise in each run", once.name));
     }
     if shape(once) != shape(other) {
@@ -70,18 +72,20 @@ fn step(run: &Run, sent: [&Pieces; 2], [once, again, other, other_again]: [&Step
     }
     let mut left =
         Left { step: once.name, stack: 0, heap: 0, unstable: 0, depth: once.stack.len(), places: Vec::new() };
-    let runs = [once, again, other, other_again];
-    let depth = runs.iter().map(|step| step.stack.len()).max().unwrap_or_default();
+    let depth = sets.iter().flatten().map(|step| step.stack.len()).max().unwrap_or_default();
     let padded = |step: &Step| {
         let mut bytes = vec![crate::low::stack::PAINT; depth - step.stack.len()];
         bytes.extend_from_slice(&step.stack);
         bytes
     };
-    let (found, mut unstable) = differences(sent, runs.map(padded).each_ref().map(Vec::as_slice));
+    let stacks = sets.each_ref().map(|set| set.iter().map(|step| padded(step)).collect::<Vec<_>>());
+    let (found, mut unstable) = differences(sent, &stacks);
     left.stack = found.iter().filter(|found| **found).count();
-    left.places.extend(places(run, None, &found, &padded(once)).map(|place| Place { at: depth - place.at, ..place }));
+    left.places.extend(places(run, None, &found, &stacks[0][0]).map(|place| Place { at: depth - place.at, ..place }));
     for (index, (_, block)) in once.freed.iter().enumerate() {
-        let (found, more) = differences(sent, runs.map(|step| step.freed[index].1.as_slice()));
+        let blocks =
+            sets.each_ref().map(|set| set.iter().map(|step| step.freed[index].1.as_slice()).collect::<Vec<_>>());
+        let (found, more) = differences(sent, &blocks);
         unstable += more;
         left.heap += found.iter().filter(|found| **found).count();
         left.places.extend(places(run, Some(index), &found, block));
@@ -91,11 +95,12 @@ fn step(run: &Run, sent: [&Pieces; 2], [once, again, other, other_again]: [&Step
 }
 
 /// Which bytes depend on the secrets, and how many differ without them.
-fn differences([sent, sent_other]: [&Pieces; 2], [once, again, other, other_again]: [&[u8]; 4]) -> (Vec<bool>, usize) {
-    let (in_once, in_other) = (sent.within(once), sent_other.within(other));
+fn differences<B: AsRef<[u8]>>(sent: [&Pieces; 2], sets: &[Vec<B>; 2]) -> (Vec<bool>, usize) {
+    let [once, other] = sets.each_ref().map(|set| set[0].as_ref());
+    let (in_once, in_other) = (sent[0].within(once), sent[1].within(other));
     let mut unstable = 0;
     let depends = (0..once.len()).map(|at| {
-        let repeats = once[at] == again[at] && other[at] == other_again[at];
+        let repeats = sets.iter().all(|set| set.iter().all(|bytes| bytes.as_ref()[at] == set[0].as_ref()[at]));
         unstable += usize::from(!repeats);
         repeats && once[at] != other[at] && !(in_once[at] && in_other[at])
     });
