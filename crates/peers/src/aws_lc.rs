@@ -1,6 +1,8 @@
-//! AWS-LC through `aws-lc-rs`, called as its users call it. The row that our own traits must be the same as.
+//! AWS-LC through `aws-lc-rs`, called as its users call it; XChaCha20-Poly1305 by its C interface. The row that our own traits must be the same as.
 
 #![cfg(feature = "peer-aws-lc")]
+
+mod evp;
 
 use crate::contract::hash::{Algorithm, Shape};
 use crate::contract::{aead, hash, kdf, mac, ml_kem, x25519};
@@ -35,7 +37,19 @@ impl Offers for Offer {
     }
 
     fn aead(&self, algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Vec<Entry> {
-        vec![aead(algorithm, op, bytes)]
+        match algorithm {
+            aead::Algorithm::XChaCha20Poly1305 => vec![evp::entry(op, bytes)],
+            _ => vec![aead(algorithm, op, bytes)],
+        }
+    }
+
+    fn aeads(&self, algorithm: aead::Algorithm) -> Vec<(String, Box<dyn aead::Aead>)> {
+        match algorithm {
+            aead::Algorithm::XChaCha20Poly1305 => {
+                vec![(linked::subject(PACKAGE), Box::new(evp::XChaCha20Poly1305::new()))]
+            }
+            _ => aeads(algorithm),
+        }
     }
 
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {

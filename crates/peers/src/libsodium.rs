@@ -51,7 +51,7 @@ const ARGON2ID13: c_int = 2;
 struct Functions {
     generichash: GenericHash,
     pwhash: PwHash,
-    aead: aead::AeadFunctions,
+    aead: Option<aead::AeadFunctions>,
     ristretto: Option<RistrettoFunctions>,
     /// Keeps the code mapped for as long as the pointers above exist.
     _library: Library,
@@ -87,7 +87,7 @@ fn look_up(library: Library, _: &Built) -> Result<(String, Functions), String> {
         let version = function::<unsafe extern "C" fn() -> *const c_char>(&library, "sodium_version_string")?;
         let generichash = function(&library, "crypto_generichash_blake2b")?;
         let pwhash = function(&library, "crypto_pwhash")?;
-        let aead = aead::look_up(&library)?;
+        let aead = aead::look_up(&library).ok();
         let ristretto = ristretto_of(&library).ok();
         if init() < 0 {
             return Err("does not initialise".into());

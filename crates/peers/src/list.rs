@@ -209,7 +209,7 @@ pub fn aead(algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Vec<Entry
     all().flat_map(|peer| peer.aead(algorithm, op, bytes)).collect()
 }
 
-/// The libraries in C that give their AEAD for such comparisons, by name.
+/// The libraries that give their AEAD for such comparisons, by name.
 #[must_use]
 pub fn aeads(algorithm: aead::Algorithm) -> Vec<(String, Box<dyn aead::Aead>)> {
     all().flat_map(|peer| peer.aeads(algorithm)).collect()

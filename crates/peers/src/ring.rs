@@ -34,6 +34,10 @@ impl Offers for Offer {
         vec![aead(algorithm, op, bytes)]
     }
 
+    fn aeads(&self, algorithm: aead::Algorithm) -> Vec<(String, Box<dyn aead::Aead>)> {
+        aeads(algorithm)
+    }
+
     fn hmac(&self, hash: Algorithm, bytes: usize) -> Vec<Entry> {
         vec![hmac(hash, bytes)]
     }

@@ -21,13 +21,30 @@ macro_rules! ring_interface {
         }
 
         pub(super) fn aead(algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Entry {
+            match library_aead(algorithm) {
+                Some(LibraryAead { cipher, .. }) => {
+                    let make = move || Ok(LibraryAead { cipher, key: None });
+                    aead::entry(linked::subject(PACKAGE), algorithm, op, bytes, make)
+                }
+                None => has_no(algorithm.title()),
+            }
+        }
+
+        /// The AEAD by itself, if the library has it.
+        pub(super) fn aeads(algorithm: aead::Algorithm) -> Vec<(String, Box<dyn aead::Aead>)> {
+            let named = |aead| (linked::subject(PACKAGE), Box::new(aead) as Box<dyn aead::Aead>);
+            library_aead(algorithm).map(named).into_iter().collect()
+        }
+
+        /// The AEAD without a key, if the library has it.
+        fn library_aead(algorithm: aead::Algorithm) -> Option<LibraryAead> {
             let cipher = match algorithm {
                 aead::Algorithm::Aes128Gcm => &$library::aead::AES_128_GCM,
                 aead::Algorithm::Aes256Gcm => &$library::aead::AES_256_GCM,
                 aead::Algorithm::ChaCha20Poly1305 => &$library::aead::CHACHA20_POLY1305,
-                other => return has_no(other.title()),
+                _ => return None,
             };
-            aead::entry(linked::subject(PACKAGE), algorithm, op, bytes, move || Ok(LibraryAead { cipher, key: None }))
+            Some(LibraryAead { cipher, key: None })
         }
 
         struct LibraryAead {

@@ -120,7 +120,7 @@ pub(crate) fn follow_called(
         findings: BTreeSet::new(),
         calls: BTreeSet::new(),
     };
-    let tables = walk.tables(&instructions);
+    let tables = tables(binary, function, &instructions);
     // States are kept where control flow meets or parts.
     let mut leaders = tables.clone();
     for instruction in instructions.values().filter(|it| it.flow_control() != FlowControl::Next) {
@@ -171,7 +171,30 @@ pub(crate) fn decode(function: Function<'_>) -> BTreeMap<u64, Instruction> {
     decoder.iter().map(|instruction| (instruction.ip(), instruction)).collect()
 }
 
-fn successors(instruction: &Instruction, tables: &BTreeSet<u64>) -> Vec<u64> {
+/// Where jump tables lead: their entries are distances from the table, and each table is addressed relative to the code.
+pub(crate) fn tables(
+    binary: &Binary,
+    function: Function<'_>,
+    instructions: &BTreeMap<u64, Instruction>,
+) -> BTreeSet<u64> {
+    let inside = function.address..function.address + function.code.len() as u64;
+    let mut targets = BTreeSet::new();
+    for lea in instructions.values().filter(|lea| lea.mnemonic() == Mnemonic::Lea && lea.is_ip_rel_memory_operand()) {
+        let table = lea.memory_displacement64();
+        for entry in 0.. {
+            let Some(distance) = binary.bytes(table + 4 * entry, 4) else { break };
+            let distance = i32::from_le_bytes([distance[0], distance[1], distance[2], distance[3]]);
+            let target = table.wrapping_add_signed(distance.into());
+            if !inside.contains(&target) || !instructions.contains_key(&target) {
+                break;
+            }
+            targets.insert(target);
+        }
+    }
+    targets
+}
+
+pub(crate) fn successors(instruction: &Instruction, tables: &BTreeSet<u64>) -> Vec<u64> {
     let next = instruction.next_ip();
     match instruction.flow_control() {
         FlowControl::UnconditionalBranch => vec![instruction.near_branch_target()],
@@ -194,26 +217,6 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn report(&mut self, instruction: &Instruction, what: impl Into<String>) {
         self.findings.insert(Finding { offset: instruction.ip() - self.function.address, what: what.into() });
-    }
-
-    /// Where jump tables lead: their entries are distances from the table, and each table is addressed relative to the code.
-    fn tables(&self, instructions: &BTreeMap<u64, Instruction>) -> BTreeSet<u64> {
-        let inside = self.function.address..self.function.address + self.function.code.len() as u64;
-        let mut targets = BTreeSet::new();
-        for lea in instructions.values().filter(|lea| lea.mnemonic() == Mnemonic::Lea && lea.is_ip_rel_memory_operand())
-        {
-            let table = lea.memory_displacement64();
-            for entry in 0.. {
-                let Some(distance) = self.binary.bytes(table + 4 * entry, 4) else { break };
-                let distance = i32::from_le_bytes([distance[0], distance[1], distance[2], distance[3]]);
-                let target = table.wrapping_add_signed(distance.into());
-                if !inside.contains(&target) || !instructions.contains_key(&target) {
-                    break;
-                }
-                targets.insert(target);
-            }
-        }
-        targets
     }
 
     fn step(&mut self, instruction: &Instruction, state: &mut State) {

@@ -1,11 +1,12 @@
 //! ```text
 //! candor-scan kernels BINARY          a line for each arm of each room, and one for each finding, fields separated by tabs
+//! candor-scan frames BINARY           whether what kernels use of the stack is cleared behind them
 //! candor-scan twins CASES SHIPPED     whether the kernels of the first stand in the second
 //! ```
 
 use candor_scan::binary::Binary;
 use candor_scan::digest::Digests;
-use candor_scan::{kernels, twins};
+use candor_scan::{frames, kernels, twins};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -13,10 +14,11 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let result = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["kernels", path] => read(path).map(|binary| scan(&binary)),
+        ["frames", path] => read(path).map(|binary| list(&binary)),
         ["twins", cases, shipped] => {
             read(cases).and_then(|cases| Ok((cases, read(shipped)?))).map(|(cases, shipped)| compare(&cases, &shipped))
         }
-        _ => Err("expected `kernels BINARY` or `twins CASES SHIPPED`".to_owned()),
+        _ => Err("expected `kernels BINARY`, `frames BINARY` or `twins CASES SHIPPED`".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -52,6 +54,15 @@ fn scan(binary: &Binary) {
     }
     for ((room, tier), [functions, instructions, unreached, findings]) in arms {
         println!("arm\t{room}\t{tier}\t{functions}\t{instructions}\t{unreached}\t{findings}");
+    }
+}
+
+/// `enough` or `short`, kernel, caller, bytes that the kernel may use or why that isn't known, bytes that are cleared.
+fn list(binary: &Binary) {
+    for cleared in frames::all(binary) {
+        let verdict = if cleared.is_enough() { "enough" } else { "short" };
+        let needs = cleared.needs.map_or_else(|why| why, |needs| needs.to_string());
+        println!("{verdict}\t{}\t{}\t{needs}\t{}", cleared.kernel, cleared.caller, cleared.clears);
     }
 }
 

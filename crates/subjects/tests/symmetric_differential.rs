@@ -1,4 +1,4 @@
-//! Our AEADs against OpenSSL, libgcrypt and libsodium, and our SM4 in its modes against OpenSSL and libgcrypt: each arm with each library that is
+//! Our AEADs against OpenSSL, libgcrypt, libsodium, AWS-LC and ring, and our SM4 in its modes against OpenSSL and libgcrypt: each arm with each library that is
 //! here, on messages that nobody chose. Both give the same bytes, and what one seals the other opens.
 //!
 //! Each run draws its seed and says it; `CANDOR_DIFFERENTIAL_SEED` repeats a run, `CANDOR_DIFFERENTIAL_ROUNDS` says how many messages each
@@ -100,6 +100,44 @@ macro_rules! ours {
 
 ours!(ours: Aes128Gcm Aes256Gcm ChaCha20Poly1305 Sm4Gcm Sm4Ccm XChaCha20Poly1305);
 
+/// What is sent, and the nonce.
+#[derive(Clone, Copy)]
+struct Sealed<'a> {
+    nonce: &'a [u8],
+    aad: &'a [u8],
+    data: &'a [u8],
+    tag: &'a [u8],
+}
+
+/// What must be refused: nonce, associated data, ciphertext and tag, with one bit of one of them the other way, or a byte fewer or more.
+fn twists(random: &mut Stream, sealed: Sealed<'_>) -> Vec<(&'static str, [Vec<u8>; 4])> {
+    let whole = [sealed.nonce, sealed.aad, sealed.data, sealed.tag].map(<[u8]>::to_vec);
+    let mut twists = Vec::new();
+    for (part, what) in
+        ["another nonce", "other associated data", "another ciphertext", "another tag"].into_iter().enumerate()
+    {
+        let bits = 8 * whole[part].len() as u64;
+        if bits > 0 {
+            let mut twisted = whole.clone();
+            let flipped = (random.word() % bits) as usize;
+            twisted[part][flipped / 8] ^= 1 << (flipped % 8);
+            twists.push((what, twisted));
+        }
+    }
+    for (part, fewer, more) in
+        [(1, "less associated data", "more associated data"), (2, "less ciphertext", "more ciphertext")]
+    {
+        let mut twisted = whole.clone();
+        if twisted[part].pop().is_some() {
+            twists.push((fewer, twisted));
+        }
+        let mut twisted = whole.clone();
+        twisted[part].push(0);
+        twists.push((more, twisted));
+    }
+    twists
+}
+
 /// Every pair agrees; gives how many comparisons there were.
 fn compare(algorithm: Algorithm, peer: &str, theirs: &mut dyn Aead) -> u64 {
     let mut compared = 0;
@@ -127,12 +165,12 @@ fn compare(algorithm: Algorithm, peer: &str, theirs: &mut dyn Aead) -> u64 {
             let tag = (ours.seal)(&nonce, &aad, &mut data);
             assert!([data.as_slice(), &tag].concat() == expected, "{told}: other bytes");
             assert!(theirs.open(&nonce, &aad, &mut [data.as_slice(), &tag].concat()), "{told}: they refuse ours");
-            let flipped = (random.word() % 128) as usize;
-            let mut wrong = tag;
-            wrong[flipped / 8] ^= 1 << (flipped % 8);
-            let mut refused = data.clone();
-            assert!(!(ours.open)(&nonce, &aad, &mut refused, &wrong), "{told}: we open a wrong tag");
-            assert!(refused.iter().all(|&byte| byte == 0), "{told}: what we refuse is not wiped");
+            for (what, twisted) in twists(&mut random, Sealed { nonce: &nonce, aad: &aad, data: &data, tag: &tag }) {
+                let [nonce, aad, mut refused, wrong] = twisted;
+                let wrong = wrong.as_slice().try_into().expect("a tag of its length");
+                assert!(!(ours.open)(&nonce, &aad, &mut refused, wrong), "{told}: we open with {what}");
+                assert!(refused.iter().all(|&byte| byte == 0), "{told}: what we refuse for {what} is not wiped");
+            }
             assert!((ours.open)(&nonce, &aad, &mut data, &tag), "{told}: we refuse theirs");
             assert!(data == message, "{told}: opened to another message");
             compared += 1;
@@ -146,7 +184,7 @@ fn each_arm_of_an_aead_gives_the_bytes_of_each_library() {
     for &algorithm in ALGORITHMS {
         let peers = aeads(algorithm);
         if peers.is_empty() {
-            eprintln!("skipped: no library in C with {} is on this machine", algorithm.title());
+            eprintln!("skipped: no library with {} is on this machine", algorithm.title());
         }
         for (name, mut theirs) in peers {
             let compared = compare(algorithm, &name, theirs.as_mut());
@@ -223,7 +261,7 @@ fn each_arm_of_sm4_gives_the_bytes_of_each_library() {
     for mode in MODES {
         let peers = ciphers(mode);
         if peers.is_empty() {
-            eprintln!("skipped: no library in C with {} is on this machine", mode.title());
+            eprintln!("skipped: no library with {} is on this machine", mode.title());
         }
         for (name, mut theirs) in peers {
             let compared = compare_cipher(mode, &name, theirs.as_mut());

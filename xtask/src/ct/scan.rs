@@ -54,6 +54,14 @@ pub(super) fn run(root: &Path, cases: &Path, tally: &mut Tally) -> Kernels {
             }
             Err(why) => conclude(tally, &format!("scan of {name}"), vec![why]),
         }
+        let what = format!("scan of {name}: stack behind kernels");
+        match frames(root, binary) {
+            Ok((count, short)) => {
+                println!("{what}: {count} calls of kernels have it cleared");
+                conclude(tally, &what, short);
+            }
+            Err(why) => conclude(tally, &what, vec![why]),
+        }
     }
     match scan(root, &["twins", &cases.to_string_lossy(), &shipped.to_string_lossy()]) {
         Ok(text) => {
@@ -92,7 +100,35 @@ pub(super) fn code(reads: &[String], kernels: &Kernels) -> Option<String> {
 pub(super) fn cases_alone(root: &Path, cases: &Path) -> Result<Vec<String>, Failure> {
     let text = scan(root, &["kernels", &cases.to_string_lossy()])?;
     arms(&text, "candor-ct")?;
-    Ok(findings(&text))
+    Ok([findings(&text), frames(root, cases)?.1].concat())
+}
+
+/// How many calls of kernels have the stack cleared behind them, and those where that is less than the kernel may use.
+fn frames(root: &Path, binary: &Path) -> Result<(usize, Vec<String>), Failure> {
+    let text = scan(root, &["frames", &binary.to_string_lossy()])?;
+    Ok((cleared(&text)?, short(&text)))
+}
+
+/// Kernels that have the stack cleared behind them, or the reader of frames looks in the wrong place.
+const CLEARED: [&str; 4] = ["aes::gcm_aes", "aes::gcm_avx512", "sm4::gfni::gcm", "chacha20_poly1305::run_avx2"];
+
+fn cleared(text: &str) -> Result<usize, Failure> {
+    match CLEARED.iter().find(|kernel| !text.lines().any(|line| line.contains(&format!("::{kernel}::")))) {
+        Some(kernel) => Err(format!("nothing is cleared behind {kernel}, or the reader of frames does not see it")),
+        None => Ok(text.lines().count()),
+    }
+}
+
+fn short(text: &str) -> Vec<String> {
+    let short = text.lines().filter_map(|line| line.strip_prefix("short\t"));
+    short
+        .map(|line| match line.split('\t').collect::<Vec<_>>()[..] {
+            [kernel, caller, needs, clears] => {
+                format!("{kernel} may use {needs} bytes of stack, and {caller} clears {clears} behind it")
+            }
+            _ => format!("candor-scan prints a line that does not describe a kernel's frame: {line}"),
+        })
+        .collect()
 }
 
 fn conclude(tally: &mut Tally, what: &str, faults: Vec<String>) {
@@ -187,6 +223,15 @@ mod tests {
         let without = all_arms().replace("gf2::vpclmul\tvpclmul", "gf2::vpclmul\tavx2");
         assert!(arms(&without, "candor").is_err_and(|why| why.contains("gf2::vpclmul@vpclmul")));
         assert!(arms("arm\tx\n", "candor").is_err());
+    }
+
+    #[test]
+    fn a_kernel_that_uses_more_stack_than_is_cleared_is_a_finding() {
+        let all: String = CLEARED.iter().map(|kernel| format!("enough\tx::{kernel}::f\ty\t8\t16\n")).collect();
+        assert_eq!((cleared(&all), short(&all)), (Ok(CLEARED.len()), Vec::new()));
+        assert!(cleared(&all.replace("gfni", "none")).is_err_and(|why| why.contains("sm4::gfni::gcm")));
+        assert_eq!(short("short\ta\tb\t24\t16\n"), ["a may use 24 bytes of stack, and b clears 16 behind it"]);
+        assert_eq!(short("short\ta\n").len(), 1);
     }
 
     #[test]

@@ -77,7 +77,8 @@ pub(super) struct SodiumAead {
 
 impl SodiumAead {
     pub(super) fn new(object: &'static SharedObject<Functions>, algorithm: Algorithm) -> Result<Self, Refusal> {
-        let functions = &object.functions.aead;
+        let functions = object.functions.aead.as_ref();
+        let functions = functions.ok_or_else(|| Refusal::never("has no AEAD with XChaCha20 (needs 1.0.12)"))?;
         let pair = match algorithm {
             Algorithm::ChaCha20Poly1305 => functions.chacha20_poly1305,
             Algorithm::XChaCha20Poly1305 => functions.xchacha20_poly1305,

@@ -26,11 +26,12 @@ use unit::{AesBox, GfniBox, Unit, Words};
 pub(crate) type RoundKeys = [u32; 32];
 
 /// Makes an arm: safe functions that take its tokens, and in each the kernel with the features. Vectors `$wide` are for many blocks,
-/// `$groups` groups at once; those of 128 bits for one. `$clear` bytes of stack hold what the compiler puts aside for want of registers.
+/// `$groups` groups at once; those of 128 bits for one. So many bytes of stack hold what the compiler puts aside for want of registers, behind
+/// blocks and chains, behind counter mode, and behind GCM: `cargo xtask ct scan` compares them with the frames.
 macro_rules! arm {
     (
         $name:ident, [$($token:ty),+], $features:literal, $unit:ident of $wide:ident, $groups:literal groups,
-        gcm $family:ty, $vectors:literal of $blocks:ident, clear $clear:literal
+        gcm $family:ty, $vectors:literal of $blocks:ident, clear blocks $blocks_clear:literal, counter $counter_clear:literal, gcm $gcm_clear:literal
     ) => {
         pub(crate) mod $name {
             use super::*;
@@ -71,7 +72,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(tokens, keys, blocks) }
-                crate::stack::overwrite::<$clear>();
+                crate::stack::overwrite::<$blocks_clear>();
             }
 
             /// Xors the key stream that begins with counter block `first` into `data`, and writes the stream's last block to `last`. The
@@ -90,7 +91,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(tokens, keys, first, data, last) }
-                crate::stack::overwrite::<$clear>();
+                crate::stack::overwrite::<$counter_clear>();
             }
 
             /// The powers of GHASH's key.
@@ -103,7 +104,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(tokens, keys, powers) }
-                crate::stack::overwrite::<$clear>();
+                crate::stack::overwrite::<$blocks_clear>();
             }
 
             /// Galois/Counter Mode: encrypts, or decrypts if `OPEN`, and writes the tag that belongs to the ciphertext.
@@ -133,7 +134,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features::<OPEN>(tokens, keys, powers, nonce, aad, data, tag) }
-                crate::stack::overwrite::<$clear>();
+                crate::stack::overwrite::<$gcm_clear>();
             }
 
             /// Counter mode with Cipher Block Chaining-MAC: encrypts, or decrypts if `OPEN`, with the key stream that begins with counter
@@ -159,7 +160,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features::<OPEN>(tokens, keys, first, mac, data) }
-                crate::stack::overwrite::<$clear>();
+                crate::stack::overwrite::<$blocks_clear>();
             }
 
             /// Cipher block chaining: encrypts the blocks, one after another; `chain` is the block before them, then the last one.
@@ -183,7 +184,7 @@ macro_rules! arm {
                 }
                 // SAFETY: the tokens prove the features.
                 unsafe { with_features(tokens, keys, chain, blocks) }
-                crate::stack::overwrite::<$clear>();
+                crate::stack::overwrite::<$blocks_clear>();
             }
         }
     };
@@ -191,24 +192,24 @@ macro_rules! arm {
 
 arm!(
     aes_ni, [HaveClmul], "ssse3,sse4.1,pclmulqdq,aes",
-    AesBox of Xmm, 4 groups, gcm WithAes, 16 of Xmm, clear 1280
+    AesBox of Xmm, 4 groups, gcm WithAes, 16 of Xmm, clear blocks 768, counter 896, gcm 1152
 );
 // GHASH has no products of 256 bits here, so the blocks of GCM are single ones, and the rounds take pairs of them.
 arm!(
     avx2, [HaveClmul, HaveAvx2], "avx2,pclmulqdq,aes",
-    AesBox of Ymm, 4 groups, gcm WithHalves, 32 of Xmm, clear 4096
+    AesBox of Ymm, 4 groups, gcm WithHalves, 32 of Xmm, clear blocks 1088, counter 1728, gcm 3328
 );
 arm!(
     vaes, [HaveVpclmul], "avx2,pclmulqdq,vpclmulqdq,aes,vaes",
-    AesBox of Ymm, 4 groups, gcm WithAes, 16 of Ymm, clear 2560
+    AesBox of Ymm, 4 groups, gcm WithAes, 16 of Ymm, clear blocks 1088, counter 1728, gcm 2112
 );
 arm!(
     gfni, [HaveVpclmul, HaveGfni], "avx2,pclmulqdq,vpclmulqdq,gfni",
-    GfniBox of Ymm, 4 groups, gcm WithGfni, 16 of Ymm, clear 2560
+    GfniBox of Ymm, 4 groups, gcm WithGfni, 16 of Ymm, clear blocks 1152, counter 1728, gcm 2176
 );
 arm!(
     avx512, [HaveAvx512Crypto, HaveGfni], "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,gfni",
-    GfniBox of Zmm, 4 groups, gcm WithGfni, 16 of Zmm, clear 2560
+    GfniBox of Zmm, 4 groups, gcm WithGfni, 16 of Zmm, clear blocks 512, counter 1664, gcm 2560
 );
 
 /// Word 0 of some blocks, word 1, 2 and 3.
@@ -269,7 +270,7 @@ fn load<U: Unit>(proof: Proof<U>, blocks: &[[u8; 16]]) -> Group<U> {
     [U::enter(a), U::enter(b), U::enter(c), U::enter(d)]
 }
 
-/// The blocks of `BATCH` blocks at once where there are as many; then group by group, and the last few by themselves.
+/// `G` groups at once where there are as many blocks; then two, one, and the last few by themselves.
 #[inline(always)]
 fn blocks<U: Unit, N: Unit<Vector = Xmm<Proof<U>>>, const G: usize>(
     proof: Proof<U>,
@@ -281,7 +282,11 @@ fn blocks<U: Unit, N: Unit<Vector = Xmm<Proof<U>>>, const G: usize>(
     for batch in &mut batches {
         some_blocks::<U, G>(proof, keys, batch);
     }
-    let mut rest = batches.into_remainder().chunks_exact_mut(group);
+    let mut pairs = batches.into_remainder().chunks_exact_mut(2 * group);
+    for pair in &mut pairs {
+        some_blocks::<U, 2>(proof, keys, pair);
+    }
+    let mut rest = pairs.into_remainder().chunks_exact_mut(group);
     for blocks in &mut rest {
         some_blocks::<U, 1>(proof, keys, blocks);
     }
@@ -483,7 +488,11 @@ fn cbc_decrypt<U: Unit, const G: usize>(
     for batch in &mut batches {
         chained::<U, G>(proof, keys, chain, batch);
     }
-    let mut rest = batches.into_remainder().chunks_exact_mut(group);
+    let mut pairs = batches.into_remainder().chunks_exact_mut(2 * group);
+    for pair in &mut pairs {
+        chained::<U, 2>(proof, keys, chain, pair);
+    }
+    let mut rest = pairs.into_remainder().chunks_exact_mut(group);
     for blocks in &mut rest {
         chained::<U, 1>(proof, keys, chain, blocks);
     }
