@@ -1,8 +1,8 @@
 //! SM4 (GB/T 32907) with the AES instructions or GFNI: no table, many blocks at once.
 //!
-//! A group is four vectors: word 0 of some blocks, word 1, and so on. The words stay in the order of memory and in the basis of AES's field
-//! (`sm4_box`); only what comes in and goes out is changed. Several groups are in flight, since a round takes about ten cycles from its
-//! argument to its result, and a vector unit could start forty operations meanwhile.
+//! A group is four vectors: word 0 of some blocks, word 1, and so on. The words stay in the order of memory and in the basis of AES's field (`sm4_box`);
+//! only what comes in and goes out is changed. Several groups are in flight, since a round takes about ten cycles from its argument to its result,
+//! and a vector unit could start forty operations meanwhile.
 
 #[cfg(feature = "aead")]
 mod aead;
@@ -26,8 +26,8 @@ use unit::{AesBox, GfniBox, Unit, Words};
 pub(crate) type RoundKeys = [u32; 32];
 
 /// Makes an arm: safe functions that take its tokens, and in each the kernel with the features. Vectors `$wide` are for many blocks,
-/// `$groups` groups at once; those of 128 bits for one. So many bytes of stack hold what the compiler puts aside for want of registers, behind
-/// blocks and chains, behind counter mode, and behind GCM: `cargo xtask ct scan` compares them with the frames.
+/// `$groups` groups at once; those of 128 bits for one. So many bytes of stack hold what the compiler puts aside for want of registers behind
+/// blocks and chains, counter mode, and GCM: `cargo xtask ct scan` compares them with the frames.
 macro_rules! arm {
     (
         $name:ident, [$($token:ty),+], $features:literal, $unit:ident of $wide:ident, $groups:literal groups,
@@ -497,10 +497,9 @@ fn cbc_decrypt<U: Unit, const G: usize>(
         chained::<U, 1>(proof, keys, chain, blocks);
     }
     let few = rest.into_remainder();
-    if !few.is_empty() {
+    if let Some(&next) = few.last() {
         let mut room = [[0; 16]; MOST];
         room[..few.len()].copy_from_slice(few);
-        let next = few[few.len() - 1];
         chained::<U, 1>(proof, keys, chain, &mut room[..group]);
         few.copy_from_slice(&room[..few.len()]);
         *chain = next;
