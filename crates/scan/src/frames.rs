@@ -79,21 +79,21 @@ impl<'a> Frames<'a> {
         let name = |at: &Instruction| name_of(binary, at);
         let is_kernel = |name: &str| name.contains("::low::") && name.contains("with_features");
         let calls: Vec<_> = read.instructions.values().filter(|at| name(at).is_some_and(is_kernel)).copied().collect();
+        let below = match &read.below {
+            Ok(below) => |at: u64| below.get(&at).copied().unwrap_or_default(),
+            Err(why) => {
+                let unknown = |call: &Instruction| Cleared {
+                    kernel: name(call).unwrap_or_default().to_owned(),
+                    caller: caller.name.to_owned(),
+                    needs: Err(format!("its caller: {why}")),
+                    clears: 0,
+                };
+                return calls.iter().map(unknown).collect();
+            }
+        };
         let mut found = Vec::new();
         for call in calls {
-            let (kernel, below) = match (called(binary, &call), &read.below) {
-                (Some(kernel), Ok(below)) => (kernel, below.get(&call.ip()).copied().unwrap_or_default()),
-                (_, Err(why)) => {
-                    found.push(Cleared {
-                        kernel: name(&call).unwrap_or_default().to_owned(),
-                        caller: caller.name.to_owned(),
-                        needs: Err(format!("its caller: {why}")),
-                        clears: 0,
-                    });
-                    continue;
-                }
-                (None, Ok(_)) => continue,
-            };
+            let Some(kernel) = called(binary, &call) else { continue };
             // Each way from the call on, up to where it clears, returns, or has another kernel's call.
             let (mut todo, mut seen, mut clears) = (vec![call.next_ip()], BTreeSet::new(), Vec::new());
             while let Some(at) = todo.pop() {
@@ -101,17 +101,15 @@ impl<'a> Frames<'a> {
                 if name(instruction) == Some(CLEARS)
                     && let Some(callee) = called(binary, instruction)
                 {
-                    let by = self.overwritten(callee);
                     // Measured from the same place as what the kernel needs.
-                    let from = read.below.as_ref().map_or(0, |below| below.get(&at).copied().unwrap_or_default());
-                    clears.push((by + from).saturating_sub(below));
+                    clears.push((self.overwritten(callee) + below(at)).saturating_sub(below(call.ip())));
                 } else if !name(instruction).is_some_and(is_kernel) {
                     todo.extend(&read.ways[&at]);
                 }
             }
             if let Some(clears) = clears.into_iter().min() {
                 found.push(Cleared {
-                    kernel: self.binary.name(kernel).unwrap_or_default().to_owned(),
+                    kernel: name(&call).unwrap_or_default().to_owned(),
                     caller: caller.name.to_owned(),
                     needs: self.depth(kernel),
                     clears,
