@@ -53,8 +53,8 @@ impl ChaCha20Poly1305 {
         Self { arm: Arm::choose(cpu), key: Words::new(key) }
     }
 
-    /// The arm that runs: `avx512`, `avx2` (x86-64), or `portable`. On `avx512` a message of up to 64 bytes, with associated data no longer,
-    /// goes through portable code, which is faster there.
+    /// The arm that runs: `avx512`, `avx2` (x86-64), or `portable`. On `avx512` a message of up to 64 bytes goes through the code of `avx2`,
+    /// which is faster there.
     #[must_use]
     pub fn arm(&self) -> &'static str {
         self.arm.name()
@@ -62,14 +62,14 @@ impl ChaCha20Poly1305 {
 
     #[inline]
     fn seal_unchecked(&self, nonce: &[u8; 12], aad: &[u8], data: &mut [u8], tag: &mut [u8; TAG]) {
-        let arm = self.arm.for_message(aad.len(), data.len());
+        let arm = self.arm.for_message(data.len());
         secret::ran("chacha20-poly1305", arm.name());
         arm.run::<false>(&self.key, nonce, aad, data, tag);
     }
 
     #[inline]
     fn open_unchecked(&self, nonce: &[u8; 12], aad: &[u8], data: &mut [u8], tag: &[u8; TAG]) -> bool {
-        let arm = self.arm.for_message(aad.len(), data.len());
+        let arm = self.arm.for_message(data.len());
         secret::ran("chacha20-poly1305", arm.name());
         let mut expected = [0; TAG];
         arm.run::<true>(&self.key, nonce, aad, data, &mut expected);

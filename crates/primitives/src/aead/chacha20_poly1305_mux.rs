@@ -47,14 +47,14 @@ impl Arm {
         }
     }
 
-    /// The arm for a message of so many bytes. AVX-512's vectors need as long for one block as for four, and portable code is faster where
-    /// there is only one.
+    /// The arm for a message of so many bytes. AVX-512's vectors need as long for one block as for four; AVX2's are faster where there is
+    /// only one.
     #[inline]
-    pub(super) fn for_message(self, aad: usize, data: usize) -> Self {
-        let _ = (aad, data);
+    pub(super) fn for_message(self, data: usize) -> Self {
+        let _ = data;
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(..) if aad.max(data) <= 64 => Self::Portable,
+            Self::Avx512(avx2, _) if data <= 64 => Self::Avx2(avx2),
             arm => arm,
         }
     }

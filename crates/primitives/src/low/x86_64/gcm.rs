@@ -72,21 +72,22 @@ pub(super) fn run<V: Products, C: BlockCipher<V> + OneBeside<V::Proof>, const VE
 ) {
     let mut first = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
     first[..12].copy_from_slice(nonce);
-    let first = Xmm::load(proof, &[first]);
-    run_from::<V, C, VECTORS, OPEN>(cipher, powers, first, aad, data, tag);
+    run_from::<V, C, VECTORS, OPEN>(proof, cipher, powers, &first, aad, data, tag);
 }
 
 /// The same with any counter block, J_0 in SP 800-38D §7, whose last four bytes count modulo 2^32.
 #[inline(always)]
 pub(super) fn run_from<V: Products, C: BlockCipher<V> + OneBeside<V::Proof>, const VECTORS: usize, const OPEN: bool>(
+    proof: V::Proof,
     cipher: &C,
     powers: &Powers,
-    first: Xmm<V::Proof>,
+    first: &[u8; 16],
     aad: &[u8],
     data: &mut [u8],
     tag: &mut [u8; 16],
 ) {
-    let proof = first.proof();
+    let lowest = first[15].wrapping_add(1);
+    let first = Xmm::load(proof, from_ref(first));
     let (batch, most) = (VECTORS * V::LANES, most::<V, VECTORS>());
     let mut mask = cipher.begin(first, tag);
 
@@ -95,6 +96,7 @@ pub(super) fn run_from<V: Products, C: BlockCipher<V> + OneBeside<V::Proof>, con
         cipher,
         powers,
         counters: V::splat(first.reverse()).add32(V::load(proof, &lanes)),
+        lowest,
         lanes: V::lowest(Xmm::zero(proof)),
         sum: Sum::zero(proof),
     };
@@ -139,6 +141,8 @@ struct Pass<'a, V, C> {
     powers: &'a Powers,
     /// Bytes reversed, so that the word that counts is the lowest.
     counters: V,
+    /// The lowest byte of the first counter.
+    lowest: u8,
     /// The hash of the batches, to be added to the next vector of blocks.
     lanes: V,
     /// The hash of the rest, not yet reduced.
@@ -151,10 +155,25 @@ impl<V: Products, C: BlockCipher<V>> Pass<'_, V, C> {
         let proof = self.counters.proof();
         let step = V::splat(Xmm::load(proof, &[one(V::LANES as u8)]));
         let mut blocks = [self.counters; VECTORS];
-        for block in &mut blocks {
-            *block = self.counters.reverse();
-            self.counters = self.counters.add32(step);
+        let count = const { VECTORS * V::LANES };
+        if V::LANES == MOST_LANES && VECTORS > FEW && usize::from(self.lowest) + count <= 256 {
+            // Only the last byte of each block changes, so the bytes are reversed once.
+            let mut last = one(V::LANES as u8);
+            last.reverse();
+            let (step, all) = (V::splat(Xmm::load(proof, &[last])), V::splat(Xmm::load(proof, &[one(count as u8)])));
+            let mut next = self.counters.reverse();
+            for block in &mut blocks {
+                *block = next;
+                next = next.add32(step);
+            }
+            self.counters = self.counters.add32(all);
+        } else {
+            for block in &mut blocks {
+                *block = self.counters.reverse();
+                self.counters = self.counters.add32(step);
+            }
         }
+        self.lowest = self.lowest.wrapping_add(count as u8);
         self.cipher.encrypt(proof, blocks, beside)
     }
 
@@ -285,6 +304,9 @@ fn add<V: Blocks, const VECTORS: usize, const OPEN: bool>(
     stream
 }
 
+/// For more vectors than these, counters that differ in their last byte are made from one another.
+const FEW: usize = 4;
+
 /// The most lanes of a vector.
 const MOST_LANES: usize = 4;
 
@@ -306,11 +328,10 @@ where
     let mut powers = Powers::none();
     prepare::<V, C, VECTORS>(proof, cipher, &mut powers);
     move |first, aad, data, tag, open| {
-        let first = Xmm::load(proof, from_ref(first));
         if open {
-            run_from::<V, C, VECTORS, true>(cipher, &powers, first, aad, data, tag);
+            run_from::<V, C, VECTORS, true>(proof, cipher, &powers, first, aad, data, tag);
         } else {
-            run_from::<V, C, VECTORS, false>(cipher, &powers, first, aad, data, tag);
+            run_from::<V, C, VECTORS, false>(proof, cipher, &powers, first, aad, data, tag);
         }
     }
 }
