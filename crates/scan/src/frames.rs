@@ -6,7 +6,7 @@
 
 use crate::binary::{Binary, Function};
 use crate::flow::{decode, successors, tables};
-use iced_x86::{FlowControl, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A kernel, and what is cleared behind it.
@@ -32,30 +32,42 @@ impl Cleared {
 /// What overwrites the stack: its frame is as large as what it overwrites.
 const CLEARS: &str = "zeroize::stack::zeroize_stack";
 
-/// Calls of kernels directly behind which the stack is cleared. Other kernels keep nothing there or wipe it themselves: `cargo xtask residue`
-/// looks at what stays.
+/// Rooms whose kernels must have the stack cleared behind them, if they go deeper than [`SHALLOW`].
+const ROOMS: [&str; 3] = ["::aes::", "::sm4::", "::chacha20_poly1305::"];
+
+/// Bytes for a return address and the registers that a function saves, which hold its caller's values, and for little more.
+const SHALLOW: u64 = 160;
+
+/// Calls of kernels behind which the stack is cleared, on some way at least, or should be. Kernels of other rooms than [`ROOMS`] keep nothing
+/// there, wipe it themselves, or have it cleared further up: `cargo xtask residue` looks at what stays.
 pub fn all(binary: &Binary) -> Vec<Cleared> {
+    let named = |wanted: fn(&str) -> bool| binary.functions().filter(move |function| wanted(function.name));
+    let targets = named(is_kernel).chain(named(|name| name == CLEARS)).map(|function| function.address).collect();
     let mut frames = Frames { binary, known: BTreeMap::new() };
-    let callers: Vec<_> = binary.functions().filter(|function| clears(binary, *function)).collect();
+    let callers: Vec<_> = binary.functions().filter(|function| mentions(binary, *function, &targets)).collect();
     let found: BTreeSet<_> = callers.into_iter().flat_map(|caller| frames.of_caller(caller)).collect();
     found.into_iter().collect()
 }
 
-/// Whether the bytes of a function look like a call of what clears, to spare the time for all the others.
-fn clears(binary: &Binary, function: Function<'_>) -> bool {
-    function.name.contains("candor_")
-        && function.code.windows(6).enumerate().any(|(at, code)| {
-            let next = |length: u64, distance: &[u8]| {
-                let distance = i32::from_le_bytes([distance[0], distance[1], distance[2], distance[3]]);
-                (function.address + at as u64 + length).wrapping_add_signed(distance.into())
-            };
-            let callee = match code {
-                [0xe8, distance @ .., _] => Some(next(5, distance)),
-                [0xff, 0x15, distance @ ..] => binary.imported(next(6, distance)),
-                _ => None,
-            };
-            callee.and_then(|callee| binary.name(callee)) == Some(CLEARS)
-        })
+fn is_kernel(name: &str) -> bool {
+    name.contains("::low::") && name.contains("with_features")
+}
+
+/// Whether the bytes of a function look as if it called or named one of these, to spare the time for all the others.
+fn mentions(binary: &Binary, function: Function<'_>, targets: &BTreeSet<u64>) -> bool {
+    function.code.windows(7).enumerate().any(|(at, code)| {
+        let next = |length: u64, distance: &[u8]| {
+            let distance = i32::from_le_bytes([distance[0], distance[1], distance[2], distance[3]]);
+            (function.address + at as u64 + length).wrapping_add_signed(distance.into())
+        };
+        let callee = match code {
+            [0xe8 | 0xe9, distance @ .., _, _] => Some(next(5, distance)),
+            [0xff, 0x15 | 0x25, distance @ .., _] => binary.imported(next(6, distance)),
+            [0x48 | 0x4c, 0x8d, register, distance @ ..] if register & 0xc7 == 5 => Some(next(7, distance)),
+            _ => None,
+        };
+        callee.is_some_and(|callee| targets.contains(&callee))
+    })
 }
 
 struct Frames<'a> {
@@ -77,43 +89,67 @@ impl<'a> Frames<'a> {
         let read = self.read(caller);
         let binary = self.binary;
         let name = |at: &Instruction| name_of(binary, at);
-        let is_kernel = |name: &str| name.contains("::low::") && name.contains("with_features");
-        let calls: Vec<_> = read.instructions.values().filter(|at| name(at).is_some_and(is_kernel)).copied().collect();
-        let below = match &read.below {
-            Ok(below) => |at: u64| below.get(&at).copied().unwrap_or_default(),
-            Err(why) => {
-                let unknown = |call: &Instruction| Cleared {
-                    kernel: name(call).unwrap_or_default().to_owned(),
-                    caller: caller.name.to_owned(),
-                    needs: Err(format!("its caller: {why}")),
-                    clears: 0,
-                };
-                return calls.iter().map(unknown).collect();
-            }
+        let row = |kernel: &str, needs, clears| Cleared {
+            kernel: kernel.to_owned(),
+            caller: caller.name.to_owned(),
+            needs,
+            clears,
         };
         let mut found = Vec::new();
-        for call in calls {
-            let Some(kernel) = called(binary, &call) else { continue };
-            // Each way from the call on, up to where it clears, returns, or has another kernel's call.
-            let (mut todo, mut seen, mut clears) = (vec![call.next_ip()], BTreeSet::new(), Vec::new());
+        for at in read.instructions.values() {
+            if at.mnemonic() == Mnemonic::Lea
+                && at.is_ip_rel_memory_operand()
+                && let Some(kernel) = binary.name(at.memory_displacement64()).filter(|name| is_kernel(name))
+            {
+                found.push(row(
+                    kernel,
+                    Err("is called by its address, so what is behind it isn't known".to_owned()),
+                    0,
+                ));
+            }
+        }
+        for call in read.instructions.values().filter(|at| name(at).is_some_and(is_kernel)) {
+            let (Some(kernel), Some(named)) = (called(binary, call), name(call)) else { continue };
+            let below = match &read.below {
+                Ok(below) => |at: u64| below.get(&at).copied().unwrap_or_default(),
+                Err(why) => {
+                    found.push(row(named, Err(format!("its caller: {why}")), 0));
+                    continue;
+                }
+            };
+            // Each way from the call on, up to where it clears or leaves the function.
+            let mut todo = match call.flow_control() {
+                FlowControl::Call | FlowControl::IndirectCall => vec![call.next_ip()],
+                _ => Vec::new(),
+            };
+            let (mut seen, mut clears) = (BTreeSet::new(), Vec::new());
+            if todo.is_empty() {
+                clears.push(0);
+            }
             while let Some(at) = todo.pop() {
                 let Some(instruction) = read.instructions.get(&at).filter(|_| seen.insert(at)) else { continue };
                 if name(instruction) == Some(CLEARS)
                     && let Some(callee) = called(binary, instruction)
                 {
-                    // Measured from the same place as what the kernel needs.
-                    clears.push((self.overwritten(callee) + below(at)).saturating_sub(below(call.ip())));
-                } else if !name(instruction).is_some_and(is_kernel) {
+                    // Measured from the same place as what the kernel needs. A jump puts no return address there, and leaves with the
+                    // pointer where the function began.
+                    let overwritten = match instruction.flow_control() {
+                        FlowControl::Call | FlowControl::IndirectCall => self.overwritten(callee) + below(at),
+                        _ => self.overwritten(callee) - 8,
+                    };
+                    clears.push(overwritten.saturating_sub(below(call.ip())));
+                } else if leaves(instruction, caller) {
+                    clears.push(0);
+                } else {
                     todo.extend(&read.ways[&at]);
                 }
             }
-            if let Some(clears) = clears.into_iter().min() {
-                found.push(Cleared {
-                    kernel: name(&call).unwrap_or_default().to_owned(),
-                    caller: caller.name.to_owned(),
-                    needs: self.depth(kernel),
-                    clears,
-                });
+            let wanted = ROOMS.iter().any(|room| named.contains(room)) && !is_kernel(caller.name);
+            let Some(fewest) = clears.iter().min().copied() else { continue };
+            let needs = self.depth(kernel);
+            let shallow = fewest == 0 && needs.as_ref().is_ok_and(|needs| *needs <= SHALLOW);
+            if !shallow && (wanted || clears.iter().any(|clears| *clears > 0)) {
+                found.push(row(named, needs, fewest));
             }
         }
         found
@@ -139,7 +175,7 @@ impl<'a> Frames<'a> {
         }
         self.known.insert(address, None);
         let read = self.read(function);
-        let depth = read.below.and_then(|below| {
+        let depth = read.below.clone().and_then(|below| {
             let inside = address..address + function.code.len() as u64;
             let mut deepest = below.values().max().copied().unwrap_or_default();
             for (at, below) in &below {
@@ -151,9 +187,9 @@ impl<'a> Frames<'a> {
                     {
                         self.depth(instruction.near_branch_target())?.saturating_sub(8)
                     }
-                    FlowControl::IndirectCall => self.indirect(instruction, &read.instructions)?,
+                    FlowControl::IndirectCall => self.indirect(instruction, &read)?,
                     FlowControl::IndirectBranch if instruction.is_ip_rel_memory_operand() => {
-                        self.indirect(instruction, &read.instructions)?
+                        self.indirect(instruction, &read)?
                     }
                     _ => 0,
                 };
@@ -167,25 +203,18 @@ impl<'a> Frames<'a> {
 
     /// An indirect call, of an address that the loader has put into a table or that was loaded from there before. The C library's copies keep
     /// nothing on the stack but the address that they return to; other functions of its aren't known.
-    fn indirect(&mut self, call: &Instruction, function: &BTreeMap<u64, Instruction>) -> Result<u64, String> {
-        let is_load = |at: &&Instruction| at.mnemonic() == Mnemonic::Mov && at.is_ip_rel_memory_operand();
-        let places: Vec<u64> = match call.is_ip_rel_memory_operand() {
-            true => vec![call.memory_displacement64()],
-            // A register's, which may have been copied or put aside meanwhile: any that the function loads.
-            false => function.values().filter(is_load).map(Instruction::memory_displacement64).collect(),
-        };
-        let (mut deepest, mut known) = (8, false);
-        for place in places {
+    fn indirect(&mut self, call: &Instruction, function: &Read) -> Result<u64, String> {
+        let unknown = || "calls a function that is not known".to_owned();
+        let mut deepest = 8;
+        for place in places(self.binary, call, function).ok_or_else(unknown)? {
             match (self.binary.imported(place), self.binary.import(place)) {
                 (Some(callee), _) => deepest = deepest.max(self.depth(callee)?),
                 (None, Some("memcpy" | "memmove" | "memset" | "memcmp" | "bcmp")) => {}
                 (None, Some(name)) => return Err(format!("calls {name}")),
-                // Data.
-                (None, None) => continue,
+                (None, None) => return Err(unknown()),
             }
-            known = true;
         }
-        if known { Ok(deepest) } else { Err("calls a function that is not known".to_owned()) }
+        Ok(deepest)
     }
 
     fn read(&self, function: Function<'_>) -> Read {
@@ -201,16 +230,91 @@ impl<'a> Frames<'a> {
     }
 }
 
+/// Where the loader has put the address that is called, or the addresses, if it depends on the way; `None` if it may come from elsewhere.
+fn places(binary: &Binary, call: &Instruction, function: &Read) -> Option<BTreeSet<u64>> {
+    let is_load = |at: &Instruction| at.mnemonic() == Mnemonic::Mov && at.is_ip_rel_memory_operand();
+    if call.is_ip_rel_memory_operand() {
+        return Some([call.memory_displacement64()].into());
+    }
+    // Back along each way to what wrote the register. No way leads to what fills the gaps between blocks.
+    let reached = function.below.as_ref().ok()?;
+    let mut before: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for (from, ways) in function.ways.iter().filter(|(from, _)| reached.contains_key(from)) {
+        ways.iter().for_each(|to| before.entry(*to).or_default().push(*from));
+    }
+    let mut factory = InstructionInfoFactory::new();
+    let mut places = BTreeSet::new();
+    let mut todo = vec![(call.ip(), (call.op0_kind() == OpKind::Register).then(|| call.op0_register())?)];
+    let mut seen = BTreeSet::new();
+    while let Some((at, register)) = todo.pop() {
+        // At the function's beginning it is an argument, or a register of its caller's.
+        for from in before.get(&at)? {
+            let instruction = &function.instructions[from];
+            let calls = matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall);
+            let writes = factory.info(instruction).used_registers().iter().any(|used| {
+                used.register().full_register() == register
+                    && !matches!(used.access(), OpAccess::Read | OpAccess::CondRead)
+            });
+            match () {
+                () if calls && !SAVED.contains(&register) => return None,
+                () if !writes => {
+                    if seen.insert((*from, register)) {
+                        todo.push((*from, register));
+                    }
+                }
+                () if is_load(instruction) => {
+                    places.insert(instruction.memory_displacement64());
+                }
+                () if instruction.mnemonic() == Mnemonic::Mov && instruction.op1_kind() == OpKind::Register => {
+                    if seen.insert((*from, instruction.op1_register())) {
+                        todo.push((*from, instruction.op1_register()));
+                    }
+                }
+                // Put aside meanwhile: any function's address that is loaded.
+                () if instruction.mnemonic() == Mnemonic::Mov && instruction.memory_base() == Register::RSP => {
+                    let loads = function.instructions.values().filter(|at| is_load(at));
+                    let known =
+                        loads.map(Instruction::memory_displacement64).filter(|place| binary.import(*place).is_some());
+                    places.extend(known);
+                    if places.is_empty() {
+                        return None;
+                    }
+                }
+                () => return None,
+            }
+        }
+    }
+    Some(places)
+}
+
+/// Registers that a call leaves as they were.
+const SAVED: [Register; 6] = [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
+
 /// The function of this file that an instruction calls, by its address or through the table that the loader fills.
 fn called(binary: &Binary, call: &Instruction) -> Option<u64> {
     match call.flow_control() {
-        FlowControl::Call => Some(call.near_branch_target()),
-        FlowControl::IndirectCall if call.is_ip_rel_memory_operand() => binary.imported(call.memory_displacement64()),
+        FlowControl::Call | FlowControl::UnconditionalBranch => Some(call.near_branch_target()),
+        FlowControl::IndirectCall | FlowControl::IndirectBranch if call.is_ip_rel_memory_operand() => {
+            binary.imported(call.memory_displacement64())
+        }
         _ => None,
     }
 }
 
-/// The name of the function that an instruction calls, be it of this file or another.
+/// Whether a way ends here: with a return, or with a jump to another function.
+fn leaves(instruction: &Instruction, function: Function<'_>) -> bool {
+    let inside = function.address..function.address + function.code.len() as u64;
+    match instruction.flow_control() {
+        FlowControl::Return => true,
+        FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
+            !inside.contains(&instruction.near_branch_target())
+        }
+        FlowControl::IndirectBranch => instruction.is_ip_rel_memory_operand(),
+        _ => false,
+    }
+}
+
+/// The name of the function that an instruction calls or jumps to, be it of this file or another.
 fn name_of<'a>(binary: &'a Binary, call: &Instruction) -> Option<&'a str> {
     match called(binary, call) {
         Some(callee) => binary.name(callee),
@@ -267,9 +371,15 @@ fn moved(instruction: &Instruction, depth: u64) -> Result<u64, String> {
         // What it calls has put the stack pointer back.
         Mnemonic::Call => Ok(depth),
         Mnemonic::And if to_pointer => Ok(depth + (instruction.immediate(1).wrapping_neg() - 1)),
+        Mnemonic::Lea if to_pointer && instruction.memory_base() == Register::RSP => {
+            Ok(depth.saturating_add_signed(-instruction.memory_displacement64().cast_signed()))
+        }
         // From the frame pointer, in an epilogue: nothing is called behind it, so the depth doesn't count any more.
-        Mnemonic::Mov | Mnemonic::Lea | Mnemonic::Leave if to_pointer || instruction.mnemonic() == Mnemonic::Leave => {
-            Ok(depth)
+        Mnemonic::Leave => Ok(depth),
+        Mnemonic::Lea if to_pointer && instruction.memory_base() == Register::RBP => Ok(depth),
+        Mnemonic::Mov if to_pointer && instruction.op1_register() == Register::RBP => Ok(depth),
+        Mnemonic::Mov | Mnemonic::Lea | Mnemonic::Xchg if to_pointer => {
+            Err("sets the stack pointer to what isn't known".to_owned())
         }
         Mnemonic::Sub | Mnemonic::Add if to_pointer && instruction.op1_kind() == OpKind::Register => {
             Err("moves the stack pointer by what isn't a constant".to_owned())

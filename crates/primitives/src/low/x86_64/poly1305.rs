@@ -79,11 +79,15 @@ impl Hash for Lanes {
             [_mm512_reduce_add_epi64(s0), _mm512_reduce_add_epi64(s1), _mm512_reduce_add_epi64(s2)]
                 .map(i64::cast_unsigned)
         };
-        let [l0, l1, l2] = carried(carried(limbs));
-        // The second limb may have a bit of the third.
-        let (h1, carry) = (l2 << 24).overflowing_add(l1 >> 20);
-        hash.set_sum([l0 | l1 << 44, h1, (l2 >> 40) + u64::from(carry)]);
+        hash.set_sum(packed(carried(carried(limbs))));
     }
+}
+
+/// Limbs of 44, 44 and 42 bits as words. The second may have a bit of the third.
+#[inline(always)]
+fn packed([l0, l1, l2]: Limbs) -> [u64; 3] {
+    let (h1, carry) = (l2 << 24).overflowing_add(l1 >> 20);
+    [l0 | l1 << 44, h1, (l2 >> 40) + u64::from(carry)]
 }
 
 /// Limbs below their bounds, up to a carry into the second.
@@ -172,6 +176,13 @@ mod tests {
         lanes.add(first);
         lanes.add(rest);
         lanes.end(hash);
+    }
+
+    /// No message that we could find makes such limbs.
+    #[test]
+    fn a_bit_of_the_third_limb_in_the_second_is_carried_through_all_of_it() {
+        assert_eq!(packed([5, 1 << 44, (1 << 40) - 1]), [5, 0, 1]);
+        assert_eq!(packed([5, (1 << 44) - 1, (1 << 40) - 1]), [5 | 0xfffff << 44, u64::MAX, 0]);
     }
 
     /// Before and after the lanes, the sum goes on one block after another.
