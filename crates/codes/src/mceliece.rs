@@ -428,8 +428,10 @@ mod tests {
 
     /// The arms of this CPU, the best first.
     pub(crate) fn arms() -> Vec<Arm> {
-        let best = Arm::choose(Cpu::default());
-        if matches!(best, Arm::Portable) { [best].into() } else { [best, Arm::Portable].into() }
+        let mut arms: Vec<Arm> = Cpu::tiers().filter_map(|tier| Some(Arm::choose(Cpu::named(tier.name).ok()?))).collect();
+        arms.reverse();
+        arms.dedup_by_key(|arm| arm.name());
+        arms
     }
 
     /// SplitMix64 from a seed.
