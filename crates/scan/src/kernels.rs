@@ -36,7 +36,11 @@ const OF_PUBLIC_BYTES: &str = "low::x86_64::lattice::sampling::uniform::";
 /// What the signatures of some functions say, which the machine code doesn't. Of an argument that is an array of slices, or a closure, what is
 /// read through it is public, and only what is read through the pointers in it is secret. A word may be a secret itself: `tests/signatures.rs`
 /// reads the signatures of all kernels and finds such arguments.
-const INTERFACES: [(&str, Interface); 15] = [
+const INTERFACES: [(&str, Interface); 18] = [
+    // Lengths and slices of a panel, of a permutation, of tables and of what is found.
+    ("mceliece_avx512::apply::with_features", slices(&[(3, 1)])),
+    ("mceliece_avx512::look_up::with_features", slices(&[(1, 1)])),
+    ("mceliece_avx512::look_up_two::with_features", slices(&[(1, 1), (2, 1), (3, 1)])),
     ("polyval::hash_clmul::with_features", slices(&[(1, 1)])),
     ("polyval::hash_vpclmul::with_features", slices(&[(1, 1)])),
     ("polyval::hash_avx512::with_features", slices(&[(1, 1)])),

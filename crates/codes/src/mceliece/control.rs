@@ -37,12 +37,14 @@ pub(super) fn control_bits(arm: Arm, m: usize, permutation: &[u16]) -> Zeroizing
 /// Writes the bits of a stage. Bit j of block b at a level stands at j · 2^level + b′, where b′ has the level's bits of b in reverse.
 fn put(stage: &mut [u8], bits: &[u8], level: usize) {
     let each = bits.len() >> level;
+    let mut order = Zeroizing::new(vec![0; bits.len()]);
     for (block, bits) in bits.chunks_exact(each).enumerate() {
         let offset = if level == 0 { 0 } else { block.reverse_bits() >> (usize::BITS as usize - level) };
-        for (j, bit) in bits.iter().enumerate() {
-            let at = offset + (j << level);
-            stage[at / 8] |= bit << (at % 8);
-        }
+        order[offset..].iter_mut().step_by(1 << level).zip(bits).for_each(|(place, bit)| *place = *bit);
+    }
+    for (byte, bits) in stage.iter_mut().zip(order.as_chunks().0) {
+        // The top byte of the product has the lowest bit of byte i as bit i.
+        *byte = (u64::from_le_bytes(*bits).wrapping_mul(0x0102040810204080) >> 56) as u8;
     }
 }
 

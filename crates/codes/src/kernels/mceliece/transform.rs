@@ -23,7 +23,7 @@ pub(crate) fn evaluate<V: Vector, const M: usize, const Q: usize>(
         }
         for plane in &mut coefficients {
             let mut row = V::load(proof, plane);
-            each_step_down!(levels, STEP => { if STEP >= level { row = expand::<V, STEP>(proof, row); } });
+            each_step_down!(level..levels, STEP => { row = expand::<V, STEP>(proof, row); });
             row.store(plane);
         }
     }
@@ -101,7 +101,7 @@ pub(crate) fn power_sums<V: Vector, const M: usize, const Q: usize>(
     for level in (0..levels).rev() {
         for plane in &mut sums {
             let mut row = V::load(proof, plane);
-            each_step_up!(levels, STEP => { if STEP >= level { row = contract::<V, STEP>(proof, row); } });
+            each_step_up!(level..levels, STEP => { row = contract::<V, STEP>(proof, row); });
             row.store(plane);
         }
         if level > 0 {
@@ -118,15 +118,15 @@ fn twist<V: Vector, const M: usize, const Q: usize>(proof: V::Proof, rows: &mut 
     bitsliced::store(&times::<V, M>(proof, &bitsliced::load(proof, rows), &powers), rows);
 }
 
-/// Repeats a block for each step of a level as a constant, from the last to the first.
+/// Repeats a block for each step of a range within 0 to 6 as a constant, from the last to the first.
 macro_rules! each_step_down {
-    ($end:expr, $step:ident => $block:block) => {
-        each_step_down!(@each $end, $step, $block, 6 5 4 3 2 1 0);
+    ($steps:expr, $step:ident => $block:block) => {
+        each_step_down!(@each $steps, $step, $block, 6 5 4 3 2 1 0);
     };
-    (@each $end:expr, $step:ident, $block:block, $($literal:literal)+) => {
+    (@each $steps:expr, $step:ident, $block:block, $($literal:literal)+) => {
         $({
             const $step: usize = $literal;
-            if $step < $end $block
+            if ($steps).contains(&$step) $block
         })+
     };
 }
@@ -134,8 +134,8 @@ use each_step_down;
 
 /// The same, from the first to the last.
 macro_rules! each_step_up {
-    ($end:expr, $step:ident => $block:block) => {
-        each_step_down!(@each $end, $step, $block, 0 1 2 3 4 5 6);
+    ($steps:expr, $step:ident => $block:block) => {
+        each_step_down!(@each $steps, $step, $block, 0 1 2 3 4 5 6);
     };
 }
 use each_step_up;

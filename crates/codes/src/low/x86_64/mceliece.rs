@@ -1,10 +1,10 @@
 //! Classic McEliece's kernels on 256-bit registers: the portable ones, compiled with AVX2 over vectors that are one register.
 
+use crate::kernels::mceliece::columns::COLUMNS;
+use crate::kernels::mceliece::look_up::{self, Permutation};
 use crate::kernels::mceliece::polynomials::{self, Multiples, Product, Vector as Coefficients};
 use crate::kernels::mceliece::transform::{self, Values};
 use crate::kernels::mceliece::vector::{Row, Vector};
-use crate::kernels::mceliece::columns::COLUMNS;
-use crate::kernels::mceliece::look_up::{self, Permutation};
 use crate::kernels::mceliece::{self, benes, columns, locator, parity, pivots, positions, rows};
 use candor_cpu::HaveAvx2;
 use core::arch::x86_64::*;

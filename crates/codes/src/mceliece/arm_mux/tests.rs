@@ -76,7 +76,13 @@ fn sequences_of_zeros_and_ones_are_sorted() {
 }
 
 /// The panel's definition on single bits, in a strip of `height` rows: `pivots` and `others` are tiles of coefficients.
-fn applied(strip: &[u8], height: usize, [first, count, candidates]: [usize; 3], pivots: &[u8], others: &[u8]) -> Vec<u8> {
+fn applied(
+    strip: &[u8],
+    height: usize,
+    [first, count, candidates]: [usize; 3],
+    pivots: &[u8],
+    others: &[u8],
+) -> Vec<u8> {
     let has = |tile: &[u8], height: usize, row: usize, bit: usize| tile[bit / 8 * height + row] >> (bit % 8) & 1 == 1;
     let mut applied = strip.to_vec();
     for (strip, applied) in strip.chunks(height).zip(applied.chunks_mut(height)) {
@@ -96,9 +102,14 @@ fn applied(strip: &[u8], height: usize, [first, count, candidates]: [usize; 3], 
 fn each_row_gets_the_rows_that_its_choices_say() {
     let mut random = Random::new(4);
     for arm in arms() {
-        for (height, first, count, candidates) in
-            [(64, 0, 64, 64), (128, 96, 32, 32), (192, 64, 64, 128), (1664, 640, 64, 128), (1600, 1536, 16, 16), (640, 64, 40, 576)]
-        {
+        for (height, first, count, candidates) in [
+            (64, 0, 64, 64),
+            (128, 96, 32, 32),
+            (192, 64, 64, 128),
+            (1664, 640, 64, 128),
+            (1600, 1536, 16, 16),
+            (640, 64, 40, 576),
+        ] {
             let strip = random.bytes(height * STRIP);
             let (mut pivots, others) = (random.bytes(PANEL / 8 * candidates), random.bytes(height * (count / 8)));
             // There are no pivot rows beyond the last.

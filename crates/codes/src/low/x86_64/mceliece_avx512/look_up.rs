@@ -46,12 +46,18 @@ fn within_registers(w: usize, index: &[u16], table: &[u16], found: &mut [u16]) {
         *first = (lane >> w << w) as u16;
     }
     let first = load(&first);
-    for ((index, table), found) in index.chunks(LANES).zip(table.chunks(LANES)).zip(found.chunks_mut(LANES)) {
-        let (mut at, mut numbers) = ([0; LANES], [0; LANES]);
-        at[..index.len()].copy_from_slice(index);
-        numbers[..table.len()].copy_from_slice(table);
-        store(_mm512_permutexvar_epi16(_mm512_or_si512(load(&at), first), load(&numbers)), &mut at);
-        found.copy_from_slice(&at[..found.len()]);
+    let ((index, last_index), (table, last_table)) = (index.as_chunks(), table.as_chunks());
+    let (found, last) = found.as_chunks_mut();
+    for ((index, table), found) in index.iter().zip(table).zip(found) {
+        store(_mm512_permutexvar_epi16(_mm512_or_si512(load(index), first), load(table)), found);
+    }
+    if !last.is_empty() {
+        // Tables of 16 numbers; only tests have them.
+        let (mut index, mut table, mut found) = ([0; LANES], [0; LANES], [0; LANES]);
+        index[..last.len()].copy_from_slice(last_index);
+        table[..last.len()].copy_from_slice(last_table);
+        store(_mm512_permutexvar_epi16(_mm512_or_si512(load(&index), first), load(&table)), &mut found);
+        last.copy_from_slice(&found[..last.len()]);
     }
 }
 
@@ -80,10 +86,7 @@ impl Two {
     #[inline]
     fn pair(self, table: &[Numbers]) -> [__m512i; 2] {
         let (low, high) = (load(&table[0]), load(&table[1]));
-        [
-            _mm512_permutex2var_epi16(low, self.index[0], high),
-            _mm512_permutex2var_epi16(low, self.index[1], high),
-        ]
+        [_mm512_permutex2var_epi16(low, self.index[0], high), _mm512_permutex2var_epi16(low, self.index[1], high)]
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]

@@ -120,7 +120,8 @@ fn split(vector: &Vector) -> Two {
     for (elements, words) in two.iter_mut().zip(vector.as_chunks::<64>().0) {
         // SAFETY: 64 words are 128 bytes, and the loads need no alignment.
         let [a, b] = unsafe { [0, 1].map(|i| _mm512_loadu_si512(words.as_ptr().cast::<__m512i>().add(i))) };
-        let bytes = |a, b| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(a)), _mm512_cvtepi16_epi8(b));
+        let bytes =
+            |a, b| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(a)), _mm512_cvtepi16_epi8(b));
         elements.low = bytes(a, b);
         elements.high = bytes(_mm512_srli_epi16::<8>(a), _mm512_srli_epi16::<8>(b));
     }
@@ -132,10 +133,10 @@ fn split(vector: &Vector) -> Two {
 #[inline]
 fn join(two: Two, vector: &mut Vector) {
     for (elements, words) in two.into_iter().zip(vector.as_chunks_mut::<64>().0) {
-        let wide = |low, high| _mm512_or_si512(_mm512_cvtepu8_epi16(low), _mm512_slli_epi16::<8>(_mm512_cvtepu8_epi16(high)));
+        let wide =
+            |low, high| _mm512_or_si512(_mm512_cvtepu8_epi16(low), _mm512_slli_epi16::<8>(_mm512_cvtepu8_epi16(high)));
         let first = wide(_mm512_castsi512_si256(elements.low), _mm512_castsi512_si256(elements.high));
-        let second =
-            wide(_mm512_extracti64x4_epi64::<1>(elements.low), _mm512_extracti64x4_epi64::<1>(elements.high));
+        let second = wide(_mm512_extracti64x4_epi64::<1>(elements.low), _mm512_extracti64x4_epi64::<1>(elements.high));
         // SAFETY: there is room for 64 words, which are 128 bytes, and the stores need no alignment.
         unsafe {
             _mm512_storeu_si512(words.as_mut_ptr().cast(), first);
