@@ -83,8 +83,7 @@ const GENERATES: &[&str] = &[
     "mceliece_avx512::find_pivots::with_features",
     "mceliece_avx512::fill_columns::with_features",
     "mceliece_avx512::write_rows::with_features",
-    "mceliece_avx512::look_up::with_features",
-    "mceliece_avx512::look_up_two::with_features",
+    "mceliece_avx512::look_up::look_up",
     "mceliece_avx512::multiply::with_features",
     "mceliece_avx512::eliminate::with_features",
 ];
