@@ -149,7 +149,7 @@ impl<S: ParameterSet> Mceliece<S> {
         Self { cpu, arm: Arm::choose(cpu), set: PhantomData }
     }
 
-    /// The arm of all kernels, `avx2` or `portable`. Seeds are expanded and shared secrets hashed on the arm of
+    /// The arm of all kernels, `avx512`, `avx2` or `portable`. Seeds are expanded and shared secrets hashed on the arm of
     /// [`Shake256`].
     #[must_use]
     pub fn arm(&self) -> &'static str {
@@ -428,8 +428,11 @@ mod tests {
 
     /// The arms of this CPU, the best first.
     pub(crate) fn arms() -> Vec<Arm> {
-        let best = Arm::choose(Cpu::default());
-        if matches!(best, Arm::Portable) { [best].into() } else { [best, Arm::Portable].into() }
+        let mut arms: Vec<Arm> =
+            Cpu::tiers().filter_map(|tier| Some(Arm::choose(Cpu::named(tier.name).ok()?))).collect();
+        arms.reverse();
+        arms.dedup_by_key(|arm| arm.name());
+        arms
     }
 
     /// SplitMix64 from a seed.

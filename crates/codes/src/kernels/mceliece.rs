@@ -5,6 +5,7 @@ pub(crate) mod bitsliced;
 pub(crate) mod columns;
 pub(crate) mod field;
 pub(crate) mod locator;
+pub(crate) mod look_up;
 pub(crate) mod parity;
 pub(crate) mod pivots;
 pub(crate) mod points;

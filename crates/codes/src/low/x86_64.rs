@@ -3,6 +3,7 @@
 
 pub(crate) mod avx2;
 pub(crate) mod mceliece;
+pub(crate) mod mceliece_avx512;
 pub(crate) mod mceliece_products;
 mod reed_muller;
 mod rows;

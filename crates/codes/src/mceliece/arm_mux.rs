@@ -1,17 +1,26 @@
 //! Which arm of the kernels runs.
 
+use crate::kernels::mceliece::columns::COLUMNS;
+use crate::kernels::mceliece::look_up::Permutation;
 use crate::kernels::mceliece::parity::PIECES;
 use crate::kernels::mceliece::polynomials::{Multiples, Product, Vector as Coefficients};
 use crate::kernels::mceliece::portable;
+use crate::kernels::mceliece::rows::{self, Panel};
 use crate::kernels::mceliece::transform::Values;
 use crate::kernels::mceliece::vector::Row;
 #[cfg(target_arch = "x86_64")]
-use crate::low::x86_64::{avx2, mceliece};
+use crate::low::x86_64::{avx2, mceliece, mceliece_avx512};
+use alloc::vec;
+use alloc::vec::Vec;
 use candor_cpu::{Cpu, HaveAvx2, secret};
+use zeroize::Zeroizing;
 
 /// One way to compute. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
 pub(crate) enum Arm {
+    /// x86-64's AVX-512 and GFNI.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(mceliece_avx512::Wide),
     /// x86-64's 256-bit vectors.
     Avx2(HaveAvx2),
     /// Safe Rust.
@@ -28,6 +37,8 @@ macro_rules! kernels {
                 secret::ran($routine, self.name());
                 match self {
                     #[cfg(target_arch = "x86_64")]
+                    Self::Avx512(token) => mceliece_avx512::$name $(::<$($size),+>)? (token, $($argument),*),
+                    #[cfg(target_arch = "x86_64")]
                     Self::Avx2(token) => mceliece::$name $(::<$($size),+>)? (token, $($argument),*),
                     _ => portable::$name $(::<$($size),+>)? ($($argument),*),
                 }
@@ -39,12 +50,18 @@ macro_rules! kernels {
 impl Arm {
     #[inline]
     pub(crate) fn choose(cpu: Cpu) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(token) = mceliece_avx512::Wide::check(cpu) {
+            return Self::Avx512(token);
+        }
         HaveAvx2::check(cpu).map_or(Self::Portable, Self::Avx2)
     }
 
     #[inline]
     pub(crate) fn name(self) -> &'static str {
         match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => "avx512",
             Self::Avx2(_) => "avx2",
             Self::Portable => "portable",
         }
@@ -73,15 +90,32 @@ impl Arm {
         /// Sorts a power of two of numbers below 2⁶³; the same.
         sort_words(words: &mut [u64], scratch: &mut [u64]), "mceliece-sort";
         /// A product of polynomials.
-        multiply(a: &Coefficients, b: &Multiples) -> Product, "mceliece-polynomial";
+        multiply[const M](a: &Coefficients, b: &Multiples) -> Product, "mceliece-polynomial";
         /// Solves a system of equations.
         eliminate[const M](columns: &mut [Coefficients]) -> u16, "mceliece-polynomial";
         /// Columns of the parity-check matrix.
-        fill_columns[const M](x: &[Row; M], value: &[Row; M], t: usize, height: usize, tile: &mut [u8]), "mceliece-columns";
-        /// Sums of rows that are chosen.
-        add_rows(tile: &mut [u8], height: usize, choices: &[u8], sources: &[u8]), "mceliece-reduce";
+        fill_columns[const M](x: &[u16; COLUMNS], value: &[u16; COLUMNS], t: usize, height: usize, tile: &mut [u8]), "mceliece-columns";
+        /// Columns of a tile, into rows from byte `first` of each on.
+        write_rows(tile: &[u8], height: usize, matrix: &mut [u8], row_bytes: usize, first: usize), "mceliece-columns";
+        /// A panel of the reduction, applied to 64 columns; [`Self::choices`] makes its choices.
+        apply(strip: &mut [u8], height: usize, panel: Panel<'_>, sources: &mut [u8]), "mceliece-reduce";
+        /// A table of numbers in the order of a permutation, both in blocks of 2^`w`. What `room` holds is lost; it has two numbers for each of the table.
+        look_up(w: usize, at: Permutation<'_>, table: &[u16], found: &mut [u16], room: &mut [u32]), "mceliece-control";
+        /// The same with two tables.
+        look_up_two(w: usize, at: Permutation<'_>, tables: [&[u16]; 2], found: [&mut [u16]; 2], room: &mut [u32]), "mceliece-control";
         /// Pivots among few rows.
         find_pivots(rows: &[u64], count: usize, sums: &mut [u8]), "mceliece-reduce";
+    }
+
+    /// Choices as [`Self::apply`] wants them, of a tile of coefficients: bit i of row r says whether row i of the sources goes into row r.
+    pub(super) fn choices(self, coefficients: &[u8], height: usize) -> Zeroizing<Vec<u8>> {
+        #[cfg(target_arch = "x86_64")]
+        if matches!(self, Self::Avx512(_)) {
+            return mceliece_avx512::choices(coefficients, height);
+        }
+        let mut choices = Zeroizing::new(vec![0; 2 * coefficients.len()]);
+        rows::choices(coefficients, height, &mut choices);
+        choices
     }
 
     /// Pivots among any number of rows, which are hardly ever needed, so there is no arm.
@@ -94,6 +128,8 @@ impl Arm {
     pub(super) fn scatter(self, positions: &[u32], words: &mut [u64]) {
         secret::ran("mceliece-weight", self.name());
         match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => avx2::scatter(token.avx2(), positions, words),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(token) => avx2::scatter(token, positions, words),
             _ => crate::kernels::portable::scatter(positions, words),

@@ -5,9 +5,10 @@
 use super::arm_mux::Arm;
 use super::parameters::{MOST_ERRORS, Parameters};
 use super::permutation::{self, Order};
-use super::transform::{Table, rows};
+use super::transform::Table;
 use crate::kernels::mceliece::columns::COLUMNS;
-use crate::kernels::mceliece::rows::ROWS;
+use crate::kernels::mceliece::rows::HEIGHT;
+use crate::words::Wiped;
 use alloc::vec::Vec;
 use zeroize::Zeroizing;
 
@@ -49,9 +50,9 @@ impl<'a> Columns<'a> {
         Self { arm, parameters, numbers: &order.numbers[..n], inverses: &order.values[..n] }
     }
 
-    /// Rows of a tile: those of the matrix, and rows of zeros up to a multiple of [`ROWS`].
+    /// Rows of a tile: those of the matrix, and rows of zeros up to a multiple of [`HEIGHT`].
     pub(super) fn height(parameters: &Parameters) -> usize {
-        parameters.rows().next_multiple_of(ROWS)
+        parameters.rows().next_multiple_of(HEIGHT)
     }
 
     /// Writes columns `first` to `first + 255` into a tile of as many columns and [`Self::height`] rows. Columns from n on are zero.
@@ -64,12 +65,13 @@ impl<'a> Columns<'a> {
 
     fn fill_in_field<const M: usize>(&self, first: usize, tile: &mut [u8]) {
         let range = first..self.numbers.len().min(first + COLUMNS);
-        let mut elements = Zeroizing::new([0; COLUMNS]);
+        let mut elements = Wiped::<u16, COLUMNS>::zero();
         for (element, number) in elements.iter_mut().zip(&self.numbers[range.clone()]) {
             *element = permutation::element(self.parameters, *number);
         }
-        let (x, value) = (Zeroizing::new(rows::<M>(&*elements)), Zeroizing::new(rows::<M>(&self.inverses[range])));
-        self.arm.fill_columns(&x, &value, self.parameters.t, Self::height(self.parameters), tile);
+        let mut values = Wiped::<u16, COLUMNS>::zero();
+        values[..range.len()].copy_from_slice(&self.inverses[range]);
+        self.arm.fill_columns::<M>(&elements, &values, self.parameters.t, Self::height(self.parameters), tile);
     }
 }
 

@@ -1,23 +1,18 @@
 //! Control bits of the Beneš network that a permutation is.
 //!
 //! The bits are those of Bernstein, *Verified fast formulas for control bits for permutation networks* (2020). That paper computes them by recursion
-//! with about 3w sorts of 2ʷ numbers. Here all blocks of a level are sorted at once, and fewer times:
+//! with about 3w sorts of 2ʷ numbers. Here all blocks of a level are handled at once, and nothing is sorted but to look up numbers in the order of
+//! a secret permutation, on arms that have no instruction for it. That takes the inverse of the permutation, which is always at hand:
 //!
-//! - The permutation π̄ of the paper is a product of two involutions, στ with τ(x) = x ⊕ 1. So its powers satisfy p⁻¹ = τpτ, and p⁻¹ takes
-//!   no sort.
-//! - The last permutation of a level, FπL, differs from Fπ by exchanges of neighbours.
-//!
-//! To apply a secret permutation p to an array is to sort the array by p⁻¹.
+//! - The permutation π̄ of the paper is a product of two involutions, στ with τ(x) = x ⊕ 1. So its powers satisfy p⁻¹ = τpτ.
+//! - π⁻¹ of a level gives that of the next: the last permutation of a level is FπL, where F and L exchange neighbours and FπL keeps even numbers even. So
+//!   (FπL)⁻¹ = Lπ⁻¹F has the upper bits of π⁻¹F, and the lowest bit of its argument.
 
 use super::arm_mux::Arm;
+use crate::kernels::mceliece::look_up::Permutation;
 use alloc::vec;
 use alloc::vec::Vec;
 use zeroize::Zeroizing;
-
-/// Bits of a packed number that hold its lower part.
-const LOWER: u32 = 16;
-/// The lower part.
-const LOW: u32 = (1 << LOWER) - 1;
 
 /// The control bits of `permutation`, a permutation of 0 … 2^m − 1: 2m − 1 stages of 2^(m−1) bits each.
 pub(super) fn control_bits(arm: Arm, m: usize, permutation: &[u16]) -> Zeroizing<Vec<u8>> {
@@ -42,28 +37,33 @@ pub(super) fn control_bits(arm: Arm, m: usize, permutation: &[u16]) -> Zeroizing
 /// Writes the bits of a stage. Bit j of block b at a level stands at j · 2^level + b′, where b′ has the level's bits of b in reverse.
 fn put(stage: &mut [u8], bits: &[u8], level: usize) {
     let each = bits.len() >> level;
+    let mut order = Zeroizing::new(vec![0; bits.len()]);
     for (block, bits) in bits.chunks_exact(each).enumerate() {
         let offset = if level == 0 { 0 } else { block.reverse_bits() >> (usize::BITS as usize - level) };
-        for (j, bit) in bits.iter().enumerate() {
-            let at = offset + (j << level);
-            stage[at / 8] |= bit << (at % 8);
-        }
+        order[offset..].iter_mut().step_by(1 << level).zip(bits).for_each(|(place, bit)| *place = *bit);
+    }
+    for (byte, bits) in stage.iter_mut().zip(order.as_chunks().0) {
+        // The top byte of the product has the lowest bit of byte i as bit i.
+        *byte = (u64::from_le_bytes(*bits).wrapping_mul(0x0102040810204080) >> 56) as u8;
     }
 }
 
 /// What a level of the network works on, for all its blocks one after another.
 struct Level {
     arm: Arm,
-    /// The permutations to be realised.
-    pi: Zeroizing<Vec<u32>>,
+    /// The permutations to be realised, and their inverses.
+    pi: Zeroizing<Vec<u16>>,
+    inverse: Zeroizing<Vec<u16>>,
     /// The least member of each element's cycle under π̄, once it has been found.
-    c: Zeroizing<Vec<u32>>,
+    c: Zeroizing<Vec<u16>>,
     /// A power of π̄; afterwards Fπ.
-    p: Zeroizing<Vec<u32>>,
-    /// What is sorted.
-    packed: Zeroizing<Vec<u32>>,
-    /// Room to sort in.
-    scratch: Zeroizing<Vec<u32>>,
+    p: Zeroizing<Vec<u16>>,
+    /// A permutation with its inverse that is computed on the way.
+    way: [Zeroizing<Vec<u16>>; 2],
+    /// What was looked up.
+    found: [Zeroizing<Vec<u16>>; 2],
+    /// Room for looking up.
+    room: Zeroizing<Vec<u32>>,
     /// Bits of the first stage.
     f: Zeroizing<Vec<u8>>,
     /// Bits of the last stage.
@@ -75,64 +75,62 @@ impl Level {
         let count = permutation.len();
         let zeros = || Zeroizing::new(vec![0; count]);
         let bits = || Zeroizing::new(vec![0; count / 2]);
-        let pi = Zeroizing::new(permutation.iter().map(|x| u32::from(*x)).collect());
-        Self { arm, pi, c: zeros(), p: zeros(), packed: zeros(), scratch: zeros(), f: bits(), l: bits() }
+        let mut level = Self {
+            arm,
+            pi: Zeroizing::new(permutation.to_vec()),
+            inverse: zeros(),
+            c: zeros(),
+            p: zeros(),
+            way: [zeros(), zeros()],
+            found: [zeros(), zeros()],
+            room: Zeroizing::new(vec![0; 2 * count]),
+            f: bits(),
+            l: bits(),
+        };
+        level.invert();
+        level
     }
 
-    fn sort(&mut self, w: usize) {
-        self.arm.sort_blocks(&mut self.packed, &mut self.scratch, 1 << w);
+    /// π⁻¹: all numbers in the order of π.
+    fn invert(&mut self) {
+        let (packed, scratch) = self.room.split_at_mut(self.pi.len());
+        for (x, (packed, pi)) in (0..).zip(packed.iter_mut().zip(self.pi.iter())) {
+            *packed = u32::from(*pi) << u16::BITS | x;
+        }
+        self.arm.sort_blocks(packed, scratch, self.pi.len());
+        self.inverse.iter_mut().zip(packed).for_each(|(x, packed)| *x = *packed as u16);
     }
 
     /// c(x) = the least of x, π̄(x), π̄²(x), … by doubling, w − 1 times.
     fn find_cycles(&mut self, w: usize) {
-        for (packed, pi) in self.packed.as_chunks_mut::<2>().0.iter_mut().zip(self.pi.as_chunks::<2>().0) {
-            *packed = [(pi[0] ^ 1) << LOWER | pi[1], (pi[1] ^ 1) << LOWER | pi[0]];
-        }
-        self.sort(w);
+        let Self { arm, pi, inverse, c, p, way, found, room, .. } = self;
+        // π̄ = π τ π⁻¹ τ is π in the order of τ π⁻¹ τ.
+        let [image, inverse_image] = way;
+        turn(inverse, image);
+        turn(pi, inverse_image);
+        arm.look_up(w, Permutation { image, inverse: inverse_image }, pi, p, room);
         let within = (1 << w) - 1;
-        for (x, ((p, c), packed)) in (0..).zip(self.p.iter_mut().zip(self.c.iter_mut()).zip(self.packed.iter())) {
-            *p = packed & LOW;
+        for (x, (c, p)) in (0..).zip(c.iter_mut().zip(p.iter())) {
             *c = least(x & within, *p);
         }
+        let [inverse_image, square] = way;
         if w > 2 {
-            self.square(w);
+            turn(p, inverse_image);
+            arm.look_up(w, Permutation { image: p, inverse: inverse_image }, p, square, room);
+            core::mem::swap(p, square);
         }
+        let [least_there, square] = found;
         for step in 1..w - 1 {
-            // c after p, and p after p, in one sort where there is room for three numbers.
-            let last = step == w - 2;
-            if 3 * w < 32 {
-                self.pack_by_inverse(2 * w, |p, c| p << w | c);
-                self.sort(w);
-                for (packed, (p, c)) in self.packed.iter().zip(self.p.iter_mut().zip(self.c.iter_mut())) {
-                    *c = least(*c, packed & within);
-                    *p = packed >> w & within;
-                }
+            // c after p, and p after p.
+            turn(p, inverse_image);
+            let at = Permutation { image: p, inverse: inverse_image };
+            if step < w - 2 {
+                arm.look_up_two(w, at, [p, c], [square, least_there], room);
+                core::mem::swap(p, square);
             } else {
-                self.pack_by_inverse(LOWER as usize, |_, c| c);
-                self.sort(w);
-                for (packed, c) in self.packed.iter().zip(self.c.iter_mut()) {
-                    *c = least(*c, packed & LOW);
-                }
-                if !last {
-                    self.square(w);
-                }
+                arm.look_up(w, at, c, least_there, room);
             }
-        }
-    }
-
-    /// p becomes p².
-    fn square(&mut self, w: usize) {
-        self.pack_by_inverse(LOWER as usize, |p, _| p);
-        self.sort(w);
-        self.p.iter_mut().zip(self.packed.iter()).for_each(|(p, packed)| *p = packed & LOW);
-    }
-
-    /// Packs p⁻¹(x) above what `lower` makes of p(x) and c(x), where p⁻¹(x) = p(x ⊕ 1) ⊕ 1.
-    #[inline(always)]
-    fn pack_by_inverse(&mut self, shift: usize, lower: impl Fn(u32, u32) -> u32) {
-        let pairs = self.p.as_chunks::<2>().0.iter().zip(self.c.as_chunks::<2>().0);
-        for (packed, (p, c)) in self.packed.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
-            *packed = [(p[1] ^ 1) << shift | lower(p[0], c[0]), (p[0] ^ 1) << shift | lower(p[1], c[1])];
+            c.iter_mut().zip(least_there.iter()).for_each(|(c, there)| *c = least(*c, *there));
         }
     }
 
@@ -140,37 +138,49 @@ impl Level {
     fn find_outer_bits(&mut self, w: usize) {
         let within = (1 << w) - 1;
         self.f.iter_mut().zip(self.c.as_chunks::<2>().0).for_each(|(f, c)| *f = c[0] as u8 & 1);
-        for (x, (packed, pi)) in (0..).zip(self.packed.iter_mut().zip(self.pi.iter())) {
-            *packed = pi << LOWER | (x & within);
+        let images = &mut self.found[0];
+        for (at, (image, f)) in images.as_chunks_mut::<2>().0.iter_mut().zip(self.f.iter()).enumerate() {
+            let lower = ((2 * at as u16) & within) | u16::from(*f);
+            *image = [lower, lower ^ 1];
         }
-        self.sort(w);
-        for (at, (packed, f)) in self.packed.as_chunks_mut::<2>().0.iter_mut().zip(self.f.iter()).enumerate() {
-            let image = ((2 * at as u32) & within) | u32::from(*f);
-            *packed = [(packed[0] & LOW) << LOWER | image, (packed[1] & LOW) << LOWER | (image ^ 1)];
-        }
-        self.sort(w);
-        self.p.iter_mut().zip(self.packed.iter()).for_each(|(p, packed)| *p = packed & LOW);
+        let at = Permutation { image: &self.pi, inverse: &self.inverse };
+        self.arm.look_up(w, at, images, &mut self.p, &mut self.room);
         self.l.iter_mut().zip(self.p.as_chunks::<2>().0).for_each(|(l, p)| *l = p[0] as u8 & 1);
     }
 
     /// The two permutations of half the size inside FπL take their places in a block: that of the even elements, then that of the odd ones.
     fn descend(&mut self, w: usize) {
-        let half = 1 << (w - 1);
-        let blocks = self.p.chunks_exact(2 * half).zip(self.l.chunks_exact(half));
-        for (pi, (p, l)) in self.pi.chunks_exact_mut(2 * half).zip(blocks) {
-            let (even, odd) = pi.split_at_mut(half);
-            for (((even, odd), p), l) in even.iter_mut().zip(odd).zip(p.as_chunks::<2>().0).zip(l) {
-                let exchange = (p[0] ^ p[1]) & 0u32.wrapping_sub(u32::from(*l));
-                (*even, *odd) = ((p[0] ^ exchange) >> 1, (p[1] ^ exchange) >> 1);
-            }
+        descend(w, &self.p, &self.l, &mut self.pi);
+        let (mixed, inverse) = (&mut self.found[0], &mut self.inverse);
+        mixed.copy_from_slice(inverse);
+        descend(w, mixed, &self.f, inverse);
+    }
+}
+
+/// Numbers 2j and 2j + 1 of each block, exchanged if bit j says so, without their lowest bit, at places j of the block's two halves.
+fn descend(w: usize, from: &[u16], exchanges: &[u8], to: &mut [u16]) {
+    let half = 1 << (w - 1);
+    let blocks = from.chunks_exact(2 * half).zip(exchanges.chunks_exact(half));
+    for (to, (from, exchanges)) in to.chunks_exact_mut(2 * half).zip(blocks) {
+        let (even, odd) = to.split_at_mut(half);
+        for (((even, odd), pair), bit) in even.iter_mut().zip(odd).zip(from.as_chunks::<2>().0).zip(exchanges) {
+            let exchange = (pair[0] ^ pair[1]) & 0u16.wrapping_sub(u16::from(*bit));
+            (*even, *odd) = ((pair[0] ^ exchange) >> 1, (pair[1] ^ exchange) >> 1);
         }
     }
 }
 
-/// The lesser of two numbers below 2³¹.
+/// τpτ: p(x ⊕ 1) ⊕ 1.
+fn turn(p: &[u16], turned: &mut [u16]) {
+    for (turned, p) in turned.as_chunks_mut::<2>().0.iter_mut().zip(p.as_chunks::<2>().0) {
+        *turned = [p[1] ^ 1, p[0] ^ 1];
+    }
+}
+
+/// The lesser of two numbers below 2¹⁵.
 #[inline(always)]
-fn least(a: u32, b: u32) -> u32 {
-    let less = (b.wrapping_sub(a).cast_signed() >> 31).cast_unsigned();
+fn least(a: u16, b: u16) -> u16 {
+    let less = (b.wrapping_sub(a).cast_signed() >> 15).cast_unsigned();
     a ^ ((a ^ b) & less)
 }
 

@@ -34,7 +34,7 @@ fn of_field<const M: usize>(arm: Arm, parameters: &Parameters, element: &[u16]) 
             let half = &powers[powers.len() / 2];
             product.iter_mut().step_by(2).zip(half).for_each(|(to, a)| *to = field::square::<M>(*a));
         } else {
-            *product = arm.multiply(&powers[powers.len() - 1], &multiples);
+            *product = arm.multiply::<M>(&powers[powers.len() - 1], &multiples);
         }
         reduce::<M>(parameters, &mut product);
         powers.push(*product.first_chunk().expect("the lower half of a product"));

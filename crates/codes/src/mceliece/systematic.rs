@@ -10,16 +10,11 @@ use super::columns::{Columns, TILE};
 use super::parameters::{LAST_COLUMNS, LAST_ROWS, Parameters};
 use super::permutation::Order;
 use crate::kernels::mceliece::pivots;
-use crate::kernels::mceliece::rows::{self, FOUR};
+use crate::kernels::mceliece::rows::{self, PANEL, STRIP};
 use alloc::vec;
 use alloc::vec::Vec;
 use candor_cpu::{barrier, secret};
 use zeroize::Zeroizing;
-
-/// Columns and pivots of a panel.
-const PANEL: usize = 64;
-/// Bytes of a row of as many columns.
-const STRIP: usize = PANEL / 8;
 
 /// Where the pivots of the last rows were in a matrix that is systematic: c in a secret key.
 const NOT_MOVED: u64 = 0xffffffff;
@@ -30,7 +25,7 @@ pub(super) fn public_matrix(arm: Arm, parameters: &Parameters, order: &mut Order
     let rows = parameters.rows();
     let height = Columns::height(parameters);
     let mut tile = Zeroizing::new(vec![0; TILE * height]);
-    let mut panels = Panels { arm, height, rows, all: Vec::new() };
+    let mut panels = Panels { arm, height, rows, all: Vec::new(), sources: Zeroizing::new(Vec::new()) };
 
     let square = if parameters.semi_systematic { rows - LAST_ROWS } else { rows };
     for first in (0..square).step_by(8 * TILE) {
@@ -43,31 +38,28 @@ pub(super) fn public_matrix(arm: Arm, parameters: &Parameters, order: &mut Order
     }
     let mut moved = NOT_MOVED;
     if parameters.semi_systematic {
-        let strip = |columns: Columns, panels: &Panels, tile: &mut [u8]| {
+        let strip = |columns: Columns, panels: &mut Panels, tile: &mut [u8]| {
             columns.fill(square, tile);
             panels.apply(&mut tile[..STRIP * height]);
         };
-        strip(Columns::new(arm, parameters, order), &panels, &mut tile);
+        strip(Columns::new(arm, parameters, order), &mut panels, &mut tile);
         let window = rows_of(&tile, height, square, LAST_ROWS);
         let positions = Zeroizing::new(last_pivots(&window)?);
         moved = move_columns(&positions, square, order);
         // Made once more, in the new order: the first columns have the pivots now.
-        strip(Columns::new(arm, parameters, order), &panels, &mut tile);
+        strip(Columns::new(arm, parameters, order), &mut panels, &mut tile);
         panels.extend(&mut tile[..STRIP * height], square, LAST_ROWS)?;
     }
     let columns = Columns::new(arm, parameters, order);
     let row_bytes = parameters.row_bytes();
     for first in (0..row_bytes).step_by(TILE) {
         columns.fill(rows + 8 * first, &mut tile);
-        let range = first..row_bytes.min(first + TILE);
-        for strip in tile.chunks_exact_mut(STRIP * height).take(range.len().div_ceil(STRIP)) {
+        let strips = TILE.min(row_bytes - first).div_ceil(STRIP);
+        for strip in tile.chunks_exact_mut(STRIP * height).take(strips) {
             panels.apply(strip);
         }
         secret::declassify(&tile, "mceliece-public-key");
-        for (row, bytes) in public.chunks_exact_mut(row_bytes).enumerate() {
-            let column = tile[row..].iter().step_by(height);
-            bytes[range.clone()].iter_mut().zip(column).for_each(|(to, byte)| *to = *byte);
-        }
+        arm.write_rows(&tile, height, public, row_bytes, first);
     }
     Some(moved)
 }
@@ -78,22 +70,27 @@ struct Panels {
     height: usize,
     rows: usize,
     all: Vec<Panel>,
+    /// Room for the rows that a panel adds up.
+    sources: Zeroizing<Vec<u8>>,
 }
 
-/// A step of the reduction: what makes `count` pivots from row and column `first` on.
+/// [`rows::Panel`].
 struct Panel {
     first: usize,
     count: usize,
-    /// Of which rows from `first` on each of [`PANEL`] new pivot rows is the sum.
+    candidates: usize,
     pivots: Zeroizing<Vec<u8>>,
-    /// Which new pivot rows are added to each row.
     others: Zeroizing<Vec<u8>>,
 }
 
 impl Panels {
     /// Applies all panels to 64 columns of the matrix.
-    fn apply(&self, strip: &mut [u8]) {
-        self.all.iter().for_each(|panel| panel.apply(self.arm, strip, self.height));
+    fn apply(&mut self, strip: &mut [u8]) {
+        for Panel { first, count, candidates, pivots, others } in &self.all {
+            let (first, count, candidates) = (*first, *count, *candidates);
+            let panel = rows::Panel { first, count, candidates, pivots, others };
+            self.arm.apply(strip, self.height, panel, &mut self.sources);
+        }
     }
 
     /// Appends the panel that reduces `strip`, to which all panels before it have been applied. Nothing if some row has no pivot.
@@ -118,38 +115,15 @@ impl Panels {
         pivots.pop();
         // Pivot rows beyond the last are zero, so it doesn't matter what coefficients they have.
         let coefficients = &strip[..count.div_ceil(8) * height];
-        let (pivots, others) = (choices(&pivots, PANEL), choices(coefficients, height));
-        self.all.push(Panel { first, count, pivots, others });
+        let candidates = 8 * pivots.len() / PANEL;
+        let (pivots, others) = (arm.choices(&pivots, PANEL), arm.choices(coefficients, height));
+        // Of hardly any panel there are more candidates than of the first.
+        if self.sources.len() < STRIP * candidates {
+            self.sources = Zeroizing::new(vec![0; STRIP * candidates]);
+        }
+        self.all.push(Panel { first, count, candidates, pivots, others });
         Some(())
     }
-}
-
-impl Panel {
-    fn apply(&self, arm: Arm, strip: &mut [u8], height: usize) {
-        let (count, candidates) = (self.count, FOUR * self.pivots.len() / PANEL);
-        let mut sources = Zeroizing::new(vec![0; STRIP * candidates]);
-        for (sources, column) in sources.chunks_exact_mut(candidates).zip(strip.chunks_exact(height)) {
-            sources.copy_from_slice(&column[self.first..][..candidates]);
-        }
-        let mut rows = Zeroizing::new([0; STRIP * PANEL]);
-        arm.add_rows(&mut *rows, PANEL, &self.pivots, &sources);
-        let used = count.next_multiple_of(8);
-        for column in 0..STRIP {
-            rows.copy_within(column * PANEL..column * PANEL + used, column * used);
-        }
-        let rows = &rows[..STRIP * used];
-        arm.add_rows(strip, height, &self.others, rows);
-        for (column, rows) in strip.chunks_exact_mut(height).zip(rows.chunks_exact(used)) {
-            column[self.first..][..count].copy_from_slice(&rows[..count]);
-        }
-    }
-}
-
-/// The choices that a tile of coefficients is.
-fn choices(coefficients: &[u8], height: usize) -> Zeroizing<Vec<u8>> {
-    let mut choices = Zeroizing::new(vec![0; 2 * coefficients.len()]);
-    rows::choices(coefficients, height, &mut choices);
-    choices
 }
 
 /// Rows `first` to `first + count − 1` of a strip, a word each.

@@ -64,12 +64,42 @@ pub(super) const CASES: &[Case] = &[
         "mceliece::locator::with_features",
         decapsulate::<Set6688128f>,
     ),
+    unseen("mceliece348864f/generate@avx512", GENERATE, GENERATES, generate::<Set348864f>),
+    unseen("mceliece348864f/encapsulate@avx512", ENCAPSULATE, ENCAPSULATES, encapsulate::<Set348864f>),
+    unseen("mceliece348864f/decapsulate@avx512", DECAPSULATE, DECAPSULATES, decapsulate::<Set348864f>),
+    unseen("mceliece6960119f/generate@avx512", GENERATE, GENERATES, generate::<Set6960119f>),
+    unseen("mceliece6960119f/decapsulate@avx512", DECAPSULATE, DECAPSULATES, decapsulate::<Set6960119f>),
+    unseen("mceliece6688128f/decapsulate@avx512", DECAPSULATE, DECAPSULATES, decapsulate::<Set6688128f>),
 ];
 
 /// The routine that each operation is known by; the others that it uses are recorded too.
 const GENERATE: &str = "mceliece-reduce";
 const ENCAPSULATE: &str = "mceliece-encode";
 const DECAPSULATE: &str = "mceliece-locator";
+
+/// What each of them has kernels for, with AVX-512.
+const GENERATES: &[&str] = &[
+    "mceliece_avx512::apply::with_features",
+    "mceliece_avx512::find_pivots::with_features",
+    "mceliece_avx512::fill_columns::with_features",
+    "mceliece_avx512::write_rows::with_features",
+    "mceliece_avx512::look_up::look_up",
+    "mceliece_avx512::multiply::with_features",
+    "mceliece_avx512::eliminate::with_features",
+];
+const ENCAPSULATES: &[&str] =
+    &["mceliece_avx512::products::with_features", "mceliece_avx512::all_differ::with_features"];
+const DECAPSULATES: &[&str] = &[
+    "mceliece_avx512::locator::with_features",
+    "mceliece_avx512::evaluate::with_features",
+    "mceliece_avx512::power_sums::with_features",
+    "mceliece_avx512::invert::with_features",
+    "mceliece_avx512::square::with_features",
+];
+
+const fn unseen(name: &'static str, routine: &'static str, reads: &'static [&'static str], run: fn(Cpu)) -> Case {
+    super::unseen(name, (routine, "avx512"), super::NO_AVX512, reads, run)
+}
 
 const fn case(
     name: &'static str,

@@ -3,7 +3,9 @@
 use crate::controls;
 use crate::measure::{Classes, Work};
 use candor_codes::hqc::Hqc1;
-use candor_codes::mceliece::Mceliece348864f;
+use candor_codes::mceliece::{
+    Mceliece, Mceliece348864f, Mceliece6688128f, Mceliece6960119f, ParameterSet, Set348864f, Set6960119f,
+};
 use candor_cpu::Cpu;
 use candor_gf2::Multiplier;
 use candor_gf2::field::{Field, Hqc8, McEliece13, Modulus, Nist571, Packed};
@@ -16,6 +18,8 @@ use candor_primitives::kem::{DerandomizedKem, Kem};
 use candor_primitives::ksf::{Argon2id, Memory, Params};
 use candor_primitives::sm4::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, StreamCipher};
 use candor_primitives::sm4::{Sm4, Sm4CbcDec, Sm4CbcEnc, Sm4Ctr};
+use rand_core::{TryCryptoRng, TryRng};
+use std::convert::Infallible;
 use std::hint::black_box;
 
 /// One thing to time.
@@ -122,6 +126,18 @@ pub(crate) const ALL: &[Case] = &[
     arm("hqc-1/decapsulate@avx2", "avx2", Hqc1::CIPHERTEXT, |cpu| decapsulate(Hqc1::with_cpu(cpu))),
     arm("mceliece348864f/decapsulate@avx2", "avx2", Mceliece348864f::CIPHERTEXT, |cpu| {
         decapsulate(Mceliece348864f::with_cpu(cpu))
+    }),
+    arm("mceliece348864f/generate@avx512", "avx512", 1, generate::<Set348864f>),
+    arm("mceliece348864f/encapsulate@avx512", "avx512", ERRORS, encapsulate),
+    arm("mceliece348864f/decapsulate@avx512", "avx512", Mceliece348864f::CIPHERTEXT, |cpu| {
+        decapsulate(Mceliece348864f::with_cpu(cpu))
+    }),
+    arm("mceliece6960119f/generate@avx512", "avx512", 1, generate::<Set6960119f>),
+    arm("mceliece6960119f/decapsulate@avx512", "avx512", Mceliece6960119f::CIPHERTEXT, |cpu| {
+        decapsulate(Mceliece6960119f::with_cpu(cpu))
+    }),
+    arm("mceliece6688128f/decapsulate@avx512", "avx512", Mceliece6688128f::CIPHERTEXT, |cpu| {
+        decapsulate(Mceliece6688128f::with_cpu(cpu))
     }),
 ];
 
@@ -307,6 +323,58 @@ fn decapsulate<K: DerandomizedKem<Secret: 'static> + 'static>(kem: K) -> Work {
         _ = black_box(kem.decapsulate(&secret, &ciphertext));
     })
 }
+
+/// A key pair of Classic McEliece from one of some seeds, all of which give a key at the first attempt: how many it takes is no secret.
+fn generate<S: ParameterSet>(cpu: Cpu) -> Work {
+    let kem = Mceliece::<S>::with_cpu(cpu);
+    let works = |seed: &[u8; 32]| {
+        let key = kem.secret_from_seed(seed).expect("a key pair");
+        *kem.secret_to_seed(&key).expect("the key's seed") == seed[..]
+    };
+    let seeds: Vec<[u8; 32]> = (0..=u8::MAX).map(|byte| [byte; 32]).filter(works).take(SEEDS).collect();
+    Box::new(move |secret| _ = black_box(kem.generate_from(&seeds[usize::from(secret[0]) % SEEDS])))
+}
+
+/// Seeds of keys.
+const SEEDS: usize = 16;
+/// Positions of an error of 348864.
+const ERRORS: usize = 64;
+
+/// An encapsulation whose first numbers are all positions, and differ: how many numbers it takes is no secret.
+fn encapsulate(cpu: Cpu) -> Work {
+    let kem = Mceliece348864f::with_cpu(cpu);
+    let (_, public) = kem.generate_from(&[0x3c; 32]).expect("a key pair");
+    let mut ciphertext = vec![0; Mceliece348864f::CIPHERTEXT];
+    Box::new(move |secret| {
+        let mut numbers = [0; 4 * ERRORS];
+        for (i, (bytes, secret)) in numbers.as_chunks_mut().0.iter_mut().zip(secret).enumerate() {
+            *bytes = (54 * i as u16 + u16::from(*secret) * 54 / 256).to_le_bytes();
+        }
+        _ = black_box(kem.encapsulate_with(&mut Numbers(numbers), &public, &mut ciphertext));
+    })
+}
+
+/// A generator that gives these bytes alone.
+struct Numbers([u8; 4 * ERRORS]);
+
+impl TryRng for Numbers {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        unreachable!("the KEM takes bytes")
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        unreachable!("the KEM takes bytes")
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        bytes.copy_from_slice(&self.0[..bytes.len()]);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Numbers {}
 
 #[cfg(test)]
 mod tests {

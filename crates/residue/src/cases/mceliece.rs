@@ -10,7 +10,7 @@ use candor_primitives::kem::{DerandomizedKem, Kem};
 type Public = <Mceliece348864f as Kem>::Public;
 
 pub(super) fn cases() -> Vec<Case> {
-    on_each(&["portable", "avx2"], "mceliece348864f", kem, &[])
+    on_each(&["portable", "avx2", "avx512"], "mceliece348864f", kem, &[])
 }
 
 fn kem(probe: &mut Probe, cpu: Cpu) {

@@ -10,15 +10,16 @@ pub(crate) const COLUMNS: usize = 256;
 #[inline(always)]
 pub(crate) fn fill<V: Vector, const M: usize>(
     proof: V::Proof,
-    x: &[Row; M],
-    value: &[Row; M],
+    x: &[u16; COLUMNS],
+    value: &[u16; COLUMNS],
     t: usize,
     height: usize,
     tile: &mut [u8],
 ) {
-    let x: [V; M] = bitsliced::load(proof, x);
-    let mut value: [V; M] = bitsliced::load(proof, value);
-    let mut rows = [Row::ZERO; M];
+    let mut rows = planes(x);
+    let x: [V; M] = bitsliced::load(proof, &rows);
+    rows = planes(value);
+    let mut value: [V; M] = bitsliced::load(proof, &rows);
     for i in 0..t {
         bitsliced::store(&value, &mut rows);
         for (bit, row) in rows.iter().enumerate() {
@@ -27,4 +28,18 @@ pub(crate) fn fill<V: Vector, const M: usize>(
         }
         value = times(proof, &value, &x);
     }
+}
+
+/// Elements as planes of bits.
+#[inline(always)]
+fn planes<const M: usize>(elements: &[u16; COLUMNS]) -> [Row; M] {
+    let mut planes = [Row::ZERO; M];
+    for (bit, plane) in planes.iter_mut().enumerate() {
+        for (word, elements) in plane.iter_mut().zip(elements.as_chunks::<64>().0) {
+            for (i, element) in elements.iter().enumerate() {
+                *word |= u64::from(element >> bit & 1) << i;
+            }
+        }
+    }
+    planes
 }

@@ -90,7 +90,7 @@ const LANES: [Row; 4] =
 
 /// The positions in opposite order, then moved down by `count`.
 #[inline(always)]
-fn backwards(row: &Row, count: usize) -> Row {
+pub(crate) fn backwards(row: &Row, count: usize) -> Row {
     let (words, bits) = (count / 64, count % 64);
     // What is below the top, and zeros above it. No closures: they would not have the features, and what stays a call is harder to check.
     let mut turned = [0; 8];

@@ -1,5 +1,6 @@
 //! The portable arm.
 
+use super::look_up::{self, Permutation};
 use super::polynomials::{Multiples, Product, Vector as Coefficients};
 use super::transform::Values;
 use super::vector::{Portable, Row};
@@ -51,7 +52,7 @@ pub(crate) fn sort_words(words: &mut [u64], _: &mut [u64]) {
 }
 
 #[inline(never)]
-pub(crate) fn multiply(a: &Coefficients, b: &Multiples) -> Product {
+pub(crate) fn multiply<const M: usize>(a: &Coefficients, b: &Multiples) -> Product {
     polynomials::product(a, b)
 }
 
@@ -61,13 +62,55 @@ pub(crate) fn eliminate<const M: usize>(columns: &mut [Coefficients]) -> u16 {
 }
 
 #[inline(never)]
-pub(crate) fn fill_columns<const M: usize>(x: &[Row; M], value: &[Row; M], t: usize, height: usize, tile: &mut [u8]) {
+pub(crate) fn fill_columns<const M: usize>(
+    x: &[u16; columns::COLUMNS],
+    value: &[u16; columns::COLUMNS],
+    t: usize,
+    height: usize,
+    tile: &mut [u8],
+) {
     columns::fill::<Portable, M>((), x, value, t, height, tile);
 }
 
 #[inline(never)]
-pub(crate) fn add_rows(tile: &mut [u8], height: usize, choices: &[u8], sources: &[u8]) {
+pub(crate) fn apply(strip: &mut [u8], height: usize, panel: rows::Panel<'_>, sources: &mut [u8]) {
+    rows::apply(add_rows, strip, height, panel, sources);
+}
+
+#[inline(never)]
+fn add_rows(tile: &mut [u8], height: usize, choices: &[u8], sources: &[u8]) {
     rows::combine(tile, height, choices, sources);
+}
+
+#[inline(never)]
+pub(crate) fn write_rows(tile: &[u8], height: usize, matrix: &mut [u8], row_bytes: usize, first: usize) {
+    rows::write(tile, height, matrix, row_bytes, first);
+}
+
+#[inline(never)]
+pub(crate) fn look_up(w: usize, at: Permutation<'_>, table: &[u16], found: &mut [u16], room: &mut [u32]) {
+    let (packed, _) = look_up::pack(at, table, room);
+    sort::sort_blocks(packed, 1 << w);
+    look_up::unpack(packed, found);
+}
+
+#[inline(never)]
+pub(crate) fn look_up_two(
+    w: usize,
+    at: Permutation<'_>,
+    tables: [&[u16]; 2],
+    found: [&mut [u16]; 2],
+    room: &mut [u32],
+) {
+    if look_up::two_fit(w) {
+        let (packed, _) = look_up::pack_two(w, at, tables, room);
+        sort::sort_blocks(packed, 1 << w);
+        look_up::unpack_two(w, packed, found);
+    } else {
+        for (table, found) in tables.into_iter().zip(found) {
+            look_up(w, at, table, found, room);
+        }
+    }
 }
 
 #[inline(never)]

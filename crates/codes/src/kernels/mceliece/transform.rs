@@ -21,8 +21,10 @@ pub(crate) fn evaluate<V: Vector, const M: usize, const Q: usize>(
         if level > 0 {
             twist::<V, M, Q>(proof, &mut coefficients, level);
         }
-        for step in (level..levels).rev() {
-            coefficients.iter_mut().for_each(|plane| expand(plane, step));
+        for plane in &mut coefficients {
+            let mut row = V::load(proof, plane);
+            each_step_down!(level..levels, STEP => { row = expand::<V, STEP>(proof, row); });
+            row.store(plane);
         }
     }
     // All polynomials that are left are constants, but for the first, which may have degree 1.
@@ -97,8 +99,10 @@ pub(crate) fn power_sums<V: Vector, const M: usize, const Q: usize>(
     }
 
     for level in (0..levels).rev() {
-        for step in level..levels {
-            sums.iter_mut().for_each(|plane| contract(plane, step));
+        for plane in &mut sums {
+            let mut row = V::load(proof, plane);
+            each_step_up!(level..levels, STEP => { row = contract::<V, STEP>(proof, row); });
+            row.store(plane);
         }
         if level > 0 {
             twist::<V, M, Q>(proof, &mut sums, level);
@@ -114,53 +118,108 @@ fn twist<V: Vector, const M: usize, const Q: usize>(proof: V::Proof, rows: &mut 
     bitsliced::store(&times::<V, M>(proof, &bitsliced::load(proof, rows), &powers), rows);
 }
 
-/// A step of the expansion in powers of x² + x: of four runs of 2^`step` positions, the last is added to the third, and that to the second.
+/// Repeats a block for each step of a range within 0 to 6 as a constant, from the last to the first.
+macro_rules! each_step_down {
+    ($steps:expr, $step:ident => $block:block) => {
+        each_step_down!(@each $steps, $step, $block, 6 5 4 3 2 1 0);
+    };
+    (@each $steps:expr, $step:ident, $block:block, $($literal:literal)+) => {
+        $({
+            const $step: usize = $literal;
+            if ($steps).contains(&$step) $block
+        })+
+    };
+}
+use each_step_down;
+
+/// The same, from the first to the last.
+macro_rules! each_step_up {
+    ($steps:expr, $step:ident => $block:block) => {
+        each_step_down!(@each $steps, $step, $block, 0 1 2 3 4 5 6);
+    };
+}
+use each_step_up;
+
+/// A step of the expansion in powers of x² + x: of four runs of 2^`STEP` positions, the last is added to the third, and that to the second.
 #[inline(always)]
-fn expand(row: &mut Row, step: usize) {
-    match step {
+fn expand<V: Vector, const STEP: usize>(proof: V::Proof, row: V) -> V {
+    let [second, third, _] = runs::<V, STEP>(proof);
+    match STEP {
         6 => {
-            row[2] ^= row[3];
-            row[1] ^= row[2];
+            let row = row.xor(row.swap_neighbours().and(third));
+            row.xor(row.swap_halves().swap_neighbours().and(second))
         }
         5 => {
-            for pair in row.as_chunks_mut::<2>().0 {
-                pair[1] ^= pair[1] >> 32;
-                pair[0] ^= pair[1] << 32;
-            }
+            let row = row.xor(row.down_lanes::<32>().and(third));
+            row.xor(row.swap_neighbours().raise_lanes::<32>().and(second))
         }
         _ => {
-            let fourth = HALVES[step] & HALVES[step + 1];
-            let third = !HALVES[step] & HALVES[step + 1];
-            for word in row.iter_mut() {
-                *word ^= (*word & fourth) >> (1 << step);
-                *word ^= (*word & third) >> (1 << step);
-            }
+            let row = row.xor(down::<V, STEP>(row).and(third));
+            row.xor(down::<V, STEP>(row).and(second))
         }
     }
 }
 
 /// The transpose of [`expand`].
 #[inline(always)]
-fn contract(row: &mut Row, step: usize) {
-    match step {
+fn contract<V: Vector, const STEP: usize>(proof: V::Proof, row: V) -> V {
+    let [_, third, fourth] = runs::<V, STEP>(proof);
+    match STEP {
         6 => {
-            row[2] ^= row[1];
-            row[3] ^= row[2];
+            let row = row.xor(row.swap_halves().swap_neighbours().and(third));
+            row.xor(row.swap_neighbours().and(fourth))
         }
         5 => {
-            for pair in row.as_chunks_mut::<2>().0 {
-                pair[1] ^= pair[0] >> 32;
-                pair[1] ^= pair[1] << 32;
-            }
+            let row = row.xor(row.swap_neighbours().down_lanes::<32>().and(third));
+            row.xor(row.raise_lanes::<32>().and(fourth))
         }
         _ => {
-            let second = HALVES[step] & !HALVES[step + 1];
-            let third = !HALVES[step] & HALVES[step + 1];
-            for word in row.iter_mut() {
-                *word ^= (*word & second) << (1 << step);
-                *word ^= (*word & third) << (1 << step);
+            let row = row.xor(up::<V, STEP>(row).and(third));
+            row.xor(up::<V, STEP>(row).and(fourth))
+        }
+    }
+}
+
+/// The second, third and fourth of each four runs.
+#[inline(always)]
+fn runs<V: Vector, const STEP: usize>(proof: V::Proof) -> [V; 3] {
+    let runs: [Row; 3] = const {
+        match STEP {
+            6 => [Row([0, u64::MAX, 0, 0]), Row([0, 0, u64::MAX, 0]), Row([0, 0, 0, u64::MAX])],
+            5 => {
+                let (low, high) = (!HALVES[5], HALVES[5]);
+                [Row([high, 0, high, 0]), Row([0, low, 0, low]), Row([0, high, 0, high])]
+            }
+            _ => {
+                let (lower, upper) = (HALVES[STEP], HALVES[STEP + 1]);
+                [Row([lower & !upper; 4]), Row([!lower & upper; 4]), Row([lower & upper; 4])]
             }
         }
+    };
+    [V::load(proof, &runs[0]), V::load(proof, &runs[1]), V::load(proof, &runs[2])]
+}
+
+/// Each lane shifted down by a run of at most 16.
+#[inline(always)]
+fn down<V: Vector, const STEP: usize>(row: V) -> V {
+    match STEP {
+        0 => row.down_lanes::<1>(),
+        1 => row.down_lanes::<2>(),
+        2 => row.down_lanes::<4>(),
+        3 => row.down_lanes::<8>(),
+        _ => row.down_lanes::<16>(),
+    }
+}
+
+/// The same upwards.
+#[inline(always)]
+fn up<V: Vector, const STEP: usize>(row: V) -> V {
+    match STEP {
+        0 => row.raise_lanes::<1>(),
+        1 => row.raise_lanes::<2>(),
+        2 => row.raise_lanes::<4>(),
+        3 => row.raise_lanes::<8>(),
+        _ => row.raise_lanes::<16>(),
     }
 }
 

@@ -50,6 +50,10 @@ pub(crate) trait Vector: Copy {
     fn raise_lanes<const COUNT: i32>(self) -> Self;
     /// Each lane shifted down by `COUNT` bits.
     fn down_lanes<const COUNT: i32>(self) -> Self;
+    /// Lane i becomes lane i ⊕ 1.
+    fn swap_neighbours(self) -> Self;
+    /// Lane i becomes lane i ⊕ 2.
+    fn swap_halves(self) -> Self;
     /// Lane j of vector i becomes lane i of vector j.
     fn transpose(four: [Self; 4]) -> [Self; 4];
 
@@ -126,6 +130,18 @@ impl Vector for Portable {
     #[inline(always)]
     fn down_lanes<const COUNT: i32>(self) -> Self {
         Self(self.0.map(|word| word >> COUNT))
+    }
+
+    #[inline(always)]
+    fn swap_neighbours(self) -> Self {
+        let Self([a, b, c, d]) = self;
+        Self([b, a, d, c])
+    }
+
+    #[inline(always)]
+    fn swap_halves(self) -> Self {
+        let Self([a, b, c, d]) = self;
+        Self([c, d, a, b])
     }
 
     #[inline(always)]

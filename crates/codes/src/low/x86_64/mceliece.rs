@@ -1,18 +1,32 @@
 //! Classic McEliece's kernels on 256-bit registers: the portable ones, compiled with AVX2 over vectors that are one register.
 
+use crate::kernels::mceliece::columns::COLUMNS;
+use crate::kernels::mceliece::look_up::{self, Permutation};
 use crate::kernels::mceliece::polynomials::{self, Multiples, Product, Vector as Coefficients};
 use crate::kernels::mceliece::transform::{self, Values};
 use crate::kernels::mceliece::vector::{Row, Vector};
-use crate::kernels::mceliece::{self, benes, columns, locator, parity, pivots, positions};
+use crate::kernels::mceliece::{self, benes, columns, locator, parity, pivots, positions, rows};
 use candor_cpu::HaveAvx2;
 use core::arch::x86_64::*;
 
-pub(crate) use super::rows::add_rows;
+use super::rows::add_rows;
 pub(crate) use super::sort::{sort_blocks, sort_words};
 
 /// A register, made with the proof that there are such.
 #[derive(Clone, Copy)]
 pub(crate) struct Ymm(__m256i, HaveAvx2);
+
+/// Applies a panel to a strip: see [`rows::apply`].
+#[inline]
+pub(crate) fn apply(proof: HaveAvx2, strip: &mut [u8], height: usize, panel: rows::Panel<'_>, sources: &mut [u8]) {
+    rows::apply(
+        |tile, height, choices, sources| add_rows(proof, tile, height, choices, sources),
+        strip,
+        height,
+        panel,
+        sources,
+    );
+}
 
 /// Hides from the optimiser that all lanes are the same: it would compare one and copy the answer, by a chain of shuffles.
 #[target_feature(enable = "avx2")]
@@ -93,6 +107,18 @@ impl Vector for Ymm {
     }
 
     #[inline(always)]
+    fn swap_neighbours(self) -> Self {
+        // SAFETY: the vector was made with the token.
+        Self(unsafe { _mm256_shuffle_epi32::<0b01001110>(self.0) }, self.1)
+    }
+
+    #[inline(always)]
+    fn swap_halves(self) -> Self {
+        // SAFETY: the vector was made with the token.
+        Self(unsafe { _mm256_permute4x64_epi64::<0b01001110>(self.0) }, self.1)
+    }
+
+    #[inline(always)]
     fn transpose(four: [Self; 4]) -> [Self; 4] {
         let proof = four[0].1;
         let [a, b, c, d] = four.map(|vector| vector.0);
@@ -112,14 +138,14 @@ impl Vector for Ymm {
 
 /// Makes the entry points: a safe function that takes the token, and within it the kernel with the token's features.
 macro_rules! entry {
-    ($($(#[$doc:meta])* $name:ident $([$(const $size:ident),+])? ($proof:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)?, $kernel:expr;)+) => {
+    ($token:ident, $features:literal; $($(#[$doc:meta])* $name:ident $([$(const $size:ident),+])? ($proof:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)?, $kernel:expr;)+) => {
         $(
             $(#[$doc])*
             #[inline]
-            pub(crate) fn $name $(<$(const $size: usize),+>)? ($proof: HaveAvx2, $($argument: $type),*) $(-> $result)? {
-                #[target_feature(enable = "avx2,bmi1,bmi2")]
+            pub(crate) fn $name $(<$(const $size: usize),+>)? ($proof: $token, $($argument: $type),*) $(-> $result)? {
+                #[target_feature(enable = $features)]
                 #[allow(unused_variables, reason = "some kernels are loops that need no vectors of ours")]
-                fn with_features $(<$(const $size: usize),+>)? ($proof: HaveAvx2, $($argument: $type),*) $(-> $result)? {
+                fn with_features $(<$(const $size: usize),+>)? ($proof: $token, $($argument: $type),*) $(-> $result)? {
                     $kernel
                 }
                 // SAFETY: the token proves the features.
@@ -128,30 +154,64 @@ macro_rules! entry {
         )+
     };
 }
+pub(super) use entry;
+
+/// The entry points that all arms over [`Ymm`] have: the same code, compiled with the features of the arm. `$avx2` is the proof of the vectors.
+macro_rules! kernels {
+    ($token:ident, $features:literal, |$proof:ident| $avx2:expr) => {
+        entry! {
+            $token, $features;
+            /// See [`transform::evaluate`].
+            evaluate[const M, const Q]($proof, coefficients: &[Row; M], values: &mut Values<M, Q>), transform::evaluate::<Ymm, M, Q>($avx2, coefficients, values);
+            /// See [`transform::power_sums`].
+            power_sums[const M, const Q]($proof, values: &mut Values<M, Q>) -> [Row; M], transform::power_sums::<Ymm, M, Q>($avx2, values);
+            /// See [`mceliece::invert`].
+            invert[const M, const Q]($proof, values: &mut Values<M, Q>), mceliece::invert::<Ymm, M, Q>($avx2, values);
+            /// See [`mceliece::square`].
+            square[const M, const Q]($proof, values: &mut Values<M, Q>), mceliece::square::<Ymm, M, Q>($avx2, values);
+            /// See [`positions::all_differ`].
+            all_differ($proof, positions: &[u32]) -> u8, positions::all_differ(positions);
+            /// See [`parity::products`].
+            products($proof, rows: &[u8], row_bytes: usize, pieces: &[Row; parity::PIECES]) -> u64, parity::products::<Ymm>($avx2, rows, row_bytes, pieces);
+        }
+    };
+}
+pub(super) use kernels;
+
+kernels!(HaveAvx2, "avx2,bmi1,bmi2", |proof| proof);
 
 entry! {
-    /// See [`transform::evaluate`].
-    evaluate[const M, const Q](proof, coefficients: &[Row; M], values: &mut Values<M, Q>), transform::evaluate::<Ymm, M, Q>(proof, coefficients, values);
-    /// See [`transform::power_sums`].
-    power_sums[const M, const Q](proof, values: &mut Values<M, Q>) -> [Row; M], transform::power_sums::<Ymm, M, Q>(proof, values);
-    /// See [`mceliece::invert`].
-    invert[const M, const Q](proof, values: &mut Values<M, Q>), mceliece::invert::<Ymm, M, Q>(proof, values);
-    /// See [`mceliece::square`].
-    square[const M, const Q](proof, values: &mut Values<M, Q>), mceliece::square::<Ymm, M, Q>(proof, values);
+    HaveAvx2, "avx2,bmi1,bmi2";
     /// See [`locator::locator`].
     locator[const M](proof, syndromes: &[Row; M], t: usize) -> [Row; M], locator::locator::<Ymm, M>(proof, syndromes, t);
     /// See [`benes::apply`].
     permute(proof, m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), benes::apply(m, control, inverse, bits);
-    /// See [`positions::all_differ`].
-    all_differ(proof, positions: &[u32]) -> u8, positions::all_differ(positions);
-    /// See [`parity::products`].
-    products(proof, rows: &[u8], row_bytes: usize, pieces: &[Row; parity::PIECES]) -> u64, parity::products::<Ymm>(proof, rows, row_bytes, pieces);
     /// See [`polynomials::product`].
-    multiply(proof, a: &Coefficients, b: &Multiples) -> Product, polynomials::product(a, b);
+    multiply[const M](proof, a: &Coefficients, b: &Multiples) -> Product, polynomials::product(a, b);
     /// See [`polynomials::eliminate`].
     eliminate[const M](proof, columns: &mut [Coefficients]) -> u16, polynomials::eliminate::<M>(columns);
-    /// See [`columns::fill`].
-    fill_columns[const M](proof, x: &[Row; M], value: &[Row; M], t: usize, height: usize, tile: &mut [u8]), columns::fill::<Ymm, M>(proof, x, value, t, height, tile);
     /// See [`pivots::find_among_few`].
     find_pivots(proof, rows: &[u64], count: usize, sums: &mut [u8]), pivots::find_among_few(rows, count, sums);
+    /// See [`columns::fill`].
+    fill_columns[const M](proof, x: &[u16; COLUMNS], value: &[u16; COLUMNS], t: usize, height: usize, tile: &mut [u8]), columns::fill::<Ymm, M>(proof, x, value, t, height, tile);
+    /// See [`rows::write`].
+    write_rows(proof, tile: &[u8], height: usize, matrix: &mut [u8], row_bytes: usize, first: usize), rows::write(tile, height, matrix, row_bytes, first);
+    /// See [`look_up::look_up`].
+    look_up(proof, w: usize, at: Permutation<'_>, table: &[u16], found: &mut [u16], room: &mut [u32]), {
+        let (packed, scratch) = look_up::pack(at, table, room);
+        sort_blocks(proof, packed, scratch, 1 << w);
+        look_up::unpack(packed, found);
+    };
+    /// See [`look_up::look_up_two`].
+    look_up_two(proof, w: usize, at: Permutation<'_>, tables: [&[u16]; 2], found: [&mut [u16]; 2], room: &mut [u32]), {
+        if look_up::two_fit(w) {
+            let (packed, scratch) = look_up::pack_two(w, at, tables, room);
+            sort_blocks(proof, packed, scratch, 1 << w);
+            look_up::unpack_two(w, packed, found);
+        } else {
+            for (table, found) in tables.into_iter().zip(found) {
+                look_up(proof, w, at, table, found, room);
+            }
+        }
+    };
 }

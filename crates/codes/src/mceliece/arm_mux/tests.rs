@@ -1,7 +1,8 @@
 //! Kernels of key generation on every arm, beside the standard library and the definition.
 
 use super::super::tests::arms;
-use crate::kernels::mceliece::rows;
+use crate::kernels::mceliece::look_up::Permutation;
+use crate::kernels::mceliece::rows::{PANEL, Panel, STRIP};
 use candor_test_support::Random;
 use std::vec;
 use std::vec::Vec;
@@ -74,26 +75,107 @@ fn sequences_of_zeros_and_ones_are_sorted() {
     }
 }
 
+/// The panel's definition on single bits, in a strip of `height` rows: `pivots` and `others` are tiles of coefficients.
+fn applied(
+    strip: &[u8],
+    height: usize,
+    [first, count, candidates]: [usize; 3],
+    pivots: &[u8],
+    others: &[u8],
+) -> Vec<u8> {
+    let has = |tile: &[u8], height: usize, row: usize, bit: usize| tile[bit / 8 * height + row] >> (bit % 8) & 1 == 1;
+    let mut applied = strip.to_vec();
+    for (strip, applied) in strip.chunks(height).zip(applied.chunks_mut(height)) {
+        let new = |pivot: usize| {
+            (0..candidates).filter(|i| has(pivots, PANEL, pivot, *i)).fold(0, |sum, i| sum ^ strip[first + i])
+        };
+        let new: Vec<u8> = (0..count).map(new).collect();
+        for (row, byte) in applied.iter_mut().enumerate() {
+            *byte ^= (0..count).filter(|i| has(others, height, row, *i)).fold(0, |sum, i| sum ^ new[i]);
+        }
+        applied[first..first + count].copy_from_slice(&new);
+    }
+    applied
+}
+
 #[test]
 fn each_row_gets_the_rows_that_its_choices_say() {
     let mut random = Random::new(4);
     for arm in arms() {
-        for (height, columns, groups) in [(32, 1, 1), (64, 8, 16), (96, 3, 6), (1664, 2, 8), (1568, 1, 7)] {
-            let (mut tile, coefficients) = (random.bytes(height * columns), random.bytes(height * groups));
-            let sources = random.bytes(columns * 8 * groups);
-            let mut expected = tile.clone();
-            for (at, byte) in expected.iter_mut().enumerate() {
-                let (column, row) = (at / height, at % height);
-                for source in 0..8 * groups {
-                    if coefficients[source / 8 * height + row] >> (source % 8) & 1 == 1 {
-                        *byte ^= sources[column * 8 * groups + source];
+        for (height, first, count, candidates) in [
+            (64, 0, 64, 64),
+            (128, 96, 32, 32),
+            (192, 64, 64, 128),
+            (1664, 640, 64, 128),
+            (1600, 1536, 16, 16),
+            (640, 64, 40, 576),
+        ] {
+            let strip = random.bytes(height * STRIP);
+            let (mut pivots, others) = (random.bytes(PANEL / 8 * candidates), random.bytes(height * (count / 8)));
+            // There are no pivot rows beyond the last.
+            pivots.chunks_mut(PANEL).for_each(|column| column[count..].fill(0));
+            let expected = applied(&strip, height, [first, count, candidates], &pivots, &others);
+            let (pivots, others) = (arm.choices(&pivots, PANEL), arm.choices(&others, height));
+            let panel = Panel { first, count, candidates, pivots: &pivots, others: &others };
+            let mut found = strip;
+            arm.apply(&mut found, height, panel, &mut vec![0; STRIP * candidates]);
+            assert!(found == expected, "{height} rows, {count} pivots, {}", arm.name());
+        }
+    }
+}
+
+#[test]
+fn columns_become_rows_as_far_as_there_is_room() {
+    let mut random = Random::new(5);
+    for arm in arms() {
+        for (rows, row_bytes) in [(64usize, 32usize), (768, 340), (1547, 677), (1664, 816), (70, 15), (65, 17)] {
+            let height = rows.next_multiple_of(64);
+            let before = random.bytes(rows * row_bytes);
+            for first in (0..row_bytes).step_by(32) {
+                let tile = random.bytes(32 * height);
+                let mut matrix = before.clone();
+                arm.write_rows(&tile, height, &mut matrix, row_bytes, first);
+                let mut expected = before.clone();
+                for (at, byte) in expected.iter_mut().enumerate() {
+                    let (row, column) = (at / row_bytes, at % row_bytes);
+                    if (first..first + 32).contains(&column) {
+                        *byte = tile[(column - first) * height + row];
                     }
                 }
+                assert!(matrix == expected, "{rows} rows of {row_bytes} bytes from {first} on, {}", arm.name());
             }
-            let mut choices = vec![0; 2 * coefficients.len()];
-            rows::choices(&coefficients, height, &mut choices);
-            arm.add_rows(&mut tile, height, &choices, &sources);
-            assert!(tile == expected, "{height} rows, {}", arm.name());
+        }
+    }
+}
+
+#[test]
+fn tables_are_read_in_the_order_of_a_permutation() {
+    let mut random = Random::new(6);
+    for arm in arms() {
+        for (m, w) in (4..=13).flat_map(|m| (2..=m).map(move |w| (m, w))) {
+            let (count, block) = (1 << m, 1 << w);
+            let mut image: Vec<u16> = (0..count).map(|i| (i % block) as u16).collect();
+            for block in image.chunks_mut(block) {
+                (1..block.len()).for_each(|i| block.swap(i, random.below(i + 1)));
+            }
+            let mut inverse = vec![0; count];
+            (0..count).for_each(|x| inverse[x / block * block + usize::from(image[x])] = (x % block) as u16);
+            let mut table = || -> Vec<u16> { (0..count).map(|_| random.word() as u16 & (block - 1) as u16).collect() };
+            let tables = [table(), table()];
+            let expected = |table: &[u16]| -> Vec<u16> {
+                (0..count).map(|x| table[x / block * block + usize::from(image[x])]).collect()
+            };
+            let at = Permutation { image: &image, inverse: &inverse };
+            let (mut room, mut found) = (vec![0; 2 * count], [vec![0; count], vec![0; count]]);
+            arm.look_up(w, at, &tables[0], &mut found[0], &mut room);
+            assert_eq!(found[0], expected(&tables[0]), "2^{m} numbers in blocks of 2^{w}, {}", arm.name());
+            let [first, second] = &mut found;
+            arm.look_up_two(w, at, [&tables[0], &tables[1]], [first, second], &mut room);
+            assert!(
+                found == [expected(&tables[0]), expected(&tables[1])],
+                "two tables of 2^{m} numbers in blocks of 2^{w}, {}",
+                arm.name()
+            );
         }
     }
 }

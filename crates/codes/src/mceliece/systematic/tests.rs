@@ -115,7 +115,7 @@ fn pivots_are_found_wherever_they_are() {
             for column in strip.chunks_exact_mut(height) {
                 column[empty..].copy_from_slice(&random.bytes(height - empty));
             }
-            let mut panels = Panels { arm, height, rows, all: Vec::new() };
+            let mut panels = Panels { arm, height, rows, all: Vec::new(), sources: Zeroizing::new(Vec::new()) };
             let found = panels.extend(&mut strip, 0, count);
             // Thirty rows are too few for fifty pivots.
             assert_eq!(found.is_some(), empty < 290, "{empty} empty rows");
