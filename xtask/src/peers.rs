@@ -6,6 +6,7 @@
 //! | `liboqs` | the KEM library of pq-ntor-experiment | the subjects `liboqs-…`, which load it at run time |
 //! | `openssl-4` | OpenSSL 4 beside the system's own; perl and make build it | the subjects `openssl-4…`, which load it at run time |
 //! | `gf2x` | gf2x as Debian builds it, gf2x tuned here, and NTL on the tuned one | the subjects `gf2x-…`, `ntl-…` |
+//! | `lib25519` | lib25519, from Debian's newer release | the subjects `lib25519-…`, which load it at run time |
 //! | `libgcrypt` | libgcrypt 1.11 beside the system's own, from Debian's newer release | the subjects `libgcrypt-1.11…`, which load it at run time |
 //! | `libmceliece` | libmceliece, from Debian's newer release | the subjects `libmceliece-…`, which load it at run time |
 //! | `pqclean` | PQClean's Classic McEliece and round-4 HQC, the latter at each level of optimisation | the subjects `pqclean-…`, which load it at run time |
@@ -16,6 +17,7 @@
 mod cargo_package;
 pub(crate) mod debian;
 mod gf2x;
+mod lib25519;
 mod libgcrypt;
 mod libmceliece;
 mod liboqs;
@@ -34,7 +36,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 7] = ["gf2x", "libgcrypt", "libmceliece", "liboqs", "openssl-4", "pqclean", "tor"];
+const NAMES: [&str; 8] = ["gf2x", "lib25519", "libgcrypt", "libmceliece", "liboqs", "openssl-4", "pqclean", "tor"];
 
 /// Debian's packages that the recipes need before they compile anything.
 pub(crate) const PACKAGES: [&str; 6] = ["make", "perl", "g++", "cmake", "xz-utils", "bzip2"];
@@ -103,7 +105,7 @@ fn needs(name: &str) -> &'static [(&'static str, &'static str)] {
             ("xz", "xz-utils"),
         ],
         "libgcrypt" => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("make", "make"), ("bzip2", "bzip2")],
-        "libmceliece" => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("cc", "gcc")],
+        "lib25519" | "libmceliece" => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("cc", "gcc")],
         "liboqs" => &[("cmake", "cmake"), ("make", "make")],
         "openssl-4" => &[("make", "make"), ("perl", "perl")],
         "pqclean" => &[("cc", "gcc"), ("objcopy", "binutils"), ("tar", "tar")],
@@ -125,6 +127,7 @@ fn carry_out(target: &Path, name: &str, extent: Extent) -> Result<(), Failure> {
     let peers = peers.canonicalize().map_err(|error| format!("{}: {error}", peers.display()))?;
     match name {
         "gf2x" => gf2x::build(&peers, extent),
+        "lib25519" => lib25519::build(&peers, extent),
         "libgcrypt" => libgcrypt::build(&peers, extent),
         "libmceliece" => libmceliece::build(&peers, extent),
         "liboqs" => liboqs::build(&peers, extent),

@@ -14,7 +14,8 @@ pub struct Tier {
 
 const CLMUL: u32 = HaveClmul::BIT;
 const AVX2: u32 = CLMUL | HaveAvx2::BIT;
-const VPCLMUL: u32 = AVX2 | HaveSha::BIT | HaveVpclmul::BIT;
+const ADX: u32 = AVX2 | HaveAdx::BIT;
+const VPCLMUL: u32 = ADX | HaveSha::BIT | HaveVpclmul::BIT;
 const GFNI: u32 = VPCLMUL | HaveGfni::BIT;
 
 /// All groups of x86-64.
@@ -41,7 +42,8 @@ pub const TIERS: &[Tier] = &[
     Tier { name: "clmul", what: "x86-64: PCLMULQDQ, AES-NI, SSE4.1", groups: CLMUL },
     Tier { name: "sha", what: "x86-64: clmul and the SHA instructions", groups: CLMUL | HaveSha::BIT },
     Tier { name: "avx2", what: "x86-64: clmul, AVX2, BMI", groups: AVX2 },
-    Tier { name: "vpclmul", what: "x86-64: avx2, sha, VPCLMULQDQ and VAES on 256 bits", groups: VPCLMUL },
+    Tier { name: "adx", what: "x86-64: avx2, ADX", groups: ADX },
+    Tier { name: "vpclmul", what: "x86-64: adx, sha, VPCLMULQDQ and VAES on 256 bits", groups: VPCLMUL },
     Tier { name: "gfni", what: "x86-64: vpclmul, GFNI on 256 bits", groups: GFNI },
     Tier { name: "avx512", what: "x86-64: gfni, AVX-512 with IFMA, VPCLMULQDQ and VAES on 512 bits", groups: X86_64 },
     Tier { name: "pmull", what: "AArch64: PMULL and AES", groups: HavePmull::BIT },

@@ -75,6 +75,8 @@ groups! {
     HaveGfni, 5, "x86_64", is_x86_feature_detected, ["avx2", "gfni"];
     /// x86-64: products of 52 bits on 512-bit registers (Ice Lake, Zen 4; every CPU that has the group before).
     HaveAvx512Ifma, 6, "x86_64", is_x86_feature_detected, ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512ifma"];
+    /// x86-64: products and two chains of carries that leave each other's flags alone, on general registers (Broadwell, Zen 1).
+    HaveAdx, 7, "x86_64", is_x86_feature_detected, ["bmi2", "adx"];
     /// AArch64: 64-bit polynomial multiplication and AES.
     HavePmull, 8, "aarch64", is_aarch64_feature_detected, ["neon", "aes"];
     /// AArch64: the SHA-256 instructions.

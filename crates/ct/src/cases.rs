@@ -21,7 +21,14 @@ use crate::case::{Case, Expect, Place};
 
 /// All of them, in the order in which they run: the controls first, because without them the rest shows nothing.
 pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
-    CASES.iter().chain(sm4::CASES).chain(aead::CASES).chain(ml_kem::CASES).chain(hqc::CASES).chain(mceliece::CASES)
+    CASES
+        .iter()
+        .chain(sm4::CASES)
+        .chain(aead::CASES)
+        .chain(dh::CASES)
+        .chain(ml_kem::CASES)
+        .chain(hqc::CASES)
+        .chain(mceliece::CASES)
 }
 
 /// Those whose families have no list of their own.

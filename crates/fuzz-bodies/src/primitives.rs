@@ -1,8 +1,10 @@
-//! Keys and ciphertexts of KEMs; messages for hashes, AEADs, ciphers and CMAC.
+//! Keys and ciphertexts of KEMs; scalars and points of X25519; messages for hashes, AEADs, ciphers and CMAC.
 
 mod ciphers;
+mod x25519;
 
 pub use ciphers::cipher_messages;
+pub use x25519::x25519_agreements;
 
 use aes_gcm::aead::consts::{U12, U16};
 use aws_lc_rs::aead as aws;

@@ -69,6 +69,7 @@ pub mod mac;
 pub mod mceliece;
 pub mod ml_kem;
 pub mod ntor;
+mod one_after_another;
 pub mod opaque;
 pub mod oprf;
 pub mod x25519;

@@ -42,6 +42,7 @@ mod gf2x;
 mod gmssl;
 mod graviola;
 mod hqc_kem;
+mod lib25519;
 mod libcrux;
 mod libgcrypt;
 mod libmceliece;

@@ -1,6 +1,6 @@
 //! Diffie-Hellman over Curve25519 (RFC 7748).
 //!
-//! A back end is a type without fields: `aws_lc::X25519`, `dalek::X25519`.
+//! A back end is a type: `aws_lc::X25519` and `dalek::X25519` wrap libraries, `x25519::X25519` is our own.
 //!
 //! ```
 //! # #[cfg(feature = "aws-lc")] {
@@ -16,6 +16,7 @@
 //! # }
 //! ```
 
+use alloc::vec::Vec;
 use core::fmt;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
@@ -24,8 +25,13 @@ use zeroize::Zeroizing;
 pub mod aws_lc;
 #[cfg(feature = "dalek")]
 pub mod dalek;
+#[cfg(feature = "x25519")]
+pub mod x25519;
 
 pub use crate::SharedSecret;
+
+/// A secret key and the public key that belongs to it.
+pub type KeyPair<S> = (S, [u8; 32]);
 
 /// A Diffie-Hellman function on 32-byte keys.
 pub trait DiffieHellman {
@@ -78,6 +84,33 @@ pub trait DiffieHellman {
     /// # Errors
     /// [`DhError::NonContributory`] if the result is all zero (RFC 7748 §6.1): `peer` is a point of small order.
     fn agree(&self, secret: &Self::Secret, peer: &[u8; 32]) -> Result<SharedSecret, DhError>;
+
+    /// Two agreements, each with the result of [`Self::agree`]. Back ends that can do so compute them in one pass.
+    fn agree_pair(&self, pairs: [(&Self::Secret, &[u8; 32]); 2]) -> [Result<SharedSecret, DhError>; 2] {
+        pairs.map(|(secret, peer)| self.agree(secret, peer))
+    }
+
+    /// Any number of agreements, each with the result of [`Self::agree`], in the order of `pairs`. One with a point of small order does not
+    /// concern the others.
+    fn agree_many(&self, pairs: &[(&Self::Secret, &[u8; 32])]) -> Vec<Result<SharedSecret, DhError>> {
+        pairs.iter().map(|(secret, peer)| self.agree(secret, peer)).collect()
+    }
+
+    /// The public keys of any number of secret keys.
+    ///
+    /// # Errors
+    /// [`DhError::BackEnd`].
+    fn public_many(&self, secrets: &[&Self::Secret]) -> Result<Vec<[u8; 32]>, DhError> {
+        secrets.iter().map(|secret| self.public_of(secret)).collect()
+    }
+
+    /// Fresh key pairs, from the operating system's randomness.
+    ///
+    /// # Errors
+    /// [`DhError::Randomness`], [`DhError::BackEnd`].
+    fn generate_many(&self, count: usize) -> Result<Vec<KeyPair<Self::Secret>>, DhError> {
+        (0..count).map(|_| self.generate()).collect()
+    }
 }
 
 /// Why a Diffie-Hellman operation failed.

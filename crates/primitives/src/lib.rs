@@ -7,7 +7,7 @@
 // <family>/<name>.rs       one algorithm, or one back end
 // <family>/<name>_mux.rs   the choice of arm: takes proof tokens from `candor-cpu` and records the arm
 // rounds.rs, sm4_box.rs    constants, shared by portable code and kernels
-// poly1305.rs, lattice.rs  arithmetic, shared likewise
+// poly1305.rs, lattice.rs, x25519.rs  arithmetic, shared likewise
 // counter.rs               counter mode as a stream cipher, shared by AES and SM4
 // wipe.rs                  zeros over secrets
 // low/<arch>/              `unsafe` kernels that take a token
@@ -29,6 +29,8 @@ mod rounds;
 mod shared_secret;
 #[cfg(feature = "sm4")]
 mod sm4_box;
+#[cfg(feature = "x25519")]
+mod x25519;
 
 #[cfg(feature = "aead")]
 pub mod aead;

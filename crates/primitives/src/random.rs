@@ -9,7 +9,14 @@ pub(crate) struct Unavailable;
 /// `N` fresh random bytes.
 #[cfg(feature = "getrandom")]
 #[cfg_attr(
-    not(any(feature = "aead", feature = "libcrux", feature = "ml-kem", feature = "rustcrypto", feature = "dalek")),
+    not(any(
+        feature = "aead",
+        feature = "libcrux",
+        feature = "ml-kem",
+        feature = "rustcrypto",
+        feature = "dalek",
+        feature = "x25519"
+    )),
     expect(dead_code)
 )]
 #[inline]
@@ -21,14 +28,14 @@ pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Una
 
 /// Fresh random bytes, as many as there is room for, in one call of the system.
 #[cfg(feature = "getrandom")]
-#[cfg_attr(not(feature = "ml-kem"), expect(dead_code))]
+#[cfg_attr(not(any(feature = "ml-kem", feature = "x25519")), expect(dead_code))]
 pub(crate) fn fill(bytes: &mut [u8]) -> Result<(), Unavailable> {
     getrandom::fill(bytes).map_err(|_| Unavailable)
 }
 
 /// Without the feature there is no operating system to ask.
 #[cfg(not(feature = "getrandom"))]
-#[cfg_attr(not(feature = "ml-kem"), expect(dead_code))]
+#[cfg_attr(not(any(feature = "ml-kem", feature = "x25519")), expect(dead_code))]
 pub(crate) fn fill(_: &mut [u8]) -> Result<(), Unavailable> {
     Err(Unavailable)
 }
@@ -36,7 +43,14 @@ pub(crate) fn fill(_: &mut [u8]) -> Result<(), Unavailable> {
 /// Without the feature there is no operating system to ask.
 #[cfg(not(feature = "getrandom"))]
 #[cfg_attr(
-    not(any(feature = "aead", feature = "libcrux", feature = "ml-kem", feature = "rustcrypto", feature = "dalek")),
+    not(any(
+        feature = "aead",
+        feature = "libcrux",
+        feature = "ml-kem",
+        feature = "rustcrypto",
+        feature = "dalek",
+        feature = "x25519"
+    )),
     expect(dead_code)
 )]
 pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Unavailable> {

@@ -22,6 +22,7 @@ pub(crate) mod sparse;
 pub(crate) mod steps;
 mod thread;
 pub(crate) mod town;
+pub(crate) mod x25519;
 
 pub(crate) use ksf::argon2id;
 pub(crate) use opaque::{HybridOpaque, hybrid_opaque, opaque, opaque_provenance, upload};
@@ -29,11 +30,9 @@ pub(crate) use oprf::oprf;
 pub(crate) use ristretto::ristretto;
 
 use candor_cpu::Cpu;
-use candor_lab::{Entry, Provenance};
-use candor_peers::contract::x25519;
+use candor_lab::Provenance;
 use candor_peers::linked;
 use candor_primitives::SharedSecret;
-use candor_primitives::dh::{self, DiffieHellman};
 
 /// `candor@auto`: the back end picks its own arm, so candor has no tiers here.
 pub(crate) const AUTO: &str = "candor@auto";
@@ -50,42 +49,12 @@ pub(crate) fn distinct_arms(arm: impl Fn(Cpu) -> &'static str) -> Vec<(&'static 
     arms
 }
 
-/// Our X25519, back end AWS-LC.
-pub(crate) fn x25519(op: x25519::Op) -> Entry {
-    x25519::entry(AUTO, op, || Ok(OurDh(dh::aws_lc::X25519)))
-}
-
 /// A shared secret of ours, as bytes.
 struct Secret32(SharedSecret);
 
 impl AsRef<[u8]> for Secret32 {
     fn as_ref(&self) -> &[u8] {
         self.0.as_bytes()
-    }
-}
-
-/// A back end of [`DiffieHellman`].
-struct OurDh<D>(D);
-
-impl<D: DiffieHellman + 'static> x25519::X25519 for OurDh<D> {
-    type Secret = D::Secret;
-    type Encoded = [u8; 32];
-    type Shared = Secret32;
-
-    fn keygen(&self) -> Result<(Self::Secret, [u8; 32]), x25519::Failed> {
-        self.0.generate().map_err(|_| "candor's key generation failed")
-    }
-
-    fn ecdh(&self, secret: &Self::Secret, peer: &[u8; 32]) -> Result<Secret32, x25519::Failed> {
-        self.0.agree(secret, peer).map(Secret32).map_err(|_| "candor's agreement failed")
-    }
-
-    fn import(&self, bytes: &[u8; 32]) -> Option<Result<Self::Secret, x25519::Failed>> {
-        Some(self.0.secret_from_bytes(bytes).map_err(|_| "candor refuses the private key"))
-    }
-
-    fn provenance(&self, op: x25519::Op) -> Provenance {
-        on_aws_lc("candor_primitives::dh::DiffieHellman", op.timed())
     }
 }
 

@@ -12,7 +12,8 @@ use candor_gf2::field::{Field, Hqc8, McEliece13, Modulus, Nist571, Packed};
 use candor_onion::cell::{Command, PAYLOAD};
 use candor_onion::layer::{Crypto, RelayLayer};
 use candor_primitives::aead::{AeadInOut, Aes128Gcm, ChaCha20Poly1305, Nonce, Sm4Ccm, Sm4Gcm};
-use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
+use candor_primitives::dh::x25519::X25519;
+use candor_primitives::dh::{DiffieHellman, aws_lc};
 use candor_primitives::hash::{Batch, Digest, Sha3_256, Sha256};
 use candor_primitives::kem::{DerandomizedKem, Kem};
 use candor_primitives::ksf::{Argon2id, Memory, Params};
@@ -89,7 +90,9 @@ pub(crate) const ALL: &[Case] = &[
     }),
     arm("argon2id@avx512", "avx512", 32, argon2id),
     // AWS-LC chooses its arm itself: here the one for ADX.
-    arm("x25519/agree/aws-lc@adx", "portable", 32, x25519),
+    arm("x25519/agree/aws-lc@adx", "portable", 32, |_| x25519(aws_lc::X25519)),
+    arm("x25519/agree@avx512", "avx512", 32, |cpu| x25519(X25519::with_cpu(cpu))),
+    arm("x25519/many@avx512", "avx512", 8 * 32, |cpu| x25519_many(X25519::with_cpu(cpu))),
     arm("sm4/blocks@vpclmul", "vpclmul", SM4, sm4_blocks),
     arm("sm4/key-stream@vpclmul", "vpclmul", SM4, sm4_key_stream),
     arm("sm4/chains@vpclmul", "vpclmul", SM4, sm4_chains),
@@ -190,12 +193,27 @@ fn argon2id(cpu: Cpu) -> Work {
     })
 }
 
-fn x25519(_: Cpu) -> Work {
-    let (_, peer) = X25519.generate().expect("a key pair");
+/// A public key, and an agreement with that of another key.
+fn x25519<D: DiffieHellman + 'static>(dh: D) -> Work {
+    let (_, peer) = dh.generate().expect("a key pair");
     Box::new(move |scalar| {
         let scalar = scalar.first_chunk().expect("32 bytes");
-        let secret = X25519.secret_from_bytes(scalar).expect("any 32 bytes are a key");
-        drop(black_box(X25519.agree(&secret, &peer).expect("a secret")));
+        let secret = dh.secret_from_bytes(scalar).expect("any 32 bytes are a key");
+        _ = black_box(dh.public_of(&secret).expect("a public key"));
+        drop(black_box(dh.agree(&secret, &peer).expect("a secret")));
+    })
+}
+
+/// Eight public keys, two agreements and eight.
+fn x25519_many<D: DiffieHellman + 'static>(dh: D) -> Work {
+    let (_, peer) = dh.generate().expect("a key pair");
+    Box::new(move |scalars| {
+        let secrets: Vec<_> = scalars.as_chunks().0.iter().map(|scalar| dh.secret_from_bytes(scalar)).collect();
+        let secrets: Vec<_> = secrets.iter().map(|secret| secret.as_ref().expect("any 32 bytes are a key")).collect();
+        let pairs: Vec<_> = secrets.iter().map(|secret| (*secret, &peer)).collect();
+        _ = black_box(dh.public_many(&secrets).expect("public keys"));
+        _ = black_box(dh.agree_pair([pairs[0], pairs[1]]));
+        _ = black_box(dh.agree_many(&pairs));
     })
 }
 

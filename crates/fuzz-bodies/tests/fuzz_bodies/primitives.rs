@@ -25,6 +25,17 @@ fn no_bytes_make_a_back_end_panic_or_disagree() {
 }
 
 #[test]
+fn no_scalar_or_point_makes_two_arms_of_x25519_disagree() {
+    let corpus = Corpus::of("primitives_x25519_agreements");
+    corpus.run(10, fuzz::x25519_agreements);
+    for data in corpus.inputs() {
+        for length in [0, 63, 64, 65, 128, 5 * 64, data.len()] {
+            fuzz::x25519_agreements(&data[..length.min(data.len())]);
+        }
+    }
+}
+
+#[test]
 fn no_message_makes_two_arms_of_a_hash_disagree() {
     let corpus = Corpus::of("primitives_hash_pieces");
     corpus.run(10, fuzz::hash_pieces);

@@ -4,7 +4,10 @@
 //! from the peer's public key as the 32 bytes that came over the wire: parsing those is inside the clock for everyone,
 //! since some libraries make an object of them and others do nothing.
 
+mod at_once;
 pub(super) mod reference;
+
+pub use at_once::{BATCH, ManyX25519, Pair, Several, several_entry};
 
 use crate::seed::Stream;
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
@@ -83,16 +86,15 @@ struct Keygen<X> {
     seed: u64,
 }
 
-impl<X: X25519> Subject for Keygen<X> {
-    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        self.seed = seed;
-        let (secret, public) = self.x25519.keygen().map_err(Refusal::failed)?;
-        let (_, verifier) = verifier(seed);
+impl<X: X25519> Keygen<X> {
+    fn witness(&self, secret: X::Secret, public: X::Encoded) -> Result<Witness, Refusal> {
+        let (_, verifier) = verifier(self.seed);
         let shared = self.x25519.ecdh_once(secret, &verifier).map_err(Refusal::failed)?;
         Ok(Witness::default().with("public key", public).with("shared secret", shared))
     }
 
-    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
+    /// Whether the key pair of a witness is one.
+    fn check_pair(&self, other: &Witness) -> Result<(), Mismatch> {
         let public = other.part("public key")?;
         let public = public.try_into().map_err(|_| Mismatch::new("the public key is not 32 bytes long"))?;
         let shared = other.part("shared secret")?;
@@ -109,6 +111,18 @@ impl<X: X25519> Subject for Keygen<X> {
             // A library that can't import a private key can't do this with its own code; the reference does it.
             None => agree(&reference::ecdh(&secret, public).map_err(Mismatch::new)?),
         }
+    }
+}
+
+impl<X: X25519> Subject for Keygen<X> {
+    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
+        self.seed = seed;
+        let (secret, public) = self.x25519.keygen().map_err(Refusal::failed)?;
+        self.witness(secret, public)
+    }
+
+    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
+        self.check_pair(other)
     }
 
     fn run(&mut self, iterations: u64) {

@@ -42,3 +42,5 @@ pub(crate) mod sha512;
 pub(crate) mod sm3;
 #[cfg(feature = "sm4")]
 pub(crate) mod sm4;
+#[cfg(feature = "x25519")]
+pub(crate) mod x25519;

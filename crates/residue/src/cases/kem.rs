@@ -17,6 +17,14 @@ pub(super) fn cases() -> Vec<Case> {
         anywhere("ml-kem-768/libcrux", |probe, _| ml_kem(probe, kem::libcrux::MlKem768), LIBCRUX),
         Case { unstable: ADDRESSES, ..anywhere("ml-kem-768/aws-lc", decapsulate_aws_lc, AWS_LC) },
     ];
+    let tiers = ["portable", "adx", "avx512"];
+    cases.extend(on_each(&tiers, "x25519", |probe, cpu| x25519(probe, dh::x25519::X25519::with_cpu(cpu)), &[]));
+    cases.extend(on_each(
+        &tiers,
+        "x25519-many",
+        |probe, cpu| agree_many(probe, dh::x25519::X25519::with_cpu(cpu)),
+        &[],
+    ));
     let tiers = ["portable", "avx2"];
     cases.extend(on_each(&tiers, "ml-kem-768", |probe, cpu| ml_kem(probe, own::MlKem768::with_cpu(cpu)), &[]));
     cases.extend(on_each(&tiers, "ml-kem-1024", |probe, cpu| ml_kem(probe, own::MlKem1024::with_cpu(cpu)), &[]));
@@ -79,6 +87,32 @@ fn x25519<D: DiffieHellman>(probe: &mut Probe, dh: D) {
             .expect("a secret");
     probe.know("shared secret", shared.as_bytes());
     step!(probe, "drop", [made: &mut Option<D::Secret> = &mut made], *made = None);
+}
+
+/// Eleven public keys and agreements at once, and two.
+fn agree_many<D: DiffieHellman>(probe: &mut Probe, dh: D) {
+    const COUNT: usize = 11;
+    let scalars: [u8; 32 * COUNT] = probe.secret("scalars");
+    let scalars = scalars.as_chunks().0;
+    let peer = {
+        let key = dh.secret_from_bytes(&[9; 32]).expect("any 32 bytes are a key");
+        dh.public_of(&key).expect("a public key")
+    };
+    let mut made: Vec<_> = scalars.iter().map(|scalar| dh.secret_from_bytes(scalar).expect("a key")).collect();
+    let keys: Vec<_> = made.iter().collect();
+    let publics = step!(probe, "public keys", [dh: &D = &dh, keys: &[&D::Secret] = &keys], dh.public_many(keys));
+    publics.expect("public keys").iter().for_each(|public| probe.public(public));
+    let pairs: Vec<_> = keys.iter().map(|key| (*key, &peer)).collect();
+    let shared =
+        step!(probe, "agree", [dh: &D = &dh, pairs: &[(&D::Secret, &[u8; 32])] = &pairs], dh.agree_many(pairs));
+    let both = [pairs[0], pairs[1]];
+    let two =
+        step!(probe, "agree, two", [dh: &D = &dh, both: &[(&D::Secret, &[u8; 32]); 2] = &both], dh.agree_pair(*both));
+    for shared in shared.iter().chain(&two) {
+        probe.know("shared secret", shared.as_ref().expect("a secret").as_bytes());
+    }
+    drop((keys, pairs, both));
+    step!(probe, "drop", [made: &mut Vec<D::Secret> = &mut made], made.clear());
 }
 
 fn ml_kem<K: DerandomizedKem>(probe: &mut Probe, kem: K) {

@@ -3,7 +3,7 @@
 use super::reference::{Encapsulation, decapsulate_with};
 use super::subjects::{check_key_pair, decapsulate, key_pair_witness, same_secret};
 use super::{Failed, KeyPair, Level, MlKem, Op};
-use candor_lab::{Entry, Mismatch, Provenance, Quantity, Refusal, Subject, Witness};
+use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
 use std::hint::black_box;
 
 /// How many operations a batch has.
@@ -40,35 +40,7 @@ pub fn batch_entry<K: ManyMlKem>(
 /// An entry for a single operation, which does it [`BATCH`] times, one after another.
 #[must_use]
 pub fn one_after_another(entry: Entry) -> Entry {
-    Entry::new(entry.subject.clone(), move || Ok(OneAfterAnother(entry.make()?)))
-}
-
-struct OneAfterAnother(Box<dyn Subject>);
-
-impl Subject for OneAfterAnother {
-    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
-        self.0.prepare(seed)
-    }
-
-    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
-        self.0.check(other)
-    }
-
-    fn run(&mut self, iterations: u64) {
-        self.0.run(BATCH as u64 * iterations);
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        self.0.quantities()
-    }
-
-    fn provenance(&self) -> Provenance {
-        let provenance = self.0.provenance();
-        Provenance {
-            timed: format!("{BATCH} times, one after another, with one key: {}", provenance.timed),
-            ..provenance
-        }
-    }
+    crate::contract::one_after_another::one_after_another(entry, BATCH)
 }
 
 struct AtOnce<K: MlKem> {
