@@ -95,7 +95,9 @@ fn task(handshake: HandshakeType, start: Start) -> Task {
 }
 
 fn entry(name: &str, handshake: HandshakeType, start: Start) -> Entry {
-    Entry::new(name, move || Ok(Builds { handshake, start, town: None, outcomes: Outcomes::default() }))
+    Entry::new(name, move || {
+        Ok(Builds { handshake, start, town: None, is_apart: false, outcomes: Outcomes::default() })
+    })
 }
 
 /// The page that a subject fetches: its bytes depend on the seed alone.
