@@ -4,8 +4,8 @@ use candor_network::directory::{AuthorityKeys, DirectoryAddress};
 use candor_network::http::{self, Url};
 use candor_network::metrics;
 use candor_network::paths::{GuardRules, Guards};
-use candor_network::proxy::CircuitReading;
 use candor_network::proxy::socks::{self, Handshake, Reply, Step};
+use candor_network::proxy::{CircuitReading, connect_target};
 use candor_network::{NetworkFile, Policy, RelayKeys, RelayList, Watched};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -121,6 +121,14 @@ pub fn http_answer(data: &[u8]) {
     if let Ok(answer) = answer {
         assert_eq!(answer.length, body as u64);
     }
+}
+
+/// The target that a client of HTTP CONNECT names: none, or one that reads as the same.
+pub fn connect(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let Some((host, port)) = connect_target(text) else { return };
+    assert!(port > 0 && !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic()), "{host}");
+    assert_eq!(connect_target(&format!("{host}:{port}")), Some((host, port)));
 }
 
 /// What a client of SOCKS says: it ends the same whether it comes whole or byte by byte, and no message is longer than the longest.

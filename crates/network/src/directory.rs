@@ -20,6 +20,7 @@ mod address;
 mod attend;
 mod authority;
 mod authority_keys;
+mod checks;
 mod client;
 mod exchange;
 mod names;

@@ -26,6 +26,7 @@ mod serve;
 pub mod socks;
 mod trouble;
 
+pub use http::connect_target;
 pub use metrics::{ProxyMetrics, Stage};
 pub use readings::CircuitReading;
 

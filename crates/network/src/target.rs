@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, yield_now};
 
 /// The longest head of a request.
 const MOST_HEAD: usize = 16 << 10;
@@ -141,7 +141,7 @@ async fn answer(request: Request<Incoming>) -> Answer {
     let path = request.uri().path();
     match (request.method(), path.strip_prefix("/bytes/")) {
         (&Method::GET, Some(length)) => match length.parse() {
-            Ok(length) if length <= MOST_BYTES => bytes(length),
+            Ok(length) if length <= MOST_BYTES => bytes(length).await,
             _ => status(StatusCode::BAD_REQUEST),
         },
         (&Method::GET, None) if path == "/" => text("candor's target: GET /bytes/N, POST /digest\n".to_owned()),
@@ -151,9 +151,15 @@ async fn answer(request: Request<Incoming>) -> Answer {
     }
 }
 
-fn bytes(length: u64) -> Answer {
+async fn bytes(length: u64) -> Answer {
+    let mut hash = Sha256::new();
+    for piece in Target::bytes(length) {
+        hash.update(&piece);
+        // A gigabyte takes a second, and others' answers go on meanwhile.
+        yield_now().await;
+    }
     let pieces = Pieces { left: length, pieces: Box::new(Target::bytes(length)) };
-    let answer = Response::builder().header("candor-sha256", Target::digest(length));
+    let answer = Response::builder().header("candor-sha256", base16ct::lower::encode_string(&hash.finalize()));
     answer.body(Either::Right(pieces)).expect("digits fit a header")
 }
 
@@ -239,6 +245,23 @@ mod tests {
             tcp.read_to_end(&mut answer).await.unwrap();
             let answer = String::from_utf8_lossy(&answer);
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request}: {answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_asks_for_a_gigabyte_keeps_nobody_waiting() {
+        let target = Target::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let ask = async |length: u64| {
+            let mut tcp = TcpStream::connect(target.address()).await.unwrap();
+            tcp.write_all(format!("GET /bytes/{length} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
+            tcp
+        };
+        let (mut long, mut short) = (ask(MOST_BYTES).await, ask(1000).await);
+        let (mut begins, mut answer) = ([0; 1], Vec::new());
+        tokio::select! {
+            biased;
+            _ = long.read(&mut begins) => panic!("the first is served, and then the other"),
+            read = short.read_to_end(&mut answer) => assert!(read.unwrap() > 1000),
         }
     }
 }

@@ -6,6 +6,8 @@
 //! CANDOR_CROWD_SECONDS=3600 cargo test --release -p candor-network --test crowd -- --ignored --nocapture
 //! ```
 //!
+//! `CANDOR_CROWD_PAUSE` is a number of milliseconds between rounds, for an hour that leaves the machine to others.
+//!
 //! In a round each client fetches a page and checks its bytes; each eighth time it builds a new circuit first. Relays, target and clients are one
 //! process, whose resident memory is looked at between the rounds. A third of them is warm-up; then the median of the last third is
 //! compared with that of the one before.
@@ -58,8 +60,8 @@ fn median(values: &[u64]) -> u64 {
     sorted[sorted.len() / 2]
 }
 
-/// Runs rounds while `goes_on`; the memory after each.
-async fn crowd(mut goes_on: impl FnMut(usize) -> bool) -> Vec<u64> {
+/// Runs rounds while `goes_on`, with a pause after each; the memory after each.
+async fn crowd(pause: Duration, mut goes_on: impl FnMut(usize) -> bool) -> Vec<u64> {
     let town = Arc::new(Town::new().await);
     let mut members: Vec<_> = (0..CLIENTS).map(|number| Member { number, client: client(), circuit: None }).collect();
     let mut memory = Vec::new();
@@ -76,6 +78,7 @@ async fn crowd(mut goes_on: impl FnMut(usize) -> bool) -> Vec<u64> {
         members = under_way.join_all().await;
         memory.extend(resident());
         round += 1;
+        tokio::time::sleep(pause).await;
     }
     assert_eq!(members.len(), CLIENTS);
     drop(members);
@@ -97,15 +100,17 @@ fn is_flat(memory: &[u64]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_clients_see_no_error_and_memory_stays_flat() {
-    is_flat(&crowd(|round| round < ROUNDS).await);
+    is_flat(&crowd(Duration::ZERO, |round| round < ROUNDS).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a load driver; its module says how to run it"]
 async fn a_hundred_clients_for_a_time() {
-    let seconds = std::env::var("CANDOR_CROWD_SECONDS").ok();
-    let seconds = seconds.map_or(180, |text| text.parse().expect("CANDOR_CROWD_SECONDS is a number of seconds"));
-    let end = Instant::now() + Duration::from_secs(seconds);
+    let set = |name: &str| -> Option<u64> {
+        std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+    };
+    let end = Instant::now() + Duration::from_secs(set("CANDOR_CROWD_SECONDS").unwrap_or(180));
+    let pause = Duration::from_millis(set("CANDOR_CROWD_PAUSE").unwrap_or(0));
     // Three rounds at least, for there are three thirds.
-    is_flat(&crowd(|round| round < 3 || Instant::now() < end).await);
+    is_flat(&crowd(pause, |round| round < 3 || Instant::now() < end).await);
 }

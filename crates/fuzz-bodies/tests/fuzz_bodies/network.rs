@@ -52,6 +52,11 @@ fn clients_of_socks_say_anything() {
 }
 
 #[test]
+fn clients_of_http_connect_name_anything() {
+    Corpus::of("network_connect").run(MUTATIONS, fuzz::connect);
+}
+
+#[test]
 fn network_files_are_anything() {
     Corpus::of("network_file").run(MUTATIONS, fuzz::network_file);
 }

@@ -9,6 +9,7 @@ use crate::stream::CircuitStream;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, PROXY_AUTHORIZATION};
+use hyper::http::uri::Authority;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
@@ -66,19 +67,14 @@ async fn answer(client: &Connection, opened: &Opened, mut request: Request<Incom
         let text = "this proxy only knows CONNECT; with curl, add --proxytunnel, or use --socks5-hostname";
         return plain(StatusCode::METHOD_NOT_ALLOWED, text);
     }
-    let authority = request.uri().authority().cloned();
-    let target = authority.as_ref().and_then(|authority| {
-        let port = authority.port_u16().filter(|port| *port > 0)?;
-        Some((authority.host(), port)).filter(|(host, _)| !host.is_empty() && !authority.as_str().contains('@'))
-    });
-    let Some((host, port)) = target else {
+    let Some((host, port)) = request.uri().authority().and_then(|authority| connect_target(authority.as_str())) else {
         client.garbage("a CONNECT without host and port");
         return plain(StatusCode::BAD_REQUEST, "expected CONNECT host:port");
     };
     client.seat.settle();
     let header = |name: &str| request.headers().get(name).map_or(&[][..], HeaderValue::as_bytes);
     let isolation = client.isolation("HTTP", &[header(PROXY_AUTHORIZATION.as_str()), header(ISOLATION)]);
-    match client.shared.pool.open(isolation, host, port).await {
+    match client.shared.pool.open(isolation, &host, port).await {
         Ok((stream, trial)) => {
             client.shared.counters.replied(Reply::Succeeded);
             *locked(opened) = Some((stream, trial, hyper::upgrade::on(&mut request)));
@@ -91,10 +87,45 @@ async fn answer(client: &Connection, opened: &Opened, mut request: Request<Incom
     }
 }
 
+/// The host and port that a client of HTTP CONNECT names; an IPv6 address is in brackets, as in a SOCKS [`Request`](super::socks::Request). `None` if it
+/// names none, or says who it is there.
+pub fn connect_target(authority: &str) -> Option<(String, u16)> {
+    let authority: Authority = authority.parse().ok()?;
+    let port = authority.port_u16().filter(|port| *port > 0)?;
+    let is_fit = !authority.host().is_empty() && !authority.as_str().contains('@');
+    is_fit.then(|| (authority.host().to_owned(), port))
+}
+
 fn plain(status: StatusCode, text: &str) -> Answer {
     let mut answer = Response::new(Full::from(format!("{text}\n")));
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_target_is_the_host_and_the_port_that_were_named(
+            host in prop_oneof![
+                "[a-zA-Z0-9][a-zA-Z0-9.-]{0,250}",
+                any::<std::net::Ipv4Addr>().prop_map(|address| address.to_string()),
+                any::<std::net::Ipv6Addr>().prop_map(|address| format!("[{address}]")),
+            ],
+            port in any::<u16>(),
+            user in "[a-z]{1,8}",
+        ) {
+            let expected = (port > 0).then(|| (host.clone(), port));
+            prop_assert_eq!(connect_target(&format!("{host}:{port}")), expected);
+            prop_assert_eq!(connect_target(&host), None);
+            prop_assert_eq!(connect_target(&format!("{user}@{host}:{port}")), None);
+            prop_assert_eq!(connect_target(&format!("{host}:{}", u32::from(port) + 65_536)), None);
+            prop_assert_eq!(connect_target(&format!(":{port}")), None);
+        }
+    }
 }

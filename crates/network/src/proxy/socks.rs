@@ -331,6 +331,7 @@ impl<'a> Parts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// Everything that is answered, and how it ends, if the bytes come in pieces of `piece`.
     fn talk(bytes: &[u8], piece: usize) -> (Vec<u8>, Step, Credentials) {
@@ -454,5 +455,29 @@ mod tests {
         assert_eq!(four.resolved(&[Ipv6Addr::LOCALHOST.into()])[1], 91);
         let codes: Vec<u8> = Reply::ALL.iter().map(|reply| *reply as u8).collect();
         assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_asked_for_is_what_was_named_however_it_comes(
+            host in "[!-~]{1,255}",
+            port in 1..=u16::MAX,
+            (user, password) in (prop::collection::vec(1_u8.., 0..256), prop::collection::vec(any::<u8>(), 0..256)),
+            piece in 1..600_usize,
+            more in prop::collection::vec(any::<u8>(), 0..8),
+        ) {
+            prop_assume!(!user.starts_with(EXTENDED) && host.parse::<Ipv6Addr>().is_err());
+            let said = |text: &[u8]| [&[text.len() as u8], text].concat();
+            let login = [&[1], &said(&user)[..], &said(&password)].concat();
+            let five = [&[5, 1, 2][..], &login, &name(CONNECT, &host, port), &more].concat();
+            let head = [&[4, CONNECT][..], &port.to_be_bytes(), &[0, 0, 0, 1]].concat();
+            let four = [&head[..], &user, &[0], host.as_bytes(), &[0], &more].concat();
+            for (bytes, version, password) in [(five, VERSION_5, password), (four, VERSION_4, Vec::new())] {
+                let (_, end, credentials) = talk(&bytes, piece);
+                let Step::Ask(_, request) = end else { panic!("{end:?}") };
+                prop_assert_eq!(request, ask(Ask::Connect, &host, port, version));
+                prop_assert_eq!(credentials, Credentials { user: user.clone(), password });
+            }
+        }
     }
 }

@@ -32,6 +32,8 @@ const CONSENSUS: &str = "consensus";
 /// How often a new client asks for a consensus with all relays, and the pause between.
 const ASKS: usize = 200;
 const PAUSE: Duration = Duration::from_millis(50);
+/// How often it is looked whether links are closed.
+const CLOSING: Duration = Duration::from_millis(1);
 
 /// The relays of a measurement, and the client with a runtime on the caller's thread.
 pub(crate) struct Town {
@@ -240,6 +242,21 @@ impl Town {
     pub(crate) fn disconnect(&self) {
         self.client.disconnect();
         self.relays.iter().for_each(|relay| relay.disconnect());
+    }
+
+    /// The same, and waits until the relays are done with it.
+    pub(crate) fn part(&self) {
+        self.disconnect();
+        let has_links = |relay: &Arc<Relay>| relay.held().links > 0;
+        self.runtime.block_on(async {
+            // The client's ends of the links are closed on this thread. The directory may be trying a relay.
+            for _ in 0..ASKS {
+                tokio::time::sleep(CLOSING).await;
+                if !self.relays.iter().any(has_links) {
+                    break;
+                }
+            }
+        });
     }
 
     /// Fetches bytes through the circuit.

@@ -95,7 +95,9 @@ fn task(handshake: HandshakeType, start: Start) -> Task {
 }
 
 fn entry(name: &str, handshake: HandshakeType, start: Start) -> Entry {
-    Entry::new(name, move || Ok(Builds { handshake, start, town: None, outcomes: Outcomes::default() }))
+    Entry::new(name, move || {
+        Ok(Builds { handshake, start, town: None, is_apart: false, outcomes: Outcomes::default() })
+    })
 }
 
 /// The page that a subject fetches: its bytes depend on the seed alone.
@@ -116,6 +118,8 @@ struct Builds {
     handshake: HandshakeType,
     start: Start,
     town: Option<Town>,
+    /// There is no link, and nobody is busy closing one.
+    is_apart: bool,
     outcomes: Outcomes,
 }
 
@@ -128,13 +132,20 @@ impl Builds {
     }
 
     fn build(&mut self, lap: impl FnMut(Step)) {
+        self.part();
+        self.is_apart = false;
         let town = self.town.as_ref().expect("prepare comes before run");
-        if self.start != Start::Warm {
-            town.disconnect();
-        }
         let built = self.circuit(town, lap).is_ok();
         self.outcomes.attempts += 1;
         self.outcomes.successes += u64::from(built);
+    }
+
+    /// Closes the links that an operation makes anew. That is no part of it, so it is done outside the clock where there is an iteration an epoch.
+    fn part(&mut self) {
+        if self.start != Start::Warm && !self.is_apart {
+            self.town.as_ref().expect("prepare comes before run").part();
+            self.is_apart = true;
+        }
     }
 }
 
@@ -159,6 +170,10 @@ impl Subject for Builds {
         let circuit = self.circuit(town, |_| {}).map_err(wrong)?;
         let page = town.fetch(&circuit, theirs.len() as u64).map_err(wrong)?;
         Witness::default().with("page", page).same_as(other)
+    }
+
+    fn restock(&mut self, _: u64) {
+        self.part();
     }
 
     fn run(&mut self, iterations: u64) {
@@ -186,6 +201,8 @@ impl Subject for Builds {
         });
         // A circuit that failed has its remaining phases all the same, or the epoch would not add up.
         (laps..self.phases().len()).for_each(|_| lap());
+        // Or the next operation's first phase would have it in it.
+        self.part();
     }
 
     fn outcomes(&self) -> Option<Outcomes> {

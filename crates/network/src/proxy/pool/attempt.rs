@@ -102,6 +102,8 @@ impl Pool {
             let mut trouble = None;
             // Those that can't serve this stream, and exits that another one is better asked instead of.
             let (mut passed, mut doubtful) = (Passed::default(), Vec::new());
+            // Guards of circuits on which a cell was spoilt.
+            let mut suspects = Vec::new();
             let (mut tried, mut failed) = (0, 0);
             while tried < TRIES && failed < BUILDS {
                 if tried + failed > 0 {
@@ -131,9 +133,13 @@ impl Pool {
                                 } else {
                                     tried += 1;
                                     if is_spoilt(&error) {
-                                        // Nobody knows whether by the one or the other.
+                                        // Nobody knows whether by the one or the other, or by a relay between them. These are new with each
+                                        // try and must not choose the guard, so it is left only if a second try over it fares no better.
+                                        let guard = *built.guard().identity();
                                         doubtful.push(*built.exit().identity());
-                                        passed.guards.push(*built.guard().identity());
+                                        let list =
+                                            if suspects.contains(&guard) { &mut passed.guards } else { &mut suspects };
+                                        list.push(guard);
                                     } else if is_the_exits(&error, built.path.len()) {
                                         passed.exits.push(*built.exit().identity());
                                     }
