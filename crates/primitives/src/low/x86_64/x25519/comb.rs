@@ -126,12 +126,15 @@ fn eight_scalars(token: HaveAvx512Ifma, scalars: &[Scalar; 8], into: &mut [Quoti
     let one = Limbs([Eight::splat(token, 1), zero, zero, zero, zero]);
     let twice = each_limb!(n => Eight::splat(token, TWICE[n]));
 
-    let biased = scalars.each_ref().map(biased);
+    let mut digits = [[0; 4]; 8];
+    for (digits, scalar) in digits.iter_mut().zip(scalars) {
+        *digits = biased(scalar);
+    }
     let (mut x, mut y, mut z, mut t) = (Sums([zero; 5]), Sums(one.0), Sums(one.0), Sums([zero; 5]));
     for window in 0..WINDOWS {
         let (mut magnitudes, mut negatives) = ([0; 8], [0; 8]);
-        for (lane, biased) in biased.iter().enumerate() {
-            (magnitudes[lane], negatives[lane]) = digit(biased, window);
+        for (lane, digits) in digits.iter().enumerate() {
+            (magnitudes[lane], negatives[lane]) = digit(digits, window);
         }
         let (magnitude, negative) = (Eight::load(token, &magnitudes), Eight::load(token, &negatives));
         let [mut less, mut more, mut product] = [one, one, Limbs([zero; 5])];

@@ -8,13 +8,14 @@ use super::numbers::{Constants, Limbs, Sums, biases, each_limb, masks};
 use crate::x25519::field::{A24, Element};
 use crate::x25519::{Quotient, Scalar, exchanges};
 use candor_cpu::HaveAvx512Ifma;
+use core::array;
 
 /// The scalar times the point with this u-coordinate.
 #[inline]
 pub(crate) fn ladder(token: HaveAvx512Ifma, scalar: &Scalar, u: &[u8; 32], into: &mut Quotient) {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma")]
     fn with_features(token: HaveAvx512Ifma, scalar: &Scalar, u: &[u8; 32], into: &mut Quotient) {
-        in_four(token, [scalar], [u], [into]);
+        in_four(token, array::from_ref(scalar), array::from_ref(u), array::from_mut(into));
     }
     // SAFETY: the token proves the features.
     unsafe { with_features(token, scalar, u, into) }
@@ -25,7 +26,7 @@ pub(crate) fn ladder(token: HaveAvx512Ifma, scalar: &Scalar, u: &[u8; 32], into:
 pub(crate) fn ladder_2(token: HaveAvx512Ifma, scalars: &[Scalar; 2], us: &[[u8; 32]; 2], into: &mut [Quotient; 2]) {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma")]
     fn with_features(token: HaveAvx512Ifma, scalars: &[Scalar; 2], us: &[[u8; 32]; 2], into: &mut [Quotient; 2]) {
-        in_four(token, scalars.each_ref(), us.each_ref(), into.each_mut());
+        in_four(token, scalars, us, into);
     }
     // SAFETY: the token proves the features.
     unsafe { with_features(token, scalars, us, into) }
@@ -54,7 +55,7 @@ const SECOND: [u64; 4] = [0, 1, 0, 1];
 
 /// N points in four lanes each, step by step side by side.
 #[inline(always)]
-fn in_four<const N: usize>(token: HaveAvx512Ifma, scalars: [&Scalar; N], us: [&[u8; 32]; N], into: [&mut Quotient; N]) {
+fn in_four<const N: usize>(token: HaveAvx512Ifma, scalars: &[Scalar; N], us: &[[u8; 32]; N], into: &mut [Quotient; N]) {
     let with = Constants::<Four>::new(token);
     let odd = Four::load(token, &ODD_MASKS);
     let odd_biases = each_limb!(n => Four::load(token, &ODD_BIASES[n]));
@@ -64,7 +65,7 @@ fn in_four<const N: usize>(token: HaveAvx512Ifma, scalars: [&Scalar; N], us: [&[
 
     let blank = Limbs([with.zero; 5]);
     let (mut bits, mut points, mut state) = ([[0; 4]; N], [blank; N], [Sums(blank.0); N]);
-    for (at, (scalar, u)) in scalars.into_iter().zip(us).enumerate() {
+    for (at, (scalar, u)) in scalars.iter().zip(us).enumerate() {
         bits[at] = exchanges(scalar);
         let u = Element::from_bytes(u).0;
         points[at] = Limbs(each_limb!(n => Four::load(token, &[0, 0, 0, u[n]])));
