@@ -20,7 +20,6 @@ mod address;
 mod attend;
 mod authority;
 mod authority_keys;
-mod checks;
 mod client;
 mod exchange;
 mod names;

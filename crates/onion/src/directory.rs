@@ -27,7 +27,7 @@ pub use crate::invalid_document::InvalidDocument;
 pub use agreement::merge;
 pub use bandwidth::{BANDWIDTH_CAP, bandwidth_cap};
 pub use certificate::{Authorities, Certificate, Endorsement};
-pub use consensus::{Check, Consensus, Listed, MOST_CONSENSUS, UnsignedConsensus};
+pub use consensus::{Consensus, Listed, MOST_CONSENSUS, UnsignedConsensus};
 pub use descriptor::{Descriptor, Drafted, KEM_LENGTHS, MOST_DESCRIPTOR, kem_digest};
 pub use keys::{Fingerprint, PublicKey, SecretKey, Signature};
 pub use relay::{Host, MOST_FAMILY, MOST_RULES, Relay, Rule, is_name};

@@ -80,29 +80,6 @@ fn a_consensus_needs_its_threshold_of_trusted_authorities() {
 }
 
 #[test]
-fn a_signature_that_nobody_has_checked_does_not_count() {
-    let authorities = [1, 2, 3].map(authority);
-    let trust = trust(&authorities, 2);
-    let document = signed(&consensus(&authorities), &authorities.each_ref());
-    let left_out = |left_out: &[usize]| {
-        Consensus::verify_by(&document, &trust, |checks| {
-            assert_eq!(checks.len(), 6, "each authority's certificate, and its signature");
-            // In another order than they come in.
-            let run = checks.iter_mut().enumerate().rev().filter(|(number, _)| !left_out.contains(number));
-            run.for_each(|(_, check)| check.run());
-        })
-    };
-    assert_eq!(left_out(&[]), Consensus::verify(&document, &trust));
-    for half in 0..6 {
-        assert_eq!(left_out(&[half]).unwrap().signers.len(), 2);
-    }
-    let under = |good| Error::from(InvalidDocument::UnderSigned { good, known: 3, threshold: 2 });
-    for (halves, good) in [(&[0, 2][..], 1), (&[1, 5], 1), (&[0, 3, 4], 0), (&[0, 1, 2, 3, 4, 5], 0)] {
-        assert_eq!(left_out(halves), Err(under(good)), "{halves:?}");
-    }
-}
-
-#[test]
 fn no_bit_of_a_consensus_can_be_changed_and_no_byte_cut() {
     let authorities = [1, 2].map(authority);
     let trust = trust(&authorities, 2);

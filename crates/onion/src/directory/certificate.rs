@@ -114,17 +114,7 @@ impl Endorsement {
 
     /// That the authority has signed the document with this digest, by a key that held at `at`.
     pub(super) fn verify(&self, label: Label, digest: &[u8; 64], at: u64) -> Result<(), Error> {
-        self.verify_certificate(at)?;
-        self.verify_signature(label, digest)
-    }
-
-    /// The first half of it: that the authority has certified a key, and that the certificate held at `at`.
-    pub(super) fn verify_certificate(&self, at: u64) -> Result<(), Error> {
-        self.certificate.verify(at)
-    }
-
-    /// The other half: that this key has signed the document.
-    pub(super) fn verify_signature(&self, label: Label, digest: &[u8; 64]) -> Result<(), Error> {
+        self.certificate.verify(at)?;
         self.certificate.signing.verify(label, digest, &self.signature)
     }
 }

@@ -39,30 +39,6 @@ pub struct Listed {
     pub family: u16,
 }
 
-/// Whether a signature holds, for [`Consensus::verify_by`]: an authority's of a consensus, or of the certificate of the key that has signed it.
-pub struct Check<'a> {
-    endorsement: &'a Endorsement,
-    half: Half<'a>,
-    holds: bool,
-}
-
-#[derive(Clone, Copy)]
-enum Half<'a> {
-    Certificate { at: u64 },
-    Signature { digest: &'a [u8; 64] },
-}
-
-impl Check<'_> {
-    /// Verifies the signature.
-    pub fn run(&mut self) {
-        let verified = match self.half {
-            Half::Certificate { at } => self.endorsement.verify_certificate(at),
-            Half::Signature { digest } => self.endorsement.verify_signature(Label::Consensus, digest),
-        };
-        self.holds = verified.is_ok();
-    }
-}
-
 /// A consensus as authorities compute it, to be signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsignedConsensus {
@@ -138,19 +114,6 @@ impl Consensus {
     /// # Errors
     /// [`Error::Directory`], [`Error::Length`], [`Error::TooLong`].
     pub fn verify(bytes: &[u8], authorities: &Authorities) -> Result<Self, Error> {
-        Self::verify_by(bytes, authorities, |checks| checks.iter_mut().for_each(Check::run))
-    }
-
-    /// The same for who has threads: `run` is given a check for each signature, and [runs](Check::run) all of them, in any order. One that it leaves out
-    /// doesn't hold.
-    ///
-    /// # Errors
-    /// As for [`Self::verify`].
-    pub fn verify_by(
-        bytes: &[u8],
-        authorities: &Authorities,
-        run: impl FnOnce(&mut [Check<'_>]),
-    ) -> Result<Self, Error> {
         if bytes.len() > MOST_CONSENSUS {
             return Err(Error::TooLong { what: WHAT, most: MOST_CONSENSUS, got: bytes.len() });
         }
@@ -167,20 +130,12 @@ impl Consensus {
         if !signers.is_sorted_by(|low, high| low < high) {
             return Err(InvalidDocument::Order { what: "the signatures of a consensus" }.into());
         }
-        let (digest, at) = (digest_of(body), Self::header(body)?.0.valid_after);
-        let trusted = || endorsements.iter().zip(&signers).filter(|(_, authority)| authorities.contains(authority));
-        let halves = |(endorsement, _)| {
-            [Half::Certificate { at }, Half::Signature { digest: &digest }].map(|half| Check {
-                endorsement,
-                half,
-                holds: false,
-            })
+        let (digest, times) = (digest_of(body), Self::header(body)?.0);
+        let holds = |(endorsement, authority): (&Endorsement, &Fingerprint)| {
+            authorities.contains(authority) && endorsement.verify(Label::Consensus, &digest, times.valid_after).is_ok()
         };
-        let mut checks: Vec<_> = trusted().flat_map(halves).collect();
-        run(&mut checks);
-        let hold = checks.chunks(2).map(|halves| halves.iter().all(|check| check.holds));
         let signers: Vec<_> =
-            trusted().zip(hold).filter(|(_, holds)| *holds).map(|((_, authority), _)| *authority).collect();
+            endorsements.iter().zip(&signers).filter(|pair| holds(*pair)).map(|(_, authority)| *authority).collect();
         if signers.len() < authorities.threshold() {
             let (known, threshold) = (authorities.known().len(), authorities.threshold());
             return Err(InvalidDocument::UnderSigned { good: signers.len(), known, threshold }.into());

@@ -160,11 +160,12 @@ impl Subject for Builds {
         let circuit = self.circuit(&town, |_| {}).map_err(refused)?;
         let page = page(&town, &circuit, seed).map_err(refused)?;
         drop(circuit);
-        self.town = Some(town);
+        (self.town, self.is_apart) = (Some(town), false);
         Ok(Witness::default().with("page", page))
     }
 
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
+        self.is_apart = false;
         let town = self.town.as_ref().ok_or_else(|| Mismatch::new("was checked before it was prepared"))?;
         let theirs = other.part("page")?;
         let circuit = self.circuit(town, |_| {}).map_err(wrong)?;

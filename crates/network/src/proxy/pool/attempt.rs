@@ -103,7 +103,7 @@ impl Pool {
             // Those that can't serve this stream, and exits that another one is better asked instead of.
             let (mut passed, mut doubtful) = (Passed::default(), Vec::new());
             // Guards of circuits on which a cell was spoilt.
-            let mut suspects = Vec::new();
+            let mut suspects: Vec<[u8; 32]> = Vec::new();
             let (mut tried, mut failed) = (0, 0);
             while tried < TRIES && failed < BUILDS {
                 if tried + failed > 0 {
