@@ -16,6 +16,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
+use std::net::Ipv6Addr;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpStream;
 
@@ -88,13 +89,22 @@ async fn answer(client: &Connection, opened: &Opened, mut request: Request<Incom
 }
 
 /// The host and port that a client of HTTP CONNECT names; an IPv6 address is in brackets, as in a SOCKS [`Request`](super::socks::Request). `None` if it
-/// names none, or says who it is there.
+/// names none, names one that is longer than SOCKS can say, or says anything else.
 pub fn connect_target(authority: &str) -> Option<(String, u16)> {
-    let authority: Authority = authority.parse().ok()?;
-    let port = authority.port_u16().filter(|port| *port > 0)?;
-    let is_fit = !authority.host().is_empty() && !authority.as_str().contains('@');
-    is_fit.then(|| (authority.host().to_owned(), port))
+    let parsed: Authority = authority.parse().ok()?;
+    let port = parsed.port_u16().filter(|port| *port > 0)?;
+    // The parser ends the host where it finds a bracket or a user's name, and passes over what it has no use for.
+    let (host, digits) = authority.rsplit_once(':')?;
+    let is_host = match host.strip_prefix('[') {
+        Some(address) => address.strip_suffix(']').is_some_and(|address| address.parse::<Ipv6Addr>().is_ok()),
+        None => (1..=LONGEST_HOST).contains(&host.len()) && !host.contains(['[', ']', '@', ':']),
+    };
+    let is_fit = is_host && parsed.host() == host && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_fit.then(|| (host.to_owned(), port))
 }
+
+/// The longest host that SOCKS can name, in bytes; a longer one fits into no relay message.
+const LONGEST_HOST: usize = 255;
 
 fn plain(status: StatusCode, text: &str) -> Answer {
     let mut answer = Response::new(Full::from(format!("{text}\n")));
@@ -127,5 +137,15 @@ mod tests {
             prop_assert_eq!(connect_target(&format!("{host}:{}", u32::from(port) + 65_536)), None);
             prop_assert_eq!(connect_target(&format!(":{port}")), None);
         }
+    }
+
+    #[test]
+    fn what_stands_beside_host_and_port_is_refused_and_so_is_a_host_that_fits_nowhere() {
+        for text in ["[::1]x:80", "x[::1]:80", "[]:80", "[zz]:80", "h:+80", "h:", "::1:80", "h:80/x"] {
+            assert_eq!(connect_target(text), None, "{text}");
+        }
+        assert_eq!(connect_target("[::1]:80"), Some(("[::1]".to_owned(), 80)));
+        assert!(connect_target(&format!("{}:80", "a".repeat(255))).is_some());
+        assert_eq!(connect_target(&format!("{}:80", "a".repeat(256))), None);
     }
 }

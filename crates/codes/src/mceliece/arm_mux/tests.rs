@@ -1,7 +1,9 @@
 //! Kernels of key generation on every arm, beside the standard library and the definition.
 
 use super::super::tests::arms;
+use super::Arm;
 use crate::kernels::mceliece::look_up::Permutation;
+use crate::kernels::mceliece::polynomials::Vector as Coefficients;
 use crate::kernels::mceliece::rows::{PANEL, Panel, STRIP};
 use candor_test_support::Random;
 use std::vec;
@@ -178,4 +180,49 @@ fn tables_are_read_in_the_order_of_a_permutation() {
             );
         }
     }
+}
+
+/// Random systems; triangular ones with two neighbouring rows exchanged, so that the upper one's pivot is zero and comes from below; and singular ones.
+fn systems_are_solved_as_by_portable_code<const M: usize>() {
+    let mut random = Random::new(M as u64);
+    let mut element = || random.word() as u16 & ((1 << M) - 1);
+    for rows in [1, 2, 17, 63, 64, 65, 96, 119, 128] {
+        let mut column = |last: usize| -> Coefficients {
+            core::array::from_fn(|row| match row {
+                _ if row > last || row >= rows => 0,
+                _ if row == last => element() | 1,
+                _ => element(),
+            })
+        };
+        let dense: Vec<Coefficients> = (0..=rows).map(|_| column(rows)).collect();
+        let triangular: Vec<Coefficients> = (0..=rows).map(&mut column).collect();
+        let mut systems = vec![(dense.clone(), None)];
+        for zero in [0, rows / 2, rows.saturating_sub(2)].into_iter().filter(|zero| zero + 1 < rows) {
+            let mut system = triangular.clone();
+            system.iter_mut().for_each(|column| column.swap(zero, zero + 1));
+            assert_eq!(system[zero][zero], 0);
+            systems.push((system, Some(1)));
+        }
+        let mut singular = dense;
+        singular[rows - 1] = if rows == 1 { [0; 128] } else { singular[0] };
+        systems.push((singular, Some(0)));
+        for (system, known) in systems {
+            let mut expected = system.clone();
+            let solvable = Arm::Portable.eliminate::<M>(&mut expected);
+            assert_eq!(known.unwrap_or(solvable), solvable, "{rows} rows");
+            for arm in arms() {
+                let mut found = system.clone();
+                assert_eq!(arm.eliminate::<M>(&mut found), solvable, "{rows} rows, {}", arm.name());
+                if solvable == 1 {
+                    assert_eq!(found[rows], expected[rows], "{rows} rows, {}", arm.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_zero_pivot_comes_from_below_on_every_arm() {
+    systems_are_solved_as_by_portable_code::<12>();
+    systems_are_solved_as_by_portable_code::<13>();
 }
