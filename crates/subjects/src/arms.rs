@@ -318,7 +318,10 @@ mod tests {
         for task in crate::tasks() {
             // HQC's tiers are those of gf2's products, which have a routine, and of kernels with two arms, which have none; those of Classic McEliece
             // have three, of which the wider is the faster wherever it was measured, and so have those of our own ML-KEM, beside `auto`, and of X25519.
-            if ["kem/hqc-", "kem/mceliece", "kem/ml-kem-", "ec/x25519/"].iter().any(|family| task.name.starts_with(family)) {
+            if ["kem/hqc-", "kem/mceliece", "kem/ml-kem-", "ec/x25519/"]
+                .iter()
+                .any(|family| task.name.starts_with(family))
+            {
                 continue;
             }
             let ours = task.entries.iter().filter(|entry| arm(&entry.subject, false).is_some()).count();
