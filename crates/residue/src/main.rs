@@ -78,7 +78,7 @@ fn places(left: &Left) {
 fn run(case: &Case, cpu: Cpu, secrets: u64, window: &mut Option<Box<[u8; low::stack::WINDOW]>>) -> Run {
     let mut probe = Probe::new(secrets, window.take().expect("each run gives it back"));
     low::heap::begin(low::stack::PAINT);
-    (case.run)(&mut probe, cpu);
+    low::stack::from_empty_registers(|| (case.run)(&mut probe, cpu));
     low::heap::end();
     *window = Some(probe.window);
     probe.run

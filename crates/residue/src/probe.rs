@@ -8,6 +8,9 @@ use std::convert::Infallible;
 use std::rc::Rc;
 
 /// One run of a case.
+///
+/// What it records lies where the system's allocator puts it, in each run elsewhere. No method that records is inlined, so that no such address
+/// stays in a register that a step saves on its stack.
 pub(crate) struct Probe {
     /// Which of two sets of secrets this run has.
     secrets: u64,
@@ -75,11 +78,13 @@ impl Probe {
     }
 
     /// A secret that the case has computed; findings are named after it.
+    #[inline(never)]
     pub(crate) fn know(&mut self, name: &'static str, bytes: &[u8]) {
         heap::aside(|| self.run.secret.push((name, bytes.to_vec())));
     }
 
     /// Says that bytes are sent, so that finding them is no finding.
+    #[inline(never)]
     pub(crate) fn public(&mut self, bytes: &[u8]) {
         heap::aside(|| self.run.public.push(bytes.to_vec()));
     }
