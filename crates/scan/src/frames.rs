@@ -38,7 +38,7 @@ const ROOMS: [&str; 3] = ["::aes::", "::sm4::", "::chacha20_poly1305::"];
 /// Bytes for a return address and the registers that a function saves, which hold its caller's values, and for little more.
 const SHALLOW: u64 = 160;
 
-/// Calls of kernels behind which the stack is cleared, on some way at least, or should be. Kernels of other rooms than [`ROOMS`] keep nothing
+/// Calls of kernels behind which the stack is cleared, on some way at least, or should be. Kernels of other rooms than `ROOMS` keep nothing
 /// there, wipe it themselves, or have it cleared further up: `cargo xtask residue` looks at what stays.
 pub fn all(binary: &Binary) -> Vec<Cleared> {
     let named = |wanted: fn(&str) -> bool| binary.functions().filter(move |function| wanted(function.name));

@@ -125,7 +125,7 @@ mod tests {
             host in prop_oneof![
                 "[a-zA-Z0-9][a-zA-Z0-9.-]{0,250}",
                 any::<std::net::Ipv4Addr>().prop_map(|address| address.to_string()),
-                any::<std::net::Ipv6Addr>().prop_map(|address| format!("[{address}]")),
+                any::<Ipv6Addr>().prop_map(|address| format!("[{address}]")),
             ],
             port in any::<u16>(),
             user in "[a-z]{1,8}",

@@ -29,6 +29,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 /// Stack that an operation takes, in bytes: on the arms for one point or two, and on those for eight.
 const FRAMES: usize = 4096;
 const FRAMES_OF_EIGHT: usize = 12288;
+/// Stack on which results of several operations lie on their way to the caller.
+const FRAMES_OF_RESULTS: usize = 1024;
 
 /// X25519 (RFC 7748).
 #[derive(Clone, Copy)]
@@ -128,7 +130,7 @@ impl DiffieHellman for X25519 {
 
     fn agree_pair(&self, pairs: [(&Secret, &[u8; 32]); 2]) -> [Result<SharedSecret, DhError>; 2] {
         if !self.arm.has_lanes() {
-            return pairs.map(|(secret, peer)| self.agree(secret, peer));
+            return stack::clearing::<FRAMES_OF_RESULTS, _>(|| pairs.map(|(secret, peer)| self.agree(secret, peer)));
         }
         secret::ran("X25519", self.arm());
         stack::clearing::<FRAMES, _>(|| {
@@ -143,20 +145,22 @@ impl DiffieHellman for X25519 {
 
     fn agree_many(&self, pairs: &[(&Secret, &[u8; 32])]) -> Vec<Result<SharedSecret, DhError>> {
         let mut shared = Vec::with_capacity(pairs.len());
-        for group in pairs.chunks(if self.arm.has_lanes() { 8 } else { 1 }) {
-            match *group {
-                [(secret, peer)] => shared.push(self.agree(secret, peer)),
-                [a, b] => shared.extend(self.agree_pair([a, b])),
-                [a, b, (secret, peer)] => {
-                    shared.extend(self.agree_pair([a, b]));
-                    shared.push(self.agree(secret, peer));
-                }
-                _ => {
-                    secret::ran("X25519", self.arm());
-                    self.agree_eight(group, &mut shared);
+        stack::clearing::<FRAMES_OF_RESULTS, _>(|| {
+            for group in pairs.chunks(if self.arm.has_lanes() { 8 } else { 1 }) {
+                match *group {
+                    [(secret, peer)] => shared.push(self.agree(secret, peer)),
+                    [a, b] => shared.extend(self.agree_pair([a, b])),
+                    [a, b, (secret, peer)] => {
+                        shared.extend(self.agree_pair([a, b]));
+                        shared.push(self.agree(secret, peer));
+                    }
+                    _ => {
+                        secret::ran("X25519", self.arm());
+                        self.agree_eight(group, &mut shared);
+                    }
                 }
             }
-        }
+        });
         shared
     }
 
