@@ -14,12 +14,11 @@
 //!
 //! Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
 
+mod binary;
 mod cargo_package;
 pub(crate) mod debian;
 mod gf2x;
-mod lib25519;
 mod libgcrypt;
-mod libmceliece;
 mod liboqs;
 mod newer;
 mod ntl;
@@ -127,9 +126,9 @@ fn carry_out(target: &Path, name: &str, extent: Extent) -> Result<(), Failure> {
     let peers = peers.canonicalize().map_err(|error| format!("{}: {error}", peers.display()))?;
     match name {
         "gf2x" => gf2x::build(&peers, extent),
-        "lib25519" => lib25519::build(&peers, extent),
+        "lib25519" => binary::LIB25519.build(&peers, extent),
         "libgcrypt" => libgcrypt::build(&peers, extent),
-        "libmceliece" => libmceliece::build(&peers, extent),
+        "libmceliece" => binary::LIBMCELIECE.build(&peers, extent),
         "liboqs" => liboqs::build(&peers, extent),
         "openssl-4" => openssl::build(&peers, extent),
         "pqclean" => pqclean::build(&peers, extent),

@@ -1,4 +1,15 @@
 //! The operating system's randomness, for back ends that do not draw their own.
+#![cfg_attr(
+    not(any(
+        feature = "aead",
+        feature = "libcrux",
+        feature = "ml-kem",
+        feature = "rustcrypto",
+        feature = "dalek",
+        feature = "x25519"
+    )),
+    expect(dead_code)
+)]
 
 /// The message of the errors `Randomness` in `aead`, `kem` and `dh`.
 pub(crate) const MISSING: &str = "no randomness from the operating system; enable the feature `getrandom` of candor-primitives, or call the method that takes a generator";
@@ -7,52 +18,22 @@ pub(crate) const MISSING: &str = "no randomness from the operating system; enabl
 pub(crate) struct Unavailable;
 
 /// `N` fresh random bytes.
-#[cfg(feature = "getrandom")]
-#[cfg_attr(
-    not(any(
-        feature = "aead",
-        feature = "libcrux",
-        feature = "ml-kem",
-        feature = "rustcrypto",
-        feature = "dalek",
-        feature = "x25519"
-    )),
-    expect(dead_code)
-)]
 #[inline]
 pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Unavailable> {
     let mut bytes = zeroize::Zeroizing::new([0; N]);
-    getrandom::fill(bytes.as_mut_slice()).map_err(|_| Unavailable)?;
+    fill(bytes.as_mut_slice())?;
     Ok(bytes)
 }
 
 /// Fresh random bytes, as many as there is room for, in one call of the system.
 #[cfg(feature = "getrandom")]
-#[cfg_attr(not(any(feature = "ml-kem", feature = "x25519")), expect(dead_code))]
+#[inline]
 pub(crate) fn fill(bytes: &mut [u8]) -> Result<(), Unavailable> {
     getrandom::fill(bytes).map_err(|_| Unavailable)
 }
 
 /// Without the feature there is no operating system to ask.
 #[cfg(not(feature = "getrandom"))]
-#[cfg_attr(not(any(feature = "ml-kem", feature = "x25519")), expect(dead_code))]
 pub(crate) fn fill(_: &mut [u8]) -> Result<(), Unavailable> {
-    Err(Unavailable)
-}
-
-/// Without the feature there is no operating system to ask.
-#[cfg(not(feature = "getrandom"))]
-#[cfg_attr(
-    not(any(
-        feature = "aead",
-        feature = "libcrux",
-        feature = "ml-kem",
-        feature = "rustcrypto",
-        feature = "dalek",
-        feature = "x25519"
-    )),
-    expect(dead_code)
-)]
-pub(crate) fn bytes<const N: usize>() -> Result<zeroize::Zeroizing<[u8; N]>, Unavailable> {
     Err(Unavailable)
 }

@@ -5,7 +5,7 @@ use super::keccak_mux;
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::batch as kernels;
 use candor_cpu::arms::Routine;
-use candor_cpu::{Cpu, HaveAvx2, secret};
+use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Crypto, secret};
 
 /// A lane's state after a permutation, of which a block at most is output.
 pub(crate) type Given = [u64; 25];
@@ -21,35 +21,81 @@ pub(crate) trait Job {
 /// How the jobs' states are permuted.
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes {
-    wide: Option<HaveAvx2>,
+    wide: Wide,
+    /// Whether there are jobs enough for eight lanes.
+    many: bool,
     single: keccak_mux::Arm,
 }
 
+#[derive(Clone, Copy)]
+enum Wide {
+    /// Four states at once, or eight where there are many.
+    Avx512(HaveAvx512Crypto),
+    /// Four states at once.
+    Avx2(HaveAvx2),
+    OneByOne,
+}
+
 impl Lanes {
-    /// Four states at once on AVX2, otherwise one by one.
+    /// Several states at once in vectors, otherwise one by one.
     pub(crate) fn choose(cpu: Cpu) -> Self {
-        Self { wide: HaveAvx2::check(cpu.for_routine(Routine::KeccakBatch)), single: keccak_mux::Arm::choose(cpu) }
+        let single = keccak_mux::Arm::choose(cpu);
+        let cpu = cpu.for_routine(Routine::KeccakBatch);
+        let avx2 = || HaveAvx2::check(cpu).map_or(Wide::OneByOne, Wide::Avx2);
+        Self { wide: HaveAvx512Crypto::check(cpu).map_or_else(avx2, Wide::Avx512), many: false, single }
     }
 
-    /// How many states are permuted at once.
+    pub(crate) fn name(self) -> &'static str {
+        match self.wide {
+            Wide::Avx512(_) => "avx512",
+            Wide::Avx2(_) => "avx2",
+            Wide::OneByOne => "one-by-one",
+        }
+    }
+
+    /// How many operations go best together.
     pub(crate) fn width(self) -> usize {
-        if self.wide.is_some() { 4 } else { 1 }
+        match self.wide {
+            Wide::Avx512(_) => 8,
+            Wide::Avx2(_) => 4,
+            Wide::OneByOne => 1,
+        }
+    }
+
+    /// For the jobs of so many operations.
+    pub(crate) fn for_operations(self, count: usize) -> Self {
+        Self { many: count > 4, ..self }
     }
 
     /// Does all jobs, in the order in which lanes become free.
     pub(crate) fn run<J: Job>(self, jobs: impl Iterator<Item = J>) {
         match self.wide {
             #[cfg(target_arch = "x86_64")]
-            Some(token) => {
+            Wide::Avx512(token) if self.many => {
+                secret::ran("keccak-batch", "avx512");
+                let permute = |state: &mut _, given: &mut _| {
+                    kernels::keccak_avx512(token, state);
+                    kernels::lanes_apart_avx512(token, state, given);
+                };
+                run::<8, J>(permute, self.single, jobs);
+            }
+            #[cfg(target_arch = "x86_64")]
+            Wide::Avx512(token) => {
+                secret::ran("keccak-batch", "avx512");
+                let permute = |state: &mut _, given: &mut _| {
+                    kernels::keccak_avx512_4(token, state);
+                    kernels::lanes_apart_avx512_4(token, state, given);
+                };
+                run::<4, J>(permute, self.single, jobs);
+            }
+            #[cfg(target_arch = "x86_64")]
+            Wide::Avx2(token) => {
                 secret::ran("keccak-batch", "avx2");
-                run::<4, J>(
-                    |state, given| {
-                        kernels::keccak_avx2(token, state);
-                        kernels::lanes_apart(token, state, given);
-                    },
-                    self.single,
-                    jobs,
-                );
+                let permute = |state: &mut _, given: &mut _| {
+                    kernels::keccak_avx2(token, state);
+                    kernels::lanes_apart_avx2(token, state, given);
+                };
+                run::<4, J>(permute, self.single, jobs);
             }
             _ => run::<1, J>(|_, _| {}, self.single, jobs),
         }

@@ -67,18 +67,28 @@ pub(crate) fn base(scalar: &Scalar, into: &mut Quotient) {
     *into = sum.u();
 }
 
-/// The entry of this magnitude and sign. For 0 that is the neutral element.
+/// The entry of this magnitude. For 0 that is the neutral element.
 #[inline(always)]
-fn select(entries: &[Entry; ENTRIES], magnitude: u64, negative: u64) -> [Element; 3] {
-    let mut found: Entry = [[1, 0, 0, 0], [1, 0, 0, 0], [0; 4]];
-    for (number, entry) in (1..).zip(entries) {
+pub(crate) fn entry(entries: &[Entry; ENTRIES], magnitude: u64) -> Entry {
+    let is = |number: u64| {
         let other = magnitude ^ number;
-        let mask = barrier::mask_u64(1 ^ ((other | other.wrapping_neg()) >> 63));
+        barrier::mask_u64(1 ^ ((other | other.wrapping_neg()) >> 63))
+    };
+    let one = is(0) & 1;
+    let mut found: Entry = [[one, 0, 0, 0], [one, 0, 0, 0], [0; 4]];
+    for (number, entry) in (1..).zip(entries) {
+        let mask = is(number);
         for (to, from) in found.as_flattened_mut().iter_mut().zip(entry.as_flattened()) {
-            *to ^= (*to ^ from) & mask;
+            *to |= from & mask;
         }
     }
-    let [mut minus, mut plus, mut product] = found.map(Element::from_words);
+    found
+}
+
+/// The entry of this magnitude and sign.
+#[inline(always)]
+fn select(entries: &[Entry; ENTRIES], magnitude: u64, negative: u64) -> [Element; 3] {
+    let [mut minus, mut plus, mut product] = entry(entries, magnitude).map(Element::from_words);
     minus.exchange(&mut plus, negative);
     product.exchange(&mut Element::ZERO.minus(&{ product }), negative);
     [minus, plus, product]
@@ -148,7 +158,7 @@ mod tests {
         Element::ZERO.minus(&number(121665)).times(&inverse(&number(121666)))
     }
 
-    fn entry(point: &Point) -> [Element; 3] {
+    fn entry_of(point: &Point) -> [Element; 3] {
         let inverse = inverse(&point.z);
         let (x, y) = (point.x.times(&inverse), point.y.times(&inverse));
         let product = x.times(&y).times(&d());
@@ -162,10 +172,10 @@ mod tests {
         let mut power = Point { x, y, z: Element::ONE, t: x.times(&y) };
         let mut bytes = Vec::new();
         for _ in 0..WINDOWS {
-            let one = entry(&power);
+            let one = entry_of(&power);
             let mut multiple = power;
             for _ in 0..ENTRIES {
-                bytes.extend(entry(&multiple).into_iter().flat_map(Element::to_bytes));
+                bytes.extend(entry_of(&multiple).into_iter().flat_map(Element::to_bytes));
                 multiple = multiple.plus(&one);
             }
             // It is 9 of them now; 16 = 9 + 7.

@@ -74,6 +74,8 @@ impl Arm {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => ifma::base(token, scalar, into),
+            #[cfg(target_arch = "x86_64")]
+            Self::Adx(token) => adx::base(token, scalar, into),
             _ => comb::base(scalar, into),
         }
     }
@@ -84,7 +86,7 @@ impl Arm {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => ifma::base_8(token, scalars, into),
-            _ => scalars.iter().zip(into).for_each(|(scalar, into)| comb::base(scalar, into)),
+            _ => scalars.iter().zip(into).for_each(|(scalar, into)| self.base(scalar, into)),
         }
     }
 

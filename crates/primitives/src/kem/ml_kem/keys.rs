@@ -57,10 +57,10 @@ impl<const K: usize> MlKem<K> {
         Self(Scheme::with_cpu(cpu))
     }
 
-    /// The arm that it runs: `avx2` (x86-64) or `portable`.
+    /// The arm that it runs: `avx512` or `avx2` (x86-64), or `portable`.
     #[must_use]
     pub fn arm(&self) -> &'static str {
-        self.0.arm.name()
+        self.0.arm()
     }
 }
 
@@ -176,7 +176,9 @@ impl<const K: usize> Kem for MlKem<K> {
                 continue;
             }
             let keys: Vec<_> = with.iter().map(|with| &with.0.keys).collect();
-            clearing::<K, _>(|| self.0.decapsulate_many(&keys, ciphertexts, &mut expanded.0, &mut shared));
+            clearing::<K, _>(|| {
+                self.0.together(keys.len()).decapsulate_many(&keys, ciphertexts, &mut expanded.0, &mut shared)
+            });
         }
         Ok(shared)
     }
@@ -223,7 +225,7 @@ impl<const K: usize> DerandomizedKem for MlKem<K> {
             let making = stored.iter_mut().zip(group).zip(&mut expanded.0);
             let making = making.filter_map(|((stored, coins), expanded)| stored.making(coins, expanded));
             let mut making: Vec<_> = making.collect();
-            clearing::<K, _>(|| self.0.generate_many(&mut making));
+            clearing::<K, _>(|| self.0.together(making.len()).generate_many(&mut making));
             pairs.extend(stored.into_iter().map(|stored| {
                 let public = Public(stored.keys.public.clone());
                 (Secret(stored), public)
@@ -249,7 +251,9 @@ impl<const K: usize> DerandomizedKem for MlKem<K> {
                 continue;
             }
             let keys: Vec<_> = to.iter().map(|to| &to.0).collect();
-            clearing::<K, _>(|| self.0.encapsulate_many(&keys, coins, ciphertexts, &mut expanded.0, &mut shared));
+            clearing::<K, _>(|| {
+                self.0.together(keys.len()).encapsulate_many(&keys, coins, ciphertexts, &mut expanded.0, &mut shared)
+            });
         }
         Ok(shared)
     }

@@ -54,7 +54,7 @@ impl<const K: usize> PreparedMlKem<K> {
         Self(MlKem::with_cpu(cpu))
     }
 
-    /// The arm that it runs: `avx2` (x86-64) or `portable`.
+    /// The arm that it runs: `avx512` or `avx2` (x86-64), or `portable`.
     #[must_use]
     pub fn arm(&self) -> &'static str {
         self.0.arm()
@@ -202,7 +202,9 @@ impl<const K: usize> Kem for PreparedMlKem<K> {
             }
             let keys = with.iter().map(|with| (&with.0.stored.keys, &with.0.factors, &with.0.expanded));
             let keys: Vec<_> = keys.collect();
-            clearing::<K, _>(|| self.scheme().decapsulate_many_prepared(&keys, ciphertexts, &mut shared));
+            clearing::<K, _>(|| {
+                self.scheme().together(keys.len()).decapsulate_many_prepared(&keys, ciphertexts, &mut shared)
+            });
         }
         Ok(shared)
     }
@@ -284,7 +286,9 @@ impl<const K: usize> DerandomizedKem for PreparedMlKem<K> {
                 continue;
             }
             let keys: Vec<_> = to.iter().map(|to| (&to.0.expanded, &to.0.hash)).collect();
-            clearing::<K, _>(|| self.scheme().encapsulate_many_prepared(&keys, coins, ciphertexts, &mut shared));
+            clearing::<K, _>(|| {
+                self.scheme().together(to.len()).encapsulate_many_prepared(&keys, coins, ciphertexts, &mut shared)
+            });
         }
         Ok(shared)
     }

@@ -118,6 +118,19 @@ impl<const K: usize> Scheme<K> {
         Self { cpu, arm: Arm::choose(cpu), lanes: Lanes::choose(cpu) }
     }
 
+    /// The arm: that of the hashes, which take the most time, where it is wider.
+    pub(super) fn arm(self) -> &'static str {
+        match self.lanes.name() {
+            "avx512" => "avx512",
+            _ => self.arm.name(),
+        }
+    }
+
+    /// For so many operations at once.
+    pub(super) fn together(self, count: usize) -> Self {
+        Self { lanes: self.lanes.for_operations(count), ..self }
+    }
+
     /// ML-KEM.KeyGen_internal (algorithm 16): the key pair of d and z, and what its public part stands for.
     pub(super) fn generate(self, d: &[u8; 32], z: &[u8; 32], keys: &mut SecretBytes<K>, expanded: &mut Expanded<K>) {
         let mut hash = Sha3_512::with_cpu(self.cpu);

@@ -42,19 +42,40 @@ entry! {
     sm3_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", sm3, Zmm, [[u32; 16]; 8], [[u8; 64]];
     /// Keccak's permutation in 4 lanes.
     keccak_avx2, HaveAvx2, "avx2", keccak_of_few_registers, Ymm, [[u64; 4]; 25];
+    /// The same.
+    keccak_avx512_4, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", keccak, YmmVl, [[u64; 4]; 25];
     /// The same in 8 lanes.
     keccak_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", keccak, Zmm, [[u64; 8]; 25];
 }
 
-/// Four states but for their last words, which no block reaches: a state a lane before, and an array a state after.
+/// Makes the functions that take states apart: a state a lane before, and an array a state after, but for the last words, which no block reaches.
 #[cfg(feature = "ml-kem")]
-#[inline]
-pub(crate) fn lanes_apart(_: HaveAvx2, state: &[[u64; 4]; 25], apart: &mut [[u64; 25]; 4]) {
-    #[target_feature(enable = "avx2")]
-    fn with_features(state: &[[u64; 4]; 25], apart: &mut [[u64; 25]; 4]) {
-        for at in (0..24).step_by(4) {
-            // SAFETY: each of the rows has four words; the loads need no alignment.
-            let row = |i: usize| unsafe { _mm256_loadu_si256(state[at + i].as_ptr().cast()) };
+macro_rules! apart {
+    ($($name:ident, $token:ty, $lanes:literal;)+) => {
+        $(
+            #[inline]
+            pub(crate) fn $name(_: $token, state: &[[u64; $lanes]; 25], into: &mut [[u64; 25]; $lanes]) {
+                // SAFETY: the token proves AVX2.
+                unsafe { apart(state, into) }
+            }
+        )+
+    };
+}
+
+#[cfg(feature = "ml-kem")]
+apart! {
+    lanes_apart_avx2, HaveAvx2, 4;
+    lanes_apart_avx512_4, HaveAvx512Crypto, 4;
+    lanes_apart_avx512, HaveAvx512Crypto, 8;
+}
+
+#[cfg(feature = "ml-kem")]
+#[target_feature(enable = "avx2")]
+fn apart<const L: usize>(state: &[[u64; L]; 25], into: &mut [[u64; 25]; L]) {
+    for at in (0..24).step_by(4) {
+        for (four, apart) in into.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            // SAFETY: each of the rows has these four words; the loads need no alignment.
+            let row = |i: usize| unsafe { _mm256_loadu_si256(state[at + i].as_chunks::<4>().0[four].as_ptr().cast()) };
             let (a, b, c, d) = (row(0), row(1), row(2), row(3));
             let [low, high] = [_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b)];
             let [low_2, high_2] = [_mm256_unpacklo_epi64(c, d), _mm256_unpackhi_epi64(c, d)];
@@ -70,8 +91,6 @@ pub(crate) fn lanes_apart(_: HaveAvx2, state: &[[u64; 4]; 25], apart: &mut [[u64
             }
         }
     }
-    // SAFETY: the token proves AVX2.
-    unsafe { with_features(state, apart) }
 }
 
 /// `$round!(0); … $round!(15);`, since the registers of a schedule must be known where the code is made.

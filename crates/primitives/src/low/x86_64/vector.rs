@@ -173,6 +173,14 @@ words! {
 }
 
 words! {
+    Words64 for YmmVl by HaveAvx512Crypto: [u64 as i64; 4], _mm256_set1_epi64x, _mm256_loadu_si256, _mm256_storeu_si256;
+    xor(a, b) => _mm256_xor_si256(a, b);
+    rol<N: i32, R: i32>(a) => _mm256_rol_epi64::<N>(a);
+    xor3(a, b, c) => _mm256_ternarylogic_epi64::<0x96>(a, b, c);
+    chi(a, b, c) => _mm256_ternarylogic_epi64::<0xd2>(a, b, c);
+}
+
+words! {
     Words64 for Zmm by HaveAvx512Crypto: [u64 as i64; 8], _mm512_set1_epi64, _mm512_loadu_si512, _mm512_storeu_si512;
     xor(a, b) => _mm512_xor_si512(a, b);
     rol<N: i32, R: i32>(a) => _mm512_rol_epi64::<N>(a);

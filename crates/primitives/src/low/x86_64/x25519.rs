@@ -8,6 +8,7 @@ mod comb;
 mod ladder;
 mod lanes;
 mod numbers;
+mod words;
 
 pub(crate) use comb::{base, base_8};
 pub(crate) use ladder::{ladder, ladder_2, ladder_8};
