@@ -7,7 +7,7 @@ use candor_primitives::kem::{DerandomizedKem, Kem, KemError, aws_lc, libcrux};
 
 /// A CPU for each arm.
 fn cpus() -> Vec<Cpu> {
-    let tiers = ["portable", "avx2"].into_iter();
+    let tiers = ["portable", "avx2", "avx512"].into_iter();
     tiers
         .filter_map(|tier| {
             let cpu = Cpu::named(tier).ok();

@@ -15,6 +15,7 @@ use candor_primitives::aead::{AeadInOut, Aes128Gcm, ChaCha20Poly1305, Nonce, Sm4
 use candor_primitives::dh::x25519::X25519;
 use candor_primitives::dh::{DiffieHellman, aws_lc};
 use candor_primitives::hash::{Batch, Digest, Sha3_256, Sha256};
+use candor_primitives::kem::ml_kem::MlKem768;
 use candor_primitives::kem::{DerandomizedKem, Kem};
 use candor_primitives::ksf::{Argon2id, Memory, Params};
 use candor_primitives::sm4::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, StreamCipher};
@@ -125,6 +126,9 @@ pub(crate) const ALL: &[Case] = &[
     arm("gf2m-packed@avx512", "avx512", 16 * WORDS, packed),
     arm("gf2m@vpclmul", "vpclmul", 16 * ELEMENT, field),
     arm("gf2m@avx512", "avx512", 16 * ELEMENT, field),
+    arm("ml-kem-768/encapsulate@avx512", "avx512", COINS, |cpu| encapsulate_to(MlKem768::with_cpu(cpu), 1)),
+    arm("ml-kem-768/decapsulate@avx512", "avx512", MlKem768::CIPHERTEXT, |cpu| decapsulate(MlKem768::with_cpu(cpu))),
+    arm("ml-kem-768/many@avx512", "avx512", 8 * COINS, |cpu| encapsulate_to(MlKem768::with_cpu(cpu), 8)),
     // Good ciphertexts, which are the class of zeros, and bad ones. Memcheck has passed these.
     arm("hqc-1/decapsulate@avx2", "avx2", Hqc1::CIPHERTEXT, |cpu| decapsulate(Hqc1::with_cpu(cpu))),
     arm("mceliece348864f/decapsulate@avx2", "avx2", Mceliece348864f::CIPHERTEXT, |cpu| {
@@ -339,6 +343,22 @@ fn decapsulate<K: DerandomizedKem<Secret: 'static> + 'static>(kem: K) -> Work {
             *byte = good ^ bits;
         }
         _ = black_box(kem.decapsulate(&secret, &ciphertext));
+    })
+}
+
+/// Randomness of an encapsulation.
+const COINS: usize = MlKem768::ENCAPSULATE_COINS;
+
+/// Encapsulations to one key, so many at once, and their decapsulations.
+fn encapsulate_to<K: DerandomizedKem<Secret: 'static, Public: 'static> + 'static>(kem: K, count: usize) -> Work {
+    let (secret, public) = kem.generate_from(&vec![0x3c; K::GENERATE_COINS]).expect("a key pair");
+    let mut ciphertexts = vec![vec![0; K::CIPHERTEXT]; count];
+    Box::new(move |coins| {
+        let coins: Vec<_> = coins.chunks_exact(K::ENCAPSULATE_COINS).collect();
+        let mut rooms: Vec<_> = ciphertexts.iter_mut().map(Vec::as_mut_slice).collect();
+        _ = black_box(kem.encapsulate_many_from(&vec![&public; count], &coins, &mut rooms).expect("encapsulations"));
+        let arrive: Vec<_> = ciphertexts.iter().map(Vec::as_slice).collect();
+        _ = black_box(kem.decapsulate_many(&vec![&secret; count], &arrive).expect("no ciphertext is an error"));
     })
 }
 

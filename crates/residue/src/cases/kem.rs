@@ -25,12 +25,12 @@ pub(super) fn cases() -> Vec<Case> {
         |probe, cpu| agree_many(probe, dh::x25519::X25519::with_cpu(cpu)),
         &[],
     ));
-    let tiers = ["portable", "avx2"];
+    let tiers = ["portable", "avx2", "avx512"];
     cases.extend(on_each(&tiers, "ml-kem-768", |probe, cpu| ml_kem(probe, own::MlKem768::with_cpu(cpu)), &[]));
     cases.extend(on_each(&tiers, "ml-kem-1024", |probe, cpu| ml_kem(probe, own::MlKem1024::with_cpu(cpu)), &[]));
     let prepared = |probe: &mut Probe, cpu| ml_kem(probe, own::PreparedMlKem1024::with_cpu(cpu));
     cases.extend(on_each(&tiers, "ml-kem-1024-prepared", prepared, &[]));
-    let tiers = ["avx2"];
+    let tiers = ["avx2", "avx512"];
     cases.extend(on_each(&tiers, "ml-kem-768-many", |probe, cpu| many(probe, own::MlKem768::with_cpu(cpu)), &[]));
     cases.extend(on_each(&tiers, "ml-kem-1024-many", |probe, cpu| many(probe, own::MlKem1024::with_cpu(cpu)), &[]));
     let prepared = |probe: &mut Probe, cpu| many(probe, own::PreparedMlKem1024::with_cpu(cpu));
