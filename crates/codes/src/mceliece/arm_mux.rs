@@ -120,8 +120,10 @@ impl Arm {
     /// Choices as [`Self::apply`] wants them, of a tile of coefficients: bit i of row r says whether row i of the sources goes into row r.
     pub(super) fn choices(self, coefficients: &[u8], height: usize) -> Zeroizing<Vec<u8>> {
         #[cfg(target_arch = "x86_64")]
-        if matches!(self, Self::Avx512(_)) {
-            return mceliece_avx512::choices(coefficients, height);
+        if let Self::Avx512(token) = self {
+            let mut choices = Zeroizing::new(vec![0; mceliece_avx512::room_for_choices(coefficients, height)]);
+            mceliece_avx512::choices(token, coefficients, height, &mut choices);
+            return choices;
         }
         let mut choices = Zeroizing::new(vec![0; 2 * coefficients.len()]);
         rows::choices(coefficients, height, &mut choices);
