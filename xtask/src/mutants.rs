@@ -36,9 +36,48 @@ struct Mutant {
     what: String,
     /// What the report must contain, of a leak: the function that leaks, or the arm that ran.
     reports: Option<String>,
+    /// The tier without which the mistake is in code that this CPU does not run.
+    needs: Option<Tier>,
     /// Usually one. A reader and a writer that are wrong alike take two: round trips don't notice them.
     edits: Vec<Edit>,
     check: Check,
+}
+
+/// A tier of `candor_cpu` that a mistake may need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tier {
+    Avx512,
+}
+
+impl Tier {
+    fn named(name: &str) -> Option<Self> {
+        (name == "avx512").then_some(Self::Avx512)
+    }
+
+    /// Why a mistake that needs it can't be noticed here, if it can't.
+    fn missing(self) -> Option<&'static str> {
+        match self {
+            Self::Avx512 if has_avx512() => None,
+            Self::Avx512 => Some("this CPU lacks tier avx512"),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512ifma")
+        && is_x86_feature_detected!("gfni")
+        && is_x86_feature_detected!("vaes")
+        && is_x86_feature_detected!("vpclmulqdq")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_avx512() -> bool {
+    false
 }
 
 /// What must notice it.
@@ -71,7 +110,7 @@ struct Edit {
 }
 
 /// Makes each mistake whose description or file contains one of `words`, every one if there are no words, and prints a line for it, and then
-/// the minutes; `Ok(true)` when none survived.
+/// the minutes; `Ok(true)` when none survived. One in code that this CPU does not run is skipped.
 pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     let start = Instant::now();
     let workspace = Workspace::here()?;
@@ -93,6 +132,11 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     let _ = fs::remove_dir_all(&tree.root);
     copy(&workspace.root, &tree.root, &LEFT_OUT)?;
 
+    let (mutants, skipped): (Vec<Mutant>, Vec<Mutant>) =
+        mutants.into_iter().partition(|mutant| mutant.needs.and_then(Tier::missing).is_none());
+    for mutant in &skipped {
+        println!("skipped        {}: {}", mutant.what, mutant.needs.and_then(Tier::missing).unwrap_or_default());
+    }
     let mut patience = BTreeMap::new();
     for check in mutants.iter().map(|mutant| &mutant.check).collect::<BTreeSet<_>>() {
         let (outcome, taken) = tree.run(check, Duration::MAX)?;
@@ -137,7 +181,11 @@ pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     survived.iter().chain(&broken).for_each(|line| println!("{line}"));
     let (survived, broken) = (survived.len(), broken.len());
     let killed = mutants.len() - survived - broken;
-    println!("{killed} killed, {survived} survived, {broken} not compiled, {} minutes", clock(start.elapsed()));
+    let skipped = skipped.len();
+    println!(
+        "{killed} killed, {survived} survived, {broken} not compiled, {skipped} skipped, {} minutes",
+        clock(start.elapsed())
+    );
     Ok(survived + broken == 0)
 }
 
@@ -186,7 +234,15 @@ fn parse(text: &str) -> Result<Vec<Mutant>, Failure> {
             (None, Some(_)) => (Check::Residue(field("residue")?), Some(field("reports")?)),
             (None, None) => (Check::Test(field("test")?), None),
         };
-        Ok(Mutant { what: field("what")?, reports, edits, check })
+        let needs = match value.get("needs") {
+            None => None,
+            Some(_) => {
+                let name = field("needs")?;
+                let tier = Tier::named(&name);
+                Some(tier.ok_or_else(|| format!("{LIST}, mutant {}: `needs` knows no tier `{name}`", index + 1))?)
+            }
+        };
+        Ok(Mutant { what: field("what")?, reports, needs, edits, check })
     };
     list.iter().enumerate().map(mutant).collect()
 }
@@ -369,6 +425,32 @@ mod tests {
         );
         assert!(parse(&leak.replace("reports = \"compress\"\n", "")).unwrap_err().contains("reports"));
         assert!(parse(&leak.replace("ct = \"sm3@avx2\"", "c = \"\"")).unwrap_err().contains("`test`"));
+    }
+
+    #[test]
+    fn a_mistake_may_need_a_tier_and_an_unknown_one_is_an_error() {
+        let text =
+            "[[mutant]]\nwhat = \"w\"\nfile = \"f\"\nfind = \"x\"\nreplace = \"y\"\ntest = \"t\"\nneeds = \"avx512\"\n";
+        assert_eq!(parse(text).unwrap().remove(0).needs, Some(Tier::Avx512));
+        assert_eq!(parse(&text.replace("needs = \"avx512\"\n", "")).unwrap().remove(0).needs, None);
+        assert!(parse(&text.replace("avx512", "avx521")).unwrap_err().contains("no tier `avx521`"));
+        assert!(parse(&text.replace("\"avx512\"", "512")).unwrap_err().contains("not a text"));
+        assert_eq!(Tier::Avx512.missing().is_none(), has_avx512());
+    }
+
+    #[test]
+    fn mistakes_in_code_for_avx512_say_that_they_need_it() {
+        let root = Workspace::here().unwrap().root;
+        for mutant in parse(&read(&root.join(LIST)).unwrap()).unwrap() {
+            let files = mutant.edits.iter().any(|edit| edit.file.contains("avx512"));
+            let wide = match &mutant.check {
+                Check::Test(_) => files || mutant.what.contains("AVX-512"),
+                Check::Residue(case) => case.ends_with("@avx512"),
+                // The scan reads what this CPU can't run.
+                Check::Ct(_) => false,
+            };
+            assert!(!wide || mutant.needs.is_some(), "“{}” lacks `needs = \"avx512\"`", mutant.what);
+        }
     }
 
     #[test]

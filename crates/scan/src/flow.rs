@@ -5,6 +5,7 @@
 //! instruction whose time depends on its operands.
 
 use crate::binary::{Binary, Function};
+use crate::lanes::{by_lanes, is_constant};
 use crate::state::{State, Value};
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfo, InstructionInfoFactory, Mnemonic,
@@ -230,9 +231,10 @@ impl Walk<'_> {
         });
         let published = self.interface.publishes && !vector;
         let secret_memory = !published && memory().any(|memory| loaded(state, memory).secret);
-        let secret_registers = info.used_registers().iter().any(|used| {
-            reads(used.access()) && !is_address(instruction, used.register()) && state.get(used.register()).secret
-        });
+        let secret_registers = !is_constant(instruction)
+            && info.used_registers().iter().any(|used| {
+                reads(used.access()) && !is_address(instruction, used.register()) && state.get(used.register()).secret
+            });
         let secret_operands = secret_memory || secret_registers;
         let secret_flags = instruction.rflags_read() & state.secret_flags != 0;
         self.judge(instruction, &info, state, secret_operands, secret_flags);
@@ -287,6 +289,9 @@ impl Walk<'_> {
         // In microcode on some AMD processors, bit by bit of the mask.
         if matches!(mnemonic, Mnemonic::Pdep | Mnemonic::Pext) && secret_operands {
             self.report(instruction, format!("{name} with data: its time depends on the mask"));
+        }
+        if let Some(what) = by_lanes(instruction, state, secret_operands) {
+            self.report(instruction, format!("{name} {what}"));
         }
         if (instruction.has_rep_prefix() || instruction.has_repne_prefix()) && instruction.is_string_instruction() {
             let compares = matches!(

@@ -35,8 +35,9 @@ const OF_PUBLIC_BYTES: &str = "low::x86_64::lattice::sampling::uniform::";
 
 /// What the signatures of some functions say, which the machine code doesn't. Of an argument that is an array of slices, or a closure, what is
 /// read through it is public, and only what is read through the pointers in it is secret. A word may be a secret itself: `tests/signatures.rs`
-/// reads the signatures of all kernels and finds such arguments.
-const INTERFACES: [(&str, Interface); 16] = [
+/// reads the signatures of all kernels and finds such arguments. Most of these functions are parts of others, and become functions of their own
+/// only where the compiler likes it.
+const INTERFACES: [(&str, Interface); 24] = [
     // Lengths and slices of a panel.
     ("mceliece_avx512::apply::with_features", slices(&[(3, 1)])),
     ("polyval::hash_clmul::with_features", slices(&[(1, 1)])),
@@ -51,7 +52,16 @@ const INTERFACES: [(&str, Interface); 16] = [
     ("sm3_avx512_8::with_features", slices(&[(1, 1)])),
     ("KERNEL::toom3_interpolate", slices(&[(1, 1)])),
     ("lattice::transform::inner_product::with_features", slices(&[(0, 1)])),
-    ("x86_64::clmul::row", Interface { structures: &[], secrets: &[3], publishes: false }),
+    ("x86_64::clmul::row", words(&[3])),
+    ("x86_64::avx2::contains::with_features", words(&[2])),
+    ("x86_64::symbols::product", words(&[0, 1])),
+    // Masks that say which rows or elements are meant, and an element; a result in memory has an argument before all others.
+    ("mceliece_avx512::pivots::eliminate", words(&[1, 2, 3, 4, 5])),
+    ("mceliece_avx512::polynomials::factor", words(&[1])),
+    ("mceliece_avx512::polynomials::sum", words(&[2, 3])),
+    ("mceliece_avx512::affine::Elements::only", words(&[2])),
+    ("mceliece_avx512::affine::Elements::or", words(&[3])),
+    ("mceliece_avx512::affine::Factor::or", words(&[3])),
     // The first word of each block is turned into the next address, which RFC 9106 §3.4.1 lets depend on the password (`argon2id-address`).
     // The closure that does so refers to its surroundings.
     ("argon2_avx2::fill_avx2", Interface { structures: &[(4, 3)], secrets: &[], publishes: true }),
@@ -60,6 +70,10 @@ const INTERFACES: [(&str, Interface); 16] = [
 
 const fn slices(structures: &'static [(usize, u8)]) -> Interface {
     Interface { structures, secrets: &[], publishes: false }
+}
+
+const fn words(secrets: &'static [usize]) -> Interface {
+    Interface { structures: &[], secrets, publishes: false }
 }
 
 /// The kernels: each function of these crates that has an instruction of some tier, so no arm is forgotten for its name; and a library's.
@@ -167,7 +181,7 @@ pub fn follow(binary: &Binary, function: Function<'_>) -> Report {
     report
 }
 
-/// The arguments of a function, by number, that are secret words. Any other that is no pointer counts as public.
+/// The integer registers, by number, in which a function is given secret words. Any other that is no pointer counts as public.
 pub fn secret_arguments(name: &str) -> &'static [usize] {
     interface(name).secrets
 }

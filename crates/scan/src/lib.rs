@@ -8,5 +8,6 @@ pub mod digest;
 pub mod flow;
 pub mod frames;
 pub mod kernels;
+mod lanes;
 mod state;
 pub mod twins;

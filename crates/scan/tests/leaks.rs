@@ -308,8 +308,9 @@ fn a_secret_in_a_register_of_arguments_is_one_where_the_interface_says_so() {
 
 #[test]
 fn a_gather_at_secret_indices_is_found_and_one_at_public_ones_is_not() {
-    // vmovdqu ymm1, [rdi]; vpgatherdd ymm0, [rsi + 4·ymm1], ymm2; ret. The twin has vmovd xmm1, edi in front. With neither, ymm1 is an argument.
-    let gather = [0xc4, 0xe2, 0x6d, 0x90, 0x04, 0x8e, 0xc3];
+    // vmovdqu ymm1, [rdi]; vpcmpeqd ymm2, ymm2, ymm2; vpgatherdd ymm0, [rsi + 4·ymm1], ymm2; ret. The twin has vmovd xmm1, edi in front. With neither, ymm1
+    // is an argument.
+    let gather = [0xc5, 0xed, 0x76, 0xd2, 0xc4, 0xe2, 0x6d, 0x90, 0x04, 0x8e, 0xc3];
     let found = |before: &[u8]| {
         let code = [before, &gather].concat();
         follow(&this_program(), Function { name: "gather", address: 0x1000, code: &code }, Interface::default())

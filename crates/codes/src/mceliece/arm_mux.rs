@@ -27,14 +27,14 @@ pub(crate) enum Arm {
     Portable,
 }
 
-/// A method for each kernel, which calls that of the arm.
+/// A method for each kernel, which calls that of the arm. `at most avx2` stands behind a routine that has no code of its own for AVX-512.
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $name:ident $([$(const $size:ident),+])? ($($argument:ident: $type:ty),*) $(-> $result:ty)?, $routine:literal;)+) => {
+    ($($(#[$doc:meta])* $name:ident $([$(const $size:ident),+])? ($($argument:ident: $type:ty),*) $(-> $result:ty)?, $routine:literal $(at most $most:ident)?;)+) => {
         $(
             $(#[$doc])*
             #[inline]
             pub(super) fn $name $(<$(const $size: usize),+>)? (self, $($argument: $type),*) $(-> $result)? {
-                secret::ran($routine, self.name());
+                secret::ran($routine, self$(.$most())?.name());
                 match self {
                     #[cfg(target_arch = "x86_64")]
                     Self::Avx512(token) => mceliece_avx512::$name $(::<$($size),+>)? (token, $($argument),*),
@@ -67,6 +67,16 @@ impl Arm {
         }
     }
 
+    /// The arm whose code runs where there is none for AVX-512.
+    #[inline]
+    fn avx2(self) -> Self {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => Self::Avx2(token.avx2()),
+            narrower => narrower,
+        }
+    }
+
     kernels! {
         /// A polynomial's values at all points.
         evaluate[const M, const Q](coefficients: &[Row; M], values: &mut Values<M, Q>), "mceliece-transform";
@@ -79,16 +89,16 @@ impl Arm {
         /// The error locator.
         locator[const M](syndromes: &[Row; M], t: usize) -> [Row; M], "mceliece-locator";
         /// Bits through a Beneš network.
-        permute(m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), "mceliece-network";
+        permute(m: usize, control: &[u64], inverse: bool, bits: &mut [u64]), "mceliece-network" at most avx2;
         /// Whether positions differ from each other: 1 or 0.
         all_differ(positions: &[u32]) -> u8, "mceliece-weight";
         /// Rows of a matrix times a vector.
         products(rows: &[u8], row_bytes: usize, pieces: &[Row; PIECES]) -> u64, "mceliece-encode";
         /// Sorts each block of `block` numbers below 2³¹; `block` is a power of two that divides their count. What `scratch` holds is lost; it is as
         /// long as `numbers`.
-        sort_blocks(numbers: &mut [u32], scratch: &mut [u32], block: usize), "mceliece-sort";
+        sort_blocks(numbers: &mut [u32], scratch: &mut [u32], block: usize), "mceliece-sort" at most avx2;
         /// Sorts a power of two of numbers below 2⁶³; the same.
-        sort_words(words: &mut [u64], scratch: &mut [u64]), "mceliece-sort";
+        sort_words(words: &mut [u64], scratch: &mut [u64]), "mceliece-sort" at most avx2;
         /// A product of polynomials.
         multiply[const M](a: &Coefficients, b: &Multiples) -> Product, "mceliece-polynomial";
         /// Solves a system of equations.
@@ -110,8 +120,10 @@ impl Arm {
     /// Choices as [`Self::apply`] wants them, of a tile of coefficients: bit i of row r says whether row i of the sources goes into row r.
     pub(super) fn choices(self, coefficients: &[u8], height: usize) -> Zeroizing<Vec<u8>> {
         #[cfg(target_arch = "x86_64")]
-        if matches!(self, Self::Avx512(_)) {
-            return mceliece_avx512::choices(coefficients, height);
+        if let Self::Avx512(token) = self {
+            let mut choices = Zeroizing::new(vec![0; mceliece_avx512::room_for_choices(coefficients, height)]);
+            mceliece_avx512::choices(token, coefficients, height, &mut choices);
+            return choices;
         }
         let mut choices = Zeroizing::new(vec![0; 2 * coefficients.len()]);
         rows::choices(coefficients, height, &mut choices);
@@ -126,10 +138,9 @@ impl Arm {
     /// The vector with these bits set.
     #[inline]
     pub(super) fn scatter(self, positions: &[u32], words: &mut [u64]) {
-        secret::ran("mceliece-weight", self.name());
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => avx2::scatter(token.avx2(), positions, words),
+        let arm = self.avx2();
+        secret::ran("mceliece-weight", arm.name());
+        match arm {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(token) => avx2::scatter(token, positions, words),
             _ => crate::kernels::portable::scatter(positions, words),

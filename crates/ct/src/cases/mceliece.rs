@@ -80,6 +80,7 @@ const DECAPSULATE: &str = "mceliece-locator";
 /// What each of them has kernels for, with AVX-512.
 const GENERATES: &[&str] = &[
     "mceliece_avx512::apply::with_features",
+    "mceliece_avx512::choices::with_features",
     "mceliece_avx512::find_pivots::with_features",
     "mceliece_avx512::fill_columns::with_features",
     "mceliece_avx512::write_rows::with_features",

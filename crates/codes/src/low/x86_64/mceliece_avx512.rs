@@ -59,6 +59,8 @@ entry! {
     write_rows(proof, tile: &[u8], height: usize, matrix: &mut [u8], row_bytes: usize, first: usize), transposition::write(tile, height, matrix, row_bytes, first);
     /// Applies a panel to a strip: see [`crate::kernels::mceliece::rows::apply`].
     apply(proof, strip: &mut [u8], height: usize, panel: Panel<'_>, sources: &mut [u8]), rows::apply(strip, height, panel);
+    /// Choices as `apply` wants them; they have [`room_for_choices`].
+    choices(proof, coefficients: &[u8], height: usize, choices: &mut [u8]), rows::choices(coefficients, height, choices);
     /// Number x of each block is that of the table whose place is the permutation's image of x.
     look_up(proof, w: usize, at: Permutation<'_>, table: &[u16], found: &mut [u16], room: &mut [u32]), look_up::look_up(w, at.image, table, found);
     /// The same for two tables.
@@ -69,7 +71,7 @@ entry! {
     };
 }
 
-pub(crate) use rows::choices;
+pub(crate) use rows::room_for_choices;
 
 /// As on AVX2.
 #[inline]

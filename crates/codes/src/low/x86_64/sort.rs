@@ -104,7 +104,7 @@ fn sort_few<N: Lanes>(block: &mut [N::Number]) {
         while run <= vectors {
             for (at, numbers) in block.chunks_exact_mut(run * N::COUNT).enumerate() {
                 let down = run < vectors && at % 2 == 1;
-                let mut left = run.trailing_zeros();
+                let mut left = run.trailing_zeros() as usize;
                 while left > 0 {
                     steps::<N, 2>(numbers, left, !down);
                     left -= 1;
@@ -161,7 +161,7 @@ fn sort_lanes<N: Lanes>(block: &mut [N::Number]) {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn merge<N: Lanes>(numbers: &mut [N::Number], up: bool) {
-    let mut left = (numbers.len() / N::COUNT).trailing_zeros();
+    let mut left = (numbers.len() / N::COUNT).trailing_zeros() as usize;
     // Three steps in registers at a time, the first one or two alone.
     match left % 3 {
         1 => steps::<N, 2>(numbers, left, up),
@@ -178,7 +178,7 @@ fn merge<N: Lanes>(numbers: &mut [N::Number], up: bool) {
 /// The steps of a merge of `2^left` vectors that take `R` vectors: strides of half as many vectors, a quarter, ….
 #[target_feature(enable = "avx2")]
 #[inline]
-fn steps<N: Lanes, const R: usize>(numbers: &mut [N::Number], left: u32, up: bool) {
+fn steps<N: Lanes, const R: usize>(numbers: &mut [N::Number], left: usize, up: bool) {
     let apart = N::COUNT << left >> R.trailing_zeros();
     for part in numbers.chunks_exact_mut(R * apart) {
         for i in (0..apart).step_by(N::COUNT) {

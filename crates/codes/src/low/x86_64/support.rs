@@ -15,7 +15,7 @@ pub(crate) fn scatter(_: HaveAvx2, positions: &[u32], words: &mut [u64]) {
         let mut first = 0;
         for block in blocks {
             *block = gather(positions, first);
-            first += BLOCK as i64;
+            first += BLOCK;
         }
         let last = gather(positions, first);
         rest.copy_from_slice(&last[..rest.len()]);
@@ -27,9 +27,9 @@ pub(crate) fn scatter(_: HaveAvx2, positions: &[u32], words: &mut [u64]) {
 /// Words `first` to `first + 31` of the vector.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn gather(positions: &[u32], first: i64) -> [u64; BLOCK] {
+fn gather(positions: &[u32], first: usize) -> [u64; BLOCK] {
     let numbers: [__m256i; BLOCK / 4] = core::array::from_fn(|i| {
-        _mm256_add_epi64(_mm256_set1_epi64x(first + 4 * i as i64), _mm256_set_epi64x(3, 2, 1, 0))
+        _mm256_add_epi64(_mm256_set1_epi64x((first + 4 * i) as i64), _mm256_set_epi64x(3, 2, 1, 0))
     });
     let mut sums = [_mm256_setzero_si256(); BLOCK / 4];
     for position in positions {

@@ -2,8 +2,9 @@
 
 use super::super::tests::arms;
 use super::Arm;
+use crate::kernels::mceliece::field;
 use crate::kernels::mceliece::look_up::Permutation;
-use crate::kernels::mceliece::polynomials::Vector as Coefficients;
+use crate::kernels::mceliece::polynomials::{Vector as Coefficients, multiples};
 use crate::kernels::mceliece::rows::{PANEL, Panel, STRIP};
 use candor_test_support::Random;
 use std::vec;
@@ -225,4 +226,28 @@ fn systems_are_solved_as_by_portable_code<const M: usize>() {
 fn a_zero_pivot_comes_from_below_on_every_arm() {
     systems_are_solved_as_by_portable_code::<12>();
     systems_are_solved_as_by_portable_code::<13>();
+}
+
+/// Every element times a basis of the field, and times the element with all bits.
+fn every_element_multiplies<const M: usize>() {
+    for b in (0..M).map(|bit| 1 << bit).chain([field::mask::<M>()]) {
+        let mut constant = [0; 128];
+        constant[0] = b;
+        let multiples = multiples::<M>(&constant);
+        for arm in arms() {
+            for first in (0..1u16 << M).step_by(128) {
+                let elements: Coefficients = core::array::from_fn(|i| first + i as u16);
+                let found = arm.multiply::<M>(&elements, &multiples);
+                let expected = elements.map(|element| field::times::<M>(element, b));
+                assert_eq!(found[..128], expected, "{first}… times {b} on {}", arm.name());
+                assert_eq!(found[128..], [0; 128]);
+            }
+        }
+    }
+}
+
+#[test]
+fn each_element_multiplies_as_in_the_field_on_every_arm() {
+    every_element_multiplies::<12>();
+    every_element_multiplies::<13>();
 }

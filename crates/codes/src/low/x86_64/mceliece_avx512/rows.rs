@@ -2,10 +2,7 @@
 //! the byte has: 64 rows at once, without a table.
 
 use crate::kernels::mceliece::rows::{PANEL, Panel, STRIP};
-use alloc::vec;
-use alloc::vec::Vec;
 use core::arch::x86_64::*;
-use zeroize::Zeroizing;
 
 /// Rows that stand in a register.
 const ROWS: usize = 64;
@@ -15,18 +12,22 @@ const EIGHT: usize = 8;
 /// Choices of 64 sources for 64 rows: eight registers.
 type Choices = [[u8; ROWS]; EIGHT];
 
+/// As many bytes as there are [`choices`] for.
+pub(crate) fn room_for_choices(coefficients: &[u8], height: usize) -> usize {
+    (coefficients.len() / height).next_multiple_of(EIGHT) * height
+}
+
 /// The choices of a tile of coefficients, bit i of whose row r says whether row i of the sources goes into row r: for each 64 sources, what is missing
-/// being zero, and each 64 rows, [`Choices`].
-pub(crate) fn choices(coefficients: &[u8], height: usize) -> Zeroizing<Vec<u8>> {
-    let columns = coefficients.len() / height;
-    let mut choices = Zeroizing::new(vec![0; columns.next_multiple_of(EIGHT) * height]);
+/// being zero, and each 64 rows, [`Choices`]. `choices` is all zero, and has the room for them.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,gfni")]
+#[inline]
+pub(super) fn choices(coefficients: &[u8], height: usize, choices: &mut [u8]) {
     for (choices, columns) in choices.chunks_exact_mut(EIGHT * height).zip(coefficients.chunks(EIGHT * height)) {
         for (i, column) in columns.chunks_exact(height).enumerate() {
             let places = choices.as_chunks_mut::<ROWS>().0.iter_mut().skip(i).step_by(EIGHT);
-            places.zip(column.as_chunks::<ROWS>().0).for_each(|(place, rows)| *place = *rows);
+            places.zip(column.as_chunks::<ROWS>().0).for_each(|(place, rows)| store(load(rows), place));
         }
     }
-    choices
 }
 
 /// Applies a panel to a strip: see [`crate::kernels::mceliece::rows::apply`].
