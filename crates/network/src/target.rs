@@ -251,6 +251,7 @@ impl Body for Pieces {
 mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::time::sleep;
 
     #[test]
     fn the_bytes_are_as_many_as_asked_for_and_always_the_same() {
@@ -318,7 +319,7 @@ mod tests {
             drop(ask(MOST_BYTES).await);
         }
         while target.shared.turns.places.available_permits() > 0 {
-            tokio::task::yield_now().await;
+            sleep(Duration::from_millis(1)).await;
         }
         assert_eq!(target.shared.turns.hashed.available_permits(), 0, "two are hashed, and the others wait");
         assert!(answer(MOST_BYTES).await.contains(" 503 "));
