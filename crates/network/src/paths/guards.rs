@@ -6,8 +6,7 @@
 //! - The list has at most [`GuardRules::most`] guards that have been reached, in the order in which they were drawn. The first that can be used is used.
 //! - A relay that was drawn and never reached is no guard yet. It is tried while there are fewer guards, after them, and it takes no guard's place.
 //!   With the guards there are at most [`GuardRules::most_tried`], and they leave the list as soon as no relay list has them, or after [`GuardRules::unlisted`].
-//! - A relay is drawn only if no path is possible from any in the list: none of them is listed, up, and far enough from an exit. Exits that a stream has met in vain count as
-//!   exits there, so nobody behind a guard has another drawn.
+//! - A relay is drawn only if no path is possible from any in the list: none of them is listed, up, and far enough from an exit.
 //! - A guard that could not be reached, or refused a circuit, is passed over for [`GuardRules::retry`], twice as long each time it fails again before a circuit
 //!   is built, up to [`GuardRules::most_retry`]; then it is tried again, in its old place. That is not kept in the file.
 //! - When all have failed, it is the client that is cut off, most likely. So the one that was not tried for longest is tried once in
@@ -234,10 +233,7 @@ impl Guards {
         let is_one = |guard: &[u8; 32]| wish.may_enter(guard) && is_listed(guard);
         let last_resort = self.last_resort(&down, !up.iter().any(is_one), instant);
         let known: Vec<[u8; 32]> = self.kept.iter().map(|guard| guard.identity).collect();
-        // Nor does an exit that refuses, or a target that hangs, have one drawn.
-        let is_for_exits = choose(relays, &up, &Wish { not_exits: &[], ..*wish }, random).is_some();
-        let may_draw = is_short && has_room && !is_for_exits;
-        let drawn = if may_draw { draw_guard(relays, &known, wish, random) } else { None };
+        let drawn = if is_short && has_room { draw_guard(relays, &known, wish, random) } else { None };
         if let Some(identity) = drawn {
             self.kept.push(Kept { identity, drawn: now, last_listed: now, reached: false });
             changed = true;
