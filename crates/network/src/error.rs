@@ -127,6 +127,9 @@ pub enum Error {
         /// The exit's reason.
         reason: EndReason,
     },
+    /// A circuit has as many streams as it may, or had as many as there are numbers for. Those that it has go on; a new one needs another circuit.
+    #[error("circuit has as many streams as it may")]
+    TooManyStreams,
     /// A circuit is stuck: a hop, or the way to it, no longer answers, and no relay has ended the circuit.
     #[error("hop {hop}: no answer within {} s; it or the link to it is stuck (relay {relay})", after.as_secs_f32())]
     Silent {

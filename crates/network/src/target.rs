@@ -8,6 +8,9 @@
 //!
 //! It is for tests and measurements, and trusts nobody but itself: requests have bounds, and a connection that stands still is cut
 //! off. The protocol is hyper's.
+//!
+//! A page is hashed before its first byte is sent. Whether a client that says no more has left, or waits for its page, can't be told before that. So a few
+//! large pages are hashed at a time, and a bounded number wait; beyond that the answer is 503. Small pages don't wait.
 
 use crate::metrics::Readings;
 use crate::{Error, http};
@@ -28,6 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::{JoinHandle, yield_now};
 
 /// The longest head of a request.
@@ -36,6 +40,11 @@ const MOST_HEAD: usize = 16 << 10;
 const MOST_BYTES: u64 = 1 << 30;
 /// How long a request's head may take, and then each read and write.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest page that is hashed without waiting for a turn.
+const SMALL: u64 = 1 << 20;
+/// Longer pages that are hashed at a time, and that may wait for it: a minute's work or so at most.
+const HASHED: usize = 2;
+const WAITING: usize = 64;
 /// Bytes to make at a time.
 const PIECE: usize = 64 << 10;
 
@@ -43,15 +52,38 @@ const PIECE: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Target {
     address: SocketAddr,
-    counters: Arc<Counters>,
+    shared: Arc<Shared>,
     task: JoinHandle<()>,
 }
 
-/// What has been asked for so far.
+/// Turns for hashing large pages. A request that is given up gives them back.
+#[derive(Debug)]
+struct Turns {
+    /// Of those that wait and those that are hashed.
+    places: Semaphore,
+    hashed: Semaphore,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self { places: Semaphore::new(HASHED + WAITING), hashed: Semaphore::new(HASHED) }
+    }
+}
+
+impl Turns {
+    /// A turn; `None` if too many wait.
+    async fn take(&self) -> Option<[SemaphorePermit<'_>; 2]> {
+        let place = self.places.try_acquire().ok()?;
+        Some([place, self.hashed.acquire().await.ok()?])
+    }
+}
+
+/// What has been asked for so far, and whose turn it is.
 #[derive(Debug, Default)]
-struct Counters {
+struct Shared {
     requests: AtomicU64,
     bytes: AtomicU64,
+    turns: Turns,
 }
 
 impl Target {
@@ -63,17 +95,17 @@ impl Target {
         let failed = |error: io::Error| Error::Listen { address: listen, why: error.to_string() };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let counters = Arc::<Counters>::default();
-        let counted = Arc::clone(&counters);
+        let shared = Arc::<Shared>::default();
+        let served = Arc::clone(&shared);
         let task = tokio::spawn(async move {
             loop {
                 match listener.accept().await {
-                    Ok((tcp, _)) => drop(tokio::spawn(serve(tcp, Arc::clone(&counted)))),
+                    Ok((tcp, _)) => drop(tokio::spawn(serve(tcp, Arc::clone(&served)))),
                     Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
                 }
             }
         });
-        Ok(Self { address, counters, task })
+        Ok(Self { address, shared, task })
     }
 
     /// Where it listens.
@@ -83,12 +115,12 @@ impl Target {
 
     /// What writes its numbers of the moment.
     pub fn readings(&self) -> Readings {
-        let counters = Arc::clone(&self.counters);
+        let shared = Arc::clone(&self.shared);
         Arc::new(move |out| {
             let now = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-            out.counter("candor_target_requests_total", "Requests that were answered.", &[], now(&counters.requests));
+            out.counter("candor_target_requests_total", "Requests that were answered.", &[], now(&shared.requests));
             let help = "Bytes of pages that were asked for.";
-            out.counter("candor_target_bytes_total", help, &[], now(&counters.bytes));
+            out.counter("candor_target_bytes_total", help, &[], now(&shared.bytes));
         })
     }
 
@@ -125,11 +157,11 @@ impl Drop for Target {
     }
 }
 
-async fn serve(tcp: TcpStream, counters: Arc<Counters>) {
+async fn serve(tcp: TcpStream, shared: Arc<Shared>) {
     let service = service_fn(async |request| {
-        let answered = answer(request).await;
-        counters.requests.fetch_add(1, Ordering::Relaxed);
-        counters.bytes.fetch_add(answered.body().size_hint().lower(), Ordering::Relaxed);
+        let answered = answer(request, &shared.turns).await;
+        shared.requests.fetch_add(1, Ordering::Relaxed);
+        shared.bytes.fetch_add(answered.body().size_hint().lower(), Ordering::Relaxed);
         Ok::<_, Infallible>(answered)
     });
     http::serve(tcp, PATIENCE, MOST_HEAD, service).await;
@@ -137,11 +169,15 @@ async fn serve(tcp: TcpStream, counters: Arc<Counters>) {
 
 type Answer = Response<Either<Full<Bytes>, Pieces>>;
 
-async fn answer(request: Request<Incoming>) -> Answer {
+async fn answer(request: Request<Incoming>, turns: &Turns) -> Answer {
     let path = request.uri().path();
     match (request.method(), path.strip_prefix("/bytes/")) {
         (&Method::GET, Some(length)) => match length.parse() {
-            Ok(length) if length <= MOST_BYTES => bytes(length).await,
+            Ok(length) if length <= SMALL => bytes(length).await,
+            Ok(length) if length <= MOST_BYTES => match turns.take().await {
+                Some(_turn) => bytes(length).await,
+                None => status(StatusCode::SERVICE_UNAVAILABLE),
+            },
             _ => status(StatusCode::BAD_REQUEST),
         },
         (&Method::GET, None) if path == "/" => text("candor's target: GET /bytes/N, POST /digest\n".to_owned()),
@@ -215,6 +251,7 @@ impl Body for Pieces {
 mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::time::sleep;
 
     #[test]
     fn the_bytes_are_as_many_as_asked_for_and_always_the_same() {
@@ -262,6 +299,40 @@ mod tests {
             biased;
             _ = long.read(&mut begins) => panic!("the first is served, and then the other"),
             read = short.read_to_end(&mut answer) => assert!(read.unwrap() > 1000),
+        }
+    }
+
+    #[tokio::test]
+    async fn who_asks_for_gigabytes_and_leaves_has_two_hashed_at_a_time_and_keeps_no_small_page_waiting() {
+        let target = Target::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let ask = async |length: u64| {
+            let mut tcp = TcpStream::connect(target.address()).await.unwrap();
+            tcp.write_all(format!("GET /bytes/{length} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
+            tcp
+        };
+        let answer = async |length: u64| {
+            let mut answer = String::new();
+            ask(length).await.take(20).read_to_string(&mut answer).await.unwrap();
+            answer
+        };
+        for _ in 0..HASHED + WAITING {
+            drop(ask(MOST_BYTES).await);
+        }
+        while target.shared.turns.places.available_permits() > 0 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(target.shared.turns.hashed.available_permits(), 0, "two are hashed, and the others wait");
+        assert!(answer(MOST_BYTES).await.contains(" 503 "));
+        assert!(answer(SMALL).await.contains(" 200 "), "a small page comes meanwhile");
+        // The twin: one that leaves nobody waiting gives its turn back.
+        let target = Target::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        for length in [SMALL + 1, 2 * SMALL] {
+            let mut tcp = TcpStream::connect(target.address()).await.unwrap();
+            tcp.write_all(format!("GET /bytes/{length} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
+            let mut answer = Vec::new();
+            tcp.read_to_end(&mut answer).await.unwrap();
+            assert!(answer.len() as u64 > length);
+            assert_eq!(target.shared.turns.hashed.available_permits(), HASHED);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use candor_onion::Error;
 use candor_onion::directory::{
-    Authorities, Certificate, Consensus, InvalidDocument, Relay, SecretKey, Times, UnsignedConsensus, View, merge,
+    Authorities, Certificate, Consensus, Endorsement, InvalidDocument, Relay, SecretKey, Times, UnsignedConsensus,
+    View, merge,
 };
 
 const TIMES: Times = Times { valid_after: 1_800_000_000, fresh_until: 1_800_003_600, valid_until: 1_800_010_800 };
@@ -75,7 +76,35 @@ fn a_consensus_needs_its_threshold_of_trusted_authorities() {
 
     let under = |good| Error::from(InvalidDocument::UnderSigned { good, known: 3, threshold: 2 });
     for (by, count) in [(vec![one], 1), (vec![], 0), (vec![one, &stranger], 1), (vec![one, one], 1)] {
-        assert_eq!(Consensus::verify(&signed(&consensus, &by), &trust), Err(under(count)));
+        let document = signed(&consensus, &by);
+        assert_eq!(Consensus::verify(&document, &trust), Err(under(count)));
+        assert_eq!(Consensus::verify_enough(&document, &trust), Err(under(count)));
+    }
+}
+
+#[test]
+fn whoever_uses_a_consensus_verifies_no_more_signatures_than_it_needs_and_no_fewer() {
+    let authorities = [1, 2, 3].map(authority);
+    let [one, two, three] = &authorities;
+    let (consensus, trust) = (consensus(&authorities), trust(&authorities, 2));
+    let good = signed(&consensus, &[one, two, three]);
+    // They stand at the end of the document, each in its endorsement.
+    let with_bad = |bad: &[usize]| {
+        let mut document = good.clone();
+        let length = document.len();
+        bad.iter().for_each(|from_last| document[length - from_last * Endorsement::LENGTH - 100] ^= 1);
+        document
+    };
+    for (bad, by_all, by_enough) in [(vec![], 3, 2), (vec![0], 2, 2), (vec![1], 2, 2), (vec![2], 2, 2)] {
+        let document = with_bad(&bad);
+        let all = Consensus::verify(&document, &trust).unwrap();
+        let enough = Consensus::verify_enough(&document, &trust).unwrap();
+        assert_eq!((all.signers.len(), enough.signers.len()), (by_all, by_enough), "{bad:?}");
+        assert_eq!(Consensus { signers: Vec::new(), ..all }, Consensus { signers: Vec::new(), ..enough });
+    }
+    for bad in [[0, 1], [0, 2], [1, 2]] {
+        let under = InvalidDocument::UnderSigned { good: 1, known: 3, threshold: 2 };
+        assert_eq!(Consensus::verify_enough(&with_bad(&bad), &trust), Err(under.into()), "{bad:?}");
     }
 }
 

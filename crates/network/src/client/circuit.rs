@@ -122,7 +122,7 @@ impl Circuit {
     ///
     /// # Errors
     /// [`Error::Stream`] if the exit refuses; [`Error::Timeout`] if it says nothing in time; [`Error::Circuit`] if the circuit is over;
-    /// [`Error::Internal`] if it has too many streams, or the host can't be sent.
+    /// [`Error::TooManyStreams`]; [`Error::Internal`] if the host can't be sent.
     pub async fn open(&self, host: &str, port: u16) -> Result<CircuitStream, Error> {
         let target = Begin::new(host, port).map_err(|error| Error::Internal(error.to_string()))?;
         let id = self.0.start(|machine| machine.begin(&target))?;
@@ -247,12 +247,10 @@ impl Circuit {
     async fn ask_all(&self, patience: Duration) -> Option<Stuck> {
         let (heard, carried) = (self.0.link.heard(), self.0.link.carried());
         let (hops, came) = self.0.with(|inner| {
-            inner.answered = vec![false; inner.machine.hops()];
-            for hop in 1..=inner.answered.len() {
-                // A hop that can't be asked has not answered.
-                let _ = inner.machine.probe(hop);
-            }
-            (inner.answered.len(), inner.machine.carried())
+            let hops = inner.machine.hops();
+            // A question counts as a stream. A hop that has too many of ours to be asked one more is not taken for silent.
+            inner.answered = (1..=hops).map(|hop| inner.machine.probe(hop).is_err()).collect();
+            (hops, inner.machine.carried())
         });
         let all = poll_fn(|cx| {
             let mut inner = locked(&self.0.inner);
@@ -376,6 +374,7 @@ impl State {
                 Ok(id)
             }
             (Err(_), Some(failure)) => Err(inner.error(failure)),
+            (Err(candor_onion::Error::NotNow(_)), None) if inner.machine.hops() > 0 => Err(Error::TooManyStreams),
             (Err(error), None) => Err(Error::Internal(error.to_string())),
         })
     }

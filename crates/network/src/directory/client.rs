@@ -235,7 +235,7 @@ impl Directory {
         let bytes = files::read_bounded(path, MOST_CONSENSUS)?;
         let wrong =
             |error: candor_onion::Error| Error::CachedConsensus { path: path.to_owned(), why: error.to_string() };
-        Consensus::verify(&bytes, &self.directories.authorities).map(Some).map_err(wrong)
+        Consensus::verify_enough(&bytes, &self.directories.authorities).map(Some).map_err(wrong)
     }
 
     /// Asks one directory. `None` if it has no other than the one that is known.
@@ -257,8 +257,8 @@ impl Directory {
         }
         let (time, etag) = (reply.time, reply.etag.clone());
         let body = exchange::Reply::success(reply, from.url())?.body;
-        let consensus =
-            Consensus::verify(&body, &self.directories.authorities).map_err(|error| failed(from.url(), error))?;
+        let consensus = Consensus::verify_enough(&body, &self.directories.authorities)
+            .map_err(|error| failed(from.url(), error))?;
         let number = consensus.number();
         if number < seen {
             let why = format!("shows a consensus older than one seen before: {number}, expected {seen} or later");

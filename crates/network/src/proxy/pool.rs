@@ -20,6 +20,7 @@ use crate::policy::{host_address, is_public};
 use crate::relay_list::{ListedRelay, RelayList};
 use crate::stream::CircuitStream;
 use crate::{Error, files};
+use attempt::Passed;
 use candor_onion::handshake::HandshakeType;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -123,15 +124,6 @@ pub(super) struct Built {
     is_asked: AtomicBool,
     place: Place,
     _counted: Held,
-}
-
-/// Identities of relays that a stream has been tried with in vain.
-#[derive(Clone, Default)]
-struct Passed {
-    /// None of these is its exit.
-    exits: Vec<[u8; 32]>,
-    /// It begins at none of these, unless there is no other that was reached.
-    guards: Vec<[u8; 32]>,
 }
 
 /// What there is for a stream.
@@ -451,8 +443,8 @@ impl Pool {
         let entries: Vec<_> = list.relays().iter().filter(is_entry).map(|relay| *relay.identity()).collect();
         let entries = (!self.entries.is_empty()).then_some(&entries[..]);
         let absent = &locked(&self.absent).now(list.relays().len(), instant())[..];
-        let Passed { exits: not_exits, guards: doubted } = passed;
-        let wish = Wish { hops, handshake, host, port, test_network, not_exits, doubted, absent, entries };
+        let Passed { exits: not_exits, spoilt, guards: doubted, .. } = passed;
+        let wish = Wish { hops, handshake, host, port, test_network, not_exits, spoilt, doubted, absent, entries };
         let mut random = fresh()?;
         let at = self.clock.moment();
         let is_even = locked(&self.even).is_believed(at);
@@ -547,9 +539,8 @@ impl State {
     ) -> Found {
         let now = instant();
         let fits = |pooled: &Pooled| {
-            let (guard, exit) = (pooled.built.guard(), pooled.built.exit());
-            let is_passed = passed.exits.contains(exit.identity()) || passed.guards.contains(guard.identity());
-            !pooled.built.is_over() && exit.permits(host, port) && !is_passed
+            let built = &pooled.built;
+            !built.is_over() && built.exit().permits(host, port) && !passed.passes(built)
         };
         let is_in_doubt = |pooled: &Pooled| *pooled.built.is_in_doubt.borrow();
         let own = |pooled: &Pooled| pooled.isolation == Some(isolation) && now.duration_since(pooled.since) < reuse;

@@ -5,6 +5,8 @@ use crate::Error;
 use candor_onion::cell::DestroyReason;
 use candor_onion::circuit::{Cause, Failure};
 use candor_onion::relay::message::EndReason;
+use candor_primitives::dh::DhError;
+use candor_primitives::kem::KemError;
 use hyper::StatusCode;
 
 /// Why a request failed.
@@ -83,6 +85,7 @@ impl Trouble {
                         | Error::Timeout { .. }
                         | Error::Silent { .. }
                         | Error::Late { .. }
+                        | Error::TooManyStreams
                 )
             }
         }
@@ -113,6 +116,20 @@ fn reply(error: &Error) -> Reply {
         },
         _ => Reply::GeneralFailure,
     }
+}
+
+/// Whether the error says nothing of the circuit that a stream was to be opened on: the exit answers, or this end did not ask it.
+pub(super) fn leaves_the_circuit(error: &Error) -> bool {
+    matches!(error, Error::Stream { .. } | Error::TooManyStreams | Error::Internal(_))
+}
+
+/// Whether a handshake has failed for want of memory or randomness here.
+fn is_our_own(error: &candor_onion::Error) -> bool {
+    use candor_onion::Error as Onion;
+    matches!(
+        error,
+        Onion::Dh(DhError::Randomness | DhError::BackEnd(_)) | Onion::Kem(KemError::Randomness | KemError::BackEnd(_))
+    )
 }
 
 /// Whether the error says that the guard can't be reached over a new link, or does not keep to the rules.
@@ -182,6 +199,7 @@ pub(super) fn is_the_exits(error: &Error, hops: usize) -> bool {
 pub(super) fn failed_hop(error: &Error) -> Option<usize> {
     match error {
         Error::Circuit { failure, .. } => match failure.cause {
+            Cause::Handshake(error) if is_our_own(&error) => None,
             Cause::Timeout | Cause::Destroyed(_) | Cause::Handshake(_) | Cause::Protocol(_) => failure.hop,
             // Closed here, or nobody knows where.
             _ => None,
@@ -299,6 +317,11 @@ mod tests {
             (circuit(Some(1), Cause::Closed), others),
             (first(Error::NoFiles), others),
             (first(Error::Internal(why())), others),
+            (circuit(Some(1), Cause::Handshake(DhError::Randomness.into())), others),
+            (circuit(Some(1), Cause::Handshake(KemError::BackEnd("aws-lc").into())), others),
+            // The twins: a key that the relay should not have published.
+            (circuit(Some(1), Cause::Handshake(DhError::NonContributory.into())), guards),
+            (circuit(Some(1), Cause::Handshake(KemError::PublicKey.into())), guards),
         ] {
             let said = error.to_string();
             assert_eq!(is(error), whose, "{said}");

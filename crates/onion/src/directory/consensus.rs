@@ -114,6 +114,18 @@ impl Consensus {
     /// # Errors
     /// [`Error::Directory`], [`Error::Length`], [`Error::TooLong`].
     pub fn verify(bytes: &[u8], authorities: &Authorities) -> Result<Self, Error> {
+        Self::verify_signatures(bytes, authorities, MOST_SIGNERS)
+    }
+
+    /// The same for whoever uses it: no more signatures are looked at once enough have been found good. So `signers` names no more than are needed.
+    ///
+    /// # Errors
+    /// As for [`Self::verify`].
+    pub fn verify_enough(bytes: &[u8], authorities: &Authorities) -> Result<Self, Error> {
+        Self::verify_signatures(bytes, authorities, authorities.threshold())
+    }
+
+    fn verify_signatures(bytes: &[u8], authorities: &Authorities, most: usize) -> Result<Self, Error> {
         if bytes.len() > MOST_CONSENSUS {
             return Err(Error::TooLong { what: WHAT, most: MOST_CONSENSUS, got: bytes.len() });
         }
@@ -134,8 +146,8 @@ impl Consensus {
         let holds = |(endorsement, authority): (&Endorsement, &Fingerprint)| {
             authorities.contains(authority) && endorsement.verify(Label::Consensus, &digest, times.valid_after).is_ok()
         };
-        let signers: Vec<_> =
-            endorsements.iter().zip(&signers).filter(|pair| holds(*pair)).map(|(_, authority)| *authority).collect();
+        let good = endorsements.iter().zip(&signers).filter(|pair| holds(*pair)).map(|(_, authority)| *authority);
+        let signers: Vec<_> = good.take(most).collect();
         if signers.len() < authorities.threshold() {
             let (known, threshold) = (authorities.known().len(), authorities.threshold());
             return Err(InvalidDocument::UnderSigned { good: signers.len(), known, threshold }.into());

@@ -263,6 +263,32 @@ fn a_guard_whose_circuits_carry_nothing_comes_behind_the_others() {
 }
 
 #[test]
+fn a_spoilt_cell_has_no_guard_drawn() {
+    let (relays, at) = (relays(4), Instant::now());
+    let mut guards = Guards::forgetful(GuardRules::default());
+    let first = guard(&mut guards, &relays, 0, at).unwrap();
+    guards.reached(&first);
+    // All but one exit are of the guard's family.
+    let (own, exits): (Vec<_>, Vec<_>) = relays.into_iter().partition(|relay| *relay.identity() == first);
+    let [spoils, near @ ..] = &exits[..] else { panic!() };
+    let near: Vec<_> = near.iter().map(|relay| *relay.identity()).collect();
+    let spoilt = [*spoils.identity()];
+    let mut all: Vec<_> = own.into_iter().map(|relay| relay.with_family(near.clone())).collect();
+    all.extend(exits.into_iter().map(|relay| relay.with_family(vec![first])));
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(0);
+    let mut path = |wish: &Wish<'_>| {
+        let (path, _) = guards.path(&all, wish, sure(0, at), &mut random).unwrap();
+        (path.iter().map(|place| *all[*place].identity()).collect::<Vec<_>>(), guards.kept.len())
+    };
+    for _ in 0..20 {
+        assert_eq!(path(&Wish { spoilt: &spoilt, ..WISH }), (vec![first, spoilt[0]], 1));
+    }
+    // The twin: an exit that refuses leaves no path from it.
+    let (other, kept) = path(&Wish { not_exits: &spoilt, ..WISH });
+    assert!(other[0] != first && kept == 2);
+}
+
+#[test]
 fn what_may_be_an_exits_doing_counts_against_a_guard_once_for_each_exit() {
     let (relays, at) = (relays(8), Instant::now());
     let after = |seconds| at + Duration::from_secs(seconds);

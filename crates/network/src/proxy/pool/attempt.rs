@@ -1,9 +1,10 @@
 //! What a stream does to be opened: it tries one circuit after the other. And what is learnt from each try, also when its client doesn't wait for that.
 
-use super::{Built, Isolation, Passed, Pool, Working};
+use super::{Built, Isolation, Pool, Working};
 use crate::Error;
 use crate::clock::instant;
-use crate::proxy::trouble::{Trouble, is_spoilt, is_the_exits, is_the_guards, is_the_links};
+use crate::proxy::trouble::{Trouble, is_spoilt, is_the_exits, is_the_guards, is_the_links, leaves_the_circuit};
+use crate::relay_list::ListedRelay;
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,6 +15,53 @@ use tokio::time::{sleep, timeout};
 const TRIES: usize = 3;
 /// How many circuits may fail to come about before a stream is given up. Each time the client learns of a relay that isn't there.
 const BUILDS: usize = 8;
+
+/// What a stream has been tried with in vain: identities of relays, and circuits.
+#[derive(Clone, Default)]
+pub(super) struct Passed {
+    /// None of these is its exit.
+    pub(super) exits: Vec<[u8; 32]>,
+    /// Relays behind the guard of circuits on which a cell was spoilt. None of these is on its path, unless there is no other from the same guard.
+    pub(super) spoilt: Vec<[u8; 32]>,
+    /// The guards of those circuits.
+    suspects: Vec<[u8; 32]>,
+    /// Those of them over which a second try fared no better. It begins at none of these, unless there is no other that was reached.
+    pub(super) guards: Vec<[u8; 32]>,
+    /// Numbers of circuits that take no more streams.
+    full: Vec<u64>,
+}
+
+impl Passed {
+    /// Whether a circuit that is there is not for this stream.
+    pub(super) fn passes(&self, built: &Built) -> bool {
+        let (guard, exit) = (built.guard().identity(), built.exit().identity());
+        let is_spoilt = built.relays().skip(1).any(|relay| self.spoilt.contains(relay.identity()));
+        // Nor does one that happens to be there lead to another guard before a second try over the first.
+        let is_elsewhere = self.guards.is_empty() && !self.suspects.is_empty() && !self.suspects.contains(guard);
+        let is_full = self.full.contains(&built.number);
+        is_full || is_spoilt || is_elsewhere || self.guards.contains(guard) || self.exits.contains(exit)
+    }
+
+    /// Notes what has come of a try, for the next.
+    fn learn(&mut self, built: &Built, error: &Error) {
+        if is_spoilt(error) {
+            self.met_a_spoilt_cell(built);
+        } else if matches!(error, Error::TooManyStreams) {
+            self.full.push(built.number);
+        } else if is_the_exits(error, built.path.len()) {
+            self.exits.push(*built.exit().identity());
+        }
+    }
+
+    /// Notes a circuit on which a cell was spoilt. Nobody knows whether by the guard or by one of those behind it. These are new with each try and must not choose the
+    /// guard, so it is left only if a second try over it fares no better, by other relays if there are any.
+    fn met_a_spoilt_cell(&mut self, built: &Built) {
+        let guard = *built.guard().identity();
+        self.spoilt.extend(built.relays().skip(1).map(ListedRelay::identity));
+        let list = if self.suspects.contains(&guard) { &mut self.guards } else { &mut self.suspects };
+        list.push(guard);
+    }
+}
 
 /// A stream's try of a circuit. Keep it beside the stream until that is over. If it is dropped before anything has come, the circuit's relays are asked for a sign of life.
 pub(in crate::proxy) struct Trial {
@@ -100,24 +148,13 @@ impl Pool {
     ) -> Result<(T, Trial), Trouble> {
         let trying = async {
             let mut trouble = None;
-            // Those that can't serve this stream, and exits that another one is better asked instead of.
-            let (mut passed, mut doubtful) = (Passed::default(), Vec::new());
-            // Guards of circuits on which a cell was spoilt.
-            let mut suspects: Vec<[u8; 32]> = Vec::new();
+            let mut passed = Passed::default();
             let (mut tried, mut failed) = (0, 0);
             while tried < TRIES && failed < BUILDS {
                 if tried + failed > 0 {
                     self.counters.retries.add(1);
                 }
-                let with_doubtful = Passed { exits: [&passed.exits[..], &doubtful].concat(), ..passed.clone() };
-                let circuit = match self.circuit(isolation, host, port, &with_doubtful).await {
-                    Err(Trouble::Network(Error::Path(_))) if !doubtful.is_empty() => {
-                        doubtful.clear();
-                        self.circuit(isolation, host, port, &passed).await
-                    }
-                    circuit => circuit,
-                };
-                let error = match circuit {
+                let error = match self.circuit(isolation, host, port, &passed).await {
                     Ok(built) => {
                         let mut trial = Trial::new(self, built);
                         match trial.outcome(work(Arc::clone(&trial.built))).await {
@@ -127,25 +164,14 @@ impl Pool {
                             }
                             Err(error) => {
                                 trial.is_settled = true;
-                                let built = &trial.built;
                                 if is_the_guards(&error) || is_the_links(&error) {
                                     failed += 1;
                                 } else {
                                     tried += 1;
-                                    if is_spoilt(&error) {
-                                        // Nobody knows whether by the one or the other, or by a relay between them. These are new with each
-                                        // try and must not choose the guard, so it is left only if a second try over it fares no better.
-                                        let guard = *built.guard().identity();
-                                        doubtful.push(*built.exit().identity());
-                                        let list =
-                                            if suspects.contains(&guard) { &mut passed.guards } else { &mut suspects };
-                                        list.push(guard);
-                                    } else if is_the_exits(&error, built.path.len()) {
-                                        passed.exits.push(*built.exit().identity());
-                                    }
+                                    passed.learn(&trial.built, &error);
                                 }
-                                if !matches!(error, Error::Stream { .. }) {
-                                    self.failed(built, &error, trial.began).await;
+                                if !leaves_the_circuit(&error) {
+                                    self.failed(&trial.built, &error, trial.began).await;
                                 }
                                 error.into()
                             }

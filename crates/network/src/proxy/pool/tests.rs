@@ -1,5 +1,7 @@
 //! Guards and middle relays that make circuits as they should, and carry nothing; clients that leave, and one that would have all circuits.
 
+mod doubts;
+
 use super::*;
 use crate::client::scripted::{Script, Scripted};
 use crate::proxy::Proxy;
@@ -174,62 +176,6 @@ async fn a_guard_that_builds_circuits_and_carries_no_stream_comes_behind_another
             assert_eq!(guards.identities().count(), 2, "nobody is drawn for that");
         }
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_one_exit_leads_to_a_port_a_guard_that_garbles_loses_its_place_and_no_guard_for_an_exit_that_does() {
-    for is_guards in [true, false] {
-        let target = Target::start(local()).await.unwrap();
-        let port = target.address().port();
-        let there = format!("{HOST}:{port}");
-        let [ada, bob, cyd, dora] = [relay("").await, relay("").await, relay("").await, relay(&there).await];
-        let scripted = Scripted::start(Script::Garbles).await;
-        let [ada, bob, cyd, dora] = [&ada, &bob, &cyd, &dora].map(Relay::listed);
-        // So that it is no middle relay where Ada is the guard.
-        let (garbles, ada) = (kin(&scripted.listed, &ada), kin(&ada, &scripted.listed));
-        let (first, exit, relays) = if is_guards {
-            let relays = list(&[&garbles, &ada, &bob, &cyd, &dora]);
-            (garbles, dora, relays)
-        } else {
-            let exit = Arc::new(garbles.with_exit(&Policy::parse(&there).unwrap()));
-            let relays = list(&[&ada, &bob, &cyd, &exit]);
-            (list(&[&cyd]).into_relays().remove(0), exit, relays)
-        };
-        let began = instant();
-        let (proxy, _folder) = proxy(relays, &[&first, &ada], |_| {}).await;
-        let pool = &proxy.shared.pool;
-        let is_behind = |relay: &ListedRelay| locked(&pool.guards).is_behind_since(relay.identity(), began, instant());
-        for login in 0..5 {
-            assert_eq!(comes(ask(&proxy, login, port).await).await, is_guards, "{login}");
-            assert_eq!(is_behind(&first), is_guards && login >= 3, "{login}");
-            // A second try over the first guard and one over another follow, until the fourth stream's first try puts it behind.
-            let most = if is_guards { 7 } else { u64::MAX };
-            assert_eq!(proxy.metrics().retries, most.min(2 * u64::from(login + 1)), "{login}");
-        }
-        assert!(!is_behind(&ada));
-        assert_eq!(locked(&pool.guards).identities().count(), 2, "nobody is drawn for that");
-        assert!(locked(&pool.absent).now(5, instant()).is_empty(), "nor is {} passed over", exit.label());
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_exit_that_garbles_leads_no_stream_to_another_guard() {
-    let target = Target::start(local()).await.unwrap();
-    let port = target.address().port();
-    let there = format!("{HOST}:{port}");
-    let relays = [relay("").await, relay("").await, relay("").await, relay(&there).await];
-    let scripted = Scripted::start(Script::Garbles).await;
-    let [ada, bob, cyd, dora] = relays.each_ref().map(Relay::listed);
-    // Neither guard is a middle relay, nor one exit before the other.
-    let garbles = kin(&scripted.listed, &dora).with_exit(&Policy::parse(&there).unwrap()).with_bandwidth(4000);
-    let (ada, bob, dora) = (kin(&ada, &bob), kin(&bob, &ada), kin(&dora, &garbles));
-    let (proxy, _folder) = proxy(list(&[&ada, &bob, &cyd, &garbles, &dora]), &[&ada, &bob], |_| {}).await;
-    let mut login = 0;
-    while proxy.metrics().retries == 0 {
-        assert!(comes(ask(&proxy, login, port).await).await, "a page comes though its stream may have met that exit");
-        login += 1;
-    }
-    assert_eq!((proxy.metrics().retries, relays[1].counts().handshakes), (1, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
