@@ -31,7 +31,7 @@ pub(super) const CASES: &[Case] = &[
     }),
     case("ml-kem-768/prepared@portable", "ML-KEM-768", "portable", PORTABLE, prepared),
     case("ml-kem-768/prepared@avx2", "ML-KEM-768", "avx2", AVX2, prepared),
-    // Only the hashes differ from `avx2`. A key pair's ρ decides how long it takes, so what is timed has its keys from before.
+    // Only the hashes, and sampling from ρ, differ from `avx2`. A key pair's ρ decides how long it takes, so what is timed has its keys from before.
     unseen(
         "ml-kem-768/encapsulate@avx512",
         IN_LANES,

@@ -45,14 +45,6 @@ impl Lanes {
         Self { wide: HaveAvx512Crypto::check(cpu).map_or_else(avx2, Wide::Avx512), many: false, single }
     }
 
-    pub(crate) fn name(self) -> &'static str {
-        match self.wide {
-            Wide::Avx512(_) => "avx512",
-            Wide::Avx2(_) => "avx2",
-            Wide::OneByOne => "one-by-one",
-        }
-    }
-
     /// How many operations go best together.
     pub(crate) fn width(self) -> usize {
         match self.wide {

@@ -4,11 +4,13 @@ use crate::hash::lanes::Given;
 use crate::lattice::{Factor, Poly, arithmetic, encoding, sampling};
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::lattice as avx2;
-use candor_cpu::{Cpu, HaveAvx2};
+use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Crypto};
 
 /// One way to compute. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
 pub(super) enum Arm {
+    /// AVX-512 for rejection sampling, and AVX2.
+    Avx512(HaveAvx512Crypto, HaveAvx2),
     /// x86-64's 256-bit vectors.
     Avx2(HaveAvx2),
     /// Safe Rust.
@@ -24,7 +26,7 @@ macro_rules! kernels {
             pub(super) fn $name(self, $($argument: $type),*) $(-> $result)? {
                 match self {
                     #[cfg(target_arch = "x86_64")]
-                    Self::Avx2(token) => avx2::$name(token, $($argument),*),
+                    Self::Avx2(token) | Self::Avx512(_, token) => avx2::$name(token, $($argument),*),
                     _ => $portable($($argument),*),
                 }
             }
@@ -34,11 +36,16 @@ macro_rules! kernels {
 
 impl Arm {
     pub(super) fn choose(cpu: Cpu) -> Self {
-        HaveAvx2::check(cpu).map_or(Self::Portable, Self::Avx2)
+        match (HaveAvx512Crypto::check(cpu), HaveAvx2::check(cpu)) {
+            (Some(wide), Some(token)) => Self::Avx512(wide, token),
+            (None, Some(token)) => Self::Avx2(token),
+            (_, None) => Self::Portable,
+        }
     }
 
     pub(super) fn name(self) -> &'static str {
         match self {
+            Self::Avx512(..) => "avx512",
             Self::Avx2(_) => "avx2",
             Self::Portable => "portable",
         }
@@ -85,8 +92,18 @@ impl Arm {
         binomial_2(bytes: &[u8; 128], poly: &mut Poly), sampling::binomial_2;
         /// Noise for η = 3.
         binomial_3(bytes: &[u8; 192], poly: &mut Poly), sampling::binomial_3;
-        /// Goes on with rejection sampling; see [`sampling::uniform`].
-        uniform(block: &Given, poly: &mut Poly, filled: usize) -> usize, sampling::uniform;
+    }
+
+    /// Goes on with rejection sampling; see [`sampling::uniform`].
+    #[inline]
+    pub(super) fn uniform(self, block: &Given, poly: &mut Poly, filled: usize) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token, _) => avx2::uniform_avx512(token, block, poly, filled),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => avx2::uniform(token, block, poly, filled),
+            _ => sampling::uniform(block, poly, filled),
+        }
     }
 }
 
@@ -115,21 +132,26 @@ mod tests {
         [[0; N], [0xff; N]].into_iter().chain(random)
     }
 
-    /// Both arms, or nothing where the CPU has one.
-    fn arms() -> Option<[Arm; 2]> {
-        let wide = Arm::choose(Cpu::default());
-        if wide.name() == "portable" {
-            std::eprintln!("skipped: this CPU has no AVX2");
-            return None;
-        }
-        Some([wide, Arm::Portable])
+    /// The arms in vectors that this CPU has.
+    fn arms() -> Vec<Arm> {
+        let arms = ["avx2", "avx512"].into_iter().filter_map(|tier| {
+            let cpu = Cpu::named(tier).ok();
+            if cpu.is_none() {
+                std::eprintln!("skipped: this CPU has no {tier}");
+            }
+            cpu.map(Arm::choose)
+        });
+        arms.collect()
     }
 
-    /// What a kernel makes of each input is the same on both arms.
+    /// What a kernel makes of each input is the same on all arms.
     fn agree<I, O: PartialEq>(what: &str, inputs: impl Iterator<Item = I>, kernel: impl Fn(Arm, &I) -> O) {
-        let Some([wide, portable]) = arms() else { return };
+        let arms = arms();
         for (number, input) in inputs.enumerate() {
-            assert!(kernel(wide, &input) == kernel(portable, &input), "{what}, input {number}");
+            let expected = kernel(Arm::Portable, &input);
+            for arm in &arms {
+                assert!(kernel(*arm, &input) == expected, "{what} on {}, input {number}", arm.name());
+            }
         }
     }
 

@@ -60,7 +60,7 @@ impl<const K: usize> MlKem<K> {
     /// The arm that it runs: `avx512` or `avx2` (x86-64), or `portable`.
     #[must_use]
     pub fn arm(&self) -> &'static str {
-        self.0.arm()
+        self.0.arm.name()
     }
 }
 

@@ -118,14 +118,6 @@ impl<const K: usize> Scheme<K> {
         Self { cpu, arm: Arm::choose(cpu), lanes: Lanes::choose(cpu) }
     }
 
-    /// The arm: that of the hashes, which take the most time, where it is wider.
-    pub(super) fn arm(self) -> &'static str {
-        match self.lanes.name() {
-            "avx512" => "avx512",
-            _ => self.arm.name(),
-        }
-    }
-
     /// For so many operations at once.
     pub(super) fn together(self, count: usize) -> Self {
         Self { lanes: self.lanes.for_operations(count), ..self }

@@ -1,4 +1,4 @@
-//! ML-KEM's ring on 256-bit vectors, sixteen coefficients each.
+//! ML-KEM's ring on 256-bit vectors, sixteen coefficients each, and its rejection sampling on AVX-512.
 //!
 //! A polynomial lies in memory as the standard has it, and in sixteen vectors. Four layers of the transform pair whole vectors; for the other
 //! three, two vectors exchange their halves, quarters and eighths. All give the same representatives as `crate::lattice`.
@@ -12,7 +12,7 @@ pub(crate) use bytes::{
     compress_1, compress_4, compress_5, compress_10, compress_11, decode, decompress_1, decompress_4, decompress_5,
     decompress_10, decompress_11, encode,
 };
-pub(crate) use sampling::{binomial_2, binomial_3, uniform};
+pub(crate) use sampling::{binomial_2, binomial_3, uniform, uniform_avx512};
 pub(crate) use transform::{add, factor, inner_product, inverse, subtract_from, transform};
 
 use crate::lattice::{Poly, Q, Twiddle};
@@ -21,11 +21,14 @@ use core::arch::x86_64::*;
 /// Makes the entry points: a safe function that takes the token, and within it the kernel with the token's features.
 macro_rules! entry {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)+) => {
+        entry! { candor_cpu::HaveAvx2, "avx2,bmi1,bmi2"; $($(#[$doc])* $name($($argument: $type),*) $(-> $result)? $body)+ }
+    };
+    ($token:ty, $features:literal; $($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)+) => {
         $(
             $(#[$doc])*
             #[inline]
-            pub(crate) fn $name(_: candor_cpu::HaveAvx2, $($argument: $type),*) $(-> $result)? {
-                #[target_feature(enable = "avx2,bmi1,bmi2")]
+            pub(crate) fn $name(_: $token, $($argument: $type),*) $(-> $result)? {
+                #[target_feature(enable = $features)]
                 fn with_features($($argument: $type),*) $(-> $result)? $body
                 // SAFETY: the token proves the features.
                 unsafe { with_features($($argument),*) }

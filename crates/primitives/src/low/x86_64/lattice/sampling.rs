@@ -23,7 +23,7 @@ static CHOSEN: [[u8; 16]; 256] = {
     all
 };
 
-/// How many lanes a set has: AVX2 comes without the instruction that counts bits.
+/// How many lanes a set has: the instruction that counts bits is no part of AVX2 or AVX-512.
 static COUNT: [u8; 256] = {
     let mut all = [0; 256];
     let mut set = 0;
@@ -38,16 +38,12 @@ entry! {
     /// See [`sampling::uniform`]. The tables are looked up by what becomes of public bytes.
     uniform(block: &[u64; 25], poly: &mut Poly, filled: usize) -> usize {
         let mut filled = filled;
-        for three in 0..7 {
-            // Of the 32 bytes that are loaded, the first 24 are wanted.
-            let words = &block[3 * three..3 * three + 4];
+        for (three, window) in windows(block).into_iter().enumerate() {
             if filled > 240 {
-                filled = sampling::uniform_24(&[words[0], words[1], words[2]], poly, filled);
+                filled = sampling::uniform_24(&[block[3 * three], block[3 * three + 1], block[3 * three + 2]], poly, filled);
                 continue;
             }
-            // SAFETY: the slice has 32 bytes; the load needs no alignment.
-            let loaded = unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
-            let candidates = candidates(loaded);
+            let candidates = candidates(window);
             let good = _mm256_cmpgt_epi16(_mm256_set1_epi16(Q), candidates);
             let [low, high] = [_mm256_castsi256_si128(candidates), _mm256_extracti128_si256::<1>(candidates)];
             let sets = _mm_packs_epi16(_mm256_castsi256_si128(good), _mm256_extracti128_si256::<1>(good));
@@ -93,6 +89,48 @@ entry! {
     binomial_3(bytes: &[u8; 192], poly: &mut Poly) {
         sampling::binomial_3(bytes, poly);
     }
+}
+
+entry! {
+    candor_cpu::HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl";
+
+    /// See [`sampling::uniform`]. What is below q moves to the front of a vector in one instruction, a candidate in 32 bits. No branch depends on how
+    /// many there are: a wrong guess would cost as much as sixteen candidates.
+    uniform_avx512(block: &[u64; 25], poly: &mut Poly, filled: usize) -> usize {
+        let mut filled = filled;
+        for window in windows(block) {
+            let candidates = _mm512_cvtepi16_epi32(candidates(window));
+            let good = _mm512_cmplt_epi32_mask(candidates, _mm512_set1_epi32(Q.into()));
+            let chosen = _mm512_cvtepi32_epi16(_mm512_maskz_compress_epi32(good, candidates));
+            let room = &mut poly.0[filled..];
+            let wanted = (1_u32 << room.len().min(16)) - 1;
+            // SAFETY: there is room for the lanes of the mask; the store needs no alignment.
+            unsafe { _mm256_mask_storeu_epi16(room.as_mut_ptr(), wanted as u16, chosen) }
+            let found: usize = good.to_le_bytes().into_iter().map(|set| usize::from(COUNT[usize::from(set)])).sum();
+            filled = (filled + found).min(256);
+        }
+        filled
+    }
+}
+
+/// Of a block, words 0 to 3, 3 to 6 and so on to 18 to 21.
+///
+/// The block was written in vectors of four words. It is read in the same, since a load across two stores must wait until both are in the cache.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn windows(block: &[u64; 25]) -> [__m256i; 7] {
+    // SAFETY: the four words lie within the block; the load needs no alignment.
+    let four = |i: usize| unsafe { _mm256_loadu_si256(block.as_chunks::<4>().0[i].as_ptr().cast()) };
+    let [a, b, c, d, e, f] = [four(0), four(1), four(2), four(3), four(4), four(5)];
+    [
+        a,
+        _mm256_permute4x64_epi64::<0b10_01_00_11>(_mm256_blend_epi32::<0b0011_1111>(a, b)),
+        _mm256_permute2x128_si256::<0x21>(b, c),
+        _mm256_permute4x64_epi64::<0b00_11_10_01>(_mm256_blend_epi32::<0b0000_0011>(c, d)),
+        d,
+        _mm256_permute4x64_epi64::<0b10_01_00_11>(_mm256_blend_epi32::<0b0011_1111>(d, e)),
+        _mm256_permute2x128_si256::<0x21>(e, f),
+    ]
 }
 
 /// Twelve bits a lane of the first 24 bytes.
