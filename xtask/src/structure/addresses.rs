@@ -59,7 +59,7 @@ const ROOTS: [&str; 11] = [
 const EXCEPTIONS: [(&str, &str); 1] = [("xtask/src/structure/addresses.rs", "the list itself")];
 
 /// Runs sealed before the rule. They can't be mended without breaking the seal; each leaves when its bar gets a newer run.
-const SEALED: [&str; 14] = [
+const SEALED: [&str; 13] = [
     "2026-11-21-zen5-1d3043",
     "2026-11-21-zen5-4830bc",
     "2026-11-21-zen5-518806",
@@ -68,7 +68,6 @@ const SEALED: [&str; 14] = [
     "2026-11-21-zen5-7a4ce5",
     "2026-11-21-zen5-8d66d2",
     "2026-11-21-zen5-ae3fcc",
-    "2026-11-21-zen5-b4f4b1",
     "2026-11-21-zen5-b63838",
     "2026-11-21-zen5-e2b451",
     "2026-11-21-zen5-f69f90",

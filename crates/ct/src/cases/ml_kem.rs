@@ -46,6 +46,24 @@ pub(super) const CASES: &[Case] = &[
         &["batch::keccak_avx512_4::with_features"],
         decapsulate::<3>,
     ),
+    unseen(
+        "ml-kem-512/many@avx512",
+        ("ML-KEM-512", "avx512"),
+        NO_AVX512,
+        &["batch::keccak_avx512::with_features"],
+        |cpu| {
+            many(MlKem::<2>::with_cpu(cpu), set(2));
+        },
+    ),
+    unseen(
+        "ml-kem-1024/many@avx512",
+        ("ML-KEM-1024", "avx512"),
+        NO_AVX512,
+        &["batch::keccak_avx512::with_features"],
+        |cpu| {
+            many(MlKem::<4>::with_cpu(cpu), set(4));
+        },
+    ),
     unseen("ml-kem-768/many@avx512", IN_LANES, NO_AVX512, &["batch::keccak_avx512::with_features"], |cpu| {
         many(MlKem::<3>::with_cpu(cpu), set(3));
     }),

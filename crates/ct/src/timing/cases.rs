@@ -15,7 +15,7 @@ use candor_primitives::aead::{AeadInOut, Aes128Gcm, ChaCha20Poly1305, Nonce, Sm4
 use candor_primitives::dh::x25519::X25519;
 use candor_primitives::dh::{DiffieHellman, aws_lc};
 use candor_primitives::hash::{Batch, Digest, Sha3_256, Sha256};
-use candor_primitives::kem::ml_kem::MlKem768;
+use candor_primitives::kem::ml_kem::{MlKem512, MlKem768, MlKem1024};
 use candor_primitives::kem::{DerandomizedKem, Kem};
 use candor_primitives::ksf::{Argon2id, Memory, Params};
 use candor_primitives::sm4::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, StreamCipher};
@@ -128,7 +128,9 @@ pub(crate) const ALL: &[Case] = &[
     arm("gf2m@avx512", "avx512", 16 * ELEMENT, field),
     arm("ml-kem-768/encapsulate@avx512", "avx512", COINS, |cpu| encapsulate_to(MlKem768::with_cpu(cpu), 1)),
     arm("ml-kem-768/decapsulate@avx512", "avx512", MlKem768::CIPHERTEXT, |cpu| decapsulate(MlKem768::with_cpu(cpu))),
+    arm("ml-kem-512/many@avx512", "avx512", 8 * COINS, |cpu| encapsulate_to(MlKem512::with_cpu(cpu), 8)),
     arm("ml-kem-768/many@avx512", "avx512", 8 * COINS, |cpu| encapsulate_to(MlKem768::with_cpu(cpu), 8)),
+    arm("ml-kem-1024/many@avx512", "avx512", 8 * COINS, |cpu| encapsulate_to(MlKem1024::with_cpu(cpu), 8)),
     // Good ciphertexts, which are the class of zeros, and bad ones. Memcheck has passed these.
     arm("hqc-1/decapsulate@avx2", "avx2", Hqc1::CIPHERTEXT, |cpu| decapsulate(Hqc1::with_cpu(cpu))),
     arm("mceliece348864f/decapsulate@avx2", "avx2", Mceliece348864f::CIPHERTEXT, |cpu| {
