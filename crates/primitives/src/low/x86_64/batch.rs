@@ -42,10 +42,14 @@ entry! {
     sm3_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", sm3, Zmm, [[u32; 16]; 8], [[u8; 64]];
     /// Keccak's permutation in 4 lanes.
     keccak_avx2, HaveAvx2, "avx2", keccak_of_few_registers, Ymm, [[u64; 4]; 25];
-    /// The same.
-    keccak_avx512_4, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", keccak, YmmVl, [[u64; 4]; 25];
     /// The same in 8 lanes.
     keccak_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", keccak, Zmm, [[u64; 8]; 25];
+}
+
+#[cfg(feature = "ml-kem")]
+entry! {
+    /// Keccak's permutation in 4 lanes, on registers of 256 bits.
+    keccak_avx512_4, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl", keccak, YmmVl, [[u64; 4]; 25];
 }
 
 /// Makes the functions that take states apart: a state a lane before, and an array a state after, but for the last words, which no block reaches.
