@@ -341,9 +341,12 @@ mod tests {
             for b in factors() {
                 let product = same(product(token, &a, &b), element(&a).times(&element(&b)));
                 same(plus_small(token, &a, &b), element(&a).plus(&element(&b).times_small(A24)));
-                let (sum, difference) = (plus(&squared, &product), minus(&squared, &product));
-                assert_eq!(element(&sum).to_bytes(), element(&squared).plus(&element(&product)).to_bytes());
-                assert_eq!(element(&difference).to_bytes(), element(&squared).minus(&element(&product)).to_bytes());
+                // With a product, and with any number, as 2Z is one in the comb.
+                for other in [&squared, &a] {
+                    let (sum, difference) = (plus(other, &product), minus(other, &product));
+                    assert_eq!(element(&sum).to_bytes(), element(other).plus(&element(&product)).to_bytes());
+                    assert_eq!(element(&difference).to_bytes(), element(other).minus(&element(&product)).to_bytes());
+                }
             }
         }
     }
