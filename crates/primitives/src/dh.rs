@@ -109,7 +109,12 @@ pub trait DiffieHellman {
     /// # Errors
     /// [`DhError::Randomness`], [`DhError::BackEnd`].
     fn generate_many(&self, count: usize) -> Result<Vec<KeyPair<Self::Secret>>, DhError> {
-        (0..count).map(|_| self.generate()).collect()
+        // With room from the start, so that no secret is moved and left behind.
+        let mut pairs = Vec::with_capacity(count);
+        for _ in 0..count {
+            pairs.push(self.generate()?);
+        }
+        Ok(pairs)
     }
 }
 

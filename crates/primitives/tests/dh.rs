@@ -151,6 +151,21 @@ fn generated_keys_differ() {
     }
 }
 
+#[test]
+fn generated_public_keys_belong_to_their_secrets() {
+    let (theirs, their_public) = dalek::X25519.generate().unwrap();
+    for arm in arms() {
+        for count in 0..=9 {
+            let pairs = arm.generate_many(count).unwrap();
+            assert_eq!(pairs.len(), count);
+            for (secret, public) in pairs.into_iter().chain([arm.generate().unwrap()]) {
+                let ours = arm.agree(&secret, &their_public).unwrap();
+                assert!(ours == dalek::X25519.agree(&theirs, &public).unwrap(), "{}, {count}", arm.arm());
+            }
+        }
+    }
+}
+
 /// Exactly these bytes, then panics: a test that draws more than it says is wrong.
 struct Fixed(Vec<u8>);
 

@@ -120,7 +120,7 @@ fn prepared(cpu: Cpu) {
     generated(kem);
 }
 
-/// Six operations at once: a full group and one that is not. Every other ciphertext is a bad one.
+/// Six operations at once: with four lanes a full group and one that is not, with eight one that is not. Every other ciphertext is a bad one.
 fn many<T: DerandomizedKem>(kem: T, set: ParameterSet) {
     const COUNT: usize = 6;
     let (mut seeds, mut coins): (Vec<_>, Vec<_>) = (0..COUNT as u8).map(|i| ([i; 64], [0x3c ^ i; 32])).unzip();

@@ -25,6 +25,19 @@ fn no_bytes_make_a_back_end_panic_or_disagree() {
 }
 
 #[test]
+fn no_key_or_ciphertext_makes_two_arms_of_ml_kem_disagree() {
+    let corpus = Corpus::of("primitives_ml_kem_agreements");
+    corpus.run(3, fuzz::ml_kem_agreements);
+    for data in corpus.inputs() {
+        for rank in 0..3 {
+            for count in [0, 1, 4, 9, 17] {
+                fuzz::ml_kem_agreements(&[&[rank, count], &data[2..]].concat());
+            }
+        }
+    }
+}
+
+#[test]
 fn no_scalar_or_point_makes_two_arms_of_x25519_disagree() {
     let corpus = Corpus::of("primitives_x25519_agreements");
     corpus.run(10, fuzz::x25519_agreements);

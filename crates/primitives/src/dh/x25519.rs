@@ -154,6 +154,10 @@ impl DiffieHellman for X25519 {
                         shared.extend(self.agree_pair([a, b]));
                         shared.push(self.agree(secret, peer));
                     }
+                    [a, b, c, d] => {
+                        shared.extend(self.agree_pair([a, b]));
+                        shared.extend(self.agree_pair([c, d]));
+                    }
                     _ => {
                         secret::ran("X25519", self.arm());
                         self.agree_eight(group, &mut shared);
@@ -167,27 +171,36 @@ impl DiffieHellman for X25519 {
     fn public_many(&self, secrets: &[&Secret]) -> Result<Vec<[u8; 32]>, DhError> {
         let mut publics = Vec::with_capacity(secrets.len());
         for group in secrets.chunks(if self.arm.has_lanes() { 8 } else { 1 }) {
-            match *group {
-                [secret] => publics.push(self.public_of(secret)?),
-                _ => {
-                    secret::ran("X25519", self.arm());
-                    self.public_eight(group, &mut publics);
+            // Fewer than four take longer in eight lanes than one by one.
+            if group.len() < 4 {
+                for secret in group {
+                    publics.push(self.public_of(secret)?);
                 }
+            } else {
+                secret::ran("X25519", self.arm());
+                self.public_eight(group, &mut publics);
             }
         }
         Ok(publics)
     }
 
     fn generate_many(&self, count: usize) -> Result<Vec<KeyPair<Secret>>, DhError> {
-        let mut secrets = Vec::with_capacity(count);
-        secrets.resize_with(count, || Secret([0; 32]));
-        let mut bytes = Zeroizing::new(alloc::vec![0; count.saturating_mul(32)]);
-        random::fill(&mut bytes)?;
-        for (secret, bytes) in secrets.iter_mut().zip(bytes.as_chunks().0) {
-            secret.0 = *bytes;
-        }
-        let publics = self.public_many(&secrets.iter().collect::<Vec<_>>())?;
-        Ok(secrets.into_iter().zip(publics).collect())
+        // Filled in place: a key that is moved stays behind where it was.
+        let mut pairs = Vec::with_capacity(count);
+        stack::clearing::<FRAMES_OF_RESULTS, _>(|| {
+            pairs.resize_with(count, || (Secret([0; 32]), [0; 32]));
+            let mut bytes = Zeroizing::new(alloc::vec![0; count.saturating_mul(32)]);
+            random::fill(&mut bytes)?;
+            for ((secret, _), bytes) in pairs.iter_mut().zip(bytes.as_chunks().0) {
+                secret.0 = *bytes;
+            }
+            let publics = self.public_many(&pairs.iter().map(|(secret, _)| secret).collect::<Vec<_>>())?;
+            for ((_, public), made) in pairs.iter_mut().zip(publics) {
+                *public = made;
+            }
+            Ok::<_, DhError>(())
+        })?;
+        Ok(pairs)
     }
 }
 

@@ -29,7 +29,7 @@
 //! ```
 //!
 //! Who has several operations to do at the same time gives them in one call ([`Kem::generate_many`](super::Kem::generate_many) and the others): on AVX2
-//! four of them share the lanes in which Keccak is computed. Results are those of one by one.
+//! four of them, with AVX-512 eight, share the lanes in which Keccak is computed. Results are those of one by one.
 //!
 //! ```
 //! # #[cfg(feature = "ml-kem")] {

@@ -26,6 +26,7 @@ pub(super) fn cases() -> Vec<Case> {
         &[],
     ));
     let tiers = ["portable", "avx2", "avx512"];
+    cases.extend(on_each(&tiers, "ml-kem-512", |probe, cpu| ml_kem(probe, own::MlKem512::with_cpu(cpu)), &[]));
     cases.extend(on_each(&tiers, "ml-kem-768", |probe, cpu| ml_kem(probe, own::MlKem768::with_cpu(cpu)), &[]));
     cases.extend(on_each(&tiers, "ml-kem-1024", |probe, cpu| ml_kem(probe, own::MlKem1024::with_cpu(cpu)), &[]));
     let prepared = |probe: &mut Probe, cpu| ml_kem(probe, own::PreparedMlKem1024::with_cpu(cpu));
@@ -113,6 +114,8 @@ fn agree_many<D: DiffieHellman>(probe: &mut Probe, dh: D) {
     }
     drop((keys, pairs, both));
     step!(probe, "drop", [made: &mut Vec<D::Secret> = &mut made], made.clear());
+    let generated = step!(probe, "generate", [dh: &D = &dh], dh.generate_many(COUNT));
+    generated.expect("key pairs");
 }
 
 fn ml_kem<K: DerandomizedKem>(probe: &mut Probe, kem: K) {
@@ -130,12 +133,24 @@ fn ml_kem<K: DerandomizedKem>(probe: &mut Probe, kem: K) {
     }).expect("a ciphertext");
     probe.know("shared secret", shared.as_bytes());
     probe.public(&ciphertext);
+    reject(probe, &kem, &key, &ciphertext);
     decapsulate(probe, &kem, key, &ciphertext, &shared);
 }
 
-/// Five of each at once: four and one.
+/// A bad ciphertext, whose secret is J of the key's z (implicit rejection).
+fn reject<K: Kem>(probe: &mut Probe, kem: &K, key: &K::Secret, good: &[u8]) {
+    let mut bad = good.to_vec();
+    bad[good.len() / 2] ^= 1;
+    let shared = kem.decapsulate(key, &bad).expect("no ciphertext is an error");
+    probe.know("shared secret", shared.as_bytes());
+    let again =
+        step!(probe, "reject", [kem: &K = kem, key: &K::Secret = key, bad: &[u8] = &bad], kem.decapsulate(key, bad));
+    assert!(again.expect("no ciphertext is an error") == shared, "the secrets differ");
+}
+
+/// Eleven of each at once: two groups of four lanes and three, or eight lanes and three.
 fn many<K: DerandomizedKem>(probe: &mut Probe, kem: K) {
-    const COUNT: usize = 5;
+    const COUNT: usize = 11;
     let (seeds, coins): ([u8; 64 * COUNT], [u8; 32 * COUNT]) = (probe.secret("seeds"), probe.secret("coins"));
     let (seeds, coins): (Vec<_>, Vec<_>) = (seeds.chunks(64).collect(), coins.chunks(32).collect());
     let made = step!(probe, "generate", [kem: &K = &kem, seeds: &[&[u8]] = &seeds], kem.generate_many_from(seeds));

@@ -262,10 +262,8 @@ impl<const K: usize> Scheme<K> {
         rho: &'a [u8; 32],
         matrix: &'a mut [[Poly; K]; K],
     ) -> impl Iterator<Item = Sponge<'a>> {
-        matrix.iter_mut().enumerate().flat_map(move |(i, row)| {
-            let place = move |(j, poly)| Sponge::uniform(self.arm, rho, [j as u8, i as u8], poly);
-            row.iter_mut().enumerate().map(place)
-        })
+        let polys = matrix.as_flattened_mut().iter_mut().enumerate();
+        polys.map(move |(at, poly)| Sponge::uniform(self.arm, rho, [(at % K) as u8, (at / K) as u8], poly))
     }
 
     pub(super) fn decode(self, bytes: &[[u8; 384]; K], polys: &mut [Poly; K]) {
