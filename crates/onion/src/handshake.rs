@@ -23,7 +23,7 @@
 //! ```
 //!
 //! ```
-//! # #[cfg(feature = "aws-lc")] {
+//! # #[cfg(feature = "std")] {
 //! use candor_onion::handshake::{Client, Handshake, Hybrid768, Request};
 //! # fn main() -> Result<(), candor_onion::Error> {
 //! let handshake = Hybrid768::default();
