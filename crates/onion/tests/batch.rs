@@ -91,8 +91,10 @@ macro_rules! every_known_handshake {
     }};
 }
 
+type Begun<H> = (H, <H as Handshake>::RelaySecret, Vec<<H as Handshake>::Client>, Vec<Vec<u8>>);
+
 /// The handshake, its relay, and so many clients with their onionskins; the same each time.
-fn begin<H: Handshake>(make: impl Fn() -> H, count: usize) -> (H, H::RelaySecret, Vec<H::Client>, Vec<Vec<u8>>) {
+fn begin<H: Handshake>(make: impl Fn() -> H, count: usize) -> Begun<H> {
     let handshake = make();
     let relay = handshake.generate_relay(identity::<H>(1)).unwrap();
     let client =

@@ -126,7 +126,7 @@ impl<S: Suite> Server<S> {
             for (place, ((at, login), ciphertext)) in begun.iter().zip(&parts).enumerate() {
                 let answer = match &secrets {
                     Ok(secrets) => self.complete(login, secrets[place].as_ref(), ciphertext),
-                    Err(error) => Err(error.clone()),
+                    Err(error) => Err(*error),
                 };
                 answered(*at, answer);
             }
