@@ -13,11 +13,11 @@ pub use wire::{cells, certificates, extensions, honest_wire, link, relay_message
 
 use candor_onion::Error;
 use candor_onion::handshake::{
-    Client, Handshake, Hybrid512, Hybrid768, Hybrid768Auth, Hybrid1024, HybridRelay, NoStaticKem, NtorDefault,
-    NtorRelay, NtorV3Default, NtorV3Relay, Request, StaticKem,
+    Client, Handshake, Hybrid512, Hybrid768, Hybrid768Auth, Hybrid1024, HybridRelay, Keys, NoStaticKem, NtorDefault,
+    NtorRelay, NtorV3Default, NtorV3Relay, Replies, Request, StaticKem,
 };
-use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
-use candor_primitives::kem::{Kem, aws_lc::MlKem768};
+use candor_primitives::dh::{DiffieHellman, x25519::X25519};
+use candor_primitives::kem::{Kem, ml_kem::MlKem768};
 use std::slice::from_ref;
 use std::sync::LazyLock;
 
@@ -27,12 +27,12 @@ pub fn onionskin(data: &[u8]) {
         if let Ok(request) = handshake.accept(from_ref(relay), data) {
             assert!(data.len() == H::ONIONSKIN + request.message().len());
             let message = if H::CARRIES_MESSAGES { data } else { b"" };
-            // The client's key can still be refused, but only by X25519.
-            match request.respond(message) {
-                Ok((reply, _)) => assert!(reply.len() == H::REPLY + message.len()),
-                Err(error) => assert!(matches!(error, Error::Dh(_))),
-            }
+            let (reply, _) = request.respond(message).expect("what is accepted is answered");
+            assert!(reply.len() == H::REPLY + message.len());
         }
+        let mut twice = Twice::default();
+        handshake.answer_many(from_ref(relay), &[data, data], &mut twice);
+        assert!(twice.0 == [Some(handshake.accept(from_ref(relay), data).is_ok()); 2]);
     }
     let relays = &*RELAYS;
     check(NtorDefault::default(), &relays.ntor, data);
@@ -41,6 +41,20 @@ pub fn onionskin(data: &[u8]) {
     check(Hybrid768::default(), &relays.hybrid_768, data);
     check(Hybrid1024::default(), &relays.hybrid_1024, data);
     check(Hybrid768Auth::default(), &relays.hybrid_768_auth, data);
+}
+
+/// Which of two onionskins in one pass have been answered.
+#[derive(Default)]
+struct Twice([Option<bool>; 2]);
+
+impl Replies for Twice {
+    fn message(&mut self, _: usize, _: &[u8]) -> Result<Vec<u8>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn answered(&mut self, at: usize, answer: Result<(Vec<u8>, Keys), Error>) {
+        assert!(self.0[at].replace(answer.is_ok()).is_none());
+    }
 }
 
 /// A reply from anywhere reaches a client that has just started: it never believes it. The first byte chooses the handshake.
@@ -146,14 +160,14 @@ static RELAYS: LazyLock<Relays> = LazyLock::new(|| Relays::make().expect("the ba
 
 impl Relays {
     fn make() -> Result<Self, Error> {
-        let key = || X25519.secret_from_bytes(&[0x42; 32]);
+        let key = || X25519::new().secret_from_bytes(&[0x42; 32]);
         Ok(Self {
             ntor: NtorDefault::default().relay([1; 20], key()?)?,
             ntor_v3: NtorV3Default::default().relay([1; 32], key()?)?,
             hybrid_512: Hybrid512::default().relay([1; 32], key()?, ((), ()))?,
             hybrid_768: Hybrid768::default().relay([1; 32], key()?, ((), ()))?,
             hybrid_1024: Hybrid1024::default().relay([1; 32], key()?, ((), ()))?,
-            hybrid_768_auth: Hybrid768Auth::default().relay([1; 32], key()?, MlKem768.generate()?)?,
+            hybrid_768_auth: Hybrid768Auth::default().relay([1; 32], key()?, MlKem768::new().generate()?)?,
         })
     }
 }

@@ -6,9 +6,9 @@ use candor_onion::handshake::{
     HandshakeType, Hybrid512, Hybrid512Auth, Hybrid768, Hybrid768Auth, Hybrid1024, Hybrid1024Auth, HybridRelayPublic,
     NoStaticKem, NtorDefault, NtorRelayPublic, NtorV3Default, NtorV3RelayPublic, StaticKem,
 };
-use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
+use candor_primitives::dh::{DiffieHellman, x25519::X25519};
 use candor_primitives::kem::Kem;
-use candor_primitives::kem::aws_lc::{MlKem512, MlKem768, MlKem1024};
+use candor_primitives::kem::ml_kem::{MlKem512, MlKem768, MlKem1024};
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -31,15 +31,16 @@ impl OnionSecrets {
             kem.public_to_bytes(&public, &mut encoded).map_err(internal)?;
             Ok((kem.secret_to_bytes(&secret).map_err(internal)?, encoded))
         }
-        let (secret, _) = X25519.generate().map_err(internal)?;
+        let (secret, _) = X25519::new().generate().map_err(internal)?;
         Ok(Self {
-            x25519: X25519.secret_to_bytes(&secret).map_err(internal)?,
-            kems: [pair(&MlKem512)?, pair(&MlKem768)?, pair(&MlKem1024)?],
+            x25519: X25519::new().secret_to_bytes(&secret).map_err(internal)?,
+            kems: [pair(&MlKem512::new())?, pair(&MlKem768::new())?, pair(&MlKem1024::new())?],
         })
     }
 
     pub(crate) fn x25519_public(&self) -> Result<[u8; 32], Error> {
-        X25519.secret_from_bytes(&self.x25519).and_then(|secret| X25519.public_of(&secret)).map_err(internal)
+        let x25519 = X25519::new();
+        x25519.secret_from_bytes(&self.x25519).and_then(|secret| x25519.public_of(&secret)).map_err(internal)
     }
 
     /// A layer of tor1 for whoever sent this onionskin of `ntor` to the relay with this identity, and the reply: for relays that say what no circuit of ours would.
@@ -47,7 +48,7 @@ impl OnionSecrets {
     pub(crate) fn layer(&self, identity: &[u8; 32], onionskin: &[u8]) -> (Vec<u8>, candor_onion::layer::RelayLayer) {
         use candor_onion::handshake::{Handshake, Request};
         let handshake = NtorDefault::default();
-        let secret = X25519.secret_from_bytes(&self.x25519).unwrap();
+        let secret = X25519::new().secret_from_bytes(&self.x25519).unwrap();
         let relay = handshake.relay(legacy_identity(identity), secret).unwrap();
         let (reply, keys) = handshake.accept(&[relay], onionskin).unwrap().respond(&[]).unwrap();
         (reply, candor_onion::layer::RelayLayer::new(candor_onion::layer::Crypto::Tor1, &keys).unwrap())
@@ -70,7 +71,7 @@ impl OnionSecrets {
                 ($handshake:ty, |$made:ident, $x25519:ident, $set:ident| $relay:expr) => {{
                     let $made = <$handshake>::default();
                     let relay = |$set: &&Self| {
-                        let $x25519 = X25519.secret_from_bytes(&$set.x25519).map_err(internal)?;
+                        let $x25519 = X25519::new().secret_from_bytes(&$set.x25519).map_err(internal)?;
                         $relay.map_err(internal)
                     };
                     let relays = sets.iter().map(relay).collect::<Result<Vec<_>, Error>>()?;
@@ -84,13 +85,13 @@ impl OnionSecrets {
                 HandshakeType::Hybrid768 => add!(Hybrid768, |h, x, set| h.relay(*identity, x, ((), ()))),
                 HandshakeType::Hybrid1024 => add!(Hybrid1024, |h, x, set| h.relay(*identity, x, ((), ()))),
                 HandshakeType::Hybrid512Auth => {
-                    add!(Hybrid512Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem512, 0)))
+                    add!(Hybrid512Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem512::new(), 0)))
                 }
                 HandshakeType::Hybrid768Auth => {
-                    add!(Hybrid768Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem768, 1)))
+                    add!(Hybrid768Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem768::new(), 1)))
                 }
                 HandshakeType::Hybrid1024Auth => {
-                    add!(Hybrid1024Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem1024, 2)))
+                    add!(Hybrid1024Auth, |h, x, set| h.relay(*identity, x, pair!(set, MlKem1024::new(), 2)))
                 }
             }
             .map_err(internal)?;
@@ -165,9 +166,11 @@ impl Offer {
             HandshakeType::Hybrid512 => Self::Hybrid512(hybrid!(Hybrid512, ())),
             HandshakeType::Hybrid768 => Self::Hybrid768(hybrid!(Hybrid768, ())),
             HandshakeType::Hybrid1024 => Self::Hybrid1024(hybrid!(Hybrid1024, ())),
-            HandshakeType::Hybrid512Auth => Self::Hybrid512Auth(hybrid!(Hybrid512Auth, parsed!(MlKem512, 0))),
-            HandshakeType::Hybrid768Auth => Self::Hybrid768Auth(hybrid!(Hybrid768Auth, parsed!(MlKem768, 1))),
-            HandshakeType::Hybrid1024Auth => Self::Hybrid1024Auth(hybrid!(Hybrid1024Auth, parsed!(MlKem1024, 2))),
+            HandshakeType::Hybrid512Auth => Self::Hybrid512Auth(hybrid!(Hybrid512Auth, parsed!(MlKem512::new(), 0))),
+            HandshakeType::Hybrid768Auth => Self::Hybrid768Auth(hybrid!(Hybrid768Auth, parsed!(MlKem768::new(), 1))),
+            HandshakeType::Hybrid1024Auth => {
+                Self::Hybrid1024Auth(hybrid!(Hybrid1024Auth, parsed!(MlKem1024::new(), 2)))
+            }
         })
     }
 }

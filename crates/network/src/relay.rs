@@ -125,6 +125,8 @@ pub struct RelayCounts {
     pub handshakes: u64,
     /// Of these, those that came alone and were answered by the link's own task, not by a thread of the pool.
     pub handshakes_at_once: u64,
+    /// How many batches of one, of two, … handshakes the threads of the pool have done.
+    pub handshake_batches: [u64; 8],
     /// Handshakes refused because too many waited.
     pub refused: u64,
     /// Connections refused because there were too many, from one network or in all.
@@ -363,6 +365,7 @@ impl Shared {
         RelayCounts {
             handshakes: self.pool.answered(),
             handshakes_at_once: self.pool.answered_here(),
+            handshake_batches: self.pool.batches(),
             refused: self.pool.refused(),
             refused_connections: count(&self.refused_connections),
             refused_circuits: count(&self.refused_circuits),

@@ -16,7 +16,7 @@
 //! [`ClientAction::Closed`], whose [`Failure`] names the hop and the cause.
 //!
 //! ```
-//! # #[cfg(feature = "aws-lc")] {
+//! # #[cfg(feature = "std")] {
 //! # fn main() -> Result<(), candor_onion::Error> {
 //! use candor_onion::cell::Message;
 //! use candor_onion::circuit::{ClientAction, ClientCircuit, HopOptions, Limits, OnionKeys, RelayAction, RelayCircuit};

@@ -23,7 +23,7 @@
 //! ```
 //!
 //! ```
-//! # #[cfg(feature = "aws-lc")] {
+//! # #[cfg(feature = "std")] {
 //! use candor_onion::handshake::{Client, Handshake, Hybrid768, Request};
 //! # fn main() -> Result<(), candor_onion::Error> {
 //! let handshake = Hybrid768::default();
@@ -79,6 +79,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 mod authenticator;
+mod exchange;
 mod hkdf;
 mod hybrid;
 mod keys;
@@ -150,6 +151,24 @@ pub trait Handshake {
     /// [`Error::Length`], [`Error::UnknownKey`], [`Error::Onionskin`]; [`Error::Dh`] and [`Error::Kem`] if a key in the
     /// onionskin is invalid. After any of them the circuit must be destroyed.
     fn accept(&self, relays: &[Self::RelaySecret], onionskin: &[u8]) -> Result<Self::Request, Error>;
+
+    /// Accepts and answers any number of onionskins in one pass, each with the result that [`Self::accept`] and [`Request::respond`]
+    /// have; one that fails does not concern the others. Back ends that have something better than one by one, as our X25519 and
+    /// ML-KEM have for eight, then need less time for each. `replies` says what is to be sent and takes the results.
+    fn answer_many(&self, relays: &[Self::RelaySecret], onionskins: &[&[u8]], replies: &mut dyn Replies);
+}
+
+/// What a relay does in the course of [`Handshake::answer_many`]. Onionskins are named by their place in the batch.
+pub trait Replies {
+    /// The extension message to answer with, once an onionskin is accepted; `message` is the client's. Not called for those that are
+    /// refused.
+    ///
+    /// # Errors
+    /// What the onionskin is refused for.
+    fn message(&mut self, at: usize, message: &[u8]) -> Result<Vec<u8>, Error>;
+
+    /// Takes the reply and the keys, or why there are none; called once for each onionskin.
+    fn answered(&mut self, at: usize, answer: Result<(Vec<u8>, Keys), Error>);
 }
 
 /// A client that waits for the reply to its onionskin.

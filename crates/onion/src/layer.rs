@@ -12,7 +12,7 @@
 //! [`RelayLayer`] is a relay's end of a layer, [`ClientLayer`] the client's, and [`Onion`] all layers of a client.
 //!
 //! ```
-//! # #[cfg(feature = "aws-lc")] {
+//! # #[cfg(feature = "std")] {
 //! use candor_onion::cell::{Command, PAYLOAD};
 //! use candor_onion::handshake::{Client, Handshake, NtorV3Default, Request};
 //! use candor_onion::layer::{ClientLayer, Crypto, RelayLayer};

@@ -46,6 +46,6 @@ pub use error::Error;
 pub use misbehaved::{InvalidCertificate, InvalidTarget, PeerMisbehaved};
 
 /// The README's example, compiled and run as a doc test.
-#[cfg(all(doctest, feature = "aws-lc"))]
+#[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

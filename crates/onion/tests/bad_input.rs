@@ -6,8 +6,8 @@ use candor_onion::handshake::{
     Client, Handshake, Hybrid, Hybrid512, Hybrid768, Hybrid768Auth, Hybrid1024, NoStaticKem, Ntor, NtorDefault, NtorV3,
     NtorV3Default, Request, StaticKem,
 };
-use candor_primitives::dh::{DhError, DiffieHellman, aws_lc::X25519};
-use candor_primitives::kem::aws_lc::{MlKem512, MlKem768, MlKem1024};
+use candor_primitives::dh::{DhError, DiffieHellman, x25519::X25519};
+use candor_primitives::kem::ml_kem::{MlKem512, MlKem768, MlKem1024};
 use candor_primitives::kem::{Kem, KemError};
 use candor_test_support::back_ends::{SendsCoefficient, SendsPoint, Twisted};
 use handshakes::{identity, keys, message, tampered};
@@ -117,9 +117,9 @@ fn an_onionskin_for_another_relay_is_refused() {
 fn a_wrong_identity_or_static_key_in_the_directory_is_refused() {
     let handshake = Hybrid768Auth::default();
     let b = [3; 32];
-    let make = |id, kem| handshake.relay([id; 32], X25519.secret_from_bytes(&b).unwrap(), kem).unwrap();
-    let relay = make(1, MlKem768.generate().unwrap());
-    for known in [make(2, MlKem768.generate().unwrap()), make(1, MlKem768.generate().unwrap())] {
+    let make = |id, kem| handshake.relay([id; 32], X25519::new().secret_from_bytes(&b).unwrap(), kem).unwrap();
+    let relay = make(1, MlKem768::new().generate().unwrap());
+    for known in [make(2, MlKem768::new().generate().unwrap()), make(1, MlKem768::new().generate().unwrap())] {
         let (_, onionskin) = handshake.start(handshake.public(&known), b"").unwrap();
         assert_eq!(handshake.accept(from_ref(&relay), &onionskin).err(), Some(Error::UnknownKey));
 
@@ -181,10 +181,10 @@ fn small_order() -> Vec<[u8; 32]> {
 fn points_of_small_order_are_refused_in_every_place() {
     const ZERO: Error = Error::Dh(DhError::NonContributory);
     for point in small_order() {
-        let lying = Twisted::new(X25519, SendsPoint(point));
+        let lying = Twisted::new(X25519::new(), SendsPoint(point));
 
         let (honest, liar) = (NtorDefault::default(), Ntor::new(lying.clone()));
-        let b = || X25519.secret_from_bytes(&[9; 32]).unwrap();
+        let b = || X25519::new().secret_from_bytes(&[9; 32]).unwrap();
         let relay = honest.relay([1; 20], b()).unwrap();
         let liars_relay = liar.relay([1; 20], b()).unwrap();
         let (_, onionskin) = liar.start(honest.public(&relay), b"").unwrap();
@@ -202,7 +202,7 @@ fn points_of_small_order_are_refused_in_every_place() {
         let (reply, _) = liar.accept(from_ref(&liars_relay), &onionskin).unwrap().respond(b"").unwrap();
         assert_eq!(client.finish(&reply).unwrap_err(), ZERO);
 
-        let (honest, liar) = (Hybrid512::default(), Hybrid::new(MlKem512, lying.clone(), NoStaticKem));
+        let (honest, liar) = (Hybrid512::default(), Hybrid::new(MlKem512::new(), lying.clone(), NoStaticKem));
         let relay = honest.relay([1; 32], b(), ((), ())).unwrap();
         let liars_relay = liar.relay([1; 32], b(), ((), ())).unwrap();
         let (_, onionskin) = liar.start(honest.public(&relay), b"").unwrap();
@@ -215,7 +215,7 @@ fn points_of_small_order_are_refused_in_every_place() {
         let ntor = NtorDefault::default();
         let known = candor_onion::handshake::NtorRelayPublic { identity: [1; 20], onion_key: point };
         let (client, _) = ntor.start(&known, b"").unwrap(); // it does not use B yet
-        let y = X25519.generate().unwrap().1;
+        let y = X25519::new().generate().unwrap().1;
         assert_eq!(client.finish(&[y, [0; 32]].concat()).unwrap_err(), ZERO);
         let known = candor_onion::handshake::NtorV3RelayPublic { identity: [1; 32], onion_key: point };
         assert_eq!(NtorV3Default::default().start(&known, b"").unwrap_err(), ZERO);
@@ -236,16 +236,16 @@ fn an_unreduced_kem_key_is_refused() {
         for at in [0, 384, K::PUBLIC - 32 - 3] {
             for bytes in [[0x01, 0x0d, 0x00], [0xff, 0xff, 0xff]] {
                 let lying = Twisted::new(kem.clone(), SendsCoefficient { at, bytes });
-                let liar = Hybrid::new(lying, X25519, NoStaticKem);
+                let liar = Hybrid::new(lying, X25519::new(), NoStaticKem);
                 let (_, onionskin) = liar.start(honest.public(&relay), b"").unwrap();
                 let error = honest.accept(from_ref(&relay), &onionskin).unwrap_err();
                 assert_eq!(error, Error::Kem(KemError::PublicKey), "{} at {at}", K::NAME);
             }
         }
     }
-    check(MlKem512);
-    check(MlKem768);
-    check(MlKem1024);
+    check(MlKem512::new());
+    check(MlKem768::new());
+    check(MlKem1024::new());
     check(candor_primitives::kem::libcrux::MlKem768);
     check(candor_primitives::kem::rustcrypto::MlKem768);
 }
@@ -287,16 +287,17 @@ fn another_verification_string_is_refused() {
 /// of another, whatever its length and whatever name it carries.
 #[test]
 fn no_handshake_accepts_messages_of_another() {
-    let b = || X25519.secret_from_bytes(&[9; 32]).unwrap();
+    let b = || X25519::new().secret_from_bytes(&[9; 32]).unwrap();
     let v3 = NtorV3Default::default();
     let (h512, h768, h1024) = (Hybrid512::default(), Hybrid768::default(), Hybrid1024::default());
-    let (a768, mixed) = (Hybrid768Auth::default(), Hybrid::new(MlKem768, X25519, StaticKem(MlKem1024)));
+    let (a768, mixed) =
+        (Hybrid768Auth::default(), Hybrid::new(MlKem768::new(), X25519::new(), StaticKem(MlKem1024::new())));
     let v3_relay = v3.relay([1; 32], b()).unwrap();
     let relay512 = h512.relay([1; 32], b(), ((), ())).unwrap();
     let relay768 = h768.relay([1; 32], b(), ((), ())).unwrap();
     let relay1024 = h1024.relay([1; 32], b(), ((), ())).unwrap();
-    let relay_a768 = a768.relay([1; 32], b(), MlKem768.generate().unwrap()).unwrap();
-    let relay_mixed = mixed.relay([1; 32], b(), MlKem1024.generate().unwrap()).unwrap();
+    let relay_a768 = a768.relay([1; 32], b(), MlKem768::new().generate().unwrap()).unwrap();
+    let relay_mixed = mixed.relay([1; 32], b(), MlKem1024::new().generate().unwrap()).unwrap();
 
     /// Onionskins of all lengths up to the longest, from clients of `from`.
     fn onionskins<H: Handshake>(from: &H, relay: &H::RelaySecret) -> Vec<Vec<u8>> {

@@ -8,7 +8,7 @@ use candor_key_schedules::{self as book, Relay};
 use candor_onion::Error;
 use candor_onion::handshake::{CIRCUIT_EXTEND, Client, Handshake, Hybrid, NtorDefault, NtorV3Default, StaticKem};
 use candor_onion::handshake::{Hybrid768, NoStaticKem};
-use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
+use candor_primitives::dh::{DiffieHellman, aws_lc::X25519, x25519};
 use candor_primitives::kem::{Kem, aws_lc::*};
 use handshakes::keys;
 use std::slice::from_ref;
@@ -30,7 +30,7 @@ fn guesses(x: &[u8], b_public: &[u8], y: &<X25519 as DiffieHellman>::Secret) -> 
 fn nobody_but_the_relay_can_answer_ntor() {
     let ntor = NtorDefault::default();
     let b = X25519.generate().unwrap();
-    let b_copy = X25519.secret_from_bytes(&X25519.secret_to_bytes(&b.0).unwrap()).unwrap();
+    let b_copy = x25519::X25519::new().secret_from_bytes(&X25519.secret_to_bytes(&b.0).unwrap()).unwrap();
     let relay = ntor.relay([1; 20], b_copy).unwrap();
     let attempt = |guess: Option<usize>| {
         let (client, onionskin) = ntor.start(ntor.public(&relay), b"").unwrap();
@@ -58,7 +58,7 @@ fn nobody_but_the_relay_can_answer_ntor() {
 fn nobody_but_the_relay_can_answer_ntor_v3() {
     let v3 = NtorV3Default::default();
     let b = X25519.generate().unwrap();
-    let b_copy = X25519.secret_from_bytes(&X25519.secret_to_bytes(&b.0).unwrap()).unwrap();
+    let b_copy = x25519::X25519::new().secret_from_bytes(&X25519.secret_to_bytes(&b.0).unwrap()).unwrap();
     let relay = v3.relay([1; 32], b_copy).unwrap();
     let attempt = |guess: Option<usize>| {
         let (client, onionskin) = v3.start(v3.public(&relay), b"extensions").unwrap();

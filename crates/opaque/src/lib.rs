@@ -17,7 +17,7 @@ mod group;
 mod kdf;
 mod lengths;
 mod messages;
-#[cfg(all(doctest, feature = "aws-lc"))]
+#[cfg(doctest)]
 mod misuse;
 mod parties;
 mod password;
@@ -38,12 +38,13 @@ pub use ksf::{Ksf, KsfParams, Limits, NoStretching};
 pub use parties::{Parties, context_with};
 pub use password::Password;
 pub use secret::{ExportKey, SessionKey};
-pub use server::{Answer, Change, Record, RegistrationAnswer, Server, ServerLogin, ServerRegistration, Session};
+pub use server::{
+    Answer, Change, LoginStart, Record, RegistrationAnswer, Server, ServerLogin, ServerRegistration, Session,
+};
 pub use suite::{Hybrid, HybridCompat, HybridPinned, Rfc9807, Suite, SuiteId, SystemRandomness};
 
-/// The suite to take if there is no reason for another: [`Hybrid`] with ML-KEM-768 of AWS-LC, which draws its own randomness.
-#[cfg(feature = "aws-lc")]
-pub type DefaultSuite = Hybrid<SystemRandomness<candor_primitives::kem::aws_lc::MlKem768>>;
+/// The suite to take if there is no reason for another: [`Hybrid`] with our own ML-KEM-768.
+pub type DefaultSuite = Hybrid<candor_primitives::kem::ml_kem::MlKem768>;
 
 #[cfg(doc)]
 pub mod specification {

@@ -7,7 +7,7 @@ mod registration;
 mod session;
 mod unknown;
 
-pub use login::{Answer, ServerLogin};
+pub use login::{Answer, LoginStart, ServerLogin};
 pub use record::Record;
 pub use registration::{Change, RegistrationAnswer, ServerRegistration};
 pub use session::Session;

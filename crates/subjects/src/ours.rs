@@ -3,6 +3,7 @@
 pub(crate) mod aead;
 pub(crate) mod cipher;
 pub(crate) mod code_based;
+pub(crate) mod create2;
 pub(crate) mod gf2;
 pub(crate) mod gf2m;
 pub(crate) mod gf2poly;
@@ -37,6 +38,9 @@ use candor_primitives::SharedSecret;
 /// `candor@auto`: the back end picks its own arm, so candor has no tiers here.
 pub(crate) const AUTO: &str = "candor@auto";
 
+/// The same code on AWS-LC, which picks its own arm.
+pub(crate) const AUTO_AWS_LC: &str = "candor+aws-lc@auto";
+
 /// Arms by name, each with a CPU that takes it: the default first, then what the other tiers of this machine take.
 pub(crate) fn distinct_arms(arm: impl Fn(Cpu) -> &'static str) -> Vec<(&'static str, Cpu)> {
     let tiers = Cpu::tiers().map(|tier| Cpu::named(tier.name).expect("a tier that this machine lists"));
@@ -61,6 +65,17 @@ impl AsRef<[u8]> for Secret32 {
 /// What all of candor's subjects say about themselves.
 pub(crate) fn ours(timed: &str) -> Provenance {
     Provenance { build: Some(linked::build().to_owned()), ..Provenance::of("candor", env!("CARGO_PKG_VERSION"), timed) }
+}
+
+/// A subject whose links and signatures are AWS-LC's and whose handshakes are our own, reached through `traits`.
+pub(crate) fn on_links(traits: &str, timed: &str) -> Provenance {
+    Provenance {
+        arm: Some(
+            "handshakes: our own ML-KEM and X25519 on their default arms; TLS: chosen by AWS-LC, which does not tell"
+                .into(),
+        ),
+        ..on_aws_lc(traits, timed)
+    }
 }
 
 /// A subject on the back end AWS-LC, reached through `traits`.

@@ -4,6 +4,7 @@ mod aead;
 mod cipher;
 mod circuit;
 mod consensus;
+mod create2;
 mod gf2;
 mod gf2m;
 mod gf2poly;
@@ -45,6 +46,7 @@ const FAMILIES: &[Family] = &[
     ("gf2m/", gf2m::tasks),
     ("gf2poly/", gf2poly::tasks),
     ("relay/cells/", relay_cells::tasks),
+    ("relay/create2/", create2::tasks),
     ("circuit/", circuit::tasks),
     ("http/circuit/", http_circuit::tasks),
     ("consensus-8000", consensus::tasks),

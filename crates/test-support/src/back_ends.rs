@@ -68,6 +68,19 @@ pub trait KemTwist<K: Kem> {
         kem.encapsulate(to, ciphertext)
     }
 
+    /// In place of [`Kem::encapsulate_many`]: one by one, as [`Self::encapsulate`] does it.
+    ///
+    /// # Errors
+    /// Those of `kem`.
+    fn encapsulate_many(
+        &self,
+        kem: &K,
+        to: &[&K::Public],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        to.iter().zip(ciphertexts).map(|(to, ciphertext)| self.encapsulate(kem, to, ciphertext)).collect()
+    }
+
     /// In place of [`Kem::public_to_bytes`].
     ///
     /// # Errors
@@ -97,6 +110,19 @@ impl<K: DerandomizedKem, R: rand_core::CryptoRng + Clone> KemTwist<K> for Draws<
 
     fn encapsulate(&self, kem: &K, to: &K::Public, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
         kem.encapsulate_with(&mut self.0.clone(), to, ciphertext)
+    }
+
+    /// The same draws as one by one, and then the batch of `kem`.
+    fn encapsulate_many(
+        &self,
+        kem: &K,
+        to: &[&K::Public],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        let mut coins = Zeroizing::new(vec![0; to.len() * K::ENCAPSULATE_COINS]);
+        coins.chunks_exact_mut(K::ENCAPSULATE_COINS).for_each(|coins| self.0.clone().fill_bytes(coins));
+        let coins: Vec<_> = coins.chunks_exact(K::ENCAPSULATE_COINS).collect();
+        kem.encapsulate_many_from(to, &coins, ciphertexts)
     }
 }
 
@@ -151,6 +177,14 @@ impl<D: DiffieHellman, T: DhTwist<D>> DiffieHellman for Twisted<D, T> {
     fn agree(&self, secret: &D::Secret, peer: &[u8; 32]) -> Result<SharedSecret, DhError> {
         self.below.agree(secret, peer)
     }
+
+    fn agree_pair(&self, pairs: [(&D::Secret, &[u8; 32]); 2]) -> [Result<SharedSecret, DhError>; 2] {
+        self.below.agree_pair(pairs)
+    }
+
+    fn agree_many(&self, pairs: &[(&D::Secret, &[u8; 32])]) -> Vec<Result<SharedSecret, DhError>> {
+        self.below.agree_many(pairs)
+    }
 }
 
 impl<K: Kem, T: KemTwist<K>> Kem for Twisted<K, T> {
@@ -186,7 +220,19 @@ impl<K: Kem, T: KemTwist<K>> Kem for Twisted<K, T> {
         self.twist.encapsulate(&self.below, to, ciphertext)
     }
 
+    fn encapsulate_many(
+        &self,
+        to: &[&K::Public],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        self.twist.encapsulate_many(&self.below, to, ciphertexts)
+    }
+
     fn decapsulate(&self, with: &K::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
         self.below.decapsulate(with, ciphertext)
+    }
+
+    fn decapsulate_many(&self, with: &[&K::Secret], ciphertexts: &[&[u8]]) -> Result<Vec<SharedSecret>, KemError> {
+        self.below.decapsulate_many(with, ciphertexts)
     }
 }

@@ -6,8 +6,10 @@
 //! (`cases/dh.rs`, `cases/kem.rs`), so that a report is the handshake's.
 
 use candor_cpu::{Cpu, secret};
+use candor_onion::Error;
 use candor_onion::handshake::{
-    Client, Handshake, Hybrid, NoStaticKem, Ntor, NtorRelayPublic, NtorV3, NtorV3RelayPublic, Request, StaticKem,
+    Client, Handshake, Hybrid, Keys, NoStaticKem, Ntor, NtorRelayPublic, NtorV3, NtorV3RelayPublic, Replies, Request,
+    StaticKem,
 };
 use candor_primitives::SharedSecret;
 use candor_primitives::dh::{DhError, DiffieHellman, dalek::X25519};
@@ -89,6 +91,35 @@ pub(crate) fn hybrid_auth_respond(_: Cpu) {
     respond(secret, &relay, clean, &known);
 }
 
+/// The relay from several onionskins to keys.
+pub(crate) fn ntor_answer_many(_: Cpu) {
+    let secret = Ntor::new(SecretDh);
+    let relay = secret.generate_relay([1; 20]).expect("a relay");
+    let known = NtorRelayPublic { ..*secret.public(&relay) };
+    answer_many(secret, &relay, Ntor::new(X25519), &known);
+}
+
+pub(crate) fn ntor_v3_answer_many(_: Cpu) {
+    let secret = NtorV3::new(SecretDh);
+    let relay = secret.generate_relay([1; 32]).expect("a relay");
+    let known = NtorV3RelayPublic { ..*secret.public(&relay) };
+    answer_many(secret, &relay, NtorV3::new(X25519), &known);
+}
+
+pub(crate) fn hybrid_answer_many(_: Cpu) {
+    let (secret, clean) = hybrids();
+    let relay = secret.generate_relay([1; 32]).expect("a relay");
+    let known = clean.relay_public([1; 32], *secret.public(&relay).onion_key(), ()).expect("its public keys");
+    answer_many(secret, &relay, clean, &known);
+}
+
+pub(crate) fn hybrid_auth_answer_many(_: Cpu) {
+    let (secret, clean) = auth_hybrids();
+    let relay = secret.generate_relay([1; 32]).expect("a relay");
+    let known = known_to(&clean, secret.public(&relay).onion_key(), secret.public(&relay).static_kem());
+    answer_many(secret, &relay, clean, &known);
+}
+
 type SecretHybrid = Hybrid<SecretKem, SecretDh, NoStaticKem>;
 type CleanHybrid = Hybrid<MlKem768, X25519, NoStaticKem>;
 
@@ -116,7 +147,7 @@ fn known_to<K: Kem + Clone, D: DiffieHellman + Clone, S: Kem<Public = <MlKem768 
     side.relay_public([1; 32], *onion_key, again).expect("its public keys")
 }
 
-fn text<H: Handshake>(text: &[u8]) -> &[u8] {
+fn text<H: Handshake>(text: &'static [u8]) -> &'static [u8] {
     if H::CARRIES_MESSAGES { text } else { b"" }
 }
 
@@ -157,6 +188,50 @@ fn respond<S: Handshake, C: Handshake>(relay_side: S, relay: &S::RelaySecret, cl
     secret::declassify(&ours, "result");
     let theirs = waiting.finish(&reply).expect("the client believes it").keys.expand(72).expect("keys");
     assert!(ours == theirs, "the result is wrong, so whatever ran was no handshake");
+}
+
+/// Two good onionskins, and one between them that names the relay and is spoilt: its fate is public, and the others have keys.
+fn answer_many<S: Handshake, C: Handshake>(relay_side: S, relay: &S::RelaySecret, clean: C, known: &C::RelayPublic) {
+    secret::reset();
+    let client = || clean.start(known, text::<S>(b"client's extensions")).expect("an onionskin");
+    let (clients, mut onionskins): (Vec<_>, Vec<_>) = [client(), client(), client()].into_iter().unzip();
+    *onionskins[1].last_mut().expect("it has bytes") ^= 1;
+    let onionskins: Vec<_> = onionskins.iter().map(Vec::as_slice).collect();
+    let mut answers = Answers { message: text::<S>(b"relay's extensions"), answers: vec![None, None, None] };
+    relay_side.answer_many(from_ref(relay), &onionskins, &mut answers);
+    for (at, (client, answer)) in clients.into_iter().zip(answers.answers).enumerate() {
+        let finished = answer.and_then(|(reply, ours)| {
+            let theirs = client.finish(&reply).ok()?.keys.expand(72).expect("keys");
+            Some(*ours == *theirs)
+        });
+        let expected = if at == 1 { None } else { Some(true) };
+        assert!(finished == expected, "the result is wrong, so whatever ran was no handshake");
+    }
+}
+
+/// A reply and its keys, published.
+type Published = Option<(Vec<u8>, Zeroizing<Vec<u8>>)>;
+
+struct Answers {
+    message: &'static [u8],
+    answers: Vec<Published>,
+}
+
+impl Replies for Answers {
+    fn message(&mut self, _: usize, message: &[u8]) -> Result<Vec<u8>, Error> {
+        secret::declassify(message, "result");
+        assert!(message.is_empty() || message == b"client's extensions");
+        Ok(self.message.to_vec())
+    }
+
+    fn answered(&mut self, at: usize, answer: Result<(Vec<u8>, Keys), Error>) {
+        self.answers[at] = answer.ok().map(|(reply, keys)| {
+            secret::declassify(&reply, "reply");
+            let keys = keys.expand(72).expect("keys");
+            secret::declassify(&keys, "result");
+            (reply, keys)
+        });
+    }
 }
 
 /// dalek's X25519 with every secret key poisoned; public keys are published.

@@ -9,8 +9,8 @@ use candor_cpu::{Cpu, secret};
 use candor_opaque::oprf::{Blinded, Key};
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
-    Client, ClientLogin, ClientRegistration, Hybrid, KsfParams, Limits, NoStretching, Parties, Password, Record,
-    Rfc9807, Server, ServerLogin, Suite, SystemRandomness,
+    Client, ClientLogin, ClientRegistration, Hybrid, KsfParams, Limits, LoginStart, NoStretching, Parties, Password,
+    Record, Rfc9807, Server, ServerLogin, Suite, SystemRandomness,
 };
 use candor_primitives::kem::libcrux::MlKem768;
 use rand_core::{TryCryptoRng, TryRng};
@@ -141,7 +141,7 @@ pub(crate) fn rfc_start(_: Cpu) {
 }
 
 pub(crate) fn rfc_respond(_: Cpu) {
-    respond(Rfc9807, Rfc9807);
+    respond(Rfc9807, Rfc9807, false);
 }
 
 pub(crate) fn rfc_finish(_: Cpu) {
@@ -153,7 +153,12 @@ pub(crate) fn hybrid_start(_: Cpu) {
 }
 
 pub(crate) fn hybrid_respond(_: Cpu) {
-    respond(Hybrid::new(SystemRandomness(SecretKem)), Hybrid::new(MlKem768));
+    respond(Hybrid::new(SystemRandomness(SecretKem)), Hybrid::new(MlKem768), false);
+}
+
+/// The same two logins in one pass.
+pub(crate) fn hybrid_respond_many(_: Cpu) {
+    respond(Hybrid::new(SystemRandomness(SecretKem)), Hybrid::new(MlKem768), true);
 }
 
 pub(crate) fn hybrid_finish(_: Cpu) {
@@ -221,7 +226,7 @@ fn finish<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: C
 }
 
 /// The server from KE1 to its keys, once for a user that there is and once for one that there isn't.
-fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: C) {
+fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: C, in_one_pass: bool) {
     let (stored, client) = (clean_record().to_bytes(), clean_client(other));
     let password = Password::from_bytes(PASSWORD).expect("a good password");
     let (state, ke1) = client.start_login(&mut clean(6), &password).expect("KE1");
@@ -235,9 +240,16 @@ fn respond<S: Suite<Static = NoKem>, C: Suite<Static = NoKem>>(suite: S, other: 
     // Two sets of parameters, so that the one for an unknown user depends on the seed.
     server.adopt_ksf(KsfParams::argon2id(64, 1, 1).expect("good parameters"), 500).expect("a second set");
     let record = Record::from_bytes(&stored).expect("a record");
-    let unknown = server.respond(&mut poisoned(7), &ke1, USER, None, &PARTIES).expect("KE2");
+    let logins = [None, Some(&record)].map(|record| LoginStart { ke1: &ke1, name: USER, record, parties: &PARTIES });
+    let [mut unknown, mut answer] = [None, None];
+    if in_one_pass {
+        server.respond_many(&mut poisoned(7), &logins, |at, done| *[&mut unknown, &mut answer][at] = done.ok());
+    } else {
+        unknown = server.respond(&mut poisoned(7), &ke1, USER, None, &PARTIES).ok();
+        answer = server.respond(&mut poisoned(8), &ke1, USER, Some(&record), &PARTIES).ok();
+    }
+    let [unknown, answer] = [unknown, answer].map(|answer| answer.expect("KE2"));
     secret::declassify(&unknown.ke2, "ke2");
-    let answer = server.respond(&mut poisoned(8), &ke1, USER, Some(&record), &PARTIES).expect("KE2");
     secret::declassify(&answer.ke2, "ke2");
     let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
     assert!(unknown.state.finish(&done.ke3, Some(&record)).is_err(), "a user that there isn't was let in");

@@ -4,7 +4,7 @@ use candor_onion::directory::{
     Authorities, Certificate, Consensus, Descriptor, Drafted, Endorsement, Host, Relay, Rule, SecretKey, Times, View,
     merge,
 };
-use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
+use candor_primitives::dh::{DiffieHellman, x25519::X25519};
 
 /// A document from anywhere; the first byte says of which kind it is taken to be. An error, never a panic, and whatever is read could have been signed.
 pub fn directory(data: &[u8]) {
@@ -59,7 +59,10 @@ pub fn honest_directory() -> Vec<(&'static str, Vec<u8>)> {
         name: "ada".to_owned(),
     };
     let onion = [9; 32];
-    let public = X25519.secret_from_bytes(&onion).and_then(|secret| X25519.public_of(&secret)).expect("a good key");
+    let public = X25519::new()
+        .secret_from_bytes(&onion)
+        .and_then(|secret| X25519::new().public_of(&secret))
+        .expect("a good key");
     let drafted = Drafted { relay: relay.clone(), family: vec![[1; 32]], kems: [None, Some(vec![5; 1184]), None] };
     let descriptor = drafted.sign(&key(3), (&onion, public)).expect("an honest descriptor");
 

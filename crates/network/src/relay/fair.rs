@@ -18,6 +18,10 @@ impl<T> Fair<T> {
         Self { most, length: 0, queues: HashMap::new(), turns: VecDeque::new() }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -58,6 +62,31 @@ impl<T> Fair<T> {
         Some(item)
     }
 
+    /// Takes out up to `most` items of one kind: that of the next in turn, and those behind it that stand first in their payers' queues. Payers
+    /// who have another kind next keep their turn, so they are the first to be served afterwards. While there is one of them nobody gives a
+    /// second item, so a flood of one kind never gets eight for one of another.
+    pub(super) fn pop_alike<K: PartialEq>(&mut self, most: usize, kind: impl Fn(&T) -> K) -> Vec<T> {
+        let (mut alike, mut served, mut passed_over) = (Vec::new(), Vec::new(), Vec::new());
+        let mut wanted = None;
+        // However many wait, only some are looked at.
+        while alike.len() < most && passed_over.len() < 4 * most {
+            let Some(&payer) = self.turns.front() else { break };
+            if served.contains(&payer) && !passed_over.is_empty() {
+                break;
+            }
+            let next = self.queues.get(&payer).and_then(VecDeque::front).map(&kind);
+            if wanted.is_some() && next != wanted {
+                passed_over.extend(self.turns.pop_front());
+                continue;
+            }
+            wanted = next;
+            served.push(payer);
+            alike.extend(self.pop());
+        }
+        passed_over.into_iter().rev().for_each(|payer| self.turns.push_front(payer));
+        alike
+    }
+
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.most);
     }
@@ -84,6 +113,49 @@ mod tests {
         }
         assert_eq!(all(&mut fair), "axybc");
         assert!(fair.is_empty() && fair.queues.is_empty() && fair.turns.is_empty());
+    }
+
+    /// Batches of up to four, of items of which small and capital letters are two kinds.
+    fn batches(items: &[(usize, char)]) -> Vec<String> {
+        let mut fair = Fair::new(100);
+        items.iter().for_each(|(from, item)| assert_eq!(fair.push(self::from(*from), *item), None));
+        let mut batches = Vec::new();
+        while !fair.is_empty() {
+            batches.push(fair.pop_alike(4, |item| item.is_lowercase()).into_iter().collect());
+        }
+        assert!(fair.queues.is_empty() && fair.turns.is_empty());
+        batches
+    }
+
+    #[test]
+    fn a_batch_is_taken_in_turn() {
+        assert_eq!(batches(&[(1, 'a'), (1, 'b'), (1, 'c'), (2, 'x'), (3, 'y'), (3, 'z')]), ["axyb", "zc"]);
+        assert_eq!(batches(&[(1, 'a')]), ["a"]);
+        assert_eq!(batches(&[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn who_wants_another_kind_is_next() {
+        // The flood of 1 gets one place beside each of those who want something else, not four.
+        let flood = "abcdefgh".chars().map(|item| (1, item));
+        let others = [(2, 'X'), (3, 'p'), (4, 'Y'), (2, 'Z')];
+        let items: Vec<_> = flood.chain(others).collect();
+        assert_eq!(batches(&items), ["ap", "XY", "b", "Z", "cdef", "gh"]);
+    }
+
+    #[test]
+    fn kinds_within_a_payers_queue_keep_their_order() {
+        assert_eq!(batches(&[(1, 'a'), (1, 'B'), (1, 'c'), (2, 'x'), (2, 'y')]), ["ax", "B", "yc"]);
+    }
+
+    #[test]
+    fn a_batch_looks_at_some_of_those_who_wait() {
+        let mut fair = Fair::new(100);
+        assert_eq!(fair.push(from(0), 'a'), None);
+        (1..40).for_each(|payer| assert_eq!(fair.push(from(payer), 'X'), None));
+        assert_eq!(fair.push(from(40), 'b'), None);
+        assert_eq!(fair.pop_alike(4, |item| item.is_lowercase()), ['a'], "the second stands too far behind");
+        assert_eq!((fair.turns.front(), fair.turns.len(), fair.len()), (Some(&from(1)), 40, 40));
     }
 
     #[test]

@@ -6,32 +6,54 @@
 //!
 //! Handing a handshake to another thread takes two wake-ups, there and back, which on an idle relay cost about as much as the handshake.
 //! So a handshake that comes alone is answered [on the link's own thread](Here).
+//!
+//! A thread takes up to eight that wait and are of one kind as one batch, which takes less time than one by one. It never waits for company, and
+//! takes no more than its share while other threads have nothing to do.
 
 use super::circuit::Circuit;
 use super::fair::Fair;
+use super::payer::Payer;
 use crate::Error;
 use crate::link::locked;
-use candor_onion::circuit::{HandshakeJob, OnionKeys};
+use candor_onion::circuit::{Answer, HandshakeJob, OnionKeys};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-/// The pool. Its threads end when it is dropped.
-pub(super) struct Pool(Arc<Queue>);
+/// The most handshakes that are done as one batch: as many as lanes do at once.
+pub(super) const BATCH: usize = 8;
 
-struct Queue {
+/// The pool. Its threads end when it is dropped.
+pub(super) struct Pool<C: Waits = Circuit>(Arc<Queue<C>>);
+
+/// What a handshake is done for.
+pub(super) trait Waits: Send + Sync + 'static {
+    /// Who pays for the handshake.
+    fn payer(self: &Arc<Self>) -> Payer;
+
+    /// Whether nobody waits any more.
+    fn is_closed(&self) -> bool;
+
+    /// Takes the result.
+    fn answer(self: &Arc<Self>, answer: Result<Answer, candor_onion::Error>);
+}
+
+struct Queue<C> {
     keys: Mutex<Arc<OnionKeys>>,
-    state: Mutex<State>,
+    state: Mutex<State<C>>,
+    threads: usize,
     work: Condvar,
     answered: AtomicU64,
+    /// How many batches of each size the threads of the pool have done, from one.
+    batches: [AtomicU64; BATCH],
     answered_here: AtomicU64,
     refused: AtomicU64,
 }
 
-struct State {
+struct State<C> {
     /// Waiting handshakes, grouped by who pays for them.
-    jobs: Fair<(HandshakeJob, Arc<Circuit>)>,
+    jobs: Fair<(HandshakeJob, Arc<C>)>,
     /// How many threads of the pool are at work.
     working: usize,
     here: Here,
@@ -46,18 +68,21 @@ struct Here {
     next: Option<Instant>,
 }
 
-impl Pool {
+impl<C: Waits> Pool<C> {
     pub(super) fn start(keys: OnionKeys, threads: usize, most: usize) -> Result<Self, Error> {
+        let threads = threads.max(1);
         let queue = Arc::new(Queue {
             keys: Mutex::new(Arc::new(keys)),
             state: Mutex::new(State { jobs: Fair::new(most), working: 0, here: Here::default(), closed: false }),
+            threads,
             work: Condvar::new(),
             answered: AtomicU64::new(0),
+            batches: Default::default(),
             answered_here: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         });
         let pool = Self(Arc::clone(&queue));
-        for _ in 0..threads.max(1) {
+        for _ in 0..threads {
             let queue = Arc::clone(&queue);
             let spawned = thread::Builder::new().name("handshakes".into()).spawn(move || queue.serve());
             spawned.map_err(|error| Error::Internal(format!("can't start a thread for handshakes: {error}")))?;
@@ -67,7 +92,7 @@ impl Pool {
 
     /// Does a job or queues it; the answer goes to the circuit. If too many wait, gives back a circuit to refuse: this one, or one of
     /// somebody who has more of them waiting. `alone`: nothing else waits to be read on the link.
-    pub(super) fn submit(&self, job: HandshakeJob, circuit: &Arc<Circuit>, alone: bool) -> Option<Arc<Circuit>> {
+    pub(super) fn submit(&self, job: HandshakeJob, circuit: &Arc<C>, alone: bool) -> Option<Arc<C>> {
         let mut state = locked(&self.0.state);
         let idle = state.jobs.is_empty() && state.working == 0;
         if alone && idle && !state.closed {
@@ -75,7 +100,7 @@ impl Pool {
             if state.here.begin(start) {
                 drop(state);
                 self.0.answered_here.fetch_add(1, Ordering::Relaxed);
-                self.0.run(job, circuit);
+                self.0.run(&[(job, Arc::clone(circuit))]);
                 locked(&self.0.state).here.end(start, Instant::now());
                 return None;
             }
@@ -111,9 +136,14 @@ impl Pool {
     pub(super) fn refused(&self) -> u64 {
         self.0.refused.load(Ordering::Relaxed)
     }
+
+    /// How many batches of each size the threads of the pool have done, from one.
+    pub(super) fn batches(&self) -> [u64; BATCH] {
+        self.0.batches.each_ref().map(|count| count.load(Ordering::Relaxed))
+    }
 }
 
-impl Drop for Pool {
+impl<C: Waits> Drop for Pool<C> {
     fn drop(&mut self) {
         let mut state = locked(&self.0.state);
         state.closed = true;
@@ -122,31 +152,51 @@ impl Drop for Pool {
     }
 }
 
-impl Queue {
+impl<C: Waits> Queue<C> {
     fn serve(&self) {
         let mut state = locked(&self.state);
         while !state.closed {
-            let Some((job, circuit)) = state.jobs.pop() else {
+            if state.jobs.is_empty() {
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
-            };
+            }
+            let share = state.jobs.len().div_ceil(self.threads - state.working);
+            let mut batch = state.jobs.pop_alike(share.min(BATCH), |(job, _)| job.kind());
             state.working += 1;
             drop(state);
             // A circuit that is gone meanwhile is not worth a handshake.
-            if !circuit.is_closed() {
-                self.run(job, &circuit);
+            batch.retain(|(_, circuit)| !circuit.is_closed());
+            if let Some(of_its_size) = batch.len().checked_sub(1) {
+                self.run(&batch);
+                self.batches[of_its_size].fetch_add(1, Ordering::Relaxed);
             }
-            drop(circuit);
+            drop(batch);
             state = locked(&self.state);
             state.working -= 1;
         }
     }
 
-    fn run(&self, job: HandshakeJob, circuit: &Arc<Circuit>) {
+    fn run(&self, batch: &[(HandshakeJob, Arc<C>)]) {
         let keys = Arc::clone(&locked(&self.keys));
-        let answer = job.run(&keys);
-        self.answered.fetch_add(1, Ordering::Relaxed);
-        circuit.with(|inner| inner.machine.answer(answer));
+        let jobs: Vec<_> = batch.iter().map(|(job, _)| job).collect();
+        HandshakeJob::run_many(&jobs, &keys, |at, answer| {
+            self.answered.fetch_add(1, Ordering::Relaxed);
+            batch[at].1.answer(answer);
+        });
+    }
+}
+
+impl Waits for Circuit {
+    fn payer(self: &Arc<Self>) -> Payer {
+        Self::payer(self)
+    }
+
+    fn is_closed(&self) -> bool {
+        Self::is_closed(self)
+    }
+
+    fn answer(self: &Arc<Self>, answer: Result<Answer, candor_onion::Error>) {
+        self.with(|inner| inner.machine.answer(answer));
     }
 }
 
@@ -165,7 +215,115 @@ impl Here {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::relay::payer::Asker;
+    use candor_onion::cell::payload::Create2;
+    use candor_onion::circuit::{Limits, RelayCircuit};
+    use candor_onion::handshake::{Handshake, NtorDefault, NtorV3Default};
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::Duration;
+
+    /// Somebody who waits for a handshake, by number.
+    struct Waiting {
+        number: u8,
+        payer: usize,
+        is_closed: AtomicBool,
+        answers: Sender<u8>,
+        /// The thread that brings the answer is kept until somebody lets it go.
+        keeps: Option<Mutex<Receiver<()>>>,
+    }
+
+    impl Waits for Waiting {
+        fn payer(self: &Arc<Self>) -> Payer {
+            Payer::Asker(Asker::Link(self.payer))
+        }
+
+        fn is_closed(&self) -> bool {
+            self.is_closed.load(Ordering::Relaxed)
+        }
+
+        fn answer(self: &Arc<Self>, answer: Result<Answer, candor_onion::Error>) {
+            answer.unwrap();
+            self.answers.send(self.number).unwrap();
+            if let Some(keeps) = &self.keeps {
+                locked(keeps).recv().unwrap();
+            }
+        }
+    }
+
+    /// A pool of one thread, and what makes jobs for it.
+    struct Scene {
+        pool: Pool<Waiting>,
+        onionskins: [(u16, Vec<u8>); 2],
+        answers: (Sender<u8>, Receiver<u8>),
+        submitted: u8,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            fn offer<H: Handshake>(handshake: &H, identity: H::Identity) -> (H::RelaySecret, (u16, Vec<u8>)) {
+                let relay = handshake.generate_relay(identity).unwrap();
+                // No extensions: their number is zero.
+                let message: &[u8] = if H::CARRIES_MESSAGES { &[0] } else { &[] };
+                let (_, onionskin) = handshake.start(handshake.public(&relay), message).unwrap();
+                (relay, (handshake.handshake_type().unwrap().number(), onionskin))
+            }
+            let (ntor, ntor_v3) = (NtorDefault::default(), NtorV3Default::default());
+            let ((first, of_first), (second, of_second)) = (offer(&ntor, [1; 20]), offer(&ntor_v3, [1; 32]));
+            let keys = OnionKeys::default().with(ntor, vec![first]).unwrap().with(ntor_v3, vec![second]).unwrap();
+            let pool = Pool::start(keys, 1, 100).unwrap();
+            Self { pool, onionskins: [of_first, of_second], answers: channel(), submitted: 0 }
+        }
+
+        fn submit(&mut self, payer: usize, kind: usize, keeps: Option<Receiver<()>>) -> Arc<Waiting> {
+            let (number, onionskin) = self.onionskins[kind].clone();
+            let (_, job) = RelayCircuit::create(Create2::new(number, onionskin).unwrap(), Limits::default());
+            let (is_closed, answers) = (AtomicBool::new(false), self.answers.0.clone());
+            let waiting = Waiting { number: self.submitted, payer, is_closed, answers, keeps: keeps.map(Mutex::new) };
+            let waiting = Arc::new(waiting);
+            assert!(self.pool.submit(job, &waiting, false).is_none(), "there is room");
+            self.submitted += 1;
+            waiting
+        }
+
+        /// Keeps the pool's thread while `others` come, then lets it go and waits for so many answers.
+        fn after(mut self, others: impl FnOnce(&mut Self), count: usize) -> (Vec<u8>, [u64; BATCH]) {
+            let (go, wait) = channel();
+            self.submit(0, 0, Some(wait));
+            assert_eq!(self.answers.1.recv(), Ok(0));
+            others(&mut self);
+            go.send(()).unwrap();
+            let answers = (0..count).map(|_| self.answers.1.recv().unwrap()).collect();
+            // One more, so that the batch before it has been counted.
+            self.submit(0, 0, None);
+            self.answers.1.recv().unwrap();
+            let mut batches = self.pool.batches();
+            while batches.iter().zip(1..).map(|(batches, size)| batches * size).sum::<u64>() < count as u64 + 2 {
+                thread::yield_now();
+                batches = self.pool.batches();
+            }
+            assert_eq!(self.pool.answered(), count as u64 + 2);
+            batches[0] -= 2;
+            (answers, batches)
+        }
+    }
+
+    #[test]
+    fn up_to_eight_that_wait_are_one_batch() {
+        let twenty = |scene: &mut Scene| (1..=20).for_each(|payer| drop(scene.submit(payer, 0, None)));
+        assert_eq!(Scene::new().after(twenty, 20), ((1..=20).collect(), [0, 0, 0, 1, 0, 0, 0, 2]));
+    }
+
+    #[test]
+    fn a_batch_is_of_one_kind_taken_in_turn_and_without_those_who_have_gone() {
+        let mix = |scene: &mut Scene| {
+            (0..3).for_each(|_| drop(scene.submit(1, 0, None)));
+            scene.submit(2, 0, None).is_closed.store(true, Ordering::Relaxed);
+            scene.submit(2, 0, None);
+            (0..2).for_each(|_| drop(scene.submit(3, 1, None)));
+        };
+        assert_eq!(Scene::new().after(mix, 6), (vec![1, 6, 2, 5, 7, 3], [4, 1, 0, 0, 0, 0, 0, 0]));
+    }
 
     #[test]
     fn links_threads_do_one_handshake_at_a_time_and_rest_for_three() {

@@ -16,6 +16,9 @@ impl Relay {
     }
 }
 
+/// Sizes of batches.
+const SIZES: [&str; 8] = ["1", "2", "3", "4", "5", "6", "7", "8"];
+
 fn write(out: &mut Exposition, shared: &Shared) {
     let (counts, held): (RelayCounts, RelayHeld) = (shared.counts(), shared.held());
     let is_exit = if shared.policy.is_empty() { 0.0 } else { 1.0 };
@@ -25,6 +28,11 @@ fn write(out: &mut Exposition, shared: &Shared) {
     let help = "Circuit handshakes answered, by the link's own task or by a thread of the pool.";
     out.counter(name, help, &[("by", "link")], counts.handshakes_at_once);
     out.counter(name, help, &[("by", "pool")], counts.handshakes - counts.handshakes_at_once);
+    let name = "candor_relay_handshake_batches_total";
+    let help = "Handshakes that a thread of the pool did as one batch, by how many they were.";
+    for (size, count) in SIZES.into_iter().zip(counts.handshake_batches) {
+        out.counter(name, help, &[("size", size)], count);
+    }
     let name = "candor_relay_refused_total";
     let help = "What was refused: connections and circuits that were too many, handshakes for which there was no time, replays.";
     out.counter(name, help, &[("what", "connection")], counts.refused_connections);

@@ -6,7 +6,7 @@ use candor_network::directory::{
 use candor_network::http::Url;
 use candor_network::{Clock, Error, HandshakeType, Prefix, Relay as Running, RelayConfig, RelayKeys, Words};
 use candor_onion::directory::{Consensus, Drafted, Listed, Relay, SecretKey, Times, kem_digest};
-use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
+use candor_primitives::dh::{DiffieHellman, x25519::X25519};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,7 +80,7 @@ fn signed(key: &SecretKey, onion: [u8; 32], address: [u8; 4], change: impl FnOnc
         name: String::new(),
     };
     change(&mut relay);
-    let public = X25519.public_of(&X25519.secret_from_bytes(&onion).unwrap()).unwrap();
+    let public = X25519::new().public_of(&X25519::new().secret_from_bytes(&onion).unwrap()).unwrap();
     Drafted { relay, family: Vec::new(), kems: [None, None, None] }.sign(key, (&onion, public)).unwrap()
 }
 

@@ -4,9 +4,10 @@ use super::extensions::{Agreed, Request as Asked, Response};
 use crate::Error;
 use crate::cell::payload::Create2;
 use crate::flow;
-use crate::handshake::{Handshake, Request};
+use crate::handshake::{Handshake, Keys, Replies, Request};
 use crate::layer::{Crypto, RelayLayer};
 use std::fmt;
+use std::marker::PhantomData;
 
 /// The handshakes that a relay offers, with its onion keys for each.
 #[derive(Default)]
@@ -14,8 +15,8 @@ pub struct OnionKeys {
     offers: Vec<Offer>,
 }
 
-/// A relay's side of a handshake, with its type erased.
-type Respond = Box<dyn Fn(&[u8]) -> Result<Answer, Error> + Send + Sync>;
+/// A relay's side of a handshake, with its type erased: answers onionskins.
+type Respond = Box<dyn Fn(&[&[u8]], &mut dyn FnMut(usize, Result<Answer, Error>)) + Send + Sync>;
 
 struct Offer {
     kind: u16,
@@ -33,7 +34,17 @@ impl OnionKeys {
         H::RelaySecret: Send + Sync,
     {
         let kind = handshake.handshake_type().ok_or(Error::NoNumber)?.number();
-        let answer = Box::new(move |onionskin: &[u8]| answer(&handshake, &relays, onionskin));
+        let answer: Respond = Box::new(move |onionskins, answered| match onionskins {
+            [onionskin] => answered(0, answer(&handshake, &relays, onionskin)),
+            _ => {
+                let asked = vec![None; onionskins.len()];
+                handshake.answer_many(
+                    &relays,
+                    onionskins,
+                    &mut Answers::<H> { asked, answered, handshake: PhantomData },
+                );
+            }
+        });
         self.offers.push(Offer { kind, answer });
         Ok(self)
     }
@@ -46,16 +57,57 @@ impl OnionKeys {
 
 fn answer<H: Handshake>(handshake: &H, relays: &[H::RelaySecret], onionskin: &[u8]) -> Result<Answer, Error> {
     let request = handshake.accept(relays, onionskin)?;
-    let (asked, congestion_control) = match H::CARRIES_MESSAGES {
-        true => Asked::decode(request.message())?,
-        false => (Asked::NONE, false),
-    };
-    // tor1 has fixed windows: a request for congestion control without CGO is not answered, as Tor allows.
-    let sendme_increment = (congestion_control && asked.crypto == Crypto::Cgo).then_some(flow::SENDME_INCREMENT);
-    let response = Response { sendme_increment };
-    let message = if H::CARRIES_MESSAGES { response.encode() } else { Vec::new() };
+    let (accepted, message) = Accepted::new::<H>(request.message())?;
     let (reply, keys) = request.respond(&message)?;
-    Ok(Answer { reply, layer: RelayLayer::new(asked.crypto, &keys)?, agreed: Agreed::new(asked, response)? })
+    accepted.answer(reply, &keys)
+}
+
+/// What a client has asked for, and what it gets.
+#[derive(Clone, Copy)]
+struct Accepted {
+    asked: Asked,
+    response: Response,
+}
+
+impl Accepted {
+    /// From the client's extension message; with the one to answer with.
+    fn new<H: Handshake>(message: &[u8]) -> Result<(Self, Vec<u8>), Error> {
+        let (asked, congestion_control) = match H::CARRIES_MESSAGES {
+            true => Asked::decode(message)?,
+            false => (Asked::NONE, false),
+        };
+        // tor1 has fixed windows: a request for congestion control without CGO is not answered, as Tor allows.
+        let sendme_increment = (congestion_control && asked.crypto == Crypto::Cgo).then_some(flow::SENDME_INCREMENT);
+        let response = Response { sendme_increment };
+        let message = if H::CARRIES_MESSAGES { response.encode() } else { Vec::new() };
+        Ok((Self { asked, response }, message))
+    }
+
+    fn answer(self, reply: Vec<u8>, keys: &Keys) -> Result<Answer, Error> {
+        let Self { asked, response } = self;
+        Ok(Answer { reply, layer: RelayLayer::new(asked.crypto, keys)?, agreed: Agreed::new(asked, response)? })
+    }
+}
+
+/// The answers to several onionskins of a handshake.
+struct Answers<'a, H> {
+    asked: Vec<Option<Accepted>>,
+    answered: &'a mut dyn FnMut(usize, Result<Answer, Error>),
+    handshake: PhantomData<H>,
+}
+
+impl<H: Handshake> Replies for Answers<'_, H> {
+    fn message(&mut self, at: usize, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let (accepted, message) = Accepted::new::<H>(message)?;
+        self.asked[at] = Some(accepted);
+        Ok(message)
+    }
+
+    fn answered(&mut self, at: usize, answer: Result<(Vec<u8>, Keys), Error>) {
+        let answer = answer
+            .and_then(|(reply, keys)| self.asked[at].expect("only what was accepted has a reply").answer(reply, &keys));
+        (self.answered)(at, answer);
+    }
 }
 
 /// A circuit creation whose handshake is still to be done. It can be sent to another thread;
@@ -82,8 +134,28 @@ impl HandshakeJob {
     /// [`Error::NoNumber`] if the handshake is not offered; those of [`Handshake::accept`] and [`Request::respond`];
     /// [`Error::PeerMisbehaved`] for extensions that can't be agreed to.
     pub fn run(self, keys: &OnionKeys) -> Result<Answer, Error> {
-        let offer = keys.offers.iter().find(|offer| offer.kind == self.create.kind()).ok_or(Error::NoNumber)?;
-        (offer.answer)(self.create.onionskin())
+        let mut result = Err(Error::NoNumber);
+        Self::run_many(&[&self], keys, |_, answer| result = answer);
+        result
+    }
+
+    /// Does several handshakes, those of one kind in one pass: eight take less time than one by one. `answered` gets the result that
+    /// [`Self::run`] has of each, with its place among the jobs.
+    pub fn run_many(jobs: &[&Self], keys: &OnionKeys, mut answered: impl FnMut(usize, Result<Answer, Error>)) {
+        for offer in &keys.offers {
+            let mut places = Vec::new();
+            let mut onionskins = Vec::new();
+            for (place, job) in jobs.iter().enumerate().filter(|(_, job)| job.kind() == offer.kind) {
+                places.push(place);
+                onionskins.push(job.create.onionskin());
+            }
+            if !places.is_empty() {
+                (offer.answer)(&onionskins, &mut |at, answer| answered(places[at], answer));
+            }
+        }
+        for (place, _) in jobs.iter().enumerate().filter(|(_, job)| keys.kinds().all(|kind| kind != job.kind())) {
+            answered(place, Err(Error::NoNumber));
+        }
     }
 }
 

@@ -14,17 +14,19 @@ mod static_key;
 pub use static_key::{NoStaticKem, StaticKem, StaticKey};
 
 use super::authenticator::{check, same};
-use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Request, stream};
+use super::exchange::{Exchange, exchange, exchange_many};
+use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Replies, Request, stream};
 use crate::Error;
 use crate::parts::Parts;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use candor_cpu::secret;
+use candor_primitives::SharedSecret;
 use candor_primitives::dh::DiffieHellman;
 use candor_primitives::kem::Kem;
 use candor_primitives::stack;
-use core::fmt;
+use core::{fmt, mem};
 use schedule::{Algorithms, PhaseOne, Transcript};
 
 /// Stack that a step takes, in bytes, most of it by ML-KEM; what is left there is overwritten.
@@ -148,14 +150,15 @@ pub struct HybridClient<K: Kem, D: DiffieHellman> {
 }
 
 /// An accepted onionskin: it was for this relay, is intact, and its KEM key passed the check.
-pub struct HybridRequest<K: Kem, D: DiffieHellman> {
+pub struct HybridRequest<K: Kem> {
     kem: K,
-    dh: D,
-    x_public: [u8; 32],
     ek: K::Public,
     message: Vec<u8>,
     phase_one: PhaseOne,
     transcript: Transcript,
+    y_public: [u8; 32],
+    /// EXP(X, y).
+    xy: SharedSecret,
 }
 
 impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybrid<K, D, S> {
@@ -163,7 +166,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybri
     type RelaySecret = HybridRelay<D, S>;
     type RelayPublic = HybridRelayPublic<S>;
     type Client = HybridClient<K, D>;
-    type Request = HybridRequest<K, D>;
+    type Request = HybridRequest<K>;
 
     const ONIONSKIN: usize = Self::HEADER + 32;
     const REPLY: usize = Self::REPLY_HEADER;
@@ -215,58 +218,157 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Handshake for Hybri
         })
     }
 
-    fn accept(&self, relays: &[HybridRelay<D, S>], onionskin: &[u8]) -> Result<HybridRequest<K, D>, Error> {
+    fn accept(&self, relays: &[HybridRelay<D, S>], onionskin: &[u8]) -> Result<HybridRequest<K>, Error> {
         stack::clearing::<FRAMES, _>(|| {
-            let mut parts = Parts::of("hybrid onionskin", onionskin, Self::ONIONSKIN, true)?;
-            let (key_id, x_public) = (parts.array::<32>()?, *parts.array::<32>()?);
-            let (ek_bytes, ct_s) = (parts.slice(K::PUBLIC)?, parts.slice(S::CIPHERTEXT)?);
-            let (encrypted, mac) = parts.rest_and_last::<32>()?;
-            let relay = relays.iter().find(|relay| same(&relay.public.key_id, key_id)).ok_or(Error::UnknownKey)?;
-
-            secret::takes("hybrid/accept", &relay.onion_key);
-            let xb = self.dh.agree(&relay.onion_key, &x_public)?;
-            let ss_s = self.static_key.decapsulate(&relay.static_kem, ct_s)?;
-            let mut transcript = Transcript::begin(&Self::algorithms(), &self.verification);
-            transcript.fixed(&onionskin[..Self::HEADER]);
-            let phase_one = PhaseOne::new(xb, ss_s, &transcript);
-            check(&phase_one.mac(encrypted), mac, Error::Onionskin)?;
-            transcript.encapsulated(encrypted);
-            transcript.fixed(mac);
-
-            let ek = self.kem.public_from_bytes(ek_bytes)?;
-            let mut message = encrypted.to_vec();
-            stream::apply(&phase_one.enc_key, &mut message);
-            let (kem, dh) = (self.kem.clone(), self.dh.clone());
-            Ok(HybridRequest { kem, dh, x_public, ek, message, phase_one, transcript })
+            let opened = Self::open(relays, onionskin)?;
+            secret::takes("hybrid/accept", &opened.relay.onion_key);
+            let exchange = exchange(&self.dh, &opened.relay.onion_key, opened.x_public)?;
+            let ss_s = self.static_key.decapsulate(&opened.relay.static_kem, opened.ct_s)?;
+            self.checked(&opened, exchange, ss_s)
         })
+    }
+
+    fn answer_many(&self, relays: &[HybridRelay<D, S>], onionskins: &[&[u8]], replies: &mut dyn Replies) {
+        stack::clearing::<FRAMES, _>(|| {
+            let mut opened = Vec::with_capacity(onionskins.len());
+            for (at, onionskin) in onionskins.iter().enumerate() {
+                match Self::open(relays, onionskin) {
+                    Ok(onionskin) => opened.push((at, onionskin)),
+                    Err(error) => replies.answered(at, Err(error)),
+                }
+            }
+            let requests = self.checked_many(&opened, replies);
+            self.respond_many(requests, replies);
+        });
     }
 }
 
-impl<K: Kem, D: DiffieHellman> Request for HybridRequest<K, D> {
+/// An onionskin that names a key of the relay's, in its parts.
+struct Opened<'a, D: DiffieHellman, S: StaticKey> {
+    relay: &'a HybridRelay<D, S>,
+    /// KEYID | X | EK_e | CT_s.
+    header: &'a [u8],
+    x_public: &'a [u8; 32],
+    ek: &'a [u8],
+    ct_s: &'a [u8],
+    encrypted: &'a [u8],
+    mac: &'a [u8; 32],
+}
+
+/// Where an onionskin stands in a batch, its request, and what will be the reply.
+type Replying<K> = (usize, HybridRequest<K>, Vec<u8>);
+
+impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
+    fn open<'a>(relays: &'a [HybridRelay<D, S>], onionskin: &'a [u8]) -> Result<Opened<'a, D, S>, Error> {
+        let mut parts = Parts::of("hybrid onionskin", onionskin, Self::ONIONSKIN, true)?;
+        let (key_id, x_public) = (parts.array::<32>()?, parts.array::<32>()?);
+        let (ek, ct_s) = (parts.slice(K::PUBLIC)?, parts.slice(S::CIPHERTEXT)?);
+        let (encrypted, mac) = parts.rest_and_last::<32>()?;
+        let relay = relays.iter().find(|relay| same(&relay.public.key_id, key_id)).ok_or(Error::UnknownKey)?;
+        Ok(Opened { relay, header: &onionskin[..Self::HEADER], x_public, ek, ct_s, encrypted, mac })
+    }
+
+    /// The request in an onionskin, if it is intact and its KEM key passes the check.
+    fn checked(
+        &self,
+        onionskin: &Opened<'_, D, S>,
+        exchange: Exchange,
+        ss_s: Option<SharedSecret>,
+    ) -> Result<HybridRequest<K>, Error> {
+        let Exchange { y_public, xb, xy } = exchange;
+        let mut transcript = Transcript::begin(&Self::algorithms(), &self.verification);
+        transcript.fixed(onionskin.header);
+        let phase_one = PhaseOne::new(xb, ss_s, &transcript);
+        check(&phase_one.mac(onionskin.encrypted), onionskin.mac, Error::Onionskin)?;
+        transcript.encapsulated(onionskin.encrypted);
+        transcript.fixed(onionskin.mac);
+
+        let ek = self.kem.public_from_bytes(onionskin.ek)?;
+        let mut message = onionskin.encrypted.to_vec();
+        stream::apply(&phase_one.enc_key, &mut message);
+        Ok(HybridRequest { kem: self.kem.clone(), ek, message, phase_one, transcript, y_public, xy })
+    }
+
+    /// [`Self::checked`] of each, with all agreements in one pass and then all decapsulations; those that fail are answered.
+    fn checked_many(&self, opened: &[(usize, Opened<'_, D, S>)], replies: &mut dyn Replies) -> Vec<Replying<K>> {
+        let asked: Vec<_> = opened.iter().map(|(_, opened)| (&opened.relay.onion_key, opened.x_public)).collect();
+        asked.iter().for_each(|(onion_key, _)| secret::takes("hybrid/answer-many", *onion_key));
+        let exchanges = exchange_many(&self.dh, &asked);
+        let keys: Vec<_> = opened.iter().map(|(_, opened)| &opened.relay.static_kem).collect();
+        let ciphertexts: Vec<_> = opened.iter().map(|(_, opened)| opened.ct_s).collect();
+        let static_secrets = self.static_key.decapsulate_many(&keys, &ciphertexts);
+        // With room from the start, so that no secret is moved and left behind.
+        let mut requests = Vec::with_capacity(opened.len());
+        for (place, ((at, opened), exchange)) in opened.iter().zip(&exchanges).enumerate() {
+            let mut accepted = || {
+                let ss_s = static_secrets.as_ref().map_err(Clone::clone)?[place].clone();
+                let request = self.checked(opened, exchange.clone()?, ss_s)?;
+                let reply = request.reply(&replies.message(*at, &request.message)?);
+                Ok((*at, request, reply))
+            };
+            match accepted() {
+                Ok(request) => requests.push(request),
+                Err(error) => replies.answered(*at, Err(error)),
+            }
+        }
+        requests
+    }
+
+    /// Responds to each, with all encapsulations in one pass.
+    fn respond_many(&self, mut requests: Vec<Replying<K>>, replies: &mut dyn Replies) {
+        let (mut keys, mut ciphertexts) = (Vec::new(), Vec::new());
+        for (_, request, reply) in &mut requests {
+            keys.push(&request.ek);
+            ciphertexts.push(&mut reply[32..32 + K::CIPHERTEXT]);
+        }
+        let secrets = self.kem.encapsulate_many(&keys, &mut ciphertexts);
+        for (place, (at, request, reply)) in requests.iter_mut().enumerate() {
+            let answer = secrets.as_ref().map(|secrets| {
+                let keys = request.finish(reply, &secrets[place]);
+                (mem::take(reply), keys)
+            });
+            replies.answered(*at, answer.map_err(|error| (*error).into()));
+        }
+    }
+}
+
+impl<K: Kem> HybridRequest<K> {
+    /// Bytes before the encrypted message: Y | CT_e | AUTH.
+    const MESSAGE_AT: usize = 32 + K::CIPHERTEXT + 32;
+
+    /// Y, room for the ciphertext and the authenticator, and the message, which is not encrypted yet.
+    fn reply(&self, message: &[u8]) -> Vec<u8> {
+        let mut reply = Vec::with_capacity(Self::MESSAGE_AT + message.len());
+        reply.extend_from_slice(&self.y_public);
+        reply.resize(Self::MESSAGE_AT, 0);
+        reply.extend_from_slice(message);
+        reply
+    }
+
+    /// Completes a reply in which the ciphertext stands, and gives the keys.
+    fn finish(&mut self, reply: &mut [u8], ss_e: &SharedSecret) -> Keys {
+        let auth_at = Self::MESSAGE_AT - 32;
+        self.transcript.fixed(&reply[..auth_at]);
+        let phase_two = self.phase_one.phase_two(&self.xy, ss_e, &self.transcript);
+        stream::apply(&phase_two.enc_key, &mut reply[Self::MESSAGE_AT..]);
+        self.transcript.encapsulated(&reply[Self::MESSAGE_AT..]);
+        let (auth, keys) = phase_two.finish(&self.transcript);
+        reply[auth_at..Self::MESSAGE_AT].copy_from_slice(auth.as_slice());
+        keys
+    }
+}
+
+impl<K: Kem> Request for HybridRequest<K> {
     fn message(&self) -> &[u8] {
         &self.message
     }
 
     fn respond(mut self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error> {
         stack::clearing::<FRAMES, _>(|| {
-            let (y, y_public) = self.dh.generate()?;
-            secret::takes("hybrid/respond", &y);
-            let xy = self.dh.agree(&y, &self.x_public)?;
-            let auth_at = 32 + K::CIPHERTEXT;
-            let message_at = auth_at + 32;
-
-            let mut reply = Vec::with_capacity(message_at + message.len());
-            reply.extend_from_slice(&y_public);
-            reply.resize(message_at, 0);
-            let ss_e = self.kem.encapsulate(&self.ek, &mut reply[32..auth_at])?;
-            reply.extend_from_slice(message);
-
-            self.transcript.fixed(&reply[..auth_at]);
-            let phase_two = self.phase_one.phase_two(&xy, &ss_e, &self.transcript);
-            stream::apply(&phase_two.enc_key, &mut reply[message_at..]);
-            self.transcript.encapsulated(&reply[message_at..]);
-            let (auth, keys) = phase_two.finish(&self.transcript);
-            reply[auth_at..message_at].copy_from_slice(auth.as_slice());
+            secret::takes("hybrid/respond", self.xy.as_bytes());
+            let mut reply = self.reply(message);
+            let ss_e = self.kem.encapsulate(&self.ek, &mut reply[32..32 + K::CIPHERTEXT])?;
+            let keys = self.finish(&mut reply, &ss_e);
             Ok((reply, keys))
         })
     }
@@ -313,7 +415,7 @@ impl<K: Kem, D: DiffieHellman> fmt::Debug for HybridClient<K, D> {
     }
 }
 
-impl<K: Kem, D: DiffieHellman> fmt::Debug for HybridRequest<K, D> {
+impl<K: Kem> fmt::Debug for HybridRequest<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HybridRequest").finish_non_exhaustive()
     }

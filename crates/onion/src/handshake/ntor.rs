@@ -6,8 +6,9 @@
 //! ```
 
 use super::authenticator::{check, same};
+use super::exchange::{Exchange, exchange, exchange_many};
 use super::hkdf::hmac;
-use super::{Client, Established, Handshake, Keys, Request};
+use super::{Client, Established, Handshake, Keys, Replies, Request};
 use crate::Error;
 use crate::parts::Parts;
 use alloc::borrow::ToOwned;
@@ -22,6 +23,8 @@ use zeroize::Zeroizing;
 
 /// Stack that a step takes, in bytes; what is left there is overwritten.
 const FRAMES: usize = 4 << 10;
+/// The same for several onionskins.
+const FRAMES_OF_MANY: usize = 16 << 10;
 
 const PROTOID: &[u8] = b"ntor-curve25519-sha256-1";
 const T_MAC: &[u8] = b"ntor-curve25519-sha256-1:mac";
@@ -83,12 +86,10 @@ pub struct NtorClient<D: DiffieHellman> {
 }
 
 /// An accepted onionskin: it was for this relay.
-pub struct NtorRequest<D: DiffieHellman> {
-    dh: D,
+pub struct NtorRequest {
     relay: NtorRelayPublic,
     x_public: [u8; 32],
-    /// EXP(X, b).
-    xb: SharedSecret,
+    exchange: Exchange,
 }
 
 impl<D: DiffieHellman + Clone> Handshake for Ntor<D> {
@@ -96,7 +97,7 @@ impl<D: DiffieHellman + Clone> Handshake for Ntor<D> {
     type RelaySecret = NtorRelay<D>;
     type RelayPublic = NtorRelayPublic;
     type Client = NtorClient<D>;
-    type Request = NtorRequest<D>;
+    type Request = NtorRequest;
 
     const ONIONSKIN: usize = ONIONSKIN;
     const REPLY: usize = REPLY;
@@ -129,22 +130,54 @@ impl<D: DiffieHellman + Clone> Handshake for Ntor<D> {
         })
     }
 
-    fn accept(&self, relays: &[NtorRelay<D>], onionskin: &[u8]) -> Result<NtorRequest<D>, Error> {
+    fn accept(&self, relays: &[NtorRelay<D>], onionskin: &[u8]) -> Result<NtorRequest, Error> {
         stack::clearing::<FRAMES, _>(|| {
-            let mut parts = Parts::of("ntor onionskin", onionskin, ONIONSKIN, false)?;
-            let (identity, key_id, x_public) = (parts.array::<20>()?, parts.array::<32>()?, *parts.array::<32>()?);
-            let relay = relays
-                .iter()
-                .find(|relay| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id))
-                .ok_or(Error::UnknownKey)?;
+            let (relay, x_public) = open(relays, onionskin)?;
             secret::takes("ntor/accept", &relay.onion_key);
-            let xb = self.dh.agree(&relay.onion_key, &x_public)?;
-            Ok(NtorRequest { dh: self.dh.clone(), relay: relay.public, x_public, xb })
+            Ok(NtorRequest {
+                relay: relay.public,
+                x_public,
+                exchange: exchange(&self.dh, &relay.onion_key, &x_public)?,
+            })
         })
+    }
+
+    fn answer_many(&self, relays: &[NtorRelay<D>], onionskins: &[&[u8]], replies: &mut dyn Replies) {
+        stack::clearing::<FRAMES_OF_MANY, _>(|| {
+            let mut opened = Vec::with_capacity(onionskins.len());
+            for (at, onionskin) in onionskins.iter().enumerate() {
+                match open(relays, onionskin) {
+                    Ok((relay, x_public)) => opened.push((at, relay, x_public)),
+                    Err(error) => replies.answered(at, Err(error)),
+                }
+            }
+            let asked: Vec<_> = opened.iter().map(|(_, relay, x_public)| (&relay.onion_key, x_public)).collect();
+            asked.iter().for_each(|(onion_key, _)| secret::takes("ntor/answer-many", *onion_key));
+            for ((at, relay, x_public), exchange) in opened.iter().zip(&exchange_many(&self.dh, &asked)) {
+                let answer = exchange.clone().map_err(Error::from).and_then(|exchange| {
+                    let request = NtorRequest { relay: relay.public, x_public: *x_public, exchange };
+                    let message = replies.message(*at, request.message())?;
+                    request.respond(&message)
+                });
+                replies.answered(*at, answer);
+            }
+        });
     }
 }
 
-impl<D: DiffieHellman> Request for NtorRequest<D> {
+/// The relay that an onionskin is for, and X.
+fn open<'a, D: DiffieHellman>(
+    relays: &'a [NtorRelay<D>],
+    onionskin: &[u8],
+) -> Result<(&'a NtorRelay<D>, [u8; 32]), Error> {
+    let mut parts = Parts::of("ntor onionskin", onionskin, ONIONSKIN, false)?;
+    let (identity, key_id, x_public) = (parts.array::<20>()?, parts.array::<32>()?, *parts.array::<32>()?);
+    let is_meant =
+        |relay: &&NtorRelay<D>| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id);
+    Ok((relays.iter().find(is_meant).ok_or(Error::UnknownKey)?, x_public))
+}
+
+impl Request for NtorRequest {
     fn message(&self) -> &[u8] {
         &[]
     }
@@ -154,11 +187,10 @@ impl<D: DiffieHellman> Request for NtorRequest<D> {
             if !message.is_empty() {
                 return Err(Error::NoMessage);
             }
-            secret::takes("ntor/respond", self.xb.as_bytes());
-            let (y, y_public) = self.dh.generate()?;
-            let xy = self.dh.agree(&y, &self.x_public)?;
-            let (auth, keys) = derive(&xy, &self.xb, &self.relay, &self.x_public, &y_public);
-            Ok(([y_public, *auth].concat(), keys))
+            let Exchange { y_public, xb, xy } = &self.exchange;
+            secret::takes("ntor/respond", xb.as_bytes());
+            let (auth, keys) = derive(xy, xb, &self.relay, &self.x_public, y_public);
+            Ok(([*y_public, *auth].concat(), keys))
         })
     }
 }
@@ -169,9 +201,8 @@ impl<D: DiffieHellman> Client for NtorClient<D> {
             let mut parts = Parts::of("ntor reply", reply, REPLY, false)?;
             let (y_public, auth) = (parts.array::<32>()?, parts.array::<32>()?);
             secret::takes("ntor/finish", &self.x);
-            let xy = self.dh.agree(&self.x, y_public)?;
-            let xb = self.dh.agree(&self.x, &self.relay.onion_key)?;
-            let (expected, keys) = derive(&xy, &xb, &self.relay, &self.x_public, y_public);
+            let [xy, xb] = self.dh.agree_pair([(&self.x, y_public), (&self.x, &self.relay.onion_key)]);
+            let (expected, keys) = derive(&xy?, &xb?, &self.relay, &self.x_public, y_public);
             check(&expected, auth, Error::Authentication)?;
             Ok(Established { message: Vec::new(), keys })
         })
@@ -206,7 +237,7 @@ impl<D: DiffieHellman> fmt::Debug for NtorClient<D> {
     }
 }
 
-impl<D: DiffieHellman> fmt::Debug for NtorRequest<D> {
+impl fmt::Debug for NtorRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NtorRequest").field("relay", &self.relay).finish_non_exhaustive()
     }

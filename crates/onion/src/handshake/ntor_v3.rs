@@ -8,7 +8,8 @@
 //! Names in this file are the proposal's.
 
 use super::authenticator::{check, same};
-use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Request, sha3, stream};
+use super::exchange::{Exchange, exchange, exchange_many};
+use super::{CIRCUIT_EXTEND, Client, Established, Handshake, Keys, Replies, Request, sha3, stream};
 use crate::Error;
 use crate::parts::Parts;
 use alloc::borrow::Cow;
@@ -105,10 +106,12 @@ pub struct NtorV3Client<D: DiffieHellman> {
 }
 
 /// An accepted onionskin: it was for this relay and is intact.
-pub struct NtorV3Request<D: DiffieHellman> {
-    dh: D,
+pub struct NtorV3Request {
     message: Vec<u8>,
     phase_one: PhaseOne,
+    y_public: [u8; 32],
+    /// EXP(X, y).
+    xy: SharedSecret,
 }
 
 /// The parts of the onionskin that both sides remember: X, B, ID, Bx, the MAC.
@@ -125,7 +128,7 @@ impl<D: DiffieHellman + Clone> Handshake for NtorV3<D> {
     type RelaySecret = NtorV3Relay<D>;
     type RelayPublic = NtorV3RelayPublic;
     type Client = NtorV3Client<D>;
-    type Request = NtorV3Request<D>;
+    type Request = NtorV3Request;
 
     const ONIONSKIN: usize = ONIONSKIN;
     const REPLY: usize = REPLY;
@@ -166,48 +169,88 @@ impl<D: DiffieHellman + Clone> Handshake for NtorV3<D> {
         })
     }
 
-    fn accept(&self, relays: &[NtorV3Relay<D>], onionskin: &[u8]) -> Result<NtorV3Request<D>, Error> {
+    fn accept(&self, relays: &[NtorV3Relay<D>], onionskin: &[u8]) -> Result<NtorV3Request, Error> {
         stack::clearing::<FRAMES, _>(|| {
-            let mut parts = Parts::of("ntor-v3 onionskin", onionskin, ONIONSKIN, true)?;
-            let (identity, key_id, x_public) = (parts.array::<32>()?, parts.array::<32>()?, *parts.array::<32>()?);
-            let (encrypted, mac) = parts.rest_and_last::<32>()?;
-            let relay = relays
-                .iter()
-                .find(|relay| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id))
-                .ok_or(Error::UnknownKey)?;
-
-            secret::takes("ntor-v3/accept", &relay.onion_key);
-            let xb = self.dh.agree(&relay.onion_key, &x_public)?;
-            let mut phase_one = self.phase_one(xb, &relay.public, x_public);
-            let (enc_k1, mac_k1) = phase_one.keys();
-            let expected = sha3::mac(T_MSGMAC, &mac_k1, &[&onionskin[..HEADER + encrypted.len()]]);
-            check(&expected, mac, Error::Onionskin)?;
-            phase_one.mac = *mac;
-            let mut message = encrypted.to_vec();
-            stream::apply(&enc_k1, &mut message);
-            Ok(NtorV3Request { dh: self.dh.clone(), message, phase_one })
+            let opened = Opened::new(relays, onionskin)?;
+            secret::takes("ntor-v3/accept", &opened.relay.onion_key);
+            self.checked(&opened, exchange(&self.dh, &opened.relay.onion_key, &opened.x_public)?)
         })
+    }
+
+    fn answer_many(&self, relays: &[NtorV3Relay<D>], onionskins: &[&[u8]], replies: &mut dyn Replies) {
+        stack::clearing::<FRAMES, _>(|| {
+            let mut opened = Vec::with_capacity(onionskins.len());
+            for (at, onionskin) in onionskins.iter().enumerate() {
+                match Opened::new(relays, onionskin) {
+                    Ok(onionskin) => opened.push((at, onionskin)),
+                    Err(error) => replies.answered(at, Err(error)),
+                }
+            }
+            let asked: Vec<_> = opened.iter().map(|(_, opened)| (&opened.relay.onion_key, &opened.x_public)).collect();
+            asked.iter().for_each(|(onion_key, _)| secret::takes("ntor-v3/answer-many", *onion_key));
+            for ((at, opened), exchange) in opened.iter().zip(&exchange_many(&self.dh, &asked)) {
+                let answer = exchange.clone().map_err(Error::from).and_then(|exchange| {
+                    let request = self.checked(opened, exchange)?;
+                    let message = replies.message(*at, request.message())?;
+                    request.respond(&message)
+                });
+                replies.answered(*at, answer);
+            }
+        });
     }
 }
 
-impl<D: DiffieHellman> Request for NtorV3Request<D> {
+/// An onionskin that names a key of the relay's, in its parts.
+struct Opened<'a, D: DiffieHellman> {
+    relay: &'a NtorV3Relay<D>,
+    x_public: [u8; 32],
+    /// NODEID | KEYID | X | the encrypted message, which the MAC covers.
+    covered: &'a [u8],
+    mac: &'a [u8; 32],
+}
+
+impl<'a, D: DiffieHellman> Opened<'a, D> {
+    fn new(relays: &'a [NtorV3Relay<D>], onionskin: &'a [u8]) -> Result<Self, Error> {
+        let mut parts = Parts::of("ntor-v3 onionskin", onionskin, ONIONSKIN, true)?;
+        let (identity, key_id, x_public) = (parts.array::<32>()?, parts.array::<32>()?, *parts.array::<32>()?);
+        let (encrypted, mac) = parts.rest_and_last::<32>()?;
+        let is_meant =
+            |relay: &&NtorV3Relay<D>| same(&relay.public.identity, identity) & same(&relay.public.onion_key, key_id);
+        let relay = relays.iter().find(is_meant).ok_or(Error::UnknownKey)?;
+        Ok(Self { relay, x_public, covered: &onionskin[..HEADER + encrypted.len()], mac })
+    }
+}
+
+impl<D: DiffieHellman + Clone> NtorV3<D> {
+    /// The request in an onionskin, if it is intact.
+    fn checked(&self, onionskin: &Opened<'_, D>, exchange: Exchange) -> Result<NtorV3Request, Error> {
+        let Exchange { y_public, xb, xy } = exchange;
+        let mut phase_one = self.phase_one(xb, &onionskin.relay.public, onionskin.x_public);
+        let (enc_k1, mac_k1) = phase_one.keys();
+        check(&sha3::mac(T_MSGMAC, &mac_k1, &[onionskin.covered]), onionskin.mac, Error::Onionskin)?;
+        phase_one.mac = *onionskin.mac;
+        let mut message = onionskin.covered[HEADER..].to_vec();
+        stream::apply(&enc_k1, &mut message);
+        Ok(NtorV3Request { message, phase_one, y_public, xy })
+    }
+}
+
+impl Request for NtorV3Request {
     fn message(&self) -> &[u8] {
         &self.message
     }
 
     fn respond(self, message: &[u8]) -> Result<(Vec<u8>, Keys), Error> {
         stack::clearing::<FRAMES, _>(|| {
-            let (y, y_public) = self.dh.generate()?;
-            secret::takes("ntor-v3/respond", &y);
-            let xy = self.dh.agree(&y, &self.phase_one.x_public)?;
-            let phase_two = self.phase_one.phase_two(&xy, &y_public);
+            secret::takes("ntor-v3/respond", self.xy.as_bytes());
+            let phase_two = self.phase_one.phase_two(&self.xy, &self.y_public);
 
             let mut reply = Vec::with_capacity(REPLY + message.len());
-            reply.extend_from_slice(&y_public);
+            reply.extend_from_slice(&self.y_public);
             reply.extend_from_slice(&[0; 32]);
             reply.extend_from_slice(message);
             stream::apply(&phase_two.enc_key, &mut reply[REPLY..]);
-            let auth = self.phase_one.auth(&phase_two.verify, &y_public, &reply[REPLY..]);
+            let auth = self.phase_one.auth(&phase_two.verify, &self.y_public, &reply[REPLY..]);
             reply[32..REPLY].copy_from_slice(auth.as_slice());
             Ok((reply, Keys::shake(phase_two.stream)))
         })
@@ -301,7 +344,7 @@ impl<D: DiffieHellman> fmt::Debug for NtorV3Client<D> {
     }
 }
 
-impl<D: DiffieHellman> fmt::Debug for NtorV3Request<D> {
+impl fmt::Debug for NtorV3Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NtorV3Request").field("relay", &self.phase_one.relay).finish_non_exhaustive()
     }

@@ -1,12 +1,15 @@
 //! The registry of handshakes: the number and the type that belong to each name.
 
+use super::{Hybrid, NoStaticKem, Ntor, NtorV3, StaticKem};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
+use candor_primitives::dh::x25519::X25519;
+use candor_primitives::kem::ml_kem::{MlKem512, MlKem768, MlKem1024};
 use core::fmt;
 use core::str::FromStr;
 
-/// Declares the handshakes. Each line has the variant, HTYPE, the name, whether a KEM takes part, and the type on the
-/// default back end.
+/// Declares the handshakes. Each line has the variant, HTYPE, the name, whether a KEM takes part, and the type on our own
+/// ML-KEM and X25519.
 macro_rules! handshakes {
     ($($(#[$doc:meta])* $variant:ident = $number:literal, $name:literal, $exchange:ident, $alias:ident = $type:ty;)+) => {
         /// A handshake that CREATE2 and EXTEND2 have a number for (HTYPE; tor-spec, "CREATE and CREATED cells").
@@ -43,20 +46,13 @@ macro_rules! handshakes {
             }
         }
 
-        #[cfg(feature = "aws-lc")]
-        mod on_aws_lc {
-            use crate::handshake::{Hybrid, NoStaticKem, Ntor, NtorV3, StaticKem};
-            use candor_primitives::dh::aws_lc::X25519;
-            use candor_primitives::kem::aws_lc::{MlKem512, MlKem768, MlKem1024};
-
-            $(
-                #[doc = concat!("`", $name, "` on AWS-LC.")]
-                pub type $alias = $type;
-            )+
-        }
+        $(
+            #[doc = concat!("`", $name, "` on our own back ends.")]
+            pub type $alias = $type;
+        )+
 
         /// Each handshake with the name that its type gives itself.
-        #[cfg(all(test, feature = "aws-lc"))]
+        #[cfg(test)]
         fn names_of_types() -> Vec<(HandshakeType, String)> {
             use super::Handshake;
             vec![$((HandshakeType::$variant, <$alias>::default().name())),+]
@@ -85,9 +81,6 @@ handshakes! {
     /// X25519 and ML-KEM-1024, and a static ML-KEM-1024 key of the relay.
     Hybrid1024Auth = 0xFF7A, "hybrid-1024-auth", hybrid, Hybrid1024Auth = Hybrid<MlKem1024, X25519, StaticKem<MlKem1024>>;
 }
-
-#[cfg(feature = "aws-lc")]
-pub use on_aws_lc::*;
 
 impl HandshakeType {
     /// The handshake with this name.
@@ -138,7 +131,6 @@ mod tests {
         assert!(error.contains("`ntor-v4`") && error.contains("hybrid-768-auth"), "{error}");
     }
 
-    #[cfg(feature = "aws-lc")]
     #[test]
     fn types_go_by_the_name_in_the_registry() {
         for (handshake, name) in names_of_types() {

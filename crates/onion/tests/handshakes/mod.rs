@@ -11,7 +11,7 @@ macro_rules! every_handshake {
         use candor_onion::handshake::*;
         $check(NtorDefault::default());
         $check(NtorV3Default::default());
-        every_handshake!(hybrids $check, aws_lc, aws_lc);
+        every_handshake!(hybrids $check, ml_kem, x25519);
     }};
     (hybrids $check:ident, $kem:ident, $dh:ident) => {{
         use candor_onion::handshake::*;
@@ -33,6 +33,9 @@ macro_rules! every_other_back_end {
         use candor_primitives::{dh, kem};
         $check(Ntor::<dh::dalek::X25519>::default());
         $check(NtorV3::<dh::dalek::X25519>::default());
+        $check(Ntor::<dh::aws_lc::X25519>::default());
+        $check(NtorV3::<dh::aws_lc::X25519>::default());
+        every_handshake!(hybrids $check, aws_lc, aws_lc);
         every_handshake!(hybrids $check, libcrux, dalek);
         every_handshake!(hybrids $check, rustcrypto, aws_lc);
         $check(Hybrid::<kem::aws_lc::MlKem768, dh::aws_lc::X25519, StaticKem<kem::rustcrypto::MlKem1024>>::default());

@@ -1,8 +1,11 @@
 //! The KEMs that a suite can be built on, and where their randomness comes from.
 
+use alloc::vec;
+use alloc::vec::Vec;
 use candor_primitives::SharedSecret;
 use candor_primitives::kem::{DerandomizedKem, Kem, KemError};
 use rand_core::CryptoRng;
+use zeroize::Zeroizing;
 
 type Keys<K> = (<K as Kem>::Secret, <K as Kem>::Public);
 
@@ -30,6 +33,17 @@ pub trait SuiteKem: Clone {
         to: &<Self::Kem as Kem>::Public,
         ciphertext: &mut [u8],
     ) -> Result<SharedSecret, KemError>;
+
+    /// [`Self::fresh_secret`] for each of the keys, its ciphertext at the same place.
+    ///
+    /// # Errors
+    /// Those of the KEM.
+    fn fresh_secrets(
+        &self,
+        rng: &mut (impl CryptoRng + ?Sized),
+        to: &[&<Self::Kem as Kem>::Public],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError>;
 }
 
 impl<K: DerandomizedKem + Clone> SuiteKem for K {
@@ -50,6 +64,17 @@ impl<K: DerandomizedKem + Clone> SuiteKem for K {
         ciphertext: &mut [u8],
     ) -> Result<SharedSecret, KemError> {
         self.encapsulate_with(rng, to, ciphertext)
+    }
+
+    fn fresh_secrets(
+        &self,
+        rng: &mut (impl CryptoRng + ?Sized),
+        to: &[&K::Public],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        let mut coins = Zeroizing::new(vec![0; K::ENCAPSULATE_COINS * to.len()]);
+        rng.fill_bytes(&mut coins);
+        self.encapsulate_many_from(to, &coins.chunks_exact(K::ENCAPSULATE_COINS).collect::<Vec<_>>(), ciphertexts)
     }
 }
 
@@ -75,5 +100,14 @@ impl<K: Kem + Clone> SuiteKem for SystemRandomness<K> {
         ciphertext: &mut [u8],
     ) -> Result<SharedSecret, KemError> {
         self.0.encapsulate(to, ciphertext)
+    }
+
+    fn fresh_secrets(
+        &self,
+        _: &mut (impl CryptoRng + ?Sized),
+        to: &[&K::Public],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        self.0.encapsulate_many(to, ciphertexts)
     }
 }

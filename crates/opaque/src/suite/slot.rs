@@ -62,6 +62,17 @@ pub trait Slot: Clone + sealed::Sealed {
         ciphertext: &mut [u8],
     ) -> Result<Option<SharedSecret>, Error>;
 
+    /// [`Self::encapsulate`] to each of the keys, into the ciphertext at the same place.
+    ///
+    /// # Errors
+    /// [`Error::Kem`] if the back end fails.
+    fn encapsulate_many(
+        &self,
+        rng: &mut (impl CryptoRng + ?Sized),
+        to: &[&Self::Public],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<Option<SharedSecret>>, Error>;
+
     /// The secret in a ciphertext; another one, and no error, if it was not made for this key.
     ///
     /// # Errors
@@ -112,6 +123,15 @@ impl Slot for NoKem {
         Ok(None)
     }
 
+    fn encapsulate_many(
+        &self,
+        _: &mut (impl CryptoRng + ?Sized),
+        to: &[&()],
+        _: &mut [&mut [u8]],
+    ) -> Result<Vec<Option<SharedSecret>>, Error> {
+        Ok(vec![None; to.len()])
+    }
+
     fn decapsulate(&self, (): &(), _: &[u8]) -> Result<Option<SharedSecret>, Error> {
         Ok(None)
     }
@@ -153,6 +173,17 @@ impl<K: SuiteKem> Slot for WithKem<K> {
         ciphertext: &mut [u8],
     ) -> Result<Option<SharedSecret>, Error> {
         Ok(Some(self.0.fresh_secret(rng, to, ciphertext)?))
+    }
+
+    fn encapsulate_many(
+        &self,
+        rng: &mut (impl CryptoRng + ?Sized),
+        to: &[&Self::Public],
+        ciphertexts: &mut [&mut [u8]],
+    ) -> Result<Vec<Option<SharedSecret>>, Error> {
+        let secrets = self.0.fresh_secrets(rng, to, ciphertexts)?;
+        // Copied, since what is moved out of a list stays in its memory.
+        Ok(secrets.iter().cloned().map(Some).collect())
     }
 
     fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<Option<SharedSecret>, Error> {

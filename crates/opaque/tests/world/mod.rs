@@ -4,13 +4,13 @@
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
     Client, Error, ExportKey, Hybrid, HybridCompat, HybridPinned, KsfParams, Limits, LoggedIn, NoStretching, Parties,
-    Password, Record, Rfc9807, Server, ServerLogin, SessionKey, Suite, SystemRandomness,
+    Password, Record, Rfc9807, Server, ServerLogin, SessionKey, Suite,
 };
-use candor_primitives::kem::aws_lc;
+use candor_primitives::kem::ml_kem;
 use candor_test_support::back_ends::system;
 
 /// The KEM of the default suite.
-pub(crate) type MlKem768 = SystemRandomness<aws_lc::MlKem768>;
+pub(crate) type MlKem768 = ml_kem::MlKem768;
 
 pub(crate) const PASSWORD: &[u8] = b"correct horse battery staple";
 pub(crate) const USER: &[u8] = b"account 17";

@@ -23,6 +23,12 @@ impl<E: std::error::Error> From<E> for Failed {
 }
 
 impl Failed {
+    /// In words of our own.
+    #[must_use]
+    pub fn because(why: &str) -> Self {
+        Self(why.to_owned())
+    }
+
     fn by_judge(why: &str) -> Self {
         Self(format!("the judge refuses its message: {why}"))
     }

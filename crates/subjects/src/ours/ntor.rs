@@ -2,16 +2,18 @@
 
 mod parts;
 
+use super::gf2::best_first;
 use super::insecure_seed;
-#[cfg(feature = "peers")]
-use super::ours;
-use super::{AUTO, on_aws_lc};
+use super::{AUTO_AWS_LC, ours};
+use candor_cpu::Cpu;
 use candor_lab::{Entry, Provenance};
 use candor_onion::handshake::{Client, Handshake, Hybrid, NoStaticKem, Ntor, NtorV3, Request, StaticKem};
 use candor_peers::contract::ml_kem::Level;
 use candor_peers::contract::ntor::{self, Failed, Kind, RelaySecrets, Scheme};
 use candor_peers::linked;
+use candor_primitives::dh::x25519::X25519;
 use candor_primitives::dh::{self, DiffieHellman};
+use candor_primitives::kem::ml_kem::{MlKem512, MlKem768, MlKem1024};
 use candor_primitives::kem::{self, Kem};
 use std::slice::from_ref;
 
@@ -21,7 +23,7 @@ const KEYS: usize = 72;
 /// A handshake of ours, and where its back ends come from.
 pub(crate) struct Ours<H> {
     handshake: H,
-    provenance: fn(&str) -> Provenance,
+    provenance: Provenance,
 }
 
 /// A handshake that can take a relay's keys from outside.
@@ -93,7 +95,7 @@ impl<H: RelayWith + 'static> Scheme for Ours<H> {
     }
 
     fn provenance(&self, timed: &str) -> Provenance {
-        (self.provenance)(timed)
+        said_of(timed, self.provenance.clone())
     }
 }
 
@@ -132,49 +134,114 @@ pub(crate) fn extension_cells(kind: Kind) -> usize {
     ntor::cells(ntor::EXTEND2 + sizes(kind).0)
 }
 
-/// The whole handshake on AWS-LC, which is the baseline, and on a second back end.
+/// What the arms of a handshake are called after: X25519's, or where that is plain Rust ML-KEM's. The best one first.
+pub(crate) fn arms(kind: Kind) -> Vec<(&'static str, Cpu)> {
+    best_first(|cpu| match (X25519::with_cpu(cpu).arm(), MlKem768::with_cpu(cpu).arm()) {
+        ("portable", arm) if kind.level().is_some() => arm,
+        (arm, _) => arm,
+    })
+}
+
+/// `$value`, where `$handshake` is one of `$kind` on our own back ends with `$cpu`, and `$provenance` makes what is said of it.
+macro_rules! on_arm {
+    ($kind:expr, $cpu:expr, |$handshake:ident, $provenance:ident| $value:expr) => {{
+        use candor_onion::handshake::{Hybrid, NoStaticKem, Ntor, NtorV3, StaticKem};
+        use candor_peers::contract::ml_kem::Level;
+        use candor_primitives::kem::ml_kem::{MlKem512, MlKem768, MlKem1024};
+        let dh = || candor_primitives::dh::x25519::X25519::with_cpu($cpu);
+        macro_rules! value {
+            ($made:expr, $arms:expr) => {{
+                let ($handshake, $provenance) = ($made, crate::ours::ntor::on_own(&$arms));
+                $value
+            }};
+        }
+        macro_rules! hybrid {
+            ($kem:ident, |$fixed:ident| $static_key:expr) => {{
+                let $fixed = $kem::with_cpu($cpu);
+                let arms = format!("ML-KEM: {}; X25519: {}", $fixed.arm(), dh().arm());
+                value!(Hybrid::new($fixed, dh(), $static_key), arms)
+            }};
+        }
+        match $kind {
+            Kind::Ntor => value!(Ntor::new(dh()), format!("X25519: {}", dh().arm())),
+            Kind::NtorV3 => value!(NtorV3::new(dh()), format!("X25519: {}", dh().arm())),
+            Kind::Hybrid(Level::L512) => hybrid!(MlKem512, |kem| NoStaticKem),
+            Kind::Hybrid(Level::L768) => hybrid!(MlKem768, |kem| NoStaticKem),
+            Kind::Hybrid(Level::L1024) => hybrid!(MlKem1024, |kem| NoStaticKem),
+            Kind::HybridAuth(Level::L512) => hybrid!(MlKem512, |kem| StaticKem(kem)),
+            Kind::HybridAuth(Level::L768) => hybrid!(MlKem768, |kem| StaticKem(kem)),
+            Kind::HybridAuth(Level::L1024) => hybrid!(MlKem1024, |kem| StaticKem(kem)),
+            Kind::InsecureSeed(_) => unreachable!("it has no back end of ours"),
+        }
+    }};
+}
+pub(crate) use on_arm;
+
+/// The same on AWS-LC.
+macro_rules! on_aws_lc {
+    ($kind:expr, |$handshake:ident, $provenance:ident| $value:expr) => {{
+        use candor_onion::handshake::{Hybrid, NoStaticKem, Ntor, NtorV3, StaticKem};
+        use candor_peers::contract::ml_kem::Level;
+        use candor_primitives::dh::aws_lc::X25519;
+        use candor_primitives::kem::aws_lc::{MlKem512, MlKem768, MlKem1024};
+        macro_rules! value {
+            ($made:expr) => {{
+                let ($handshake, $provenance) = ($made, crate::ours::ntor::by_aws_lc());
+                $value
+            }};
+        }
+        match $kind {
+            Kind::Ntor => value!(Ntor::new(X25519)),
+            Kind::NtorV3 => value!(NtorV3::new(X25519)),
+            Kind::Hybrid(Level::L512) => value!(Hybrid::new(MlKem512, X25519, NoStaticKem)),
+            Kind::Hybrid(Level::L768) => value!(Hybrid::new(MlKem768, X25519, NoStaticKem)),
+            Kind::Hybrid(Level::L1024) => value!(Hybrid::new(MlKem1024, X25519, NoStaticKem)),
+            Kind::HybridAuth(Level::L512) => value!(Hybrid::new(MlKem512, X25519, StaticKem(MlKem512))),
+            Kind::HybridAuth(Level::L768) => value!(Hybrid::new(MlKem768, X25519, StaticKem(MlKem768))),
+            Kind::HybridAuth(Level::L1024) => value!(Hybrid::new(MlKem1024, X25519, StaticKem(MlKem1024))),
+            Kind::InsecureSeed(_) => unreachable!("it has a file of its own"),
+        }
+    }};
+}
+pub(crate) use on_aws_lc;
+
+/// The whole handshake on our own back ends, the first of which is the baseline, on AWS-LC, and on a further back end.
 pub(crate) fn handshake(kind: Kind) -> Vec<Entry> {
-    let dh = dh::aws_lc::X25519;
-    let mut entries = vec![match kind {
-        Kind::Ntor => on(AUTO, kind, Ntor::new(dh), by_aws_lc),
-        Kind::NtorV3 => on(AUTO, kind, NtorV3::new(dh), by_aws_lc),
-        Kind::Hybrid(level) => {
-            ml_kem!(level, aws_lc, |kem| on(AUTO, kind, Hybrid::new(kem, dh, NoStaticKem), by_aws_lc))
-        }
-        Kind::HybridAuth(level) => {
-            ml_kem!(level, aws_lc, |kem| on(AUTO, kind, Hybrid::new(kem, dh, StaticKem(kem)), by_aws_lc))
-        }
-        Kind::InsecureSeed(level) => insecure_seed::entry(level),
-    }];
-    entries.extend(second_back_end(kind));
-    entries
+    if let Kind::InsecureSeed(level) = kind {
+        return vec![insecure_seed::entry(level)];
+    }
+    let own = arms(kind)
+        .into_iter()
+        .map(|(arm, cpu)| on_arm!(kind, cpu, |handshake, by| on(&format!("candor@{arm}"), kind, handshake, by)));
+    let aws_lc = on_aws_lc!(kind, |handshake, by| on(AUTO_AWS_LC, kind, handshake, by));
+    own.chain(std::iter::once(aws_lc)).chain(second_back_end(kind)).collect()
 }
 
 fn on<H: RelayWith + Clone + Send + Sync + 'static>(
     subject: &str,
     kind: Kind,
     handshake: H,
-    provenance: fn(&str) -> Provenance,
+    provenance: Provenance,
 ) -> Entry {
-    ntor::entry(subject, kind, move || Ok(Ours { handshake: handshake.clone(), provenance }))
+    ntor::entry(subject, kind, move || Ok(Ours { handshake: handshake.clone(), provenance: provenance.clone() }))
 }
 
 /// The same handshake on other libraries: what the baseline's messages are checked against.
 fn second_back_end(kind: Kind) -> Option<Entry> {
     match kind {
         #[cfg(feature = "peers")]
-        Kind::Ntor => Some(on(DALEK, kind, Ntor::new(dh::dalek::X25519), by_dalek)),
+        Kind::Ntor => Some(on(DALEK, kind, Ntor::new(dh::dalek::X25519), by_dalek())),
         #[cfg(feature = "peers")]
-        Kind::NtorV3 => Some(on(DALEK, kind, NtorV3::new(dh::dalek::X25519), by_dalek)),
+        Kind::NtorV3 => Some(on(DALEK, kind, NtorV3::new(dh::dalek::X25519), by_dalek())),
         #[cfg(feature = "peers")]
         Kind::Hybrid(level) => {
             let dh = dh::aws_lc::X25519;
-            Some(ml_kem!(level, libcrux, |kem| on(LIBCRUX, kind, Hybrid::new(kem, dh, NoStaticKem), by_libcrux)))
+            Some(ml_kem!(level, libcrux, |kem| on(LIBCRUX, kind, Hybrid::new(kem, dh, NoStaticKem), by_libcrux())))
         }
         #[cfg(feature = "peers")]
         Kind::HybridAuth(level) => {
             let dh = dh::aws_lc::X25519;
-            Some(ml_kem!(level, libcrux, |kem| on(LIBCRUX, kind, Hybrid::new(kem, dh, StaticKem(kem)), by_libcrux)))
+            Some(ml_kem!(level, libcrux, |kem| on(LIBCRUX, kind, Hybrid::new(kem, dh, StaticKem(kem)), by_libcrux())))
         }
         _ => None,
     }
@@ -187,30 +254,30 @@ const LIBCRUX: &str = "candor+libcrux@auto";
 
 /// The parts of a handshake, as a row in its table.
 pub(crate) fn parts_beside(kind: Kind) -> Entry {
-    let mut provenance = parts_provenance(kind, by_aws_lc);
-    provenance.different_operation = Some(format!(
-        "not a handshake but the operations in it alone ({}): no hashing, no MACs, no key derivation, no messages",
-        kind.operations()
-    ));
-    parts_on_aws_lc("parts@auto", kind, provenance)
+    parts_on_arm("parts@auto", kind, Cpu::default(), |provenance| {
+        provenance.different_operation = Some(format!(
+            "not a handshake but the operations in it alone, one by one ({}): no hashing, no MACs, no key derivation, no messages",
+            kind.operations()
+        ));
+    })
 }
 
-/// The parts of a handshake in a table of their own, on both back ends.
+/// The parts of a handshake in a table of their own, on our back ends and on others.
 pub(crate) fn parts(kind: Kind) -> Vec<Entry> {
-    let ours = parts_on_aws_lc(AUTO, kind, parts_provenance(kind, by_aws_lc));
-    std::iter::once(ours).chain(parts_on_second_back_end(kind)).collect()
+    let own = arms(kind).into_iter().map(|(arm, cpu)| parts_on_arm(&format!("candor@{arm}"), kind, cpu, |_| ()));
+    own.chain(std::iter::once(parts_on_aws_lc(kind))).chain(parts_on_second_back_end(kind)).collect()
 }
 
 fn parts_on_second_back_end(kind: Kind) -> Option<Entry> {
     match kind.level() {
         #[cfg(feature = "peers")]
         None => {
-            let provenance = parts_provenance(kind, by_dalek);
+            let provenance = parts_provenance(kind, by_dalek());
             Some(parts::entry(DALEK, kind, kem::aws_lc::MlKem512, dh::dalek::X25519, provenance))
         }
         #[cfg(feature = "peers")]
         Some(level) => {
-            let provenance = parts_provenance(kind, by_libcrux);
+            let provenance = parts_provenance(kind, by_libcrux());
             let dh = dh::aws_lc::X25519;
             Some(ml_kem!(level, libcrux, |kem| parts::entry(LIBCRUX, kind, kem, dh, provenance)))
         }
@@ -219,43 +286,74 @@ fn parts_on_second_back_end(kind: Kind) -> Option<Entry> {
     }
 }
 
-fn parts_on_aws_lc(subject: &str, kind: Kind, provenance: Provenance) -> Entry {
-    let dh = dh::aws_lc::X25519;
+fn parts_on_arm(subject: &str, kind: Kind, cpu: Cpu, also: impl FnOnce(&mut Provenance)) -> Entry {
+    let dh = X25519::with_cpu(cpu);
+    macro_rules! on {
+        ($kem:ident) => {{
+            let kem = $kem::with_cpu(cpu);
+            let arms = match kind.level() {
+                Some(_) => format!("ML-KEM: {}; X25519: {}", kem.arm(), dh.arm()),
+                None => format!("X25519: {}", dh.arm()),
+            };
+            let mut provenance = parts_provenance(kind, on_own(&arms));
+            also(&mut provenance);
+            parts::entry(subject, kind, kem, dh, provenance)
+        }};
+    }
     // A handshake without a KEM leaves the KEM alone.
+    match kind.level().unwrap_or(Level::L512) {
+        Level::L512 => on!(MlKem512),
+        Level::L768 => on!(MlKem768),
+        Level::L1024 => on!(MlKem1024),
+    }
+}
+
+fn parts_on_aws_lc(kind: Kind) -> Entry {
+    let (dh, provenance) = (dh::aws_lc::X25519, parts_provenance(kind, by_aws_lc()));
     let level = kind.level().unwrap_or(Level::L512);
-    ml_kem!(level, aws_lc, |kem| parts::entry(subject, kind, kem, dh, provenance))
+    ml_kem!(level, aws_lc, |kem| parts::entry(AUTO_AWS_LC, kind, kem, dh, provenance))
 }
 
-fn parts_provenance(kind: Kind, by: fn(&str) -> Provenance) -> Provenance {
-    by(&format!("one after the other, from and to memory that is there: {}", kind.operations()))
+fn parts_provenance(kind: Kind, by: Provenance) -> Provenance {
+    said_of(&format!("one after the other, from and to memory that is there: {}", kind.operations()), by)
 }
 
-fn by_aws_lc(timed: &str) -> Provenance {
-    let mut provenance =
-        on_aws_lc("candor_onion::handshake and candor_primitives::{kem::Kem, dh::DiffieHellman}", timed);
+/// `by` says whose code it is, and how it is reached; that goes behind what the timed call does.
+fn said_of(timed: &str, by: Provenance) -> Provenance {
+    Provenance { timed: format!("{timed}{}", by.timed), ..by }
+}
+
+const TRAITS: &str = "candor_onion::handshake and candor_primitives::{kem::Kem, dh::DiffieHellman}";
+
+/// On our own back ends, on these arms.
+pub(crate) fn on_own(arms: &str) -> Provenance {
+    Provenance { arm: Some(arms.to_owned()), ..ours(&format!(" (through {TRAITS}, our own implementations)")) }
+}
+
+pub(crate) fn by_aws_lc() -> Provenance {
+    let mut provenance = super::on_aws_lc(TRAITS, "");
     provenance.arm =
         Some(format!("ML-KEM: {}; X25519: chosen by AWS-LC, which does not tell", linked::aws_lc_ml_kem_arm()));
     provenance
 }
 
 #[cfg(feature = "peers")]
-fn by_libcrux(timed: &str) -> Provenance {
-    let mut provenance = by_aws_lc(timed);
+fn by_libcrux() -> Provenance {
+    let mut provenance = by_aws_lc();
     let (version, checksum) = linked::package("libcrux-ml-kem");
     let id = linked::package_id("libcrux-ml-kem", version, checksum);
     provenance.commit = provenance.commit.map(|aws_lc| format!("{id} for ML-KEM; {aws_lc} for X25519"));
-    provenance.timed =
-        format!("{timed} (through the same traits; ML-KEM from libcrux-ml-kem {version}, X25519 from AWS-LC)");
+    provenance.timed = format!(" (through the same traits; ML-KEM from libcrux-ml-kem {version}, X25519 from AWS-LC)");
     provenance.arm = Some("chosen by libcrux and by AWS-LC at run time".into());
     provenance
 }
 
 #[cfg(feature = "peers")]
-fn by_dalek(timed: &str) -> Provenance {
+fn by_dalek() -> Provenance {
     let (version, checksum) = linked::package("x25519-dalek");
     Provenance {
         commit: Some(linked::package_id("x25519-dalek", version, checksum)),
         arm: Some("chosen by curve25519-dalek at run time".into()),
-        ..ours(&format!("{timed} (through the same traits; X25519 from x25519-dalek {version})"))
+        ..ours(&format!(" (through the same traits; X25519 from x25519-dalek {version})"))
     }
 }

@@ -1,22 +1,19 @@
 //! candor's OPAQUE, each suite on its default back end.
 
-use super::{AUTO, on_aws_lc};
+use super::{AUTO, ours};
 use candor_lab::{Entry, Provenance};
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
     Client, ClientLogin, ClientRegistration, CredentialId, Hybrid, HybridCompat, KsfParams, Limits, NoStretching,
-    Parties, Password, Record, Rfc9807, Server, ServerLogin, Suite, SuiteId, SystemRandomness,
+    Parties, Password, Record, Rfc9807, Server, ServerLogin, Suite, SuiteId,
 };
 use candor_peers::contract::opaque::{
     self, AnyLibrary, CONTEXT, Done, Failed, Keys, Library, Op, PASSWORD, Reference, USER,
 };
 use candor_peers::linked;
 use candor_peers::seed::Stream;
-use candor_primitives::kem::aws_lc;
+use candor_primitives::kem::ml_kem::MlKem768;
 use rand_core::UnwrapErr;
-
-/// AWS-LC's, which draws its own randomness.
-type MlKem768 = SystemRandomness<aws_lc::MlKem768>;
 
 /// The suite whose server is asked for users that don't exist.
 pub(crate) type HybridOpaque = Ours<Hybrid<MlKem768>>;
@@ -174,8 +171,10 @@ impl<S: Suite<Static = NoKem> + 'static> Library for Ours<S> {
 pub(crate) fn opaque_provenance(timed: &str) -> Provenance {
     let (version, checksum) = linked::package("curve25519-dalek");
     let dalek = linked::package_id("curve25519-dalek", version, checksum);
-    let mut provenance = on_aws_lc("candor_opaque", timed);
-    provenance.commit = provenance.commit.map(|commit| format!("{commit}, {dalek}"));
-    provenance.arm = Some("chosen by the back ends at run time: dalek for the curve, AWS-LC for ML-KEM".into());
-    provenance
+    let arm = format!("the curve: chosen by dalek at run time; ML-KEM: {}", MlKem768::new().arm());
+    Provenance {
+        commit: Some(dalek),
+        arm: Some(arm),
+        ..ours(&format!("{timed} (through candor_opaque, with our own ML-KEM)"))
+    }
 }

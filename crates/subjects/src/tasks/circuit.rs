@@ -13,7 +13,7 @@
 mod parts;
 
 use crate::ours::town::{Source, Step, Town};
-use crate::ours::{AUTO, on_aws_lc};
+use crate::ours::{AUTO, on_links};
 use candor_lab::{Entry, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, Witness};
 use candor_network::{Circuit, Crypto, Error, HandshakeType};
 
@@ -230,6 +230,6 @@ impl Subject for Builds {
              thread and a handshake thread of its own; {relays}",
             self.handshake
         );
-        Provenance { threads: Some(threads), ..on_aws_lc("candor_network::{Client, Relay}", &timed) }
+        Provenance { threads: Some(threads), ..on_links("candor_network::{Client, Relay}", &timed) }
     }
 }

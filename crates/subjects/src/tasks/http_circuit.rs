@@ -5,7 +5,7 @@
 //! (`candor@auto+straight`), which is what the circuit costs.
 
 use crate::ours::town::{Town, Way};
-use crate::ours::{AUTO, on_aws_lc};
+use crate::ours::{AUTO, on_links};
 use candor_lab::{Entry, Mismatch, Outcomes, Provenance, Refusal, Subject, Task, Witness};
 use candor_network::{Circuit, Crypto, Error, HandshakeType};
 
@@ -151,7 +151,7 @@ impl Subject for Fetches {
             "a page {way}, read to its end; the target in this process makes its bytes and their SHA-256 before it answers, on a thread of \
              its own"
         );
-        let mut provenance = on_aws_lc("candor_network::{Client, Relay, http}", &timed);
+        let mut provenance = on_links("candor_network::{Client, Relay, http}", &timed);
         provenance.threads = Some(7);
         if self.route == Route::Straight {
             provenance.different_operation = Some("no circuit: a connection of this machine's to the target".into());

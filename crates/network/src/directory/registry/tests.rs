@@ -1,6 +1,6 @@
 use super::*;
 use candor_onion::directory::{Drafted, Listed, SecretKey, Times};
-use candor_primitives::dh::{DiffieHellman, aws_lc::X25519};
+use candor_primitives::dh::{DiffieHellman, x25519::X25519};
 use std::time::Duration;
 
 const NOW: u64 = 1_000_000;
@@ -21,7 +21,7 @@ fn descriptor(seed: u8, published: u64, addresses: &[&str], byte: u8) -> Vec<u8>
         name: "ada".to_owned(),
     };
     let onion = [seed; 32];
-    let public = X25519.public_of(&X25519.secret_from_bytes(&onion).unwrap()).unwrap();
+    let public = X25519::new().public_of(&X25519::new().secret_from_bytes(&onion).unwrap()).unwrap();
     let drafted = Drafted { relay, family: Vec::new(), kems: [None, Some(vec![byte; 1184]), None] };
     drafted.sign(&SecretKey::of_relay(&[seed; 32]).unwrap(), (&onion, public)).unwrap()
 }

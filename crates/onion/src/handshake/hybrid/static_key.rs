@@ -43,6 +43,16 @@ pub trait StaticKey: Clone + sealed::Sealed {
     /// # Errors
     /// [`Error::Kem`] if the back end fails.
     fn decapsulate(&self, with: &Self::Secret, ciphertext: &[u8]) -> Result<Option<SharedSecret>, Error>;
+
+    /// [`Self::decapsulate`] with each of the keys, of the ciphertext at the same place.
+    ///
+    /// # Errors
+    /// [`Error::Kem`] if the back end fails.
+    fn decapsulate_many(
+        &self,
+        with: &[&Self::Secret],
+        ciphertexts: &[&[u8]],
+    ) -> Result<Vec<Option<SharedSecret>>, Error>;
 }
 
 mod sealed {
@@ -79,6 +89,10 @@ impl StaticKey for NoStaticKem {
     fn decapsulate(&self, (): &(), _: &[u8]) -> Result<Option<SharedSecret>, Error> {
         Ok(None)
     }
+
+    fn decapsulate_many(&self, with: &[&()], _: &[&[u8]]) -> Result<Vec<Option<SharedSecret>>, Error> {
+        Ok(vec![None; with.len()])
+    }
 }
 
 /// The relay proves its identity by a static KEM key as well: `hybrid-…-auth`. The KEM may differ from the ephemeral
@@ -111,5 +125,11 @@ impl<S: Kem + Clone> StaticKey for StaticKem<S> {
     #[inline]
     fn decapsulate(&self, with: &S::Secret, ciphertext: &[u8]) -> Result<Option<SharedSecret>, Error> {
         Ok(Some(self.0.decapsulate(with, ciphertext)?))
+    }
+
+    fn decapsulate_many(&self, with: &[&S::Secret], ciphertexts: &[&[u8]]) -> Result<Vec<Option<SharedSecret>>, Error> {
+        let shared = self.0.decapsulate_many(with, ciphertexts)?;
+        // Copied, since what is moved out of a list stays in its memory.
+        Ok(shared.iter().cloned().map(Some).collect())
     }
 }

@@ -4,7 +4,7 @@
 //! same rounds, should take little more than the sum.
 
 use super::{Outcomes, page, refused, wrong};
-use crate::ours::on_aws_lc;
+use crate::ours::on_links;
 use crate::ours::town::Town;
 use candor_lab::{Entry, Mismatch, Provenance, Refusal, Subject, Witness};
 use candor_network::{Circuit, Crypto, HandshakeType};
@@ -104,7 +104,7 @@ impl Subject for Parts {
              layers that are there: BEGIN for where no exit may go, answered by END. As many cells as EXTEND2 takes",
             self.handshake_type
         );
-        let mut provenance = on_aws_lc("candor_onion::handshake and candor_network::{Client, Relay}", &timed);
+        let mut provenance = on_links("candor_onion::handshake and candor_network::{Client, Relay}", &timed);
         provenance.threads = Some(7);
         provenance.different_operation = Some(
             "not a circuit but what it is made of: the handshakes, and cells that cross the links as often without one"
