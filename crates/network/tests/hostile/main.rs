@@ -17,6 +17,7 @@
 mod buffers;
 mod clients;
 mod clocks;
+mod crowd;
 mod directories;
 mod exit;
 mod extensions;
