@@ -12,6 +12,7 @@
 
 use super::NotFound;
 use crate::clock::instant;
+use crate::files;
 use crate::link::locked;
 use candor_onion::relay::message::Resolved;
 use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
@@ -20,7 +21,7 @@ use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::{Query, ResponseCode};
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use hickory_resolver::{Hosts, TokioResolver};
-use std::fs::{self, File};
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -37,6 +38,8 @@ const MOST_SERVERS: usize = 3;
 const MOST_LARGE: usize = 4;
 /// Sockets of one look-up: two questions, each of which is sent up to three times, from ports of their own.
 pub(super) const SOCKETS: usize = 6;
+/// Bytes of a file that is read: whoever asks for an address's name has all names of `/etc/hosts` looked through.
+const MOST_TEXT: usize = 1 << 20;
 /// How long it takes until a change of the two files is seen.
 const FRESH: Duration = Duration::from_secs(10);
 
@@ -151,17 +154,16 @@ impl Resolver {
 
 impl Known {
     fn read(resolv_conf: &Path, hosts: &Path, port: u16, changed: [Option<SystemTime>; 2]) -> Result<Self, NetError> {
-        // As the system's resolver: a file that is not there says nothing, and neither does a line that can't be read.
-        let (parsed, _) = resolv_conf::Config::parse_with_errors(&fs::read(resolv_conf).unwrap_or_default());
+        // As with the system's resolver, a file that is not there says nothing, and neither does a line that can't be read.
+        let text = |path| files::read_bounded(path, MOST_TEXT).unwrap_or_default();
+        let (parsed, _) = resolv_conf::Config::parse_with_errors(&text(resolv_conf));
         let mut servers: Vec<IpAddr> = parsed.nameservers.iter().map(IpAddr::from).take(MOST_SERVERS).collect();
         if servers.is_empty() {
             servers.push(Ipv4Addr::LOCALHOST.into());
         }
         let mut listed = Hosts::default();
-        if let Ok(file) = File::open(hosts) {
-            // Whatever it has before what is no text.
-            let _ = listed.read_hosts_conf(file);
-        }
+        // Whatever it has before what is no text.
+        let _ = listed.read_hosts_conf(&text(hosts)[..]);
         Ok(Self {
             hosts: listed,
             datagrams: asking(&servers, port, ConnectionConfig::udp())?,

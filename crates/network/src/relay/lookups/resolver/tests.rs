@@ -124,6 +124,13 @@ impl Server {
         fs::write(self.files.path().join(file), text).unwrap();
     }
 
+    /// The same later, by the file's time: a test is quicker than that is exact.
+    fn rewrite(&self, file: &str, text: &str, later: u64) {
+        self.write(file, text);
+        let file = fs::File::options().write(true).open(self.files.path().join(file)).unwrap();
+        file.set_modified(SystemTime::now() + Duration::from_secs(later)).unwrap();
+    }
+
     fn resolver(&self) -> Resolver {
         Resolver::new(self.files.path().join("resolv.conf"), self.files.path().join("hosts"), self.port)
     }
@@ -227,15 +234,20 @@ async fn the_systems_files_come_first_and_their_changes_are_seen() {
     // Another server, and no other names.
     let other: Script = |asked| vec![asked.answer(FINE, &[("", A, four(77))])];
     let task = server.also("127.0.0.2", other).await;
-    let later = SystemTime::now() + Duration::from_secs(5);
-    for (file, text) in [("hosts", ""), ("resolv.conf", "nameserver nonsense\nnameserver 127.0.0.2")] {
-        server.write(file, text);
-        File::options().write(true).open(server.files.path().join(file)).unwrap().set_modified(later).unwrap();
-    }
+    server.rewrite("hosts", "", 10);
+    server.rewrite("resolv.conf", "nameserver nonsense\nnameserver 127.0.0.2", 10);
     assert_eq!(resolver.addresses("both.test").await, addresses(&["198.51.100.1", "198.51.100.2"]));
     tokio::time::advance(FRESH).await;
     assert_eq!(resolver.addresses("both.test").await, addresses(&["192.0.2.77"]));
     task.abort();
+    // One that is too long says nothing, and one byte less is read.
+    for (length, later, found) in [(MOST_TEXT + 1, 20, Err(LATER)), (MOST_TEXT, 30, addresses(&["198.51.100.3"]))] {
+        let mut text = "198.51.100.3 long.test\n".to_owned();
+        text.push_str(&"#".repeat(length - text.len()));
+        server.rewrite("hosts", &text, later);
+        tokio::time::advance(FRESH).await;
+        assert_eq!(resolver.addresses("long.test").await, found);
+    }
     // Without the files, it is the server on this machine.
     for file in ["hosts", "resolv.conf"] {
         fs::remove_file(server.files.path().join(file)).unwrap();
