@@ -17,7 +17,6 @@
 mod buffers;
 mod clients;
 mod clocks;
-mod crowd;
 mod directories;
 mod exit;
 mod extensions;
