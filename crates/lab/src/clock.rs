@@ -23,6 +23,7 @@ pub(crate) fn phased_epoch(subject: &mut dyn Subject, iterations: u64) -> Option
     let mut sums = vec![0u64; subject.phases().len()];
     for _ in 0..iterations {
         let mut phase = 0;
+        subject.restock(1);
         let mut from = Instant::now();
         subject.run_phased(&mut || {
             let now = Instant::now();
@@ -107,6 +108,13 @@ mod tests {
         fn run(&mut self, iterations: u64) {
             self.0 = self.0.checked_sub(iterations).expect("as much in stock as is used up");
         }
+        fn phases(&self) -> &'static [&'static str] {
+            &["all"]
+        }
+        fn run_phased(&mut self, lap: &mut dyn FnMut()) {
+            self.run(1);
+            lap();
+        }
         fn provenance(&self) -> Provenance {
             Provenance::default()
         }
@@ -118,6 +126,7 @@ mod tests {
         epoch(&mut consumer, 3);
         epoch(&mut consumer, 5);
         assert_eq!(consumer.0, 0);
+        assert!(phased_epoch(&mut consumer, 4).is_some() && consumer.0 == 0);
     }
 
     #[test]

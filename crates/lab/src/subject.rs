@@ -50,7 +50,7 @@ pub trait Subject {
     /// or the signature verifies. Called after [`prepare`](Self::prepare).
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch>;
 
-    /// Makes what the next call of [`run`](Self::run) uses up, outside the clock: states that can be used only once.
+    /// Makes what the next call of [`run`](Self::run), or of [`run_phased`](Self::run_phased), uses up, outside the clock: states that can be used only once.
     fn restock(&mut self, iterations: u64) {
         let _ = iterations;
     }

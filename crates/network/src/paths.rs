@@ -14,6 +14,8 @@
 //!    only relays that count nothing are left, each is as likely as the next.
 //! 6. Relays that [could not be reached lately](Absent) are left out behind the guard, and for one stream those of circuits on which a cell was spoilt,
 //!    as long as a path from the same guard is left without them. None of them leads to another guard.
+//! 7. Nor does an exit that has refused a stream, or let it wait for too long: it is not asked again, and if no other goes with the guard, there is no path. Where the guard
+//!    is the exit too, the next guard is taken.
 //!
 //! [`choose`] is a function of its arguments alone: the same relays, guards and random numbers give the same path.
 
@@ -95,7 +97,7 @@ pub struct Wish<'a> {
     pub port: u16,
     /// Relays may share a /16 (IPv6: /32).
     pub test_network: bool,
-    /// Identities of relays that must not be the exit: they have refused this before.
+    /// Identities of relays that must not be the exit: they have refused this before. They lead to no other guard.
     pub not_exits: &'a [[u8; 32]],
     /// Identities of relays to pass over behind the guard, if there is another path from it: they were on circuits on which a cell was spoilt, maybe by them.
     pub spoilt: &'a [[u8; 32]],
@@ -111,6 +113,11 @@ impl Wish<'_> {
     /// Whether that relay may be the guard.
     fn may_enter(&self, relay: &[u8; 32]) -> bool {
         self.entries.is_none_or(|entries| entries.contains(relay))
+    }
+
+    /// The same before any exit had refused; `None` if none has, or only guards can have.
+    fn before_refusals(&self) -> Option<Self> {
+        (self.hops > 1 && !self.not_exits.is_empty()).then_some(Self { not_exits: &[], ..*self })
     }
 
     /// What to pass over behind a guard, until there is a path: all first, and nothing in the end.
@@ -137,6 +144,7 @@ struct Over {
 
 impl Over {
     const ABSENT: Self = Self::new(true, false, false);
+    const NOBODY: Self = Self::new(false, false, false);
     /// A middle relay that may have spoilt a cell is still better than one that did not answer lately. An exit that may have is asked again last: a middle relay can say of others'
     /// exits that they are not there, and so have a stream meet its friend's twice.
     const ORDER: [Self; 8] = [
@@ -147,7 +155,7 @@ impl Over {
         Self::new(true, false, true),
         Self::new(true, false, false),
         Self::new(false, false, true),
-        Self::new(false, false, false),
+        Self::NOBODY,
     ];
 
     const fn new(absent: bool, exit: bool, middles: bool) -> Self {
@@ -165,12 +173,18 @@ pub fn choose<R: Candidate>(
 ) -> Option<Vec<usize>> {
     let town = Town::new(relays, wish);
     let place = |guard: &[u8; 32]| relays.iter().position(|relay| relay.identity() == guard && town.is_fit(relay));
-    guards
-        .iter()
-        .filter(|guard| wish.may_enter(guard))
-        .filter_map(place)
+    let is_possible_before = |guard, random: &mut _| {
+        let before = wish.before_refusals();
+        before.is_some_and(|wish| Town::new(relays, &wish).path_from(guard, Over::NOBODY, random).is_some())
+    };
+    for guard in guards.iter().filter(|guard| wish.may_enter(guard)).filter_map(place) {
         // Whoever is passed over has at most the choice behind a guard narrowed: all of that is given up before the next guard is looked at.
-        .find_map(|guard| wish.passes().find_map(|over| town.path_from(guard, over, random)))
+        let path = wish.passes().find_map(|over| town.path_from(guard, over, random));
+        if path.is_some() || is_possible_before(guard, random) {
+            return path;
+        }
+    }
+    None
 }
 
 /// Draws a relay to be a guard: one from which a path is possible, and which is not among `known`.

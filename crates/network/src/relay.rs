@@ -242,7 +242,8 @@ impl Relay {
         let (keyring, onion_keys) =
             Keyring::new(keys, config.name, address, config.handshakes, policy, config.entry, config.renewal, at)?;
         let journal = Journal::new(config.log, limits.log_lines);
-        let needed = limits.links.saturating_add(limits.streams).saturating_add(64) as u64;
+        let lookups = if config.policy.is_empty() { 0 } else { lookups::MOST_SOCKETS };
+        let needed = [limits.streams, lookups, 64].into_iter().fold(limits.links, usize::saturating_add) as u64;
         if let Some(allowed) = files::raise_limit().filter(|allowed| *allowed < needed) {
             journal.tell(&RelayEvent::FewFiles { allowed, needed });
         }

@@ -229,6 +229,10 @@ impl Guards {
         if let Some(path) = choose(relays, &up, wish, random) {
             return Ok((path, changed));
         }
+        // Another guard is neither tried nor drawn because exits have refused.
+        if wish.before_refusals().is_some_and(|wish| choose(relays, &up, &wish, random).is_some()) {
+            return Err(Error::Path(self.why_not(relays, wish, up.len())));
+        }
         let is_listed = |guard: &[u8; 32]| relays.iter().any(|relay| relay.identity() == guard);
         let is_one = |guard: &[u8; 32]| wish.may_enter(guard) && is_listed(guard);
         let last_resort = self.last_resort(&down, !up.iter().any(is_one), instant);
@@ -298,6 +302,11 @@ impl Guards {
                 "none of the relays that circuits are to begin at is listed".to_owned()
             }
             (_, exits) if wish.not_exits.len() >= exits => format!("all {exits} exits to port {port} have refused"),
+            _ if !wish.not_exits.is_empty() => {
+                format!(
+                    "those exits to port {port} that go with the guard have refused, and another is not taken for that"
+                )
+            }
             _ if up < self.kept.len() => format!(
                 "{} of {} guards could not be reached lately, and no path is possible from the others",
                 self.kept.len() - up,

@@ -132,8 +132,14 @@ fn relays_of_a_spoilt_circuit_are_passed_over_behind_a_guard_and_lead_to_no_othe
         let path = path(&relays, &Wish { spoilt: &spoilt, ..wish(3) });
         assert!(path[0] == 0 && path[1] != 2 && path[2] == 4, "{path:?}");
     }
-    // The twin: an exit that refuses.
-    assert_eq!(path(&relays, &Wish { not_exits: &[[5; 32]], ..wish(3) })[0], 1);
+    // Nor does an exit that refuses, which is not asked again.
+    let refused = Wish { not_exits: &[[5; 32]], ..wish(3) };
+    assert_eq!(choose(&relays, &guards, &refused, &mut random), None);
+    // The twin: neither exit goes with the first guard.
+    relays[0].family.push([5; 32]);
+    relays[4].family.push([1; 32]);
+    let path = choose(&relays, &guards, &refused, &mut random).unwrap();
+    assert!(path[0] == 1 && path[2] == 5, "{path:?}");
 }
 
 /// A relay in a network of its own.
@@ -187,8 +193,12 @@ proptest! {
         let guards = all(&relays);
         let path = choose(&relays, &guards, &wish, &mut seeded(seed));
         prop_assert_eq!(&path, &choose(&relays, &guards, &wish, &mut seeded(seed)));
-        let possible = exists(&relays, &wish, &mut Vec::new());
-        prop_assert_eq!(path.is_some() || hops > 3, possible || hops > 3, "a path is found where there is one");
+        // Exits that refuse choose no guard, but guards that are exits themselves may.
+        let before = if hops == 1 { wish } else { Wish { not_exits: &[], ..wish } };
+        let from = |guard: &usize, wish: &Wish<'_>| exists(&relays, wish, Some(*guard), &mut Vec::new());
+        let first = (0..relays.len()).find(|guard| from(guard, &before));
+        let possible = first.filter(|guard| from(guard, &wish));
+        prop_assert!(hops > 3 || path.as_ref().map(|path| path[0]) == possible, "a path is found where there is one");
         let identities = |numbers: &[u8]| numbers.iter().map(|number| [*number; 32]).collect::<Vec<_>>();
         let (spoilt, absent) = (identities(&spoilt), identities(&absent));
         let other = choose(&relays, &guards, &Wish { spoilt: &spoilt, absent: &absent, ..wish }, &mut seeded(seed));
@@ -221,16 +231,17 @@ fn neighbours(one: &Made, other: &Made) -> bool {
     heads(one).iter().any(|head| heads(other).contains(head))
 }
 
-/// The same question by trying everything, the last relay first.
-fn exists(relays: &[Made], wish: &Wish<'_>, chosen: &mut Vec<usize>) -> bool {
+/// The same question by trying everything: the first relay, the last, and then those between.
+fn exists(relays: &[Made], wish: &Wish<'_>, first: Option<usize>, chosen: &mut Vec<usize>) -> bool {
     if chosen.len() == wish.hops {
         return true;
     }
-    (0..relays.len()).any(|place| {
+    (0..relays.len()).filter(|place| first.is_none_or(|first| first == *place)).any(|place| {
         let one = &relays[place];
         let ends = one.port == Some(443) && !wish.not_exits.contains(&one.identity);
+        let is_last = chosen.len() == usize::from(wish.hops > 1);
         let fits = one.offers
-            && (!chosen.is_empty() || ends)
+            && (!is_last || ends)
             && chosen.iter().all(|other| {
                 let other = &relays[*other];
                 let family = one.family.contains(&other.identity) && other.family.contains(&one.identity);
@@ -240,7 +251,7 @@ fn exists(relays: &[Made], wish: &Wish<'_>, chosen: &mut Vec<usize>) -> bool {
             return false;
         }
         chosen.push(place);
-        let found = exists(relays, wish, chosen);
+        let found = exists(relays, wish, None, chosen);
         chosen.pop();
         found
     })

@@ -3,7 +3,7 @@
 use super::circuit::{Circuit, CircuitEnd};
 use super::lookups::NotFound;
 use super::streams::Place;
-use super::{Shared, lookups, own};
+use super::{Shared, own};
 use crate::files;
 use crate::link::with_input;
 use crate::policy::host_address;
@@ -77,27 +77,25 @@ async fn answer(relay: Arc<Shared>, circuit: Arc<Circuit>, id: StreamId, questio
 async fn look_up(relay: &Shared, circuit: &Arc<Circuit>, question: Resolve) -> Resolved {
     let host = match question {
         Resolve::Pointer(address) => {
-            return match relay.lookups.run(circuit.payer(), move || lookups::name(address)).await {
+            return match relay.lookups.name(circuit.payer(), address).await {
                 // What can't be sent is no name.
-                Ok(Ok(name)) if Begin::new(&name, 1).is_ok() => Resolved::Name(name),
-                Ok(Ok(_)) | Err(_) => Resolved::Failed { transient: false },
-                Ok(Err(NotFound { transient })) => Resolved::Failed { transient },
+                Ok(name) if Begin::new(&name, 1).is_ok() => Resolved::Name(name),
+                Ok(_) => Resolved::Failed { transient: false },
+                Err(NotFound { transient }) => Resolved::Failed { transient },
             };
         }
         Resolve::Name(host) => host,
     };
-    let asked = host.clone();
     let found = match host_address(&host) {
-        Some(address) => Ok(Ok(vec![address])),
-        None => relay.lookups.run(circuit.payer(), move || lookups::addresses(&asked)).await,
+        Some(address) => Ok(vec![address]),
+        None => relay.lookups.addresses(circuit.payer(), &host).await,
     };
     match found {
-        Ok(Ok(found)) => {
+        Ok(found) => {
             let told: Vec<_> = found.into_iter().filter(|address| relay.policy.tells(&host, *address)).collect();
             if told.is_empty() { Resolved::Failed { transient: false } } else { Resolved::Addresses(told) }
         }
-        Ok(Err(NotFound { transient })) => Resolved::Failed { transient },
-        Err(_) => Resolved::Failed { transient: true },
+        Err(NotFound { transient }) => Resolved::Failed { transient },
     }
 }
 
@@ -136,10 +134,12 @@ async fn connect(relay: &Shared, circuit: &Arc<Circuit>, target: &Begin) -> Resu
     let addresses: Vec<SocketAddr> = match host_address(&target.host) {
         Some(address) => vec![SocketAddr::new(address, target.port)],
         None => {
-            let host = target.host.clone();
-            let found = relay.lookups.run(circuit.payer(), move || lookups::addresses(&host)).await;
-            let found = found.ok().and_then(Result::ok).ok_or(EndReason::RESOLVEFAILED)?;
-            found.into_iter().map(|address| SocketAddr::new(address, target.port)).collect()
+            let found = relay.lookups.addresses(circuit.payer(), &target.host).await;
+            found
+                .map_err(|_| EndReason::RESOLVEFAILED)?
+                .into_iter()
+                .map(|address| SocketAddr::new(address, target.port))
+                .collect()
         }
     };
     let mut reason = EndReason::EXITPOLICY;

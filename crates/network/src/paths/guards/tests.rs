@@ -263,7 +263,7 @@ fn a_guard_whose_circuits_carry_nothing_comes_behind_the_others() {
 }
 
 #[test]
-fn a_spoilt_cell_has_no_guard_drawn() {
+fn neither_a_spoilt_cell_nor_an_exit_that_refuses_has_a_guard_drawn() {
     let (relays, at) = (relays(4), Instant::now());
     let mut guards = Guards::forgetful(GuardRules::default());
     let first = guard(&mut guards, &relays, 0, at).unwrap();
@@ -277,15 +277,21 @@ fn a_spoilt_cell_has_no_guard_drawn() {
     all.extend(exits.into_iter().map(|relay| relay.with_family(vec![first])));
     let mut random = Xoshiro256PlusPlus::seed_from_u64(0);
     let mut path = |wish: &Wish<'_>| {
-        let (path, _) = guards.path(&all, wish, sure(0, at), &mut random).unwrap();
-        (path.iter().map(|place| *all[*place].identity()).collect::<Vec<_>>(), guards.kept.len())
+        let path = guards.path(&all, wish, sure(0, at), &mut random);
+        let identities = |path: Vec<usize>| path.iter().map(|place| *all[*place].identity()).collect::<Vec<_>>();
+        (path.map(|(path, _)| identities(path)).map_err(|error| error.to_string()), guards.kept.len())
     };
     for _ in 0..20 {
-        assert_eq!(path(&Wish { spoilt: &spoilt, ..WISH }), (vec![first, spoilt[0]], 1));
+        assert_eq!(path(&Wish { spoilt: &spoilt, ..WISH }), (Ok(vec![first, spoilt[0]]), 1));
     }
-    // The twin: an exit that refuses leaves no path from it.
-    let (other, kept) = path(&Wish { not_exits: &spoilt, ..WISH });
-    assert!(other[0] != first && kept == 2);
+    // Nor does an exit that refuses, but it is not asked again.
+    let (refused, kept) = path(&Wish { not_exits: &spoilt, ..WISH });
+    assert!(refused.is_err_and(|why| why.contains("go with the guard have refused")) && kept == 1);
+    // The twins: where there is no path from the guard in the first place, or guards are exits themselves, another is drawn.
+    let (other, kept) = path(&Wish { not_exits: &[first], hops: 1, ..WISH });
+    assert!(other.unwrap() != [first] && kept == 2);
+    let (other, kept) = path(&Wish { hops: 3, ..WISH });
+    assert!(other.unwrap()[0] != first && kept >= 2);
 }
 
 #[test]

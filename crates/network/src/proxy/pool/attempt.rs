@@ -25,6 +25,8 @@ pub(super) struct Passed {
     pub(super) spoilt: Vec<[u8; 32]>,
     /// The guards of those circuits.
     suspects: Vec<[u8; 32]>,
+    /// The guards of circuits whose exits, other relays, are not to be its exit.
+    entered: Vec<[u8; 32]>,
     /// Those of them over which a second try fared no better. It begins at none of these, unless there is no other that was reached.
     pub(super) guards: Vec<[u8; 32]>,
     /// Numbers of circuits that take no more streams.
@@ -36,8 +38,10 @@ impl Passed {
     pub(super) fn passes(&self, built: &Built) -> bool {
         let (guard, exit) = (built.guard().identity(), built.exit().identity());
         let is_spoilt = built.relays().skip(1).any(|relay| self.spoilt.contains(relay.identity()));
-        // Nor does one that happens to be there lead to another guard before a second try over the first.
-        let is_elsewhere = self.guards.is_empty() && !self.suspects.is_empty() && !self.suspects.contains(guard);
+        // Nor does one that happens to be there lead to another guard: not for an exit, and for a spoilt cell not before a second try over the first.
+        let mut entered = self.suspects.iter().chain(&self.entered).peekable();
+        let is_elsewhere =
+            self.guards.is_empty() && entered.peek().is_some() && !entered.any(|entered| entered == guard);
         let is_full = self.full.contains(&built.number);
         is_full || is_spoilt || is_elsewhere || self.guards.contains(guard) || self.exits.contains(exit)
     }
@@ -50,6 +54,9 @@ impl Passed {
             self.full.push(built.number);
         } else if is_the_exits(error, built.path.len()) {
             self.exits.push(*built.exit().identity());
+            if built.path.len() > 1 {
+                self.entered.push(*built.guard().identity());
+            }
         }
     }
 

@@ -60,8 +60,8 @@ async fn an_exit_that_garbles_leads_no_stream_to_another_guard() {
     assert_eq!((proxy.metrics().retries, relays[1].counts().handshakes), (1, 0));
 }
 
-/// What a stream meets: its first tries end with that, and the next does well. The path of each.
-async fn paths(proxy: &Proxy, login: u8, errors: Vec<Error>) -> Vec<Vec<[u8; 32]>> {
+/// What a stream meets: its first tries end with that, and the next does well. What comes of it, and the path of each.
+async fn tries(proxy: &Proxy, login: u8, errors: Vec<Error>) -> (Result<(), Trouble>, Vec<Vec<[u8; 32]>>) {
     let pool = &proxy.shared.pool;
     let (errors, paths) = (Arc::new(Mutex::new(errors)), Arc::new(Mutex::new(Vec::new())));
     let work = |built: Arc<Built>| -> Working<()> {
@@ -69,9 +69,15 @@ async fn paths(proxy: &Proxy, login: u8, errors: Vec<Error>) -> Vec<Vec<[u8; 32]
         let error = locked(&errors).pop();
         Box::pin(ready(error.map_or(Ok(()), Err)))
     };
-    let (_, mut trial) = pool.attempt(isolation(login), HOST, 443, String::new(), work).await.unwrap();
-    trial.heard(true);
-    std::mem::take(&mut locked(&paths))
+    let done = pool.attempt(isolation(login), HOST, 443, String::new(), work).await;
+    (done.map(|(_, mut trial)| trial.heard(true)), std::mem::take(&mut locked(&paths)))
+}
+
+/// The same for a stream of which something comes.
+async fn paths(proxy: &Proxy, login: u8, errors: Vec<Error>) -> Vec<Vec<[u8; 32]>> {
+    let (done, paths) = tries(proxy, login, errors).await;
+    done.unwrap();
+    paths
 }
 
 fn spoilt() -> Error {
@@ -79,7 +85,7 @@ fn spoilt() -> Error {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_spoilt_cell_leads_no_stream_to_another_guard_though_no_other_exit_goes_with_the_first() {
+async fn one_spoilt_cell_leads_no_stream_to_another_guard_and_no_exit_that_refuses_does() {
     let there = format!("{HOST}:443");
     let start = async || relay("").await;
     let relays = [start().await, start().await, start().await, start().await];
@@ -114,6 +120,18 @@ async fn one_spoilt_cell_leads_no_stream_to_another_guard_though_no_other_exit_g
     locked(&pool.guards).reached(ada.identity());
     let path = [&ada, &cyd, &eve].map(|relay| *relay.identity());
     assert_eq!(paths(&proxy, 1, vec![spoilt()]).await, [path, path], "the same again, rather than another guard");
+    // So do an exit that refuses and a target that hangs, but then there is nobody else to ask.
+    let refused = || {
+        let (relay, target) = (String::new(), String::new());
+        Error::Stream { relay, hop: 3, target, reason: candor_onion::relay::message::EndReason::RESOURCELIMIT }
+    };
+    let hangs = || Error::Timeout { what: String::new(), after: Duration::ZERO };
+    for error in [refused(), hangs()] {
+        let said = error.to_string();
+        let (done, tried) = tries(&proxy, 1, vec![error]).await;
+        assert!(matches!(done, Err(Trouble::Network(error)) if error.to_string() == said));
+        assert_eq!(tried, [path], "{said}");
+    }
     // The twins: a stream that has met no such cell takes what is there, and a second try that fares no better leads to another guard.
     assert_eq!(paths(&proxy, 2, Vec::new()).await, [elsewhere]);
     let gone = locked(&pool.state).remove(|_| true);
