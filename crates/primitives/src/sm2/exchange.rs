@@ -102,11 +102,7 @@ impl Exchange {
     }
 
     /// U = t·(P + x̄·R), in bytes.
-    fn shared(
-        &self,
-        peer: &PublicKey,
-        peer_ephemeral: &PublicKey,
-    ) -> Result<Zeroizing<[[u8; 32]; 2]>, Sm2Error> {
+    fn shared(&self, peer: &PublicKey, peer_ephemeral: &PublicKey) -> Result<Zeroizing<[[u8; 32]; 2]>, Sm2Error> {
         on_arm!(self.secret.sm2.arm, |group| {
             let n = group.order;
             let public = group.times_vartime(&folded(peer_ephemeral), &peer_ephemeral.point);

@@ -7,8 +7,8 @@ use crate::curve::{Arithmetic, COMB_ENTRIES, Entry, Modulus, Words};
 use candor_cpu::{HaveAdx, HaveAvx2};
 use core::arch::asm;
 use core::arch::x86_64::{
-    _mm256_add_epi64, _mm256_and_si256, _mm256_cmpeq_epi64, _mm256_loadu_si256, _mm256_or_si256,
-    _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
+    _mm256_add_epi64, _mm256_and_si256, _mm256_cmpeq_epi64, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi64x,
+    _mm256_setzero_si256, _mm256_storeu_si256,
 };
 
 /// Products by ADX, look-ups by AVX2.
@@ -28,16 +28,46 @@ impl Adx {
 macro_rules! add_row {
     ($a:literal, $r0:literal, $r1:literal, $r2:literal, $r3:literal, $r4:literal) => {
         concat!(
-            "xor ", $r4, "d, ", $r4, "d\n",
-            "mulx rcx, rax, [", $a, "]\n",
-            "adcx ", $r0, ", rax\n adox ", $r1, ", rcx\n",
-            "mulx rcx, rax, [", $a, " + 8]\n",
-            "adcx ", $r1, ", rax\n adox ", $r2, ", rcx\n",
-            "mulx rcx, rax, [", $a, " + 16]\n",
-            "adcx ", $r2, ", rax\n adox ", $r3, ", rcx\n",
-            "mulx rcx, rax, [", $a, " + 24]\n",
-            "adcx ", $r3, ", rax\n adox ", $r4, ", rcx\n",
-            "mov eax, 0\n adcx ", $r4, ", rax\n",
+            "xor ",
+            $r4,
+            "d, ",
+            $r4,
+            "d\n",
+            "mulx rcx, rax, [",
+            $a,
+            "]\n",
+            "adcx ",
+            $r0,
+            ", rax\n adox ",
+            $r1,
+            ", rcx\n",
+            "mulx rcx, rax, [",
+            $a,
+            " + 8]\n",
+            "adcx ",
+            $r1,
+            ", rax\n adox ",
+            $r2,
+            ", rcx\n",
+            "mulx rcx, rax, [",
+            $a,
+            " + 16]\n",
+            "adcx ",
+            $r2,
+            ", rax\n adox ",
+            $r3,
+            ", rcx\n",
+            "mulx rcx, rax, [",
+            $a,
+            " + 24]\n",
+            "adcx ",
+            $r3,
+            ", rax\n adox ",
+            $r4,
+            ", rcx\n",
+            "mov eax, 0\n adcx ",
+            $r4,
+            ", rax\n",
         )
     };
 }
@@ -119,10 +149,32 @@ macro_rules! multiply_by_itself {
 macro_rules! clear_word_sm2 {
     ($r0:literal, $r1:literal, $r2:literal, $r3:literal) => {
         concat!(
-            "mov rax, ", $r0, "\n shl rax, 32\n",
-            "mov rcx, ", $r0, "\n shr rcx, 32\n",
-            "add ", $r1, ", ", $r0, "\n adc ", $r2, ", 0\n adc ", $r3, ", 0\n adc ", $r0, ", 0\n",
-            "sub ", $r1, ", rax\n sbb ", $r2, ", rcx\n sbb ", $r3, ", rax\n sbb ", $r0, ", rcx\n",
+            "mov rax, ",
+            $r0,
+            "\n shl rax, 32\n",
+            "mov rcx, ",
+            $r0,
+            "\n shr rcx, 32\n",
+            "add ",
+            $r1,
+            ", ",
+            $r0,
+            "\n adc ",
+            $r2,
+            ", 0\n adc ",
+            $r3,
+            ", 0\n adc ",
+            $r0,
+            ", 0\n",
+            "sub ",
+            $r1,
+            ", rax\n sbb ",
+            $r2,
+            ", rcx\n sbb ",
+            $r3,
+            ", rax\n sbb ",
+            $r0,
+            ", rcx\n",
         )
     };
 }
@@ -149,19 +201,45 @@ macro_rules! reduce_sm2 {
 macro_rules! clear_word {
     ($r0:literal, $r1:literal, $r2:literal, $r3:literal, $r4:literal) => {
         concat!(
-            "mov rdx, ", $r0, "\n mov rax, {inverse}\n imul rdx, rax\n",
+            "mov rdx, ",
+            $r0,
+            "\n mov rax, {inverse}\n imul rdx, rax\n",
             "xor ecx, ecx\n",
             "mulx rcx, rax, [{a}]\n",
-            "adcx ", $r0, ", rax\n adox ", $r1, ", rcx\n",
+            "adcx ",
+            $r0,
+            ", rax\n adox ",
+            $r1,
+            ", rcx\n",
             "mulx rcx, rax, [{a} + 8]\n",
-            "adcx ", $r1, ", rax\n adox ", $r2, ", rcx\n",
+            "adcx ",
+            $r1,
+            ", rax\n adox ",
+            $r2,
+            ", rcx\n",
             "mulx rcx, rax, [{a} + 16]\n",
-            "adcx ", $r2, ", rax\n adox ", $r3, ", rcx\n",
+            "adcx ",
+            $r2,
+            ", rax\n adox ",
+            $r3,
+            ", rcx\n",
             "mulx rcx, rax, [{a} + 24]\n",
-            "adcx ", $r3, ", rax\n adox ", $r4, ", rcx\n",
+            "adcx ",
+            $r3,
+            ", rax\n adox ",
+            $r4,
+            ", rcx\n",
             // OF is worth one of the word above; {r0}, which is zero now, takes it, and the carry of this word.
-            "mov eax, 0\n adox ", $r0, ", rax\n",
-            "adc ", $r4, ", {b}\n adc ", $r0, ", 0\n mov {b}, ", $r0, "\n",
+            "mov eax, 0\n adox ",
+            $r0,
+            ", rax\n",
+            "adc ",
+            $r4,
+            ", {b}\n adc ",
+            $r0,
+            ", 0\n mov {b}, ",
+            $r0,
+            "\n",
         )
     };
 }
@@ -268,11 +346,7 @@ fn reduced<M: Modulus>(_: HaveAdx, words: [u64; 8]) -> Words {
 impl Arithmetic for Adx {
     #[inline(always)]
     fn product<M: Modulus>(self, a: &Words, b: &Words) -> Words {
-        if M::IS_SM2 {
-            product_sm2!(M, multiply, a, b = b)
-        } else {
-            reduced::<M>(self.adx, wide!(multiply, a, b = b))
-        }
+        if M::IS_SM2 { product_sm2!(M, multiply, a, b = b) } else { reduced::<M>(self.adx, wide!(multiply, a, b = b)) }
     }
 
     #[inline(always)]
@@ -443,7 +517,8 @@ mod tests {
     /// Numbers at the edges of words and of the modulus.
     fn edges<M: Modulus>() -> impl Iterator<Item = Words> {
         let words = [0, 1, u64::MAX, 1 << 63, 0xffffffff, 0xffffffff00000000];
-        let all = (0..words.len().pow(4)).map(move |at| [0, 1, 2, 3].map(|n| words[at / words.len().pow(n) % words.len()]));
+        let all =
+            (0..words.len().pow(4)).map(move |at| [0, 1, 2, 3].map(|n| words[at / words.len().pow(n) % words.len()]));
         let near = (0..4).map(|less| minus(&M::P, &[less + 1, 0, 0, 0]));
         all.filter(|a| crate::curve::modulus::is_below(a, &M::P)).step_by(7).chain(near)
     }
