@@ -74,6 +74,7 @@ impl Sm2 {
             key.public.point = on_arm!(self.arm, |group| group.affine(&group.base(&key.scalar)));
             key.public.write();
         });
+        key.public.publish();
         Ok(key)
     }
 
@@ -164,6 +165,14 @@ impl PublicKey {
     fn generator(sm2: Sm2) -> Self {
         let point = on_arm!(sm2.arm, |group| group.generator());
         Self { sm2, point, bytes: Sm2Curve::GENERATOR.map(|number| to_bytes(&number)) }
+    }
+
+    /// Marks the key as public, when it has been made.
+    fn publish(&mut self) {
+        secret::declassify(self.bytes.as_flattened(), "sm2-public-key");
+        for word in self.point.x.iter_mut().chain(&mut self.point.y) {
+            *word = secret::declassified_u64(*word, "sm2-public-key");
+        }
     }
 
     /// The bytes of the point.
