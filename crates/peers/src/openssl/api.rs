@@ -158,6 +158,9 @@ api! {
     EVP_PKEY_get_octet_string_param: fn(Object, *const c_char, *mut c_uchar, usize, *mut usize) -> c_int;
     EVP_PKEY_fromdata_init: fn(Object) -> c_int;
     EVP_PKEY_fromdata: fn(Object, *mut Object, c_int, *const Parameter) -> c_int;
+    EVP_SIGNATURE_fetch: fn(Object, *const c_char, *const c_char) -> Object;
+    EVP_SIGNATURE_free: fn(Object);
+    EVP_SIGNATURE_get0_provider: fn(Object) -> Object;
     EVP_PKEY_sign_init: fn(Object) -> c_int;
     EVP_PKEY_sign: fn(Object, *mut c_uchar, *mut usize, *const c_uchar, usize) -> c_int;
     EVP_PKEY_verify_init: fn(Object) -> c_int;

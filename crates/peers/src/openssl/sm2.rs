@@ -1,7 +1,7 @@
 //! SM2 by EVP_PKEY.
 
 use super::Found;
-use super::api::{Api, Object, Parameter};
+use super::api::{Api, DEFAULT, Object, Parameter};
 use super::key::{Context, Key};
 use crate::contract::sm2::{Failed, Op, Public, Sm2};
 use candor_lab::{Provenance, Refusal};
@@ -18,12 +18,24 @@ pub(super) struct OpenSslSm2 {
     found: &'static Found,
     api: &'static Api,
     generator: Context,
+    provider: String,
 }
 
 impl OpenSslSm2 {
     pub(super) fn new(found: &'static Found, api: &'static Api) -> Result<Self, Refusal> {
-        let generator = Context::generator(api, NAME).map_err(|_| Refusal::new("has no SM2"))?;
-        Ok(Self { found, api, generator })
+        // SAFETY: a name that ends in zero; no properties.
+        let signature = unsafe { (api.EVP_SIGNATURE_fetch)(DEFAULT, NAME.as_ptr(), ptr::null()) };
+        if signature.is_null() {
+            return Err(Refusal::new("has no SM2 in its providers"));
+        }
+        // SAFETY: just fetched, not null, and freed once.
+        let provider = unsafe {
+            let provider = api.provider_name((api.EVP_SIGNATURE_get0_provider)(signature));
+            (api.EVP_SIGNATURE_free)(signature);
+            provider
+        };
+        let generator = Context::generator(api, NAME).map_err(Refusal::failed)?;
+        Ok(Self { found, api, generator, provider })
     }
 
     /// A key from its parts: the public point, and the secret number with its lowest byte first, if there is one.
@@ -150,6 +162,6 @@ impl Sm2 for OpenSslSm2 {
             }
             _ => "context readied before",
         };
-        self.found.provenance(self.api, &format!("{}; {how}", op.timed()), "default")
+        self.found.provenance(self.api, &format!("{}; {how}", op.timed()), &self.provider)
     }
 }

@@ -11,7 +11,6 @@ const LIMB: i64 = (1 << 62) - 1;
 
 /// Passes of 59 steps. 590 steps are enough for 256 bits.
 const PASSES: usize = 10;
-const STEPS: usize = 59;
 
 /// (f, g) ↦ (a·f + b·g, c·f + d·g)/2^62.
 struct Matrix([i64; 4]);
@@ -42,24 +41,48 @@ pub(crate) fn inverse<M: Modulus>(number: &Words) -> Words {
 
 /// 59 steps. `zeta` is −(δ + 1/2).
 #[inline(always)]
-fn gathered(zeta: &mut i64, mut f: u64, mut g: u64) -> Matrix {
-    // After 59 doublings these are 62 bits.
-    let (mut a, mut b, mut c, mut d) = (8_u64, 0_u64, 0_u64, 8_u64);
+fn gathered(zeta: &mut i64, f: u64, g: u64) -> Matrix {
+    // Of the 64 bits of f and g, a part of the steps divides out as many as it has steps, and needs as many itself.
+    let (first, f, g) = part::<20>(zeta, f, g);
+    let (second, f, g) = part::<20>(zeta, f, g);
+    let (third, ..) = part::<19>(zeta, f, g);
+    // 59 steps double 59 times; three more make it 62.
+    Matrix(third.times(&second.times(&first)).0.map(|entry| entry << 3))
+}
+
+/// Up to 20 steps, with f and its row of the matrix in one word, and g and its row in another: f − 2^21·a − 2^42·b, where a and b begin as multiples
+/// of 2^STEPS, since g's row is halved with g. The lowest part is below 2^20 in absolute value, and |a| + |b| ≤ 2^STEPS. Only the first row of all, (2^STEPS, 0) or
+/// (0, 2^STEPS), has an entry of 2^STEPS, so that −a fits its 21 bits; the sum of two rows before it is halved is below 2^63.
+#[inline(always)]
+fn part<const STEPS: u32>(zeta: &mut i64, f: u64, g: u64) -> (Matrix, u64, u64) {
+    let low = (1 << STEPS) - 1;
+    let mut to_f = (f & low).wrapping_sub(1 << (21 + STEPS));
+    let mut to_g = (g & low).wrapping_sub(1 << (42 + STEPS));
     for _ in 0..STEPS {
         let negative = barrier::opaque_u64((*zeta >> 63).cast_unsigned());
-        let odd = barrier::opaque_u64((g & 1).wrapping_neg());
-        let signed = |value: u64| (value ^ negative).wrapping_sub(negative) & odd;
-        g = g.wrapping_add(signed(f));
-        c = c.wrapping_add(signed(a));
-        d = d.wrapping_add(signed(b));
+        let odd = barrier::opaque_u64((to_g & 1).wrapping_neg());
         let exchanged = negative & odd;
+        let sum = to_g.wrapping_add((to_f ^ negative).wrapping_sub(negative) & odd);
         *zeta = (*zeta ^ exchanged.cast_signed()) - 1;
-        f = f.wrapping_add(g & exchanged);
-        a = a.wrapping_add(c & exchanged) << 1;
-        b = b.wrapping_add(d & exchanged) << 1;
-        g >>= 1;
+        to_f = to_f.wrapping_add(sum & exchanged);
+        to_g = (sum.cast_signed() >> 1).cast_unsigned();
     }
-    Matrix([a, b, c, d].map(u64::cast_signed))
+    let ([a, b], [c, d]) = (rows(to_f), rows(to_g));
+    let matrix = Matrix([a, b, c, d]);
+    let divided = |a: i64, b: i64| {
+        let sum = a.cast_unsigned().wrapping_mul(f).wrapping_add(b.cast_unsigned().wrapping_mul(g));
+        (sum.cast_signed() >> STEPS).cast_unsigned()
+    };
+    (matrix, divided(a, b), divided(c, d))
+}
+
+/// The two entries of a row in a word; both, and what is below them, may be negative.
+#[inline(always)]
+fn rows(word: u64) -> [i64; 2] {
+    let upper = word.wrapping_add(1 << 20).wrapping_add(1 << 41);
+    let b = upper.cast_signed() >> 42;
+    let a = word.wrapping_add(1 << 20).wrapping_sub((b << 42).cast_unsigned()).cast_signed() >> 21;
+    [-a, -b]
 }
 
 #[inline(always)]
@@ -68,6 +91,13 @@ fn by(a: i64, b: i64) -> i128 {
 }
 
 impl Matrix {
+    /// The product, this one on the left.
+    #[inline(always)]
+    fn times(&self, right: &Self) -> Self {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, right.0);
+        Self([a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h])
+    }
+
     /// To f and g; the division is exact.
     #[inline(always)]
     fn apply(&self, f: &mut Signed, g: &mut Signed) {
@@ -124,4 +154,47 @@ fn carried(mut number: Signed) -> Signed {
         number[n] &= LIMB;
     }
     number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Ring;
+    use super::super::modulus::minus;
+    use super::super::portable::Portable;
+    use super::super::sm2::{N, P};
+    use super::*;
+    use proptest::prelude::*;
+
+    /// a·(1/a) is 1, or 0 for 0.
+    fn check<M: Modulus>(number: &Words) {
+        let ring = Ring::<M, _>::new(Portable);
+        let expected = if *number == [0; 4] { [0; 4] } else { M::ONE };
+        assert_eq!(ring.product(number, &ring.inverse(number)), expected, "{number:x?}");
+    }
+
+    #[test]
+    fn numbers_near_zero_near_the_modulus_and_near_powers_of_two_have_inverses() {
+        for small in 0..100 {
+            for number in [[small, 0, 0, 0], minus(&P::P, &[small + 1, 0, 0, 0])] {
+                check::<P>(&number);
+            }
+            check::<N>(&minus(&N::P, &[small + 1, 0, 0, 0]));
+        }
+        for bit in 0..255 {
+            let mut power = [0; 4];
+            power[bit / 64] = 1 << (bit % 64);
+            for number in [power, minus(&power, &[1, 0, 0, 0])] {
+                check::<P>(&number);
+                check::<N>(&number);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_number_has_an_inverse(number in any::<Words>()) {
+            check::<P>(&Ring::<P, _>::new(Portable).reduced(&number));
+            check::<N>(&Ring::<N, _>::new(Portable).reduced(&number));
+        }
+    }
 }

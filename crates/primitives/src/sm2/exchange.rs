@@ -2,7 +2,7 @@
 
 use super::arm::on_arm;
 use super::{FRAMES, PublicKey, SecretKey, Sm2Error};
-use crate::curve::{Affine, Words, from_bytes, to_bytes};
+use crate::curve::{Affine, Words, from_bytes, is_zero, to_bytes};
 use crate::hash::{Digest, Sm3};
 use crate::stack;
 use alloc::vec::Vec;
@@ -110,9 +110,12 @@ impl Exchange {
             if public.z == [0; 4] {
                 return Err(Sm2Error::Exchange);
             }
-            // t = d + x̄·r. It is 0 with probability 2^-256 only, and U is (0, 0) then.
+            // t = d + x̄·r.
             let product = n.product(&n.enter(&folded(self.ephemeral())), &self.ephemeral.scalar);
             let t = Zeroizing::new(n.sum(&self.secret.scalar, &product));
+            if secret::declassified(is_zero(&t) as u8, "sm2-exchange-zero") != 0 {
+                return Err(Sm2Error::Exchange);
+            }
             let Affine { x, y } = group.affine(&group.times(&t, &group.affine(&public)));
             let bytes = [x, y].map(|number| to_bytes(&group.field.leave(&number)));
             Ok(Zeroizing::new(bytes))
@@ -159,7 +162,7 @@ impl Exchange {
 }
 
 /// x̄ = 2^127 + (x mod 2^127).
-fn folded(public: &PublicKey) -> Words {
+pub(super) fn folded(public: &PublicKey) -> Words {
     let [a, b, ..] = from_bytes(&public.bytes[0]);
     [a, b | 1 << 63, 0, 0]
 }

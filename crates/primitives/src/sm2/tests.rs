@@ -69,6 +69,31 @@ fn the_standards_exchange_on_every_arm() {
 }
 
 #[test]
+fn keys_that_cancel_out_are_refused_in_an_exchange_and_their_neighbours_are_not() {
+    for sm2 in arms() {
+        let ephemeral = || sm2.secret_from_bytes(&[0x21; 32]).unwrap();
+        // d = −x̄·r, for which t is 0 and P + x̄·R is infinity; and one more.
+        let cancelling = arm::on_arm!(sm2.arm, |group| {
+            let n = group.order;
+            let folded = n.enter(&exchange::folded(ephemeral().public_key()));
+            n.difference(&[0; 4], &n.product(&folded, &ephemeral().scalar))
+        });
+        let other = sm2.secret_from_bytes(&[0x33; 32]).unwrap();
+        for (more, refused) in [(0, true), (1, false)] {
+            let mut scalar = cancelling;
+            scalar[0] += more;
+            let secret = sm2.secret_from_bytes(&to_bytes(&scalar)).unwrap();
+            let ours = Exchange::with_ephemeral(Role::Initiator, &secret, b"a", ephemeral()).unwrap();
+            let agreed = ours.agree(other.public_key(), b"b", other.public_key(), 16);
+            assert_eq!(agreed.err(), refused.then_some(Sm2Error::Exchange));
+            let theirs = Exchange::with_ephemeral(Role::Responder, &other, b"b", other.clone()).unwrap();
+            let agreed = theirs.agree(secret.public_key(), b"a", ephemeral().public_key(), 16);
+            assert_eq!(agreed.err(), refused.then_some(Sm2Error::Exchange));
+        }
+    }
+}
+
+#[test]
 fn nonces_that_make_a_zero_are_refused_and_their_neighbours_are_not() {
     for sm2 in arms() {
         let secret = sm2.secret_from_bytes(&[0x42; 32]).unwrap();
