@@ -29,6 +29,9 @@ pub enum Format {
 const DIGEST: usize = 32;
 const POINT: usize = 65;
 
+/// C1's coordinates, C3 and C2.
+type Encrypted = ([[u8; 32]; 2], [u8; DIGEST], Vec<u8>);
+
 /// A point's coordinates in bytes, to be wiped.
 type Shared = Zeroizing<[[u8; 32]; 2]>;
 
@@ -84,7 +87,7 @@ impl PublicKey {
     }
 
     /// C1, C3 and C2 with this nonce, unless the key stream is zero (§6.1, A5) or the nonce is.
-    pub(super) fn encrypt_once(&self, message: &[u8], nonce: &Words) -> Option<([[u8; 32]; 2], [u8; DIGEST], Vec<u8>)> {
+    pub(super) fn encrypt_once(&self, message: &[u8], nonce: &Words) -> Option<Encrypted> {
         secret::ran("SM2", self.sm2.arm());
         let [point, shared] = on_arm!(self.sm2.arm, |group| {
             let [first, second] = group.affine_both(&group.base(nonce), &group.times(nonce, &self.point));
