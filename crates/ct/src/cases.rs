@@ -15,6 +15,7 @@ mod ml_kem;
 mod onion;
 mod opaque;
 mod shared_secret;
+mod sm2;
 mod sm4;
 
 use crate::case::{Case, Expect, Place};
@@ -26,6 +27,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
         .chain(sm4::CASES)
         .chain(aead::CASES)
         .chain(dh::CASES)
+        .chain(sm2::CASES)
         .chain(ml_kem::CASES)
         .chain(hqc::CASES)
         .chain(mceliece::CASES)

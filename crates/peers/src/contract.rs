@@ -72,4 +72,5 @@ pub mod ntor;
 mod one_after_another;
 pub mod opaque;
 pub mod oprf;
+pub mod sm2;
 pub mod x25519;

@@ -29,7 +29,7 @@ pub mod seed;
 pub use list::{
     Peer, PeerState, aead, aeads, argon2id, cipher, ciphers, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash,
     hkdf, hmac, hqc, hqc_decode, mceliece, mceliece_decode, ml_kem, ml_kem_prepared, ntor, opaque, oprf, peers,
-    ristretto, x25519,
+    ristretto, sm2, x25519,
 };
 
 // The libraries. Each file has its feature at its head; their order in the tables is that of the feature `peers` in Cargo.toml.
@@ -58,4 +58,5 @@ mod ring;
 mod ring_interface;
 mod rustcrypto_aead;
 mod rustcrypto_hash;
+mod sm2;
 mod sm4;

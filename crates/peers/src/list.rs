@@ -2,7 +2,7 @@
 
 use crate::contract::hash::{Algorithm, Shape};
 use crate::contract::ksf::Store;
-use crate::contract::{aead, cipher, gf2, gf2m, hqc, kem, mceliece, ml_kem, ntor, opaque, oprf, x25519};
+use crate::contract::{aead, cipher, gf2, gf2m, hqc, kem, mceliece, ml_kem, ntor, opaque, oprf, sm2, x25519};
 use crate::linked;
 use candor_lab::Entry;
 use candor_primitives::ksf::Params;
@@ -49,6 +49,11 @@ pub(crate) trait Offers: Sync {
 
     /// X25519.
     fn x25519(&self, op: x25519::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// SM2.
+    fn sm2(&self, op: sm2::Op) -> Vec<Entry> {
         Vec::new()
     }
 
@@ -195,6 +200,12 @@ pub fn mceliece_decode(set: mceliece::Set) -> Vec<Entry> {
 #[must_use]
 pub fn x25519(op: x25519::Op) -> Vec<Entry> {
     all().flat_map(|peer| peer.x25519(op)).collect()
+}
+
+/// The peers' entries for SM2.
+#[must_use]
+pub fn sm2(op: sm2::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.sm2(op)).collect()
 }
 
 /// The peers' entries for a hash function.

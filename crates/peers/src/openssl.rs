@@ -14,6 +14,7 @@ mod hash;
 mod key;
 mod mac;
 mod ml_kem;
+mod sm2;
 mod x25519;
 
 use crate::contract;
@@ -95,6 +96,10 @@ impl Offers for Offer {
 
     fn x25519(&self, op: contract::x25519::Op) -> Vec<Entry> {
         x25519(op)
+    }
+
+    fn sm2(&self, op: contract::sm2::Op) -> Vec<Entry> {
+        each(|found, api| contract::sm2::entry(&found.name, op, move || sm2::OpenSslSm2::new(found, api)))
     }
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {

@@ -7,7 +7,7 @@
 // <family>/<name>.rs       one algorithm, or one back end
 // <family>/<name>_mux.rs   the choice of arm: takes proof tokens from `candor-cpu` and records the arm
 // rounds.rs, sm4_box.rs    constants, shared by portable code and kernels
-// poly1305.rs, lattice.rs, x25519.rs  arithmetic, shared likewise
+// poly1305.rs, lattice.rs, x25519.rs, curve.rs  arithmetic, shared likewise
 // counter.rs               counter mode as a stream cipher, shared by AES and SM4
 // wipe.rs                  zeros over secrets
 // low/<arch>/              `unsafe` kernels that take a token
@@ -16,12 +16,14 @@ extern crate alloc;
 
 #[cfg(any(feature = "aes", feature = "sm4"))]
 mod counter;
+#[cfg(feature = "sm2")]
+mod curve;
 #[cfg(feature = "ml-kem")]
 mod lattice;
 mod low;
 #[cfg(feature = "aead")]
 mod poly1305;
-#[cfg(any(feature = "aead", feature = "kem", feature = "dh"))]
+#[cfg(any(feature = "aead", feature = "kem", feature = "dh", feature = "sm2"))]
 mod random;
 #[cfg(feature = "hash")]
 mod rounds;
@@ -50,6 +52,8 @@ pub mod ksf;
 pub mod mac;
 #[cfg(feature = "aes")]
 pub mod polyval;
+#[cfg(feature = "sm2")]
+pub mod sm2;
 #[cfg(feature = "sm4")]
 pub mod sm4;
 pub mod stack;

@@ -6,6 +6,7 @@
         feature = "ml-kem",
         feature = "rustcrypto",
         feature = "dalek",
+        feature = "sm2",
         feature = "x25519"
     )),
     expect(dead_code)

@@ -13,6 +13,7 @@ mod layer;
 mod mceliece;
 mod opaque;
 mod polyval;
+mod sm2;
 mod sm4;
 
 use crate::case::{Case, Expect, Leaves};
@@ -29,6 +30,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases.extend(hash::cases());
     cases.extend(ksf::cases());
     cases.extend(kem::cases());
+    cases.extend(sm2::cases());
     cases.extend(layer::cases());
     cases.extend(handshake::cases());
     cases.extend(opaque::cases());

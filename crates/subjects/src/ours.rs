@@ -19,6 +19,7 @@ pub(crate) mod ntor;
 pub(crate) mod opaque;
 pub(crate) mod oprf;
 pub(crate) mod ristretto;
+pub(crate) mod sm2;
 pub(crate) mod sparse;
 pub(crate) mod steps;
 mod thread;

@@ -20,6 +20,7 @@ mod ml_kem;
 mod ntor;
 mod opaque;
 mod relay_cells;
+mod sm2;
 mod x25519;
 
 use candor_lab::Task;
@@ -33,6 +34,7 @@ const FAMILIES: &[Family] = &[
     ("kem/hqc-", hqc::tasks),
     ("kem/mceliece", mceliece::tasks),
     ("ec/x25519/", x25519::tasks),
+    ("sm2/", sm2::tasks),
     ("hash/", hash::tasks),
     ("aead/", aead::tasks),
     ("mac/", mac::tasks),

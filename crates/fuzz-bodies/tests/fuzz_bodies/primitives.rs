@@ -38,6 +38,18 @@ fn no_key_or_ciphertext_makes_two_arms_of_ml_kem_disagree() {
 }
 
 #[test]
+fn no_bytes_make_sm2_panic_or_its_arms_disagree() {
+    let corpus = Corpus::of("primitives_sm2_bytes");
+    corpus.run(10, fuzz::sm2_bytes);
+    for data in corpus.inputs() {
+        for length in [0, 1, 32, 33, 64, 65, 97, data.len() - 1] {
+            fuzz::sm2_bytes(&data[..length.min(data.len())]);
+        }
+        fuzz::sm2_bytes(&[data, &[0]].concat());
+    }
+}
+
+#[test]
 fn no_scalar_or_point_makes_two_arms_of_x25519_disagree() {
     let corpus = Corpus::of("primitives_x25519_agreements");
     corpus.run(10, fuzz::x25519_agreements);

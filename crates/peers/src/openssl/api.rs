@@ -90,6 +90,12 @@ impl Parameter {
         Self::new(key, OCTET_STRING, value.as_ptr().cast(), value.len())
     }
 
+    /// A number of so many bytes in the machine's order, in lists that do not outlive it.
+    pub(super) fn number(key: &'static CStr, value: &[u8]) -> Self {
+        const UNSIGNED_INTEGER: c_uint = 2;
+        Self::new(key, UNSIGNED_INTEGER, value.as_ptr().cast(), value.len())
+    }
+
     fn new(key: &'static CStr, data_type: c_uint, data: *const c_void, data_size: usize) -> Self {
         /// OSSL_PARAM_UNMODIFIED.
         const UNMODIFIED: usize = usize::MAX;
@@ -149,6 +155,20 @@ api! {
     EVP_PKEY_new_raw_private_key_ex: fn(Object, *const c_char, *const c_char, *const c_uchar, usize) -> Object;
     EVP_PKEY_get_raw_public_key: fn(Object, *mut c_uchar, *mut usize) -> c_int;
     EVP_PKEY_get_raw_private_key: fn(Object, *mut c_uchar, *mut usize) -> c_int;
+    EVP_PKEY_get_octet_string_param: fn(Object, *const c_char, *mut c_uchar, usize, *mut usize) -> c_int;
+    EVP_PKEY_fromdata_init: fn(Object) -> c_int;
+    EVP_PKEY_fromdata: fn(Object, *mut Object, c_int, *const Parameter) -> c_int;
+    EVP_SIGNATURE_fetch: fn(Object, *const c_char, *const c_char) -> Object;
+    EVP_SIGNATURE_free: fn(Object);
+    EVP_SIGNATURE_get0_provider: fn(Object) -> Object;
+    EVP_PKEY_sign_init: fn(Object) -> c_int;
+    EVP_PKEY_sign: fn(Object, *mut c_uchar, *mut usize, *const c_uchar, usize) -> c_int;
+    EVP_PKEY_verify_init: fn(Object) -> c_int;
+    EVP_PKEY_verify: fn(Object, *const c_uchar, usize, *const c_uchar, usize) -> c_int;
+    EVP_PKEY_encrypt_init: fn(Object) -> c_int;
+    EVP_PKEY_encrypt: fn(Object, *mut c_uchar, *mut usize, *const c_uchar, usize) -> c_int;
+    EVP_PKEY_decrypt_init: fn(Object) -> c_int;
+    EVP_PKEY_decrypt: fn(Object, *mut c_uchar, *mut usize, *const c_uchar, usize) -> c_int;
     EVP_PKEY_derive_init: fn(Object) -> c_int;
     EVP_PKEY_derive_set_peer: fn(Object, Object) -> c_int;
     EVP_PKEY_derive: fn(Object, *mut c_uchar, *mut usize) -> c_int;

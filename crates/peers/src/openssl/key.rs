@@ -1,7 +1,7 @@
 //! Keys and key contexts, freed when dropped.
 
-use super::api::{Api, DEFAULT, Object};
-use std::ffi::CStr;
+use super::api::{Api, DEFAULT, Object, Parameter};
+use std::ffi::{CStr, c_int};
 use std::ptr;
 
 /// The error of a failed operation: the name of the function.
@@ -38,6 +38,28 @@ impl Key {
             (api.EVP_PKEY_new_raw_private_key_ex)(DEFAULT, algorithm.as_ptr(), ptr::null(), bytes.as_ptr(), bytes.len())
         };
         if object.is_null() { Err("EVP_PKEY_new_raw_private_key_ex refuses the key") } else { Ok(Self { api, object }) }
+    }
+
+    /// A key from parameters that the library copies; `selection` says which parts it has.
+    pub(super) fn from_parts(
+        api: &'static Api,
+        algorithm: &CStr,
+        selection: c_int,
+        parameters: &[Parameter],
+    ) -> Result<Self, Failed> {
+        // SAFETY: a name that ends in zero.
+        let context = unsafe { (api.EVP_PKEY_CTX_new_from_name)(DEFAULT, algorithm.as_ptr(), ptr::null()) };
+        let context =
+            Context::take(api, context, "EVP_PKEY_CTX_new_from_name failed")?.ready(api.EVP_PKEY_fromdata_init)?;
+        let mut object = ptr::null_mut();
+        // SAFETY: a context readied for it, and a list that ends in END; the key it writes becomes ours.
+        let done = unsafe { (api.EVP_PKEY_fromdata)(context.object, &mut object, selection, parameters.as_ptr()) };
+        if done == 1 && !object.is_null() { Ok(Self { api, object }) } else { Err("EVP_PKEY_fromdata refuses the key") }
+    }
+
+    /// The key itself, for calls while this value lives.
+    pub(super) fn object(&self) -> Object {
+        self.object
     }
 
     /// Writes the public key into `bytes`, which must have its length.
@@ -97,6 +119,17 @@ impl Context {
         // SAFETY: a live context.
         let done = unsafe { (api.EVP_PKEY_keygen_init)(context.object) };
         if done == 1 { Ok(context) } else { Err("EVP_PKEY_keygen_init failed") }
+    }
+
+    /// Readies a key's context for an operation.
+    pub(super) fn ready(self, init: unsafe extern "C" fn(Object) -> c_int) -> Result<Self, Failed> {
+        // SAFETY: a live context, and one of the library's functions that ready one.
+        if unsafe { init(self.object) } == 1 { Ok(self) } else { Err("EVP_PKEY_…_init failed") }
+    }
+
+    /// The context itself, for calls while this value lives.
+    pub(super) fn object(&self) -> Object {
+        self.object
     }
 
     /// A fresh key pair.

@@ -30,6 +30,8 @@ pub(crate) mod ghash;
 pub(crate) mod keccak;
 #[cfg(feature = "ml-kem")]
 pub(crate) mod lattice;
+#[cfg(feature = "sm2")]
+pub(crate) mod montgomery;
 #[cfg(feature = "aead")]
 mod poly1305;
 #[cfg(feature = "aes")]

@@ -1,0 +1,167 @@
+//! SM2 by EVP_PKEY.
+
+use super::Found;
+use super::api::{Api, DEFAULT, Object, Parameter};
+use super::key::{Context, Key};
+use crate::contract::sm2::{Failed, Op, Public, Sm2};
+use candor_lab::{Provenance, Refusal};
+use std::ffi::{CStr, c_int};
+use std::ptr;
+
+const NAME: &CStr = c"SM2";
+
+/// Bytes that hold any signature or any ciphertext of 32 bytes in DER.
+const ROOM: usize = 256;
+
+/// SM2 of one library.
+pub(super) struct OpenSslSm2 {
+    found: &'static Found,
+    api: &'static Api,
+    generator: Context,
+    provider: String,
+}
+
+impl OpenSslSm2 {
+    pub(super) fn new(found: &'static Found, api: &'static Api) -> Result<Self, Refusal> {
+        // SAFETY: a name that ends in zero; no properties.
+        let signature = unsafe { (api.EVP_SIGNATURE_fetch)(DEFAULT, NAME.as_ptr(), ptr::null()) };
+        if signature.is_null() {
+            return Err(Refusal::new("has no SM2 in its providers"));
+        }
+        // SAFETY: just fetched, not null, and freed once.
+        let provider = unsafe {
+            let provider = api.provider_name((api.EVP_SIGNATURE_get0_provider)(signature));
+            (api.EVP_SIGNATURE_free)(signature);
+            provider
+        };
+        let generator = Context::generator(api, NAME).map_err(Refusal::failed)?;
+        Ok(Self { found, api, generator, provider })
+    }
+
+    /// A key from its parts: the public point, and the secret number with its lowest byte first, if there is one.
+    fn key(&self, secret: Option<&[u8; 32]>, public: &Public) -> Result<Key, Failed> {
+        // EVP_PKEY_PUBLIC_KEY and EVP_PKEY_KEYPAIR: what OSSL_KEYMGMT_SELECT_… stand for (core_dispatch.h).
+        const PUBLIC_KEY: c_int = 0x86;
+        const KEY_PAIR: c_int = 0x87;
+        let little = secret.map(|secret| {
+            let mut little = *secret;
+            // The library takes numbers in the machine's order.
+            if cfg!(target_endian = "little") {
+                little.reverse();
+            }
+            little
+        });
+        let mut parameters = vec![Parameter::name(c"group", NAME), Parameter::bytes(c"pub", public)];
+        if let Some(little) = &little {
+            parameters.push(Parameter::number(c"priv", little));
+        }
+        parameters.push(Parameter::END);
+        let selection = if secret.is_some() { KEY_PAIR } else { PUBLIC_KEY };
+        Key::from_parts(self.api, NAME, selection, &parameters)
+    }
+
+    fn ready(&self, key: &Key, init: unsafe extern "C" fn(Object) -> c_int) -> Result<Context, Failed> {
+        key.context()?.ready(init)
+    }
+}
+
+/// Contexts for the two uses of a secret key.
+pub(super) struct Secret {
+    sign: Context,
+    decrypt: Context,
+}
+
+/// Contexts for the two uses of a public key.
+pub(super) struct Ready {
+    verify: Context,
+    encrypt: Context,
+}
+
+impl OpenSslSm2 {
+    fn secret_of(&self, key: &Key) -> Result<Secret, Failed> {
+        let sign = self.ready(key, self.api.EVP_PKEY_sign_init)?;
+        Ok(Secret { sign, decrypt: self.ready(key, self.api.EVP_PKEY_decrypt_init)? })
+    }
+}
+
+/// A function that writes at most as many bytes as said for an input, and says how many.
+type Crypt = unsafe extern "C" fn(Object, *mut u8, *mut usize, *const u8, usize) -> c_int;
+
+fn crypt(context: &Context, function: Crypt, input: &[u8], failed: Failed) -> Result<Vec<u8>, Failed> {
+    let (mut output, mut written) = (vec![0; ROOM], ROOM);
+    // SAFETY: a context readied for this function; room for as many bytes as said.
+    let done = unsafe { function(context.object(), output.as_mut_ptr(), &mut written, input.as_ptr(), input.len()) };
+    output.truncate(written);
+    if done == 1 { Ok(output) } else { Err(failed) }
+}
+
+impl Sm2 for OpenSslSm2 {
+    type Secret = Secret;
+    type Public = Ready;
+
+    fn keygen(&self) -> Result<(Secret, Public), Failed> {
+        // Contexts are cheap beside the key: two allocations.
+        let key = self.generator.generate()?;
+        let (mut public, mut written) = ([0; 65], 0);
+        // SAFETY: a live key; a name that ends in zero; the call writes at most 65 bytes and says how many.
+        let done = unsafe {
+            (self.api.EVP_PKEY_get_octet_string_param)(
+                key.object(),
+                c"pub".as_ptr(),
+                public.as_mut_ptr(),
+                public.len(),
+                ptr::from_mut(&mut written),
+            )
+        };
+        if done != 1 || written != public.len() {
+            return Err("EVP_PKEY_get_octet_string_param gives no public key of 65 bytes");
+        }
+        Ok((self.secret_of(&key)?, public))
+    }
+
+    fn secret(&self, secret: &[u8; 32], public: &Public) -> Result<Secret, Failed> {
+        self.secret_of(&self.key(Some(secret), public)?)
+    }
+
+    fn public(&self, public: &Public) -> Result<Ready, Failed> {
+        let key = self.key(None, public)?;
+        let verify = self.ready(&key, self.api.EVP_PKEY_verify_init)?;
+        Ok(Ready { verify, encrypt: self.ready(&key, self.api.EVP_PKEY_encrypt_init)? })
+    }
+
+    fn sign(&self, secret: &Secret, digest: &[u8; 32]) -> Result<Vec<u8>, Failed> {
+        crypt(&secret.sign, self.api.EVP_PKEY_sign, digest, "EVP_PKEY_sign fails")
+    }
+
+    fn verify(&self, public: &Ready, digest: &[u8; 32], signature: &[u8]) -> Result<(), Failed> {
+        // SAFETY: a context readied for verification; as many bytes as said.
+        let done = unsafe {
+            (self.api.EVP_PKEY_verify)(
+                public.verify.object(),
+                signature.as_ptr(),
+                signature.len(),
+                digest.as_ptr(),
+                digest.len(),
+            )
+        };
+        if done == 1 { Ok(()) } else { Err("EVP_PKEY_verify says no") }
+    }
+
+    fn encrypt(&self, public: &Ready, message: &[u8]) -> Result<Vec<u8>, Failed> {
+        crypt(&public.encrypt, self.api.EVP_PKEY_encrypt, message, "EVP_PKEY_encrypt fails")
+    }
+
+    fn decrypt(&self, secret: &Secret, ciphertext: &[u8]) -> Result<Vec<u8>, Failed> {
+        crypt(&secret.decrypt, self.api.EVP_PKEY_decrypt, ciphertext, "EVP_PKEY_decrypt fails")
+    }
+
+    fn provenance(&self, op: Op) -> Provenance {
+        let how = match op {
+            Op::Keygen => {
+                "context for generation readied before; contexts for signing and decryption made in the timed call"
+            }
+            _ => "context readied before",
+        };
+        self.found.provenance(self.api, &format!("{}; {how}", op.timed()), &self.provider)
+    }
+}

@@ -1,0 +1,222 @@
+//! Points, and their sums and doubles in Jacobian coordinates: (X, Y, Z) is (X/Z², Y/Z³), and the point at infinity if Z is 0.
+
+use super::{Arithmetic, Curve, Modulus, Ring, Words, is_zero};
+use core::marker::PhantomData;
+
+/// A point that is not at infinity, in Montgomery's form.
+#[derive(Clone, Copy)]
+pub(crate) struct Affine {
+    pub(crate) x: Words,
+    pub(crate) y: Words,
+}
+
+/// Any point, in Montgomery's form.
+#[derive(Clone, Copy)]
+pub(crate) struct Point {
+    pub(crate) x: Words,
+    pub(crate) y: Words,
+    pub(crate) z: Words,
+}
+
+impl Point {
+    pub(crate) const INFINITY: Self = Self { x: [0; 4], y: [0; 4], z: [0; 4] };
+}
+
+/// The differences in which the sum of two points is computed: zero if they have the same x, and the same y.
+struct Differences {
+    x: Words,
+    y: Words,
+}
+
+/// The group of a curve on one arm.
+#[derive(Clone, Copy)]
+pub(crate) struct Group<C: Curve, A> {
+    pub(crate) field: Ring<C::Field, A>,
+    pub(crate) order: Ring<C::Order, A>,
+    curve: PhantomData<C>,
+}
+
+impl<C: Curve, A: Arithmetic> Group<C, A> {
+    pub(crate) const fn new(arm: A) -> Self {
+        Self { field: Ring::new(arm), order: Ring::new(arm), curve: PhantomData }
+    }
+
+    /// 2P. Infinity gives infinity.
+    #[inline(never)]
+    pub(crate) fn double(self, point: &Point) -> Point {
+        let f = self.field;
+        let twice_y = f.twice(&point.y);
+        let zz = f.square(&point.z);
+        let four_yy = f.square(&twice_y);
+        let z = f.product(&twice_y, &point.z);
+        // The tangent's slope over Z: 3·(X − Z²)·(X + Z²), since a = −3.
+        let slope = f.product(&f.difference(&point.x, &zz), &f.sum(&point.x, &zz));
+        let slope = f.sum(&f.twice(&slope), &slope);
+        let s = f.product(&four_yy, &point.x);
+        let eight_y4 = f.half(&f.square(&four_yy));
+        let x = f.difference(&f.square(&slope), &f.twice(&s));
+        let y = f.difference(&f.product(&slope, &f.difference(&s, &x)), &eight_y4);
+        Point { x, y, z }
+    }
+
+    /// P + Q, where Q is not at infinity. Not for P = Q. If P is at infinity, so is the result.
+    #[inline(never)]
+    fn sum_affine(self, p: &Point, q: &Affine) -> (Point, Differences) {
+        let f = self.field;
+        let zz = f.square(&p.z);
+        let u = f.product(&q.x, &zz);
+        let s = f.product(&q.y, &f.product(&zz, &p.z));
+        let h = f.difference(&u, &p.x);
+        let r = f.difference(&s, &p.y);
+        (self.finish(&h, &r, &p.x, &p.y, &f.product(&p.z, &h)), Differences { x: h, y: r })
+    }
+
+    /// P + Q. Not for P = Q. If one of them is at infinity, so is the result.
+    #[inline(never)]
+    fn sum_any(self, p: &Point, q: &Point) -> (Point, Differences) {
+        let f = self.field;
+        let (pp, qq) = (f.square(&p.z), f.square(&q.z));
+        let (u1, u2) = (f.product(&p.x, &qq), f.product(&q.x, &pp));
+        let s1 = f.product(&p.y, &f.product(&qq, &q.z));
+        let s2 = f.product(&q.y, &f.product(&pp, &p.z));
+        let (h, r) = (f.difference(&u2, &u1), f.difference(&s2, &s1));
+        let z = f.product(&f.product(&p.z, &q.z), &h);
+        (self.finish(&h, &r, &u1, &s1, &z), Differences { x: h, y: r })
+    }
+
+    /// The sum, from the differences h and r and the first point's coordinates over the common denominator.
+    #[inline(always)]
+    fn finish(self, h: &Words, r: &Words, u: &Words, s: &Words, z: &Words) -> Point {
+        let f = self.field;
+        let hh = f.square(h);
+        let hhh = f.product(&hh, h);
+        let v = f.product(u, &hh);
+        let x = f.difference(&f.difference(&f.square(r), &hhh), &f.twice(&v));
+        let y = f.difference(&f.product(r, &f.difference(&v, &x)), &f.product(s, &hhh));
+        Point { x, y, z: *z }
+    }
+
+    /// P + Q where the mask is zero, and P where it is all ones. P may be at infinity, and must not be Q.
+    #[inline(always)]
+    pub(crate) fn plus_affine_unless(self, p: &Point, q: &Affine, skip: u64) -> Point {
+        let (sum, _) = self.sum_affine(p, q);
+        let sum = self.chosen(&sum, &self.with_z(q), is_zero(&p.z));
+        self.chosen(&sum, p, skip)
+    }
+
+    /// P + Q, each of which may be at infinity. Not for P = Q.
+    #[inline(always)]
+    pub(crate) fn plus(self, p: &Point, q: &Point) -> Point {
+        self.with_infinity(self.sum_any(p, q).0, p, q)
+    }
+
+    /// P + Q for any two points, in constant time.
+    #[inline(always)]
+    pub(crate) fn plus_complete(self, p: &Point, q: &Point) -> Point {
+        let (sum, differences) = self.sum_any(p, q);
+        let same = is_zero(&differences.x) & is_zero(&differences.y);
+        self.with_infinity(self.chosen(&sum, &self.double(p), same), p, q)
+    }
+
+    #[inline(always)]
+    fn with_infinity(self, sum: Point, p: &Point, q: &Point) -> Point {
+        let sum = self.chosen(&sum, q, is_zero(&p.z));
+        self.chosen(&sum, p, is_zero(&q.z))
+    }
+
+    /// P + Q for any two points, of which Q is not at infinity. For public points.
+    #[inline(always)]
+    pub(crate) fn plus_affine_vartime(self, p: &Point, q: &Affine) -> Point {
+        if p.z == [0; 4] {
+            return self.with_z(q);
+        }
+        let (sum, differences) = self.sum_affine(p, q);
+        if differences.x == [0; 4] && differences.y == [0; 4] { self.double(p) } else { sum }
+    }
+
+    /// P + Q for any two points. For public points.
+    #[inline(always)]
+    pub(crate) fn plus_vartime(self, p: &Point, q: &Point) -> Point {
+        if p.z == [0; 4] {
+            return *q;
+        }
+        if q.z == [0; 4] {
+            return *p;
+        }
+        let (sum, differences) = self.sum_any(p, q);
+        if differences.x == [0; 4] && differences.y == [0; 4] { self.double(p) } else { sum }
+    }
+
+    /// `other` where the mask is all ones, else `one`.
+    #[inline(always)]
+    pub(crate) fn chosen(self, one: &Point, other: &Point, mask: u64) -> Point {
+        let f = self.field;
+        Point {
+            x: f.chosen(&one.x, &other.x, mask),
+            y: f.chosen(&one.y, &other.y, mask),
+            z: f.chosen(&one.z, &other.z, mask),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn with_z(self, point: &Affine) -> Point {
+        Point { x: point.x, y: point.y, z: C::Field::ONE }
+    }
+
+    /// The point as (x, y); (0, 0) for infinity.
+    #[inline(always)]
+    pub(crate) fn affine(self, point: &Point) -> Affine {
+        self.affine_by(point, &self.field.inverse(&point.z))
+    }
+
+    /// Two points, by one inversion. If one is at infinity, both become (0, 0).
+    #[inline(always)]
+    pub(crate) fn affine_both(self, p: &Point, q: &Point) -> [Affine; 2] {
+        let f = self.field;
+        let inverse = f.inverse(&f.product(&p.z, &q.z));
+        [self.affine_by(p, &f.product(&inverse, &q.z)), self.affine_by(q, &f.product(&inverse, &p.z))]
+    }
+
+    #[inline(always)]
+    fn affine_by(self, point: &Point, inverse: &Words) -> Affine {
+        let f = self.field;
+        let square = f.square(inverse);
+        Affine { x: f.product(&point.x, &square), y: f.product(&point.y, &f.product(&square, inverse)) }
+    }
+
+    /// Whether y² = x³ − 3x + b.
+    #[inline(always)]
+    pub(crate) fn is_on_curve(self, point: &Affine) -> bool {
+        let f = self.field;
+        f.square(&point.y) == self.right_side(&point.x)
+    }
+
+    /// The y of one of two points with this x, or any number if there is none. For public points; p is 3 modulo 4.
+    pub(crate) fn y_of_vartime(self, x: &Words) -> Words {
+        let f = self.field;
+        let square = self.right_side(x);
+        // The power (p + 1)/4.
+        let exponent = const {
+            let [a, b, c, d] = C::Field::P;
+            [a >> 2 | b << 62, b >> 2 | c << 62, c >> 2 | d << 62, d >> 2]
+        };
+        // (p + 1)/4 = ⌊p/4⌋ + 1.
+        let power = (0..256).rev().fold(C::Field::ONE, |power, bit| {
+            let power = f.square(&power);
+            if exponent[bit / 64] >> (bit % 64) & 1 == 1 { f.product(&power, &square) } else { power }
+        });
+        f.product(&power, &square)
+    }
+
+    /// x³ − 3x + b.
+    fn right_side(self, x: &Words) -> Words {
+        let f = self.field;
+        let cube = f.product(&f.square(x), x);
+        f.sum(&f.difference(&cube, &f.sum(&f.twice(x), x)), &f.enter(&C::B))
+    }
+
+    pub(crate) fn generator(self) -> Affine {
+        let [x, y] = C::GENERATOR;
+        Affine { x: self.field.enter(&x), y: self.field.enter(&y) }
+    }
+}

@@ -1,0 +1,324 @@
+//! Signatures (GB/T 32918.2).
+
+use super::arm::on_arm;
+use super::{FRAMES, PublicKey, SecretKey, Sm2Error};
+use crate::curve::modulus::{is_below, minus};
+use crate::curve::sm2::{N, P};
+use crate::curve::{Modulus, Words, from_bytes, is_zero, to_bytes};
+use crate::hash::{Digest, Sha512, Sm3};
+use crate::{random, stack};
+use alloc::vec::Vec;
+use candor_cpu::secret;
+use core::fmt;
+use pkcs8::der::asn1::UintRef;
+use pkcs8::der::{Decode, Encode, Reader, SliceReader};
+use rand_core::{CryptoRng, TryCryptoRng};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// A signature: r and s, each from 1 to n − 1.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Signature([[u8; 32]; 2]);
+
+/// A secret key that signs for one identity. Wiped on drop.
+#[derive(Clone)]
+pub struct SigningKey {
+    secret: SecretKey,
+    /// 1/(1 + d), in Montgomery's form.
+    inverse: Words,
+    identity: [u8; 32],
+}
+
+/// A public key that verifies signatures of one identity.
+#[derive(Clone, Debug)]
+pub struct VerifyingKey {
+    public: PublicKey,
+    identity: [u8; 32],
+}
+
+impl SecretKey {
+    /// The key that signs for this identity.
+    ///
+    /// # Errors
+    /// [`Sm2Error::Identity`].
+    // ct: sm2/sign
+    pub fn signing_key(&self, id: &[u8]) -> Result<SigningKey, Sm2Error> {
+        let identity = self.public_key().identity_digest(id)?;
+        let mut key = SigningKey { secret: self.clone(), inverse: [0; 4], identity };
+        stack::clearing::<FRAMES, _>(|| {
+            key.inverse = on_arm!(self.sm2.arm, |group| {
+                let n = group.order;
+                // d is below n − 1, so this is not zero.
+                n.inverse(&n.enter(&n.sum(&self.scalar, &[1, 0, 0, 0])))
+            });
+        });
+        Ok(key)
+    }
+}
+
+impl PublicKey {
+    /// The key that verifies for this identity.
+    ///
+    /// # Errors
+    /// [`Sm2Error::Identity`].
+    // ct: public, because the key is
+    pub fn verifying_key(&self, id: &[u8]) -> Result<VerifyingKey, Sm2Error> {
+        Ok(VerifyingKey { public: self.clone(), identity: self.identity_digest(id)? })
+    }
+}
+
+impl SigningKey {
+    /// Signs a message. The nonce is a hash of the key, the message and fresh randomness, so that neither a bad generator nor a repeated
+    /// message gives the key away.
+    ///
+    /// # Errors
+    /// [`Sm2Error::Randomness`].
+    pub fn sign(&self, message: &[u8]) -> Result<Signature, Sm2Error> {
+        self.sign_digest(&self.digest(message))
+    }
+
+    /// [`sign`](Self::sign) with randomness from `rng`.
+    pub fn sign_with(&self, message: &[u8], rng: &mut (impl CryptoRng + ?Sized)) -> Signature {
+        let mut fresh = Zeroizing::new([0; 32]);
+        rng.fill_bytes(fresh.as_mut_slice());
+        self.hedged(&self.digest(message), &fresh)
+    }
+
+    /// Signs e = SM3(Z ‖ M), for callers that hash by themselves.
+    ///
+    /// # Errors
+    /// [`Sm2Error::Randomness`].
+    // ct: sm2/sign
+    pub fn sign_digest(&self, digest: &[u8; 32]) -> Result<Signature, Sm2Error> {
+        Ok(self.hedged(digest, &*random::bytes::<32>()?))
+    }
+
+    /// e = SM3(Z ‖ M).
+    #[must_use]
+    pub fn digest(&self, message: &[u8]) -> [u8; 32] {
+        digest(self.secret.public_key(), &self.identity, message)
+    }
+
+    /// The key that verifies.
+    #[must_use]
+    pub fn verifying_key(&self) -> VerifyingKey {
+        VerifyingKey { public: self.secret.public_key().clone(), identity: self.identity }
+    }
+
+    fn hedged(&self, digest: &[u8; 32], fresh: &[u8; 32]) -> Signature {
+        secret::takes("sm2/sign", &self.secret.scalar);
+        stack::clearing::<FRAMES, _>(|| {
+            for count in 0_u8.. {
+                if let Some(signature) = self.sign_by(digest, &self.nonce(digest, fresh, count)) {
+                    return signature;
+                }
+            }
+            unreachable!("256 nonces in a row have failed, of which one does with probability 2^-255")
+        })
+    }
+
+    /// A number below n: 512 bits of SHA-512 over one block that holds the key, the digest and fresh bytes, modulo n.
+    pub(super) fn nonce(&self, digest: &[u8; 32], fresh: &[u8; 32], count: u8) -> Zeroizing<Words> {
+        let mut hash = Sha512::with_cpu(self.secret.sm2.cpu);
+        hash.update(b"candor SM2 k ");
+        hash.update([count]);
+        hash.update(*self.secret.to_bytes());
+        hash.update(fresh);
+        hash.update(digest);
+        let wide: Zeroizing<[u8; 64]> = Zeroizing::new(hash.finalize().into());
+        let [high, low] = [0, 32].map(|at| Zeroizing::new(from_bytes(wide[at..at + 32].try_into().expect("32 bytes"))));
+        Zeroizing::new(on_arm!(self.secret.sm2.arm, |group| group.order.reduced_wide(&low, &high)))
+    }
+
+    /// The signature with this nonce, unless it has a zero where none may be (§6.1, A5 and A6).
+    pub(super) fn sign_by(&self, digest: &[u8; 32], nonce: &Words) -> Option<Signature> {
+        secret::ran("SM2", self.secret.sm2.arm());
+        let (r, s) = on_arm!(self.secret.sm2.arm, |group| {
+            let n = group.order;
+            let point = group.affine(&group.base(nonce));
+            let x = n.reduced(&group.field.leave(&point.x));
+            let r = n.sum(&n.reduced(&from_bytes(digest)), &x);
+            // (1 + d)⁻¹·(k − r·d) = (1 + d)⁻¹·(k + r) − r.
+            let both = n.sum(nonce, &r);
+            let s = n.difference(&n.product(&self.inverse, &both), &r);
+            let bad = is_zero(nonce) | is_zero(&r) | is_zero(&both) | is_zero(&s);
+            if secret::declassified(bad as u8, "sm2-nonce-refused") != 0 {
+                return None;
+            }
+            (r, s)
+        });
+        let signature = Signature([to_bytes(&r), to_bytes(&s)]);
+        secret::declassify(signature.0.as_flattened(), "sm2-signature");
+        Some(signature)
+    }
+}
+
+impl VerifyingKey {
+    /// Verifies a signature of a message.
+    ///
+    /// # Errors
+    /// [`Sm2Error::Signature`].
+    pub fn verify(&self, message: &[u8], signature: &Signature) -> Result<(), Sm2Error> {
+        self.verify_digest(&self.digest(message), signature)
+    }
+
+    /// Verifies a signature of e = SM3(Z ‖ M).
+    ///
+    /// # Errors
+    /// [`Sm2Error::Signature`].
+    // ct: public, because signatures are
+    pub fn verify_digest(&self, digest: &[u8; 32], signature: &Signature) -> Result<(), Sm2Error> {
+        let [r, s] = signature.0.each_ref().map(from_bytes);
+        let valid = on_arm!(self.public.sm2.arm, |group| {
+            let (n, p) = (group.order, group.field);
+            let t = n.sum(&r, &s);
+            let point = group.base_plus_times_vartime(&s, &t, &self.public.point);
+            // r = e + x mod n, without the inverse that would give x: is x·Z² = X for an x that gives r?
+            let x = n.difference(&r, &n.reduced(&from_bytes(digest)));
+            let zz = p.square(&point.z);
+            let is = |x: &Words| p.product(&p.enter(x), &zz) == point.x;
+            let above = minus(&P::P, &N::P);
+            let found = is(&x) || is_below(&x, &above) && is(&p.sum(&x, &N::P));
+            t != [0; 4] && point.z != [0; 4] && found
+        });
+        if valid { Ok(()) } else { Err(Sm2Error::Signature) }
+    }
+
+    /// e = SM3(Z ‖ M).
+    #[must_use]
+    pub fn digest(&self, message: &[u8]) -> [u8; 32] {
+        digest(&self.public, &self.identity, message)
+    }
+}
+
+fn digest(public: &PublicKey, identity: &[u8; 32], message: &[u8]) -> [u8; 32] {
+    let mut hash = Sm3::with_cpu(public.sm2.cpu);
+    hash.update(identity);
+    hash.update(message);
+    hash.finalize().into()
+}
+
+impl Signature {
+    /// r and s, 32 bytes each.
+    ///
+    /// # Errors
+    /// [`Sm2Error::SignatureForm`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Sm2Error> {
+        let [r, s] = *bytes.as_chunks::<32>().0 else { return Err(Sm2Error::SignatureForm) };
+        let in_range = |bytes: &[u8; 32]| *bytes != [0; 32] && is_below(&from_bytes(bytes), &N::P);
+        if bytes.len() == 64 && in_range(&r) && in_range(&s) { Ok(Self([r, s])) } else { Err(Sm2Error::SignatureForm) }
+    }
+
+    /// r and s, 32 bytes each.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        bytes.copy_from_slice(self.0.as_flattened());
+        bytes
+    }
+
+    /// The sequence of two integers in DER that GM/T 0009 §7.3 and OpenSSL have.
+    ///
+    /// # Errors
+    /// [`Sm2Error::SignatureForm`].
+    pub fn from_der(der: &[u8]) -> Result<Self, Sm2Error> {
+        let read = || {
+            let mut reader = SliceReader::new(der)?;
+            let mut bytes = [0; 64];
+            reader.sequence(|both| -> pkcs8::der::Result<()> {
+                for into in bytes.as_chunks_mut::<32>().0 {
+                    write_number(UintRef::decode(both)?.as_bytes(), into)?;
+                }
+                Ok(())
+            })?;
+            reader.finish()?;
+            Ok::<_, pkcs8::der::Error>(bytes)
+        };
+        Self::from_bytes(&read().map_err(|_| Sm2Error::SignatureForm)?)
+    }
+
+    /// The same.
+    #[must_use]
+    pub fn to_der(&self) -> Vec<u8> {
+        let numbers = self.0.each_ref().map(|number| UintRef::new(number).expect("32 bytes are an integer"));
+        numbers.to_der().expect("two short integers are a sequence")
+    }
+}
+
+/// Writes a number that DER has without its leading zeros.
+pub(super) fn write_number(number: &[u8], into: &mut [u8; 32]) -> pkcs8::der::Result<()> {
+    let at = into.len().checked_sub(number.len()).ok_or_else(|| pkcs8::der::Tag::Integer.length_error())?;
+    into[at..].copy_from_slice(number);
+    Ok(())
+}
+
+impl fmt::Debug for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Signature(")?;
+        self.0.as_flattened().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        write!(f, ")")
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningKey(..)")
+    }
+}
+
+impl Drop for SigningKey {
+    fn drop(&mut self) {
+        self.inverse.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for SigningKey {}
+
+impl signature::SignatureEncoding for Signature {
+    type Repr = [u8; 64];
+}
+
+impl TryFrom<&[u8]> for Signature {
+    type Error = signature::Error;
+
+    fn try_from(bytes: &[u8]) -> Result<Self, signature::Error> {
+        Self::from_bytes(bytes).map_err(|_| signature::Error::new())
+    }
+}
+
+impl From<Signature> for [u8; 64] {
+    fn from(signature: Signature) -> Self {
+        signature.to_bytes()
+    }
+}
+
+impl signature::Signer<Signature> for SigningKey {
+    fn try_sign(&self, message: &[u8]) -> Result<Signature, signature::Error> {
+        self.sign(message).map_err(|_| signature::Error::new())
+    }
+}
+
+impl signature::RandomizedSigner<Signature> for SigningKey {
+    fn try_sign_with_rng<R: TryCryptoRng + ?Sized>(
+        &self,
+        rng: &mut R,
+        message: &[u8],
+    ) -> Result<Signature, signature::Error> {
+        let mut fresh = Zeroizing::new([0; 32]);
+        rng.try_fill_bytes(fresh.as_mut_slice()).map_err(|_| signature::Error::new())?;
+        Ok(self.hedged(&self.digest(message), &fresh))
+    }
+}
+
+impl signature::Verifier<Signature> for VerifyingKey {
+    fn verify(&self, message: &[u8], signature: &Signature) -> Result<(), signature::Error> {
+        Self::verify(self, message, signature).map_err(|_| signature::Error::new())
+    }
+}
+
+impl signature::Keypair for SigningKey {
+    type VerifyingKey = VerifyingKey;
+
+    fn verifying_key(&self) -> VerifyingKey {
+        Self::verifying_key(self)
+    }
+}
