@@ -281,7 +281,8 @@ async fn another_exit_is_tried_when_one_refuses() {
     .await;
     let permitted = Policy::parse(&format!("127.0.0.1:{}", town.target.address().port())).unwrap();
     town.relist(|relay| relay.with_exit(&permitted));
-    let proxy = proxy(&town, |_| {}).await;
+    // The guard is not the only one that is an exit.
+    let proxy = proxy(&town, |config| config.entries = vec!["ada".to_owned()]).await;
     let logins: Vec<String> = (0..8).map(|number| number.to_string()).collect();
     for login in &logins {
         serves(&town, proxy.addresses()[0], Some((login, ""))).await;
