@@ -40,7 +40,7 @@ impl Input<'_> {
         }
         public.extend(self.draw(2, 32));
         let hash = Sha3_256::digest(&public);
-        (vec![self.draw(3, 384 * rank), public.clone(), hash.to_vec(), self.draw(4, 32)].concat(), public)
+        ([self.draw(3, 384 * rank), public.clone(), hash.to_vec(), self.draw(4, 32)].concat(), public)
     }
 
     fn agree<const K: usize>(&self, oracle: &impl DerandomizedKem) {
