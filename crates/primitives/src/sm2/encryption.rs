@@ -40,6 +40,7 @@ impl PublicKey {
     ///
     /// # Errors
     /// [`Sm2Error::Length`], [`Sm2Error::Randomness`].
+    // ct: sm2/encrypt
     pub fn encrypt(&self, message: &[u8], format: Format) -> Result<Vec<u8>, Sm2Error> {
         self.encrypt_by(message, format, || Ok(random::bytes::<64>()?))
     }
@@ -48,6 +49,7 @@ impl PublicKey {
     ///
     /// # Errors
     /// [`Sm2Error::Length`].
+    // ct: sm2/encrypt
     pub fn encrypt_with(
         &self,
         message: &[u8],

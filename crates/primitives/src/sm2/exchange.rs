@@ -58,6 +58,7 @@ impl Exchange {
     ///
     /// # Errors
     /// [`Sm2Error::Identity`], [`Sm2Error::Randomness`].
+    // ct: sm2/exchange
     pub fn new(role: Role, secret: &SecretKey, id: &[u8]) -> Result<Self, Sm2Error> {
         Self::with_ephemeral(role, secret, id, secret.sm2.generate()?)
     }
@@ -66,6 +67,7 @@ impl Exchange {
     ///
     /// # Errors
     /// [`Sm2Error::Identity`].
+    // ct: sm2/exchange
     pub fn with_ephemeral(role: Role, secret: &SecretKey, id: &[u8], ephemeral: SecretKey) -> Result<Self, Sm2Error> {
         let identity = secret.public_key().identity_digest(id)?;
         Ok(Self { role, secret: secret.clone(), identity, ephemeral })
@@ -178,6 +180,7 @@ impl Agreement {
     ///
     /// # Errors
     /// [`Sm2Error::Exchange`].
+    // ct: sm2/exchange
     pub fn confirmed_by(self, confirmation: &[u8; 32]) -> Result<Zeroizing<Vec<u8>>, Sm2Error> {
         let same = self.theirs.ct_eq(confirmation).unwrap_u8();
         if secret::declassified(same, "sm2-confirmation") == 1 { Ok(self.key.clone()) } else { Err(Sm2Error::Exchange) }

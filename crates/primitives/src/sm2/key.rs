@@ -10,7 +10,6 @@ use crate::{random, stack};
 use candor_cpu::secret;
 use core::fmt;
 use rand_core::CryptoRng;
-use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// A secret key: a number from 1 to n − 2, with its public key. Wiped on drop.
@@ -46,6 +45,7 @@ impl Sm2 {
     }
 
     /// A fresh key pair, from `rng`.
+    // ct: sm2/keygen
     pub fn generate_with(&self, rng: &mut (impl CryptoRng + ?Sized)) -> SecretKey {
         let mut bytes = Zeroizing::new([0; 32]);
         loop {
@@ -149,6 +149,7 @@ impl PublicKey {
     ///
     /// # Errors
     /// [`Sm2Error::Identity`].
+    // ct: public, because identities and public keys are
     pub fn identity_digest(&self, id: &[u8]) -> Result<[u8; 32], Sm2Error> {
         let bits = id.len().checked_mul(8).and_then(|bits| u16::try_from(bits).ok()).ok_or(Sm2Error::Identity)?;
         let [x, y] = Sm2Curve::GENERATOR;
@@ -182,13 +183,8 @@ impl PublicKey {
     }
 }
 
-impl ConstantTimeEq for SecretKey {
-    fn ct_eq(&self, other: &Self) -> subtle::Choice {
-        self.scalar.ct_eq(&other.scalar)
-    }
-}
-
 impl PartialEq for PublicKey {
+    // ct: public, because public keys are
     fn eq(&self, other: &Self) -> bool {
         self.bytes == other.bytes
     }

@@ -72,11 +72,13 @@ impl SigningKey {
     ///
     /// # Errors
     /// [`Sm2Error::Randomness`].
+    // ct: sm2/sign
     pub fn sign(&self, message: &[u8]) -> Result<Signature, Sm2Error> {
         self.sign_digest(&self.digest(message))
     }
 
     /// [`sign`](Self::sign) with randomness from `rng`.
+    // ct: sm2/sign
     pub fn sign_with(&self, message: &[u8], rng: &mut (impl CryptoRng + ?Sized)) -> Signature {
         let mut fresh = Zeroizing::new([0; 32]);
         rng.fill_bytes(fresh.as_mut_slice());
@@ -94,6 +96,7 @@ impl SigningKey {
 
     /// e = SM3(Z ‖ M).
     #[must_use]
+    // ct: sm2/sign
     pub fn digest(&self, message: &[u8]) -> [u8; 32] {
         digest(self.secret.public_key(), &self.identity, message)
     }
@@ -157,6 +160,7 @@ impl VerifyingKey {
     ///
     /// # Errors
     /// [`Sm2Error::Signature`].
+    // ct: public, because signatures are
     pub fn verify(&self, message: &[u8], signature: &Signature) -> Result<(), Sm2Error> {
         self.verify_digest(&self.digest(message), signature)
     }
@@ -185,6 +189,7 @@ impl VerifyingKey {
 
     /// e = SM3(Z ‖ M).
     #[must_use]
+    // ct: public, because a message that is verified is sent with its signature
     pub fn digest(&self, message: &[u8]) -> [u8; 32] {
         digest(&self.public, &self.identity, message)
     }
@@ -202,6 +207,7 @@ impl Signature {
     ///
     /// # Errors
     /// [`Sm2Error::SignatureForm`].
+    // ct: public, because signatures are
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Sm2Error> {
         let [r, s] = *bytes.as_chunks::<32>().0 else { return Err(Sm2Error::SignatureForm) };
         let in_range = |bytes: &[u8; 32]| *bytes != [0; 32] && is_below(&from_bytes(bytes), &N::P);
@@ -220,6 +226,7 @@ impl Signature {
     ///
     /// # Errors
     /// [`Sm2Error::SignatureForm`].
+    // ct: public, because signatures are
     pub fn from_der(der: &[u8]) -> Result<Self, Sm2Error> {
         let read = || {
             let mut reader = SliceReader::new(der)?;

@@ -1,4 +1,4 @@
-//! Our ML-KEM: by AWS-LC, the default, and our own on each arm that this machine has, the best one first.
+//! Our ML-KEM: AWS-LC behind our trait (`candor@auto`), and our own on each arm that this machine has, the best one first.
 
 use super::gf2::best_first;
 use super::{AUTO, Secret32, on_aws_lc, ours};
