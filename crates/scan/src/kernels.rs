@@ -38,7 +38,7 @@ const OF_PUBLIC_BYTES: [&str; 2] =
 /// read through it is public, and only what is read through the pointers in it is secret. A word may be a secret itself: `tests/signatures.rs`
 /// reads the signatures of all kernels and finds such arguments. Most of these functions are parts of others, and become functions of their own
 /// only where the compiler likes it.
-const INTERFACES: [(&str, Interface); 24] = [
+const INTERFACES: [(&str, Interface); 26] = [
     // Lengths and slices of a panel.
     ("mceliece_avx512::apply::with_features", slices(&[(3, 1)])),
     ("polyval::hash_clmul::with_features", slices(&[(1, 1)])),
@@ -56,6 +56,9 @@ const INTERFACES: [(&str, Interface); 24] = [
     ("x86_64::clmul::row", words(&[3])),
     ("x86_64::avx2::contains::with_features", words(&[2])),
     ("x86_64::symbols::product", words(&[0, 1])),
+    // The number of the entry, behind the place of the result and the entries.
+    ("montgomery::selected", words(&[3])),
+    ("montgomery::selected_entry", words(&[2])),
     // Masks that say which rows or elements are meant, and an element; a result in memory has an argument before all others.
     ("mceliece_avx512::pivots::eliminate", words(&[1, 2, 3, 4, 5])),
     ("mceliece_avx512::polynomials::factor", words(&[1])),

@@ -18,6 +18,9 @@ pub type Public = [u8; 65];
 /// Bytes of a message that is encrypted: a key.
 const MESSAGE: usize = 32;
 
+/// The answer of a verification.
+const ACCEPTED: [u8; 1] = [1];
+
 /// Distinct digests, messages, signatures or ciphertexts that an operation works through in turn.
 const INPUTS: usize = 16;
 
@@ -156,7 +159,11 @@ impl<S: Sm2> Timed<S> {
             }
         }
         (0..INPUTS).try_fold(Witness::default(), |witness, at| {
-            Ok(witness.with(&format!("answer {at}"), self.once(ready, at)?))
+            let mut answer = self.once(ready, at)?;
+            if self.op == Op::Verify {
+                answer = ACCEPTED.to_vec();
+            }
+            Ok(witness.with(&format!("answer {at}"), answer))
         })
     }
 
@@ -177,7 +184,7 @@ impl<S: Sm2> Timed<S> {
             let judged = match self.op {
                 Op::Keygen => Ok(()),
                 Op::Sign => self.sm2.verify(&ready.public, &ready.digests[at], answer),
-                Op::Verify => same(&[]),
+                Op::Verify => same(&ACCEPTED),
                 Op::Encrypt => self.sm2.decrypt(&ready.secret, answer).and_then(|message| match message == *input {
                     true => Ok(()),
                     false => Err("the ciphertext is of another message"),

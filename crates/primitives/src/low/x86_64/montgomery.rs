@@ -463,9 +463,12 @@ impl Arithmetic for Adx {
     }
 }
 
+/// Of a point.
+type Coordinates<const N: usize> = [Words; N];
+
 #[target_feature(enable = "avx2")]
 #[inline]
-fn selected<const N: usize>(_: HaveAvx2, entries: &[[Words; N]], number: u64) -> [Words; N] {
+fn selected<const N: usize>(_: HaveAvx2, entries: &[Coordinates<N>], number: u64) -> Coordinates<N> {
     let (number, one) = (_mm256_set1_epi64x(number.cast_signed()), _mm256_set1_epi64x(1));
     let (mut index, mut found) = (one, [_mm256_setzero_si256(); N]);
     for entry in entries {
