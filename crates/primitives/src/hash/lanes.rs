@@ -5,7 +5,9 @@ use super::keccak_mux;
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::batch as kernels;
 use candor_cpu::arms::Routine;
-use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Crypto, secret};
+#[cfg(target_arch = "x86_64")]
+use candor_cpu::secret;
+use candor_cpu::{Cpu, HaveAvx2, HaveAvx512Crypto};
 
 /// A lane's state after a permutation, of which a block at most is output.
 pub(crate) type Given = [u64; 25];
@@ -22,15 +24,15 @@ pub(crate) trait Job {
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes {
     wide: Wide,
-    /// Whether there are jobs enough for eight lanes.
-    many: bool,
     single: keccak_mux::Arm,
 }
 
 #[derive(Clone, Copy)]
 enum Wide {
-    /// Four states at once, or eight where there are many.
+    /// Eight states at once.
     Avx512(HaveAvx512Crypto),
+    /// Four states at once, where there are not jobs enough for eight.
+    Avx512Four(HaveAvx512Crypto),
     /// Four states at once.
     Avx2(HaveAvx2),
     OneByOne,
@@ -42,13 +44,13 @@ impl Lanes {
         let single = keccak_mux::Arm::choose(cpu);
         let cpu = cpu.for_routine(Routine::KeccakBatch);
         let avx2 = || HaveAvx2::check(cpu).map_or(Wide::OneByOne, Wide::Avx2);
-        Self { wide: HaveAvx512Crypto::check(cpu).map_or_else(avx2, Wide::Avx512), many: false, single }
+        Self { wide: HaveAvx512Crypto::check(cpu).map_or_else(avx2, Wide::Avx512Four), single }
     }
 
     /// How many operations go best together.
     pub(crate) fn width(self) -> usize {
         match self.wide {
-            Wide::Avx512(_) => 8,
+            Wide::Avx512(_) | Wide::Avx512Four(_) => 8,
             Wide::Avx2(_) => 4,
             Wide::OneByOne => 1,
         }
@@ -56,14 +58,19 @@ impl Lanes {
 
     /// For the jobs of so many operations.
     pub(crate) fn for_operations(self, count: usize) -> Self {
-        Self { many: count > 4, ..self }
+        let wide = match self.wide {
+            Wide::Avx512(token) | Wide::Avx512Four(token) if count > 4 => Wide::Avx512(token),
+            Wide::Avx512(token) | Wide::Avx512Four(token) => Wide::Avx512Four(token),
+            other => other,
+        };
+        Self { wide, ..self }
     }
 
     /// Does all jobs, in the order in which lanes become free.
     pub(crate) fn run<J: Job>(self, jobs: impl Iterator<Item = J>) {
         match self.wide {
             #[cfg(target_arch = "x86_64")]
-            Wide::Avx512(token) if self.many => {
+            Wide::Avx512(token) => {
                 secret::ran("keccak-batch", "avx512");
                 let permute = |state: &mut _, given: &mut _| {
                     kernels::keccak_avx512(token, state);
@@ -72,7 +79,7 @@ impl Lanes {
                 run::<8, J>(permute, self.single, jobs);
             }
             #[cfg(target_arch = "x86_64")]
-            Wide::Avx512(token) => {
+            Wide::Avx512Four(token) => {
                 secret::ran("keccak-batch", "avx512");
                 let permute = |state: &mut _, given: &mut _| {
                     kernels::keccak_avx512_4(token, state);

@@ -4,8 +4,9 @@
 use super::anywhere;
 use crate::case::{Case, Leaves};
 use crate::probe::{Generator, Probe, step};
+use candor_onion::Error;
 use candor_onion::handshake::{
-    Client, Handshake, Hybrid, HybridRelayPublic, Keys, NoStaticKem, Ntor, NtorV3, Request, StaticKem,
+    Client, Handshake, Hybrid, HybridRelayPublic, Keys, NoStaticKem, Ntor, NtorV3, Replies, Request, StaticKem,
 };
 use candor_primitives::dh::dalek::X25519;
 use candor_primitives::kem::{Kem, libcrux::MlKem768};
@@ -73,6 +74,15 @@ fn handshake<H: Handshake>(
         step!(probe, "respond", [request: H::Request = request, message: &[u8] = message], request.respond(message))
             .expect("a reply");
     probe.public(&reply);
+    let answers = step!(probe, "answer many", [handshake: &H = &handshake, relay: &H::RelaySecret = &relay, onionskins: &[&[u8]] = &[&onionskin[..]; 3]], {
+        let mut answers = Answers(onionskins.iter().map(|_| None).collect());
+        handshake.answer_many(std::slice::from_ref(relay), onionskins, &mut answers);
+        answers
+    });
+    let answers: Vec<_> = answers.0.into_iter().map(|answer| answer.expect("a reply to each")).collect();
+    answers.iter().for_each(|(reply, _)| probe.public(reply));
+    let mut answers = Some(answers);
+    step!(probe, "drop many keys", [answers: &mut Option<Vec<(Vec<u8>, Keys)>> = &mut answers], *answers = None);
     let established =
         step!(probe, "finish", [waiting: H::Client = waiting, reply: &[u8] = &reply], waiting.finish(reply))
             .expect("a good reply");
@@ -82,6 +92,19 @@ fn handshake<H: Handshake>(
     step!(probe, "drop keys", [keys: &mut Option<Keys> = &mut keys], *keys = None);
     let mut relay = Some(relay);
     step!(probe, "drop onion keys", [relay: &mut Option<H::RelaySecret> = &mut relay], *relay = None);
+}
+
+/// Replies and keys of a batch.
+struct Answers(Vec<Option<(Vec<u8>, Keys)>>);
+
+impl Replies for Answers {
+    fn message(&mut self, _: usize, message: &[u8]) -> Result<Vec<u8>, Error> {
+        Ok(message.to_vec())
+    }
+
+    fn answered(&mut self, at: usize, answer: Result<(Vec<u8>, Keys), Error>) {
+        self.0[at] = answer.ok();
+    }
 }
 
 fn static_key(public: &HybridRelayPublic<StaticKem<Known<MlKem768>>>) -> Vec<u8> {

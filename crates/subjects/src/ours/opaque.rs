@@ -4,8 +4,8 @@ use super::{AUTO, ours};
 use candor_lab::{Entry, Provenance};
 use candor_opaque::suite::NoKem;
 use candor_opaque::{
-    Client, ClientLogin, ClientRegistration, CredentialId, Hybrid, HybridCompat, KsfParams, Limits, NoStretching,
-    Parties, Password, Record, Rfc9807, Server, ServerLogin, Suite, SuiteId,
+    Client, ClientLogin, ClientRegistration, CredentialId, Hybrid, HybridCompat, KsfParams, Limits, LoginStart,
+    NoStretching, Parties, Password, Record, Rfc9807, Server, ServerLogin, Suite, SuiteId,
 };
 use candor_peers::contract::opaque::{
     self, AnyLibrary, CONTEXT, Done, Failed, Keys, Library, Op, PASSWORD, Reference, USER,
@@ -70,6 +70,9 @@ pub(crate) fn upload(keys: &Keys, seed: u64) -> Result<Vec<u8>, Failed> {
     Ok(registered.map_err(failed)?.upload.to_vec())
 }
 
+/// With the record, for the account that the login belongs to.
+type ServerOf<S> = (ServerLogin<S>, Option<Record>);
+
 /// One suite.
 pub(crate) struct Ours<S: Suite> {
     server: Server<S>,
@@ -81,6 +84,25 @@ impl<S: Suite<Static = NoKem>> Ours<S> {
         let ksf = KsfParams::Identity;
         let server = Server::from_keys(suite.clone(), ksf, &keys.oprf_seed, &keys.secret).map_err(failed)?;
         Ok(Self { server, client: Client::new(suite).with_limits(Limits::NONE) })
+    }
+
+    /// [`Library::ke2`] for several clients of one account, in one pass.
+    pub(crate) fn ke2_many(&self, record: &[u8], ke1s: &[Vec<u8>]) -> Result<Vec<(ServerOf<S>, Vec<u8>)>, Failed> {
+        let parties = parties();
+        let records: Vec<_> =
+            ke1s.iter().map(|_| Record::from_bytes(record)).collect::<Result<_, _>>().map_err(failed)?;
+        let logins: Vec<_> = ke1s
+            .iter()
+            .zip(&records)
+            .map(|(ke1, record)| LoginStart { ke1, name: USER, record: Some(record), parties: &parties })
+            .collect();
+        let mut answers: Vec<_> = ke1s.iter().map(|_| None).collect();
+        self.server.respond_many(&mut rng(), &logins, |at, answer| answers[at] = Some(answer));
+        let answers = answers.into_iter().zip(records).map(|(answer, record)| {
+            let answer = answer.ok_or("a login has no answer")?.map_err(failed)?;
+            Ok(((answer.state, Some(record)), answer.ke2))
+        });
+        answers.collect()
     }
 }
 
@@ -107,8 +129,7 @@ fn rng() -> UnwrapErr<getrandom::SysRng> {
 impl<S: Suite<Static = NoKem> + 'static> Library for Ours<S> {
     type Registering = ClientRegistration;
     type Client = ClientLogin<S>;
-    /// With the record, for the account that the login belongs to.
-    type Server = (ServerLogin<S>, Option<Record>);
+    type Server = ServerOf<S>;
 
     fn registration_start(&self) -> Result<(ClientRegistration, Vec<u8>), Failed> {
         let (state, request) = self.client.start_registration(&mut rng(), &password()?).map_err(failed)?;

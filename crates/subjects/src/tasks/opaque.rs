@@ -1,6 +1,8 @@
-//! `opaque/<suite>/{register,login,server-ke2,client-start,client-finish}` and `opaque/hybrid/unknown-user`: OPAQUE (RFC 9807) and its
-//! hybrids, from bytes to bytes, without key stretching (that is `ksf/argon2id`); `opaque/parts/…` and `opaque/oprf/…`: the operations in it.
+//! `opaque/<suite>/{register,login,server-ke2,client-start,client-finish}` and `opaque/hybrid/{server-ke2-many,unknown-user}`: OPAQUE
+//! (RFC 9807) and its hybrids, from bytes to bytes, without key stretching (that is `ksf/argon2id`); `opaque/parts/…` and `opaque/oprf/…`: the
+//! operations in it.
 
+mod many;
 mod unknown;
 
 use crate::ours;
@@ -14,7 +16,7 @@ pub(super) fn tasks() -> Vec<Task> {
     for suite in Suite::ALL {
         tasks.extend(Op::ALL.map(|op| task(suite, op)));
     }
-    tasks.push(unknown::task());
+    tasks.extend([many::task(), unknown::task()]);
     tasks.extend(parts::Op::ALL.map(part));
     tasks
 }
