@@ -27,7 +27,7 @@ pub(crate) mod town;
 pub(crate) mod x25519;
 
 pub(crate) use ksf::argon2id;
-pub(crate) use opaque::{HybridOpaque, hybrid_opaque, opaque, opaque_provenance, upload};
+pub(crate) use opaque::{HybridAnswer, HybridOpaque, hybrid_opaque, opaque, opaque_provenance, upload};
 pub(crate) use oprf::oprf;
 pub(crate) use ristretto::ristretto;
 

@@ -18,6 +18,9 @@ use rand_core::UnwrapErr;
 /// The suite whose server is asked for users that don't exist.
 pub(crate) type HybridOpaque = Ours<Hybrid<MlKem768>>;
 
+/// What it answers a login with.
+pub(crate) type HybridAnswer = AnswerOf<Hybrid<MlKem768>>;
+
 /// Our suite in its own tasks.
 pub(crate) fn opaque(suite: opaque::Suite, op: Op) -> Entry {
     let suites = (suite, suite);
@@ -73,6 +76,9 @@ pub(crate) fn upload(keys: &Keys, seed: u64) -> Result<Vec<u8>, Failed> {
 /// With the record, for the account that the login belongs to.
 type ServerOf<S> = (ServerLogin<S>, Option<Record>);
 
+/// With KE2.
+type AnswerOf<S> = (ServerOf<S>, Vec<u8>);
+
 /// One suite.
 pub(crate) struct Ours<S: Suite> {
     server: Server<S>,
@@ -87,7 +93,7 @@ impl<S: Suite<Static = NoKem>> Ours<S> {
     }
 
     /// [`Library::ke2`] for several clients of one account, in one pass.
-    pub(crate) fn ke2_many(&self, record: &[u8], ke1s: &[Vec<u8>]) -> Result<Vec<(ServerOf<S>, Vec<u8>)>, Failed> {
+    pub(crate) fn ke2_many(&self, record: &[u8], ke1s: &[Vec<u8>]) -> Result<Vec<AnswerOf<S>>, Failed> {
         let parties = parties();
         let records: Vec<_> =
             ke1s.iter().map(|_| Record::from_bytes(record)).collect::<Result<_, _>>().map_err(failed)?;

@@ -32,7 +32,7 @@ struct Ready {
 
 impl Ready {
     /// A server's state and KE2 for each.
-    fn answers(&self, in_one_pass: bool) -> Result<Vec<(<ours::HybridOpaque as Library>::Server, Vec<u8>)>, String> {
+    fn answers(&self, in_one_pass: bool) -> Result<Vec<ours::HybridAnswer>, String> {
         match in_one_pass {
             true => self.library.ke2_many(black_box(&self.record), black_box(&self.ke1s)),
             false => {
