@@ -116,6 +116,11 @@ where
     H::RelaySecret: Send + Sync,
     H::Client: Send + 'static,
 {
+    /// What a witness calls an onionskin: ntor's has no MAC, so a relay answers whatever its end is.
+    fn onionskin(&self) -> &'static str {
+        if self.kind == Kind::Ntor { "unsigned onionskin" } else { "onionskin" }
+    }
+
     /// Clients ask, the relay answers, and each client must have its hop.
     fn make_ready(&mut self, seed: u64) -> Result<Witness, Failed> {
         let secrets = RelaySecrets::new(seed, self.kind);
@@ -147,7 +152,7 @@ where
                 }
             }
         }
-        Ok(Witness::default().with("onionskin", self.creations[0].create.onionskin()))
+        Ok(Witness::default().with(self.onionskin(), self.creations[0].create.onionskin()))
     }
 }
 
@@ -166,8 +171,8 @@ where
     fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
         let kind =
             self.creations.first().ok_or_else(|| Mismatch::new("was checked before it was prepared"))?.create.kind();
-        let create =
-            Create2::new(kind, other.part("onionskin")?.to_vec()).map_err(|error| Mismatch::new(error.to_string()))?;
+        let create = Create2::new(kind, other.part(self.onionskin())?.to_vec())
+            .map_err(|error| Mismatch::new(error.to_string()))?;
         let (_, job) = RelayCircuit::create_wide(create, Limits::default());
         job.run(&self.keys).map(|_| ()).map_err(|error| Mismatch::new(error.to_string()))
     }
