@@ -47,13 +47,18 @@ pub(crate) fn read_secret(path: &Path, file: File, most: usize) -> Result<Zeroiz
 
 /// Reads a file that may have at most `most` bytes. One that is longer is an error, and no more of it is read.
 pub(crate) fn read_bounded(path: &Path, most: usize) -> Result<Vec<u8>, Error> {
-    let failed = |error: io::Error| Error::file(path, &error);
-    let mut bytes = Vec::new();
-    File::open(path).map_err(failed)?.take(most as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
-    match bytes.len() <= most {
-        true => Ok(bytes),
-        false => Err(Error::File { path: path.to_owned(), why: format!("longer than {most} bytes") }),
+    match read_up_to(path, most) {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(Error::File { path: path.to_owned(), why: format!("longer than {most} bytes") }),
+        Err(error) => Err(Error::file(path, &error)),
     }
+}
+
+/// The same with the system's own error, and `None` for a file that is longer.
+pub(crate) fn read_up_to(path: &Path, most: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(Some(bytes).filter(|bytes| bytes.len() <= most))
 }
 
 /// Raises the process's limit of open files as far as the system lets it, and says what it is then; `None` if there is no limit.

@@ -5,10 +5,10 @@ use candor_onion::handshake::{
     Client, Handshake, Hybrid, Keys, NoStaticKem, Ntor, NtorV3, Replies, Request, StaticKem,
 };
 use candor_primitives::dh::{DhError, x25519::X25519};
-use candor_primitives::kem::KemError;
 use candor_primitives::kem::ml_kem::{MlKem512, MlKem768, MlKem1024};
+use candor_primitives::kem::{Kem, KemError};
 use candor_test_support::Random;
-use candor_test_support::back_ends::{Draws, Script, SendsCoefficient, SendsPoint, Twisted};
+use candor_test_support::back_ends::{Draws, Refuses, Script, SendsCoefficient, SendsPoint, Twisted};
 use handshakes::{identity, keys, message};
 use std::slice::from_ref;
 
@@ -186,6 +186,33 @@ fn a_client_whose_extensions_or_keys_are_refused_fails_alone() {
         let (reply, theirs) = answers[at].as_ref().unwrap();
         let established = client.finish(reply).unwrap();
         assert_eq!((&keys(&established.keys), &established.message[..]), (theirs, &b"re: "[..]));
+    }
+}
+
+/// A back end that fails for one of a batch says so of the whole.
+#[test]
+fn where_a_back_end_refuses_one_of_a_batch_the_others_are_answered() {
+    let with = |ephemeral: &[u8], fixed: &[u8]| {
+        let [ephemeral, fixed] = [ephemeral, fixed].map(|it| Twisted::new(MlKem768::default(), Refuses(it.to_vec())));
+        Hybrid::new(ephemeral, X25519::new(), StaticKem(fixed))
+    };
+    let willing = with(&[], &[]);
+    let relay = willing.generate_relay([1; 32]).unwrap();
+    let key = 64..64 + MlKem768::PUBLIC;
+    let ciphertext = key.end..key.end + MlKem768::CIPHERTEXT;
+    for (refused, part) in [(None, key.clone()), (Some(1), key), (Some(1), ciphertext.clone()), (Some(3), ciphertext)] {
+        let start = |_| willing.start(willing.public(&relay), b"").unwrap();
+        let (clients, onionskins): (Vec<_>, Vec<_>) = (0..4).map(start).unzip();
+        let bytes = refused.map_or(&[][..], |at: usize| &onionskins[at][part]);
+        let answers = together(&with(bytes, bytes), from_ref(&relay), &onionskins);
+        for (at, (client, answer)) in clients.into_iter().zip(answers).enumerate() {
+            if refused == Some(at) {
+                assert_eq!(answer, Err(Error::Kem(KemError::BackEnd("the test"))));
+            } else {
+                let (reply, theirs) = answer.unwrap();
+                assert_eq!(keys(&client.finish(&reply).unwrap().keys), theirs);
+            }
+        }
     }
 }
 

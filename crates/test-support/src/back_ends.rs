@@ -1,7 +1,7 @@
 //! Back ends that differ from the one below them in one point.
 //!
 //! [`Twisted`] is a back end with a twist. [`Draws`] makes vectors and witnesses: keys and encapsulations come from a generator that the test
-//! chooses. [`SendsPoint`] and [`SendsCoefficient`] send what no honest side would.
+//! chooses. [`SendsPoint`] and [`SendsCoefficient`] send what no honest side would. [`Refuses`] fails where our own back ends would not.
 //!
 //! ```
 //! use candor_primitives::dh::{DhError, DiffieHellman};
@@ -81,6 +81,27 @@ pub trait KemTwist<K: Kem> {
         to.iter().zip(ciphertexts).map(|(to, ciphertext)| self.encapsulate(kem, to, ciphertext)).collect()
     }
 
+    /// In place of [`Kem::decapsulate`].
+    ///
+    /// # Errors
+    /// Those of `kem`.
+    fn decapsulate(&self, kem: &K, with: &K::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
+        kem.decapsulate(with, ciphertext)
+    }
+
+    /// In place of [`Kem::decapsulate_many`]: the batch of `kem`.
+    ///
+    /// # Errors
+    /// Those of `kem`.
+    fn decapsulate_many(
+        &self,
+        kem: &K,
+        with: &[&K::Secret],
+        ciphertexts: &[&[u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        kem.decapsulate_many(with, ciphertexts)
+    }
+
     /// In place of [`Kem::public_to_bytes`].
     ///
     /// # Errors
@@ -150,6 +171,40 @@ impl<K: Kem> KemTwist<K> for SendsCoefficient {
         kem.public_to_bytes(public, bytes)?;
         bytes[self.at..self.at + 3].copy_from_slice(&self.bytes);
         Ok(())
+    }
+}
+
+/// Refuses the public key and the ciphertext whose bytes these are, and any batch with them.
+#[derive(Clone)]
+pub struct Refuses(pub Vec<u8>);
+
+impl Refuses {
+    fn unless(&self, is_it: bool) -> Result<(), KemError> {
+        if is_it { Err(KemError::BackEnd("the test")) } else { Ok(()) }
+    }
+}
+
+impl<K: Kem> KemTwist<K> for Refuses {
+    fn encapsulate(&self, kem: &K, to: &K::Public, ciphertext: &mut [u8]) -> Result<SharedSecret, KemError> {
+        let mut bytes = vec![0; K::PUBLIC];
+        kem.public_to_bytes(to, &mut bytes)?;
+        self.unless(bytes == self.0)?;
+        kem.encapsulate(to, ciphertext)
+    }
+
+    fn decapsulate(&self, kem: &K, with: &K::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
+        self.unless(ciphertext == self.0)?;
+        kem.decapsulate(with, ciphertext)
+    }
+
+    fn decapsulate_many(
+        &self,
+        kem: &K,
+        with: &[&K::Secret],
+        ciphertexts: &[&[u8]],
+    ) -> Result<Vec<SharedSecret>, KemError> {
+        self.unless(ciphertexts.contains(&&self.0[..]))?;
+        kem.decapsulate_many(with, ciphertexts)
     }
 }
 
@@ -229,10 +284,10 @@ impl<K: Kem, T: KemTwist<K>> Kem for Twisted<K, T> {
     }
 
     fn decapsulate(&self, with: &K::Secret, ciphertext: &[u8]) -> Result<SharedSecret, KemError> {
-        self.below.decapsulate(with, ciphertext)
+        self.twist.decapsulate(&self.below, with, ciphertext)
     }
 
     fn decapsulate_many(&self, with: &[&K::Secret], ciphertexts: &[&[u8]]) -> Result<Vec<SharedSecret>, KemError> {
-        self.below.decapsulate_many(with, ciphertexts)
+        self.twist.decapsulate_many(&self.below, with, ciphertexts)
     }
 }

@@ -8,14 +8,16 @@
 //! So a handshake that comes alone is answered [on the link's own thread](Here).
 //!
 //! A thread takes up to eight that wait and are of one kind as one batch, which takes less time than one by one. It never waits for company, and
-//! takes no more than its share while other threads have nothing to do.
+//! takes no more than its share while other threads have nothing to do. Should one of a batch panic, the others are answered one by one.
 
 use super::circuit::Circuit;
 use super::fair::Fair;
 use super::payer::Payer;
 use crate::Error;
 use crate::link::locked;
+use candor_onion::cell::DestroyReason;
 use candor_onion::circuit::{Answer, HandshakeJob, OnionKeys};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -37,7 +39,13 @@ pub(super) trait Waits: Send + Sync + 'static {
 
     /// Takes the result.
     fn answer(self: &Arc<Self>, answer: Result<Answer, candor_onion::Error>);
+
+    /// There will be none: something has panicked.
+    fn lost(self: &Arc<Self>);
 }
+
+/// A handshake and what it is done for.
+type Job<C> = (HandshakeJob, Arc<C>);
 
 struct Queue<C> {
     keys: Mutex<Arc<OnionKeys>>,
@@ -53,7 +61,7 @@ struct Queue<C> {
 
 struct State<C> {
     /// Waiting handshakes, grouped by who pays for them.
-    jobs: Fair<(HandshakeJob, Arc<C>)>,
+    jobs: Fair<Job<C>>,
     /// How many threads of the pool are at work.
     working: usize,
     here: Here,
@@ -176,13 +184,26 @@ impl<C: Waits> Queue<C> {
         }
     }
 
-    fn run(&self, batch: &[(HandshakeJob, Arc<C>)]) {
+    fn run(&self, batch: &[Job<C>]) {
+        let left = self.answer(&batch.iter().collect::<Vec<_>>());
+        for job in left {
+            self.answer(&[job]).into_iter().for_each(|(_, circuit)| circuit.lost());
+        }
+    }
+
+    /// Gives back those without an answer, if something has panicked.
+    fn answer<'a>(&self, batch: &[&'a Job<C>]) -> Vec<&'a Job<C>> {
         let keys = Arc::clone(&locked(&self.keys));
         let jobs: Vec<_> = batch.iter().map(|(job, _)| job).collect();
-        HandshakeJob::run_many(&jobs, &keys, |at, answer| {
-            self.answered.fetch_add(1, Ordering::Relaxed);
-            batch[at].1.answer(answer);
-        });
+        let mut left: Vec<_> = batch.iter().copied().map(Some).collect();
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| {
+            HandshakeJob::run_many(&jobs, &keys, |at, answer| {
+                batch[at].1.answer(answer);
+                left[at] = None;
+                self.answered.fetch_add(1, Ordering::Relaxed);
+            });
+        }));
+        left.into_iter().flatten().collect()
     }
 }
 
@@ -197,6 +218,10 @@ impl Waits for Circuit {
 
     fn answer(self: &Arc<Self>, answer: Result<Answer, candor_onion::Error>) {
         self.with(|inner| inner.machine.answer(answer));
+    }
+
+    fn lost(self: &Arc<Self>) {
+        self.with(|inner| inner.machine.close(DestroyReason::INTERNAL));
     }
 }
 
@@ -229,6 +254,8 @@ mod tests {
         payer: usize,
         is_closed: AtomicBool,
         answers: Sender<u8>,
+        /// Its answer makes the thread panic.
+        panics: AtomicBool,
         /// The thread that brings the answer is kept until somebody lets it go.
         keeps: Option<Mutex<Receiver<()>>>,
     }
@@ -244,12 +271,20 @@ mod tests {
 
         fn answer(self: &Arc<Self>, answer: Result<Answer, candor_onion::Error>) {
             answer.unwrap();
+            assert!(!self.panics.load(Ordering::Relaxed), "as it is to");
             self.answers.send(self.number).unwrap();
             if let Some(keeps) = &self.keeps {
                 locked(keeps).recv().unwrap();
             }
         }
+
+        fn lost(self: &Arc<Self>) {
+            self.answers.send(LOST + self.number).unwrap();
+        }
     }
+
+    /// What is said of those who are lost, beside their number.
+    const LOST: u8 = 100;
 
     /// A pool of one thread, and what makes jobs for it.
     struct Scene {
@@ -276,14 +311,18 @@ mod tests {
         }
 
         fn submit(&mut self, payer: usize, kind: usize, keeps: Option<Receiver<()>>) -> Arc<Waiting> {
+            let (job, waiting) = self.job(payer, kind, keeps);
+            assert!(self.pool.submit(job, &waiting, false).is_none(), "there is room");
+            waiting
+        }
+
+        fn job(&mut self, payer: usize, kind: usize, keeps: Option<Receiver<()>>) -> (HandshakeJob, Arc<Waiting>) {
             let (number, onionskin) = self.onionskins[kind].clone();
             let (_, job) = RelayCircuit::create(Create2::new(number, onionskin).unwrap(), Limits::default());
-            let (is_closed, answers) = (AtomicBool::new(false), self.answers.0.clone());
-            let waiting = Waiting { number: self.submitted, payer, is_closed, answers, keeps: keeps.map(Mutex::new) };
-            let waiting = Arc::new(waiting);
-            assert!(self.pool.submit(job, &waiting, false).is_none(), "there is room");
+            let (is_closed, panics, answers) = (AtomicBool::new(false), AtomicBool::new(false), self.answers.0.clone());
+            let number = self.submitted;
             self.submitted += 1;
-            waiting
+            (job, Arc::new(Waiting { number, payer, is_closed, answers, panics, keeps: keeps.map(Mutex::new) }))
         }
 
         /// Keeps the pool's thread while `others` come, then lets it go and waits for so many answers.
@@ -323,6 +362,30 @@ mod tests {
             (0..2).for_each(|_| drop(scene.submit(3, 1, None)));
         };
         assert_eq!(Scene::new().after(mix, 6), (vec![1, 6, 2, 5, 7, 3], [4, 1, 0, 0, 0, 0, 0, 0]));
+    }
+
+    #[test]
+    fn one_that_panics_costs_no_other_its_answer_and_the_pool_no_thread() {
+        let mut scene = Scene::new();
+        let (go, wait) = channel();
+        scene.submit(0, 0, Some(wait));
+        assert_eq!(scene.answers.1.recv(), Ok(0));
+        (1..=8).for_each(|payer| scene.submit(payer, 0, None).panics.store(payer == 3, Ordering::Relaxed));
+        go.send(()).unwrap();
+        let answers: Vec<_> = (0..8).map(|_| scene.answers.1.recv().unwrap()).collect();
+        assert_eq!(answers, [1, 2, LOST + 3, 4, 5, 6, 7, 8]);
+        // On a link's thread, too.
+        let (job, waiting) = scene.job(1, 0, None);
+        waiting.panics.store(true, Ordering::Relaxed);
+        while locked(&scene.pool.0.state).working > 0 {
+            thread::yield_now();
+        }
+        assert!(scene.pool.submit(job, &waiting, true).is_none());
+        assert_eq!((scene.answers.1.recv(), scene.pool.answered_here()), (Ok(LOST + 9), 1));
+        assert!(!locked(&scene.pool.0.state).here.busy);
+        // The twin: the thread goes on.
+        scene.submit(1, 1, None);
+        assert_eq!((scene.answers.1.recv(), scene.pool.refused()), (Ok(10), 0));
     }
 
     #[test]

@@ -289,7 +289,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
         Ok(HybridRequest { kem: self.kem.clone(), ek, message, phase_one, transcript, y_public, xy })
     }
 
-    /// [`Self::checked`] of each, with all agreements in one pass and then all decapsulations; those that fail are answered.
+    /// [`Self::checked`] of each, with all agreements in one pass and then all decapsulations, or these one by one if that fails; those that fail are answered.
     fn checked_many(&self, opened: &[(usize, Opened<'_, D, S>)], replies: &mut dyn Replies) -> Vec<Replying<K>> {
         let asked: Vec<_> = opened.iter().map(|(_, opened)| (&opened.relay.onion_key, opened.x_public)).collect();
         asked.iter().for_each(|(onion_key, _)| secret::takes("hybrid/answer-many", *onion_key));
@@ -301,7 +301,11 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
         let mut requests = Vec::with_capacity(opened.len());
         for (place, ((at, opened), exchange)) in opened.iter().zip(&exchanges).enumerate() {
             let mut accepted = || {
-                let ss_s = static_secrets.as_ref().map_err(Clone::clone)?[place].clone();
+                let ss_s = match &static_secrets {
+                    Ok(secrets) => secrets[place].clone(),
+                    // One of them has failed, and the others go on.
+                    Err(_) => self.static_key.decapsulate(&opened.relay.static_kem, opened.ct_s)?,
+                };
                 let request = self.checked(opened, exchange.clone()?, ss_s)?;
                 let reply = request.reply(&replies.message(*at, &request.message)?);
                 Ok((*at, request, reply))
@@ -314,7 +318,7 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
         requests
     }
 
-    /// Responds to each, with all encapsulations in one pass.
+    /// Responds to each, with all encapsulations in one pass; one by one if that fails.
     fn respond_many(&self, mut requests: Vec<Replying<K>>, replies: &mut dyn Replies) {
         let (mut keys, mut ciphertexts) = (Vec::new(), Vec::new());
         for (_, request, reply) in &mut requests {
@@ -323,11 +327,16 @@ impl<K: Kem + Clone, D: DiffieHellman + Clone, S: StaticKey> Hybrid<K, D, S> {
         }
         let secrets = self.kem.encapsulate_many(&keys, &mut ciphertexts);
         for (place, (at, request, reply)) in requests.iter_mut().enumerate() {
-            let answer = secrets.as_ref().map(|secrets| {
-                let keys = request.finish(reply, &secrets[place]);
+            let ss_e = match &secrets {
+                Ok(secrets) => Ok(secrets[place].clone()),
+                // As above.
+                Err(_) => self.kem.encapsulate(&request.ek, &mut reply[32..32 + K::CIPHERTEXT]),
+            };
+            let answer = ss_e.map(|ss_e| {
+                let keys = request.finish(reply, &ss_e);
                 (mem::take(reply), keys)
             });
-            replies.answered(*at, answer.map_err(|error| (*error).into()));
+            replies.answered(*at, answer.map_err(Error::from));
         }
     }
 }

@@ -92,8 +92,7 @@ impl<S: Suite> Server<S> {
 
     /// Answers several KE1 at hand, each as [`Self::respond`] does; one that fails does not concern the others. Our ML-KEM encapsulates to
     /// several in less time than one by one; the curve's share, which is most of it, stays. `answered` gets each result with its place among
-    /// the `logins`, once; those that fail come first. Takes 96 bytes from `rng` for each login that is well formed, and then the coins of
-    /// all.
+    /// the `logins`, once, in no particular order. Takes 96 bytes from `rng` for each login that is well formed, and then the coins of all.
     ///
     /// **Count the guesses** as for [`Self::respond`]. What must hold for one login to be let in, its limits and its place in a queue, must
     /// be asked before.

@@ -3,7 +3,9 @@
 use super::{Built, Isolation, Pool, Working};
 use crate::Error;
 use crate::clock::instant;
-use crate::proxy::trouble::{Trouble, is_spoilt, is_the_exits, is_the_guards, is_the_links, leaves_the_circuit};
+use crate::proxy::trouble::{
+    Trouble, is_a_refusal, is_spoilt, is_the_exits, is_the_guards, is_the_links, leaves_the_circuit,
+};
 use crate::relay_list::ListedRelay;
 use std::future::pending;
 use std::sync::Arc;
@@ -25,7 +27,7 @@ pub(super) struct Passed {
     pub(super) spoilt: Vec<[u8; 32]>,
     /// The guards of those circuits.
     suspects: Vec<[u8; 32]>,
-    /// The guards of circuits whose exits, other relays, are not to be its exit.
+    /// The guards of circuits that failed it behind them.
     entered: Vec<[u8; 32]>,
     /// Those of them over which a second try fared no better. It begins at none of these, unless there is no other that was reached.
     pub(super) guards: Vec<[u8; 32]>,
@@ -38,7 +40,8 @@ impl Passed {
     pub(super) fn passes(&self, built: &Built) -> bool {
         let (guard, exit) = (built.guard().identity(), built.exit().identity());
         let is_spoilt = built.relays().skip(1).any(|relay| self.spoilt.contains(relay.identity()));
-        // Nor does one that happens to be there lead to another guard: not for an exit, and for a spoilt cell not before a second try over the first.
+        // Nor does one that happens to be there lead to another guard: not for what the relays behind the first have done, and for a spoilt cell not before a second try
+        // over it.
         let mut entered = self.suspects.iter().chain(&self.entered).peekable();
         let is_elsewhere =
             self.guards.is_empty() && entered.peek().is_some() && !entered.any(|entered| entered == guard);
@@ -52,9 +55,12 @@ impl Passed {
             self.met_a_spoilt_cell(built);
         } else if matches!(error, Error::TooManyStreams) {
             self.full.push(built.number);
-        } else if is_the_exits(error, built.path.len()) {
-            self.exits.push(*built.exit().identity());
-            if built.path.len() > 1 {
+        } else {
+            if is_the_exits(error, built.path.len()) {
+                self.exits.push(*built.exit().identity());
+            }
+            // Otherwise a relay behind the guard, a middle one too, would choose the guard by failing what others carry.
+            if built.path.len() > 1 && !is_a_refusal(error) {
                 self.entered.push(*built.guard().identity());
             }
         }

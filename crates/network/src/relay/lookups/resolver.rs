@@ -2,43 +2,55 @@
 //!
 //! A question is a future. It holds no thread, and when it is dropped its sockets are closed.
 //!
-//! `/etc/hosts` comes first, then the servers of `/etc/resolv.conf`, up to three of them, or the one on this machine if it names none. Nothing else of
-//! the system's is asked: neither `nsswitch.conf` nor `resolv.conf`'s options and search domains, which are not for clients' names. C tor's
-//! resolver, evdns, does likewise. No answer is kept, so nobody learns from an exit what others have asked it; that is for the server to do.
+//! [`/etc/hosts`](hosts) comes first, then the servers of `/etc/resolv.conf`, up to three of them, or the one on this machine if it names none. Nothing
+//! else of the system's is asked: neither `nsswitch.conf` nor `resolv.conf`'s options and search domains, which are not for clients' names. C tor's
+//! resolver, evdns, does likewise. No answer is kept; that is for the server to do.
 //!
-//! A server has [`PATIENCE`], in which it is sent the question up to three times; then it is asked again or another is, [`ROUNDS`] times in all.
-//! Answers are datagrams of up to 1,232 bytes. If one says that there is more, up to 65,535 bytes come over TCP, for [`MOST_LARGE`] look-ups
-//! at a time; the others wait.
+//! Servers are asked in the file's order, always beginning with the first, as glibc does it: what becomes of one client's question says nothing to the next.
+//! Each has [`PATIENCE`] for one datagram. Whether there is a name or not, an answer is an answer. A server that can't say is not asked again for this question, one that
+//! is silent is, after the others, until the question has been asked [`TRIES`] times. So hickory has one resolver for each server, and its own
+//! choice of servers, its repetitions and its cache have nothing to do.
+//!
+//! Answers are datagrams of up to 1,232 bytes. If one says that there is more, the server has [`PATIENCE_FOR_LARGE`] for up to 65,535 bytes over TCP, on a connection
+//! for this question, for which the look-up waits for its [turn](Turn).
 
-use super::NotFound;
+mod hosts;
+
+use super::{NotFound, Turn};
 use crate::clock::instant;
 use crate::files;
 use crate::link::locked;
 use candor_onion::relay::message::Resolved;
 use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::udp::UdpClientStream;
+use hickory_resolver::net::xfer::DnsExchange;
 use hickory_resolver::net::{DnsError, NetError};
-use hickory_resolver::proto::op::{Query, ResponseCode};
+use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
-use hickory_resolver::{Hosts, TokioResolver};
+use hickory_resolver::{ConnectionProvider, PoolContext};
+use hosts::Hosts;
+use std::collections::VecDeque;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr};
+use std::future::{Ready, ready};
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
-use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 /// How long a server has for one question.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long it has for an answer over TCP.
+const PATIENCE_FOR_LARGE: Duration = Duration::from_secs(3);
 /// How often a question is asked, of one server or of several.
-const ROUNDS: usize = 3;
+const TRIES: usize = 9;
 /// As many servers as the system's own resolver asks (`MAXNS` in resolv.conf(5)).
 const MOST_SERVERS: usize = 3;
-/// Look-ups at a time whose answers come over TCP, and take up to a megabyte when read.
-const MOST_LARGE: usize = 4;
-/// Sockets of one look-up: two questions, each of which is sent up to three times, from ports of their own.
-pub(super) const SOCKETS: usize = 6;
-/// Bytes of a file that is read: whoever asks for an address's name has all names of `/etc/hosts` looked through.
+/// Sockets of one look-up, which is up to two questions.
+pub(super) const SOCKETS: usize = 2;
+/// Bytes of a file that is read.
 const MOST_TEXT: usize = 1 << 20;
 /// How long it takes until a change of the two files is seen.
 const FRESH: Duration = Duration::from_secs(10);
@@ -48,17 +60,22 @@ pub(super) struct Resolver {
     hosts: PathBuf,
     port: u16,
     known: Mutex<Option<Arc<Known>>>,
-    large: Semaphore,
 }
 
 /// What the two files said.
 struct Known {
     hosts: Hosts,
-    datagrams: TokioResolver,
-    tcp: TokioResolver,
+    servers: Vec<Server>,
     /// When the files were changed before they were read.
-    changed: [Option<SystemTime>; 2],
+    changed: Changed,
     looked_at: Mutex<Instant>,
+}
+
+type Changed = [Option<SystemTime>; 2];
+
+struct Server {
+    address: SocketAddr,
+    by_datagram: hickory_resolver::Resolver<OneDatagram>,
 }
 
 impl Resolver {
@@ -67,25 +84,25 @@ impl Resolver {
     }
 
     fn new(resolv_conf: impl Into<PathBuf>, hosts: impl Into<PathBuf>, port: u16) -> Self {
-        let (resolv_conf, hosts) = (resolv_conf.into(), hosts.into());
-        Self { resolv_conf, hosts, port, known: Mutex::default(), large: Semaphore::new(MOST_LARGE) }
+        Self { resolv_conf: resolv_conf.into(), hosts: hosts.into(), port, known: Mutex::default() }
     }
 
     /// The addresses of a name, IPv4 and IPv6 by turns, as many as RESOLVED can carry.
-    pub(super) async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, NotFound> {
-        let never = NotFound { transient: false };
-        let labels = host.strip_suffix('.').unwrap_or(host).split('.').map(str::as_bytes);
-        let name = Name::from_labels(labels).map_err(|_| never)?;
+    pub(super) async fn addresses(&self, host: &str, turn: Turn<'_>) -> Result<Vec<IpAddr>, NotFound> {
+        let host = host.strip_suffix('.').unwrap_or(host);
+        let name = Name::from_labels(host.split('.').map(str::as_bytes)).map_err(|_| NotFound { transient: false })?;
         let known = self.known()?;
         let ask = async |kind| {
-            let found = self.ask(&known, &name, kind).await?;
+            let found = known.ask(&name, kind, turn).await?;
             Ok(found.iter().filter_map(RData::ip_addr).take(Resolved::MOST).collect::<Vec<_>>())
         };
-        let kinds = [RecordType::A, RecordType::AAAA];
-        let found: [Result<Vec<IpAddr>, NotFound>; 2] = match kinds.map(|kind| known.listed(&name, kind)) {
-            [None, None] => tokio::join!(ask(kinds[0]), ask(kinds[1])).into(),
+        let found: [Result<Vec<IpAddr>, NotFound>; 2] = match known.hosts.addresses(host) {
+            None => tokio::join!(ask(RecordType::A), ask(RecordType::AAAA)).into(),
             // A name that the file has is asked of nobody.
-            listed => listed.map(|records| Ok(records.iter().flatten().filter_map(RData::ip_addr).collect())),
+            Some(listed) => {
+                let (four, six) = listed.iter().copied().partition(IpAddr::is_ipv4);
+                [Ok(four), Ok(six)]
+            }
         };
         let transient = found.iter().any(|found| found.as_ref().is_err_and(|error| error.transient));
         let mut families = found.map(|found| found.unwrap_or_default().into_iter());
@@ -101,103 +118,165 @@ impl Resolver {
     }
 
     /// The name of an address; of several, the first by the alphabet.
-    pub(super) async fn name(&self, address: IpAddr) -> Result<String, NotFound> {
-        let name = Name::from(address);
+    pub(super) async fn name(&self, address: IpAddr, turn: Turn<'_>) -> Result<String, NotFound> {
         let known = self.known()?;
-        let found = match known.listed(&name, RecordType::PTR) {
-            Some(found) => found,
-            None => self.ask(&known, &name, RecordType::PTR).await?,
-        };
+        if let Some(listed) = known.hosts.name(address) {
+            return Ok(listed.to_owned());
+        }
+        let found = known.ask(&Name::from(address), RecordType::PTR, turn).await?;
         let names = found.iter().filter_map(|data| match data {
             RData::PTR(name) => Some(name.0.to_ascii()),
             _ => None,
         });
-        let is_host = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-        let name = names.filter(is_host).min().ok_or(NotFound { transient: false })?;
+        let name = names.filter(|name| is_host(name)).min().ok_or(NotFound { transient: false })?;
         Ok(name.strip_suffix('.').unwrap_or(&name).to_owned())
     }
 
-    async fn ask(&self, known: &Known, name: &Name, kind: RecordType) -> Result<Vec<RData>, NotFound> {
-        let mut answer = known.datagrams.lookup(name.clone(), kind).await;
-        if matches!(answer, Err(NetError::Truncated)) {
-            // Never closed.
-            let _place = self.large.acquire().await;
-            answer = known.tcp.lookup(name.clone(), kind).await;
-        }
-        let answer = answer.map_err(|error| NotFound { transient: !is_denied(&error) })?;
-        let records = answer.answers().iter().filter(|record| record.record_type() == kind);
-        Ok(records.map(|record| record.data.clone()).collect())
-    }
-
+    /// What the files say. They are looked at and read without the lock, by one look-up, while others go on with what was known before; and so does that
+    /// one if they can't be read.
     fn known(&self) -> Result<Arc<Known>, NotFound> {
-        let mut known = locked(&self.known);
-        let files = [&self.resolv_conf, &self.hosts];
-        let changed = || files.map(|file| fs::metadata(file).and_then(|metadata| metadata.modified()).ok());
-        if let Some(known) = &*known {
-            let mut looked_at = locked(&known.looked_at);
-            let now = instant();
-            if now.saturating_duration_since(*looked_at) < FRESH {
-                return Ok(Arc::clone(known));
-            }
-            *looked_at = now;
-            if known.changed == changed() {
-                return Ok(Arc::clone(known));
-            }
+        let before = locked(&self.known).clone();
+        if before.as_ref().is_some_and(|known| !known.is_due()) {
+            return before.ok_or(NotFound { transient: true });
         }
-        let changed = changed();
-        let read = Known::read(&self.resolv_conf, &self.hosts, self.port, changed);
-        let read = Arc::new(read.map_err(|_| NotFound { transient: true })?);
-        *known = Some(Arc::clone(&read));
-        Ok(read)
+        let changed = [&self.resolv_conf, &self.hosts]
+            .map(|file| fs::metadata(file).and_then(|metadata| metadata.modified()).ok());
+        match before {
+            Some(before) if before.changed == changed => Ok(before),
+            before => match Known::read(&self.resolv_conf, &self.hosts, self.port, changed) {
+                Ok(read) => {
+                    let read = Arc::new(read);
+                    *locked(&self.known) = Some(Arc::clone(&read));
+                    Ok(read)
+                }
+                Err(_) => before.ok_or(NotFound { transient: true }),
+            },
+        }
     }
 }
 
 impl Known {
-    fn read(resolv_conf: &Path, hosts: &Path, port: u16, changed: [Option<SystemTime>; 2]) -> Result<Self, NetError> {
-        // As with the system's resolver, a file that is not there says nothing, and neither does a line that can't be read.
-        let text = |path| files::read_bounded(path, MOST_TEXT).unwrap_or_default();
-        let (parsed, _) = resolv_conf::Config::parse_with_errors(&text(resolv_conf));
+    fn read(resolv_conf: &Path, hosts: &Path, port: u16, changed: Changed) -> Result<Self, NetError> {
+        let (parsed, _) = resolv_conf::Config::parse_with_errors(&read(resolv_conf)?);
         let mut servers: Vec<IpAddr> = parsed.nameservers.iter().map(IpAddr::from).take(MOST_SERVERS).collect();
         if servers.is_empty() {
             servers.push(Ipv4Addr::LOCALHOST.into());
         }
-        let mut listed = Hosts::default();
-        // Whatever it has before what is no text.
-        let _ = listed.read_hosts_conf(&text(hosts)[..]);
-        Ok(Self {
-            hosts: listed,
-            datagrams: asking(&servers, port, ConnectionConfig::udp())?,
-            tcp: asking(&servers, port, ConnectionConfig::tcp())?,
-            changed,
-            looked_at: Mutex::new(instant()),
-        })
+        let servers = servers.into_iter().map(|address| Server::new(SocketAddr::new(address, port)));
+        let hosts = Hosts::parse(&String::from_utf8_lossy(&read(hosts)?));
+        Ok(Self { hosts, servers: servers.collect::<Result<_, _>>()?, changed, looked_at: Mutex::new(instant()) })
     }
 
-    /// What `/etc/hosts` has of that kind.
-    fn listed(&self, name: &Name, kind: RecordType) -> Option<Vec<RData>> {
-        let found = self.hosts.lookup_static_host(&Query::query(name.clone(), kind))?;
-        Some(found.answers().iter().map(|record| record.data.clone()).collect())
+    /// Whether the files are to be looked at: once in a while, for one who asks.
+    fn is_due(&self) -> bool {
+        let (mut looked_at, now) = (locked(&self.looked_at), instant());
+        let is_due = now.saturating_duration_since(*looked_at) >= FRESH;
+        if is_due {
+            *looked_at = now;
+        }
+        is_due
+    }
+
+    /// The records of that kind. A name that has none is no error.
+    async fn ask(&self, name: &Name, kind: RecordType, turn: Turn<'_>) -> Result<Vec<RData>, NotFound> {
+        let mut servers: VecDeque<_> = self.servers.iter().collect();
+        for _ in 0..TRIES {
+            let Some(server) = servers.pop_front() else { break };
+            match server.ask(name, kind, turn).await {
+                Ok(found) => return Ok(found),
+                Err(NetError::Dns(DnsError::NoRecordsFound(answer)))
+                    if matches!(answer.response_code, ResponseCode::NXDomain | ResponseCode::NoError) =>
+                {
+                    return Ok(Vec::new());
+                }
+                Err(NetError::Timeout) => servers.push_back(server),
+                Err(_) => {}
+            }
+        }
+        Err(NotFound { transient: true })
     }
 }
 
-fn asking(servers: &[IpAddr], port: u16, mut way: ConnectionConfig) -> Result<TokioResolver, NetError> {
-    way.port = port;
-    let servers = servers.iter().map(|server| NameServerConfig::new(*server, true, vec![way.clone()])).collect();
+impl Server {
+    fn new(address: SocketAddr) -> Result<Self, NetError> {
+        let by_datagram =
+            asking(address, ConnectionConfig::udp(), PATIENCE, OneDatagram(TokioRuntimeProvider::default()))?;
+        Ok(Self { address, by_datagram })
+    }
+
+    async fn ask(&self, name: &Name, kind: RecordType, turn: Turn<'_>) -> Result<Vec<RData>, NetError> {
+        let mut answer = self.by_datagram.lookup(name.clone(), kind).await;
+        if matches!(answer, Err(NetError::Truncated)) {
+            let _place = turn.come().await;
+            // A connection of its own, which is closed with it.
+            let provider = TokioRuntimeProvider::default();
+            let by_tcp = asking(self.address, ConnectionConfig::tcp(), PATIENCE_FOR_LARGE, provider)?;
+            answer = match timeout(PATIENCE_FOR_LARGE, by_tcp.lookup(name.clone(), kind)).await {
+                // A server that has answered is not silent, so it isn't asked again.
+                Err(_) | Ok(Err(NetError::Timeout)) => Err(NetError::Truncated),
+                Ok(answer) => answer,
+            };
+        }
+        let answer = answer?;
+        let records = answer.answers().iter().filter(|record| record.record_type() == kind);
+        Ok(records.map(|record| record.data.clone()).collect())
+    }
+}
+
+/// hickory's resolver for one server, without what it does beyond a single question.
+fn asking<P: ConnectionProvider>(
+    server: SocketAddr,
+    mut way: ConnectionConfig,
+    patience: Duration,
+    provider: P,
+) -> Result<hickory_resolver::Resolver<P>, NetError> {
+    way.port = server.port();
+    let servers = vec![NameServerConfig::new(server.ip(), true, vec![way])];
     let config = ResolverConfig::from_parts(None, Vec::new(), servers);
-    let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+    let mut builder = hickory_resolver::Resolver::builder_with_config(config, provider);
     let options = builder.options_mut();
-    options.timeout = PATIENCE;
-    options.attempts = ROUNDS - 1;
-    options.num_concurrent_reqs = 1;
+    options.timeout = patience;
+    options.attempts = 0;
     options.cache_size = 0;
     options.preserve_intermediates = false;
     builder.build()
 }
 
-/// Whether a server has said that there is no such name or record.
-fn is_denied(error: &NetError) -> bool {
-    let NetError::Dns(DnsError::NoRecordsFound(answer)) = error else { return false };
-    matches!(answer.response_code, ResponseCode::NXDomain | ResponseCode::NoError)
+/// Sends a question once. hickory's own provider sends it up to three times, at intervals by how the server fared with everybody's questions before.
+#[derive(Clone)]
+struct OneDatagram(TokioRuntimeProvider);
+
+impl ConnectionProvider for OneDatagram {
+    type Conn = DnsExchange<TokioRuntimeProvider>;
+    type FutureConn = Ready<Result<Self::Conn, NetError>>;
+    type RuntimeProvider = TokioRuntimeProvider;
+
+    fn new_connection(
+        &self,
+        ip: IpAddr,
+        config: &ConnectionConfig,
+        context: &PoolContext,
+    ) -> Result<Self::FutureConn, NetError> {
+        let stream = UdpClientStream::builder(SocketAddr::new(ip, config.port), self.0.clone());
+        Ok(ready(Ok(stream.with_timeout(Some(context.options.timeout)).with_max_retries(1).exchange())))
+    }
+
+    fn runtime_provider(&self) -> &TokioRuntimeProvider {
+        &self.0
+    }
+}
+
+/// As with the system's resolver, a file that is not there says nothing; nor does one that is too long.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    match files::read_up_to(path, MOST_TEXT) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        text => Ok(text?.unwrap_or_default()),
+    }
+}
+
+/// Whether a name may be told as a host's.
+fn is_host(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
 #[cfg(test)]

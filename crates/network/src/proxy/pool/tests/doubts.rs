@@ -1,6 +1,7 @@
 //! Cells that somebody on a circuit spoils, and errors of our own: which relays a stream is tried with next.
 
 use super::*;
+use candor_onion::cell::DestroyReason;
 use candor_onion::circuit::{Cause, Failure};
 use std::collections::HashSet;
 
@@ -120,6 +121,12 @@ async fn one_spoilt_cell_leads_no_stream_to_another_guard_and_no_exit_that_refus
     locked(&pool.guards).reached(ada.identity());
     let path = [&ada, &cyd, &eve].map(|relay| *relay.identity());
     assert_eq!(paths(&proxy, 1, vec![spoilt()]).await, [path, path], "the same again, rather than another guard");
+    // So it is where a middle relay ends the circuit.
+    let ends = || {
+        let failure = Failure { hop: Some(2), cause: Cause::Destroyed(DestroyReason::RESOURCELIMIT) };
+        Error::Circuit { failure, relay: None }
+    };
+    assert_eq!(paths(&proxy, 1, vec![ends(), ends()]).await, [path, path, path]);
     // So do an exit that refuses and a target that hangs, but then there is nobody else to ask.
     let refused = || {
         let (relay, target) = (String::new(), String::new());
@@ -138,7 +145,33 @@ async fn one_spoilt_cell_leads_no_stream_to_another_guard_and_no_exit_that_refus
     drop(gone);
     let tries = paths(&proxy, 3, vec![spoilt(), spoilt()]).await;
     assert_eq!(tries.iter().map(|path| path[0]).collect::<Vec<_>>(), [&ada, &ada, &bob].map(|relay| *relay.identity()));
+    // Nor does a middle relay keep a stream from another guard when the first is gone.
+    let down = |built: Arc<Built>| -> Working<[u8; 32]> {
+        let guard = *built.guard().identity();
+        locked(&pool.guards).failed(&guard, instant());
+        Box::pin(ready(if guard == *ada.identity() { Err(ends()) } else { Ok(guard) }))
+    };
+    let (guard, _trial) = pool.attempt(isolation(4), HOST, 443, String::new(), down).await.unwrap();
+    assert_eq!(guard, *bob.identity());
     assert_eq!(locked(&pool.guards).identities().count(), 2, "nobody is drawn for that");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_circuit_that_is_there_over_a_doubted_guard_is_not_taken() {
+    let there = format!("{HOST}:443");
+    let relays = [relay("").await, relay("").await, relay("").await, relay(&there).await];
+    let [ada, bob, cyd, dora] = relays.each_ref().map(Relay::listed);
+    let (proxy, _folder) = proxy(list(&[&ada, &bob, &cyd, &dora]), &[&ada, &bob], |_| {}).await;
+    let pool = &proxy.shared.pool;
+    let ahead = pool.build(Some(HOST), 443, &Passed::default(), None, pending()).await.unwrap();
+    pool.keep(&ahead, None);
+    let mut passed = Passed::default();
+    passed.guards.push(*ada.identity());
+    let found = pool.circuit(isolation(1), HOST, 443, &passed).await.unwrap();
+    assert_eq!((ahead.guard().identity(), found.guard().identity()), (ada.identity(), bob.identity()));
+    // The twin: it is there for a stream that has no doubts.
+    let found = pool.circuit(isolation(2), HOST, 443, &Passed::default()).await.unwrap();
+    assert_eq!(found.number, ahead.number);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,8 +1,9 @@
 //! Against a server of our own on loopback, whose messages are written here byte by byte (RFC 1035, section 4).
 
 use super::*;
-use crate::relay::lookups::{Lookups, MOST};
-use crate::relay::payer::tests::listed;
+use crate::relay::lookups::{Lookups, MOST, MOST_LARGE};
+use crate::relay::payer::Payer;
+use crate::relay::payer::tests::{listed, stranger};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UdpSocket};
@@ -18,6 +19,7 @@ const FINE: u16 = 0x8180;
 const TRUNCATED: u16 = FINE | 0x0200;
 const SERVFAIL: u16 = FINE | 2;
 const NXDOMAIN: u16 = FINE | 3;
+const REFUSED: u16 = FINE | 5;
 
 /// A question, as it came.
 struct Asked {
@@ -87,8 +89,41 @@ type Script = fn(&Asked) -> Vec<Vec<u8>>;
 struct Server {
     port: u16,
     asked: Arc<AtomicUsize>,
+    asked_by_tcp: Arc<AtomicUsize>,
     tasks: [JoinHandle<()>; 2],
     files: tempfile::TempDir,
+}
+
+struct Another {
+    task: JoinHandle<()>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Another {
+    fn asked(&self) -> usize {
+        self.asked.swap(0, Ordering::Relaxed)
+    }
+}
+
+impl Drop for Another {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// One payer's way to ask.
+struct Client(Lookups);
+
+impl Client {
+    const PAYER: Payer = Payer::Circuit { link: 0, circuit: 0 };
+
+    async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, NotFound> {
+        self.0.addresses(Self::PAYER, host).await
+    }
+
+    async fn name(&self, address: IpAddr) -> Result<String, NotFound> {
+        self.0.name(Self::PAYER, address).await
+    }
 }
 
 impl Drop for Server {
@@ -106,18 +141,26 @@ impl Server {
                 break (listener, socket);
             }
         };
-        let (port, asked) = (listener.local_addr().unwrap().port(), Arc::default());
-        let tasks =
-            [tokio::spawn(serve_tcp(listener, tcp)), tokio::spawn(serve(socket, datagrams, Arc::clone(&asked)))];
-        let server = Self { port, asked, tasks, files: tempfile::tempdir().unwrap() };
+        let (port, asked, asked_by_tcp) = (listener.local_addr().unwrap().port(), Arc::default(), Arc::default());
+        let tasks = [
+            tokio::spawn(serve_tcp(listener, tcp, Arc::clone(&asked_by_tcp))),
+            tokio::spawn(serve(socket, datagrams, Arc::clone(&asked))),
+        ];
+        let server = Self { port, asked, asked_by_tcp, tasks, files: tempfile::tempdir().unwrap() };
         server.write("resolv.conf", "search wrong.test\noptions ndots:5\nnameserver 127.0.0.1\n");
         server
     }
 
-    /// Datagrams to the same port of another address.
-    async fn also(&self, address: &str, script: Script) -> JoinHandle<()> {
+    /// Another server, for datagrams, at the same port of another address.
+    async fn also(&self, address: &str, script: Script) -> Another {
         let socket = UdpSocket::bind((address, self.port)).await.unwrap();
-        tokio::spawn(serve(socket, script, Arc::clone(&self.asked)))
+        let asked = Arc::default();
+        Another { task: tokio::spawn(serve(socket, script, Arc::clone(&asked))), asked }
+    }
+
+    /// How many datagrams and TCP's messages have come since the last time.
+    fn asked(&self) -> [usize; 2] {
+        [&self.asked, &self.asked_by_tcp].map(|count| count.swap(0, Ordering::Relaxed))
     }
 
     fn write(&self, file: &str, text: &str) {
@@ -131,8 +174,13 @@ impl Server {
         file.set_modified(SystemTime::now() + Duration::from_secs(later)).unwrap();
     }
 
-    fn resolver(&self) -> Resolver {
-        Resolver::new(self.files.path().join("resolv.conf"), self.files.path().join("hosts"), self.port)
+    fn lookups(&self) -> Lookups {
+        let files = self.files.path();
+        Lookups::by(Resolver::new(files.join("resolv.conf"), files.join("hosts"), self.port))
+    }
+
+    fn resolver(&self) -> Client {
+        Client(self.lookups())
     }
 }
 
@@ -147,19 +195,21 @@ async fn serve(socket: UdpSocket, script: Script, asked: Arc<AtomicUsize>) {
     }
 }
 
-async fn serve_tcp(listener: TcpListener, script: Script) {
+async fn serve_tcp(listener: TcpListener, script: Script, asked: Arc<AtomicUsize>) {
     loop {
         let (mut stream, _) = listener.accept().await.unwrap();
+        let asked = Arc::clone(&asked);
         tokio::spawn(async move {
             while let Ok(length) = stream.read_u16().await {
                 let mut message = vec![0; length.into()];
                 stream.read_exact(&mut message).await?;
+                asked.fetch_add(1, Ordering::Relaxed);
                 for answer in script(&Asked::read(&message)) {
                     stream.write_u16(u16::try_from(answer.len()).unwrap()).await?;
                     stream.write_all(&answer).await?;
                 }
             }
-            std::io::Result::Ok(())
+            io::Result::Ok(())
         });
     }
 }
@@ -209,7 +259,7 @@ async fn names_and_addresses_are_found_and_what_is_not_there_is_not() {
         assert_eq!(resolver.name([192, 0, 2, last].into()).await, Err(NEVER), "none, and one that is no host's");
     }
     // What is no name is not asked for, and neither is what never leaves a machine.
-    let asked = server.asked.load(Ordering::Relaxed);
+    server.asked();
     let (long_label, long_name) = ("a".repeat(64), vec!["a"; 128].join("."));
     for name in ["", ".", "a..test", &long_label, &long_name, "nobody.invalid", "abc.onion"] {
         assert_eq!(resolver.addresses(name).await, Err(NEVER), "{name}");
@@ -217,10 +267,10 @@ async fn names_and_addresses_are_found_and_what_is_not_there_is_not() {
     let own = resolver.addresses("localhost").await.unwrap();
     assert!(!own.is_empty() && own.iter().all(IpAddr::is_loopback));
     assert_eq!(resolver.name([127, 0, 0, 1].into()).await.as_deref(), Ok("localhost"));
-    assert_eq!(server.asked.load(Ordering::Relaxed), asked);
+    assert_eq!(server.asked(), [0, 0]);
     // Nothing is kept.
     assert_eq!(resolver.addresses("both.test").await, by_turns);
-    assert_eq!(server.asked.load(Ordering::Relaxed), asked + 2);
+    assert_eq!(server.asked(), [2, 0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -230,16 +280,16 @@ async fn the_systems_files_come_first_and_their_changes_are_seen() {
     let resolver = server.resolver();
     assert_eq!(resolver.addresses("both.test").await, addresses(&["198.51.100.1", "198.51.100.2"]));
     assert_eq!(resolver.name([198, 51, 100, 1].into()).await.as_deref(), Ok("both.test"));
-    assert_eq!(server.asked.load(Ordering::Relaxed), 0, "not even for an address of IPv6");
+    assert_eq!(server.asked(), [0, 0], "not even for an address of IPv6");
     // Another server, and no other names.
     let other: Script = |asked| vec![asked.answer(FINE, &[("", A, four(77))])];
-    let task = server.also("127.0.0.2", other).await;
+    let another = server.also("127.0.0.2", other).await;
     server.rewrite("hosts", "", 10);
     server.rewrite("resolv.conf", "nameserver nonsense\nnameserver 127.0.0.2", 10);
     assert_eq!(resolver.addresses("both.test").await, addresses(&["198.51.100.1", "198.51.100.2"]));
     tokio::time::advance(FRESH).await;
     assert_eq!(resolver.addresses("both.test").await, addresses(&["192.0.2.77"]));
-    task.abort();
+    drop(another);
     // One that is too long says nothing, and one byte less is read.
     for (length, later, found) in [(MOST_TEXT + 1, 20, Err(LATER)), (MOST_TEXT, 30, addresses(&["198.51.100.3"]))] {
         let mut text = "198.51.100.3 long.test\n".to_owned();
@@ -278,10 +328,9 @@ async fn chains_of_names_are_followed_and_circles_are_not() {
     for name in ["whole.test", "five.test", "end.test"] {
         assert_eq!(resolver.addresses(name).await, addresses(&["192.0.2.1"]), "{name}");
     }
-    let asked = server.asked.load(Ordering::Relaxed);
+    server.asked();
     assert!(resolver.addresses("circle.test").await.is_err());
-    let asked = server.asked.load(Ordering::Relaxed) - asked;
-    assert!((4..=60).contains(&asked), "asked {asked} times");
+    assert_eq!(server.asked(), [16, 0], "two questions, each followed seven times");
 }
 
 #[tokio::test(start_paused = true)]
@@ -321,14 +370,58 @@ async fn long_answers_come_over_tcp_and_few_of_their_addresses_are_taken() {
     let server = Server::start(truncated, long).await;
     let found = server.resolver().addresses("long.test").await.unwrap();
     assert_eq!(found, addresses(&["192.0.2.1", "2001:db8::1"]).unwrap().repeat(Resolved::MOST / 2));
+    assert_eq!(server.asked(), [2, 2], "each question once either way");
     let server = Server::start(giant, long).await;
     assert_eq!(server.resolver().addresses("giant.test").await, Err(LATER));
     // TCP that says no more, and TCP that promises more than it sends.
     tokio::time::pause();
-    for tcp in [silent as Script, |asked| vec![asked.answer(TRUNCATED, &[])]] {
+    // hickory asks again on the same connection if it is the latter.
+    for (tcp, count) in [(silent as Script, 2), (|asked| vec![asked.answer(TRUNCATED, &[])], 4)] {
         let server = Server::start(truncated, tcp).await;
         assert_eq!(server.resolver().addresses("long.test").await, Err(LATER));
+        assert_eq!(server.asked(), [2, count], "such a server is not asked by datagram again");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_answers_that_do_not_come_hold_up_nobody_else_and_end_with_their_streams() {
+    fn truncated(asked: &Asked) -> Vec<Vec<u8>> {
+        vec![asked.answer(TRUNCATED, &[])]
+    }
+    fn mute_or_long(asked: &Asked) -> Vec<Vec<u8>> {
+        if asked.name.starts_with("mute") { Vec::new() } else { vec![asked.answer(FINE, &[("", A, four(1))])] }
+    }
+    // While somebody has work to do the clock stands still, and what hangs is not given up.
+    let work = tokio::spawn(async {
+        loop {
+            yield_now().await;
+        }
+    });
+    let server = Server::start(truncated, mute_or_long).await;
+    let lookups = Arc::new(server.lookups());
+    // The server's two, that one, and the resolver's for datagrams, which stays.
+    let tasks = 4;
+    // Once with a stranger's many streams, once with many circuits of a listed relay.
+    for payer in [(|_| stranger(1)) as fn(usize) -> Payer, |circuit| listed(1, circuit)] {
+        let streams: Vec<_> = (0..MOST_LARGE + 2)
+            .map(|index| {
+                let lookups = Arc::clone(&lookups);
+                tokio::spawn(async move { lookups.addresses(payer(index), &format!("mute{index}.test")).await })
+            })
+            .collect();
+        while server.asked.load(Ordering::Relaxed) < 2 * streams.len()
+            || server.asked_by_tcp.load(Ordering::Relaxed) < 1
+        {
+            yield_now().await;
+        }
+        assert!(lookups.addresses(stranger(2), "long.test").await.is_ok());
+        assert_eq!(server.asked(), [2 * streams.len() + 2, 3], "one of those that hang, and the other's two");
+        streams.iter().for_each(JoinHandle::abort);
+        while Handle::current().metrics().num_alive_tasks() > tasks {
+            yield_now().await;
+        }
+    }
+    work.abort();
 }
 
 /// Whatever a server sends, there are addresses or an error.
@@ -353,15 +446,119 @@ async fn damaged_answers_are_survived() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_silent_is_given_up_and_another_is_asked() {
+async fn a_server_that_is_silent_is_asked_again_and_another_as_well() {
     let server = Server::start(silent, silent).await;
     assert_eq!(server.resolver().addresses("both.test").await, Err(LATER));
-    assert!((6..=18).contains(&server.asked.load(Ordering::Relaxed)), "two questions, three times in three rounds");
-    // Whichever is asked first.
-    let _task = server.also("127.0.0.3", honest).await;
+    assert_eq!(server.asked(), [2 * TRIES, 0], "two questions, one datagram at a time");
+    let another = server.also("127.0.0.3", honest).await;
     server.write("resolv.conf", "nameserver 127.0.0.1\nnameserver 127.0.0.3\n");
-    for _ in 0..4 {
-        assert!(server.resolver().addresses("four.test").await.is_ok());
+    assert_eq!(server.resolver().addresses("four.test").await, addresses(&["192.0.2.4"]));
+    assert_eq!((server.asked(), another.asked()), ([2, 0], 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_there_is_an_answer_and_moves_no_server_from_its_place() {
+    fn mute_later(asked: &Asked) -> Vec<Vec<u8>> {
+        if asked.name == "four.test" { Vec::new() } else { honest(asked) }
+    }
+    let server = Server::start(mute_later, silent).await;
+    let another = server.also("127.0.0.3", honest).await;
+    server.write("resolv.conf", "nameserver 127.0.0.1\nnameserver 127.0.0.3\n");
+    let resolver = server.resolver();
+    for number in 0..20 {
+        // NXDOMAIN, and no records.
+        for name in [&format!("none{number}.test"), "empty.test"] {
+            assert_eq!(resolver.addresses(name).await, Err(NEVER));
+        }
+    }
+    assert_eq!((server.asked(), another.asked()), ([80, 0], 0));
+    for _ in 0..3 {
+        // Who is silent for one name, or for many, comes first with the next.
+        assert_eq!(resolver.addresses("four.test").await, addresses(&["192.0.2.4"]));
+        assert_eq!((server.asked(), another.asked()), ([2, 0], 2));
+    }
+    assert!(resolver.addresses("both.test").await.is_ok());
+    assert_eq!((server.asked(), another.asked()), ([2, 0], 0));
+}
+
+#[tokio::test]
+async fn a_server_that_can_not_say_is_not_asked_again_but_another_is() {
+    fn refusing(asked: &Asked) -> Vec<Vec<u8>> {
+        vec![asked.answer(REFUSED, &[])]
+    }
+    fn ill(asked: &Asked) -> Vec<Vec<u8>> {
+        vec![asked.answer(SERVFAIL, &[])]
+    }
+    for script in [refusing as Script, ill] {
+        let server = Server::start(script, silent).await;
+        assert_eq!(server.resolver().addresses("four.test").await, Err(LATER));
+        assert_eq!(server.asked(), [2, 0]);
+        let another = server.also("127.0.0.3", honest).await;
+        server.write("resolv.conf", "nameserver 127.0.0.1\nnameserver 127.0.0.3\n");
+        assert_eq!(server.resolver().addresses("four.test").await, addresses(&["192.0.2.4"]));
+        assert_eq!((server.asked(), another.asked()), ([2, 0], 2));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_that_can_not_be_read_change_nothing_and_are_tried_again() {
+    let server = Server::start(honest, silent).await;
+    let path = |file| server.files.path().join(file);
+    let hosts = "198.51.100.1 listed.test";
+    // A folder in its place: it is there, and can't be read, whoever asks.
+    server.write("hosts", hosts);
+    for file in ["hosts", "resolv.conf"] {
+        let text = fs::read_to_string(path(file)).unwrap();
+        fs::remove_file(path(file)).unwrap();
+        fs::create_dir(path(file)).unwrap();
+        let resolver = server.resolver();
+        assert_eq!(resolver.addresses("listed.test").await, Err(LATER), "nothing is known of {file}");
+        fs::remove_dir(path(file)).unwrap();
+        server.write(file, &text);
+        assert_eq!(resolver.addresses("listed.test").await, addresses(&["198.51.100.1"]));
+        fs::remove_file(path(file)).unwrap();
+        fs::create_dir(path(file)).unwrap();
+        tokio::time::advance(FRESH).await;
+        for name in ["listed.test", "four.test"] {
+            assert!(resolver.addresses(name).await.is_ok(), "{name} by what {file} said before");
+        }
+        fs::remove_dir(path(file)).unwrap();
+        server.write(file, &text);
+    }
+    server.asked();
+    let resolver = server.resolver();
+    assert!(resolver.addresses("listed.test").await.is_ok());
+    // What comes after it counts.
+    fs::remove_file(path("hosts")).unwrap();
+    fs::create_dir(path("hosts")).unwrap();
+    tokio::time::advance(FRESH).await;
+    assert!(resolver.addresses("listed.test").await.is_ok());
+    fs::remove_dir(path("hosts")).unwrap();
+    server.rewrite("hosts", "198.51.100.2 listed.test", 10);
+    tokio::time::advance(FRESH).await;
+    assert_eq!(resolver.addresses("listed.test").await, addresses(&["198.51.100.2"]));
+    assert_eq!(server.asked(), [0, 0]);
+}
+
+#[tokio::test]
+async fn names_of_a_file_are_found_both_ways() {
+    let hosts = Hosts::parse(
+        "\u{feff}198.51.100.1 Zebra.test. ape.test a*b # other\n\n# 198.51.100.9 no.test\n2001:db8::1\tape.test\nno 198.51.100.1\n198.51.100.2 ape.test\n",
+    );
+    for (name, found) in [
+        ("zebra.test", Some("198.51.100.1")),
+        ("APE.test.", Some("198.51.100.1 2001:db8::1 198.51.100.2")),
+        ("other", None),
+        ("no.test", None),
+        ("198.51.100.1", None),
+    ] {
+        let found: Option<Vec<IpAddr>> = found.map(|found| found.split(' ').map(|it| it.parse().unwrap()).collect());
+        assert_eq!(hosts.addresses(name), found.as_deref(), "{name}");
+    }
+    for (address, name) in
+        [("198.51.100.1", Some("ape.test")), ("2001:db8::1", Some("ape.test")), ("198.51.100.9", None)]
+    {
+        assert_eq!(hosts.name(address.parse().unwrap()), name, "{address}");
     }
 }
 
@@ -383,7 +580,7 @@ fn a_thousand_look_ups_that_hang_hold_no_threads_and_leave_nothing_behind() {
             if asked.name.starts_with("mute") { Vec::new() } else { honest(asked) }
         }
         let server = Server::start(mute_or_honest, silent).await;
-        let lookups = Arc::new(Lookups::by(server.resolver()));
+        let lookups = Arc::new(server.lookups());
         // The connection to the server is made once, and stays.
         assert!(lookups.addresses(listed(0, 0), "four.test").await.is_ok());
         let (tasks, asked) = (Handle::current().metrics().num_alive_tasks(), server.asked.load(Ordering::Relaxed));
@@ -400,15 +597,15 @@ fn a_thousand_look_ups_that_hang_hold_no_threads_and_leave_nothing_behind() {
         while server.asked.load(Ordering::Relaxed) < asked + 2 * 15 * 16 {
             yield_now().await;
         }
-        assert_eq!(lookups.all.available_permits(), MOST - 15 * 16);
+        assert_eq!(lookups.under_way.all.available_permits(), MOST - 15 * 16);
         assert!(lookups.addresses(listed(0, 0), "four.test").await.is_ok(), "others are served");
         assert_eq!(threads.load(Ordering::Relaxed), 1, "that which is taken");
         streams.iter().for_each(JoinHandle::abort);
         for stream in streams {
             assert!(stream.await.unwrap_err().is_cancelled());
         }
-        assert_eq!(lookups.all.available_permits(), MOST);
-        assert!(locked(&lookups.shares).is_empty());
+        assert_eq!(lookups.under_way.all.available_permits(), MOST);
+        assert!(locked(&lookups.under_way.shares).is_empty());
         drop(release);
         let _ = blocked.await;
         while Handle::current().metrics().num_alive_tasks() > tasks {
