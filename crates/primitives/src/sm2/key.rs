@@ -4,7 +4,7 @@ use super::arm::on_arm;
 use super::{FRAMES, Sm2, Sm2Error};
 use crate::curve::modulus::{is_below, minus};
 use crate::curve::sm2::{N, P, Sm2Curve};
-use crate::curve::{Affine, Curve, Modulus, Words, from_bytes, to_bytes};
+use crate::curve::{Affine, Curve, Prime, Words, from_bytes, to_bytes};
 use crate::hash::{Digest, Sm3};
 use crate::{random, stack};
 use candor_cpu::secret;

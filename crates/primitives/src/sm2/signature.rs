@@ -4,7 +4,7 @@ use super::arm::on_arm;
 use super::{FRAMES, PublicKey, SecretKey, Sm2Error};
 use crate::curve::modulus::{is_below, minus};
 use crate::curve::sm2::{N, P};
-use crate::curve::{Modulus, Words, from_bytes, is_zero, to_bytes};
+use crate::curve::{Prime, Words, from_bytes, is_zero, to_bytes};
 use crate::hash::{Digest, Sha512, Sm3};
 use crate::{random, stack};
 use alloc::vec::Vec;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::curve::modulus::minus;
 use crate::curve::sm2::{N, Sm2Curve};
-use crate::curve::{Curve, Modulus, from_bytes, to_bytes};
+use crate::curve::{Curve, Prime, from_bytes, to_bytes};
 use candor_test_support::vectors;
 use std::vec::Vec;
 
