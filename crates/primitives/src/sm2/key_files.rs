@@ -1,7 +1,9 @@
 //! Keys as PKCS#8 and SubjectPublicKeyInfo, in the form that OpenSSL 3 writes: an elliptic curve's key (RFC 5480, RFC 5915) on the curve
 //! sm2p256v1 (GM/T 0006).
 
+use super::key::FRAMES_OF_BYTES;
 use super::{PublicKey, SecretKey, Sm2};
+use crate::stack;
 use pkcs8::der::asn1::{AnyRef, BitStringRef, OctetStringRef};
 use pkcs8::der::{Decode, Encode};
 use pkcs8::spki::{self, AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
@@ -22,10 +24,12 @@ fn algorithm() -> AlgorithmIdentifierRef<'static> {
 
 impl EncodePrivateKey for SecretKey {
     fn to_pkcs8_der(&self) -> Result<SecretDocument, Error> {
-        let (secret, public) = (self.to_bytes(), self.public_key().to_bytes());
-        let key = EcPrivateKey { private_key: secret.as_slice(), parameters: None, public_key: Some(&public) };
-        let key = Zeroizing::new(key.to_der()?);
-        Ok(SecretDocument::encode_msg(&PrivateKeyInfoRef::new(algorithm(), OctetStringRef::new(&key)?))?)
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| {
+            let (secret, public) = (self.to_bytes(), self.public_key().to_bytes());
+            let key = EcPrivateKey { private_key: secret.as_slice(), parameters: None, public_key: Some(&public) };
+            let key = Zeroizing::new(key.to_der()?);
+            Ok(SecretDocument::encode_msg(&PrivateKeyInfoRef::new(algorithm(), OctetStringRef::new(&key)?))?)
+        })
     }
 }
 
