@@ -75,9 +75,11 @@ impl PublicKey {
         if !has_counters(message.len()) || !format.holds(message.len()) {
             return Err(Sm2Error::Length);
         }
-        let (point, digest, text) =
-            first_accepted(fill, |count, fresh| self.encrypt_once(message, &self.nonce(message, fresh, count)))?;
-        Ok(format.write(&point, &digest, &text))
+        stack::clearing::<FRAMES, _>(|| {
+            let (point, digest, text) =
+                first_accepted(fill, |count, fresh| self.encrypt_once(message, &self.nonce(message, fresh, count)))?;
+            Ok(format.write(&point, &digest, &text))
+        })
     }
 
     /// A hash of the key, fresh bytes and the message.
@@ -116,22 +118,22 @@ impl SecretKey {
     pub fn decrypt(&self, ciphertext: &[u8], format: Format) -> Result<Zeroizing<Vec<u8>>, Sm2Error> {
         secret::takes("sm2/decrypt", &*self.scalar);
         secret::ran("SM2", self.sm2.arm());
-        let (point, expected, text) = format.read(ciphertext).map_err(|_| Sm2Error::CiphertextForm)?;
-        let point = self.sm2.public_from_bytes(&point).map_err(|_| Sm2Error::CiphertextForm)?.point;
-        if !has_counters(text.len()) {
-            return Err(Sm2Error::CiphertextForm);
-        }
-        let mut message = Zeroizing::new(text.to_vec());
-        let wrong = stack::clearing::<FRAMES, _>(|| {
+        stack::clearing::<FRAMES, _>(|| {
+            let (point, expected, text) = format.read(ciphertext).map_err(|_| Sm2Error::CiphertextForm)?;
+            let point = self.sm2.public_from_bytes(&point).map_err(|_| Sm2Error::CiphertextForm)?.point;
+            if !has_counters(text.len()) {
+                return Err(Sm2Error::CiphertextForm);
+            }
+            let mut message = Zeroizing::new(text.to_vec());
             let shared: Shared = Zeroizing::new(on_arm!(self.sm2.arm, |group| {
                 let Affine { x, y } = group.affine(&group.times(&self.scalar, &point));
                 [x, y].map(|number| to_bytes(&group.field.leave(&number)))
             }));
             let zero = apply_key_stream(self.sm2, &shared, &mut message);
             let same = digest(self.sm2, &shared, &message).ct_eq(expected).unwrap_u8();
-            secret::declassified(zero as u8 & 1 | (1 ^ same), "sm2-ciphertext-refused")
-        });
-        if wrong == 0 { Ok(message) } else { Err(Sm2Error::Ciphertext) }
+            let wrong = secret::declassified(zero as u8 & 1 | (1 ^ same), "sm2-ciphertext-refused");
+            if wrong == 0 { Ok(message) } else { Err(Sm2Error::Ciphertext) }
+        })
     }
 }
 

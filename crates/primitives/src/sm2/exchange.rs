@@ -2,6 +2,7 @@
 
 use super::arm::on_arm;
 use super::kept::Kept;
+use super::key::FRAMES_OF_BYTES;
 use super::{FRAMES, PublicKey, SecretKey, Sm2Error};
 use crate::curve::{Affine, Words, from_bytes, is_zero, to_bytes};
 use crate::hash::{Digest, Sm3};
@@ -61,7 +62,7 @@ impl Exchange {
     /// [`Sm2Error::Identity`], [`Sm2Error::Randomness`].
     // ct: sm2/exchange
     pub fn new(role: Role, secret: &SecretKey, id: &[u8]) -> Result<Self, Sm2Error> {
-        Self::with_ephemeral(role, secret, id, secret.sm2.generate()?)
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| Self::with_ephemeral(role, secret, id, secret.sm2.generate()?))
     }
 
     /// Begins with this key for the exchange, which must be fresh: for callers that have a generator of their own.
@@ -70,8 +71,10 @@ impl Exchange {
     /// [`Sm2Error::Identity`].
     // ct: sm2/exchange
     pub fn with_ephemeral(role: Role, secret: &SecretKey, id: &[u8], ephemeral: SecretKey) -> Result<Self, Sm2Error> {
-        let identity = secret.public_key().identity_digest(id)?;
-        Ok(Self { role, secret: secret.clone(), identity, ephemeral })
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| {
+            let identity = secret.public_key().identity_digest(id)?;
+            Ok(Self { role, secret: secret.clone(), identity, ephemeral })
+        })
     }
 
     /// R, the public key for this exchange.
@@ -97,8 +100,8 @@ impl Exchange {
         if length == 0 || u32::try_from(length.div_ceil(32)).is_err() {
             return Err(Sm2Error::Length);
         }
-        let peer_identity = peer.identity_digest(peer_id)?;
         stack::clearing::<FRAMES, _>(|| {
+            let peer_identity = peer.identity_digest(peer_id)?;
             let shared = self.shared(peer, peer_ephemeral)?;
             Ok(self.derive(&shared, &peer_identity, peer_ephemeral, length))
         })

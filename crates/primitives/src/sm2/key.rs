@@ -13,8 +13,8 @@ use core::fmt;
 use rand_core::CryptoRng;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
-/// Stack on which the bytes of a key lie.
-pub(super) const FRAMES_OF_BYTES: usize = 1024;
+/// Stack on which the bytes of a key lie, or digests of an identity are made.
+pub(super) const FRAMES_OF_BYTES: usize = 2048;
 
 /// A secret key: a number from 1 to n − 2, with its public key. Wiped on drop.
 #[derive(Clone)]
@@ -77,8 +77,8 @@ impl Sm2 {
     pub fn secret_from_bytes(&self, bytes: &[u8; 32]) -> Result<SecretKey, Sm2Error> {
         secret::takes("sm2/keygen", bytes);
         secret::ran("SM2", self.arm());
-        let mut key = SecretKey { sm2: *self, scalar: Kept::new(), public: PublicKey::generator(*self) };
         stack::clearing::<FRAMES, _>(|| {
+            let mut key = SecretKey { sm2: *self, scalar: Kept::new(), public: PublicKey::generator(*self) };
             *key.scalar = from_bytes(bytes);
             // From 1 to n − 2: d − 1 is below n − 2, where 0 has become 2^256 − 1.
             let below = is_below(&minus(&key.scalar, &[1, 0, 0, 0]), &const { minus(&N::P, &[2, 0, 0, 0]) });
@@ -87,10 +87,9 @@ impl Sm2 {
             }
             key.public.point = on_arm!(self.arm, |group| group.affine(&group.base(&key.scalar)));
             key.public.write();
-            Ok(())
-        })?;
-        key.public.publish();
-        Ok(key)
+            key.public.publish();
+            Ok(key)
+        })
     }
 
     /// The public key in SEC1's form: 65 bytes that begin with 4, or 33 that begin with 2 or 3.

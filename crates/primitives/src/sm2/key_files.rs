@@ -38,20 +38,22 @@ impl TryFrom<PrivateKeyInfoRef<'_>> for SecretKey {
 
     /// Refuses another curve, a number that is no key, and a public key that is not its own.
     fn try_from(info: PrivateKeyInfoRef<'_>) -> Result<Self, Error> {
-        info.algorithm.assert_oids(ELLIPTIC, CURVE)?;
-        let key = EcPrivateKey::from_der(info.private_key.as_bytes())?;
-        if key.parameters.is_some_and(|parameters| parameters.named_curve() != Some(CURVE)) {
-            return Err(Error::ParametersMalformed);
-        }
-        let number: &[u8; 32] = key.private_key.try_into().map_err(|_| Error::KeyMalformed(KeyError::Invalid))?;
-        let sm2 = Sm2::new();
-        let secret = sm2.secret_from_bytes(number).map_err(|_| Error::KeyMalformed(KeyError::Invalid))?;
-        let is_other = |public: &[u8]| sm2.public_from_bytes(public).as_ref() != Ok(secret.public_key());
-        let publics = [key.public_key, info.public_key.map(|bits| bits.as_bytes().unwrap_or_default())];
-        if publics.into_iter().flatten().any(is_other) {
-            return Err(Error::KeyMalformed(KeyError::Invalid));
-        }
-        Ok(secret)
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| {
+            info.algorithm.assert_oids(ELLIPTIC, CURVE)?;
+            let key = EcPrivateKey::from_der(info.private_key.as_bytes())?;
+            if key.parameters.is_some_and(|parameters| parameters.named_curve() != Some(CURVE)) {
+                return Err(Error::ParametersMalformed);
+            }
+            let number: &[u8; 32] = key.private_key.try_into().map_err(|_| Error::KeyMalformed(KeyError::Invalid))?;
+            let sm2 = Sm2::new();
+            let secret = sm2.secret_from_bytes(number).map_err(|_| Error::KeyMalformed(KeyError::Invalid))?;
+            let is_other = |public: &[u8]| sm2.public_from_bytes(public).as_ref() != Ok(secret.public_key());
+            let publics = [key.public_key, info.public_key.map(|bits| bits.as_bytes().unwrap_or_default())];
+            if publics.into_iter().flatten().any(is_other) {
+                return Err(Error::KeyMalformed(KeyError::Invalid));
+            }
+            Ok(secret)
+        })
     }
 }
 

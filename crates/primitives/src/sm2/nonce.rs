@@ -1,15 +1,14 @@
 //! Nonces, hedged: hashes of fresh randomness and of what else the operation has, so that neither a bad generator nor a repeated input alone
 //! repeats a nonce.
 
+use super::Sm2;
 use super::arm::on_arm;
-use super::{FRAMES, Sm2};
 use crate::curve::{Words, from_bytes};
 use crate::hash::{Digest, Sha512};
-use crate::stack;
 use zeroize::Zeroizing;
 
-/// What comes of the first of 256 nonces that is not refused. `work` gets its number and 32 bytes from `fill`, of which it makes the nonce. All of
-/// it happens on a stack that is cleared behind it.
+/// What comes of the first of 256 nonces that is not refused. `work` gets its number and 32 bytes from `fill`, of which it makes the nonce. The
+/// caller clears the stack behind it.
 ///
 /// # Errors
 /// Those of `fill`.
@@ -18,12 +17,10 @@ pub(super) fn first_accepted<R, E>(
     fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
     mut work: impl FnMut(u8, &[u8; 32]) -> Option<R>,
 ) -> Result<R, E> {
-    stack::clearing::<FRAMES, _>(|| {
-        let mut fresh = Zeroizing::new([0; 32]);
-        fill(fresh.as_mut_slice())?;
-        let accepted = (0..=u8::MAX).find_map(|count| work(count, &fresh));
-        Ok(accepted.expect("one nonce is refused with probability 2^-8 at most, 256 in a row with 2^-2048"))
-    })
+    let mut fresh = Zeroizing::new([0; 32]);
+    fill(fresh.as_mut_slice())?;
+    let accepted = (0..=u8::MAX).find_map(|count| work(count, &fresh));
+    Ok(accepted.expect("one nonce is refused with probability 2^-8 at most, 256 in a row with 2^-2048"))
 }
 
 /// A number below n: 512 bits of SHA-512 over a label, the nonce's number and these parts, all but the last of a fixed length, modulo n.

@@ -45,16 +45,16 @@ impl SecretKey {
     /// [`Sm2Error::Identity`].
     // ct: sm2/sign
     pub fn signing_key(&self, id: &[u8]) -> Result<SigningKey, Sm2Error> {
-        let identity = self.public_key().identity_digest(id)?;
-        let mut key = SigningKey { secret: self.clone(), inverse: Kept::new(), identity };
         stack::clearing::<FRAMES, _>(|| {
+            let identity = self.public_key().identity_digest(id)?;
+            let mut key = SigningKey { secret: self.clone(), inverse: Kept::new(), identity };
             *key.inverse = on_arm!(self.sm2.arm, |group| {
                 let n = group.order;
                 // d is below n − 1, so this is not zero.
                 n.inverse(&n.enter(&n.sum(&self.scalar, &[1, 0, 0, 0])))
             });
-        });
-        Ok(key)
+            Ok(key)
+        })
     }
 }
 
@@ -114,7 +114,9 @@ impl SigningKey {
 
     fn hedged<E>(&self, digest: &[u8; 32], fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Signature, E> {
         secret::takes("sm2/sign", &*self.secret.scalar);
-        first_accepted(fill, |count, fresh| self.sign_by(digest, &self.nonce(digest, fresh, count)))
+        stack::clearing::<FRAMES, _>(|| {
+            first_accepted(fill, |count, fresh| self.sign_by(digest, &self.nonce(digest, fresh, count)))
+        })
     }
 
     /// A hash of the key, fresh bytes and the digest, in one block of SHA-512.
