@@ -4,6 +4,7 @@ mod aead;
 mod aes;
 mod controls;
 mod dh;
+mod generator;
 mod gf2;
 mod hash;
 mod hqc;

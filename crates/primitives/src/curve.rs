@@ -3,12 +3,12 @@
 //! `docs/curves.md` has the mathematics, the bounds and the exceptional cases.
 
 pub(crate) mod group;
-pub(crate) mod inverse;
 pub(crate) mod modulus;
 pub(crate) mod multiply;
 pub(crate) mod portable;
 pub(crate) mod sm2;
 
+pub(crate) use crate::inverse::Prime;
 pub(crate) use group::{Affine, Group};
 pub(crate) use modulus::{Modulus, Ring, Words};
 

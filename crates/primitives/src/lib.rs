@@ -8,6 +8,7 @@
 // <family>/<name>_mux.rs   the choice of arm: takes proof tokens from `candor-cpu` and records the arm
 // rounds.rs, sm4_box.rs    constants, shared by portable code and kernels
 // poly1305.rs, lattice.rs, x25519.rs, curve.rs  arithmetic, shared likewise
+// inverse.rs               inverses modulo primes, shared by them
 // counter.rs               counter mode as a stream cipher, shared by AES and SM4
 // wipe.rs                  zeros over secrets
 // low/<arch>/              `unsafe` kernels that take a token
@@ -18,6 +19,8 @@ extern crate alloc;
 mod counter;
 #[cfg(feature = "sm2")]
 mod curve;
+#[cfg(any(feature = "sm2", feature = "x25519"))]
+mod inverse;
 #[cfg(feature = "ml-kem")]
 mod lattice;
 mod low;

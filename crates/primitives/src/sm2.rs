@@ -28,8 +28,10 @@
 mod arm;
 mod encryption;
 mod exchange;
+mod kept;
 mod key;
 mod key_files;
+mod nonce;
 mod signature;
 #[cfg(test)]
 mod tests;
@@ -106,12 +108,14 @@ pub enum Sm2Error {
     CiphertextForm,
     /// The ciphertext was not made for this key, or was changed.
     Ciphertext,
-    /// A message of no bytes, or of more than the key derivation has counters for (GB/T 32918.4 §6).
+    /// A message of no bytes, or of more than the key derivation has counters for (GB/T 32918.4 §6) or DER's lengths have bits for.
     Length,
     /// The identity is longer than 8191 bytes (GB/T 32918.2 §5.5).
     Identity,
     /// The exchange has no result: the peer's keys cancel out, or the peer's confirmation is wrong.
     Exchange,
+    /// The caller's generator gave eight numbers in a row that are no secret key, which a good one does with probability 2^-256.
+    Generator,
     /// The operating system gave no randomness, or the crate was built without the feature `getrandom`.
     Randomness,
 }
@@ -128,6 +132,9 @@ impl fmt::Display for Sm2Error {
             Self::Length => "SM2 message is empty or too long to encrypt",
             Self::Identity => "SM2 identity is longer than 8191 bytes",
             Self::Exchange => "SM2 key exchange failed: the peer is not who was expected; abort it",
+            Self::Generator => {
+                "random generator is broken: eight numbers in a row are out of range for an SM2 secret key"
+            }
             Self::Randomness => random::MISSING,
         })
     }

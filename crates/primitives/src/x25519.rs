@@ -4,7 +4,6 @@
 
 pub(crate) mod comb;
 pub(crate) mod field;
-pub(crate) mod invert;
 pub(crate) mod ladder;
 
 /// A scalar in words, the lowest first, as RFC 7748 §5 clamps it: a multiple of eight, bit 254 set, bit 255 clear.
@@ -23,7 +22,7 @@ impl Quotient {
     /// The u-coordinate in bytes.
     #[inline(always)]
     pub(crate) fn to_bytes(self) -> [u8; 32] {
-        self.x.times(&invert::inverse(&self.z)).to_bytes()
+        self.x.times(&self.z.inverse()).to_bytes()
     }
 }
 
@@ -44,7 +43,7 @@ pub(crate) fn to_bytes_all<const N: usize>(quotients: &[Quotient; N], into: &mut
     for at in 1..N {
         products[at] = products[at - 1].times(&denominators[at]);
     }
-    let mut rest = invert::inverse(&products[N - 1]);
+    let mut rest = products[N - 1].inverse();
     for at in (0..N).rev() {
         let inverse = if at == 0 { rest } else { rest.times(&products[at - 1]) };
         rest = rest.times(&denominators[at]);

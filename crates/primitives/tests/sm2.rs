@@ -12,6 +12,7 @@ use sm2::dsa;
 use sm2::pke::{DecryptingKey, EncryptingKey, Mode};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 const ID: &str = "1234567812345678";
 /// n, the order of the group.
@@ -29,6 +30,16 @@ fn arms() -> Vec<Sm2> {
 /// A number less a small one.
 fn less(mut number: [u8; 32], small: u8) -> [u8; 32] {
     number[31] -= small;
+    number
+}
+
+/// A number and a small one.
+fn more(mut number: [u8; 32], small: u8) -> [u8; 32] {
+    number.iter_mut().rev().fold(small, |carry, byte| {
+        let (sum, above) = byte.overflowing_add(carry);
+        *byte = sum;
+        u8::from(above)
+    });
     number
 }
 
@@ -67,10 +78,9 @@ fn rng() -> rand_core::UnwrapErr<getrandom::SysRng> {
 
 #[test]
 fn keys_at_the_ends_of_the_range_do_what_rustcryptos_do() {
-    let small = |byte| std::array::from_fn(|at| if at == 31 { byte } else { 0 });
-    for scalar in
-        [small(1), small(2), small(64), small(65), small(127), less(N, 2), less(N, 3), less(N, 7), less(N, 35)]
-    {
+    // With n − 6 the last sum of a multiple is of two equal points.
+    let small = [1, 2, 64, 65, 127].map(|byte| more([0; 32], byte));
+    for scalar in small.into_iter().chain([2, 3, 6, 7, 35].map(|byte| less(N, byte))) {
         agree_with_the_oracle(&scalar, b"message digest");
     }
 }
@@ -84,15 +94,66 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_refused_or_read_as_they_are_written(bytes in prop::collection::vec(any::<u8>(), 0..140)) {
-        let sm2 = Sm2::new();
-        if let Ok(signature) = Signature::from_der(&bytes) {
-            prop_assert_eq!(signature.to_der(), bytes.clone());
+    fn bytes_near_good_ones_are_refused_or_read_as_they_are_written(
+        which in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        length in prop_oneof![3 => Just(usize::MAX), 1 => 0..140_usize],
+    ) {
+        let good = encodings();
+        let mut bytes = which.get(&good).clone();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
         }
-        let _ = sm2.public_from_bytes(&bytes);
-        for format in [Format::Asn1, Format::C1C3C2, Format::C1C2C3] {
-            prop_assert!(key(sm2, 7).decrypt(&bytes, format).is_err());
-        }
+        bytes.truncate(length);
+        prop_assert!(accepted(&bytes, &good) <= 1);
+    }
+}
+
+/// A signature, a public key and a ciphertext in each of their forms.
+fn encodings() -> Vec<Vec<u8>> {
+    static MADE: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+        let secret = key(Sm2::new(), 7);
+        let (public, signature) =
+            (secret.public_key(), secret.signing_key(DEFAULT_ID).unwrap().sign(b"message").unwrap());
+        let mut made: Vec<Vec<u8>> =
+            FORMATS.iter().map(|format| public.encrypt(b"an offer", *format).unwrap()).collect();
+        made.extend([public.to_bytes().to_vec(), public.to_compressed_bytes().to_vec()]);
+        made.extend([signature.to_bytes().to_vec(), signature.to_der()]);
+        made
+    });
+    MADE.clone()
+}
+
+const FORMATS: [Format; 3] = [Format::Asn1, Format::C1C3C2, Format::C1C2C3];
+
+/// How many decoders accept these bytes. What they read must be written as the same bytes, and a message only come of the ciphertexts that were made.
+fn accepted(bytes: &[u8], good: &[Vec<u8>]) -> usize {
+    let mut written: Vec<Vec<u8>> = Vec::new();
+    written.extend(Signature::from_bytes(bytes).map(|signature| signature.to_bytes().to_vec()));
+    written.extend(Signature::from_der(bytes).map(|signature| signature.to_der()));
+    let public = Sm2::new().public_from_bytes(bytes);
+    written.extend(public.map(|public| match bytes.len() {
+        65 => public.to_bytes().to_vec(),
+        _ => public.to_compressed_bytes().to_vec(),
+    }));
+    assert!(written.iter().all(|written| written == bytes), "{written:x?} {bytes:x?}");
+    let opened = FORMATS.iter().filter(|format| key(Sm2::new(), 7).decrypt(bytes, **format).is_ok()).count();
+    assert!(opened == 0 || good.iter().any(|good| good == bytes), "{bytes:x?}");
+    written.len() + opened
+}
+
+#[test]
+fn each_good_encoding_is_accepted_by_its_decoder_alone_and_so_are_other_numbers_in_it() {
+    let good = encodings();
+    for (at, bytes) in good.iter().enumerate() {
+        assert_eq!(accepted(bytes, &good), 1, "{at}");
+    }
+    let [.., signature, der] = &good[..] else { unreachable!() };
+    for encoding in [signature, der] {
+        let mut other = encoding.clone();
+        *other.last_mut().unwrap() ^= 1;
+        assert_eq!(accepted(&other, &good), 1);
     }
 }
 
@@ -132,11 +193,27 @@ fn public_keys_are_points_in_sec1s_forms_and_nothing_else() {
         refused(&[0]);
         refused(&good[..64]);
         refused(&[good.as_slice(), &[0]].concat());
-        // (0, y) and (x, 0) with p in place of 0, and p + 1 and above.
-        refused(&[[4].as_slice(), &P, &good[33..]].concat());
-        refused(&[[4].as_slice(), &good[1..33], &P].concat());
-        refused(&[[2].as_slice(), &P].concat());
         refused(&[[2].as_slice(), &[0xff; 32]].concat());
+    }
+}
+
+/// The x of a point whose y is 1: a root of x³ − 3x + b − 1.
+const X_OF_1: [u8; 32] = *b"\x9c\x17\x04\x3e\xff\xe1\xa8\x05\xa7\x4a\x9a\x5e\x70\xb9\xd6\x59\x70\x5d\x32\x42\x09\x4a\x56\x6d\xc0\x16\xf4\x93\x11\x17\x8d\x1f";
+
+#[test]
+fn coordinates_of_p_and_above_are_refused_though_they_are_those_of_a_point_modulo_p() {
+    for sm2 in arms() {
+        let read = |parts: &[&[u8]]| sm2.public_from_bytes(&parts.concat());
+        let refused = |parts: &[&[u8]]| assert_eq!(read(parts), Err(Sm2Error::PublicKey), "{parts:x?}");
+        for small in [0, 1, 7] {
+            let (x, above) = (more([0; 32], small), more(P, small));
+            let point = read(&[&[2], &x]).unwrap().to_bytes();
+            assert!(read(&[&[4], &x, &point[33..]]).is_ok());
+            refused(&[&[4], &above, &point[33..]]);
+            refused(&[&[2], &above]);
+        }
+        assert!(read(&[&[4], &X_OF_1, &more([0; 32], 1)]).is_ok());
+        refused(&[&[4], &X_OF_1, &more(P, 1)]);
     }
 }
 
@@ -227,7 +304,7 @@ fn identities_have_up_to_8191_bytes() {
 fn a_changed_ciphertext_is_refused_in_every_form() {
     for sm2 in arms() {
         let secret = key(sm2, 5);
-        for format in [Format::Asn1, Format::C1C3C2, Format::C1C2C3] {
+        for format in FORMATS {
             let good = secret.public_key().encrypt(b"an offer of 32 bytes and a bit more", format).unwrap();
             assert_eq!(secret.decrypt(&good, format).unwrap().as_slice(), b"an offer of 32 bytes and a bit more");
             assert_eq!(key(sm2, 6).decrypt(&good, format), Err(Sm2Error::Ciphertext));
@@ -291,9 +368,50 @@ fn the_traits_of_crate_signature_do_the_same() {
         assert!(Verifier::verify(&verifying, b"n", &signature).is_err());
         assert_eq!(Signature::try_from(SignatureEncoding::to_bytes(&signature).as_slice()).unwrap(), signature);
     }
-    let made = Sm2::new().generate_with(&mut rng());
+    let made = Sm2::new().generate_with(&mut rng()).unwrap();
     let ciphertext = made.public_key().encrypt_with(b"m", Format::Asn1, &mut rng()).unwrap();
     assert_eq!(made.decrypt(&ciphertext, Format::Asn1).unwrap().as_slice(), b"m");
+}
+
+/// A generator that gives one byte for ever.
+struct Stuck(u8);
+
+impl rand_core::TryRng for Stuck {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        unreachable!("the crate asks for bytes")
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        unreachable!("the crate asks for bytes")
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+        out.fill(self.0);
+        Ok(())
+    }
+}
+
+impl rand_core::TryCryptoRng for Stuck {}
+
+#[test]
+fn a_generator_that_is_stuck_makes_no_key_out_of_range_and_repeats_no_nonce() {
+    let sm2 = Sm2::new();
+    for byte in [0, 0xff] {
+        assert_eq!(sm2.generate_with(&mut Stuck(byte)).err(), Some(Sm2Error::Generator));
+    }
+    let secret = sm2.generate_with(&mut Stuck(7)).unwrap();
+    assert_eq!(*secret.to_bytes(), [7; 32]);
+    let encrypt = |message: &[u8]| secret.public_key().encrypt_with(message, Format::C1C3C2, &mut Stuck(0)).unwrap();
+    let (one, other) = (encrypt(b"one offer"), encrypt(b"two offer"));
+    assert_eq!(secret.decrypt(&one, Format::C1C3C2).unwrap().as_slice(), b"one offer");
+    assert_eq!(one, encrypt(b"one offer"));
+    assert_ne!(one[..65], other[..65]);
+    // Of one-byte messages one in 256 needs a second nonce.
+    for byte in 0..=255 {
+        assert_eq!(secret.decrypt(&encrypt(&[byte]), Format::C1C3C2).unwrap().as_slice(), [byte]);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! The side under check is poisoned, the other one is clean, and both must end with the same keys. The KEM is libcrux's, which is clean on
 //! its own (`cases/kem.rs`). The key stretching is a copy: what Argon2id does with its input is Argon2id's affair (RFC 9106 §3.4.1.3).
 
+use super::generator::{clean, poisoned};
 use super::onion::SecretKem;
 use candor_cpu::{Cpu, secret};
 use candor_opaque::oprf::{Blinded, Key};
@@ -13,8 +14,6 @@ use candor_opaque::{
     Record, Rfc9807, Server, ServerLogin, Suite, SystemRandomness,
 };
 use candor_primitives::kem::libcrux::MlKem768;
-use rand_core::{TryCryptoRng, TryRng};
-use std::convert::Infallible;
 use std::hint::black_box;
 use subtle::ConstantTimeEq;
 
@@ -298,43 +297,3 @@ fn log_in<S: Suite>(client: &Client<S>, server: &Server<S>, record: &Record) {
     let done = state.finish(&answer.ke2, &answer.ksf, &mut NoStretching, &PARTIES).expect("the right password");
     assert!(answer.state.finish(&done.ke3, Some(record)).is_ok(), "the result is wrong, so whatever ran was no OPAQUE");
 }
-
-/// A generator that counts; the number sets it apart from others.
-struct Counting {
-    next: u8,
-    poisoned: bool,
-}
-
-fn clean(number: u8) -> Counting {
-    Counting { next: number, poisoned: false }
-}
-
-/// What it gives is poisoned.
-fn poisoned(number: u8) -> Counting {
-    Counting { next: number, poisoned: true }
-}
-
-impl TryRng for Counting {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        unreachable!("the crate asks for bytes")
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        unreachable!("the crate asks for bytes")
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        for byte in &mut *out {
-            self.next = self.next.wrapping_mul(5).wrapping_add(1);
-            *byte = self.next;
-        }
-        if self.poisoned {
-            secret::poison(out);
-        }
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Counting {}

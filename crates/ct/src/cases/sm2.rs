@@ -1,10 +1,9 @@
 //! SM2 with a secret key, and with a secret message and nonce; signatures and ciphertexts are published when they are ready.
 
+use super::generator;
 use crate::case::{Case, Expect};
 use candor_cpu::{Cpu, secret};
 use candor_primitives::sm2::{DEFAULT_ID, Exchange, Format, Role, Sm2};
-use rand_core::{TryCryptoRng, TryRng};
-use std::convert::Infallible;
 
 pub(super) const CASES: &[Case] = &[
     own("sm2/keygen@portable", "portable", keygen),
@@ -55,7 +54,8 @@ fn encrypt(cpu: Cpu) {
     let message = *b"an offer of more than 32 bytes, which is two digests";
     secret::reset();
     secret::poison(&message);
-    let ciphertext = secret.public_key().encrypt_with(&message, Format::C1C3C2, &mut Poisoned(7)).expect("a message");
+    let ciphertext =
+        secret.public_key().encrypt_with(&message, Format::C1C3C2, &mut generator::poisoned(7)).expect("a message");
     secret::declassify(&message, "result");
     let same = secret::aside(|| secret.decrypt(&ciphertext, Format::C1C3C2).expect("its key").as_slice() == message);
     assert!(same, "the result is wrong, so whatever ran was not SM2");
@@ -81,7 +81,7 @@ fn exchange(cpu: Cpu) {
     let (ours, theirs) =
         (sm2.secret_from_bytes(&poisoned()).expect("a key"), sm2.secret_from_bytes(&[9; 32]).expect("a key"));
     let peer = Exchange::new(Role::Responder, &theirs, b"b").expect("randomness");
-    let ephemeral = sm2.generate_with(&mut Poisoned(3));
+    let ephemeral = sm2.generate_with(&mut generator::poisoned(3)).expect("a key");
     let us = Exchange::with_ephemeral(Role::Initiator, &ours, b"a", ephemeral).expect("an identity");
     let (to_peer, to_us) = (us.ephemeral().clone(), peer.ephemeral().clone());
     secret::reset();
@@ -94,29 +94,3 @@ fn exchange(cpu: Cpu) {
     let same = secret::aside(|| peer.confirmed_by(&confirmation).expect("we have the same key") == key);
     assert!(same, "the result is wrong, so whatever ran was not SM2");
 }
-
-/// A generator whose bytes are poisoned.
-struct Poisoned(u8);
-
-impl TryRng for Poisoned {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        unreachable!("the crate asks for bytes")
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        unreachable!("the crate asks for bytes")
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        for byte in &mut *out {
-            self.0 = self.0.wrapping_mul(5).wrapping_add(1);
-            *byte = self.0;
-        }
-        secret::poison(out);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Poisoned {}

@@ -6,7 +6,8 @@ use candor_primitives::sm2::{
     Signature, Sm2,
 };
 
-/// Bytes as a public key, a signature, a ciphertext and a key file: refused, or read and written as the same bytes; every tier says the same.
+/// Bytes as a public key and a signature: refused, or read and written as the same bytes. As a ciphertext and a signed message: every tier says the
+/// same. As a key file: refused, or read as a key whose own file, which may be another one, is read as the same key.
 pub fn sm2_bytes(data: &[u8]) {
     if let Ok(signature) = Signature::from_der(data) {
         assert_eq!(signature.to_der(), data);

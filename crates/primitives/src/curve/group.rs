@@ -1,6 +1,6 @@
 //! Points, and their sums and doubles in Jacobian coordinates: (X, Y, Z) is (X/Z², Y/Z³), and the point at infinity if Z is 0.
 
-use super::{Arithmetic, Curve, Modulus, Ring, Words, is_zero};
+use super::{Arithmetic, Curve, Modulus, Prime, Ring, Words, is_zero};
 use core::marker::PhantomData;
 
 /// A point that is not at infinity, in Montgomery's form.

@@ -1,6 +1,7 @@
 //! Primes of 256 bits, and numbers modulo them in Montgomery's form: x stands for x·2^256.
 
-use super::{Arithmetic, inverse};
+use super::Arithmetic;
+use crate::inverse::{self, Prime, inverse_of_word};
 use candor_cpu::barrier;
 use core::marker::PhantomData;
 
@@ -8,9 +9,7 @@ use core::marker::PhantomData;
 pub(crate) type Words = [u64; 4];
 
 /// A prime between 2^255 and 2^256, and what follows from it.
-pub(crate) trait Modulus: Copy + 'static {
-    /// The prime.
-    const P: Words;
+pub(crate) trait Modulus: Prime {
     /// Whether it is SM2's 2^256 − 2^224 − 2^96 + 2^64 − 1, which has a reduction of its own.
     const IS_SM2: bool = false;
     /// −1/P modulo 2^64.
@@ -20,17 +19,6 @@ pub(crate) trait Modulus: Copy + 'static {
     /// 2^512 and 2^768 modulo P.
     const SQUARE: Words = shifted(Self::ONE, &Self::P);
     const CUBE: Words = shifted(Self::SQUARE, &Self::P);
-}
-
-/// The inverse of an odd number modulo 2^64.
-pub(crate) const fn inverse_of_word(odd: u64) -> u64 {
-    // Each step doubles the number of bits that are right; three are at the beginning.
-    let (mut inverse, mut steps) = (odd, 0);
-    while steps < 5 {
-        inverse = inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)));
-        steps += 1;
-    }
-    inverse
 }
 
 /// `u64::borrowing_sub`, which is not yet for constants.
@@ -151,6 +139,53 @@ impl<M: Modulus, A: Arithmetic> Ring<M, A> {
     /// The inverse, both in Montgomery's form; 0 for 0.
     #[inline(always)]
     pub(crate) fn inverse(self, a: &Words) -> Words {
-        self.product(&inverse::inverse::<M>(a), &M::CUBE)
+        self.product(&inverse_apart::<M>(a), &M::CUBE)
+    }
+}
+
+/// A function of its own for each modulus: an operation has several inverses.
+#[inline(never)]
+fn inverse_apart<M: Modulus>(a: &Words) -> Words {
+    inverse::inverse::<M>(a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::portable::Portable;
+    use super::super::sm2::{N, P};
+    use super::*;
+    use proptest::prelude::*;
+
+    /// a·(1/a) is 1, or 0 for 0.
+    fn check<M: Modulus>(number: &Words) {
+        let ring = Ring::<M, _>::new(Portable);
+        let expected = if *number == [0; 4] { [0; 4] } else { M::ONE };
+        assert_eq!(ring.product(number, &ring.inverse(number)), expected, "{number:x?}");
+    }
+
+    #[test]
+    fn numbers_near_zero_near_the_modulus_and_near_powers_of_two_have_inverses() {
+        for small in 0..100 {
+            for number in [[small, 0, 0, 0], minus(&P::P, &[small + 1, 0, 0, 0])] {
+                check::<P>(&number);
+            }
+            check::<N>(&minus(&N::P, &[small + 1, 0, 0, 0]));
+        }
+        for bit in 0..255 {
+            let mut power = [0; 4];
+            power[bit / 64] = 1 << (bit % 64);
+            for number in [power, minus(&power, &[1, 0, 0, 0])] {
+                check::<P>(&number);
+                check::<N>(&number);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_number_has_an_inverse(number in any::<Words>()) {
+            check::<P>(&Ring::<P, _>::new(Portable).reduced(&number));
+            check::<N>(&Ring::<N, _>::new(Portable).reduced(&number));
+        }
     }
 }

@@ -176,7 +176,7 @@ fn non_adjacent_vartime(mut scalar: Words, digits: &mut [i8; 257]) {
 mod tests {
     use super::super::portable::Portable;
     use super::super::sm2::Sm2Curve;
-    use super::super::{Modulus, modulus};
+    use super::super::{Prime, modulus};
     use super::*;
     use proptest::prelude::*;
     use std::vec::Vec;
@@ -238,16 +238,26 @@ mod tests {
         [x, y]
     }
 
+    /// On safe Rust and, where the CPU has it, on ADX.
     fn check(scalar: &Words) {
         let group = group();
         let point = group.affine(&bit_by_bit(&[77, 0, 0, 1], &group.generator()));
-        let of_base = coordinates(&bit_by_bit(scalar, &group.generator()));
-        let of_point = coordinates(&bit_by_bit(scalar, &point));
-        assert_eq!(coordinates(&group.base(scalar)), of_base, "{scalar:x?}");
-        assert_eq!(coordinates(&group.times(scalar, &point)), of_point, "{scalar:x?}");
-        assert_eq!(coordinates(&group.times_vartime(scalar, &point)), of_point, "{scalar:x?}");
-        let both = group.plus_vartime(&bit_by_bit(scalar, &group.generator()), &bit_by_bit(&[5, 6, 7, 8], &point));
-        assert_eq!(coordinates(&group.base_plus_times_vartime(scalar, &[5, 6, 7, 8], &point)), coordinates(&both));
+        let (of_base, of_point) = (bit_by_bit(scalar, &group.generator()), bit_by_bit(scalar, &point));
+        let both = group.plus_vartime(&of_base, &bit_by_bit(&[5, 6, 7, 8], &point));
+        let expected = [of_base, of_point, both].map(|point| coordinates(&point));
+        check_on(Portable, scalar, &point, &expected);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(adx) = crate::low::x86_64::montgomery::Adx::check(candor_cpu::Cpu::host()) {
+            check_on(adx, scalar, &point, &expected);
+        }
+    }
+
+    fn check_on<A: Arithmetic>(arm: A, scalar: &Words, point: &Affine, [of_base, of_point, both]: &[[Words; 2]; 3]) {
+        let group = Group::<Sm2Curve, A>::new(arm);
+        assert_eq!(coordinates(&group.base(scalar)), *of_base, "{scalar:x?}");
+        assert_eq!(coordinates(&group.times(scalar, point)), *of_point, "{scalar:x?}");
+        assert_eq!(coordinates(&group.times_vartime(scalar, point)), *of_point, "{scalar:x?}");
+        assert_eq!(coordinates(&group.base_plus_times_vartime(scalar, &[5, 6, 7, 8], point)), *both, "{scalar:x?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! SM2's curve (GB/T 32918.5).
 
-use super::{COMB_ENTRIES, COMB_WINDOWS, Comb, Curve, Entry, Modulus, Words};
+use super::{COMB_ENTRIES, COMB_WINDOWS, Comb, Curve, Entry, Modulus, Prime, Words};
 
 /// The curve sm2p256v1.
 #[derive(Clone, Copy)]
@@ -14,14 +14,19 @@ pub(crate) struct P;
 #[derive(Clone, Copy)]
 pub(crate) struct N;
 
-impl Modulus for P {
+impl Prime for P {
     const P: Words = [0xffffffffffffffff, 0xffffffff00000000, 0xffffffffffffffff, 0xfffffffeffffffff];
+}
+
+impl Modulus for P {
     const IS_SM2: bool = true;
 }
 
-impl Modulus for N {
+impl Prime for N {
     const P: Words = [0x53bbf40939d54123, 0x7203df6b21c6052b, 0xffffffffffffffff, 0xfffffffeffffffff];
 }
+
+impl Modulus for N {}
 
 impl Curve for Sm2Curve {
     type Field = P;

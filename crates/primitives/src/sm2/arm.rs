@@ -3,7 +3,7 @@
 use crate::curve::portable::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::low::x86_64::montgomery::Adx;
-use candor_cpu::{Cpu, HaveAdx, HaveAvx2};
+use candor_cpu::Cpu;
 
 /// One way to compute. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
@@ -17,11 +17,12 @@ pub(super) enum Arm {
 
 impl Arm {
     pub(super) fn choose(cpu: Cpu) -> Self {
-        match (HaveAdx::check(cpu), HaveAvx2::check(cpu)) {
-            #[cfg(target_arch = "x86_64")]
-            (Some(adx), Some(avx2)) => Self::Adx(Adx::new(adx, avx2)),
-            _ => Self::Portable(Portable),
+        #[cfg(target_arch = "x86_64")]
+        if let Some(adx) = Adx::check(cpu) {
+            return Self::Adx(adx);
         }
+        let _ = cpu;
+        Self::Portable(Portable)
     }
 
     pub(super) fn name(self) -> &'static str {

@@ -1,9 +1,10 @@
 //! Encryption (GB/T 32918.4).
 
 use super::arm::on_arm;
+use super::nonce::{first_accepted, nonce};
 use super::signature::write_number;
 use super::{FRAMES, PublicKey, SecretKey, Sm2, Sm2Error};
-use crate::curve::{Affine, Words, from_bytes, is_zero, to_bytes};
+use crate::curve::{Affine, Words, is_zero, to_bytes};
 use crate::hash::{Digest, Sm3};
 use crate::{random, stack};
 use alloc::vec::Vec;
@@ -36,13 +37,14 @@ type Encrypted = ([[u8; 32]; 2], [u8; DIGEST], Vec<u8>);
 type Shared = Zeroizing<[[u8; 32]; 2]>;
 
 impl PublicKey {
-    /// Encrypts a message of one byte or more.
+    /// Encrypts a message of one byte or more. The nonce is a hash of fresh randomness, the key and the message, so that a generator that repeats
+    /// itself gives two messages no common key stream.
     ///
     /// # Errors
     /// [`Sm2Error::Length`], [`Sm2Error::Randomness`].
     // ct: sm2/encrypt
     pub fn encrypt(&self, message: &[u8], format: Format) -> Result<Vec<u8>, Sm2Error> {
-        self.encrypt_by(message, format, || Ok(random::bytes::<64>()?))
+        self.encrypt_by(message, format, |fresh| Ok(random::fill(fresh)?))
     }
 
     /// [`encrypt`](Self::encrypt) with randomness from `rng`.
@@ -56,10 +58,9 @@ impl PublicKey {
         format: Format,
         rng: &mut (impl CryptoRng + ?Sized),
     ) -> Result<Vec<u8>, Sm2Error> {
-        self.encrypt_by(message, format, || {
-            let mut bytes = Zeroizing::new([0; 64]);
-            rng.fill_bytes(bytes.as_mut_slice());
-            Ok(bytes)
+        self.encrypt_by(message, format, |fresh| {
+            rng.fill_bytes(fresh);
+            Ok(())
         })
     }
 
@@ -68,24 +69,22 @@ impl PublicKey {
         &self,
         message: &[u8],
         format: Format,
-        mut random: impl FnMut() -> Result<Zeroizing<[u8; 64]>, Sm2Error>,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), Sm2Error>,
     ) -> Result<Vec<u8>, Sm2Error> {
         secret::takes("sm2/encrypt", message);
-        if !has_counters(message.len()) {
+        if !has_counters(message.len()) || !format.holds(message.len()) {
             return Err(Sm2Error::Length);
         }
-        loop {
-            let wide = random()?;
-            let parts = stack::clearing::<FRAMES, _>(|| {
-                let [high, low] =
-                    [0, 32].map(|at| Zeroizing::new(from_bytes(wide[at..at + 32].try_into().expect("32 bytes"))));
-                let scalar = Zeroizing::new(on_arm!(self.sm2.arm, |group| group.order.reduced_wide(&low, &high)));
-                self.encrypt_once(message, &scalar)
-            });
-            if let Some((point, digest, text)) = parts {
-                return Ok(format.write(&point, &digest, &text));
-            }
-        }
+        stack::clearing::<FRAMES, _>(|| {
+            let (point, digest, text) =
+                first_accepted(fill, |count, fresh| self.encrypt_once(message, &self.nonce(message, fresh, count)))?;
+            Ok(format.write(&point, &digest, &text))
+        })
+    }
+
+    /// A hash of the key, fresh bytes and the message.
+    pub(super) fn nonce(&self, message: &[u8], fresh: &[u8; 32], count: u8) -> Zeroizing<Words> {
+        nonce(self.sm2, b"candor SM2 e ", count, [self.bytes.as_flattened(), fresh, message])
     }
 
     /// C1, C3 and C2 with this nonce, unless the key stream is zero (§6.1, A5) or the nonce is.
@@ -97,7 +96,7 @@ impl PublicKey {
             [bytes(first), bytes(second)]
         });
         let shared: Shared = Zeroizing::new(shared);
-        let mut text = message.to_vec();
+        let mut text = Zeroizing::new(message.to_vec());
         let refused = apply_key_stream(self.sm2, &shared, &mut text) | is_zero(nonce);
         if secret::declassified(refused as u8, "sm2-nonce-refused") != 0 {
             return None;
@@ -106,7 +105,7 @@ impl PublicKey {
         secret::declassify(point.as_flattened(), "sm2-ciphertext");
         secret::declassify(&digest, "sm2-ciphertext");
         secret::declassify(&text, "sm2-ciphertext");
-        Some((point, digest, text))
+        Some((point, digest, core::mem::take(&mut *text)))
     }
 }
 
@@ -117,24 +116,24 @@ impl SecretKey {
     /// [`Sm2Error::CiphertextForm`], [`Sm2Error::Ciphertext`].
     // ct: sm2/decrypt
     pub fn decrypt(&self, ciphertext: &[u8], format: Format) -> Result<Zeroizing<Vec<u8>>, Sm2Error> {
-        secret::takes("sm2/decrypt", &self.scalar);
+        secret::takes("sm2/decrypt", &*self.scalar);
         secret::ran("SM2", self.sm2.arm());
-        let (point, expected, text) = format.read(ciphertext).map_err(|_| Sm2Error::CiphertextForm)?;
-        let point = self.sm2.public_from_bytes(&point).map_err(|_| Sm2Error::CiphertextForm)?.point;
-        if !has_counters(text.len()) {
-            return Err(Sm2Error::CiphertextForm);
-        }
-        let mut message = Zeroizing::new(text.to_vec());
-        let wrong = stack::clearing::<FRAMES, _>(|| {
+        stack::clearing::<FRAMES, _>(|| {
+            let (point, expected, text) = format.read(ciphertext).map_err(|_| Sm2Error::CiphertextForm)?;
+            let point = self.sm2.public_from_bytes(&point).map_err(|_| Sm2Error::CiphertextForm)?.point;
+            if !has_counters(text.len()) {
+                return Err(Sm2Error::CiphertextForm);
+            }
+            let mut message = Zeroizing::new(text.to_vec());
             let shared: Shared = Zeroizing::new(on_arm!(self.sm2.arm, |group| {
                 let Affine { x, y } = group.affine(&group.times(&self.scalar, &point));
                 [x, y].map(|number| to_bytes(&group.field.leave(&number)))
             }));
             let zero = apply_key_stream(self.sm2, &shared, &mut message);
             let same = digest(self.sm2, &shared, &message).ct_eq(expected).unwrap_u8();
-            secret::declassified(zero as u8 & 1 | (1 ^ same), "sm2-ciphertext-refused")
-        });
-        if wrong == 0 { Ok(message) } else { Err(Sm2Error::Ciphertext) }
+            let wrong = secret::declassified(zero as u8 & 1 | (1 ^ same), "sm2-ciphertext-refused");
+            if wrong == 0 { Ok(message) } else { Err(Sm2Error::Ciphertext) }
+        })
     }
 }
 
@@ -173,7 +172,16 @@ fn digest(sm2: Sm2, shared: &Shared, message: &[u8]) -> [u8; DIGEST] {
 /// C1 in SEC1's form, C3 and C2.
 type Parts<'a> = ([u8; POINT], &'a [u8; DIGEST], &'a [u8]);
 
+/// The longest that stands in DER beside a message: two integers of 35 bytes, a string of 34, and the heads of another and of the sequence.
+const AROUND: usize = 2 * 35 + 34 + 2 * 6;
+
 impl Format {
+    /// Whether a ciphertext in this form can have a message of so many bytes.
+    pub(super) fn holds(self, length: usize) -> bool {
+        let most = u32::MAX as usize - AROUND;
+        self != Self::Asn1 || length <= most
+    }
+
     pub(super) fn write(self, point: &[[u8; 32]; 2], digest: &[u8; DIGEST], text: &[u8]) -> Vec<u8> {
         if self == Self::Asn1 {
             let numbers = point.each_ref().map(|number| UintRef::new(number).expect("32 bytes are an integer"));

@@ -1,6 +1,8 @@
 //! Key exchange (GB/T 32918.3).
 
 use super::arm::on_arm;
+use super::kept::Kept;
+use super::key::FRAMES_OF_BYTES;
 use super::{FRAMES, PublicKey, SecretKey, Sm2Error};
 use crate::curve::{Affine, Words, from_bytes, is_zero, to_bytes};
 use crate::hash::{Digest, Sm3};
@@ -9,7 +11,7 @@ use alloc::vec::Vec;
 use candor_cpu::secret;
 use core::fmt;
 use subtle::ConstantTimeEq;
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// Who begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +51,8 @@ pub struct Exchange {
 /// What both sides have computed, if both are who they say.
 pub struct Agreement {
     key: Zeroizing<Vec<u8>>,
-    ours: [u8; 32],
-    theirs: [u8; 32],
+    ours: Kept<[u8; 32]>,
+    theirs: Kept<[u8; 32]>,
 }
 
 impl Exchange {
@@ -60,7 +62,7 @@ impl Exchange {
     /// [`Sm2Error::Identity`], [`Sm2Error::Randomness`].
     // ct: sm2/exchange
     pub fn new(role: Role, secret: &SecretKey, id: &[u8]) -> Result<Self, Sm2Error> {
-        Self::with_ephemeral(role, secret, id, secret.sm2.generate()?)
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| Self::with_ephemeral(role, secret, id, secret.sm2.generate()?))
     }
 
     /// Begins with this key for the exchange, which must be fresh: for callers that have a generator of their own.
@@ -69,8 +71,10 @@ impl Exchange {
     /// [`Sm2Error::Identity`].
     // ct: sm2/exchange
     pub fn with_ephemeral(role: Role, secret: &SecretKey, id: &[u8], ephemeral: SecretKey) -> Result<Self, Sm2Error> {
-        let identity = secret.public_key().identity_digest(id)?;
-        Ok(Self { role, secret: secret.clone(), identity, ephemeral })
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| {
+            let identity = secret.public_key().identity_digest(id)?;
+            Ok(Self { role, secret: secret.clone(), identity, ephemeral })
+        })
     }
 
     /// R, the public key for this exchange.
@@ -91,13 +95,13 @@ impl Exchange {
         peer_ephemeral: &PublicKey,
         length: usize,
     ) -> Result<Agreement, Sm2Error> {
-        secret::takes("sm2/exchange", &self.secret.scalar);
+        secret::takes("sm2/exchange", &*self.secret.scalar);
         secret::ran("SM2", self.secret.sm2.arm());
         if length == 0 || u32::try_from(length.div_ceil(32)).is_err() {
             return Err(Sm2Error::Length);
         }
-        let peer_identity = peer.identity_digest(peer_id)?;
         stack::clearing::<FRAMES, _>(|| {
+            let peer_identity = peer.identity_digest(peer_id)?;
             let shared = self.shared(peer, peer_ephemeral)?;
             Ok(self.derive(&shared, &peer_identity, peer_ephemeral, length))
         })
@@ -146,20 +150,18 @@ impl Exchange {
             inner.update(part);
         }
         let inner: [u8; 32] = inner.finalize().into();
-        let confirmation = |tag: u8| -> [u8; 32] {
+        let confirmation = |tag: u8| {
             let mut hash = Sm3::with_cpu(cpu);
             hash.update([tag]);
             hash.update(shared[1]);
             hash.update(inner);
-            hash.finalize().into()
+            let mut confirmation = Kept::<[u8; 32]>::new();
+            *confirmation = hash.finalize().into();
+            confirmation
         };
         // The responder's has 2, the initiator's 3 (§6.1, B9 and A10).
-        let (of_responder, of_initiator) = (confirmation(2), confirmation(3));
-        let (ours, theirs) = match self.role {
-            Role::Initiator => (of_initiator, of_responder),
-            Role::Responder => (of_responder, of_initiator),
-        };
-        Agreement { key, ours, theirs }
+        let (ours, theirs) = if self.role == Role::Initiator { (3, 2) } else { (2, 3) };
+        Agreement { key, ours: confirmation(ours), theirs: confirmation(theirs) }
     }
 }
 
@@ -183,20 +185,13 @@ impl Agreement {
     // ct: sm2/exchange
     pub fn confirmed_by(self, confirmation: &[u8; 32]) -> Result<Zeroizing<Vec<u8>>, Sm2Error> {
         let same = self.theirs.ct_eq(confirmation).unwrap_u8();
-        if secret::declassified(same, "sm2-confirmation") == 1 { Ok(self.key.clone()) } else { Err(Sm2Error::Exchange) }
+        if secret::declassified(same, "sm2-confirmation") == 1 { Ok(self.key) } else { Err(Sm2Error::Exchange) }
     }
 
     /// The key without a proof, for protocols that bring their own.
     #[must_use]
     pub fn unconfirmed(self) -> Zeroizing<Vec<u8>> {
-        self.key.clone()
-    }
-}
-
-impl Drop for Agreement {
-    fn drop(&mut self) {
-        self.ours.zeroize();
-        self.theirs.zeroize();
+        self.key
     }
 }
 

@@ -1,22 +1,26 @@
 //! Secret and public keys.
 
 use super::arm::on_arm;
+use super::kept::Kept;
 use super::{FRAMES, Sm2, Sm2Error};
 use crate::curve::modulus::{is_below, minus};
 use crate::curve::sm2::{N, P, Sm2Curve};
-use crate::curve::{Affine, Curve, Modulus, Words, from_bytes, to_bytes};
+use crate::curve::{Affine, Curve, Prime, Words, from_bytes, to_bytes};
 use crate::hash::{Digest, Sm3};
 use crate::{random, stack};
 use candor_cpu::secret;
 use core::fmt;
 use rand_core::CryptoRng;
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::{ZeroizeOnDrop, Zeroizing};
+
+/// Stack on which the bytes of a key lie, or digests of an identity are made.
+pub(super) const FRAMES_OF_BYTES: usize = 2048;
 
 /// A secret key: a number from 1 to n − 2, with its public key. Wiped on drop.
 #[derive(Clone)]
 pub struct SecretKey {
     pub(super) sm2: Sm2,
-    pub(super) scalar: Words,
+    pub(super) scalar: Kept<Words>,
     public: PublicKey,
 }
 
@@ -36,24 +40,33 @@ impl Sm2 {
     /// # Errors
     /// [`Sm2Error::Randomness`].
     pub fn generate(&self) -> Result<SecretKey, Sm2Error> {
-        loop {
-            // One in 2^32 is out of range.
-            if let Ok(secret) = self.secret_from_bytes(&*random::bytes::<32>()?) {
-                return Ok(secret);
-            }
-        }
+        self.generate_by(|bytes| Ok(random::fill(bytes)?))
     }
 
     /// A fresh key pair, from `rng`.
+    ///
+    /// # Errors
+    /// [`Sm2Error::Generator`].
     // ct: sm2/keygen
-    pub fn generate_with(&self, rng: &mut (impl CryptoRng + ?Sized)) -> SecretKey {
-        let mut bytes = Zeroizing::new([0; 32]);
-        loop {
-            rng.fill_bytes(bytes.as_mut_slice());
-            if let Ok(secret) = self.secret_from_bytes(&bytes) {
-                return secret;
+    pub fn generate_with(&self, rng: &mut (impl CryptoRng + ?Sized)) -> Result<SecretKey, Sm2Error> {
+        self.generate_by(|bytes| {
+            rng.fill_bytes(bytes);
+            Ok(())
+        })
+    }
+
+    fn generate_by(&self, mut fill: impl FnMut(&mut [u8]) -> Result<(), Sm2Error>) -> Result<SecretKey, Sm2Error> {
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| {
+            let mut bytes = Zeroizing::new([0; 32]);
+            // One in 2^32 is out of range.
+            for _ in 0..8 {
+                fill(bytes.as_mut_slice())?;
+                if let Ok(secret) = self.secret_from_bytes(&bytes) {
+                    return Ok(secret);
+                }
             }
-        }
+            Err(Sm2Error::Generator)
+        })
     }
 
     /// The key pair whose secret key is this number, the highest byte first.
@@ -64,18 +77,19 @@ impl Sm2 {
     pub fn secret_from_bytes(&self, bytes: &[u8; 32]) -> Result<SecretKey, Sm2Error> {
         secret::takes("sm2/keygen", bytes);
         secret::ran("SM2", self.arm());
-        let mut key = SecretKey { sm2: *self, scalar: from_bytes(bytes), public: PublicKey::generator(*self) };
-        // From 1 to n − 2: d − 1 is below n − 2, where 0 has become 2^256 − 1.
-        let below = is_below(&minus(&key.scalar, &[1, 0, 0, 0]), &const { minus(&N::P, &[2, 0, 0, 0]) });
-        if secret::declassified(u8::from(below), "sm2-secret-key-range") == 0 {
-            return Err(Sm2Error::SecretKey);
-        }
         stack::clearing::<FRAMES, _>(|| {
+            let mut key = SecretKey { sm2: *self, scalar: Kept::new(), public: PublicKey::generator(*self) };
+            *key.scalar = from_bytes(bytes);
+            // From 1 to n − 2: d − 1 is below n − 2, where 0 has become 2^256 − 1.
+            let below = is_below(&minus(&key.scalar, &[1, 0, 0, 0]), &const { minus(&N::P, &[2, 0, 0, 0]) });
+            if secret::declassified(u8::from(below), "sm2-secret-key-range") == 0 {
+                return Err(Sm2Error::SecretKey);
+            }
             key.public.point = on_arm!(self.arm, |group| group.affine(&group.base(&key.scalar)));
             key.public.write();
-        });
-        key.public.publish();
-        Ok(key)
+            key.public.publish();
+            Ok(key)
+        })
     }
 
     /// The public key in SEC1's form: 65 bytes that begin with 4, or 33 that begin with 2 or 3.
@@ -203,12 +217,6 @@ impl fmt::Debug for PublicKey {
         write!(f, "PublicKey(")?;
         self.to_compressed_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
         write!(f, ")")
-    }
-}
-
-impl Drop for SecretKey {
-    fn drop(&mut self) {
-        self.scalar.zeroize();
     }
 }
 

@@ -1,7 +1,9 @@
 //! Keys as PKCS#8 and SubjectPublicKeyInfo, in the form that OpenSSL 3 writes: an elliptic curve's key (RFC 5480, RFC 5915) on the curve
 //! sm2p256v1 (GM/T 0006).
 
+use super::key::FRAMES_OF_BYTES;
 use super::{PublicKey, SecretKey, Sm2};
+use crate::stack;
 use pkcs8::der::asn1::{AnyRef, BitStringRef, OctetStringRef};
 use pkcs8::der::{Decode, Encode};
 use pkcs8::spki::{self, AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
@@ -22,10 +24,12 @@ fn algorithm() -> AlgorithmIdentifierRef<'static> {
 
 impl EncodePrivateKey for SecretKey {
     fn to_pkcs8_der(&self) -> Result<SecretDocument, Error> {
-        let (secret, public) = (self.to_bytes(), self.public_key().to_bytes());
-        let key = EcPrivateKey { private_key: secret.as_slice(), parameters: None, public_key: Some(&public) };
-        let key = Zeroizing::new(key.to_der()?);
-        Ok(SecretDocument::encode_msg(&PrivateKeyInfoRef::new(algorithm(), OctetStringRef::new(&key)?))?)
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| {
+            let (secret, public) = (self.to_bytes(), self.public_key().to_bytes());
+            let key = EcPrivateKey { private_key: secret.as_slice(), parameters: None, public_key: Some(&public) };
+            let key = Zeroizing::new(key.to_der()?);
+            Ok(SecretDocument::encode_msg(&PrivateKeyInfoRef::new(algorithm(), OctetStringRef::new(&key)?))?)
+        })
     }
 }
 
@@ -34,20 +38,22 @@ impl TryFrom<PrivateKeyInfoRef<'_>> for SecretKey {
 
     /// Refuses another curve, a number that is no key, and a public key that is not its own.
     fn try_from(info: PrivateKeyInfoRef<'_>) -> Result<Self, Error> {
-        info.algorithm.assert_oids(ELLIPTIC, CURVE)?;
-        let key = EcPrivateKey::from_der(info.private_key.as_bytes())?;
-        if key.parameters.is_some_and(|parameters| parameters.named_curve() != Some(CURVE)) {
-            return Err(Error::ParametersMalformed);
-        }
-        let number: &[u8; 32] = key.private_key.try_into().map_err(|_| Error::KeyMalformed(KeyError::Invalid))?;
-        let sm2 = Sm2::new();
-        let secret = sm2.secret_from_bytes(number).map_err(|_| Error::KeyMalformed(KeyError::Invalid))?;
-        let is_other = |public: &[u8]| sm2.public_from_bytes(public).as_ref() != Ok(secret.public_key());
-        let publics = [key.public_key, info.public_key.map(|bits| bits.as_bytes().unwrap_or_default())];
-        if publics.into_iter().flatten().any(is_other) {
-            return Err(Error::KeyMalformed(KeyError::Invalid));
-        }
-        Ok(secret)
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| {
+            info.algorithm.assert_oids(ELLIPTIC, CURVE)?;
+            let key = EcPrivateKey::from_der(info.private_key.as_bytes())?;
+            if key.parameters.is_some_and(|parameters| parameters.named_curve() != Some(CURVE)) {
+                return Err(Error::ParametersMalformed);
+            }
+            let number: &[u8; 32] = key.private_key.try_into().map_err(|_| Error::KeyMalformed(KeyError::Invalid))?;
+            let sm2 = Sm2::new();
+            let secret = sm2.secret_from_bytes(number).map_err(|_| Error::KeyMalformed(KeyError::Invalid))?;
+            let is_other = |public: &[u8]| sm2.public_from_bytes(public).as_ref() != Ok(secret.public_key());
+            let publics = [key.public_key, info.public_key.map(|bits| bits.as_bytes().unwrap_or_default())];
+            if publics.into_iter().flatten().any(is_other) {
+                return Err(Error::KeyMalformed(KeyError::Invalid));
+            }
+            Ok(secret)
+        })
     }
 }
 

@@ -1,19 +1,22 @@
 //! Signatures (GB/T 32918.2).
 
 use super::arm::on_arm;
+use super::kept::Kept;
+use super::nonce::{first_accepted, nonce};
 use super::{FRAMES, PublicKey, SecretKey, Sm2Error};
 use crate::curve::modulus::{is_below, minus};
 use crate::curve::sm2::{N, P};
-use crate::curve::{Modulus, Words, from_bytes, is_zero, to_bytes};
-use crate::hash::{Digest, Sha512, Sm3};
+use crate::curve::{Prime, Words, from_bytes, is_zero, to_bytes};
+use crate::hash::{Digest, Sm3};
 use crate::{random, stack};
 use alloc::vec::Vec;
 use candor_cpu::secret;
+use core::convert::Infallible;
 use core::fmt;
 use pkcs8::der::asn1::UintRef;
 use pkcs8::der::{Decode, Encode, Reader, SliceReader};
 use rand_core::{CryptoRng, TryCryptoRng};
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// A signature: r and s, each from 1 to n − 1.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,7 +27,7 @@ pub struct Signature([[u8; 32]; 2]);
 pub struct SigningKey {
     secret: SecretKey,
     /// 1/(1 + d), in Montgomery's form.
-    inverse: Words,
+    inverse: Kept<Words>,
     identity: [u8; 32],
 }
 
@@ -42,16 +45,16 @@ impl SecretKey {
     /// [`Sm2Error::Identity`].
     // ct: sm2/sign
     pub fn signing_key(&self, id: &[u8]) -> Result<SigningKey, Sm2Error> {
-        let identity = self.public_key().identity_digest(id)?;
-        let mut key = SigningKey { secret: self.clone(), inverse: [0; 4], identity };
         stack::clearing::<FRAMES, _>(|| {
-            key.inverse = on_arm!(self.sm2.arm, |group| {
+            let identity = self.public_key().identity_digest(id)?;
+            let mut key = SigningKey { secret: self.clone(), inverse: Kept::new(), identity };
+            *key.inverse = on_arm!(self.sm2.arm, |group| {
                 let n = group.order;
                 // d is below n − 1, so this is not zero.
                 n.inverse(&n.enter(&n.sum(&self.scalar, &[1, 0, 0, 0])))
             });
-        });
-        Ok(key)
+            Ok(key)
+        })
     }
 }
 
@@ -80,9 +83,11 @@ impl SigningKey {
     /// [`sign`](Self::sign) with randomness from `rng`.
     // ct: sm2/sign
     pub fn sign_with(&self, message: &[u8], rng: &mut (impl CryptoRng + ?Sized)) -> Signature {
-        let mut fresh = Zeroizing::new([0; 32]);
-        rng.fill_bytes(fresh.as_mut_slice());
-        self.hedged(&self.digest(message), &fresh)
+        let Ok(signature) = self.hedged(&self.digest(message), |fresh| {
+            rng.fill_bytes(fresh);
+            Ok::<_, Infallible>(())
+        });
+        signature
     }
 
     /// Signs e = SM3(Z ‖ M), for callers that hash by themselves.
@@ -91,7 +96,7 @@ impl SigningKey {
     /// [`Sm2Error::Randomness`].
     // ct: sm2/sign
     pub fn sign_digest(&self, digest: &[u8; 32]) -> Result<Signature, Sm2Error> {
-        Ok(self.hedged(digest, &*random::bytes::<32>()?))
+        self.hedged(digest, |fresh| Ok(random::fill(fresh)?))
     }
 
     /// e = SM3(Z ‖ M).
@@ -107,32 +112,20 @@ impl SigningKey {
         VerifyingKey { public: self.secret.public_key().clone(), identity: self.identity }
     }
 
-    fn hedged(&self, digest: &[u8; 32], fresh: &[u8; 32]) -> Signature {
-        secret::takes("sm2/sign", &self.secret.scalar);
+    fn hedged<E>(&self, digest: &[u8; 32], fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Signature, E> {
+        secret::takes("sm2/sign", &*self.secret.scalar);
         stack::clearing::<FRAMES, _>(|| {
-            for count in 0_u8.. {
-                if let Some(signature) = self.sign_by(digest, &self.nonce(digest, fresh, count)) {
-                    return signature;
-                }
-            }
-            unreachable!("256 nonces in a row have failed, of which one does with probability 2^-255")
+            first_accepted(fill, |count, fresh| self.sign_by(digest, &self.nonce(digest, fresh, count)))
         })
     }
 
-    /// A number below n: 512 bits of SHA-512 over one block that holds the key, the digest and fresh bytes, modulo n.
+    /// A hash of the key, fresh bytes and the digest, in one block of SHA-512.
     pub(super) fn nonce(&self, digest: &[u8; 32], fresh: &[u8; 32], count: u8) -> Zeroizing<Words> {
-        let mut hash = Sha512::with_cpu(self.secret.sm2.cpu);
-        hash.update(b"candor SM2 k ");
-        hash.update([count]);
-        hash.update(*self.secret.to_bytes());
-        hash.update(fresh);
-        hash.update(digest);
-        let wide: Zeroizing<[u8; 64]> = Zeroizing::new(hash.finalize().into());
-        let [high, low] = [0, 32].map(|at| Zeroizing::new(from_bytes(wide[at..at + 32].try_into().expect("32 bytes"))));
-        Zeroizing::new(on_arm!(self.secret.sm2.arm, |group| group.order.reduced_wide(&low, &high)))
+        let key = self.secret.to_bytes();
+        nonce(self.secret.sm2, b"candor SM2 k ", count, [key.as_slice(), fresh, digest])
     }
 
-    /// The signature with this nonce, unless it has a zero where none may be (§6.1, A5 and A6).
+    /// The signature with this nonce, unless it has a zero where none may be (§6.1, A5 and A6), which happens with probability 2^-254.
     pub(super) fn sign_by(&self, digest: &[u8; 32], nonce: &Words) -> Option<Signature> {
         secret::ran("SM2", self.secret.sm2.arm());
         let (r, s) = on_arm!(self.secret.sm2.arm, |group| {
@@ -272,12 +265,6 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-impl Drop for SigningKey {
-    fn drop(&mut self) {
-        self.inverse.zeroize();
-    }
-}
-
 impl ZeroizeOnDrop for SigningKey {}
 
 impl signature::SignatureEncoding for Signature {
@@ -310,9 +297,7 @@ impl signature::RandomizedSigner<Signature> for SigningKey {
         rng: &mut R,
         message: &[u8],
     ) -> Result<Signature, signature::Error> {
-        let mut fresh = Zeroizing::new([0; 32]);
-        rng.try_fill_bytes(fresh.as_mut_slice()).map_err(|_| signature::Error::new())?;
-        Ok(self.hedged(&self.digest(message), &fresh))
+        self.hedged(&self.digest(message), |fresh| rng.try_fill_bytes(fresh).map_err(|_| signature::Error::new()))
     }
 }
 

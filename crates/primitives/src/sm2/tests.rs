@@ -3,7 +3,7 @@
 use super::*;
 use crate::curve::modulus::minus;
 use crate::curve::sm2::{N, Sm2Curve};
-use crate::curve::{Curve, Modulus, from_bytes, to_bytes};
+use crate::curve::{Curve, Prime, from_bytes, to_bytes};
 use candor_test_support::vectors;
 use std::vec::Vec;
 
@@ -132,12 +132,40 @@ fn a_nonce_depends_on_the_key_the_message_and_the_randomness() {
 }
 
 #[test]
+fn the_nonce_of_an_encryption_depends_on_the_key_the_message_and_the_randomness() {
+    let public = |byte| Sm2::new().secret_from_bytes(&[byte; 32]).unwrap().public_key().clone();
+    let nonces = [
+        public(1).nonce(b"an offer", &[3; 32], 0),
+        public(4).nonce(b"an offer", &[3; 32], 0),
+        public(1).nonce(b"another", &[3; 32], 0),
+        public(1).nonce(b"an offer", &[4; 32], 0),
+        public(1).nonce(b"an offer", &[3; 32], 1),
+    ];
+    for (at, nonce) in nonces.iter().enumerate() {
+        assert!(nonces[..at].iter().all(|other| other != nonce), "{at}");
+    }
+    assert_eq!(*public(1).nonce(b"an offer", &[3; 32], 0), *nonces[0]);
+}
+
+#[test]
+fn a_message_that_ders_lengths_have_no_bits_for_is_too_long_for_asn1_alone() {
+    // What stands around a message is longest with coordinates whose first bit is set, and with heads of six bytes.
+    let message = std::vec![0; 1 << 24];
+    let longest = Format::Asn1.write(&[[0xff; 32]; 2], &[0; 32], &message);
+    let most = u32::MAX as usize - (longest.len() - message.len());
+    for (format, holds) in [(Format::Asn1, [true, false]), (Format::C1C3C2, [true; 2]), (Format::C1C2C3, [true; 2])] {
+        assert_eq!([most, most + 1].map(|length| format.holds(length)), holds, "{format:?}");
+    }
+}
+
+#[test]
 fn a_nonce_whose_key_stream_is_zero_is_refused() {
     // One byte of key stream is zero for one nonce in 256.
     let secret = Sm2::new().secret_from_bytes(&[5; 32]).unwrap();
     let refused = (1..2000_u64).filter(|nonce| secret.public_key().encrypt_once(b"x", &[*nonce, 0, 0, 0]).is_none());
     let refused: Vec<u64> = refused.collect();
     assert!((1..30).contains(&refused.len()), "{refused:?}");
+    assert!(secret.public_key().encrypt_once(b"x", &[0; 4]).is_none());
     let accepted = secret.public_key().encrypt_once(b"x", &[refused[0] + 1, 0, 0, 0]).unwrap();
     assert_eq!(accepted.2.len(), 1);
     assert_ne!(accepted.2, b"x");

@@ -140,7 +140,6 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::x25519::invert::inverse;
     use std::vec::Vec;
 
     /// The x-coordinate of RFC 8032 §5.1's base point.
@@ -155,11 +154,11 @@ mod tests {
 
     /// d = −121665/121666.
     fn d() -> Element {
-        Element::ZERO.minus(&number(121665)).times(&inverse(&number(121666)))
+        Element::ZERO.minus(&number(121665)).times(&number(121666).inverse())
     }
 
     fn entry_of(point: &Point) -> [Element; 3] {
-        let inverse = inverse(&point.z);
+        let inverse = point.z.inverse();
         let (x, y) = (point.x.times(&inverse), point.y.times(&inverse));
         let product = x.times(&y).times(&d());
         [y.minus(&x), y.plus(&x), product.plus(&product)].map(Element::carried)
@@ -168,7 +167,7 @@ mod tests {
     /// The table, from the base point.
     fn derived() -> Vec<u8> {
         let x = Element::from_bytes(&X);
-        let y = number(4).times(&inverse(&number(5)));
+        let y = number(4).times(&number(5).inverse());
         let mut power = Point { x, y, z: Element::ONE, t: x.times(&y) };
         let mut bytes = Vec::new();
         for _ in 0..WINDOWS {
@@ -186,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_base_point_is_on_the_curve_and_has_u_9() {
-        let (x, y) = (Element::from_bytes(&X), number(4).times(&inverse(&number(5))));
+        let (x, y) = (Element::from_bytes(&X), number(4).times(&number(5).inverse()));
         let (xx, yy) = (x.squared(), y.squared());
         let right = Element::ONE.plus(&d().times(&xx).times(&yy));
         assert_eq!(yy.minus(&xx).to_bytes(), right.to_bytes());

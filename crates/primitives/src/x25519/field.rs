@@ -1,5 +1,6 @@
 //! Integers modulo p = 2^255 − 19 in five limbs of 51 bits.
 
+use crate::inverse::{self, Prime};
 use candor_cpu::barrier;
 
 /// A number modulo p: Σ limb·2^(51n). Limbs may exceed 51 bits; `docs/x25519.md` says by how much where.
@@ -10,6 +11,14 @@ pub(crate) const LIMB: u64 = (1 << 51) - 1;
 
 /// (A − 2) / 4 for Curve25519, RFC 7748 §5.
 pub(crate) const A24: u64 = 121665;
+
+/// p.
+#[derive(Clone, Copy)]
+struct P;
+
+impl Prime for P {
+    const P: [u64; 4] = [u64::MAX - 18, u64::MAX, u64::MAX, u64::MAX >> 1];
+}
 
 /// 4p, each limb of it at least 2^53 − 76.
 const FOUR_P: [u64; 5] = [4 * (LIMB - 18), 4 * LIMB, 4 * LIMB, 4 * LIMB, 4 * LIMB];
@@ -137,6 +146,12 @@ impl Element {
         reduced(self.0.map(|limb| by(limb, factor)))
     }
 
+    /// The inverse, for limbs up to 2^63. That of 0 is 0.
+    #[inline(always)]
+    pub(crate) fn inverse(&self) -> Self {
+        Self::from_words(inverse::inverse::<P>(&self.to_words()))
+    }
+
     /// Exchanges the two where `mask` is all ones; leaves them where it is zero.
     #[inline(always)]
     pub(crate) fn exchange(&mut self, other: &mut Self, mask: u64) {
@@ -163,4 +178,59 @@ fn reduced([s0, s1, s2, s3, s4]: [u128; 5]) -> Element {
     let low = |sum: u128| sum as u64 & LIMB;
     let l0 = low(s0) + 19 * (s4 >> 51) as u64;
     Element([l0 & LIMB, low(s1) + (l0 >> 51), low(s2), low(s3), low(s4)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// By Fermat: the power p − 2, bit by bit.
+    fn by_fermat(z: &Element) -> Element {
+        let mut power = Element::ONE;
+        for bit in (0..255).rev() {
+            power = power.squared();
+            // p − 2 = 2^255 − 21 has zeros at bits 2 and 4 only.
+            if bit != 2 && bit != 4 {
+                power = power.times(z);
+            }
+        }
+        power
+    }
+
+    #[test]
+    fn the_inverse_of_zero_is_zero() {
+        assert_eq!(Element::ZERO.inverse().to_bytes(), [0; 32]);
+        // p, which is zero as well.
+        let p = core::array::from_fn(|n| {
+            if n == 0 {
+                0xed
+            } else if n == 31 {
+                0x7f
+            } else {
+                0xff
+            }
+        });
+        assert_eq!(Element::from_bytes(&p).inverse().to_bytes(), [0; 32]);
+    }
+
+    #[test]
+    fn extreme_numbers_have_the_inverses_that_fermat_gives() {
+        for shift in 0..255 {
+            let mut words = [0; 4];
+            words[shift / 64] = 1 << (shift % 64);
+            let power = Element::from_words(words);
+            for z in [power, Element::ZERO.minus(&power), power.plus(&Element::ONE), power.minus(&Element::ONE)] {
+                assert_eq!(z.inverse().to_bytes(), by_fermat(&z).to_bytes());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_number_has_the_inverse_that_fermat_gives(bytes in any::<[u8; 32]>()) {
+            let z = Element::from_bytes(&bytes);
+            prop_assert_eq!(z.inverse().to_bytes(), by_fermat(&z).to_bytes());
+        }
+    }
 }

@@ -1,11 +1,12 @@
-//! SM2: keys, signatures, decryption and exchange on each arm.
+//! SM2: keys and their files, signatures, encryption and exchange on each arm.
 
 use super::on_each;
 use crate::case::Case;
-use crate::probe::{Probe, step};
+use crate::probe::{Generator, Probe, step};
 use candor_cpu::Cpu;
 use candor_primitives::sm2::{
-    Agreement, DEFAULT_ID, Exchange, Format, PublicKey, Role, SecretKey, SigningKey, Sm2, Sm2Error,
+    Agreement, DEFAULT_ID, DecodePrivateKey, EncodePrivateKey, Exchange, Format, PublicKey, Role, SecretKey,
+    SigningKey, Sm2, Sm2Error,
 };
 use zeroize::Zeroizing;
 
@@ -26,13 +27,17 @@ fn sm2(probe: &mut Probe, cpu: Cpu) {
     let mut made = Some(made.expect("a key"));
     let key = made.as_ref().expect("made above");
     publish(probe, key.public_key());
+    keys(probe, &sm2, key);
     let signing = step!(probe, "signing key", [key: &SecretKey = key], key.signing_key(DEFAULT_ID));
     let mut signing = Some(signing.expect("an identity"));
     let signer = signing.as_ref().expect("made above");
     let signature = step!(probe, "sign", [signer: &SigningKey = signer], signer.sign_digest(&[3; 32]));
     probe.public(&signature.expect("randomness").to_bytes());
 
-    let ciphertext = key.public_key().encrypt(&[0x77; 40], Format::C1C3C2).expect("randomness");
+    let (secret, mut random): ([u8; 40], _) = (probe.secret("message"), probe.generator("nonce"));
+    let ciphertext = step!(probe, "encrypt", [public: &PublicKey = key.public_key(), message: &[u8] = &secret, random: &mut Generator = &mut random], {
+        public.encrypt_with(message, Format::C1C3C2, random)
+    }).expect("a message");
     probe.public(&ciphertext);
     let message = step!(
         probe,
@@ -43,21 +48,71 @@ fn sm2(probe: &mut Probe, cpu: Cpu) {
     drop::<Zeroizing<Vec<u8>>>(message.expect("its own ciphertext"));
 
     let peer = sm2.secret_from_bytes(&[9; 32]).expect("a key");
+    step!(probe, "begin", [key: &SecretKey = key], Exchange::new(Role::Initiator, key, b"a")).expect("randomness");
     let ephemeral = sm2.secret_from_bytes(&ephemeral).expect("a key");
     publish(probe, ephemeral.public_key());
-    let mut exchange = Some(Exchange::with_ephemeral(Role::Initiator, key, b"a", ephemeral).expect("an identity"));
+    probe.public(&key.public_key().identity_digest(b"a").expect("a short identity"));
+    let exchange = step!(probe, "begin with a key", [key: &SecretKey = key, ephemeral: SecretKey = ephemeral], {
+        Exchange::with_ephemeral(Role::Initiator, key, b"a", ephemeral)
+    });
+    let exchange = exchange.expect("an identity");
+    let of_peer = Exchange::with_ephemeral(Role::Responder, &peer, b"b", peer.clone()).expect("an identity");
+    let of_peer = of_peer.agree(key.public_key(), b"a", exchange.ephemeral(), 32).expect("keys");
+    let mut exchange = Some(exchange);
     let agreed: Result<Agreement, Sm2Error> = step!(
         probe,
         "agree",
         [exchange: &mut Option<Exchange> = &mut exchange, peer: &PublicKey = peer.public_key()],
         exchange.take().expect("made above").agree(peer, b"b", peer, 32)
     );
-    probe.public(agreed.expect("keys").confirmation());
+    let agreed = agreed.expect("keys");
+    probe.public(agreed.confirmation());
+    probe.public(of_peer.confirmation());
+    let agreed_key = step!(
+        probe,
+        "confirm",
+        [agreed: Agreement = agreed, confirmation: &[u8; 32] = of_peer.confirmation()],
+        agreed.confirmed_by(confirmation)
+    );
+    probe.know("key agreed", &agreed_key.expect("the peer's confirmation"));
+    step!(probe, "without confirmation", [agreed: Agreement = of_peer], agreed.unconfirmed());
     step!(probe, "drop of the signing key", [signing: &mut Option<SigningKey> = &mut signing], *signing = None);
     step!(probe, "drop of the key", [made: &mut Option<SecretKey> = &mut made], *made = None);
+}
+
+/// Keys made, copied, and written to files and read.
+fn keys(probe: &mut Probe, sm2: &Sm2, key: &SecretKey) {
+    step!(probe, "copy", [key: &SecretKey = key], key.clone());
+    step!(probe, "generate", [sm2: &Sm2 = sm2], sm2.generate()).expect("randomness");
+    let mut random = probe.generator("key, generated");
+    let made = step!(probe, "generate with", [sm2: &Sm2 = sm2, random: &mut Generator = &mut random], {
+        sm2.generate_with(random)
+    })
+    .expect("a key");
+    publish(probe, made.public_key());
+    step!(probe, "bytes", [key: &SecretKey = key], key.to_bytes());
+    let der = step!(probe, "to PKCS#8", [key: &SecretKey = key], key.to_pkcs8_der()).expect("a form");
+    step!(probe, "from PKCS#8", [der: &[u8] = der.as_bytes()], SecretKey::from_pkcs8_der(der)).expect("a key");
 }
 
 /// A public key may be anywhere, in any form.
 fn publish(probe: &mut Probe, public: &PublicKey) {
     probe.public(&public.to_bytes());
+    public.to_bytes()[1..].as_chunks().0.iter().for_each(|number| probe.public(&montgomery(number)));
+}
+
+/// A number's words times 2^256 modulo p, the lowest byte first: the form in which a point is computed with.
+fn montgomery(number: &[u8; 32]) -> Vec<u8> {
+    const P: [u64; 4] = [u64::MAX, u64::MAX << 32, u64::MAX, u64::MAX - (1 << 32)];
+    let mut words = [3, 2, 1, 0].map(|n| u64::from_be_bytes(number.as_chunks().0[n]));
+    for _ in 0..256 {
+        let above = words[3] >> 63 == 1;
+        words = [0, 1, 2, 3].map(|n| words[n] << 1 | if n == 0 { 0 } else { words[n - 1] >> 63 });
+        let (mut less, mut borrow) = ([0; 4], false);
+        for n in 0..4 {
+            (less[n], borrow) = words[n].borrowing_sub(P[n], borrow);
+        }
+        words = if above || !borrow { less } else { words };
+    }
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

@@ -65,7 +65,7 @@ impl Sm2 for Ours {
         let how = match op {
             Op::Keygen => ", by a system call",
             Op::Sign => "; the nonce from the key, the digest and 32 bytes of a system call",
-            Op::Encrypt => "; the nonce by a system call",
+            Op::Encrypt => "; the nonce from the key, the message and 32 bytes of a system call",
             _ => "",
         };
         Provenance { arm: Some(self.sm2.arm().into()), ..ours(&format!("{}{how}", op.timed())) }

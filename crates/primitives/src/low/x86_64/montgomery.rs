@@ -4,7 +4,7 @@
 
 use crate::curve::portable::Portable;
 use crate::curve::{Arithmetic, COMB_ENTRIES, Entry, Modulus, Words};
-use candor_cpu::{HaveAdx, HaveAvx2};
+use candor_cpu::{Cpu, HaveAdx, HaveAvx2};
 use core::arch::asm;
 use core::arch::x86_64::{
     _mm256_add_epi64, _mm256_and_si256, _mm256_cmpeq_epi64, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi64x,
@@ -19,8 +19,9 @@ pub(crate) struct Adx {
 }
 
 impl Adx {
-    pub(crate) fn new(adx: HaveAdx, avx2: HaveAvx2) -> Self {
-        Self { adx, avx2 }
+    /// If this CPU has them.
+    pub(crate) fn check(cpu: Cpu) -> Option<Self> {
+        Some(Self { adx: HaveAdx::check(cpu)?, avx2: HaveAvx2::check(cpu)? })
     }
 }
 
@@ -501,20 +502,18 @@ mod tests {
     use super::*;
     use crate::curve::modulus::minus;
     use crate::curve::sm2::{N, P};
-    use candor_cpu::Cpu;
     use proptest::prelude::*;
 
-    fn adx() -> Option<Adx> {
-        let cpu = Cpu::host();
-        Some(Adx::new(HaveAdx::check(cpu)?, HaveAvx2::check(cpu)?))
-    }
-
     fn check<M: Modulus>(a: &Words, b: &Words) {
-        let Some(adx) = adx() else { return };
+        let Some(adx) = Adx::check(Cpu::host()) else { return };
         assert_eq!(adx.product::<M>(a, b), Portable.product::<M>(a, b), "{a:x?} {b:x?}");
         assert_eq!(adx.square::<M>(a), Portable.product::<M>(a, a), "{a:x?}");
         assert_eq!(adx.sum::<M>(a, b), Portable.sum::<M>(a, b), "{a:x?} {b:x?}");
         assert_eq!(adx.difference::<M>(a, b), Portable.difference::<M>(a, b), "{a:x?} {b:x?}");
+    }
+
+    fn below<M: Modulus>(a: &Words) -> Words {
+        if crate::curve::modulus::is_below(a, &M::P) { *a } else { minus(a, &M::P) }
     }
 
     /// Numbers at the edges of words and of the modulus.
@@ -540,9 +539,31 @@ mod tests {
         check_edges::<N>();
     }
 
+    /// A product whose first factor is any below 2^256 is what safe Rust gives, and the product with the same number modulo M.
+    fn check_unreduced<M: Modulus>(a: &Words, b: &Words) {
+        let expected = Portable.product::<M>(&below::<M>(a), b);
+        assert_eq!(Portable.product::<M>(a, b), expected, "{a:x?} {b:x?}");
+        let Some(adx) = Adx::check(Cpu::host()) else { return };
+        assert_eq!(adx.product::<M>(a, b), expected, "{a:x?} {b:x?}");
+    }
+
+    fn check_unreduced_edges<M: Modulus>() {
+        let below_2_256 = [[1, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]].map(|less| minus(&[0; 4], &less));
+        let just_above = minus(&M::P, &[u64::MAX; 4]);
+        for a in below_2_256.into_iter().chain([M::P, just_above]) {
+            edges::<M>().for_each(|b| check_unreduced::<M>(&a, &b));
+        }
+    }
+
+    #[test]
+    fn factors_from_the_modulus_to_2_256_give_the_products_of_what_is_left_of_them() {
+        check_unreduced_edges::<P>();
+        check_unreduced_edges::<N>();
+    }
+
     #[test]
     fn a_look_up_finds_each_entry_and_zeros_for_none() {
-        let Some(adx) = adx() else { return };
+        let Some(adx) = Adx::check(Cpu::host()) else { return };
         let entries: [[Words; 3]; 16] = core::array::from_fn(|at| [[at as u64; 4], [!at as u64; 4], [7; 4]]);
         for number in 0..=17 {
             let expected = entries.get((number as usize).wrapping_sub(1)).copied().unwrap_or_default();
@@ -554,9 +575,17 @@ mod tests {
     proptest! {
         #[test]
         fn any_numbers_give_what_safe_rust_gives(a in any::<Words>(), b in any::<Words>()) {
-            let below = |a: &Words, p: &Words| if crate::curve::modulus::is_below(a, p) { *a } else { minus(a, p) };
-            check::<P>(&below(&a, &P::P), &below(&b, &P::P));
-            check::<N>(&below(&a, &N::P), &below(&b, &N::P));
+            check::<P>(&below::<P>(&a), &below::<P>(&b));
+            check::<N>(&below::<N>(&a), &below::<N>(&b));
+        }
+
+        #[test]
+        fn any_unreduced_factor_does_so_too(a in any::<Words>(), b in any::<Words>(), near in any::<[u64; 2]>()) {
+            // Of random numbers one in 2^32 is above the modulus: one near 2^256 is.
+            for a in [a, [near[0], near[1], u64::MAX, u64::MAX]] {
+                check_unreduced::<P>(&a, &below::<P>(&b));
+                check_unreduced::<N>(&a, &below::<N>(&b));
+            }
         }
     }
 }

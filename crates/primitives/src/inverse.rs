@@ -1,14 +1,24 @@
-//! Inverses modulo p, by division steps (Bernstein and Yang, "Fast constant-time gcd computation and modular inversion", 2019).
+//! Inverses modulo odd primes of up to 256 bits, by division steps (Bernstein and Yang, "Fast constant-time gcd computation and modular
+//! inversion", 2019).
 //!
 //! The pair (f, g) begins as (p, z), and a step takes g to g/2 or to (g ± f)/2, whichever is an integer; 590 steps bring g to 0 from any
 //! 256 bits, with the parameter beginning at 1/2 (P. Wuille, "The safegcd implementation in libsecp256k1 explained", 2021). The steps
 //! depend on the lowest bits only, so 60 of them are gathered in a matrix, which is then applied to f and g, and to d and e, which stand for f
 //! and g as multiples of z modulo p. 600 steps leave the result as it is after 590.
 
-use super::field::Element;
 use candor_cpu::barrier;
 
-/// A signed number: Σ limb·2^(62n), each limb but the highest between 0 and 2^62 − 1.
+/// An odd prime below 2^256.
+pub(crate) trait Prime: Copy + 'static {
+    /// The prime, the lowest word first.
+    const P: [u64; 4];
+    /// It in signed limbs, most of which are zero or have few bits for a prime that is a sum of few powers of two: their products cost nothing.
+    const LIMBS: Signed = balanced(in_limbs(&Self::P));
+    /// Its inverse modulo 2^62.
+    const INVERSE: i64 = inverse_of_word(Self::P[0]).cast_signed() & LIMB;
+}
+
+/// A signed number: Σ limb·2^(62n). Each limb but the highest is between 0 and 2^62 − 1, but for those of [`Prime::LIMBS`].
 type Signed = [i64; 5];
 
 /// Twice the matrix' effect is (f, g) ↦ (u·f + v·g, q·f + r·g) / 2^62.
@@ -20,39 +30,51 @@ struct Matrix {
 }
 
 const LIMB: i64 = (1 << 62) - 1;
-/// p = 2^7·2^248 − 19.
-const P_LOW: i64 = -19;
-const P_HIGH: i64 = 128;
-const P: Signed = [LIMB - 18, LIMB, LIMB, LIMB, P_HIGH - 1];
-/// The inverse of p modulo 2^62.
-const P_INVERSE: i64 = inverse_of_p();
 
-const fn inverse_of_p() -> i64 {
-    // Each step doubles the number of bits that are right.
-    let (mut inverse, mut steps) = (1_i64, 0);
-    while steps < 6 {
-        inverse = inverse.wrapping_mul(2_i64.wrapping_sub(P_LOW.wrapping_mul(inverse)));
+/// The inverse of an odd number modulo 2^64.
+pub(crate) const fn inverse_of_word(odd: u64) -> u64 {
+    // Each step doubles the number of bits that are right; three are at the beginning.
+    let (mut inverse, mut steps) = (odd, 0);
+    while steps < 5 {
+        inverse = inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)));
         steps += 1;
     }
-    inverse & LIMB
+    inverse
 }
 
-/// The inverse of a number, for limbs up to 2^63. That of 0 is 0.
 #[inline(always)]
-pub(crate) fn inverse(z: &Element) -> Element {
-    let [a, b, c, d] = z.to_words();
-    let limb = |word: u64| word.cast_signed() & LIMB;
-    let mut f = P;
-    let mut g = [limb(a), limb(a >> 62 | b << 2), limb(b >> 60 | c << 4), limb(c >> 58 | d << 6), limb(d >> 56)];
+const fn in_limbs([a, b, c, d]: &[u64; 4]) -> Signed {
+    const fn limb(word: u64) -> i64 {
+        word.cast_signed() & LIMB
+    }
+    [limb(*a), limb(*a >> 62 | *b << 2), limb(*b >> 60 | *c << 4), limb(*c >> 58 | *d << 6), limb(*d >> 56)]
+}
+
+/// The same number, each limb but the highest between −2^61 and 2^61 − 1.
+const fn balanced(mut limbs: Signed) -> Signed {
+    let mut n = 0;
+    while n < 4 {
+        let carry = (limbs[n] + (1 << 61)) >> 62;
+        limbs[n] -= carry << 62;
+        limbs[n + 1] += carry;
+        n += 1;
+    }
+    limbs
+}
+
+/// The inverse of a number below P. That of 0 is 0.
+#[inline(always)]
+pub(crate) fn inverse<P: Prime>(number: &[u64; 4]) -> [u64; 4] {
+    let (mut f, mut g) = (P::LIMBS, in_limbs(number));
     let (mut d, mut e) = ([0; 5], [1, 0, 0, 0, 0]);
     let mut zeta = -1;
     for _ in 0..10 {
         let matrix = divided(&mut zeta, f[0].cast_unsigned(), g[0].cast_unsigned());
-        matrix.apply_modulo_p(&mut d, &mut e);
+        matrix.apply_modulo::<P>(&mut d, &mut e);
         matrix.apply(&mut f, &mut g);
     }
-    // f is 1 or −1 now, and d is f's multiple of z.
-    reduced(d, f[4] >> 63)
+    // f is 1 or −1 now, and d is f's multiple of the number.
+    reduced::<P>(d, f[4] >> 63)
 }
 
 /// 60 steps, in three runs of 20. `zeta` is −(δ + 1/2).
@@ -136,23 +158,19 @@ impl Matrix {
 
     /// To d and e, which are between −2p and p and stay so: multiples of p make the division exact.
     #[inline(always)]
-    fn apply_modulo_p(&self, d: &mut Signed, e: &mut Signed) {
+    fn apply_modulo<P: Prime>(&self, d: &mut Signed, e: &mut Signed) {
         let (negative_d, negative_e) = (d[4] >> 63, e[4] >> 63);
         let mut times_d = (self.u & negative_d) + (self.v & negative_e);
         let mut times_e = (self.q & negative_d) + (self.r & negative_e);
         let mut to_d = by(self.u, d[0]) + by(self.v, e[0]);
         let mut to_e = by(self.q, d[0]) + by(self.r, e[0]);
-        times_d -= P_INVERSE.wrapping_mul(to_d as i64).wrapping_add(times_d) & LIMB;
-        times_e -= P_INVERSE.wrapping_mul(to_e as i64).wrapping_add(times_e) & LIMB;
-        to_d += by(P_LOW, times_d);
-        to_e += by(P_LOW, times_e);
+        times_d -= P::INVERSE.wrapping_mul(to_d as i64).wrapping_add(times_d) & LIMB;
+        times_e -= P::INVERSE.wrapping_mul(to_e as i64).wrapping_add(times_e) & LIMB;
+        to_d += by(P::LIMBS[0], times_d);
+        to_e += by(P::LIMBS[0], times_e);
         for n in 1..5 {
-            to_d = (to_d >> 62) + by(self.u, d[n]) + by(self.v, e[n]);
-            to_e = (to_e >> 62) + by(self.q, d[n]) + by(self.r, e[n]);
-            if n == 4 {
-                to_d += by(P_HIGH, times_d);
-                to_e += by(P_HIGH, times_e);
-            }
+            to_d = (to_d >> 62) + by(self.u, d[n]) + by(self.v, e[n]) + by(P::LIMBS[n], times_d);
+            to_e = (to_e >> 62) + by(self.q, d[n]) + by(self.r, e[n]) + by(P::LIMBS[n], times_e);
             d[n - 1] = to_d as i64 & LIMB;
             e[n - 1] = to_e as i64 & LIMB;
         }
@@ -161,20 +179,20 @@ impl Matrix {
     }
 }
 
-/// A number between −2p and p, negated where `negative` is all ones, as an element.
+/// A number between −2p and p, negated where `negative` is all ones, modulo p.
 #[inline(always)]
-fn reduced(d: Signed, negative: i64) -> Element {
-    let above = plus_p_if_negative(d);
+fn reduced<P: Prime>(d: Signed, negative: i64) -> [u64; 4] {
+    let above = plus_if_negative::<P>(d);
     let negative = barrier::opaque_u64(negative.cast_unsigned()).cast_signed();
     let signed = carried(above.map(|limb| (limb ^ negative) - negative));
-    let [a, b, c, d, e] = plus_p_if_negative(signed).map(i64::cast_unsigned);
-    Element::from_words([a | b << 62, b >> 2 | c << 60, c >> 4 | d << 58, d >> 6 | e << 56])
+    let [a, b, c, d, e] = plus_if_negative::<P>(signed).map(i64::cast_unsigned);
+    [a | b << 62, b >> 2 | c << 60, c >> 4 | d << 58, d >> 6 | e << 56]
 }
 
 #[inline(always)]
-fn plus_p_if_negative(number: Signed) -> Signed {
+fn plus_if_negative<P: Prime>(number: Signed) -> Signed {
     let mask = barrier::opaque_u64((number[4] >> 63).cast_unsigned()).cast_signed();
-    carried(core::array::from_fn(|n| number[n] + (P[n] & mask)))
+    carried(core::array::from_fn(|n| number[n] + (P::LIMBS[n] & mask)))
 }
 
 #[inline(always)]
@@ -184,59 +202,4 @@ fn carried(mut number: Signed) -> Signed {
         number[n] &= LIMB;
     }
     number
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// By Fermat: the power p − 2, bit by bit.
-    fn by_fermat(z: &Element) -> Element {
-        let mut power = Element::ONE;
-        for bit in (0..255).rev() {
-            power = power.squared();
-            // p − 2 = 2^255 − 21 has zeros at bits 2 and 4 only.
-            if bit != 2 && bit != 4 {
-                power = power.times(z);
-            }
-        }
-        power
-    }
-
-    #[test]
-    fn the_inverse_of_zero_is_zero() {
-        assert_eq!(inverse(&Element::ZERO).to_bytes(), [0; 32]);
-        // p, which is zero as well.
-        let p = core::array::from_fn(|n| {
-            if n == 0 {
-                0xed
-            } else if n == 31 {
-                0x7f
-            } else {
-                0xff
-            }
-        });
-        assert_eq!(inverse(&Element::from_bytes(&p)).to_bytes(), [0; 32]);
-    }
-
-    #[test]
-    fn extreme_numbers_have_the_inverses_that_fermat_gives() {
-        for shift in 0..255 {
-            let mut words = [0; 4];
-            words[shift / 64] = 1 << (shift % 64);
-            let power = Element::from_words(words);
-            for z in [power, Element::ZERO.minus(&power), power.plus(&Element::ONE), power.minus(&Element::ONE)] {
-                assert_eq!(inverse(&z).to_bytes(), by_fermat(&z).to_bytes());
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_number_has_the_inverse_that_fermat_gives(bytes in any::<[u8; 32]>()) {
-            let z = Element::from_bytes(&bytes);
-            prop_assert_eq!(inverse(&z).to_bytes(), by_fermat(&z).to_bytes());
-        }
-    }
 }
