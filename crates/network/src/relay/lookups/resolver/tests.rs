@@ -540,28 +540,6 @@ async fn files_that_can_not_be_read_change_nothing_and_are_tried_again() {
     assert_eq!(server.asked(), [0, 0]);
 }
 
-#[tokio::test]
-async fn names_of_a_file_are_found_both_ways() {
-    let hosts = Hosts::parse(
-        "\u{feff}198.51.100.1 Zebra.test. ape.test a*b # other\n\n# 198.51.100.9 no.test\n2001:db8::1\tape.test\nno 198.51.100.1\n198.51.100.2 ape.test\n",
-    );
-    for (name, found) in [
-        ("zebra.test", Some("198.51.100.1")),
-        ("APE.test.", Some("198.51.100.1 2001:db8::1 198.51.100.2")),
-        ("other", None),
-        ("no.test", None),
-        ("198.51.100.1", None),
-    ] {
-        let found: Option<Vec<IpAddr>> = found.map(|found| found.split(' ').map(|it| it.parse().unwrap()).collect());
-        assert_eq!(hosts.addresses(name), found.as_deref(), "{name}");
-    }
-    for (address, name) in
-        [("198.51.100.1", Some("ape.test")), ("2001:db8::1", Some("ape.test")), ("198.51.100.9", None)]
-    {
-        assert_eq!(hosts.name(address.parse().unwrap()), name, "{address}");
-    }
-}
-
 /// No thread but the one that drives them all: not one is started, and the only one that there may be for calls that block is taken.
 #[test]
 fn a_thousand_look_ups_that_hang_hold_no_threads_and_leave_nothing_behind() {
