@@ -187,7 +187,10 @@ impl<C: Waits> Queue<C> {
     fn run(&self, batch: &[Job<C>]) {
         let left = self.answer(&batch.iter().collect::<Vec<_>>());
         for job in left {
-            self.answer(&[job]).into_iter().for_each(|(_, circuit)| circuit.lost());
+            for (_, circuit) in self.answer(&[job]) {
+                // What has panicked once may do so again.
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| circuit.lost()));
+            }
         }
     }
 
@@ -280,11 +283,14 @@ mod tests {
 
         fn lost(self: &Arc<Self>) {
             self.answers.send(LOST + self.number).unwrap();
+            panic!("as it is to, again");
         }
     }
 
     /// What is said of those who are lost, beside their number.
     const LOST: u8 = 100;
+    /// So that a thread that is gone fails the test, which would wait for it else.
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     /// A pool of one thread, and what makes jobs for it.
     struct Scene {
@@ -372,7 +378,7 @@ mod tests {
         assert_eq!(scene.answers.1.recv(), Ok(0));
         (1..=8).for_each(|payer| scene.submit(payer, 0, None).panics.store(payer == 3, Ordering::Relaxed));
         go.send(()).unwrap();
-        let answers: Vec<_> = (0..8).map(|_| scene.answers.1.recv().unwrap()).collect();
+        let answers: Vec<_> = (0..8).map(|_| scene.answers.1.recv_timeout(PATIENCE).unwrap()).collect();
         assert_eq!(answers, [1, 2, LOST + 3, 4, 5, 6, 7, 8]);
         // On a link's thread, too.
         let (job, waiting) = scene.job(1, 0, None);
@@ -381,11 +387,11 @@ mod tests {
             thread::yield_now();
         }
         assert!(scene.pool.submit(job, &waiting, true).is_none());
-        assert_eq!((scene.answers.1.recv(), scene.pool.answered_here()), (Ok(LOST + 9), 1));
+        assert_eq!((scene.answers.1.recv_timeout(PATIENCE), scene.pool.answered_here()), (Ok(LOST + 9), 1));
         assert!(!locked(&scene.pool.0.state).here.busy);
         // The twin: the thread goes on.
         scene.submit(1, 1, None);
-        assert_eq!((scene.answers.1.recv(), scene.pool.refused()), (Ok(10), 0));
+        assert_eq!((scene.answers.1.recv_timeout(PATIENCE), scene.pool.refused()), (Ok(10), 0));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{Built, Isolation, Pool, Working};
 use crate::Error;
 use crate::clock::instant;
 use crate::proxy::trouble::{
-    Trouble, is_a_refusal, is_spoilt, is_the_exits, is_the_guards, is_the_links, leaves_the_circuit,
+    Trouble, failed_hop, is_a_refusal, is_spoilt, is_the_exits, is_the_guards, is_the_links, leaves_the_circuit,
 };
 use crate::relay_list::ListedRelay;
 use std::future::pending;
@@ -23,11 +23,12 @@ const BUILDS: usize = 8;
 pub(super) struct Passed {
     /// None of these is its exit.
     pub(super) exits: Vec<[u8; 32]>,
-    /// Relays behind the guard of circuits on which a cell was spoilt. None of these is on its path, unless there is no other from the same guard.
+    /// Relays behind the guard of circuits on which a cell was spoilt, and middle relays that have ended circuits. None of these is on its path, unless there is no other
+    /// from the same guard.
     pub(super) spoilt: Vec<[u8; 32]>,
     /// The guards of those circuits.
     suspects: Vec<[u8; 32]>,
-    /// The guards of circuits that failed it behind them.
+    /// The guards of circuits that failed it behind them, or nobody knows where.
     entered: Vec<[u8; 32]>,
     /// Those of them over which a second try fared no better. It begins at none of these, unless there is no other that was reached.
     pub(super) guards: Vec<[u8; 32]>,
@@ -50,7 +51,7 @@ impl Passed {
     }
 
     /// Notes what has come of a try, for the next.
-    fn learn(&mut self, built: &Built, error: &Error) {
+    pub(super) fn learn(&mut self, built: &Built, error: &Error) {
         if is_spoilt(error) {
             self.met_a_spoilt_cell(built);
         } else if matches!(error, Error::TooManyStreams) {
@@ -58,6 +59,8 @@ impl Passed {
         } else {
             if is_the_exits(error, built.path.len()) {
                 self.exits.push(*built.exit().identity());
+            } else if let Some(middle) = failed_hop(error).filter(|hop| *hop > 1) {
+                self.spoilt.extend(built.relays().nth(middle - 1).map(ListedRelay::identity));
             }
             // Otherwise a relay behind the guard, a middle one too, would choose the guard by failing what others carry.
             if built.path.len() > 1 && !is_a_refusal(error) {

@@ -7,7 +7,7 @@
 //! resolver, evdns, does likewise. No answer is kept; that is for the server to do.
 //!
 //! Servers are asked in the file's order, always beginning with the first, as glibc does it: what becomes of one client's question says nothing to the next.
-//! Each has [`PATIENCE`] for one datagram. Whether there is a name or not, an answer is an answer. A server that can't say is not asked again for this question, one that
+//! Each has [`PATIENCE`] for one datagram, and for each that follows if the name is another's alias. Whether there is a name or not, an answer is an answer. A server that can't say is not asked again for this question, one that
 //! is silent is, after the others, until the question has been asked [`TRIES`] times. So hickory has one resolver for each server, and its own
 //! choice of servers, its repetitions and its cache have nothing to do.
 //!
@@ -21,7 +21,7 @@ use crate::clock::instant;
 use crate::files;
 use crate::link::locked;
 use candor_onion::relay::message::Resolved;
-use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
+use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::udp::UdpClientStream;
 use hickory_resolver::net::xfer::DnsExchange;
@@ -35,9 +35,10 @@ use std::fs;
 use std::future::{Ready, ready};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// How long a server has for one question.
@@ -54,24 +55,30 @@ pub(super) const SOCKETS: usize = 2;
 const MOST_TEXT: usize = 1 << 20;
 /// How long it takes until a change of the two files is seen.
 const FRESH: Duration = Duration::from_secs(10);
+/// How long nobody tries to read them if nothing is known of them and they couldn't be read.
+const UNREADABLE: Duration = Duration::from_secs(1);
 
 pub(super) struct Resolver {
     resolv_conf: PathBuf,
     hosts: PathBuf,
     port: u16,
     known: Mutex<Option<Arc<Known>>>,
+    /// When they couldn't be read and nothing was known.
+    failed: Mutex<Option<Instant>>,
 }
 
 /// What the two files said.
 struct Known {
     hosts: Hosts,
     servers: Vec<Server>,
-    /// When the files were changed before they were read.
-    changed: Changed,
+    /// Which files they were, before they were read.
+    version: [Version; 2],
     looked_at: Mutex<Instant>,
 }
 
-type Changed = [Option<SystemTime>; 2];
+/// What tells a file from another at its place: device, inode, length, and the times of its last changes. A time alone doesn't: there are systems on which it is the same
+/// for all, and a file that is cut and written within a tick has its time twice. `None` if there is none.
+type Version = Option<[i128; 7]>;
 
 struct Server {
     address: SocketAddr,
@@ -84,7 +91,13 @@ impl Resolver {
     }
 
     fn new(resolv_conf: impl Into<PathBuf>, hosts: impl Into<PathBuf>, port: u16) -> Self {
-        Self { resolv_conf: resolv_conf.into(), hosts: hosts.into(), port, known: Mutex::default() }
+        Self {
+            resolv_conf: resolv_conf.into(),
+            hosts: hosts.into(),
+            port,
+            known: Mutex::default(),
+            failed: Mutex::default(),
+        }
     }
 
     /// The addresses of a name, IPv4 and IPv6 by turns, as many as RESOLVED can carry.
@@ -117,7 +130,7 @@ impl Resolver {
         if addresses.is_empty() { Err(NotFound { transient }) } else { Ok(addresses) }
     }
 
-    /// The name of an address; of several, the first by the alphabet.
+    /// The name of an address: the first of several in the file, or else the first by the alphabet of those that a server has.
     pub(super) async fn name(&self, address: IpAddr, turn: Turn<'_>) -> Result<String, NotFound> {
         let known = self.known()?;
         if let Some(listed) = known.hosts.name(address) {
@@ -139,24 +152,30 @@ impl Resolver {
         if before.as_ref().is_some_and(|known| !known.is_due()) {
             return before.ok_or(NotFound { transient: true });
         }
-        let changed = [&self.resolv_conf, &self.hosts]
-            .map(|file| fs::metadata(file).and_then(|metadata| metadata.modified()).ok());
+        let is_too_early = |failed: Instant| instant().saturating_duration_since(failed) < UNREADABLE;
+        if before.is_none() && locked(&self.failed).is_some_and(is_too_early) {
+            return Err(NotFound { transient: true });
+        }
+        let version = [&self.resolv_conf, &self.hosts].map(|file| version(file));
         match before {
-            Some(before) if before.changed == changed => Ok(before),
-            before => match Known::read(&self.resolv_conf, &self.hosts, self.port, changed) {
+            Some(before) if before.version == version => Ok(before),
+            before => match Known::read(&self.resolv_conf, &self.hosts, self.port, version) {
                 Ok(read) => {
                     let read = Arc::new(read);
                     *locked(&self.known) = Some(Arc::clone(&read));
                     Ok(read)
                 }
-                Err(_) => before.ok_or(NotFound { transient: true }),
+                Err(_) => {
+                    *locked(&self.failed) = Some(instant());
+                    before.ok_or(NotFound { transient: true })
+                }
             },
         }
     }
 }
 
 impl Known {
-    fn read(resolv_conf: &Path, hosts: &Path, port: u16, changed: Changed) -> Result<Self, NetError> {
+    fn read(resolv_conf: &Path, hosts: &Path, port: u16, version: [Version; 2]) -> Result<Self, NetError> {
         let (parsed, _) = resolv_conf::Config::parse_with_errors(&read(resolv_conf)?);
         let mut servers: Vec<IpAddr> = parsed.nameservers.iter().map(IpAddr::from).take(MOST_SERVERS).collect();
         if servers.is_empty() {
@@ -164,7 +183,7 @@ impl Known {
         }
         let servers = servers.into_iter().map(|address| Server::new(SocketAddr::new(address, port)));
         let hosts = Hosts::parse(&String::from_utf8_lossy(&read(hosts)?));
-        Ok(Self { hosts, servers: servers.collect::<Result<_, _>>()?, changed, looked_at: Mutex::new(instant()) })
+        Ok(Self { hosts, servers: servers.collect::<Result<_, _>>()?, version, looked_at: Mutex::new(instant()) })
     }
 
     /// Whether the files are to be looked at: once in a while, for one who asks.
@@ -238,6 +257,8 @@ fn asking<P: ConnectionProvider>(
     options.timeout = patience;
     options.attempts = 0;
     options.cache_size = 0;
+    // It would read the system's file, whole, each time.
+    options.use_hosts_file = ResolveHosts::Never;
     options.preserve_intermediates = false;
     builder.build()
 }
@@ -264,6 +285,13 @@ impl ConnectionProvider for OneDatagram {
     fn runtime_provider(&self) -> &TokioRuntimeProvider {
         &self.0
     }
+}
+
+fn version(path: &Path) -> Version {
+    let file = fs::metadata(path).ok()?;
+    let times = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()].map(i128::from);
+    let [mtime, mtime_nsec, ctime, ctime_nsec] = times;
+    Some([file.dev().into(), file.ino().into(), file.size().into(), mtime, mtime_nsec, ctime, ctime_nsec])
 }
 
 /// As with the system's resolver, a file that is not there says nothing; nor does one that is too long.

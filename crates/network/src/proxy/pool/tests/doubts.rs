@@ -172,6 +172,13 @@ async fn a_circuit_that_is_there_over_a_doubted_guard_is_not_taken() {
     // The twin: it is there for a stream that has no doubts.
     let found = pool.circuit(isolation(2), HOST, 443, &Passed::default()).await.unwrap();
     assert_eq!(found.number, ahead.number);
+    // Nor is one by way of the middle relay that has just ended another, and the guard's end of one says nothing of that.
+    for (hop, passes) in [(1, false), (2, true)] {
+        let failure = Failure { hop: Some(hop), cause: Cause::Destroyed(DestroyReason::RESOURCELIMIT) };
+        let mut passed = Passed::default();
+        passed.learn(&ahead, &Error::Circuit { failure, relay: None });
+        assert_eq!(passed.passes(&ahead), passes, "hop {hop}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

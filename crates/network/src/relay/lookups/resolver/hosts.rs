@@ -1,6 +1,7 @@
 //! `/etc/hosts`, as hosts(5) has it: an address and its names on each line, up to `#`.
 
 use super::is_host;
+use candor_onion::relay::message::Resolved;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -21,23 +22,23 @@ impl Hosts {
             for name in words {
                 let name = key(name);
                 if is_host(&name) {
-                    let first = hosts.names.entry(address).or_insert_with(|| name.clone());
-                    if name < *first {
-                        first.clone_from(&name);
-                    }
+                    hosts.names.entry(address).or_insert_with(|| name.clone());
                 }
-                hosts.addresses.entry(name).or_default().push(address);
+                let addresses = hosts.addresses.entry(name).or_default();
+                if !addresses.contains(&address) && addresses.len() < Resolved::MOST {
+                    addresses.push(address);
+                }
             }
         }
         hosts
     }
 
-    /// The addresses of a name, in the file's order.
+    /// The addresses of a name, in the file's order, as many as an answer has room for.
     pub(super) fn addresses(&self, name: &str) -> Option<&[IpAddr]> {
         self.addresses.get(&key(name)).map(Vec::as_slice)
     }
 
-    /// The name of an address; of several, the first by the alphabet.
+    /// The name of an address: of several the first, which hosts(5) calls the canonical one.
     pub(super) fn name(&self, address: IpAddr) -> Option<&str> {
         self.names.get(&address).map(String::as_str)
     }
@@ -55,7 +56,7 @@ mod tests {
     #[test]
     fn names_of_a_file_are_found_both_ways() {
         let hosts = Hosts::parse(
-            "\u{feff}198.51.100.1 Zebra.test. ape.test a*b # other\n\n# 198.51.100.9 no.test\n2001:db8::1\tape.test\nno 198.51.100.1\n198.51.100.2 ape.test\n",
+            "\u{feff}198.51.100.1 a*b Zebra.test. ape.test # other\n198.51.100.1 ape.test ape.test\n\n# 198.51.100.9 no.test\n2001:db8::1\tape.test\nno 198.51.100.1\n198.51.100.2 ape.test\n",
         );
         for (name, found) in [
             ("zebra.test", Some("198.51.100.1")),
@@ -69,7 +70,7 @@ mod tests {
             assert_eq!(hosts.addresses(name), found.as_deref(), "{name}");
         }
         for (address, name) in
-            [("198.51.100.1", Some("ape.test")), ("2001:db8::1", Some("ape.test")), ("198.51.100.9", None)]
+            [("198.51.100.1", Some("zebra.test")), ("2001:db8::1", Some("ape.test")), ("198.51.100.9", None)]
         {
             assert_eq!(hosts.name(address.parse().unwrap()), name, "{address}");
         }

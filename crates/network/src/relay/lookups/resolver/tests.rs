@@ -5,6 +5,7 @@ use crate::relay::lookups::{Lookups, MOST, MOST_LARGE};
 use crate::relay::payer::Payer;
 use crate::relay::payer::tests::{listed, stranger};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::runtime::{Builder, Handle};
@@ -307,6 +308,19 @@ async fn the_systems_files_come_first_and_their_changes_are_seen() {
     assert_eq!(resolver.addresses("four.test").await, addresses(&["192.0.2.4"]));
 }
 
+/// What the machine's own file says is for the machine, whose operator may have named another one.
+#[tokio::test]
+async fn no_other_hosts_file_is_read() {
+    let text = fs::read_to_string("/etc/hosts").unwrap_or_default();
+    let names = text.lines().filter_map(|line| line.split('#').next()).flat_map(|line| line.split_whitespace().skip(1));
+    let server = Server::start(honest, silent).await;
+    let resolver = server.resolver();
+    for name in names.filter(|name| !name.contains("localhost")) {
+        assert_eq!(resolver.addresses(name).await, Err(NEVER), "{name} is only in /etc/hosts");
+        assert_eq!(server.asked(), [2, 0], "{name}");
+    }
+}
+
 #[tokio::test]
 async fn chains_of_names_are_followed_and_circles_are_not() {
     fn chains(asked: &Asked) -> Vec<Vec<u8>> {
@@ -352,6 +366,28 @@ async fn lies_are_passed_over() {
     tokio::time::resume();
     let server = Server::start(lies_and_truth, silent).await;
     assert_eq!(server.resolver().addresses("lie.test").await, addresses(&["192.0.2.1", "2001:db8::1"]));
+    // Somebody else answers first, and right but for the address.
+    let (server, elsewhere) = (Server::start(silent, silent).await, UdpSocket::bind("127.0.0.1:0").await.unwrap());
+    server.tasks[1].abort();
+    let socket = loop {
+        match UdpSocket::bind(("127.0.0.1", server.port)).await {
+            Ok(socket) => break socket,
+            Err(_) => yield_now().await,
+        }
+    };
+    let task = tokio::spawn(async move {
+        let mut buffer = [0; 512];
+        loop {
+            let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+            let asked = Asked::read(&buffer[..length]);
+            let (lie, truth) = if asked.kind == A { (four(66), four(1)) } else { (six(66), six(1)) };
+            for (socket, address) in [(&elsewhere, lie), (&socket, truth)] {
+                socket.send_to(&asked.answer(FINE, &[("", asked.kind, address)]), from).await.unwrap();
+            }
+        }
+    });
+    assert_eq!(server.resolver().addresses("lie.test").await, addresses(&["192.0.2.1", "2001:db8::1"]));
+    task.abort();
 }
 
 #[tokio::test]
@@ -515,6 +551,8 @@ async fn files_that_can_not_be_read_change_nothing_and_are_tried_again() {
         assert_eq!(resolver.addresses("listed.test").await, Err(LATER), "nothing is known of {file}");
         fs::remove_dir(path(file)).unwrap();
         server.write(file, &text);
+        assert_eq!(resolver.addresses("listed.test").await, Err(LATER), "nor is {file} read again at once");
+        tokio::time::advance(UNREADABLE).await;
         assert_eq!(resolver.addresses("listed.test").await, addresses(&["198.51.100.1"]));
         fs::remove_file(path(file)).unwrap();
         fs::create_dir(path(file)).unwrap();
@@ -537,6 +575,12 @@ async fn files_that_can_not_be_read_change_nothing_and_are_tried_again() {
     server.rewrite("hosts", "198.51.100.2 listed.test", 10);
     tokio::time::advance(FRESH).await;
     assert_eq!(resolver.addresses("listed.test").await, addresses(&["198.51.100.2"]));
+    // Another text of another time of change, though not by the clock that a file shows.
+    let shown = fs::metadata(path("hosts")).unwrap().modified().unwrap();
+    server.write("hosts", "198.51.100.3 listed.test");
+    fs::File::options().write(true).open(path("hosts")).unwrap().set_modified(shown).unwrap();
+    tokio::time::advance(FRESH).await;
+    assert_eq!(resolver.addresses("listed.test").await, addresses(&["198.51.100.3"]));
     assert_eq!(server.asked(), [0, 0]);
 }
 
