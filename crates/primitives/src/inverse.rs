@@ -1,25 +1,26 @@
-//! Inverses modulo odd primes of up to 256 bits, by division steps (Bernstein and Yang, "Fast constant-time gcd computation and modular
+//! Inverses modulo odd primes of up to 384 bits, by division steps (Bernstein and Yang, "Fast constant-time gcd computation and modular
 //! inversion", 2019).
 //!
-//! The pair (f, g) begins as (p, z), and a step takes g to g/2 or to (g ± f)/2, whichever is an integer; 590 steps bring g to 0 from any
-//! 256 bits, with the parameter beginning at 1/2 (P. Wuille, "The safegcd implementation in libsecp256k1 explained", 2021). The steps
-//! depend on the lowest bits only, so 60 of them are gathered in a matrix, which is then applied to f and g, and to d and e, which stand for f
-//! and g as multiples of z modulo p. 600 steps leave the result as it is after 590.
+//! The pair (f, g) begins as (p, z), and a step takes g to g/2 or to (g ± f)/2, whichever is an integer. With the parameter beginning at 1/2,
+//! (45907·b + 26313)/19929 steps bring g to 0 from any b bits (P. Wuille, "Bounds on divsteps iterations in safegcd", 2021): 591 from 256 and
+//! 885 from 384. Steps beyond those leave the result as it is. The steps depend on the lowest bits only, so 60 of them are gathered in a matrix, which
+//! is then applied to f and g, and to d and e, which stand for f and g as multiples of z modulo p.
 
 use candor_cpu::barrier;
 
-/// An odd prime below 2^256.
-pub(crate) trait Prime: Copy + 'static {
+/// An odd prime below 2^(64N), for N up to 6.
+pub(crate) trait Prime<const N: usize>: Copy + 'static {
     /// The prime, the lowest word first.
-    const P: [u64; 4];
+    const P: [u64; N];
     /// It in signed limbs, most of which are zero or have few bits for a prime that is a sum of few powers of two: their products cost nothing.
-    const LIMBS: Signed = balanced(in_limbs(&Self::P));
+    const LIMBS: Signed = balanced::<N>(in_limbs(&Self::P));
     /// Its inverse modulo 2^62.
     const INVERSE: i64 = inverse_of_word(Self::P[0]).cast_signed() & LIMB;
 }
 
-/// A signed number: Σ limb·2^(62n). Each limb but the highest is between 0 and 2^62 − 1, but for those of [`Prime::LIMBS`].
-type Signed = [i64; 5];
+/// A signed number: Σ limb·2^(62n) over N + 1 limbs; those above are not used. Each limb but the highest is between 0 and 2^62 − 1, but for those
+/// of [`Prime::LIMBS`].
+type Signed = [i64; 7];
 
 /// Twice the matrix' effect is (f, g) ↦ (u·f + v·g, q·f + r·g) / 2^62.
 struct Matrix {
@@ -43,17 +44,24 @@ pub(crate) const fn inverse_of_word(odd: u64) -> u64 {
 }
 
 #[inline(always)]
-const fn in_limbs([a, b, c, d]: &[u64; 4]) -> Signed {
-    const fn limb(word: u64) -> i64 {
-        word.cast_signed() & LIMB
+const fn in_limbs<const N: usize>(words: &[u64; N]) -> Signed {
+    let (mut limbs, mut n) = ([0; 7], 0);
+    while n <= N {
+        let (word, shift) = (62 * n / 64, 62 * n % 64);
+        let mut limb = words[word] >> shift;
+        if shift > 2 && word + 1 < N {
+            limb |= words[word + 1] << (64 - shift);
+        }
+        limbs[n] = limb.cast_signed() & LIMB;
+        n += 1;
     }
-    [limb(*a), limb(*a >> 62 | *b << 2), limb(*b >> 60 | *c << 4), limb(*c >> 58 | *d << 6), limb(*d >> 56)]
+    limbs
 }
 
 /// The same number, each limb but the highest between −2^61 and 2^61 − 1.
-const fn balanced(mut limbs: Signed) -> Signed {
+const fn balanced<const N: usize>(mut limbs: Signed) -> Signed {
     let mut n = 0;
-    while n < 4 {
+    while n < N {
         let carry = (limbs[n] + (1 << 61)) >> 62;
         limbs[n] -= carry << 62;
         limbs[n + 1] += carry;
@@ -62,19 +70,26 @@ const fn balanced(mut limbs: Signed) -> Signed {
     limbs
 }
 
+/// Matrices of 60 steps that are enough.
+const fn matrices(words: usize) -> usize {
+    let bits = 64 * words;
+    ((45907 * bits + 26313) / 19929).div_ceil(60)
+}
+
 /// The inverse of a number below P. That of 0 is 0.
 #[inline(always)]
-pub(crate) fn inverse<P: Prime>(number: &[u64; 4]) -> [u64; 4] {
+pub(crate) fn inverse<P: Prime<N>, const N: usize>(number: &[u64; N]) -> [u64; N] {
     let (mut f, mut g) = (P::LIMBS, in_limbs(number));
-    let (mut d, mut e) = ([0; 5], [1, 0, 0, 0, 0]);
+    let (mut d, mut e) = ([0; 7], [0; 7]);
+    e[0] = 1;
     let mut zeta = -1;
-    for _ in 0..10 {
+    for _ in 0..matrices(N) {
         let matrix = divided(&mut zeta, f[0].cast_unsigned(), g[0].cast_unsigned());
-        matrix.apply_modulo::<P>(&mut d, &mut e);
-        matrix.apply(&mut f, &mut g);
+        matrix.apply_modulo::<P, N>(&mut d, &mut e);
+        matrix.apply::<N>(&mut f, &mut g);
     }
     // f is 1 or −1 now, and d is f's multiple of the number.
-    reduced::<P>(d, f[4] >> 63)
+    reduced::<P, N>(d, f[N] >> 63)
 }
 
 /// 60 steps, in three runs of 20. `zeta` is −(δ + 1/2).
@@ -143,23 +158,23 @@ impl Matrix {
 
     /// To f and g; the division is exact.
     #[inline(always)]
-    fn apply(&self, f: &mut Signed, g: &mut Signed) {
+    fn apply<const N: usize>(&self, f: &mut Signed, g: &mut Signed) {
         let mut to_f = by(self.u, f[0]) + by(self.v, g[0]);
         let mut to_g = by(self.q, f[0]) + by(self.r, g[0]);
-        for n in 1..5 {
+        for n in 1..=N {
             to_f = (to_f >> 62) + by(self.u, f[n]) + by(self.v, g[n]);
             to_g = (to_g >> 62) + by(self.q, f[n]) + by(self.r, g[n]);
             f[n - 1] = to_f as i64 & LIMB;
             g[n - 1] = to_g as i64 & LIMB;
         }
-        f[4] = (to_f >> 62) as i64;
-        g[4] = (to_g >> 62) as i64;
+        f[N] = (to_f >> 62) as i64;
+        g[N] = (to_g >> 62) as i64;
     }
 
     /// To d and e, which are between −2p and p and stay so: multiples of p make the division exact.
     #[inline(always)]
-    fn apply_modulo<P: Prime>(&self, d: &mut Signed, e: &mut Signed) {
-        let (negative_d, negative_e) = (d[4] >> 63, e[4] >> 63);
+    fn apply_modulo<P: Prime<N>, const N: usize>(&self, d: &mut Signed, e: &mut Signed) {
+        let (negative_d, negative_e) = (d[N] >> 63, e[N] >> 63);
         let mut times_d = (self.u & negative_d) + (self.v & negative_e);
         let mut times_e = (self.q & negative_d) + (self.r & negative_e);
         let mut to_d = by(self.u, d[0]) + by(self.v, e[0]);
@@ -168,36 +183,42 @@ impl Matrix {
         times_e -= P::INVERSE.wrapping_mul(to_e as i64).wrapping_add(times_e) & LIMB;
         to_d += by(P::LIMBS[0], times_d);
         to_e += by(P::LIMBS[0], times_e);
-        for n in 1..5 {
+        for n in 1..=N {
             to_d = (to_d >> 62) + by(self.u, d[n]) + by(self.v, e[n]) + by(P::LIMBS[n], times_d);
             to_e = (to_e >> 62) + by(self.q, d[n]) + by(self.r, e[n]) + by(P::LIMBS[n], times_e);
             d[n - 1] = to_d as i64 & LIMB;
             e[n - 1] = to_e as i64 & LIMB;
         }
-        d[4] = (to_d >> 62) as i64;
-        e[4] = (to_e >> 62) as i64;
+        d[N] = (to_d >> 62) as i64;
+        e[N] = (to_e >> 62) as i64;
     }
 }
 
 /// A number between −2p and p, negated where `negative` is all ones, modulo p.
 #[inline(always)]
-fn reduced<P: Prime>(d: Signed, negative: i64) -> [u64; 4] {
-    let above = plus_if_negative::<P>(d);
+fn reduced<P: Prime<N>, const N: usize>(d: Signed, negative: i64) -> [u64; N] {
+    let above = plus_if_negative::<P, N>(d);
     let negative = barrier::opaque_u64(negative.cast_unsigned()).cast_signed();
-    let signed = carried(above.map(|limb| (limb ^ negative) - negative));
-    let [a, b, c, d, e] = plus_if_negative::<P>(signed).map(i64::cast_unsigned);
-    [a | b << 62, b >> 2 | c << 60, c >> 4 | d << 58, d >> 6 | e << 56]
+    let signed = carried::<N>(above.map(|limb| (limb ^ negative) - negative));
+    let limbs = plus_if_negative::<P, N>(signed).map(i64::cast_unsigned);
+    core::array::from_fn(|n| {
+        let (limb, shift) = (64 * n / 62, 64 * n % 62);
+        limbs[limb] >> shift | limbs[limb + 1] << (62 - shift)
+    })
 }
 
 #[inline(always)]
-fn plus_if_negative<P: Prime>(number: Signed) -> Signed {
-    let mask = barrier::opaque_u64((number[4] >> 63).cast_unsigned()).cast_signed();
-    carried(core::array::from_fn(|n| number[n] + (P::LIMBS[n] & mask)))
+fn plus_if_negative<P: Prime<N>, const N: usize>(mut number: Signed) -> Signed {
+    let mask = barrier::opaque_u64((number[N] >> 63).cast_unsigned()).cast_signed();
+    for n in 0..=N {
+        number[n] += P::LIMBS[n] & mask;
+    }
+    carried::<N>(number)
 }
 
 #[inline(always)]
-fn carried(mut number: Signed) -> Signed {
-    for n in 0..4 {
+fn carried<const N: usize>(mut number: Signed) -> Signed {
+    for n in 0..N {
         number[n + 1] += number[n] >> 62;
         number[n] &= LIMB;
     }

@@ -17,16 +17,16 @@ extern crate alloc;
 
 #[cfg(any(feature = "aes", feature = "sm4"))]
 mod counter;
-#[cfg(feature = "sm2")]
+#[cfg(feature = "ec")]
 mod curve;
-#[cfg(any(feature = "sm2", feature = "x25519"))]
+#[cfg(any(feature = "ec", feature = "x25519"))]
 mod inverse;
 #[cfg(feature = "ml-kem")]
 mod lattice;
 mod low;
 #[cfg(feature = "aead")]
 mod poly1305;
-#[cfg(any(feature = "aead", feature = "kem", feature = "dh", feature = "sm2"))]
+#[cfg(any(feature = "aead", feature = "ec", feature = "kem", feature = "dh"))]
 mod random;
 #[cfg(feature = "hash")]
 mod rounds;
@@ -43,6 +43,8 @@ pub mod aead;
 pub mod aes;
 #[cfg(feature = "dh")]
 pub mod dh;
+#[cfg(feature = "ec")]
+pub mod ec;
 #[cfg(feature = "hash")]
 pub mod hash;
 #[cfg(feature = "kdf")]

@@ -6,7 +6,7 @@
         feature = "ml-kem",
         feature = "rustcrypto",
         feature = "dalek",
-        feature = "sm2",
+        feature = "ec",
         feature = "x25519"
     )),
     expect(dead_code)

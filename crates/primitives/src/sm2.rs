@@ -25,81 +25,48 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod arm;
 mod encryption;
 mod exchange;
-mod kept;
-mod key;
-mod key_files;
-mod nonce;
 mod signature;
 #[cfg(test)]
 mod tests;
 
+pub use crate::curve::sm2::Sm2Curve;
+pub use crate::ec::EcError;
 pub use encryption::Format;
 pub use exchange::{Agreement, Exchange, Role};
-pub use key::{PublicKey, SecretKey};
 pub use pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding};
 pub use signature::{Signature, SigningKey, VerifyingKey};
 
+use crate::ec::{self, Ec, FRAMES, NamedCurve};
 use crate::random;
-use arm::Arm;
-use candor_cpu::Cpu;
 use core::fmt;
+use pkcs8::ObjectIdentifier;
 
 /// The identity that stands for "none was agreed" (GM/T 0009 §10). OpenSSL before 4.0 takes an empty one unless told otherwise.
 pub const DEFAULT_ID: &[u8] = b"1234567812345678";
 
-/// Stack that an operation takes, in bytes.
-const FRAMES: usize = 8192;
-
 /// SM2 on one CPU: makes and reads keys, which remember it.
-#[derive(Clone, Copy)]
-pub struct Sm2 {
-    arm: Arm,
-    cpu: Cpu,
-}
+pub type Sm2 = Ec<Sm2Curve>;
+/// A secret key: a number from 1 to n − 2.
+pub type SecretKey = ec::SecretKey<Sm2Curve>;
+/// A public key.
+pub type PublicKey = ec::PublicKey<Sm2Curve>;
 
-impl Sm2 {
-    /// With the fastest code for this CPU.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::with_cpu(Cpu::default())
-    }
-
-    /// With no instructions but those that `cpu` permits.
-    #[must_use]
-    pub fn with_cpu(cpu: Cpu) -> Self {
-        Self { arm: Arm::choose(cpu), cpu }
-    }
-
-    /// The arm that runs: `adx` (x86-64) or `portable`.
-    #[must_use]
-    pub fn arm(&self) -> &'static str {
-        self.arm.name()
-    }
-}
-
-impl Default for Sm2 {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for Sm2 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sm2").field("arm", &self.arm()).finish()
-    }
+impl NamedCurve for Sm2Curve {
+    const NAME: &'static str = "SM2";
+    // sm2p256v1, GM/T 0006.
+    const OID: &'static ObjectIdentifier = &ObjectIdentifier::new_unwrap("1.2.156.10197.1.301");
+    // n − 1 has no inverse of 1 + d (GB/T 32918.1 §6.1).
+    const ABOVE_SECRETS: u64 = 2;
 }
 
 /// Why an operation of SM2 failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sm2Error {
-    /// The secret key is 0, n − 1, or larger (GB/T 32918.1 §6.1).
-    SecretKey,
-    /// The public key is not 33 or 65 bytes of SEC1, or not a point of the curve.
-    PublicKey,
+    /// A key could not be made or read.
+    Key(EcError),
     /// The signature is not two numbers from 1 to n − 1, or not in the form that was asked for.
     SignatureForm,
     /// The signature is not this key's for this message and identity.
@@ -114,8 +81,6 @@ pub enum Sm2Error {
     Identity,
     /// The exchange has no result: the peer's keys cancel out, or the peer's confirmation is wrong.
     Exchange,
-    /// The caller's generator gave eight numbers in a row that are no secret key, which a good one does with probability 2^-256.
-    Generator,
     /// The operating system gave no randomness, or the crate was built without the feature `getrandom`.
     Randomness,
 }
@@ -123,8 +88,6 @@ pub enum Sm2Error {
 impl fmt::Display for Sm2Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::SecretKey => "SM2 secret key is out of range; expected a number from 1 to n - 2",
-            Self::PublicKey => "SM2 public key is not a point of the curve in SEC1 form (33 or 65 bytes)",
             Self::SignatureForm => "SM2 signature is malformed; expected two numbers from 1 to n - 1",
             Self::Signature => "SM2 signature does not match this key, identity and message",
             Self::CiphertextForm => "SM2 ciphertext is malformed",
@@ -132,15 +95,22 @@ impl fmt::Display for Sm2Error {
             Self::Length => "SM2 message is empty or too long to encrypt",
             Self::Identity => "SM2 identity is longer than 8191 bytes",
             Self::Exchange => "SM2 key exchange failed: the peer is not who was expected; abort it",
-            Self::Generator => {
-                "random generator is broken: eight numbers in a row are out of range for an SM2 secret key"
-            }
+            Self::Key(error) => return error.fmt(f),
             Self::Randomness => random::MISSING,
         })
     }
 }
 
 impl core::error::Error for Sm2Error {}
+
+impl From<EcError> for Sm2Error {
+    fn from(error: EcError) -> Self {
+        match error {
+            EcError::Randomness => Self::Randomness,
+            error => Self::Key(error),
+        }
+    }
+}
 
 impl From<random::Unavailable> for Sm2Error {
     fn from(_: random::Unavailable) -> Self {

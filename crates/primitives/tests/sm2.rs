@@ -3,8 +3,8 @@
 
 use candor_cpu::Cpu;
 use candor_primitives::sm2::{
-    DEFAULT_ID, DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, Exchange, Format, LineEnding,
-    PublicKey, Role, SecretKey, Signature, Sm2, Sm2Error,
+    DEFAULT_ID, DecodePrivateKey, DecodePublicKey, EcError, EncodePrivateKey, EncodePublicKey, Exchange, Format,
+    LineEnding, PublicKey, Role, SecretKey, Signature, Sm2, Sm2Error,
 };
 use proptest::prelude::*;
 use signature::{RandomizedSigner, SignatureEncoding, Signer, Verifier};
@@ -165,7 +165,7 @@ fn secret_keys_from_1_to_n_less_2_are_accepted_and_no_others() {
             assert_eq!(*sm2.secret_from_bytes(&good).unwrap().to_bytes(), good);
         }
         for bad in [[0; 32], less(N, 1), N, P, [0xff; 32]] {
-            assert_eq!(sm2.secret_from_bytes(&bad).err(), Some(Sm2Error::SecretKey));
+            assert_eq!(sm2.secret_from_bytes(&bad).err(), Some(EcError::SecretKey));
         }
     }
 }
@@ -180,7 +180,7 @@ fn public_keys_are_points_in_sec1s_forms_and_nothing_else() {
         }
         let good = key(sm2, 7).public_key().to_bytes();
         let refused =
-            |bytes: &[u8]| assert_eq!(sm2.public_from_bytes(bytes).err(), Some(Sm2Error::PublicKey), "{bytes:x?}");
+            |bytes: &[u8]| assert_eq!(sm2.public_from_bytes(bytes).err(), Some(EcError::PublicKey), "{bytes:x?}");
         for at in 1..65 {
             let mut bad = good;
             bad[at] ^= 1;
@@ -204,7 +204,7 @@ const X_OF_1: [u8; 32] = *b"\x9c\x17\x04\x3e\xff\xe1\xa8\x05\xa7\x4a\x9a\x5e\x70
 fn coordinates_of_p_and_above_are_refused_though_they_are_those_of_a_point_modulo_p() {
     for sm2 in arms() {
         let read = |parts: &[&[u8]]| sm2.public_from_bytes(&parts.concat());
-        let refused = |parts: &[&[u8]]| assert_eq!(read(parts), Err(Sm2Error::PublicKey), "{parts:x?}");
+        let refused = |parts: &[&[u8]]| assert_eq!(read(parts), Err(EcError::PublicKey), "{parts:x?}");
         for small in [0, 1, 7] {
             let (x, above) = (more([0; 32], small), more(P, small));
             let point = read(&[&[2], &x]).unwrap().to_bytes();
@@ -399,7 +399,7 @@ impl rand_core::TryCryptoRng for Stuck {}
 fn a_generator_that_is_stuck_makes_no_key_out_of_range_and_repeats_no_nonce() {
     let sm2 = Sm2::new();
     for byte in [0, 0xff] {
-        assert_eq!(sm2.generate_with(&mut Stuck(byte)).err(), Some(Sm2Error::Generator));
+        assert_eq!(sm2.generate_with(&mut Stuck(byte)).err(), Some(EcError::Generator));
     }
     let secret = sm2.generate_with(&mut Stuck(7)).unwrap();
     assert_eq!(*secret.to_bytes(), [7; 32]);

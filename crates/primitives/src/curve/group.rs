@@ -1,31 +1,32 @@
 //! Points, and their sums and doubles in Jacobian coordinates: (X, Y, Z) is (X/Z², Y/Z³), and the point at infinity if Z is 0.
 
-use super::{Arithmetic, Curve, Modulus, Prime, Ring, Words, is_zero};
+use super::words::{Words, is_zero};
+use super::{Arithmetic, Curve, Modulus, Ring};
 use core::marker::PhantomData;
 
 /// A point that is not at infinity, in Montgomery's form.
 #[derive(Clone, Copy)]
-pub(crate) struct Affine {
-    pub(crate) x: Words,
-    pub(crate) y: Words,
+pub(crate) struct Affine<W> {
+    pub(crate) x: W,
+    pub(crate) y: W,
 }
 
 /// Any point, in Montgomery's form.
 #[derive(Clone, Copy)]
-pub(crate) struct Point {
-    pub(crate) x: Words,
-    pub(crate) y: Words,
-    pub(crate) z: Words,
+pub(crate) struct Point<W> {
+    pub(crate) x: W,
+    pub(crate) y: W,
+    pub(crate) z: W,
 }
 
-impl Point {
-    pub(crate) const INFINITY: Self = Self { x: [0; 4], y: [0; 4], z: [0; 4] };
+impl<W: Words> Point<W> {
+    pub(crate) const INFINITY: Self = Self { x: W::ZERO, y: W::ZERO, z: W::ZERO };
 }
 
 /// The differences in which the sum of two points is computed: zero if they have the same x, and the same y.
-struct Differences {
-    x: Words,
-    y: Words,
+struct Differences<W> {
+    x: W,
+    y: W,
 }
 
 /// The group of a curve on one arm.
@@ -43,7 +44,7 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
 
     /// 2P. Infinity gives infinity.
     #[inline(never)]
-    pub(crate) fn double(self, point: &Point) -> Point {
+    pub(crate) fn double(self, point: &Point<C::W>) -> Point<C::W> {
         let f = self.field;
         let twice_y = f.twice(&point.y);
         let zz = f.square(&point.z);
@@ -61,7 +62,7 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
 
     /// P + Q, where Q is not at infinity. Not for P = Q. If P is at infinity, so is the result.
     #[inline(never)]
-    fn sum_affine(self, p: &Point, q: &Affine) -> (Point, Differences) {
+    fn sum_affine(self, p: &Point<C::W>, q: &Affine<C::W>) -> (Point<C::W>, Differences<C::W>) {
         let f = self.field;
         let zz = f.square(&p.z);
         let u = f.product(&q.x, &zz);
@@ -73,7 +74,7 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
 
     /// P + Q. Not for P = Q. If one of them is at infinity, so is the result.
     #[inline(never)]
-    fn sum_any(self, p: &Point, q: &Point) -> (Point, Differences) {
+    fn sum_any(self, p: &Point<C::W>, q: &Point<C::W>) -> (Point<C::W>, Differences<C::W>) {
         let f = self.field;
         let (pp, qq) = (f.square(&p.z), f.square(&q.z));
         let (u1, u2) = (f.product(&p.x, &qq), f.product(&q.x, &pp));
@@ -86,7 +87,7 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
 
     /// The sum, from the differences h and r and the first point's coordinates over the common denominator.
     #[inline(always)]
-    fn finish(self, h: &Words, r: &Words, u: &Words, s: &Words, z: &Words) -> Point {
+    fn finish(self, h: &C::W, r: &C::W, u: &C::W, s: &C::W, z: &C::W) -> Point<C::W> {
         let f = self.field;
         let hh = f.square(h);
         let hhh = f.product(&hh, h);
@@ -98,7 +99,7 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
 
     /// P + Q where the mask is zero, and P where it is all ones. P may be at infinity, and must not be Q.
     #[inline(always)]
-    pub(crate) fn plus_affine_unless(self, p: &Point, q: &Affine, skip: u64) -> Point {
+    pub(crate) fn plus_affine_unless(self, p: &Point<C::W>, q: &Affine<C::W>, skip: u64) -> Point<C::W> {
         let (sum, _) = self.sum_affine(p, q);
         let sum = self.chosen(&sum, &self.with_z(q), is_zero(&p.z));
         self.chosen(&sum, p, skip)
@@ -106,50 +107,50 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
 
     /// P + Q, each of which may be at infinity. Not for P = Q.
     #[inline(always)]
-    pub(crate) fn plus(self, p: &Point, q: &Point) -> Point {
+    pub(crate) fn plus(self, p: &Point<C::W>, q: &Point<C::W>) -> Point<C::W> {
         self.with_infinity(self.sum_any(p, q).0, p, q)
     }
 
     /// P + Q for any two points, in constant time.
     #[inline(always)]
-    pub(crate) fn plus_complete(self, p: &Point, q: &Point) -> Point {
+    pub(crate) fn plus_complete(self, p: &Point<C::W>, q: &Point<C::W>) -> Point<C::W> {
         let (sum, differences) = self.sum_any(p, q);
         let same = is_zero(&differences.x) & is_zero(&differences.y);
         self.with_infinity(self.chosen(&sum, &self.double(p), same), p, q)
     }
 
     #[inline(always)]
-    fn with_infinity(self, sum: Point, p: &Point, q: &Point) -> Point {
+    fn with_infinity(self, sum: Point<C::W>, p: &Point<C::W>, q: &Point<C::W>) -> Point<C::W> {
         let sum = self.chosen(&sum, q, is_zero(&p.z));
         self.chosen(&sum, p, is_zero(&q.z))
     }
 
     /// P + Q for any two points, of which Q is not at infinity. For public points.
     #[inline(always)]
-    pub(crate) fn plus_affine_vartime(self, p: &Point, q: &Affine) -> Point {
-        if p.z == [0; 4] {
+    pub(crate) fn plus_affine_vartime(self, p: &Point<C::W>, q: &Affine<C::W>) -> Point<C::W> {
+        if p.z == C::W::ZERO {
             return self.with_z(q);
         }
         let (sum, differences) = self.sum_affine(p, q);
-        if differences.x == [0; 4] && differences.y == [0; 4] { self.double(p) } else { sum }
+        if differences.x == C::W::ZERO && differences.y == C::W::ZERO { self.double(p) } else { sum }
     }
 
     /// P + Q for any two points. For public points.
     #[inline(always)]
-    pub(crate) fn plus_vartime(self, p: &Point, q: &Point) -> Point {
-        if p.z == [0; 4] {
+    pub(crate) fn plus_vartime(self, p: &Point<C::W>, q: &Point<C::W>) -> Point<C::W> {
+        if p.z == C::W::ZERO {
             return *q;
         }
-        if q.z == [0; 4] {
+        if q.z == C::W::ZERO {
             return *p;
         }
         let (sum, differences) = self.sum_any(p, q);
-        if differences.x == [0; 4] && differences.y == [0; 4] { self.double(p) } else { sum }
+        if differences.x == C::W::ZERO && differences.y == C::W::ZERO { self.double(p) } else { sum }
     }
 
     /// `other` where the mask is all ones, else `one`.
     #[inline(always)]
-    pub(crate) fn chosen(self, one: &Point, other: &Point, mask: u64) -> Point {
+    pub(crate) fn chosen(self, one: &Point<C::W>, other: &Point<C::W>, mask: u64) -> Point<C::W> {
         let f = self.field;
         Point {
             x: f.chosen(&one.x, &other.x, mask),
@@ -159,26 +160,33 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
     }
 
     #[inline(always)]
-    pub(crate) fn with_z(self, point: &Affine) -> Point {
+    pub(crate) fn with_z(self, point: &Affine<C::W>) -> Point<C::W> {
         Point { x: point.x, y: point.y, z: C::Field::ONE }
     }
 
     /// The point as (x, y); (0, 0) for infinity.
     #[inline(always)]
-    pub(crate) fn affine(self, point: &Point) -> Affine {
+    pub(crate) fn affine(self, point: &Point<C::W>) -> Affine<C::W> {
         self.affine_by(point, &self.field.inverse(&point.z))
+    }
+
+    /// x of the point; 0 for infinity.
+    #[inline(always)]
+    pub(crate) fn x_of(self, point: &Point<C::W>) -> C::W {
+        let f = self.field;
+        f.product(&point.x, &f.square(&f.inverse(&point.z)))
     }
 
     /// Two points, by one inversion. If one is at infinity, both become (0, 0).
     #[inline(always)]
-    pub(crate) fn affine_both(self, p: &Point, q: &Point) -> [Affine; 2] {
+    pub(crate) fn affine_both(self, p: &Point<C::W>, q: &Point<C::W>) -> [Affine<C::W>; 2] {
         let f = self.field;
         let inverse = f.inverse(&f.product(&p.z, &q.z));
         [self.affine_by(p, &f.product(&inverse, &q.z)), self.affine_by(q, &f.product(&inverse, &p.z))]
     }
 
     #[inline(always)]
-    fn affine_by(self, point: &Point, inverse: &Words) -> Affine {
+    fn affine_by(self, point: &Point<C::W>, inverse: &C::W) -> Affine<C::W> {
         let f = self.field;
         let square = f.square(inverse);
         Affine { x: f.product(&point.x, &square), y: f.product(&point.y, &f.product(&square, inverse)) }
@@ -186,36 +194,31 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
 
     /// Whether y² = x³ − 3x + b.
     #[inline(always)]
-    pub(crate) fn is_on_curve(self, point: &Affine) -> bool {
+    pub(crate) fn is_on_curve(self, point: &Affine<C::W>) -> bool {
         let f = self.field;
         f.square(&point.y) == self.right_side(&point.x)
     }
 
     /// The y of one of two points with this x, or any number if there is none. For public points; p is 3 modulo 4.
-    pub(crate) fn y_of_vartime(self, x: &Words) -> Words {
+    pub(crate) fn y_of_vartime(self, x: &C::W) -> C::W {
         let f = self.field;
         let square = self.right_side(x);
-        // The power (p + 1)/4.
-        let exponent = const {
-            let [a, b, c, d] = C::Field::P;
-            [a >> 2 | b << 62, b >> 2 | c << 62, c >> 2 | d << 62, d >> 2]
-        };
-        // (p + 1)/4 = ⌊p/4⌋ + 1.
-        let power = (0..256).rev().fold(C::Field::ONE, |power, bit| {
+        // The power (p + 1)/4 = ⌊p/4⌋ + 1.
+        let power = (2..64 * C::W::COUNT).rev().fold(C::Field::ONE, |power, bit| {
             let power = f.square(&power);
-            if exponent[bit / 64] >> (bit % 64) & 1 == 1 { f.product(&power, &square) } else { power }
+            if C::Field::P[bit / 64] >> (bit % 64) & 1 == 1 { f.product(&power, &square) } else { power }
         });
         f.product(&power, &square)
     }
 
     /// x³ − 3x + b.
-    fn right_side(self, x: &Words) -> Words {
+    fn right_side(self, x: &C::W) -> C::W {
         let f = self.field;
         let cube = f.product(&f.square(x), x);
         f.sum(&f.difference(&cube, &f.sum(&f.twice(x), x)), &f.enter(&C::B))
     }
 
-    pub(crate) fn generator(self) -> Affine {
+    pub(crate) fn generator(self) -> Affine<C::W> {
         let [x, y] = C::GENERATOR;
         Affine { x: self.field.enter(&x), y: self.field.enter(&y) }
     }

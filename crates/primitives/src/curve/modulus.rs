@@ -1,25 +1,72 @@
-//! Primes of 256 bits, and numbers modulo them in Montgomery's form: x stands for x·2^256.
+//! Primes of 256 and of 384 bits, and numbers modulo them in the form that suits the prime: x stands for x·R in Montgomery's form, for itself
+//! in the plain form.
 
 use super::Arithmetic;
-use crate::inverse::{self, Prime, inverse_of_word};
+use super::words::{Words, is_below, minus, small};
 use candor_cpu::barrier;
 use core::marker::PhantomData;
 
-/// A number below 2^256, the lowest word first.
-pub(crate) type Words = [u64; 4];
-
-/// A prime between 2^255 and 2^256, and what follows from it.
-pub(crate) trait Modulus: Prime {
-    /// Whether it is SM2's 2^256 − 2^224 − 2^96 + 2^64 − 1, which has a reduction of its own.
-    const IS_SM2: bool = false;
-    /// −1/P modulo 2^64.
-    const NEGATIVE_INVERSE: u64 = inverse_of_word(Self::P[0]).wrapping_neg();
-    /// 2^256 modulo P: one in Montgomery's form.
-    const ONE: Words = minus(&[0; 4], &Self::P);
-    /// 2^512 and 2^768 modulo P.
-    const SQUARE: Words = shifted(Self::ONE, &Self::P);
-    const CUBE: Words = shifted(Self::SQUARE, &Self::P);
+/// How products are reduced.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reduction {
+    /// Montgomery's, for any prime.
+    Montgomery,
+    /// Montgomery's, for SM2's 2^256 − 2^224 − 2^96 + 2^64 − 1.
+    Sm2,
+    /// Montgomery's, for P-256's 2^256 − 2^224 + 2^192 + 2^96 − 1.
+    P256,
 }
+
+/// A prime between R/2 and R, and what follows from it.
+pub trait Modulus: Copy + 'static {
+    type W: Words;
+    /// The prime, the lowest word first.
+    const P: Self::W;
+    const REDUCTION: Reduction;
+    /// −1/P modulo 2^64.
+    const NEGATIVE_INVERSE: u64;
+    /// What stands for 1.
+    const ONE: Self::W;
+    /// What stands for R.
+    const R: Self::W;
+    /// The number by which a product with x is what stands for x.
+    const ENTER: Self::W;
+    /// The number by which a product with the inverse of what stands for x is what stands for the inverse of x.
+    const ENTER_INVERSE: Self::W;
+    /// The inverse of a number below P; 0 for 0. In constant time.
+    fn inverse_of(number: &Self::W) -> Self::W;
+}
+
+/// Implements [`Modulus`] for a type, from the number of words, the prime and its reduction.
+macro_rules! modulus {
+    ($(#[$doc:meta])* $name:ident, $count:literal, $prime:expr, $reduction:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub struct $name;
+
+        impl $crate::inverse::Prime<$count> for $name {
+            const P: [u64; $count] = $prime;
+        }
+
+        impl $crate::curve::modulus::Modulus for $name {
+            type W = [u64; $count];
+            const P: [u64; $count] = $prime;
+            const REDUCTION: $crate::curve::modulus::Reduction = $crate::curve::modulus::Reduction::$reduction;
+            const NEGATIVE_INVERSE: u64 = $crate::inverse::inverse_of_word(Self::P[0]).wrapping_neg();
+            const ONE: [u64; $count] = $crate::curve::modulus::shifted([1], &Self::P, 64 * $count);
+            const R: [u64; $count] = $crate::curve::modulus::shifted(Self::ONE, &Self::P, 64 * $count);
+            const ENTER: [u64; $count] = Self::R;
+            const ENTER_INVERSE: [u64; $count] = $crate::curve::modulus::shifted(Self::R, &Self::P, 64 * $count);
+
+            #[inline(never)]
+            fn inverse_of(number: &[u64; $count]) -> [u64; $count] {
+                $crate::inverse::inverse::<Self, $count>(number)
+            }
+        }
+    };
+}
+
+pub(crate) use modulus;
 
 /// `u64::borrowing_sub`, which is not yet for constants.
 const fn word_minus(a: u64, b: u64, borrow: bool) -> (u64, bool) {
@@ -28,38 +75,32 @@ const fn word_minus(a: u64, b: u64, borrow: bool) -> (u64, bool) {
     (less, first | second)
 }
 
-/// a − b modulo 2^256.
-pub(crate) const fn minus(a: &Words, b: &Words) -> Words {
-    let (mut difference, mut borrow, mut n) = ([0; 4], false, 0);
-    while n < 4 {
-        (difference[n], borrow) = word_minus(a[n], b[n], borrow);
+/// a·2^bits modulo p, for constants.
+pub(crate) const fn shifted<const M: usize, const N: usize>(a: [u64; M], p: &[u64; N], mut bits: usize) -> [u64; N] {
+    let (mut number, mut n) = ([0; N], 0);
+    while n < M {
+        number[n] = a[n];
         n += 1;
     }
-    difference
-}
-
-/// Whether a < b. In constant time, if the answer is used so.
-pub(crate) const fn is_below(a: &Words, b: &Words) -> bool {
-    let (mut borrow, mut n) = (false, 0);
-    while n < 4 {
-        (_, borrow) = word_minus(a[n], b[n], borrow);
-        n += 1;
-    }
-    borrow
-}
-
-/// a·2^256 modulo p.
-const fn shifted(mut a: Words, p: &Words) -> Words {
-    let mut bits = 0;
-    while bits < 256 {
-        let above = a[3] >> 63;
-        a = [a[0] << 1, a[1] << 1 | a[0] >> 63, a[2] << 1 | a[1] >> 63, a[3] << 1 | a[2] >> 63];
-        if above == 1 || !is_below(&a, p) {
-            a = minus(&a, p);
+    while bits > 0 {
+        let mut above = 0;
+        n = 0;
+        while n < N {
+            (number[n], above) = (number[n] << 1 | above, number[n] >> 63);
+            n += 1;
         }
-        bits += 1;
+        let (mut less, mut borrow) = ([0; N], false);
+        n = 0;
+        while n < N {
+            (less[n], borrow) = word_minus(number[n], p[n], borrow);
+            n += 1;
+        }
+        if above == 1 || !borrow {
+            number = less;
+        }
+        bits -= 1;
     }
-    a
+    number
 }
 
 /// The ring modulo M on one arm.
@@ -72,120 +113,138 @@ impl<M: Modulus, A: Arithmetic> Ring<M, A> {
     }
 
     #[inline(always)]
-    pub(crate) fn product(self, a: &Words, b: &Words) -> Words {
+    pub(crate) fn product(self, a: &M::W, b: &M::W) -> M::W {
         self.0.product::<M>(a, b)
     }
 
     #[inline(always)]
-    pub(crate) fn square(self, a: &Words) -> Words {
+    pub(crate) fn square(self, a: &M::W) -> M::W {
         self.0.square::<M>(a)
     }
 
     #[inline(always)]
-    pub(crate) fn sum(self, a: &Words, b: &Words) -> Words {
+    pub(crate) fn sum(self, a: &M::W, b: &M::W) -> M::W {
         self.0.sum::<M>(a, b)
     }
 
     #[inline(always)]
-    pub(crate) fn difference(self, a: &Words, b: &Words) -> Words {
+    pub(crate) fn difference(self, a: &M::W, b: &M::W) -> M::W {
         self.0.difference::<M>(a, b)
     }
 
     #[inline(always)]
-    pub(crate) fn half(self, a: &Words) -> Words {
+    pub(crate) fn half(self, a: &M::W) -> M::W {
         self.0.half::<M>(a)
     }
 
     #[inline(always)]
-    pub(crate) fn twice(self, a: &Words) -> Words {
+    pub(crate) fn twice(self, a: &M::W) -> M::W {
         self.0.sum::<M>(a, a)
     }
 
     #[inline(always)]
-    pub(crate) fn chosen(self, one: &Words, other: &Words, mask: u64) -> Words {
+    pub(crate) fn chosen(self, one: &M::W, other: &M::W, mask: u64) -> M::W {
         self.0.chosen(one, other, mask)
     }
 
     /// −a where the mask is all ones, else a.
     #[inline(always)]
-    pub(crate) fn negative_if(self, a: &Words, mask: u64) -> Words {
-        self.0.chosen(a, &self.difference(&[0; 4], a), mask)
+    pub(crate) fn negative_if(self, a: &M::W, mask: u64) -> M::W {
+        self.0.chosen(a, &self.negative(a), mask)
     }
 
-    /// Into Montgomery's form. For any number below 2^256, which need not be below M.
     #[inline(always)]
-    pub(crate) fn enter(self, a: &Words) -> Words {
-        self.product(a, &M::SQUARE)
+    pub(crate) fn negative(self, a: &M::W) -> M::W {
+        self.difference(&M::W::ZERO, a)
     }
 
-    /// Out of Montgomery's form.
+    /// What stands for a number. For any number below R, which need not be below M.
     #[inline(always)]
-    pub(crate) fn leave(self, a: &Words) -> Words {
-        self.product(a, &[1, 0, 0, 0])
+    pub(crate) fn enter(self, a: &M::W) -> M::W {
+        self.product(a, &M::ENTER)
     }
 
-    /// A number below 2^256, modulo M, which is above 2^255.
+    /// The number that this stands for.
     #[inline(always)]
-    pub(crate) fn reduced(self, a: &Words) -> Words {
+    pub(crate) fn leave(self, a: &M::W) -> M::W {
+        match M::REDUCTION {
+            Reduction::Montgomery | Reduction::Sm2 | Reduction::P256 => self.product(a, &small(1)),
+        }
+    }
+
+    /// A number below R, modulo M, which is above R/2.
+    #[inline(always)]
+    pub(crate) fn reduced(self, a: &M::W) -> M::W {
         self.0.chosen(&minus(a, &M::P), a, barrier::mask_u64(u64::from(is_below(a, &M::P))))
     }
 
-    /// A number below 2^512 modulo M, its higher half second.
+    /// A number below R² modulo M, its higher half second.
     #[inline(always)]
-    pub(crate) fn reduced_wide(self, low: &Words, high: &Words) -> Words {
-        self.sum(&self.reduced(low), &self.product(high, &M::SQUARE))
+    pub(crate) fn reduced_wide(self, low: &M::W, high: &M::W) -> M::W {
+        self.sum(&self.reduced(low), &self.product(high, &M::R))
     }
 
-    /// The inverse, both in Montgomery's form; 0 for 0.
+    /// What stands for the inverse; 0 for 0.
     #[inline(always)]
-    pub(crate) fn inverse(self, a: &Words) -> Words {
-        self.product(&inverse_apart::<M>(a), &M::CUBE)
+    pub(crate) fn inverse(self, a: &M::W) -> M::W {
+        self.product(&M::inverse_of(a), &M::ENTER_INVERSE)
     }
-}
-
-/// A function of its own for each modulus: an operation has several inverses.
-#[inline(never)]
-fn inverse_apart<M: Modulus>(a: &Words) -> Words {
-    inverse::inverse::<M>(a)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::portable::Portable;
-    use super::super::sm2::{N, P};
+    use super::super::{p256, p384, sm2};
     use super::*;
     use proptest::prelude::*;
 
     /// a·(1/a) is 1, or 0 for 0.
-    fn check<M: Modulus>(number: &Words) {
+    fn check<M: Modulus>(number: &M::W) {
         let ring = Ring::<M, _>::new(Portable);
-        let expected = if *number == [0; 4] { [0; 4] } else { M::ONE };
+        let expected = if *number == M::W::ZERO { M::W::ZERO } else { M::ONE };
         assert_eq!(ring.product(number, &ring.inverse(number)), expected, "{number:x?}");
+    }
+
+    fn check_edges<M: Modulus>() {
+        for distance in 0..100 {
+            check::<M>(&small(distance));
+            check::<M>(&minus(&M::P, &small(distance + 1)));
+        }
+        for bit in 0..64 * M::W::COUNT - 1 {
+            let mut power = M::W::ZERO;
+            power[bit / 64] = 1 << (bit % 64);
+            check::<M>(&power);
+            check::<M>(&minus(&power, &small(1)));
+        }
+    }
+
+    /// Runs a function for each modulus.
+    macro_rules! of_each_modulus {
+        ($function:ident($($argument:expr),*)) => {{
+            $function::<sm2::P>($($argument),*);
+            $function::<sm2::N>($($argument),*);
+            $function::<p256::P>($($argument),*);
+            $function::<p256::N>($($argument),*);
+            $function::<p384::P>($($argument),*);
+            $function::<p384::N>($($argument),*);
+        }};
     }
 
     #[test]
     fn numbers_near_zero_near_the_modulus_and_near_powers_of_two_have_inverses() {
-        for small in 0..100 {
-            for number in [[small, 0, 0, 0], minus(&P::P, &[small + 1, 0, 0, 0])] {
-                check::<P>(&number);
-            }
-            check::<N>(&minus(&N::P, &[small + 1, 0, 0, 0]));
-        }
-        for bit in 0..255 {
-            let mut power = [0; 4];
-            power[bit / 64] = 1 << (bit % 64);
-            for number in [power, minus(&power, &[1, 0, 0, 0])] {
-                check::<P>(&number);
-                check::<N>(&number);
-            }
-        }
+        of_each_modulus!(check_edges());
+    }
+
+    fn check_any<M: Modulus>(words: &[u64; 6]) {
+        let mut number = M::W::ZERO;
+        number.as_mut().copy_from_slice(&words[..M::W::COUNT]);
+        check::<M>(&Ring::<M, _>::new(Portable).reduced(&number));
     }
 
     proptest! {
         #[test]
-        fn any_number_has_an_inverse(number in any::<Words>()) {
-            check::<P>(&Ring::<P, _>::new(Portable).reduced(&number));
-            check::<N>(&Ring::<N, _>::new(Portable).reduced(&number));
+        fn any_number_has_an_inverse(words in any::<[u64; 6]>()) {
+            of_each_modulus!(check_any(&words));
         }
     }
 }

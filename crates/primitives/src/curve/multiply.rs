@@ -1,42 +1,54 @@
 //! Multiples of points: of the generator from a table, of any point by windows, and for verification of both together.
 
+use super::comb;
 use super::group::Point;
-use super::{Affine, Arithmetic, COMB_BITS, COMB_ENTRIES, COMB_WINDOWS, Curve, Group, Words};
+use super::words::{Words, is_zero_word};
+use super::{Affine, Arithmetic, Curve, Group};
 use candor_cpu::barrier;
 
-/// Bits of a window of a scalar that multiplies any point, and windows in a scalar.
+/// Bits of a window of a scalar that multiplies any point.
 const BITS: usize = 5;
-const WINDOWS: usize = 52;
 /// Multiples of the point that are computed first.
 const MULTIPLES: usize = 1 << (BITS - 1);
 
-/// Odd multiples for the scalars of verification, and bits of their digits.
+/// Odd multiples for the scalars of verification, and bits of their digits; digits of the longest scalar.
 const ODD: usize = 8;
 const ODD_BITS: u32 = 5;
+const MOST_DIGITS: usize = 385;
 
 /// A scalar in signed digits: k + Σ 2^(bits − 1)·2^(bits·i) over all windows i but the highest. Of a window's bits, less 2^(bits − 1), comes the
 /// digit; the highest window's bits are its digit.
-struct Digits<const BITS: usize, const WINDOWS: usize>([u64; 5]);
+struct Digits<W, const BITS: usize> {
+    biased: W,
+    above: u64,
+}
 
-impl<const BITS: usize, const WINDOWS: usize> Digits<BITS, WINDOWS> {
-    const BIAS: Words = {
-        let (mut bias, mut window) = ([0; 4], 0);
-        while window < WINDOWS - 1 {
+impl<W: Words, const BITS: usize> Digits<W, BITS> {
+    const WINDOWS: usize = comb::windows(W::COUNT, BITS);
+
+    /// A word of the sum that is added.
+    const fn bias(word: usize) -> u64 {
+        let (mut bias, mut window) = (0, 0);
+        while window < Self::WINDOWS - 1 {
             let bit = BITS * window + BITS - 1;
-            bias[bit / 64] |= 1 << (bit % 64);
+            if bit / 64 == word {
+                bias |= 1 << (bit % 64);
+            }
             window += 1;
         }
         bias
-    };
+    }
+
+    /// For up to six words.
+    const BIAS: [u64; 6] = [Self::bias(0), Self::bias(1), Self::bias(2), Self::bias(3), Self::bias(4), Self::bias(5)];
 
     #[inline(always)]
-    fn of(scalar: &Words) -> Self {
-        let (mut biased, mut carry) = ([0; 5], false);
-        for n in 0..4 {
+    fn of(scalar: &W) -> Self {
+        let (mut biased, mut carry) = (W::ZERO, false);
+        for n in 0..W::COUNT {
             (biased[n], carry) = scalar[n].carrying_add(Self::BIAS[n], carry);
         }
-        biased[4] = u64::from(carry);
-        Self(biased)
+        Self { biased, above: u64::from(carry) }
     }
 
     /// The digit of a window: its absolute value, and all ones if it is negative.
@@ -44,12 +56,13 @@ impl<const BITS: usize, const WINDOWS: usize> Digits<BITS, WINDOWS> {
     fn at(&self, window: usize) -> (u64, u64) {
         let bit = BITS * window;
         let (word, shift) = (bit / 64, bit % 64);
-        let mut bits = self.0[word] >> shift;
-        if shift > 64 - BITS && word < 4 {
-            bits |= self.0[word + 1] << (64 - shift);
+        let word_at = |at| if at < W::COUNT { self.biased[at] } else { self.above };
+        let mut bits = word_at(word) >> shift;
+        if shift > 64 - BITS && word < W::COUNT {
+            bits |= word_at(word + 1) << (64 - shift);
         }
         bits &= (1 << BITS) - 1;
-        let digit = bits.wrapping_sub(if window == WINDOWS - 1 { 0 } else { 1 << (BITS - 1) });
+        let digit = bits.wrapping_sub(if window == Self::WINDOWS - 1 { 0 } else { 1 << (BITS - 1) });
         let negative = barrier::mask_u64(digit >> 63);
         ((digit ^ negative).wrapping_sub(negative), negative)
     }
@@ -58,23 +71,23 @@ impl<const BITS: usize, const WINDOWS: usize> Digits<BITS, WINDOWS> {
 impl<C: Curve, A: Arithmetic> Group<C, A> {
     /// k·G for k below n.
     #[inline(always)]
-    pub(crate) fn base(self, scalar: &Words) -> Point {
-        let digits = Digits::<COMB_BITS, COMB_WINDOWS>::of(scalar);
+    pub(crate) fn base(self, scalar: &C::W) -> Point<C::W> {
+        let digits = Digits::<C::W, { comb::BITS }>::of(scalar);
         let mut sum = Point::INFINITY;
         // From the lowest window up: the sum so far is smaller than any entry of the next window, so it is never that entry.
-        for (window, entries) in C::comb().iter().enumerate() {
+        for (window, entries) in comb::by_window(C::comb()).enumerate() {
             let (magnitude, negative) = digits.at(window);
             let [x, y] = self.field.0.selected_entry(entries, magnitude);
             let entry = Affine { x, y: self.field.negative_if(&y, negative) };
-            sum = self.plus_affine_unless(&sum, &entry, super::is_zero(&[magnitude, 0, 0, 0]));
+            sum = self.plus_affine_unless(&sum, &entry, is_zero_word(magnitude));
         }
         sum
     }
 
     /// k·P for k below n.
     #[inline(always)]
-    pub(crate) fn times(self, scalar: &Words, point: &Affine) -> Point {
-        let mut multiples = [[[0; 4]; 3]; MULTIPLES];
+    pub(crate) fn times(self, scalar: &C::W, point: &Affine<C::W>) -> Point<C::W> {
+        let mut multiples = [[C::W::ZERO; 3]; MULTIPLES];
         let mut last = Point::INFINITY;
         for at in 0..MULTIPLES {
             let number = at + 1;
@@ -88,10 +101,11 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
             };
             multiples[at] = [last.x, last.y, last.z];
         }
-        let digits = Digits::<BITS, WINDOWS>::of(scalar);
+        let windows = Digits::<C::W, BITS>::WINDOWS;
+        let digits = Digits::<C::W, BITS>::of(scalar);
         let mut sum = Point::INFINITY;
-        for window in (0..WINDOWS).rev() {
-            if window != WINDOWS - 1 {
+        for window in (0..windows).rev() {
+            if window != windows - 1 {
                 for _ in 0..BITS {
                     sum = self.double(&sum);
                 }
@@ -108,13 +122,13 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
 
     /// s·G + t·P for s and t below n. For public numbers and points.
     #[inline(always)]
-    pub(crate) fn base_plus_times_vartime(self, s: &Words, t: &Words, point: &Affine) -> Point {
+    pub(crate) fn base_plus_times_vartime(self, s: &C::W, t: &C::W, point: &Affine<C::W>) -> Point<C::W> {
         let mut sum = self.times_vartime(t, point);
-        let digits = Digits::<COMB_BITS, COMB_WINDOWS>::of(s);
-        for (window, entries) in C::comb().iter().enumerate() {
+        let digits = Digits::<C::W, { comb::BITS }>::of(s);
+        for (window, entries) in comb::by_window(C::comb()).enumerate() {
             let (magnitude, negative) = digits.at(window);
             if let Some(at) = (magnitude as usize).checked_sub(1) {
-                let [x, y] = entries[at % COMB_ENTRIES].0;
+                let [x, y] = entries[at % comb::ENTRIES].0;
                 sum = self.plus_affine_vartime(&sum, &Affine { x, y: self.field.negative_if(&y, negative) });
             }
         }
@@ -123,18 +137,18 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
 
     /// k·P for k below n. For public numbers and points.
     #[inline(always)]
-    pub(crate) fn times_vartime(self, scalar: &Words, point: &Affine) -> Point {
+    pub(crate) fn times_vartime(self, scalar: &C::W, point: &Affine<C::W>) -> Point<C::W> {
         let first = self.with_z(point);
         let twice = self.double(&first);
         let mut odd = [first; ODD];
         for at in 1..ODD {
             odd[at] = self.plus_vartime(&odd[at - 1], &twice);
         }
-        let mut digits = [0_i8; 257];
-        non_adjacent_vartime(*scalar, &mut digits);
+        let mut digits = [0_i8; MOST_DIGITS];
+        let used = non_adjacent_vartime(*scalar, &mut digits);
         let mut sum = Point::INFINITY;
-        for digit in digits.iter().rev() {
-            if sum.z != [0; 4] {
+        for digit in digits[..used].iter().rev() {
+            if sum.z != C::W::ZERO {
                 sum = self.double(&sum);
             }
             if *digit != 0 {
@@ -147,161 +161,224 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
     }
 }
 
-/// Digits that are zero or odd and below 16 in absolute value, of which any five in a row have at most one that is not zero.
-fn non_adjacent_vartime(mut scalar: Words, digits: &mut [i8; 257]) {
-    let mut at = 0;
-    while scalar != [0; 4] {
+/// Digits that are zero or odd and below 16 in absolute value, of which any five in a row have at most one that is not zero. How many there are.
+fn non_adjacent_vartime<W: Words>(mut scalar: W, digits: &mut [i8; MOST_DIGITS]) -> usize {
+    let (mut at, mut used) = (0, 0);
+    while scalar != W::ZERO {
         let skip = scalar[0].trailing_zeros().min(63);
         if skip > 0 {
-            let [a, b, c, d] = scalar;
-            let up = 64 - skip;
-            scalar = [a >> skip | b << up, b >> skip | c << up, c >> skip | d << up, d >> skip];
+            for n in 0..W::COUNT {
+                let above = if n + 1 < W::COUNT { scalar[n + 1] << (64 - skip) } else { 0 };
+                scalar[n] = scalar[n] >> skip | above;
+            }
             at += skip as usize;
             continue;
         }
         let low = (scalar[0] & ((1 << ODD_BITS) - 1)) as i8;
         let digit = if low >= 1 << (ODD_BITS - 1) { low - (1 << ODD_BITS) } else { low };
         digits[at] = digit;
-        // Less the digit. The scalar is below n, which is below 2^256 − 16.
+        used = at + 1;
+        // Less the digit. The scalar is below n, which is below R − 16.
         let mut carry = false;
         let negative = i64::from(digit).wrapping_neg();
-        (scalar[0], carry) = scalar[0].carrying_add(negative.cast_unsigned(), carry);
-        for word in &mut scalar[1..] {
-            (*word, carry) = word.carrying_add((negative >> 63).cast_unsigned(), carry);
+        for n in 0..W::COUNT {
+            let addend = if n == 0 { negative } else { negative >> 63 };
+            (scalar[n], carry) = scalar[n].carrying_add(addend.cast_unsigned(), carry);
         }
     }
+    used
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::modulus::Modulus;
+    use super::super::p256::P256;
+    use super::super::p384::P384;
     use super::super::portable::Portable;
     use super::super::sm2::Sm2Curve;
-    use super::super::{Prime, modulus};
+    use super::super::words::{minus, small};
     use super::*;
     use proptest::prelude::*;
     use std::vec::Vec;
 
-    fn group() -> Group<Sm2Curve, Portable> {
+    /// Runs a function for each curve.
+    macro_rules! of_each_curve {
+        ($function:ident($($argument:expr),*)) => {{
+            $function::<Sm2Curve>($($argument),*);
+            $function::<P256>($($argument),*);
+            $function::<P384>($($argument),*);
+        }};
+    }
+
+    fn group<C: Curve>() -> Group<C, Portable> {
         Group::new(Portable)
     }
 
-    const N: Words = <Sm2Curve as Curve>::Order::P;
+    /// n less a small number.
+    fn below_n<C: Curve>(less: u64) -> C::W {
+        minus(&C::Order::P, &small(less))
+    }
 
     /// The table, from the generator.
-    fn derived() -> Vec<u8> {
-        let group = group();
+    fn derived<C: Curve>() -> Vec<u8> {
+        let group = group::<C>();
         let mut power = group.generator();
         let mut bytes = Vec::new();
-        for _ in 0..COMB_WINDOWS {
+        for _ in 0..comb::windows(C::W::COUNT, comb::BITS) {
             let mut multiple = Point::INFINITY;
-            for _ in 0..COMB_ENTRIES {
+            for _ in 0..comb::ENTRIES {
                 multiple = group.plus_affine_vartime(&multiple, &power);
                 let Affine { x, y } = group.affine(&multiple);
-                bytes.extend([x, y].as_flattened().iter().flat_map(|word| word.to_le_bytes()));
+                bytes.extend(
+                    [x, y].iter().flat_map(|number| number.as_ref().iter().flat_map(|word| word.to_le_bytes())),
+                );
             }
             power = group.affine(&group.double(&multiple));
         }
         bytes
     }
 
-    #[test]
-    fn the_generator_is_on_the_curve_and_has_order_n() {
-        let group = group();
-        assert!(group.is_on_curve(&group.generator()));
-        let last = group.affine(&bit_by_bit(&modulus::minus(&N, &[1, 0, 0, 0]), &group.generator()));
+    fn the_generator_has_order_n<C: Curve>() {
+        let group = group::<C>();
         let generator = group.generator();
-        assert_eq!((last.x, last.y), (generator.x, group.field.difference(&[0; 4], &generator.y)));
+        assert!(group.is_on_curve(&generator));
+        let last = group.affine(&bit_by_bit::<C>(&below_n::<C>(1), &generator));
+        assert_eq!((last.x, last.y), (generator.x, group.field.negative(&generator.y)));
+    }
+
+    #[test]
+    fn the_generators_are_on_their_curves_and_have_order_n() {
+        of_each_curve!(the_generator_has_order_n());
     }
 
     #[test]
     fn the_tables_hold_the_multiples_of_the_generators() {
-        assert!(derived() == include_bytes!("sm2.bin"));
+        assert!(derived::<Sm2Curve>() == include_bytes!("sm2.bin"));
+        assert!(derived::<P256>() == include_bytes!("p256.bin"));
+        assert!(derived::<P384>() == include_bytes!("p384.bin"));
     }
 
     #[test]
-    #[ignore = "writes src/curve/sm2.bin"]
-    fn write_the_table() {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/curve/sm2.bin"), derived()).unwrap();
+    #[ignore = "writes src/curve/*.bin"]
+    fn write_the_tables() {
+        let write = |name: &str, bytes: Vec<u8>| {
+            std::fs::write(std::format!("{}/src/curve/{name}.bin", env!("CARGO_MANIFEST_DIR")), bytes).unwrap();
+        };
+        write("sm2", derived::<Sm2Curve>());
+        write("p256", derived::<P256>());
+        write("p384", derived::<P384>());
     }
 
     /// k·P by double and add, with branches for all exceptions.
-    fn bit_by_bit(scalar: &Words, point: &Affine) -> Point {
-        let group = group();
-        (0..256).rev().fold(Point::INFINITY, |sum, bit| {
+    fn bit_by_bit<C: Curve>(scalar: &C::W, point: &Affine<C::W>) -> Point<C::W> {
+        let group = group::<C>();
+        (0..64 * C::W::COUNT).rev().fold(Point::INFINITY, |sum, bit| {
             let sum = group.double(&sum);
             if scalar[bit / 64] >> (bit % 64) & 1 == 1 { group.plus_affine_vartime(&sum, point) } else { sum }
         })
     }
 
-    fn coordinates(point: &Point) -> [Words; 2] {
-        let Affine { x, y } = group().affine(point);
+    fn coordinates<C: Curve>(point: &Point<C::W>) -> [C::W; 2] {
+        let Affine { x, y } = group::<C>().affine(point);
         [x, y]
     }
 
+    /// 2^64·8 + 7, and so on.
+    fn some<C: Curve>() -> C::W {
+        let mut words = C::W::ZERO;
+        words.as_mut().iter_mut().zip(5..).for_each(|(word, number)| *word = number);
+        words
+    }
+
     /// On safe Rust and, where the CPU has it, on ADX.
-    fn check(scalar: &Words) {
-        let group = group();
-        let point = group.affine(&bit_by_bit(&[77, 0, 0, 1], &group.generator()));
-        let (of_base, of_point) = (bit_by_bit(scalar, &group.generator()), bit_by_bit(scalar, &point));
-        let both = group.plus_vartime(&of_base, &bit_by_bit(&[5, 6, 7, 8], &point));
-        let expected = [of_base, of_point, both].map(|point| coordinates(&point));
-        check_on(Portable, scalar, &point, &expected);
+    fn check<C: Curve>(scalar: &C::W) {
+        let group = group::<C>();
+        let mut other = small::<C::W>(77);
+        other[C::W::COUNT - 1] = 1;
+        let point = group.affine(&bit_by_bit::<C>(&other, &group.generator()));
+        let (of_base, of_point) = (bit_by_bit::<C>(scalar, &group.generator()), bit_by_bit::<C>(scalar, &point));
+        let both = group.plus_vartime(&of_base, &bit_by_bit::<C>(&some::<C>(), &point));
+        let expected = [of_base, of_point, both].map(|point| coordinates::<C>(&point));
+        check_on::<C, _>(Portable, scalar, &point, &expected);
         #[cfg(target_arch = "x86_64")]
         if let Some(adx) = crate::low::x86_64::montgomery::Adx::check(candor_cpu::Cpu::host()) {
-            check_on(adx, scalar, &point, &expected);
+            check_on::<C, _>(adx, scalar, &point, &expected);
         }
     }
 
-    fn check_on<A: Arithmetic>(arm: A, scalar: &Words, point: &Affine, [of_base, of_point, both]: &[[Words; 2]; 3]) {
-        let group = Group::<Sm2Curve, A>::new(arm);
-        assert_eq!(coordinates(&group.base(scalar)), *of_base, "{scalar:x?}");
-        assert_eq!(coordinates(&group.times(scalar, point)), *of_point, "{scalar:x?}");
-        assert_eq!(coordinates(&group.times_vartime(scalar, point)), *of_point, "{scalar:x?}");
-        assert_eq!(coordinates(&group.base_plus_times_vartime(scalar, &[5, 6, 7, 8], point)), *both, "{scalar:x?}");
+    fn check_on<C: Curve, A: Arithmetic>(
+        arm: A,
+        scalar: &C::W,
+        point: &Affine<C::W>,
+        [of_base, of_point, both]: &[[C::W; 2]; 3],
+    ) {
+        let group = Group::<C, A>::new(arm);
+        assert_eq!(coordinates::<C>(&group.base(scalar)), *of_base, "{scalar:x?}");
+        assert_eq!(coordinates::<C>(&group.times(scalar, point)), *of_point, "{scalar:x?}");
+        assert_eq!(coordinates::<C>(&group.times_vartime(scalar, point)), *of_point, "{scalar:x?}");
+        assert_eq!(coordinates::<C>(&group.base_plus_times_vartime(scalar, &some::<C>(), point)), *both, "{scalar:x?}");
+    }
+
+    fn check_near_the_ends<C: Curve>() {
+        for distance in 0..70 {
+            check::<C>(&small(distance));
+            check::<C>(&below_n::<C>(distance + 1));
+        }
     }
 
     #[test]
     fn small_scalars_and_those_just_below_n_give_the_multiples_that_doubling_and_adding_gives() {
-        for small in 0..70 {
-            check(&[small, 0, 0, 0]);
-            check(&modulus::minus(&N, &[small + 1, 0, 0, 0]));
+        of_each_curve!(check_near_the_ends());
+    }
+
+    fn check_one_bit<C: Curve>() {
+        let last = 64 * C::W::COUNT - 1;
+        for bit in (0..last).step_by(7).chain((63..last).step_by(64)).chain((64..last).step_by(64)).chain([last - 1]) {
+            let mut scalar = C::W::ZERO;
+            scalar[bit / 64] = 1 << (bit % 64);
+            check::<C>(&scalar);
+            check::<C>(&minus(&scalar, &small(1)));
         }
     }
 
     #[test]
     fn scalars_with_one_bit_and_their_neighbours_do_so_too() {
-        for bit in (0..255).step_by(7).chain([63, 64, 127, 128, 191, 192, 254, 255]) {
-            let mut scalar = [0; 4];
-            scalar[bit / 64] = 1 << (bit % 64);
-            check(&scalar);
-            check(&modulus::minus(&scalar, &[1, 0, 0, 0]));
+        of_each_curve!(check_one_bit());
+    }
+
+    fn check_equal_and_opposite<C: Curve>() {
+        let group = group::<C>();
+        let generator = group.generator();
+        // s·G + t·G: equal points, opposite points, and infinity on either side.
+        for (s, t, sum) in [
+            (small(5), small(5), small(10)),
+            (small(5), below_n::<C>(5), C::W::ZERO),
+            (C::W::ZERO, C::W::ZERO, C::W::ZERO),
+            (C::W::ZERO, small(9), small(9)),
+            (small(9), C::W::ZERO, small(9)),
+            (below_n::<C>(64), below_n::<C>(64), below_n::<C>(128)),
+        ] {
+            let found = group.base_plus_times_vartime(&s, &t, &generator);
+            assert_eq!(coordinates::<C>(&found), coordinates::<C>(&bit_by_bit::<C>(&sum, &generator)), "{s:x?} {t:x?}");
         }
     }
 
     #[test]
     fn a_sum_of_a_multiple_and_its_own_double_or_its_negative_is_exact() {
-        let group = group();
-        let generator = group.generator();
-        // s·G + t·G: equal points, opposite points, and infinity on either side.
-        let less = |small: u64| modulus::minus(&N, &[small, 0, 0, 0]);
-        for (s, t, sum) in [
-            ([5, 0, 0, 0], [5, 0, 0, 0], [10, 0, 0, 0]),
-            ([5, 0, 0, 0], less(5), [0; 4]),
-            ([0; 4], [0; 4], [0; 4]),
-            ([0; 4], [9, 0, 0, 0], [9, 0, 0, 0]),
-            ([9, 0, 0, 0], [0; 4], [9, 0, 0, 0]),
-            (less(64), less(64), less(128)),
-        ] {
-            let found = group.base_plus_times_vartime(&s, &t, &generator);
-            assert_eq!(coordinates(&found), coordinates(&bit_by_bit(&sum, &generator)), "{s:x?} {t:x?}");
-        }
+        of_each_curve!(check_equal_and_opposite());
+    }
+
+    fn check_any<C: Curve>(scalar: &[u64; 6]) {
+        let mut words = C::W::ZERO;
+        words.as_mut().copy_from_slice(&scalar[..C::W::COUNT]);
+        check::<C>(&group::<C>().order.reduced(&words));
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
         #[test]
-        fn so_do_any_scalars(scalar in any::<[u64; 4]>()) {
-            check(&group().order.reduced(&scalar));
+        fn so_do_any_scalars(scalar in any::<[u64; 6]>()) {
+            of_each_curve!(check_any(&scalar));
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Arithmetic modulo primes of 256 bits in safe Rust.
+//! Arithmetic modulo primes of 256 and of 384 bits in safe Rust.
 
-use super::modulus::{Modulus, Words, is_below, minus};
-use super::{Arithmetic, COMB_ENTRIES, Entry};
+use super::modulus::{Modulus, Reduction};
+use super::words::{Words, is_below, is_zero_word, minus};
+use super::{Arithmetic, Entry};
 use candor_cpu::barrier;
 
 /// Safe Rust.
@@ -15,27 +16,32 @@ fn multiply_add(a: u64, b: u64, c: u64, d: u64) -> (u64, u64) {
     (sum as u64, (sum >> 64) as u64)
 }
 
-/// A number of 257 bits that is below 2p, modulo p.
+/// A number below 2p, of which the bit above R is apart, modulo p.
 #[inline(always)]
-fn reduced<M: Modulus>(a: &Words, above: u64) -> Words {
-    let less = minus(a, &M::P);
+fn reduced<M: Modulus>(a: &M::W, above: u64) -> M::W {
+    let mut less = minus(a, &M::P);
     let keep = barrier::mask_u64(u64::from(is_below(a, &M::P)) & (1 ^ above));
-    core::array::from_fn(|n| less[n] ^ (less[n] ^ a[n]) & keep)
+    for n in 0..M::W::COUNT {
+        less[n] ^= (less[n] ^ a[n]) & keep;
+    }
+    less
 }
 
-/// The number in words times 2^−256, for numbers below p·2^256.
+/// The number in words over R, for numbers below p·R.
 #[inline(always)]
-fn montgomery<M: Modulus>(mut words: [u64; 8]) -> Words {
-    let mut above = 0;
-    for n in 0..4 {
+fn montgomery<M: Modulus>(mut wide: <M::W as Words>::Wide) -> M::W {
+    let (words, mut above) = (wide.as_mut(), 0);
+    for n in 0..M::W::COUNT {
         let factor = words[n].wrapping_mul(M::NEGATIVE_INVERSE);
         let mut carry = 0;
-        for (at, p) in M::P.iter().enumerate() {
-            (words[n + at], carry) = multiply_add(factor, *p, words[n + at], carry);
+        for at in 0..M::W::COUNT {
+            (words[n + at], carry) = multiply_add(factor, M::P[at], words[n + at], carry);
         }
-        (words[n + 4], above) = carried(words[n + 4], carry, above);
+        (words[n + M::W::COUNT], above) = carried(words[n + M::W::COUNT], carry, above);
     }
-    reduced::<M>(&[words[4], words[5], words[6], words[7]], above)
+    let mut upper = M::W::ZERO;
+    upper.as_mut().copy_from_slice(&words[M::W::COUNT..]);
+    reduced::<M>(&upper, above)
 }
 
 /// The sum of three, the last of which is at most 1, and its carry.
@@ -47,65 +53,75 @@ fn carried(a: u64, b: u64, c: u64) -> (u64, u64) {
 
 impl Arithmetic for Portable {
     #[inline(always)]
-    fn product<M: Modulus>(self, a: &Words, b: &Words) -> Words {
-        let mut words = [0; 8];
-        for (n, a) in a.iter().enumerate() {
+    fn product<M: Modulus>(self, a: &M::W, b: &M::W) -> M::W {
+        let mut wide = M::W::ZERO_WIDE;
+        let words = wide.as_mut();
+        for n in 0..M::W::COUNT {
             let mut carry = 0;
-            for (at, b) in b.iter().enumerate() {
-                (words[n + at], carry) = multiply_add(*a, *b, words[n + at], carry);
+            for at in 0..M::W::COUNT {
+                (words[n + at], carry) = multiply_add(a[n], b[at], words[n + at], carry);
             }
-            words[n + 4] = carry;
+            words[n + M::W::COUNT] = carry;
         }
-        montgomery::<M>(words)
+        match M::REDUCTION {
+            Reduction::Montgomery | Reduction::Sm2 | Reduction::P256 => montgomery::<M>(wide),
+        }
     }
 
     #[inline(always)]
-    fn square<M: Modulus>(self, a: &Words) -> Words {
+    fn square<M: Modulus>(self, a: &M::W) -> M::W {
         self.product::<M>(a, a)
     }
 
     #[inline(always)]
-    fn sum<M: Modulus>(self, a: &Words, b: &Words) -> Words {
-        let (mut sum, mut carry) = ([0; 4], false);
-        for n in 0..4 {
+    fn sum<M: Modulus>(self, a: &M::W, b: &M::W) -> M::W {
+        let (mut sum, mut carry) = (M::W::ZERO, false);
+        for n in 0..M::W::COUNT {
             (sum[n], carry) = a[n].carrying_add(b[n], carry);
         }
         reduced::<M>(&sum, u64::from(carry))
     }
 
     #[inline(always)]
-    fn difference<M: Modulus>(self, a: &Words, b: &Words) -> Words {
-        let (mut difference, mut borrow) = ([0; 4], false);
-        for n in 0..4 {
+    fn difference<M: Modulus>(self, a: &M::W, b: &M::W) -> M::W {
+        let (mut difference, mut borrow) = (M::W::ZERO, false);
+        for n in 0..M::W::COUNT {
             (difference[n], borrow) = a[n].borrowing_sub(b[n], borrow);
         }
         let mask = barrier::mask_u64(u64::from(borrow));
         let mut carry = false;
-        for (word, p) in difference.iter_mut().zip(&M::P) {
-            (*word, carry) = word.carrying_add(p & mask, carry);
+        for n in 0..M::W::COUNT {
+            (difference[n], carry) = difference[n].carrying_add(M::P[n] & mask, carry);
         }
         difference
     }
 
     #[inline(always)]
-    fn half<M: Modulus>(self, a: &Words) -> Words {
+    fn half<M: Modulus>(self, a: &M::W) -> M::W {
         let mask = barrier::mask_u64(a[0] & 1);
-        let (mut sum, mut carry) = ([0; 4], false);
-        for n in 0..4 {
+        let (mut sum, mut carry) = (M::W::ZERO, false);
+        for n in 0..M::W::COUNT {
             (sum[n], carry) = a[n].carrying_add(M::P[n] & mask, carry);
         }
-        let [a, b, c, d] = sum;
-        [a >> 1 | b << 63, b >> 1 | c << 63, c >> 1 | d << 63, d >> 1 | u64::from(carry) << 63]
+        let mut above = u64::from(carry);
+        for n in (0..M::W::COUNT).rev() {
+            (sum[n], above) = (sum[n] >> 1 | above << 63, sum[n] & 1);
+        }
+        sum
     }
 
     #[inline(always)]
-    fn chosen(self, one: &Words, other: &Words, mask: u64) -> Words {
-        core::array::from_fn(|n| one[n] ^ (one[n] ^ other[n]) & mask)
+    fn chosen<W: Words>(self, one: &W, other: &W, mask: u64) -> W {
+        let mut chosen = W::ZERO;
+        for n in 0..W::COUNT {
+            chosen[n] = one[n] ^ (one[n] ^ other[n]) & mask;
+        }
+        chosen
     }
 
     #[inline(always)]
-    fn selected<const N: usize>(self, entries: &[[Words; N]], number: u64) -> [Words; N] {
-        let mut found = [[0; 4]; N];
+    fn selected<W: Words, const N: usize>(self, entries: &[[W; N]], number: u64) -> [W; N] {
+        let mut found = [W::ZERO; N];
         for (entry, index) in entries.iter().zip(1..) {
             add_if_same(&mut found, entry, number, index);
         }
@@ -113,8 +129,8 @@ impl Arithmetic for Portable {
     }
 
     #[inline(always)]
-    fn selected_entry(self, entries: &[Entry; COMB_ENTRIES], number: u64) -> [Words; 2] {
-        let mut found = [[0; 4]; 2];
+    fn selected_entry<W: Words>(self, entries: &[Entry<W>], number: u64) -> [W; 2] {
+        let mut found = [W::ZERO; 2];
         for (entry, index) in entries.iter().zip(1..) {
             add_if_same(&mut found, &entry.0, number, index);
         }
@@ -123,10 +139,11 @@ impl Arithmetic for Portable {
 }
 
 #[inline(always)]
-fn add_if_same<const N: usize>(found: &mut [Words; N], entry: &[Words; N], number: u64, index: u64) {
-    let other = number ^ index;
-    let mask = barrier::mask_u64(1 ^ ((other | other.wrapping_neg()) >> 63));
-    for (to, from) in found.as_flattened_mut().iter_mut().zip(entry.as_flattened()) {
-        *to |= from & mask;
+fn add_if_same<W: Words, const N: usize>(found: &mut [W; N], entry: &[W; N], number: u64, index: u64) {
+    let mask = is_zero_word(number ^ index);
+    for (to, from) in found.iter_mut().zip(entry) {
+        for n in 0..W::COUNT {
+            to[n] |= from[n] & mask;
+        }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) mod ghash;
 pub(crate) mod keccak;
 #[cfg(feature = "ml-kem")]
 pub(crate) mod lattice;
-#[cfg(feature = "sm2")]
+#[cfg(feature = "ec")]
 pub(crate) mod montgomery;
 #[cfg(feature = "aead")]
 mod poly1305;

@@ -1,10 +1,11 @@
 //! Encryption (GB/T 32918.4).
 
-use super::arm::on_arm;
-use super::nonce::{first_accepted, nonce};
-use super::signature::write_number;
-use super::{FRAMES, PublicKey, SecretKey, Sm2, Sm2Error};
-use crate::curve::{Affine, Words, is_zero, to_bytes};
+use super::{FRAMES, PublicKey, SecretKey, Sm2, Sm2Curve, Sm2Error};
+use crate::curve::Affine;
+use crate::curve::words::{is_zero, is_zero_word, to_bytes};
+use crate::ec::der::write_number;
+use crate::ec::nonce::{first_accepted, nonce};
+use crate::ec::on_arm;
 use crate::hash::{Digest, Sm3};
 use crate::{random, stack};
 use alloc::vec::Vec;
@@ -83,25 +84,26 @@ impl PublicKey {
     }
 
     /// A hash of the key, fresh bytes and the message.
-    pub(super) fn nonce(&self, message: &[u8], fresh: &[u8; 32], count: u8) -> Zeroizing<Words> {
-        nonce(self.sm2, b"candor SM2 e ", count, [self.bytes.as_flattened(), fresh, message])
+    pub(super) fn nonce(&self, message: &[u8], fresh: &[u8; 32], count: u8) -> Zeroizing<[u64; 4]> {
+        nonce(self.ec, b"candor SM2 e ", count, [self.bytes.as_flattened(), fresh, message])
     }
 
     /// C1, C3 and C2 with this nonce, unless the key stream is zero (§6.1, A5) or the nonce is.
-    pub(super) fn encrypt_once(&self, message: &[u8], nonce: &Words) -> Option<Encrypted> {
-        secret::ran("SM2", self.sm2.arm());
-        let [point, shared] = on_arm!(self.sm2.arm, |group| {
+    pub(super) fn encrypt_once(&self, message: &[u8], nonce: &[u64; 4]) -> Option<Encrypted> {
+        secret::ran("SM2", self.ec.arm());
+        let [point, shared] = on_arm!(self.ec, |group: Sm2Curve| {
             let [first, second] = group.affine_both(&group.base(nonce), &group.times(nonce, &self.point));
-            let bytes = |point: Affine| [point.x, point.y].map(|number| to_bytes(&group.field.leave(&number)));
+            let bytes =
+                |point: Affine<[u64; 4]>| [point.x, point.y].map(|number| to_bytes(&group.field.leave(&number)));
             [bytes(first), bytes(second)]
         });
         let shared: Shared = Zeroizing::new(shared);
         let mut text = Zeroizing::new(message.to_vec());
-        let refused = apply_key_stream(self.sm2, &shared, &mut text) | is_zero(nonce);
+        let refused = apply_key_stream(self.ec, &shared, &mut text) | is_zero(nonce);
         if secret::declassified(refused as u8, "sm2-nonce-refused") != 0 {
             return None;
         }
-        let digest = digest(self.sm2, &shared, message);
+        let digest = digest(self.ec, &shared, message);
         secret::declassify(point.as_flattened(), "sm2-ciphertext");
         secret::declassify(&digest, "sm2-ciphertext");
         secret::declassify(&text, "sm2-ciphertext");
@@ -117,20 +119,20 @@ impl SecretKey {
     // ct: sm2/decrypt
     pub fn decrypt(&self, ciphertext: &[u8], format: Format) -> Result<Zeroizing<Vec<u8>>, Sm2Error> {
         secret::takes("sm2/decrypt", &*self.scalar);
-        secret::ran("SM2", self.sm2.arm());
+        secret::ran("SM2", self.ec.arm());
         stack::clearing::<FRAMES, _>(|| {
             let (point, expected, text) = format.read(ciphertext).map_err(|_| Sm2Error::CiphertextForm)?;
-            let point = self.sm2.public_from_bytes(&point).map_err(|_| Sm2Error::CiphertextForm)?.point;
+            let point = self.ec.public_from_bytes(&point).map_err(|_| Sm2Error::CiphertextForm)?.point;
             if !has_counters(text.len()) {
                 return Err(Sm2Error::CiphertextForm);
             }
             let mut message = Zeroizing::new(text.to_vec());
-            let shared: Shared = Zeroizing::new(on_arm!(self.sm2.arm, |group| {
+            let shared: Shared = Zeroizing::new(on_arm!(self.ec, |group: Sm2Curve| {
                 let Affine { x, y } = group.affine(&group.times(&self.scalar, &point));
                 [x, y].map(|number| to_bytes(&group.field.leave(&number)))
             }));
-            let zero = apply_key_stream(self.sm2, &shared, &mut message);
-            let same = digest(self.sm2, &shared, &message).ct_eq(expected).unwrap_u8();
+            let zero = apply_key_stream(self.ec, &shared, &mut message);
+            let same = digest(self.ec, &shared, &message).ct_eq(expected).unwrap_u8();
             let wrong = secret::declassified(zero as u8 & 1 | (1 ^ same), "sm2-ciphertext-refused");
             if wrong == 0 { Ok(message) } else { Err(Sm2Error::Ciphertext) }
         })
@@ -157,7 +159,7 @@ fn apply_key_stream(sm2: Sm2, shared: &Shared, text: &mut [u8]) -> u64 {
             any |= key;
         }
     }
-    is_zero(&[u64::from(any), 0, 0, 0])
+    is_zero_word(u64::from(any))
 }
 
 /// C3 = SM3(x₂ ‖ M ‖ y₂).

@@ -1,10 +1,11 @@
 //! Key exchange (GB/T 32918.3).
 
-use super::arm::on_arm;
-use super::kept::Kept;
-use super::key::FRAMES_OF_BYTES;
-use super::{FRAMES, PublicKey, SecretKey, Sm2Error};
-use crate::curve::{Affine, Words, from_bytes, is_zero, to_bytes};
+use super::{FRAMES, PublicKey, SecretKey, Sm2Curve, Sm2Error};
+use crate::curve::Affine;
+use crate::curve::words::{from_bytes, is_zero, to_bytes};
+use crate::ec::kept::Kept;
+use crate::ec::key::FRAMES_OF_BYTES;
+use crate::ec::on_arm;
 use crate::hash::{Digest, Sm3};
 use crate::stack;
 use alloc::vec::Vec;
@@ -62,7 +63,7 @@ impl Exchange {
     /// [`Sm2Error::Identity`], [`Sm2Error::Randomness`].
     // ct: sm2/exchange
     pub fn new(role: Role, secret: &SecretKey, id: &[u8]) -> Result<Self, Sm2Error> {
-        stack::clearing::<FRAMES_OF_BYTES, _>(|| Self::with_ephemeral(role, secret, id, secret.sm2.generate()?))
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| Self::with_ephemeral(role, secret, id, secret.ec.generate()?))
     }
 
     /// Begins with this key for the exchange, which must be fresh: for callers that have a generator of their own.
@@ -96,7 +97,7 @@ impl Exchange {
         length: usize,
     ) -> Result<Agreement, Sm2Error> {
         secret::takes("sm2/exchange", &*self.secret.scalar);
-        secret::ran("SM2", self.secret.sm2.arm());
+        secret::ran("SM2", self.secret.ec.arm());
         if length == 0 || u32::try_from(length.div_ceil(32)).is_err() {
             return Err(Sm2Error::Length);
         }
@@ -109,7 +110,7 @@ impl Exchange {
 
     /// U = t·(P + x̄·R), in bytes.
     fn shared(&self, peer: &PublicKey, peer_ephemeral: &PublicKey) -> Result<Zeroizing<[[u8; 32]; 2]>, Sm2Error> {
-        on_arm!(self.secret.sm2.arm, |group| {
+        on_arm!(self.secret.ec, |group: Sm2Curve| {
             let n = group.order;
             let public = group.times_vartime(&folded(peer_ephemeral), &peer_ephemeral.point);
             let public = group.plus_affine_vartime(&public, &peer.point);
@@ -119,7 +120,7 @@ impl Exchange {
             // t = d + x̄·r.
             let product = n.product(&n.enter(&folded(self.ephemeral())), &self.ephemeral.scalar);
             let t = Zeroizing::new(n.sum(&self.secret.scalar, &product));
-            if secret::declassified(is_zero(&t) as u8, "sm2-exchange-zero") != 0 {
+            if secret::declassified(is_zero(&*t) as u8, "sm2-exchange-zero") != 0 {
                 return Err(Sm2Error::Exchange);
             }
             let Affine { x, y } = group.affine(&group.times(&t, &group.affine(&public)));
@@ -129,7 +130,7 @@ impl Exchange {
     }
 
     fn derive(&self, shared: &[[u8; 32]; 2], peer: &[u8; 32], peer_ephemeral: &PublicKey, length: usize) -> Agreement {
-        let cpu = self.secret.sm2.cpu;
+        let cpu = self.secret.ec.cpu;
         let ours = (&self.identity, &self.ephemeral().bytes);
         let theirs = (peer, &peer_ephemeral.bytes);
         let (a, b) = if self.role == Role::Initiator { (ours, theirs) } else { (theirs, ours) };
@@ -155,7 +156,7 @@ impl Exchange {
             hash.update([tag]);
             hash.update(shared[1]);
             hash.update(inner);
-            let mut confirmation = Kept::<[u8; 32]>::new();
+            let mut confirmation = Kept::new([0; 32]);
             *confirmation = hash.finalize().into();
             confirmation
         };
@@ -166,8 +167,8 @@ impl Exchange {
 }
 
 /// x̄ = 2^127 + (x mod 2^127).
-pub(super) fn folded(public: &PublicKey) -> Words {
-    let [a, b, ..] = from_bytes(&public.bytes[0]);
+pub(super) fn folded(public: &PublicKey) -> [u64; 4] {
+    let [a, b, ..]: [u64; 4] = from_bytes(&public.bytes[0]);
     [a, b | 1 << 63, 0, 0]
 }
 

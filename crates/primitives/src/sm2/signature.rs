@@ -1,20 +1,19 @@
 //! Signatures (GB/T 32918.2).
 
-use super::arm::on_arm;
-use super::kept::Kept;
-use super::nonce::{first_accepted, nonce};
-use super::{FRAMES, PublicKey, SecretKey, Sm2Error};
-use crate::curve::modulus::{is_below, minus};
+use super::{FRAMES, PublicKey, SecretKey, Sm2Curve, Sm2Error};
 use crate::curve::sm2::{N, P};
-use crate::curve::{Prime, Words, from_bytes, is_zero, to_bytes};
+use crate::curve::words::{from_bytes, is_below, is_zero, minus, to_bytes};
+use crate::curve::{Curve, Modulus};
+use crate::ec::der::{read_numbers, write_numbers};
+use crate::ec::kept::Kept;
+use crate::ec::nonce::{first_accepted, nonce};
+use crate::ec::on_arm;
 use crate::hash::{Digest, Sm3};
 use crate::{random, stack};
 use alloc::vec::Vec;
 use candor_cpu::secret;
 use core::convert::Infallible;
 use core::fmt;
-use pkcs8::der::asn1::UintRef;
-use pkcs8::der::{Decode, Encode, Reader, SliceReader};
 use rand_core::{CryptoRng, TryCryptoRng};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
@@ -27,7 +26,7 @@ pub struct Signature([[u8; 32]; 2]);
 pub struct SigningKey {
     secret: SecretKey,
     /// 1/(1 + d), in Montgomery's form.
-    inverse: Kept<Words>,
+    inverse: Kept<[u64; 4]>,
     identity: [u8; 32],
 }
 
@@ -47,8 +46,8 @@ impl SecretKey {
     pub fn signing_key(&self, id: &[u8]) -> Result<SigningKey, Sm2Error> {
         stack::clearing::<FRAMES, _>(|| {
             let identity = self.public_key().identity_digest(id)?;
-            let mut key = SigningKey { secret: self.clone(), inverse: Kept::new(), identity };
-            *key.inverse = on_arm!(self.sm2.arm, |group| {
+            let mut key = SigningKey { secret: self.clone(), inverse: Kept::new([0; 4]), identity };
+            *key.inverse = on_arm!(self.ec, |group: Sm2Curve| {
                 let n = group.order;
                 // d is below n − 1, so this is not zero.
                 n.inverse(&n.enter(&n.sum(&self.scalar, &[1, 0, 0, 0])))
@@ -59,6 +58,24 @@ impl SecretKey {
 }
 
 impl PublicKey {
+    /// Z, the digest of the identity, the curve and the key, which goes before each message (GB/T 32918.2 §5.5).
+    ///
+    /// # Errors
+    /// [`Sm2Error::Identity`].
+    // ct: public, because identities and public keys are
+    pub fn identity_digest(&self, id: &[u8]) -> Result<[u8; 32], Sm2Error> {
+        let bits = id.len().checked_mul(8).and_then(|bits| u16::try_from(bits).ok()).ok_or(Sm2Error::Identity)?;
+        let [x, y] = Sm2Curve::GENERATOR;
+        let mut hash = Sm3::with_cpu(self.ec.cpu);
+        hash.update(bits.to_be_bytes());
+        hash.update(id);
+        for number in [minus(&P::P, &[3, 0, 0, 0]), Sm2Curve::B, x, y] {
+            hash.update(to_bytes(&number));
+        }
+        hash.update(self.bytes.as_flattened());
+        Ok(hash.finalize().into())
+    }
+
     /// The key that verifies for this identity.
     ///
     /// # Errors
@@ -120,15 +137,15 @@ impl SigningKey {
     }
 
     /// A hash of the key, fresh bytes and the digest, in one block of SHA-512.
-    pub(super) fn nonce(&self, digest: &[u8; 32], fresh: &[u8; 32], count: u8) -> Zeroizing<Words> {
+    pub(super) fn nonce(&self, digest: &[u8; 32], fresh: &[u8; 32], count: u8) -> Zeroizing<[u64; 4]> {
         let key = self.secret.to_bytes();
-        nonce(self.secret.sm2, b"candor SM2 k ", count, [key.as_slice(), fresh, digest])
+        nonce(self.secret.ec, b"candor SM2 k ", count, [key.as_slice(), fresh, digest])
     }
 
     /// The signature with this nonce, unless it has a zero where none may be (§6.1, A5 and A6), which happens with probability 2^-254.
-    pub(super) fn sign_by(&self, digest: &[u8; 32], nonce: &Words) -> Option<Signature> {
-        secret::ran("SM2", self.secret.sm2.arm());
-        let (r, s) = on_arm!(self.secret.sm2.arm, |group| {
+    pub(super) fn sign_by(&self, digest: &[u8; 32], nonce: &[u64; 4]) -> Option<Signature> {
+        secret::ran("SM2", self.secret.ec.arm());
+        let (r, s) = on_arm!(self.secret.ec, |group: Sm2Curve| {
             let n = group.order;
             let point = group.affine(&group.base(nonce));
             let x = n.reduced(&group.field.leave(&point.x));
@@ -165,14 +182,14 @@ impl VerifyingKey {
     // ct: public, because signatures are
     pub fn verify_digest(&self, digest: &[u8; 32], signature: &Signature) -> Result<(), Sm2Error> {
         let [r, s] = signature.0.each_ref().map(from_bytes);
-        let valid = on_arm!(self.public.sm2.arm, |group| {
+        let valid = on_arm!(self.public.ec, |group: Sm2Curve| {
             let (n, p) = (group.order, group.field);
             let t = n.sum(&r, &s);
             let point = group.base_plus_times_vartime(&s, &t, &self.public.point);
             // r = e + x mod n, without the inverse that would give x: is x·Z² = X for an x that gives r?
             let x = n.difference(&r, &n.reduced(&from_bytes(digest)));
             let zz = p.square(&point.z);
-            let is = |x: &Words| p.product(&p.enter(x), &zz) == point.x;
+            let is = |x: &[u64; 4]| p.product(&p.enter(x), &zz) == point.x;
             let above = minus(&P::P, &N::P);
             let found = is(&x) || is_below(&x, &above) && is(&p.sum(&x, &N::P));
             t != [0; 4] && point.z != [0; 4] && found
@@ -189,7 +206,7 @@ impl VerifyingKey {
 }
 
 fn digest(public: &PublicKey, identity: &[u8; 32], message: &[u8]) -> [u8; 32] {
-    let mut hash = Sm3::with_cpu(public.sm2.cpu);
+    let mut hash = Sm3::with_cpu(public.ec.cpu);
     hash.update(identity);
     hash.update(message);
     hash.finalize().into()
@@ -203,7 +220,7 @@ impl Signature {
     // ct: public, because signatures are
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Sm2Error> {
         let [r, s] = *bytes.as_chunks::<32>().0 else { return Err(Sm2Error::SignatureForm) };
-        let in_range = |bytes: &[u8; 32]| *bytes != [0; 32] && is_below(&from_bytes(bytes), &N::P);
+        let in_range = |bytes: &[u8; 32]| *bytes != [0; 32] && is_below(&from_bytes::<[u64; 4]>(bytes), &N::P);
         if bytes.len() == 64 && in_range(&r) && in_range(&s) { Ok(Self([r, s])) } else { Err(Sm2Error::SignatureForm) }
     }
 
@@ -221,34 +238,17 @@ impl Signature {
     /// [`Sm2Error::SignatureForm`].
     // ct: public, because signatures are
     pub fn from_der(der: &[u8]) -> Result<Self, Sm2Error> {
-        let read = || {
-            let mut reader = SliceReader::new(der)?;
-            let mut bytes = [0; 64];
-            reader.sequence(|both| -> pkcs8::der::Result<()> {
-                for into in bytes.as_chunks_mut::<32>().0 {
-                    write_number(UintRef::decode(both)?.as_bytes(), into)?;
-                }
-                Ok(())
-            })?;
-            reader.finish()?;
-            Ok::<_, pkcs8::der::Error>(bytes)
-        };
-        Self::from_bytes(&read().map_err(|_| Sm2Error::SignatureForm)?)
+        let mut bytes = [0; 64];
+        let (r, s) = bytes.split_at_mut(32);
+        read_numbers(der, [r, s]).map_err(|_| Sm2Error::SignatureForm)?;
+        Self::from_bytes(&bytes)
     }
 
     /// The same.
     #[must_use]
     pub fn to_der(&self) -> Vec<u8> {
-        let numbers = self.0.each_ref().map(|number| UintRef::new(number).expect("32 bytes are an integer"));
-        numbers.to_der().expect("two short integers are a sequence")
+        write_numbers(self.0.each_ref().map(<[u8; 32]>::as_slice))
     }
-}
-
-/// Writes a number that DER has without its leading zeros.
-pub(super) fn write_number(number: &[u8], into: &mut [u8; 32]) -> pkcs8::der::Result<()> {
-    let at = into.len().checked_sub(number.len()).ok_or_else(|| pkcs8::der::Tag::Integer.length_error())?;
-    into[at..].copy_from_slice(number);
-    Ok(())
 }
 
 impl fmt::Debug for Signature {

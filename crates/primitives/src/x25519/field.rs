@@ -16,7 +16,7 @@ pub(crate) const A24: u64 = 121665;
 #[derive(Clone, Copy)]
 struct P;
 
-impl Prime for P {
+impl Prime<4> for P {
     const P: [u64; 4] = [u64::MAX - 18, u64::MAX, u64::MAX, u64::MAX >> 1];
 }
 
@@ -149,7 +149,7 @@ impl Element {
     /// The inverse, for limbs up to 2^63. That of 0 is 0.
     #[inline(always)]
     pub(crate) fn inverse(&self) -> Self {
-        Self::from_words(inverse::inverse::<P>(&self.to_words()))
+        Self::from_words(inverse::inverse::<P, 4>(&self.to_words()))
     }
 
     /// Exchanges the two where `mask` is all ones; leaves them where it is zero.

@@ -1,19 +1,22 @@
-//! Arithmetic modulo primes of 256 bits on general registers, with MULX, ADCX and ADOX, and look-ups with AVX2.
+//! Arithmetic modulo primes of 256 and of 384 bits on general registers, with MULX, ADCX and ADOX, and look-ups with AVX2.
 //!
-//! All numbers are below the modulus, but for the first factor of a product, which may be any below 2^256. `docs/curves.md` has the bounds.
+//! All numbers are below the modulus, but for the first factor of a product, which may be any below R. `docs/curves.md` has the bounds.
+
+mod four;
+mod six;
 
 use crate::curve::portable::Portable;
-use crate::curve::{Arithmetic, COMB_ENTRIES, Entry, Modulus, Words};
+use crate::curve::{Arithmetic, Entry, Modulus, Words};
 use candor_cpu::{Cpu, HaveAdx, HaveAvx2};
-use core::arch::asm;
 use core::arch::x86_64::{
-    _mm256_add_epi64, _mm256_and_si256, _mm256_cmpeq_epi64, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi64x,
-    _mm256_setzero_si256, _mm256_storeu_si256,
+    __m128i, __m256i, _mm_and_si128, _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128, _mm_storeu_si128,
+    _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64, _mm256_loadu_si256,
+    _mm256_or_si256, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
 };
 
 /// Products by ADX, look-ups by AVX2.
 #[derive(Clone, Copy)]
-pub(crate) struct Adx {
+pub struct Adx {
     adx: HaveAdx,
     avx2: HaveAvx2,
 }
@@ -25,486 +28,122 @@ impl Adx {
     }
 }
 
-/// Adds a·rdx to the words `$r0` to `$r4`, of which the last is new. CF and OF are clear behind it.
-macro_rules! add_row {
-    ($a:literal, $r0:literal, $r1:literal, $r2:literal, $r3:literal, $r4:literal) => {
-        concat!(
-            "xor ",
-            $r4,
-            "d, ",
-            $r4,
-            "d\n",
-            "mulx rcx, rax, [",
-            $a,
-            "]\n",
-            "adcx ",
-            $r0,
-            ", rax\n adox ",
-            $r1,
-            ", rcx\n",
-            "mulx rcx, rax, [",
-            $a,
-            " + 8]\n",
-            "adcx ",
-            $r1,
-            ", rax\n adox ",
-            $r2,
-            ", rcx\n",
-            "mulx rcx, rax, [",
-            $a,
-            " + 16]\n",
-            "adcx ",
-            $r2,
-            ", rax\n adox ",
-            $r3,
-            ", rcx\n",
-            "mulx rcx, rax, [",
-            $a,
-            " + 24]\n",
-            "adcx ",
-            $r3,
-            ", rax\n adox ",
-            $r4,
-            ", rcx\n",
-            "mov eax, 0\n adcx ",
-            $r4,
-            ", rax\n",
-        )
-    };
-}
-
-/// a·b in r8 to r15.
-macro_rules! multiply {
-    () => {
-        concat!(
-            "mov rdx, [{b}]
-             mulx r9, r8, [{a}]
-             mulx r10, rax, [{a} + 8]
-             add r9, rax
-             mulx r11, rax, [{a} + 16]
-             adc r10, rax
-             mulx r12, rax, [{a} + 24]
-             adc r11, rax
-             adc r12, 0
-             mov rdx, [{b} + 8]\n",
-            add_row!("{a}", "r9", "r10", "r11", "r12", "r13"),
-            "mov rdx, [{b} + 16]\n",
-            add_row!("{a}", "r10", "r11", "r12", "r13", "r14"),
-            "mov rdx, [{b} + 24]\n",
-            add_row!("{a}", "r11", "r12", "r13", "r14", "r15"),
-        )
-    };
-}
-
-/// a² in r8 to r15.
-macro_rules! multiply_by_itself {
-    () => {
-        // The six products of different words, then twice their sum, then the four squares.
-        "mov rdx, [{a}]
-         mulx r10, r9, [{a} + 8]
-         mulx r11, rax, [{a} + 16]
-         add r10, rax
-         mulx r12, rax, [{a} + 24]
-         adc r11, rax
-         adc r12, 0
-         mov rdx, [{a} + 16]
-         mulx r14, r13, [{a} + 24]
-         mov rdx, [{a} + 8]
-         xor r15d, r15d
-         mulx rcx, rax, [{a} + 16]
-         adcx r11, rax
-         adox r12, rcx
-         mulx rcx, rax, [{a} + 24]
-         adcx r12, rax
-         adox r13, rcx
-         adcx r13, r15
-         adox r14, r15
-         adcx r14, r15
-         mov rdx, [{a}]
-         xor r15d, r15d
-         mulx rcx, r8, rdx
-         adcx r9, r9
-         adox r9, rcx
-         mov rdx, [{a} + 8]
-         mulx rcx, rax, rdx
-         adcx r10, r10
-         adox r10, rax
-         adcx r11, r11
-         adox r11, rcx
-         mov rdx, [{a} + 16]
-         mulx rcx, rax, rdx
-         adcx r12, r12
-         adox r12, rax
-         adcx r13, r13
-         adox r13, rcx
-         mov rdx, [{a} + 24]
-         mulx rcx, rax, rdx
-         adcx r14, r14
-         adox r14, rax
-         adcx r15, r15
-         adox r15, rcx\n"
-    };
-}
-
-/// Adds `$r0`·p, which makes that word zero and is −`$r0` there for SM2's p, and puts the fifth word into `$r0`.
-macro_rules! clear_word_sm2 {
-    ($r0:literal, $r1:literal, $r2:literal, $r3:literal) => {
-        concat!(
-            "mov rax, ",
-            $r0,
-            "\n shl rax, 32\n",
-            "mov rcx, ",
-            $r0,
-            "\n shr rcx, 32\n",
-            "add ",
-            $r1,
-            ", ",
-            $r0,
-            "\n adc ",
-            $r2,
-            ", 0\n adc ",
-            $r3,
-            ", 0\n adc ",
-            $r0,
-            ", 0\n",
-            "sub ",
-            $r1,
-            ", rax\n sbb ",
-            $r2,
-            ", rcx\n sbb ",
-            $r3,
-            ", rax\n sbb ",
-            $r0,
-            ", rcx\n",
-        )
-    };
-}
-
-/// The words r8 to r15 times 2^−256, for SM2's p: below 2p, in r12 to r15 and rax.
-macro_rules! reduce_sm2 {
-    () => {
-        concat!(
-            clear_word_sm2!("r8", "r9", "r10", "r11"),
-            clear_word_sm2!("r9", "r10", "r11", "r8"),
-            clear_word_sm2!("r10", "r11", "r8", "r9"),
-            clear_word_sm2!("r11", "r8", "r9", "r10"),
-            "xor eax, eax
-             add r12, r8
-             adc r13, r9
-             adc r14, r10
-             adc r15, r11
-             adc rax, 0\n",
-        )
-    };
-}
-
-/// Adds a multiple of p that makes `$r0` zero, and adds the fifth word of that and what {b} carries to `$r4`. {b} carries on.
-macro_rules! clear_word {
-    ($r0:literal, $r1:literal, $r2:literal, $r3:literal, $r4:literal) => {
-        concat!(
-            "mov rdx, ",
-            $r0,
-            "\n mov rax, {inverse}\n imul rdx, rax\n",
-            "xor ecx, ecx\n",
-            "mulx rcx, rax, [{a}]\n",
-            "adcx ",
-            $r0,
-            ", rax\n adox ",
-            $r1,
-            ", rcx\n",
-            "mulx rcx, rax, [{a} + 8]\n",
-            "adcx ",
-            $r1,
-            ", rax\n adox ",
-            $r2,
-            ", rcx\n",
-            "mulx rcx, rax, [{a} + 16]\n",
-            "adcx ",
-            $r2,
-            ", rax\n adox ",
-            $r3,
-            ", rcx\n",
-            "mulx rcx, rax, [{a} + 24]\n",
-            "adcx ",
-            $r3,
-            ", rax\n adox ",
-            $r4,
-            ", rcx\n",
-            // OF is worth one of the word above; {r0}, which is zero now, takes it, and the carry of this word.
-            "mov eax, 0\n adox ",
-            $r0,
-            ", rax\n",
-            "adc ",
-            $r4,
-            ", {b}\n adc ",
-            $r0,
-            ", 0\n mov {b}, ",
-            $r0,
-            "\n",
-        )
-    };
-}
-
-/// The words r8 to r15 times 2^−256, for any modulus: below 2p, in r12 to r15 and rax.
-macro_rules! reduce {
-    () => {
-        concat!(
-            "xor {b:e}, {b:e}\n",
-            clear_word!("r8", "r9", "r10", "r11", "r12"),
-            clear_word!("r9", "r10", "r11", "r12", "r13"),
-            clear_word!("r10", "r11", "r12", "r13", "r14"),
-            clear_word!("r11", "r12", "r13", "r14", "r15"),
-            "mov rax, {b}\n",
-        )
-    };
-}
-
-/// The number in r12 to r15 and rax, below 2p, modulo p, in r8 to r11.
-macro_rules! subtract_once {
-    () => {
-        "mov r8, r12
-         mov rcx, {p0}
-         sub r8, rcx
-         mov r9, r13
-         mov rcx, {p1}
-         sbb r9, rcx
-         mov r10, r14
-         mov rcx, {p2}
-         sbb r10, rcx
-         mov r11, r15
-         mov rcx, {p3}
-         sbb r11, rcx
-         sbb rax, 0
-         cmovc r8, r12
-         cmovc r9, r13
-         cmovc r10, r14
-         cmovc r11, r15"
-    };
-}
-
-/// Products and squares for SM2's p, all in one.
-macro_rules! product_sm2 {
-    ($modulus:ident, $multiply:ident, $a:expr $(, $b:ident = $b_value:expr)?) => {{
-        let (r0, r1, r2, r3);
-        // SAFETY: the token proves BMI2 and ADX; a and b are four words each, and nothing is written to memory.
-        unsafe {
-            asm!(
-                $multiply!(), reduce_sm2!(), subtract_once!(),
-                a = in(reg) $a.as_ptr(), $($b = in(reg) $b_value.as_ptr(),)?
-                p0 = const $modulus::P[0].cast_signed(), p1 = const $modulus::P[1].cast_signed(),
-                p2 = const $modulus::P[2].cast_signed(), p3 = const $modulus::P[3].cast_signed(),
-                out("rax") _, out("rcx") _, out("rdx") _,
-                out("r8") r0, out("r9") r1, out("r10") r2, out("r11") r3,
-                out("r12") _, out("r13") _, out("r14") _, out("r15") _,
-                options(pure, readonly, nostack),
-            );
-        }
-        [r0, r1, r2, r3]
-    }};
-}
-
-/// Eight words of a product or a square.
-macro_rules! wide {
-    ($multiply:ident, $a:expr $(, $b:ident = $b_value:expr)?) => {{
-        let (r0, r1, r2, r3, r4, r5, r6, r7);
-        // SAFETY: the token proves BMI2 and ADX; a and b are four words each, and nothing is written to memory.
-        unsafe {
-            asm!(
-                $multiply!(),
-                a = in(reg) $a.as_ptr(), $($b = in(reg) $b_value.as_ptr(),)?
-                out("rax") _, out("rcx") _, out("rdx") _,
-                out("r8") r0, out("r9") r1, out("r10") r2, out("r11") r3,
-                out("r12") r4, out("r13") r5, out("r14") r6, out("r15") r7,
-                options(pure, readonly, nostack),
-            );
-        }
-        [r0, r1, r2, r3, r4, r5, r6, r7]
-    }};
-}
-
-/// The words times 2^−256, for numbers below p·2^256.
-#[inline(always)]
-fn reduced<M: Modulus>(_: HaveAdx, words: [u64; 8]) -> Words {
-    let [w0, w1, w2, w3, w4, w5, w6, w7] = words;
-    let (r0, r1, r2, r3);
-    // SAFETY: the token proves BMI2 and ADX; p is four words, and nothing is written to memory.
-    unsafe {
-        asm!(
-            reduce!(), subtract_once!(),
-            a = in(reg) M::P.as_ptr(), b = out(reg) _,
-            inverse = const M::NEGATIVE_INVERSE.cast_signed(),
-            p0 = const M::P[0].cast_signed(), p1 = const M::P[1].cast_signed(),
-            p2 = const M::P[2].cast_signed(), p3 = const M::P[3].cast_signed(),
-            out("rax") _, out("rcx") _, out("rdx") _,
-            inout("r8") w0 => r0, inout("r9") w1 => r1, inout("r10") w2 => r2, inout("r11") w3 => r3,
-            inout("r12") w4 => _, inout("r13") w5 => _, inout("r14") w6 => _, inout("r15") w7 => _,
-            options(pure, readonly, nostack),
-        );
-    }
-    [r0, r1, r2, r3]
+/// [`Arithmetic`] on this arm, for numbers of so many words.
+pub trait OnAdx: Sized {
+    fn product<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
+    fn square<M: Modulus<W = Self>>(arm: Adx, a: &Self) -> Self;
+    fn sum<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
+    fn difference<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
 }
 
 impl Arithmetic for Adx {
     #[inline(always)]
-    fn product<M: Modulus>(self, a: &Words, b: &Words) -> Words {
-        if M::IS_SM2 { product_sm2!(M, multiply, a, b = b) } else { reduced::<M>(self.adx, wide!(multiply, a, b = b)) }
+    fn product<M: Modulus>(self, a: &M::W, b: &M::W) -> M::W {
+        M::W::product::<M>(self, a, b)
     }
 
     #[inline(always)]
-    fn square<M: Modulus>(self, a: &Words) -> Words {
-        if M::IS_SM2 {
-            product_sm2!(M, multiply_by_itself, a)
-        } else {
-            reduced::<M>(self.adx, wide!(multiply_by_itself, a))
-        }
+    fn square<M: Modulus>(self, a: &M::W) -> M::W {
+        M::W::square::<M>(self, a)
     }
 
     #[inline(always)]
-    fn sum<M: Modulus>(self, a: &Words, b: &Words) -> Words {
-        let (r0, r1, r2, r3);
-        // SAFETY: a and b are four words each, and nothing is written to memory.
-        unsafe {
-            asm!(
-                "mov {s0}, [{a}]
-                 mov {s1}, [{a} + 8]
-                 mov {s2}, [{a} + 16]
-                 mov {s3}, [{a} + 24]
-                 xor {above:e}, {above:e}
-                 add {s0}, [{b}]
-                 adc {s1}, [{b} + 8]
-                 adc {s2}, [{b} + 16]
-                 adc {s3}, [{b} + 24]
-                 adc {above}, 0
-                 mov {t0}, {s0}
-                 mov {p}, {p0}
-                 sub {t0}, {p}
-                 mov {t1}, {s1}
-                 mov {p}, {p1}
-                 sbb {t1}, {p}
-                 mov {t2}, {s2}
-                 mov {p}, {p2}
-                 sbb {t2}, {p}
-                 mov {t3}, {s3}
-                 mov {p}, {p3}
-                 sbb {t3}, {p}
-                 sbb {above}, 0
-                 cmovc {t0}, {s0}
-                 cmovc {t1}, {s1}
-                 cmovc {t2}, {s2}
-                 cmovc {t3}, {s3}",
-                a = in(reg) a.as_ptr(), b = in(reg) b.as_ptr(),
-                p0 = const M::P[0].cast_signed(), p1 = const M::P[1].cast_signed(),
-                p2 = const M::P[2].cast_signed(), p3 = const M::P[3].cast_signed(),
-                s0 = out(reg) _, s1 = out(reg) _, s2 = out(reg) _, s3 = out(reg) _, above = out(reg) _, p = out(reg) _,
-                t0 = out(reg) r0, t1 = out(reg) r1, t2 = out(reg) r2, t3 = out(reg) r3,
-                options(pure, readonly, nostack),
-            );
-        }
-        [r0, r1, r2, r3]
+    fn sum<M: Modulus>(self, a: &M::W, b: &M::W) -> M::W {
+        M::W::sum::<M>(self, a, b)
     }
 
     #[inline(always)]
-    fn difference<M: Modulus>(self, a: &Words, b: &Words) -> Words {
-        let (r0, r1, r2, r3);
-        // SAFETY: a and b are four words each, and nothing is written to memory.
-        unsafe {
-            asm!(
-                "mov {t0}, [{a}]
-                 mov {t1}, [{a} + 8]
-                 mov {t2}, [{a} + 16]
-                 mov {t3}, [{a} + 24]
-                 sub {t0}, [{b}]
-                 sbb {t1}, [{b} + 8]
-                 sbb {t2}, [{b} + 16]
-                 sbb {t3}, [{b} + 24]
-                 sbb {mask}, {mask}
-                 mov {q0}, {p0}
-                 mov {q1}, {p1}
-                 mov {q2}, {p2}
-                 mov {q3}, {p3}
-                 and {q0}, {mask}
-                 and {q1}, {mask}
-                 and {q2}, {mask}
-                 and {q3}, {mask}
-                 add {t0}, {q0}
-                 adc {t1}, {q1}
-                 adc {t2}, {q2}
-                 adc {t3}, {q3}",
-                a = in(reg) a.as_ptr(), b = in(reg) b.as_ptr(),
-                p0 = const M::P[0].cast_signed(), p1 = const M::P[1].cast_signed(),
-                p2 = const M::P[2].cast_signed(), p3 = const M::P[3].cast_signed(),
-                q0 = out(reg) _, q1 = out(reg) _, q2 = out(reg) _, q3 = out(reg) _, mask = out(reg) _,
-                t0 = out(reg) r0, t1 = out(reg) r1, t2 = out(reg) r2, t3 = out(reg) r3,
-                options(pure, readonly, nostack),
-            );
-        }
-        [r0, r1, r2, r3]
+    fn difference<M: Modulus>(self, a: &M::W, b: &M::W) -> M::W {
+        M::W::difference::<M>(self, a, b)
     }
 
     #[inline(always)]
-    fn half<M: Modulus>(self, a: &Words) -> Words {
+    fn half<M: Modulus>(self, a: &M::W) -> M::W {
         Portable.half::<M>(a)
     }
 
     #[inline(always)]
-    fn chosen(self, one: &Words, other: &Words, mask: u64) -> Words {
+    fn chosen<W: Words>(self, one: &W, other: &W, mask: u64) -> W {
         Portable.chosen(one, other, mask)
     }
 
     #[inline(always)]
-    fn selected<const N: usize>(self, entries: &[[Words; N]], number: u64) -> [Words; N] {
+    fn selected<W: Words, const N: usize>(self, entries: &[[W; N]], number: u64) -> [W; N] {
         // SAFETY: the token proves AVX2.
         unsafe { selected(self.avx2, entries, number) }
     }
 
     #[inline(always)]
-    fn selected_entry(self, entries: &[Entry; COMB_ENTRIES], number: u64) -> [Words; 2] {
+    fn selected_entry<W: Words>(self, entries: &[Entry<W>], number: u64) -> [W; 2] {
+        // SAFETY: an entry is its two coordinates, and aligned; their size is a multiple of the alignment, so nothing lies between two.
+        let entries: &[[W; 2]] = unsafe { core::slice::from_raw_parts(entries.as_ptr().cast(), entries.len()) };
+        const { assert!(size_of::<Entry<W>>() == 2 * size_of::<W>()) };
         // SAFETY: the token proves AVX2.
-        unsafe { selected_entry(self.avx2, entries, number) }
+        unsafe { selected(self.avx2, entries, number) }
     }
 }
 
-/// Of a point.
-type Coordinates<const N: usize> = [Words; N];
+/// Vectors that an entry has at most: three coordinates of 48 bytes are four and a half.
+const VECTORS: usize = 5;
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn selected<const N: usize>(_: HaveAvx2, entries: &[Coordinates<N>], number: u64) -> Coordinates<N> {
+fn selected<W: Words, const N: usize>(_: HaveAvx2, entries: &[[W; N]], number: u64) -> [W; N] {
+    let (vectors, half) = const {
+        let bytes = N * size_of::<W>();
+        assert!(bytes.is_multiple_of(16) && bytes <= 32 * VECTORS);
+        (bytes / 32, bytes % 32 == 16)
+    };
     let (number, one) = (_mm256_set1_epi64x(number.cast_signed()), _mm256_set1_epi64x(1));
-    let (mut index, mut found) = (one, [_mm256_setzero_si256(); N]);
+    let (mut index, mut found, mut rest) = (one, [_mm256_setzero_si256(); VECTORS], _mm_setzero_si128());
     for entry in entries {
         let mask = _mm256_cmpeq_epi64(number, index);
         index = _mm256_add_epi64(index, one);
-        for (found, words) in found.iter_mut().zip(entry) {
-            // SAFETY: 32 bytes at any address.
-            let words = unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
+        let from = entry.as_ptr().cast::<__m256i>();
+        for (at, found) in found[..vectors].iter_mut().enumerate() {
+            // SAFETY: so many vectors lie in an entry, at any address.
+            let words = unsafe { _mm256_loadu_si256(from.add(at)) };
             *found = _mm256_or_si256(*found, _mm256_and_si256(words, mask));
         }
+        if half {
+            // SAFETY: 16 bytes follow.
+            let words = unsafe { _mm_loadu_si128(from.add(vectors).cast::<__m128i>()) };
+            rest = _mm_or_si128(rest, _mm_and_si128(words, _mm256_castsi256_si128(mask)));
+        }
     }
-    let mut words = [[0; 4]; N];
-    for (words, found) in words.iter_mut().zip(found) {
-        // SAFETY: 32 bytes at any address.
-        unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), found) };
+    let mut words = [W::ZERO; N];
+    let to = words.as_mut_ptr().cast::<__m256i>();
+    for (at, found) in found[..vectors].iter().enumerate() {
+        // SAFETY: so many vectors lie in the words, at any address.
+        unsafe { _mm256_storeu_si256(to.add(at), *found) };
+    }
+    if half {
+        // SAFETY: 16 bytes follow.
+        unsafe { _mm_storeu_si128(to.add(vectors).cast::<__m128i>(), rest) };
     }
     words
-}
-
-#[target_feature(enable = "avx2")]
-#[inline]
-fn selected_entry(token: HaveAvx2, entries: &[Entry; COMB_ENTRIES], number: u64) -> [Words; 2] {
-    // SAFETY: an entry is its two coordinates, and aligned.
-    let entries: &[[Words; 2]; COMB_ENTRIES] = unsafe { &*core::ptr::from_ref(entries).cast() };
-    selected(token, entries, number)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::curve::modulus::minus;
-    use crate::curve::sm2::{N, P};
+    use crate::curve::words::{is_below, minus, small};
+    use crate::curve::{p256, p384, sm2};
     use proptest::prelude::*;
 
-    fn check<M: Modulus>(a: &Words, b: &Words) {
+    /// Runs a function for each modulus.
+    macro_rules! of_each_modulus {
+        ($function:ident($($argument:expr),*)) => {{
+            $function::<sm2::P>($($argument),*);
+            $function::<sm2::N>($($argument),*);
+            $function::<p256::P>($($argument),*);
+            $function::<p256::N>($($argument),*);
+            $function::<p384::P>($($argument),*);
+            $function::<p384::N>($($argument),*);
+        }};
+    }
+
+    fn check<M: Modulus>(a: &M::W, b: &M::W) {
         let Some(adx) = Adx::check(Cpu::host()) else { return };
         assert_eq!(adx.product::<M>(a, b), Portable.product::<M>(a, b), "{a:x?} {b:x?}");
         assert_eq!(adx.square::<M>(a), Portable.product::<M>(a, a), "{a:x?}");
@@ -512,17 +151,25 @@ mod tests {
         assert_eq!(adx.difference::<M>(a, b), Portable.difference::<M>(a, b), "{a:x?} {b:x?}");
     }
 
-    fn below<M: Modulus>(a: &Words) -> Words {
-        if crate::curve::modulus::is_below(a, &M::P) { *a } else { minus(a, &M::P) }
+    fn below<M: Modulus>(a: &M::W) -> M::W {
+        if is_below(a, &M::P) { *a } else { minus(a, &M::P) }
     }
 
     /// Numbers at the edges of words and of the modulus.
-    fn edges<M: Modulus>() -> impl Iterator<Item = Words> {
-        let words = [0, 1, u64::MAX, 1 << 63, 0xffffffff, 0xffffffff00000000];
-        let all =
-            (0..words.len().pow(4)).map(move |at| [0, 1, 2, 3].map(|n| words[at / words.len().pow(n) % words.len()]));
-        let near = (0..4).map(|less| minus(&M::P, &[less + 1, 0, 0, 0]));
-        all.filter(|a| crate::curve::modulus::is_below(a, &M::P)).step_by(7).chain(near)
+    fn edges<M: Modulus>() -> impl Iterator<Item = M::W> {
+        let words = [0, 1, u64::MAX, 1 << 63, 0xffffffff, 0xffffffff00000000_u64];
+        let count = M::W::COUNT as u32;
+        // About two hundred of all.
+        let step = if M::W::COUNT == 4 { 7 } else { 251 };
+        let all = (0..words.len().pow(count)).step_by(step).map(move |at| {
+            let mut number = M::W::ZERO;
+            for n in 0..count {
+                number[n as usize] = words[at / words.len().pow(n) % words.len()];
+            }
+            number
+        });
+        let near = (0..4).map(|less| minus(&M::P, &small(less + 1)));
+        all.filter(|a| is_below(a, &M::P)).chain(near)
     }
 
     fn check_edges<M: Modulus>() {
@@ -535,12 +182,11 @@ mod tests {
 
     #[test]
     fn numbers_at_edges_give_what_safe_rust_gives() {
-        check_edges::<P>();
-        check_edges::<N>();
+        of_each_modulus!(check_edges());
     }
 
-    /// A product whose first factor is any below 2^256 is what safe Rust gives, and the product with the same number modulo M.
-    fn check_unreduced<M: Modulus>(a: &Words, b: &Words) {
+    /// A product whose first factor is any below R is what safe Rust gives, and the product with the same number modulo M.
+    fn check_unreduced<M: Modulus>(a: &M::W, b: &M::W) {
         let expected = Portable.product::<M>(&below::<M>(a), b);
         assert_eq!(Portable.product::<M>(a, b), expected, "{a:x?} {b:x?}");
         let Some(adx) = Adx::check(Cpu::host()) else { return };
@@ -548,44 +194,68 @@ mod tests {
     }
 
     fn check_unreduced_edges<M: Modulus>() {
-        let below_2_256 = [[1, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]].map(|less| minus(&[0; 4], &less));
-        let just_above = minus(&M::P, &[u64::MAX; 4]);
-        for a in below_2_256.into_iter().chain([M::P, just_above]) {
+        let mut powers = [M::W::ZERO; 3];
+        powers.iter_mut().enumerate().for_each(|(at, power)| power[at] = 1);
+        let below_r = powers.into_iter().chain([small(2)]).map(|less| minus(&M::W::ZERO, &less));
+        let mut most = M::W::ZERO;
+        most.as_mut().fill(u64::MAX);
+        let just_above = minus(&M::P, &most);
+        for a in below_r.chain([M::P, just_above]) {
             edges::<M>().for_each(|b| check_unreduced::<M>(&a, &b));
         }
     }
 
     #[test]
-    fn factors_from_the_modulus_to_2_256_give_the_products_of_what_is_left_of_them() {
-        check_unreduced_edges::<P>();
-        check_unreduced_edges::<N>();
+    fn factors_from_the_modulus_to_r_give_the_products_of_what_is_left_of_them() {
+        of_each_modulus!(check_unreduced_edges());
+    }
+
+    fn check_look_ups<W: Words>() {
+        let Some(adx) = Adx::check(Cpu::host()) else { return };
+        let filled = |word| {
+            let mut number = W::ZERO;
+            number.as_mut().iter_mut().zip(0..).for_each(|(to, n)| *to = word ^ n);
+            number
+        };
+        let entries: [[W; 3]; 16] =
+            core::array::from_fn(|at| [filled(at as u64), filled(!(at as u64)), filled(7 << at)]);
+        let pairs = entries.map(|[x, y, _]| Entry([x, y]));
+        for number in 0..=17 {
+            let expected = entries.get((number as usize).wrapping_sub(1)).copied().unwrap_or([W::ZERO; 3]);
+            assert_eq!(adx.selected(&entries, number), expected);
+            assert_eq!(Portable.selected(&entries, number), expected);
+            assert_eq!(adx.selected_entry(&pairs, number), expected[..2]);
+            assert_eq!(Portable.selected_entry(&pairs, number), expected[..2]);
+        }
     }
 
     #[test]
     fn a_look_up_finds_each_entry_and_zeros_for_none() {
-        let Some(adx) = Adx::check(Cpu::host()) else { return };
-        let entries: [[Words; 3]; 16] = core::array::from_fn(|at| [[at as u64; 4], [!at as u64; 4], [7; 4]]);
-        for number in 0..=17 {
-            let expected = entries.get((number as usize).wrapping_sub(1)).copied().unwrap_or_default();
-            assert_eq!(adx.selected(&entries, number), expected);
-            assert_eq!(Portable.selected(&entries, number), expected);
+        check_look_ups::<[u64; 4]>();
+        check_look_ups::<[u64; 6]>();
+    }
+
+    fn first_words<W: Words>(words: &[u64; 6]) -> W {
+        let mut number = W::ZERO;
+        number.as_mut().copy_from_slice(&words[..W::COUNT]);
+        number
+    }
+
+    fn check_any<M: Modulus>(a: &[u64; 6], b: &[u64; 6]) {
+        let [a, b] = [a, b].map(first_words::<M::W>);
+        check::<M>(&below::<M>(&a), &below::<M>(&b));
+        // Of random numbers one in 2^32 is above the modulus: one near R is.
+        let mut near = a;
+        near.as_mut()[2..].fill(u64::MAX);
+        for a in [a, near] {
+            check_unreduced::<M>(&a, &below::<M>(&b));
         }
     }
 
     proptest! {
         #[test]
-        fn any_numbers_give_what_safe_rust_gives(a in any::<Words>(), b in any::<Words>()) {
-            check::<P>(&below::<P>(&a), &below::<P>(&b));
-            check::<N>(&below::<N>(&a), &below::<N>(&b));
-        }
-
-        #[test]
-        fn any_unreduced_factor_does_so_too(a in any::<Words>(), b in any::<Words>(), near in any::<[u64; 2]>()) {
-            // Of random numbers one in 2^32 is above the modulus: one near 2^256 is.
-            for a in [a, [near[0], near[1], u64::MAX, u64::MAX]] {
-                check_unreduced::<P>(&a, &below::<P>(&b));
-                check_unreduced::<N>(&a, &below::<N>(&b));
-            }
+        fn any_numbers_give_what_safe_rust_gives(a in any::<[u64; 6]>(), b in any::<[u64; 6]>()) {
+            of_each_modulus!(check_any(&a, &b));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which arm of SM2 runs.
+//! Which arm of the curves runs.
 
 use crate::curve::portable::Portable;
 #[cfg(target_arch = "x86_64")]
@@ -7,7 +7,7 @@ use candor_cpu::Cpu;
 
 /// One way to compute. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
-pub(super) enum Arm {
+pub(crate) enum Arm {
     /// Products on general registers with two chains of carries, look-ups on vectors.
     #[cfg(target_arch = "x86_64")]
     Adx(Adx),
@@ -16,7 +16,7 @@ pub(super) enum Arm {
 }
 
 impl Arm {
-    pub(super) fn choose(cpu: Cpu) -> Self {
+    pub(crate) fn choose(cpu: Cpu) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(adx) = Adx::check(cpu) {
             return Self::Adx(adx);
@@ -25,7 +25,7 @@ impl Arm {
         Self::Portable(Portable)
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Adx(_) => "adx",
@@ -34,21 +34,21 @@ impl Arm {
     }
 }
 
-/// Runs an expression with the curve's group on this arm.
+/// Runs an expression with a curve's group on the arm of an [`Ec`](super::Ec).
 macro_rules! on_arm {
-    ($arm:expr, |$group:ident| $body:expr) => {
-        match $arm {
+    ($ec:expr, |$group:ident: $curve:ty| $body:expr) => {
+        match $ec.arm {
             #[cfg(target_arch = "x86_64")]
-            $crate::sm2::arm::Arm::Adx(adx) => {
-                let $group = $crate::curve::Group::<$crate::curve::sm2::Sm2Curve, _>::new(adx);
+            $crate::ec::arm::Arm::Adx(adx) => {
+                let $group = $crate::curve::Group::<$curve, _>::new(adx);
                 $body
             }
-            $crate::sm2::arm::Arm::Portable(portable) => {
-                let $group = $crate::curve::Group::<$crate::curve::sm2::Sm2Curve, _>::new(portable);
+            $crate::ec::arm::Arm::Portable(portable) => {
+                let $group = $crate::curve::Group::<$curve, _>::new(portable);
                 $body
             }
         }
     };
 }
 
-pub(super) use on_arm;
+pub(crate) use on_arm;
