@@ -103,7 +103,7 @@ macro_rules! counter_mode {
 }
 
 // With these instructions the compiler puts blocks of the key stream aside. The wider arms have more registers, or fewer copies.
-counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", Xmm, 8, crate::stack::overwrite::<192>());
+counter_mode!(counter_mode_aes, HaveClmul, "ssse3,sse4.1,aes", Xmm, 8, crate::stack::overwrite::<256>());
 counter_mode!(counter_mode_vaes, HaveVpclmul, "avx2,aes,vaes", Ymm, 8);
 counter_mode!(counter_mode_avx512, HaveAvx512Crypto, "avx2,avx512f,avx512bw,avx512vl,vaes", Zmm, 8);
 
@@ -299,7 +299,7 @@ macro_rules! gcm {
 }
 
 #[cfg(feature = "aead")]
-gcm!(gcm_prepare_aes, gcm_aes, HaveClmul, "ssse3,sse4.1,pclmulqdq,aes", Xmm, 8, 640);
+gcm!(gcm_prepare_aes, gcm_aes, HaveClmul, "ssse3,sse4.1,pclmulqdq,aes", Xmm, 8, 704);
 #[cfg(feature = "aead")]
 gcm!(gcm_prepare_vaes, gcm_vaes, HaveVpclmul, "avx2,pclmulqdq,vpclmulqdq,aes,vaes", Ymm, 8, 1408);
 #[cfg(feature = "aead")]
@@ -310,7 +310,7 @@ gcm!(
     "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,aes,vaes",
     Zmm,
     8,
-    1664
+    1792
 );
 
 /// The same keys, as if they might have changed since they were last read.

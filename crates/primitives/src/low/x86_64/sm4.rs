@@ -209,7 +209,7 @@ arm!(
 );
 arm!(
     avx512, [HaveAvx512Crypto, HaveGfni], "avx2,avx512f,avx512bw,avx512vl,pclmulqdq,vpclmulqdq,gfni",
-    GfniBox of Zmm, 4 groups, gcm WithGfni, 16 of Zmm, clear blocks 512, counter 1664, gcm 2560
+    GfniBox of Zmm, 4 groups, gcm WithGfni, 16 of Zmm, clear blocks 512, counter 1664, gcm 2816
 );
 
 /// Word 0 of some blocks, word 1, 2 and 3.
