@@ -41,7 +41,7 @@ pub use crate::curve::p256::P256;
 pub use crate::curve::p384::P384;
 pub use ecdh::SharedSecret;
 pub use ecdsa::{EcdsaCurve, Signature};
-pub use key::{PublicKey, SecretKey};
+pub use key::{Bytes, PublicKey, SecretKey};
 pub use pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding};
 pub use sec1::{DecodeEcPrivateKey, EncodeEcPrivateKey};
 

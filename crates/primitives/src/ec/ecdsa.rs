@@ -51,8 +51,17 @@ impl EcdsaCurve for P384 {
 }
 
 /// A signature: r and s, each from 1 to n − 1.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Signature<C: EcdsaCurve>([Bytes<C>; 2]);
+
+impl<C: EcdsaCurve> PartialEq for Signature<C> {
+    // ct: public, because signatures are
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<C: EcdsaCurve> Eq for Signature<C> {}
 
 impl<C: EcdsaCurve> SecretKey<C> {
     /// Signs a message, with SHA-256 or, for P-384, SHA-384. The nonce is a hash of the key, the digest and fresh randomness, so that neither a bad
@@ -199,7 +208,7 @@ impl<C: EcdsaCurve> PublicKey<C> {
 }
 
 /// A digest's first bytes as a number, not reduced. A digest that is shorter than the order is one as it is.
-fn number<C: NamedCurve>(digest: &[u8]) -> C::W {
+pub(super) fn number<C: NamedCurve>(digest: &[u8]) -> C::W {
     let mut bytes = C::W::ZERO_BYTES;
     let length = bytes.as_ref().len();
     let used = &digest[..digest.len().min(length)];
