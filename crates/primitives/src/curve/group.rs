@@ -1,7 +1,7 @@
 //! Points, and their sums and doubles in Jacobian coordinates: (X, Y, Z) is (X/Z², Y/Z³), and the point at infinity if Z is 0.
 
 use super::words::{Words, is_zero};
-use super::{Arithmetic, Curve, Modulus, Ring};
+use super::{A, Arithmetic, Curve, Modulus, Ring};
 use core::marker::PhantomData;
 
 /// A point that is not at infinity, in Montgomery's form.
@@ -31,33 +31,50 @@ struct Differences<W> {
 
 /// The group of a curve on one arm.
 #[derive(Clone, Copy)]
-pub(crate) struct Group<C: Curve, A> {
-    pub(crate) field: Ring<C::Field, A>,
-    pub(crate) order: Ring<C::Order, A>,
+pub(crate) struct Group<C: Curve, R> {
+    pub(crate) field: Ring<C::Field, R>,
+    pub(crate) order: Ring<C::Order, R>,
     curve: PhantomData<C>,
 }
 
-impl<C: Curve, A: Arithmetic> Group<C, A> {
-    pub(crate) const fn new(arm: A) -> Self {
+impl<C: Curve, R: Arithmetic> Group<C, R> {
+    pub(crate) const fn new(arm: R) -> Self {
         Self { field: Ring::new(arm), order: Ring::new(arm), curve: PhantomData }
     }
 
     /// 2P. Infinity gives infinity.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn double(self, point: &Point<C::W>) -> Point<C::W> {
+        let mut double = *point;
+        self.double_times(&mut double, 1);
+        double
+    }
+
+    /// 2^times·P in place of P: a copy would load as vectors what was just stored as words, and wait for it.
+    #[inline(never)]
+    pub(crate) fn double_times(self, point: &mut Point<C::W>, times: usize) {
+        for _ in 0..times {
+            self.double_once(point);
+        }
+    }
+
+    #[inline(always)]
+    fn double_once(self, point: &mut Point<C::W>) {
         let f = self.field;
-        let twice_y = f.twice(&point.y);
-        let zz = f.square(&point.z);
-        let four_yy = f.square(&twice_y);
-        let z = f.product(&twice_y, &point.z);
-        // The tangent's slope over Z: 3·(X − Z²)·(X + Z²), since a = −3.
-        let slope = f.product(&f.difference(&point.x, &zz), &f.sum(&point.x, &zz));
-        let slope = f.sum(&f.twice(&slope), &slope);
-        let s = f.product(&four_yy, &point.x);
-        let eight_y4 = f.half(&f.square(&four_yy));
-        let x = f.difference(&f.square(&slope), &f.twice(&s));
-        let y = f.difference(&f.product(&slope, &f.difference(&s, &x)), &eight_y4);
-        Point { x, y, z }
+        // The tangent's slope times YZ is 3/2 of this.
+        let third = match C::A {
+            A::MinusThree => {
+                let zz = f.square(&point.z);
+                f.product(&f.difference(&point.x, &zz), &f.sum(&point.x, &zz))
+            }
+            A::Zero => f.square(&point.x),
+        };
+        let slope = f.sum(&third, &f.half(&third));
+        let yy = f.square(&point.y);
+        point.z = f.product(&point.y, &point.z);
+        let s = f.product(&yy, &point.x);
+        point.x = f.difference(&f.square(&slope), &f.twice(&s));
+        point.y = f.difference(&f.product(&slope, &f.difference(&s, &point.x)), &f.square(&yy));
     }
 
     /// P + Q, where Q is not at infinity. Not for P = Q. If P is at infinity, so is the result.
@@ -192,7 +209,7 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
         Affine { x: f.product(&point.x, &square), y: f.product(&point.y, &f.product(&square, inverse)) }
     }
 
-    /// Whether y² = x³ − 3x + b.
+    /// Whether y² = x³ + ax + b.
     #[inline(always)]
     pub(crate) fn is_on_curve(self, point: &Affine<C::W>) -> bool {
         let f = self.field;
@@ -211,11 +228,15 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
         f.product(&power, &square)
     }
 
-    /// x³ − 3x + b.
+    /// x³ + ax + b.
     fn right_side(self, x: &C::W) -> C::W {
         let f = self.field;
         let cube = f.product(&f.square(x), x);
-        f.sum(&f.difference(&cube, &f.sum(&f.twice(x), x)), &f.enter(&C::B))
+        let sum = match C::A {
+            A::MinusThree => f.difference(&cube, &f.sum(&f.twice(x), x)),
+            A::Zero => cube,
+        };
+        f.sum(&sum, &f.enter(&C::B))
     }
 
     pub(crate) fn generator(self) -> Affine<C::W> {

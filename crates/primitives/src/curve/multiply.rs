@@ -195,6 +195,7 @@ mod tests {
     use super::super::p256::P256;
     use super::super::p384::P384;
     use super::super::portable::Portable;
+    use super::super::secp256k1::Secp256k1;
     use super::super::sm2::Sm2Curve;
     use super::super::words::{minus, small};
     use super::*;
@@ -207,6 +208,7 @@ mod tests {
             $function::<Sm2Curve>($($argument),*);
             $function::<P256>($($argument),*);
             $function::<P384>($($argument),*);
+            $function::<Secp256k1>($($argument),*);
         }};
     }
 
@@ -256,6 +258,7 @@ mod tests {
         assert!(derived::<Sm2Curve>() == include_bytes!("sm2.bin"));
         assert!(derived::<P256>() == include_bytes!("p256.bin"));
         assert!(derived::<P384>() == include_bytes!("p384.bin"));
+        assert!(derived::<Secp256k1>() == include_bytes!("secp256k1.bin"));
     }
 
     #[test]
@@ -267,6 +270,7 @@ mod tests {
         write("sm2", derived::<Sm2Curve>());
         write("p256", derived::<P256>());
         write("p384", derived::<P384>());
+        write("secp256k1", derived::<Secp256k1>());
     }
 
     /// k·P by double and add, with branches for all exceptions.
