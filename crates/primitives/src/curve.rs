@@ -3,6 +3,7 @@
 //! `docs/curves.md` has the mathematics, the bounds and the exceptional cases.
 
 pub(crate) mod comb;
+pub(crate) mod endomorphism;
 pub(crate) mod group;
 pub(crate) mod modulus;
 pub(crate) mod multiply;
@@ -14,6 +15,7 @@ pub(crate) mod sm2;
 pub(crate) mod words;
 
 pub(crate) use comb::Entry;
+pub(crate) use endomorphism::Endomorphism;
 pub(crate) use group::{Affine, Group};
 pub(crate) use modulus::{Modulus, Ring};
 pub(crate) use words::Words;
@@ -37,7 +39,9 @@ pub trait Curve: Copy + Send + Sync + 'static {
     const B: Self::W;
     /// The generator's coordinates, as integers.
     const GENERATOR: [Self::W; 2];
-    /// Its multiples: [`comb`] says which.
+    /// By which multiples of any point are computed from halves of their scalars.
+    const ENDOMORPHISM: Option<Endomorphism<Self::W>> = None;
+    /// Multiples of the generator: [`comb`] says which.
     fn comb() -> &'static [Entry<Self::W>];
 }
 
