@@ -3,32 +3,45 @@
 //! `docs/curves.md` has the mathematics, the bounds and the exceptional cases.
 
 pub(crate) mod comb;
+pub(crate) mod endomorphism;
 pub(crate) mod group;
 pub(crate) mod modulus;
 pub(crate) mod multiply;
 pub(crate) mod p256;
 pub(crate) mod p384;
 pub(crate) mod portable;
+pub(crate) mod secp256k1;
 pub(crate) mod sm2;
 pub(crate) mod words;
 
 pub(crate) use comb::Entry;
+pub(crate) use endomorphism::Endomorphism;
 pub(crate) use group::{Affine, Group};
 pub(crate) use modulus::{Modulus, Ring};
 pub(crate) use words::Words;
 
-/// A curve with a = −3, of prime order n, where both p and n lie between R/2 and R.
+/// The coefficient a.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum A {
+    MinusThree,
+    Zero,
+}
+
+/// A curve of prime order n, where both p and n lie between R/2 and R.
 pub trait Curve: Copy + Send + Sync + 'static {
     type W: Words;
     /// The field's modulus p.
     type Field: Modulus<W = Self::W>;
     /// The order n of the group.
     type Order: Modulus<W = Self::W>;
+    const A: A;
     /// b, as an integer.
     const B: Self::W;
     /// The generator's coordinates, as integers.
     const GENERATOR: [Self::W; 2];
-    /// Its multiples: [`comb`] says which.
+    /// By which multiples of any point are computed from halves of their scalars.
+    const ENDOMORPHISM: Option<Endomorphism<Self::W>> = None;
+    /// Multiples of the generator: [`comb`] says which.
     fn comb() -> &'static [Entry<Self::W>];
 }
 

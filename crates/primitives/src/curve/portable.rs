@@ -44,6 +44,26 @@ fn montgomery<M: Modulus>(mut wide: <M::W as Words>::Wide) -> M::W {
     reduced::<M>(&upper, above)
 }
 
+/// The number in words modulo p = R − c, where c is below 2^63: R stands for c.
+#[inline(always)]
+fn folded<M: Modulus>(wide: &<M::W as Words>::Wide) -> M::W {
+    let c = M::P[0].wrapping_neg();
+    let (low, high) = wide.as_ref().split_at(M::W::COUNT);
+    let (mut sum, mut above) = (M::W::ZERO, 0);
+    for n in 0..M::W::COUNT {
+        (sum[n], above) = multiply_add(c, high[n], low[n], above);
+    }
+    // What is above is at most c. The sum is below R + c², hence below 2p.
+    let mut carry = false;
+    let (lowest, next) = multiply_add(c, above, sum[0], 0);
+    sum[0] = lowest;
+    (sum[1], carry) = sum[1].carrying_add(next, carry);
+    for n in 2..M::W::COUNT {
+        (sum[n], carry) = sum[n].carrying_add(0, carry);
+    }
+    reduced::<M>(&sum, u64::from(carry))
+}
+
 /// The sum of three, the last of which is at most 1, and its carry.
 #[inline(always)]
 fn carried(a: u64, b: u64, c: u64) -> (u64, u64) {
@@ -65,6 +85,7 @@ impl Arithmetic for Portable {
         }
         match M::REDUCTION {
             Reduction::Montgomery | Reduction::Sm2 | Reduction::P256 => montgomery::<M>(wide),
+            Reduction::Secp256k1 => folded::<M>(&wide),
         }
     }
 

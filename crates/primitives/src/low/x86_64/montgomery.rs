@@ -128,7 +128,7 @@ fn selected<W: Words, const N: usize>(_: HaveAvx2, entries: &[[W; N]], number: u
 mod tests {
     use super::*;
     use crate::curve::words::{is_below, minus, small};
-    use crate::curve::{p256, p384, sm2};
+    use crate::curve::{p256, p384, secp256k1, sm2};
     use proptest::prelude::*;
 
     /// Runs a function for each modulus.
@@ -140,6 +140,8 @@ mod tests {
             $function::<p256::N>($($argument),*);
             $function::<p384::P>($($argument),*);
             $function::<p384::N>($($argument),*);
+            $function::<secp256k1::P>($($argument),*);
+            $function::<secp256k1::N>($($argument),*);
         }};
     }
 
