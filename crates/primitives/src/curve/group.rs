@@ -76,32 +76,38 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
         }
     }
 
-    /// P + Q, where Q is not at infinity, and by what factor its denominator is that of P. Not for P = Q. If P is at infinity, so is the result.
+    /// What the sum P + Q is computed from.
     #[inline(always)]
-    fn sum(self, p: &Point<C::W>, q: &Affine<C::W>) -> (Point<C::W>, Differences<C::W>) {
+    fn differences(self, p: &Point<C::W>, q: &Affine<C::W>) -> Differences<C::W> {
         let f = self.field;
         let zz = f.square(&p.z);
         let u = f.product(&q.x, &zz);
         let zzz = f.product(&zz, &p.z);
-        let h = f.difference(&u, &p.x);
-        let s = f.product(&q.y, &zzz);
-        let hh = f.square(&h);
-        let r = f.difference(&s, &p.y);
-        let z = f.product(&p.z, &h);
-        let hhh = f.product(&hh, &h);
+        let x = f.difference(&u, &p.x);
+        let y = f.difference(&f.product(&q.y, &zzz), &p.y);
+        Differences { x, y }
+    }
+
+    /// P + Q. Not for P = Q. If P is at infinity, so is the result.
+    #[inline(always)]
+    fn sum_by(self, p: &Point<C::W>, Differences { x: h, y: r }: &Differences<C::W>) -> Point<C::W> {
+        let f = self.field;
+        let hh = f.square(h);
+        let z = f.product(&p.z, h);
+        let hhh = f.product(&hh, h);
         let v = f.product(&p.x, &hh);
-        let rr = f.square(&r);
+        let rr = f.square(r);
         let x = f.difference(&f.difference(&rr, &hhh), &f.twice(&v));
         let rest = f.difference(&v, &x);
         let behind = f.product(&p.y, &hhh);
-        let y = f.difference(&f.product(&r, &rest), &behind);
-        (Point { x, y, z }, Differences { x: h, y: r })
+        let y = f.difference(&f.product(r, &rest), &behind);
+        Point { x, y, z }
     }
 
-    /// P + Q in place of P where the mask is zero. P may be at infinity, and must not be Q.
+    /// P + Q in place of P where the mask is zero. P may be at infinity, and must not be Q, which is not at infinity.
     #[inline(never)]
     pub(crate) fn add_unless(self, p: &mut Point<C::W>, q: &Affine<C::W>, skip: u64) {
-        let (sum, _) = self.sum(p, q);
+        let sum = self.sum_by(p, &self.differences(p, q));
         self.put_unless(p, &sum, q, skip);
     }
 
@@ -109,7 +115,8 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
     #[inline(never)]
     pub(crate) fn add_complete_unless(self, p: &mut Point<C::W>, q: &Affine<C::W>, skip: u64) {
         let (f, double) = (self.field, self.double(p));
-        let (mut sum, differences) = self.sum(p, q);
+        let differences = self.differences(p, q);
+        let mut sum = self.sum_by(p, &differences);
         let same = is_zero(&differences.x) & is_zero(&differences.y);
         sum.x = f.chosen(&sum.x, &double.x, same);
         sum.y = f.chosen(&sum.y, &double.y, same);
@@ -134,11 +141,11 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
             *p = self.with_z(q);
             return;
         }
-        let (sum, differences) = self.sum(p, q);
+        let differences = self.differences(p, q);
         if differences.x == C::W::ZERO && differences.y == C::W::ZERO {
             self.double_times(p, 1);
         } else {
-            *p = sum;
+            *p = self.sum_by(p, &differences);
         }
     }
 
@@ -165,8 +172,8 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
         let mut factors = [C::Field::ONE; N];
         let mut last = self.with_z(first);
         for at in 1..N {
-            let (sum, differences) = self.sum(&last, step);
-            last = sum;
+            let differences = self.differences(&last, step);
+            last = self.sum_by(&last, &differences);
             points[at] = Affine { x: last.x, y: last.y };
             factors[at] = differences.x;
         }

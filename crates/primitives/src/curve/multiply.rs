@@ -172,7 +172,10 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
                     doubles = 0;
                     let Affine { x, y } = odd[usize::from(digit.unsigned_abs() / 2)];
                     let negative = u64::from(digit < 0).wrapping_neg() ^ parts[at].negative;
-                    self.add_vartime(&mut sum, &Affine { x: in_part::<C, A>(f, x, at), y: f.negative_if(&y, negative) });
+                    self.add_vartime(
+                        &mut sum,
+                        &Affine { x: in_part::<C, A>(f, x, at), y: f.negative_if(&y, negative) },
+                    );
                 }
             }
         }
@@ -400,6 +403,24 @@ mod tests {
     #[test]
     fn a_sum_of_a_multiple_and_its_own_double_or_its_negative_is_exact() {
         of_each_curve!(check_equal_and_opposite());
+    }
+
+    #[test]
+    fn scalars_with_a_part_that_is_zero_small_or_negative_do_so_too() {
+        // λ; `endomorphism.rs` derives it.
+        let lambda = [0xdf02967c1b23bd72, 0x122e22ea20816678, 0xa5261c028812645a, 0x5363ad4cc05c30e0];
+        let order = group::<Secp256k1>().order;
+        let times_lambda = |number| order.product(&order.enter(&small(number)), &lambda);
+        // Digits are at most 16, and a window is worth 32.
+        for (first, second) in
+            [0, 1, 2, 15, 16, 17, 31, 32, 33, 48, 512].iter().flat_map(|a| [0, 1, 16, 17, 32, 33].map(|b| (*a, b)))
+        {
+            let (first, second) = (small(first), times_lambda(second));
+            let (sum, difference) = (order.sum(&first, &second), order.difference(&first, &second));
+            for scalar in [sum, difference, order.negative(&sum), order.negative(&difference)] {
+                check::<Secp256k1>(&scalar);
+            }
+        }
     }
 
     fn check_any<C: Curve>(scalar: &[u64; 6]) {

@@ -2,6 +2,7 @@
 //!
 //! All numbers are below the modulus, but for the first factor of a product, which may be any below R. `docs/curves.md` has the bounds.
 
+mod folded;
 mod four;
 mod six;
 
@@ -34,6 +35,10 @@ pub trait OnAdx: Sized {
     fn square<M: Modulus<W = Self>>(arm: Adx, a: &Self) -> Self;
     fn sum<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
     fn difference<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
+    #[inline(always)]
+    fn half<M: Modulus<W = Self>>(_: Adx, a: &Self) -> Self {
+        Portable.half::<M>(a)
+    }
 }
 
 impl Arithmetic for Adx {
@@ -59,7 +64,7 @@ impl Arithmetic for Adx {
 
     #[inline(always)]
     fn half<M: Modulus>(self, a: &M::W) -> M::W {
-        Portable.half::<M>(a)
+        M::W::half::<M>(self, a)
     }
 
     #[inline(always)]
@@ -151,6 +156,7 @@ mod tests {
         assert_eq!(adx.square::<M>(a), Portable.product::<M>(a, a), "{a:x?}");
         assert_eq!(adx.sum::<M>(a, b), Portable.sum::<M>(a, b), "{a:x?} {b:x?}");
         assert_eq!(adx.difference::<M>(a, b), Portable.difference::<M>(a, b), "{a:x?} {b:x?}");
+        assert_eq!(adx.half::<M>(a), Portable.half::<M>(a), "{a:x?}");
     }
 
     fn below<M: Modulus>(a: &M::W) -> M::W {

@@ -1,13 +1,15 @@
 //! Four words.
 
-use super::{Adx, OnAdx};
+use super::{Adx, OnAdx, folded};
+use crate::curve::Arithmetic;
 use crate::curve::modulus::{Modulus, Reduction};
+use crate::curve::portable::Portable;
 use candor_cpu::HaveAdx;
 use core::arch::asm;
 
-type Words = [u64; 4];
+pub(super) type Words = [u64; 4];
 
-/// Adds a·rdx to the words `$r0` to `$r4`, of which the last is new. CF and OF are clear behind it.
+/// Adds a·rdx to the words `$r0` to `$r4`, of which the last is new.
 macro_rules! add_row {
     ($a:literal, $r0:literal, $r1:literal, $r2:literal, $r3:literal, $r4:literal) => {
         concat!(
@@ -48,9 +50,9 @@ macro_rules! add_row {
             ", rax\n adox ",
             $r4,
             ", rcx\n",
-            "mov eax, 0\n adcx ",
+            "adc ",
             $r4,
-            ", rax\n",
+            ", 0\n",
         )
     };
 }
@@ -127,6 +129,8 @@ macro_rules! multiply_by_itself {
          adox r15, rcx\n"
     };
 }
+
+pub(super) use {add_row, multiply, multiply_by_itself};
 
 /// Adds `$r0`·p, which makes that word zero and is −`$r0` there for SM2's p, and puts the fifth word into `$r0`.
 macro_rules! clear_word_sm2 {
@@ -325,61 +329,6 @@ macro_rules! product_reduced {
     }};
 }
 
-/// The words r8 to r15 modulo p = 2^256 − {c}, in r8 to r11. {c} is below 2^34.
-macro_rules! fold {
-    () => {
-        // The higher half times c, and the fifth word of the sum, which is at most c, plus one.
-        "mov rdx, {c}
-         xor ecx, ecx
-         mulx rcx, rax, r12
-         adcx r8, rax
-         adox r9, rcx
-         mulx rcx, rax, r13
-         adcx r9, rax
-         adox r10, rcx
-         mulx rcx, rax, r14
-         adcx r10, rax
-         adox r11, rcx
-         mulx r12, rax, r15
-         mov ecx, 1
-         adcx r11, rax
-         adox r12, rcx
-         mov eax, 0
-         adcx r12, rax
-         mulx rcx, r12, r12
-         add r8, r12
-         adc r9, rcx
-         adc r10, 0
-         adc r11, 0
-         cmovc rdx, rax
-         sub r8, rdx
-         sbb r9, 0
-         sbb r10, 0
-         sbb r11, 0"
-        // The one more is c: with it the sum passes 2^256 if it is p or more, and is then less by p; else c is taken away again.
-    };
-}
-
-/// Products and squares for a p just below 2^256.
-macro_rules! product_folded {
-    ($modulus:ident, $multiply:ident, $a:expr $(, $b:ident = $b_value:expr)?) => {{
-        let (r0, r1, r2, r3);
-        // SAFETY: the token proves BMI2 and ADX; a and b are four words each, and nothing is written to memory.
-        unsafe {
-            asm!(
-                $multiply!(), fold!(),
-                a = in(reg) $a.as_ptr(), $($b = in(reg) $b_value.as_ptr(),)?
-                c = const $modulus::P[0].wrapping_neg().cast_signed(),
-                out("rax") _, out("rcx") _, out("rdx") _,
-                out("r8") r0, out("r9") r1, out("r10") r2, out("r11") r3,
-                out("r12") _, out("r13") _, out("r14") _, out("r15") _,
-                options(pure, readonly, nostack),
-            );
-        }
-        [r0, r1, r2, r3]
-    }};
-}
-
 /// Eight words of a product or a square.
 macro_rules! wide {
     ($multiply:ident, $a:expr $(, $b:ident = $b_value:expr)?) => {{
@@ -427,7 +376,7 @@ impl OnAdx for Words {
         match M::REDUCTION {
             Reduction::Sm2 => product_reduced!(reduce_sm2, M, multiply, a, b = b),
             Reduction::P256 => product_reduced!(reduce_p256, M, multiply, a, b = b),
-            Reduction::Secp256k1 => product_folded!(M, multiply, a, b = b),
+            Reduction::Secp256k1 => folded::product::<M>(arm, a, b),
             Reduction::Montgomery => reduced::<M>(arm.adx, wide!(multiply, a, b = b)),
         }
     }
@@ -437,13 +386,21 @@ impl OnAdx for Words {
         match M::REDUCTION {
             Reduction::Sm2 => product_reduced!(reduce_sm2, M, multiply_by_itself, a),
             Reduction::P256 => product_reduced!(reduce_p256, M, multiply_by_itself, a),
-            Reduction::Secp256k1 => product_folded!(M, multiply_by_itself, a),
+            Reduction::Secp256k1 => folded::square::<M>(arm, a),
             Reduction::Montgomery => reduced::<M>(arm.adx, wide!(multiply_by_itself, a)),
         }
     }
 
     #[inline(always)]
-    fn sum<M: Modulus<W = Self>>(_: Adx, a: &Self, b: &Self) -> Self {
+    fn half<M: Modulus<W = Self>>(arm: Adx, a: &Self) -> Self {
+        if M::REDUCTION == Reduction::Secp256k1 { folded::half::<M>(arm, a) } else { Portable.half::<M>(a) }
+    }
+
+    #[inline(always)]
+    fn sum<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self {
+        if M::REDUCTION == Reduction::Secp256k1 {
+            return folded::sum::<M>(arm, a, b);
+        }
         let (r0, r1, r2, r3);
         // SAFETY: a and b are four words each, and nothing is written to memory.
         unsafe {
@@ -487,7 +444,10 @@ impl OnAdx for Words {
     }
 
     #[inline(always)]
-    fn difference<M: Modulus<W = Self>>(_: Adx, a: &Self, b: &Self) -> Self {
+    fn difference<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self {
+        if M::REDUCTION == Reduction::Secp256k1 {
+            return folded::difference::<M>(arm, a, b);
+        }
         let (r0, r1, r2, r3);
         // SAFETY: a and b are four words each, and nothing is written to memory.
         unsafe {
