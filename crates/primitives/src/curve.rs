@@ -61,6 +61,17 @@ pub(crate) trait Arithmetic: Copy {
     fn chosen<W: Words>(self, one: &W, other: &W, mask: u64) -> W;
     /// The entry at `number` − 1; zeros if `number` is 0. Reads all entries.
     fn selected<W: Words, const N: usize>(self, entries: &[[W; N]], number: u64) -> [W; N];
-    /// [`selected`](Self::selected) for a window of the comb.
-    fn selected_entry<W: Words>(self, entries: &[Entry<W>], number: u64) -> [W; 2];
+    type Search<W: Words>: Search<W>;
+    /// Begins to look for the entry at `index`.
+    fn search<W: Words>(self, entries: &'static [Entry<W>], index: u64) -> Self::Search<W>;
+    /// Runs what searches as a function of its own, which may use this arm's instructions.
+    fn apart<T>(self, work: impl FnOnce() -> T) -> T;
+}
+
+/// A search through entries, all of which are read.
+pub(crate) trait Search<W> {
+    /// Goes on for some entries.
+    fn step(&mut self);
+    /// Goes on to the end: what is at the index.
+    fn found(self) -> [W; 2];
 }

@@ -76,55 +76,86 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
         }
     }
 
-    /// P + Q, where Q is not at infinity, and by what factor its denominator is that of P. Not for P = Q. If P is at infinity, so is the result.
+    /// What the sum P + Q is computed from, with steps of `beside` between the products, which don't wait for them.
     #[inline(always)]
-    fn sum(self, p: &Point<C::W>, q: &Affine<C::W>) -> (Point<C::W>, Differences<C::W>) {
+    fn differences(self, p: &Point<C::W>, q: &Affine<C::W>, mut beside: impl FnMut()) -> Differences<C::W> {
         let f = self.field;
         let zz = f.square(&p.z);
+        beside();
         let u = f.product(&q.x, &zz);
+        beside();
         let zzz = f.product(&zz, &p.z);
-        let h = f.difference(&u, &p.x);
+        beside();
+        let x = f.difference(&u, &p.x);
         let s = f.product(&q.y, &zzz);
-        let hh = f.square(&h);
-        let r = f.difference(&s, &p.y);
-        let z = f.product(&p.z, &h);
-        let hhh = f.product(&hh, &h);
-        let v = f.product(&p.x, &hh);
-        let rr = f.square(&r);
-        let x = f.difference(&f.difference(&rr, &hhh), &f.twice(&v));
-        let rest = f.difference(&v, &x);
-        let behind = f.product(&p.y, &hhh);
-        let y = f.difference(&f.product(&r, &rest), &behind);
-        (Point { x, y, z }, Differences { x: h, y: r })
+        beside();
+        Differences { x, y: f.difference(&s, &p.y) }
     }
 
-    /// P + Q in place of P where the mask is zero. P may be at infinity, and must not be Q.
+    /// P + Q in place of P. Not for P = Q. If P is at infinity, so is the result.
+    #[inline(always)]
+    fn finish(self, p: &mut Point<C::W>, Differences { x: h, y: r }: &Differences<C::W>, mut beside: impl FnMut()) {
+        let f = self.field;
+        let hh = f.square(h);
+        beside();
+        p.z = f.product(&p.z, h);
+        beside();
+        let hhh = f.product(&hh, h);
+        beside();
+        let v = f.product(&p.x, &hh);
+        beside();
+        let rr = f.square(r);
+        beside();
+        p.x = f.difference(&f.difference(&rr, &hhh), &f.twice(&v));
+        let rest = f.difference(&v, &p.x);
+        let behind = f.product(&p.y, &hhh);
+        beside();
+        p.y = f.difference(&f.product(r, &rest), &behind);
+    }
+
+    /// P + Q in place of P. Neither is at infinity, nor are they the same.
+    #[inline(always)]
+    pub(crate) fn add(self, p: &mut Point<C::W>, q: &Affine<C::W>, mut beside: impl FnMut()) {
+        let differences = self.differences(p, q, &mut beside);
+        self.finish(p, &differences, beside);
+    }
+
+    /// The same where they may be.
+    #[inline(always)]
+    pub(crate) fn add_complete(self, p: &mut Point<C::W>, q: &Affine<C::W>) {
+        let (f, double) = (self.field, self.double(p));
+        let differences = self.differences(p, q, || ());
+        self.finish(p, &differences, || ());
+        let same = is_zero(&differences.x) & is_zero(&differences.y);
+        p.x = f.chosen(&p.x, &double.x, same);
+        p.y = f.chosen(&p.y, &double.y, same);
+        p.z = f.chosen(&p.z, &double.z, same);
+    }
+
+    /// P + Q in place of P where the mask is zero. P may be at infinity, and must not be Q, which is not at infinity.
     #[inline(never)]
     pub(crate) fn add_unless(self, p: &mut Point<C::W>, q: &Affine<C::W>, skip: u64) {
-        let (sum, _) = self.sum(p, q);
-        self.put_unless(p, &sum, q, skip);
+        let before = *p;
+        self.add(p, q, || ());
+        self.put_back(p, &before, q, skip);
     }
 
     /// The same for any P.
     #[inline(never)]
     pub(crate) fn add_complete_unless(self, p: &mut Point<C::W>, q: &Affine<C::W>, skip: u64) {
-        let (f, double) = (self.field, self.double(p));
-        let (mut sum, differences) = self.sum(p, q);
-        let same = is_zero(&differences.x) & is_zero(&differences.y);
-        sum.x = f.chosen(&sum.x, &double.x, same);
-        sum.y = f.chosen(&sum.y, &double.y, same);
-        sum.z = f.chosen(&sum.z, &double.z, same);
-        self.put_unless(p, &sum, q, skip);
+        let before = *p;
+        self.add_complete(p, q);
+        self.put_back(p, &before, q, skip);
     }
 
-    /// Puts the sum, or Q if P is at infinity, in place of P where the mask is zero.
+    /// In place of a sum puts Q if P was at infinity, and P where the mask is all ones.
     #[inline(always)]
-    fn put_unless(self, p: &mut Point<C::W>, sum: &Point<C::W>, q: &Affine<C::W>, skip: u64) {
+    fn put_back(self, sum: &mut Point<C::W>, p: &Point<C::W>, q: &Affine<C::W>, skip: u64) {
         let f = self.field;
         let infinite = is_zero(&p.z);
-        p.x = f.chosen(&f.chosen(&sum.x, &q.x, infinite), &p.x, skip);
-        p.y = f.chosen(&f.chosen(&sum.y, &q.y, infinite), &p.y, skip);
-        p.z = f.chosen(&f.chosen(&sum.z, &C::Field::ONE, infinite), &p.z, skip);
+        sum.x = f.chosen(&f.chosen(&sum.x, &q.x, infinite), &p.x, skip);
+        sum.y = f.chosen(&f.chosen(&sum.y, &q.y, infinite), &p.y, skip);
+        sum.z = f.chosen(&f.chosen(&sum.z, &C::Field::ONE, infinite), &p.z, skip);
     }
 
     /// P + Q in place of P for any two points, of which Q is not at infinity. For public points.
@@ -134,11 +165,11 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
             *p = self.with_z(q);
             return;
         }
-        let (sum, differences) = self.sum(p, q);
+        let differences = self.differences(p, q, || ());
         if differences.x == C::W::ZERO && differences.y == C::W::ZERO {
             self.double_times(p, 1);
         } else {
-            *p = sum;
+            self.finish(p, &differences, || ());
         }
     }
 
@@ -165,8 +196,8 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
         let mut factors = [C::Field::ONE; N];
         let mut last = self.with_z(first);
         for at in 1..N {
-            let (sum, differences) = self.sum(&last, step);
-            last = sum;
+            let differences = self.differences(&last, step, || ());
+            self.finish(&mut last, &differences, || ());
             points[at] = Affine { x: last.x, y: last.y };
             factors[at] = differences.x;
         }

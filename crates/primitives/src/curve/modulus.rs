@@ -161,10 +161,14 @@ impl<M: Modulus, A: Arithmetic> Ring<M, A> {
         self.0.chosen(one, other, mask)
     }
 
-    /// −a where the mask is all ones, else a.
+    /// −a where the mask is all ones, else a, which must not be 0: p − a is ¬a − ¬p.
     #[inline(always)]
     pub(crate) fn negative_if(self, a: &M::W, mask: u64) -> M::W {
-        self.0.chosen(a, &self.negative(a), mask)
+        let (mut number, mut borrow) = (M::W::ZERO, false);
+        for n in 0..M::W::COUNT {
+            (number[n], borrow) = (a[n] ^ mask).borrowing_sub(!M::P[n] & mask, borrow);
+        }
+        number
     }
 
     #[inline(always)]

@@ -3,8 +3,8 @@
 use super::comb;
 use super::endomorphism::{self, divided};
 use super::group::Point;
-use super::words::{Words, is_zero_word};
-use super::{Affine, Arithmetic, Curve, Group, Ring};
+use super::words::{Words, is_zero_word, minus};
+use super::{Affine, Arithmetic, Curve, Group, Modulus, Ring, Search};
 use candor_cpu::barrier;
 
 /// Bits of a window of a scalar that multiplies any point.
@@ -69,19 +69,73 @@ impl<W: Words, const BITS: usize> Digits<W, BITS> {
     }
 }
 
+/// An odd scalar in odd digits, from −127 to 127: with w the bits of a window of (k − 1)/2, the digit is 2w − 127, and in the highest window 2w + 1.
+struct OddDigits<W> {
+    half: W,
+}
+
+impl<W: Words> OddDigits<W> {
+    const WINDOWS: usize = comb::windows(W::COUNT, comb::BITS);
+
+    /// Those of k if it is odd, else of n − k; all ones if it is even.
+    #[inline(always)]
+    fn of<M: Modulus<W = W>, A: Arithmetic>(order: Ring<M, A>, scalar: &W) -> (Self, u64) {
+        let even = is_zero_word(scalar[0] & 1);
+        let mut half = order.chosen(scalar, &minus(&M::P, scalar), even);
+        for n in 0..W::COUNT {
+            let above = if n + 1 < W::COUNT { half[n + 1] << 63 } else { 0 };
+            half[n] = half[n] >> 1 | above;
+        }
+        (Self { half }, even)
+    }
+
+    /// The digit of a window: which of the entries it is, from 0, and all ones if it is negative.
+    #[inline(always)]
+    fn at(&self, window: usize) -> (u64, u64) {
+        const PLACES: u64 = comb::ENTRIES as u64 - 1;
+        let bit = comb::BITS * window;
+        let (word, shift) = (bit / 64, bit % 64);
+        let mut bits = self.half[word] >> shift;
+        if shift > 64 - comb::BITS && word + 1 < W::COUNT {
+            bits |= self.half[word + 1] << (64 - shift);
+        }
+        if window == Self::WINDOWS - 1 {
+            return (bits & PLACES, 0);
+        }
+        // Below 64 it is −(127 − 2w), whose place is 63 − w.
+        let negative = barrier::mask_u64(bits >> (comb::BITS - 1) & 1 ^ 1);
+        ((bits ^ negative) & PLACES, negative)
+    }
+}
+
 impl<C: Curve, A: Arithmetic> Group<C, A> {
     /// k·G for k below n.
     #[inline(always)]
     pub(crate) fn base(self, scalar: &C::W) -> Point<C::W> {
-        let digits = Digits::<C::W, { comb::BITS }>::of(scalar);
-        let mut sum = Point::INFINITY;
-        // From the lowest window up: the sum so far is smaller than any entry of the next window, so it is never that entry.
-        for (window, entries) in comb::by_window(C::comb()).enumerate() {
-            let (magnitude, negative) = digits.at(window);
-            let [x, y] = self.field.0.selected_entry(entries, magnitude);
-            let entry = Affine { x, y: self.field.negative_if(&y, negative) };
-            self.add_unless(&mut sum, &entry, is_zero_word(magnitude));
+        let (digits, even) = OddDigits::of(self.order, scalar);
+        let mut sum = self.field.0.apart(|| self.base_by(&digits));
+        sum.y = self.field.negative_if(&sum.y, even);
+        sum
+    }
+
+    /// Σ dG over the digits. No digit is zero, and from the lowest window up the sum is smaller than any entry of the next window: so it is neither
+    /// infinity nor that entry, but modulo n in the last window.
+    #[inline(always)]
+    fn base_by(self, digits: &OddDigits<C::W>) -> Point<C::W> {
+        let last = OddDigits::<C::W>::WINDOWS - 1;
+        let search = |window: usize| {
+            let entries = &C::comb()[comb::ENTRIES * window..comb::ENTRIES * (window + 1)];
+            self.field.0.search(entries, digits.at(window).0)
+        };
+        let entry = |window: usize, [x, y]: [C::W; 2]| Affine { x, y: self.field.negative_if(&y, digits.at(window).1) };
+        let mut sum = self.with_z(&entry(0, search(0).found()));
+        let mut found = search(1).found();
+        for window in 1..last {
+            let mut next = search(window + 1);
+            self.add(&mut sum, &entry(window, found), || next.step());
+            found = next.found();
         }
+        self.add_complete(&mut sum, &entry(last, found));
         sum
     }
 
@@ -138,13 +192,11 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
     #[inline(always)]
     pub(crate) fn base_plus_times_vartime(self, s: &C::W, t: &C::W, point: &Affine<C::W>) -> Point<C::W> {
         let mut sum = self.times_vartime(t, point);
-        let digits = Digits::<C::W, { comb::BITS }>::of(s);
-        for (window, entries) in comb::by_window(C::comb()).enumerate() {
-            let (magnitude, negative) = digits.at(window);
-            if let Some(at) = (magnitude as usize).checked_sub(1) {
-                let [x, y] = entries[at % comb::ENTRIES].0;
-                self.add_vartime(&mut sum, &Affine { x, y: self.field.negative_if(&y, negative) });
-            }
+        let (digits, even) = OddDigits::of(self.order, s);
+        for (window, entries) in C::comb().chunks_exact(comb::ENTRIES).enumerate() {
+            let (at, negative) = digits.at(window);
+            let [x, y] = entries[at as usize].0;
+            self.add_vartime(&mut sum, &Affine { x, y: self.field.negative_if(&y, negative ^ even) });
         }
         sum
     }
@@ -172,7 +224,10 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
                     doubles = 0;
                     let Affine { x, y } = odd[usize::from(digit.unsigned_abs() / 2)];
                     let negative = u64::from(digit < 0).wrapping_neg() ^ parts[at].negative;
-                    self.add_vartime(&mut sum, &Affine { x: in_part::<C, A>(f, x, at), y: f.negative_if(&y, negative) });
+                    self.add_vartime(
+                        &mut sum,
+                        &Affine { x: in_part::<C, A>(f, x, at), y: f.negative_if(&y, negative) },
+                    );
                 }
             }
         }
@@ -257,15 +312,18 @@ mod tests {
         let mut power = group.generator();
         let mut bytes = Vec::new();
         for _ in 0..comb::windows(C::W::COUNT, comb::BITS) {
-            let mut multiple = Point::INFINITY;
+            let twice = group.affine(&group.double(&group.with_z(&power)));
+            let mut multiple = group.with_z(&power);
             for _ in 0..comb::ENTRIES {
-                multiple = group.plus_affine_vartime(&multiple, &power);
                 let Affine { x, y } = group.affine(&multiple);
                 bytes.extend(
                     [x, y].iter().flat_map(|number| number.as_ref().iter().flat_map(|word| word.to_le_bytes())),
                 );
+                multiple = group.plus_affine_vartime(&multiple, &twice);
             }
-            power = group.affine(&group.double(&multiple));
+            // 129 times the power, less the power.
+            let opposite = Affine { y: group.field.negative(&power.y), ..power };
+            power = group.affine(&group.plus_affine_vartime(&multiple, &opposite));
         }
         bytes
     }
@@ -400,6 +458,24 @@ mod tests {
     #[test]
     fn a_sum_of_a_multiple_and_its_own_double_or_its_negative_is_exact() {
         of_each_curve!(check_equal_and_opposite());
+    }
+
+    #[test]
+    fn scalars_with_a_part_that_is_zero_small_or_negative_do_so_too() {
+        // λ; `endomorphism.rs` derives it.
+        let lambda = [0xdf02967c1b23bd72, 0x122e22ea20816678, 0xa5261c028812645a, 0x5363ad4cc05c30e0];
+        let order = group::<Secp256k1>().order;
+        let times_lambda = |number| order.product(&order.enter(&small(number)), &lambda);
+        // Digits are at most 16, and a window is worth 32.
+        for (first, second) in
+            [0, 1, 2, 15, 16, 17, 31, 32, 33, 48, 512].iter().flat_map(|a| [0, 1, 16, 17, 32, 33].map(|b| (*a, b)))
+        {
+            let (first, second) = (small(first), times_lambda(second));
+            let (sum, difference) = (order.sum(&first, &second), order.difference(&first, &second));
+            for scalar in [sum, difference, order.negative(&sum), order.negative(&difference)] {
+                check::<Secp256k1>(&scalar);
+            }
+        }
     }
 
     fn check_any<C: Curve>(scalar: &[u64; 6]) {

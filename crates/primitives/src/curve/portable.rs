@@ -2,7 +2,7 @@
 
 use super::modulus::{Modulus, Reduction};
 use super::words::{Words, is_below, is_zero_word, minus};
-use super::{Arithmetic, Entry};
+use super::{Arithmetic, Entry, Search};
 use candor_cpu::barrier;
 
 /// Safe Rust.
@@ -149,11 +149,34 @@ impl Arithmetic for Portable {
         found
     }
 
+    type Search<W: Words> = InOne<W>;
+
     #[inline(always)]
-    fn selected_entry<W: Words>(self, entries: &[Entry<W>], number: u64) -> [W; 2] {
+    fn search<W: Words>(self, entries: &'static [Entry<W>], index: u64) -> InOne<W> {
+        InOne { entries, index }
+    }
+
+    #[inline(always)]
+    fn apart<T>(self, work: impl FnOnce() -> T) -> T {
+        work()
+    }
+}
+
+/// A search in one step, at the end.
+pub(crate) struct InOne<W: 'static> {
+    entries: &'static [Entry<W>],
+    index: u64,
+}
+
+impl<W: Words> Search<W> for InOne<W> {
+    #[inline(always)]
+    fn step(&mut self) {}
+
+    #[inline(always)]
+    fn found(self) -> [W; 2] {
         let mut found = [W::ZERO; 2];
-        for (entry, index) in entries.iter().zip(1..) {
-            add_if_same(&mut found, &entry.0, number, index);
+        for (entry, index) in self.entries.iter().zip(0..) {
+            add_if_same(&mut found, &entry.0, self.index, index);
         }
         found
     }

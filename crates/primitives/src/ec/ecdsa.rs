@@ -4,7 +4,7 @@ use super::der::{read_numbers, write_numbers};
 use super::key::Bytes;
 use super::nonce::{first_accepted, nonce};
 use super::rfc6979::Nonces;
-use super::{EcError, FRAMES, NamedCurve, P256, P384, PublicKey, SecretKey, on_arm};
+use super::{EcError, FRAMES, NamedCurve, P256, P384, PublicKey, Secp256k1, SecretKey, on_arm};
 use crate::curve::Modulus;
 use crate::curve::words::{Words, from_bytes, is_below, is_zero, minus, to_bytes};
 use crate::hash::{Digest, Sha256, Sha384};
@@ -47,6 +47,16 @@ impl EcdsaCurve for P384 {
 
     fn digest(cpu: Cpu, message: &[u8]) -> [u8; 48] {
         Sha384::with_cpu(cpu).chain_update(message).finalize().into()
+    }
+}
+
+impl EcdsaCurve for Secp256k1 {
+    type Hash = Sha256;
+    const LOW_S: bool = true;
+    const LABEL: &'static [u8; 13] = b"candor K-256 ";
+
+    fn digest(cpu: Cpu, message: &[u8]) -> [u8; 32] {
+        Sha256::with_cpu(cpu).chain_update(message).finalize().into()
     }
 }
 

@@ -1,11 +1,14 @@
 //! Four words.
 
-use super::{Adx, OnAdx};
+use super::sums::{less_p, less_p_p256, less_p_sm2};
+use super::{Adx, OnAdx, folded, sums};
+use crate::curve::Arithmetic;
 use crate::curve::modulus::{Modulus, Reduction};
+use crate::curve::portable::Portable;
 use candor_cpu::HaveAdx;
 use core::arch::asm;
 
-type Words = [u64; 4];
+pub(super) type Words = [u64; 4];
 
 /// Adds a·rdx to the words `$r0` to `$r4`, of which the last is new.
 macro_rules! add_row {
@@ -127,6 +130,8 @@ macro_rules! multiply_by_itself {
          adox r15, rcx\n"
     };
 }
+
+pub(super) use {add_row, multiply, multiply_by_itself};
 
 /// Adds `$r0`·p, which makes that word zero and is −`$r0` there for SM2's p, and puts the fifth word into `$r0`.
 macro_rules! clear_word_sm2 {
@@ -281,98 +286,6 @@ macro_rules! reduce {
     };
 }
 
-/// Takes p from a number in four registers, by way of `$p`.
-macro_rules! less_p {
-    ($t0:literal, $t1:literal, $t2:literal, $t3:literal, $p:literal) => {
-        concat!(
-            "mov ",
-            $p,
-            ", {p0}\n sub ",
-            $t0,
-            ", ",
-            $p,
-            "\n",
-            "mov ",
-            $p,
-            ", {p1}\n sbb ",
-            $t1,
-            ", ",
-            $p,
-            "\n",
-            "mov ",
-            $p,
-            ", {p2}\n sbb ",
-            $t2,
-            ", ",
-            $p,
-            "\n",
-            "mov ",
-            $p,
-            ", {p3}\n sbb ",
-            $t3,
-            ", ",
-            $p,
-            "\n",
-        )
-    };
-}
-
-/// The same for SM2's p, two words of which are −1.
-macro_rules! less_p_sm2 {
-    ($t0:literal, $t1:literal, $t2:literal, $t3:literal, $p:literal) => {
-        concat!(
-            "sub ",
-            $t0,
-            ", -1\n",
-            "mov ",
-            $p,
-            ", 0xffffffff00000000\n sbb ",
-            $t1,
-            ", ",
-            $p,
-            "\n",
-            "sbb ",
-            $t2,
-            ", -1\n",
-            "mov ",
-            $p,
-            ", 0xfffffffeffffffff\n sbb ",
-            $t3,
-            ", ",
-            $p,
-            "\n",
-        )
-    };
-}
-
-/// The same for P-256's, where one is −1 and one 0.
-macro_rules! less_p_p256 {
-    ($t0:literal, $t1:literal, $t2:literal, $t3:literal, $p:literal) => {
-        concat!(
-            "sub ",
-            $t0,
-            ", -1\n",
-            "mov ",
-            $p,
-            ", 0xffffffff\n sbb ",
-            $t1,
-            ", ",
-            $p,
-            "\n",
-            "sbb ",
-            $t2,
-            ", 0\n",
-            "mov ",
-            $p,
-            ", 0xffffffff00000001\n sbb ",
-            $t3,
-            ", ",
-            $p,
-            "\n",
-        )
-    };
-}
-
 /// The number in r12 to r15 and rax, below 2p, modulo p, in r8 to r11.
 macro_rules! subtract_once {
     ($less:ident) => {
@@ -391,25 +304,6 @@ macro_rules! subtract_once {
     };
 }
 
-/// Adds p to a number in four registers, if the mask in `$mask` is all ones, by way of three more.
-macro_rules! plus_p {
-    ($t0:literal, $t1:literal, $t2:literal, $t3:literal) => {
-        concat!(
-            "mov {q0}, {p0}\n mov {q1}, {p1}\n mov {q2}, {p2}\n mov {q3}, {p3}\n",
-            "and {q0}, {mask}\n and {q1}, {mask}\n and {q2}, {mask}\n and {q3}, {mask}\n",
-            "add ",
-            $t0,
-            ", {q0}\n adc ",
-            $t1,
-            ", {q1}\n adc ",
-            $t2,
-            ", {q2}\n adc ",
-            $t3,
-            ", {q3}\n",
-        )
-    };
-}
-
 /// Products and squares for a p with a reduction of its own, all in one.
 macro_rules! product_reduced {
     ($reduce:ident, $less:ident, $multiply:ident, $a:expr $(, $b:ident = $b_value:expr)?) => {{
@@ -419,61 +313,6 @@ macro_rules! product_reduced {
             asm!(
                 $multiply!(), $reduce!(), subtract_once!($less),
                 a = in(reg) $a.as_ptr(), $($b = in(reg) $b_value.as_ptr(),)?
-                out("rax") _, out("rcx") _, out("rdx") _,
-                out("r8") r0, out("r9") r1, out("r10") r2, out("r11") r3,
-                out("r12") _, out("r13") _, out("r14") _, out("r15") _,
-                options(pure, readonly, nostack),
-            );
-        }
-        [r0, r1, r2, r3]
-    }};
-}
-
-/// The words r8 to r15 modulo p = 2^256 − {c}, in r8 to r11. {c} is below 2^34.
-macro_rules! fold {
-    () => {
-        // The higher half times c, and the fifth word of the sum, which is at most c, plus one.
-        "mov rdx, {c}
-         xor ecx, ecx
-         mulx rcx, rax, r12
-         adcx r8, rax
-         adox r9, rcx
-         mulx rcx, rax, r13
-         adcx r9, rax
-         adox r10, rcx
-         mulx rcx, rax, r14
-         adcx r10, rax
-         adox r11, rcx
-         mulx r12, rax, r15
-         mov ecx, 1
-         adcx r11, rax
-         adox r12, rcx
-         mov eax, 0
-         adcx r12, rax
-         mulx rcx, r12, r12
-         add r8, r12
-         adc r9, rcx
-         adc r10, 0
-         adc r11, 0
-         cmovc rdx, rax
-         sub r8, rdx
-         sbb r9, 0
-         sbb r10, 0
-         sbb r11, 0"
-        // The one more is c: with it the sum passes 2^256 if it is p or more, and is then less by p; else c is taken away again.
-    };
-}
-
-/// Products and squares for a p just below 2^256.
-macro_rules! product_folded {
-    ($modulus:ident, $multiply:ident, $a:expr $(, $b:ident = $b_value:expr)?) => {{
-        let (r0, r1, r2, r3);
-        // SAFETY: the token proves BMI2 and ADX; a and b are four words each, and nothing is written to memory.
-        unsafe {
-            asm!(
-                $multiply!(), fold!(),
-                a = in(reg) $a.as_ptr(), $($b = in(reg) $b_value.as_ptr(),)?
-                c = const $modulus::P[0].wrapping_neg().cast_signed(),
                 out("rax") _, out("rcx") _, out("rdx") _,
                 out("r8") r0, out("r9") r1, out("r10") r2, out("r11") r3,
                 out("r12") _, out("r13") _, out("r14") _, out("r15") _,
@@ -525,118 +364,13 @@ fn reduced<M: Modulus<W = Words>>(_: HaveAdx, words: [u64; 8]) -> Words {
     [r0, r1, r2, r3]
 }
 
-/// The same for SM2's p: two of its words are the mask itself.
-macro_rules! plus_p_sm2 {
-    ($t0:literal, $t1:literal, $t2:literal, $t3:literal) => {
-        concat!(
-            "mov {q0}, {mask}\n shl {q0}, 32\n",
-            "mov {q1}, 0xfffffffeffffffff\n and {q1}, {mask}\n",
-            "add ",
-            $t0,
-            ", {mask}\n adc ",
-            $t1,
-            ", {q0}\n adc ",
-            $t2,
-            ", {mask}\n adc ",
-            $t3,
-            ", {q1}\n",
-        )
-    };
-}
-
-/// The same for P-256's.
-macro_rules! plus_p_p256 {
-    ($t0:literal, $t1:literal, $t2:literal, $t3:literal) => {
-        concat!(
-            "mov {q0:e}, {mask:e}\n",
-            "mov {q1}, 0xffffffff00000001\n and {q1}, {mask}\n",
-            "add ",
-            $t0,
-            ", {mask}\n adc ",
-            $t1,
-            ", {q0}\n adc ",
-            $t2,
-            ", 0\n adc ",
-            $t3,
-            ", {q1}\n",
-        )
-    };
-}
-
-/// a + b, less p unless that is negative.
-macro_rules! sum {
-    ($less:ident, $a:expr, $b:expr, $($p:tt)*) => {{
-        let (r0, r1, r2, r3);
-        // SAFETY: a and b are four words each, and nothing is written to memory.
-        unsafe {
-            asm!(
-                "mov {s0}, [{a}]
-                 mov {s1}, [{a} + 8]
-                 mov {s2}, [{a} + 16]
-                 mov {s3}, [{a} + 24]
-                 xor {above:e}, {above:e}
-                 add {s0}, [{b}]
-                 adc {s1}, [{b} + 8]
-                 adc {s2}, [{b} + 16]
-                 adc {s3}, [{b} + 24]
-                 adc {above}, 0
-                 mov {t0}, {s0}
-                 mov {t1}, {s1}
-                 mov {t2}, {s2}
-                 mov {t3}, {s3}",
-                $less!("{t0}", "{t1}", "{t2}", "{t3}", "{p}"),
-                "sbb {above}, 0
-                 cmovc {t0}, {s0}
-                 cmovc {t1}, {s1}
-                 cmovc {t2}, {s2}
-                 cmovc {t3}, {s3}",
-                a = in(reg) $a.as_ptr(), b = in(reg) $b.as_ptr(),
-                $($p)*
-                s0 = out(reg) _, s1 = out(reg) _, s2 = out(reg) _, s3 = out(reg) _, above = out(reg) _, p = out(reg) _,
-                t0 = out(reg) r0, t1 = out(reg) r1, t2 = out(reg) r2, t3 = out(reg) r3,
-                options(pure, readonly, nostack),
-            );
-        }
-        [r0, r1, r2, r3]
-    }};
-    ($less:ident, $a:expr, $b:expr) => { sum!($less, $a, $b,) };
-}
-
-/// a − b, and p more if that is negative.
-macro_rules! difference {
-    ($plus:ident, $a:expr, $b:expr, $($p:tt)*) => {{
-        let (r0, r1, r2, r3);
-        // SAFETY: a and b are four words each, and nothing is written to memory.
-        unsafe {
-            asm!(
-                "mov {t0}, [{a}]
-                 mov {t1}, [{a} + 8]
-                 mov {t2}, [{a} + 16]
-                 mov {t3}, [{a} + 24]
-                 sub {t0}, [{b}]
-                 sbb {t1}, [{b} + 8]
-                 sbb {t2}, [{b} + 16]
-                 sbb {t3}, [{b} + 24]
-                 sbb {mask}, {mask}",
-                $plus!("{t0}", "{t1}", "{t2}", "{t3}"),
-                a = in(reg) $a.as_ptr(), b = in(reg) $b.as_ptr(),
-                $($p)*
-                mask = out(reg) _,
-                t0 = out(reg) r0, t1 = out(reg) r1, t2 = out(reg) r2, t3 = out(reg) r3,
-                options(pure, readonly, nostack),
-            );
-        }
-        [r0, r1, r2, r3]
-    }};
-}
-
 impl OnAdx for Words {
     #[inline(always)]
     fn product<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self {
         match M::REDUCTION {
             Reduction::Sm2 => product_reduced!(reduce_sm2, less_p_sm2, multiply, a, b = b),
             Reduction::P256 => product_reduced!(reduce_p256, less_p_p256, multiply, a, b = b),
-            Reduction::Secp256k1 => product_folded!(M, multiply, a, b = b),
+            Reduction::Secp256k1 => folded::product::<M>(arm, a, b),
             Reduction::Montgomery => reduced::<M>(arm.adx, wide!(multiply, a, b = b)),
         }
     }
@@ -646,35 +380,27 @@ impl OnAdx for Words {
         match M::REDUCTION {
             Reduction::Sm2 => product_reduced!(reduce_sm2, less_p_sm2, multiply_by_itself, a),
             Reduction::P256 => product_reduced!(reduce_p256, less_p_p256, multiply_by_itself, a),
-            Reduction::Secp256k1 => product_folded!(M, multiply_by_itself, a),
+            Reduction::Secp256k1 => folded::square::<M>(arm, a),
             Reduction::Montgomery => reduced::<M>(arm.adx, wide!(multiply_by_itself, a)),
         }
     }
 
     #[inline(always)]
-    fn sum<M: Modulus<W = Self>>(_: Adx, a: &Self, b: &Self) -> Self {
-        match M::REDUCTION {
-            Reduction::Sm2 => sum!(less_p_sm2, a, b),
-            Reduction::P256 => sum!(less_p_p256, a, b),
-            Reduction::Montgomery | Reduction::Secp256k1 => sum!(
-                less_p, a, b,
-                p0 = const M::P[0].cast_signed(), p1 = const M::P[1].cast_signed(),
-                p2 = const M::P[2].cast_signed(), p3 = const M::P[3].cast_signed(),
-            ),
-        }
+    fn half<M: Modulus<W = Self>>(arm: Adx, a: &Self) -> Self {
+        if M::REDUCTION == Reduction::Secp256k1 { folded::half::<M>(arm, a) } else { Portable.half::<M>(a) }
     }
 
     #[inline(always)]
-    fn difference<M: Modulus<W = Self>>(_: Adx, a: &Self, b: &Self) -> Self {
-        match M::REDUCTION {
-            Reduction::Sm2 => difference!(plus_p_sm2, a, b, q0 = out(reg) _, q1 = out(reg) _,),
-            Reduction::P256 => difference!(plus_p_p256, a, b, q0 = out(reg) _, q1 = out(reg) _,),
-            Reduction::Montgomery | Reduction::Secp256k1 => difference!(
-                plus_p, a, b,
-                p0 = const M::P[0].cast_signed(), p1 = const M::P[1].cast_signed(),
-                p2 = const M::P[2].cast_signed(), p3 = const M::P[3].cast_signed(),
-                q0 = out(reg) _, q1 = out(reg) _, q2 = out(reg) _, q3 = out(reg) _,
-            ),
+    fn sum<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self {
+        if M::REDUCTION == Reduction::Secp256k1 { folded::sum::<M>(arm, a, b) } else { sums::sum::<M>(a, b) }
+    }
+
+    #[inline(always)]
+    fn difference<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self {
+        if M::REDUCTION == Reduction::Secp256k1 {
+            folded::difference::<M>(arm, a, b)
+        } else {
+            sums::difference::<M>(a, b)
         }
     }
 }
