@@ -55,9 +55,9 @@ impl<W: Words> Endomorphism<W> {
             }
             let negative = barrier::mask_u64(part[2] >> 63);
             let mut magnitude = W::ZERO;
-            let mut carry = negative != 0;
+            let mut borrow = false;
             for n in 0..2 {
-                (magnitude[n], carry) = (part[n] ^ negative).carrying_add(0, carry);
+                (magnitude[n], borrow) = (part[n] ^ negative).borrowing_sub(negative, borrow);
             }
             Part { magnitude, negative }
         })
@@ -105,6 +105,7 @@ mod tests {
     use super::super::{Affine, Group, Ring};
     use super::*;
     use proptest::prelude::*;
+    use std::vec::Vec;
 
     type Number = [u64; 4];
 
@@ -168,7 +169,7 @@ mod tests {
                 let Affine { x, y } = group.affine(&group.base(root));
                 x == wanted && y == generator.y
             })
-            .collect::<std::vec::Vec<_>>()
+            .collect::<Vec<_>>()
             .try_into()
             .unwrap();
         lambda
@@ -238,7 +239,7 @@ mod tests {
                     let distance = small(distance);
                     [ring.sum(number, &distance), ring.difference(number, &distance)]
                 })
-                .collect::<std::vec::Vec<_>>()
+                .collect::<Vec<_>>()
         };
         // Near multiples of n/y₂, where the rounding turns, and of what the basis has.
         let [[x1, _], [x2, _]] = ENDOMORPHISM.basis.map(|pair| pair.map(|[a, b, c]| [a, b, c, 0]));

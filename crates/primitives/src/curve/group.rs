@@ -182,7 +182,7 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
     }
 
     /// P + iQ for each i below N, and last Q, each as (x·z², y·z³) with the z that is returned. On curves with a = 0 that is any number: their sums and
-    /// doubles don't need to know by which z all points are off. On others it is 1. The given P and Q are off by `z`, and no P + iQ is Q or infinity.
+    /// doubles don't need to know by which z all points are off. On others it is 1. The given P and Q are off by `z`, and no P + iQ is Q, −Q or infinity.
     #[inline(always)]
     pub(crate) fn progression<const N: usize>(
         self,
