@@ -15,6 +15,8 @@ pub enum Reduction {
     Sm2,
     /// Montgomery's, for P-256's 2^256 − 2^224 + 2^192 + 2^96 − 1.
     P256,
+    /// Montgomery's, for P-384's 2^384 − 2^128 − 2^96 + 2^32 − 1.
+    P384,
 }
 
 /// A prime between R/2 and R, and what follows from it.
@@ -168,7 +170,7 @@ impl<M: Modulus, A: Arithmetic> Ring<M, A> {
     #[inline(always)]
     pub(crate) fn leave(self, a: &M::W) -> M::W {
         match M::REDUCTION {
-            Reduction::Montgomery | Reduction::Sm2 | Reduction::P256 => self.product(a, &small(1)),
+            Reduction::Montgomery | Reduction::Sm2 | Reduction::P256 | Reduction::P384 => self.product(a, &small(1)),
         }
     }
 

@@ -372,7 +372,7 @@ impl OnAdx for Words {
         match M::REDUCTION {
             Reduction::Sm2 => product_reduced!(reduce_sm2, M, multiply, a, b = b),
             Reduction::P256 => product_reduced!(reduce_p256, M, multiply, a, b = b),
-            Reduction::Montgomery => reduced::<M>(arm.adx, wide!(multiply, a, b = b)),
+            Reduction::Montgomery | Reduction::P384 => reduced::<M>(arm.adx, wide!(multiply, a, b = b)),
         }
     }
 
@@ -381,7 +381,7 @@ impl OnAdx for Words {
         match M::REDUCTION {
             Reduction::Sm2 => product_reduced!(reduce_sm2, M, multiply_by_itself, a),
             Reduction::P256 => product_reduced!(reduce_p256, M, multiply_by_itself, a),
-            Reduction::Montgomery => reduced::<M>(arm.adx, wide!(multiply_by_itself, a)),
+            Reduction::Montgomery | Reduction::P384 => reduced::<M>(arm.adx, wide!(multiply_by_itself, a)),
         }
     }
 
