@@ -17,6 +17,8 @@ pub enum Reduction {
     P256,
     /// The plain form's, for secp256k1's 2^256 − 2^32 − 977.
     Secp256k1,
+    /// Montgomery's, for P-384's 2^384 − 2^128 − 2^96 + 2^32 − 1.
+    P384,
 }
 
 impl Reduction {

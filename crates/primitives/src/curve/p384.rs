@@ -10,7 +10,7 @@ pub struct P384;
 
 modulus!(
     /// Its field's modulus, 2^384 − 2^128 − 2^96 + 2^32 − 1.
-    P, 6, [0x00000000ffffffff, 0xffffffff00000000, 0xfffffffffffffffe, 0xffffffffffffffff, 0xffffffffffffffff, 0xffffffffffffffff], Montgomery
+    P, 6, [0x00000000ffffffff, 0xffffffff00000000, 0xfffffffffffffffe, 0xffffffffffffffff, 0xffffffffffffffff, 0xffffffffffffffff], P384
 );
 
 modulus!(

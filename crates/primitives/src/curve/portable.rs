@@ -84,7 +84,7 @@ impl Arithmetic for Portable {
             words[n + M::W::COUNT] = carry;
         }
         match M::REDUCTION {
-            Reduction::Montgomery | Reduction::Sm2 | Reduction::P256 => montgomery::<M>(wide),
+            Reduction::Montgomery | Reduction::Sm2 | Reduction::P256 | Reduction::P384 => montgomery::<M>(wide),
             Reduction::Secp256k1 => folded::<M>(&wide),
         }
     }

@@ -211,7 +211,7 @@ fn selected<W: Words, const N: usize>(_: HaveAvx2, entries: &[[W; N]], number: u
 mod tests {
     use super::*;
     use crate::curve::words::{is_below, minus, small};
-    use crate::curve::{p256, p384, secp256k1, sm2};
+    use crate::curve::{Ring, p256, p384, secp256k1, sm2};
     use proptest::prelude::*;
     use std::vec::Vec;
 
@@ -255,8 +255,14 @@ mod tests {
             }
             number
         });
+        // One word is all ones, or all others are.
+        let ones = (0..M::W::COUNT).flat_map(|n| {
+            let mut number = M::W::ZERO;
+            number[n] = u64::MAX;
+            [number, minus(&minus(&M::W::ZERO, &small(1)), &number)]
+        });
         let near = (0..4).map(|less| minus(&M::P, &small(less + 1)));
-        all.filter(|a| is_below(a, &M::P)).chain(near)
+        all.chain(ones).filter(|a| is_below(a, &M::P)).chain(near)
     }
 
     fn check_edges<M: Modulus>() {
@@ -270,6 +276,31 @@ mod tests {
     #[test]
     fn numbers_at_edges_give_what_safe_rust_gives() {
         of_each_modulus!(check_edges());
+    }
+
+    /// Sums around the modulus, and products of which the last subtraction leaves little or leaves all but little.
+    fn check_last_subtraction<M: Modulus>() {
+        let Some(adx) = Adx::check(Cpu::host()) else { return };
+        let ring = Ring::<M, _>::new(Portable);
+        assert_eq!(adx.square::<M>(&M::P), M::W::ZERO);
+        for a in edges::<M>().filter(|a| *a != M::W::ZERO) {
+            let opposite = minus(&M::P, &a);
+            let before = minus(&opposite, &small(1));
+            assert_eq!(adx.sum::<M>(&a, &opposite), M::W::ZERO, "{a:x?}");
+            assert_eq!(adx.sum::<M>(&a, &before), minus(&M::P, &small(1)), "{a:x?}");
+            assert_eq!(adx.sum::<M>(&opposite, &minus(&a, &small(1))), minus(&M::P, &small(1)), "{a:x?}");
+            assert_eq!(adx.difference::<M>(&a, &a), M::W::ZERO, "{a:x?}");
+            assert_eq!(adx.difference::<M>(&before, &opposite), minus(&M::P, &small(1)), "{a:x?}");
+            let inverse = ring.inverse(&a);
+            for result in [small(1), small(2), minus(&M::P, &small(1)), minus(&M::P, &small(2))] {
+                assert_eq!(adx.product::<M>(&a, &ring.product(&inverse, &result)), result, "{a:x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn results_just_below_and_just_above_the_modulus_are_exact() {
+        of_each_modulus!(check_last_subtraction());
     }
 
     /// A product whose first factor is any below R is what safe Rust gives, and the product with the same number modulo M.

@@ -371,7 +371,7 @@ impl OnAdx for Words {
             Reduction::Sm2 => product_reduced!(reduce_sm2, less_p_sm2, multiply, a, b = b),
             Reduction::P256 => product_reduced!(reduce_p256, less_p_p256, multiply, a, b = b),
             Reduction::Secp256k1 => folded::product::<M>(arm, a, b),
-            Reduction::Montgomery => reduced::<M>(arm.adx, wide!(multiply, a, b = b)),
+            Reduction::Montgomery | Reduction::P384 => reduced::<M>(arm.adx, wide!(multiply, a, b = b)),
         }
     }
 
@@ -381,7 +381,7 @@ impl OnAdx for Words {
             Reduction::Sm2 => product_reduced!(reduce_sm2, less_p_sm2, multiply_by_itself, a),
             Reduction::P256 => product_reduced!(reduce_p256, less_p_p256, multiply_by_itself, a),
             Reduction::Secp256k1 => folded::square::<M>(arm, a),
-            Reduction::Montgomery => reduced::<M>(arm.adx, wide!(multiply_by_itself, a)),
+            Reduction::Montgomery | Reduction::P384 => reduced::<M>(arm.adx, wide!(multiply_by_itself, a)),
         }
     }
 

@@ -226,7 +226,7 @@ pub(super) fn sum<M: Modulus<W = Words>>(a: &Words, b: &Words) -> Words {
     match M::REDUCTION {
         Reduction::Sm2 => sum!(less_p_sm2, a, b),
         Reduction::P256 => sum!(less_p_p256, a, b),
-        Reduction::Montgomery | Reduction::Secp256k1 => sum!(
+        Reduction::Montgomery | Reduction::Secp256k1 | Reduction::P384 => sum!(
             less_p, a, b,
             p0 = const M::P[0].cast_signed(), p1 = const M::P[1].cast_signed(),
             p2 = const M::P[2].cast_signed(), p3 = const M::P[3].cast_signed(),
@@ -240,7 +240,7 @@ pub(super) fn difference<M: Modulus<W = Words>>(a: &Words, b: &Words) -> Words {
     match M::REDUCTION {
         Reduction::Sm2 => difference!(plus_p_sm2, a, b, q0 = out(reg) _, q1 = out(reg) _,),
         Reduction::P256 => difference!(plus_p_p256, a, b, q0 = out(reg) _, q1 = out(reg) _,),
-        Reduction::Montgomery | Reduction::Secp256k1 => difference!(
+        Reduction::Montgomery | Reduction::Secp256k1 | Reduction::P384 => difference!(
             plus_p, a, b,
             p0 = const M::P[0].cast_signed(), p1 = const M::P[1].cast_signed(),
             p2 = const M::P[2].cast_signed(), p3 = const M::P[3].cast_signed(),
