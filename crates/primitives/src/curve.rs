@@ -2,6 +2,7 @@
 //!
 //! `docs/curves.md` has the mathematics, the bounds and the exceptional cases.
 
+pub(crate) mod arm;
 pub(crate) mod comb;
 pub(crate) mod endomorphism;
 pub(crate) mod group;
@@ -14,9 +15,10 @@ pub(crate) mod secp256k1;
 pub(crate) mod sm2;
 pub(crate) mod words;
 
+pub(crate) use arm::Arm;
 pub(crate) use comb::Entry;
 pub(crate) use endomorphism::Endomorphism;
-pub(crate) use group::{Affine, Group};
+pub(crate) use group::{Affine, Group, Point};
 pub(crate) use modulus::{Modulus, Ring};
 pub(crate) use words::Words;
 
@@ -43,7 +45,55 @@ pub trait Curve: Copy + Send + Sync + 'static {
     const ENDOMORPHISM: Option<Endomorphism<Self::W>> = None;
     /// Multiples of the generator: [`comb`] says which.
     fn comb() -> &'static [Entry<Self::W>];
+    /// k·G for k below n.
+    fn base(arm: Arm, scalar: &Self::W) -> Point<Self::W>;
+    /// k·P for k below n.
+    fn times(arm: Arm, scalar: &Self::W, point: &Affine<Self::W>) -> Point<Self::W>;
+    /// The same for public numbers and points.
+    fn times_vartime(arm: Arm, scalar: &Self::W, point: &Affine<Self::W>) -> Point<Self::W>;
+    /// s·G + t·P for s and t below n. For public numbers and points.
+    fn base_plus_times_vartime(arm: Arm, s: &Self::W, t: &Self::W, point: &Affine<Self::W>) -> Point<Self::W>;
 }
+
+/// The multiples of a [`Curve`], as functions that are compiled once, and not again in each crate that uses a curve.
+macro_rules! multiples {
+    () => {
+        #[inline(never)]
+        fn base(arm: $crate::curve::Arm, scalar: &Self::W) -> $crate::curve::Point<Self::W> {
+            $crate::curve::arm::on_arm!(arm, |group: Self| group.base(scalar))
+        }
+
+        #[inline(never)]
+        fn times(
+            arm: $crate::curve::Arm,
+            scalar: &Self::W,
+            point: &$crate::curve::Affine<Self::W>,
+        ) -> $crate::curve::Point<Self::W> {
+            $crate::curve::arm::on_arm!(arm, |group: Self| group.times(scalar, point))
+        }
+
+        #[inline(never)]
+        fn times_vartime(
+            arm: $crate::curve::Arm,
+            scalar: &Self::W,
+            point: &$crate::curve::Affine<Self::W>,
+        ) -> $crate::curve::Point<Self::W> {
+            $crate::curve::arm::on_arm!(arm, |group: Self| group.times_vartime(scalar, point))
+        }
+
+        #[inline(never)]
+        fn base_plus_times_vartime(
+            arm: $crate::curve::Arm,
+            s: &Self::W,
+            t: &Self::W,
+            point: &$crate::curve::Affine<Self::W>,
+        ) -> $crate::curve::Point<Self::W> {
+            $crate::curve::arm::on_arm!(arm, |group: Self| group.base_plus_times_vartime(s, t, point))
+        }
+    };
+}
+
+pub(crate) use multiples;
 
 /// One way to compute modulo a prime, on numbers below it.
 pub(crate) trait Arithmetic: Copy {

@@ -25,7 +25,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub(crate) mod arm;
 pub(crate) mod der;
 mod ecdh;
 mod ecdsa;
@@ -46,11 +45,11 @@ pub use key::{Bytes, PublicKey, SecretKey};
 pub use pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding};
 pub use sec1::{DecodeEcPrivateKey, EncodeEcPrivateKey};
 
-pub(crate) use arm::on_arm;
+pub(crate) use crate::curve::arm::on_arm;
 
 use crate::curve::Curve;
+use crate::curve::arm::Arm;
 use crate::random;
-use arm::Arm;
 use candor_cpu::Cpu;
 use core::fmt;
 use core::marker::PhantomData;

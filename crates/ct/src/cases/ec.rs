@@ -3,7 +3,7 @@
 use super::generator;
 use crate::case::{Case, Expect};
 use candor_cpu::{Cpu, secret};
-use candor_primitives::ec::{Ec, EcdsaCurve, P256, P384, SecretKey};
+use candor_primitives::ec::{Ec, EcdsaCurve, P256, P384, Secp256k1, SecretKey};
 
 /// The cases of a curve on an arm.
 macro_rules! on {
@@ -22,6 +22,8 @@ pub(super) const CASES: &[[Case; 4]] = &[
     on!(P256, "p256", "P-256", "adx"),
     on!(P384, "p384", "P-384", "portable"),
     on!(P384, "p384", "P-384", "adx"),
+    on!(Secp256k1, "secp256k1", "secp256k1", "portable"),
+    on!(Secp256k1, "secp256k1", "secp256k1", "adx"),
 ];
 
 const fn own(name: &'static str, ran: (&'static str, &'static str), run: fn(Cpu)) -> Case {

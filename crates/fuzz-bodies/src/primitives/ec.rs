@@ -3,7 +3,7 @@
 use candor_cpu::Cpu;
 use candor_primitives::ec::{
     DecodeEcPrivateKey, DecodePrivateKey, DecodePublicKey, Ec, EcdsaCurve, EncodeEcPrivateKey, EncodePrivateKey,
-    EncodePublicKey, P256, P384, PublicKey, SecretKey, Signature,
+    EncodePublicKey, P256, P384, PublicKey, Secp256k1, SecretKey, Signature,
 };
 
 /// Bytes as a public key, a signature, a signed message and a key file on each curve: refused, or read and written as the same bytes; every tier says
@@ -11,6 +11,7 @@ use candor_primitives::ec::{
 pub fn ec_bytes(data: &[u8]) {
     on::<P256>(data, [7; 32].as_slice());
     on::<P384>(data, [7; 48].as_slice());
+    on::<Secp256k1>(data, [7; 32].as_slice());
 }
 
 fn on<C: EcdsaCurve>(data: &[u8], key: &[u8]) {

@@ -6,14 +6,14 @@ use core::marker::PhantomData;
 
 /// A point that is not at infinity, as its coordinates stand in the field.
 #[derive(Clone, Copy)]
-pub(crate) struct Affine<W> {
+pub struct Affine<W> {
     pub(crate) x: W,
     pub(crate) y: W,
 }
 
 /// Any point, likewise.
 #[derive(Clone, Copy)]
-pub(crate) struct Point<W> {
+pub struct Point<W> {
     pub(crate) x: W,
     pub(crate) y: W,
     pub(crate) z: W,

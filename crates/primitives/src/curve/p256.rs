@@ -2,7 +2,7 @@
 
 use super::comb::{self, BITS, ENTRIES, Entry};
 use super::modulus::modulus;
-use super::{A, Curve};
+use super::{A, Curve, multiples};
 
 /// The curve P-256.
 #[derive(Clone, Copy)]
@@ -28,6 +28,8 @@ impl Curve for P256 {
         [0xf4a13945d898c296, 0x77037d812deb33a0, 0xf8bce6e563a440f2, 0x6b17d1f2e12c4247],
         [0xcbb6406837bf51f5, 0x2bce33576b315ece, 0x8ee7eb4a7c0f9e16, 0x4fe342e2fe1a7f9b],
     ];
+
+    multiples!();
 
     #[inline(always)]
     fn comb() -> &'static [Entry<[u64; 4]>] {

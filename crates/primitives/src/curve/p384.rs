@@ -2,7 +2,7 @@
 
 use super::comb::{self, BITS, ENTRIES, Entry};
 use super::modulus::modulus;
-use super::{A, Curve};
+use super::{A, Curve, multiples};
 
 /// The curve P-384.
 #[derive(Clone, Copy)]
@@ -49,6 +49,8 @@ impl Curve for P384 {
             0x3617de4a96262c6f,
         ],
     ];
+
+    multiples!();
 
     #[inline(always)]
     fn comb() -> &'static [Entry<[u64; 6]>] {

@@ -7,7 +7,7 @@ use candor_cpu::barrier;
 
 /// Safe Rust.
 #[derive(Clone, Copy)]
-pub(crate) struct Portable;
+pub struct Portable;
 
 /// The lower and the upper word of a·b + c + d, which is below 2^128.
 #[inline(always)]

@@ -2,7 +2,7 @@
 
 use super::comb::{self, BITS, ENTRIES, Entry};
 use super::modulus::modulus;
-use super::{A, Curve, Endomorphism};
+use super::{A, Curve, Endomorphism, multiples};
 
 /// The curve secp256k1.
 #[derive(Clone, Copy)]
@@ -40,6 +40,8 @@ impl Curve for Secp256k1 {
             [0x1571b4ae8ac47f71, 0x221208ac9df506c6, 0x6f547fa90abfe4c4, 0xe4437ed6010e8828],
         ],
     });
+
+    multiples!();
 
     #[inline(always)]
     fn comb() -> &'static [Entry<[u64; 4]>] {

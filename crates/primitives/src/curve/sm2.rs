@@ -2,7 +2,7 @@
 
 use super::comb::{self, BITS, ENTRIES, Entry};
 use super::modulus::modulus;
-use super::{A, Curve};
+use super::{A, Curve, multiples};
 
 /// The curve sm2p256v1.
 #[derive(Clone, Copy)]
@@ -28,6 +28,8 @@ impl Curve for Sm2Curve {
         [0x715a4589334c74c7, 0x8fe30bbff2660be1, 0x5f9904466a39c994, 0x32c4ae2c1f198119],
         [0x02df32e52139f0a0, 0xd0a9877cc62a4740, 0x59bdcee36b692153, 0xbc3736a2f4f6779c],
     ];
+
+    multiples!();
 
     #[inline(always)]
     fn comb() -> &'static [Entry<[u64; 4]>] {

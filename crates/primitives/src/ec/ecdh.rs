@@ -23,8 +23,9 @@ impl<C: NamedCurve> SecretKey<C> {
         secret::ran(C::NAME, self.ec.arm());
         stack::clearing::<FRAMES, _>(|| {
             let mut shared = Kept::new(C::W::ZERO_BYTES);
-            *shared = on_arm!(self.ec, |group: C| {
-                let x = group.x_of(&group.times(&self.scalar, &peer.point));
+            let point = C::times(self.ec.arm, &self.scalar, &peer.point);
+            *shared = on_arm!(self.ec.arm, |group: C| {
+                let x = group.x_of(&point);
                 to_bytes(&group.field.leave(&x))
             });
             SharedSecret(shared)

@@ -157,9 +157,10 @@ impl<C: EcdsaCurve> SecretKey<C> {
     /// The signature with this nonce, unless it has a zero where none may be (FIPS 186-5 §6.4.1), which happens with probability 2^-254.
     pub(super) fn sign_by(&self, digest: &C::W, nonce: &C::W) -> Option<Signature<C>> {
         secret::ran(C::NAME, self.ec.arm());
-        let (r, s) = on_arm!(self.ec, |group: C| {
+        let point = C::base(self.ec.arm, nonce);
+        let (r, s) = on_arm!(self.ec.arm, |group: C| {
             let n = group.order;
-            let r = n.reduced(&group.field.leave(&group.x_of(&group.base(nonce))));
+            let r = n.reduced(&group.field.leave(&group.x_of(&point)));
             let both = n.sum(&n.reduced(digest), &n.product(&n.enter(&r), &self.scalar));
             let s = n.product(&n.inverse(&n.enter(nonce)), &both);
             let bad = is_zero(nonce) | is_zero(&r) | is_zero(&s);
@@ -201,11 +202,11 @@ impl<C: EcdsaCurve> PublicKey<C> {
 
     fn verify_number(&self, digest: &C::W, signature: &Signature<C>) -> Result<(), EcError> {
         let [r, s] = signature.0.each_ref().map(from_bytes::<C::W>);
-        let valid = on_arm!(self.ec, |group: C| {
+        let valid = on_arm!(self.ec.arm, |group: C| {
             let (n, p) = (group.order, group.field);
             let inverse = n.inverse(&n.enter(&s));
             let (of_base, of_point) = (n.product(&inverse, &n.reduced(digest)), n.product(&inverse, &r));
-            let point = group.base_plus_times_vartime(&of_base, &of_point, &self.point);
+            let point = C::base_plus_times_vartime(self.ec.arm, &of_base, &of_point, &self.point);
             // r = x mod n, without the inverse that would give x: is x·Z² = X for an x that gives r?
             let zz = p.square(&point.z);
             let is = |x: &C::W| p.product(&p.enter(x), &zz) == point.x;

@@ -86,7 +86,10 @@ impl<C: NamedCurve> Ec<C> {
             if secret::declassified(u8::from(below), "ec-secret-key-range") == 0 {
                 return Err(EcError::SecretKey);
             }
-            key.public.point = on_arm!(self, |group: C| group.affine(&group.base(&key.scalar)));
+            key.public.point = {
+                let point = C::base(self.arm, &key.scalar);
+                on_arm!(self.arm, |group: C| group.affine(&point))
+            };
             key.public.write();
             key.public.publish();
             Ok(key)
@@ -130,7 +133,7 @@ impl<C: NamedCurve> Ec<C> {
             [tag @ (2 | 3), ref x @ ..] if x.len() == length => (coordinate(x)?, None, tag & 1),
             _ => return Err(EcError::PublicKey),
         };
-        let point = on_arm!(self, |group: C| {
+        let point = on_arm!(self.arm, |group: C| {
             let field = group.field;
             let x = field.enter(&x);
             let y = match y {
@@ -190,7 +193,7 @@ impl<C: NamedCurve> PublicKey<C> {
     }
 
     fn generator(ec: Ec<C>) -> Self {
-        let point = on_arm!(ec, |group: C| group.generator());
+        let point = on_arm!(ec.arm, |group: C| group.generator());
         Self { ec, point, bytes: C::GENERATOR.map(|number| to_bytes(&number)) }
     }
 
@@ -207,7 +210,7 @@ impl<C: NamedCurve> PublicKey<C> {
     /// The bytes of the point.
     fn write(&mut self) {
         let Affine { x, y } = self.point;
-        self.bytes = on_arm!(self.ec, |group: C| [x, y].map(|number| to_bytes(&group.field.leave(&number))));
+        self.bytes = on_arm!(self.ec.arm, |group: C| [x, y].map(|number| to_bytes(&group.field.leave(&number))));
     }
 }
 

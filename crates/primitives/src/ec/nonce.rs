@@ -38,5 +38,5 @@ pub(crate) fn nonce<C: NamedCurve>(ec: Ec<C>, label: &[u8; 13], count: u8, parts
     low.as_mut().copy_from_slice(lower);
     high.as_mut()[length - upper.len()..].copy_from_slice(upper);
     let [high, low] = [&high, &low].map(|half| Zeroizing::new(from_bytes::<C::W>(half)));
-    Zeroizing::new(on_arm!(ec, |group: C| group.order.reduced_wide(&low, &high)))
+    Zeroizing::new(on_arm!(ec.arm, |group: C| group.order.reduced_wide(&low, &high)))
 }

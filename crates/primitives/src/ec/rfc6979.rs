@@ -28,7 +28,7 @@ impl<C: NamedCurve, H: Digest + BlockSizeUser + Clone> Nonces<C, H> {
             value: Zeroizing::new(alloc::vec![1; length]),
             of: PhantomData,
         };
-        let reduced = on_arm!(ec, |group: C| group.order.reduced(digest));
+        let reduced = on_arm!(ec.arm, |group: C| group.order.reduced(digest));
         let (secret, digest) = (Zeroizing::new(to_bytes(secret)), to_bytes(&reduced));
         for separator in [0, 1] {
             nonces.renew(&[&[separator], secret.as_ref(), digest.as_ref()]);

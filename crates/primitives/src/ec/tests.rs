@@ -67,7 +67,7 @@ fn check_zeros<C: EcdsaCurve>() {
             assert_eq!(secret.public_key().verify_digest(to_bytes(&digest).as_ref(), &signature), Ok(()));
         }
         // With k = 1, r is x(G), and s is zero for e = −r·d.
-        let e = on_arm!(ec, |group: C| {
+        let e = on_arm!(ec.arm, |group: C| {
             let n = group.order;
             let r = n.reduced(&C::GENERATOR[0]);
             n.negative(&n.product(&n.enter(&r), &secret.scalar))
@@ -83,6 +83,7 @@ fn check_zeros<C: EcdsaCurve>() {
 fn nonces_that_make_a_zero_are_refused_and_their_neighbours_are_not() {
     check_zeros::<P256>();
     check_zeros::<P384>();
+    check_zeros::<Secp256k1>();
 }
 
 fn check_nonces<C: EcdsaCurve>() {
@@ -103,6 +104,7 @@ fn check_nonces<C: EcdsaCurve>() {
 fn a_nonce_depends_on_the_key_the_digest_the_randomness_and_its_number() {
     check_nonces::<P256>();
     check_nonces::<P384>();
+    check_nonces::<Secp256k1>();
 }
 
 /// What is counted in `nonce` is a number of 512 bits, each half where it belongs.

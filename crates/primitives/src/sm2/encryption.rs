@@ -1,11 +1,11 @@
 //! Encryption (GB/T 32918.4).
 
 use super::{FRAMES, PublicKey, SecretKey, Sm2, Sm2Curve, Sm2Error};
-use crate::curve::Affine;
+use crate::curve::arm::on_arm;
 use crate::curve::words::{is_zero, is_zero_word, to_bytes};
+use crate::curve::{Affine, Curve};
 use crate::ec::der::write_number;
 use crate::ec::nonce::{first_accepted, nonce};
-use crate::ec::on_arm;
 use crate::hash::{Digest, Sm3};
 use crate::{random, stack};
 use alloc::vec::Vec;
@@ -91,8 +91,10 @@ impl PublicKey {
     /// C1, C3 and C2 with this nonce, unless the key stream is zero (§6.1, A5) or the nonce is.
     pub(super) fn encrypt_once(&self, message: &[u8], nonce: &[u64; 4]) -> Option<Encrypted> {
         secret::ran("SM2", self.ec.arm());
-        let [point, shared] = on_arm!(self.ec, |group: Sm2Curve| {
-            let [first, second] = group.affine_both(&group.base(nonce), &group.times(nonce, &self.point));
+        let of_base = Sm2Curve::base(self.ec.arm, nonce);
+        let of_key = Sm2Curve::times(self.ec.arm, nonce, &self.point);
+        let [point, shared] = on_arm!(self.ec.arm, |group: Sm2Curve| {
+            let [first, second] = group.affine_both(&of_base, &of_key);
             let bytes =
                 |point: Affine<[u64; 4]>| [point.x, point.y].map(|number| to_bytes(&group.field.leave(&number)));
             [bytes(first), bytes(second)]
@@ -127,8 +129,9 @@ impl SecretKey {
                 return Err(Sm2Error::CiphertextForm);
             }
             let mut message = Zeroizing::new(text.to_vec());
-            let shared: Shared = Zeroizing::new(on_arm!(self.ec, |group: Sm2Curve| {
-                let Affine { x, y } = group.affine(&group.times(&self.scalar, &point));
+            let product = Sm2Curve::times(self.ec.arm, &self.scalar, &point);
+            let shared: Shared = Zeroizing::new(on_arm!(self.ec.arm, |group: Sm2Curve| {
+                let Affine { x, y } = group.affine(&product);
                 [x, y].map(|number| to_bytes(&group.field.leave(&number)))
             }));
             let zero = apply_key_stream(self.ec, &shared, &mut message);

@@ -1,11 +1,11 @@
 //! Key exchange (GB/T 32918.3).
 
 use super::{FRAMES, PublicKey, SecretKey, Sm2Curve, Sm2Error};
-use crate::curve::Affine;
+use crate::curve::arm::on_arm;
 use crate::curve::words::{from_bytes, is_zero, to_bytes};
+use crate::curve::{Affine, Curve};
 use crate::ec::kept::Kept;
 use crate::ec::key::FRAMES_OF_BYTES;
-use crate::ec::on_arm;
 use crate::hash::{Digest, Sm3};
 use crate::stack;
 use alloc::vec::Vec;
@@ -110,9 +110,9 @@ impl Exchange {
 
     /// U = t·(P + x̄·R), in bytes.
     fn shared(&self, peer: &PublicKey, peer_ephemeral: &PublicKey) -> Result<Zeroizing<[[u8; 32]; 2]>, Sm2Error> {
-        on_arm!(self.secret.ec, |group: Sm2Curve| {
+        on_arm!(self.secret.ec.arm, |group: Sm2Curve| {
             let n = group.order;
-            let public = group.times_vartime(&folded(peer_ephemeral), &peer_ephemeral.point);
+            let public = Sm2Curve::times_vartime(self.secret.ec.arm, &folded(peer_ephemeral), &peer_ephemeral.point);
             let public = group.plus_affine_vartime(&public, &peer.point);
             if public.z == [0; 4] {
                 return Err(Sm2Error::Exchange);
@@ -123,7 +123,7 @@ impl Exchange {
             if secret::declassified(is_zero(&*t) as u8, "sm2-exchange-zero") != 0 {
                 return Err(Sm2Error::Exchange);
             }
-            let Affine { x, y } = group.affine(&group.times(&t, &group.affine(&public)));
+            let Affine { x, y } = group.affine(&Sm2Curve::times(self.secret.ec.arm, &t, &group.affine(&public)));
             let bytes = [x, y].map(|number| to_bytes(&group.field.leave(&number)));
             Ok(Zeroizing::new(bytes))
         })

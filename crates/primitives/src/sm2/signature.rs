@@ -1,13 +1,13 @@
 //! Signatures (GB/T 32918.2).
 
 use super::{FRAMES, PublicKey, SecretKey, Sm2Curve, Sm2Error};
+use crate::curve::arm::on_arm;
 use crate::curve::sm2::{N, P};
 use crate::curve::words::{from_bytes, is_below, is_zero, minus, to_bytes};
 use crate::curve::{Curve, Modulus};
 use crate::ec::der::{read_numbers, write_numbers};
 use crate::ec::kept::Kept;
 use crate::ec::nonce::{first_accepted, nonce};
-use crate::ec::on_arm;
 use crate::hash::{Digest, Sm3};
 use crate::{random, stack};
 use alloc::vec::Vec;
@@ -47,7 +47,7 @@ impl SecretKey {
         stack::clearing::<FRAMES, _>(|| {
             let identity = self.public_key().identity_digest(id)?;
             let mut key = SigningKey { secret: self.clone(), inverse: Kept::new([0; 4]), identity };
-            *key.inverse = on_arm!(self.ec, |group: Sm2Curve| {
+            *key.inverse = on_arm!(self.ec.arm, |group: Sm2Curve| {
                 let n = group.order;
                 // d is below n − 1, so this is not zero.
                 n.inverse(&n.enter(&n.sum(&self.scalar, &[1, 0, 0, 0])))
@@ -145,9 +145,9 @@ impl SigningKey {
     /// The signature with this nonce, unless it has a zero where none may be (§6.1, A5 and A6), which happens with probability 2^-254.
     pub(super) fn sign_by(&self, digest: &[u8; 32], nonce: &[u64; 4]) -> Option<Signature> {
         secret::ran("SM2", self.secret.ec.arm());
-        let (r, s) = on_arm!(self.secret.ec, |group: Sm2Curve| {
+        let (r, s) = on_arm!(self.secret.ec.arm, |group: Sm2Curve| {
             let n = group.order;
-            let point = group.affine(&group.base(nonce));
+            let point = group.affine(&Sm2Curve::base(self.secret.ec.arm, nonce));
             let x = n.reduced(&group.field.leave(&point.x));
             let r = n.sum(&n.reduced(&from_bytes(digest)), &x);
             // (1 + d)⁻¹·(k − r·d) = (1 + d)⁻¹·(k + r) − r.
@@ -182,10 +182,10 @@ impl VerifyingKey {
     // ct: public, because signatures are
     pub fn verify_digest(&self, digest: &[u8; 32], signature: &Signature) -> Result<(), Sm2Error> {
         let [r, s] = signature.0.each_ref().map(from_bytes);
-        let valid = on_arm!(self.public.ec, |group: Sm2Curve| {
+        let valid = on_arm!(self.public.ec.arm, |group: Sm2Curve| {
             let (n, p) = (group.order, group.field);
             let t = n.sum(&r, &s);
-            let point = group.base_plus_times_vartime(&s, &t, &self.public.point);
+            let point = Sm2Curve::base_plus_times_vartime(self.public.ec.arm, &s, &t, &self.public.point);
             // r = e + x mod n, without the inverse that would give x: is x·Z² = X for an x that gives r?
             let x = n.difference(&r, &n.reduced(&from_bytes(digest)));
             let zz = p.square(&point.z);

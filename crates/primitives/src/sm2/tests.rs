@@ -1,10 +1,10 @@
 //! The standard's examples, whose nonces no public method takes, and what depends on nonces.
 
 use super::*;
+use crate::curve::arm::on_arm;
 use crate::curve::sm2::{N, Sm2Curve};
 use crate::curve::words::{from_bytes, minus, to_bytes};
 use crate::curve::{Curve, Modulus};
-use crate::ec::on_arm;
 use candor_cpu::Cpu;
 use candor_test_support::vectors;
 use std::vec::Vec;
@@ -75,7 +75,7 @@ fn keys_that_cancel_out_are_refused_in_an_exchange_and_their_neighbours_are_not(
     for sm2 in arms() {
         let ephemeral = || sm2.secret_from_bytes(&[0x21; 32]).unwrap();
         // d = −x̄·r, for which t is 0 and P + x̄·R is infinity; and one more.
-        let cancelling = on_arm!(sm2, |group: Sm2Curve| {
+        let cancelling = on_arm!(sm2.arm, |group: Sm2Curve| {
             let n = group.order;
             let folded = n.enter(&exchange::folded(ephemeral().public_key()));
             n.difference(&[0; 4], &n.product(&folded, &ephemeral().scalar))

@@ -3,7 +3,7 @@
 use super::{key, of_each_curve};
 use candor_primitives::ec::{
     DecodeEcPrivateKey, DecodePrivateKey, DecodePublicKey, Ec, EcdsaCurve, EncodeEcPrivateKey, EncodePrivateKey,
-    EncodePublicKey, LineEnding, P256, P384, PublicKey, SecretKey, Signature,
+    EncodePublicKey, LineEnding, P256, P384, PublicKey, Secp256k1, SecretKey, Signature,
 };
 use candor_test_support::openssl::OpenSsl;
 use std::path::Path;
@@ -96,4 +96,9 @@ fn openssl_and_we_verify_each_others_and_agree_on_p256() {
 #[test]
 fn openssl_and_we_verify_each_others_and_agree_on_p384() {
     both_ways::<P384>("secp384r1", "sha384");
+}
+
+#[test]
+fn openssl_and_we_verify_each_others_and_agree_on_secp256k1() {
+    both_ways::<Secp256k1>("secp256k1", "sha256");
 }

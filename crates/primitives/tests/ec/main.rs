@@ -12,9 +12,10 @@ use candor_primitives::ec::{Ec, NamedCurve, SecretKey};
 /// Runs a function for each curve.
 macro_rules! of_each_curve {
     ($function:ident) => {{
-        use candor_primitives::ec::{P256, P384};
+        use candor_primitives::ec::{P256, P384, Secp256k1};
         $function::<P256>();
         $function::<P384>();
+        $function::<Secp256k1>();
     }};
 }
 

@@ -1,7 +1,7 @@
 //! RustCrypto's crates.
 
 use super::{arms, length, less, more, order_and_prime, rng};
-use candor_primitives::ec::{P256, P384, Signature};
+use candor_primitives::ec::{P256, P384, Secp256k1, Signature};
 use proptest::prelude::*;
 
 /// What must hold for a secret key, a peer's and a message, on each arm and for the oracle.
@@ -92,3 +92,4 @@ macro_rules! oracle {
 
 oracle!(p256_, P256, p256);
 oracle!(p384_, P384, p384);
+oracle!(secp256k1_, Secp256k1, k256);

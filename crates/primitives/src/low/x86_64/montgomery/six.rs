@@ -438,4 +438,9 @@ impl OnAdx for Words {
     fn difference<M: Modulus<W = Self>>(_: Adx, a: &Self, b: &Self) -> Self {
         Portable.difference::<M>(a, b)
     }
+
+    #[inline(always)]
+    fn half<M: Modulus<W = Self>>(_: Adx, a: &Self) -> Self {
+        Portable.half::<M>(a)
+    }
 }

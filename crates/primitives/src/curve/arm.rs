@@ -7,7 +7,7 @@ use candor_cpu::Cpu;
 
 /// One way to compute. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
-pub(crate) enum Arm {
+pub enum Arm {
     /// Products on general registers with two chains of carries, look-ups on vectors.
     #[cfg(target_arch = "x86_64")]
     Adx(Adx),
@@ -34,16 +34,16 @@ impl Arm {
     }
 }
 
-/// Runs an expression with a curve's group on the arm of an [`Ec`](super::Ec).
+/// Runs an expression with a curve's group on an arm.
 macro_rules! on_arm {
-    ($ec:expr, |$group:ident: $curve:ty| $body:expr) => {
-        match $ec.arm {
+    ($arm:expr, |$group:ident: $curve:ty| $body:expr) => {
+        match $arm {
             #[cfg(target_arch = "x86_64")]
-            $crate::ec::arm::Arm::Adx(adx) => {
+            $crate::curve::arm::Arm::Adx(adx) => {
                 let $group = $crate::curve::Group::<$curve, _>::new(adx);
                 $body
             }
-            $crate::ec::arm::Arm::Portable(portable) => {
+            $crate::curve::arm::Arm::Portable(portable) => {
                 let $group = $crate::curve::Group::<$curve, _>::new(portable);
                 $body
             }
