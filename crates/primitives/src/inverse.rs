@@ -221,8 +221,8 @@ fn reduced<P: Prime<N>, const N: usize>(d: Signed, negative: i64) -> [u64; N] {
 #[inline(always)]
 fn plus_if_negative<P: Prime<N>, const N: usize>(mut number: Signed) -> Signed {
     let mask = barrier::opaque_u64((number[N] >> 63).cast_unsigned()).cast_signed();
-    for n in 0..=N {
-        number[n] += P::LIMBS[n] & mask;
+    for (limb, p) in number[..=N].iter_mut().zip(&P::LIMBS) {
+        *limb += p & mask;
     }
     carried::<N>(number)
 }

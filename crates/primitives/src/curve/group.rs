@@ -29,6 +29,13 @@ struct Differences<W> {
     y: W,
 }
 
+/// Some points, and the step between them, each as (x·z², y·z³).
+pub(crate) struct Progression<W, const N: usize> {
+    pub(crate) points: [Affine<W>; N],
+    pub(crate) step: Affine<W>,
+    pub(crate) z: W,
+}
+
 /// The group of a curve on one arm.
 #[derive(Clone, Copy)]
 pub(crate) struct Group<C: Curve, R> {
@@ -181,7 +188,7 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
         sum
     }
 
-    /// P + iQ for each i below N, and last Q, each as (x·z², y·z³) with the z that is returned. On curves with a = 0 that is any number: their sums and
+    /// P + iQ for each i below N, and Q. On curves with a = 0 the z of all of them is any number: their sums and
     /// doubles don't need to know by which z all points are off. On others it is 1. The given P and Q are off by `z`, and no P + iQ is Q, −Q or infinity.
     #[inline(always)]
     pub(crate) fn progression<const N: usize>(
@@ -189,7 +196,7 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
         first: &Affine<C::W>,
         step: &Affine<C::W>,
         z: &C::W,
-    ) -> ([Affine<C::W>; N], Affine<C::W>, C::W) {
+    ) -> Progression<C::W, N> {
         let f = self.field;
         let mut points = [*first; N];
         // The denominator of each point, over that of the one before it.
@@ -210,7 +217,7 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
             *point = self.scaled(point, &scale);
             scale = f.product(&scale, factor);
         }
-        (points, self.scaled(step, &scale), z)
+        Progression { points, step: self.scaled(step, &scale), z }
     }
 
     #[inline(always)]

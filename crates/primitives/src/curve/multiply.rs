@@ -2,7 +2,7 @@
 
 use super::comb;
 use super::endomorphism::{self, divided};
-use super::group::Point;
+use super::group::{Point, Progression};
 use super::words::{Words, is_zero_word, minus};
 use super::{Affine, Arithmetic, Curve, Group, Modulus, Ring, Search};
 use candor_cpu::barrier;
@@ -173,7 +173,7 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
     #[inline(never)]
     fn multiples(self, point: &Affine<C::W>) -> ([[C::W; 2]; MULTIPLES], C::W) {
         let (first, twice, z) = self.with_double(point);
-        let (others, first, z) = self.progression::<{ MULTIPLES - 1 }>(&twice, &first, &z);
+        let Progression { points: others, step: first, z } = self.progression::<{ MULTIPLES - 1 }>(&twice, &first, &z);
         let mut multiples = [[first.x, first.y]; MULTIPLES];
         for (to, Affine { x, y }) in multiples[1..].iter_mut().zip(others) {
             *to = [x, y];
@@ -206,7 +206,7 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
     pub(crate) fn times_vartime(self, scalar: &C::W, point: &Affine<C::W>) -> Point<C::W> {
         let f = self.field;
         let (first, twice, z) = self.with_double(point);
-        let (odd, _, z) = self.progression::<ODD>(&first, &twice, &z);
+        let Progression { points: odd, z, .. } = self.progression::<ODD>(&first, &twice, &z);
         let parts = divided::<C>(scalar);
         let mut digits = [[0_i8; MOST_DIGITS]; 2];
         let mut used = 0;
