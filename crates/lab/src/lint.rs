@@ -114,6 +114,13 @@ pub const LINTS: &[Explanation] = &[
         then: "Read the reason, then run again.",
     },
     Explanation {
+        name: "failed-work",
+        fires: "operations of a subject failed while it was measured",
+        why: "A circuit that fails at its first hop takes a third of the time of one that is built. Rounds in which that happened are marked in the run file and \
+              have no times in reports; runs from before 2026-11-25 have no such marks, and their failures are among the times.",
+        then: "Read the success rate beside the time. If it is not close to 100 %, look for the cause before the time.",
+    },
+    Explanation {
         name: "interrupted",
         fires: "the run was stopped before its plan was done",
         why: "Stopping when the numbers look good selects them. Unfinished tasks get no verdict.",

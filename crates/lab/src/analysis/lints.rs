@@ -60,6 +60,20 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         if let Some(text) = &row.other_work {
             add("different-operation", &task.task, &row.subject, text.clone());
         }
+        if let Some(outcomes) = row.outcomes.filter(|outcomes| outcomes.successes < outcomes.attempts) {
+            let failed = outcomes.attempts - outcomes.successes;
+            let marked: usize = run
+                .blocks
+                .iter()
+                .filter(|block| block.task == task.task)
+                .filter_map(|block| Some(block.failed.get(&row.subject)?.len()))
+                .sum();
+            let text = format!(
+                "{failed} of {} operations failed; {marked} rounds with failures are left out",
+                outcomes.attempts
+            );
+            add("failed-work", &task.task, &row.subject, text);
+        }
         if let Some(text) = &provenance.not_at_its_best {
             add("peer-not-at-its-best", &task.task, &row.subject, text.clone());
         }

@@ -157,6 +157,9 @@ pub struct Block {
     /// Rounds in which the kernel took the CPU away from the subject. They are marked, not deleted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub disturbed: BTreeMap<String, Vec<usize>>,
+    /// Rounds in which work that can fail did. What failed may have ended early, so these rounds have no times for reports.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<String, Vec<usize>>,
     /// Attempts and successes by subject, for work that can fail.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outcomes: BTreeMap<String, Outcomes>,
@@ -166,11 +169,23 @@ pub struct Block {
 
 impl Block {
     /// The median over the rounds of the log-ratio of `subject`'s time to `baseline`'s, each in the same round. `None` if
-    /// either was not measured.
+    /// either was not measured, or failed in every round.
     pub(crate) fn paired(&self, subject: &str, baseline: &str) -> Option<f64> {
-        let (subject, baseline) = (self.ns.get(subject)?, self.ns.get(baseline)?);
-        let ratios: Vec<f64> = subject.iter().zip(baseline).map(|(&a, &b)| (a as f64 / b as f64).ln()).collect();
-        median(&ratios)
+        let of = (self.ns.get(subject)?, self.ns.get(baseline)?);
+        let ratios = (0..of.0.len().min(of.1.len()))
+            .filter(|&round| self.worked(subject, round) && self.worked(baseline, round))
+            .map(|round| (of.0[round] as f64 / of.1[round] as f64).ln());
+        median(&ratios.collect::<Vec<f64>>())
+    }
+
+    /// The nanoseconds of a subject's epochs, or of one of its phases, in the rounds in which its work did not fail.
+    pub(crate) fn of_rounds_that_worked(&self, subject: &str, ns: &[u64]) -> Vec<f64> {
+        let worked = ns.iter().enumerate().filter(|(round, _)| self.worked(subject, *round));
+        worked.map(|(_, &ns)| ns as f64).collect()
+    }
+
+    fn worked(&self, subject: &str, round: usize) -> bool {
+        self.failed.get(subject).is_none_or(|failed| !failed.contains(&round))
     }
 }
 
