@@ -220,6 +220,38 @@ fn a_wrong_answer_gets_no_time_but_a_reason() {
 fn of_two_that_disagree_the_baseline_stays() {
     let dir = tempfile::tempdir().unwrap();
     let tasks = task(vec![mixer("ours", 2000, false), mixer("broken", 10, true)]);
+#[test]
+fn a_claim_stands_beside_the_same_number_of_ours() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 4000, false), mixer("peer", 4000, false)]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    let beside = |statistic: &str, phase: &str| {
+        let text = format!(
+            "key = \"k\"\nsource = \"s\"\n[[claim]]\nwhat = \"w\"\nplace = \"p\"\nvalue = 1.5\nunit = \"us\"\nhow = \"whole\"\n\
+             task = \"mix/1k\"\nphase = \"{phase}\"\nstatistic = \"{statistic}\"\n"
+        );
+        Claims::parse(&text).unwrap().beside(&report).remove(0)
+    };
+    let row = &report.tasks[0].rows[0];
+    for (phase, median, spread) in
+        [("", row.median_ns, row.spread), ("first", row.phases[0].median_ns, row.phases[0].spread)]
+    {
+        let ns = |statistic: &str| match beside(statistic, phase).here.unwrap().found {
+            Found::Time { median_ns } => median_ns,
+            Found::OfEpochs { ns, .. } => ns,
+            Found::Counted(quantity) => panic!("{quantity:?}"),
+        };
+        assert_eq!([ns("median"), ns("mean"), ns("min"), ns("max")], [median, spread.mean, spread.min, spread.max]);
+        assert_eq!(Some(ns("sd")), spread.deviation);
+    }
+    let text = render(std::slice::from_ref(&report), &[beside("mean", "")], Form::Text);
+    assert!(text.contains("here: mean ") && text.contains("(ours of mix/1k)"), "{text}");
+    // A run of so few epochs has no such percentile, and says so rather than show another number.
+    let p99 = beside("p99", "");
+    assert!(p99.here.is_none());
+    assert!(p99.lints.iter().any(|(name, text)| *name == "too-few-for-percentile" && text.contains("too few for p99")));
+}
+
     let report = Report::of(&measure(&tasks, dir.path()).unwrap());
     assert_eq!(report.tasks[0].refusals[0].subject, "broken");
 }
