@@ -1,5 +1,6 @@
 //! Measuring, as `run`, `rerun` and the self-test share it: settings, workers, Ctrl-C, and the run file at the end.
 
+use crate::config::RUNS;
 use crate::output::Talk;
 use crate::progress::Watch;
 use crate::{Failure, layout};
@@ -31,15 +32,17 @@ pub(crate) fn settings(
     subjects: Vec<String>,
     directory: PathBuf,
 ) -> Settings {
+    let tool = tool();
+    let layout = layout::known(&directory, &tool).or_else(|| layout::known(Path::new(RUNS), &tool));
     Settings {
         budget: Duration::from_secs_f64(budget.unwrap_or(BUDGET)),
         processes,
         seed,
         subjects,
-        layout: layout::known(&directory),
+        layout,
         directory,
         repeats: None,
-        tool: tool(),
+        tool,
         command: std::iter::once("candor".to_owned())
             .chain(std::env::args().skip(1).map(without_directories))
             .collect(),
@@ -114,7 +117,8 @@ pub(crate) fn workers() -> Result<Spawn, Failure> {
     Ok(Spawn { program: std::env::current_exe()?, arguments: vec!["worker".into()] })
 }
 
-fn tool() -> Tool {
+/// This program.
+pub(crate) fn tool() -> Tool {
     Tool {
         version: env!("CARGO_PKG_VERSION").into(),
         commit: option_env!("CANDOR_COMMIT").map(str::to_owned),
@@ -126,6 +130,7 @@ fn tool() -> Tool {
 
 #[cfg(test)]
 mod tests {
+        sha256: Tool::digest(),
     use super::*;
 
     #[test]

@@ -9,6 +9,7 @@ use crate::machine::Machine;
 use crate::plan::{TaskPlan, control_of};
 use crate::runfile::{Block, RefusalRecord, Run, SubjectRecord, TaskRecord};
 use crate::stats::{Interval, deviation, fewest_processes, mean, median, needed_for_quantile, quantile};
+use crate::succession;
 use crate::trial::{self, Count};
 use crate::verdict::{self, Estimate, LEVEL, Verdict};
 use crate::{Evidence, Outcomes, Provenance, Quantity};
@@ -83,6 +84,8 @@ pub struct Row {
     pub phases: Vec<Phase>,
     /// How much the sum of the phases differs from the whole, as a fraction of the whole.
     pub residual: Option<f64>,
+    /// Of the control: how much less time its code takes right behind itself, as a fraction, if it does.
+    pub follows_itself: Option<f64>,
     /// Attempts and successes over all processes, for work that can fail.
     pub outcomes: Option<Outcomes>,
     /// The number of processes, and of rounds in each.
@@ -281,7 +284,8 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
         verdict::estimate(&medians, level)
     };
     let layout = run.manifest.layout.as_ref().map_or(0.0, |layout| layout.floor);
-    let floor = verdict::floor(against_baseline(&control), layout);
+    let follows_itself = succession::follows_itself(&blocks, plan.baseline(), &control);
+    let floor = verdict::floor(against_baseline(&control), layout.max(follows_itself.unwrap_or(0.0)));
     let stopped_early = run.end.interrupted && blocks.len() < run.manifest.processes;
 
     let baseline =
@@ -322,6 +326,7 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             advice,
             phases,
             residual,
+            follows_itself: follows_itself.filter(|_| name == control).map(f64::exp_m1),
             outcomes: outcomes(blocks.iter().copied(), name),
             samples: (medians.len(), plan.rounds),
             process_medians_ns: medians,

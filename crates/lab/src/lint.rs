@@ -115,6 +115,20 @@ pub const LINTS: &[Explanation] = &[
     },
     Explanation {
         name: "failed-work",
+    Explanation {
+        name: "layout-unknown",
+        fires: "no self-test of the same build stands beside the runs",
+        why: "The same source at other addresses can take a per cent more or less, and a comparison of identical code in one program does not show it.",
+        then: "Run `candor doctor --self-test` with this build; later runs of it count what it finds into their floor.",
+    },
+    Explanation {
+        name: "follows-itself",
+        fires: "the baseline takes over 0.5 % less time where it runs right behind its own second entry",
+        why: "Code that has just run finds caches and branches as it left them. The baseline is in every table twice, so it is the only code that can follow \
+              itself in a round: an advantage over every peer. In runs from before 2026-11-25 it had up to 1.2 % from that.",
+        then: "Trust no difference as small as that; it is part of the floor. Newer runs let every subject do some operations right before its epoch, outside the \
+               clock, so that all follow themselves.",
+    },
         fires: "operations of a subject failed while it was measured",
         why: "A circuit that fails at its first hop takes a third of the time of one that is built. Rounds in which that happened are marked in the run file and \
               have no times in reports; runs from before 2026-11-25 have no such marks, and their failures are among the times.",

@@ -3,7 +3,7 @@
 //! The parent sends a [`Request`] and the worker answers with [`Reply`]s, each a line of JSON. A *probe* finds the subjects
 //! that can do the task and whose answers agree. *Measure* times rounds according to a plan.
 
-use crate::plan::{Probed, TaskPlan, control_of};
+use crate::plan::{self, Probed, TaskPlan, control_of};
 use crate::runfile::{Block, Phases};
 use crate::schedule::Draws;
 use crate::{Mismatch, Provenance, Quantity, Refusal, Subject, Task, Witness, clock, machine};
@@ -272,6 +272,10 @@ fn rounds(
     for (round, order) in orders.enumerate() {
         for &i in &order {
             let Ready { name, subject, .. } = &mut ready[i];
+            let unclocked = plan::warm_up(block.iterations);
+            if unclocked > 0 {
+                clock::epoch(subject.as_mut(), unclocked);
+            }
             let (before, failures) = (switches(), failures_of(subject.as_ref()));
             // The whole and the phases take turns at going first, so that neither always profits from warm caches.
             let phased_first = round % 2 == 1;
@@ -390,5 +394,43 @@ mod tests {
         assert_eq!(marked(&block.disturbed), ["a [0, 3]", "c [1]"]);
         assert_eq!(marked(&block.failed), ["b [2]", "c [1, 3]"]);
         assert!(block.ns.values().all(|epochs| epochs.len() == 4));
+    }
+
+    /// Writes down what it is asked to do.
+    struct Diary(Rc<Cell<Vec<u64>>>);
+
+    impl Subject for Diary {
+        fn prepare(&mut self, _: u64) -> Result<Witness, Refusal> {
+            Ok(Witness::default())
+        }
+        fn check(&mut self, _: &Witness) -> Result<(), Mismatch> {
+            Ok(())
+        }
+        fn run(&mut self, iterations: u64) {
+            let mut runs = self.0.take();
+            runs.push(iterations);
+            self.0.set(runs);
+        }
+        fn provenance(&self) -> Provenance {
+            Provenance::default()
+        }
+    }
+
+    #[test]
+    fn every_epoch_follows_operations_of_its_own_subject() {
+        let runs_of = |iterations: u64| {
+            let runs = [(); 2].map(|()| Rc::new(Cell::new(Vec::new())));
+            let ready = |(name, runs): (&str, &Rc<Cell<Vec<u64>>>)| Ready {
+                name: name.to_owned(),
+                subject: Box::new(Diary(Rc::clone(runs))),
+                witness: Witness::default(),
+            };
+            let mut subjects: Vec<Ready> = ["a", "b"].into_iter().zip(&runs).map(ready).collect();
+            let mut block = Block { iterations, ..Block::default() };
+            rounds(&mut subjects, [vec![0, 1], vec![1, 0]].into_iter(), &mut block, || 0).unwrap();
+            runs.map(|runs| runs.take())
+        };
+        assert_eq!(runs_of(100), [[7, 100, 7, 100], [7, 100, 7, 100]]);
+        assert_eq!(runs_of(1), [[1, 1], [1, 1]], "a long operation follows what it follows");
     }
 }

@@ -7,7 +7,7 @@ use crate::newest::newer_than;
 use crate::plan::QUANTA;
 use crate::runfile::Run;
 use crate::stats::median;
-use crate::verdict::Verdict;
+use crate::verdict::{LEAST_FLOOR, Verdict};
 use std::collections::BTreeMap;
 
 /// All lints that fire on a run.
@@ -25,6 +25,10 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
     if during.is_loud() {
         let text = format!("others used {:.1} CPUs, steal {:.1} %", during.others_cpus, during.steal * 100.0);
         add("busy-machine", "", "", text);
+    }
+    if run.manifest.layout.is_none() && !run.tasks.is_empty() {
+        let text = "how much code layout matters in this build is not known, and no part of the floor";
+        add("layout-unknown", "", "", text.into());
     }
     for lost in &run.lost {
         add("process-lost", &lost.task, "", format!("process {}: {}", lost.process, lost.reason));
@@ -53,6 +57,10 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         if let Some(residual) = row.residual.filter(|residual| residual.abs() > row.floor.max(0.01)) {
             let text = format!("the sum of the phases differs from the whole by {:+.1} %", residual * 100.0);
             add("parts-do-not-add-up", &task.task, &row.subject, text);
+        }
+        if let Some(gain) = row.follows_itself.filter(|gain| *gain > LEAST_FLOOR) {
+            let text = format!("the baseline takes {:.1} % less time right behind its own second entry", gain * 100.0);
+            add("follows-itself", &task.task, "", text);
         }
         if row.verdict == Verdict::Control {
             continue; // the same library as the baseline, which has its own row

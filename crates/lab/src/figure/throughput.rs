@@ -215,6 +215,7 @@ mod tests {
             row("ours", ns, Verdict::Baseline),
             row("peer", ns * 2.0, Verdict::Faster),
             row("ours#2", ns, Verdict::Control),
+            follows_itself: None,
         ];
         TaskReport { task: name.into(), what: String::new(), bytes, rows, counted: Vec::new(), refusals: Vec::new() }
     }
