@@ -368,7 +368,7 @@ fn a_worker_that_hangs_is_killed_and_one_that_answers_is_not() {
     let short = Duration::from_millis(300);
     let Err(WorkerDeath::Crashed(how)) = script("read request; exec sleep 1000", short) else { panic!("it hangs") };
     assert_eq!(how, "ended because it said nothing for 300ms");
-    // What it has said before does not save it, but one that is done may hang as it likes.
+    // What it has said before does not save it, nor what a library prints, but one that is done may hang as it likes.
     assert!(script("read request; echo chatter; exec sleep 1000", short).is_err());
     let done = serde_json::to_string(&Reply::Done).unwrap();
     assert_eq!(script(&format!("read request; echo '{done}'; exec sleep 1000"), short), Ok(()));
@@ -413,6 +413,10 @@ fn a_run_stopped_before_its_first_block_leaves_no_file() {
 fn a_directory_that_cannot_be_written_is_an_error_with_its_name() {
     let tasks = task(vec![mixer("ours", 2000, false), mixer("peer", 2000, false)]);
     let error = measure(&tasks, Path::new("/dev/null/runs")).unwrap_err().to_string();
+    assert!(script("read request; while echo chatter; do sleep 0.05; done", short).is_err());
+    let trying = serde_json::to_string(&Reply::Trying("a".into())).unwrap();
+    let alive = format!("read request; for i in 1 2 3 4 5 6; do echo '{trying}'; sleep 0.1; done; echo '\"Done\"'");
+    assert_eq!(script(&alive, Duration::from_secs(20)), Ok(()));
     assert!(error.contains("/dev/null/runs"), "{error}");
     let dir = tempfile::tempdir().unwrap();
     assert!(measure(&tasks, &dir.path().join("new")).is_ok(), "one that is only missing is made");
