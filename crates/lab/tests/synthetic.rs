@@ -165,7 +165,7 @@ fn a_difference_as_large_as_that_of_the_control_is_never_claimed() {
 fn with_failures(marked: bool) -> Report {
     let mut run = run(QUIET, 1.5, 1);
     for block in &mut run.blocks {
-        let fails = |round: &usize| round % 3 != 0;
+        let fails = |round: &usize| !round.is_multiple_of(3);
         for round in (0..ROUNDS).filter(fails) {
             block.ns.get_mut("peer").expect("the peer was measured")[round] = 1000;
         }
