@@ -24,7 +24,7 @@ pub(crate) fn stop_on_signals() -> Result<(), Failure> {
         .map_err(|error| Failure::Error(format!("can't catch Ctrl-C: {error}")))
 }
 
-/// The settings of a run, with what the newest self-test found on this machine.
+/// The settings of a run, with what the newest self-test of this build found, there or in the default directory of runs.
 pub(crate) fn settings(
     budget: Option<f64>,
     processes: Option<usize>,
@@ -68,12 +68,17 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
-    /// Whether all of the plan was measured: a script must not take a part for the whole.
+    /// Whether all of the plan was measured.
     pub(crate) fn whole(&self) -> Result<(), Failure> {
-        match self.interrupted {
-            true => Err(Failure::Condition("the run was interrupted before its plan was complete".into())),
-            false => Ok(()),
-        }
+        whole(self.interrupted)
+    }
+}
+
+/// A script must not take a part of a run for the whole.
+pub(crate) fn whole(interrupted: bool) -> Result<(), Failure> {
+    match interrupted {
+        true => Err(Failure::Condition("the run was interrupted before its plan was complete".into())),
+        false => Ok(()),
     }
 }
 
@@ -125,12 +130,12 @@ pub(crate) fn tool() -> Tool {
         dirty: option_env!("CANDOR_DIRTY") == Some("true"),
         rustc: env!("CANDOR_RUSTC").into(),
         build: env!("CANDOR_BUILD").into(),
+        sha256: Tool::digest(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-        sha256: Tool::digest(),
     use super::*;
 
     #[test]

@@ -358,12 +358,27 @@ impl Entry {
         subject: impl Into<String>,
         make: impl Fn() -> Result<S, Refusal> + Send + Sync + 'static,
     ) -> Self {
-        Self { subject: subject.into(), make: Box::new(move || Ok(Box::new(make()?))) }
+        Self::boxed(subject, move || Ok(Box::new(make()?)))
+    }
+
+    /// An entry whose subjects are of several types.
+    pub fn boxed(
+        subject: impl Into<String>,
+        make: impl Fn() -> Result<Box<dyn Subject>, Refusal> + Send + Sync + 'static,
+    ) -> Self {
+        Self { subject: subject.into(), make: Box::new(make) }
     }
 
     /// An entry without a subject. The table shows the reason.
     pub fn refused(subject: impl Into<String>, refusal: Refusal) -> Self {
-        Self { subject: subject.into(), make: Box::new(move || Err(refusal.clone())) }
+        Self::boxed(subject, move || Err(refusal.clone()))
+    }
+
+    /// The same, with a word about how its work differs from that of others in this task ([`Provenance::different_operation`]).
+    #[must_use]
+    pub fn doing_other_work(self, how: &'static str) -> Self {
+        let Self { subject, make } = self;
+        Self::new(subject, move || Ok(OtherWork { subject: make()?, how }))
     }
 
     /// Makes a new instance.
