@@ -1,6 +1,6 @@
 //! Which lints fire on a run.
 
-use super::Report;
+use super::{Report, Row};
 use crate::Tuning;
 use crate::lint::{LINTS, Lint};
 use crate::newest::newer_than;
@@ -68,6 +68,9 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         if let Some(text) = &row.other_work {
             add("different-operation", &task.task, &row.subject, text.clone());
         }
+        if let Some(text) = unlike(row, task.rows.first()) {
+            add("unlike-conditions", &task.task, &row.subject, text);
+        }
         if let Some(outcomes) = row.outcomes.filter(|outcomes| outcomes.successes < outcomes.attempts) {
             let failed = outcomes.attempts - outcomes.successes;
             let marked: usize = run
@@ -112,6 +115,21 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         add("identical-values", "", "", format!("exactly the same median: {}", rows.join(", ")));
     }
     lints
+}
+
+/// In what the row's timed call differs from the baseline's, besides the work.
+fn unlike(row: &Row, baseline: Option<&Row>) -> Option<String> {
+    let baseline: Vec<&str> = baseline?.provenance.habits().collect();
+    let own: Vec<&str> = row.provenance.habits().collect();
+    let of = |habits: &[&str], others: &[&str], ending: &str| {
+        let only: Vec<&str> = habits.iter().filter(|habit| !others.contains(habit)).copied().collect();
+        (!only.is_empty()).then(|| format!("{ending} {}", only.join(", ")))
+    };
+    let told: Vec<String> = [of(&own, &baseline, "only this one"), of(&baseline, &own, "only the baseline")]
+        .into_iter()
+        .flatten()
+        .collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// The lint `different-machine`, which concerns several runs together.
