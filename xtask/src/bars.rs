@@ -1,7 +1,8 @@
 //! `cargo xtask bars`: every bar of `bars.toml` beside what the runs found.
 //!
 //! Numbers come from run files by way of `candor report RUN --format json`, so they are what a reader's own report says.
-//! Where several runs have a row, the newest counts, not the best: choosing among runs is how one fools oneself.
+//! Where several runs on one kind of CPU have a row, the newest counts, not the best: choosing among runs is how one fools oneself. Each kind of CPU has
+//! a line of its own.
 
 mod document;
 mod judge;
@@ -328,19 +329,10 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
             .filter(|row| row.task == *task && matches(baseline, &row.baseline) && !is_control(row))
             .filter(|row| if subject == "best-peer" { !is_ours(&row.subject) } else { matches(subject, &row.subject) })
             .collect();
-        let Some(run) = of_task.iter().max_by_key(|row| &row.date).map(|row| row.run.clone()) else {
+        if of_task.is_empty() {
             lines.push(empty(Outcome::NotMeasured, task));
-            continue;
-        };
-        let mut newest: Vec<&Row> = of_task.into_iter().filter(|row| row.run == run).collect();
-        if subject == "best-peer" {
-            // The peer with the smallest ratio is the fastest, before all that do other work.
-            newest.sort_by(|a, b| {
-                (a.is_other(), a.found.ratio).partial_cmp(&(b.is_other(), b.found.ratio)).unwrap_or(Ordering::Equal)
-            });
-            newest.truncate(1);
         }
-        for row in newest {
+        for row in newest_of_each_cpu(of_task, subject == "best-peer") {
             let outcome = judge(wanted, *rule, &row.found);
             let beyond = stretch.map(|stretch| match judge(&Wanted::AtLeast(stretch), *rule, &row.found) {
                 Outcome::Met => format!(", stretch {stretch} too"),
@@ -358,7 +350,37 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
     lines
 }
 
+/// The rows of the newest run on each kind of CPU: what is met on one may be missed on another, and neither stands for both. Of the peers only the
+/// best, if that is asked for.
+fn newest_of_each_cpu(rows: Vec<&Row>, best_peer: bool) -> Vec<&Row> {
+    let mut kinds: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        kinds.entry(row.cpu()).or_default().push(row);
+    }
+    kinds
+        .into_values()
+        .flat_map(|rows| {
+            let run = rows.iter().max_by_key(|row| &row.date).map(|row| row.run.as_str());
+            let mut newest: Vec<&Row> = rows.iter().copied().filter(|row| Some(row.run.as_str()) == run).collect();
+            if best_peer {
+                // The peer with the smallest ratio is the fastest, before all that do other work.
+                newest.sort_by(|a, b| {
+                    (a.is_other(), a.found.ratio).partial_cmp(&(b.is_other(), b.found.ratio)).unwrap_or(Ordering::Equal)
+                });
+                newest.truncate(1);
+            }
+            newest
+        })
+        .collect()
+}
+
 impl Row {
+    /// The kind of CPU, which stands in the run's name between the date and the digest.
+    fn cpu(&self) -> &str {
+        let name = self.run.get("2026-11-21-".len()..).unwrap_or_default();
+        name.rsplit_once('-').map_or("", |(cpu, _)| cpu)
+    }
+
     /// Whether its subject does other work than the baseline: then the report has no verdict.
     fn is_other(&self) -> bool {
         self.found.verdict == "none"
@@ -456,6 +478,24 @@ mod tests {
         let lines = lines(&bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5"), &rows, &[]);
         assert_eq!(lines.len(), 1);
         assert_eq!((lines[0].outcome, lines[0].source.as_str()), (Outcome::CantTell, "2026-11-21-zen3-000000"));
+    }
+
+    #[test]
+    fn each_kind_of_cpu_has_the_line_of_its_newest_run() {
+        let mut rows = parse_report(REPORT).unwrap().rows;
+        // Slower on another kind of CPU, an hour before, and there again, two hours before.
+        let other = |hour: &str, digest: &str, low: &str| {
+            REPORT.replace("T10:", hour).replace("zen3-3f9c1a", &format!("zen5-256-{digest}")).replace("1.7", low)
+        };
+        rows.extend(parse_report(&other("T09:", "aaaaaa", "1.2")).unwrap().rows);
+        rows.extend(parse_report(&other("T08:", "bbbbbb", "1.6")).unwrap().rows);
+        let found = |subject: &str| -> Vec<_> {
+            let lines = lines(&bar("hash/sm3/10m", subject, "at-least = 1.5"), &rows, &[]);
+            lines.into_iter().map(|line| (line.outcome, line.source)).collect()
+        };
+        let (zen3, zen5) = ("2026-11-21-zen3-3f9c1a".to_owned(), "2026-11-21-zen5-256-aaaaaa".to_owned());
+        assert_eq!(found("openssl-4.*"), [(Outcome::Met, zen3.clone()), (Outcome::CantTell, zen5.clone())]);
+        assert_eq!(found("best-peer"), [(Outcome::Missed, zen3), (Outcome::Missed, zen5)]);
     }
 
     #[test]

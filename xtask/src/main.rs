@@ -78,9 +78,9 @@ cargo xtask COMMAND
                         the time with the bar of six minutes. --check only looks whether the packages resolve
                           cargo xtask build-budget
   peers [--check] NAME… builds other people's programs that no package manager has ready into target/peers: gf2x (tuned on this machine, with
-                        NTL on top of it), liboqs, openssl-4 and tor (C tor's bench program). --check goes through the recipes without
-                        compiling: fetch, verify, unpack, configure
-                          cargo xtask peers gf2x
+                        NTL on top of it), liboqs, openssl-4, tor (C tor's bench program) and others. `all` builds every one, and names at the
+                        end those that can't be built. --check goes through the recipes without compiling: fetch, verify, unpack, configure
+                          cargo xtask peers all
   differential gf2 [OPTION…]
                         compares binary polynomials and fields on every arm of this CPU with gf2x and NTL (see peers gf2x), bit for bit. The
                         gate runs it with Debian's packages at small sizes. Options: --stock, --seed N, --every N, --longest N, --random N

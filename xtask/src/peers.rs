@@ -12,7 +12,7 @@
 //! | `pqclean` | PQClean's Classic McEliece and round-4 HQC, the latter at each level of optimisation | the subjects `pqclean-…`, which load it at run time |
 //! | `tor` | C tor's own bench program; it is run, too | `candor report --claims=target/peers/tor/claims.toml` |
 //!
-//! Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
+//! `all` builds every one of them; one that can't be built stops none of the others and is named at the end. Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
 
 mod binary;
 mod cargo_package;
@@ -49,31 +49,47 @@ enum Extent {
     Build,
 }
 
+/// The word for every peer.
+const ALL: &str = "all";
+
 /// Builds the peers named; with `--check`, goes through their recipes without compiling (all of them if none is named).
 ///
 /// # Errors
-/// A name that is not known, or the first step that could not be done.
+/// A name that is not known, or those that could not be built, each with its reason.
 pub(crate) fn run(words: &[String]) -> Result<bool, Failure> {
     let (options, names): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.starts_with('-'));
     if let Some(unknown) = options.iter().find(|option| **option != "--check") {
         return Err(format!("`peers` has no option `{unknown}`; it has `--check`"));
     }
     let mut names: Vec<&str> = names.into_iter().map(String::as_str).collect();
-    if let Some(unknown) = names.iter().find(|name| !NAMES.contains(name)) {
-        return Err(format!("there is no peer `{unknown}` to build; there are {}", NAMES.join(", ")));
+    if let Some(unknown) = names.iter().find(|name| !NAMES.contains(name) && **name != ALL) {
+        return Err(format!("there is no peer `{unknown}` to build; there are {}, or {ALL}", NAMES.join(", ")));
     }
     let extent = if options.is_empty() { Extent::Build } else { Extent::Check };
     if names.is_empty() {
         if extent == Extent::Build {
-            return Err(format!("`peers` takes one or more names: {}", NAMES.join(", ")));
+            return Err(format!("`peers` takes one or more names: {}, or {ALL}", NAMES.join(", ")));
         }
-        names.extend(NAMES);
+        names.push(ALL);
+    }
+    if names.contains(&ALL) {
+        names = NAMES.to_vec();
     }
     let target = Workspace::here()?.target;
-    for name in names {
-        carry_out(&target, name, extent)?;
+    each(&names, |name| carry_out(&target, name, extent)).map(|()| true)
+}
+
+/// Does something with every peer, whatever became of those before it.
+///
+/// # Errors
+/// Those with which it could not be done.
+fn each(names: &[&str], mut work: impl FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure> {
+    let failed: Vec<String> =
+        names.iter().filter_map(|name| work(name).err().map(|why| format!("{name}: {why}"))).collect();
+    match failed.len() {
+        0 => Ok(()),
+        n => Err(format!("{n} of {} peers could not be built:\n{}", names.len(), failed.join("\n"))),
     }
-    Ok(true)
 }
 
 /// Checks every recipe; one line a peer in the tally. A recipe that this machine lacks the tools for is skipped.
@@ -256,5 +272,18 @@ mod tests {
         assert!(why.contains("`libops`") && why.contains("openssl-4"), "{why}");
         assert!(run(&[]).unwrap_err().contains("openssl-4"));
         assert!(run(&["--chekc".into()]).unwrap_err().contains("`--chekc`"));
+        assert!(run(&["all".into(), "libops".into()]).unwrap_err().contains("`libops`"));
+    }
+
+    #[test]
+    fn a_peer_that_cannot_be_built_stops_no_other_and_is_named_at_the_end() {
+        let mut tried = Vec::new();
+        let outcome = each(&["gf2x", "liboqs", "tor"], |name| {
+            tried.push(name.to_owned());
+            if name == "liboqs" { Err("no network".to_owned()) } else { Ok(()) }
+        });
+        assert_eq!(tried, ["gf2x", "liboqs", "tor"]);
+        assert_eq!(outcome.unwrap_err(), "1 of 3 peers could not be built:\nliboqs: no network");
+        assert_eq!(each(&["gf2x", "tor"], |_| Ok(())), Ok(()));
     }
 }

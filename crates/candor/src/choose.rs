@@ -70,9 +70,12 @@ pub(crate) fn with_prefixes<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSe
     names.flat_map(|name| name.match_indices('/').map(|(at, _)| &name[..at]).chain([name])).collect()
 }
 
-/// Says that there is no such name, and suggests the nearest ones.
+/// Says that there is no such name, and suggests the nearest ones: names, their beginnings and, for a word of one segment, segments.
 pub(crate) fn unknown<'a>(kind: &str, word: &str, names: impl Iterator<Item = &'a str>, see: &str) -> String {
-    let mut near: Vec<(f64, &str)> = with_prefixes(names)
+    let names: Vec<&str> = names.collect();
+    let segments = names.iter().flat_map(|name| name.split('/')).filter(|_| !word.contains('/'));
+    let known: BTreeSet<&str> = with_prefixes(names.iter().copied()).into_iter().chain(segments).collect();
+    let mut near: Vec<(f64, &str)> = known
         .into_iter()
         .map(|name| (strsim::jaro_winkler(word, name), name))
         .filter(|(near, _)| *near > 0.75)
@@ -161,6 +164,7 @@ mod tests {
     fn a_mistyped_name_suggests_the_nearest() {
         assert!(names(&["hash/sha265"]).unwrap_err().contains("hash/sha256"));
         assert!(names(&["kem/ml-kem-786"]).unwrap_err().contains("kem/ml-kem-768"));
+        assert!(names(&["ml-kme-768"]).unwrap_err().contains("did you mean ml-kem-768"));
         assert!(names(&[""]).is_err());
     }
 }

@@ -261,8 +261,9 @@ pub(crate) struct DoctorArguments {
     /// another. With RUN, show what these runs say instead
     #[arg(long, value_name = "RUN", num_args = 0.., conflicts_with = "self_test")]
     pub(crate) arms: Option<Vec<PathBuf>>,
-    /// Measure the lab itself: how often it claims a difference that does not exist, how often it finds one of 1.5 %, and
-    /// how much code layout matters. Later runs count the effect of layout into their floor
+    /// Measure the lab itself, on a kernel, a hash, Argon2id and circuits: how often it claims a difference that does not exist,
+    /// how often it finds one of 1.5 %, and how much code layout matters. Later runs of this build count the effect of layout
+    /// into their floor. Ten trials of each kind take a quarter of an hour
     #[arg(long)]
     pub(crate) self_test: bool,
     /// Number of trials of each kind

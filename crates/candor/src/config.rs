@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 
 /// The directory of run files by default.
-const RUNS: &str = "candor-runs";
+pub(crate) const RUNS: &str = "candor-runs";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

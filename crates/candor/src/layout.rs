@@ -1,8 +1,8 @@
-//! What the newest self-test found out about code layout on this machine; later runs count it into their floor.
+//! What the newest self-test found out about code layout; later runs of the same build count it into their floor.
 
 use crate::Failure;
 use candor_lab::machine::Machine;
-use candor_lab::runfile::{Layout, Run};
+use candor_lab::runfile::{Layout, Run, Tool};
 use candor_lab::trial::layout_floor;
 use std::fs;
 use std::path::Path;
@@ -10,12 +10,14 @@ use std::path::Path;
 /// Stands beside the run files and holds the name of the newest self-test.
 const POINTER: &str = "self-test.txt";
 
-/// The layout part of the floor, if the newest self-test in `directory` is whole and was made on this machine.
-pub(crate) fn known(directory: &Path) -> Option<Layout> {
+/// The layout part of the floor, if the newest self-test in `directory` is whole and was made by this very build on this kind of CPU: layout belongs
+/// to the build, and what it costs to the CPU.
+pub(crate) fn known(directory: &Path, build: &Tool) -> Option<Layout> {
     let name = fs::read_to_string(directory.join(POINTER)).ok()?;
     let run = Run::open(&directory.join(name.trim())).ok()?;
-    let here = run.manifest.machine.same_as(&Machine::here());
-    Some(Layout { floor: layout_floor(&run.trials).filter(|_| here)?, run: run.name })
+    let holds =
+        run.manifest.tool.is_build_of(build) && run.manifest.machine.short_name() == Machine::here().short_name();
+    Some(Layout { floor: layout_floor(&run.trials).filter(|_| holds)?, run: run.name })
 }
 
 /// Makes `run`, saved at `path`, the newest self-test of its directory, if it measured code layout at all.
@@ -27,4 +29,36 @@ pub(crate) fn remember(run: &Run, path: &Path) -> Result<(), Failure> {
     let pointer = path.with_file_name(POINTER);
     fs::write(&pointer, format!("{name}\n"))
         .map_err(|error| Failure::Error(format!("can't write {}: {error}", pointer.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use candor_lab::runfile::{End, Manifest, Record, RunWriter, SCHEMA, Trial};
+
+    #[test]
+    fn layout_is_known_of_the_same_build_on_the_same_kind_of_cpu() {
+        let build = |sha256: &str| Tool { sha256: Some(sha256.to_owned()), ..Tool::default() };
+        let found = |tool: Tool, machine: Machine, asked: &Tool| {
+            let directory = tempfile::tempdir().unwrap();
+            let manifest = Manifest { schema: SCHEMA, tool, machine, ..Manifest::default() };
+            let mut file = RunWriter::begin(directory.path(), &manifest).unwrap();
+            let (control, subject) = (vec![0.0; 9], vec![0.004; 9]);
+            let trial = Trial { name: "layout/twin".into(), truth: None, control, subject, follows_itself: None };
+            file.append(&Record::Trial(trial)).unwrap();
+            file.append(&Record::End(End { during: Default::default(), seconds: 1.0, interrupted: false })).unwrap();
+            let path = file.seal().unwrap();
+            assert!(known(directory.path(), asked).is_none(), "nothing points at it yet");
+            remember(&Run::open(&path).unwrap(), &path).unwrap_or_else(|_| panic!("it can be written"));
+            known(directory.path(), asked).map(|layout| layout.floor)
+        };
+        assert_eq!(found(build("aa"), Machine::here(), &build("aa")), Some(0.004));
+        assert_eq!(found(build("aa"), Machine::here(), &build("bb")), None, "another build");
+        assert_eq!(found(Tool::default(), Machine::here(), &Tool::default()), None, "nobody knows which build");
+        let other = Machine { cpu: "Another CPU".into(), cpu_id: String::new(), ..Machine::here() };
+        assert_eq!(found(build("aa"), other, &build("aa")), None, "another kind of CPU");
+        // The same kind of CPU with other microcode or more memory: it was never in force when all of the machine had to be the same.
+        let sibling = Machine { memory_mib: 1, kernel: "other".into(), ..Machine::here() };
+        assert_eq!(found(build("aa"), sibling, &build("aa")), Some(0.004));
+    }
 }

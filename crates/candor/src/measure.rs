@@ -1,5 +1,6 @@
 //! Measuring, as `run`, `rerun` and the self-test share it: settings, workers, Ctrl-C, and the run file at the end.
 
+use crate::config::RUNS;
 use crate::output::Talk;
 use crate::progress::Watch;
 use crate::{Failure, layout};
@@ -23,7 +24,7 @@ pub(crate) fn stop_on_signals() -> Result<(), Failure> {
         .map_err(|error| Failure::Error(format!("can't catch Ctrl-C: {error}")))
 }
 
-/// The settings of a run, with what the newest self-test found on this machine.
+/// The settings of a run, with what the newest self-test of this build found, there or in the default directory of runs.
 pub(crate) fn settings(
     budget: Option<f64>,
     processes: Option<usize>,
@@ -31,15 +32,17 @@ pub(crate) fn settings(
     subjects: Vec<String>,
     directory: PathBuf,
 ) -> Settings {
+    let tool = tool();
+    let layout = layout::known(&directory, &tool).or_else(|| layout::known(Path::new(RUNS), &tool));
     Settings {
         budget: Duration::from_secs_f64(budget.unwrap_or(BUDGET)),
         processes,
         seed,
         subjects,
-        layout: layout::known(&directory),
+        layout,
         directory,
         repeats: None,
-        tool: tool(),
+        tool,
         command: std::iter::once("candor".to_owned())
             .chain(std::env::args().skip(1).map(without_directories))
             .collect(),
@@ -65,12 +68,17 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
-    /// Whether all of the plan was measured: a script must not take a part for the whole.
+    /// Whether all of the plan was measured.
     pub(crate) fn whole(&self) -> Result<(), Failure> {
-        match self.interrupted {
-            true => Err(Failure::Condition("the run was interrupted before its plan was complete".into())),
-            false => Ok(()),
-        }
+        whole(self.interrupted)
+    }
+}
+
+/// A script must not take a part of a run for the whole.
+pub(crate) fn whole(interrupted: bool) -> Result<(), Failure> {
+    match interrupted {
+        true => Err(Failure::Condition("the run was interrupted before its plan was complete".into())),
+        false => Ok(()),
     }
 }
 
@@ -114,13 +122,15 @@ pub(crate) fn workers() -> Result<Spawn, Failure> {
     Ok(Spawn { program: std::env::current_exe()?, arguments: vec!["worker".into()] })
 }
 
-fn tool() -> Tool {
+/// This program.
+pub(crate) fn tool() -> Tool {
     Tool {
         version: env!("CARGO_PKG_VERSION").into(),
         commit: option_env!("CANDOR_COMMIT").map(str::to_owned),
         dirty: option_env!("CANDOR_DIRTY") == Some("true"),
         rustc: env!("CANDOR_RUSTC").into(),
         build: env!("CANDOR_BUILD").into(),
+        sha256: Tool::digest(),
     }
 }
 

@@ -84,6 +84,11 @@ fn each_of_several_runs_keeps_its_claims() {
         assert_eq!((claim["run"].as_str(), claim["key"].as_str()), (report["run"].as_str(), Some("somebody")));
         assert_eq!(claim["here"]["subject"], "kernel");
     }
+    // CSV has no place for them, and says so.
+    let csv = |flags: &[&str]| {
+        String::from_utf8(output(&[&["report", run, "--format", "csv"], flags].concat()).stderr).unwrap()
+    };
+    assert!(csv(&[&flag]).contains("left out all published numbers") && csv(&[]).is_empty());
     let without: serde_json::Value = serde_json::from_str(&said(&["report", run, "--format", "json"])).unwrap();
     assert!(without.get("claims").is_none());
 }

@@ -211,6 +211,30 @@ fn ctrl_c_seals_what_was_measured_and_the_report_says_that_it_is_not_whole() {
 }
 
 #[test]
+fn an_interrupted_self_test_seals_its_trials_and_says_that_they_are_not_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = candor(&["doctor", "--self-test", "--trials", "2", "--quiet"], dir.path())
+        .stdout(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .expect("candor starts");
+    // The run of a trial stands in a directory of its own until all are done.
+    let scratch = dir.path().join(format!("candor-runs/.self-test-{}", child.id()));
+    let deadline = Instant::now() + Duration::from_secs(180);
+    while !runs(&scratch).iter().any(|path| path.extension().is_some_and(|ending| ending == "jsonl")) {
+        assert!(Instant::now() < deadline, "no trial was done in three minutes");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    signal(&format!("-{}", child.id()), "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(1), "a script must not take a part for the whole");
+    let saved = runs(&dir.path().join("candor-runs"));
+    let [saved] = &saved.iter().filter(|path| path.is_file()).collect::<Vec<_>>()[..] else { panic!("{saved:?}") };
+    let report = output(&["report", saved.to_str().unwrap()], dir.path());
+    let text = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(text.contains("! interrupted") && text.contains("a kernel: same"), "{text}");
+}
+
+#[test]
 fn a_killed_program_leaves_nothing_that_passes_for_a_run() {
     let dir = tempfile::tempdir().unwrap();
     let (mut child, _talk) = started(dir.path());

@@ -9,6 +9,7 @@ use crate::machine::Machine;
 use crate::plan::{TaskPlan, control_of};
 use crate::runfile::{Block, RefusalRecord, Run, SubjectRecord, TaskRecord};
 use crate::stats::{Interval, deviation, fewest_processes, mean, median, needed_for_quantile, quantile};
+use crate::succession;
 use crate::trial::{self, Count};
 use crate::verdict::{self, Estimate, LEVEL, Verdict};
 use crate::{Evidence, Outcomes, Provenance, Quantity};
@@ -83,6 +84,8 @@ pub struct Row {
     pub phases: Vec<Phase>,
     /// How much the sum of the phases differs from the whole, as a fraction of the whole.
     pub residual: Option<f64>,
+    /// Of the control: how much less time its code takes right behind itself, as a fraction, if it does.
+    pub follows_itself: Option<f64>,
     /// Attempts and successes over all processes, for work that can fail.
     pub outcomes: Option<Outcomes>,
     /// The number of processes, and of rounds in each.
@@ -184,9 +187,9 @@ impl Report {
                 task: task.task.clone(),
                 what: task.what.clone(),
                 bytes: task.bytes,
-                counted: counted(run, task, &rows),
+                counted: counted(run, task),
+                refusals: refusals(run, task, &rows),
                 rows,
-                refusals: run.refusals.iter().filter(|refusal| refusal.task == task.task).cloned().collect(),
             }
         });
         let dirty = if manifest.tool.dirty { "+dirty" } else { "" };
@@ -216,12 +219,28 @@ impl Report {
     }
 }
 
+/// The subjects without a time: those that were refused, and those that failed in every round.
+fn refusals(run: &Run, task: &TaskRecord, rows: &[Row]) -> Vec<RefusalRecord> {
+    let mut refusals: Vec<_> = run.refusals.iter().filter(|refusal| refusal.task == task.task).cloned().collect();
+    let failed = |subject: &String| {
+        let mut blocks = run.blocks.iter().filter(|block| block.task == task.task);
+        blocks.any(|block| block.failed.contains_key(subject)) && !rows.iter().any(|row| row.subject == *subject)
+    };
+    let planned = task.plan.iter().flat_map(|plan| &plan.subjects);
+    refusals.extend(planned.filter(|subject| failed(subject)).map(|subject| RefusalRecord {
+        task: task.task.clone(),
+        subject: subject.clone(),
+        reason: "its work or the baseline's failed in every round".into(),
+    }));
+    refusals
+}
+
 /// What each subject of a task counted, with the success rate of those that can fail.
-fn counted(run: &Run, task: &TaskRecord, rows: &[Row]) -> Vec<Counted> {
+fn counted(run: &Run, task: &TaskRecord) -> Vec<Counted> {
     let of_subject = |subject: &SubjectRecord| {
         let mut quantities = subject.quantities.clone();
-        let outcomes = rows.iter().find(|row| row.subject == subject.subject).and_then(|row| row.outcomes);
-        quantities.extend(outcomes.into_iter().flat_map(successes));
+        let blocks = run.blocks.iter().filter(|block| block.task == task.task);
+        quantities.extend(outcomes(blocks, &subject.subject).into_iter().flat_map(successes));
         let evidence = match subject.provenance.evidence {
             Evidence::MeasuredPaired => Evidence::MeasuredAlone,
             other => other,
@@ -231,6 +250,11 @@ fn counted(run: &Run, task: &TaskRecord, rows: &[Row]) -> Vec<Counted> {
     };
     let subjects = run.subjects.iter().filter(|subject| subject.task == task.task).map(of_subject);
     subjects.filter(|counted| !counted.quantities.is_empty()).collect()
+}
+
+/// How often a subject tried and succeeded in these processes.
+fn outcomes<'a>(blocks: impl Iterator<Item = &'a Block>, subject: &str) -> Option<Outcomes> {
+    blocks.filter_map(|block| block.outcomes.get(subject).copied()).reduce(Outcomes::plus)
 }
 
 /// The success rate, the lower end of its Clopper–Pearson interval, and the number of attempts.
@@ -260,7 +284,8 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
         verdict::estimate(&medians, level)
     };
     let layout = run.manifest.layout.as_ref().map_or(0.0, |layout| layout.floor);
-    let floor = verdict::floor(against_baseline(&control), layout);
+    let follows_itself = succession::follows_itself(&blocks, plan.baseline(), &control);
+    let floor = verdict::floor(against_baseline(&control), layout.max(follows_itself.unwrap_or(0.0)));
     let stopped_early = run.end.interrupted && blocks.len() < run.manifest.processes;
 
     let baseline =
@@ -301,7 +326,8 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             advice,
             phases,
             residual,
-            outcomes: blocks.iter().filter_map(|block| block.outcomes.get(name).copied()).reduce(Outcomes::plus),
+            follows_itself: follows_itself.filter(|_| name == control).map(f64::exp_m1),
+            outcomes: outcomes(blocks.iter().copied(), name),
             samples: (medians.len(), plan.rounds),
             process_medians_ns: medians,
         })
@@ -320,8 +346,8 @@ fn other_work(subject: &Provenance, baseline: Option<&str>) -> Option<String> {
 }
 
 fn per_operation(block: &Block, subject: &str) -> Option<Vec<f64>> {
-    let epochs = block.ns.get(subject)?;
-    Some(epochs.iter().map(|&ns| ns as f64 / block.iterations as f64).collect())
+    let epochs = block.of_rounds_that_worked(subject, block.ns.get(subject)?);
+    Some(epochs.into_iter().map(|ns| ns / block.iterations as f64).collect())
 }
 
 fn spread(all: &[f64]) -> Option<Spread> {
@@ -344,8 +370,8 @@ fn phases(blocks: &[&Block], subject: &str) -> (Vec<Phase>, Option<f64>) {
     let Some(first) = blocks.iter().find_map(|block| block.phases.get(subject)) else { return (Vec::new(), None) };
     let phase = |(i, name): (usize, &String)| {
         let epochs = |block: &&Block| -> Option<Vec<f64>> {
-            let row = block.phases.get(subject)?.ns.get(i)?;
-            Some(row.iter().map(|&ns| ns as f64 / block.iterations as f64).collect())
+            let epochs = block.of_rounds_that_worked(subject, block.phases.get(subject)?.ns.get(i)?);
+            Some(epochs.into_iter().map(|ns| ns / block.iterations as f64).collect())
         };
         let by_process: Vec<Vec<f64>> = blocks.iter().filter_map(epochs).collect();
         let medians: Vec<f64> = by_process.iter().filter_map(|epochs| median(epochs)).collect();
@@ -354,9 +380,11 @@ fn phases(blocks: &[&Block], subject: &str) -> (Vec<Phase>, Option<f64>) {
     };
     let phases = first.names.iter().enumerate().filter_map(phase).collect();
     let residuals = blocks.iter().filter_map(|block| {
-        let (whole, parts) = (block.ns.get(subject)?, &block.phases.get(subject)?.ns);
-        let sums = (0..whole.len()).map(|round| parts.iter().map(|row| row[round] as f64).sum::<f64>());
-        let ratios: Vec<f64> = sums.zip(whole).map(|(sum, &whole)| sum / whole as f64 - 1.0).collect();
+        let worked = |ns: &Vec<u64>| block.of_rounds_that_worked(subject, ns);
+        let whole = worked(block.ns.get(subject)?);
+        let parts: Vec<Vec<f64>> = block.phases.get(subject)?.ns.iter().map(worked).collect();
+        let sums = (0..whole.len()).map(|round| parts.iter().map(|row| row[round]).sum::<f64>());
+        let ratios: Vec<f64> = sums.zip(&whole).map(|(sum, whole)| sum / whole - 1.0).collect();
         median(&ratios)
     });
     (phases, median(&residuals.collect::<Vec<_>>()))

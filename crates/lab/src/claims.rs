@@ -7,7 +7,7 @@ mod drawing;
 
 pub use drawing::{Drawing, DrawnRow, Form, Part};
 
-use crate::analysis::Report;
+use crate::analysis::{Report, Spread};
 use crate::lint::Lint;
 use crate::units::time;
 use crate::{LabError, Quantity};
@@ -58,12 +58,69 @@ pub struct Claim {
     /// For a size, a count or a rate: the name of the quantity. Empty for a time.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub quantity: String,
+    /// For a time: which number of the epochs it is. The lab's own is the median.
+    #[serde(default, skip_serializing_if = "Statistic::is_median")]
+    pub statistic: Statistic,
     /// How many samples the number is based on, if the publication says.
     #[serde(default)]
     pub samples: Option<u64>,
     /// What is known to be wrong with it, according to its own sources.
     #[serde(default)]
     pub doubt: Option<String>,
+}
+
+/// A number that stands for many times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Statistic {
+    /// The middle one.
+    #[default]
+    Median,
+    /// The arithmetic mean.
+    Mean,
+    /// The standard deviation.
+    Sd,
+    /// The smallest.
+    Min,
+    /// The 95th percentile.
+    P95,
+    /// The 99th percentile.
+    P99,
+    /// The largest.
+    Max,
+}
+
+impl Statistic {
+    fn is_median(&self) -> bool {
+        *self == Self::Median
+    }
+
+    /// The word that tables show.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Mean => "mean",
+            Self::Sd => "σ",
+            Self::Min => "min",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::Max => "max",
+        }
+    }
+
+    /// The same number of epochs measured here. `None` if there are too few.
+    fn found(self, median_ns: f64, spread: &Spread) -> Option<Found> {
+        let ns = match self {
+            Self::Median => return Some(Found::Time { median_ns }),
+            Self::Mean => Some(spread.mean),
+            Self::Sd => spread.deviation,
+            Self::Min => Some(spread.min),
+            Self::P95 => spread.p95,
+            Self::P99 => spread.p99,
+            Self::Max => Some(spread.max),
+        };
+        ns.map(|ns| Found::OfEpochs { statistic: self, ns })
+    }
 }
 
 /// How a published number came about.
@@ -123,6 +180,13 @@ pub enum Found {
         /// Nanoseconds per operation.
         median_ns: f64,
     },
+    /// Another number of all epochs, as the claim has it.
+    OfEpochs {
+        /// Which.
+        statistic: Statistic,
+        /// Nanoseconds per operation.
+        ns: f64,
+    },
     /// A size, a count or a rate.
     Counted(Quantity),
 }
@@ -142,6 +206,7 @@ impl Found {
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Time { median_ns } => time(*median_ns),
+            Self::OfEpochs { statistic, ns } => format!("{} {}", statistic.word(), time(*ns)),
             Self::Counted(quantity) => quantity.amount(),
         }
     }
@@ -167,9 +232,10 @@ impl Claims {
                 UNITS.join(", ")
             )));
         }
-        if let Some(claim) = claims.claims.iter().find(|claim| !claim.phase.is_empty() && !claim.quantity.is_empty()) {
+        let of_time = |claim: &Claim| !claim.phase.is_empty() || !claim.statistic.is_median();
+        if let Some(claim) = claims.claims.iter().find(|claim| of_time(claim) && !claim.quantity.is_empty()) {
             return Err(LabError::Claims(format!(
-                "{:?} names a phase and a quantity; expected one of them",
+                "{:?} names a quantity and a phase or statistic, which only times have",
                 claim.what
             )));
         }
@@ -226,7 +292,8 @@ fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
             format!("{} µs: a clock of whole microseconds has steps of {:.0} %", claim.value, 100.0 / claim.value),
         ));
     }
-    let names_percentile = ["p99", "p95", "P99", "P95"].iter().any(|p| claim.what.contains(p));
+    let names_percentile = matches!(claim.statistic, Statistic::P95 | Statistic::P99)
+        || ["p99", "p95", "P99", "P95"].iter().any(|p| claim.what.contains(p));
     if let Some(samples) = claim.samples.filter(|&samples| names_percentile && samples < 200) {
         lints.push(("too-few-for-percentile", format!("a percentile of only {samples} samples")));
     }
@@ -236,19 +303,26 @@ fn beside(claims: &Claims, claim: &Claim, report: &Report) -> Beside {
         let known = if known.is_empty() { "none".to_owned() } else { known };
         lints.push(("unknown-phase", format!("{} has no phase {:?}; it has {known}", row.subject, claim.phase)));
     }
+    let measured = match claim.phase.as_str() {
+        "" => row.map(|(_, row)| (row.median_ns, &row.spread)),
+        _ => phase.map(|phase| (phase.median_ns, &phase.spread)),
+    };
+    let found = measured.and_then(|(median_ns, spread)| claim.statistic.found(median_ns, spread));
+    if let Some((_, spread)) = measured.filter(|_| found.is_none()) {
+        let text = format!("here are {} epochs, too few for {}", spread.epochs, claim.statistic.word());
+        lints.push(("too-few-for-percentile", text));
+    }
     Beside {
         run: report.run.clone(),
         key: claims.key.clone(),
         source: claims.source.clone(),
         claim: claim.clone(),
         here: match claim.quantity.as_str() {
-            "" => row.and_then(|(task, row)| {
-                let median_ns = match claim.phase.as_str() {
-                    "" => row.median_ns,
-                    _ => phase?.median_ns,
-                };
-                let found = Found::Time { median_ns };
-                Some(Here { task: task.task.clone(), subject: row.subject.clone(), phase: claim.phase.clone(), found })
+            "" => row.zip(found).map(|((task, row), found)| Here {
+                task: task.task.clone(),
+                subject: row.subject.clone(),
+                phase: claim.phase.clone(),
+                found,
             }),
             name => counted(claim, name, report),
         },
@@ -328,5 +402,17 @@ mod tests {
             Claims::parse(&FILE.replace("\"us\"", "\"fortnights\"")).unwrap_err().to_string().contains("fortnights")
         );
         assert!(Claims::parse(&FILE.replace("place", "palce")).unwrap_err().to_string().contains("palce"));
+    }
+
+    #[test]
+    fn a_quantity_has_neither_phase_nor_statistic() {
+        let with = |lines: &str| Claims::parse(&format!("{FILE}{lines}"));
+        for time in ["phase = \"server\"\n", "statistic = \"mean\"\n"] {
+            assert!(with(time).is_ok(), "{time}");
+            let fault = with(&format!("{time}quantity = \"letter\"\n")).unwrap_err().to_string();
+            assert!(fault.contains("names a quantity and a phase or statistic"), "{fault}");
+        }
+        assert!(with("quantity = \"letter\"\n").is_ok());
+        assert!(with("statistic = \"average\"\n").unwrap_err().to_string().contains("average"));
     }
 }

@@ -25,6 +25,7 @@ mod newest;
 mod order;
 mod quantity;
 mod subject;
+mod succession;
 mod units;
 
 pub mod analysis;

@@ -62,6 +62,14 @@ pub const LINTS: &[Explanation] = &[
         then: "Read what the row says it does. It gets no verdict and stands in no plot of ratios; compare rows that do the same work.",
     },
     Explanation {
+        name: "unlike-conditions",
+        fires: "a timed call draws randomness by a system call, allocates its memory, works one after another or wipes nothing, and the baseline's does not, or \
+                the other way round",
+        why: "A system call for randomness takes 360 to 500 ns, up to 6 % of a key pair, and mapping 256 MiB a third of Argon2id. It is part of what a library \
+              costs, and no part of its arithmetic.",
+        then: "Take the difference for that of two libraries as they are, not of two kernels.",
+    },
+    Explanation {
         name: "peer-not-at-its-best",
         fires: "a subject is known not to use instructions that this CPU has",
         why: "A machine seemed four times slower at ML-KEM because its library had been built without AVX2.",
@@ -108,10 +116,31 @@ pub const LINTS: &[Explanation] = &[
         then: "If rows that you need read `can't tell`, stop the other programs and measure again.",
     },
     Explanation {
+        name: "layout-unknown",
+        fires: "no self-test of the same build stands beside the runs",
+        why: "The same source at other addresses can take a per cent more or less, and a comparison of identical code in one program does not show it.",
+        then: "Run `candor doctor --self-test` with this build; later runs of it count what it finds into their floor.",
+    },
+    Explanation {
+        name: "follows-itself",
+        fires: "the baseline takes over 0.5 % less time where it runs right behind its own second entry",
+        why: "Code that has just run finds caches and branches as it left them. The baseline is in every table twice, so it is the only code that can follow \
+              itself in a round: an advantage over every peer. In runs from before 2026-11-25 it had up to 1.2 % from that.",
+        then: "Trust no difference as small as that; it is part of the floor. Newer runs let every subject do some operations right before its epoch, outside the \
+               clock, so that all follow themselves.",
+    },
+    Explanation {
         name: "process-lost",
         fires: "a worker process died before it had measured",
         why: "The results of the other processes still count, but a subject that sometimes crashes is a finding in itself.",
         then: "Read the reason, then run again.",
+    },
+    Explanation {
+        name: "failed-work",
+        fires: "operations of a subject failed while it was measured",
+        why: "A circuit that fails at its first hop takes a third of the time of one that is built. Rounds in which that happened are marked in the run file and \
+              have no times in reports; runs from before 2026-11-25 have no such marks, and their failures are among the times.",
+        then: "Read the success rate beside the time. If it is not close to 100 %, look for the cause before the time.",
     },
     Explanation {
         name: "interrupted",

@@ -15,7 +15,9 @@ pub(crate) struct Release {
 
 const NEWEST: &[Release] = &[
     Release { library: "gf2x", version: "1.3.0", date: "2019-12" },
+    Release { library: "lib25519", version: "20241004", date: "2024-10-04" },
     Release { library: "libgcrypt", version: "1.12.0", date: "2026-01-29" },
+    Release { library: "libmceliece", version: "20241009", date: "2024-10-09" },
     Release { library: "liboqs", version: "0.16.0", date: "2026-07" },
     Release { library: "libsodium", version: "1.0.20", date: "2024-05-25" },
     Release { library: "ntl", version: "11.6.0", date: "2026-11-23" },

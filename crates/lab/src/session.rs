@@ -28,7 +28,7 @@ pub struct Settings {
     pub subjects: Vec<String>,
     /// The directory for the run file.
     pub directory: PathBuf,
-    /// The effect of code layout, from a self-test on this machine.
+    /// The effect of code layout, from a self-test of this build.
     pub layout: Option<Layout>,
     /// The run that this one repeats.
     pub repeats: Option<String>,
@@ -352,6 +352,7 @@ fn resolved(settings: &Settings) -> BTreeMap<String, String> {
     map.insert("budget_seconds".into(), settings.budget.as_secs_f64().to_string());
     let processes = settings.processes.map_or("half as many again as needed".into(), |n| n.to_string());
     map.insert(PROCESSES.into(), processes);
+    map.insert("warm_up".into(), "a sixteenth of each epoch before it, outside the clock".into());
     if !settings.subjects.is_empty() {
         map.insert("subjects".into(), settings.subjects.join(" "));
     }

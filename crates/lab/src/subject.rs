@@ -289,6 +289,23 @@ impl Provenance {
     }
 }
 
+/// What a timed call does besides its work, and what that is called in [`Provenance::timed`]. Two rows that differ in one of these do the same work under
+/// unlike conditions; the lint `unlike-conditions` says so.
+const HABITS: [(&str, &[&str]); 4] = [
+    ("draws randomness by a system call", &["system call"]),
+    ("allocates its memory", &["the call allocates", "allocates in each call"]),
+    ("works one after another", &["one after another"]),
+    ("wipes nothing", &["nothing is wiped", "nothing wiped"]),
+];
+
+impl Provenance {
+    /// What the timed call does besides its work, by its own words.
+    pub fn habits(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let has = |words: &[&str]| words.iter().any(|word| self.timed.contains(word));
+        HABITS.into_iter().filter(move |(_, words)| has(words)).map(|(habit, _)| habit)
+    }
+}
+
 /// Whether a library with machine-dependent thresholds was tuned on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -358,17 +375,85 @@ impl Entry {
         subject: impl Into<String>,
         make: impl Fn() -> Result<S, Refusal> + Send + Sync + 'static,
     ) -> Self {
-        Self { subject: subject.into(), make: Box::new(move || Ok(Box::new(make()?))) }
+        Self::boxed(subject, move || Ok(Box::new(make()?)))
+    }
+
+    /// An entry whose subjects are of several types.
+    pub fn boxed(
+        subject: impl Into<String>,
+        make: impl Fn() -> Result<Box<dyn Subject>, Refusal> + Send + Sync + 'static,
+    ) -> Self {
+        Self { subject: subject.into(), make: Box::new(make) }
     }
 
     /// An entry without a subject. The table shows the reason.
     pub fn refused(subject: impl Into<String>, refusal: Refusal) -> Self {
-        Self { subject: subject.into(), make: Box::new(move || Err(refusal.clone())) }
+        Self::boxed(subject, move || Err(refusal.clone()))
+    }
+
+    /// The same, with a word about how its work differs from that of others in this task ([`Provenance::different_operation`]).
+    #[must_use]
+    pub fn doing_other_work(self, how: &'static str) -> Self {
+        let Self { subject, make } = self;
+        Self::new(subject, move || Ok(OtherWork { subject: make()?, how }))
     }
 
     /// Makes a new instance.
     pub fn make(&self) -> Result<Box<dyn Subject>, Refusal> {
         (self.make)()
+    }
+}
+
+/// A subject that says that it does other work, and is in all else what it is.
+struct OtherWork {
+    subject: Box<dyn Subject>,
+    how: &'static str,
+}
+
+impl Subject for OtherWork {
+    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
+        self.subject.prepare(seed)
+    }
+
+    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
+        self.subject.check(other)
+    }
+
+    fn restock(&mut self, iterations: u64) {
+        self.subject.restock(iterations);
+    }
+
+    fn run(&mut self, iterations: u64) {
+        self.subject.run(iterations);
+    }
+
+    fn phases(&self) -> &'static [&'static str] {
+        self.subject.phases()
+    }
+
+    fn run_phased(&mut self, lap: &mut dyn FnMut()) {
+        self.subject.run_phased(lap);
+    }
+
+    fn outcomes(&self) -> Option<Outcomes> {
+        self.subject.outcomes()
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        self.subject.quantities()
+    }
+
+    fn provenance(&self) -> Provenance {
+        let provenance = self.subject.provenance();
+        let how = match &provenance.different_operation {
+            Some(already) => format!("{already}; {}", self.how),
+            None => self.how.to_owned(),
+        };
+        Provenance { different_operation: Some(how), ..provenance }
+    }
+
+    fn explanation(&self) -> Option<String> {
+        self.subject.explanation()
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::plan::control_of;
 use crate::runfile::{Run, Trial};
+use crate::succession;
 use crate::verdict::{self, LEVEL, Verdict};
 use serde::Serialize;
 
@@ -15,12 +16,15 @@ impl Trial {
         let control = control_of(plan.baseline());
         let medians =
             |subject: &str| run.blocks.iter().filter_map(|block| block.paired(subject, plan.baseline())).collect();
-        Some(Self { name: name.to_owned(), truth, control: medians(&control), subject: medians(subject) })
+        let follows_itself =
+            succession::follows_itself(&run.blocks.iter().collect::<Vec<_>>(), plan.baseline(), &control);
+        let (control, subject) = (medians(&control), medians(subject));
+        Some(Self { name: name.to_owned(), truth, control, subject, follows_itself })
     }
 
     /// The verdict that a user would have read.
     pub fn verdict(&self) -> Verdict {
-        let floor = verdict::floor(verdict::estimate(&self.control, LEVEL), 0.0);
+        let floor = verdict::floor(verdict::estimate(&self.control, LEVEL), self.follows_itself.unwrap_or(0.0));
         verdict::estimate(&self.subject, LEVEL).map_or(Verdict::CantTell, |estimate| verdict::judge(estimate, floor))
     }
 }
@@ -95,7 +99,8 @@ mod tests {
     use super::*;
 
     fn trial(name: &str, truth: f64, subject: f64) -> Trial {
-        Trial { name: name.into(), truth: Some(truth), control: vec![0.0001; 9], subject: vec![subject; 9] }
+        let (control, subject) = (vec![0.0001; 9], vec![subject; 9]);
+        Trial { name: name.into(), truth: Some(truth), control, subject, follows_itself: None }
     }
 
     #[test]
@@ -108,6 +113,13 @@ mod tests {
     #[test]
     fn the_opposite_of_the_truth_is_a_false_claim_too() {
         assert_eq!(count(&[trial("more", 0.015, -0.015)])[0].false_claims(), 1);
+    }
+
+    #[test]
+    fn what_following_itself_brings_is_part_of_a_trials_floor() {
+        let found = trial("more", 0.015, 0.015);
+        assert_eq!(found.verdict(), Verdict::Faster);
+        assert_eq!(Trial { follows_itself: Some(0.016), ..found }.verdict(), Verdict::Same);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The parent sends a [`Request`] and the worker answers with [`Reply`]s, each a line of JSON. A *probe* finds the subjects
 //! that can do the task and whose answers agree. *Measure* times rounds according to a plan.
 
-use crate::plan::{Probed, TaskPlan, control_of};
+use crate::plan::{self, Probed, TaskPlan, control_of};
 use crate::runfile::{Block, Phases};
 use crate::schedule::Draws;
 use crate::{Mismatch, Provenance, Quantity, Refusal, Subject, Task, Witness, clock, machine};
@@ -262,7 +262,7 @@ fn measure(
 }
 
 /// Times every subject once in each round. `switches` counts how often the processor was taken away; an epoch that sees it change is
-/// marked as disturbed.
+/// marked as disturbed. One in which work failed is marked as well: it may have been fast because it was not done.
 fn rounds(
     ready: &mut [Ready],
     orders: impl Iterator<Item = Vec<usize>>,
@@ -272,7 +272,11 @@ fn rounds(
     for (round, order) in orders.enumerate() {
         for &i in &order {
             let Ready { name, subject, .. } = &mut ready[i];
-            let before = switches();
+            let unclocked = plan::warm_up(block.iterations);
+            if unclocked > 0 {
+                clock::epoch(subject.as_mut(), unclocked);
+            }
+            let (before, failures) = (switches(), failures_of(subject.as_ref()));
             // The whole and the phases take turns at going first, so that neither always profits from warm caches.
             let phased_first = round % 2 == 1;
             if phased_first {
@@ -289,10 +293,18 @@ fn rounds(
             if is_disturbed {
                 block.disturbed.entry(name.clone()).or_default().push(round);
             }
+            if failures_of(subject.as_ref()) != failures {
+                block.failed.entry(name.clone()).or_default().push(round);
+            }
         }
         block.orders.push(order);
     }
     Ok(())
+}
+
+/// How often the subject's work has failed.
+fn failures_of(subject: &dyn Subject) -> u64 {
+    subject.outcomes().map_or(0, |outcomes| outcomes.attempts.saturating_sub(outcomes.successes))
 }
 
 fn phased(name: &str, subject: &mut dyn Subject, block: &mut Block) -> Result<(), String> {
@@ -329,13 +341,14 @@ impl Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Mismatch, Provenance};
+    use crate::{Mismatch, Outcomes, Provenance};
     use std::cell::Cell;
     use std::rc::Rc;
 
-    /// Loses the processor once in the runs of those numbers, as its counter says.
+    /// Loses the processor once in the runs of those numbers, as its counter says, and fails in others.
     struct Unlucky {
         runs: Vec<usize>,
+        fails: Vec<usize>,
         done: usize,
         switches: Rc<Cell<i64>>,
     }
@@ -351,19 +364,23 @@ mod tests {
             self.switches.set(self.switches.get() + i64::from(self.runs.contains(&self.done)));
             self.done += 1;
         }
+        fn outcomes(&self) -> Option<Outcomes> {
+            let failed = self.fails.iter().filter(|&&run| run < self.done).count();
+            Some(Outcomes { attempts: self.done as u64, successes: (self.done - failed) as u64 })
+        }
         fn provenance(&self) -> Provenance {
             Provenance::default()
         }
     }
 
     #[test]
-    fn epochs_in_which_the_processor_was_taken_away_are_marked_and_no_others() {
+    fn epochs_in_which_the_processor_was_taken_away_or_work_failed_are_marked_and_no_others() {
         let switches = Rc::new(Cell::new(7));
-        let mut ready: Vec<_> = [("a", vec![0, 3]), ("b", vec![]), ("c", vec![1])]
+        let mut ready: Vec<_> = [("a", vec![0, 3], vec![]), ("b", vec![], vec![2]), ("c", vec![1], vec![1, 3])]
             .into_iter()
-            .map(|(name, runs)| Ready {
+            .map(|(name, runs, fails)| Ready {
                 name: name.to_owned(),
-                subject: Box::new(Unlucky { runs, done: 0, switches: Rc::clone(&switches) }),
+                subject: Box::new(Unlucky { runs, fails, done: 0, switches: Rc::clone(&switches) }),
                 witness: Witness::default(),
             })
             .collect();
@@ -371,8 +388,49 @@ mod tests {
         block.ns.extend(ready.iter().map(|ready| (ready.name.clone(), Vec::new())));
         let orders = [vec![0, 1, 2], vec![2, 1, 0], vec![1, 2, 0], vec![0, 2, 1]];
         rounds(&mut ready, orders.into_iter(), &mut block, || switches.get()).unwrap();
-        let disturbed: Vec<_> = block.disturbed.iter().map(|(name, rounds)| (name.as_str(), rounds.clone())).collect();
-        assert_eq!(disturbed, [("a", vec![0, 3]), ("c", vec![1])]);
+        let marked = |marks: &BTreeMap<String, Vec<usize>>| {
+            marks.iter().map(|(name, rounds)| format!("{name} {rounds:?}")).collect::<Vec<_>>()
+        };
+        assert_eq!(marked(&block.disturbed), ["a [0, 3]", "c [1]"]);
+        assert_eq!(marked(&block.failed), ["b [2]", "c [1, 3]"]);
         assert!(block.ns.values().all(|epochs| epochs.len() == 4));
+    }
+
+    /// Writes down what it is asked to do.
+    struct Diary(Rc<Cell<Vec<u64>>>);
+
+    impl Subject for Diary {
+        fn prepare(&mut self, _: u64) -> Result<Witness, Refusal> {
+            Ok(Witness::default())
+        }
+        fn check(&mut self, _: &Witness) -> Result<(), Mismatch> {
+            Ok(())
+        }
+        fn run(&mut self, iterations: u64) {
+            let mut runs = self.0.take();
+            runs.push(iterations);
+            self.0.set(runs);
+        }
+        fn provenance(&self) -> Provenance {
+            Provenance::default()
+        }
+    }
+
+    #[test]
+    fn every_epoch_follows_operations_of_its_own_subject() {
+        let runs_of = |iterations: u64| {
+            let runs = [(); 2].map(|()| Rc::new(Cell::new(Vec::new())));
+            let ready = |(name, runs): (&str, &Rc<Cell<Vec<u64>>>)| Ready {
+                name: name.to_owned(),
+                subject: Box::new(Diary(Rc::clone(runs))),
+                witness: Witness::default(),
+            };
+            let mut subjects: Vec<Ready> = ["a", "b"].into_iter().zip(&runs).map(ready).collect();
+            let mut block = Block { iterations, ..Block::default() };
+            rounds(&mut subjects, [vec![0, 1], vec![1, 0]].into_iter(), &mut block, || 0).unwrap();
+            runs.map(|runs| runs.take())
+        };
+        assert_eq!(runs_of(100), [[7, 100, 7, 100], [7, 100, 7, 100]]);
+        assert_eq!(runs_of(1), [[1, 1], [1, 1]], "a long operation follows what it follows");
     }
 }

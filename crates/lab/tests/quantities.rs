@@ -12,29 +12,34 @@ use candor_lab::{
 use std::hint::black_box;
 use std::path::Path;
 
-/// Writes letters, which have a size. Every third one is lost.
+/// Writes letters, which have a size. Of the three that it writes at first one is lost; if told to, it loses all the others.
 #[derive(Clone)]
 struct Letters {
     letter: Vec<u8>,
     tried: u64,
+    lost: u64,
+    loses_all: bool,
     counts: fn(&[u8]) -> Vec<Quantity>,
 }
 
 impl Subject for Letters {
     fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
+        (self.tried, self.lost) = (3, 1);
         Ok(Witness::bytes(seed.to_le_bytes()))
     }
     fn check(&mut self, _: &Witness) -> Result<(), Mismatch> {
         Ok(())
     }
     fn run(&mut self, iterations: u64) {
-        self.tried += 3 * iterations;
+        if self.loses_all {
+            (self.tried, self.lost) = (self.tried + iterations, self.lost + iterations);
+        }
         for _ in 0..iterations {
             black_box((0..2000u64).fold(1, |x: u64, i| x.rotate_left(5).wrapping_mul(3) ^ i));
         }
     }
     fn outcomes(&self) -> Option<Outcomes> {
-        Some(Outcomes { attempts: self.tried, successes: self.tried / 3 * 2 })
+        Some(Outcomes { attempts: self.tried, successes: self.tried - self.lost })
     }
     fn quantities(&self) -> Vec<Quantity> {
         (self.counts)(&self.letter)
@@ -49,7 +54,7 @@ fn sizes(letter: &[u8]) -> Vec<Quantity> {
 }
 
 fn letters(name: &str, length: usize, counts: fn(&[u8]) -> Vec<Quantity>) -> Entry {
-    let made = Letters { letter: vec![b'a'; length], tried: 0, counts };
+    let made = Letters { letter: vec![b'a'; length], tried: 0, lost: 0, loses_all: name == "loses all", counts };
     Entry::new(name, move || Ok(made.clone()))
 }
 
@@ -116,7 +121,21 @@ fn work_that_can_fail_has_a_success_rate() {
         |name: &str| report.tasks[0].counted[0].quantities.iter().find(|quantity| quantity.name == name).unwrap();
     assert!((rate("success rate").value - 200.0 / 3.0).abs() < 1e-9);
     assert!(rate("success rate at least (95 %)").value < 200.0 / 3.0);
-    assert!(rate("attempts").value >= 18.0);
+    assert_eq!(rate("attempts").value, 18.0, "three in each of six processes");
+}
+
+#[test]
+fn who_fails_in_every_round_has_a_success_rate_and_a_reason_in_place_of_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let entries = ["ours", "peer", "loses all"].map(|name| letters(name, 96, sizes));
+    let run = measured(entries.into(), dir.path()).unwrap();
+    let report = Report::of(&run);
+    let timed: Vec<&str> = report.tasks[0].rows.iter().map(|row| row.subject.as_str()).collect();
+    assert_eq!(timed, ["ours", "peer", "ours#2"]);
+    assert_eq!(report.tasks[0].refusals[0].subject, "loses all");
+    let counted = report.tasks[0].counted.iter().find(|counted| counted.subject == "loses all").unwrap();
+    let rate = counted.quantities.iter().find(|quantity| quantity.name == "success rate").unwrap();
+    assert!(rate.value < 10.0, "{rate:?}");
 }
 
 #[test]

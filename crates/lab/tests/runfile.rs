@@ -144,7 +144,7 @@ const END: usize = 6;
 type Forgery = fn(&mut Vec<Value>);
 
 /// What a forger may do who can seal a file again, the line that gives it away (counted from 1), and what the error says.
-const FORGERIES: [(Forgery, usize, &str); 42] = [
+const FORGERIES: [(Forgery, usize, &str); 44] = [
     // Of the plan.
     (|lines| lines[TASK]["plan"]["iterations"] = json!(0), 2, "has no subjects, iterations or rounds"),
     (|lines| lines[TASK]["plan"]["rounds"] = json!(0), 2, "has no subjects, iterations or rounds"),
@@ -200,6 +200,16 @@ const FORGERIES: [(Forgery, usize, &str); 42] = [
         "the epochs took 9.0 s in all, and the run 1.5 s",
     ),
     (|lines| lines[FIRST]["disturbed"] = json!({"peer": [3]}), 5, "a disturbed round"),
+    // A round that is said to have failed has no time: nobody may say so of work that did not fail.
+    (|lines| lines[FIRST]["failed"] = json!({"peer": [0]}), 5, "a failed round"),
+    (
+        |lines| {
+            lines[FIRST]["failed"] = json!({"peer": [3]});
+            lines[FIRST]["outcomes"] = json!({"peer": {"attempts": 2, "successes": 1}});
+        },
+        5,
+        "a failed round",
+    ),
 ];
 
 /// Phases have shapes of their own.
@@ -247,9 +257,9 @@ fn a_forger_who_seals_again_is_stopped_by_each_line() {
     }
 }
 
-/// A process that died has a line, and a run that was stopped ends early: neither is a forgery.
+/// A process that died has a line, a run that was stopped ends early, and work may fail: none is a forgery.
 #[test]
-fn a_lost_process_and_an_interruption_are_no_forgeries() {
+fn a_lost_process_an_interruption_and_a_failure_are_no_forgeries() {
     let lost: Forgery = |lines| lines[FIRST] = json!({"kind": "lost", "task": "t", "process": 0, "reason": "crashed"});
     assert_eq!(Run::parse("lost", &forged(lost)).unwrap().lost.len(), 1);
     let stopped: Forgery = |lines| {
@@ -257,6 +267,11 @@ fn a_lost_process_and_an_interruption_are_no_forgeries() {
         lines[SECOND]["interrupted"] = json!(true);
     };
     assert_eq!(Run::parse("stopped", &forged(stopped)).unwrap().blocks.len(), 1);
+    let failed: Forgery = |lines| {
+        lines[FIRST]["failed"] = json!({"peer": [2]});
+        lines[FIRST]["outcomes"] = json!({"peer": {"attempts": 2, "successes": 1}});
+    };
+    assert_eq!(Run::parse("failed", &forged(failed)).unwrap().blocks[0].failed["peer"], [2]);
 }
 
 /// Whoever seals a run again gets another digest, and the name by which it was cited no longer fits.

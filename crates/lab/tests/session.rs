@@ -82,6 +82,42 @@ fn every_form_shows_every_subject() {
     }
 }
 
+/// A mixer with other words about its timed call.
+struct Worded(Mixer, &'static str);
+
+impl Subject for Worded {
+    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
+        self.0.prepare(seed)
+    }
+    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
+        self.0.check(other)
+    }
+    fn run(&mut self, iterations: u64) {
+        self.0.run(iterations);
+    }
+    fn provenance(&self) -> Provenance {
+        Provenance::of("mixer", "1", self.1)
+    }
+}
+
+#[test]
+fn what_is_done_besides_the_work_is_told_where_the_baseline_does_otherwise() {
+    let dir = tempfile::tempdir().unwrap();
+    let worded =
+        |name: &str, words| Entry::new(name, move || Ok(Worded(Mixer { steps: 2000, wrong: false, seed: 0 }, words)));
+    let (draws, wipes) = ("mixes; randomness by a system call", "mixes; nothing is wiped");
+    let tasks = task(vec![worded("ours", draws), worded("alike", draws), worded("other", wipes)]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    let told: Vec<_> = report.lints.iter().filter(|lint| lint.name == "unlike-conditions").collect();
+    let [told] = &told[..] else { panic!("one row is unlike: {told:?}") };
+    assert_eq!(
+        (told.subject.as_str(), told.text.as_str()),
+        ("other", "only this one wipes nothing; only the baseline draws randomness by a system call")
+    );
+    let row = report.tasks[0].rows.iter().find(|row| row.subject == "other").unwrap();
+    assert_ne!(row.verdict, Verdict::None, "the work is the same");
+}
+
 /// A mixer that says that it does other work, and which library it is.
 struct Other(Mixer);
 
@@ -114,6 +150,13 @@ fn other_work_gets_no_verdict_and_no_place_in_the_plot_of_ratios() {
     assert_eq!(plot.name, "ratios");
     let drawn = plot.svg();
     assert!(drawn.contains(">half<") && !drawn.contains(">other<"), "{drawn}");
+    // A task may say so of a subject that does not know.
+    let told = mixer("told", 2000, false).doing_other_work("one after another");
+    let tasks_told = task(vec![mixer("ours", 4000, false), told]);
+    let report_told = Report::of(&measure(&tasks_told, dir.path()).unwrap());
+    let [_, row_told, _] = &report_told.tasks[0].rows[..] else { panic!("three rows") };
+    assert_eq!((row_told.verdict, row_told.other_work.as_deref()), (Verdict::None, Some("one after another")));
+    assert_eq!(row_told.phases.len(), 2, "in all else it is what it was");
     // Two that do the same other work are alike, and what does more than both is another.
     let other = |name: &str| Entry::new(name, || Ok(Other(Mixer { steps: 2000, wrong: false, seed: 0 })));
     let tasks = task(vec![other("ours"), other("alike"), mixer("more", 4000, false)]);
@@ -175,6 +218,38 @@ fn a_claim_about_a_phase_stands_beside_that_phase() {
     let unknown = beside("third");
     assert!(unknown[0].here.is_none());
     assert!(unknown[0].lints.iter().any(|(name, text)| *name == "unknown-phase" && text.contains("first, second")));
+}
+
+#[test]
+fn a_claim_stands_beside_the_same_number_of_ours() {
+    let dir = tempfile::tempdir().unwrap();
+    let tasks = task(vec![mixer("ours", 4000, false), mixer("peer", 4000, false)]);
+    let report = Report::of(&measure(&tasks, dir.path()).unwrap());
+    let beside = |statistic: &str, phase: &str| {
+        let text = format!(
+            "key = \"k\"\nsource = \"s\"\n[[claim]]\nwhat = \"w\"\nplace = \"p\"\nvalue = 1.5\nunit = \"us\"\nhow = \"whole\"\n\
+             task = \"mix/1k\"\nphase = \"{phase}\"\nstatistic = \"{statistic}\"\n"
+        );
+        Claims::parse(&text).unwrap().beside(&report).remove(0)
+    };
+    let row = &report.tasks[0].rows[0];
+    for (phase, median, spread) in
+        [("", row.median_ns, row.spread), ("first", row.phases[0].median_ns, row.phases[0].spread)]
+    {
+        let ns = |statistic: &str| match beside(statistic, phase).here.unwrap().found {
+            Found::Time { median_ns } => median_ns,
+            Found::OfEpochs { ns, .. } => ns,
+            Found::Counted(quantity) => panic!("{quantity:?}"),
+        };
+        assert_eq!([ns("median"), ns("mean"), ns("min"), ns("max")], [median, spread.mean, spread.min, spread.max]);
+        assert_eq!(Some(ns("sd")), spread.deviation);
+    }
+    let text = render(std::slice::from_ref(&report), &[beside("mean", "")], Form::Text);
+    assert!(text.contains("here: mean ") && text.contains("(ours of mix/1k)"), "{text}");
+    // A run of so few epochs has no such percentile, and says so rather than show another number.
+    let p99 = beside("p99", "");
+    assert!(p99.here.is_none());
+    assert!(p99.lints.iter().any(|(name, text)| *name == "too-few-for-percentile" && text.contains("too few for p99")));
 }
 
 #[test]
@@ -336,8 +411,12 @@ fn a_worker_that_hangs_is_killed_and_one_that_answers_is_not() {
     let short = Duration::from_millis(300);
     let Err(WorkerDeath::Crashed(how)) = script("read request; exec sleep 1000", short) else { panic!("it hangs") };
     assert_eq!(how, "ended because it said nothing for 300ms");
-    // What it has said before does not save it, but one that is done may hang as it likes.
+    // What it has said before does not save it, nor what a library prints, but one that is done may hang as it likes.
     assert!(script("read request; echo chatter; exec sleep 1000", short).is_err());
+    assert!(script("read request; while echo chatter; do sleep 0.05; done", short).is_err());
+    let trying = serde_json::to_string(&Reply::Trying("a".into())).unwrap();
+    let alive = format!("read request; for i in 1 2 3 4 5 6; do echo '{trying}'; sleep 0.1; done; echo '\"Done\"'");
+    assert_eq!(script(&alive, Duration::from_secs(20)), Ok(()));
     let done = serde_json::to_string(&Reply::Done).unwrap();
     assert_eq!(script(&format!("read request; echo '{done}'; exec sleep 1000"), short), Ok(()));
     assert_eq!(script(&format!("read request; echo '{done}'"), Duration::from_secs(300)), Ok(()));
@@ -419,5 +498,7 @@ fn the_page_loads_nothing() {
     }
     let addresses: Vec<&str> = page.match_indices("http").map(|(at, _)| &page[at..at + 26]).collect();
     assert!(addresses.iter().all(|&address| address == "http://www.w3.org/2000/svg"), "only SVG's name: {addresses:?}");
+    // On a narrow screen a figure is scrolled, not shrunk until nobody can read it: 54rem are its 860 units, so that 12 units stay 12 pixels.
+    assert!(page.contains("figure svg{width:100%;min-width:54rem") && page.contains("<div class=\"scroll\"><svg"));
     assert!(page.contains("peer &lt;b&gt;&amp;") && !page.contains("peer <b>"), "names are text, not markup");
 }

@@ -7,7 +7,7 @@ use candor_lab::analysis::Report;
 use candor_lab::plan::{TaskPlan, control_of};
 use candor_lab::runfile::{Block, End, Manifest, Run, SCHEMA, TaskRecord};
 use candor_lab::verdict::Verdict;
-use candor_lab::{Orders, Random};
+use candor_lab::{Orders, Outcomes, Random};
 use std::collections::BTreeMap;
 
 const PROCESSES: usize = 9;
@@ -159,6 +159,48 @@ fn a_difference_as_large_as_that_of_the_control_is_never_claimed() {
         let row = report.tasks[0].rows.iter().find(|row| row.subject == "peer").expect("the peer was measured");
         assert!(!matches!(row.verdict, Verdict::Faster | Verdict::Slower), "seed {seed}: {:?}", row.verdict);
     }
+}
+
+/// The peer's work fails in all rounds but every third, and then it is done in no time.
+fn with_failures(marked: bool) -> Report {
+    let mut run = run(QUIET, 1.5, 1);
+    for block in &mut run.blocks {
+        let fails = |round: &usize| !round.is_multiple_of(3);
+        for round in (0..ROUNDS).filter(fails) {
+            block.ns.get_mut("peer").expect("the peer was measured")[round] = 1000;
+        }
+        if marked {
+            block.failed.insert("peer".into(), (0..ROUNDS).filter(fails).collect());
+        }
+        block.outcomes.insert("peer".into(), Outcomes { attempts: ROUNDS as u64, successes: ROUNDS as u64 / 3 });
+    }
+    Report::of(&run)
+}
+
+#[test]
+fn work_that_failed_is_not_timed_as_fast_work() {
+    let of_peer = |report: &Report| report.tasks[0].rows.iter().find(|row| row.subject == "peer").unwrap().clone();
+    let peer = of_peer(&with_failures(true));
+    assert!((peer.ratio - 1.5).abs() < 0.01 && peer.verdict == Verdict::Faster, "{peer:?}");
+    assert_eq!(peer.spread.epochs, PROCESSES * ROUNDS / 3);
+    assert!(peer.spread.min > 1000.0, "nanoseconds of an operation, of which an epoch has a thousand");
+    // Runs from before the marks have the failures among their times, and say so.
+    let unmarked = with_failures(false);
+    assert!(of_peer(&unmarked).ratio < 0.01);
+    assert!(unmarked.lints.iter().any(|lint| lint.name == "failed-work" && lint.text.contains("0 rounds")));
+    assert!(!Report::of(&run(QUIET, 1.5, 1)).lints.iter().any(|lint| lint.name == "failed-work"));
+}
+
+#[test]
+fn a_subject_that_always_failed_has_its_reason_and_no_time() {
+    let mut run = run(QUIET, 1.5, 1);
+    for block in &mut run.blocks {
+        block.failed.insert("peer".into(), (0..ROUNDS).collect());
+    }
+    let report = Report::of(&run);
+    assert!(report.rows().all(|(_, row)| row.subject != "peer"));
+    let [refusal] = &report.tasks[0].refusals[..] else { panic!("one refusal") };
+    assert!(refusal.subject == "peer" && refusal.reason.contains("failed in every round"), "{refusal:?}");
 }
 
 #[test]

@@ -68,6 +68,61 @@ mod tests {
         }
     }
 
+    /// The names and versions of all packages that a text in the form of a manifest requires exactly.
+    fn exact(manifest: &str) -> Vec<(String, String)> {
+        let lines = manifest.lines().filter_map(|line| {
+            let (name, requirement) = line.split_once(" = {")?;
+            let version = requirement.split_once("version = \"=")?.1.split('"').next()?;
+            let package = requirement.split_once("package = \"").and_then(|(_, rest)| rest.split('"').next());
+            Some((package.unwrap_or(name).to_owned(), version.to_owned()))
+        });
+        lines.collect()
+    }
+
+    /// `cargo install` without `--locked` takes the newest versions that the manifests allow, and the lock's would stand in the run files.
+    #[test]
+    fn what_stands_in_run_files_can_be_no_other_version() {
+        let pinned = exact(include_str!("../Cargo.toml"));
+        let measured = [
+            "aes-gcm",
+            "argon2",
+            "argon2-rust",
+            "aws-lc-rs",
+            "aws-lc-sys",
+            "blake2",
+            "blake2b_simd",
+            "ccm",
+            "chacha20poly1305",
+            "curve25519-dalek",
+            "graviola",
+            "hkdf",
+            "hmac",
+            "hqc-kem",
+            "libcrux-ml-kem",
+            "libsm",
+            "ml-kem",
+            "opaque-ke",
+            "pq-mceliece",
+            "ring",
+            "sha2",
+            "sha3",
+            "shake",
+            "sm2",
+            "sm3",
+            "sm4",
+            "voprf",
+            "x25519-dalek",
+        ];
+        for name in measured {
+            let (version, _) = package(name);
+            assert!(
+                pinned.contains(&(name.to_owned(), version.to_owned())),
+                "{name} {version} is not required exactly"
+            );
+        }
+        assert!(exact("a = { version = \"1.2\" }\nb = \"=1\"\nc.workspace = true").is_empty());
+    }
+
     #[test]
     fn of_two_versions_the_newer_has_the_name() {
         assert!(package("sha2").0.starts_with("0.11."), "{}", package("sha2").0);

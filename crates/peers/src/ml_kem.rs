@@ -106,7 +106,11 @@ macro_rules! level {
 level!(MlKem512, MlKem768, MlKem1024);
 
 fn provenance(op: Op) -> Provenance {
-    let mut provenance = linked::provenance(PACKAGE, format!("{}; randomness by system calls", op.timed()));
+    let timed = match op {
+        Op::Decaps => op.timed().to_string(),
+        _ => format!("{}; randomness by system calls", op.timed()),
+    };
+    let mut provenance = linked::provenance(PACKAGE, timed);
     provenance.arm = Some("portable (the crate has no other)".into());
     provenance.different_operation = match op {
         Op::Encaps => Some(

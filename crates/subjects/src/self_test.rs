@@ -7,6 +7,8 @@
 //! | `self-test/same` | one kernel, twice | no difference |
 //! | `self-test/slower` | the peer does 1.5 % more | the baseline is faster |
 //! | `self-test/faster` | the baseline does 1.5 % more | the baseline is slower |
+//! | `self-test/{hash,argon2id,circuit}/same` | real work, twice: SHA-256 of 10 MB, Argon2id, 67 circuits | no difference |
+//! | `self-test/{hash,argon2id,circuit}/slower` | the peer does 1.5 % more of it | the baseline is faster |
 //! | `self-test/layout` | one C kernel, compiled three times | no difference but code layout: a figure, not a verdict |
 //! | `self-test/wrong-answer` | peers that answer wrongly, panic, refuse | each is taken out, with its reason |
 //! | `self-test/crash` | a peer that kills its process | taken out, and the run goes on |
@@ -15,10 +17,12 @@
 
 mod faults;
 mod kernels;
+mod real;
 
 use candor_lab::{Entry, Task};
 use faults::{Fault, Faulty};
 use kernels::{Layout, Mixer};
+use real::Work;
 
 /// What `slower` and `faster` differ by if their name does not say otherwise: 1.5 %.
 pub const PERMILLE: u32 = 15;
@@ -47,6 +51,8 @@ pub enum Truth {
 
 /// A self-test: a task, and the truth about each of its peers, by the subject's name.
 pub struct SelfTest {
+    /// What is done, in a few words: results are counted by it.
+    pub work: &'static str,
     /// The task; its first entry is the baseline.
     pub task: Task,
     /// Of each other subject, in the same order.
@@ -56,30 +62,31 @@ pub struct SelfTest {
 impl SelfTest {
     fn new(task: Task, truth: Truth) -> Self {
         let truths = task.entries.iter().skip(1).map(|entry| (entry.subject.clone(), truth)).collect();
-        Self { task, truths }
+        Self { work: "a kernel", task, truths }
     }
 }
 
 /// All self-tests, with the default difference.
 #[must_use]
 pub fn all() -> Vec<SelfTest> {
-    vec![same(), slower(PERMILLE), faster(PERMILLE), layout(), wrong_answer(), crash()]
+    let kernel = [same(), slower(PERMILLE), faster(PERMILLE), layout(), wrong_answer(), crash()];
+    let real = Work::ALL.into_iter().flat_map(|work| [false, true].map(|more| on_real_work(work, more)));
+    kernel.into_iter().chain(real).collect()
 }
 
 /// The self-test of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<SelfTest> {
+    if let Some(test) = all().into_iter().find(|test| test.task.name == name) {
+        return Some(test);
+    }
     let (kind, permille) = match name.strip_prefix("self-test/")?.split_once('/') {
         Some((kind, permille)) => (kind, Some(permille.parse().ok().filter(|n| (1..=1000).contains(n))?)),
-        None => (name.strip_prefix("self-test/")?, None),
+        None => return None,
     };
     match (kind, permille) {
-        ("slower", permille) => Some(slower(permille.unwrap_or(PERMILLE))),
-        ("faster", permille) => Some(faster(permille.unwrap_or(PERMILLE))),
-        ("same", None) => Some(same()),
-        ("layout", None) => Some(layout()),
-        ("wrong-answer", None) => Some(wrong_answer()),
-        ("crash", None) => Some(crash()),
+        ("slower", Some(permille)) => Some(slower(permille)),
+        ("faster", Some(permille)) => Some(faster(permille)),
         _ => None,
     }
 }
@@ -117,6 +124,21 @@ pub fn faster(permille: u32) -> SelfTest {
         .entry(mixer(format!("kernel+{permille}-permille"), permille))
         .entry(mixer("kernel", 0));
     SelfTest::new(task, Truth::BaselineDoesMore { permille })
+}
+
+/// Real work beside the same, or beside 1.5 % more of it.
+fn on_real_work(work: Work, more: bool) -> SelfTest {
+    let (amount, planted) = work.amounts();
+    let (kind, truth, peers) = match more {
+        false => ("same", Truth::Same, amount),
+        true => ("slower", Truth::PeerDoesMore { permille: PERMILLE }, amount + planted),
+    };
+    let what = format!("{}: {amount} {}; the peer, which is the same type, {peers}", work.title(), work.unit());
+    let entry = |subject: &str, more| Entry::boxed(subject, move || work.make(more));
+    let task = Task::new(format!("self-test/{}/{kind}", work.name()), what)
+        .entry(entry(work.name(), false))
+        .entry(entry(&format!("{}{}", work.name(), if more { "+15-permille" } else { "-again" }), more));
+    SelfTest { work: work.title(), ..SelfTest::new(task, truth) }
 }
 
 /// One C source, compiled twice into this program and once into a shared object.
@@ -177,9 +199,16 @@ mod tests {
         }
         assert_eq!(task("self-test/slower/30").unwrap().name, "self-test/slower/30");
         assert_eq!(task("self-test/slower/15").unwrap().name, "self-test/slower");
-        for nonsense in
-            ["self-test", "self-test/", "self-test/slower/", "self-test/slower/0", "self-test/same/3", "same"]
-        {
+        for nonsense in [
+            "self-test",
+            "self-test/",
+            "self-test/slower/",
+            "self-test/slower/0",
+            "self-test/same/3",
+            "same",
+            "self-test/hash",
+            "self-test/hash/15",
+        ] {
             assert!(task(nonsense).is_none(), "{nonsense}");
         }
     }

@@ -23,7 +23,16 @@ mod relay_cells;
 mod sm2;
 mod x25519;
 
-use candor_lab::Task;
+use candor_lab::{Entry, Task};
+
+/// In the tables of batches, of those that have none: whoever has several messages or operations at once must know what that costs, but it is not the
+/// same work.
+const ONE_AFTER_ANOTHER: &str = "one after another, not at once";
+
+/// Such entries.
+fn one_after_another(entries: impl IntoIterator<Item = Entry>) -> impl Iterator<Item = Entry> {
+    entries.into_iter().map(|entry| entry.doing_other_work(ONE_AFTER_ANOTHER))
+}
 
 /// How the names of a family's tasks begin, and what makes them.
 type Family = (&'static str, fn() -> Vec<Task>);

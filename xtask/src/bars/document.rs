@@ -65,7 +65,8 @@ fn cited(source: &str) -> String {
     let name = run.trim_start_matches("runs/").trim_end_matches(".jsonl");
     let is_name = name.starts_with("20") && !name.contains(char::is_whitespace);
     match is_name {
-        true => format!("[{}]({name}.jsonl){conditions}", name.rsplit('-').next().unwrap_or(name)),
+        // The CPU and the digest: a figure without its CPU says little.
+        true => format!("[{}]({name}.jsonl){conditions}", name.get("2026-11-21-".len()..).unwrap_or(name)),
         false => source.to_owned(),
     }
 }
@@ -92,7 +93,7 @@ mod tests {
     #[test]
     fn the_table_cites_its_runs_and_keeps_what_stands_above() {
         let text = with_table(&format!("By hand.\n{MARK}\nold"), &judged()).unwrap();
-        let link = "[3f9c1a](2026-11-21-zen3-3f9c1a.jsonl)";
+        let link = "[zen3-3f9c1a](2026-11-21-zen3-3f9c1a.jsonl)";
         assert_eq!(
             text,
             format!(

@@ -10,6 +10,8 @@ pub(crate) enum Wanted {
     AtLeast(f64),
     /// Candor's time is at most so many times the subject's.
     TimeAtMost(f64),
+    /// The two differ by no more than this fraction.
+    Within(f64),
     /// The lab's own word, such as `same`.
     Verdict(String),
 }
@@ -67,6 +69,7 @@ pub(crate) fn judge(wanted: &Wanted, rule: Rule, found: &Found) -> Outcome {
     match wanted {
         Wanted::AtLeast(bar) => judge_ratio(*bar, rule, found),
         Wanted::TimeAtMost(times) => judge_ratio(1.0 / times, rule, found),
+        Wanted::Within(margin) => judge_within(*margin, found),
         Wanted::Verdict(word) if *word == found.verdict => Outcome::Met,
         Wanted::Verdict(_) if found.verdict == Outcome::CantTell.word() => Outcome::CantTell,
         Wanted::Verdict(_) => Outcome::Missed,
@@ -92,6 +95,15 @@ fn judge_ratio(bar: f64, rule: Rule, found: &Found) -> Outcome {
     }
 }
 
+fn judge_within(margin: f64, found: &Found) -> Outcome {
+    let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
+    match (found.low, found.high) {
+        (low, high) if low >= least && high <= most && low <= high => Outcome::Met,
+        (low, high) if (low > most || high < least) && low <= high => Outcome::Missed,
+        _ => Outcome::CantTell,
+    }
+}
+
 /// A figure against its limits; without limits it was asked for whatever it is.
 pub(crate) fn judge_figure(measured: Option<f64>, at_least: Option<f64>, at_most: Option<f64>) -> Outcome {
     let Some(value) = measured else { return Outcome::NotMeasured };
@@ -110,6 +122,7 @@ impl Wanted {
         match self {
             Self::AtLeast(bar) => format!("≥ {bar}"),
             Self::TimeAtMost(times) => format!("time ≤ {times}×"),
+            Self::Within(margin) => format!("same at ±{} %", margin * 100.0),
             Self::Verdict(word) => word.clone(),
         }
     }
@@ -122,7 +135,7 @@ impl Wanted {
             false => "[no interval]".to_owned(),
         };
         match self {
-            Self::AtLeast(_) => format!("{ratio:.3} {}", interval(*low, *high)),
+            Self::AtLeast(_) | Self::Within(_) => format!("{ratio:.3} {}", interval(*low, *high)),
             Self::TimeAtMost(_) => format!("{:.3} {}", 1.0 / ratio, interval(1.0 / high, 1.0 / low)),
             Self::Verdict(_) => format!("{verdict}, {ratio:.3} {}", interval(*low, *high)),
         }
@@ -187,6 +200,18 @@ mod tests {
         assert_eq!(judge(&bar, Rule::Interval, &says("can't tell")), Outcome::CantTell);
         assert_eq!(judge(&bar, Rule::Interval, &says("faster")), Outcome::Missed);
         assert_eq!(judge(&bar, Rule::Interval, &says("slower")), Outcome::Missed);
+    }
+
+    #[test]
+    fn same_within_a_margin_is_judged_at_that_margin() {
+        let bar = Wanted::Within(0.01);
+        let verdict = |low: f64, high: f64| judge(&bar, Rule::Interval, &found((low + high) / 2.0, low, high));
+        assert_eq!(verdict(0.991, 1.009), Outcome::Met);
+        // The lab's own word would be `same`, which is a matter of ±2 %.
+        assert_eq!(verdict(0.985, 1.001), Outcome::CantTell);
+        assert_eq!(verdict(0.98, 0.985), Outcome::Missed);
+        assert_eq!(verdict(1.011, 1.015), Outcome::Missed);
+        assert_eq!(verdict(f64::NAN, f64::NAN), Outcome::CantTell);
     }
 
     #[test]

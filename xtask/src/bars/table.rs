@@ -38,8 +38,20 @@ pub(crate) enum Asks {
     },
 }
 
-const RATIO_FIELDS: &[&str] =
-    &["issue", "what", "kind", "task", "subject", "baseline", "at-least", "time-at-most", "verdict", "stretch", "rule"];
+const RATIO_FIELDS: &[&str] = &[
+    "issue",
+    "what",
+    "kind",
+    "task",
+    "subject",
+    "baseline",
+    "at-least",
+    "time-at-most",
+    "within",
+    "verdict",
+    "stretch",
+    "rule",
+];
 const FIGURE_FIELDS: &[&str] =
     &["issue", "what", "kind", "command", "unit", "at-least", "at-most", "measured", "run", "evidence"];
 
@@ -84,11 +96,15 @@ impl Fields<'_> {
 
     fn ratio(&self) -> Result<Asks, Failure> {
         self.only(RATIO_FIELDS)?;
-        let wanted = match (self.number("at-least")?, self.number("time-at-most")?, self.text("verdict")?) {
-            (Some(bar), None, None) => Wanted::AtLeast(bar),
-            (None, Some(times), None) => Wanted::TimeAtMost(times),
-            (None, None, Some(word)) => Wanted::Verdict(word),
-            _ => return Err("expected exactly one of `at-least`, `time-at-most` and `verdict`".to_owned()),
+        let given = [
+            self.number("at-least")?.map(Wanted::AtLeast),
+            self.number("time-at-most")?.map(Wanted::TimeAtMost),
+            self.number("within")?.map(Wanted::Within),
+            self.text("verdict")?.map(Wanted::Verdict),
+        ];
+        let mut given = given.into_iter().flatten();
+        let (Some(wanted), None) = (given.next(), given.next()) else {
+            return Err("expected exactly one of `at-least`, `time-at-most`, `within` and `verdict`".to_owned());
         };
         let rule = match self.text("rule")?.as_deref() {
             None => Rule::Interval,

@@ -3,6 +3,7 @@
 use super::{arms, self_test};
 use crate::cli::{DoctorArguments, ListFormat};
 use crate::config::Config;
+use crate::measure::tool;
 use crate::output::{Talk, columns, print};
 use crate::{Failure, layout};
 use candor_cpu::Cpu;
@@ -29,7 +30,7 @@ fn look(arguments: &DoctorArguments, directory: &Path) -> Result<(), Failure> {
     let noise = Counters::now().since(before);
     let quantum = candor_lab::quantum();
     let tiers: Vec<&str> = Cpu::tiers().map(|tier| tier.name).collect();
-    let layout = layout::known(directory);
+    let layout = layout::known(directory, &tool());
     if arguments.format == ListFormat::Json {
         let layout = layout.map(|layout| json!({ "floor": layout.floor, "run": layout.run }));
         let value = json!({
@@ -58,7 +59,7 @@ fn look(arguments: &DoctorArguments, directory: &Path) -> Result<(), Failure> {
         "layout",
         match layout {
             Some(layout) => format!("up to {:.2} %, by {}", layout.floor.exp_m1() * 100.0, layout.run),
-            None => "not known; measure it with `candor doctor --self-test`".to_owned(),
+            None => "not known of this build; measure it with `candor doctor --self-test`".to_owned(),
         },
     );
     print(&table.text(columns()))

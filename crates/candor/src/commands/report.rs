@@ -16,6 +16,9 @@ pub(crate) fn execute(arguments: ReportArguments, talk: Talk) -> Result<(), Fail
     let runs: Result<Vec<Run>, LabError> = arguments.runs.iter().map(|path| Run::open(path)).collect();
     let reports: Vec<Report> = runs?.iter().map(Report::of).collect();
     let claims = claims(&arguments.claims)?;
+    if arguments.format == Format::Csv && !claims.is_empty() {
+        talk.say("left out all published numbers: CSV has rows of runs only; JSON has both");
+    }
     // A quoted number without a row of ours compares nothing, so it is left out.
     let beside = |report: &Report| -> Vec<Beside> {
         let all: Vec<Beside> = claims.iter().flat_map(|claims| claims.beside(report)).collect();

@@ -1,7 +1,7 @@
 //! `candor doctor --self-test`: the lab measured by itself.
 
 use crate::cli::{DoctorArguments, ListFormat};
-use crate::measure::{STOP, settings, stop_on_signals, trial, workers};
+use crate::measure::{STOP, settings, stop_on_signals, trial, whole, workers};
 use crate::output::{Talk, on_stdout, print};
 use crate::{Failure, layout};
 use candor_lab::Task;
@@ -55,7 +55,8 @@ pub(super) fn execute(arguments: &DoctorArguments, directory: PathBuf, talk: Tal
     layout::remember(&run, &path)?;
     talk.say(&format!("run saved   {}", path.display()));
     let form = if arguments.format == ListFormat::Json { Form::Json } else { Form::Text };
-    print(&render(&[Report::of(&run)], &[], on_stdout(form)))
+    print(&render(&[Report::of(&run)], &[], on_stdout(form)))?;
+    whole(run.end.interrupted)
 }
 
 /// All trials, one of each kind per turn, so that a noisy hour touches all kinds alike. `None` if stopped before the first.
@@ -91,9 +92,11 @@ fn tries() -> Vec<Try> {
         for (subject, truth) in test.truths {
             let more = |permille: u32| (f64::from(permille) / 1000.0).ln_1p();
             let (name, truth) = match truth {
-                Truth::Same => ("same".to_owned(), Some(0.0)),
-                Truth::PeerDoesMore { permille } => ("peer does more".to_owned(), Some(more(permille))),
-                Truth::BaselineDoesMore { permille } => ("peer does less".to_owned(), Some(-more(permille))),
+                Truth::Same => (format!("{}: same", test.work), Some(0.0)),
+                Truth::PeerDoesMore { permille } => (format!("{}: peer does more", test.work), Some(more(permille))),
+                Truth::BaselineDoesMore { permille } => {
+                    (format!("{}: peer does less", test.work), Some(-more(permille)))
+                }
                 Truth::LayoutOnly => (format!("{LAYOUT}/{}", subject.trim_start_matches("c-kernel-")), None),
                 _ => continue,
             };

@@ -1,13 +1,13 @@
 //! Which lints fire on a run.
 
-use super::Report;
+use super::{Report, Row};
 use crate::Tuning;
 use crate::lint::{LINTS, Lint};
 use crate::newest::newer_than;
 use crate::plan::QUANTA;
 use crate::runfile::Run;
 use crate::stats::median;
-use crate::verdict::Verdict;
+use crate::verdict::{LEAST_FLOOR, Verdict};
 use std::collections::BTreeMap;
 
 /// All lints that fire on a run.
@@ -25,6 +25,10 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
     if during.is_loud() {
         let text = format!("others used {:.1} CPUs, steal {:.1} %", during.others_cpus, during.steal * 100.0);
         add("busy-machine", "", "", text);
+    }
+    if run.manifest.layout.is_none() && !run.tasks.is_empty() {
+        let text = "how much code layout matters in this build is not known, and no part of the floor";
+        add("layout-unknown", "", "", text.into());
     }
     for lost in &run.lost {
         add("process-lost", &lost.task, "", format!("process {}: {}", lost.process, lost.reason));
@@ -54,11 +58,32 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
             let text = format!("the sum of the phases differs from the whole by {:+.1} %", residual * 100.0);
             add("parts-do-not-add-up", &task.task, &row.subject, text);
         }
+        if let Some(gain) = row.follows_itself.filter(|gain| *gain > LEAST_FLOOR) {
+            let text = format!("the baseline takes {:.1} % less time right behind its own second entry", gain * 100.0);
+            add("follows-itself", &task.task, "", text);
+        }
         if row.verdict == Verdict::Control {
             continue; // the same library as the baseline, which has its own row
         }
         if let Some(text) = &row.other_work {
             add("different-operation", &task.task, &row.subject, text.clone());
+        }
+        if let Some(text) = unlike(row, task.rows.first()) {
+            add("unlike-conditions", &task.task, &row.subject, text);
+        }
+        if let Some(outcomes) = row.outcomes.filter(|outcomes| outcomes.successes < outcomes.attempts) {
+            let failed = outcomes.attempts - outcomes.successes;
+            let marked: usize = run
+                .blocks
+                .iter()
+                .filter(|block| block.task == task.task)
+                .filter_map(|block| Some(block.failed.get(&row.subject)?.len()))
+                .sum();
+            let text = format!(
+                "{failed} of {} operations failed; {marked} rounds with failures are left out",
+                outcomes.attempts
+            );
+            add("failed-work", &task.task, &row.subject, text);
         }
         if let Some(text) = &provenance.not_at_its_best {
             add("peer-not-at-its-best", &task.task, &row.subject, text.clone());
@@ -90,6 +115,21 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
         add("identical-values", "", "", format!("exactly the same median: {}", rows.join(", ")));
     }
     lints
+}
+
+/// In what the row's timed call differs from the baseline's, besides the work.
+fn unlike(row: &Row, baseline: Option<&Row>) -> Option<String> {
+    let baseline: Vec<&str> = baseline?.provenance.habits().collect();
+    let own: Vec<&str> = row.provenance.habits().collect();
+    let of = |habits: &[&str], others: &[&str], ending: &str| {
+        let only: Vec<&str> = habits.iter().filter(|habit| !others.contains(habit)).copied().collect();
+        (!only.is_empty()).then(|| format!("{ending} {}", only.join(", ")))
+    };
+    let told: Vec<String> = [of(&own, &baseline, "only this one"), of(&baseline, &own, "only the baseline")]
+        .into_iter()
+        .flatten()
+        .collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// The lint `different-machine`, which concerns several runs together.

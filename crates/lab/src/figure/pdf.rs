@@ -1,9 +1,9 @@
-//! PDF 1.7: one page as large as the figure, text as text, in the glyphs of the font that the page needs.
+//! PDF 1.7: the figure on sheets of A4, as many as it needs, text as text, in the glyphs of the font that it needs.
 
 use super::canvas::{Canvas, Point, Step, draw};
 use super::font::{Font, Glyph, font};
 use super::ink::{PAPER, Rgb};
-use super::{Figure, failed};
+use super::{Figure, Shape, failed};
 use crate::LabError;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use pdf_writer::types::{CidFontType, FontFlags, SystemInfo, UnicodeCmap};
@@ -18,6 +18,12 @@ const TRANSLUCENT: Name = Name(b"G0");
 
 /// How hard the streams are compressed, of 10.
 const LEVEL: u8 = 8;
+
+/// A sheet of A4 (ISO 216), in points of 1/72 inch.
+const A4: (f64, f64) = (595.276, 841.89);
+
+/// What stays white around a figure, half an inch.
+const MARGIN: f64 = 36.0;
 
 /// Any collection of characters: glyphs are numbered by the font itself.
 const IDENTITY: SystemInfo = SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
@@ -37,10 +43,12 @@ pub fn pdf(figure: &Figure) -> Result<Vec<u8>, LabError> {
         next += 1;
         Ref::new(next)
     };
-    let [catalog, pages, leaf, stream, info] = [id(), id(), id(), id(), id()];
+    let [catalog, pages, stream, end, info] = [id(), id(), id(), id(), id()];
+    let sheets: Vec<Sheet> =
+        sheets(figure).map(|(top, bottom)| Sheet { leaf: id(), begin: id(), top, bottom }).collect();
     let mut pdf = Pdf::new();
     pdf.catalog(catalog).pages(pages);
-    pdf.pages(pages).kids([leaf]).count(1);
+    pdf.pages(pages).kids(sheets.iter().map(|sheet| sheet.leaf)).count(i32::try_from(sheets.len()).unwrap_or(i32::MAX));
     pdf.document_info(info).title(TextStr(&figure.title)).creator(TextStr("candor"));
 
     let mut fonts = Vec::new();
@@ -51,19 +59,82 @@ pub fn pdf(figure: &Figure) -> Result<Vec<u8>, LabError> {
             fonts.push((FONTS[usize::from(bold)], ids[0]));
         }
     }
-    let mut out = pdf.page(leaf);
-    out.parent(pages).media_box(Rect::new(0.0, 0.0, figure.width as f32, figure.height.ceil() as f32)).contents(stream);
-    let mut resources = out.resources();
-    resources.fonts().pairs(fonts);
-    if let Some(opacity) = opacity {
-        let mut states = resources.ext_g_states();
-        states.insert(TRANSLUCENT).start::<pdf_writer::writers::ExtGraphicsState>().non_stroking_alpha(opacity);
+    for sheet in &sheets {
+        let mut out = pdf.page(sheet.leaf);
+        out.parent(pages).media_box(Rect::new(0.0, 0.0, A4.0 as f32, A4.1 as f32));
+        out.contents_array([sheet.begin, stream, end]);
+        let mut resources = out.resources();
+        resources.fonts().pairs(fonts.iter().copied());
+        if let Some(opacity) = opacity {
+            let mut states = resources.ext_g_states();
+            states.insert(TRANSLUCENT).start::<pdf_writer::writers::ExtGraphicsState>().non_stroking_alpha(opacity);
+        }
+        resources.finish();
+        out.finish();
+        pdf.stream(sheet.begin, &sheet.begun(figure));
     }
-    resources.finish();
-    out.finish();
+    pdf.stream(end, b"Q\n");
     let drawn = compress_to_vec_zlib(&content.finish(), LEVEL);
     pdf.stream(stream, &drawn).filter(Filter::FlateDecode);
     Ok(pdf.finish())
+}
+
+/// A page, and the part of the figure that it shows.
+struct Sheet {
+    leaf: Ref,
+    /// What its content begins with.
+    begin: Ref,
+    top: f64,
+    bottom: f64,
+}
+
+impl Sheet {
+    /// Puts its part of the drawing, which is the same for all, below the upper margin, and hides the rest.
+    fn begun(&self, figure: &Figure) -> Vec<u8> {
+        let (scale, height) = (scale(figure), figure.height.ceil());
+        let down = A4.1 - MARGIN - scale * (height - self.top);
+        let mut content = Content::new();
+        content.save_state().transform([scale as f32, 0.0, 0.0, scale as f32, MARGIN as f32, down as f32]);
+        let (width, shown) = (figure.width as f32, (self.bottom - self.top) as f32);
+        content.rect(0.0, (height - self.bottom) as f32, width, shown).clip_nonzero().end_path();
+        content.finish().into_vec()
+    }
+}
+
+/// Points for a unit of the figure: as wide as the paper allows, and no larger than drawn.
+fn scale(figure: &Figure) -> f64 {
+    ((A4.0 - 2.0 * MARGIN) / figure.width).min(1.0)
+}
+
+/// Where the parts of a figure begin and end that fit on a page each: above a heading, or at least not within a line of text.
+fn sheets(figure: &Figure) -> impl Iterator<Item = (f64, f64)> {
+    let (room, end) = ((A4.1 - 2.0 * MARGIN) / scale(figure), figure.height.ceil());
+    let cuts_text = |y: f64| {
+        figure.shapes.iter().any(|shape| match shape {
+            Shape::Text { at, size, .. } => at.1 - size < y && y < at.1 + size / 2.0,
+            _ => false,
+        })
+    };
+    let above_heading = |shape: &Shape| match shape {
+        Shape::Text { at, size, bold: true, .. } => Some((at.1 - size - 2.0).floor()),
+        _ => None,
+    };
+    let headings: Vec<f64> = figure.shapes.iter().filter_map(above_heading).collect();
+    let mut next = Some(0.0);
+    std::iter::from_fn(move || {
+        let top = next?;
+        if end - top <= room {
+            next = None;
+            return Some((top, end));
+        }
+        let lowest = (top + room).floor();
+        let fits = |y: &f64| *y <= lowest && *y > top + room / 2.0;
+        let heading = headings.iter().copied().filter(fits).reduce(f64::max);
+        let mut between = std::iter::successors(Some(lowest), |y| Some(y - 1.0)).take_while(fits);
+        let bottom = heading.or_else(|| between.find(|y| !cuts_text(*y))).unwrap_or(lowest);
+        next = Some(bottom);
+        Some((top, bottom))
+    })
 }
 
 /// The glyphs of a face that a page uses, numbered anew.
@@ -235,4 +306,56 @@ fn embed(pdf: &mut Pdf, ids: [Ref; 5], font: &Font, subset: &Subset) -> Result<(
 /// Six capitals that tell subsets of a font apart when documents are joined (ISO 32000-1, 9.6.4).
 fn tag(subset: &[u8]) -> String {
     Sha256::digest(subset).iter().take(6).map(|byte| char::from(b'A' + byte % 26)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Anchor, Ink};
+
+    /// A figure with a line of text every 19 units.
+    fn figure(height: f64) -> Figure {
+        let mut figure = Figure {
+            name: "lines".into(),
+            title: "Lines".into(),
+            caption: String::new(),
+            width: 860.0,
+            height,
+            shapes: Vec::new(),
+        };
+        for line in 1..(height / 19.0) as usize {
+            figure.text((16.0, line as f64 * 19.0), "a line", Anchor::Start, Ink::Text);
+        }
+        figure
+    }
+
+    #[test]
+    fn a_figure_is_cut_into_pages_between_its_lines() {
+        assert_eq!(sheets(&figure(900.0)).collect::<Vec<_>>(), [(0.0, 900.0)]);
+        let parts: Vec<_> = sheets(&figure(5000.0)).collect();
+        assert_eq!((parts.len(), parts[0].0, parts[3].1), (4, 0.0, 5000.0));
+        assert!(parts.windows(2).all(|pair| pair[0].1 == pair[1].0), "{parts:?}");
+        for (_, bottom) in &parts[..3] {
+            let from_baseline = bottom % 19.0;
+            assert!((6.0..=7.0).contains(&from_baseline), "{bottom}: 12 units above a baseline, 6 below");
+        }
+    }
+
+    #[test]
+    fn what_stands_below_a_heading_stays_with_it() {
+        let mut figure = figure(2000.0);
+        figure.heading((16.0, 1100.0), "a panel");
+        assert_eq!(sheets(&figure).collect::<Vec<_>>(), [(0.0, 1086.0), (1086.0, 2000.0)]);
+    }
+
+    #[test]
+    fn pages_are_of_paper_size() {
+        let count = |height: f64| {
+            let bytes = pdf(&figure(height)).unwrap();
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            assert_eq!(text.matches("/MediaBox [0 0 595.276 841.89]").count(), text.matches("/Type /Page\n").count());
+            text.matches("/MediaBox").count()
+        };
+        assert_eq!((count(900.0), count(5000.0)), (1, 4));
+    }
 }

@@ -42,9 +42,17 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
     }
     let mut figure = Figure::new("throughput", "Throughput by message size", report, HOW_TO_READ);
     figure.heading((16.0, 26.0), figure.title.clone());
+    // A subject has one colour and one mark in all panels, the baseline the first.
+    let mut subjects: Vec<String> = Vec::new();
+    for line in families.iter().flat_map(|family| family.tasks.iter().flat_map(|(_, task)| &task.rows)) {
+        let label = line.label();
+        if line.verdict != Verdict::Control && !subjects.contains(&label) {
+            subjects.push(label);
+        }
+    }
     let mut y = TOP;
     for family in &families {
-        y = panel(&mut figure, family, y);
+        y = panel(&mut figure, family, &subjects, y);
     }
     figure.height = y;
     Some(figure)
@@ -98,7 +106,7 @@ fn lines<'a>(family: &Family<'a>) -> Vec<Line<'a>> {
 }
 
 /// Draws a family below `y` and returns where it ends.
-fn panel(figure: &mut Figure, family: &Family, y: f64) -> f64 {
+fn panel(figure: &mut Figure, family: &Family, subjects: &[String], y: f64) -> f64 {
     let lines = lines(family);
     let labels: Vec<String> = lines.iter().map(|line| format!("{} {}", line.label, rate(line.last()))).collect();
     let widest = labels.iter().map(|label| text_width(label, 12.0)).fold(0.0, f64::max).min(360.0);
@@ -132,7 +140,8 @@ fn panel(figure: &mut Figure, family: &Family, y: f64) -> f64 {
     // The fastest last, so that it lies on top.
     for (i, line) in lines.iter().enumerate().rev() {
         let at = |&(bytes, row): &(u64, &Row)| (x.at(bytes as f64), height(speed(bytes, row.median_ns)));
-        let ink = Ink::Series(i);
+        let series = subjects.iter().position(|subject| *subject == line.label).unwrap_or(i);
+        let ink = Ink::Series(series);
         for pair in line.points.windows(2) {
             figure.line(at(&pair[0]), at(&pair[1]), ink, 1.8);
         }
@@ -141,11 +150,11 @@ fn panel(figure: &mut Figure, family: &Family, y: f64) -> f64 {
             let centre = at(point);
             let ends = (height(speed(bytes, row.spread.p25)), height(speed(bytes, row.spread.p75)));
             figure.line((centre.0, ends.0), (centre.0, ends.1), ink, 1.4);
-            figure.mark(centre, mark(i), ink);
+            figure.mark(centre, mark(series), ink);
         }
         let end = line.points.last().map(at).unwrap_or((right, bottom));
         figure.line((end.0 + 7.0, end.1), (right + 22.0, places[i]), Ink::Muted, 0.8);
-        figure.mark((right + 30.0, places[i]), mark(i), ink);
+        figure.mark((right + 30.0, places[i]), mark(series), ink);
         figure.text((right + 40.0, places[i] + 4.0), labels[i].clone(), Anchor::Start, Ink::Text);
     }
     bottom + 52.0
@@ -187,6 +196,7 @@ mod tests {
     use super::*;
     use crate::Provenance;
     use crate::analysis::Spread;
+    use crate::figure::Shape;
     use crate::machine::Machine;
 
     fn row(subject: &str, median_ns: f64, verdict: Verdict) -> Row {
@@ -205,6 +215,7 @@ mod tests {
             advice: None,
             phases: Vec::new(),
             residual: None,
+            follows_itself: None,
             outcomes: None,
             samples: (1, 1),
         }
@@ -255,6 +266,33 @@ mod tests {
         assert_eq!(svg.matches("ours 2.00 GB/s").count(), 1, "{svg}");
         assert_eq!(svg.matches("peer 1.00 GB/s").count(), 1, "{svg}");
         assert!(!svg.contains("#2"), "{svg}");
+    }
+
+    #[test]
+    fn a_subject_has_the_same_colour_in_every_panel() {
+        // In the second family the peer is the faster one, so that its line is the first there.
+        let turned = |name: &str, bytes: u64, ns: f64| {
+            let mut task = task(name, Some(bytes), ns);
+            task.rows[1].median_ns = ns / 2.0;
+            task
+        };
+        let (short, long) = (1 << 10, 1 << 20);
+        let report = report(vec![
+            task("sum/1k", Some(short), 512.0),
+            task("sum/1m", Some(long), 524288.0),
+            turned("mix/1k", short, 512.0),
+            turned("mix/1m", long, 524288.0),
+        ]);
+        let figure = draw(&report).unwrap();
+        // The marks of the labels stand right before them.
+        let of_labels = |subject: &str| -> Vec<usize> {
+            let labels = figure.shapes.windows(2).filter_map(|pair| match pair {
+                [Shape::Mark { ink: Ink::Series(series), .. }, Shape::Text { text, .. }] => Some((*series, text)),
+                _ => None,
+            });
+            labels.filter(|(_, text)| text.starts_with(subject)).map(|(series, _)| series).collect()
+        };
+        assert_eq!((of_labels("ours"), of_labels("peer")), (vec![0, 0], vec![1, 1]));
     }
 
     #[test]

@@ -24,8 +24,8 @@ th,td{padding:.28rem .6rem;border-bottom:1px solid var(--line);text-align:right;
 th:first-child,td:first-child,th.words,td.words{text-align:left}td.words{white-space:normal}\
 th{font-weight:600;color:var(--muted)}.faster{color:var(--faster);font-weight:600}.slower{color:var(--slower);font-weight:600}\
 .same{color:var(--same);font-weight:600}.insecure{color:var(--slower);font-weight:700}\
-figure{margin:1.5rem 0}figure svg{width:100%;height:auto}figcaption{font-size:.85rem;color:var(--muted)}\
-details{margin:.4rem 0}summary{cursor:pointer;color:var(--muted);font-size:.9rem}code{font-size:.92em}";
+figure{margin:1.5rem 0}figure svg{width:100%;min-width:54rem;height:auto}figcaption{font-size:.85rem;color:var(--muted)}\
+@media print{figure svg{min-width:0}}details{margin:.4rem 0}summary{cursor:pointer;color:var(--muted);font-size:.9rem}code{font-size:.92em}";
 
 pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
     let title = reports.first().map_or("no run".into(), |report| format!("candor {}", report.run));
@@ -67,7 +67,7 @@ fn page(out: &mut String, report: &Report) {
     for figure in figure::figures(report) {
         let _ = writeln!(
             out,
-            "<figure>\n{}<figcaption>{}</figcaption>\n</figure>",
+            "<figure>\n<div class=\"scroll\">{}</div><figcaption>{}</figcaption>\n</figure>",
             figure.svg_inline(),
             escape(&figure.caption)
         );

@@ -4,7 +4,9 @@ use crate::machine::{Machine, Noise};
 use crate::plan::TaskPlan;
 use crate::stats::median;
 use crate::{Outcomes, Provenance, Quantity};
+use base16ct::lower;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// The schema that this version writes, and the only one it reads.
@@ -62,7 +64,7 @@ pub struct Manifest {
     pub before: Noise,
     /// The smallest step of the clock, in nanoseconds.
     pub clock_quantum_ns: u64,
-    /// The effect of code layout that a self-test found on this machine.
+    /// The effect of code layout that a self-test of this build found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layout: Option<Layout>,
     /// The run that this one repeats.
@@ -83,9 +85,25 @@ pub struct Tool {
     pub rustc: String,
     /// Profile and flags.
     pub build: String,
+    /// SHA-256 of the program's file, in hexadecimal: which build it was, whatever commit and tree say. Early runs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
-/// The effect of code layout, as a self-test found it.
+impl Tool {
+    /// SHA-256 of the file of this program. `None` if it can't be read, or there is another in its place by now.
+    pub fn digest() -> Option<String> {
+        let program = std::fs::read(std::env::current_exe().ok()?).ok()?;
+        Some(lower::encode_string(&Sha256::digest(program)))
+    }
+
+    /// Whether it is the very same program: code layout belongs to a build.
+    pub fn is_build_of(&self, other: &Self) -> bool {
+        self.sha256.is_some() && self == other
+    }
+}
+
+/// The effect of code layout, as a self-test of the same build found it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
     /// As a log-ratio.
@@ -157,6 +175,9 @@ pub struct Block {
     /// Rounds in which the kernel took the CPU away from the subject. They are marked, not deleted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub disturbed: BTreeMap<String, Vec<usize>>,
+    /// Rounds in which work that can fail did. What failed may have ended early, so these rounds have no times for reports.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<String, Vec<usize>>,
     /// Attempts and successes by subject, for work that can fail.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outcomes: BTreeMap<String, Outcomes>,
@@ -166,11 +187,28 @@ pub struct Block {
 
 impl Block {
     /// The median over the rounds of the log-ratio of `subject`'s time to `baseline`'s, each in the same round. `None` if
-    /// either was not measured.
+    /// either was not measured, or failed in every round.
     pub(crate) fn paired(&self, subject: &str, baseline: &str) -> Option<f64> {
-        let (subject, baseline) = (self.ns.get(subject)?, self.ns.get(baseline)?);
-        let ratios: Vec<f64> = subject.iter().zip(baseline).map(|(&a, &b)| (a as f64 / b as f64).ln()).collect();
-        median(&ratios)
+        median(&self.log_ratios(subject, baseline)?.flatten().collect::<Vec<f64>>())
+    }
+
+    /// The log-ratio of `subject`'s time to `baseline`'s in each round, if the work of both did not fail in it. `None` if either was not measured.
+    pub(crate) fn log_ratios(&self, subject: &str, baseline: &str) -> Option<impl Iterator<Item = Option<f64>>> {
+        let both = self.ns.get(subject)?.iter().zip(self.ns.get(baseline)?).enumerate();
+        Some(both.map(move |(round, (&one, &other))| {
+            let worked = self.worked(subject, round) && self.worked(baseline, round);
+            worked.then(|| (one as f64 / other as f64).ln())
+        }))
+    }
+
+    /// The nanoseconds of a subject's epochs, or of one of its phases, in the rounds in which its work did not fail.
+    pub(crate) fn of_rounds_that_worked(&self, subject: &str, ns: &[u64]) -> Vec<f64> {
+        let worked = ns.iter().enumerate().filter(|(round, _)| self.worked(subject, *round));
+        worked.map(|(_, &ns)| ns as f64).collect()
+    }
+
+    fn worked(&self, subject: &str, round: usize) -> bool {
+        self.failed.get(subject).is_none_or(|failed| !failed.contains(&round))
     }
 }
 
@@ -206,6 +244,9 @@ pub struct Trial {
     pub control: Vec<f64>,
     /// The same of the subject against the baseline.
     pub subject: Vec<f64>,
+    /// What following itself brought the baseline, as a log-ratio, if it brought something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows_itself: Option<f64>,
 }
 
 /// How the measurement ended.

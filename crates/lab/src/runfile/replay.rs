@@ -97,6 +97,12 @@ impl Replay {
         if !block.disturbed.iter().all(marks_fit) {
             return Err("a disturbed round is not one of the plan".into());
         }
+        let can_fail = |subject: &String| {
+            block.outcomes.get(subject).is_some_and(|outcomes| outcomes.successes < outcomes.attempts)
+        };
+        if !block.failed.iter().all(marks_fit) || !block.failed.keys().all(can_fail) {
+            return Err("a failed round is not one of the plan, or of a subject that never failed".into());
+        }
         if block.padding != due.padding || block.seed != due.seed {
             return Err(format!(
                 "by the run's seed, this process has seed {} and {} bytes of padding; found {} and {}",

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The environment variable whose length moves the stack of a worker.
 const PADDING: &str = "CANDOR_PADDING";
@@ -49,8 +49,18 @@ impl Workers for Spawn {
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
         let mut done = false;
         let mut nonsense = None;
+        let mut heard = Instant::now();
         loop {
-            match lines.recv_timeout(patience).map(|line| serde_json::from_str(&line).map_err(|_| line)) {
+            let line = {
+                // What a library prints is no sign of life: it may do so for ever.
+                let patience = patience.saturating_sub(heard.elapsed());
+                lines.recv_timeout(patience)
+            };
+            let said = line.map(|line| serde_json::from_str(&line).map_err(|_| line));
+            if matches!(said, Ok(Ok(_))) {
+                heard = Instant::now();
+            }
+            match said {
                 Ok(Ok(Reply::Done)) => done = true,
                 Ok(Ok(answer)) => reply(answer),
                 // Output of a library that prints to stdout.

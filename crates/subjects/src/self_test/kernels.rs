@@ -7,7 +7,7 @@ use candor_peers::seed::Stream;
 use std::hint::black_box;
 
 /// Where the kernels come from, so that no lint asks for it.
-const COMMIT: &str = "part of this program";
+pub(super) const COMMIT: &str = "part of this program";
 
 /// Steps of the Rust kernel: about a microsecond, and thousandths of it are whole steps.
 const STEPS: u32 = 1000;

@@ -1,6 +1,7 @@
 //! `hash/<algorithm>/{1k,64k,1m,10m}`: one message that is already in memory, from start to digest; and
 //! `hash/<algorithm>/batch<n>`: `n` messages of 1 KB, by whoever can hash them at once, and one after another by the others.
 
+use super::one_after_another;
 use crate::ours;
 use candor_lab::Task;
 use candor_peers::contract::hash::{ALGORITHMS, Algorithm, Shape};
@@ -39,7 +40,7 @@ fn batch(algorithm: Algorithm, messages: usize) -> Task {
     let mut task = Task::new(format!("hash/{}/batch{messages}", algorithm.name()), what);
     task = task.bytes((messages * shape.bytes) as u64);
     task.entries.extend(ours::hash::batches(algorithm, shape));
-    task.entries.extend(ours::hash::singles(algorithm, shape));
-    task.entries.extend(candor_peers::hash(algorithm, shape));
+    task.entries.extend(one_after_another(ours::hash::singles(algorithm, shape)));
+    task.entries.extend(one_after_another(candor_peers::hash(algorithm, shape)));
     task
 }

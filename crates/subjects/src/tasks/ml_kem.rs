@@ -41,7 +41,7 @@ fn batch(level: Level, op: Op) -> Task {
     let mut singles = ours::ml_kem::own(level, op);
     singles.push(ours::ml_kem::by_aws_lc(level, op));
     singles.extend(candor_peers::ml_kem(level, op));
-    task.entries.extend(singles.into_iter().map(one_after_another));
+    task.entries.extend(super::one_after_another(singles.into_iter().map(one_after_another)));
     task
 }
 
@@ -50,7 +50,7 @@ fn prepared_batch(level: Level, op: Op, name: &str) -> Task {
     task.entries.extend(ours::ml_kem::prepared_at_once(level, op));
     let mut singles = ours::ml_kem::prepared(level, op);
     singles.extend(candor_peers::ml_kem_prepared(level, op));
-    task.entries.extend(singles.into_iter().map(one_after_another));
+    task.entries.extend(super::one_after_another(singles.into_iter().map(one_after_another)));
     task
 }
 

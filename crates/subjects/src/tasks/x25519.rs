@@ -1,5 +1,6 @@
 //! `ec/x25519/{keygen,ecdh}`: X25519, RFC 7748; `ec/x25519/ecdh-pair`, two agreements; and `…-batch8`, eight operations of one kind.
 
+use super::one_after_another;
 use crate::ours;
 use candor_lab::Task;
 use candor_peers::contract::x25519::{Op, Several};
@@ -32,6 +33,7 @@ fn at_once(name: &str, several: Several) -> Task {
     );
     let mut task = Task::new(format!("ec/x25519/{name}"), what);
     task.entries.extend(ours::x25519::at_once(several));
-    task.entries.extend(singles(several.op()).map(|entry| several.one_after_another(entry)));
+    let singles = singles(several.op()).map(|entry| several.one_after_another(entry));
+    task.entries.extend(one_after_another(singles));
     task
 }

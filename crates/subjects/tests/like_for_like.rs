@@ -1,0 +1,90 @@
+//! Who is compared with whom: what each subject says that its timed call does besides the work, side by side.
+
+use candor_lab::Task;
+use std::collections::BTreeMap;
+
+/// What a task's subjects do besides its work, by habit; those that can't be made here are left out.
+fn side_by_side(task: &Task) -> Vec<(String, Vec<&'static str>, bool)> {
+    let made = task.entries.iter().filter_map(|entry| Some((entry, entry.make().ok()?)));
+    made.map(|(entry, subject)| {
+        let provenance = subject.provenance();
+        (entry.subject.clone(), provenance.habits().collect(), provenance.different_operation.is_some())
+    })
+    .collect()
+}
+
+/// Of the tasks that need none, and the subjects that say so of every operation.
+const SAYS_SO_OF_ALL: [(&str, &str); 2] = [("/decaps", "candor@"), ("/decaps", "candor+")];
+
+/// Randomness that is not needed is not drawn: a sentence that says otherwise was copied.
+#[test]
+fn only_work_that_needs_randomness_draws_it() {
+    let mut drawing = BTreeMap::new();
+    for task in candor_subjects::tasks() {
+        // What draws: fresh keys, encapsulation, signatures with a nonce, public-key encryption, and whatever consists of them.
+        let needs =
+            ["keygen", "encaps", "exchange", "sign", "encrypt", "handshake", "opaque/", "oprf/", "keypair", "ntor/"];
+        if needs.iter().any(|word| task.name.contains(word)) {
+            continue;
+        }
+        for (subject, habits, _) in side_by_side(&task) {
+            let excused = SAYS_SO_OF_ALL.iter().any(|(of, who)| task.name.contains(of) && subject.starts_with(who));
+            if habits.contains(&"draws randomness by a system call") && !excused {
+                drawing.entry(task.name.clone()).or_insert_with(Vec::new).push(subject);
+            }
+        }
+    }
+    assert!(drawing.is_empty(), "{drawing:#?}");
+}
+
+/// In a table of Argon2id either all allocate or none does.
+#[test]
+fn who_keeps_memory_is_not_compared_with_who_allocates_it() {
+    let mut tables = 0;
+    for task in candor_subjects::tasks().iter().filter(|task| task.name.starts_with("ksf/")) {
+        let allocating = task.name.ends_with("/allocating");
+        for (subject, habits, _) in side_by_side(task) {
+            assert_eq!(habits.contains(&"allocates its memory"), allocating, "{}: {subject}: {habits:?}", task.name);
+        }
+        tables += 1;
+    }
+    assert!(tables >= 4, "two costs, twice");
+}
+
+/// A row that works one after another where the baseline works at once says that this is other work, and so gets no verdict.
+#[test]
+fn who_works_one_after_another_is_not_judged_by_who_batches() {
+    let mut told = 0;
+    for task in candor_subjects::tasks() {
+        let subjects = side_by_side(&task);
+        let Some((baseline, first, _)) = subjects.first() else { continue };
+        let singly = |habits: &[&str]| habits.contains(&"works one after another");
+        let batches = baseline.contains("+batch") || baseline.contains("+pair") || task.name.contains("/batch");
+        if !batches || singly(first) || task.name.starts_with("relay/") {
+            continue;
+        }
+        for (subject, habits, other) in &subjects[1..] {
+            let batches = subject.contains("+batch") || subject.contains("+pair");
+            assert_eq!(*other, !batches, "{}: {subject}: {habits:?}", task.name);
+            told += usize::from(*other);
+        }
+    }
+    assert!(told > 20, "{told} rows");
+}
+
+/// The rest of the words that a reader of a table relies on are those of the lab, and it finds them: a row that differs from its baseline in one of
+/// these has the lint `unlike-conditions`.
+#[test]
+fn key_pairs_say_who_draws_by_a_system_call() {
+    let tasks = candor_subjects::tasks();
+    let of = |name: &str| side_by_side(tasks.iter().find(|task| task.name == name).unwrap());
+    for name in ["kem/ml-kem-768/keygen", "ec/x25519/keygen"] {
+        let draws: BTreeMap<String, bool> =
+            of(name).into_iter().map(|(subject, habits, _)| (subject, !habits.is_empty())).collect();
+        // AWS-LC has a generator of its own, which asks the system rarely; our own implementation and most others ask it each time.
+        for (subject, draws) in draws {
+            let own_generator = ["candor@auto", "aws-lc-rs-", "openssl-"].iter().any(|name| subject.starts_with(name));
+            assert_eq!(draws, !own_generator, "{name}: {subject}");
+        }
+    }
+}
