@@ -4,6 +4,7 @@ mod aead;
 mod aes;
 mod controls;
 mod dh;
+mod ec;
 mod generator;
 mod gf2;
 mod hash;
@@ -28,6 +29,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
         .chain(sm4::CASES)
         .chain(aead::CASES)
         .chain(dh::CASES)
+        .chain(ec::CASES.as_flattened())
         .chain(sm2::CASES)
         .chain(ml_kem::CASES)
         .chain(hqc::CASES)

@@ -3,32 +3,45 @@
 //! `docs/curves.md` has the mathematics, the bounds and the exceptional cases.
 
 pub(crate) mod comb;
+pub(crate) mod endomorphism;
 pub(crate) mod group;
 pub(crate) mod modulus;
 pub(crate) mod multiply;
 pub(crate) mod p256;
 pub(crate) mod p384;
 pub(crate) mod portable;
+pub(crate) mod secp256k1;
 pub(crate) mod sm2;
 pub(crate) mod words;
 
 pub(crate) use comb::Entry;
+pub(crate) use endomorphism::Endomorphism;
 pub(crate) use group::{Affine, Group};
 pub(crate) use modulus::{Modulus, Ring};
 pub(crate) use words::Words;
 
-/// A curve with a = −3, of prime order n, where both p and n lie between R/2 and R.
+/// The coefficient a.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum A {
+    MinusThree,
+    Zero,
+}
+
+/// A curve of prime order n, where both p and n lie between R/2 and R.
 pub trait Curve: Copy + Send + Sync + 'static {
     type W: Words;
     /// The field's modulus p.
     type Field: Modulus<W = Self::W>;
     /// The order n of the group.
     type Order: Modulus<W = Self::W>;
+    const A: A;
     /// b, as an integer.
     const B: Self::W;
     /// The generator's coordinates, as integers.
     const GENERATOR: [Self::W; 2];
-    /// Its multiples: [`comb`] says which.
+    /// By which multiples of any point are computed from halves of their scalars.
+    const ENDOMORPHISM: Option<Endomorphism<Self::W>> = None;
+    /// Multiples of the generator: [`comb`] says which.
     fn comb() -> &'static [Entry<Self::W>];
 }
 
@@ -48,6 +61,17 @@ pub(crate) trait Arithmetic: Copy {
     fn chosen<W: Words>(self, one: &W, other: &W, mask: u64) -> W;
     /// The entry at `number` − 1; zeros if `number` is 0. Reads all entries.
     fn selected<W: Words, const N: usize>(self, entries: &[[W; N]], number: u64) -> [W; N];
-    /// [`selected`](Self::selected) for a window of the comb.
-    fn selected_entry<W: Words>(self, entries: &[Entry<W>], number: u64) -> [W; 2];
+    type Search<W: Words>: Search<W>;
+    /// Begins to look for the entry at `index`.
+    fn search<W: Words>(self, entries: &'static [Entry<W>], index: u64) -> Self::Search<W>;
+    /// Runs what searches as a function of its own, which may use this arm's instructions.
+    fn apart<T>(self, work: impl FnOnce() -> T) -> T;
+}
+
+/// A search through entries, all of which are read.
+pub(crate) trait Search<W> {
+    /// Goes on for some entries.
+    fn step(&mut self);
+    /// Goes on to the end: what is at the index.
+    fn found(self) -> [W; 2];
 }

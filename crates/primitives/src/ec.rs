@@ -39,9 +39,10 @@ mod tests;
 
 pub use crate::curve::p256::P256;
 pub use crate::curve::p384::P384;
+pub use crate::curve::secp256k1::Secp256k1;
 pub use ecdh::SharedSecret;
 pub use ecdsa::{EcdsaCurve, Signature};
-pub use key::{PublicKey, SecretKey};
+pub use key::{Bytes, PublicKey, SecretKey};
 pub use pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding};
 pub use sec1::{DecodeEcPrivateKey, EncodeEcPrivateKey};
 
@@ -79,6 +80,12 @@ impl NamedCurve for P384 {
     const NAME: &'static str = "P-384";
     // secp384r1, RFC 5480 §2.1.1.1.
     const OID: &'static ObjectIdentifier = &ObjectIdentifier::new_unwrap("1.3.132.0.34");
+}
+
+impl NamedCurve for Secp256k1 {
+    const NAME: &'static str = "secp256k1";
+    // ansip256k1, SEC 2 version 2, §A.2.1.
+    const OID: &'static ObjectIdentifier = &ObjectIdentifier::new_unwrap("1.3.132.0.10");
 }
 
 /// A curve on one CPU: makes and reads keys, which remember it.

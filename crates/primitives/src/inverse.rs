@@ -6,7 +6,11 @@
 //! 885 from 384. Steps beyond those leave the result as it is. The steps depend on the lowest bits only, so 60 of them are gathered in a matrix, which
 //! is then applied to f and g, and to d and e, which stand for f and g as multiples of z modulo p.
 
+#[cfg(target_arch = "x86_64")]
+use crate::low::x86_64::division_steps::twenty as twenty_steps;
 use candor_cpu::barrier;
+#[cfg(not(target_arch = "x86_64"))]
+use steps_in_rust as twenty_steps;
 
 /// An odd prime below 2^(64N), for N up to 6.
 pub(crate) trait Prime<const N: usize>: Copy + 'static {
@@ -118,17 +122,24 @@ fn run(zeta: &mut i64, f: i64, g: i64) -> Matrix {
     let lowest = (1 << RUN) - 1;
     let mut f = (f & lowest) + (1 << 41);
     let mut g = (g & lowest) + (1 << 62);
-    for _ in 0..RUN {
-        let negative = barrier::opaque_u64((*zeta >> 63).cast_unsigned()).cast_signed();
-        let odd = barrier::opaque_u64((g & 1).wrapping_neg().cast_unsigned()).cast_signed();
-        g += ((f ^ negative) - negative) & odd;
-        let exchanged = negative & odd;
-        *zeta = (*zeta ^ exchanged) - 1;
-        f += g & exchanged;
-        g >>= 1;
-    }
+    twenty_steps(zeta, &mut f, &mut g);
     let ((u, v), (q, r)) = (row(f), row(g));
     Matrix { u, v, q, r }
+}
+
+/// The steps of a run, in safe Rust.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+#[inline(always)]
+fn steps_in_rust(zeta: &mut i64, f: &mut i64, g: &mut i64) {
+    for _ in 0..RUN {
+        let negative = barrier::opaque_u64((*zeta >> 63).cast_unsigned()).cast_signed();
+        let odd = barrier::opaque_u64((*g & 1).wrapping_neg().cast_unsigned()).cast_signed();
+        *g += ((*f ^ negative) - negative) & odd;
+        let exchanged = negative & odd;
+        *zeta = (*zeta ^ exchanged) - 1;
+        *f += *g & exchanged;
+        *g >>= 1;
+    }
 }
 
 /// The row that is in a word with f or g: −2^20 < u ≤ 2^20, for f's row is 2^20 at first, and after that one that was halved.
@@ -223,4 +234,22 @@ fn carried<const N: usize>(mut number: Signed) -> Signed {
         number[n] &= LIMB;
     }
     number
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn steps_on_registers_are_those_of_safe_rust(zeta in -700..700_i64, f in any::<u32>(), g in any::<u32>()) {
+            let lowest = (1 << RUN) - 1;
+            let (f, g) = ((i64::from(f) & lowest | 1) + (1 << 41), (i64::from(g) & lowest) + (1 << 62));
+            let [mut ours, mut expected] = [(zeta, f, g); 2];
+            twenty_steps(&mut ours.0, &mut ours.1, &mut ours.2);
+            steps_in_rust(&mut expected.0, &mut expected.1, &mut expected.2);
+            prop_assert_eq!(ours, expected);
+        }
+    }
 }

@@ -6,12 +6,12 @@ use candor_primitives::sm2::{
     DEFAULT_ID, DecodePrivateKey, DecodePublicKey, EcError, EncodePrivateKey, EncodePublicKey, Exchange, Format,
     LineEnding, PublicKey, Role, SecretKey, Signature, Sm2, Sm2Error,
 };
+use candor_test_support::openssl::OpenSsl;
 use proptest::prelude::*;
 use signature::{RandomizedSigner, SignatureEncoding, Signer, Verifier};
 use sm2::dsa;
 use sm2::pke::{DecryptingKey, EncryptingKey, Mode};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::sync::LazyLock;
 
 const ID: &str = "1234567812345678";
@@ -434,53 +434,19 @@ fn key_files_come_back_as_they_went_and_damaged_ones_are_refused() {
     }
 }
 
-/// OpenSSL's program in a directory of the test's own.
-struct OpenSsl(PathBuf);
-
-impl OpenSsl {
-    /// If the machine has one that knows SM2.
-    fn find(test: &str) -> Option<Self> {
-        let mut command = Command::new("openssl");
-        let found = command.args(["list", "-public-key-algorithms"]).stderr(Stdio::null()).output();
-        if !found.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("SM2")) {
-            eprintln!("skipped: this machine has no openssl with SM2");
-            return None;
-        }
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sm2-{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        Some(Self(directory))
-    }
-
-    fn run(&self, line: &str) -> bool {
-        let mut command = Command::new("openssl");
-        let command = command.args(line.split(' ')).current_dir(&self.0).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().unwrap().success()
-    }
-
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        std::fs::write(self.0.join(name), bytes).unwrap();
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.join(name)).unwrap()
-    }
-}
-
-impl Drop for OpenSsl {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// OpenSSL's program, if it knows SM2.
+fn openssl(test: &str) -> Option<OpenSsl> {
+    OpenSsl::find("SM2", &Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sm2-{test}")))
 }
 
 #[test]
 fn openssl_and_we_verify_and_decrypt_each_others_with_keys_as_pem() {
-    let Some(openssl) = OpenSsl::find("both-ways") else { return };
+    let Some(openssl) = openssl("both-ways") else { return };
     // Its key.
     assert!(openssl.run("genpkey -algorithm SM2 -out theirs.pem"));
     assert!(openssl.run("pkey -in theirs.pem -pubout -out theirs-public.pem"));
-    let theirs = SecretKey::from_pkcs8_pem(&String::from_utf8(openssl.read("theirs.pem")).unwrap()).unwrap();
-    let public =
-        PublicKey::from_public_key_pem(&String::from_utf8(openssl.read("theirs-public.pem")).unwrap()).unwrap();
+    let theirs = SecretKey::from_pkcs8_pem(&openssl.text("theirs.pem")).unwrap();
+    let public = PublicKey::from_public_key_pem(&openssl.text("theirs-public.pem")).unwrap();
     assert_eq!(theirs.public_key(), &public);
     // Ours.
     let ours = Sm2::new().generate().unwrap();
@@ -514,10 +480,9 @@ fn openssl_and_we_verify_and_decrypt_each_others_with_keys_as_pem() {
 
 #[test]
 fn a_key_on_another_curve_is_refused_as_a_file() {
-    let Some(openssl) = OpenSsl::find("curve") else { return };
+    let Some(openssl) = openssl("curve") else { return };
     assert!(openssl.run("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out other.pem"));
     assert!(openssl.run("pkey -in other.pem -pubout -out other-public.pem"));
-    let text = |name| String::from_utf8(openssl.read(name)).unwrap();
-    assert!(SecretKey::from_pkcs8_pem(&text("other.pem")).is_err());
-    assert!(PublicKey::from_public_key_pem(&text("other-public.pem")).is_err());
+    assert!(SecretKey::from_pkcs8_pem(&openssl.text("other.pem")).is_err());
+    assert!(PublicKey::from_public_key_pem(&openssl.text("other-public.pem")).is_err());
 }

@@ -3,6 +3,7 @@
 mod aead;
 mod aes;
 mod controls;
+mod ec;
 mod gf2;
 mod handshake;
 mod hash;
@@ -30,6 +31,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases.extend(hash::cases());
     cases.extend(ksf::cases());
     cases.extend(kem::cases());
+    cases.extend(ec::cases());
     cases.extend(sm2::cases());
     cases.extend(layer::cases());
     cases.extend(handshake::cases());

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`corpus`] | runs a fuzz body over the committed corpus of its target, and over mutations of it |
 //! | [`random`] | test inputs that are the same in every run |
+//! | [`openssl`] | OpenSSL's program in a directory of a test's own |
 //! | [`postgres`] | a PostgreSQL server of the tests' own |
 //! | [`small_disk`] | a test again, on a disk that is soon full |
 //! | `runs` (feature `runs`) | seals forged run files |
@@ -15,6 +16,7 @@
 //! A crate names this one under `[dev-dependencies]`; `fuzz-bodies` and `residue`, which are made of tests, under `[dependencies]`.
 
 pub mod corpus;
+pub mod openssl;
 pub mod postgres;
 pub mod random;
 pub mod small_disk;

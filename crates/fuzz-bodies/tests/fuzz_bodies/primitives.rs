@@ -38,6 +38,18 @@ fn no_key_or_ciphertext_makes_two_arms_of_ml_kem_disagree() {
 }
 
 #[test]
+fn no_bytes_make_a_curve_panic_or_its_arms_disagree() {
+    let corpus = Corpus::of("primitives_ec_bytes");
+    corpus.run(10, fuzz::ec_bytes);
+    for data in corpus.inputs() {
+        for length in [0, 1, 32, 33, 48, 49, 64, 65, 96, 97, data.len() - 1] {
+            fuzz::ec_bytes(&data[..length.min(data.len())]);
+        }
+        fuzz::ec_bytes(&[data, &[0]].concat());
+    }
+}
+
+#[test]
 fn no_bytes_make_sm2_panic_or_its_arms_disagree() {
     let corpus = Corpus::of("primitives_sm2_bytes");
     corpus.run(10, fuzz::sm2_bytes);

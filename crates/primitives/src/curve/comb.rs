@@ -1,9 +1,7 @@
 //! Tables of multiples of a generator.
 //!
-//! A window has 7 bits of a scalar and a table of 64 multiples: of the generator times 2^(7i) for window i, from one to 64. Tables are files
+//! A window has 7 bits of a scalar and a table of 64 multiples: of the generator times 2^(7i) for window i, by 1, 3, 5 and so on to 127. Tables are files
 //! beside the curves, each coordinate as it stands in the field, its bytes with the lowest first.
-
-use super::words::Words;
 
 /// Bits of a window, and multiples that each has a table of.
 pub(crate) const BITS: usize = 7;
@@ -31,9 +29,4 @@ pub(crate) const fn read<const N: usize, const ALL: usize>(bytes: &[u8]) -> [Ent
         at += 1;
     }
     table
-}
-
-/// The tables of all windows, one after another.
-pub(crate) fn by_window<W: Words>(table: &[Entry<W>]) -> impl Iterator<Item = &[Entry<W>]> {
-    table.chunks_exact(ENTRIES)
 }

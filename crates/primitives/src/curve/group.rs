@@ -1,17 +1,17 @@
 //! Points, and their sums and doubles in Jacobian coordinates: (X, Y, Z) is (X/Z², Y/Z³), and the point at infinity if Z is 0.
 
 use super::words::{Words, is_zero};
-use super::{Arithmetic, Curve, Modulus, Ring};
+use super::{A, Arithmetic, Curve, Modulus, Ring};
 use core::marker::PhantomData;
 
-/// A point that is not at infinity, in Montgomery's form.
+/// A point that is not at infinity, as its coordinates stand in the field.
 #[derive(Clone, Copy)]
 pub(crate) struct Affine<W> {
     pub(crate) x: W,
     pub(crate) y: W,
 }
 
-/// Any point, in Montgomery's form.
+/// Any point, likewise.
 #[derive(Clone, Copy)]
 pub(crate) struct Point<W> {
     pub(crate) x: W,
@@ -31,132 +31,186 @@ struct Differences<W> {
 
 /// The group of a curve on one arm.
 #[derive(Clone, Copy)]
-pub(crate) struct Group<C: Curve, A> {
-    pub(crate) field: Ring<C::Field, A>,
-    pub(crate) order: Ring<C::Order, A>,
+pub(crate) struct Group<C: Curve, R> {
+    pub(crate) field: Ring<C::Field, R>,
+    pub(crate) order: Ring<C::Order, R>,
     curve: PhantomData<C>,
 }
 
-impl<C: Curve, A: Arithmetic> Group<C, A> {
-    pub(crate) const fn new(arm: A) -> Self {
+impl<C: Curve, R: Arithmetic> Group<C, R> {
+    pub(crate) const fn new(arm: R) -> Self {
         Self { field: Ring::new(arm), order: Ring::new(arm), curve: PhantomData }
     }
 
     /// 2P. Infinity gives infinity.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn double(self, point: &Point<C::W>) -> Point<C::W> {
-        let f = self.field;
-        let twice_y = f.twice(&point.y);
-        let zz = f.square(&point.z);
-        let four_yy = f.square(&twice_y);
-        let z = f.product(&twice_y, &point.z);
-        // The tangent's slope over Z: 3·(X − Z²)·(X + Z²), since a = −3.
-        let slope = f.product(&f.difference(&point.x, &zz), &f.sum(&point.x, &zz));
-        let slope = f.sum(&f.twice(&slope), &slope);
-        let s = f.product(&four_yy, &point.x);
-        let eight_y4 = f.half(&f.square(&four_yy));
-        let x = f.difference(&f.square(&slope), &f.twice(&s));
-        let y = f.difference(&f.product(&slope, &f.difference(&s, &x)), &eight_y4);
-        Point { x, y, z }
+        let mut double = *point;
+        self.double_times(&mut double, 1);
+        double
     }
 
-    /// P + Q, where Q is not at infinity. Not for P = Q. If P is at infinity, so is the result.
+    /// 2^times·P in place of P: a copy would load as vectors what was just stored as words, and wait for it. The order of the products lets those
+    /// that don't depend on each other overlap.
     #[inline(never)]
-    fn sum_affine(self, p: &Point<C::W>, q: &Affine<C::W>) -> (Point<C::W>, Differences<C::W>) {
+    pub(crate) fn double_times(self, point: &mut Point<C::W>, times: usize) {
+        let f = self.field;
+        for _ in 0..times {
+            // Two thirds of the tangent's slope times YZ.
+            let part = match C::A {
+                A::MinusThree => {
+                    let zz = f.square(&point.z);
+                    f.product(&f.difference(&point.x, &zz), &f.sum(&point.x, &zz))
+                }
+                A::Zero => f.square(&point.x),
+            };
+            let yy = f.square(&point.y);
+            let slope = f.sum(&part, &f.half(&part));
+            let s = f.product(&yy, &point.x);
+            let slope_square = f.square(&slope);
+            point.z = f.product(&point.y, &point.z);
+            point.x = f.difference(&slope_square, &f.twice(&s));
+            let rest = f.difference(&s, &point.x);
+            let y4 = f.square(&yy);
+            point.y = f.difference(&f.product(&slope, &rest), &y4);
+        }
+    }
+
+    /// What the sum P + Q is computed from, with steps of `beside` between the products, which don't wait for them.
+    #[inline(always)]
+    fn differences(self, p: &Point<C::W>, q: &Affine<C::W>, mut beside: impl FnMut()) -> Differences<C::W> {
         let f = self.field;
         let zz = f.square(&p.z);
+        beside();
         let u = f.product(&q.x, &zz);
-        let s = f.product(&q.y, &f.product(&zz, &p.z));
-        let h = f.difference(&u, &p.x);
-        let r = f.difference(&s, &p.y);
-        (self.finish(&h, &r, &p.x, &p.y, &f.product(&p.z, &h)), Differences { x: h, y: r })
+        beside();
+        let zzz = f.product(&zz, &p.z);
+        beside();
+        let x = f.difference(&u, &p.x);
+        let s = f.product(&q.y, &zzz);
+        beside();
+        Differences { x, y: f.difference(&s, &p.y) }
     }
 
-    /// P + Q. Not for P = Q. If one of them is at infinity, so is the result.
-    #[inline(never)]
-    fn sum_any(self, p: &Point<C::W>, q: &Point<C::W>) -> (Point<C::W>, Differences<C::W>) {
-        let f = self.field;
-        let (pp, qq) = (f.square(&p.z), f.square(&q.z));
-        let (u1, u2) = (f.product(&p.x, &qq), f.product(&q.x, &pp));
-        let s1 = f.product(&p.y, &f.product(&qq, &q.z));
-        let s2 = f.product(&q.y, &f.product(&pp, &p.z));
-        let (h, r) = (f.difference(&u2, &u1), f.difference(&s2, &s1));
-        let z = f.product(&f.product(&p.z, &q.z), &h);
-        (self.finish(&h, &r, &u1, &s1, &z), Differences { x: h, y: r })
-    }
-
-    /// The sum, from the differences h and r and the first point's coordinates over the common denominator.
+    /// P + Q in place of P. Not for P = Q. If P is at infinity, so is the result.
     #[inline(always)]
-    fn finish(self, h: &C::W, r: &C::W, u: &C::W, s: &C::W, z: &C::W) -> Point<C::W> {
+    fn finish(self, p: &mut Point<C::W>, Differences { x: h, y: r }: &Differences<C::W>, mut beside: impl FnMut()) {
         let f = self.field;
         let hh = f.square(h);
+        beside();
+        p.z = f.product(&p.z, h);
+        beside();
         let hhh = f.product(&hh, h);
-        let v = f.product(u, &hh);
-        let x = f.difference(&f.difference(&f.square(r), &hhh), &f.twice(&v));
-        let y = f.difference(&f.product(r, &f.difference(&v, &x)), &f.product(s, &hhh));
-        Point { x, y, z: *z }
+        beside();
+        let v = f.product(&p.x, &hh);
+        beside();
+        let rr = f.square(r);
+        beside();
+        p.x = f.difference(&f.difference(&rr, &hhh), &f.twice(&v));
+        let rest = f.difference(&v, &p.x);
+        let behind = f.product(&p.y, &hhh);
+        beside();
+        p.y = f.difference(&f.product(r, &rest), &behind);
     }
 
-    /// P + Q where the mask is zero, and P where it is all ones. P may be at infinity, and must not be Q.
+    /// P + Q in place of P. Neither is at infinity, nor are they the same.
     #[inline(always)]
-    pub(crate) fn plus_affine_unless(self, p: &Point<C::W>, q: &Affine<C::W>, skip: u64) -> Point<C::W> {
-        let (sum, _) = self.sum_affine(p, q);
-        let sum = self.chosen(&sum, &self.with_z(q), is_zero(&p.z));
-        self.chosen(&sum, p, skip)
+    pub(crate) fn add(self, p: &mut Point<C::W>, q: &Affine<C::W>, mut beside: impl FnMut()) {
+        let differences = self.differences(p, q, &mut beside);
+        self.finish(p, &differences, beside);
     }
 
-    /// P + Q, each of which may be at infinity. Not for P = Q.
+    /// The same where they may be.
     #[inline(always)]
-    pub(crate) fn plus(self, p: &Point<C::W>, q: &Point<C::W>) -> Point<C::W> {
-        self.with_infinity(self.sum_any(p, q).0, p, q)
-    }
-
-    /// P + Q for any two points, in constant time.
-    #[inline(always)]
-    pub(crate) fn plus_complete(self, p: &Point<C::W>, q: &Point<C::W>) -> Point<C::W> {
-        let (sum, differences) = self.sum_any(p, q);
+    pub(crate) fn add_complete(self, p: &mut Point<C::W>, q: &Affine<C::W>) {
+        let (f, double) = (self.field, self.double(p));
+        let differences = self.differences(p, q, || ());
+        self.finish(p, &differences, || ());
         let same = is_zero(&differences.x) & is_zero(&differences.y);
-        self.with_infinity(self.chosen(&sum, &self.double(p), same), p, q)
+        p.x = f.chosen(&p.x, &double.x, same);
+        p.y = f.chosen(&p.y, &double.y, same);
+        p.z = f.chosen(&p.z, &double.z, same);
     }
 
+    /// P + Q in place of P where the mask is zero. P may be at infinity, and must not be Q, which is not at infinity.
+    #[inline(never)]
+    pub(crate) fn add_unless(self, p: &mut Point<C::W>, q: &Affine<C::W>, skip: u64) {
+        let before = *p;
+        self.add(p, q, || ());
+        self.put_back(p, &before, q, skip);
+    }
+
+    /// The same for any P.
+    #[inline(never)]
+    pub(crate) fn add_complete_unless(self, p: &mut Point<C::W>, q: &Affine<C::W>, skip: u64) {
+        let before = *p;
+        self.add_complete(p, q);
+        self.put_back(p, &before, q, skip);
+    }
+
+    /// In place of a sum puts Q if P was at infinity, and P where the mask is all ones.
     #[inline(always)]
-    fn with_infinity(self, sum: Point<C::W>, p: &Point<C::W>, q: &Point<C::W>) -> Point<C::W> {
-        let sum = self.chosen(&sum, q, is_zero(&p.z));
-        self.chosen(&sum, p, is_zero(&q.z))
+    fn put_back(self, sum: &mut Point<C::W>, p: &Point<C::W>, q: &Affine<C::W>, skip: u64) {
+        let f = self.field;
+        let infinite = is_zero(&p.z);
+        sum.x = f.chosen(&f.chosen(&sum.x, &q.x, infinite), &p.x, skip);
+        sum.y = f.chosen(&f.chosen(&sum.y, &q.y, infinite), &p.y, skip);
+        sum.z = f.chosen(&f.chosen(&sum.z, &C::Field::ONE, infinite), &p.z, skip);
     }
 
-    /// P + Q for any two points, of which Q is not at infinity. For public points.
+    /// P + Q in place of P for any two points, of which Q is not at infinity. For public points.
+    #[inline(never)]
+    pub(crate) fn add_vartime(self, p: &mut Point<C::W>, q: &Affine<C::W>) {
+        if p.z == C::W::ZERO {
+            *p = self.with_z(q);
+            return;
+        }
+        let differences = self.differences(p, q, || ());
+        if differences.x == C::W::ZERO && differences.y == C::W::ZERO {
+            self.double_times(p, 1);
+        } else {
+            self.finish(p, &differences, || ());
+        }
+    }
+
+    /// [`add_vartime`](Self::add_vartime) to a copy of P.
     #[inline(always)]
     pub(crate) fn plus_affine_vartime(self, p: &Point<C::W>, q: &Affine<C::W>) -> Point<C::W> {
-        if p.z == C::W::ZERO {
-            return self.with_z(q);
-        }
-        let (sum, differences) = self.sum_affine(p, q);
-        if differences.x == C::W::ZERO && differences.y == C::W::ZERO { self.double(p) } else { sum }
+        let mut sum = *p;
+        self.add_vartime(&mut sum, q);
+        sum
     }
 
-    /// P + Q for any two points. For public points.
+    /// P + iQ for each i below N, and last Q, each as (x·z², y·z³) with the z that is returned. On curves with a = 0 that is any number: their sums and
+    /// doubles don't need to know by which z all points are off. On others it is 1. The given P and Q are off by `z`, and no P + iQ is Q, −Q or infinity.
     #[inline(always)]
-    pub(crate) fn plus_vartime(self, p: &Point<C::W>, q: &Point<C::W>) -> Point<C::W> {
-        if p.z == C::W::ZERO {
-            return *q;
-        }
-        if q.z == C::W::ZERO {
-            return *p;
-        }
-        let (sum, differences) = self.sum_any(p, q);
-        if differences.x == C::W::ZERO && differences.y == C::W::ZERO { self.double(p) } else { sum }
-    }
-
-    /// `other` where the mask is all ones, else `one`.
-    #[inline(always)]
-    pub(crate) fn chosen(self, one: &Point<C::W>, other: &Point<C::W>, mask: u64) -> Point<C::W> {
+    pub(crate) fn progression<const N: usize>(
+        self,
+        first: &Affine<C::W>,
+        step: &Affine<C::W>,
+        z: &C::W,
+    ) -> ([Affine<C::W>; N], Affine<C::W>, C::W) {
         let f = self.field;
-        Point {
-            x: f.chosen(&one.x, &other.x, mask),
-            y: f.chosen(&one.y, &other.y, mask),
-            z: f.chosen(&one.z, &other.z, mask),
+        let mut points = [*first; N];
+        // The denominator of each point, over that of the one before it.
+        let mut factors = [C::Field::ONE; N];
+        let mut last = self.with_z(first);
+        for at in 1..N {
+            let differences = self.differences(&last, step, || ());
+            self.finish(&mut last, &differences, || ());
+            points[at] = Affine { x: last.x, y: last.y };
+            factors[at] = differences.x;
         }
+        let whole = f.product(&last.z, z);
+        let (mut scale, z) = match C::A {
+            A::Zero => (C::Field::ONE, whole),
+            A::MinusThree => (f.inverse(&whole), C::Field::ONE),
+        };
+        for (point, factor) in points.iter_mut().zip(&factors).rev() {
+            *point = self.scaled(point, &scale);
+            scale = f.product(&scale, factor);
+        }
+        (points, self.scaled(step, &scale), z)
     }
 
     #[inline(always)]
@@ -186,13 +240,19 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
     }
 
     #[inline(always)]
-    fn affine_by(self, point: &Point<C::W>, inverse: &C::W) -> Affine<C::W> {
-        let f = self.field;
-        let square = f.square(inverse);
-        Affine { x: f.product(&point.x, &square), y: f.product(&point.y, &f.product(&square, inverse)) }
+    fn affine_by(self, &Point { x, y, .. }: &Point<C::W>, inverse: &C::W) -> Affine<C::W> {
+        self.scaled(&Affine { x, y }, inverse)
     }
 
-    /// Whether y² = x³ − 3x + b.
+    /// (x·z², y·z³).
+    #[inline(always)]
+    pub(crate) fn scaled(self, point: &Affine<C::W>, z: &C::W) -> Affine<C::W> {
+        let f = self.field;
+        let square = f.square(z);
+        Affine { x: f.product(&point.x, &square), y: f.product(&point.y, &f.product(&square, z)) }
+    }
+
+    /// Whether y² = x³ + ax + b.
     #[inline(always)]
     pub(crate) fn is_on_curve(self, point: &Affine<C::W>) -> bool {
         let f = self.field;
@@ -211,11 +271,15 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
         f.product(&power, &square)
     }
 
-    /// x³ − 3x + b.
+    /// x³ + ax + b.
     fn right_side(self, x: &C::W) -> C::W {
         let f = self.field;
         let cube = f.product(&f.square(x), x);
-        f.sum(&f.difference(&cube, &f.sum(&f.twice(x), x)), &f.enter(&C::B))
+        let sum = match C::A {
+            A::MinusThree => f.difference(&cube, &f.sum(&f.twice(x), x)),
+            A::Zero => cube,
+        };
+        f.sum(&sum, &f.enter(&C::B))
     }
 
     pub(crate) fn generator(self) -> Affine<C::W> {

@@ -15,6 +15,17 @@ pub enum Reduction {
     Sm2,
     /// Montgomery's, for P-256's 2^256 − 2^224 + 2^192 + 2^96 − 1.
     P256,
+    /// The plain form's, for secp256k1's 2^256 − 2^32 − 977.
+    Secp256k1,
+    /// Montgomery's, for P-384's 2^384 − 2^128 − 2^96 + 2^32 − 1.
+    P384,
+}
+
+impl Reduction {
+    /// Whether x stands for itself.
+    pub(crate) const fn is_plain(self) -> bool {
+        matches!(self, Self::Secp256k1)
+    }
 }
 
 /// A prime between R/2 and R, and what follows from it.
@@ -53,10 +64,15 @@ macro_rules! modulus {
             const P: [u64; $count] = $prime;
             const REDUCTION: $crate::curve::modulus::Reduction = $crate::curve::modulus::Reduction::$reduction;
             const NEGATIVE_INVERSE: u64 = $crate::inverse::inverse_of_word(Self::P[0]).wrapping_neg();
-            const ONE: [u64; $count] = $crate::curve::modulus::shifted([1], &Self::P, 64 * $count);
+            const ONE: [u64; $count] =
+                $crate::curve::modulus::shifted([1], &Self::P, if Self::REDUCTION.is_plain() { 0 } else { 64 * $count });
             const R: [u64; $count] = $crate::curve::modulus::shifted(Self::ONE, &Self::P, 64 * $count);
-            const ENTER: [u64; $count] = Self::R;
-            const ENTER_INVERSE: [u64; $count] = $crate::curve::modulus::shifted(Self::R, &Self::P, 64 * $count);
+            const ENTER: [u64; $count] = if Self::REDUCTION.is_plain() { Self::ONE } else { Self::R };
+            const ENTER_INVERSE: [u64; $count] = if Self::REDUCTION.is_plain() {
+                Self::ONE
+            } else {
+                $crate::curve::modulus::shifted(Self::R, &Self::P, 64 * $count)
+            };
 
             #[inline(never)]
             fn inverse_of(number: &[u64; $count]) -> [u64; $count] {
@@ -147,10 +163,14 @@ impl<M: Modulus, A: Arithmetic> Ring<M, A> {
         self.0.chosen(one, other, mask)
     }
 
-    /// −a where the mask is all ones, else a.
+    /// −a where the mask is all ones, else a, which must not be 0: p − a is ¬a − ¬p.
     #[inline(always)]
     pub(crate) fn negative_if(self, a: &M::W, mask: u64) -> M::W {
-        self.0.chosen(a, &self.negative(a), mask)
+        let (mut number, mut borrow) = (M::W::ZERO, false);
+        for n in 0..M::W::COUNT {
+            (number[n], borrow) = (a[n] ^ mask).borrowing_sub(!M::P[n] & mask, borrow);
+        }
+        number
     }
 
     #[inline(always)]
@@ -167,9 +187,7 @@ impl<M: Modulus, A: Arithmetic> Ring<M, A> {
     /// The number that this stands for.
     #[inline(always)]
     pub(crate) fn leave(self, a: &M::W) -> M::W {
-        match M::REDUCTION {
-            Reduction::Montgomery | Reduction::Sm2 | Reduction::P256 => self.product(a, &small(1)),
-        }
+        if M::REDUCTION.is_plain() { *a } else { self.product(a, &small(1)) }
     }
 
     /// A number below R, modulo M, which is above R/2.
@@ -194,7 +212,7 @@ impl<M: Modulus, A: Arithmetic> Ring<M, A> {
 #[cfg(test)]
 mod tests {
     use super::super::portable::Portable;
-    use super::super::{p256, p384, sm2};
+    use super::super::{p256, p384, secp256k1, sm2};
     use super::*;
     use proptest::prelude::*;
 
@@ -227,6 +245,8 @@ mod tests {
             $function::<p256::N>($($argument),*);
             $function::<p384::P>($($argument),*);
             $function::<p384::N>($($argument),*);
+            $function::<secp256k1::P>($($argument),*);
+            $function::<secp256k1::N>($($argument),*);
         }};
     }
 

@@ -1,9 +1,10 @@
 //! Multiples of points: of the generator from a table, of any point by windows, and for verification of both together.
 
 use super::comb;
+use super::endomorphism::{self, divided};
 use super::group::Point;
-use super::words::{Words, is_zero_word};
-use super::{Affine, Arithmetic, Curve, Group};
+use super::words::{Words, is_zero_word, minus};
+use super::{Affine, Arithmetic, Curve, Group, Modulus, Ring, Search};
 use candor_cpu::barrier;
 
 /// Bits of a window of a scalar that multiplies any point.
@@ -68,69 +69,134 @@ impl<W: Words, const BITS: usize> Digits<W, BITS> {
     }
 }
 
+/// An odd scalar in odd digits, from −127 to 127: with w the bits of a window of (k − 1)/2, the digit is 2w − 127, and in the highest window 2w + 1.
+struct OddDigits<W> {
+    half: W,
+}
+
+impl<W: Words> OddDigits<W> {
+    const WINDOWS: usize = comb::windows(W::COUNT, comb::BITS);
+
+    /// Those of k if it is odd, else of n − k; all ones if it is even.
+    #[inline(always)]
+    fn of<M: Modulus<W = W>, A: Arithmetic>(order: Ring<M, A>, scalar: &W) -> (Self, u64) {
+        let even = is_zero_word(scalar[0] & 1);
+        let mut half = order.chosen(scalar, &minus(&M::P, scalar), even);
+        for n in 0..W::COUNT {
+            let above = if n + 1 < W::COUNT { half[n + 1] << 63 } else { 0 };
+            half[n] = half[n] >> 1 | above;
+        }
+        (Self { half }, even)
+    }
+
+    /// The digit of a window: which of the entries it is, from 0, and all ones if it is negative.
+    #[inline(always)]
+    fn at(&self, window: usize) -> (u64, u64) {
+        const PLACES: u64 = comb::ENTRIES as u64 - 1;
+        let bit = comb::BITS * window;
+        let (word, shift) = (bit / 64, bit % 64);
+        let mut bits = self.half[word] >> shift;
+        if shift > 64 - comb::BITS && word + 1 < W::COUNT {
+            bits |= self.half[word + 1] << (64 - shift);
+        }
+        if window == Self::WINDOWS - 1 {
+            return (bits & PLACES, 0);
+        }
+        // Below 64 it is −(127 − 2w), whose place is 63 − w.
+        let negative = barrier::mask_u64(bits >> (comb::BITS - 1) & 1 ^ 1);
+        ((bits ^ negative) & PLACES, negative)
+    }
+}
+
 impl<C: Curve, A: Arithmetic> Group<C, A> {
     /// k·G for k below n.
     #[inline(always)]
     pub(crate) fn base(self, scalar: &C::W) -> Point<C::W> {
-        let digits = Digits::<C::W, { comb::BITS }>::of(scalar);
-        let mut sum = Point::INFINITY;
-        // From the lowest window up: the sum so far is smaller than any entry of the next window, so it is never that entry.
-        for (window, entries) in comb::by_window(C::comb()).enumerate() {
-            let (magnitude, negative) = digits.at(window);
-            let [x, y] = self.field.0.selected_entry(entries, magnitude);
-            let entry = Affine { x, y: self.field.negative_if(&y, negative) };
-            sum = self.plus_affine_unless(&sum, &entry, is_zero_word(magnitude));
+        let (digits, even) = OddDigits::of(self.order, scalar);
+        let mut sum = self.field.0.apart(|| self.base_by(&digits));
+        sum.y = self.field.negative_if(&sum.y, even);
+        sum
+    }
+
+    /// Σ dG over the digits. No digit is zero, and from the lowest window up the sum is smaller than any entry of the next window: so it is neither
+    /// infinity nor that entry, but modulo n in the last window.
+    #[inline(always)]
+    fn base_by(self, digits: &OddDigits<C::W>) -> Point<C::W> {
+        let last = OddDigits::<C::W>::WINDOWS - 1;
+        let search = |window: usize| {
+            let entries = &C::comb()[comb::ENTRIES * window..comb::ENTRIES * (window + 1)];
+            self.field.0.search(entries, digits.at(window).0)
+        };
+        let entry = |window: usize, [x, y]: [C::W; 2]| Affine { x, y: self.field.negative_if(&y, digits.at(window).1) };
+        let mut sum = self.with_z(&entry(0, search(0).found()));
+        let mut found = search(1).found();
+        for window in 1..last {
+            let mut next = search(window + 1);
+            self.add(&mut sum, &entry(window, found), || next.step());
+            found = next.found();
         }
+        self.add_complete(&mut sum, &entry(last, found));
         sum
     }
 
     /// k·P for k below n.
     #[inline(always)]
     pub(crate) fn times(self, scalar: &C::W, point: &Affine<C::W>) -> Point<C::W> {
-        let mut multiples = [[C::W::ZERO; 3]; MULTIPLES];
-        let mut last = Point::INFINITY;
-        for at in 0..MULTIPLES {
-            let number = at + 1;
-            last = match number {
-                1 => self.with_z(point),
-                _ if number % 2 == 1 => self.plus_affine_unless(&last, point, 0),
-                _ => {
-                    let [x, y, z] = multiples[number / 2 - 1];
-                    self.double(&Point { x, y, z })
-                }
-            };
-            multiples[at] = [last.x, last.y, last.z];
-        }
-        let windows = Digits::<C::W, BITS>::WINDOWS;
-        let digits = Digits::<C::W, BITS>::of(scalar);
+        let f = self.field;
+        let (multiples, z) = self.multiples(point);
+        let parts = divided::<C>(scalar).map(|part| (Digits::<C::W, BITS>::of(&part.magnitude), part.negative));
+        let windows = endomorphism::bits::<C>() / BITS + 1;
         let mut sum = Point::INFINITY;
         for window in (0..windows).rev() {
             if window != windows - 1 {
-                for _ in 0..BITS {
-                    sum = self.double(&sum);
+                self.double_times(&mut sum, BITS);
+            }
+            for (at, (digits, negative)) in parts[..endomorphism::parts::<C>()].iter().enumerate() {
+                let (magnitude, opposite) = digits.at(window);
+                let [x, y] = f.0.selected(&multiples, magnitude);
+                let entry = Affine { x: in_part::<C, A>(f, x, at), y: f.negative_if(&y, negative ^ opposite) };
+                let skip = is_zero_word(magnitude);
+                // Without an endomorphism, what is added is below 32 in absolute value, and the sum is zero or at least 32, and below n/16 before
+                // the last window. Only there can the two be the same point. With one they never are.
+                if window == 0 && C::ENDOMORPHISM.is_none() {
+                    self.add_complete_unless(&mut sum, &entry, skip);
+                } else {
+                    self.add_unless(&mut sum, &entry, skip);
                 }
             }
-            let (magnitude, negative) = digits.at(window);
-            let [x, y, z] = self.field.0.selected(&multiples, magnitude);
-            let entry = Point { x, y: self.field.negative_if(&y, negative), z };
-            // What is added is below 32 in absolute value, and the sum is zero or at least 32, and below n/16 before the last window. Only there
-            // can the two be the same point.
-            sum = if window == 0 { self.plus_complete(&sum, &entry) } else { self.plus(&sum, &entry) };
         }
+        sum.z = f.product(&sum.z, &z);
         sum
+    }
+
+    /// P to 16P, each as (x·z², y·z³), and z.
+    #[inline(never)]
+    fn multiples(self, point: &Affine<C::W>) -> ([[C::W; 2]; MULTIPLES], C::W) {
+        let (first, twice, z) = self.with_double(point);
+        let (others, first, z) = self.progression::<{ MULTIPLES - 1 }>(&twice, &first, &z);
+        let mut multiples = [[first.x, first.y]; MULTIPLES];
+        for (to, Affine { x, y }) in multiples[1..].iter_mut().zip(others) {
+            *to = [x, y];
+        }
+        (multiples, z)
+    }
+
+    /// P and 2P, each as (x·z², y·z³), and z.
+    #[inline(always)]
+    fn with_double(self, point: &Affine<C::W>) -> (Affine<C::W>, Affine<C::W>, C::W) {
+        let Point { x, y, z } = self.double(&self.with_z(point));
+        (self.scaled(point, &z), Affine { x, y }, z)
     }
 
     /// s·G + t·P for s and t below n. For public numbers and points.
     #[inline(always)]
     pub(crate) fn base_plus_times_vartime(self, s: &C::W, t: &C::W, point: &Affine<C::W>) -> Point<C::W> {
         let mut sum = self.times_vartime(t, point);
-        let digits = Digits::<C::W, { comb::BITS }>::of(s);
-        for (window, entries) in comb::by_window(C::comb()).enumerate() {
-            let (magnitude, negative) = digits.at(window);
-            if let Some(at) = (magnitude as usize).checked_sub(1) {
-                let [x, y] = entries[at % comb::ENTRIES].0;
-                sum = self.plus_affine_vartime(&sum, &Affine { x, y: self.field.negative_if(&y, negative) });
-            }
+        let (digits, even) = OddDigits::of(self.order, s);
+        for (window, entries) in C::comb().chunks_exact(comb::ENTRIES).enumerate() {
+            let (at, negative) = digits.at(window);
+            let [x, y] = entries[at as usize].0;
+            self.add_vartime(&mut sum, &Affine { x, y: self.field.negative_if(&y, negative ^ even) });
         }
         sum
     }
@@ -138,26 +204,45 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
     /// k·P for k below n. For public numbers and points.
     #[inline(always)]
     pub(crate) fn times_vartime(self, scalar: &C::W, point: &Affine<C::W>) -> Point<C::W> {
-        let first = self.with_z(point);
-        let twice = self.double(&first);
-        let mut odd = [first; ODD];
-        for at in 1..ODD {
-            odd[at] = self.plus_vartime(&odd[at - 1], &twice);
+        let f = self.field;
+        let (first, twice, z) = self.with_double(point);
+        let (odd, _, z) = self.progression::<ODD>(&first, &twice, &z);
+        let parts = divided::<C>(scalar);
+        let mut digits = [[0_i8; MOST_DIGITS]; 2];
+        let mut used = 0;
+        for (part, digits) in parts.iter().zip(&mut digits) {
+            used = used.max(non_adjacent_vartime(part.magnitude, digits));
         }
-        let mut digits = [0_i8; MOST_DIGITS];
-        let used = non_adjacent_vartime(*scalar, &mut digits);
         let mut sum = Point::INFINITY;
-        for digit in digits[..used].iter().rev() {
-            if sum.z != C::W::ZERO {
-                sum = self.double(&sum);
-            }
-            if *digit != 0 {
-                let Point { x, y, z } = odd[usize::from(digit.unsigned_abs() / 2)];
-                let negative = u64::from(*digit < 0).wrapping_neg();
-                sum = self.plus_vartime(&sum, &Point { x, y: self.field.negative_if(&y, negative), z });
+        let mut doubles = 0;
+        for place in (0..used).rev() {
+            doubles += 1;
+            for (at, digits) in digits.iter().enumerate() {
+                let digit = digits[place];
+                if digit != 0 {
+                    self.double_times(&mut sum, doubles);
+                    doubles = 0;
+                    let Affine { x, y } = odd[usize::from(digit.unsigned_abs() / 2)];
+                    let negative = u64::from(digit < 0).wrapping_neg() ^ parts[at].negative;
+                    self.add_vartime(
+                        &mut sum,
+                        &Affine { x: in_part::<C, A>(f, x, at), y: f.negative_if(&y, negative) },
+                    );
+                }
             }
         }
+        self.double_times(&mut sum, doubles);
+        sum.z = f.product(&sum.z, &z);
         sum
+    }
+}
+
+/// x of a point's λ-multiple in the second part of a scalar.
+#[inline(always)]
+fn in_part<C: Curve, A: Arithmetic>(field: Ring<C::Field, A>, x: C::W, part: usize) -> C::W {
+    match &C::ENDOMORPHISM {
+        Some(endomorphism) if part == 1 => field.product(&x, &endomorphism.beta),
+        _ => x,
     }
 }
 
@@ -195,6 +280,7 @@ mod tests {
     use super::super::p256::P256;
     use super::super::p384::P384;
     use super::super::portable::Portable;
+    use super::super::secp256k1::Secp256k1;
     use super::super::sm2::Sm2Curve;
     use super::super::words::{minus, small};
     use super::*;
@@ -207,6 +293,7 @@ mod tests {
             $function::<Sm2Curve>($($argument),*);
             $function::<P256>($($argument),*);
             $function::<P384>($($argument),*);
+            $function::<Secp256k1>($($argument),*);
         }};
     }
 
@@ -225,15 +312,18 @@ mod tests {
         let mut power = group.generator();
         let mut bytes = Vec::new();
         for _ in 0..comb::windows(C::W::COUNT, comb::BITS) {
-            let mut multiple = Point::INFINITY;
+            let twice = group.affine(&group.double(&group.with_z(&power)));
+            let mut multiple = group.with_z(&power);
             for _ in 0..comb::ENTRIES {
-                multiple = group.plus_affine_vartime(&multiple, &power);
                 let Affine { x, y } = group.affine(&multiple);
                 bytes.extend(
                     [x, y].iter().flat_map(|number| number.as_ref().iter().flat_map(|word| word.to_le_bytes())),
                 );
+                multiple = group.plus_affine_vartime(&multiple, &twice);
             }
-            power = group.affine(&group.double(&multiple));
+            // 129 times the power, less the power.
+            let opposite = Affine { y: group.field.negative(&power.y), ..power };
+            power = group.affine(&group.plus_affine_vartime(&multiple, &opposite));
         }
         bytes
     }
@@ -256,6 +346,7 @@ mod tests {
         assert!(derived::<Sm2Curve>() == include_bytes!("sm2.bin"));
         assert!(derived::<P256>() == include_bytes!("p256.bin"));
         assert!(derived::<P384>() == include_bytes!("p384.bin"));
+        assert!(derived::<Secp256k1>() == include_bytes!("secp256k1.bin"));
     }
 
     #[test]
@@ -267,6 +358,7 @@ mod tests {
         write("sm2", derived::<Sm2Curve>());
         write("p256", derived::<P256>());
         write("p384", derived::<P384>());
+        write("secp256k1", derived::<Secp256k1>());
     }
 
     /// k·P by double and add, with branches for all exceptions.
@@ -297,7 +389,7 @@ mod tests {
         other[C::W::COUNT - 1] = 1;
         let point = group.affine(&bit_by_bit::<C>(&other, &group.generator()));
         let (of_base, of_point) = (bit_by_bit::<C>(scalar, &group.generator()), bit_by_bit::<C>(scalar, &point));
-        let both = group.plus_vartime(&of_base, &bit_by_bit::<C>(&some::<C>(), &point));
+        let both = group.plus_affine_vartime(&of_base, &group.affine(&bit_by_bit::<C>(&some::<C>(), &point)));
         let expected = [of_base, of_point, both].map(|point| coordinates::<C>(&point));
         check_on::<C, _>(Portable, scalar, &point, &expected);
         #[cfg(target_arch = "x86_64")]
@@ -366,6 +458,24 @@ mod tests {
     #[test]
     fn a_sum_of_a_multiple_and_its_own_double_or_its_negative_is_exact() {
         of_each_curve!(check_equal_and_opposite());
+    }
+
+    #[test]
+    fn scalars_with_a_part_that_is_zero_small_or_negative_do_so_too() {
+        // λ; `endomorphism.rs` derives it.
+        let lambda = [0xdf02967c1b23bd72, 0x122e22ea20816678, 0xa5261c028812645a, 0x5363ad4cc05c30e0];
+        let order = group::<Secp256k1>().order;
+        let times_lambda = |number| order.product(&order.enter(&small(number)), &lambda);
+        // Digits are at most 16, and a window is worth 32.
+        for (first, second) in
+            [0, 1, 2, 15, 16, 17, 31, 32, 33, 48, 512].iter().flat_map(|a| [0, 1, 16, 17, 32, 33].map(|b| (*a, b)))
+        {
+            let (first, second) = (small(first), times_lambda(second));
+            let (sum, difference) = (order.sum(&first, &second), order.difference(&first, &second));
+            for scalar in [sum, difference, order.negative(&sum), order.negative(&difference)] {
+                check::<Secp256k1>(&scalar);
+            }
+        }
     }
 
     fn check_any<C: Curve>(scalar: &[u64; 6]) {

@@ -1,8 +1,8 @@
 //! P-256 (SP 800-186 §3.2.1.3; secp256r1 of SEC 2).
 
-use super::Curve;
 use super::comb::{self, BITS, ENTRIES, Entry};
 use super::modulus::modulus;
+use super::{A, Curve};
 
 /// The curve P-256.
 #[derive(Clone, Copy)]
@@ -22,6 +22,7 @@ impl Curve for P256 {
     type W = [u64; 4];
     type Field = P;
     type Order = N;
+    const A: A = A::MinusThree;
     const B: [u64; 4] = [0x3bce3c3e27d2604b, 0x651d06b0cc53b0f6, 0xb3ebbd55769886bc, 0x5ac635d8aa3a93e7];
     const GENERATOR: [[u64; 4]; 2] = [
         [0xf4a13945d898c296, 0x77037d812deb33a0, 0xf8bce6e563a440f2, 0x6b17d1f2e12c4247],

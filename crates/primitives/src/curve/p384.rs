@@ -1,8 +1,8 @@
 //! P-384 (SP 800-186 §3.2.1.4; secp384r1 of SEC 2).
 
-use super::Curve;
 use super::comb::{self, BITS, ENTRIES, Entry};
 use super::modulus::modulus;
+use super::{A, Curve};
 
 /// The curve P-384.
 #[derive(Clone, Copy)]
@@ -10,7 +10,7 @@ pub struct P384;
 
 modulus!(
     /// Its field's modulus, 2^384 − 2^128 − 2^96 + 2^32 − 1.
-    P, 6, [0x00000000ffffffff, 0xffffffff00000000, 0xfffffffffffffffe, 0xffffffffffffffff, 0xffffffffffffffff, 0xffffffffffffffff], Montgomery
+    P, 6, [0x00000000ffffffff, 0xffffffff00000000, 0xfffffffffffffffe, 0xffffffffffffffff, 0xffffffffffffffff, 0xffffffffffffffff], P384
 );
 
 modulus!(
@@ -22,6 +22,7 @@ impl Curve for P384 {
     type W = [u64; 6];
     type Field = P;
     type Order = N;
+    const A: A = A::MinusThree;
     const B: [u64; 6] = [
         0x2a85c8edd3ec2aef,
         0xc656398d8a2ed19d,

@@ -2,7 +2,7 @@
 
 use super::modulus::{Modulus, Reduction};
 use super::words::{Words, is_below, is_zero_word, minus};
-use super::{Arithmetic, Entry};
+use super::{Arithmetic, Entry, Search};
 use candor_cpu::barrier;
 
 /// Safe Rust.
@@ -44,6 +44,26 @@ fn montgomery<M: Modulus>(mut wide: <M::W as Words>::Wide) -> M::W {
     reduced::<M>(&upper, above)
 }
 
+/// The number in words modulo p = R − c, where c is below 2^63: R stands for c.
+#[inline(always)]
+fn folded<M: Modulus>(wide: &<M::W as Words>::Wide) -> M::W {
+    let c = M::P[0].wrapping_neg();
+    let (low, high) = wide.as_ref().split_at(M::W::COUNT);
+    let (mut sum, mut above) = (M::W::ZERO, 0);
+    for n in 0..M::W::COUNT {
+        (sum[n], above) = multiply_add(c, high[n], low[n], above);
+    }
+    // What is above is at most c. The sum is below R + c², hence below 2p.
+    let mut carry = false;
+    let (lowest, next) = multiply_add(c, above, sum[0], 0);
+    sum[0] = lowest;
+    (sum[1], carry) = sum[1].carrying_add(next, carry);
+    for n in 2..M::W::COUNT {
+        (sum[n], carry) = sum[n].carrying_add(0, carry);
+    }
+    reduced::<M>(&sum, u64::from(carry))
+}
+
 /// The sum of three, the last of which is at most 1, and its carry.
 #[inline(always)]
 fn carried(a: u64, b: u64, c: u64) -> (u64, u64) {
@@ -64,7 +84,8 @@ impl Arithmetic for Portable {
             words[n + M::W::COUNT] = carry;
         }
         match M::REDUCTION {
-            Reduction::Montgomery | Reduction::Sm2 | Reduction::P256 => montgomery::<M>(wide),
+            Reduction::Montgomery | Reduction::Sm2 | Reduction::P256 | Reduction::P384 => montgomery::<M>(wide),
+            Reduction::Secp256k1 => folded::<M>(&wide),
         }
     }
 
@@ -128,11 +149,34 @@ impl Arithmetic for Portable {
         found
     }
 
+    type Search<W: Words> = InOne<W>;
+
     #[inline(always)]
-    fn selected_entry<W: Words>(self, entries: &[Entry<W>], number: u64) -> [W; 2] {
+    fn search<W: Words>(self, entries: &'static [Entry<W>], index: u64) -> InOne<W> {
+        InOne { entries, index }
+    }
+
+    #[inline(always)]
+    fn apart<T>(self, work: impl FnOnce() -> T) -> T {
+        work()
+    }
+}
+
+/// A search in one step, at the end.
+pub(crate) struct InOne<W: 'static> {
+    entries: &'static [Entry<W>],
+    index: u64,
+}
+
+impl<W: Words> Search<W> for InOne<W> {
+    #[inline(always)]
+    fn step(&mut self) {}
+
+    #[inline(always)]
+    fn found(self) -> [W; 2] {
         let mut found = [W::ZERO; 2];
-        for (entry, index) in entries.iter().zip(1..) {
-            add_if_same(&mut found, &entry.0, number, index);
+        for (entry, index) in self.entries.iter().zip(0..) {
+            add_if_same(&mut found, &entry.0, self.index, index);
         }
         found
     }

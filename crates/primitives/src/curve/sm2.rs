@@ -1,8 +1,8 @@
 //! SM2's curve (GB/T 32918.5).
 
-use super::Curve;
 use super::comb::{self, BITS, ENTRIES, Entry};
 use super::modulus::modulus;
+use super::{A, Curve};
 
 /// The curve sm2p256v1.
 #[derive(Clone, Copy)]
@@ -22,6 +22,7 @@ impl Curve for Sm2Curve {
     type W = [u64; 4];
     type Field = P;
     type Order = N;
+    const A: A = A::MinusThree;
     const B: [u64; 4] = [0xddbcbd414d940e93, 0xf39789f515ab8f92, 0x4d5a9e4bcf6509a7, 0x28e9fa9e9d9f5e34];
     const GENERATOR: [[u64; 4]; 2] = [
         [0x715a4589334c74c7, 0x8fe30bbff2660be1, 0x5f9904466a39c994, 0x32c4ae2c1f198119],

@@ -4,7 +4,7 @@ use super::der::{read_numbers, write_numbers};
 use super::key::Bytes;
 use super::nonce::{first_accepted, nonce};
 use super::rfc6979::Nonces;
-use super::{EcError, FRAMES, NamedCurve, P256, P384, PublicKey, SecretKey, on_arm};
+use super::{EcError, FRAMES, NamedCurve, P256, P384, PublicKey, Secp256k1, SecretKey, on_arm};
 use crate::curve::Modulus;
 use crate::curve::words::{Words, from_bytes, is_below, is_zero, minus, to_bytes};
 use crate::hash::{Digest, Sha256, Sha384};
@@ -50,9 +50,28 @@ impl EcdsaCurve for P384 {
     }
 }
 
+impl EcdsaCurve for Secp256k1 {
+    type Hash = Sha256;
+    const LOW_S: bool = true;
+    const LABEL: &'static [u8; 13] = b"candor K-256 ";
+
+    fn digest(cpu: Cpu, message: &[u8]) -> [u8; 32] {
+        Sha256::with_cpu(cpu).chain_update(message).finalize().into()
+    }
+}
+
 /// A signature: r and s, each from 1 to n − 1.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Signature<C: EcdsaCurve>([Bytes<C>; 2]);
+
+impl<C: EcdsaCurve> PartialEq for Signature<C> {
+    // ct: public, because signatures are
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<C: EcdsaCurve> Eq for Signature<C> {}
 
 impl<C: EcdsaCurve> SecretKey<C> {
     /// Signs a message, with SHA-256 or, for P-384, SHA-384. The nonce is a hash of the key, the digest and fresh randomness, so that neither a bad
@@ -199,7 +218,7 @@ impl<C: EcdsaCurve> PublicKey<C> {
 }
 
 /// A digest's first bytes as a number, not reduced. A digest that is shorter than the order is one as it is.
-fn number<C: NamedCurve>(digest: &[u8]) -> C::W {
+pub(super) fn number<C: NamedCurve>(digest: &[u8]) -> C::W {
     let mut bytes = C::W::ZERO_BYTES;
     let length = bytes.as_ref().len();
     let used = &digest[..digest.len().min(length)];

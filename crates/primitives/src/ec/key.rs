@@ -13,8 +13,8 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 /// Stack on which the bytes of a key lie, or digests of an identity are made.
 pub(crate) const FRAMES_OF_BYTES: usize = 2048;
 
-/// A number of the curve's size, the highest byte first: 32 or 48 bytes.
-pub(crate) type Bytes<C> = <<C as Curve>::W as Words>::Bytes;
+/// A number of the curve's size, the highest byte first: 32 bytes, or 48 for P-384.
+pub type Bytes<C> = <<C as Curve>::W as Words>::Bytes;
 
 /// A secret key: a number from 1 to n − 1, or n − 2 for SM2, with its public key. Wiped on drop.
 #[derive(Clone)]
@@ -90,6 +90,22 @@ impl<C: NamedCurve> Ec<C> {
             key.public.write();
             key.public.publish();
             Ok(key)
+        })
+    }
+
+    /// The same from a slice.
+    ///
+    /// # Errors
+    /// [`EcError::SecretKey`], also if the length is another.
+    // ct: ec/keygen
+    pub fn secret_from_slice(&self, bytes: &[u8]) -> Result<SecretKey<C>, EcError> {
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| {
+            let mut number = Zeroizing::new(C::W::ZERO_BYTES);
+            if bytes.len() != number.as_ref().len() {
+                return Err(EcError::SecretKey);
+            }
+            number.as_mut().copy_from_slice(bytes);
+            self.secret_from_bytes(&number)
         })
     }
 

@@ -3,7 +3,6 @@
 
 use super::key::FRAMES_OF_BYTES;
 use super::{Ec, NamedCurve, PublicKey, SecretKey};
-use crate::curve::words::Words;
 use crate::stack;
 use pkcs8::der::asn1::{AnyRef, BitStringRef, OctetStringRef};
 use pkcs8::der::{Decode, Encode};
@@ -52,13 +51,8 @@ fn from_sec1<C: NamedCurve>(key: &EcPrivateKey<'_>, outside: Option<&[u8]>) -> R
     if key.parameters.is_some_and(|parameters| parameters.named_curve() != Some(*C::OID)) {
         return Err(Error::ParametersMalformed);
     }
-    let mut number = Zeroizing::new(C::W::ZERO_BYTES);
-    if key.private_key.len() != number.as_ref().len() {
-        return Err(Error::KeyMalformed(KeyError::Invalid));
-    }
-    number.as_mut().copy_from_slice(key.private_key);
     let ec = Ec::<C>::new();
-    let secret = ec.secret_from_bytes(&number).map_err(|_| Error::KeyMalformed(KeyError::Invalid))?;
+    let secret = ec.secret_from_slice(key.private_key).map_err(|_| Error::KeyMalformed(KeyError::Invalid))?;
     let is_other = |public: &[u8]| ec.public_from_bytes(public).as_ref() != Ok(secret.public_key());
     if [key.public_key, outside].into_iter().flatten().any(is_other) {
         return Err(Error::KeyMalformed(KeyError::Invalid));

@@ -1,5 +1,6 @@
 //! SM2: keys and their files, signatures, encryption and exchange on each arm.
 
+use super::ec::publish;
 use super::on_each;
 use crate::case::Case;
 use crate::probe::{Generator, Probe, step};
@@ -93,26 +94,4 @@ fn keys(probe: &mut Probe, sm2: &Sm2, key: &SecretKey) {
     step!(probe, "bytes", [key: &SecretKey = key], key.to_bytes());
     let der = step!(probe, "to PKCS#8", [key: &SecretKey = key], key.to_pkcs8_der()).expect("a form");
     step!(probe, "from PKCS#8", [der: &[u8] = der.as_bytes()], SecretKey::from_pkcs8_der(der)).expect("a key");
-}
-
-/// A public key may be anywhere, in any form.
-fn publish(probe: &mut Probe, public: &PublicKey) {
-    probe.public(&public.to_bytes());
-    public.to_bytes()[1..].as_chunks().0.iter().for_each(|number| probe.public(&montgomery(number)));
-}
-
-/// A number's words times 2^256 modulo p, the lowest byte first: the form in which a point is computed with.
-fn montgomery(number: &[u8; 32]) -> Vec<u8> {
-    const P: [u64; 4] = [u64::MAX, u64::MAX << 32, u64::MAX, u64::MAX - (1 << 32)];
-    let mut words = [3, 2, 1, 0].map(|n| u64::from_be_bytes(number.as_chunks().0[n]));
-    for _ in 0..256 {
-        let above = words[3] >> 63 == 1;
-        words = [0, 1, 2, 3].map(|n| words[n] << 1 | if n == 0 { 0 } else { words[n - 1] >> 63 });
-        let (mut less, mut borrow) = ([0; 4], false);
-        for n in 0..4 {
-            (less[n], borrow) = words[n].borrowing_sub(P[n], borrow);
-        }
-        words = if above || !borrow { less } else { words };
-    }
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

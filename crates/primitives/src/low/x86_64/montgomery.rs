@@ -2,16 +2,18 @@
 //!
 //! All numbers are below the modulus, but for the first factor of a product, which may be any below R. `docs/curves.md` has the bounds.
 
+mod folded;
 mod four;
 mod six;
+mod sums;
 
 use crate::curve::portable::Portable;
-use crate::curve::{Arithmetic, Entry, Modulus, Words};
+use crate::curve::{Arithmetic, Entry, Modulus, Search, Words};
 use candor_cpu::{Cpu, HaveAdx, HaveAvx2};
 use core::arch::x86_64::{
     __m128i, __m256i, _mm_and_si128, _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128, _mm_storeu_si128,
-    _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64, _mm256_loadu_si256,
-    _mm256_or_si256, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
+    _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64, _mm256_load_si256,
+    _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
 };
 
 /// Products by ADX, look-ups by AVX2.
@@ -34,6 +36,10 @@ pub trait OnAdx: Sized {
     fn square<M: Modulus<W = Self>>(arm: Adx, a: &Self) -> Self;
     fn sum<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
     fn difference<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
+    #[inline(always)]
+    fn half<M: Modulus<W = Self>>(_: Adx, a: &Self) -> Self {
+        Portable.half::<M>(a)
+    }
 }
 
 impl Arithmetic for Adx {
@@ -59,7 +65,7 @@ impl Arithmetic for Adx {
 
     #[inline(always)]
     fn half<M: Modulus>(self, a: &M::W) -> M::W {
-        Portable.half::<M>(a)
+        M::W::half::<M>(self, a)
     }
 
     #[inline(always)]
@@ -73,14 +79,91 @@ impl Arithmetic for Adx {
         unsafe { selected(self.avx2, entries, number) }
     }
 
+    type Search<W: Words> = ByVectors<W>;
+
     #[inline(always)]
-    fn selected_entry<W: Words>(self, entries: &[Entry<W>], number: u64) -> [W; 2] {
-        // SAFETY: an entry is its two coordinates, and aligned; their size is a multiple of the alignment, so nothing lies between two.
-        let entries: &[[W; 2]] = unsafe { core::slice::from_raw_parts(entries.as_ptr().cast(), entries.len()) };
-        const { assert!(size_of::<Entry<W>>() == 2 * size_of::<W>()) };
+    fn search<W: Words>(self, entries: &'static [Entry<W>], index: u64) -> ByVectors<W> {
         // SAFETY: the token proves AVX2.
-        unsafe { selected(self.avx2, entries, number) }
+        unsafe { search(self.avx2, entries, index) }
     }
+
+    #[inline(always)]
+    fn apart<T>(self, work: impl FnOnce() -> T) -> T {
+        #[target_feature(enable = "avx2")]
+        #[inline(never)]
+        fn with_features<T>(_: HaveAvx2, work: impl FnOnce() -> T) -> T {
+            work()
+        }
+        // SAFETY: the token proves AVX2.
+        unsafe { with_features(self.avx2, work) }
+    }
+}
+
+/// Entries that a step of a search reads: a sum has ten steps, and a window 64 entries.
+const STEP: usize = 6;
+
+/// A search on vectors, which are free while words are multiplied.
+pub(crate) struct ByVectors<W: 'static> {
+    avx2: HaveAvx2,
+    entries: core::slice::Iter<'static, Entry<W>>,
+    wanted: __m256i,
+    index: __m256i,
+    /// An entry has two vectors, or three.
+    found: [__m256i; 3],
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn search<W: Words>(avx2: HaveAvx2, entries: &'static [Entry<W>], index: u64) -> ByVectors<W> {
+    let zero = _mm256_setzero_si256();
+    let wanted = _mm256_set1_epi64x(index.cast_signed());
+    ByVectors { avx2, entries: entries.iter(), wanted, index: zero, found: [zero; 3] }
+}
+
+impl<W: Words> Search<W> for ByVectors<W> {
+    #[inline(always)]
+    fn step(&mut self) {
+        // SAFETY: the token proves AVX2.
+        unsafe { step(self.avx2, self, STEP) }
+    }
+
+    #[inline(always)]
+    fn found(mut self) -> [W; 2] {
+        // SAFETY: the token proves AVX2.
+        unsafe {
+            step(self.avx2, &mut self, usize::MAX);
+            stored(self.avx2, &self.found)
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn step<W: Words>(_: HaveAvx2, search: &mut ByVectors<W>, count: usize) {
+    let one = _mm256_set1_epi64x(1);
+    for entry in search.entries.by_ref().take(count) {
+        let mask = _mm256_cmpeq_epi64(search.wanted, search.index);
+        search.index = _mm256_add_epi64(search.index, one);
+        let from = entry.0.as_ptr().cast::<__m256i>();
+        for (at, found) in search.found[..2 * size_of::<W>() / 32].iter_mut().enumerate() {
+            // SAFETY: so many vectors lie in an entry, and entries are aligned.
+            let words = unsafe { _mm256_load_si256(from.add(at)) };
+            *found = _mm256_or_si256(*found, _mm256_and_si256(words, mask));
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn stored<W: Words>(_: HaveAvx2, vectors: &[__m256i; 3]) -> [W; 2] {
+    const { assert!(2 * size_of::<W>() <= 3 * 32 && (2 * size_of::<W>()).is_multiple_of(32)) };
+    let mut words = [W::ZERO; 2];
+    let to = words.as_mut_ptr().cast::<__m256i>();
+    for (at, vector) in vectors[..2 * size_of::<W>() / 32].iter().enumerate() {
+        // SAFETY: so many vectors lie in the words, at any address.
+        unsafe { _mm256_storeu_si256(to.add(at), *vector) };
+    }
+    words
 }
 
 /// Vectors that an entry has at most: three coordinates of 48 bytes are four and a half.
@@ -128,8 +211,9 @@ fn selected<W: Words, const N: usize>(_: HaveAvx2, entries: &[[W; N]], number: u
 mod tests {
     use super::*;
     use crate::curve::words::{is_below, minus, small};
-    use crate::curve::{p256, p384, sm2};
+    use crate::curve::{Ring, p256, p384, secp256k1, sm2};
     use proptest::prelude::*;
+    use std::vec::Vec;
 
     /// Runs a function for each modulus.
     macro_rules! of_each_modulus {
@@ -140,6 +224,8 @@ mod tests {
             $function::<p256::N>($($argument),*);
             $function::<p384::P>($($argument),*);
             $function::<p384::N>($($argument),*);
+            $function::<secp256k1::P>($($argument),*);
+            $function::<secp256k1::N>($($argument),*);
         }};
     }
 
@@ -149,6 +235,7 @@ mod tests {
         assert_eq!(adx.square::<M>(a), Portable.product::<M>(a, a), "{a:x?}");
         assert_eq!(adx.sum::<M>(a, b), Portable.sum::<M>(a, b), "{a:x?} {b:x?}");
         assert_eq!(adx.difference::<M>(a, b), Portable.difference::<M>(a, b), "{a:x?} {b:x?}");
+        assert_eq!(adx.half::<M>(a), Portable.half::<M>(a), "{a:x?}");
     }
 
     fn below<M: Modulus>(a: &M::W) -> M::W {
@@ -168,8 +255,14 @@ mod tests {
             }
             number
         });
+        // One word is all ones, or all others are.
+        let ones = (0..M::W::COUNT).flat_map(|n| {
+            let mut number = M::W::ZERO;
+            number[n] = u64::MAX;
+            [number, minus(&minus(&M::W::ZERO, &small(1)), &number)]
+        });
         let near = (0..4).map(|less| minus(&M::P, &small(less + 1)));
-        all.filter(|a| is_below(a, &M::P)).chain(near)
+        all.chain(ones).filter(|a| is_below(a, &M::P)).chain(near)
     }
 
     fn check_edges<M: Modulus>() {
@@ -183,6 +276,31 @@ mod tests {
     #[test]
     fn numbers_at_edges_give_what_safe_rust_gives() {
         of_each_modulus!(check_edges());
+    }
+
+    /// Sums around the modulus, and products of which the last subtraction leaves little or leaves all but little.
+    fn check_last_subtraction<M: Modulus>() {
+        let Some(adx) = Adx::check(Cpu::host()) else { return };
+        let ring = Ring::<M, _>::new(Portable);
+        assert_eq!(adx.square::<M>(&M::P), M::W::ZERO);
+        for a in edges::<M>().filter(|a| *a != M::W::ZERO) {
+            let opposite = minus(&M::P, &a);
+            let before = minus(&opposite, &small(1));
+            assert_eq!(adx.sum::<M>(&a, &opposite), M::W::ZERO, "{a:x?}");
+            assert_eq!(adx.sum::<M>(&a, &before), minus(&M::P, &small(1)), "{a:x?}");
+            assert_eq!(adx.sum::<M>(&opposite, &minus(&a, &small(1))), minus(&M::P, &small(1)), "{a:x?}");
+            assert_eq!(adx.difference::<M>(&a, &a), M::W::ZERO, "{a:x?}");
+            assert_eq!(adx.difference::<M>(&before, &opposite), minus(&M::P, &small(1)), "{a:x?}");
+            let inverse = ring.inverse(&a);
+            for result in [small(1), small(2), minus(&M::P, &small(1)), minus(&M::P, &small(2))] {
+                assert_eq!(adx.product::<M>(&a, &ring.product(&inverse, &result)), result, "{a:x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn results_just_below_and_just_above_the_modulus_are_exact() {
+        of_each_modulus!(check_last_subtraction());
     }
 
     /// A product whose first factor is any below R is what safe Rust gives, and the product with the same number modulo M.
@@ -219,14 +337,36 @@ mod tests {
         };
         let entries: [[W; 3]; 16] =
             core::array::from_fn(|at| [filled(at as u64), filled(!(at as u64)), filled(7 << at)]);
-        let pairs = entries.map(|[x, y, _]| Entry([x, y]));
         for number in 0..=17 {
             let expected = entries.get((number as usize).wrapping_sub(1)).copied().unwrap_or([W::ZERO; 3]);
             assert_eq!(adx.selected(&entries, number), expected);
             assert_eq!(Portable.selected(&entries, number), expected);
-            assert_eq!(adx.selected_entry(&pairs, number), expected[..2]);
-            assert_eq!(Portable.selected_entry(&pairs, number), expected[..2]);
         }
+    }
+
+    fn check_searches<W: Words>() {
+        let filled = |word: u64| {
+            let mut number = W::ZERO;
+            number.as_mut().iter_mut().zip(0..).for_each(|(to, n)| *to = word << 3 ^ n);
+            number
+        };
+        let entries: Vec<Entry<W>> = (0..64).map(|at| Entry([filled(at), filled(!at)])).collect();
+        let entries = &*entries.leak();
+        for (index, entry) in entries.iter().enumerate() {
+            assert_eq!(Portable.search(entries, index as u64).found(), entry.0);
+            let Some(adx) = Adx::check(Cpu::host()) else { continue };
+            for steps in [0, 1, 9, 10, 11, 20] {
+                let mut search = adx.search(entries, index as u64);
+                (0..steps).for_each(|_| search.step());
+                assert_eq!(search.found(), entry.0, "{index} after {steps}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_finds_each_entry_whenever_its_steps_are_done() {
+        check_searches::<[u64; 4]>();
+        check_searches::<[u64; 6]>();
     }
 
     #[test]

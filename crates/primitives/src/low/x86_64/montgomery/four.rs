@@ -1,13 +1,16 @@
 //! Four words.
 
-use super::{Adx, OnAdx};
+use super::sums::{less_p, less_p_p256, less_p_sm2};
+use super::{Adx, OnAdx, folded, sums};
+use crate::curve::Arithmetic;
 use crate::curve::modulus::{Modulus, Reduction};
+use crate::curve::portable::Portable;
 use candor_cpu::HaveAdx;
 use core::arch::asm;
 
-type Words = [u64; 4];
+pub(super) type Words = [u64; 4];
 
-/// Adds a·rdx to the words `$r0` to `$r4`, of which the last is new. CF and OF are clear behind it.
+/// Adds a·rdx to the words `$r0` to `$r4`, of which the last is new.
 macro_rules! add_row {
     ($a:literal, $r0:literal, $r1:literal, $r2:literal, $r3:literal, $r4:literal) => {
         concat!(
@@ -48,9 +51,9 @@ macro_rules! add_row {
             ", rax\n adox ",
             $r4,
             ", rcx\n",
-            "mov eax, 0\n adcx ",
+            "adc ",
             $r4,
-            ", rax\n",
+            ", 0\n",
         )
     };
 }
@@ -127,6 +130,8 @@ macro_rules! multiply_by_itself {
          adox r15, rcx\n"
     };
 }
+
+pub(super) use {add_row, multiply, multiply_by_itself};
 
 /// Adds `$r0`·p, which makes that word zero and is −`$r0` there for SM2's p, and puts the fifth word into `$r0`.
 macro_rules! clear_word_sm2 {
@@ -216,7 +221,7 @@ macro_rules! reduce_sm2 {
 
 macro_rules! reduce_p256 {
     () => {
-        concat!("mov rdx, {p3}\n", reduce_by!(clear_word_p256))
+        concat!("mov rdx, 0xffffffff00000001\n", reduce_by!(clear_word_p256))
     };
 }
 
@@ -283,38 +288,31 @@ macro_rules! reduce {
 
 /// The number in r12 to r15 and rax, below 2p, modulo p, in r8 to r11.
 macro_rules! subtract_once {
-    () => {
-        "mov r8, r12
-         mov rcx, {p0}
-         sub r8, rcx
-         mov r9, r13
-         mov rcx, {p1}
-         sbb r9, rcx
-         mov r10, r14
-         mov rcx, {p2}
-         sbb r10, rcx
-         mov r11, r15
-         mov rcx, {p3}
-         sbb r11, rcx
-         sbb rax, 0
-         cmovc r8, r12
-         cmovc r9, r13
-         cmovc r10, r14
-         cmovc r11, r15"
+    ($less:ident) => {
+        concat!(
+            "mov r8, r12
+             mov r9, r13
+             mov r10, r14
+             mov r11, r15\n",
+            $less!("r8", "r9", "r10", "r11", "rcx"),
+            "sbb rax, 0
+             cmovc r8, r12
+             cmovc r9, r13
+             cmovc r10, r14
+             cmovc r11, r15",
+        )
     };
 }
 
 /// Products and squares for a p with a reduction of its own, all in one.
 macro_rules! product_reduced {
-    ($reduce:ident, $modulus:ident, $multiply:ident, $a:expr $(, $b:ident = $b_value:expr)?) => {{
+    ($reduce:ident, $less:ident, $multiply:ident, $a:expr $(, $b:ident = $b_value:expr)?) => {{
         let (r0, r1, r2, r3);
         // SAFETY: the token proves BMI2 and ADX; a and b are four words each, and nothing is written to memory.
         unsafe {
             asm!(
-                $multiply!(), $reduce!(), subtract_once!(),
+                $multiply!(), $reduce!(), subtract_once!($less),
                 a = in(reg) $a.as_ptr(), $($b = in(reg) $b_value.as_ptr(),)?
-                p0 = const $modulus::P[0].cast_signed(), p1 = const $modulus::P[1].cast_signed(),
-                p2 = const $modulus::P[2].cast_signed(), p3 = const $modulus::P[3].cast_signed(),
                 out("rax") _, out("rcx") _, out("rdx") _,
                 out("r8") r0, out("r9") r1, out("r10") r2, out("r11") r3,
                 out("r12") _, out("r13") _, out("r14") _, out("r15") _,
@@ -352,7 +350,7 @@ fn reduced<M: Modulus<W = Words>>(_: HaveAdx, words: [u64; 8]) -> Words {
     // SAFETY: the token proves BMI2 and ADX; p is four words, and nothing is written to memory.
     unsafe {
         asm!(
-            reduce!(), subtract_once!(),
+            reduce!(), subtract_once!(less_p),
             a = in(reg) M::P.as_ptr(), b = out(reg) _,
             inverse = const M::NEGATIVE_INVERSE.cast_signed(),
             p0 = const M::P[0].cast_signed(), p1 = const M::P[1].cast_signed(),
@@ -370,100 +368,39 @@ impl OnAdx for Words {
     #[inline(always)]
     fn product<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self {
         match M::REDUCTION {
-            Reduction::Sm2 => product_reduced!(reduce_sm2, M, multiply, a, b = b),
-            Reduction::P256 => product_reduced!(reduce_p256, M, multiply, a, b = b),
-            Reduction::Montgomery => reduced::<M>(arm.adx, wide!(multiply, a, b = b)),
+            Reduction::Sm2 => product_reduced!(reduce_sm2, less_p_sm2, multiply, a, b = b),
+            Reduction::P256 => product_reduced!(reduce_p256, less_p_p256, multiply, a, b = b),
+            Reduction::Secp256k1 => folded::product::<M>(arm, a, b),
+            Reduction::Montgomery | Reduction::P384 => reduced::<M>(arm.adx, wide!(multiply, a, b = b)),
         }
     }
 
     #[inline(always)]
     fn square<M: Modulus<W = Self>>(arm: Adx, a: &Self) -> Self {
         match M::REDUCTION {
-            Reduction::Sm2 => product_reduced!(reduce_sm2, M, multiply_by_itself, a),
-            Reduction::P256 => product_reduced!(reduce_p256, M, multiply_by_itself, a),
-            Reduction::Montgomery => reduced::<M>(arm.adx, wide!(multiply_by_itself, a)),
+            Reduction::Sm2 => product_reduced!(reduce_sm2, less_p_sm2, multiply_by_itself, a),
+            Reduction::P256 => product_reduced!(reduce_p256, less_p_p256, multiply_by_itself, a),
+            Reduction::Secp256k1 => folded::square::<M>(arm, a),
+            Reduction::Montgomery | Reduction::P384 => reduced::<M>(arm.adx, wide!(multiply_by_itself, a)),
         }
     }
 
     #[inline(always)]
-    fn sum<M: Modulus<W = Self>>(_: Adx, a: &Self, b: &Self) -> Self {
-        let (r0, r1, r2, r3);
-        // SAFETY: a and b are four words each, and nothing is written to memory.
-        unsafe {
-            asm!(
-                "mov {s0}, [{a}]
-                 mov {s1}, [{a} + 8]
-                 mov {s2}, [{a} + 16]
-                 mov {s3}, [{a} + 24]
-                 xor {above:e}, {above:e}
-                 add {s0}, [{b}]
-                 adc {s1}, [{b} + 8]
-                 adc {s2}, [{b} + 16]
-                 adc {s3}, [{b} + 24]
-                 adc {above}, 0
-                 mov {t0}, {s0}
-                 mov {p}, {p0}
-                 sub {t0}, {p}
-                 mov {t1}, {s1}
-                 mov {p}, {p1}
-                 sbb {t1}, {p}
-                 mov {t2}, {s2}
-                 mov {p}, {p2}
-                 sbb {t2}, {p}
-                 mov {t3}, {s3}
-                 mov {p}, {p3}
-                 sbb {t3}, {p}
-                 sbb {above}, 0
-                 cmovc {t0}, {s0}
-                 cmovc {t1}, {s1}
-                 cmovc {t2}, {s2}
-                 cmovc {t3}, {s3}",
-                a = in(reg) a.as_ptr(), b = in(reg) b.as_ptr(),
-                p0 = const M::P[0].cast_signed(), p1 = const M::P[1].cast_signed(),
-                p2 = const M::P[2].cast_signed(), p3 = const M::P[3].cast_signed(),
-                s0 = out(reg) _, s1 = out(reg) _, s2 = out(reg) _, s3 = out(reg) _, above = out(reg) _, p = out(reg) _,
-                t0 = out(reg) r0, t1 = out(reg) r1, t2 = out(reg) r2, t3 = out(reg) r3,
-                options(pure, readonly, nostack),
-            );
-        }
-        [r0, r1, r2, r3]
+    fn half<M: Modulus<W = Self>>(arm: Adx, a: &Self) -> Self {
+        if M::REDUCTION == Reduction::Secp256k1 { folded::half::<M>(arm, a) } else { Portable.half::<M>(a) }
     }
 
     #[inline(always)]
-    fn difference<M: Modulus<W = Self>>(_: Adx, a: &Self, b: &Self) -> Self {
-        let (r0, r1, r2, r3);
-        // SAFETY: a and b are four words each, and nothing is written to memory.
-        unsafe {
-            asm!(
-                "mov {t0}, [{a}]
-                 mov {t1}, [{a} + 8]
-                 mov {t2}, [{a} + 16]
-                 mov {t3}, [{a} + 24]
-                 sub {t0}, [{b}]
-                 sbb {t1}, [{b} + 8]
-                 sbb {t2}, [{b} + 16]
-                 sbb {t3}, [{b} + 24]
-                 sbb {mask}, {mask}
-                 mov {q0}, {p0}
-                 mov {q1}, {p1}
-                 mov {q2}, {p2}
-                 mov {q3}, {p3}
-                 and {q0}, {mask}
-                 and {q1}, {mask}
-                 and {q2}, {mask}
-                 and {q3}, {mask}
-                 add {t0}, {q0}
-                 adc {t1}, {q1}
-                 adc {t2}, {q2}
-                 adc {t3}, {q3}",
-                a = in(reg) a.as_ptr(), b = in(reg) b.as_ptr(),
-                p0 = const M::P[0].cast_signed(), p1 = const M::P[1].cast_signed(),
-                p2 = const M::P[2].cast_signed(), p3 = const M::P[3].cast_signed(),
-                q0 = out(reg) _, q1 = out(reg) _, q2 = out(reg) _, q3 = out(reg) _, mask = out(reg) _,
-                t0 = out(reg) r0, t1 = out(reg) r1, t2 = out(reg) r2, t3 = out(reg) r3,
-                options(pure, readonly, nostack),
-            );
+    fn sum<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self {
+        if M::REDUCTION == Reduction::Secp256k1 { folded::sum::<M>(arm, a, b) } else { sums::sum::<M>(a, b) }
+    }
+
+    #[inline(always)]
+    fn difference<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self {
+        if M::REDUCTION == Reduction::Secp256k1 {
+            folded::difference::<M>(arm, a, b)
+        } else {
+            sums::difference::<M>(a, b)
         }
-        [r0, r1, r2, r3]
     }
 }

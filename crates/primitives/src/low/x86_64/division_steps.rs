@@ -1,0 +1,41 @@
+//! Division steps on general registers.
+//!
+//! What a step does depends on the sign of ζ and on the lowest bit of g. Both outcomes of the sign are ready before the bit is known, so a step
+//! waits for four instructions: the test of the bit, a conditional move, the sum, the shift.
+
+use core::arch::asm;
+
+/// 20 steps: [`run`](crate::inverse) says what f and g hold.
+#[inline(always)]
+pub(crate) fn twenty(zeta: &mut i64, f: &mut i64, g: &mut i64) {
+    // SAFETY: general registers and flags alone, by instructions that each x86-64 has.
+    unsafe {
+        asm!(
+            ".rept 20",
+            // ±f, the next ζ and the next f, for a g that is odd: by the sign of ζ.
+            "mov {addend}, {f}
+             neg {addend}
+             lea {less}, [{zeta} - 1]
+             lea {next}, [{zeta} + 1]
+             not {next}
+             mov {other}, {g}
+             test {zeta}, {zeta}
+             cmovns {addend}, {f}
+             cmovns {next}, {less}
+             cmovns {other}, {f}",
+            // For one that is even: nothing is added, and f stays.
+            "test {g:l}, 1
+             cmovz {addend}, {zero}
+             cmovz {next}, {less}
+             cmovz {other}, {f}
+             add {g}, {addend}
+             sar {g}, 1
+             mov {zeta}, {next}
+             mov {f}, {other}",
+            ".endr",
+            f = inout(reg) *f, g = inout(reg) *g, zeta = inout(reg) *zeta, zero = in(reg) 0_u64,
+            addend = out(reg) _, less = out(reg) _, next = out(reg) _, other = out(reg) _,
+            options(pure, nomem, nostack),
+        );
+    }
+}
