@@ -236,7 +236,7 @@ fn names_are_unique_and_as_the_design_has_them() {
     let names: BTreeSet<_> = tasks.iter().map(|task| task.name.as_str()).collect();
     assert_eq!(names.len(), tasks.len());
     let kem_and_dh =
-        ["kem/ml-kem-512/keygen", "kem/ml-kem-1024/decaps", "ec/x25519/ecdh", "ec/p256/sign", "ec/p384/verify"];
+        ["kem/ml-kem-512/keygen", "kem/ml-kem-1024/decaps", "ec/x25519/ecdh", "ec/p256/sign", "ec/secp256k1/verify"];
     for expected in kem_and_dh.into_iter().chain(HASH).chain(NTOR) {
         assert!(names.contains(expected), "{expected}");
     }

@@ -4,13 +4,14 @@ use super::gf2::best_first;
 use super::ours;
 use candor_lab::{Entry, Provenance};
 use candor_peers::contract::ec::{self as contract, Bytes, Curve, Failed, Input, Op, entry};
-use candor_primitives::ec::{Ec, EcdsaCurve, P256, P384, PublicKey, SecretKey, SharedSecret, Signature};
+use candor_primitives::ec::{Ec, EcdsaCurve, P256, P384, PublicKey, Secp256k1, SecretKey, SharedSecret, Signature};
 
 /// What makes the entries of a curve.
 pub(crate) type Entries = fn(Curve, Op) -> Vec<Entry>;
 
 /// The curves that we have, and what makes their entries: all arms.
-pub(crate) const CURVES: [(Curve, Entries); 2] = [(Curve::P256, entries::<P256>), (Curve::P384, entries::<P384>)];
+pub(crate) const CURVES: [(Curve, Entries); 3] =
+    [(Curve::P256, entries::<P256>), (Curve::P384, entries::<P384>), (Curve::Secp256k1, entries::<Secp256k1>)];
 
 fn entries<C: EcdsaCurve>(curve: Curve, op: Op) -> Vec<Entry> {
     let own = |(arm, cpu)| entry(format!("candor@{arm}"), curve, op, move || Ok(Ours { ec: Ec::<C>::with_cpu(cpu) }));

@@ -1,4 +1,4 @@
-//! `ec/{p256,p384}/{keygen,sign,verify,ecdh}`: ECDSA, FIPS 186-5, and ECDH, SP 800-56A.
+//! `ec/{p256,p384,secp256k1}/{keygen,sign,verify,ecdh}`: ECDSA, FIPS 186-5, and ECDH, SP 800-56A.
 
 use crate::ours::ec::{CURVES, Entries};
 use candor_lab::Task;
