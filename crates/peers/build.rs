@@ -36,7 +36,7 @@ fn write_offers(manifest: &str, out: &Path) {
 }
 
 /// Libraries that do the work of a wrapper that we depend on.
-const BELOW: [&str; 3] = ["aes", "aws-lc-sys", "curve25519-dalek"];
+const BELOW: [&str; 4] = ["aes", "aws-lc-sys", "curve25519-dalek", "secp256k1-sys"];
 
 /// Writes `versions.rs`: name, version and checksum of this crate's libraries, and of those below wrappers.
 fn write_versions(lock: &str, out: &Path) {

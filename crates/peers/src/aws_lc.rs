@@ -1,9 +1,11 @@
-//! AWS-LC through `aws-lc-rs`, called as its users call it; XChaCha20-Poly1305 by its C interface. The row that our own traits must be the same as.
+//! AWS-LC through `aws-lc-rs`, called as its users call it; curves and XChaCha20-Poly1305 by its C interface. The row that our own traits must be the same as.
 
 #![cfg(feature = "peer-aws-lc")]
 
+mod ec;
 mod evp;
 
+use crate::contract;
 use crate::contract::hash::{Algorithm, Shape};
 use crate::contract::{aead, hash, kdf, mac, ml_kem, x25519};
 use crate::linked;
@@ -30,6 +32,10 @@ impl Offers for Offer {
 
     fn x25519(&self, op: x25519::Op) -> Vec<Entry> {
         vec![x25519(op)]
+    }
+
+    fn ec(&self, curve: contract::ec::Curve, op: contract::ec::Op) -> Vec<Entry> {
+        vec![ec::entry(curve, op)]
     }
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {

@@ -58,6 +58,7 @@ macro_rules! algorithms {
 
 pub mod aead;
 pub mod cipher;
+pub mod ec;
 pub mod gf2;
 pub mod gf2m;
 pub mod hash;

@@ -2,6 +2,10 @@
 //!
 //! Its calls for a message take all of it at once and a key that is expanded before; GCM computes the hash key for each message anew. Its CCM
 //! is left out, since it authenticates the ciphertext if told to work in place (3.3).
+//!
+//! It could have rows in the tasks of SM2: its sm2.h takes a digest and gives DER (`sm2_sign`, `sm2_verify`, `sm2_encrypt`, `sm2_decrypt`), with keys in
+//! a structure whose fields changed between 3.1 and 3.2. Nothing of it is here yet. gmsm is Go and Tongsuo a fork of OpenSSL 3.0, which `openssl.rs`
+//! tells apart and refuses.
 
 #![cfg(feature = "peer-gmssl")]
 #![allow(unsafe_code)] // A C library behind dlopen: every call crosses into it.

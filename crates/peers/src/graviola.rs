@@ -7,6 +7,7 @@
 #![cfg(feature = "peer-graviola")]
 
 mod aead;
+mod ec;
 mod hash;
 
 use aead::aead;
@@ -40,6 +41,10 @@ impl Offers for Offer {
 
     fn x25519(&self, op: x25519::Op) -> Vec<Entry> {
         vec![x25519(op)]
+    }
+
+    fn ec(&self, curve: contract::ec::Curve, op: contract::ec::Op) -> Vec<Entry> {
+        vec![ec::ec(curve, op)]
     }
 
     fn hash(&self, algorithm: contract::hash::Algorithm, shape: contract::hash::Shape) -> Vec<Entry> {

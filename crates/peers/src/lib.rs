@@ -27,7 +27,7 @@ pub mod linked;
 pub mod seed;
 
 pub use list::{
-    Peer, PeerState, aead, aeads, argon2id, cipher, ciphers, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash,
+    Peer, PeerState, aead, aeads, argon2id, cipher, ciphers, ec, gf2, gf2_field, gf2_inlined, gf2_products, gf2m, hash,
     hkdf, hmac, hqc, hqc_decode, mceliece, mceliece_decode, ml_kem, ml_kem_prepared, ntor, opaque, oprf, peers,
     ristretto, sm2, x25519,
 };
@@ -57,6 +57,8 @@ mod pqclean;
 mod ring;
 mod ring_interface;
 mod rustcrypto_aead;
+mod rustcrypto_ec;
 mod rustcrypto_hash;
+mod secp256k1;
 mod sm2;
 mod sm4;

@@ -59,8 +59,21 @@ mod tests {
 
     #[test]
     fn all_libraries_have_a_version_and_a_checksum() {
-        let linked =
-            ["aws-lc-rs", "aws-lc-sys", "graviola", "libcrux-ml-kem", "ml-kem", "ring", "sha2", "x25519-dalek"];
+        let linked = [
+            "aws-lc-rs",
+            "aws-lc-sys",
+            "graviola",
+            "k256",
+            "libcrux-ml-kem",
+            "ml-kem",
+            "p256",
+            "p384",
+            "ring",
+            "secp256k1",
+            "secp256k1-sys",
+            "sha2",
+            "x25519-dalek",
+        ];
         for name in linked {
             let (version, checksum) = package(name);
             assert!(version.split('.').count() >= 3, "{name} {version}");

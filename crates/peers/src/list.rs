@@ -2,7 +2,7 @@
 
 use crate::contract::hash::{Algorithm, Shape};
 use crate::contract::ksf::Store;
-use crate::contract::{aead, cipher, gf2, gf2m, hqc, kem, mceliece, ml_kem, ntor, opaque, oprf, sm2, x25519};
+use crate::contract::{aead, cipher, ec, gf2, gf2m, hqc, kem, mceliece, ml_kem, ntor, opaque, oprf, sm2, x25519};
 use crate::linked;
 use candor_lab::Entry;
 use candor_primitives::ksf::Params;
@@ -49,6 +49,11 @@ pub(crate) trait Offers: Sync {
 
     /// X25519.
     fn x25519(&self, op: x25519::Op) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// ECDSA and ECDH on a curve.
+    fn ec(&self, curve: ec::Curve, op: ec::Op) -> Vec<Entry> {
         Vec::new()
     }
 
@@ -200,6 +205,12 @@ pub fn mceliece_decode(set: mceliece::Set) -> Vec<Entry> {
 #[must_use]
 pub fn x25519(op: x25519::Op) -> Vec<Entry> {
     all().flat_map(|peer| peer.x25519(op)).collect()
+}
+
+/// The peers' entries for ECDSA and ECDH on a curve.
+#[must_use]
+pub fn ec(curve: ec::Curve, op: ec::Op) -> Vec<Entry> {
+    all().flat_map(|peer| peer.ec(curve, op)).collect()
 }
 
 /// The peers' entries for SM2.

@@ -10,6 +10,7 @@
 mod aead;
 mod api;
 mod cipher;
+mod ec;
 mod hash;
 mod key;
 mod mac;
@@ -100,6 +101,10 @@ impl Offers for Offer {
 
     fn sm2(&self, op: contract::sm2::Op) -> Vec<Entry> {
         each(|found, api| contract::sm2::entry(&found.name, op, move || sm2::OpenSslSm2::new(found, api)))
+    }
+
+    fn ec(&self, curve: contract::ec::Curve, op: contract::ec::Op) -> Vec<Entry> {
+        each(|found, api| contract::ec::entry(&found.name, curve, op, move || ec::OpenSslEc::new(found, api, curve)))
     }
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {

@@ -2,6 +2,9 @@
 
 #![cfg(feature = "peer-ring")]
 
+mod ec;
+
+use crate::contract;
 use crate::contract::hash::{Algorithm, Shape};
 use crate::contract::{aead, hash, kdf, mac, x25519};
 use crate::linked;
@@ -14,6 +17,10 @@ use ring::rand::SystemRandom;
 
 const PACKAGE: &str = "ring";
 
+/// Why agreement can't be measured.
+const ONE_USE: &str =
+    "makes private keys for a single use and can't import them, so its ecdh can't be timed without keygen";
+
 /// What ring offers.
 pub(crate) struct Offer;
 
@@ -24,6 +31,10 @@ impl Offers for Offer {
 
     fn x25519(&self, op: x25519::Op) -> Vec<Entry> {
         vec![x25519(op)]
+    }
+
+    fn ec(&self, curve: contract::ec::Curve, op: contract::ec::Op) -> Vec<Entry> {
+        vec![ec::ec(curve, op)]
     }
 
     fn hash(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
@@ -52,12 +63,7 @@ impl Offers for Offer {
 fn x25519(op: x25519::Op) -> Entry {
     match op {
         x25519::Op::Keygen => x25519::entry(linked::subject(PACKAGE), op, || Ok(Ring(SystemRandom::new()))),
-        x25519::Op::Ecdh => Entry::refused(
-            linked::subject(PACKAGE),
-            Refusal::never(
-                "makes private keys for a single use and can't import them, so its ecdh can't be timed without keygen",
-            ),
-        ),
+        x25519::Op::Ecdh => Entry::refused(linked::subject(PACKAGE), Refusal::never(ONE_USE)),
     }
 }
 

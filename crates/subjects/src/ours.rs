@@ -4,6 +4,7 @@ pub(crate) mod aead;
 pub(crate) mod cipher;
 pub(crate) mod code_based;
 pub(crate) mod create2;
+pub(crate) mod ec;
 pub(crate) mod gf2;
 pub(crate) mod gf2m;
 pub(crate) mod gf2poly;

@@ -5,6 +5,7 @@ mod cipher;
 mod circuit;
 mod consensus;
 mod create2;
+mod ec;
 mod gf2;
 mod gf2m;
 mod gf2poly;
@@ -43,6 +44,7 @@ const FAMILIES: &[Family] = &[
     ("kem/hqc-", hqc::tasks),
     ("kem/mceliece", mceliece::tasks),
     ("ec/x25519/", x25519::tasks),
+    ("ec/", ec::tasks),
     ("sm2/", sm2::tasks),
     ("hash/", hash::tasks),
     ("aead/", aead::tasks),

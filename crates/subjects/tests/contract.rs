@@ -235,7 +235,8 @@ fn names_are_unique_and_as_the_design_has_them() {
     let tasks = candor_subjects::tasks();
     let names: BTreeSet<_> = tasks.iter().map(|task| task.name.as_str()).collect();
     assert_eq!(names.len(), tasks.len());
-    let kem_and_dh = ["kem/ml-kem-512/keygen", "kem/ml-kem-1024/decaps", "ec/x25519/ecdh"];
+    let kem_and_dh =
+        ["kem/ml-kem-512/keygen", "kem/ml-kem-1024/decaps", "ec/x25519/ecdh", "ec/p256/sign", "ec/secp256k1/verify"];
     for expected in kem_and_dh.into_iter().chain(HASH).chain(NTOR) {
         assert!(names.contains(expected), "{expected}");
     }
@@ -358,6 +359,7 @@ fn refusals_say_why() {
     };
     let ring = reason("ec/x25519/ecdh", "ring").unwrap();
     assert!(ring.starts_with("makes private keys for a single use"), "{ring}");
+    assert_eq!(reason("ec/p384/ecdh", "ring").unwrap(), ring);
     assert_eq!(reason("kem/ml-kem-512/encaps", "graviola").unwrap(), "has no ML-KEM-512 (only 768)");
 
     // OpenSSL depends on the machine: if there is none, one entry says how to get it; versions before 3.5 have no ML-KEM.
@@ -386,8 +388,9 @@ fn refusals_say_why() {
 #[test]
 fn peers_that_are_linked_have_their_version_in_their_name() {
     let peers = candor_subjects::peers();
-    let rustcrypto = ["sha2", "sha3", "shake", "blake2", "sm3", "hmac", "hkdf", "ml-kem"];
-    let others = ["aws-lc-rs", "blake2b_simd", "graviola", "libcrux-ml-kem", "libsm", "ring", "x25519-dalek"];
+    let rustcrypto = ["sha2", "sha3", "shake", "blake2", "sm3", "hmac", "hkdf", "ml-kem", "p256", "p384", "k256"];
+    let others =
+        ["aws-lc-rs", "blake2b_simd", "graviola", "libcrux-ml-kem", "libsm", "ring", "secp256k1", "x25519-dalek"];
     for library in rustcrypto.into_iter().chain(others) {
         let peer = peers.iter().find(|peer| peer.library == library).unwrap();
         if let PeerState::Linked { version } = &peer.state {

@@ -148,6 +148,7 @@ api! {
     EVP_PKEY_CTX_new_from_name: fn(Object, *const c_char, *const c_char) -> Object;
     EVP_PKEY_CTX_new_from_pkey: fn(Object, Object, *const c_char) -> Object;
     EVP_PKEY_CTX_free: fn(Object);
+    EVP_PKEY_CTX_set_params: fn(Object, *const Parameter) -> c_int;
     EVP_PKEY_free: fn(Object);
     EVP_PKEY_keygen_init: fn(Object) -> c_int;
     EVP_PKEY_generate: fn(Object, *mut Object) -> c_int;
@@ -171,6 +172,7 @@ api! {
     EVP_PKEY_decrypt: fn(Object, *mut c_uchar, *mut usize, *const c_uchar, usize) -> c_int;
     EVP_PKEY_derive_init: fn(Object) -> c_int;
     EVP_PKEY_derive_set_peer: fn(Object, Object) -> c_int;
+    EVP_PKEY_derive_set_peer_ex: fn(Object, Object, c_int) -> c_int;
     EVP_PKEY_derive: fn(Object, *mut c_uchar, *mut usize) -> c_int;
     EVP_PKEY_encapsulate_init: fn(Object, Object) -> c_int;
     EVP_PKEY_encapsulate: fn(Object, *mut c_uchar, *mut usize, *mut c_uchar, *mut usize) -> c_int;

@@ -10,6 +10,10 @@ pub(super) type Failed = &'static str;
 /// The length of all shared secrets here.
 pub(super) const SHARED: usize = 32;
 
+/// Which parts a key has: EVP_PKEY_PUBLIC_KEY and EVP_PKEY_KEYPAIR, which OSSL_KEYMGMT_SELECT_… stand for (core_dispatch.h).
+pub(super) const PUBLIC_KEY: c_int = 0x86;
+pub(super) const KEY_PAIR: c_int = 0x87;
+
 /// An `EVP_PKEY`.
 pub(super) struct Key {
     api: &'static Api,
@@ -57,17 +61,28 @@ impl Key {
         if done == 1 && !object.is_null() { Ok(Self { api, object }) } else { Err("EVP_PKEY_fromdata refuses the key") }
     }
 
-    /// The key itself, for calls while this value lives.
-    pub(super) fn object(&self) -> Object {
-        self.object
-    }
-
     /// Writes the public key into `bytes`, which must have its length.
     pub(super) fn write_public(&self, bytes: &mut [u8]) -> Result<(), Failed> {
         let mut written = bytes.len();
         // SAFETY: a live key; the call writes at most `written` bytes and says how many.
         let done = unsafe { (self.api.EVP_PKEY_get_raw_public_key)(self.object, bytes.as_mut_ptr(), &mut written) };
         if done == 1 && written == bytes.len() { Ok(()) } else { Err("EVP_PKEY_get_raw_public_key failed") }
+    }
+
+    /// Writes what a key has under `name` into `room`, and says how many bytes that are.
+    pub(super) fn octets(&self, name: &'static CStr, room: &mut [u8]) -> Result<usize, Failed> {
+        let mut written = 0;
+        // SAFETY: a live key; a name that ends in zero; the call writes at most as many bytes as said and says how many.
+        let done = unsafe {
+            (self.api.EVP_PKEY_get_octet_string_param)(
+                self.object,
+                name.as_ptr(),
+                room.as_mut_ptr(),
+                room.len(),
+                &mut written,
+            )
+        };
+        if done == 1 { Ok(written) } else { Err("EVP_PKEY_get_octet_string_param failed") }
     }
 
     /// The private key's bytes, if the library gives them away.
@@ -121,6 +136,13 @@ impl Context {
         if done == 1 { Ok(context) } else { Err("EVP_PKEY_keygen_init failed") }
     }
 
+    /// The context with these parameters, a list that ends in END.
+    pub(super) fn with(self, parameters: &[Parameter]) -> Result<Self, Failed> {
+        // SAFETY: a live context that was readied, and a list that ends in END, of which it copies what it takes.
+        let done = unsafe { (self.api.EVP_PKEY_CTX_set_params)(self.object, parameters.as_ptr()) };
+        if done == 1 { Ok(self) } else { Err("EVP_PKEY_CTX_set_params failed") }
+    }
+
     /// Readies a key's context for an operation.
     pub(super) fn ready(self, init: unsafe extern "C" fn(Object) -> c_int) -> Result<Self, Failed> {
         // SAFETY: a live context, and one of the library's functions that ready one.
@@ -157,6 +179,37 @@ impl Context {
         // SAFETY: the call writes at most `written` bytes and says how many.
         let done = unsafe { (self.api.EVP_PKEY_derive)(self.object, shared.as_mut_ptr(), &mut written) };
         if done == 1 && written == SHARED { Ok(shared) } else { Err("EVP_PKEY_derive failed") }
+    }
+
+    /// Agrees with the holder of `peer`, a key that was checked when it was made, into `room`; says how many bytes the secret has.
+    pub(super) fn derive_unchecked(&self, peer: &Key, room: &mut [u8]) -> Result<usize, Failed> {
+        // SAFETY: a context that was readied for agreement, and a live key, of which it takes a reference.
+        if unsafe { (self.api.EVP_PKEY_derive_set_peer_ex)(self.object, peer.object, 0) } != 1 {
+            return Err("EVP_PKEY_derive_set_peer_ex refuses the key");
+        }
+        let mut written = room.len();
+        // SAFETY: the call writes at most `written` bytes and says how many.
+        let done = unsafe { (self.api.EVP_PKEY_derive)(self.object, room.as_mut_ptr(), &mut written) };
+        if done == 1 { Ok(written) } else { Err("EVP_PKEY_derive failed") }
+    }
+
+    /// Signs a digest into `room`, with a context that was readied for it; says how many bytes the signature has.
+    pub(super) fn sign(&self, digest: &[u8], room: &mut [u8]) -> Result<usize, Failed> {
+        let mut written = room.len();
+        // SAFETY: a live context; the call reads as many bytes as said, writes at most `written` and says how many.
+        let done = unsafe {
+            (self.api.EVP_PKEY_sign)(self.object, room.as_mut_ptr(), &mut written, digest.as_ptr(), digest.len())
+        };
+        if done == 1 { Ok(written) } else { Err("EVP_PKEY_sign fails") }
+    }
+
+    /// Verifies a signature of a digest, with a context that was readied for it.
+    pub(super) fn verify(&self, digest: &[u8], signature: &[u8]) -> Result<(), Failed> {
+        // SAFETY: a live context; as many bytes as said.
+        let done = unsafe {
+            (self.api.EVP_PKEY_verify)(self.object, signature.as_ptr(), signature.len(), digest.as_ptr(), digest.len())
+        };
+        if done == 1 { Ok(()) } else { Err("EVP_PKEY_verify says no") }
     }
 
     /// Readies a public key's context for encapsulation; one serves for any number of them.

@@ -2,7 +2,7 @@
 
 use super::Found;
 use super::api::{Api, DEFAULT, Object, Parameter};
-use super::key::{Context, Key};
+use super::key::{Context, KEY_PAIR, Key, PUBLIC_KEY};
 use crate::contract::sm2::{Failed, Op, Public, Sm2};
 use candor_lab::{Provenance, Refusal};
 use std::ffi::{CStr, c_int};
@@ -40,9 +40,6 @@ impl OpenSslSm2 {
 
     /// A key from its parts: the public point, and the secret number with its lowest byte first, if there is one.
     fn key(&self, secret: Option<&[u8; 32]>, public: &Public) -> Result<Key, Failed> {
-        // EVP_PKEY_PUBLIC_KEY and EVP_PKEY_KEYPAIR: what OSSL_KEYMGMT_SELECT_… stand for (core_dispatch.h).
-        const PUBLIC_KEY: c_int = 0x86;
-        const KEY_PAIR: c_int = 0x87;
         let little = secret.map(|secret| {
             let mut little = *secret;
             // The library takes numbers in the machine's order.
@@ -102,18 +99,8 @@ impl Sm2 for OpenSslSm2 {
     fn keygen(&self) -> Result<(Secret, Public), Failed> {
         // Contexts are cheap beside the key: two allocations.
         let key = self.generator.generate()?;
-        let (mut public, mut written) = ([0; 65], 0);
-        // SAFETY: a live key; a name that ends in zero; the call writes at most 65 bytes and says how many.
-        let done = unsafe {
-            (self.api.EVP_PKEY_get_octet_string_param)(
-                key.object(),
-                c"pub".as_ptr(),
-                public.as_mut_ptr(),
-                public.len(),
-                ptr::from_mut(&mut written),
-            )
-        };
-        if done != 1 || written != public.len() {
+        let mut public = [0; 65];
+        if key.octets(c"pub", &mut public)? != public.len() {
             return Err("EVP_PKEY_get_octet_string_param gives no public key of 65 bytes");
         }
         Ok((self.secret_of(&key)?, public))
@@ -130,21 +117,14 @@ impl Sm2 for OpenSslSm2 {
     }
 
     fn sign(&self, secret: &Secret, digest: &[u8; 32]) -> Result<Vec<u8>, Failed> {
-        crypt(&secret.sign, self.api.EVP_PKEY_sign, digest, "EVP_PKEY_sign fails")
+        let mut signature = vec![0; ROOM];
+        let written = secret.sign.sign(digest, &mut signature)?;
+        signature.truncate(written);
+        Ok(signature)
     }
 
     fn verify(&self, public: &Ready, digest: &[u8; 32], signature: &[u8]) -> Result<(), Failed> {
-        // SAFETY: a context readied for verification; as many bytes as said.
-        let done = unsafe {
-            (self.api.EVP_PKEY_verify)(
-                public.verify.object(),
-                signature.as_ptr(),
-                signature.len(),
-                digest.as_ptr(),
-                digest.len(),
-            )
-        };
-        if done == 1 { Ok(()) } else { Err("EVP_PKEY_verify says no") }
+        public.verify.verify(digest, signature)
     }
 
     fn encrypt(&self, public: &Ready, message: &[u8]) -> Result<Vec<u8>, Failed> {
