@@ -2,6 +2,8 @@
 //!
 //! `docs/curves.md` has the mathematics, the bounds and the exceptional cases.
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod adx;
 pub(crate) mod arm;
 pub(crate) mod comb;
 pub(crate) mod endomorphism;
@@ -114,6 +116,8 @@ pub(crate) trait Arithmetic: Copy {
     type Search<W: Words>: Search<W>;
     /// Begins to look for the entry at `index`.
     fn search<W: Words>(self, entries: &'static [Entry<W>], index: u64) -> Self::Search<W>;
+    /// Twenty division steps: see [`inverse`](crate::inverse).
+    fn steps(self, zeta: &mut i64, f: &mut i64, g: &mut i64);
     /// Runs what searches as a function of its own, which may use this arm's instructions.
     fn apart<T>(self, work: impl FnOnce() -> T) -> T;
 }

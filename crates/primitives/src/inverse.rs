@@ -6,11 +6,7 @@
 //! 885 from 384. Steps beyond those leave the result as it is. The steps depend on the lowest bits only, so 60 of them are gathered in a matrix, which
 //! is then applied to f and g, and to d and e, which stand for f and g as multiples of z modulo p.
 
-#[cfg(target_arch = "x86_64")]
-use crate::low::x86_64::division_steps::twenty as twenty_steps;
 use candor_cpu::barrier;
-#[cfg(not(target_arch = "x86_64"))]
-use steps_in_rust as twenty_steps;
 
 /// An odd prime below 2^(64N), for N up to 6.
 pub(crate) trait Prime<const N: usize>: Copy + 'static {
@@ -80,15 +76,18 @@ const fn matrices(words: usize) -> usize {
     ((45907 * bits + 26313) / 19929).div_ceil(60)
 }
 
-/// The inverse of a number below P. That of 0 is 0.
+/// The inverse of a number below P. That of 0 is 0. `steps` does what [`twenty_steps`] does.
 #[inline(always)]
-pub(crate) fn inverse<P: Prime<N>, const N: usize>(number: &[u64; N]) -> [u64; N] {
+pub(crate) fn inverse<P: Prime<N>, const N: usize>(
+    number: &[u64; N],
+    steps: impl Fn(&mut i64, &mut i64, &mut i64),
+) -> [u64; N] {
     let (mut f, mut g) = (P::LIMBS, in_limbs(number));
     let (mut d, mut e) = ([0; 7], [0; 7]);
     e[0] = 1;
     let mut zeta = -1;
     for _ in 0..matrices(N) {
-        let matrix = divided(&mut zeta, f[0].cast_unsigned(), g[0].cast_unsigned());
+        let matrix = divided(&mut zeta, f[0].cast_unsigned(), g[0].cast_unsigned(), &steps);
         matrix.apply_modulo::<P, N>(&mut d, &mut e);
         matrix.apply::<N>(&mut f, &mut g);
     }
@@ -98,12 +97,12 @@ pub(crate) fn inverse<P: Prime<N>, const N: usize>(number: &[u64; N]) -> [u64; N
 
 /// 60 steps, in three runs of 20. `zeta` is −(δ + 1/2).
 #[inline(always)]
-fn divided(zeta: &mut i64, f: u64, g: u64) -> Matrix {
+fn divided(zeta: &mut i64, f: u64, g: u64, steps: &impl Fn(&mut i64, &mut i64, &mut i64)) -> Matrix {
     let (mut f, mut g) = (f.cast_signed(), g.cast_signed());
     // With the 2^60 of the steps this is 2^62.
     let mut matrix = Matrix { u: 4, v: 0, q: 0, r: 4 };
     for _ in 0..3 {
-        let run = run(zeta, f, g);
+        let run = run(zeta, f, g, steps);
         // A run takes the lowest 20 bits away, and those that follow are right: 42 of f and g after the first one, 22 after the second.
         let applied = |a: i64, b: i64| a.wrapping_mul(f).wrapping_add(b.wrapping_mul(g)) >> RUN;
         (f, g) = (applied(run.u, run.v), applied(run.q, run.r));
@@ -115,22 +114,21 @@ fn divided(zeta: &mut i64, f: u64, g: u64) -> Matrix {
 /// Steps of a run.
 const RUN: u32 = 20;
 
-/// The steps' matrix, times 2^20. A step does to the matrix what it does to f and g, so f is in a word with its row, and g with its:
+/// The matrix of 20 steps, times 2^20. A step does to the matrix what it does to f and g, so f is in a word with its row, and g with its:
 /// f + 2^21·u + 2^42·v, where the identity's 2^20 is halved with g and stays whole. |f| < 2^20 and |u| + |v| ≤ 2^20 throughout.
 #[inline(always)]
-fn run(zeta: &mut i64, f: i64, g: i64) -> Matrix {
+fn run(zeta: &mut i64, f: i64, g: i64, steps: &impl Fn(&mut i64, &mut i64, &mut i64)) -> Matrix {
     let lowest = (1 << RUN) - 1;
     let mut f = (f & lowest) + (1 << 41);
     let mut g = (g & lowest) + (1 << 62);
-    twenty_steps(zeta, &mut f, &mut g);
+    steps(zeta, &mut f, &mut g);
     let ((u, v), (q, r)) = (row(f), row(g));
     Matrix { u, v, q, r }
 }
 
-/// The steps of a run, in safe Rust.
-#[cfg(any(test, not(target_arch = "x86_64")))]
+/// The steps of a run.
 #[inline(always)]
-fn steps_in_rust(zeta: &mut i64, f: &mut i64, g: &mut i64) {
+pub(crate) fn twenty_steps(zeta: &mut i64, f: &mut i64, g: &mut i64) {
     for _ in 0..RUN {
         let negative = barrier::opaque_u64((*zeta >> 63).cast_unsigned()).cast_signed();
         let odd = barrier::opaque_u64((*g & 1).wrapping_neg().cast_unsigned()).cast_signed();
@@ -234,22 +232,4 @@ fn carried<const N: usize>(mut number: Signed) -> Signed {
         number[n] &= LIMB;
     }
     number
-}
-
-#[cfg(all(test, target_arch = "x86_64"))]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn steps_on_registers_are_those_of_safe_rust(zeta in -700..700_i64, f in any::<u32>(), g in any::<u32>()) {
-            let lowest = (1 << RUN) - 1;
-            let (f, g) = ((i64::from(f) & lowest | 1) + (1 << 41), (i64::from(g) & lowest) + (1 << 62));
-            let [mut ours, mut expected] = [(zeta, f, g); 2];
-            twenty_steps(&mut ours.0, &mut ours.1, &mut ours.2);
-            steps_in_rust(&mut expected.0, &mut expected.1, &mut expected.2);
-            prop_assert_eq!(ours, expected);
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! Which arm of the curves runs.
 
-use crate::curve::portable::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::low::x86_64::montgomery::Adx;
+use super::adx::Adx;
+use super::portable::Portable;
 use candor_cpu::Cpu;
 
 /// One way to compute. An accelerated variant proves that the CPU has the instructions.

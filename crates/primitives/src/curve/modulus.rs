@@ -44,8 +44,8 @@ pub trait Modulus: Copy + 'static {
     const ENTER: Self::W;
     /// The number by which a product with the inverse of what stands for x is what stands for the inverse of x.
     const ENTER_INVERSE: Self::W;
-    /// The inverse of a number below P; 0 for 0. In constant time.
-    fn inverse_of(number: &Self::W) -> Self::W;
+    /// The inverse of a number below P; 0 for 0. `steps` does what [`Arithmetic::steps`] does.
+    fn inverse_of(number: &Self::W, steps: impl Fn(&mut i64, &mut i64, &mut i64)) -> Self::W;
 }
 
 /// Implements [`Modulus`] for a type, from the number of words, the prime and its reduction.
@@ -75,8 +75,11 @@ macro_rules! modulus {
             };
 
             #[inline(never)]
-            fn inverse_of(number: &[u64; $count]) -> [u64; $count] {
-                $crate::inverse::inverse::<Self, $count>(number)
+            fn inverse_of(
+                number: &[u64; $count],
+                steps: impl Fn(&mut i64, &mut i64, &mut i64),
+            ) -> [u64; $count] {
+                $crate::inverse::inverse::<Self, $count>(number, steps)
             }
         }
     };
@@ -205,7 +208,7 @@ impl<M: Modulus, A: Arithmetic> Ring<M, A> {
     /// What stands for the inverse; 0 for 0.
     #[inline(always)]
     pub(crate) fn inverse(self, a: &M::W) -> M::W {
-        self.product(&M::inverse_of(a), &M::ENTER_INVERSE)
+        self.product(&M::inverse_of(a, |zeta, f, g| self.0.steps(zeta, f, g)), &M::ENTER_INVERSE)
     }
 }
 

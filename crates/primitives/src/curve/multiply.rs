@@ -393,7 +393,7 @@ mod tests {
         let expected = [of_base, of_point, both].map(|point| coordinates::<C>(&point));
         check_on::<C, _>(Portable, scalar, &point, &expected);
         #[cfg(target_arch = "x86_64")]
-        if let Some(adx) = crate::low::x86_64::montgomery::Adx::check(candor_cpu::Cpu::host()) {
+        if let Some(adx) = super::super::adx::Adx::check(candor_cpu::Cpu::host()) {
             check_on::<C, _>(adx, scalar, &point, &expected);
         }
     }
@@ -476,6 +476,25 @@ mod tests {
                 check::<Secp256k1>(&scalar);
             }
         }
+    }
+
+    /// 15·2^253 − n for 256 bits, 63·2^379 − n for 384: of the generator's multiples the one whose last sum is of a point and itself.
+    fn check_the_one<C: Curve>() {
+        let mut multiple = C::W::ZERO;
+        // The highest bit is lost, and so is that of 2^(64·COUNT), from which n is taken.
+        let (word, shift) = if C::W::COUNT == 4 { (3, 61) } else { (5, 59) };
+        multiple[word] = if C::W::COUNT == 4 { 15 << shift } else { 63 << shift };
+        let scalar = minus(&multiple, &C::Order::P);
+        check::<C>(&scalar);
+        check::<C>(&minus(&C::Order::P, &scalar));
+        for (window, place) in [(OddDigits::<C::W>::WINDOWS - 1, if C::W::COUNT == 4 { 7 } else { 31 })] {
+            assert_eq!(OddDigits::of(group::<C>().order, &scalar).0.at(window).0, place);
+        }
+    }
+
+    #[test]
+    fn the_one_scalar_whose_last_sum_is_a_double_gives_what_doubling_and_adding_gives() {
+        of_each_curve!(check_the_one());
     }
 
     fn check_any<C: Curve>(scalar: &[u64; 6]) {

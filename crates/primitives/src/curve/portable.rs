@@ -3,6 +3,7 @@
 use super::modulus::{Modulus, Reduction};
 use super::words::{Words, is_below, is_zero_word, minus};
 use super::{Arithmetic, Entry, Search};
+use crate::inverse::twenty_steps;
 use candor_cpu::barrier;
 
 /// Safe Rust.
@@ -154,6 +155,11 @@ impl Arithmetic for Portable {
     #[inline(always)]
     fn search<W: Words>(self, entries: &'static [Entry<W>], index: u64) -> InOne<W> {
         InOne { entries, index }
+    }
+
+    #[inline(always)]
+    fn steps(self, zeta: &mut i64, f: &mut i64, g: &mut i64) {
+        twenty_steps(zeta, f, g);
     }
 
     #[inline(always)]

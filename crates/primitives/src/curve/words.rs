@@ -6,7 +6,7 @@ use zeroize::Zeroize;
 
 /// What arms of this machine need of such numbers.
 #[cfg(target_arch = "x86_64")]
-pub(crate) use crate::low::x86_64::montgomery::OnAdx as OnArms;
+pub(crate) use super::adx::OnAdx as OnArms;
 #[cfg(not(target_arch = "x86_64"))]
 pub trait OnArms {}
 

@@ -22,8 +22,8 @@ pub(crate) mod batch;
 mod chacha20;
 #[cfg(feature = "aead")]
 pub(crate) mod chacha20_poly1305;
-#[cfg(any(feature = "ec", feature = "x25519"))]
-pub(crate) mod division_steps;
+#[cfg(feature = "ec")]
+mod division_steps;
 #[cfg(feature = "aead")]
 mod gcm;
 #[cfg(feature = "aead")]

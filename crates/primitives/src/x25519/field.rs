@@ -149,7 +149,7 @@ impl Element {
     /// The inverse, for limbs up to 2^63. That of 0 is 0.
     #[inline(always)]
     pub(crate) fn inverse(&self) -> Self {
-        Self::from_words(inverse::inverse::<P, 4>(&self.to_words()))
+        Self::from_words(inverse::inverse::<P, 4>(&self.to_words(), inverse::twenty_steps))
     }
 
     /// Exchanges the two where `mask` is all ones; leaves them where it is zero.

@@ -5,7 +5,7 @@
 
 use core::arch::asm;
 
-/// 20 steps: [`run`](crate::inverse) says what f and g hold.
+/// What [`inverse::twenty_steps`](crate::inverse::twenty_steps) does.
 #[inline(always)]
 pub(crate) fn twenty(zeta: &mut i64, f: &mut i64, g: &mut i64) {
     // SAFETY: general registers and flags alone, by instructions that each x86-64 has.
@@ -37,5 +37,24 @@ pub(crate) fn twenty(zeta: &mut i64, f: &mut i64, g: &mut i64) {
             addend = out(reg) _, less = out(reg) _, next = out(reg) _, other = out(reg) _,
             options(pure, nomem, nostack),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inverse::twenty_steps;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn steps_are_those_of_safe_rust(zeta in -700..700_i64, f in any::<u32>(), g in any::<u32>()) {
+            let lowest = (1 << 20) - 1;
+            let (f, g) = ((i64::from(f) & lowest | 1) + (1 << 41), (i64::from(g) & lowest) + (1 << 62));
+            let [mut ours, mut expected] = [(zeta, f, g); 2];
+            twenty(&mut ours.0, &mut ours.1, &mut ours.2);
+            twenty_steps(&mut expected.0, &mut expected.1, &mut expected.2);
+            prop_assert_eq!(ours, expected);
+        }
     }
 }

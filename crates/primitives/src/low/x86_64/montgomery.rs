@@ -7,40 +7,16 @@ mod four;
 mod six;
 mod sums;
 
+use super::division_steps;
+use crate::curve::adx::{Adx, OnAdx};
 use crate::curve::portable::Portable;
 use crate::curve::{Arithmetic, Entry, Modulus, Search, Words};
-use candor_cpu::{Cpu, HaveAdx, HaveAvx2};
+use candor_cpu::HaveAvx2;
 use core::arch::x86_64::{
     __m128i, __m256i, _mm_and_si128, _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128, _mm_storeu_si128,
     _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64, _mm256_load_si256,
     _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
 };
-
-/// Products by ADX, look-ups by AVX2.
-#[derive(Clone, Copy)]
-pub struct Adx {
-    adx: HaveAdx,
-    avx2: HaveAvx2,
-}
-
-impl Adx {
-    /// If this CPU has them.
-    pub(crate) fn check(cpu: Cpu) -> Option<Self> {
-        Some(Self { adx: HaveAdx::check(cpu)?, avx2: HaveAvx2::check(cpu)? })
-    }
-}
-
-/// [`Arithmetic`] on this arm, for numbers of so many words.
-pub trait OnAdx: Sized {
-    fn product<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
-    fn square<M: Modulus<W = Self>>(arm: Adx, a: &Self) -> Self;
-    fn sum<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
-    fn difference<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
-    #[inline(always)]
-    fn half<M: Modulus<W = Self>>(_: Adx, a: &Self) -> Self {
-        Portable.half::<M>(a)
-    }
-}
 
 impl Arithmetic for Adx {
     #[inline(always)]
@@ -85,6 +61,11 @@ impl Arithmetic for Adx {
     fn search<W: Words>(self, entries: &'static [Entry<W>], index: u64) -> ByVectors<W> {
         // SAFETY: the token proves AVX2.
         unsafe { search(self.avx2, entries, index) }
+    }
+
+    #[inline(always)]
+    fn steps(self, zeta: &mut i64, f: &mut i64, g: &mut i64) {
+        division_steps::twenty(zeta, f, g);
     }
 
     #[inline(always)]
@@ -212,6 +193,7 @@ mod tests {
     use super::*;
     use crate::curve::words::{is_below, minus, small};
     use crate::curve::{Ring, p256, p384, secp256k1, sm2};
+    use candor_cpu::Cpu;
     use proptest::prelude::*;
     use std::vec::Vec;
 

@@ -1,7 +1,7 @@
 //! Four words modulo a p just below 2^256, in the plain form: 2^256 stands for c = 2^256 − p, which is below 2^34 here.
 
-use super::Adx;
 use super::four::{Words, add_row, multiply, multiply_by_itself};
+use crate::curve::adx::Adx;
 use crate::curve::modulus::Modulus;
 use core::arch::asm;
 

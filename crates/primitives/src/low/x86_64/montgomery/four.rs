@@ -1,8 +1,9 @@
 //! Four words.
 
 use super::sums::{less_p, less_p_p256, less_p_sm2};
-use super::{Adx, OnAdx, folded, sums};
+use super::{folded, sums};
 use crate::curve::Arithmetic;
+use crate::curve::adx::{Adx, OnAdx};
 use crate::curve::modulus::{Modulus, Reduction};
 use crate::curve::portable::Portable;
 use candor_cpu::HaveAdx;

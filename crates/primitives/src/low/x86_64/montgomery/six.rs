@@ -1,7 +1,7 @@
 //! Six words.
 
-use super::{Adx, OnAdx};
 use crate::curve::Arithmetic;
+use crate::curve::adx::{Adx, OnAdx};
 use crate::curve::modulus::{Modulus, Reduction};
 use crate::curve::portable::Portable;
 use candor_cpu::HaveAdx;
