@@ -55,8 +55,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use pkcs8::ObjectIdentifier;
 
-/// Stack that an operation takes, in bytes.
-pub(crate) const FRAMES: usize = 8192;
+/// Stack that an operation takes, in bytes: agreement on P-384 in safe Rust takes most.
+pub(crate) const FRAMES: usize = 12288;
 
 /// A curve that keys can be of: one of this crate's.
 pub trait NamedCurve: Curve {

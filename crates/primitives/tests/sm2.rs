@@ -7,6 +7,7 @@ use candor_primitives::sm2::{
     LineEnding, PublicKey, Role, SecretKey, Signature, Sm2, Sm2Error,
 };
 use candor_test_support::openssl::OpenSsl;
+use candor_test_support::vectors;
 use proptest::prelude::*;
 use signature::{RandomizedSigner, SignatureEncoding, Signer, Verifier};
 use sm2::dsa;
@@ -290,6 +291,20 @@ fn signatures_in_der_are_read_if_they_are_der() {
     refused(&small(&[], &[2]));
     refused(&[0x30, 0x81, 6, 2, 1, 1, 2, 1, 2]); // a length in two bytes where one does
     refused(&[0x30, 9, 2, 1, 1, 2, 1, 2, 2, 1, 3]); // a third number
+}
+
+#[test]
+fn an_x_of_n_or_more_gives_r_and_a_sum_past_p_does_not() {
+    let file = vectors::load("curve-edges.json");
+    let edges: Vec<_> = file.as_array().unwrap().iter().filter(|vector| vector["curve"] == "SM2").collect();
+    assert_eq!(edges.len(), 10);
+    for (sm2, vector) in arms().into_iter().flat_map(|sm2| edges.iter().map(move |vector| (sm2, vector))) {
+        let public = sm2.public_from_bytes(&vectors::bytes(vector, "public")).unwrap();
+        let signature = Signature::from_bytes(&vectors::bytes(vector, "signature")).unwrap();
+        let digest = vectors::array(vector, "digest");
+        let verified = public.verifying_key(DEFAULT_ID).unwrap().verify_digest(&digest, &signature);
+        assert_eq!(verified.is_ok(), vector["valid"].as_bool().unwrap(), "{vector}");
+    }
 }
 
 #[test]

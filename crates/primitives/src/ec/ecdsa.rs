@@ -106,13 +106,16 @@ impl<C: EcdsaCurve> SecretKey<C> {
 
     /// Signs a message without randomness, with the nonce of RFC 6979: the same message has the same signature. [`sign`](Self::sign) is as safe
     /// against a bad generator, and safer against faults that are made on purpose. The nonce's HMAC takes the default [`Cpu`].
+    ///
+    /// Never use one number as a key on two curves with this: RFC 6979 gives both the same nonce for a message, and the two signatures give the key
+    /// away.
     #[must_use]
     // ct: ecdsa/sign-deterministic
     pub fn sign_deterministic(&self, message: &[u8]) -> Signature<C> {
         self.deterministic::<C::Hash>(&from_bytes(&C::digest(self.ec.cpu, message)))
     }
 
-    /// The same for a digest by the hash `H`, which also makes the nonce.
+    /// The same, with the same warning, for a digest by the hash `H`, which also makes the nonce.
     ///
     /// # Errors
     /// [`EcError::Digest`] if it is not as long as `H` makes it, or has less than half of the order's bytes.

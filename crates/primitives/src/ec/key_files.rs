@@ -1,5 +1,8 @@
 //! Keys as PKCS#8 and SubjectPublicKeyInfo, in the form that OpenSSL 3 writes: an elliptic curve's key (RFC 5480, RFC 5915) with the name of
 //! its curve. SEC1's own form, that of a PEM file with `BEGIN EC PRIVATE KEY`, is read and written as well.
+//!
+//! What PKCS#8 has behind a key, attributes and fields of later versions (RFC 5958 §2), is not looked at, as crate `pkcs8` has it; all else is DER or
+//! refused.
 
 use super::key::FRAMES_OF_BYTES;
 use super::{Ec, NamedCurve, PublicKey, SecretKey};

@@ -2,6 +2,7 @@
 
 use super::{arms, key, length, less, more, of_each_curve, order_and_prime, rng};
 use candor_primitives::ec::{Ec, EcError, EcdsaCurve, NamedCurve, P256, P384, Secp256k1, Signature};
+use candor_test_support::vectors;
 use proptest::prelude::*;
 use signature::hazmat::{PrehashSigner, PrehashVerifier};
 use signature::{Keypair, RandomizedSigner, SignatureEncoding, Signer, Verifier};
@@ -243,33 +244,79 @@ fn the_traits_of_crate_signature_do_the_same() {
     of_each_curve!(traits);
 }
 
-proptest! {
-    /// Whatever a decoder reads is written as the same bytes.
-    #[test]
-    fn bytes_are_refused_or_come_back(
-        mut bytes in prop::collection::vec(any::<u8>(), 0..110),
-        tag in prop::sample::select(vec![2_u8, 3, 4, 0x30]),
-    ) {
-        if let Some(first) = bytes.first_mut() {
-            *first = tag;
-        }
-        for length in [33, 49, 64, 65, 96, 97, bytes.len()] {
-            let bytes = &bytes[..length.min(bytes.len())];
-            come_back::<P256>(bytes);
-            come_back::<P384>(bytes);
-            come_back::<Secp256k1>(bytes);
-        }
+/// A signature and a public key of a curve in each of their forms.
+fn encodings<C: EcdsaCurve>() -> Vec<Vec<u8>> {
+    let secret = key(Ec::<C>::new(), 7);
+    let (public, signature) = (secret.public_key(), secret.sign_deterministic(b"message"));
+    vec![
+        public.to_bytes().as_ref().to_vec(),
+        public.to_compressed_bytes().as_ref().to_vec(),
+        signature.to_bytes().as_ref().to_vec(),
+        signature.to_der(),
+    ]
+}
+
+/// Whatever a decoder reads is written as the same bytes. How many decoders read these.
+fn come_back<C: EcdsaCurve>(bytes: &[u8]) -> usize {
+    let mut written = Vec::new();
+    if let Ok(public) = Ec::<C>::new().public_from_bytes(bytes) {
+        let compressed = public.to_compressed_bytes().as_ref().to_vec();
+        written.push(if compressed.len() == bytes.len() { compressed } else { public.to_bytes().as_ref().to_vec() });
+    }
+    written.extend(Signature::<C>::from_bytes(bytes).map(|signature| signature.to_bytes().as_ref().to_vec()));
+    written.extend(Signature::<C>::from_der(bytes).map(|signature| signature.to_der()));
+    assert!(written.iter().all(|written| written == bytes), "{written:x?} {bytes:x?}");
+    written.len()
+}
+
+fn good_come_back<C: EcdsaCurve>() {
+    for bytes in encodings::<C>() {
+        assert_eq!(come_back::<C>(&bytes), 1, "{bytes:x?}");
     }
 }
 
-fn come_back<C: EcdsaCurve>(bytes: &[u8]) {
-    if let Ok(public) = Ec::<C>::new().public_from_bytes(bytes) {
-        assert!(public.to_bytes().as_ref() == bytes || public.to_compressed_bytes().as_ref() == bytes);
+#[test]
+fn each_good_encoding_is_read_by_its_decoder_alone() {
+    of_each_curve!(good_come_back);
+}
+
+proptest! {
+    #[test]
+    fn damaged_encodings_are_refused_or_come_back(
+        which in 0..4_usize,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        length in prop_oneof![3 => Just(usize::MAX), 1 => 0..110_usize],
+    ) {
+        let damaged = |mut bytes: Vec<u8>| {
+            for (at, byte) in &changes {
+                let at = at.index(bytes.len());
+                bytes[at] = *byte;
+            }
+            bytes.truncate(length);
+            bytes
+        };
+        prop_assert!(come_back::<P256>(&damaged(encodings::<P256>().swap_remove(which))) <= 1);
+        prop_assert!(come_back::<P384>(&damaged(encodings::<P384>().swap_remove(which))) <= 1);
+        prop_assert!(come_back::<Secp256k1>(&damaged(encodings::<Secp256k1>().swap_remove(which))) <= 1);
     }
-    if let Ok(signature) = Signature::<C>::from_bytes(bytes) {
-        assert_eq!(signature.to_bytes().as_ref(), bytes);
+}
+
+fn edges<C: EcdsaCurve>() {
+    let file = vectors::load("curve-edges.json");
+    let mut found = 0;
+    for vector in file.as_array().unwrap().iter().filter(|vector| vector["curve"] == C::NAME) {
+        for ec in arms::<C>() {
+            let public = ec.public_from_bytes(&vectors::bytes(vector, "public")).unwrap();
+            let signature = Signature::from_bytes(&vectors::bytes(vector, "signature")).unwrap();
+            let verified = public.verify_digest(&vectors::bytes(vector, "digest"), &signature);
+            assert_eq!(verified.is_ok(), vector["valid"].as_bool().unwrap(), "{vector}");
+        }
+        found += 1;
     }
-    if let Ok(signature) = Signature::<C>::from_der(bytes) {
-        assert_eq!(signature.to_der(), bytes);
-    }
+    assert_eq!(found, 10);
+}
+
+#[test]
+fn an_x_of_n_or_more_gives_r_and_a_sum_past_p_does_not() {
+    of_each_curve!(edges);
 }

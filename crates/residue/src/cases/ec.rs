@@ -5,8 +5,8 @@ use crate::case::Case;
 use crate::probe::{Generator, Probe, step};
 use candor_cpu::Cpu;
 use candor_primitives::ec::{
-    DecodeEcPrivateKey, DecodePrivateKey, Ec, EcdsaCurve, EncodeEcPrivateKey, EncodePrivateKey, NamedCurve, P256, P384,
-    PublicKey, Secp256k1, SecretKey, SharedSecret,
+    DecodeEcPrivateKey, DecodePrivateKey, Ec, EcdsaCurve, EncodeEcPrivateKey, EncodePrivateKey, LineEnding, NamedCurve,
+    P256, P384, PublicKey, Secp256k1, SecretKey, SharedSecret,
 };
 
 pub(super) fn cases() -> Vec<Case> {
@@ -49,6 +49,8 @@ fn keys<C: EcdsaCurve>(probe: &mut Probe, ec: &Ec<C>, key: &SecretKey<C>) {
     step!(probe, "bytes", [key: &SecretKey<C> = key], key.to_bytes());
     let der = step!(probe, "to PKCS#8", [key: &SecretKey<C> = key], key.to_pkcs8_der()).expect("a form");
     step!(probe, "from PKCS#8", [der: &[u8] = der.as_bytes()], SecretKey::<C>::from_pkcs8_der(der)).expect("a key");
+    let pem = step!(probe, "to PEM", [key: &SecretKey<C> = key], key.to_pkcs8_pem(LineEnding::LF)).expect("a form");
+    step!(probe, "from PEM", [pem: &str = &pem], SecretKey::<C>::from_pkcs8_pem(pem)).expect("a key");
     let der = step!(probe, "to SEC1", [key: &SecretKey<C> = key], key.to_sec1_der()).expect("a form");
     step!(probe, "from SEC1", [der: &[u8] = der.as_bytes()], SecretKey::<C>::from_sec1_der(der)).expect("a key");
 }

@@ -48,7 +48,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn steps_are_those_of_safe_rust(zeta in -700..700_i64, f in any::<u32>(), g in any::<u32>()) {
+        fn steps_are_those_of_safe_rust(zeta in -910..910_i64, f in any::<u32>(), g in any::<u32>()) {
             let lowest = (1 << 20) - 1;
             let (f, g) = ((i64::from(f) & lowest | 1) + (1 << 41), (i64::from(g) & lowest) + (1 << 62));
             let [mut ours, mut expected] = [(zeta, f, g); 2];

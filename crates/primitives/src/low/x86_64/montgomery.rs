@@ -147,7 +147,7 @@ fn stored<W: Words>(_: HaveAvx2, vectors: &[__m256i; 3]) -> [W; 2] {
     words
 }
 
-/// Vectors that an entry has at most: three coordinates of 48 bytes are four and a half.
+/// Vectors that an entry has at most: three numbers of 48 bytes, which a test has, are four and a half.
 const VECTORS: usize = 5;
 
 #[target_feature(enable = "avx2")]
