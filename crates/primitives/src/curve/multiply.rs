@@ -487,9 +487,9 @@ mod tests {
         let scalar = minus(&multiple, &C::Order::P);
         check::<C>(&scalar);
         check::<C>(&minus(&C::Order::P, &scalar));
-        for (window, place) in [(OddDigits::<C::W>::WINDOWS - 1, if C::W::COUNT == 4 { 7 } else { 31 })] {
-            assert_eq!(OddDigits::of(group::<C>().order, &scalar).0.at(window).0, place);
-        }
+        let (digits, _) = OddDigits::of(group::<C>().order, &scalar);
+        let place = if C::W::COUNT == 4 { 7 } else { 31 };
+        assert_eq!(digits.at(OddDigits::<C::W>::WINDOWS - 1).0, place);
     }
 
     #[test]
