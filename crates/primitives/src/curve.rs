@@ -116,8 +116,8 @@ pub(crate) trait Arithmetic: Copy {
     type Search<W: Words>: Search<W>;
     /// Begins to look for the entry at `index`.
     fn search<W: Words>(self, entries: &'static [Entry<W>], index: u64) -> Self::Search<W>;
-    /// Twenty division steps: see [`inverse`](crate::inverse).
-    fn steps(self, zeta: &mut i64, f: &mut i64, g: &mut i64);
+    /// The inverse of a number as it stands; 0 for 0.
+    fn inverse<M: Modulus>(self, a: &M::W) -> M::W;
     /// Runs what searches as a function of its own, which may use this arm's instructions.
     fn apart<T>(self, work: impl FnOnce() -> T) -> T;
 }

@@ -25,3 +25,8 @@ pub trait OnAdx: Sized {
     fn sum<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
     fn difference<M: Modulus<W = Self>>(arm: Adx, a: &Self, b: &Self) -> Self;
 }
+
+/// Twenty division steps on this arm: see [`inverse`](crate::inverse).
+pub(crate) trait Steps {
+    fn steps(self, zeta: &mut i64, f: &mut i64, g: &mut i64);
+}

@@ -2,6 +2,8 @@
 //! in the plain form.
 
 use super::Arithmetic;
+#[cfg(target_arch = "x86_64")]
+use super::adx::Adx;
 use super::words::{Words, is_below, minus, small};
 use candor_cpu::barrier;
 use core::marker::PhantomData;
@@ -44,8 +46,10 @@ pub trait Modulus: Copy + 'static {
     const ENTER: Self::W;
     /// The number by which a product with the inverse of what stands for x is what stands for the inverse of x.
     const ENTER_INVERSE: Self::W;
-    /// The inverse of a number below P; 0 for 0. `steps` does what [`Arithmetic::steps`] does.
-    fn inverse_of(number: &Self::W, steps: impl Fn(&mut i64, &mut i64, &mut i64)) -> Self::W;
+    /// The inverse of a number below P on an arm; 0 for 0. A function for each arm, which is compiled once, and not again in each crate that uses a curve.
+    fn inverse_in_rust(number: &Self::W) -> Self::W;
+    #[cfg(target_arch = "x86_64")]
+    fn inverse_on_adx(arm: Adx, number: &Self::W) -> Self::W;
 }
 
 /// Implements [`Modulus`] for a type, from the number of words, the prime and its reduction.
@@ -75,10 +79,14 @@ macro_rules! modulus {
             };
 
             #[inline(never)]
-            fn inverse_of(
-                number: &[u64; $count],
-                steps: impl Fn(&mut i64, &mut i64, &mut i64),
-            ) -> [u64; $count] {
+            fn inverse_in_rust(number: &[u64; $count]) -> [u64; $count] {
+                $crate::inverse::inverse::<Self, $count>(number, $crate::inverse::twenty_steps)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[inline(never)]
+            fn inverse_on_adx(arm: $crate::curve::adx::Adx, number: &[u64; $count]) -> [u64; $count] {
+                let steps = |zeta: &mut i64, f: &mut i64, g: &mut i64| $crate::curve::adx::Steps::steps(arm, zeta, f, g);
                 $crate::inverse::inverse::<Self, $count>(number, steps)
             }
         }
@@ -208,7 +216,7 @@ impl<M: Modulus, A: Arithmetic> Ring<M, A> {
     /// What stands for the inverse; 0 for 0.
     #[inline(always)]
     pub(crate) fn inverse(self, a: &M::W) -> M::W {
-        self.product(&M::inverse_of(a, |zeta, f, g| self.0.steps(zeta, f, g)), &M::ENTER_INVERSE)
+        self.product(&self.0.inverse::<M>(a), &M::ENTER_INVERSE)
     }
 }
 

@@ -3,7 +3,6 @@
 use super::modulus::{Modulus, Reduction};
 use super::words::{Words, is_below, is_zero_word, minus};
 use super::{Arithmetic, Entry, Search};
-use crate::inverse::twenty_steps;
 use candor_cpu::barrier;
 
 /// Safe Rust.
@@ -158,8 +157,8 @@ impl Arithmetic for Portable {
     }
 
     #[inline(always)]
-    fn steps(self, zeta: &mut i64, f: &mut i64, g: &mut i64) {
-        twenty_steps(zeta, f, g);
+    fn inverse<M: Modulus>(self, a: &M::W) -> M::W {
+        M::inverse_in_rust(a)
     }
 
     #[inline(always)]

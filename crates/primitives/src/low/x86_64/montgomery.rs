@@ -8,7 +8,7 @@ mod six;
 mod sums;
 
 use super::division_steps;
-use crate::curve::adx::{Adx, OnAdx};
+use crate::curve::adx::{Adx, OnAdx, Steps};
 use crate::curve::portable::Portable;
 use crate::curve::{Arithmetic, Entry, Modulus, Search, Words};
 use candor_cpu::HaveAvx2;
@@ -17,6 +17,13 @@ use core::arch::x86_64::{
     _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64, _mm256_load_si256,
     _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
 };
+
+impl Steps for Adx {
+    #[inline(always)]
+    fn steps(self, zeta: &mut i64, f: &mut i64, g: &mut i64) {
+        division_steps::twenty(zeta, f, g);
+    }
+}
 
 impl Arithmetic for Adx {
     #[inline(always)]
@@ -64,8 +71,8 @@ impl Arithmetic for Adx {
     }
 
     #[inline(always)]
-    fn steps(self, zeta: &mut i64, f: &mut i64, g: &mut i64) {
-        division_steps::twenty(zeta, f, g);
+    fn inverse<M: Modulus>(self, a: &M::W) -> M::W {
+        M::inverse_on_adx(self, a)
     }
 
     #[inline(always)]
