@@ -26,8 +26,14 @@ const LIBRARY: [&str; 2] = ["_curve25519_x25519", "_curve25519_x25519base"];
 const UNREAD: [&str; 3] = ["core::panicking::", "core::slice::index::", "candor_cpu::secret::"];
 
 /// Three of Classic McEliece's kernels on AVX2, the last of which sorts, keep lengths and addresses in structures in memory, where this scan takes all for data.
-/// memcheck runs them, in the cases `mceliece*@avx2`.
-const BY_MEMCHECK: [&str; 3] = ["low::x86_64::rows::", "low::x86_64::sort::", "low::x86_64::mceliece::look_up"];
+/// memcheck runs them, in the cases `mceliece*@avx2`. So does the search through a curve's table, in the cases `{p256,p384,secp256k1,sm2}/*@adx`.
+const BY_MEMCHECK: [&str; 5] = [
+    "candor_codes::low::x86_64::rows::",
+    "candor_codes::low::x86_64::sort::",
+    "candor_codes::low::x86_64::mceliece::look_up",
+    "candor_primitives::low::x86_64::montgomery::step",
+    "candor_primitives::low::x86_64::montgomery::<impl candor_primitives::curve::Arithmetic for candor_primitives::curve::adx::Adx>::apart",
+];
 
 /// ML-KEM's matrix is drawn from public bytes (`ml-kem-rho`), with branches and tables where this scan takes all for data. memcheck sees in the cases
 /// `ml-kem-*@avx2` that nothing else gets to the first; the other is given the same by the same callers.
@@ -58,7 +64,7 @@ const INTERFACES: [(&str, Interface); 26] = [
     ("x86_64::symbols::product", words(&[0, 1])),
     // The number of the entry, behind the place of the result and the entries.
     ("montgomery::selected", words(&[3])),
-    ("montgomery::selected_entry", words(&[2])),
+    ("montgomery::search", words(&[3])),
     // Masks that say which rows or elements are meant, and an element; a result in memory has an argument before all others.
     ("mceliece_avx512::pivots::eliminate", words(&[1, 2, 3, 4, 5])),
     ("mceliece_avx512::polynomials::factor", words(&[1])),
@@ -90,7 +96,7 @@ fn kernel(function: Function<'_>) -> Option<Kernel<'_>> {
     if LIBRARY.iter().any(|library| name.ends_with(library)) {
         return Some(Kernel { function, room: "aws-lc::x25519".to_owned(), tier: "adx" });
     }
-    if name.starts_with("candor_codes::") && BY_MEMCHECK.iter().any(|room| name.contains(room)) {
+    if BY_MEMCHECK.iter().any(|room| name.starts_with(room)) {
         return None;
     }
     if OF_PUBLIC_BYTES.iter().any(|kernel| name.contains(kernel)) {

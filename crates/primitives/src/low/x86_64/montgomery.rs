@@ -154,12 +154,15 @@ fn stored<W: Words>(_: HaveAvx2, vectors: &[__m256i; 3]) -> [W; 2] {
     words
 }
 
+/// Of a point.
+type Coordinates<W, const N: usize> = [W; N];
+
 /// Vectors that an entry has at most: three numbers of 48 bytes, which a test has, are four and a half.
 const VECTORS: usize = 5;
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn selected<W: Words, const N: usize>(_: HaveAvx2, entries: &[[W; N]], number: u64) -> [W; N] {
+fn selected<W: Words, const N: usize>(_: HaveAvx2, entries: &[Coordinates<W, N>], number: u64) -> Coordinates<W, N> {
     let (vectors, half) = const {
         let bytes = N * size_of::<W>();
         assert!(bytes.is_multiple_of(16) && bytes <= 32 * VECTORS);
