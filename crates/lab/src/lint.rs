@@ -125,9 +125,9 @@ pub const LINTS: &[Explanation] = &[
         name: "follows-itself",
         fires: "the baseline takes over 0.5 % less time where it runs right behind its own second entry",
         why: "Code that has just run finds caches and branches as it left them. The baseline is in every table twice, so it is the only code that can follow \
-              itself in a round: an advantage over every peer. In runs from before 2026-11-25 it had up to 1.2 % from that.",
+              itself in a round: an advantage over every peer. In runs from before 2026-11-25 it had up to 1.6 % from that.",
         then: "Trust no difference as small as that; it is part of the floor. Newer runs let every subject do some operations right before its epoch, outside the \
-               clock, so that all follow themselves.",
+               clock, which makes it smaller.",
     },
     Explanation {
         name: "process-lost",
