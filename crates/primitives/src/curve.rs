@@ -112,7 +112,7 @@ pub(crate) trait Arithmetic: Copy {
     /// `other` where the mask is all ones, `one` where it is zero.
     fn chosen<W: Words>(self, one: &W, other: &W, mask: u64) -> W;
     /// The entry at `number` − 1; zeros if `number` is 0. Reads all entries.
-    fn selected<W: Words, const N: usize>(self, entries: &[[W; N]], number: u64) -> [W; N];
+    fn selected<W: Words>(self, entries: &[[W; 2]], number: u64) -> [W; 2];
     type Search<W: Words>: Search<W>;
     /// Begins to look for the entry at `index`.
     fn search<W: Words>(self, entries: &'static [Entry<W>], index: u64) -> Self::Search<W>;

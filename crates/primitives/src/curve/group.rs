@@ -127,7 +127,7 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
         self.finish(p, &differences, beside);
     }
 
-    /// The same where they may be.
+    /// The same where P may be Q.
     #[inline(always)]
     pub(crate) fn add_complete(self, p: &mut Point<C::W>, q: &Affine<C::W>) {
         let (f, double) = (self.field, self.double(p));
@@ -147,7 +147,7 @@ impl<C: Curve, R: Arithmetic> Group<C, R> {
         self.put_back(p, &before, q, skip);
     }
 
-    /// The same for any P.
+    /// The same where P may be Q.
     #[inline(never)]
     pub(crate) fn add_complete_unless(self, p: &mut Point<C::W>, q: &Affine<C::W>, skip: u64) {
         let before = *p;

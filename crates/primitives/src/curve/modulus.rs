@@ -220,10 +220,27 @@ impl<M: Modulus, A: Arithmetic> Ring<M, A> {
     }
 }
 
+/// Runs a function for each modulus.
+#[cfg(test)]
+macro_rules! of_each_modulus {
+    ($function:ident($($argument:expr),*)) => {{
+        $function::<$crate::curve::sm2::P>($($argument),*);
+        $function::<$crate::curve::sm2::N>($($argument),*);
+        $function::<$crate::curve::p256::P>($($argument),*);
+        $function::<$crate::curve::p256::N>($($argument),*);
+        $function::<$crate::curve::p384::P>($($argument),*);
+        $function::<$crate::curve::p384::N>($($argument),*);
+        $function::<$crate::curve::secp256k1::P>($($argument),*);
+        $function::<$crate::curve::secp256k1::N>($($argument),*);
+    }};
+}
+
+#[cfg(test)]
+pub(crate) use of_each_modulus;
+
 #[cfg(test)]
 mod tests {
     use super::super::portable::Portable;
-    use super::super::{p256, p384, secp256k1, sm2};
     use super::*;
     use proptest::prelude::*;
 
@@ -245,20 +262,6 @@ mod tests {
             check::<M>(&power);
             check::<M>(&minus(&power, &small(1)));
         }
-    }
-
-    /// Runs a function for each modulus.
-    macro_rules! of_each_modulus {
-        ($function:ident($($argument:expr),*)) => {{
-            $function::<sm2::P>($($argument),*);
-            $function::<sm2::N>($($argument),*);
-            $function::<p256::P>($($argument),*);
-            $function::<p256::N>($($argument),*);
-            $function::<p384::P>($($argument),*);
-            $function::<p384::N>($($argument),*);
-            $function::<secp256k1::P>($($argument),*);
-            $function::<secp256k1::N>($($argument),*);
-        }};
     }
 
     #[test]

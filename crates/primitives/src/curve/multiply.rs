@@ -3,7 +3,7 @@
 use super::comb;
 use super::endomorphism::{self, divided};
 use super::group::{Point, Progression};
-use super::words::{Words, is_zero_word, minus};
+use super::words::{Words, is_zero_word, minus, shifted_down};
 use super::{Affine, Arithmetic, Curve, Group, Modulus, Ring, Search};
 use candor_cpu::barrier;
 
@@ -55,18 +55,24 @@ impl<W: Words, const BITS: usize> Digits<W, BITS> {
     /// The digit of a window: its absolute value, and all ones if it is negative.
     #[inline(always)]
     fn at(&self, window: usize) -> (u64, u64) {
-        let bit = BITS * window;
-        let (word, shift) = (bit / 64, bit % 64);
-        let word_at = |at| if at < W::COUNT { self.biased[at] } else { self.above };
-        let mut bits = word_at(word) >> shift;
-        if shift > 64 - BITS && word < W::COUNT {
-            bits |= word_at(word + 1) << (64 - shift);
-        }
-        bits &= (1 << BITS) - 1;
+        let bits = bits_of_window::<W, BITS>(&self.biased, self.above, window);
         let digit = bits.wrapping_sub(if window == Self::WINDOWS - 1 { 0 } else { 1 << (BITS - 1) });
         let negative = barrier::mask_u64(digit >> 63);
         ((digit ^ negative).wrapping_sub(negative), negative)
     }
+}
+
+/// The bits of a window of a number that has the word `above` behind its others.
+#[inline(always)]
+fn bits_of_window<W: Words, const BITS: usize>(words: &W, above: u64, window: usize) -> u64 {
+    let bit = BITS * window;
+    let (word, shift) = (bit / 64, bit % 64);
+    let word_at = |at| if at < W::COUNT { words[at] } else { above };
+    let mut bits = word_at(word) >> shift;
+    if shift > 64 - BITS && word < W::COUNT {
+        bits |= word_at(word + 1) << (64 - shift);
+    }
+    bits & ((1 << BITS) - 1)
 }
 
 /// An odd scalar in odd digits, from −127 to 127: with w the bits of a window of (k − 1)/2, the digit is 2w − 127, and in the highest window 2w + 1.
@@ -81,29 +87,20 @@ impl<W: Words> OddDigits<W> {
     #[inline(always)]
     fn of<M: Modulus<W = W>, A: Arithmetic>(order: Ring<M, A>, scalar: &W) -> (Self, u64) {
         let even = is_zero_word(scalar[0] & 1);
-        let mut half = order.chosen(scalar, &minus(&M::P, scalar), even);
-        for n in 0..W::COUNT {
-            let above = if n + 1 < W::COUNT { half[n + 1] << 63 } else { 0 };
-            half[n] = half[n] >> 1 | above;
-        }
-        (Self { half }, even)
+        let odd = order.chosen(scalar, &minus(&M::P, scalar), even);
+        (Self { half: shifted_down(odd, 1) }, even)
     }
 
     /// The digit of a window: which of the entries it is, from 0, and all ones if it is negative.
     #[inline(always)]
     fn at(&self, window: usize) -> (u64, u64) {
         const PLACES: u64 = comb::ENTRIES as u64 - 1;
-        let bit = comb::BITS * window;
-        let (word, shift) = (bit / 64, bit % 64);
-        let mut bits = self.half[word] >> shift;
-        if shift > 64 - comb::BITS && word + 1 < W::COUNT {
-            bits |= self.half[word + 1] << (64 - shift);
-        }
+        let bits = bits_of_window::<W, { comb::BITS }>(&self.half, 0, window);
         if window == Self::WINDOWS - 1 {
-            return (bits & PLACES, 0);
+            return (bits, 0);
         }
         // Below 64 it is −(127 − 2w), whose place is 63 − w.
-        let negative = barrier::mask_u64(bits >> (comb::BITS - 1) & 1 ^ 1);
+        let negative = barrier::mask_u64(bits >> (comb::BITS - 1) ^ 1);
         ((bits ^ negative) & PLACES, negative)
     }
 }
@@ -118,8 +115,8 @@ impl<C: Curve, A: Arithmetic> Group<C, A> {
         sum
     }
 
-    /// Σ dG over the digits. No digit is zero, and from the lowest window up the sum is smaller than any entry of the next window: so it is neither
-    /// infinity nor that entry, but modulo n in the last window.
+    /// Σ dG over the digits. No digit is zero, and from the lowest window up the sum is smaller than any entry of the next window: so it is not that
+    /// entry, but modulo n in the last window, and infinity at the end alone.
     #[inline(always)]
     fn base_by(self, digits: &OddDigits<C::W>) -> Point<C::W> {
         let last = OddDigits::<C::W>::WINDOWS - 1;
@@ -252,10 +249,7 @@ fn non_adjacent_vartime<W: Words>(mut scalar: W, digits: &mut [i8; MOST_DIGITS])
     while scalar != W::ZERO {
         let skip = scalar[0].trailing_zeros().min(63);
         if skip > 0 {
-            for n in 0..W::COUNT {
-                let above = if n + 1 < W::COUNT { scalar[n + 1] << (64 - skip) } else { 0 };
-                scalar[n] = scalar[n] >> skip | above;
-            }
+            scalar = shifted_down(scalar, skip);
             at += skip as usize;
             continue;
         }

@@ -141,8 +141,8 @@ impl Arithmetic for Portable {
     }
 
     #[inline(always)]
-    fn selected<W: Words, const N: usize>(self, entries: &[[W; N]], number: u64) -> [W; N] {
-        let mut found = [W::ZERO; N];
+    fn selected<W: Words>(self, entries: &[[W; 2]], number: u64) -> [W; 2] {
+        let mut found = [W::ZERO; 2];
         for (entry, index) in entries.iter().zip(1..) {
             add_if_same(&mut found, entry, number, index);
         }
@@ -188,7 +188,7 @@ impl<W: Words> Search<W> for InOne<W> {
 }
 
 #[inline(always)]
-fn add_if_same<W: Words, const N: usize>(found: &mut [W; N], entry: &[W; N], number: u64, index: u64) {
+fn add_if_same<W: Words>(found: &mut [W; 2], entry: &[W; 2], number: u64, index: u64) {
     let mask = is_zero_word(number ^ index);
     for (to, from) in found.iter_mut().zip(entry) {
         for n in 0..W::COUNT {

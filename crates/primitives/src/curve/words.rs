@@ -98,6 +98,16 @@ pub(crate) fn is_below<W: Words>(a: &W, b: &W) -> bool {
     borrow
 }
 
+/// The number over 2^bits, for 0 < bits < 64, without the bits below.
+#[inline(always)]
+pub(crate) fn shifted_down<W: Words>(mut words: W, bits: u32) -> W {
+    for n in 0..W::COUNT {
+        let above = if n + 1 < W::COUNT { words[n + 1] << (64 - bits) } else { 0 };
+        words[n] = words[n] >> bits | above;
+    }
+    words
+}
+
 /// All ones if the number is zero, else zero.
 #[inline(always)]
 pub(crate) fn is_zero<W: Words>(number: &W) -> u64 {

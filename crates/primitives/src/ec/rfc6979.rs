@@ -69,7 +69,7 @@ impl<C: NamedCurve, H: Digest + BlockSizeUser + Clone> Nonces<C, H> {
             if good == 1 {
                 return number;
             }
-            self.renew(&[&[0]]);
+            self.refuse();
         }
     }
 

@@ -13,9 +13,8 @@ use crate::curve::portable::Portable;
 use crate::curve::{Arithmetic, Entry, Modulus, Search, Words};
 use candor_cpu::HaveAvx2;
 use core::arch::x86_64::{
-    __m128i, __m256i, _mm_and_si128, _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128, _mm_storeu_si128,
-    _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64, _mm256_load_si256,
-    _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
+    __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_cmpeq_epi64, _mm256_loadu_si256, _mm256_or_si256,
+    _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
 };
 
 impl Steps for Adx {
@@ -57,7 +56,7 @@ impl Arithmetic for Adx {
     }
 
     #[inline(always)]
-    fn selected<W: Words, const N: usize>(self, entries: &[[W; N]], number: u64) -> [W; N] {
+    fn selected<W: Words>(self, entries: &[[W; 2]], number: u64) -> [W; 2] {
         // SAFETY: the token proves AVX2.
         unsafe { selected(self.avx2, entries, number) }
     }
@@ -127,23 +126,29 @@ impl<W: Words> Search<W> for ByVectors<W> {
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn step<W: Words>(_: HaveAvx2, search: &mut ByVectors<W>, count: usize) {
+fn step<W: Words>(token: HaveAvx2, search: &mut ByVectors<W>, count: usize) {
     let one = _mm256_set1_epi64x(1);
     for entry in search.entries.by_ref().take(count) {
-        let mask = _mm256_cmpeq_epi64(search.wanted, search.index);
+        add_where(token, &mut search.found, &entry.0, _mm256_cmpeq_epi64(search.wanted, search.index));
         search.index = _mm256_add_epi64(search.index, one);
-        let from = entry.0.as_ptr().cast::<__m256i>();
-        for (at, found) in search.found[..2 * size_of::<W>() / 32].iter_mut().enumerate() {
-            // SAFETY: so many vectors lie in an entry, and entries are aligned.
-            let words = unsafe { _mm256_load_si256(from.add(at)) };
-            *found = _mm256_or_si256(*found, _mm256_and_si256(words, mask));
-        }
+    }
+}
+
+/// Takes an entry over where the mask is all ones.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn add_where<W: Words>(_: HaveAvx2, found: &mut [__m256i; 3], entry: &Pair<W>, mask: __m256i) {
+    let from = entry.as_ptr().cast::<__m256i>();
+    for (at, found) in found[..2 * size_of::<W>() / 32].iter_mut().enumerate() {
+        // SAFETY: so many vectors lie in an entry, at any address.
+        let words = unsafe { _mm256_loadu_si256(from.add(at)) };
+        *found = _mm256_or_si256(*found, _mm256_and_si256(words, mask));
     }
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn stored<W: Words>(_: HaveAvx2, vectors: &[__m256i; 3]) -> [W; 2] {
+fn stored<W: Words>(_: HaveAvx2, vectors: &[__m256i; 3]) -> Pair<W> {
     const { assert!(2 * size_of::<W>() <= 3 * 32 && (2 * size_of::<W>()).is_multiple_of(32)) };
     let mut words = [W::ZERO; 2];
     let to = words.as_mut_ptr().cast::<__m256i>();
@@ -154,72 +159,30 @@ fn stored<W: Words>(_: HaveAvx2, vectors: &[__m256i; 3]) -> [W; 2] {
     words
 }
 
-/// Of a point.
-type Coordinates<W, const N: usize> = [W; N];
-
-/// Vectors that an entry has at most: three numbers of 48 bytes, which a test has, are four and a half.
-const VECTORS: usize = 5;
+/// A pair of coordinates.
+type Pair<W> = [W; 2];
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn selected<W: Words, const N: usize>(_: HaveAvx2, entries: &[Coordinates<W, N>], number: u64) -> Coordinates<W, N> {
-    let (vectors, half) = const {
-        let bytes = N * size_of::<W>();
-        assert!(bytes.is_multiple_of(16) && bytes <= 32 * VECTORS);
-        (bytes / 32, bytes % 32 == 16)
-    };
+fn selected<W: Words>(token: HaveAvx2, entries: &[Pair<W>], number: u64) -> Pair<W> {
     let (number, one) = (_mm256_set1_epi64x(number.cast_signed()), _mm256_set1_epi64x(1));
-    let (mut index, mut found, mut rest) = (one, [_mm256_setzero_si256(); VECTORS], _mm_setzero_si128());
+    let (mut index, mut found) = (one, [_mm256_setzero_si256(); 3]);
     for entry in entries {
-        let mask = _mm256_cmpeq_epi64(number, index);
+        add_where(token, &mut found, entry, _mm256_cmpeq_epi64(number, index));
         index = _mm256_add_epi64(index, one);
-        let from = entry.as_ptr().cast::<__m256i>();
-        for (at, found) in found[..vectors].iter_mut().enumerate() {
-            // SAFETY: so many vectors lie in an entry, at any address.
-            let words = unsafe { _mm256_loadu_si256(from.add(at)) };
-            *found = _mm256_or_si256(*found, _mm256_and_si256(words, mask));
-        }
-        if half {
-            // SAFETY: 16 bytes follow.
-            let words = unsafe { _mm_loadu_si128(from.add(vectors).cast::<__m128i>()) };
-            rest = _mm_or_si128(rest, _mm_and_si128(words, _mm256_castsi256_si128(mask)));
-        }
     }
-    let mut words = [W::ZERO; N];
-    let to = words.as_mut_ptr().cast::<__m256i>();
-    for (at, found) in found[..vectors].iter().enumerate() {
-        // SAFETY: so many vectors lie in the words, at any address.
-        unsafe { _mm256_storeu_si256(to.add(at), *found) };
-    }
-    if half {
-        // SAFETY: 16 bytes follow.
-        unsafe { _mm_storeu_si128(to.add(vectors).cast::<__m128i>(), rest) };
-    }
-    words
+    stored(token, &found)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::curve::Ring;
+    use crate::curve::modulus::of_each_modulus;
     use crate::curve::words::{is_below, minus, small};
-    use crate::curve::{Ring, p256, p384, secp256k1, sm2};
     use candor_cpu::Cpu;
     use proptest::prelude::*;
     use std::vec::Vec;
-
-    /// Runs a function for each modulus.
-    macro_rules! of_each_modulus {
-        ($function:ident($($argument:expr),*)) => {{
-            $function::<sm2::P>($($argument),*);
-            $function::<sm2::N>($($argument),*);
-            $function::<p256::P>($($argument),*);
-            $function::<p256::N>($($argument),*);
-            $function::<p384::P>($($argument),*);
-            $function::<p384::N>($($argument),*);
-            $function::<secp256k1::P>($($argument),*);
-            $function::<secp256k1::N>($($argument),*);
-        }};
-    }
 
     fn check<M: Modulus>(a: &M::W, b: &M::W) {
         let Some(adx) = Adx::check(Cpu::host()) else { return };
@@ -327,10 +290,9 @@ mod tests {
             number.as_mut().iter_mut().zip(0..).for_each(|(to, n)| *to = word ^ n);
             number
         };
-        let entries: [[W; 3]; 16] =
-            core::array::from_fn(|at| [filled(at as u64), filled(!(at as u64)), filled(7 << at)]);
+        let entries: [[W; 2]; 16] = core::array::from_fn(|at| [filled(at as u64), filled(!(at as u64))]);
         for number in 0..=17 {
-            let expected = entries.get((number as usize).wrapping_sub(1)).copied().unwrap_or([W::ZERO; 3]);
+            let expected = entries.get((number as usize).wrapping_sub(1)).copied().unwrap_or([W::ZERO; 2]);
             assert_eq!(adx.selected(&entries, number), expected);
             assert_eq!(Portable.selected(&entries, number), expected);
         }

@@ -96,7 +96,7 @@ macro_rules! less_p_p256 {
     };
 }
 
-/// Adds p to a number in four registers, if the mask in `$mask` is all ones, by way of three more.
+/// Adds p to a number in four registers, if {mask} is all ones, by way of {q0} to {q3}.
 macro_rules! plus_p {
     ($t0:literal, $t1:literal, $t2:literal, $t3:literal) => {
         concat!(
