@@ -65,8 +65,12 @@ impl NamedCurve for Sm2Curve {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sm2Error {
-    /// A key could not be made or read.
-    Key(EcError),
+    /// The secret key is 0, n − 1, or larger (GB/T 32918.1 §6.1).
+    SecretKey,
+    /// The public key is not 33 or 65 bytes of SEC1, or not a point of the curve.
+    PublicKey,
+    /// The caller's generator gave eight numbers in a row that are no secret key.
+    Generator,
     /// The signature is not two numbers from 1 to n − 1, or not in the form that was asked for.
     SignatureForm,
     /// The signature is not this key's for this message and identity.
@@ -95,7 +99,11 @@ impl fmt::Display for Sm2Error {
             Self::Length => "SM2 message is empty or too long to encrypt",
             Self::Identity => "SM2 identity is longer than 8191 bytes",
             Self::Exchange => "SM2 key exchange failed: the peer is not who was expected; abort it",
-            Self::Key(error) => return error.fmt(f),
+            Self::SecretKey => "SM2 secret key is out of range; expected a number from 1 to n - 2",
+            Self::PublicKey => "SM2 public key is not a point of the curve in SEC1 form (33 or 65 bytes)",
+            Self::Generator => {
+                "random generator is broken: eight numbers in a row are out of range for an SM2 secret key"
+            }
             Self::Randomness => random::MISSING,
         })
     }
@@ -106,8 +114,13 @@ impl core::error::Error for Sm2Error {}
 impl From<EcError> for Sm2Error {
     fn from(error: EcError) -> Self {
         match error {
+            EcError::SecretKey => Self::SecretKey,
+            EcError::PublicKey => Self::PublicKey,
+            EcError::SignatureForm => Self::SignatureForm,
+            EcError::Signature => Self::Signature,
+            EcError::Digest => Self::Length,
+            EcError::Generator => Self::Generator,
             EcError::Randomness => Self::Randomness,
-            error => Self::Key(error),
         }
     }
 }

@@ -7,6 +7,7 @@ use candor_cpu::Cpu;
 
 /// One way to compute. An accelerated variant proves that the CPU has the instructions.
 #[derive(Clone, Copy)]
+#[repr(u32)] // As wide as the `Cpu` that it stands beside in keys: what lay on the stack before is kept in bytes between two fields.
 pub enum Arm {
     /// Products on general registers with two chains of carries, look-ups on vectors.
     #[cfg(target_arch = "x86_64")]

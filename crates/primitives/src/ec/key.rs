@@ -11,7 +11,7 @@ use rand_core::CryptoRng;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// Stack on which the bytes of a key lie, or digests of an identity are made.
-pub(crate) const FRAMES_OF_BYTES: usize = 2048;
+pub(crate) const FRAMES_OF_BYTES: usize = 4096;
 
 /// A number of the curve's size, the highest byte first: 32 bytes, or 48 for P-384.
 pub type Bytes<C> = <<C as Curve>::W as Words>::Bytes;

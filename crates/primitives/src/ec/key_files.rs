@@ -7,11 +7,14 @@
 use super::key::FRAMES_OF_BYTES;
 use super::{Ec, NamedCurve, PublicKey, SecretKey};
 use crate::stack;
+use alloc::string::String;
 use pkcs8::der::asn1::{AnyRef, BitStringRef, OctetStringRef};
+use pkcs8::der::pem::PemLabel;
 use pkcs8::der::{Decode, Encode};
 use pkcs8::spki::{self, AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
 use pkcs8::{
-    Document, EncodePrivateKey, EncodePublicKey, Error, KeyError, ObjectIdentifier, PrivateKeyInfoRef, SecretDocument,
+    Document, EncodePrivateKey, EncodePublicKey, Error, KeyError, LineEnding, ObjectIdentifier, PrivateKeyInfoRef,
+    SecretDocument,
 };
 use sec1::{DecodeEcPrivateKey, EcParameters, EcPrivateKey, EncodeEcPrivateKey};
 use zeroize::Zeroizing;
@@ -31,6 +34,12 @@ impl<C: NamedCurve> EncodePrivateKey for SecretKey<C> {
                 EcPrivateKey { private_key: secret.as_ref(), parameters: None, public_key: Some(public.as_ref()) };
             let key = Zeroizing::new(key.to_der()?);
             Ok(SecretDocument::encode_msg(&PrivateKeyInfoRef::new(algorithm::<C>(), OctetStringRef::new(&key)?))?)
+        })
+    }
+
+    fn to_pkcs8_pem(&self, line_ending: LineEnding) -> Result<Zeroizing<String>, Error> {
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| {
+            Ok(self.to_pkcs8_der()?.to_pem(PrivateKeyInfoRef::PEM_LABEL, line_ending)?)
         })
     }
 }
@@ -72,6 +81,12 @@ impl<C: NamedCurve> EncodeEcPrivateKey for SecretKey<C> {
                 parameters: Some(EcParameters::NamedCurve(*C::OID)),
                 public_key: Some(public.as_ref()),
             })?)
+        })
+    }
+
+    fn to_sec1_pem(&self, line_ending: LineEnding) -> sec1::Result<Zeroizing<String>> {
+        stack::clearing::<FRAMES_OF_BYTES, _>(|| {
+            Ok(self.to_sec1_der()?.to_pem(EcPrivateKey::PEM_LABEL, line_ending)?)
         })
     }
 }
