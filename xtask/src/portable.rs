@@ -29,16 +29,20 @@ const CRATES: [&str; 6] =
     ["candor-cpu", "candor-primitives", "candor-gf2", "candor-codes", "candor-onion", "candor-opaque"];
 
 /// Everything that runs without an operating system and without C.
-pub(crate) const BARE_FEATURES: [&str; 9] = [
+pub(crate) const BARE_FEATURES: [&str; 13] = [
     "candor-opaque/unicode",
     "candor-primitives/aead",
     "candor-primitives/cmac",
     "candor-primitives/dalek",
+    "candor-primitives/ed25519",
     "candor-primitives/hash",
     "candor-primitives/kdf",
     "candor-primitives/ksf",
     "candor-primitives/libcrux",
+    "candor-primitives/ml-kem",
     "candor-primitives/rustcrypto",
+    "candor-primitives/sm2",
+    "candor-primitives/x25519",
 ];
 
 /// All targets, or the one that is named.

@@ -5,6 +5,7 @@ mod aes;
 mod controls;
 mod dh;
 mod ec;
+mod ed25519;
 mod generator;
 mod gf2;
 mod hash;
@@ -30,6 +31,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
         .chain(aead::CASES)
         .chain(dh::CASES)
         .chain(ec::CASES.as_flattened())
+        .chain(ed25519::CASES)
         .chain(sm2::CASES)
         .chain(ml_kem::CASES)
         .chain(hqc::CASES)

@@ -26,7 +26,7 @@ mod lattice;
 mod low;
 #[cfg(feature = "aead")]
 mod poly1305;
-#[cfg(any(feature = "aead", feature = "ec", feature = "kem", feature = "dh"))]
+#[cfg(any(feature = "aead", feature = "ec", feature = "ed25519", feature = "kem", feature = "dh"))]
 mod random;
 #[cfg(feature = "hash")]
 mod rounds;
@@ -45,6 +45,8 @@ pub mod aes;
 pub mod dh;
 #[cfg(feature = "ec")]
 pub mod ec;
+#[cfg(feature = "ed25519")]
+pub mod ed25519;
 #[cfg(feature = "hash")]
 pub mod hash;
 #[cfg(feature = "kdf")]

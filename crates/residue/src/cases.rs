@@ -4,6 +4,7 @@ mod aead;
 mod aes;
 mod controls;
 mod ec;
+mod ed25519;
 mod gf2;
 mod handshake;
 mod hash;
@@ -32,6 +33,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases.extend(ksf::cases());
     cases.extend(kem::cases());
     cases.extend(ec::cases());
+    cases.push(ed25519::case());
     cases.extend(sm2::cases());
     cases.extend(layer::cases());
     cases.extend(handshake::cases());

@@ -13,9 +13,6 @@ fn side_by_side(task: &Task) -> Vec<(String, Vec<&'static str>, bool)> {
     .collect()
 }
 
-/// Of the tasks that need none, and the subjects that say so of every operation.
-const SAYS_SO_OF_ALL: [(&str, &str); 2] = [("/decaps", "candor@"), ("/decaps", "candor+")];
-
 /// Randomness that is not needed is not drawn: a sentence that says otherwise was copied.
 #[test]
 fn only_work_that_needs_randomness_draws_it() {
@@ -28,8 +25,7 @@ fn only_work_that_needs_randomness_draws_it() {
             continue;
         }
         for (subject, habits, _) in side_by_side(&task) {
-            let excused = SAYS_SO_OF_ALL.iter().any(|(of, who)| task.name.contains(of) && subject.starts_with(who));
-            if habits.contains(&"draws randomness by a system call") && !excused {
+            if habits.contains(&"draws randomness by a system call") {
                 drawing.entry(task.name.clone()).or_insert_with(Vec::new).push(subject);
             }
         }

@@ -81,7 +81,7 @@ impl<C: EcdsaCurve> SecretKey<C> {
     /// [`EcError::Randomness`].
     // ct: ecdsa/sign
     pub fn sign(&self, message: &[u8]) -> Result<Signature<C>, EcError> {
-        self.hedged(&from_bytes(&C::digest(self.ec.cpu, message)), |fresh| Ok(random::fill(fresh)?))
+        self.hedged(&from_bytes(&C::digest(self.ec.cpu, message)), |fresh| Ok(random::fill_hedged(fresh)?))
     }
 
     /// [`sign`](Self::sign) with randomness from `rng`.
@@ -101,7 +101,7 @@ impl<C: EcdsaCurve> SecretKey<C> {
     /// [`EcError::Digest`] if it has less than half of the order's bytes, [`EcError::Randomness`].
     // ct: ecdsa/sign
     pub fn sign_digest(&self, digest: &[u8]) -> Result<Signature<C>, EcError> {
-        self.hedged(&checked_number::<C>(digest)?, |fresh| Ok(random::fill(fresh)?))
+        self.hedged(&checked_number::<C>(digest)?, |fresh| Ok(random::fill_hedged(fresh)?))
     }
 
     /// Signs a message without randomness, with the nonce of RFC 6979: the same message has the same signature. [`sign`](Self::sign) is as safe
@@ -152,13 +152,13 @@ impl<C: EcdsaCurve> SecretKey<C> {
     }
 
     /// A hash of the key, fresh bytes and the digest: for 256 bits, one block of SHA-512.
-    pub(super) fn ecdsa_nonce(&self, digest: &C::W, fresh: &[u8; 32], count: u8) -> Zeroizing<C::W> {
+    pub(crate) fn ecdsa_nonce(&self, digest: &C::W, fresh: &[u8; 32], count: u8) -> Zeroizing<C::W> {
         let key = self.to_bytes();
         nonce(self.ec, C::LABEL, count, [key.as_ref(), fresh, to_bytes(digest).as_ref()])
     }
 
     /// The signature with this nonce, unless it has a zero where none may be (FIPS 186-5 §6.4.1), which happens with probability 2^-254.
-    pub(super) fn sign_by(&self, digest: &C::W, nonce: &C::W) -> Option<Signature<C>> {
+    pub(crate) fn sign_by(&self, digest: &C::W, nonce: &C::W) -> Option<Signature<C>> {
         secret::ran(C::NAME, self.ec.arm());
         let point = C::base(self.ec.arm, nonce);
         let (r, s) = on_arm!(self.ec.arm, |group: C| {

@@ -113,7 +113,7 @@ impl SigningKey {
     /// [`Sm2Error::Randomness`].
     // ct: sm2/sign
     pub fn sign_digest(&self, digest: &[u8; 32]) -> Result<Signature, Sm2Error> {
-        self.hedged(digest, |fresh| Ok(random::fill(fresh)?))
+        self.hedged(digest, |fresh| Ok(random::fill_hedged(fresh)?))
     }
 
     /// e = SM3(Z ‖ M).

@@ -82,7 +82,9 @@ impl<C: EcdsaCurve> contract::Ec for Ours<C> {
     fn provenance(&self, op: Op) -> Provenance {
         let how = match op {
             Op::Keygen => ", by a system call",
-            Op::Sign => "; the nonce from the key, the digest and 32 bytes of a system call",
+            Op::Sign => {
+                "; the nonce from the key, the digest and 32 random bytes, which the system gives for sixteen signatures at once"
+            }
             Op::Verify | Op::Ecdh => "",
         };
         Provenance { arm: Some(self.ec.arm().into()), ..ours(&format!("{}{how}", op.timed())) }

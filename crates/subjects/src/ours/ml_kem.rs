@@ -120,12 +120,11 @@ impl<K: Kem + 'static, const P: usize, const C: usize> MlKem for Ours<K, P, C> {
                 arm: Some(linked::aws_lc_ml_kem_arm().into()),
                 ..on_aws_lc("candor_primitives::kem::Kem", &timed)
             },
-            Source::Own(arm) => Provenance {
-                arm: Some(arm.into()),
-                ..ours(&format!(
-                    "{timed} (through candor_primitives::kem::Kem, our own implementation); randomness by a system call"
-                ))
-            },
+            Source::Own(arm) => {
+                let randomness = if op == Op::Decaps { "" } else { "; randomness by a system call" };
+                let how = "through candor_primitives::kem::Kem, our own implementation";
+                Provenance { arm: Some(arm.into()), ..ours(&format!("{timed} ({how}){randomness}")) }
+            }
         }
     }
 }

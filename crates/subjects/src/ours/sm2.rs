@@ -64,7 +64,9 @@ impl Sm2 for Ours {
     fn provenance(&self, op: Op) -> Provenance {
         let how = match op {
             Op::Keygen => ", by a system call",
-            Op::Sign => "; the nonce from the key, the digest and 32 bytes of a system call",
+            Op::Sign => {
+                "; the nonce from the key, the digest and 32 random bytes, which the system gives for sixteen signatures at once"
+            }
             Op::Encrypt => "; the nonce from the key, the message and 32 bytes of a system call",
             _ => "",
         };
