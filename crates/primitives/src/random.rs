@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn sixteen_nonces_take_one_call_and_no_byte_twice() {
         let calls = Cell::new(0);
-        let (mut store, mut seen) = (Store::new(), alloc::vec::Vec::new());
+        let (mut store, mut seen) = (Store::new(), Vec::new());
         for _ in 0..16 {
             let mut taken = [0; 32];
             assert_eq!(store.take(&mut taken, counting(&calls, 9)), Ok(()));

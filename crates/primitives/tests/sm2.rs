@@ -1,6 +1,8 @@
 //! SM2 on every arm of this machine: RustCrypto's `sm2` as oracle both ways, OpenSSL's program with keys as PEM, and everything that must be
 //! refused beside what must not.
 
+mod stuck;
+
 use candor_cpu::Cpu;
 use candor_primitives::sm2::{
     DEFAULT_ID, DecodePrivateKey, DecodePublicKey, EcError, EncodePrivateKey, EncodePublicKey, Exchange, Format,
@@ -14,6 +16,7 @@ use sm2::dsa;
 use sm2::pke::{DecryptingKey, EncryptingKey, Mode};
 use std::path::Path;
 use std::sync::LazyLock;
+use stuck::Stuck;
 
 const ID: &str = "1234567812345678";
 /// n, the order of the group.
@@ -387,28 +390,6 @@ fn the_traits_of_crate_signature_do_the_same() {
     let ciphertext = made.public_key().encrypt_with(b"m", Format::Asn1, &mut rng()).unwrap();
     assert_eq!(made.decrypt(&ciphertext, Format::Asn1).unwrap().as_slice(), b"m");
 }
-
-/// A generator that gives one byte for ever.
-struct Stuck(u8);
-
-impl rand_core::TryRng for Stuck {
-    type Error = std::convert::Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        unreachable!("the crate asks for bytes")
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        unreachable!("the crate asks for bytes")
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
-        out.fill(self.0);
-        Ok(())
-    }
-}
-
-impl rand_core::TryCryptoRng for Stuck {}
 
 #[test]
 fn a_generator_that_is_stuck_makes_no_key_out_of_range_and_repeats_no_nonce() {

@@ -4,6 +4,8 @@
 mod files;
 mod oracles;
 mod refused;
+#[path = "../stuck/mod.rs"]
+mod stuck;
 mod wycheproof;
 
 use candor_cpu::Cpu;

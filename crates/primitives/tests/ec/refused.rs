@@ -1,5 +1,6 @@
 //! What is refused, beside what is not.
 
+use super::stuck::Stuck;
 use super::{arms, key, length, less, more, of_each_curve, order_and_prime, rng};
 use candor_primitives::ec::{Ec, EcError, EcdsaCurve, NamedCurve, P256, P384, Secp256k1, Signature};
 use candor_test_support::vectors;
@@ -179,28 +180,6 @@ fn forms<C: EcdsaCurve>() {
 fn signatures_in_der_are_read_if_they_are_der() {
     of_each_curve!(forms);
 }
-
-/// A generator that gives one byte for ever.
-struct Stuck(u8);
-
-impl rand_core::TryRng for Stuck {
-    type Error = std::convert::Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        unreachable!("the crate asks for bytes")
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        unreachable!("the crate asks for bytes")
-    }
-
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
-        out.fill(self.0);
-        Ok(())
-    }
-}
-
-impl rand_core::TryCryptoRng for Stuck {}
 
 fn stuck<C: EcdsaCurve>() {
     let ec = Ec::<C>::new();
