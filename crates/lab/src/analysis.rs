@@ -279,15 +279,23 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
     let provenance: BTreeMap<&str, &SubjectRecord> =
         run.subjects.iter().filter(|s| s.task == task.task).map(|s| (s.subject.as_str(), s)).collect();
 
+    // Processes that died, or in which no round worked, count against every claim.
+    let begun = blocks.len() + run.lost.iter().filter(|lost| lost.task == task.task).count();
     let against_baseline = |subject: &str| -> Option<Estimate> {
         let medians: Vec<f64> = blocks.iter().filter_map(|block| block.paired(subject, plan.baseline())).collect();
-        verdict::estimate(&medians, level)
+        verdict::estimate(&medians, begun - medians.len(), level)
     };
     let layout = run.manifest.layout.as_ref().map_or(0.0, |layout| layout.floor);
     let follows_itself = succession::follows_itself(&blocks, plan.baseline(), &control);
     let floor = verdict::floor(against_baseline(&control), layout.max(follows_itself.unwrap_or(0.0)));
     let stopped_early = run.end.interrupted && blocks.len() < run.manifest.processes;
 
+    // Rounds are left out in which the work of either failed: of many that are, nobody knows which.
+    let too_few_worked = |subject: &str| {
+        let worked =
+            blocks.iter().filter_map(|block| block.log_ratios(subject, plan.baseline())).flatten().flatten().count();
+        10 * worked < 9 * plan.rounds * blocks.len()
+    };
     let baseline =
         provenance.get(plan.baseline()).and_then(|subject| subject.provenance.different_operation.as_deref());
     let mut names: Vec<&str> = plan.subjects.iter().map(String::as_str).filter(|name| *name != control).collect();
@@ -305,11 +313,14 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             _ if name == control => Verdict::Control,
             _ if provenance.evidence != Evidence::MeasuredPaired => Verdict::None,
             _ if other_work.is_some() => Verdict::None,
-            _ if stopped_early => Verdict::CantTell,
+            _ if stopped_early || too_few_worked(name) => Verdict::CantTell,
             _ => verdict::judge(estimate, floor),
         };
         let advice = (verdict == Verdict::CantTell).then(|| match stopped_early {
             true => "the run was stopped before its plan was complete: run it again to the end".to_owned(),
+            false if too_few_worked(name) => {
+                "work failed in more than a tenth of the rounds: find out why, and run it again".to_owned()
+            }
             false => verdict::advice(estimate, floor, medians.len(), fewest_processes(run.manifest.comparisons)),
         });
         Some(Row {

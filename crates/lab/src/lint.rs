@@ -132,7 +132,7 @@ pub const LINTS: &[Explanation] = &[
     Explanation {
         name: "process-lost",
         fires: "a worker process died before it had measured",
-        why: "The results of the other processes still count, but a subject that sometimes crashes is a finding in itself.",
+        why: "A process without a result might have had any: the interval is wide enough for each of them below all others and above. A subject that sometimes crashes is a finding in itself.",
         then: "Read the reason, then run again.",
     },
     Explanation {

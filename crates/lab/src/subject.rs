@@ -291,8 +291,18 @@ impl Provenance {
 
 /// What a timed call does besides its work, and what that is called in [`Provenance::timed`]. Two rows that differ in one of these do the same work under
 /// unlike conditions; the lint `unlike-conditions` says so.
-const HABITS: [(&str, &[&str]); 4] = [
+const HABITS: [(&str, &[&str]); 7] = [
     ("draws randomness by a system call", &["system call"]),
+    ("draws randomness from a store that a system call fills for several", &["that the system fills for"]),
+    ("hashes what others are given hashed", &["so it hashes"]),
+    (
+        "reads or checks a key",
+        &[
+            "since it has no parsed form",
+            "copies the peer's point and checks it",
+            "of the peer made, checked and freed",
+        ],
+    ),
     ("allocates its memory", &["the call allocates", "allocates in each call"]),
     ("works one after another", &["one after another"]),
     ("wipes nothing", &["nothing is wiped", "nothing wiped"]),

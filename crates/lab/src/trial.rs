@@ -24,8 +24,8 @@ impl Trial {
 
     /// The verdict that a user would have read.
     pub fn verdict(&self) -> Verdict {
-        let floor = verdict::floor(verdict::estimate(&self.control, LEVEL), self.follows_itself.unwrap_or(0.0));
-        verdict::estimate(&self.subject, LEVEL).map_or(Verdict::CantTell, |estimate| verdict::judge(estimate, floor))
+        let floor = verdict::floor(verdict::estimate(&self.control, 0, LEVEL), self.follows_itself.unwrap_or(0.0));
+        verdict::estimate(&self.subject, 0, LEVEL).map_or(Verdict::CantTell, |estimate| verdict::judge(estimate, floor))
     }
 }
 
@@ -80,7 +80,7 @@ pub fn count(trials: &[Trial]) -> Vec<Count> {
             Verdict::Same => count.same += 1,
             _ => count.cant_tell += 1,
         }
-        let estimate = verdict::estimate(&trial.subject, LEVEL).map_or(0.0, |estimate| estimate.centre);
+        let estimate = verdict::estimate(&trial.subject, 0, LEVEL).map_or(0.0, |estimate| estimate.centre);
         count.largest = count.largest.max(estimate.abs());
     }
     counts

@@ -72,9 +72,17 @@ pub struct Estimate {
     pub interval: Option<Interval>,
 }
 
-/// The estimate from each process's median paired log-ratio; `None` without processes.
-pub fn estimate(process_medians: &[f64], level: f64) -> Option<Estimate> {
-    Some(Estimate { centre: median(process_medians)?, interval: sign_interval(process_medians, level) })
+/// The estimate from each process's median paired log-ratio; `None` without processes. `lost` processes gave none. Each might have been anything: the
+/// interval is wide enough for all of them below the others and for all above.
+pub fn estimate(process_medians: &[f64], lost: usize, level: f64) -> Option<Estimate> {
+    let with = |value: f64| {
+        let all: Vec<f64> = process_medians.iter().copied().chain(std::iter::repeat_n(value, lost)).collect();
+        sign_interval(&all, level)
+    };
+    let interval = with(f64::NEG_INFINITY).zip(with(f64::INFINITY));
+    let interval = interval.map(|(below, above)| Interval { low: below.low, high: above.high });
+    let interval = interval.filter(|interval| interval.low.is_finite() && interval.high.is_finite());
+    Some(Estimate { centre: median(process_medians)?, interval })
 }
 
 /// The smallest difference that this run can claim, as a log-ratio: the largest of 0.5 %, twice the difference between the
@@ -156,6 +164,18 @@ mod tests {
         assert_eq!(floor(Some(at(-0.02, 0.02)), 0.0), 0.02);
         assert_eq!(floor(Some(at(-0.001, 0.001)), 0.009), 0.009);
         assert_eq!(floor(None, 0.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn a_lost_process_may_have_been_anything() {
+        let medians: Vec<f64> = (1..=20).map(f64::from).collect();
+        let interval = |lost| estimate(&medians, lost, 0.05).unwrap().interval;
+        // Of 20 the sixth and the fifteenth; of 21 and 22 the same ranks from either end, where one or two stand that nobody saw.
+        assert_eq!(interval(0), Some(Interval { low: 6.0, high: 15.0 }));
+        assert_eq!(interval(1), Some(Interval { low: 5.0, high: 16.0 }));
+        assert_eq!(interval(2), Some(Interval { low: 4.0, high: 17.0 }));
+        assert_eq!(interval(30), None, "more than the interval cuts off");
+        assert_eq!(estimate(&[], 3, 0.05), None);
     }
 
     #[test]

@@ -144,7 +144,7 @@ const END: usize = 6;
 type Forgery = fn(&mut Vec<Value>);
 
 /// What a forger may do who can seal a file again, the line that gives it away (counted from 1), and what the error says.
-const FORGERIES: [(Forgery, usize, &str); 44] = [
+const FORGERIES: [(Forgery, usize, &str); 49] = [
     // Of the plan.
     (|lines| lines[TASK]["plan"]["iterations"] = json!(0), 2, "has no subjects, iterations or rounds"),
     (|lines| lines[TASK]["plan"]["rounds"] = json!(0), 2, "has no subjects, iterations or rounds"),
@@ -202,15 +202,20 @@ const FORGERIES: [(Forgery, usize, &str); 44] = [
     (|lines| lines[FIRST]["disturbed"] = json!({"peer": [3]}), 5, "a disturbed round"),
     // A round that is said to have failed has no time: nobody may say so of work that did not fail.
     (|lines| lines[FIRST]["failed"] = json!({"peer": [0]}), 5, "a failed round"),
-    (
-        |lines| {
-            lines[FIRST]["failed"] = json!({"peer": [3]});
-            lines[FIRST]["outcomes"] = json!({"peer": {"attempts": 2, "successes": 1}});
-        },
-        5,
-        "a failed round",
-    ),
+    (|lines| failed(lines, json!([3]), 1), 5, "a failed round"),
+    (|lines| failed(lines, json!([0, 1]), 1), 5, "a failed round"),
+    (|lines| failed(lines, json!([1, 0]), 2), 5, "a failed round"),
+    (|lines| failed(lines, json!([1, 1]), 2), 5, "a failed round"),
+    (|lines| failed(lines, json!([0]), 2_000_000_000), 5, "a process tried 2000000001 times"),
+    // Of the floor.
+    (|lines| lines[MANIFEST]["layout"] = json!({"floor": -5.0, "run": "a"}), 1, "the effect of layout is -5"),
 ];
+
+/// Marks rounds as failed, for so many failures.
+fn failed(lines: &mut [Value], rounds: Value, failures: u64) {
+    lines[FIRST]["failed"] = json!({"peer": rounds});
+    lines[FIRST]["outcomes"] = json!({"peer": {"attempts": failures + 1, "successes": 1}});
+}
 
 /// Phases have shapes of their own.
 const FORGED_PHASES: [Forgery; 4] = [
@@ -267,11 +272,12 @@ fn a_lost_process_an_interruption_and_a_failure_are_no_forgeries() {
         lines[SECOND]["interrupted"] = json!(true);
     };
     assert_eq!(Run::parse("stopped", &forged(stopped)).unwrap().blocks.len(), 1);
-    let failed: Forgery = |lines| {
-        lines[FIRST]["failed"] = json!({"peer": [2]});
-        lines[FIRST]["outcomes"] = json!({"peer": {"attempts": 2, "successes": 1}});
-    };
-    assert_eq!(Run::parse("failed", &forged(failed)).unwrap().blocks[0].failed["peer"], [2]);
+    let once: Forgery = |lines| failed(lines, json!([2]), 1);
+    assert_eq!(Run::parse("failed", &forged(once)).unwrap().blocks[0].failed["peer"], [2]);
+    let twice: Forgery = |lines| failed(lines, json!([0, 2]), 2);
+    assert_eq!(Run::parse("failed", &forged(twice)).unwrap().blocks[0].failed["peer"], [0, 2]);
+    let layout: Forgery = |lines| lines[MANIFEST]["layout"] = json!({"floor": 0.01, "run": "a"});
+    assert!(Run::parse("layout", &forged(layout)).is_ok());
 }
 
 /// Whoever seals a run again gets another digest, and the name by which it was cited no longer fits.
@@ -286,6 +292,14 @@ fn a_run_under_another_runs_name_is_refused() {
     std::fs::write(&path, &halved).unwrap();
     let error = Run::open(&path).unwrap_err().to_string();
     assert!(error.contains("the file's name says") && error.contains("line 8"), "{error}");
+    // Another day or CPU before its own digest: the table of bars goes by the CPU in the name.
+    let own = name.rsplit_once('-').unwrap().1;
+    for other in [format!("2031-01-01-zen5-{own}"), format!("{}-zen5-{own}", &name[..10])] {
+        let path = dir.path().join(format!("{other}.jsonl"));
+        std::fs::write(&path, &bytes).unwrap();
+        let error = Run::open(&path).unwrap_err().to_string();
+        assert!(error.contains("another day or CPU") && error.contains(&name), "{error}");
+    }
     let renamed = dir.path().join("renamed.jsonl");
     std::fs::write(&renamed, &bytes).unwrap();
     assert_eq!(Run::open(&renamed).unwrap().named_digest(), None);

@@ -5,7 +5,8 @@
 
 use candor_lab::analysis::Report;
 use candor_lab::plan::{TaskPlan, control_of};
-use candor_lab::runfile::{Block, End, Manifest, Run, SCHEMA, TaskRecord};
+use candor_lab::runfile::{Block, End, Lost, Manifest, Run, SCHEMA, TaskRecord};
+use candor_lab::stats::Interval;
 use candor_lab::verdict::Verdict;
 use candor_lab::{Orders, Outcomes, Random};
 use std::collections::BTreeMap;
@@ -161,18 +162,19 @@ fn a_difference_as_large_as_that_of_the_control_is_never_claimed() {
     }
 }
 
-/// The peer's work fails in all rounds but every third, and then it is done in no time.
-fn with_failures(marked: bool) -> Report {
+/// The peer's work fails in these rounds, and then it is done in no time.
+fn with_failures(marked: bool, fails: fn(usize) -> bool) -> Report {
     let mut run = run(QUIET, 1.5, 1);
     for block in &mut run.blocks {
-        let fails = |round: &usize| !round.is_multiple_of(3);
-        for round in (0..ROUNDS).filter(fails) {
+        let rounds: Vec<usize> = (0..ROUNDS).filter(|&round| fails(round)).collect();
+        for &round in &rounds {
             block.ns.get_mut("peer").expect("the peer was measured")[round] = 1000;
         }
+        let (attempts, failures) = (ROUNDS as u64, rounds.len() as u64);
+        block.outcomes.insert("peer".into(), Outcomes { attempts, successes: attempts - failures });
         if marked {
-            block.failed.insert("peer".into(), (0..ROUNDS).filter(fails).collect());
+            block.failed.insert("peer".into(), rounds);
         }
-        block.outcomes.insert("peer".into(), Outcomes { attempts: ROUNDS as u64, successes: ROUNDS as u64 / 3 });
     }
     Report::of(&run)
 }
@@ -180,12 +182,16 @@ fn with_failures(marked: bool) -> Report {
 #[test]
 fn work_that_failed_is_not_timed_as_fast_work() {
     let of_peer = |report: &Report| report.tasks[0].rows.iter().find(|row| row.subject == "peer").unwrap().clone();
-    let peer = of_peer(&with_failures(true));
+    let peer = of_peer(&with_failures(true, |round| round.is_multiple_of(20)));
     assert!((peer.ratio - 1.5).abs() < 0.01 && peer.verdict == Verdict::Faster, "{peer:?}");
-    assert_eq!(peer.spread.epochs, PROCESSES * ROUNDS / 3);
+    assert_eq!(peer.spread.epochs, PROCESSES * (ROUNDS - ROUNDS.div_ceil(20)));
     assert!(peer.spread.min > 1000.0, "nanoseconds of an operation, of which an epoch has a thousand");
+    // Of work that fails more often there is a time, and no verdict: which rounds failed may not be chance.
+    let peer = of_peer(&with_failures(true, |round| round.is_multiple_of(9)));
+    assert!((peer.ratio - 1.5).abs() < 0.01 && peer.verdict == Verdict::CantTell, "{peer:?}");
+    assert!(peer.advice.unwrap().contains("more than a tenth"));
     // Runs from before the marks have the failures among their times, and say so.
-    let unmarked = with_failures(false);
+    let unmarked = with_failures(false, |round| !round.is_multiple_of(3));
     assert!(of_peer(&unmarked).ratio < 0.01);
     assert!(unmarked.lints.iter().any(|lint| lint.name == "failed-work" && lint.text.contains("0 rounds")));
     assert!(!Report::of(&run(QUIET, 1.5, 1)).lints.iter().any(|lint| lint.name == "failed-work"));
@@ -207,6 +213,24 @@ fn a_subject_that_always_failed_has_its_reason_and_no_time() {
 fn a_clock_that_is_too_coarse_is_reported() {
     let report = Report::of(&run(Noise { quantum: 5000, ..QUIET }, 1.0, 1));
     assert!(report.lints.iter().any(|lint| lint.name == "clock-too-coarse"));
+}
+
+/// Five processes that the result does not like are made lost ones.
+#[test]
+fn lost_processes_widen_the_interval_and_turn_no_verdict() {
+    let mut run = run(QUIET, 1.5, 1);
+    let whole = Report::of(&run).tasks[0].rows.iter().find(|row| row.subject == "peer").unwrap().interval.unwrap();
+    let block = run.blocks.pop().unwrap();
+    run.lost.push(Lost { task: block.task, process: block.process, reason: "crashed".into() });
+    let row = |run: &Run| Report::of(run).tasks[0].rows.iter().find(|row| row.subject == "peer").unwrap().clone();
+    let one = row(&run);
+    let wider = |interval: Interval| interval.low <= whole.low && interval.high >= whole.high && interval != whole;
+    assert!(one.interval.is_none_or(wider), "{one:?}");
+    for _ in 0..4 {
+        let block = run.blocks.pop().unwrap();
+        run.lost.push(Lost { task: block.task, process: block.process, reason: "crashed".into() });
+    }
+    assert_eq!(row(&run).verdict, Verdict::CantTell);
 }
 
 #[test]

@@ -13,6 +13,9 @@ fn side_by_side(task: &Task) -> Vec<(String, Vec<&'static str>, bool)> {
     .collect()
 }
 
+/// The habit of asking the system for randomness in each operation.
+const DRAWS: &str = "draws randomness by a system call";
+
 /// Randomness that is not needed is not drawn: a sentence that says otherwise was copied.
 #[test]
 fn only_work_that_needs_randomness_draws_it() {
@@ -25,7 +28,7 @@ fn only_work_that_needs_randomness_draws_it() {
             continue;
         }
         for (subject, habits, _) in side_by_side(&task) {
-            if habits.contains(&"draws randomness by a system call") {
+            if habits.contains(&DRAWS) {
                 drawing.entry(task.name.clone()).or_insert_with(Vec::new).push(subject);
             }
         }
@@ -68,6 +71,32 @@ fn who_works_one_after_another_is_not_judged_by_who_batches() {
     assert!(told > 20, "{told} rows");
 }
 
+/// Whose call reads a key, or hashes what the others are given hashed, does more than signing, verifying or agreeing, and says so.
+#[test]
+fn who_reads_keys_or_hashes_in_the_timed_call_says_so() {
+    let tasks = candor_subjects::tasks();
+    let tells = |name: &str, who: &str, habit: &str| {
+        let found = side_by_side(tasks.iter().find(|task| task.name == name).unwrap());
+        let (_, habits, _) = found.iter().find(|(subject, ..)| subject.starts_with(who)).unwrap();
+        habits.contains(&habit)
+    };
+    let (hashes, reads) = ("hashes what others are given hashed", "reads or checks a key");
+    for curve in ["p256", "p384"] {
+        for op in ["sign", "verify"] {
+            assert!(
+                tells(&format!("ec/{curve}/{op}"), "ring-", hashes)
+                    && tells(&format!("ec/{curve}/{op}"), "graviola-", hashes)
+            );
+        }
+        assert!(tells(&format!("ec/{curve}/verify"), "ring-", reads));
+        assert!(tells(&format!("ec/{curve}/ecdh"), "aws-lc-", reads));
+        assert!(
+            !tells(&format!("ec/{curve}/verify"), "candor@", reads)
+                && !tells(&format!("ec/{curve}/sign"), "candor@", hashes)
+        );
+    }
+}
+
 /// The rest of the words that a reader of a table relies on are those of the lab, and it finds them: a row that differs from its baseline in one of
 /// these has the lint `unlike-conditions`.
 #[test]
@@ -76,7 +105,7 @@ fn key_pairs_say_who_draws_by_a_system_call() {
     let of = |name: &str| side_by_side(tasks.iter().find(|task| task.name == name).unwrap());
     for name in ["kem/ml-kem-768/keygen", "ec/x25519/keygen"] {
         let draws: BTreeMap<String, bool> =
-            of(name).into_iter().map(|(subject, habits, _)| (subject, !habits.is_empty())).collect();
+            of(name).into_iter().map(|(subject, habits, _)| (subject, habits.contains(&DRAWS))).collect();
         // AWS-LC has a generator of its own, which asks the system rarely; our own implementation and most others ask it each time.
         for (subject, draws) in draws {
             let own_generator = ["candor@auto", "aws-lc-rs-", "openssl-"].iter().any(|name| subject.starts_with(name));

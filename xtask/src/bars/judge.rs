@@ -21,7 +21,7 @@ pub(crate) enum Wanted {
 pub(crate) enum Rule {
     /// The whole interval reaches the bar.
     Interval,
-    /// The estimate is at least 0.99 of the bar and the whole interval at least 0.98 of it: for rows that tie at the hardware's limit. A wider interval
+    /// The estimate is at least 0.99 of the bar and the whole interval at least 0.98 of it: for rows that tie, or stand close by a bar. A wider interval
     /// never meets a bar more easily.
     Near,
 }

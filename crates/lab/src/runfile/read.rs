@@ -81,8 +81,23 @@ impl Run {
                     run.sha256
                 ),
             })),
+            Some(_) if run.has_other_name() => Err(flawed(Flaw {
+                line: 1,
+                why: format!(
+                    "the file's name is that of another day or CPU; candor named it {}-{:.6}",
+                    run.manifest.name(),
+                    run.sha256
+                ),
+            })),
             _ => Ok(run),
         }
+    }
+
+    /// Whether the file's name begins with a day, as candor's names do, and goes on with something else than what its manifest says.
+    fn has_other_name(&self) -> bool {
+        let begins_with_day =
+            self.name.bytes().take(5).map(|byte| byte.is_ascii_digit()).eq([true, true, true, true, false]);
+        begins_with_day && self.name.rsplit_once('-').is_some_and(|(name, _)| name != self.manifest.name())
     }
 
     /// The beginning of a digest that the file's name ends with, as candor names runs. `None` if it was renamed to something else.
@@ -117,6 +132,10 @@ impl Run {
                 let Record::Manifest(manifest) = record else {
                     return Err(at("not a run file: the first line is not a manifest".into()));
                 };
+                let floor = manifest.layout.as_ref().map_or(0.0, |layout| layout.floor);
+                if !(floor >= 0.0 && floor.is_finite()) {
+                    return Err(at(format!("the effect of layout is {floor}; expected a number from 0")));
+                }
                 run = Some(Self::empty(name, *manifest));
                 continue;
             };

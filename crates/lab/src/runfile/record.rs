@@ -72,6 +72,13 @@ pub struct Manifest {
     pub repeats: Option<String>,
 }
 
+impl Manifest {
+    /// Day and CPU: how the name of the run's file begins.
+    pub(crate) fn name(&self) -> String {
+        format!("{}-{}", self.date.get(..10).unwrap_or("undated"), self.machine.short_name())
+    }
+}
+
 /// The program that measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tool {

@@ -1,8 +1,8 @@
 //! What can be derived is derived again: the seed decides who measures what, when, with which inputs and in which orders. A run from which
 //! somebody dropped a process, or whose rounds were put in another order, no longer fits its seed.
 //!
-//! Times can't be derived, nor how many rounds a plan had: whoever makes up times, or cuts every block alike, and seals the file again is
-//! stopped by no check of this file, only by a signature.
+//! What the seed does not decide can't be derived: times, what failed or died, how many rounds and processes were planned, and who the subjects are. Whoever
+//! makes that up and seals the file again is stopped by a signature only (METHOD.md).
 
 use super::read::Run;
 use super::record::*;
@@ -10,6 +10,9 @@ use crate::plan::default_processes;
 use crate::schedule::{Draws, Due, Schedule};
 use std::collections::BTreeSet;
 use std::time::Duration;
+
+/// More operations of work that can fail no process has tried.
+const MOST_ATTEMPTS: u64 = 1_000_000_000;
 
 /// How far the seconds of a run are rounded.
 const ROUNDED: Duration = Duration::from_millis(50);
@@ -91,17 +94,27 @@ impl Replay {
         if block.outcomes.values().any(|outcomes| outcomes.successes > outcomes.attempts) {
             return Err("a subject succeeded more often than it tried".into());
         }
+        if let Some(outcomes) = block.outcomes.values().find(|outcomes| outcomes.attempts > MOST_ATTEMPTS) {
+            return Err(format!(
+                "a process tried {} times; no more than {MOST_ATTEMPTS} make sense",
+                outcomes.attempts
+            ));
+        }
         let marks_fit = |(subject, rounds): (&String, &Vec<usize>)| {
-            block.ns.contains_key(subject) && rounds.iter().all(|&round| round < plan.rounds)
+            block.ns.contains_key(subject)
+                && rounds.iter().all(|&round| round < plan.rounds)
+                && rounds.is_sorted_by(|one, next| one < next)
         };
         if !block.disturbed.iter().all(marks_fit) {
             return Err("a disturbed round is not one of the plan".into());
         }
-        let can_fail = |subject: &String| {
-            block.outcomes.get(subject).is_some_and(|outcomes| outcomes.successes < outcomes.attempts)
+        // In each of its failed rounds a subject failed at least once.
+        let did_fail = |(subject, rounds): (&String, &Vec<usize>)| {
+            let failures = block.outcomes.get(subject).map_or(0, |outcomes| outcomes.attempts - outcomes.successes);
+            rounds.len() as u64 <= failures
         };
-        if !block.failed.iter().all(marks_fit) || !block.failed.keys().all(can_fail) {
-            return Err("a failed round is not one of the plan, or of a subject that never failed".into());
+        if !block.failed.iter().all(|marks| marks_fit(marks) && did_fail(marks)) {
+            return Err("a failed round is not one of the plan, or of a subject that failed less often".into());
         }
         if block.padding != due.padding || block.seed != due.seed {
             return Err(format!(

@@ -27,10 +27,9 @@ impl RunWriter {
         fs::create_dir_all(directory).map_err(io)?;
         let partial = directory.join(format!(".partial-{}-{:016x}", std::process::id(), manifest.seed));
         let file = File::create_new(&partial).map_err(io)?;
-        let day = manifest.date.get(..10).unwrap_or("undated");
         let mut writer = Self {
             directory: directory.to_path_buf(),
-            name: format!("{day}-{}", manifest.machine.short_name()),
+            name: manifest.name(),
             partial,
             file: Some(BufWriter::new(file)),
             digest: Sha256::new(),

@@ -83,7 +83,7 @@ impl<C: EcdsaCurve> contract::Ec for Ours<C> {
         let how = match op {
             Op::Keygen => ", by a system call",
             Op::Sign => {
-                "; the nonce from the key, the digest and 32 random bytes, which the system gives for sixteen signatures at once"
+                "; the nonce from the key, the digest and 32 bytes of a store that the system fills for sixteen"
             }
             Op::Verify | Op::Ecdh => "",
         };

@@ -65,7 +65,7 @@ impl Sm2 for Ours {
         let how = match op {
             Op::Keygen => ", by a system call",
             Op::Sign => {
-                "; the nonce from the key, the digest and 32 random bytes, which the system gives for sixteen signatures at once"
+                "; the nonce from the key, the digest and 32 bytes of a store that the system fills for sixteen"
             }
             Op::Encrypt => "; the nonce from the key, the message and 32 bytes of a system call",
             _ => "",
