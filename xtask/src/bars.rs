@@ -208,6 +208,8 @@ struct Row {
     subject: String,
     baseline: String,
     found: Found,
+    /// What a reader must know of the subject, in words for its source.
+    marks: String,
 }
 
 /// A report, as far as bars are concerned.
@@ -228,9 +230,17 @@ const CHANGED: &str = ", changed tree";
 /// What stands behind a row that has no verdict, because its subject does other work than the baseline.
 const OTHER_WORK: &str = ", other work";
 
+/// Lints of a row that say whom it compares with, and of a task, that processes died: each in words for a source.
+const MARKS: [(&str, &str); 4] = [
+    ("old-peer", ", old peer"),
+    ("peer-not-at-its-best", ", peer not at its best"),
+    ("unlike-conditions", ", unlike conditions"),
+    ("process-lost", ", a process was lost"),
+];
+
 /// A source with what its run was made under.
 fn under(source: &str, conditions: &BTreeMap<String, String>) -> String {
-    let name = source.trim_start_matches("runs/").trim_end_matches(OTHER_WORK).trim_end_matches(".jsonl");
+    let name = source.trim_start_matches("runs/").split(',').next().unwrap_or_default().trim_end_matches(".jsonl");
     format!("{source}{}", conditions.get(name).map_or("", String::as_str))
 }
 
@@ -254,13 +264,21 @@ fn parse_report(json: &str) -> Result<Report, Failure> {
         (false, false) => ("", &rows[..]),
     };
     let condition = condition.to_owned() + if commit.ends_with("+dirty") { CHANGED } else { "" };
-    let rows = rows.iter().filter_map(|row| parse_row(run, date, row)).collect();
+    let rows = rows.iter().filter_map(|row| parse_row(run, date, row, lints)).collect();
     Ok(Report { run: run.to_owned(), condition, rows })
 }
 
 /// Rows without a ratio (sizes, rates, the baseline itself) are no rows for a ratio bar. A row without an interval (too few
 /// processes) is one, and nothing can be told from it.
-fn parse_row(run: &str, date: &str, row: &Value) -> Option<Row> {
+fn parse_row(run: &str, date: &str, row: &Value, lints: &[Value]) -> Option<Row> {
+    let is_of_row = |lint: &Value| {
+        let subject = lint.get("subject").and_then(Value::as_str).unwrap_or_default();
+        lint.get("task") == row.get("task")
+            && (subject.is_empty() || Some(subject) == row.get("subject").and_then(Value::as_str))
+    };
+    let has =
+        |name: &str| lints.iter().any(|lint| lint.get("lint").and_then(Value::as_str) == Some(name) && is_of_row(lint));
+    let marks = MARKS.iter().filter(|(name, _)| has(name)).map(|(_, words)| *words).collect();
     let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
     Some(Row {
@@ -275,6 +293,7 @@ fn parse_row(run: &str, date: &str, row: &Value) -> Option<Row> {
             high: number("high").unwrap_or(f64::NAN),
             verdict: text("verdict").unwrap_or_default(),
         },
+        marks,
     })
 }
 
@@ -343,7 +362,7 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
                 wanted: format!("{}{}", wanted.show(), beyond.unwrap_or_default()),
                 found: wanted.show_found(&row.found),
                 about: format!("{}  {} over {}", row.task, row.baseline, row.subject),
-                source: format!("{}{}", row.run, if row.is_other() { OTHER_WORK } else { "" }),
+                source: format!("{}{}{}", row.run, if row.is_other() { OTHER_WORK } else { "" }, row.marks),
             });
         }
     }
@@ -523,6 +542,35 @@ mod tests {
         assert_eq!(source("2026-11-21-zen3-3f9c1a, other work"), "2026-11-21-zen3-3f9c1a, other work, busy");
         assert_eq!(source("runs/2026-11-21-zen3-000000.jsonl"), "runs/2026-11-21-zen3-000000.jsonl");
         assert_eq!(source("by hand"), "by hand");
+    }
+
+    #[test]
+    fn a_source_says_whom_its_row_compares_with() {
+        let of_peer = |subject: &str| {
+            format!("{{\"lint\": \"old-peer\", \"task\": \"hash/sm3/10m\", \"subject\": \"{subject}\"}}")
+        };
+        let sources = |lint: &str| {
+            let report = REPORT.replace("\"lints\": []", &format!("\"lints\": [{lint}]"));
+            let rows = parse_report(&report).unwrap().rows;
+            let lines = lines(&bar("hash/sm3/10m", "openssl-4.*", "at-least = 1.5"), &rows, &[]);
+            lines.into_iter().map(|line| line.source).collect::<Vec<_>>()
+        };
+        let subject = parse_report(REPORT)
+            .unwrap()
+            .rows
+            .iter()
+            .find(|row| row.subject.starts_with("openssl-4."))
+            .unwrap()
+            .subject
+            .clone();
+        let run = "2026-11-21-zen3-3f9c1a";
+        assert_eq!(sources(&of_peer(&subject)), [format!("{run}, old peer")]);
+        assert_eq!(sources(&of_peer("another")), [run]);
+        assert_eq!(
+            sources("{\"lint\": \"process-lost\", \"task\": \"hash/sm3/10m\", \"subject\": \"\"}"),
+            [format!("{run}, a process was lost")]
+        );
+        assert_eq!(sources("{\"lint\": \"process-lost\", \"task\": \"another\", \"subject\": \"\"}"), [run]);
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Argon2id for RustCrypto {
 
     fn provenance(&self) -> Provenance {
         let how = match self.memory.is_empty() {
-            true => "hash_password_into",
+            true => "hash_password_into; nothing is wiped",
             false => "hash_password_into_with_memory; nothing is wiped",
         };
         let mut provenance = linked::provenance(PACKAGE, format!("{} {} ({how})", ksf::TIMED, self.store().timed()));
