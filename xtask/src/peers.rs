@@ -14,7 +14,7 @@
 //! | `libgcrypt` | libgcrypt 1.11 beside the system's own, from Debian's newer release | the subjects `libgcrypt-1.11…`, which load it at run time |
 //! | `libmceliece` | libmceliece, from Debian's newer release | the subjects `libmceliece-…`, which load it at run time |
 //! | `pqclean` | PQClean's Classic McEliece and round-4 HQC, the latter at each level of optimisation | the subjects `pqclean-…`, which load it at run time |
-//! | `tor` | C tor's own bench program; it is run, too | `candor report --claims=target/peers/tor/claims.toml` |
+//! | `tor` | C tor's own bench program, which is run, too; and its ntor | `candor report --claims=target/peers/tor/claims.toml`; the subjects `tor-…`, which load it at run time |
 //!
 //! `all` builds every one of them; one that can't be built stops none of the others and is named at the end. Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
 

@@ -26,6 +26,7 @@ const NEWEST: &[Release] = &[
     Release { library: "ntl", version: "11.6.0", date: "2026-11-23" },
     Release { library: "openssl", version: "4.0.3", date: "2026-11" },
     Release { library: "tongsuo", version: "8.5.0", date: "2026-09-30" },
+    Release { library: "tor", version: "0.4.9.15", date: "2026-11-25" },
 ];
 
 /// The newest release of the library that we know of, if it is newer than `version`.

@@ -64,3 +64,4 @@ mod rustcrypto_hash;
 mod secp256k1;
 mod sm2;
 mod sm4;
+mod tor;

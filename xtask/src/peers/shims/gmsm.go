@@ -10,7 +10,6 @@ import "C"
 import (
 	"crypto/ecdsa"
 	"crypto/rand"
-	"runtime"
 	"runtime/cgo"
 	"runtime/debug"
 	"unsafe"
@@ -49,7 +48,7 @@ func candor_gmsm_version(to *C.uint8_t, room C.size_t) C.size_t {
 			}
 		}
 	}
-	return out(to, room, []byte(version+" "+runtime.Version()), nil)
+	return out(to, room, []byte(version), nil)
 }
 
 //export candor_gmsm_free

@@ -5,6 +5,7 @@
 #include "lib/crypt_ops/crypto_curve25519.h"
 #include "lib/crypt_ops/crypto_init.h"
 #include "lib/ctime/di_ops.h"
+#include "lib/log/log.h"
 #include "lib/malloc/malloc.h"
 
 #include <string.h>
@@ -16,7 +17,10 @@ struct relay {
 };
 
 /* Must come first: it also chooses the multiplication of the base point, as tor does when it starts. */
-int candor_tor_init(void) { return crypto_early_init() == 0 ? 1 : 0; }
+int candor_tor_init(void) {
+    init_logging(1);
+    return crypto_early_init() == 0;
+}
 
 const char *candor_tor_version(void) { return VERSION; }
 
