@@ -5,12 +5,16 @@
 //! |---|---|---|
 //! | `liboqs` | the KEM library of pq-ntor-experiment | the subjects `liboqs-…`, which load it at run time |
 //! | `openssl-4` | OpenSSL 4 beside the system's own; perl and make build it | the subjects `openssl-4…`, which load it at run time |
+//! | `gmsm` | gmsm, SM2 in Go, behind functions for C | the subjects `gmsm-…`, which load it at run time |
+//! | `gmssl` | GmSSL 3.1.1 | the subjects `gmssl-…`, which load it at run time |
+//! | `tongsuo` | Tongsuo, a fork of OpenSSL; perl and make build it | the subjects `tongsuo-…`, which load it at run time |
+//! | `ipsec-mb` | Intel's Multi-Buffer Crypto for IPsec, from Debian's newer release, behind a shim | the subjects `ipsec-mb-…`, which load it at run time |
 //! | `gf2x` | gf2x as Debian builds it, gf2x tuned here, and NTL on the tuned one | the subjects `gf2x-…`, `ntl-…` |
 //! | `lib25519` | lib25519, from Debian's newer release | the subjects `lib25519-…`, which load it at run time |
 //! | `libgcrypt` | libgcrypt 1.11 beside the system's own, from Debian's newer release | the subjects `libgcrypt-1.11…`, which load it at run time |
 //! | `libmceliece` | libmceliece, from Debian's newer release | the subjects `libmceliece-…`, which load it at run time |
 //! | `pqclean` | PQClean's Classic McEliece and round-4 HQC, the latter at each level of optimisation | the subjects `pqclean-…`, which load it at run time |
-//! | `tor` | C tor's own bench program; it is run, too | `candor report --claims=target/peers/tor/claims.toml` |
+//! | `tor` | C tor's own bench program, which is run, too; and its ntor | `candor report --claims=target/peers/tor/claims.toml`; the subjects `tor-…`, which load it at run time |
 //!
 //! `all` builds every one of them; one that can't be built stops none of the others and is named at the end. Nothing is installed. What a build leaves behind is below `target/peers` and goes with it.
 
@@ -18,6 +22,9 @@ mod binary;
 mod cargo_package;
 pub(crate) mod debian;
 mod gf2x;
+mod gmsm;
+mod gmssl;
+mod ipsec_mb;
 mod libgcrypt;
 mod liboqs;
 mod newer;
@@ -35,7 +42,20 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 8] = ["gf2x", "lib25519", "libgcrypt", "libmceliece", "liboqs", "openssl-4", "pqclean", "tor"];
+const NAMES: [&str; 12] = [
+    "gf2x",
+    "gmsm",
+    "gmssl",
+    "ipsec-mb",
+    "lib25519",
+    "libgcrypt",
+    "libmceliece",
+    "liboqs",
+    "openssl-4",
+    "pqclean",
+    "tongsuo",
+    "tor",
+];
 
 /// Debian's packages that the recipes need before they compile anything.
 pub(crate) const PACKAGES: [&str; 6] = ["make", "perl", "g++", "cmake", "xz-utils", "bzip2"];
@@ -120,9 +140,12 @@ fn needs(name: &str) -> &'static [(&'static str, &'static str)] {
             ("xz", "xz-utils"),
         ],
         "libgcrypt" => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("make", "make"), ("bzip2", "bzip2")],
-        "lib25519" | "libmceliece" => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("cc", "gcc")],
+        // Debian 12's is too old, and go itself says so.
+        "gmsm" => &[("go", "golang-go"), ("cc", "gcc")],
+        "gmssl" => &[("cmake", "cmake"), ("make", "make"), ("tar", "tar")],
+        "ipsec-mb" | "lib25519" | "libmceliece" => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("cc", "gcc")],
         "liboqs" => &[("cmake", "cmake"), ("make", "make")],
-        "openssl-4" => &[("make", "make"), ("perl", "perl")],
+        "openssl-4" | "tongsuo" => &[("make", "make"), ("perl", "perl")],
         "pqclean" => &[("cc", "gcc"), ("objcopy", "binutils"), ("tar", "tar")],
         _ => &[("apt-get", "apt"), ("dpkg", "dpkg"), ("make", "make")],
     }
@@ -142,12 +165,16 @@ fn carry_out(target: &Path, name: &str, extent: Extent) -> Result<(), Failure> {
     let peers = peers.canonicalize().map_err(|error| format!("{}: {error}", peers.display()))?;
     match name {
         "gf2x" => gf2x::build(&peers, extent),
+        "gmsm" => gmsm::build(&peers, extent),
+        "gmssl" => gmssl::build(&peers, extent),
+        "ipsec-mb" => ipsec_mb::build(&peers, extent),
         "lib25519" => binary::LIB25519.build(&peers, extent),
         "libgcrypt" => libgcrypt::build(&peers, extent),
         "libmceliece" => binary::LIBMCELIECE.build(&peers, extent),
         "liboqs" => liboqs::build(&peers, extent),
-        "openssl-4" => openssl::build(&peers, extent),
+        "openssl-4" => openssl::OPENSSL_4.build(&peers, extent),
         "pqclean" => pqclean::build(&peers, extent),
+        "tongsuo" => openssl::TONGSUO.build(&peers, extent),
         _ => tor::build(&peers, extent),
     }?;
     if extent == Extent::Check {

@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask peers gf2x` builds what is measured: `+tuned` and its inlined routines, and beside them Debian's binary, which
 //! is configured without hardware code and therefore called `+portable`. A system's own gf2x is loaded too; it does not tell how
-//! it was configured, and carries no such word.
+//! it was configured, and carries no such word. RELIC has no rows: METHOD.md says why.
 
 #![cfg(feature = "peer-gf2x")]
 #![allow(unsafe_code)] // C libraries behind dlopen: every call crosses into them.

@@ -1,15 +1,19 @@
 //! liboqs, loaded at run time: the KEM library that pq-ntor-experiment is built on.
 //!
-//! It does one thing here: the original's handshake (`insecure_seed`) on the original's libraries, with hashes from OpenSSL
-//! called as the original calls them, the low-level SHA-256 and the one-shot `HMAC`. The KEM is ML-KEM, for which the original
-//! has Kyber of round 3.
+//! It has rows in the tasks of ML-KEM (`ml_kem`) and of batches of SHAKE128 (`shake`), and it does the original's handshake (`insecure_seed`) on the original's libraries, with
+//! hashes from OpenSSL called as the original calls them, the low-level SHA-256 and the one-shot `HMAC`. The KEM there is ML-KEM, for which
+//! the original has Kyber of round 3.
 //!
 //! `cargo xtask peers liboqs` builds one into `target/peers`.
 
 #![cfg(feature = "peer-liboqs")]
 #![allow(unsafe_code)] // C libraries behind dlopen: every call crosses into them.
 
-use crate::contract::ml_kem::Level;
+mod ml_kem;
+mod shake;
+
+use crate::contract::hash::{Algorithm, Shape};
+use crate::contract::ml_kem::{Level, Op};
 use crate::contract::ntor::{self, Kind};
 use crate::insecure_seed::{Hash, InsecureSeed};
 use crate::list::{Offers, Peer};
@@ -85,6 +89,17 @@ pub(crate) struct Offer;
 impl Offers for Offer {
     fn peers(&self) -> Vec<Peer> {
         FOUND.peers()
+    }
+
+    fn ml_kem(&self, level: Level, op: Op) -> Vec<Entry> {
+        ml_kem::entries(level, op)
+    }
+
+    fn hash_batch(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+        match (algorithm, shape.messages) {
+            (Algorithm::Shake128, 4) => shake::entries(shape),
+            _ => Vec::new(),
+        }
     }
 
     fn ntor(&self, kind: Kind) -> Vec<Entry> {

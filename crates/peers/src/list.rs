@@ -67,6 +67,11 @@ pub(crate) trait Offers: Sync {
         Vec::new()
     }
 
+    /// A hash function of several messages in one call; the subjects' names end in `+batch`.
+    fn hash_batch(&self, algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+        Vec::new()
+    }
+
     /// An AEAD, for messages of so many bytes.
     fn aead(&self, algorithm: aead::Algorithm, op: aead::Op, bytes: usize) -> Vec<Entry> {
         Vec::new()
@@ -223,6 +228,12 @@ pub fn sm2(op: sm2::Op) -> Vec<Entry> {
 #[must_use]
 pub fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
     all().flat_map(|peer| peer.hash(algorithm, shape)).collect()
+}
+
+/// The peers' entries for a hash function of several messages in one call.
+#[must_use]
+pub fn hash_batch(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
+    all().flat_map(|peer| peer.hash_batch(algorithm, shape)).collect()
 }
 
 /// The peers' entries for an AEAD, for messages of so many bytes.

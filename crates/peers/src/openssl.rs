@@ -1,6 +1,8 @@
 //! OpenSSL, every one that the machine has: loaded at run time, so that two versions stand side by side and no build
 //! needs one.
 //!
+//! Tongsuo is a fork of it with more of China's standards. It has rows in their tasks only: elsewhere it is the OpenSSL that it was forked from.
+//!
 //! Everything goes through EVP, in the default library context, with algorithms fetched and contexts made before the
 //! clock starts. ML-KEM came with 3.5; an older one says so at run time, when it is asked for the algorithm.
 
@@ -28,7 +30,9 @@ use candor_lab::{Entry, Provenance, Refusal};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+const OPENSSL: &str = "openssl";
 const WHAT: &str = "the library that most of the world's TLS runs on, loaded at run time";
+const WHAT_FORK: &str = "a fork of OpenSSL, loaded at run time";
 const HOW: &str = "install it (Debian: apt install libssl3), build the newest with `cargo xtask peers openssl-4`, or name a \
                    directory with a libcrypto.so.* in CANDOR_PEERS";
 
@@ -36,6 +40,8 @@ const HOW: &str = "install it (Debian: apt install libssl3), build the newest wi
 struct Found {
     /// `openssl-3.0.19`; a second copy of the same version is `openssl-3.0.19+2`.
     name: String,
+    /// `openssl`, or the name of a fork.
+    library: String,
     version: String,
     path: PathBuf,
     /// Its functions, or why it is of no use.
@@ -50,13 +56,12 @@ fn found() -> &'static [Found] {
 }
 
 fn open(path: &Path) -> Found {
-    let (name, version, api) = match Api::load(path) {
-        Ok((identity, api)) => {
-            (format!("{}-{}", identity.library, identity.version), identity.version, api.map_err(Refusal::new))
-        }
-        Err(reason) => ("openssl".into(), String::new(), Err(Refusal::new(reason))),
+    let (library, version, api) = match Api::load(path) {
+        Ok((identity, api)) => (identity.library, identity.version, api.map_err(Refusal::new)),
+        Err(reason) => (OPENSSL.into(), String::new(), Err(Refusal::new(reason))),
     };
-    Found { name, version, path: path.to_owned(), api, sha256: OnceLock::new() }
+    let name = if version.is_empty() { library.clone() } else { format!("{library}-{version}") };
+    Found { name, library, version, path: path.to_owned(), api, sha256: OnceLock::new() }
 }
 
 /// Numbers the second and further copies of the same version.
@@ -75,7 +80,7 @@ fn name_apart(mut found: Vec<Found>) -> Vec<Found> {
 /// such a peer has a row with each.
 #[cfg(feature = "peer-liboqs")]
 pub(super) fn usable() -> impl Iterator<Item = (&'static str, &'static Path)> {
-    let usable = found().iter().filter(|found| found.api.is_ok());
+    let usable = found().iter().filter(|found| found.api.is_ok() && !found.is_fork());
     usable.map(|found| (found.name.as_str(), found.path.as_path()))
 }
 
@@ -100,7 +105,7 @@ impl Offers for Offer {
     }
 
     fn sm2(&self, op: contract::sm2::Op) -> Vec<Entry> {
-        each(|found, api| contract::sm2::entry(&found.name, op, move || sm2::OpenSslSm2::new(found, api)))
+        each_and_forks(|found, api| contract::sm2::entry(&found.name, op, move || sm2::OpenSslSm2::new(found, api)))
     }
 
     fn ec(&self, curve: contract::ec::Curve, op: contract::ec::Op) -> Vec<Entry> {
@@ -140,16 +145,16 @@ impl Offers for Offer {
 fn peers() -> Vec<Peer> {
     let peer = |found: &Found| Peer {
         name: found.name.clone(),
-        library: "openssl".into(),
-        what: WHAT,
+        library: found.library.clone(),
+        what: if found.is_fork() { WHAT_FORK } else { WHAT },
         state: match &found.api {
             Ok(_) => PeerState::Found { version: found.version.clone(), path: found.path.clone() },
             Err(refusal) => PeerState::Refused { reason: format!("{}: {refusal}", found.path.display()) },
         },
     };
     let missing = || Peer {
-        name: "openssl".into(),
-        library: "openssl".into(),
+        name: OPENSSL.into(),
+        library: OPENSSL.into(),
         what: WHAT,
         state: PeerState::Missing { how: HOW.into() },
     };
@@ -174,11 +179,13 @@ fn x25519(op: contract::x25519::Op) -> Vec<Entry> {
 }
 
 fn hash(algorithm: Algorithm, shape: Shape) -> Vec<Entry> {
-    each(|found, api| contract::hash::entry(&found.name, shape, move || hash::OpenSslHash::new(found, api, algorithm)))
+    each_if(algorithm == Algorithm::Sm3, |found, api| {
+        contract::hash::entry(&found.name, shape, move || hash::OpenSslHash::new(found, api, algorithm))
+    })
 }
 
 fn cipher(mode: contract::cipher::Mode, op: contract::cipher::Op) -> Vec<Entry> {
-    each(|found, api| {
+    each_and_forks(|found, api| {
         contract::cipher::entry(&found.name, mode, op, move || cipher::OpenSslCipher::new(found, api, mode))
     })
 }
@@ -200,26 +207,39 @@ fn aeads(algorithm: contract::aead::Algorithm) -> Vec<(String, Box<dyn contract:
 }
 
 fn aead(algorithm: contract::aead::Algorithm, op: contract::aead::Op, bytes: usize) -> Vec<Entry> {
-    each(|found, api| {
+    use contract::aead::Algorithm;
+    each_if(matches!(algorithm, Algorithm::Sm4Gcm | Algorithm::Sm4Ccm), |found, api| {
         let make = move || aead::OpenSslAead::new(found, api, algorithm);
         contract::aead::entry(&found.name, algorithm, op, bytes, make)
     })
 }
 
 fn hmac(algorithm: Algorithm, bytes: usize) -> Vec<Entry> {
-    each(|found, api| contract::mac::entry(&found.name, bytes, move || mac::OpenSslHmac::new(found, api, algorithm)))
+    each_if(algorithm == Algorithm::Sm3, |found, api| {
+        contract::mac::entry(&found.name, bytes, move || mac::OpenSslHmac::new(found, api, algorithm))
+    })
 }
 
 fn hkdf() -> Vec<Entry> {
     each(|found, api| contract::kdf::entry(&found.name, move || mac::OpenSslHkdf::new(found, api)))
 }
 
-/// An entry for every library found, a refused one where it is of no use, and one that says how to get it if there is none.
+/// An entry for every OpenSSL found, a refused one where it is of no use, and one that says how to get it if there is none.
 fn each(entry: impl Fn(&'static Found, &'static Api) -> Entry) -> Vec<Entry> {
-    if found().is_empty() {
-        return vec![Entry::refused("openssl", Refusal::new(format!("is not on this machine: {HOW}")))];
+    each_if(false, entry)
+}
+
+/// The same with the forks, for China's standards.
+fn each_and_forks(entry: impl Fn(&'static Found, &'static Api) -> Entry) -> Vec<Entry> {
+    each_if(true, entry)
+}
+
+fn each_if(forks: bool, entry: impl Fn(&'static Found, &'static Api) -> Entry) -> Vec<Entry> {
+    let wanted: Vec<&Found> = found().iter().filter(|found| forks || !found.is_fork()).collect();
+    if wanted.is_empty() {
+        return vec![Entry::refused(OPENSSL, Refusal::new(format!("is not on this machine: {HOW}")))];
     }
-    let entries = found().iter().map(|found| match &found.api {
+    let entries = wanted.into_iter().map(|found| match &found.api {
         Ok(api) => entry(found, api),
         Err(refusal) => Entry::refused(&found.name, refusal.clone()),
     });
@@ -227,6 +247,10 @@ fn each(entry: impl Fn(&'static Found, &'static Api) -> Entry) -> Vec<Entry> {
 }
 
 impl Found {
+    fn is_fork(&self) -> bool {
+        self.library != OPENSSL
+    }
+
     /// What a subject of this library says about itself. `provider` is the one that serves the algorithm.
     fn provenance(&self, api: &Api, timed: &str, provider: &str) -> Provenance {
         let mask = std::env::var("OPENSSL_ia32cap").or_else(|_| std::env::var("OPENSSL_armcap")).ok();
@@ -239,7 +263,7 @@ impl Found {
             not_at_its_best,
             object_sha256: self.object_sha256(),
             ..Provenance::of(
-                "openssl",
+                &self.library,
                 &self.version,
                 &format!("{timed} (EVP, provider {provider}, {})", find::shown(&self.path)),
             )
@@ -259,6 +283,7 @@ mod tests {
     fn named(name: &str) -> Found {
         Found {
             name: name.into(),
+            library: OPENSSL.into(),
             version: String::new(),
             path: PathBuf::new(),
             api: Err(Refusal::new("a test")),
@@ -277,7 +302,7 @@ mod tests {
     fn names_hold_the_version_that_the_library_tells() {
         for found in found().iter().filter(|found| found.api.is_ok()) {
             assert!(found.version.split('.').count() >= 3, "{}", found.version);
-            assert!(found.name.starts_with(&format!("openssl-{}", found.version)));
+            assert!(found.name.starts_with(&format!("{}-{}", found.library, found.version)));
         }
     }
 }

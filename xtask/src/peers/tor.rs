@@ -1,12 +1,13 @@
-//! C tor's bench program, from Debian's source package, and its figures for the ntor handshake and for relay cells.
+//! C tor's bench program, from Debian's source package, and its figures for the ntor handshake and for relay cells; and its handshake as a shared
+//! library, linked from the objects of that build, which the subjects `tor-…` load.
 //!
 //! Debian's patches are not applied; libevent's headers are unpacked beside the source if the system has none.
 //!
 //! The bench program times each step of the handshake in a loop of its own and prints means. What is written is therefore
-//! *imported*: it never gets a verdict, and stands beside our rows as a claim does.
+//! *imported*: it never gets a verdict, and stands beside our rows as a claim does. The shared library is measured in the same rounds as ours.
 
 use super::debian::{Apt, entries};
-use super::{Extent, compiler, cpu, expect_in, make_directory, quiet_step, write};
+use super::{Extent, compiler, cpu, expect_in, make_directory, quiet_step, today, write, write_provenance};
 use crate::Failure;
 use crate::stage::program;
 use serde_json::json;
@@ -25,6 +26,10 @@ const CGO_OUTBOUND: &str = "CGO outbound at relay";
 /// How often the bench program is run; each figure is the median of so many means.
 const RUNS: usize = 11;
 const CFLAGS: &str = "-O2";
+/// Printed by tor's own makefile: the archives that its crypto stands on.
+const LIBRARIES: &str = "include Makefile\ncandor-libraries:\n\t@echo $(TOR_UTIL_LIBS) $(TOR_CRYPTO_LIBS)\n";
+const SHIM: &str = include_str!("shims/tor_ntor.c");
+const NTOR: &str = "src/core/crypto/onion_ntor.o";
 /// Not needed for the bench program, and not on every machine.
 const WITHOUT: [&str; 9] = [
     "--disable-asciidoc",
@@ -56,6 +61,7 @@ pub(super) fn build(peers: &Path, extent: Extent) -> Result<(), Failure> {
     let version = version.ok_or("the source's folder has no version")?.to_owned();
     let libraries = libevent(&apt, &at)?;
     compile(&source, libraries.as_deref())?;
+    link_ntor(peers, &source, &version)?;
     let runs = measure(&source, libraries.as_deref(), "onion_ntor", parse)?;
     let tor1 = measure(&source, libraries.as_deref(), "cell_ops_tor1", |said| nanoseconds(said, OUTBOUND))?;
     let cgo = measure(&source, libraries.as_deref(), "cell_ops_cgo", |said| nanoseconds(said, CGO_OUTBOUND))?;
@@ -136,9 +142,36 @@ fn compile(source: &Path, usr: Option<&Path>) -> Result<(), Failure> {
         None => drop(configure.arg(format!("CFLAGS={CFLAGS}"))),
     }
     quiet_step("configuring tor", configure)?;
+    // configure appends -fPIE for programs; of two such flags the last holds, and a shared library needs this one.
+    let makefile = source.join("Makefile");
+    let text = std::fs::read_to_string(&makefile).map_err(|error| format!("{}: {error}", makefile.display()))?;
+    let flags = text.lines().find_map(|line| line.strip_prefix("CFLAGS = ")).ok_or("tor's Makefile sets no CFLAGS")?;
     let mut make = program("make");
-    make.args(["-j2", "src/test/bench"]).current_dir(source);
+    make.args(["-j2", &format!("CFLAGS={flags} -fPIC"), "src/test/bench", NTOR]).current_dir(source);
     quiet_step("compiling tor's bench program (two minutes)", make)?;
+    Ok(())
+}
+
+/// Links tor's ntor, and what it stands on, into a shared library.
+fn link_ntor(peers: &Path, source: &Path, version: &str) -> Result<(), Failure> {
+    write(&source.join("candor.mk"), LIBRARIES)?;
+    let mut ask = program("make");
+    ask.args(["-s", "-f", "candor.mk", "candor-libraries"]).current_dir(source);
+    let libraries = quiet_step("asking tor's makefile for its libraries", ask)?;
+    let at = peers.join("tor-ntor");
+    make_directory(&at)?;
+    let shim = source.join("candor_ntor.c");
+    write(&shim, SHIM)?;
+    let mut link = program("cc");
+    link.args([CFLAGS, "-fPIC", "-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--gc-sections", "-I.", "-Isrc", "-o"]);
+    link.arg(at.join("libcandor-tor-ntor.so.1")).arg(&shim).arg(NTOR).arg("-Wl,--start-group");
+    link.args(libraries.split_whitespace()).args(["-Wl,--end-group", "-lssl", "-lcrypto", "-lm", "-lpthread"]);
+    link.current_dir(source);
+    quiet_step("linking tor's ntor", link)?;
+    let told = format!("Debian's source package tor {version}, without Debian's patches");
+    let build = format!("{}, {CFLAGS} -fPIC and what tor's configure adds, on {}, {}", compiler(), cpu(), today());
+    write_provenance(&at, &[("version", version), ("commit", &told), ("build", &build)])?;
+    println!("C tor's ntor is in {}", at.display());
     Ok(())
 }
 

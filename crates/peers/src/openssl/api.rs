@@ -4,7 +4,7 @@
 //! have not changed up to 4.0.
 
 use libloading::Library;
-use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulong, c_void};
 use std::path::Path;
 
 /// The name and version that a libcrypto reports.
@@ -22,6 +22,11 @@ const PLATFORM: c_int = 3;
 const CPU_INFO: c_int = 9;
 
 type VersionFn = unsafe extern "C" fn(c_int) -> *const c_char;
+
+/// Of Tongsuo, which gives the version of the OpenSSL that it was forked from as its own: major, minor and patch in 4, 8 and 16 bits, a
+/// release in the last 4.
+const TONGSUO: &str = "Tongsuo_version_num";
+type TongsuoVersionFn = unsafe extern "C" fn() -> c_ulong;
 
 macro_rules! api {
     ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)+) => {
@@ -190,8 +195,13 @@ impl Api {
         let version = unsafe { library.get::<VersionFn>("OpenSSL_version") };
         let version = *version.map_err(|_| "has no OpenSSL_version (needs 1.1)")?;
         let told = ask(version, VERSION).unwrap_or_default();
-        let identity = identify(&told)?;
-        if identity.library != "openssl" {
+        let mut identity = identify(&told)?;
+        // SAFETY: the type is that of Tongsuo's crypto.h, and nothing else has a function of that name.
+        if let Ok(number) = unsafe { function::<TongsuoVersionFn>(&library, TONGSUO) } {
+            // SAFETY: takes nothing.
+            identity = tongsuo(unsafe { number() });
+        }
+        if !USABLE.contains(&identity.library.as_str()) {
             return Ok((identity, Err(format!("is \"{told}\", not OpenSSL"))));
         }
         Ok((identity, Self::look_up(library, version)))
@@ -217,6 +227,14 @@ impl Api {
         let name = unsafe { (self.OSSL_PROVIDER_get0_name)(provider) };
         text(name).unwrap_or_else(|| "unknown".into())
     }
+}
+
+/// What this module's functions are known to fit.
+const USABLE: [&str; 2] = ["openssl", "tongsuo"];
+
+fn tongsuo(number: c_ulong) -> Identity {
+    let [major, minor, patch] = [(28, 0xf), (20, 0xff), (4, 0xffff)].map(|(shift, mask)| (number >> shift) & mask);
+    Identity { library: "tongsuo".into(), version: format!("{major}.{minor}.{patch}") }
 }
 
 /// `OpenSSL 3.0.19 27 Jan 2026`, `LibreSSL 3.8.2`, `OpenSSL 1.1.1 (compatible; AWS-LC 1.66.0)`.
@@ -258,6 +276,8 @@ mod tests {
             assert_eq!((identity.library.as_str(), identity.version.as_str()), (library, version));
         }
         assert!(identify("BoringSSL").is_err());
+        assert_eq!(tongsuo(0x8050_000f).version, "8.5.0");
+        assert_eq!(tongsuo(0x8120_0340).version, "8.18.52");
     }
 
     #[test]

@@ -31,8 +31,8 @@ fn single(algorithm: Algorithm, name: &str, bytes: usize) -> Task {
 fn batch(algorithm: Algorithm, messages: usize) -> Task {
     let shape = Shape { messages, bytes: 1 << 10 };
     let what = format!(
-        "{} ({}) of {messages} messages of {} bytes each: all at once where the subject's name has a + (our batches), else \
-         one after another",
+        "{} ({}) of {messages} messages of {} bytes each: all in one call where the subject's name ends in +batch, else one \
+         after another",
         algorithm.title(),
         algorithm.standard(),
         shape.bytes
@@ -40,6 +40,7 @@ fn batch(algorithm: Algorithm, messages: usize) -> Task {
     let mut task = Task::new(format!("hash/{}/batch{messages}", algorithm.name()), what);
     task = task.bytes((messages * shape.bytes) as u64);
     task.entries.extend(ours::hash::batches(algorithm, shape));
+    task.entries.extend(candor_peers::hash_batch(algorithm, shape));
     task.entries.extend(one_after_another(ours::hash::singles(algorithm, shape)));
     task.entries.extend(one_after_another(candor_peers::hash(algorithm, shape)));
     task

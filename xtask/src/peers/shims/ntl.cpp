@@ -23,8 +23,6 @@ template <class Op> void around(std::size_t ring, unsigned long count, Op op)
     for (std::size_t i = 0; count--; i = i + 1 == ring ? 0 : i + 1) op(i);
 }
 
-
-
 } // namespace
 
 extern "C" {
