@@ -78,3 +78,93 @@ impl Walker {
         within("phasing", self.phasing, 0, self.planes - 1, "from 0 to one less than the number of planes")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::orbit::frame::{light_time, minus, norm};
+
+    fn epoch() -> Timestamp {
+        "2025-03-09T00:00:00Z".parse().unwrap()
+    }
+
+    /// How close satellites of different planes come on circles, for a pattern on the unit sphere.
+    ///
+    /// Two satellites that are Δ apart in phase, on circles whose nodes are Ω apart, see each other under an angle whose cosine is at most
+    /// (P + Q)/2 cos Δ + |P - Q|/2 - cos i sin Ω sin Δ, with P = cos Ω and Q = cos² i cos Ω + sin² i.
+    fn closest(shell: &Walker) -> f64 {
+        let (sin_i, cos_i) = shell.inclination.to_radians().sin_cos();
+        let mut cosine: f64 = -1.0;
+        for plane in 1..shell.planes {
+            let turn = plane as f64 / shell.planes as f64;
+            let (sin, p) = (std::f64::consts::TAU * turn).sin_cos();
+            let q = cos_i.powi(2) * p + sin_i.powi(2);
+            for place in 0..shell.per_plane {
+                let apart = (place as f64 + shell.phasing as f64 * turn) / shell.per_plane as f64;
+                let (sin_d, cos_d) = (std::f64::consts::TAU * apart).sin_cos();
+                cosine = cosine.max((p + q) / 2.0 * cos_d + (p - q).abs() / 2.0 - cos_i * sin * sin_d);
+            }
+        }
+        (2.0 - 2.0 * cosine).max(0.0).sqrt()
+    }
+
+    #[test]
+    fn the_shells_phasing_keeps_planes_furthest_apart() {
+        let distance = |phasing| closest(&Walker { phasing, ..Walker::SHELL });
+        let best = (0..72).max_by(|&one, &other| distance(one).total_cmp(&distance(other)));
+        assert_eq!(best, Some(Walker::SHELL.phasing));
+        let kilometres = distance(Walker::SHELL.phasing) * 6928.0;
+        assert!((kilometres - 71.5).abs() < 0.5, "{kilometres}");
+    }
+
+    #[test]
+    fn the_shell_is_where_it_should_be() {
+        let satellites = Walker::SHELL.satellites(epoch()).unwrap();
+        assert_eq!(satellites.len(), 1584);
+        let mut north: f64 = 0.0;
+        for (index, satellite) in satellites.iter().enumerate() {
+            let point = satellite.at(epoch()).unwrap().ground();
+            // Earth's flattening lets the height vary by 14 km between 53° and the equator, J₂ the orbit by 10.
+            assert!((535.0..585.0).contains(&point.height), "{index}: {point:?}");
+            north = north.max(point.latitude);
+        }
+        assert!((north - 53.0).abs() < 0.5, "{north}");
+    }
+
+    #[test]
+    fn each_satellite_has_four_neighbours_that_stay_near() {
+        let shell = Walker::SHELL;
+        let (grid, satellites) = (shell.grid().unwrap(), shell.satellites(epoch()).unwrap());
+        let mut longest = std::time::Duration::ZERO;
+        for minutes in [0, 20, 40] {
+            let time = epoch() + jiff::SignedDuration::from_mins(minutes);
+            let states: Vec<_> = satellites.iter().map(|satellite| satellite.at(time).unwrap()).collect();
+            for (index, state) in states.iter().enumerate() {
+                assert_eq!(grid.neighbours(index).len(), 4, "{index}");
+                for &next in grid.neighbours(index) {
+                    assert!(grid.neighbours(next).contains(&index));
+                    longest = longest.max(light_time(norm(minus(states[next].position, state.position))));
+                }
+            }
+        }
+        // 1/22 of the circle is a chord of 1972 km, 6.6 ms.
+        assert!((6.4e-3..6.8e-3).contains(&longest.as_secs_f64()), "{longest:?}");
+    }
+
+    #[test]
+    fn patterns_that_are_none_are_refused() {
+        let good = Walker { inclination: 86.4, planes: 6, per_plane: 11, phasing: 2, altitude: 780.0 };
+        assert_eq!(good.satellites(epoch()).unwrap().len(), 66);
+        for bad in [
+            Walker { planes: 0, ..good },
+            Walker { per_plane: 1001, ..good },
+            Walker { phasing: 6, ..good },
+            Walker { altitude: -1.0, ..good },
+            Walker { altitude: f64::NAN, ..good },
+            Walker { inclination: 181.0, ..good },
+        ] {
+            assert!(bad.satellites(epoch()).is_err(), "{bad:?}");
+        }
+        assert!(good.grid().is_ok() && Walker { planes: 0, ..good }.grid().is_err());
+    }
+}
