@@ -233,7 +233,7 @@ impl Planner<'_> {
                     change
                 }
                 None => {
-                    if next == next_slot {
+                    if next == next_slot && next < length {
                         self.choose(next)?;
                     }
                     next
@@ -260,6 +260,8 @@ impl Planner<'_> {
             Some(way) if usable(way, to)? => Ok(None),
             Some(way) => turn(from, to, PRECISION, |at| Ok(!usable(way, at)?)).map(Some),
             None => match choice::choose(self.connection, self.time(to), None)? {
+                // The ends were there already, so it is the way between them that has opened.
+                Some(way) if usable(&way, from)? => Ok(Some(to)),
                 Some(way) => turn(from, to, PRECISION, |at| usable(&way, at)).map(Some),
                 None => Ok(None),
             },
@@ -278,9 +280,12 @@ impl Planner<'_> {
             |way: &Option<Vec<usize>>| way.as_ref().map(|way| Ok(self.connection.link(way, time)?.delay)).transpose();
         let (from, to) = (ends(&self.way), ends(&new));
         let (before, behind) = (delay(&self.way)?, delay(&new)?);
-        // The old way's last sample.
-        self.sample(at)?;
-        if from != to {
+        let begins = self.plan.samples.is_empty();
+        if !begins {
+            // The old way's last sample.
+            self.sample(at)?;
+        }
+        if from != to && !begins {
             self.plan.hand_overs.push(HandOver { at: seconds(at), from, to, before, behind });
         }
         if let Some(old) = self.way.take() {

@@ -50,11 +50,9 @@ fn best(
             let mut best: Option<(f64, f64, usize)> = None;
             for index in visible {
                 let mut remaining = 0.0;
-                while remaining < AHEAD {
-                    let later = connection.satellites[index].at(after(time, remaining + AHEAD_STEP))?;
-                    if !seen(&later) {
-                        break;
-                    }
+                // A satellite without a place then, since it decays, does not stay visible.
+                let later = |ahead| connection.satellites[index].at(after(time, ahead)).is_ok_and(|state| seen(&state));
+                while remaining < AHEAD && later(remaining + AHEAD_STEP) {
                     remaining += AHEAD_STEP;
                 }
                 let rank = (remaining, elevation(index), index);
