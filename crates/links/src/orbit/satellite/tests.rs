@@ -1,5 +1,6 @@
 use super::*;
 use crate::orbit;
+use proptest::prelude::*;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -91,4 +92,29 @@ fn elements_made_by_a_program_are_checked_too() {
     assert_eq!(error, "elements of 57795: mean anomaly is NaN; expected degrees from 0 to 360");
     let satellite = Satellite::new(&good).unwrap();
     assert!(satellite.clone().with_ut1_minus_utc(-0.9).is_ok() && satellite.with_ut1_minus_utc(1.1).is_err());
+}
+
+proptest! {
+    /// Any elements that are accepted have a place at any time, or a reason why not.
+    #[test]
+    fn no_orbit_panics(
+        mean_motion in prop_oneof![0.05..18.0f64, 0.99..1.01f64, 1.9..2.1f64],
+        eccentricity in prop_oneof![0.0..1.0f64, Just(0.0), 0.0..1e-6f64],
+        inclination in prop_oneof![0.0..=180.0f64, Just(0.0), Just(180.0), Just(90.0)],
+        angles in prop::array::uniform3(0.0..=360.0f64),
+        drag in prop_oneof![-10.0..10.0f64, Just(0.0), -1e-3..1e-3f64],
+        minutes in -500000..500000i64,
+    ) {
+        let mut elements = orbit::read(orbit::EXAMPLE.as_bytes()).unwrap().remove(0);
+        let [right_ascension, argument_of_perigee, mean_anomaly] = angles;
+        elements = Elements { mean_motion, eccentricity, inclination, right_ascension, argument_of_perigee, mean_anomaly, drag, ..elements };
+        match Satellite::new(&elements) {
+            Ok(satellite) => {
+                if let Ok(state) = satellite.at(elements.epoch + jiff::SignedDuration::from_mins(minutes)) {
+                    prop_assert!(norm(state.position) >= EARTH_RADIUS && norm(state.velocity).is_finite());
+                }
+            }
+            Err(_) => prop_assert!(elements.perigee() < 0.0 || elements.check().is_ok()),
+        }
+    }
 }
