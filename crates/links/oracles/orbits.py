@@ -2,12 +2,13 @@
 """Writes crates/links/data/skyfield.json and sgp4-verification.json: passes, look angles and states, without our code.
 
 Needs Skyfield 1.55 and sgp4 2.27, both offline: `python3 -m venv V && V/bin/pip install skyfield==1.55 sgp4==2.27`, then `V/bin/python orbits.py`
-in this directory. Skyfield's table of UT1 - UTC is the one that it ships; it applies neither polar motion nor refraction.
+in this directory. With `--check` it writes nothing and says what would change; `cargo xtask test differential` does that where it can. Skyfield's table of UT1 - UTC is the one that it ships; it applies neither polar motion nor refraction.
 
 Of the satellites one is real: 57795, cited from the file sagin-experiments/satellite_orbit.py of github.com/hmx615/pq-ntor-experiment. The others
 are made up here, in orbits that are like well-known ones. Skyfield finds a pass to half a second, so its own elevations are searched again here.
 """
 import json
+import sys
 from importlib import resources
 from pathlib import Path
 
@@ -149,11 +150,29 @@ def verification():
     return [{"lines": elements[number], "states": states[number][:13]} for number in VERIFICATION]
 
 
-def write(name, rows):
-    text = ",\n".join(json.dumps(row) for row in rows)
-    (DATA / name).write_text(f"[\n{text}\n]\n")
+def differences(found, expected, where):
+    """Where two values differ by more than another processor's rounding makes."""
+    if isinstance(expected, dict) and isinstance(found, dict) and found.keys() == expected.keys():
+        return [d for key in expected for d in differences(found[key], expected[key], f"{where}.{key}")]
+    if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)) and len(found) == len(expected):
+        return [d for i, pair in enumerate(zip(found, expected)) for d in differences(*pair, f"{where}[{i}]")]
+    if isinstance(expected, float) and isinstance(found, float):
+        return [] if abs(found - expected) < 1e-3 else [f"{where} is {expected} in the file, and now {found}"]
+    return [] if found == expected else [f"{where} is {expected} in the file, and now {found}"]
+
+
+def main():
+    for name, rows in [("skyfield.json", list(cases())), ("sgp4-verification.json", verification())]:
+        path = DATA / name
+        if sys.argv[1:] == ["--check"]:
+            wrong = differences(rows, json.loads(path.read_text()), name)
+            if wrong:
+                sys.exit("\n".join(wrong[:10]))
+            print(f"{name}: {len(rows)} cases as they were")
+        else:
+            text = ",\n".join(json.dumps(row) for row in rows)
+            path.write_text(f"[\n{text}\n]\n")
 
 
 if __name__ == "__main__":
-    write("skyfield.json", cases())
-    write("sgp4-verification.json", verification())
+    main()

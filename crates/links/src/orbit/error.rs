@@ -43,10 +43,7 @@ pub enum Error {
         reason: String,
     },
     /// The time is too far from the epoch of the elements.
-    #[error(
-        "elements of {satellite} are of {epoch}, more than {limit} days from {time}; get newer ones",
-        limit = super::satellite::REACH_DAYS
-    )]
+    #[error("elements of {satellite} are of {epoch}, more than {limit} days from {time}; get newer ones")]
     TooFar {
         /// Name of the satellite.
         satellite: String,
@@ -54,6 +51,8 @@ pub enum Error {
         epoch: Timestamp,
         /// The time that was asked for.
         time: Timestamp,
+        /// How many days they are used for.
+        limit: i64,
     },
     /// A value that a caller gave is outside its range.
     #[error("{what} is {value}; expected {allowed}")]

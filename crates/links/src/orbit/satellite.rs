@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use sgp4::{Constants, MinutesSinceEpoch, Orbit, WGS72};
 
 /// How far from their epoch elements are used, in days. Errors grow by kilometres a day; a year is beyond any use.
-pub(super) const REACH_DAYS: i64 = 366;
+const REACH_DAYS: i64 = 366;
 
 /// Distance of a geostationary satellite from the Earth's centre in kilometres: (μ/ω²)^⅓ with μ of WGS-84, and half a kilometre for J₂.
 const GEOSTATIONARY_RADIUS: f64 = 42164.69;
@@ -99,7 +99,7 @@ impl Satellite {
     fn teme(&self, epoch: Timestamp, constants: &Constants, time: Timestamp) -> Result<([f64; 3], [f64; 3]), Error> {
         let since = time.duration_since(epoch);
         if since.as_hours().abs() >= REACH_DAYS * 24 {
-            return Err(Error::TooFar { satellite: self.name.clone(), epoch, time });
+            return Err(Error::TooFar { satellite: self.name.clone(), epoch, time, limit: REACH_DAYS });
         }
         let diverged = |reason| Error::Diverged { satellite: self.name.clone(), time, reason };
         let state = constants

@@ -249,6 +249,26 @@ fn plans_that_make_no_sense_are_refused() {
     assert!(fine.plan(start(), minutes(200)).unwrap_err().to_string().starts_with("number of samples is 12000000"));
 }
 
+/// What drives a link interpolates between the samples.
+#[test]
+fn a_step_of_a_second_is_fine_enough_to_interpolate() {
+    let satellites = shell();
+    let user = terminal(52.5, 13.4, 25.0);
+    let connection = Connection { user, gateway: user, ..bent_pipe(&satellites) };
+    let plan = connection.plan(start(), minutes(5)).unwrap();
+    let mut worst: f64 = 0.0;
+    for pair in plan.samples.windows(2) {
+        let (one, other) = (pair[0].link.unwrap(), pair[1].link.unwrap());
+        if one.satellite == other.satellite {
+            let middle = (pair[0].at.as_secs_f64() + pair[1].at.as_secs_f64()) / 2.0;
+            let truth = connection.link(&[one.satellite], after(start(), middle)).unwrap().delay.as_secs_f64();
+            worst = worst.max((truth - (one.delay.as_secs_f64() + other.delay.as_secs_f64()) / 2.0).abs());
+        }
+    }
+    // v²/r is 0.1 km/s² overhead; an eighth of that, twice, is 26 m.
+    assert!(worst > 1e-9 && worst < 0.1e-6, "{worst}");
+}
+
 #[test]
 fn the_csv_has_a_line_for_each_sample() {
     let satellites = one_satellite();
