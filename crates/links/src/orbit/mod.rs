@@ -9,7 +9,7 @@
 //! The passes of one satellite over a site, and the delay of a bent pipe over one of them:
 //!
 //! ```
-//! use candor_links::orbit::{self, Connection, Route, Satellite, Selection, Site, Terminal, passes};
+//! use candor_links::orbit::{self, Connection, Part, Route, Satellite, Selection, Site, Terminal, passes};
 //! use std::time::Duration;
 //!
 //! let satellites = orbit::read(orbit::EXAMPLE.as_bytes())?.iter().map(Satellite::new).collect::<Result<Vec<_>, _>>()?;
@@ -33,7 +33,7 @@
 //!     step: Duration::from_secs(1),
 //! }
 //! .plan(passes[3].rise.unwrap().time, Duration::from_secs(600))?;
-//! let delays: Vec<Duration> = plan.trace().samples.iter().filter_map(|sample| sample.1).collect();
+//! let delays: Vec<Duration> = plan.trace(Part::Whole).samples.iter().filter_map(|sample| sample.1).collect();
 //! assert_eq!(delays.iter().min().unwrap().as_micros(), 2 * 2714);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -57,7 +57,7 @@ pub use grid::Grid;
 pub use ground_track::{Track, ground_track, serving_tracks};
 pub use passes::{Event, Pass, passes, passes_of_all};
 pub use satellite::Satellite;
-pub use service::{Connection, HandOver, Link, Plan, Route, Sample, Selection, Stretch, Terminal};
+pub use service::{Connection, HandOver, Link, Part, Plan, Route, Sample, Selection, Stretch, Terminal};
 pub use walker::Walker;
 
 /// The one element set on which the satellite links of hmx615/pq-ntor-experiment rest (`sagin-experiments/satellite_orbit.py`).

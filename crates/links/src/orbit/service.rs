@@ -102,6 +102,19 @@ pub struct Link {
     pub gateway: Look,
 }
 
+/// A part of the way from user to gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// From the user to its satellite.
+    Up,
+    /// Between satellites; nothing in a bent pipe.
+    Between,
+    /// From the last satellite to the gateway.
+    Down,
+}
+
 /// A stretch of time with one way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
@@ -129,11 +142,18 @@ pub struct HandOver {
 }
 
 impl Plan {
-    /// The delay alone.
-    pub fn trace(&self) -> DelayTrace {
-        DelayTrace {
-            samples: self.samples.iter().map(|sample| (sample.at, sample.link.map(|link| link.delay))).collect(),
-        }
+    /// The delay of the whole way or a part of it. The parts add up to the whole, so that each can drive a link of its own.
+    pub fn trace(&self, part: Part) -> DelayTrace {
+        let delay = |link: Link| {
+            let (up, down) = (link.user.delay(), link.gateway.delay());
+            match part {
+                Part::Whole => link.delay,
+                Part::Up => up,
+                Part::Between => link.delay.saturating_sub(up + down),
+                Part::Down => link.delay - link.delay.saturating_sub(up + down) - up,
+            }
+        };
+        DelayTrace { samples: self.samples.iter().map(|sample| (sample.at, sample.link.map(delay))).collect() }
     }
 
     /// All samples as CSV, with the user's Doppler shift at a carrier in Hz. Where there is no link, the other columns are empty.

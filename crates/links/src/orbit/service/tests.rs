@@ -186,8 +186,17 @@ fn between_satellites_the_signal_takes_the_shortest_way() {
         let taken: f64 = stretch.way.windows(2).map(|pair| length(pair[0], pair[1])).sum();
         assert!((taken - best[stretch.way[stretch.way.len() - 1]]).abs() < 0.01, "{taken}");
     }
+    let parts = [Part::Up, Part::Between, Part::Down].map(|part| plan.trace(part).samples);
+    for (index, (_, whole)) in plan.trace(Part::Whole).samples.iter().enumerate() {
+        let [up, between, down] = [0, 1, 2].map(|part: usize| parts[part][index].1.unwrap());
+        assert_eq!(up + between + down, whole.unwrap());
+        assert!(
+            up < Duration::from_millis(4) && down < Duration::from_millis(4) && between > Duration::from_millis(15)
+        );
+    }
     // 5570 km over the ground; light in vacuum needs 18.6 ms for that, and fibre 27.9 ms.
-    let delays: Vec<f64> = plan.trace().samples.iter().map(|sample| sample.1.unwrap().as_secs_f64() * 1e3).collect();
+    let delays: Vec<f64> =
+        plan.trace(Part::Whole).samples.iter().map(|sample| sample.1.unwrap().as_secs_f64() * 1e3).collect();
     assert!(delays.iter().all(|delay| (20.0..40.0).contains(delay)), "{delays:?}");
 }
 
@@ -217,7 +226,9 @@ fn geostationary_delay_is_that_of_the_facts() {
     let plan = connection.plan(start(), minutes(2)).unwrap();
     assert!(plan.hand_overs.is_empty() && plan.stretches.len() == 1);
     // 119.4 ms one way at the zenith, twice.
-    assert!(plan.trace().samples.iter().all(|sample| (sample.1.unwrap().as_secs_f64() - 0.2387).abs() < 1e-4));
+    assert!(
+        plan.trace(Part::Whole).samples.iter().all(|sample| (sample.1.unwrap().as_secs_f64() - 0.2387).abs() < 1e-4)
+    );
 }
 
 #[test]
