@@ -109,7 +109,7 @@ fn the_highest_satellite_serves_from_slot_to_slot() {
 }
 
 #[test]
-fn who_keeps_a_satellite_changes_when_it_sets() {
+fn the_longest_remaining_satellite_is_kept_until_it_sets() {
     let satellites = shell();
     let user = terminal(52.5, 13.4, 25.0);
     let highest = Connection { user, gateway: user, ..bent_pipe(&satellites) };
@@ -260,7 +260,7 @@ fn plans_that_make_no_sense_are_refused() {
     assert!(fine.plan(start(), minutes(200)).unwrap_err().to_string().starts_with("number of samples is 12000000"));
 }
 
-/// What drives a link interpolates between the samples.
+/// Links interpolate between the samples.
 #[test]
 fn a_step_of_a_second_is_fine_enough_to_interpolate() {
     let satellites = shell();
