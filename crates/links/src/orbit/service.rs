@@ -65,7 +65,7 @@ pub struct Connection<'a> {
     pub slot: Duration,
     /// How long there is no link while user or gateway turn to another satellite.
     pub outage: Duration,
-    /// How far apart samples are.
+    /// How far apart samples are, at most a minute. A link that is shorter than that may be missed.
     pub step: Duration,
 }
 
@@ -202,7 +202,7 @@ impl Connection<'_> {
         let year = 366.0 * 86400.0;
         within("length of the plan in seconds", length, 0.0, year, "from 0 to a year")?;
         within("length of a slot in seconds", self.slot, 0.1, year, "from 0.1 to a year")?;
-        within("distance of samples in seconds", self.step, 0.001, year, "from 0.001 to a year")?;
+        within("distance of samples in seconds", self.step, 0.001, 60.0, "from 0.001 to 60")?;
         within("outage in seconds", self.outage, 0.0, self.slot.as_secs_f64() / 2.0, "from 0 to half a slot")?;
         let samples = length.as_secs_f64() / self.step.as_secs_f64();
         match samples <= MOST_SAMPLES {
@@ -249,7 +249,9 @@ impl Planner<'_> {
             }
             now = match self.first_change(now, next)? {
                 Some(change) => {
-                    self.choose(change)?;
+                    if change < length {
+                        self.choose(change)?;
+                    }
                     change
                 }
                 None => {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::orbit::{EXAMPLE, SPEED_OF_LIGHT, Walker, ground_track, passes, read, serving_tracks};
+use proptest::prelude::*;
 
 fn start() -> Timestamp {
     "2025-03-09T16:50:00Z".parse().unwrap()
@@ -250,6 +251,7 @@ fn plans_that_make_no_sense_are_refused() {
         Connection { gateway: bad_mask, ..good },
         Connection { slot: Duration::ZERO, ..good },
         Connection { step: Duration::ZERO, ..good },
+        Connection { step: Duration::from_secs(61), ..good },
         Connection { outage: Duration::from_secs(8), ..good },
     ] {
         assert!(matches!(bad.plan(start(), minutes(1)), Err(Error::OutOfRange { .. })));
@@ -258,6 +260,48 @@ fn plans_that_make_no_sense_are_refused() {
     assert_eq!(error, "length of the plan in seconds is 31708800; expected from 0 to a year");
     let fine = Connection { step: Duration::from_millis(1), ..good };
     assert!(fine.plan(start(), minutes(200)).unwrap_err().to_string().starts_with("number of samples is 12000000"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Sixty-six satellites that leave gaps, over any two sites near each other.
+    #[test]
+    fn every_plan_is_in_order(
+        latitude in -80.0..80.0f64,
+        longitude in -180.0..180.0f64,
+        apart in 0.0..8.0f64,
+        mask in 5.0..50.0f64,
+        slot in 1.0..60.0f64,
+        step in 0.3..20.0f64,
+        outage in prop_oneof![Just(0.0), 0.0..0.5f64],
+        longest in any::<bool>(),
+        links in any::<bool>(),
+        seconds in 1.0..1500.0f64,
+    ) {
+        let shell = Walker { inclination: 86.4, planes: 6, per_plane: 11, phasing: 2, altitude: 780.0 };
+        let satellites = shell.satellites(start()).unwrap();
+        let grid = shell.grid().unwrap();
+        let connection = Connection {
+            user: terminal(latitude, longitude, mask),
+            gateway: terminal(latitude + apart, longitude, mask),
+            route: if links { Route::BetweenSatellites(&grid) } else { Route::BentPipe },
+            selection: if longest { Selection::LongestRemaining } else { Selection::HighestElevation },
+            slot: Duration::from_secs_f64(slot),
+            outage: Duration::from_secs_f64(outage),
+            step: Duration::from_secs_f64(step),
+            ..bent_pipe(&satellites)
+        };
+        let length = Duration::from_secs_f64(seconds);
+        let plan = connection.plan(start(), length).unwrap();
+        check(&plan, &connection, length);
+        for stretch in &plan.stretches {
+            let inside = |sample: &&Sample| sample.at > stretch.from + STEP_WIDTH && sample.at < stretch.until;
+            for sample in plan.samples.iter().filter(inside) {
+                prop_assert_eq!(sample.link.map(|link| link.satellite), Some(stretch.way[0]), "{:?}", sample);
+            }
+        }
+    }
 }
 
 /// Links interpolate between the samples.
