@@ -71,7 +71,10 @@ pub(crate) fn run(only: Option<&str>) -> Result<bool, Failure> {
         }
         tests(tally, "tests", command);
     });
-    gate.stage("differential", |tally| crate::differential::in_the_gate(&workspace, tally));
+    gate.stage("differential", |tally| {
+        crate::differential::in_the_gate(&workspace, tally);
+        crate::skyfield::in_the_gate(&workspace, tally);
+    });
     gate.stage("rust-version", |tally| crate::msrv::check(&workspace, tally));
     gate.stage("doc tests", |tally| {
         tests(tally, "doc tests", cargo_with(["test", "--workspace", "--no-fail-fast", "--doc"]));

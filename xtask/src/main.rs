@@ -19,6 +19,7 @@ mod portable;
 mod published;
 mod qemu;
 mod residue;
+mod skyfield;
 mod stage;
 mod structure;
 mod tally;

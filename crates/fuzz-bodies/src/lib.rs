@@ -7,6 +7,7 @@
 pub mod codes;
 pub mod gf2;
 pub mod lab;
+pub mod links;
 pub mod login;
 pub mod network;
 pub mod old_hashes;

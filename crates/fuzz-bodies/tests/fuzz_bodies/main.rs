@@ -3,6 +3,7 @@
 mod codes;
 mod gf2;
 mod lab;
+mod links;
 mod login;
 mod network;
 mod onion;

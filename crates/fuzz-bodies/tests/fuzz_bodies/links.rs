@@ -1,0 +1,10 @@
+use candor_fuzz_bodies::links as fuzz;
+use candor_test_support::corpus::Corpus;
+
+/// Mutations of each file of a corpus.
+const MUTATIONS: usize = 1500;
+
+#[test]
+fn no_element_set_makes_the_reader_or_sgp4_panic() {
+    Corpus::of("links_elements").run(MUTATIONS, fuzz::elements);
+}
