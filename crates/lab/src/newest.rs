@@ -22,7 +22,7 @@ const NEWEST: &[Release] = &[
     Release { library: "libgcrypt", version: "1.12.4", date: "2026-11-25" },
     Release { library: "libmceliece", version: "20260622", date: "2026-06-22" },
     Release { library: "liboqs", version: "0.16.0", date: "2026-07" },
-    Release { library: "libsodium", version: "1.0.20", date: "2024-05-25" },
+    Release { library: "libsodium", version: "1.0.22", date: "2026-11-25" },
     Release { library: "ntl", version: "11.6.0", date: "2026-11-23" },
     Release { library: "openssl", version: "4.0.3", date: "2026-11" },
     Release { library: "tongsuo", version: "8.5.0", date: "2026-09-30" },
