@@ -6,13 +6,15 @@
 
 mod document;
 mod judge;
+mod report;
 mod table;
 
 use crate::Failure;
 use crate::columns::{self, Align};
 use crate::stage::{cargo_with, program};
 use crate::workspace::Workspace;
-use judge::{Found, Outcome, Wanted, judge, judge_figure};
+use judge::{Outcome, Wanted, judge, judge_figure};
+use report::{OTHER_WORK, Row, parse_report, under};
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -198,105 +200,6 @@ fn parse_tasks(json: &str) -> Vec<String> {
     found
 }
 
-/// One row of a report that has a ratio.
-#[derive(Clone, Debug)]
-struct Row {
-    run: String,
-    /// When the run began, as RFC 3339 has it, in UTC: the order of the texts is that of the times.
-    date: String,
-    task: String,
-    subject: String,
-    baseline: String,
-    found: Found,
-    /// What a reader must know of the subject, in words for its source.
-    marks: String,
-}
-
-/// A report, as far as bars are concerned.
-#[derive(Debug)]
-struct Report {
-    run: String,
-    /// What stands behind its name.
-    condition: String,
-    rows: Vec<Row>,
-}
-
-/// What stands behind the name of a run that was made while other programs used the machine.
-const BUSY: &str = ", busy";
-/// And of one that was stopped before its plan was complete. Its rows decide no bar; a figure that rests on it says so.
-const INTERRUPTED: &str = ", interrupted";
-/// And of one whose program was built from a tree with changes that no commit has: nobody can build it again.
-const CHANGED: &str = ", changed tree";
-/// What stands behind a row that has no verdict, because its subject does other work than the baseline.
-const OTHER_WORK: &str = ", other work";
-
-/// Lints of a row that say whom it compares with, and of a task, that processes died: each in words for a source.
-const MARKS: [(&str, &str); 4] = [
-    ("old-peer", ", old peer"),
-    ("peer-not-at-its-best", ", peer not at its best"),
-    ("unlike-conditions", ", unlike conditions"),
-    ("process-lost", ", a process was lost"),
-];
-
-/// A source with what its run was made under.
-fn under(source: &str, conditions: &BTreeMap<String, String>) -> String {
-    let name = source.trim_start_matches("runs/").split(',').next().unwrap_or_default().trim_end_matches(".jsonl");
-    format!("{source}{}", conditions.get(name).map_or("", String::as_str))
-}
-
-fn parse_report(json: &str) -> Result<Report, Failure> {
-    let report: Value = serde_json::from_str(json).map_err(|error| format!("not a JSON report: {error}"))?;
-    match report.get("schema").and_then(Value::as_u64) {
-        Some(1) => {}
-        Some(other) => return Err(format!("a report of schema {other}; this xtask reads schema 1")),
-        None => return Err("not a report: it has no `schema`".to_owned()),
-    }
-    let run = report.get("run").and_then(Value::as_str).unwrap_or("?");
-    // The name of a run holds the day and a digest, which says nothing about the hour.
-    let date = report.get("date").and_then(Value::as_str).ok_or("not a report: it has no `date`")?;
-    let commit = report.get("commit").and_then(Value::as_str).ok_or("not a report: it has no `commit`")?;
-    let rows = report.get("rows").and_then(Value::as_array).ok_or("not a report: it has no `rows`")?;
-    let lints = report.get("lints").and_then(Value::as_array).ok_or("not a report: it has no `lints`")?;
-    let fires = |name: &str| lints.iter().any(|lint| lint.get("lint").and_then(Value::as_str) == Some(name));
-    let (condition, rows) = match (fires("interrupted"), fires("busy-machine")) {
-        (true, _) => (INTERRUPTED, &[][..]),
-        (false, true) => (BUSY, &rows[..]),
-        (false, false) => ("", &rows[..]),
-    };
-    let condition = condition.to_owned() + if commit.ends_with("+dirty") { CHANGED } else { "" };
-    let rows = rows.iter().filter_map(|row| parse_row(run, date, row, lints)).collect();
-    Ok(Report { run: run.to_owned(), condition, rows })
-}
-
-/// Rows without a ratio (sizes, rates, the baseline itself) are no rows for a ratio bar. A row without an interval (too few
-/// processes) is one, and nothing can be told from it.
-fn parse_row(run: &str, date: &str, row: &Value, lints: &[Value]) -> Option<Row> {
-    let is_of_row = |lint: &Value| {
-        let subject = lint.get("subject").and_then(Value::as_str).unwrap_or_default();
-        lint.get("task") == row.get("task")
-            && (subject.is_empty() || Some(subject) == row.get("subject").and_then(Value::as_str))
-    };
-    let has =
-        |name: &str| lints.iter().any(|lint| lint.get("lint").and_then(Value::as_str) == Some(name) && is_of_row(lint));
-    let marks = MARKS.iter().filter(|(name, _)| has(name)).map(|(_, words)| *words).collect();
-    let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
-    let number = |key: &str| row.get(key).and_then(Value::as_f64);
-    Some(Row {
-        run: run.to_owned(),
-        date: date.to_owned(),
-        task: text("task")?,
-        subject: text("subject")?,
-        baseline: text("baseline")?,
-        found: Found {
-            ratio: number("ratio")?,
-            low: number("low").unwrap_or(f64::NAN),
-            high: number("high").unwrap_or(f64::NAN),
-            verdict: text("verdict").unwrap_or_default(),
-        },
-        marks,
-    })
-}
-
 /// One printed line of a bar.
 #[derive(Debug)]
 struct Line {
@@ -393,19 +296,6 @@ fn newest_of_each_cpu(rows: Vec<&Row>, best_peer: bool) -> Vec<&Row> {
         .collect()
 }
 
-impl Row {
-    /// The kind of CPU, which stands in the run's name between the date and the digest.
-    fn cpu(&self) -> &str {
-        let name = self.run.get("2026-11-21-".len()..).unwrap_or_default();
-        name.rsplit_once('-').map_or("", |(cpu, _)| cpu)
-    }
-
-    /// Whether its subject does other work than the baseline: then the report has no verdict.
-    fn is_other(&self) -> bool {
-        self.found.verdict == "none"
-    }
-}
-
 fn is_ours(subject: &str) -> bool {
     subject.starts_with("candor@")
 }
@@ -445,6 +335,7 @@ fn counts(judged: &[Judged]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::report::{BUSY, INTERRUPTED};
     use super::*;
 
     const REPORT: &str = r#"{"schema": 1, "run": "2026-11-21-zen3-3f9c1a", "date": "2026-11-21T10:00:00Z", "commit": "0123456789ab", "machine": {}, "rows": [

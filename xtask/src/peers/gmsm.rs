@@ -20,6 +20,21 @@ golang.org/x/sys v0.41.0/go.mod h1:OgkHotnGiDImocRcuBABYBEXf8A9a87e/uXjp9XT3ks=
 ";
 const SHIM: &str = include_str!("shims/gmsm.go");
 
+/// The oldest Go 1 that the module takes, as `MODULE` says.
+const OLDEST_GO: u32 = 24;
+
+/// Why this machine's Go can't build it: Debian 12's is 1.19.
+pub(super) fn go_is_too_old() -> Option<String> {
+    let told = program("go").arg("version").output().ok()?;
+    too_old(&String::from_utf8_lossy(&told.stdout))
+}
+
+fn too_old(told: &str) -> Option<String> {
+    let version = told.split_whitespace().find_map(|word| word.strip_prefix("go1."))?;
+    let minor: u32 = version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+    (minor < OLDEST_GO).then(|| format!("Go 1.{version} is here, and gmsm needs 1.{OLDEST_GO}"))
+}
+
 pub(super) fn build(peers: &Path, extent: Extent) -> Result<(), Failure> {
     let source = peers.join("gmsm-source");
     make_directory(&source)?;
@@ -57,6 +72,13 @@ mod tests {
     #[test]
     fn the_version_is_that_of_the_module() {
         assert!(MODULE.contains(&format!("gmsm v{VERSION}\n")), "{MODULE}");
+        assert!(MODULE.contains(&format!("\ngo 1.{OLDEST_GO}.0\n")), "{MODULE}");
+        assert_eq!(too_old("go version go1.24.4 linux/amd64"), None);
+        assert_eq!(
+            too_old("go version go1.19.8 linux/amd64").as_deref(),
+            Some("Go 1.19.8 is here, and gmsm needs 1.24")
+        );
+        assert_eq!(too_old("no version"), None);
         assert!(SUMS.starts_with(&format!("github.com/emmansun/gmsm v{VERSION} h1:")), "{SUMS}");
     }
 }
