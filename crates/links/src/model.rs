@@ -139,6 +139,11 @@ impl LinkModel {
         Fate::Arrives(self.last_arrival)
     }
 
+    /// When the transmitter has sent everything that it has accepted.
+    pub fn idle_at(&self) -> Duration {
+        self.free_at
+    }
+
     /// Bytes that wait for the transmitter.
     pub fn backlog(&self, now: Duration) -> usize {
         let Some(rate) = self.profile.rate else { return 0 };

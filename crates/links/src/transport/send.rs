@@ -194,7 +194,8 @@ impl Sending {
     /// Segments that one sent at `at`, with the end `end`, has overtaken are lost, or soon will be.
     fn find_lost(&mut self, at: Duration, end: u64, now: Duration) {
         let arrived = self.flight.iter().filter(|sent| sent.arrived).count();
-        let patience = if arrived >= LATER || self.recovering_to.is_some() { Duration::ZERO } else { self.shortest / 4 };
+        let patience =
+            if arrived >= LATER || self.recovering_to.is_some() { Duration::ZERO } else { self.shortest / 4 };
         let (mut found, mut next) = (false, None::<Duration>);
         for sent in self.flight.iter_mut().filter(|sent| !sent.arrived && !sent.lost) {
             if (sent.at, sent.end) < (at, end) {
