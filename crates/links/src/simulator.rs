@@ -69,6 +69,8 @@ pub struct Plan {
     pub seed: u64,
     /// Bytes of the page that is fetched through the circuit once it is built; `None` for none.
     pub fetch: Option<u64>,
+    /// When the world begins. Where delays vary, ways are those that have the least delay then.
+    pub begin: Duration,
     /// Exchanges of a cell with the last hop that are counted as part of the build.
     pub more_round_trips: u32,
 }
@@ -85,11 +87,12 @@ impl Plan {
             costs: Costs::none(),
             seed: 1,
             fetch: None,
+            begin: Duration::ZERO,
             more_round_trips: 0,
         }
     }
 
-    /// The time that delays alone make the build take: the number of one-way traversals of each link, times its delay.
+    /// The time that delays alone, as they are when the world begins, make the build take: the number of one-way traversals of each link, times its delay.
     ///
     /// With links that are there, a hop needs an exchange with the client: the first link is crossed six times, the second four and the
     /// third two. Making a link costs it [`setup::ROUND_TRIPS`] round trips more. Each further exchange with the last hop crosses
@@ -101,8 +104,11 @@ impl Plan {
         let set = self.set.as_deref();
         let mut total = Duration::ZERO;
         for (index, pair) in Role::ALL.windows(2).take(3).enumerate() {
-            let there = self.topology.delay(&self.topology.way(pair[0], pair[1], set)?, set);
-            let back = self.topology.delay(&self.topology.way(pair[1], pair[0], set)?, set);
+            let delay = |from, to| {
+                let way = self.topology.way_at(from, to, set, self.begin)?;
+                Ok::<_, TopologyError>(self.topology.delay(&way, set, self.begin))
+            };
+            let (there, back) = (delay(pair[0], pair[1])?, delay(pair[1], pair[0])?);
             let setting_up = if self.start == Start::Cold { setup::ROUND_TRIPS } else { 0 };
             total += (there + back) * (3 - index as u32 + setting_up + self.more_round_trips);
         }

@@ -76,6 +76,26 @@ pub fn survey(plan: &Plan, circuits: usize) -> Result<Summary, SimulatorError> {
     Ok(Summary::of(&(0..circuits).map(|_| world.build()).collect::<Vec<_>>()))
 }
 
+/// A circuit every `interval`, each in a world of its own that begins then: how the time to circuit follows delays that vary. `None` where there is no
+/// way for it at that time.
+///
+/// # Errors
+/// Those of [`World::new`], but for a missing way.
+pub fn series(plan: &Plan, interval: Duration, count: u32) -> Result<Vec<(Duration, Option<Outcome>)>, SimulatorError> {
+    let mut outcomes = Vec::new();
+    for index in 0..count {
+        let begin = plan.begin + interval * index;
+        let seed = plan.seed.wrapping_add(u64::from(index));
+        let outcome = match World::new(&Plan { begin, seed, ..plan.clone() }) {
+            Ok(mut world) => Some(world.build()),
+            Err(SimulatorError::Topology(_)) => None,
+            Err(error) => return Err(error),
+        };
+        outcomes.push((begin, outcome));
+    }
+    Ok(outcomes)
+}
+
 impl Summary {
     /// The numbers of these circuits.
     pub fn of(outcomes: &[Outcome]) -> Self {

@@ -2,8 +2,8 @@
 
 use candor_links::DelayTrace;
 use candor_links::costs::{Costs, Steps};
-use candor_links::model::Delay;
 use candor_links::simulator::{Cryptography, Plan, Start, World};
+use candor_links::survey::series;
 use candor_links::topology::{BUILT_IN, Topology};
 use candor_onion::circuit::Cause;
 use candor_onion::handshake::HandshakeType;
@@ -153,8 +153,7 @@ fn a_link_that_goes_away_ends_the_build_with_a_reason() {
     let stays = DelayTrace { samples: vec![(Duration::ZERO, Some(delay)), (Duration::from_secs(3600), Some(delay))] };
     let build = |trace: DelayTrace| {
         let mut plan = plan("leo-bent-pipe", HandshakeType::Hybrid768);
-        let trace = Arc::new(trace);
-        plan.topology.links[0].ways.iter_mut().for_each(|way| way.delay = Delay::Trace(trace.clone()));
+        plan.topology.vary(["leo", "terminal"], &Arc::new(trace)).unwrap();
         World::new(&plan).unwrap().build()
     };
     let outcome = build(gone);
@@ -164,6 +163,28 @@ fn a_link_that_goes_away_ends_the_build_with_a_reason() {
     assert!(outcome.dropped[0] > 0, "packets found no link");
     let outcome = build(stays);
     assert!(outcome.built.is_some() && outcome.failure.is_none() && outcome.dropped[0] == 0);
+}
+
+/// A pass of a satellite, out of sight for ten seconds between two.
+#[test]
+fn circuits_follow_a_delay_that_varies() {
+    let (second, ms) = (Duration::from_secs, |ms| Some(Duration::from_millis(ms)));
+    let samples =
+        vec![(second(0), ms(8)), (second(50), ms(3)), (second(100), ms(8)), (second(110), ms(4)), (second(200), ms(9))];
+    let mut samples = samples;
+    samples.insert(3, (second(100) + Duration::from_nanos(1), None));
+    let mut plan = Plan::new(topology("leo-bent-pipe").ideal(), HandshakeType::Hybrid768);
+    assert!(plan.topology.vary(["leo", "guard"], &Arc::new(DelayTrace::default())).is_err(), "no such link");
+    plan.topology.vary(["terminal", "leo"], &Arc::new(DelayTrace { samples })).unwrap();
+    let points = series(&plan, second(5), 40).unwrap();
+    let built = |at: u64| points[at as usize / 5].1.as_ref().and_then(|outcome| outcome.built);
+    for (at, delay) in [(0, 8.0), (50, 3.0), (110, 4.0), (155, 6.5)] {
+        let expected = 6.0 * (delay + 2.71 + 5.0) + 6.0 * 10.0;
+        let built = built(at).unwrap().as_secs_f64() * 1e3;
+        assert!((built - expected).abs() < 0.5, "{at} s: {built} for {expected}: the delay changes meanwhile");
+    }
+    assert_eq!(points[21].1, None, "no way at 105 s");
+    assert!(built(195).unwrap() > built(110).unwrap());
 }
 
 #[test]
@@ -211,12 +232,12 @@ fn a_hundred_thousand_circuits_at_once() {
             f64::from(count) / began.elapsed().as_secs_f64()
         );
     }
-    for count in [1000, 100_000] {
+    for count in [1000, 10_000, 100_000] {
         let mut plan = plan("leo-bent-pipe", HandshakeType::Hybrid768);
         plan.topology = plan.topology.ideal();
         let mut world = World::new(&plan).unwrap();
         let began = std::time::Instant::now();
-        let outcomes = world.build_together(count, Duration::ZERO);
+        let outcomes = world.build_together(count, Duration::from_micros(10));
         assert!(outcomes.iter().all(|outcome| outcome.built.is_some()));
         println!(
             "{count} at once: {:.1} us each, {} MiB resident",

@@ -87,7 +87,12 @@ impl Connection {
         let arrived = self.ends[end].received();
         match items.front() {
             Some((last, _)) if *last <= arrived => items.pop_front().map(|(_, item)| item),
-            _ => None,
+            Some(_) => None,
+            None => {
+                // Memory: see `Endpoint::poll`.
+                *items = VecDeque::new();
+                None
+            }
         }
     }
 }

@@ -94,7 +94,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world at the time 0.
+    /// A world at the time when the plan begins.
     ///
     /// # Errors
     /// [`SimulatorError`].
@@ -108,9 +108,13 @@ impl World {
         }
         let mut ways: [[Vec<Step>; 2]; 4] = Default::default();
         for (way, pair) in ways.iter_mut().zip(Role::ALL.windows(2)) {
-            *way = [topology.way(pair[0], pair[1], set)?, topology.way(pair[1], pair[0], set)?];
+            *way = [
+                topology.way_at(pair[0], pair[1], set, plan.begin)?,
+                topology.way_at(pair[1], pair[0], set, plan.begin)?,
+            ];
         }
-        let round_trips = [0, 1, 2, 3].map(|at: usize| ways[at].iter().map(|way| topology.delay(way, set)).sum());
+        let round_trips =
+            [0, 1, 2, 3].map(|at: usize| ways[at].iter().map(|way| topology.delay(way, set, plan.begin)).sum());
         let links = topology.links.iter().enumerate().map(|(index, link)| {
             let model = |way: usize| {
                 let seed = Random::stream(plan.seed, 2 * index as u64 + way as u64).bits();
@@ -136,7 +140,7 @@ impl World {
             random: Random::stream(plan.seed, u64::MAX),
             decoder,
             base: Instant::now(),
-            now: Duration::ZERO,
+            now: plan.begin,
             count: 0,
             events: BinaryHeap::new(),
             circuits: Vec::new(),
@@ -174,6 +178,10 @@ impl World {
         // What was on the way is forgotten, and must not stand in the way either.
         let idle_at = self.links.iter().flatten().map(LinkModel::idle_at).max();
         let began = self.now.max(idle_at.unwrap_or_default());
+        // All at once: growing by doubling would take twice the memory for a moment.
+        let connections = if self.fetch.is_some() { 4 } else { 3 };
+        self.circuits.reserve_exact(circuits as usize);
+        self.connections.reserve_exact(connections * circuits as usize);
         let mut left = circuits;
         for circuit in 0..circuits {
             let at = began + interval * circuit;

@@ -44,7 +44,7 @@ fn a_topology_is_read() {
     assert_eq!(topology.nodes.len(), 3);
     let way = topology.way(Role::Client, Role::Exit, None).unwrap();
     assert_eq!(way, [Step { link: 0, back: false }, Step { link: 1, back: false }]);
-    assert_eq!(topology.delay(&way, None), Duration::from_micros(3500));
+    assert_eq!(topology.delay(&way, None, Duration::ZERO), Duration::from_micros(3500));
     let back = topology.way(Role::Exit, Role::Client, None).unwrap();
     assert_eq!(back, [Step { link: 1, back: true }, Step { link: 0, back: true }]);
     assert_eq!(topology.way(Role::Guard, Role::Middle, None).unwrap(), []);
@@ -155,7 +155,7 @@ fn the_twelve_have_the_published_values() {
         let topology = topology(number);
         assert_eq!(topology.sets(), ["paper"]);
         let way = topology.way(Role::Client, Role::Exit, None).unwrap();
-        let delay = topology.delay(&way, None).as_secs_f64() * 1e3;
+        let delay = topology.delay(&way, None, Duration::ZERO).as_secs_f64() * 1e3;
         // From the ground to the satellite, or to a UAV below it.
         assert!(delay < 5.5, "{number}: {delay}");
         assert!(topology.links.iter().all(|link| matches!(link.ways[0].delay, Delay::Constant(_))));

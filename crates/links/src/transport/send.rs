@@ -158,6 +158,9 @@ impl Sending {
         while self.flight.front().is_some_and(|sent| sent.end <= ack) {
             self.flight.pop_front();
         }
+        if self.flight.is_empty() {
+            self.flight = VecDeque::new();
+        }
         let advanced = ack > self.acknowledged;
         self.acknowledged = self.acknowledged.max(ack);
         let Some((at, end, once)) = last else { return };
