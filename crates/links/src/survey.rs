@@ -23,11 +23,11 @@ impl Times {
         self.0.len()
     }
 
-    /// The time that `percent` of all are at or below (nearest rank). `None` if fewer than ten times lie beyond it: it would be the luck of a few.
-    /// The median needs one time only.
+    /// The time that `percent` of all are at or below (nearest rank). `None` if fewer than ten times lie on its shorter side: it would be the luck of a
+    /// few. The median needs one time only.
     pub fn percentile(&self, percent: u32) -> Option<Duration> {
-        let beyond = self.0.len() * (100usize.saturating_sub(percent as usize)) / 100;
-        if percent > 50 && beyond < 10 {
+        let shorter = self.0.len() * (percent.min(100 - percent.min(100)) as usize) / 100;
+        if percent != 50 && shorter < 10 {
             return None;
         }
         let rank = (self.0.len() * percent as usize).div_ceil(100);
@@ -183,6 +183,7 @@ mod tests {
         assert_eq!(times(200).percentile(95), Some(Duration::from_millis(190)));
         assert_eq!(times(999).percentile(99), None);
         assert_eq!(times(1000).percentile(99), Some(Duration::from_millis(990)));
+        assert_eq!((times(99).percentile(10), times(100).percentile(10)), (None, Some(Duration::from_millis(10))));
         assert_eq!(times(1000).count(), 1000);
     }
 
