@@ -1,9 +1,11 @@
 //! All commands and flags. Help, completions and the man page are generated from these definitions.
 
+mod circuit;
 mod login;
 mod onion;
 mod opaque;
 
+pub(crate) use circuit::CircuitArguments;
 pub(crate) use login::{
     AuditCommand, BackupArguments, FileLayout, KeyCommand, LoginCommand, MigrateArguments, NamedArguments,
     OneArguments, ServeArguments, Settings, StoreArguments, TokenCommand, UserCommand,
@@ -75,13 +77,24 @@ pub(crate) enum Command {
         after_help = "Example:\n  curl https://github.com/USER.keys > their-keys\n  candor verify runs/*.jsonl --key their-keys"
     )]
     Verify(VerifyArguments),
-    /// List tasks, peers or tiers
-    #[command(after_help = "Examples:\n  candor list tasks kem/hqc ml-kem-768\n  candor list peers openssl")]
+    /// Build circuits over modelled links, satellites among them, in virtual time
+    ///
+    /// TOPOLOGY is a name that `candor list topologies` knows, or a TOML file. Times are simulated: the delays, rates and losses of the topology, a model of TCP, and
+    /// the state machines that candor's clients and relays run. Nothing is sent.
+    #[command(
+        after_help = "Examples:\n  candor circuit leo-bent-pipe\n  candor circuit sagin-01 --set paper --cold\n  candor circuit my.toml \
+                      --handshake ntor --handshake hybrid-768 --circuits 1000"
+    )]
+    Circuit(CircuitArguments),
+    /// List tasks, peers, topologies or tiers
+    #[command(
+        after_help = "Examples:\n  candor list tasks kem/hqc ml-kem-768\n  candor list peers openssl\n  candor list topologies leo"
+    )]
     List {
         /// What to list
         #[arg(value_enum)]
         what: Listed,
-        /// Only tasks that these words select, as `candor run` takes them, or peers and tiers whose names contain one of them
+        /// Only tasks that these words select, as `candor run` takes them, or peers, topologies and tiers whose names contain one of them
         words: Vec<String>,
         /// Output format
         #[arg(long, value_enum, default_value_t)]
@@ -136,6 +149,8 @@ pub(crate) enum Listed {
     Tasks,
     /// Other libraries, and whether they are installed
     Peers,
+    /// Links that `candor circuit` knows, each with a picture
+    Topologies,
     /// CPU tiers, and which of them this CPU can run
     Tiers,
 }

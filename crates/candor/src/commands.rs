@@ -1,6 +1,7 @@
 //! The commands, one module each.
 
 mod arms;
+mod circuit;
 mod doctor;
 mod explain;
 mod list;
@@ -31,6 +32,7 @@ pub(crate) fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::Report(report)) => report::execute(report, talk),
         Some(Command::Rerun(rerun)) => rerun::execute(rerun, talk),
         Some(Command::Verify(verify)) => verify::execute(&verify),
+        Some(Command::Circuit(arguments)) => circuit::execute(&arguments, talk),
         Some(Command::List { what, words, format }) => list::execute(what, &words, format),
         Some(Command::Explain { name }) => explain::execute(&name),
         Some(Command::Doctor(doctor)) => doctor::execute(doctor, talk),

@@ -1,10 +1,26 @@
-//! Links between relays, without I/O.
+//! Links between relays, without I/O, and circuits over them in virtual time.
 //!
 //! - [`orbit`]: where satellites are, when a site sees them, and how long a signal takes through them.
+//! - [`model`]: one direction of a link: delay, rate, queue, loss.
 //! - [`DelayTrace`]: a delay that varies in time, as orbits give it.
+//! - [`transport`]: a reliable stream over links, modelled on TCP.
+//! - [`topology`]: nodes, links and the parts of a circuit, from TOML.
+//! - [`simulator`]: circuits over a topology, by the state machines of `onion`, in virtual time; [`costs`] says what computations take there.
+//! - [`survey`]: many circuits in numbers, and what one round trip, cell or microsecond more costs.
+//!
+//! `docs/links.md` describes the format of topologies and what the models leave out.
 #![forbid(unsafe_code)]
 
+pub mod costs;
+pub mod model;
 pub mod orbit;
+mod random;
+mod scripted;
+pub mod simulator;
+mod suite;
+pub mod survey;
+pub mod topology;
 mod trace;
+pub mod transport;
 
 pub use trace::DelayTrace;

@@ -46,7 +46,6 @@ const ROOMS: &[Room] = &[
     Room { name: "cpu", place: Place::Product(0), may_use: &[] },
     Room { name: "primitives", place: Place::Product(1), may_use: &["cpu"] },
     Room { name: "gf2", place: Place::Product(1), may_use: &["cpu"] },
-    Room { name: "links", place: Place::Product(1), may_use: &[] },
     Room { name: "codes", place: Place::Product(2), may_use: &["gf2", "primitives", "cpu"] },
     // `cpu` for the marks of the constant-time gate: its curve is a library of its own and no primitive of ours.
     Room { name: "opaque", place: Place::Product(2), may_use: &["primitives", "cpu"] },
@@ -54,6 +53,8 @@ const ROOMS: &[Room] = &[
     Room { name: "onion", place: Place::Product(2), may_use: &["primitives", "cpu"] },
     Room { name: "opaque-wasm", place: Place::Product(3), may_use: &["opaque"] },
     Room { name: "opaque-ffi", place: Place::Product(3), may_use: &["opaque"] },
+    // Circuits in virtual time are `onion`'s state machines; `primitives` for the traits that their stand-ins for cryptography implement.
+    Room { name: "links", place: Place::Product(3), may_use: &["onion", "primitives"] },
     // `primitives` for the keys that a relay keeps in its file, as bytes.
     Room { name: "network", place: Place::Product(3), may_use: &["onion", "links", "primitives"] },
     // What others have stored, and nothing that candor would choose.
@@ -76,7 +77,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "candor",
         place: Place::Above,
-        may_use: &["subjects", "lab", "cpu", "network", "login", "login-client", "opaque"],
+        may_use: &["subjects", "lab", "cpu", "links", "network", "login", "login-client", "opaque"],
     },
     Room { name: "ct", place: Place::Above, may_use: EVERY_PRODUCT },
     Room {

@@ -1,15 +1,17 @@
-//! `candor list`: tasks, peers and tiers.
+//! `candor list`: tasks, peers, topologies and tiers.
 
 use crate::cli::{ListFormat, Listed};
 use crate::output::{columns, print};
 use crate::{Failure, choose};
 use candor_cpu::{Cpu, TIERS};
 use candor_lab::table::{Align, Table};
+use candor_links::topology::{BUILT_IN, Topology};
 use candor_subjects::PeerState;
 use serde_json::{Value, json};
 
 pub(crate) fn execute(what: Listed, words: &[String], format: ListFormat) -> Result<(), Failure> {
     let (value, table) = match what {
+        Listed::Topologies => return topologies(words, format),
         Listed::Tasks => tasks(words)?,
         Listed::Peers => peers(words)?,
         Listed::Tiers => tiers(words)?,
@@ -21,9 +23,15 @@ pub(crate) fn execute(what: Listed, words: &[String], format: ListFormat) -> Res
 }
 
 /// Those whose name contains one of the words; all without words. A word that no name contains is an error.
-fn only<T>(kind: &str, all: Vec<T>, words: &[String], name: impl Fn(&T) -> &str) -> Result<Vec<T>, Failure> {
+fn only<T>(
+    kind: &str,
+    kinds: &str,
+    all: Vec<T>,
+    words: &[String],
+    name: impl Fn(&T) -> &str,
+) -> Result<Vec<T>, Failure> {
     if let Some(word) = words.iter().find(|word| !all.iter().any(|one| name(one).contains(word.as_str()))) {
-        return Err(Failure::Error(choose::unknown(kind, word, all.iter().map(name), &format!("candor list {kind}s"))));
+        return Err(Failure::Error(choose::unknown(kind, word, all.iter().map(name), &format!("candor list {kinds}"))));
     }
     let wanted = |one: &T| words.is_empty() || words.iter().any(|word| name(one).contains(word.as_str()));
     Ok(all.into_iter().filter(wanted).collect())
@@ -45,12 +53,32 @@ fn tasks(words: &[String]) -> Result<(Value, Table), Failure> {
 
 fn peers(words: &[String]) -> Result<(Value, Table), Failure> {
     let mut table = Table::new(&[Align::Left, Align::Left]);
-    let peers = only("peer", candor_subjects::peers(), words, |peer| &peer.name)?;
+    let peers = only("peer", "peers", candor_subjects::peers(), words, |peer| &peer.name)?;
     for peer in &peers {
         table.row([peer.name.as_str(), peer.what]);
         table.row([String::new(), state(&peer.state)]);
     }
     Ok((json!(peers), table))
+}
+
+/// Pictures are lines that belong together, so they are no table.
+fn topologies(words: &[String], format: ListFormat) -> Result<(), Failure> {
+    let mut text = String::new();
+    let mut values = Vec::new();
+    for built_in in only("topology", "topologies", BUILT_IN.iter().collect(), words, |built_in| built_in.name)? {
+        let topology = Topology::parse(built_in.name, built_in.text)?;
+        let sets = topology.sets();
+        let picture = topology.picture(None);
+        let others: String = sets.iter().map(|set| format!(" (--set {set})")).collect();
+        text.push_str(&format!("{}: {}{others}\n{picture}\n", topology.name, topology.title));
+        values.push(json!({
+            "topology": topology.name, "title": topology.title, "source": topology.source, "sets": sets, "picture": picture,
+        }));
+    }
+    print(&match format {
+        ListFormat::Json => format!("{:#}\n", Value::from(values)),
+        ListFormat::Text => text,
+    })
 }
 
 fn state(state: &PeerState) -> String {
@@ -73,7 +101,7 @@ fn tiers(words: &[String]) -> Result<(Value, Table), Failure> {
         true => "yes",
         false => "no",
     };
-    let tiers = only("tier", TIERS.iter().collect(), words, |tier| tier.name)?;
+    let tiers = only("tier", "tiers", TIERS.iter().collect(), words, |tier| tier.name)?;
     let tiers = tiers.into_iter().map(|tier| {
         table.row([tier.name, here(tier.name), tier.what]);
         json!({ "tier": tier.name, "what": tier.what, "here": here(tier.name) })

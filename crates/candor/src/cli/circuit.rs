@@ -1,0 +1,39 @@
+//! The flags of `candor circuit`.
+
+use super::ListFormat;
+use candor_network::HandshakeType;
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct CircuitArguments {
+    /// Name of a topology, or a TOML file
+    pub(crate) topology: String,
+    /// Handshake to build circuits with; may be repeated [default: ntor, ntor-v3, hybrid-512, hybrid-768, hybrid-1024 and hybrid-768-auth]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) handshake: Vec<HandshakeType>,
+    /// Use the topology's other values of this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) set: Option<String>,
+    /// Begin without links: make each by TCP, TLS and the link handshake
+    #[arg(long)]
+    pub(crate) cold: bool,
+    /// Circuits per handshake
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) circuits: u32,
+    /// Bytes of the page fetched through each circuit; 0 fetches none
+    #[arg(long, value_name = "BYTES", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
+    pub(crate) page: u64,
+    /// Run file that says what handshakes cost, or `none` [default: of the runs in candor-runs, else in runs, the newest of those that know most of the handshakes]
+    #[arg(long, value_name = "RUN")]
+    pub(crate) costs: Option<PathBuf>,
+    /// Seed of losses and drawn costs
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Compute X25519 and ML-KEM instead of scripted stand-ins: the same virtual times, after a longer wait
+    #[arg(long)]
+    pub(crate) real: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ListFormat,
+}

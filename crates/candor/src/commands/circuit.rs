@@ -1,0 +1,199 @@
+//! `candor circuit`: circuits over modelled links, in virtual time.
+
+mod costs;
+
+use crate::Failure;
+use crate::cli::{CircuitArguments, ListFormat};
+use crate::output::{Talk, columns, print};
+use candor_lab::table::{Align, Table, paragraph};
+use candor_links::simulator::{Cryptography, Plan, Start};
+use candor_links::survey::{Sensitivity, Summary, Times, sensitivity, survey};
+use candor_links::topology::{BUILT_IN, Topology};
+use candor_network::HandshakeType;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+
+/// What is compared unless somebody asks for something else: the classical ones, the three levels, and one with post-quantum authentication.
+const HANDSHAKES: [HandshakeType; 6] = [
+    HandshakeType::Ntor,
+    HandshakeType::NtorV3,
+    HandshakeType::Hybrid512,
+    HandshakeType::Hybrid768,
+    HandshakeType::Hybrid1024,
+    HandshakeType::Hybrid768Auth,
+];
+
+pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Failure> {
+    let topology = topology(&arguments.topology)?;
+    let handshakes = match arguments.handshake.is_empty() {
+        true => HANDSHAKES.to_vec(),
+        false => arguments.handshake.clone(),
+    };
+    let costs = costs::of(arguments.costs.as_deref(), &handshakes)?;
+    let plan = Plan {
+        set: arguments.set.clone(),
+        start: if arguments.cold { Start::Cold } else { Start::Warm },
+        cryptography: if arguments.real { Cryptography::Real } else { Cryptography::Scripted },
+        costs: costs.costs,
+        seed: arguments.seed,
+        fetch: (arguments.page > 0).then_some(arguments.page),
+        ..Plan::new(topology, handshakes[0])
+    };
+    let mut rows = Vec::new();
+    for handshake in handshakes {
+        let plan = Plan { handshake, ..plan.clone() };
+        rows.push((handshake, survey(&plan, arguments.circuits as usize)?));
+    }
+    for (handshake, summary) in rows.iter().filter(|(_, summary)| !summary.failures.is_empty()) {
+        let (failed, of) = (summary.failures.len(), summary.circuits);
+        let no_link = match summary.dropped[0] {
+            0 => String::new(),
+            packets => format!(" ({packets} packets found no link)"),
+        };
+        talk.say(&format!(
+            "{handshake}: {failed} of {of} circuits were not built; the first: {}{no_link}",
+            summary.failures[0]
+        ));
+    }
+    let found = sensitivity(&plan)?;
+    match arguments.format {
+        ListFormat::Json => print(&format!("{:#}\n", json(&plan, &costs.says, &rows, found)?)),
+        ListFormat::Text => print(&text(&plan, &costs.says, &rows, found)?),
+    }
+}
+
+/// A built-in topology, or one from a file.
+fn topology(name: &str) -> Result<Topology, Failure> {
+    if let Some(topology) = Topology::built_in(name) {
+        return Ok(topology?);
+    }
+    let path = Path::new(name);
+    if path.extension().is_none_or(|extension| extension != "toml") {
+        let names = BUILT_IN.iter().map(|topology| topology.name);
+        return Err(Failure::Error(crate::choose::unknown("topology", name, names, "candor list topologies")));
+    }
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::Error(format!("can't read {}: {error}", path.display())))?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    Ok(Topology::parse(&stem, &text)?)
+}
+
+fn text(plan: &Plan, costs: &str, rows: &[(HandshakeType, Summary)], found: Sensitivity) -> Result<String, Failure> {
+    let wide = columns();
+    let set = plan.set.as_ref().map(|set| format!(", set {set}")).unwrap_or_default();
+    let start = match plan.start {
+        Start::Warm => "links are there",
+        Start::Cold => "links are made",
+    };
+    let circuits = rows.first().map_or(0, |(_, summary)| summary.circuits);
+    let mut text = format!(
+        "{}{set}: {}\n{}\n",
+        plan.topology.name,
+        plan.topology.title,
+        plan.topology.picture(plan.set.as_deref())
+    );
+    text += &paragraph(
+        "",
+        &format!(
+            "SIMULATED in virtual time: {circuits} circuits per handshake, {start}, seed {}. Times in ms: medians, and percentiles where at least ten \
+             circuits lie beyond. Delays alone: {}. Computation: {costs}.",
+            plan.seed,
+            ms(Some(plan.delays_alone()?)),
+        ),
+        wide,
+    );
+    text.push('\n');
+    let right = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
+    let mut table = Table::new(&[&right[..], &[Align::Right; 6], &[Align::Left]].concat());
+    table.row([
+        "handshake",
+        "circuit",
+        "p95",
+        "p99",
+        "link",
+        "hop 1",
+        "hop 2",
+        "hop 3",
+        "cells",
+        "bytes",
+        "1st byte",
+        "Mbit/s",
+        "built",
+    ]);
+    for (handshake, summary) in rows {
+        let [one, two, three] = &summary.hops;
+        let [out, back] = summary.cells[0];
+        table.row([
+            handshake.to_string(),
+            ms(summary.built.median()),
+            ms(summary.built.percentile(95)),
+            ms(summary.built.percentile(99)),
+            ms(summary.link.median()),
+            ms(one.median()),
+            ms(two.median()),
+            ms(three.median()),
+            format!("{out}+{back}"),
+            summary.bytes[0].iter().sum::<u64>().to_string(),
+            ms(summary.first_byte.median()),
+            summary.goodput.map_or("-".to_owned(), |bits| format!("{:.2}", bits / 1e6)),
+            format!("{}/{}", summary.built.count(), summary.circuits),
+        ]);
+    }
+    text += &table.text(wide);
+    text += &paragraph(
+        "",
+        &format!(
+            "\nCells and bytes are those over the client's link until the circuit is built, out+in and both together. The first byte counts from asking for a page of {} bytes, \
+             Mbit/s from there to the last.",
+            plan.fetch.unwrap_or_default()
+        ),
+        wide,
+    );
+    text += "\nWhat one more costs, without losses:\n";
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
+    table.row(["  round trip to the exit", &micros(found.round_trip), ""]);
+    table.row(["  cell each way in each creation", &micros(found.cell), "514 bytes; from hybrid-512 and hybrid-1024"]);
+    table.row(["  microsecond of each relay's answer", &micros(found.microsecond), ""]);
+    text += &table.text(wide);
+    Ok(text)
+}
+
+fn json(plan: &Plan, costs: &str, rows: &[(HandshakeType, Summary)], found: Sensitivity) -> Result<Value, Failure> {
+    let ns = |time: Option<Duration>| time.map(|time| time.as_nanos() as u64);
+    let times = |times: &Times| {
+        json!({
+            "count": times.count(), "median_ns": ns(times.median()), "p5_ns": ns(times.percentile(5)), "p25_ns": ns(times.percentile(25)),
+            "p75_ns": ns(times.percentile(75)), "p95_ns": ns(times.percentile(95)), "p99_ns": ns(times.percentile(99)),
+        })
+    };
+    let rows: Vec<Value> = rows
+        .iter()
+        .map(|(handshake, summary)| {
+            json!({
+                "handshake": handshake.name(), "circuits": summary.circuits, "built": times(&summary.built),
+                "failures": summary.failures.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "link": times(&summary.link), "hops": summary.hops.iter().map(times).collect::<Vec<_>>(),
+                "cells": summary.cells, "bytes": summary.bytes, "first_byte": times(&summary.first_byte), "goodput_bits_per_second": summary.goodput,
+                "resent": summary.resent,
+                "dropped": { "no_link": summary.dropped[0], "queue": summary.dropped[1], "loss": summary.dropped[2] },
+            })
+        })
+        .collect();
+    Ok(json!({
+        "schema": 1, "evidence": "simulated", "topology": plan.topology.name, "set": plan.set, "source": plan.topology.source,
+        "cold": plan.start == Start::Cold, "seed": plan.seed, "page": plan.fetch, "costs": costs,
+        "delays_alone_ns": ns(Some(plan.delays_alone()?)), "rows": rows,
+        "one_more": {
+            "round_trip_ns": ns(Some(found.round_trip)), "cell_ns": ns(Some(found.cell)), "microsecond_ns": ns(Some(found.microsecond)),
+        },
+    }))
+}
+
+fn ms(time: Option<Duration>) -> String {
+    time.map_or("-".to_owned(), |time| format!("{:.2}", time.as_secs_f64() * 1e3))
+}
+
+fn micros(time: Duration) -> String {
+    format!("{:.1} µs", time.as_secs_f64() * 1e6)
+}

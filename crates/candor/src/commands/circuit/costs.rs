@@ -1,0 +1,111 @@
+//! What handshakes cost, from a sealed run.
+
+use crate::Failure;
+use crate::config::{Config, RUNS};
+use candor_lab::runfile::{Block, Run};
+use candor_links::costs::{Costs, Steps};
+use candor_network::HandshakeType;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Runs that documents cite, where candor is run in its own repository.
+const CITED: &str = "runs";
+/// The phases of `ntor/<handshake>/handshake`.
+const PHASES: [&str; 3] = ["client-start", "server", "client-finish"];
+
+pub(super) struct Found {
+    pub(super) costs: Costs,
+    /// Where they come from, or why there are none.
+    pub(super) says: String,
+    /// How many handshakes have a cost.
+    known: usize,
+}
+
+/// The costs of these handshakes from the run that the user names, or from the newest of those that know most of them.
+pub(super) fn of(asked: Option<&Path>, handshakes: &[HandshakeType]) -> Result<Found, Failure> {
+    if asked == Some(Path::new("none")) {
+        return Ok(Found { costs: Costs::none(), says: "none, as asked for".to_owned(), known: 0 });
+    }
+    if let Some(path) = asked {
+        let run = Run::open(path)?;
+        return from(&run, handshakes).ok_or_else(|| {
+            let why = "has none of these handshakes with its phases; measure them by `candor run ntor/handshake`";
+            Failure::Error(format!("{}: the run {why}", path.display()))
+        });
+    }
+    for directory in [Config::load()?.runs(None), CITED.into()] {
+        let mut best: Option<Found> = None;
+        for path in newest_first(&directory) {
+            // Files that are no runs, or have other tasks, are passed over; reading them whole would take seconds.
+            let mentions = std::fs::read(&path)
+                .is_ok_and(|bytes| bytes.windows(PHASES[0].len()).any(|at| at == PHASES[0].as_bytes()));
+            if mentions
+                && let Ok(run) = Run::open(&path)
+                && let Some(found) = from(&run, handshakes)
+                && best.as_ref().is_none_or(|best| found.known > best.known)
+            {
+                best = Some(found);
+            }
+        }
+        if let Some(best) = best {
+            return Ok(best);
+        }
+    }
+    let says = format!("none: no run in {RUNS} or {CITED} has handshakes; measure them by `candor run ntor/handshake`");
+    Ok(Found { costs: Costs::none(), says, known: 0 })
+}
+
+/// Run files by name, which begins with the date, the newest first.
+fn newest_first(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
+    paths.sort_unstable();
+    paths.reverse();
+    paths
+}
+
+/// `None` if the run has none of the handshakes.
+fn from(run: &Run, handshakes: &[HandshakeType]) -> Option<Found> {
+    let mut costs = Costs::none();
+    let mut missing = Vec::new();
+    let mut subjects = Vec::new();
+    for &handshake in handshakes {
+        match steps(run, handshake) {
+            Some((steps, subject)) => {
+                costs = costs.with(handshake, steps);
+                subjects.push(subject);
+            }
+            None => missing.push(handshake.name()),
+        }
+    }
+    let first = subjects.first()?;
+    let without = match missing.is_empty() {
+        true => String::new(),
+        false => format!("; NONE for {}, which the run lacks", missing.join(", ")),
+    };
+    let says =
+        format!("drawn from the samples of {first} in run {}, every host as fast as its machine{without}", run.name);
+    Some(Found { costs, says, known: subjects.len() })
+}
+
+/// Samples of candor's own subject: the one that the plan names first.
+fn steps(run: &Run, handshake: HandshakeType) -> Option<(Steps, String)> {
+    let task = format!("ntor/{handshake}/handshake");
+    let plan = run.tasks.iter().find(|record| record.task == task)?.plan.as_ref()?;
+    let subject = plan.subjects.iter().find(|subject| subject.starts_with("candor@"))?;
+    let blocks: Vec<&Block> = run.blocks.iter().filter(|block| block.task == task).collect();
+    let [start, answer, finish] = PHASES.map(|name| {
+        let samples = blocks.iter().filter_map(|block| {
+            let phases = block.phases.get(subject)?;
+            let at = phases.names.iter().position(|phase| phase == name)?;
+            let iterations = block.iterations.max(1);
+            Some(phases.ns.get(at)?.iter().map(move |ns| Duration::from_nanos(ns / iterations)))
+        });
+        samples.flatten().collect::<Vec<_>>()
+    });
+    let whole = !start.is_empty() && !answer.is_empty() && !finish.is_empty();
+    whole.then(|| (Steps { start, answer, finish }, subject.clone()))
+}

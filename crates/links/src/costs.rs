@@ -1,0 +1,76 @@
+//! How long the computations take that virtual time has to account for.
+//!
+//! The simulator runs with back ends that compute almost nothing, so the time of a handshake comes from here: samples of a measurement, one of
+//! which is drawn for each operation. Cells are not charged: a layer takes well below a microsecond, a packet on these links many.
+
+use crate::random::Random;
+use candor_onion::handshake::HandshakeType;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Samples of the steps of one handshake.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    /// The client makes an onionskin.
+    pub start: Vec<Duration>,
+    /// The relay accepts and answers it.
+    pub answer: Vec<Duration>,
+    /// The client checks the reply.
+    pub finish: Vec<Duration>,
+}
+
+/// A step of a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Start,
+    Answer,
+    Finish,
+}
+
+/// What each handshake costs. One that is missing costs nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    handshakes: BTreeMap<HandshakeType, Steps>,
+    /// Added to each step `answer`; the sensitivity of a circuit to computation is measured with it.
+    more: Duration,
+}
+
+impl Costs {
+    /// Computation takes no time.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Adds the samples of a handshake.
+    #[must_use]
+    pub fn with(mut self, handshake: HandshakeType, steps: Steps) -> Self {
+        self.handshakes.insert(handshake, steps);
+        self
+    }
+
+    /// The same, but relays need this much longer for each answer.
+    #[must_use]
+    pub fn and_more(mut self, more: Duration) -> Self {
+        self.more += more;
+        self
+    }
+
+    /// Whether there are samples of this handshake.
+    pub fn knows(&self, handshake: HandshakeType) -> bool {
+        self.handshakes.contains_key(&handshake)
+    }
+
+    /// A sample of a step.
+    pub(crate) fn draw(&self, handshake: HandshakeType, step: Step, random: &mut Random) -> Duration {
+        let more = if step == Step::Answer { self.more } else { Duration::ZERO };
+        let samples = self.handshakes.get(&handshake).map(|steps| match step {
+            Step::Start => &steps.start,
+            Step::Answer => &steps.answer,
+            Step::Finish => &steps.finish,
+        });
+        match samples {
+            Some(samples) if !samples.is_empty() => samples[random.below(samples.len())] + more,
+            _ => more,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What the machines of a circuit ask for, carried out.
+
+use super::{PAGE, REQUEST, SHORT, World};
+use crate::costs::Step as Work;
+use crate::simulator::Start;
+use crate::simulator::circuit::{Circuit, Relay};
+use crate::simulator::connection::{Connection, Item};
+use candor_onion::circuit::{Cause, ClientAction, Failure, RelayAction};
+use candor_onion::relay::message::{Begin, Connected};
+use std::time::Duration;
+
+/// The target's host; nobody looks it up.
+const TARGET: &str = "target.test";
+
+impl World {
+    fn is_blocked(&self, circuit: u32, hop: usize, end: usize) -> bool {
+        let connection = self.circuits[circuit as usize].connections[hop];
+        connection.is_some_and(|index| self.connections[index as usize].ends[end].unsent() >= SHORT)
+    }
+
+    /// Carries out what the client wants.
+    pub(super) fn drain_client(&mut self, circuit: u32) {
+        let blocked = self.is_blocked(circuit, 0, 0);
+        self.circuits[circuit as usize].client.set_blocked(blocked);
+        let mut cells = Vec::new();
+        while let Some(action) = self.circuits[circuit as usize].client.poll() {
+            match action {
+                ClientAction::Send(message) => cells.push(message),
+                ClientAction::Extended { hop } => self.extended(circuit, hop),
+                ClientAction::Answered { .. } => self.round_trip_or_built(circuit, Duration::ZERO),
+                ClientAction::Connected { stream, .. } => {
+                    let now = self.instant();
+                    // A hundred bytes fit every window.
+                    let _ = self.circuits[circuit as usize].client.send(stream, &PAGE[..REQUEST as usize], now);
+                }
+                ClientAction::Data { stream, bytes } => {
+                    let (now, page) = (self.now, self.fetch.unwrap_or_default());
+                    let Circuit { client, outcome, fetch_began, done, .. } = &mut self.circuits[circuit as usize];
+                    client.consumed(stream, bytes.len());
+                    outcome.first_byte.get_or_insert(now - *fetch_began);
+                    outcome.fetched += bytes.len() as u64;
+                    if outcome.fetched >= page {
+                        outcome.last_byte = Some(now - *fetch_began);
+                        *done = true;
+                    }
+                }
+                ClientAction::Closed(failure) => self.fail(circuit, failure),
+                _ => {}
+            }
+        }
+        if !cells.is_empty() {
+            self.send(circuit, 0, 0, cells);
+        }
+    }
+
+    fn fail(&mut self, circuit: u32, failure: Failure) {
+        let Circuit { outcome, done, .. } = &mut self.circuits[circuit as usize];
+        outcome.failure = Some(failure);
+        *done = true;
+    }
+
+    /// A hop has answered; its reply is still to be checked.
+    fn extended(&mut self, circuit: u32, hop: usize) {
+        let finish = self.costs.draw(self.handshake, Work::Finish, &mut self.random);
+        let Circuit { outcome, step_began, .. } = &mut self.circuits[circuit as usize];
+        outcome.hops.push(self.now + finish - *step_began);
+        *step_began = self.now + finish;
+        match hop {
+            3 => self.round_trip_or_built(circuit, finish),
+            _ => self.compute_onionskin(circuit, finish),
+        }
+    }
+
+    /// After the last hop: one round trip more, or the circuit is built, once `after` has passed.
+    fn round_trip_or_built(&mut self, circuit: u32, after: Duration) {
+        let Circuit { client, round_trips, outcome, connections, .. } = &mut self.circuits[circuit as usize];
+        if let Some(left) = round_trips.checked_sub(1) {
+            *round_trips = left;
+            if let Err(error) = client.probe(3) {
+                self.fail(circuit, Failure { hop: Some(3), cause: Cause::Protocol(error) });
+            }
+            return;
+        }
+        outcome.built = Some(self.now + after - outcome.began);
+        for (bytes, connection) in outcome.bytes.iter_mut().zip(*connections) {
+            *bytes = connection.map_or([0; 2], |index| self.connections[index as usize].written);
+        }
+        if self.fetch.is_none() {
+            self.circuits[circuit as usize].done = true;
+            return;
+        }
+        let circuit_ = &mut self.circuits[circuit as usize];
+        // From here on time runs from when the reply came; what its check takes is counted in the build.
+        circuit_.fetch_began = self.now;
+        let opened = Begin::new(TARGET, 80).and_then(|target| circuit_.client.begin(&target));
+        match opened {
+            Ok(stream) => circuit_.stream = Some(stream),
+            Err(error) => self.fail(circuit, Failure { hop: Some(3), cause: Cause::Protocol(error) }),
+        }
+    }
+
+    /// Carries out what a relay wants.
+    pub(super) fn drain_relay(&mut self, circuit: u32, relay: usize) {
+        let blocked = self.is_blocked(circuit, relay, 1);
+        let (mut inbound, mut outbound) = (Vec::new(), Vec::new());
+        loop {
+            let Some(Relay { machine, stream, .. }) = &mut self.circuits[circuit as usize].relays[relay] else {
+                return;
+            };
+            machine.set_blocked(blocked);
+            match machine.poll() {
+                None => break,
+                Some(RelayAction::ToClient(message)) => inbound.push(message),
+                Some(RelayAction::ToNext(message)) => outbound.push(message),
+                Some(RelayAction::Extend(_)) => {
+                    if self.start == Start::Warm {
+                        machine.next_ready(true);
+                    }
+                    self.connect(circuit, relay + 1);
+                }
+                Some(RelayAction::Begin { stream: asked, .. }) if relay == 2 => {
+                    *stream = Some(asked);
+                    self.connect(circuit, 3);
+                }
+                // BEGIN_DIR of a probe, which no directory answers.
+                Some(RelayAction::Data { stream, bytes }) => {
+                    machine.consumed(stream, bytes.len());
+                    if let Some(index) = self.circuits[circuit as usize].connections[3] {
+                        let bytes = bytes.len() as u64;
+                        self.connections[index as usize].write(0, Item::Request, bytes, self.now);
+                        self.flush(index, 0);
+                    }
+                }
+                Some(RelayAction::Writable { .. }) => {
+                    if let Some(index) = self.circuits[circuit as usize].connections[3] {
+                        self.carry(index);
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+        if !inbound.is_empty() {
+            self.send(circuit, relay, 1, inbound);
+        }
+        if !outbound.is_empty() {
+            self.send(circuit, relay + 1, 0, outbound);
+        }
+    }
+
+    /// Something has come from the target to the exit: it is there, or a part of the page.
+    pub(super) fn on_target(&mut self, connection: u32) {
+        let Connection { circuit, ends, announced, .. } = &mut self.connections[connection as usize];
+        let circuit = *circuit;
+        let Some(Relay { machine, stream: Some(stream), .. }) = &mut self.circuits[circuit as usize].relays[2] else {
+            return;
+        };
+        if ends[0].is_open() && !*announced {
+            *announced = true;
+            // The client may have given the stream up.
+            let _ = machine.connected(*stream, Connected { address: Some([10, 0, 0, 4].into()) });
+        }
+        self.carry(connection);
+        self.drain_relay(circuit, 2);
+    }
+
+    /// Puts what has come of the page into the circuit, as much as its window allows.
+    fn carry(&mut self, connection: u32) {
+        let now = self.instant();
+        let Connection { circuit, ends, taken, .. } = &mut self.connections[connection as usize];
+        let Some(Relay { machine, stream: Some(stream), .. }) = &mut self.circuits[*circuit as usize].relays[2] else {
+            return;
+        };
+        while *taken < ends[0].received() {
+            let chunk = (ends[0].received() - *taken).min(PAGE.len() as u64) as usize;
+            match machine.send(*stream, &PAGE[..chunk], now) {
+                Ok(accepted) if accepted > 0 => *taken += accepted as u64,
+                _ => break,
+            }
+        }
+    }
+}

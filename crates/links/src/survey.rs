@@ -1,0 +1,218 @@
+//! Many circuits of one plan, in numbers; and what a designer can save.
+
+use crate::costs::Costs;
+use crate::model::Loss;
+use crate::simulator::{Outcome, Plan, SimulatorError, World};
+use candor_onion::circuit::Failure;
+use candor_onion::handshake::HandshakeType;
+use std::time::Duration;
+
+/// Times in ascending order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Times(Vec<Duration>);
+
+impl Times {
+    /// Sorts the times.
+    pub fn new(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self(times)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The time that `percent` of all are at or below (nearest rank). `None` if fewer than ten times lie on its shorter side: it would be the luck of a
+    /// few. The median needs one time only.
+    pub fn percentile(&self, percent: u32) -> Option<Duration> {
+        let shorter = self.0.len() * (percent.min(100 - percent.min(100)) as usize) / 100;
+        if percent != 50 && shorter < 10 {
+            return None;
+        }
+        let rank = (self.0.len() * percent as usize).div_ceil(100);
+        self.0.get(rank.max(1) - 1).copied()
+    }
+
+    /// The median.
+    pub fn median(&self) -> Option<Duration> {
+        self.percentile(50)
+    }
+}
+
+/// What became of the circuits of a plan. Times are those of circuits that were built.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// How many were begun.
+    pub circuits: usize,
+    /// Why those failed that were not built.
+    pub failures: Vec<Failure>,
+    /// Time to circuit.
+    pub built: Times,
+    /// Time of the client's link.
+    pub link: Times,
+    /// Time of each hop.
+    pub hops: [Times; 3],
+    /// Cells of a circuit: over the links to guard, middle and exit, each out and in.
+    pub cells: [[u64; 2]; 3],
+    /// Bytes likewise.
+    pub bytes: [[u64; 2]; 3],
+    /// Time to the first byte of the page.
+    pub first_byte: Times,
+    /// Median of the page's bits per second.
+    pub goodput: Option<f64>,
+    /// Segments that were sent again, and packets that found no link, a full queue, or were lost.
+    pub resent: u64,
+    /// Packets that found no link, a full queue, or were lost.
+    pub dropped: [u64; 3],
+}
+
+/// Builds circuits, one after another, in one world.
+///
+/// # Errors
+/// Those of [`World::new`].
+pub fn survey(plan: &Plan, circuits: usize) -> Result<Summary, SimulatorError> {
+    let mut world = World::new(plan)?;
+    Ok(Summary::of(&(0..circuits).map(|_| world.build()).collect::<Vec<_>>()))
+}
+
+/// A circuit every `interval`, each in a world of its own that begins then: how the time to circuit follows delays that vary. `None` where there is no
+/// way for it at that time.
+///
+/// # Errors
+/// Those of [`World::new`], but for a missing way.
+pub fn series(plan: &Plan, interval: Duration, count: u32) -> Result<Vec<(Duration, Option<Outcome>)>, SimulatorError> {
+    let mut outcomes = Vec::new();
+    for index in 0..count {
+        let begin = plan.begin + interval * index;
+        let seed = plan.seed.wrapping_add(u64::from(index));
+        let outcome = match World::new(&Plan { begin, seed, ..plan.clone() }) {
+            Ok(mut world) => Some(world.build()),
+            Err(SimulatorError::Topology(_)) => None,
+            Err(error) => return Err(error),
+        };
+        outcomes.push((begin, outcome));
+    }
+    Ok(outcomes)
+}
+
+impl Summary {
+    /// The numbers of these circuits.
+    pub fn of(outcomes: &[Outcome]) -> Self {
+        let whole: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.built.is_some()).collect();
+        let times = |of: &dyn Fn(&Outcome) -> Option<Duration>| {
+            Times::new(whole.iter().filter_map(|outcome| of(outcome)).collect())
+        };
+        let mut goodputs: Vec<f64> = whole.iter().filter_map(|outcome| outcome.goodput()).collect();
+        goodputs.sort_unstable_by(f64::total_cmp);
+        let first = whole.first();
+        let mut dropped = [0; 3];
+        outcomes.iter().for_each(|outcome| dropped.iter_mut().zip(outcome.dropped).for_each(|(sum, one)| *sum += one));
+        Self {
+            circuits: outcomes.len(),
+            failures: outcomes
+                .iter()
+                .filter(|outcome| outcome.built.is_none())
+                .filter_map(|outcome| outcome.failure)
+                .collect(),
+            built: times(&|outcome| outcome.built),
+            link: times(&|outcome| Some(outcome.link)),
+            hops: [0, 1, 2].map(|hop| times(&|outcome| outcome.hops.get(hop).copied())),
+            cells: first.map(|outcome| outcome.cells).unwrap_or_default(),
+            bytes: first.map(|outcome| outcome.bytes).unwrap_or_default(),
+            first_byte: times(&|outcome| outcome.first_byte),
+            goodput: goodputs.get(goodputs.len() / 2).copied(),
+            resent: outcomes.iter().map(|outcome| outcome.resent).sum(),
+            dropped,
+        }
+    }
+}
+
+/// What one thing more adds to the time to circuit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// One more exchange of a cell between the client and the last hop.
+    pub round_trip: Duration,
+    /// One more cell of 514 bytes each way, in the messages that create a hop: the difference between hybrid-1024 and hybrid-512, by the cells
+    /// that hybrid-1024 sends more over the first link.
+    pub cell: Duration,
+    /// One more microsecond of each relay's answer.
+    pub microsecond: Duration,
+}
+
+/// Adds one thing at a time to a plan, without losses and drawn costs, so that differences are exact.
+///
+/// # Errors
+/// Those of [`World::new`].
+pub fn sensitivity(plan: &Plan) -> Result<Sensitivity, SimulatorError> {
+    let plan = Plan { topology: plan.topology.clone().lossless(), costs: Costs::none(), fetch: None, ..plan.clone() };
+    debug_assert!(plan.topology.links.iter().all(|link| link.ways[0].loss == Loss::None));
+    let build = |plan: &Plan| World::new(plan).map(|mut world| world.build());
+    let time = |plan: &Plan| build(plan).map(|outcome| outcome.built.unwrap_or_default());
+    let base = time(&plan)?;
+    let exchange = time(&Plan { more_round_trips: plan.more_round_trips + 1, ..plan.clone() })?;
+    let slow = time(&Plan { costs: Costs::none().and_more(Duration::from_millis(1)), ..plan.clone() })?;
+    let small = build(&Plan { handshake: HandshakeType::Hybrid512, ..plan.clone() })?;
+    let large = build(&Plan { handshake: HandshakeType::Hybrid1024, ..plan })?;
+    let bytes = large.bytes[0][0].saturating_sub(small.bytes[0][0]).max(1);
+    let longer = large.built.unwrap_or_default().saturating_sub(small.built.unwrap_or_default());
+    Ok(Sensitivity {
+        round_trip: exchange.saturating_sub(base),
+        cell: longer.mul_f64(514.0 / bytes as f64),
+        microsecond: slow.saturating_sub(base) / 1000,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Topology;
+
+    fn plan(name: &str) -> Plan {
+        let topology = Topology::built_in(name).unwrap().unwrap();
+        Plan::new(topology, HandshakeType::Hybrid768)
+    }
+
+    #[test]
+    fn percentiles_need_ten_times_beyond_them() {
+        let times = |count: u64| Times::new((1..=count).rev().map(Duration::from_millis).collect());
+        assert_eq!(times(0).median(), None);
+        assert_eq!(times(1).median(), Some(Duration::from_millis(1)));
+        assert_eq!(times(4).median(), Some(Duration::from_millis(2)));
+        assert_eq!(times(199).percentile(95), None);
+        assert_eq!(times(200).percentile(95), Some(Duration::from_millis(190)));
+        assert_eq!(times(999).percentile(99), None);
+        assert_eq!(times(1000).percentile(99), Some(Duration::from_millis(990)));
+        assert_eq!((times(99).percentile(10), times(100).percentile(10)), (None, Some(Duration::from_millis(10))));
+        assert_eq!(times(1000).count(), 1000);
+    }
+
+    #[test]
+    fn a_survey_counts_what_was_built_and_what_was_not() {
+        let mut plan = plan("sagin-01");
+        plan.fetch = Some(20_000);
+        let summary = survey(&plan, 50).unwrap();
+        assert_eq!((summary.circuits, summary.built.count() + summary.failures.len()), (50, 50));
+        assert!(summary.dropped[2] > 0 && summary.resent > 0);
+        assert!(summary.goodput.is_some() && summary.first_byte.median().is_some());
+        // Nobody gets through a link that loses nine packets of ten in time.
+        for way in plan.topology.links.iter_mut().flat_map(|link| &mut link.ways) {
+            way.loss = Loss::Bernoulli(0.9);
+        }
+        let summary = survey(&plan, 5).unwrap();
+        assert_eq!((summary.built.median(), summary.failures.len()), (None, 5));
+    }
+
+    #[test]
+    fn a_round_trip_more_is_what_the_delays_say_and_a_microsecond_is_three() {
+        let mut plan = plan("leo-bent-pipe");
+        plan.topology = plan.topology.ideal();
+        let found = sensitivity(&plan).unwrap();
+        // Client to exit: 2.71 + 2.71 + 5 + 10 + 10 ms.
+        assert_eq!(found.round_trip, Duration::from_micros(60_840));
+        assert_eq!(found.cell, Duration::ZERO, "where nothing takes time to send");
+        assert_eq!(found.microsecond, Duration::from_micros(3));
+        let found = sensitivity(&self::plan("sagin-12")).unwrap();
+        assert!(found.cell > Duration::from_micros(100), "{found:?}");
+    }
+}
