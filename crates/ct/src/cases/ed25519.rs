@@ -13,8 +13,8 @@ const fn wrapped(name: &'static str, run: fn(Cpu)) -> Case {
 }
 
 fn poisoned() -> SecretKey {
-    let mut bytes = [0x5a; 32];
-    secret::poison(&mut bytes);
+    let bytes = [0x5a; 32];
+    secret::poison(&bytes);
     SecretKey::from_bytes(&bytes)
 }
 
