@@ -1,7 +1,7 @@
 //! Keys as PKCS#8 and SubjectPublicKeyInfo (RFC 8410), in the form that OpenSSL 3 writes: without the public key beside the secret one, which it
 //! does not read. Both forms are read here, and a public key that is not the secret key's own is refused.
 
-use super::{Ed25519Error, FRAMES, PublicKey, SecretKey};
+use super::{FRAMES, PublicKey, SecretKey};
 use crate::stack;
 use alloc::string::String;
 use ed25519_dalek::pkcs8::{KeypairBytes, PublicKeyBytes};
@@ -51,6 +51,6 @@ impl TryFrom<SubjectPublicKeyInfoRef<'_>> for PublicKey {
 
     fn try_from(info: SubjectPublicKeyInfoRef<'_>) -> spki::Result<Self> {
         let bytes = PublicKeyBytes::try_from(info)?;
-        Self::from_bytes(&bytes.0).map_err(|_: Ed25519Error| spki::Error::KeyMalformed)
+        Self::from_bytes(&bytes.0).map_err(|_| spki::Error::KeyMalformed)
     }
 }
