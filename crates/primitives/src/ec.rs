@@ -28,7 +28,6 @@
 pub(crate) mod der;
 mod ecdh;
 mod ecdsa;
-pub(crate) mod kept;
 pub(crate) mod key;
 mod key_files;
 pub(crate) mod nonce;

