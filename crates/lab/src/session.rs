@@ -165,6 +165,7 @@ pub fn run(
         clock_quantum_ns: quantum,
         layout: settings.layout.clone(),
         repeats: settings.repeats.clone(),
+        tried: Vec::new(),
     };
     let mut file = RunWriter::begin(&settings.directory, &manifest)?;
     for (task, probe) in &probes {
