@@ -14,7 +14,7 @@ pub const QUANTA: u64 = 1000;
 pub(crate) const FEWEST_ROUNDS: usize = 5;
 
 /// More rounds than this don't narrow the interval, because the rest of the noise differs between processes.
-const MOST_ROUNDS: usize = 2000;
+pub(crate) const MOST_ROUNDS: usize = 2000;
 
 /// The plan of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// A small run, written as candor writes it.
 fn sealed(directory: &Path) -> (String, Vec<u8>) {
@@ -147,8 +148,9 @@ type Forgery = fn(&mut Vec<Value>);
 /// What a forger may do who can seal a file again, the line that gives it away (counted from 1), and what the error says.
 const FORGERIES: &[(Forgery, usize, &str)] = &[
     // Of the plan.
-    (|lines| lines[TASK]["plan"]["iterations"] = json!(0), 2, "no iterations"),
-    (|lines| lines[TASK]["plan"]["rounds"] = json!(4), 2, "fewer than five rounds"),
+    (|lines| lines[TASK]["plan"]["iterations"] = json!(0), 2, "or no iterations"),
+    (|lines| lines[TASK]["plan"]["rounds"] = json!(4), 2, "fewer or more rounds"),
+    (|lines| lines[TASK]["plan"]["rounds"] = json!(2005), 2, "fewer or more rounds"),
     (|lines| lines[TASK]["plan"]["subjects"] = json!(["ours"]), 2, "has no subjects"),
     (|lines| lines[TASK]["plan"]["subjects"] = json!(["ours", "peer"]), 2, "does not have its baseline twice"),
     (|lines| lines[TASK]["plan"]["subjects"] = json!(["ours", "ours#2", "ours"]), 2, "has a subject twice"),
@@ -435,6 +437,16 @@ fn a_run_under_another_runs_name_is_refused() {
         let renamed = dir.path().join(format!("{renamed}.jsonl"));
         std::fs::write(&renamed, &bytes).unwrap();
         assert_eq!(Run::open(&renamed).unwrap().named_digest(), None);
+    }
+}
+
+#[test]
+fn a_date_is_what_candor_writes_or_none() {
+    let began = |date: &str| Manifest { date: date.into(), ..Manifest::default() }.began();
+    let day = Duration::from_secs(86_400);
+    assert_eq!(began("1970-01-02T00:00:00Z"), Some(UNIX_EPOCH + day));
+    for other in ["", "2026-11-21", "2026-11-21T10:00:00+14:00", "2026-11-21T10:00:00.5Z", "2026-13-01T00:00:00Z", "9999~"] {
+        assert_eq!(began(other), None, "{other}");
     }
 }
 

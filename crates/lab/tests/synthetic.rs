@@ -263,7 +263,7 @@ fn a_control_that_failed_leaves_no_floor_and_is_named() {
 fn no_choice_of_failures_or_losses_turns_a_verdict() {
     let noise = Noise { white: 0.01, process: 0.003, ..QUIET };
     let mut told = 0;
-    for seed in 0..120 {
+    for seed in 0..45 {
         let ratio = 0.98 + 0.005 * (seed % 9) as f64;
         let honest = run(noise, ratio, seed);
         let verdict = of_peer(&honest).verdict;
@@ -306,7 +306,7 @@ fn no_choice_of_failures_or_losses_turns_a_verdict() {
             }
         }
     }
-    assert!(told > 100, "verdicts that stand on their own stay: {told}");
+    assert!(told > 40, "verdicts that stand on their own stay: {told}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::printable::{is_unprintable, printable};
 use super::record::*;
 use super::replay::{self, Replay};
 use crate::LabError;
-use crate::plan::{FEWEST_ROUNDS, MOST_PROCESSES, TaskPlan, control_of};
+use crate::plan::{FEWEST_ROUNDS, MOST_PROCESSES, MOST_ROUNDS, TaskPlan, control_of};
 use base16ct::lower;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -247,8 +247,12 @@ fn begun<'a>(replay: &'a mut Option<Replay>, run: &Run) -> Result<&'a mut Replay
 /// Whether a plan has what every plan of [`TaskPlan::new`] has.
 fn planned(plan: &TaskPlan) -> Result<(), &'static str> {
     let TaskPlan { subjects, iterations, rounds } = plan;
-    if subjects.len() < 2 || *iterations == 0 || *rounds < FEWEST_ROUNDS {
-        return Err("has no subjects, no iterations or fewer than five rounds");
+    if subjects.len() < 2 || *iterations == 0 {
+        return Err("has no subjects or no iterations");
+    }
+    // Rounds are rounded up to a whole square of up to five subjects.
+    if !(FEWEST_ROUNDS..MOST_ROUNDS + FEWEST_ROUNDS).contains(rounds) {
+        return Err("has fewer or more rounds than any plan");
     }
     if subjects[1] != control_of(&subjects[0]) {
         return Err("does not have its baseline twice");

@@ -6,15 +6,20 @@ use crate::schedule::Tried;
 use crate::verdict::Shown;
 use crate::{Outcomes, Provenance, Quantity};
 use base16ct::lower;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 /// The schema that this version writes, and the only one it reads.
 pub const SCHEMA: u32 = 1;
 
 /// The setting of processes per task: a number, or words for the default.
 pub(crate) const PROCESSES: &str = "processes";
+
+/// How a date is written.
+pub(crate) const DATE: &str = "%Y-%m-%dT%H:%M:%SZ";
 
 /// Characters of the day in a date, and in the name of a run.
 pub(super) const DAY: usize = "2026-11-21".len();
@@ -81,6 +86,12 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// When the run began. `None` if its date is not written as candor writes it.
+    pub fn began(&self) -> Option<SystemTime> {
+        let began: Timestamp = self.date.parse().ok()?;
+        (began.strftime(DATE).to_string() == self.date).then(|| began.into())
+    }
+
     /// Day and CPU: how the name of the run's file begins.
     pub(crate) fn name(&self) -> String {
         format!("{}-{}", self.date.get(..DAY).unwrap_or("undated"), self.machine.short_name())
