@@ -70,12 +70,14 @@ pub struct Shown {
     pub median: Option<f64>,
     /// Where the median would lie if all rounds in which work failed had taken no time, and where if they had taken for ever.
     bounds: Interval,
+    /// Whether there are no such rounds.
+    is_whole: bool,
 }
 
 impl Shown {
     /// What a process that died shows: it might have been anything.
     pub const NOTHING: Self =
-        Self { median: None, bounds: Interval { low: f64::NEG_INFINITY, high: f64::INFINITY } };
+        Self { median: None, bounds: Interval { low: f64::NEG_INFINITY, high: f64::INFINITY }, is_whole: false };
 
     /// What these rounds show; those in which work failed have no log-ratio.
     pub fn by(rounds: impl Iterator<Item = Option<f64>>) -> Self {
@@ -85,6 +87,7 @@ impl Shown {
         Self {
             median: median(&rounds.iter().copied().flatten().collect::<Vec<_>>()),
             bounds: low.zip(high).map_or(Self::NOTHING.bounds, |(low, high)| Interval { low, high }),
+            is_whole: !rounds.is_empty() && rounds.iter().all(Option::is_some),
         }
     }
 }
@@ -92,7 +95,7 @@ impl Shown {
 impl From<f64> for Shown {
     /// A process in which no work failed.
     fn from(median: f64) -> Self {
-        Self { median: Some(median), bounds: Interval { low: median, high: median } }
+        Self { median: Some(median), bounds: Interval { low: median, high: median }, is_whole: true }
     }
 }
 
@@ -112,6 +115,8 @@ pub struct Finding {
     pub estimate: Estimate,
     /// What had come out if all that is unknown lay below the rest, and if it lay above. Both are `estimate` where nothing is unknown.
     extremes: [Estimate; 2],
+    /// Whether nothing is unknown.
+    is_whole: bool,
 }
 
 impl Finding {
@@ -126,12 +131,8 @@ impl Finding {
         let interval = interval.map(|(below, above)| Interval { low: below.low, high: above.high });
         let interval = interval.filter(|interval| interval.low.is_finite() && interval.high.is_finite());
         let seen: Vec<f64> = processes.iter().filter_map(|process| process.median).collect();
-        Some(Self { estimate: Estimate { centre: median(&seen)?, interval }, extremes: [below, above] })
-    }
-
-    /// Whether nothing is unknown.
-    fn is_whole(&self) -> bool {
-        self.extremes[0] == self.extremes[1]
+        let is_whole = processes.iter().all(|process| process.is_whole);
+        Some(Self { estimate: Estimate { centre: median(&seen)?, interval }, extremes: [below, above], is_whole })
     }
 }
 
@@ -152,7 +153,7 @@ pub fn floor(control: Option<Finding>, layout: f64, follows_itself: Option<f64>)
     let width = control.estimate.interval.map_or(f64::INFINITY, Interval::half_width);
     let centre = control.extremes.iter().map(|estimate| estimate.centre.abs()).fold(0.0, f64::max);
     let most = least.max(2.0 * centre).max(width).max(follows_itself.unwrap_or(0.0));
-    Floor { most, least: if control.is_whole() { most } else { least } }
+    Floor { most, least: if control.is_whole { most } else { least } }
 }
 
 /// The verdict about the baseline, given what was found of the log-ratio subject : baseline. Where something is unknown, only a verdict that every way
@@ -210,7 +211,7 @@ mod tests {
 
     fn at(low: f64, high: f64) -> Finding {
         let estimate = Estimate { centre: (low + high) / 2.0, interval: Some(Interval { low, high }) };
-        Finding { estimate, extremes: [estimate; 2] }
+        Finding { estimate, extremes: [estimate; 2], is_whole: true }
     }
 
     fn exactly(floor: f64) -> Floor {
@@ -245,6 +246,19 @@ mod tests {
         assert_eq!(floor(Some(at(-0.001, 0.001)), 0.009, None), exactly(0.009));
         assert_eq!(floor(Some(at(-0.001, 0.001)), 0.0, Some(0.009)), exactly(0.009));
         assert_eq!(floor(None, 0.0, None).most, f64::INFINITY);
+    }
+
+    #[test]
+    fn what_failed_of_the_control_makes_the_floor_no_smaller() {
+        let found = |rounds: [Option<f64>; 5]| {
+            let finding = Finding::of(&[Shown::by(rounds.into_iter()); 9], LEVEL).unwrap();
+            (finding.estimate.centre, floor(Some(finding), 0.0, None))
+        };
+        let (zero, one) = (Some(0.0), Some(0.01));
+        assert_eq!(found([zero, zero, one, one, one]), (0.01, exactly(0.02)));
+        // Without the rounds in which it took longer, its median is that of the baseline.
+        assert_eq!(found([zero, zero, one, None, None]), (0.0, Floor { most: 0.02, least: LEAST_FLOOR }));
+        assert_eq!(found([zero, None, None, None, one]).1.most, f64::INFINITY);
     }
 
     /// Processes that show 1, 2, … 20, and some that died.
