@@ -260,7 +260,9 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
     for task in tasks {
         let of_task: Vec<&Row> = rows
             .iter()
-            .filter(|row| row.task == *task && matches(baseline, &row.baseline) && !is_twice(&row.baseline, &row.subject))
+            .filter(|row| {
+                row.task == *task && matches(baseline, &row.baseline) && !is_twice(&row.baseline, &row.subject)
+            })
             .filter(|row| if subject == "best-peer" { !is_ours(&row.subject) } else { matches(subject, &row.subject) })
             .collect();
         if of_task.is_empty() {
@@ -475,7 +477,9 @@ mod tests {
         );
         assert_eq!(sources("{\"lint\": \"process-lost\", \"task\": \"another\", \"subject\": \"\"}"), [run]);
         // What failed of the baseline failed of all that are compared with it.
-        for (failed, marked) in [(subject.as_str(), true), ("candor@avx2", true), ("candor@avx2#2", true), ("another", false)] {
+        for (failed, marked) in
+            [(subject.as_str(), true), ("candor@avx2", true), ("candor@avx2#2", true), ("another", false)]
+        {
             let lint = of_peer(failed).replace("old-peer", "failed-work");
             let words = if marked { ", work failed" } else { "" };
             assert_eq!(sources(&lint), [format!("{run}{words}")], "{failed}");

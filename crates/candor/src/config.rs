@@ -34,9 +34,9 @@ impl Config {
             && config.processes.is_none_or(|processes| (1..=MOST_PROCESSES).contains(&(processes as usize)));
         match sound {
             true => Ok(config),
-            false => Err(Failure::Error(
-                format!("candor.toml: budget must be from 0.01 to 86400 seconds, and processes from 1 to {MOST_PROCESSES}"),
-            )),
+            false => Err(Failure::Error(format!(
+                "candor.toml: budget must be from 0.01 to 86400 seconds, and processes from 1 to {MOST_PROCESSES}"
+            ))),
         }
     }
 

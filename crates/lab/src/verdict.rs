@@ -122,9 +122,8 @@ pub struct Finding {
 impl Finding {
     /// What these processes show together. `None` if none of them shows anything.
     pub fn of(processes: &[Shown], level: f64) -> Option<Self> {
-        let estimate = |values: Vec<f64>| {
-            Some(Estimate { centre: median(&values)?, interval: sign_interval(&values, level) })
-        };
+        let estimate =
+            |values: Vec<f64>| Some(Estimate { centre: median(&values)?, interval: sign_interval(&values, level) });
         let below = estimate(processes.iter().map(|process| process.bounds.low).collect())?;
         let above = estimate(processes.iter().map(|process| process.bounds.high).collect())?;
         let interval = below.interval.zip(above.interval);

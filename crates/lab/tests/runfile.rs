@@ -236,7 +236,7 @@ const FORGED_TRIALS: &[(Forgery, usize, &str)] = &[
     (|lines| drop(lines.remove(3)), 6, "trial 2 is layout/twin; found same"),
     (|lines| drop(lines.remove(5)), 6, "a trial of more is missing"),
     (|lines| lines.swap(4, 5), 7, "trial 3 is same; found more"),
-    (|lines| lines.insert(6, lines[5].clone()), 8, "trial 5 is no further trial; found more"),
+    (|lines| lines.insert(6, lines[5].clone()), 8, "trial 5 is one too many; found more"),
     (|lines| lines[1]["name"] = json!("more"), 7, "trial 0 is same; found more"),
     (|lines| drop(lines[1]["control"].as_array_mut().unwrap().pop()), 2, "a trial has 8 and 9 medians"),
     (|lines| drop(lines[1]["subject"].as_array_mut().unwrap().pop()), 2, "a trial has 9 and 8 medians"),
@@ -276,7 +276,8 @@ fn trial() -> Value {
 fn self_test(directory: &Path) -> Vec<u8> {
     let tried = |name: &str, turns| Tried { name: name.into(), turns };
     let tried = vec![tried("same", 2), tried("more", 2), tried("layout/twin", 1)];
-    let manifest = Manifest { schema: SCHEMA, comparisons: 1, processes: 9, tried: tried.clone(), ..Manifest::default() };
+    let manifest =
+        Manifest { schema: SCHEMA, comparisons: 1, processes: 9, tried: tried.clone(), ..Manifest::default() };
     let mut file = RunWriter::begin(directory, &manifest).unwrap();
     for name in turns(&tried) {
         let (control, subject) = (vec![0.0; 9], vec![0.01; 9]);
@@ -388,7 +389,10 @@ fn no_string_of_a_run_moves_the_cursor() {
         lines[TASK]["what"] = json!("\u{1b}[2K\nrun faked");
         lines[PEER]["provenance"]["different_operation"] = json!("\u{1b}[8m\r");
         lines[PEER]["provenance"]["insecure"] = json!("\u{9b}8m");
-        lines.insert(FIRST, json!({"kind": "refusal", "task": "t", "subject": "\u{202e}other", "reason": "\u{1b}]0;x\u{7}"}));
+        lines.insert(
+            FIRST,
+            json!({"kind": "refusal", "task": "t", "subject": "\u{202e}other", "reason": "\u{1b}]0;x\u{7}"}),
+        );
     };
     let run = Run::parse("\u{1b}[2J", &forged(hostile)).unwrap();
     assert_eq!(run.tasks[0].what, "\\u001b[2K\\nrun faked");
@@ -445,7 +449,9 @@ fn a_date_is_what_candor_writes_or_none() {
     let began = |date: &str| Manifest { date: date.into(), ..Manifest::default() }.began();
     let day = Duration::from_secs(86_400);
     assert_eq!(began("1970-01-02T00:00:00Z"), Some(UNIX_EPOCH + day));
-    for other in ["", "2026-11-21", "2026-11-21T10:00:00+14:00", "2026-11-21T10:00:00.5Z", "2026-13-01T00:00:00Z", "9999~"] {
+    for other in
+        ["", "2026-11-21", "2026-11-21T10:00:00+14:00", "2026-11-21T10:00:00.5Z", "2026-13-01T00:00:00Z", "9999~"]
+    {
         assert_eq!(began(other), None, "{other}");
     }
 }

@@ -242,7 +242,8 @@ mod tests {
         // The lab's own word would be `same`, which is a matter of ±2 %.
         assert_eq!(verdict(0.985, 1.001), Outcome::CantTell);
         assert_eq!(verdict(0.98, 0.985), Outcome::Missed);
-        assert_eq!(verdict(1.011, 1.015), Outcome::Missed);
+        assert_eq!(verdict(1.016, 1.020), Outcome::Missed);
+        assert_eq!(verdict(1.011, 1.015), Outcome::CantTell, "less beyond than the floor");
         assert_eq!(verdict(f64::NAN, f64::NAN), Outcome::CantTell);
     }
 

@@ -109,7 +109,9 @@ fn trials(out: &mut String, report: &Report) {
     for count in &report.trials {
         let truth = count.truth.map_or("?".into(), |truth| format!("{truth:.3}"));
         let _ = write!(out, "<tr><td>{}</td><td>{truth}</td>", escape(&count.name));
-        for n in [count.trials, count.faster, count.slower, count.same, count.cant_tell, count.lost, count.false_claims()] {
+        for n in
+            [count.trials, count.faster, count.slower, count.same, count.cant_tell, count.lost, count.false_claims()]
+        {
             let _ = write!(out, "<td>{n}</td>");
         }
         out.push_str("</tr>\n");

@@ -208,13 +208,16 @@ pub(super) fn trials(end: &End, run: &Run) -> Result<(), String> {
     let tried = &run.manifest.tried;
     let mut due = schedule::turns(tried);
     for (number, found) in run.trials.iter().enumerate().filter(|_| !tried.is_empty()) {
-        let due = due.next().unwrap_or("no further trial");
-        if due != found.name {
+        let due = due.next();
+        if due != Some(&found.name) {
+            let due = due.unwrap_or("one too many");
             return Err(format!("by the plan of the self-test, trial {number} is {due}; found {}", found.name));
         }
     }
     match due.next() {
-        Some(due) if !end.interrupted => Err(format!("a trial of {due} is missing, and the self-test was not interrupted")),
+        Some(due) if !end.interrupted => {
+            Err(format!("a trial of {due} is missing, and the self-test was not interrupted"))
+        }
         _ => Ok(()),
     }
 }
