@@ -14,7 +14,7 @@ use crate::columns::{self, Align};
 use crate::stage::{cargo_with, program};
 use crate::workspace::Workspace;
 use judge::{Outcome, Wanted, judge, judge_figure};
-use report::{OTHER_WORK, Row, parse_report, under};
+use report::{OTHER_WORK, Row, is_twice, parse_report, under};
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -55,6 +55,7 @@ fn judge_all(workspace: &Workspace, order: &Order) -> Result<Vec<Judged>, Failur
     }
     let files = if order.files.is_empty() { committed_runs(&workspace.root)? } else { order.files.clone() };
     let candor = Candor::build(workspace)?;
+    candor.verify(&files)?;
     let mut rows = Vec::new();
     let mut conditions = BTreeMap::new();
     for file in &files {
@@ -144,10 +145,16 @@ impl Candor {
 
     /// A run's report as JSON; a file that ends in `.json` is one already.
     fn report(&self, file: &Path) -> Result<String, Failure> {
-        if file.extension().is_some_and(|extension| extension == "json") {
+        if is_report(file) {
             return std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()));
         }
         self.says(["report".as_ref(), file.as_os_str(), "--format".as_ref(), "json".as_ref()])
+    }
+
+    /// Whether these files are what they say they are: of rows of one kind of CPU the newest counts, so none may be of the future.
+    fn verify(&self, files: &[PathBuf]) -> Result<(), Failure> {
+        let runs: Vec<&OsStr> = files.iter().filter(|file| !is_report(file)).map(|file| file.as_os_str()).collect();
+        if runs.is_empty() { Ok(()) } else { self.says([&["verify".as_ref()], &runs[..]].concat()).map(drop) }
     }
 
     /// The program, to be started.
@@ -173,6 +180,11 @@ impl Candor {
         let listed = output.ok().filter(|output| output.status.success());
         listed.map_or_else(Vec::new, |output| parse_tasks(&String::from_utf8_lossy(&output.stdout)))
     }
+}
+
+/// Whether a file is a report as JSON, and not a run.
+fn is_report(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "json")
 }
 
 /// Every task name in the list, whether it stands as a text or as the field `task` or `name` of an object.
@@ -236,7 +248,7 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
     tasks.dedup();
     let empty = |outcome, task: &str| Line {
         outcome,
-        wanted: wanted.show(),
+        wanted: wanted.show(*rule),
         found: "–".to_owned(),
         about: format!("{task}  {subject}"),
         source: String::new(),
@@ -248,7 +260,9 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
     for task in tasks {
         let of_task: Vec<&Row> = rows
             .iter()
-            .filter(|row| row.task == *task && matches(baseline, &row.baseline) && !is_control(row))
+            .filter(|row| {
+                row.task == *task && matches(baseline, &row.baseline) && !is_twice(&row.baseline, &row.subject)
+            })
             .filter(|row| if subject == "best-peer" { !is_ours(&row.subject) } else { matches(subject, &row.subject) })
             .collect();
         if of_task.is_empty() {
@@ -262,7 +276,7 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
             });
             lines.push(Line {
                 outcome,
-                wanted: format!("{}{}", wanted.show(), beyond.unwrap_or_default()),
+                wanted: format!("{}{}", wanted.show(*rule), beyond.unwrap_or_default()),
                 found: wanted.show_found(&row.found),
                 about: format!("{}  {} over {}", row.task, row.baseline, row.subject),
                 source: format!("{}{}{}", row.run, if row.is_other() { OTHER_WORK } else { "" }, row.marks),
@@ -277,7 +291,7 @@ fn ratio_lines(bar: &Bar, pattern: &str, rows: &[Row], known: &[String]) -> Vec<
 fn newest_of_each_cpu(rows: Vec<&Row>, best_peer: bool) -> Vec<&Row> {
     let mut kinds: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in rows {
-        kinds.entry(row.cpu()).or_default().push(row);
+        kinds.entry(&row.cpu).or_default().push(row);
     }
     kinds
         .into_values()
@@ -298,11 +312,6 @@ fn newest_of_each_cpu(rows: Vec<&Row>, best_peer: bool) -> Vec<&Row> {
 
 fn is_ours(subject: &str) -> bool {
     subject.starts_with("candor@")
-}
-
-/// The baseline entered a second time: it measures the run's own error, and no bar is about it.
-fn is_control(row: &Row) -> bool {
-    row.subject.strip_prefix(row.baseline.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
 }
 
 /// All lines by issue and bar, then the counts.
@@ -335,14 +344,14 @@ fn counts(judged: &[Judged]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::report::{BUSY, INTERRUPTED};
+    use super::report::{BUSY, INTERRUPTED, LAYOUT};
     use super::*;
 
-    const REPORT: &str = r#"{"schema": 1, "run": "2026-11-21-zen3-3f9c1a", "date": "2026-11-21T10:00:00Z", "commit": "0123456789ab", "machine": {}, "rows": [
-        {"task": "hash/sm3/10m", "subject": "candor@avx2#2", "baseline": "candor@avx2", "ratio": 1.0, "low": 0.99, "high": 1.01, "verdict": "same"},
-        {"task": "hash/sm3/10m", "subject": "candor@portable", "baseline": "candor@avx2", "ratio": 0.5, "low": 0.4, "high": 0.6, "verdict": "slower"},
-        {"task": "hash/sm3/10m", "subject": "openssl-4.0.3", "baseline": "candor@avx2", "ratio": 1.8, "low": 1.7, "high": 1.9, "verdict": "faster"},
-        {"task": "hash/sm3/10m", "subject": "libgcrypt-1.10", "baseline": "candor@avx2", "ratio": 0.97, "low": 0.96, "high": 0.98, "verdict": "slower"},
+    const REPORT: &str = r#"{"schema": 1, "run": "2026-11-21-zen3-3f9c1a", "date": "2026-11-21T10:00:00Z", "commit": "0123456789ab", "cpu": "zen3", "machine": {}, "rows": [
+        {"task": "hash/sm3/10m", "subject": "candor@avx2#2", "baseline": "candor@avx2", "ratio": 1.0, "low": 0.99, "high": 1.01, "floor": 0.005, "verdict": "same"},
+        {"task": "hash/sm3/10m", "subject": "candor@portable", "baseline": "candor@avx2", "ratio": 0.5, "low": 0.4, "high": 0.6, "floor": 0.005, "verdict": "slower"},
+        {"task": "hash/sm3/10m", "subject": "openssl-4.0.3", "baseline": "candor@avx2", "ratio": 1.8, "low": 1.7, "high": 1.9, "floor": 0.005, "verdict": "faster"},
+        {"task": "hash/sm3/10m", "subject": "libgcrypt-1.10", "baseline": "candor@avx2", "ratio": 0.97, "low": 0.96, "high": 0.98, "floor": 0.005, "verdict": "slower"},
         {"task": "hash/sm3/10m", "subject": "size", "value": 3, "unit": "bytes"}],
         "refusals": [], "lints": []}"#;
 
@@ -395,7 +404,11 @@ mod tests {
         let mut rows = parse_report(REPORT).unwrap().rows;
         // Slower on another kind of CPU, an hour before, and there again, two hours before.
         let other = |hour: &str, digest: &str, low: &str| {
-            REPORT.replace("T10:", hour).replace("zen3-3f9c1a", &format!("zen5-256-{digest}")).replace("1.7", low)
+            REPORT
+                .replace("T10:", hour)
+                .replace("zen3-3f9c1a", &format!("zen5-256-{digest}"))
+                .replace("\"zen3\"", "\"zen5-256\"")
+                .replace("1.7", low)
         };
         rows.extend(parse_report(&other("T09:", "aaaaaa", "1.2")).unwrap().rows);
         rows.extend(parse_report(&other("T08:", "bbbbbb", "1.6")).unwrap().rows);
@@ -425,6 +438,7 @@ mod tests {
         assert_eq!(read("different-operation").condition, "");
         let changed = with("busy-machine").replace("0123456789ab", "0123456789ab+dirty");
         assert_eq!(parse_report(&changed).unwrap().condition, ", busy, changed tree");
+        assert_eq!(read("layout-unknown").condition, LAYOUT);
         let conditions = ["2026-11-21-zen3-3f9c1a", "2026-11-21-zen3-000000"].map(str::to_owned);
         let conditions = BTreeMap::from_iter(conditions.into_iter().zip([BUSY.to_owned(), String::new()]));
         let source = |source: &str| under(source, &conditions);
@@ -462,11 +476,20 @@ mod tests {
             [format!("{run}, a process was lost")]
         );
         assert_eq!(sources("{\"lint\": \"process-lost\", \"task\": \"another\", \"subject\": \"\"}"), [run]);
+        // What failed of the baseline failed of all that are compared with it.
+        for (failed, marked) in
+            [(subject.as_str(), true), ("candor@avx2", true), ("candor@avx2#2", true), ("another", false)]
+        {
+            let lint = of_peer(failed).replace("old-peer", "failed-work");
+            let words = if marked { ", work failed" } else { "" };
+            assert_eq!(sources(&lint), [format!("{run}{words}")], "{failed}");
+        }
     }
 
     #[test]
     fn a_peer_that_does_other_work_is_the_best_only_where_all_do() {
-        let other = REPORT.replace("\"high\": 0.98, \"verdict\": \"slower\"", "\"high\": 0.98, \"verdict\": \"none\"");
+        let verdict = |word: &str| format!("\"high\": 0.98, \"floor\": 0.005, \"verdict\": \"{word}\"");
+        let other = REPORT.replace(&verdict("slower"), &verdict("none"));
         let judged = |report: &str, subject| {
             let line = lines(&bar("hash/sm3/10m", subject, "at-least = 1.0"), &parse_report(report).unwrap().rows, &[])
                 .remove(0);

@@ -16,6 +16,7 @@ pub(crate) use onion::{
 };
 pub(crate) use opaque::{DemoArguments, DemoSuite, OpaqueCommand};
 
+use candor_lab::plan::MOST_PROCESSES;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -200,7 +201,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) budget: Option<f64>,
     /// Processes per task [default: half as many again as the number of comparisons requires]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_PROCESSES as i64))]
     pub(crate) processes: Option<u32>,
     /// Measure only the baseline and subjects whose names begin with NAME; may be repeated
     #[arg(long, value_name = "NAME")]

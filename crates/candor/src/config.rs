@@ -1,6 +1,7 @@
 //! The optional `candor.toml` in the working directory. Flags override it; the run file records the resolved settings.
 
 use crate::Failure;
+use candor_lab::plan::MOST_PROCESSES;
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -30,12 +31,12 @@ impl Config {
         };
         let config: Self = toml::from_str(&text).map_err(|error| Failure::Error(format!("candor.toml: {error}")))?;
         let sound = config.budget.is_none_or(|budget| (0.01..=86_400.0).contains(&budget))
-            && config.processes.is_none_or(|processes| (1..=1000).contains(&processes));
+            && config.processes.is_none_or(|processes| (1..=MOST_PROCESSES).contains(&(processes as usize)));
         match sound {
             true => Ok(config),
-            false => Err(Failure::Error(
-                "candor.toml: budget must be from 0.01 to 86400 seconds, and processes from 1 to 1000".into(),
-            )),
+            false => Err(Failure::Error(format!(
+                "candor.toml: budget must be from 0.01 to 86400 seconds, and processes from 1 to {MOST_PROCESSES}"
+            ))),
         }
     }
 

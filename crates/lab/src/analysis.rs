@@ -11,7 +11,7 @@ use crate::runfile::{Block, RefusalRecord, Run, SubjectRecord, TaskRecord};
 use crate::stats::{Interval, deviation, fewest_processes, mean, median, needed_for_quantile, quantile};
 use crate::succession;
 use crate::trial::{self, Count};
-use crate::verdict::{self, Estimate, LEVEL, Verdict};
+use crate::verdict::{self, Finding, LEVEL, Shown, Verdict};
 use crate::{Evidence, Outcomes, Provenance, Quantity};
 use std::collections::BTreeMap;
 
@@ -279,23 +279,17 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
     let provenance: BTreeMap<&str, &SubjectRecord> =
         run.subjects.iter().filter(|s| s.task == task.task).map(|s| (s.subject.as_str(), s)).collect();
 
-    // Processes that died, or in which no round worked, count against every claim.
-    let begun = blocks.len() + run.lost.iter().filter(|lost| lost.task == task.task).count();
-    let against_baseline = |subject: &str| -> Option<Estimate> {
-        let medians: Vec<f64> = blocks.iter().filter_map(|block| block.paired(subject, plan.baseline())).collect();
-        verdict::estimate(&medians, begun - medians.len(), level)
+    // Processes that died, and rounds in which work failed, count against every claim.
+    let lost = run.lost.iter().filter(|lost| lost.task == task.task).count();
+    let against_baseline = |subject: &str| -> Option<Finding> {
+        let shown = blocks.iter().map(|block| block.shown(subject, plan.baseline()));
+        Finding::of(&shown.chain(std::iter::repeat_n(Shown::NOTHING, lost)).collect::<Vec<_>>(), level)
     };
     let layout = run.manifest.layout.as_ref().map_or(0.0, |layout| layout.floor);
-    let follows_itself = succession::follows_itself(&blocks, plan.baseline(), &control);
-    let floor = verdict::floor(against_baseline(&control), layout.max(follows_itself.unwrap_or(0.0)));
+    let follows_itself = succession::follows_itself(&blocks, lost, plan.baseline(), &control);
+    let floor = verdict::floor(against_baseline(&control), layout, follows_itself);
     let stopped_early = run.end.interrupted && blocks.len() < run.manifest.processes;
 
-    // Rounds are left out in which the work of either failed: of many that are, nobody knows which.
-    let too_few_worked = |subject: &str| {
-        let worked =
-            blocks.iter().filter_map(|block| block.log_ratios(subject, plan.baseline())).flatten().flatten().count();
-        10 * worked < 9 * plan.rounds * blocks.len()
-    };
     let baseline =
         provenance.get(plan.baseline()).and_then(|subject| subject.provenance.different_operation.as_deref());
     let mut names: Vec<&str> = plan.subjects.iter().map(String::as_str).filter(|name| *name != control).collect();
@@ -305,7 +299,8 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
         let provenance = known.unwrap_or_default();
         let medians: Vec<f64> = blocks.iter().filter_map(|block| median(&per_operation(block, name)?)).collect();
         let all: Vec<f64> = blocks.iter().filter_map(|block| per_operation(block, name)).flatten().collect();
-        let estimate = against_baseline(name)?;
+        let finding = against_baseline(name)?;
+        let estimate = finding.estimate;
         let (phases, residual) = phases(&blocks, name);
         let other_work = other_work(&provenance, baseline);
         let verdict = match name {
@@ -313,15 +308,12 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             _ if name == control => Verdict::Control,
             _ if provenance.evidence != Evidence::MeasuredPaired => Verdict::None,
             _ if other_work.is_some() => Verdict::None,
-            _ if stopped_early || too_few_worked(name) => Verdict::CantTell,
-            _ => verdict::judge(estimate, floor),
+            _ if stopped_early => Verdict::CantTell,
+            _ => verdict::judge(&finding, floor),
         };
         let advice = (verdict == Verdict::CantTell).then(|| match stopped_early {
             true => "the run was stopped before its plan was complete: run it again to the end".to_owned(),
-            false if too_few_worked(name) => {
-                "work failed in more than a tenth of the rounds: find out why, and run it again".to_owned()
-            }
-            false => verdict::advice(estimate, floor, medians.len(), fewest_processes(run.manifest.comparisons)),
+            false => verdict::advice(&finding, floor, medians.len(), fewest_processes(run.manifest.comparisons)),
         });
         Some(Row {
             subject: name.to_owned(),
@@ -332,12 +324,12 @@ fn rows(run: &Run, task: &TaskRecord, plan: &TaskPlan, level: f64) -> Vec<Row> {
             spread: spread(&all)?,
             ratio: estimate.centre.exp(),
             interval: estimate.interval.map(|interval| interval.map(f64::exp)),
-            floor: floor.exp_m1(),
+            floor: floor.most.exp_m1(),
             verdict,
             advice,
             phases,
             residual,
-            follows_itself: follows_itself.filter(|_| name == control).map(f64::exp_m1),
+            follows_itself: follows_itself.filter(|gain| name == control && gain.is_finite()).map(f64::exp_m1),
             outcomes: outcomes(blocks.iter().copied(), name),
             samples: (medians.len(), plan.rounds),
             process_medians_ns: medians,

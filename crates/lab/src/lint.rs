@@ -138,8 +138,8 @@ pub const LINTS: &[Explanation] = &[
     Explanation {
         name: "failed-work",
         fires: "operations of a subject failed while it was measured",
-        why: "A circuit that fails at its first hop takes a third of the time of one that is built. Rounds in which that happened are marked in the run file and \
-              have no times in reports; runs from before 2026-11-25 have no such marks, and their failures are among the times.",
+        why: "A circuit that fails at its first hop takes a third of the time of one that is built. Rounds in which that happened are marked in the run file, \
+              have no times in reports, and might have taken any time as far as verdicts are concerned; runs from before 2026-11-25 have no such marks, and their failures are among the times.",
         then: "Read the success rate beside the time. If it is not close to 100 %, look for the cause before the time.",
     },
     Explanation {

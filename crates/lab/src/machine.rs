@@ -9,7 +9,7 @@ use std::fs;
 
 /// What a reader needs to know about the machine to interpret a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Machine {
     /// The CPU's model name.
     pub cpu: String,
@@ -150,7 +150,7 @@ impl Machine {
 
 /// What other processes did during some time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Noise {
     /// The kernel's load average over one minute, at the end.
     pub load: f64,

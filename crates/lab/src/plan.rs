@@ -11,13 +11,14 @@ const EPOCH: Duration = Duration::from_millis(1);
 pub const QUANTA: u64 = 1000;
 
 /// The fewest rounds that make a median per process.
-const FEWEST_ROUNDS: usize = 5;
+pub(crate) const FEWEST_ROUNDS: usize = 5;
 
 /// More rounds than this don't narrow the interval, because the rest of the noise differs between processes.
-const MOST_ROUNDS: usize = 2000;
+pub(crate) const MOST_ROUNDS: usize = 2000;
 
 /// The plan of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TaskPlan {
     /// The subjects by name: the baseline, its control, then the others.
     pub subjects: Vec<String>,
@@ -36,6 +37,9 @@ pub fn control_of(baseline: &str) -> String {
 pub fn default_processes(comparisons: usize) -> usize {
     fewest_processes(comparisons).div_ceil(2) * 3
 }
+
+/// More processes than this narrow no interval that anybody needs narrower, and a sign test of more than 1074 is not computed.
+pub const MOST_PROCESSES: usize = 1000;
 
 /// What the probe found out about a subject.
 #[derive(Clone, Debug, PartialEq)]

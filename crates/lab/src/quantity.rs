@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!((ke1.value, ke1.unit.as_str()), (96.0, "bytes"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Quantity {
     /// What is counted, in a few words: `KE1`, `state between KE2 and KE3`.
     pub name: String,

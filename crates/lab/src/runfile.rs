@@ -15,6 +15,7 @@
 //! Every report can be derived from this file alone. It does not contain the host name or the user, because people publish
 //! run files.
 
+mod printable;
 mod read;
 mod record;
 mod replay;

@@ -3,6 +3,7 @@
 //! The session measures by it, and the reader of run files checks by it: a line that somebody dropped, moved or made up does not fit.
 
 use crate::{Orders, Random};
+use serde::{Deserialize, Serialize};
 
 /// The most padding in an environment: a page, which moves the stack across all its alignments.
 const MOST_PADDING: usize = 4096;
@@ -63,6 +64,26 @@ pub(crate) fn probe_seeds(random: &mut Random) -> impl Iterator<Item = u64> {
     std::iter::repeat_with(|| random.bits())
 }
 
+/// What a self-test tries, and in how many of its turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tried {
+    /// The name of the trials.
+    pub name: String,
+    /// The number of turns, from the first on.
+    pub turns: u32,
+}
+
+/// The names of the trials of a self-test in order: one of each kind in every turn, so that a noisy hour touches all kinds alike.
+pub fn turns(tried: &[Tried]) -> impl Iterator<Item = &str> {
+    let mut left: Vec<&Tried> = tried.iter().collect();
+    let of_turn = move |turn| {
+        left.retain(|tried| turn < tried.turns);
+        Some(left.clone()).filter(|left| !left.is_empty())
+    };
+    (0..u32::MAX).map_while(of_turn).flatten().map(|tried| tried.name.as_str())
+}
+
 /// What a process draws from the seed of its block.
 #[derive(Debug)]
 pub struct Draws {
@@ -118,6 +139,13 @@ mod tests {
         let draws = Draws::new(due[0].3, 3);
         assert_eq!((draws.inputs, draws.made), (13421559708072451632, vec![0, 2, 1]));
         assert_eq!(draws.orders.take(4).collect::<Vec<_>>(), [[2, 1, 0], [1, 0, 2], [0, 2, 1], [2, 1, 0]]);
+    }
+
+    #[test]
+    fn a_turn_tries_everything_that_is_left_to_try() {
+        let tried = [("a", 3), ("b", 1), ("c", 2)].map(|(name, turns)| Tried { name: name.into(), turns });
+        assert_eq!(turns(&tried).collect::<Vec<_>>(), ["a", "b", "c", "a", "c", "a"]);
+        assert_eq!(turns(&[]).count(), 0);
     }
 
     #[test]

@@ -111,7 +111,7 @@ pub fn run(
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Finished, LabError> {
     let began = Instant::now();
-    let date = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let date = jiff::Timestamp::now().strftime(DATE).to_string();
     let seed = match settings.seed {
         Some(seed) => seed,
         None => getrandom::u64().map_err(LabError::Seed)?,
@@ -165,6 +165,7 @@ pub fn run(
         clock_quantum_ns: quantum,
         layout: settings.layout.clone(),
         repeats: settings.repeats.clone(),
+        tried: Vec::new(),
     };
     let mut file = RunWriter::begin(&settings.directory, &manifest)?;
     for (task, probe) in &probes {

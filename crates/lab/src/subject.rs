@@ -91,6 +91,7 @@ pub trait Subject {
 
 /// Attempts and successes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Outcomes {
     /// How often the work was attempted.
     pub attempts: u64,
@@ -115,7 +116,7 @@ impl Outcomes {
 
     /// A lower bound of the true rate: the lower end of the two-sided Clopper–Pearson interval at 95 %.
     pub fn at_least(self) -> f64 {
-        clopper_pearson(self.successes.min(self.attempts), self.attempts, 0.05).low
+        clopper_pearson(self.successes, self.attempts).low
     }
 }
 

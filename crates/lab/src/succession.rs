@@ -12,9 +12,10 @@ const FEWEST: usize = 5;
 /// don't show that it takes less.
 ///
 /// Both are the same code. So half the difference between rounds in which the one follows the other and rounds in which it is the other way round is
-/// what following oneself brings.
-pub(crate) fn follows_itself(blocks: &[&Block], baseline: &str, control: &str) -> Option<f64> {
-    let gains: Vec<f64> = blocks.iter().filter_map(|block| gain(block, baseline, control)).collect();
+/// what following oneself brings. `lost` processes died; what they and rounds in which work failed would have shown counts as an advantage.
+pub(crate) fn follows_itself(blocks: &[&Block], lost: usize, baseline: &str, control: &str) -> Option<f64> {
+    let gains = blocks.iter().filter_map(|block| gain(block, baseline, control));
+    let gains: Vec<f64> = gains.chain(std::iter::repeat_n(f64::INFINITY, lost)).collect();
     let interval = sign_interval(&gains, LEVEL)?;
     median(&gains).filter(|_| interval.low > 0.0)
 }
@@ -31,9 +32,9 @@ fn gain(block: &Block, baseline: &str, control: &str) -> Option<f64> {
             let previous = if at == 0 { last } else { Some(order[at - 1]) };
             Some(previous == Some(other))
         };
-        match (ratio, follows(baseline, control)?, follows(control, baseline)?) {
-            (Some(ratio), true, false) => behind.push(ratio),
-            (Some(ratio), false, true) => before.push(ratio),
+        match (follows(baseline, control)?, follows(control, baseline)?) {
+            (true, false) => behind.push(ratio.unwrap_or(f64::NEG_INFINITY)),
+            (false, true) => before.push(ratio.unwrap_or(f64::INFINITY)),
             _ => {}
         }
         last = order.last().copied();
@@ -69,11 +70,26 @@ mod tests {
     #[test]
     fn what_following_itself_brings_is_found_and_nothing_where_it_brings_nothing() {
         let blocks: Vec<Block> = (0..9).map(|seed| block(seed, 2)).collect();
-        let found = follows_itself(&blocks.iter().collect::<Vec<_>>(), "ours", "ours#2").unwrap();
-        assert!((found + 0.98f64.ln()).abs() < 1e-9, "{found}");
+        let found = |blocks: &[Block], lost| follows_itself(&blocks.iter().collect::<Vec<_>>(), lost, "ours", "ours#2");
+        assert!((found(&blocks, 0).unwrap() + 0.98f64.ln()).abs() < 1e-9);
         let alike: Vec<Block> = (0..9).map(|seed| block(seed, 0)).collect();
-        assert_eq!(follows_itself(&alike.iter().collect::<Vec<_>>(), "ours", "ours#2"), None);
+        assert_eq!(found(&alike, 0), None);
         // Too few processes show nothing.
-        assert_eq!(follows_itself(&blocks.iter().take(5).collect::<Vec<_>>(), "ours", "ours#2"), None);
+        assert_eq!(found(&blocks[..5], 0), None);
+    }
+
+    /// Nobody hides the advantage by leaving out the rounds or processes that show it.
+    #[test]
+    fn what_died_or_failed_counts_as_an_advantage() {
+        let found = |blocks: &[Block], lost| follows_itself(&blocks.iter().collect::<Vec<_>>(), lost, "ours", "ours#2");
+        let mut blocks: Vec<Block> = (0..9).map(|seed| block(seed, 2)).collect();
+        let whole = found(&blocks, 0);
+        assert_eq!(found(&blocks[2..], 2), whole, "two were lost that showed it");
+        for block in &mut blocks {
+            let ratios: Vec<f64> = block.log_ratios("ours", "ours#2").unwrap().flatten().collect();
+            let faster = ratios.iter().enumerate().filter(|(_, ratio)| **ratio < 0.0);
+            block.failed.insert("ours#2".into(), faster.map(|(round, _)| round).collect());
+        }
+        assert!(found(&blocks, 0) >= whole, "the rounds failed that showed it");
     }
 }

@@ -4,9 +4,10 @@
 //! which the verdict can be derived again.
 
 use crate::plan::control_of;
-use crate::runfile::{Run, Trial};
+use crate::runfile::{Block, Run, Trial};
+use crate::stats::median;
 use crate::succession;
-use crate::verdict::{self, LEVEL, Verdict};
+use crate::verdict::{self, Finding, LEVEL, Shown, Verdict};
 use serde::Serialize;
 
 impl Trial {
@@ -14,18 +15,28 @@ impl Trial {
     pub fn of(run: &Run, name: &str, subject: &str, truth: Option<f64>) -> Option<Self> {
         let plan = run.tasks.iter().find_map(|task| task.plan.as_ref())?;
         let control = control_of(plan.baseline());
-        let medians =
-            |subject: &str| run.blocks.iter().filter_map(|block| block.paired(subject, plan.baseline())).collect();
-        let follows_itself =
-            succession::follows_itself(&run.blocks.iter().collect::<Vec<_>>(), plan.baseline(), &control);
+        // The record has no place for rounds that failed: a process with some counts as lost.
+        let whole: Vec<&Block> = run.blocks.iter().filter(|block| block.failed.is_empty()).collect();
+        let medians = |subject: &str| -> Vec<f64> {
+            whole.iter().filter_map(|block| block.shown(subject, plan.baseline()).median).collect()
+        };
+        let lost = run.manifest.processes.saturating_sub(whole.len());
+        let follows_itself = succession::follows_itself(&whole, lost, plan.baseline(), &control);
+        let follows_itself = follows_itself.filter(|gain| gain.is_finite());
         let (control, subject) = (medians(&control), medians(subject));
-        Some(Self { name: name.to_owned(), truth, control, subject, follows_itself })
+        Some(Self { name: name.to_owned(), truth, control, subject, lost, follows_itself })
+    }
+
+    /// What these medians show, and the processes that were lost.
+    fn finding(&self, medians: &[f64]) -> Option<Finding> {
+        let shown = medians.iter().copied().map(Shown::from);
+        Finding::of(&shown.chain(std::iter::repeat_n(Shown::NOTHING, self.lost)).collect::<Vec<_>>(), LEVEL)
     }
 
     /// The verdict that a user would have read.
     pub fn verdict(&self) -> Verdict {
-        let floor = verdict::floor(verdict::estimate(&self.control, 0, LEVEL), self.follows_itself.unwrap_or(0.0));
-        verdict::estimate(&self.subject, 0, LEVEL).map_or(Verdict::CantTell, |estimate| verdict::judge(estimate, floor))
+        let floor = verdict::floor(self.finding(&self.control), 0.0, self.follows_itself);
+        self.finding(&self.subject).map_or(Verdict::CantTell, |finding| verdict::judge(&finding, floor))
     }
 }
 
@@ -46,6 +57,8 @@ pub struct Count {
     pub same: usize,
     /// How many read `can't tell`.
     pub cant_tell: usize,
+    /// How many processes of them died.
+    pub lost: usize,
     /// The largest absolute log-ratio that was estimated.
     pub largest: f64,
 }
@@ -80,8 +93,8 @@ pub fn count(trials: &[Trial]) -> Vec<Count> {
             Verdict::Same => count.same += 1,
             _ => count.cant_tell += 1,
         }
-        let estimate = verdict::estimate(&trial.subject, 0, LEVEL).map_or(0.0, |estimate| estimate.centre);
-        count.largest = count.largest.max(estimate.abs());
+        count.lost += trial.lost;
+        count.largest = count.largest.max(median(&trial.subject).unwrap_or(0.0).abs());
     }
     counts
 }
@@ -89,9 +102,11 @@ pub fn count(trials: &[Trial]) -> Vec<Count> {
 /// The beginning of the names of trials that measure the effect of code layout.
 pub const LAYOUT: &str = "layout";
 
-/// The effect of code layout: the largest estimated difference between copies of the same kernel.
+/// The effect of code layout: the largest estimated difference between copies of the same kernel. `None` if there were no such trials, or they found nothing.
 pub fn layout_floor(trials: &[Trial]) -> Option<f64> {
-    count(trials).iter().filter(|count| count.name.starts_with(LAYOUT)).map(|count| count.largest).reduce(f64::max)
+    let counts = count(trials);
+    let found = counts.iter().filter(|count| count.name.starts_with(LAYOUT)).map(|count| count.largest);
+    found.reduce(f64::max).filter(|largest| *largest > 0.0)
 }
 
 #[cfg(test)]
@@ -100,7 +115,7 @@ mod tests {
 
     fn trial(name: &str, truth: f64, subject: f64) -> Trial {
         let (control, subject) = (vec![0.0001; 9], vec![subject; 9]);
-        Trial { name: name.into(), truth: Some(truth), control, subject, follows_itself: None }
+        Trial { name: name.into(), truth: Some(truth), control, subject, lost: 0, follows_itself: None }
     }
 
     #[test]
@@ -120,6 +135,16 @@ mod tests {
         let found = trial("more", 0.015, 0.015);
         assert_eq!(found.verdict(), Verdict::Faster);
         assert_eq!(Trial { follows_itself: Some(0.016), ..found }.verdict(), Verdict::Same);
+    }
+
+    #[test]
+    fn lost_processes_count_and_turn_no_verdict() {
+        let whole = trial("less", -0.012, -0.012);
+        assert_eq!(whole.verdict(), Verdict::Slower);
+        let lost = Trial { control: vec![0.0001; 8], subject: vec![-0.012; 8], lost: 1, ..whole.clone() };
+        assert_eq!((lost.verdict(), count(&[whole, lost.clone()])[0].lost), (Verdict::Slower, 1));
+        let more = Trial { control: vec![0.0001; 4], subject: vec![-0.012; 4], lost: 5, ..lost };
+        assert_eq!(more.verdict(), Verdict::CantTell);
     }
 
     #[test]

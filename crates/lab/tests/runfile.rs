@@ -4,12 +4,13 @@ use candor_lab::Provenance;
 use candor_lab::machine::Machine;
 use candor_lab::plan::TaskPlan;
 use candor_lab::runfile::*;
-use candor_lab::schedule::{Draws, Due, Schedule};
+use candor_lab::schedule::{Draws, Due, Schedule, Tried, turns};
 use candor_test_support::runs::reseal;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// A small run, written as candor writes it.
 fn sealed(directory: &Path) -> (String, Vec<u8>) {
@@ -26,7 +27,7 @@ fn sealed(directory: &Path) -> (String, Vec<u8>) {
     };
     let mut file = RunWriter::begin(directory, &manifest).unwrap();
     let subjects = vec!["ours".to_owned(), "ours#2".into(), "peer".into()];
-    let plan = TaskPlan { subjects: subjects.clone(), iterations: 10, rounds: 3 };
+    let plan = TaskPlan { subjects: subjects.clone(), iterations: 10, rounds: 5 };
     let task = TaskRecord { task: "t".into(), what: "w".into(), bytes: Some(64), plan: Some(plan) };
     file.append(&Record::Task(task)).unwrap();
     for subject in ["ours", "peer"] {
@@ -35,9 +36,10 @@ fn sealed(directory: &Path) -> (String, Vec<u8>) {
         file.append(&Record::Subject(record)).unwrap();
     }
     for Due { process, padding, seed, .. } in Schedule::new(manifest.seed, 1, 1, 2) {
-        let ns: BTreeMap<String, Vec<u64>> = subjects.iter().map(|s| (s.clone(), vec![1000, 1001, 1002])).collect();
-        let orders = Draws::new(seed, 3).orders.take(3).collect();
-        let phases = Phases { names: vec!["all".into()], ns: vec![vec![990, 991, 992]] };
+        let epochs = |first: u64| (first + 10 * process as u64..).take(5).collect::<Vec<_>>();
+        let ns: BTreeMap<String, Vec<u64>> = subjects.iter().map(|s| (s.clone(), epochs(1000))).collect();
+        let orders = Draws::new(seed, 3).orders.take(5).collect();
+        let phases = Phases { names: vec!["all".into()], ns: vec![epochs(900)] };
         let phases = BTreeMap::from([("peer".to_owned(), phases)]);
         let block =
             Block { task: "t".into(), process, padding, seed, iterations: 10, ns, phases, orders, ..Block::default() };
@@ -144,11 +146,12 @@ const END: usize = 6;
 type Forgery = fn(&mut Vec<Value>);
 
 /// What a forger may do who can seal a file again, the line that gives it away (counted from 1), and what the error says.
-const FORGERIES: [(Forgery, usize, &str); 49] = [
+const FORGERIES: &[(Forgery, usize, &str)] = &[
     // Of the plan.
-    (|lines| lines[TASK]["plan"]["iterations"] = json!(0), 2, "has no subjects, iterations or rounds"),
-    (|lines| lines[TASK]["plan"]["rounds"] = json!(0), 2, "has no subjects, iterations or rounds"),
-    (|lines| lines[TASK]["plan"]["subjects"] = json!(["ours"]), 2, "has no subjects, iterations or rounds"),
+    (|lines| lines[TASK]["plan"]["iterations"] = json!(0), 2, "or no iterations"),
+    (|lines| lines[TASK]["plan"]["rounds"] = json!(4), 2, "fewer or more rounds"),
+    (|lines| lines[TASK]["plan"]["rounds"] = json!(2005), 2, "fewer or more rounds"),
+    (|lines| lines[TASK]["plan"]["subjects"] = json!(["ours"]), 2, "has no subjects"),
     (|lines| lines[TASK]["plan"]["subjects"] = json!(["ours", "peer"]), 2, "does not have its baseline twice"),
     (|lines| lines[TASK]["plan"]["subjects"] = json!(["ours", "ours#2", "ours"]), 2, "has a subject twice"),
     (|lines| lines.insert(FIRST, lines[TASK].clone()), 5, "a second entry for task t"),
@@ -174,6 +177,8 @@ const FORGERIES: [(Forgery, usize, &str); 49] = [
     (|lines| lines[MANIFEST]["settings"] = json!({}), 5, "has 2 processes, and by its settings there are 9"),
     (|lines| set_processes(lines, 3), 7, "process 2 of task t is missing"),
     (|lines| set_processes(lines, 1), 6, "beyond the plan"),
+    // A sign test of more than 1074 processes has no first term, and its interval was turned inside out.
+    (|lines| set_processes(lines, 1001), 1, "1001 processes; no more than 1000 are measured"),
     // Of subjects and what they did.
     (|lines| lines.insert(FIRST, lines[PEER].clone()), 6, "peer of task t has two lines"),
     (|lines| lines[PEER]["task"] = json!("another"), 5, "there is no such task"),
@@ -190,7 +195,9 @@ const FORGERIES: [(Forgery, usize, &str); 49] = [
     (|lines| drop(lines[FIRST]["orders"].as_array_mut().unwrap().pop()), 5, "differ from the plan"),
     // Of times.
     (|lines| lines[FIRST]["iterations"] = json!(11), 5, "differ from the plan"),
-    (|lines| lines[FIRST]["ns"]["peer"] = json!([1000, 0, 1002]), 5, "a time of zero"),
+    (|lines| lines[FIRST]["ns"]["peer"][1] = json!(0), 5, "a time of zero"),
+    // The best process in place of another, under that one's seed.
+    (|lines| lines[SECOND]["ns"] = lines[FIRST]["ns"].clone(), 6, "process 1 of task t has the very times of another"),
     (|lines| drop(lines[FIRST]["ns"]["peer"].as_array_mut().unwrap().pop()), 5, "an epoch is missing"),
     (|lines| drop(lines[FIRST]["ns"].as_object_mut().unwrap().remove("peer")), 5, "not those of the plan"),
     (|lines| lines[FIRST]["ns"]["stranger"] = json!([1, 2, 3]), 5, "not those of the plan"),
@@ -199,16 +206,43 @@ const FORGERIES: [(Forgery, usize, &str); 49] = [
         7,
         "the epochs took 9.0 s in all, and the run 1.5 s",
     ),
-    (|lines| lines[FIRST]["disturbed"] = json!({"peer": [3]}), 5, "a disturbed round"),
+    (|lines| lines[FIRST]["disturbed"] = json!({"peer": [5]}), 5, "a disturbed round"),
     // A round that is said to have failed has no time: nobody may say so of work that did not fail.
     (|lines| lines[FIRST]["failed"] = json!({"peer": [0]}), 5, "a failed round"),
-    (|lines| failed(lines, json!([3]), 1), 5, "a failed round"),
+    (|lines| failed(lines, json!([5]), 1), 5, "a failed round"),
     (|lines| failed(lines, json!([0, 1]), 1), 5, "a failed round"),
     (|lines| failed(lines, json!([1, 0]), 2), 5, "a failed round"),
     (|lines| failed(lines, json!([1, 1]), 2), 5, "a failed round"),
     (|lines| failed(lines, json!([0]), 2_000_000_000), 5, "a process tried 2000000001 times"),
-    // Of the floor.
+    // Of the floor. A layout without effect would only silence the lint `layout-unknown`.
     (|lines| lines[MANIFEST]["layout"] = json!({"floor": -5.0, "run": "a"}), 1, "the effect of layout is -5"),
+    (|lines| lines[MANIFEST]["layout"] = json!({"floor": 0.0, "run": "a"}), 1, "the effect of layout is 0"),
+    // Of a later version.
+    (|lines| lines[MANIFEST]["later"] = json!(1), 1, "unknown field `later`"),
+    (|lines| lines[MANIFEST]["tool"]["later"] = json!(1), 1, "unknown field `later`"),
+    (|lines| lines[MANIFEST]["machine"]["later"] = json!(1), 1, "unknown field `later`"),
+    (|lines| lines[MANIFEST]["before"]["later"] = json!(1), 1, "unknown field `later`"),
+    (|lines| lines[TASK]["later"] = json!(1), 2, "unknown field `later`"),
+    (|lines| lines[TASK]["plan"]["later"] = json!(1), 2, "unknown field `later`"),
+    (|lines| lines[PEER]["later"] = json!(1), 4, "unknown field `later`"),
+    (|lines| lines[FIRST]["later"] = json!(1), 5, "unknown field `later`"),
+    (|lines| lines[FIRST]["phases"]["peer"]["later"] = json!(1), 5, "unknown field `later`"),
+    (|lines| lines[END]["later"] = json!(1), 7, "unknown field `later`"),
+];
+
+/// The same of the small self-test: manifest, five trials, end.
+const FORGED_TRIALS: &[(Forgery, usize, &str)] = &[
+    (|lines| drop(lines.remove(1)), 6, "trial 0 is same; found more"),
+    (|lines| drop(lines.remove(3)), 6, "trial 2 is layout/twin; found same"),
+    (|lines| drop(lines.remove(5)), 6, "a trial of more is missing"),
+    (|lines| lines.swap(4, 5), 7, "trial 3 is same; found more"),
+    (|lines| lines.insert(6, lines[5].clone()), 8, "trial 5 is one too many; found more"),
+    (|lines| lines[1]["name"] = json!("more"), 7, "trial 0 is same; found more"),
+    (|lines| drop(lines[1]["control"].as_array_mut().unwrap().pop()), 2, "a trial has 8 and 9 medians"),
+    (|lines| drop(lines[1]["subject"].as_array_mut().unwrap().pop()), 2, "a trial has 9 and 8 medians"),
+    (|lines| lines[1]["lost"] = json!(1), 2, "and 1 processes were lost; expected 9"),
+    (|lines| lines[1]["lost"] = json!(u64::MAX), 2, "expected 9"),
+    (|lines| lines[1]["later"] = json!(1), 2, "unknown field `later`"),
 ];
 
 /// Marks rounds as failed, for so many failures.
@@ -235,13 +269,39 @@ fn refusal(task: &str) -> Value {
 }
 
 fn trial() -> Value {
-    json!({"kind": "trial", "name": "same", "control": [0.0], "subject": [0.0]})
+    json!({"kind": "trial", "name": "same", "control": [0.0, 0.0], "subject": [0.0, 0.0]})
+}
+
+/// A small self-test, of two turns.
+fn self_test(directory: &Path) -> Vec<u8> {
+    let tried = |name: &str, turns| Tried { name: name.into(), turns };
+    let tried = vec![tried("same", 2), tried("more", 2), tried("layout/twin", 1)];
+    let manifest =
+        Manifest { schema: SCHEMA, comparisons: 1, processes: 9, tried: tried.clone(), ..Manifest::default() };
+    let mut file = RunWriter::begin(directory, &manifest).unwrap();
+    for name in turns(&tried) {
+        let (control, subject) = (vec![0.0; 9], vec![0.01; 9]);
+        let trial = Trial { name: name.into(), truth: None, control, subject, lost: 0, follows_itself: None };
+        file.append(&Record::Trial(trial)).unwrap();
+    }
+    file.append(&Record::End(End { during: Default::default(), seconds: 1.0, interrupted: false })).unwrap();
+    std::fs::read(file.seal().unwrap()).unwrap()
 }
 
 /// The small run after an edit, sealed again.
 fn forged(forgery: Forgery) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
-    let text = String::from_utf8(sealed(dir.path()).1).unwrap();
+    edited(&sealed(dir.path()).1, forgery)
+}
+
+/// The small self-test after an edit, sealed again.
+fn forged_trials(forgery: Forgery) -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    edited(&self_test(dir.path()), forgery)
+}
+
+fn edited(bytes: &[u8], forgery: Forgery) -> Vec<u8> {
+    let text = std::str::from_utf8(bytes).unwrap();
     let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let seal = lines.pop().unwrap();
     forgery(&mut lines);
@@ -252,9 +312,14 @@ fn forged(forgery: Forgery) -> Vec<u8> {
 #[test]
 fn a_forger_who_seals_again_is_stopped_by_each_line() {
     assert!(Run::parse("whole", &forged(|_| {})).is_ok(), "without an edit it is a run");
-    for (i, (forgery, line, why)) in FORGERIES.into_iter().enumerate() {
-        let flaw = flaw(&forged(forgery));
-        assert!(flaw.line == line && flaw.why.contains(why), "{i}: {why}: {flaw:?}");
+    for (i, (forgery, line, why)) in FORGERIES.iter().enumerate() {
+        let flaw = flaw(&forged(*forgery));
+        assert!(flaw.line == *line && flaw.why.contains(why), "{i}: {why}: {flaw:?}");
+    }
+    assert!(Run::parse("whole", &forged_trials(|_| {})).is_ok(), "without an edit it is a self-test");
+    for (i, (forgery, line, why)) in FORGED_TRIALS.iter().enumerate() {
+        let flaw = flaw(&forged_trials(*forgery));
+        assert!(flaw.line == *line && flaw.why.contains(why), "trials, {i}: {why}: {flaw:?}");
     }
     for forgery in FORGED_PHASES {
         let flaw = flaw(&forged(forgery));
@@ -278,6 +343,68 @@ fn a_lost_process_an_interruption_and_a_failure_are_no_forgeries() {
     assert_eq!(Run::parse("failed", &forged(twice)).unwrap().blocks[0].failed["peer"], [0, 2]);
     let layout: Forgery = |lines| lines[MANIFEST]["layout"] = json!({"floor": 0.01, "run": "a"});
     assert!(Run::parse("layout", &forged(layout)).is_ok());
+    // What a simulation draws may come out the same twice, and takes longer in its own time than here.
+    let simulated: Forgery = |lines| {
+        for subject in [PEER - 1, PEER] {
+            lines[subject]["provenance"]["evidence"] = json!("simulated");
+        }
+        lines[FIRST]["ns"]["peer"][0] = json!(9_000_000_000_u64);
+        lines[SECOND]["ns"] = lines[FIRST]["ns"].clone();
+    };
+    assert!(Run::parse("simulated", &forged(simulated)).is_ok());
+    let one: Forgery = |lines| {
+        lines[PEER]["provenance"]["evidence"] = json!("simulated");
+        lines[SECOND]["ns"] = lines[FIRST]["ns"].clone();
+    };
+    assert!(flaw(&forged(one)).why.contains("the very times"), "the other subject is timed by a clock");
+}
+
+#[test]
+fn an_early_or_interrupted_self_test_and_a_lost_process_are_no_forgeries() {
+    let early: Forgery = |lines| {
+        drop(lines[MANIFEST].as_object_mut().unwrap().remove("tried"));
+        lines[1..6].iter_mut().for_each(|trial| drop(trial.as_object_mut().unwrap().remove("lost")));
+    };
+    assert_eq!(Run::parse("early", &forged_trials(early)).unwrap().trials.len(), 5);
+    let stopped: Forgery = |lines| {
+        drop(lines.drain(4..6));
+        lines[4]["interrupted"] = json!(true);
+    };
+    assert_eq!(Run::parse("stopped", &forged_trials(stopped)).unwrap().trials.len(), 3);
+    let lost: Forgery = |lines| {
+        for medians in ["control", "subject"] {
+            lines[1][medians].as_array_mut().unwrap().pop();
+        }
+        lines[1]["lost"] = json!(1);
+    };
+    assert_eq!(Run::parse("lost", &forged_trials(lost)).unwrap().trials[0].lost, 1);
+    let refused: Forgery = |lines| lines[3]["subject"] = json!([]);
+    assert!(Run::parse("refused", &forged_trials(refused)).is_ok());
+}
+
+/// Whoever writes a run writes to the terminal of its reader, but no more than what is shown there.
+#[test]
+fn no_string_of_a_run_moves_the_cursor() {
+    let hostile: Forgery = |lines| {
+        lines[TASK]["what"] = json!("\u{1b}[2K\nrun faked");
+        lines[PEER]["provenance"]["different_operation"] = json!("\u{1b}[8m\r");
+        lines[PEER]["provenance"]["insecure"] = json!("\u{9b}8m");
+        lines.insert(
+            FIRST,
+            json!({"kind": "refusal", "task": "t", "subject": "\u{202e}other", "reason": "\u{1b}]0;x\u{7}"}),
+        );
+    };
+    let run = Run::parse("\u{1b}[2J", &forged(hostile)).unwrap();
+    assert_eq!(run.tasks[0].what, "\\u001b[2K\\nrun faked");
+    let report = candor_lab::analysis::Report::of(&run);
+    use candor_lab::report::Form;
+    for form in [Form::Text, Form::Terminal { columns: 80 }, Form::Markdown, Form::Csv, Form::Json, Form::Html] {
+        let text = candor_lab::report::render(std::slice::from_ref(&report), &[], form);
+        let moves = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        assert!(!text.contains(moves) && !text.contains("\nrun faked"), "{form:?}:\n{text:?}");
+    }
+    let hostile: Forgery = |lines| lines[FIRST]["\u{1b}[2J"] = json!(1);
+    assert!(!flaw(&forged(hostile)).why.contains('\u{1b}'));
 }
 
 /// Whoever seals a run again gets another digest, and the name by which it was cited no longer fits.
@@ -288,21 +415,45 @@ fn a_run_under_another_runs_name_is_refused() {
     let path = dir.path().join(format!("{name}.jsonl"));
     assert_eq!(Run::open(&path).unwrap().named_digest(), Some(&name[name.len() - 6..]));
     // Halved times: nothing else gives them away.
-    let halved = forged(|lines| lines[FIRST]["ns"]["ours"] = json!([500, 500, 501]));
+    let halved = forged(|lines| lines[FIRST]["ns"]["ours"] = json!([500, 500, 501, 501, 502]));
     std::fs::write(&path, &halved).unwrap();
     let error = Run::open(&path).unwrap_err().to_string();
     assert!(error.contains("the file's name says") && error.contains("line 8"), "{error}");
-    // Another day or CPU before its own digest: the table of bars goes by the CPU in the name.
-    let own = name.rsplit_once('-').unwrap().1;
-    for other in [format!("2031-01-01-zen5-{own}"), format!("{}-zen5-{own}", &name[..10])] {
+    // Whatever begins with a day must be its own name, however it ends.
+    let (day_and_cpu, own) = name.rsplit_once('-').unwrap();
+    let (upper, longer) = (own.to_uppercase(), format!("{own}7"));
+    for other in [
+        format!("2031-01-01-zen5-{own}"),
+        format!("{}-zen5-{own}", &name[..10]),
+        format!("2031-01-01-zen5-{upper}X"),
+        format!("2031-01-01-zen5-{longer}"),
+        "2031-01-01-zen5-256-rerun".to_owned(),
+        "2031-01-01".to_owned(),
+        format!("{day_and_cpu}-{longer}"),
+        format!("{day_and_cpu}-rerun"),
+    ] {
         let path = dir.path().join(format!("{other}.jsonl"));
         std::fs::write(&path, &bytes).unwrap();
         let error = Run::open(&path).unwrap_err().to_string();
-        assert!(error.contains("another day or CPU") && error.contains(&name), "{error}");
+        assert!(error.contains("not what candor named it") && error.contains(&name), "{error}");
     }
-    let renamed = dir.path().join("renamed.jsonl");
-    std::fs::write(&renamed, &bytes).unwrap();
-    assert_eq!(Run::open(&renamed).unwrap().named_digest(), None);
+    for renamed in ["renamed", "20311-01-01", "zen5-rerun"] {
+        let renamed = dir.path().join(format!("{renamed}.jsonl"));
+        std::fs::write(&renamed, &bytes).unwrap();
+        assert_eq!(Run::open(&renamed).unwrap().named_digest(), None);
+    }
+}
+
+#[test]
+fn a_date_is_what_candor_writes_or_none() {
+    let began = |date: &str| Manifest { date: date.into(), ..Manifest::default() }.began();
+    let day = Duration::from_secs(86_400);
+    assert_eq!(began("1970-01-02T00:00:00Z"), Some(UNIX_EPOCH + day));
+    for other in
+        ["", "2026-11-21", "2026-11-21T10:00:00+14:00", "2026-11-21T10:00:00.5Z", "2026-13-01T00:00:00Z", "9999~"]
+    {
+        assert_eq!(began(other), None, "{other}");
+    }
 }
 
 /// The runs that stand behind the figures of this repository, which were made by other builds on three kinds of machine.

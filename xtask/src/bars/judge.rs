@@ -1,7 +1,8 @@
 //! Is a bar met? Pure functions from a wanted number and a found interval to a word.
 //!
 //! A ratio says how many times faster candor's baseline is than the subject; its interval comes from the run. A bar below
-//! the whole interval is met, one above it is missed, and one inside it can't be told: a new, larger run would have to.
+//! the whole interval is met, one above it is missed, and one inside it can't be told: a new, larger run would have to. Neither can one that is closer to
+//! the ratio than the run's floor, the smallest difference that it can claim.
 
 /// The condition of a bar.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +23,7 @@ pub(crate) enum Rule {
     /// The whole interval reaches the bar.
     Interval,
     /// The estimate is at least 0.99 of the bar and the whole interval at least 0.98 of it: for rows that tie, or stand close by a bar. A wider interval
-    /// never meets a bar more easily.
+    /// or a higher floor never meets a bar more easily.
     Near,
 }
 
@@ -32,6 +33,8 @@ pub(crate) struct Found {
     pub(crate) ratio: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
+    /// The smallest difference that the run can claim, as a fraction. Infinite if it can claim none.
+    pub(crate) floor: f64,
     pub(crate) verdict: String,
 }
 
@@ -82,13 +85,13 @@ fn judge_ratio(bar: f64, rule: Rule, found: &Found) -> Outcome {
     if !sound {
         return Outcome::CantTell;
     }
-    let met = match rule {
-        Rule::Interval => low >= bar,
-        Rule::Near => ratio >= 0.99 * bar && low >= 0.98 * bar,
+    let (estimate, interval) = match rule {
+        Rule::Interval => (bar, bar),
+        Rule::Near => (0.99 * bar, 0.98 * bar),
     };
-    if met {
-        Outcome::Met
-    } else if high < bar {
+    if ratio >= estimate && low >= interval {
+        if found.is_told_from(interval) { Outcome::Met } else { Outcome::CantTell }
+    } else if high < bar && found.is_told_from(bar) {
         Outcome::Missed
     } else {
         Outcome::CantTell
@@ -98,9 +101,17 @@ fn judge_ratio(bar: f64, rule: Rule, found: &Found) -> Outcome {
 fn judge_within(margin: f64, found: &Found) -> Outcome {
     let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
     match (found.low, found.high) {
-        (low, high) if low >= least && high <= most && low <= high => Outcome::Met,
-        (low, high) if (low > most || high < least) && low <= high => Outcome::Missed,
+        (low, high) if low >= least && high <= most && low <= high && found.floor <= margin => Outcome::Met,
+        (low, high) if low > most && low <= high && found.is_told_from(most) => Outcome::Missed,
+        (low, high) if high < least && low <= high && found.is_told_from(least) => Outcome::Missed,
         _ => Outcome::CantTell,
+    }
+}
+
+impl Found {
+    /// Whether the run can claim the difference between its ratio and this one.
+    fn is_told_from(&self, ratio: f64) -> bool {
+        (self.ratio / ratio).ln().abs() >= self.floor.ln_1p()
     }
 }
 
@@ -118,10 +129,11 @@ pub(crate) fn judge_figure(measured: Option<f64>, at_least: Option<f64>, at_most
 }
 
 impl Wanted {
-    pub(crate) fn show(&self) -> String {
+    pub(crate) fn show(&self, rule: Rule) -> String {
+        let near = if rule == Rule::Near { ", near" } else { "" };
         match self {
-            Self::AtLeast(bar) => format!("≥ {bar}"),
-            Self::TimeAtMost(times) => format!("time ≤ {times}×"),
+            Self::AtLeast(bar) => format!("≥ {bar}{near}"),
+            Self::TimeAtMost(times) => format!("time ≤ {times}×{near}"),
             Self::Within(margin) => format!("same at ±{} %", margin * 100.0),
             Self::Verdict(word) => word.clone(),
         }
@@ -129,7 +141,7 @@ impl Wanted {
 
     /// The found interval in the direction in which the bar speaks.
     pub(crate) fn show_found(&self, found: &Found) -> String {
-        let Found { ratio, low, high, verdict } = found;
+        let Found { ratio, low, high, verdict, .. } = found;
         let interval = |low: f64, high: f64| match low.is_finite() && high.is_finite() {
             true => format!("[{low:.3}–{high:.3}]"),
             false => "[no interval]".to_owned(),
@@ -147,7 +159,7 @@ mod tests {
     use super::*;
 
     fn found(ratio: f64, low: f64, high: f64) -> Found {
-        Found { ratio, low, high, verdict: "faster".to_owned() }
+        Found { ratio, low, high, floor: 0.005, verdict: "faster".to_owned() }
     }
 
     #[test]
@@ -157,6 +169,26 @@ mod tests {
         assert_eq!(judge(&bar, Rule::Interval, &found(2.1, 1.9, 2.2)), Outcome::CantTell);
         assert_eq!(judge(&bar, Rule::Interval, &found(1.9, 1.8, 2.0)), Outcome::CantTell);
         assert_eq!(judge(&bar, Rule::Interval, &found(1.9, 1.8, 1.99)), Outcome::Missed);
+    }
+
+    /// A ratio of 1.051 that a run found whose baseline differs from itself by 17 % says nothing of a bar at 1.
+    #[test]
+    fn a_bar_closer_than_the_floor_cant_be_told() {
+        let with = |floor: f64, found: Found| Found { floor, ..found };
+        let outcome = |rule, floor, found| judge(&Wanted::AtLeast(1.0), rule, &with(floor, found));
+        for rule in [Rule::Interval, Rule::Near] {
+            assert_eq!(outcome(rule, 0.17, found(1.051, 1.01, 1.078)), Outcome::CantTell);
+            assert_eq!(outcome(rule, 0.02, found(1.051, 1.01, 1.078)), Outcome::Met);
+            assert_eq!(outcome(rule, f64::INFINITY, found(2.0, 1.9, 2.1)), Outcome::CantTell);
+            assert_eq!(outcome(rule, 0.17, found(0.95, 0.94, 0.96)), Outcome::CantTell, "nor is it missed");
+            assert_eq!(outcome(rule, 0.02, found(0.95, 0.94, 0.96)), Outcome::Missed);
+        }
+        // What is near meets a bar at two per cent below: a tie does if the run can tell two per cent.
+        assert_eq!(outcome(Rule::Near, 0.02, found(1.0, 0.99, 1.01)), Outcome::Met);
+        assert_eq!(outcome(Rule::Near, 0.03, found(1.0, 0.99, 1.01)), Outcome::CantTell);
+        assert_eq!(outcome(Rule::Interval, 0.005, found(1.004, 1.001, 1.007)), Outcome::CantTell);
+        let same = |floor| judge(&Wanted::Within(0.01), Rule::Interval, &with(floor, found(1.0, 0.995, 1.005)));
+        assert_eq!((same(0.005), same(0.02)), (Outcome::Met, Outcome::CantTell));
     }
 
     #[test]
@@ -210,7 +242,8 @@ mod tests {
         // The lab's own word would be `same`, which is a matter of ±2 %.
         assert_eq!(verdict(0.985, 1.001), Outcome::CantTell);
         assert_eq!(verdict(0.98, 0.985), Outcome::Missed);
-        assert_eq!(verdict(1.011, 1.015), Outcome::Missed);
+        assert_eq!(verdict(1.016, 1.020), Outcome::Missed);
+        assert_eq!(verdict(1.011, 1.015), Outcome::CantTell, "less beyond than the floor");
         assert_eq!(verdict(f64::NAN, f64::NAN), Outcome::CantTell);
     }
 

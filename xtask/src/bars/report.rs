@@ -11,6 +11,8 @@ pub(super) struct Row {
     pub(super) run: String,
     /// When the run began, as RFC 3339 has it, in UTC: the order of the texts is that of the times.
     pub(super) date: String,
+    /// The kind of CPU, by what the run says of its machine.
+    pub(super) cpu: String,
     pub(super) task: String,
     pub(super) subject: String,
     pub(super) baseline: String,
@@ -34,14 +36,20 @@ pub(super) const BUSY: &str = ", busy";
 pub(super) const INTERRUPTED: &str = ", interrupted";
 /// And of one whose program was built from a tree with changes that no commit has: nobody can build it again.
 pub(super) const CHANGED: &str = ", changed tree";
+/// And of one that does not know how much code layout matters in its build: no part of its floor.
+pub(super) const LAYOUT: &str = ", layout unknown";
 /// What stands behind a row that has no verdict, because its subject does other work than the baseline.
 pub(super) const OTHER_WORK: &str = ", other work";
 
-/// Lints of a row that say whom it compares with, and of a task, that processes died: each in words for a source.
-const MARKS: [(&str, &str); 4] = [
+/// The lint of subjects whose work failed.
+const FAILED: &str = "failed-work";
+
+/// Lints of a row that say whom it compares with and whether its work failed, and of a task, that processes died: each in words for a source.
+const MARKS: [(&str, &str); 5] = [
     ("old-peer", ", old peer"),
     ("peer-not-at-its-best", ", peer not at its best"),
     ("unlike-conditions", ", unlike conditions"),
+    (FAILED, ", work failed"),
     ("process-lost", ", a process was lost"),
 ];
 
@@ -61,6 +69,7 @@ pub(super) fn parse_report(json: &str) -> Result<Report, Failure> {
     let run = report.get("run").and_then(Value::as_str).unwrap_or("?");
     // The name of a run holds the day and a digest, which says nothing about the hour.
     let date = report.get("date").and_then(Value::as_str).ok_or("not a report: it has no `date`")?;
+    let cpu = report.get("cpu").and_then(Value::as_str).ok_or("not a report: it has no `cpu`")?;
     let commit = report.get("commit").and_then(Value::as_str).ok_or("not a report: it has no `commit`")?;
     let rows = report.get("rows").and_then(Value::as_array).ok_or("not a report: it has no `rows`")?;
     let lints = report.get("lints").and_then(Value::as_array).ok_or("not a report: it has no `lints`")?;
@@ -70,47 +79,43 @@ pub(super) fn parse_report(json: &str) -> Result<Report, Failure> {
         (false, true) => (BUSY, &rows[..]),
         (false, false) => ("", &rows[..]),
     };
-    let condition = condition.to_owned() + if commit.ends_with("+dirty") { CHANGED } else { "" };
-    let rows = rows.iter().filter_map(|row| parse_row(run, date, row, lints)).collect();
+    let changed = if commit.ends_with("+dirty") { CHANGED } else { "" };
+    let layout = if fires("layout-unknown") { LAYOUT } else { "" };
+    let condition = [condition, changed, layout].concat();
+    let rows = rows.iter().filter_map(|row| parse_row([run, date, cpu], row, lints)).collect();
     Ok(Report { run: run.to_owned(), condition, rows })
 }
 
 /// Rows without a ratio (sizes, rates, the baseline itself) are no rows for a ratio bar. A row without an interval (too few
 /// processes) is one, and nothing can be told from it.
-fn parse_row(run: &str, date: &str, row: &Value, lints: &[Value]) -> Option<Row> {
-    let is_of_row = |lint: &Value| {
-        let subject = lint.get("subject").and_then(Value::as_str).unwrap_or_default();
-        lint.get("task") == row.get("task")
-            && (subject.is_empty() || Some(subject) == row.get("subject").and_then(Value::as_str))
-    };
-    let has =
-        |name: &str| lints.iter().any(|lint| lint.get("lint").and_then(Value::as_str) == Some(name) && is_of_row(lint));
-    let marks = MARKS.iter().filter(|(name, _)| has(name)).map(|(_, words)| *words).collect();
+fn parse_row(of_run: [&str; 3], row: &Value, lints: &[Value]) -> Option<Row> {
     let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
-    Some(Row {
-        run: run.to_owned(),
-        date: date.to_owned(),
-        task: text("task")?,
-        subject: text("subject")?,
-        baseline: text("baseline")?,
-        found: Found {
-            ratio: number("ratio")?,
-            low: number("low").unwrap_or(f64::NAN),
-            high: number("high").unwrap_or(f64::NAN),
-            verdict: text("verdict").unwrap_or_default(),
-        },
-        marks,
-    })
+    let (task, subject, baseline) = (text("task")?, text("subject")?, text("baseline")?);
+    let fires = |name: &str| {
+        let of = |lint: &Value, key: &str| lint.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        // What failed of the baseline, or of its second entry, failed of all that are compared with it.
+        let concerns = |of: &str| of.is_empty() || of == subject || (name == FAILED && is_twice(&baseline, of));
+        lints.iter().any(|lint| of(lint, "lint") == name && of(lint, "task") == task && concerns(&of(lint, "subject")))
+    };
+    let marks = MARKS.iter().filter(|(name, _)| fires(name)).map(|(_, words)| *words).collect();
+    let [run, date, cpu] = of_run.map(str::to_owned);
+    let found = Found {
+        ratio: number("ratio")?,
+        low: number("low").unwrap_or(f64::NAN),
+        high: number("high").unwrap_or(f64::NAN),
+        floor: number("floor").unwrap_or(f64::INFINITY),
+        verdict: text("verdict").unwrap_or_default(),
+    };
+    Some(Row { run, date, cpu, task, subject, baseline, found, marks })
+}
+
+/// Whether a subject is the baseline or its second entry, which measures the run's own error.
+pub(super) fn is_twice(baseline: &str, subject: &str) -> bool {
+    subject.strip_prefix(baseline).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
 }
 
 impl Row {
-    /// The kind of CPU, which stands in the run's name between the date and the digest.
-    pub(super) fn cpu(&self) -> &str {
-        let name = self.run.get("2026-11-21-".len()..).unwrap_or_default();
-        name.rsplit_once('-').map_or("", |(cpu, _)| cpu)
-    }
-
     /// Whether its subject does other work than the baseline: then the report has no verdict.
     pub(super) fn is_other(&self) -> bool {
         self.found.verdict == "none"

@@ -1,4 +1,4 @@
-//! Every run in `runs/` is cited by a document, and every run that a document or `bars.toml` cites is there.
+//! Every run in `runs/` has a name as candor gives it and is cited by a document, and every run that a document or `bars.toml` cites is there.
 
 use super::Violation;
 use std::collections::BTreeSet;
@@ -10,6 +10,10 @@ pub(super) const ARMS: &str = "arms.table";
 pub(crate) fn check(runs: &BTreeSet<String>, texts: &[(String, String)]) -> Vec<Violation> {
     let mut found = Vec::new();
     for run in runs {
+        if !is_name(run) {
+            let what = "not a name that candor gives, DAY-CPU-DIGEST: `candor verify` says what it was";
+            found.push(Violation::new(&format!("runs/{run}.jsonl"), 1, what));
+        }
         let documents = texts.iter().filter(|(file, _)| file.ends_with(".md") || file.ends_with(ARMS));
         if !documents.into_iter().any(|(_, text)| text.contains(run.as_str())) {
             let what = "no document and no table of arms cites this run: remove it, or cite it (`cargo xtask bars --write` cites those that decide a bar)";
@@ -24,6 +28,14 @@ pub(crate) fn check(runs: &BTreeSet<String>, texts: &[(String, String)]) -> Vec<
         }
     }
     found
+}
+
+/// Whether a name is a day, a CPU and six digits of a digest. That they are the run's own, its reader sees to.
+fn is_name(run: &str) -> bool {
+    let day = run.bytes().take(10).map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+    let digest = run.rsplit_once('-').map_or("", |(_, digest)| digest);
+    let is_digest = digest.len() == 6 && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    day.eq(*b"0000-00-00") && is_digest && run.len() > "2026-11-21--3f9c1a".len()
 }
 
 /// The runs that a line names: `runs/NAME.jsonl`, in `runs/` itself `(NAME.jsonl)`, in the table of arms `run NAME,`.
@@ -68,6 +80,22 @@ mod tests {
             "{}",
             found[0]
         );
+    }
+
+    #[test]
+    fn a_run_has_the_name_that_candor_gave_it() {
+        for (name, is_canonical) in [
+            ("2026-11-21-zen5-3f9c1a", true),
+            ("2026-11-21-zen5-256-3f9c1a", true),
+            ("2026-11-21-zen5-3F9C1A", false),
+            ("2026-11-21-zen5-3f9c1a7", false),
+            ("2031-01-01-zen5-256-rerun", false),
+            ("2026-11-21-3f9c1a", false),
+            ("zen5-3f9c1a", false),
+        ] {
+            let found = found(&[name], &[("README.md", &format!("see runs/{name}.jsonl"))]);
+            assert_eq!(found.is_empty(), is_canonical, "{found:?}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use candor_lab::analysis::Report;
 use candor_lab::machine::Counters;
 use candor_lab::report::{Form, render};
 use candor_lab::runfile::{End, Manifest, Record, Run, RunWriter, Trial};
+use candor_lab::schedule::Tried;
 use candor_lab::session::Settings;
 use candor_lab::trial::LAYOUT;
 use candor_subjects::self_test::{self, Truth};
@@ -27,6 +28,8 @@ struct Try {
     task: Task,
     subject: String,
     truth: Option<f64>,
+    /// In how many turns it is tried.
+    turns: u32,
 }
 
 pub(super) fn execute(arguments: &DoctorArguments, directory: PathBuf, talk: Talk) -> Result<(), Failure> {
@@ -59,22 +62,20 @@ pub(super) fn execute(arguments: &DoctorArguments, directory: PathBuf, talk: Tal
     whole(run.end.interrupted)
 }
 
-/// All trials, one of each kind per turn, so that a noisy hour touches all kinds alike. `None` if stopped before the first.
+/// All trials, in the order of [`turns`](candor_lab::schedule::turns). `None` if stopped before the first.
 fn trials(turns: u32, settings: &Settings, talk: Talk) -> Result<Option<(Manifest, Vec<Trial>)>, Failure> {
     let workers = workers()?;
     let bar = if talk.quiet { ProgressBar::hidden() } else { ProgressBar::new(u64::from(turns)) };
+    let tried: Vec<Tried> = tries(turns).into_iter().map(|Try { name, turns, .. }| Tried { name, turns }).collect();
     let mut manifest = None;
     let mut trials = Vec::new();
     for turn in 0..turns {
-        for Try { name, task, subject, truth } in tries() {
-            if name.starts_with(LAYOUT) && turn >= LAYOUT_TRIALS {
-                continue;
-            }
+        for Try { name, task, subject, truth, .. } in tries(turns).into_iter().filter(|tried| turn < tried.turns) {
             bar.set_message(name.clone());
             let settings = Settings { subjects: vec![subject.clone()], ..settings.clone() };
             let Some(run) = trial(task, &settings, &workers)? else { break };
             trials.extend(Trial::of(&run, &name, &subject, truth));
-            manifest.get_or_insert(run.manifest);
+            manifest.get_or_insert_with(|| Manifest { tried: tried.clone(), ..run.manifest });
         }
         bar.inc(1);
         if STOP.load(Ordering::Relaxed) {
@@ -85,8 +86,8 @@ fn trials(turns: u32, settings: &Settings, talk: Talk) -> Result<Option<(Manifes
     Ok(manifest.map(|manifest| (manifest, trials)))
 }
 
-/// What is tried, and what is true of it.
-fn tries() -> Vec<Try> {
+/// What is tried in so many turns, and what is true of it.
+fn tries(turns: u32) -> Vec<Try> {
     let mut tries = Vec::new();
     for test in self_test::all() {
         for (subject, truth) in test.truths {
@@ -100,7 +101,8 @@ fn tries() -> Vec<Try> {
                 Truth::LayoutOnly => (format!("{LAYOUT}/{}", subject.trim_start_matches("c-kernel-")), None),
                 _ => continue,
             };
-            tries.extend(self_test::task(&test.task.name).map(|task| Try { name, task, subject, truth }));
+            let turns = if name.starts_with(LAYOUT) { turns.min(LAYOUT_TRIALS) } else { turns };
+            tries.extend(self_test::task(&test.task.name).map(|task| Try { name, task, subject, truth, turns }));
         }
     }
     tries

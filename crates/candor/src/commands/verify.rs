@@ -2,10 +2,14 @@
 
 use crate::cli::VerifyArguments;
 use crate::output::print;
-use crate::{Failure, signature};
+use crate::{Failure, layout, signature};
 use candor_lab::runfile::Run;
 use std::fmt::Write;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// How far clocks may differ: a run that began later than that from now did not.
+const CLOCKS: Duration = Duration::from_secs(86_400);
 
 pub(crate) fn execute(arguments: &VerifyArguments) -> Result<(), Failure> {
     let keys = arguments.key.as_deref().map(signature::fingerprints).transpose()?;
@@ -15,20 +19,23 @@ pub(crate) fn execute(arguments: &VerifyArguments) -> Result<(), Failure> {
         let bytes = Run::bytes(path)?;
         let run = Run::of(path, &bytes)?;
         let signer = signature::signer(path, &bytes)?;
-        print(&text_of(path, &run, signer.as_deref()))?;
+        let mut doubts = Vec::new();
+        print(&text_of(path, &run, signer.as_deref(), &mut doubts))?;
         if let Some(keys) = &keys
             && !signer.is_some_and(|signer| keys.contains(&signer))
         {
-            refused.push(path.display().to_string());
+            doubts.push("not signed by a key that was given");
         }
+        refused.extend(doubts.iter().map(|doubt| format!("{}: {doubt}", path.display())));
     }
     match refused.is_empty() {
         true => Ok(()),
-        false => Err(Failure::Condition(format!("not signed by a key that was given: {}", refused.join(", ")))),
+        false => Err(Failure::Condition(refused.join("; "))),
     }
 }
 
-fn text_of(path: &Path, run: &Run, signer: Option<&str>) -> String {
+/// What is known of the run. What can't be true goes to `doubts` as well.
+fn text_of(path: &Path, run: &Run, signer: Option<&str>, doubts: &mut Vec<&str>) -> String {
     let planned = run.tasks.iter().filter(|task| task.plan.is_some()).count();
     let mut text = format!("{}\n", path.display());
     let mut line = |name: &str, what: String| writeln!(text, "  {name:<10} {what}").expect("text grows");
@@ -37,23 +44,50 @@ fn text_of(path: &Path, run: &Run, signer: Option<&str>) -> String {
         "name",
         match run.named_digest() {
             Some(digest) => format!("ends with the first digits of the digest, {digest}"),
-            None => "renamed: it does not end with the digest's first digits".into(),
+            None => format!("renamed: candor named it {}", run.given_name()),
         },
     );
+    let date = &run.manifest.date;
+    let doubt = match run.manifest.began() {
+        None => Some("its date is none that candor writes"),
+        Some(began) if began > SystemTime::now() + CLOCKS => Some("it says that it began in the future"),
+        Some(_) => None,
+    };
+    line("date", doubt.map_or_else(|| date.clone(), |doubt| format!("{date}: {doubt}")));
+    doubts.extend(doubt);
     let stopped = if run.end.interrupted { "; interrupted before its plan was complete" } else { "" };
     let lost = match run.lost.len() {
         0 => String::new(),
         n => format!(", of which {n} ended without a result"),
     };
     let processes = run.blocks.len() + run.lost.len();
+    let trials = run.trials.len();
     line(
         "plan",
-        match run.trials.len() {
-            0 => format!(
+        match (trials, run.manifest.tried.is_empty()) {
+            (0, _) => format!(
                 "{processes} processes follow from seed {} (tasks: {planned}){lost}{stopped}",
                 run.manifest.seed
             ),
-            trials => format!("a self-test of {trials} trials{stopped}"),
+            (_, false) => format!("a self-test of {trials} trials, as it was planned{stopped}"),
+            (_, true) => format!("a self-test of {trials} trials; it does not say how many were planned{stopped}"),
+        },
+    );
+    line(
+        "layout",
+        match &run.manifest.layout {
+            None => "not known".into(),
+            Some(known) => {
+                let (floor, test) = (known.floor.exp_m1() * 100.0, &known.run);
+                let confirmed = layout::confirmed(known, run, path);
+                doubts.extend((confirmed == Some(false)).then_some("its self-test says something else of layout"));
+                let found = match confirmed {
+                    None => "which is not beside it",
+                    Some(true) => "which is beside it and says so",
+                    Some(false) => "which is beside it and says something else",
+                };
+                format!("{floor:.2} % by self-test {test}, {found}")
+            }
         },
     );
     line(

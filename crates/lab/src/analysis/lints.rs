@@ -62,15 +62,6 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
             let text = format!("the baseline takes {:.1} % less time right behind its own second entry", gain * 100.0);
             add("follows-itself", &task.task, "", text);
         }
-        if row.verdict == Verdict::Control {
-            continue; // the same library as the baseline, which has its own row
-        }
-        if let Some(text) = &row.other_work {
-            add("different-operation", &task.task, &row.subject, text.clone());
-        }
-        if let Some(text) = unlike(row, task.rows.first()) {
-            add("unlike-conditions", &task.task, &row.subject, text);
-        }
         if let Some(outcomes) = row.outcomes.filter(|outcomes| outcomes.successes < outcomes.attempts) {
             let failed = outcomes.attempts - outcomes.successes;
             let marked: usize = run
@@ -80,10 +71,19 @@ pub(super) fn of(run: &Run, report: &Report) -> Vec<Lint> {
                 .filter_map(|block| Some(block.failed.get(&row.subject)?.len()))
                 .sum();
             let text = format!(
-                "{failed} of {} operations failed; {marked} rounds with failures are left out",
+                "{failed} of {} operations failed; {marked} rounds with failures have no time",
                 outcomes.attempts
             );
             add("failed-work", &task.task, &row.subject, text);
+        }
+        if row.verdict == Verdict::Control {
+            continue; // the same library as the baseline, which has its own row
+        }
+        if let Some(text) = &row.other_work {
+            add("different-operation", &task.task, &row.subject, text.clone());
+        }
+        if let Some(text) = unlike(row, task.rows.first()) {
+            add("unlike-conditions", &task.task, &row.subject, text);
         }
         if let Some(text) = &provenance.not_at_its_best {
             add("peer-not-at-its-best", &task.task, &row.subject, text.clone());

@@ -102,14 +102,16 @@ fn trials(out: &mut String, report: &Report) {
     out.push_str(
         "<section><h2>Trials whose true result is known</h2>\n<div class=\"scroll\"><table><tr><th>trials of</th>",
     );
-    for head in ["true ratio", "trials", "faster", "slower", "same", "can't tell", "false claims"] {
+    for head in ["true ratio", "trials", "faster", "slower", "same", "can't tell", "lost processes", "false claims"] {
         let _ = write!(out, "<th>{head}</th>");
     }
     out.push_str("</tr>\n");
     for count in &report.trials {
         let truth = count.truth.map_or("?".into(), |truth| format!("{truth:.3}"));
         let _ = write!(out, "<tr><td>{}</td><td>{truth}</td>", escape(&count.name));
-        for n in [count.trials, count.faster, count.slower, count.same, count.cant_tell, count.false_claims()] {
+        for n in
+            [count.trials, count.faster, count.slower, count.same, count.cant_tell, count.lost, count.false_claims()]
+        {
             let _ = write!(out, "<td>{n}</td>");
         }
         out.push_str("</tr>\n");

@@ -3,6 +3,8 @@
 //! `ratio` says how many times faster the baseline is than the subject; above 1, the baseline is faster. `low` and `high` are
 //! null if there were too few processes for an interval, `floor` if there was no control.
 //!
+//! `cpu` is the kind of CPU, as it stands in names of runs; `machine` says more.
+//!
 //! Quantities have rows of their own, with `quantity`, `value` and `unit` instead of a time, a ratio and a verdict.
 
 use crate::analysis::{Report, Row, Spread, TaskReport};
@@ -27,6 +29,7 @@ fn object(report: &Report, claims: &[Beside]) -> Value {
         "run": report.run,
         "date": report.date,
         "commit": report.commit,
+        "cpu": report.machine.short_name(),
         "machine": report.machine,
         "rows": report.tasks.iter().flat_map(rows).collect::<Vec<_>>(),
         "refusals": refusals.collect::<Vec<_>>(),

@@ -65,21 +65,22 @@ pub(super) fn render(reports: &[Report], claims: &[Beside]) -> String {
         if !report.trials.is_empty() {
             let _ = writeln!(
                 out,
-                "| trials of | true ratio | trials | faster | slower | same | can't tell | false claims |"
+                "| trials of | true ratio | trials | faster | slower | same | can't tell | lost processes | false claims |"
             );
-            let _ = writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|");
+            let _ = writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|");
         }
         for count in &report.trials {
             let truth = count.truth.map_or("?".into(), |truth| format!("{truth:.3}"));
             let _ = writeln!(
                 out,
-                "| {} | {truth} | {} | {} | {} | {} | {} | {} |",
+                "| {} | {truth} | {} | {} | {} | {} | {} | {} | {} |",
                 count.name,
                 count.trials,
                 count.faster,
                 count.slower,
                 count.same,
                 count.cant_tell,
+                count.lost,
                 count.false_claims()
             );
         }

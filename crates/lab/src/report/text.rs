@@ -159,11 +159,22 @@ fn trials(report: &Report, columns: Option<usize>) -> String {
     if report.trials.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&[&[Align::Left], &[Align::Right; 6][..], &[Align::Left]].concat());
-    table.row(["trials of", "truth", "trials", "faster", "slower", "same", "can't tell", "false claims"]);
+    let mut table = Table::new(&[&[Align::Left], &[Align::Right; 7][..], &[Align::Left]].concat());
+    table.row([
+        "trials of",
+        "truth",
+        "trials",
+        "faster",
+        "slower",
+        "same",
+        "can't tell",
+        "lost processes",
+        "false claims",
+    ]);
     for count in &report.trials {
         let truth = count.truth.map_or("?".into(), |truth| format!("{truth:.3}"));
-        let counts = [count.trials, count.faster, count.slower, count.same, count.cant_tell, count.false_claims()];
+        let counts =
+            [count.trials, count.faster, count.slower, count.same, count.cant_tell, count.lost, count.false_claims()];
         let counts = counts.iter().map(usize::to_string);
         table.row([count.name.clone(), truth].into_iter().chain(counts));
     }

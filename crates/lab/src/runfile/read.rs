@@ -1,9 +1,10 @@
 //! Strict reading: a file that was cut short, edited, or made by a later version is not a run, and the error names the line.
 
+use super::printable::{is_unprintable, printable};
 use super::record::*;
-use super::replay::Replay;
+use super::replay::{self, Replay};
 use crate::LabError;
-use crate::plan::{TaskPlan, control_of};
+use crate::plan::{FEWEST_ROUNDS, MOST_PROCESSES, MOST_ROUNDS, TaskPlan, control_of};
 use base16ct::lower;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -81,23 +82,25 @@ impl Run {
                     run.sha256
                 ),
             })),
-            Some(_) if run.has_other_name() => Err(flawed(Flaw {
+            _ if run.begins_with_day() && run.name != run.given_name() => Err(flawed(Flaw {
                 line: 1,
                 why: format!(
-                    "the file's name is that of another day or CPU; candor named it {}-{:.6}",
-                    run.manifest.name(),
-                    run.sha256
+                    "the file's name begins with a day as candor's do and is not what candor named it, {}: give it that name, or one without a day",
+                    run.given_name()
                 ),
             })),
             _ => Ok(run),
         }
     }
 
-    /// Whether the file's name begins with a day, as candor's names do, and goes on with something else than what its manifest says.
-    fn has_other_name(&self) -> bool {
-        let begins_with_day =
-            self.name.bytes().take(5).map(|byte| byte.is_ascii_digit()).eq([true, true, true, true, false]);
-        begins_with_day && self.name.rsplit_once('-').is_some_and(|(name, _)| name != self.manifest.name())
+    /// The name that candor gave the file: day, CPU and the beginning of the digest.
+    pub fn given_name(&self) -> String {
+        format!("{}-{:.DIGITS$}", self.manifest.name(), self.sha256)
+    }
+
+    fn begins_with_day(&self) -> bool {
+        let day = self.name.bytes().take(DAY).map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+        day.eq(*b"0000-00-00")
     }
 
     /// The beginning of a digest that the file's name ends with, as candor names runs. `None` if it was renamed to something else.
@@ -132,9 +135,14 @@ impl Run {
                 let Record::Manifest(manifest) = record else {
                     return Err(at("not a run file: the first line is not a manifest".into()));
                 };
-                let floor = manifest.layout.as_ref().map_or(0.0, |layout| layout.floor);
-                if !(floor >= 0.0 && floor.is_finite()) {
-                    return Err(at(format!("the effect of layout is {floor}; expected a number from 0")));
+                if let Some(Layout { floor, .. }) = &manifest.layout
+                    && !(*floor > 0.0 && floor.is_finite())
+                {
+                    return Err(at(format!("the effect of layout is {floor}; expected a number above 0")));
+                }
+                if manifest.processes > MOST_PROCESSES {
+                    let processes = manifest.processes;
+                    return Err(at(format!("{processes} processes; no more than {MOST_PROCESSES} are measured")));
                 }
                 run = Some(Self::empty(name, *manifest));
                 continue;
@@ -157,6 +165,7 @@ impl Run {
                 Record::End(record) => {
                     let replay = replay.take().map_or_else(|| Replay::of(run), Ok).map_err(at)?;
                     replay.finish(&record, &run.tasks).map_err(at)?;
+                    replay::trials(&record, run).map_err(at)?;
                     end = Some(record);
                 }
                 Record::Task(_) | Record::Subject(_) | Record::Refusal(_) if replay.is_some() => {
@@ -179,7 +188,10 @@ impl Run {
                 Record::Trial(_) if !run.tasks.is_empty() => {
                     return Err(at("a trial in a run of tasks: a self-test has nothing else".into()));
                 }
-                Record::Trial(trial) => run.trials.push(trial),
+                Record::Trial(trial) => {
+                    replay::trial(&trial, run.manifest.processes).map_err(at)?;
+                    run.trials.push(trial);
+                }
             }
         }
         let count = text.lines().count();
@@ -196,7 +208,7 @@ impl Run {
 
     fn empty(name: &str, manifest: Manifest) -> Self {
         Self {
-            name: name.to_owned(),
+            name: name.replace(is_unprintable, "\u{fffd}"),
             manifest,
             tasks: Vec::new(),
             subjects: Vec::new(),
@@ -232,11 +244,15 @@ fn begun<'a>(replay: &'a mut Option<Replay>, run: &Run) -> Result<&'a mut Replay
     }
 }
 
-/// Whether a plan is one that [`TaskPlan::new`] could have made.
+/// Whether a plan has what every plan of [`TaskPlan::new`] has.
 fn planned(plan: &TaskPlan) -> Result<(), &'static str> {
     let TaskPlan { subjects, iterations, rounds } = plan;
-    if subjects.len() < 2 || *iterations == 0 || *rounds == 0 {
-        return Err("has no subjects, iterations or rounds");
+    if subjects.len() < 2 || *iterations == 0 {
+        return Err("has no subjects or no iterations");
+    }
+    // Rounds are rounded up to a whole square of up to five subjects.
+    if !(FEWEST_ROUNDS..MOST_ROUNDS + FEWEST_ROUNDS).contains(rounds) {
+        return Err("has fewer or more rounds than any plan");
     }
     if subjects[1] != control_of(&subjects[0]) {
         return Err("does not have its baseline twice");
@@ -264,5 +280,5 @@ fn first(line: &str) -> Result<Record, String> {
 }
 
 fn parse_line(line: &str) -> Result<Record, String> {
-    serde_json::from_str(line).map_err(|error| format!("not a record of a run: {error}"))
+    serde_json::from_str(&printable(line)).map_err(|error| format!("not a record of a run: {error}"))
 }

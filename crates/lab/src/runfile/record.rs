@@ -2,18 +2,27 @@
 
 use crate::machine::{Machine, Noise};
 use crate::plan::TaskPlan;
-use crate::stats::median;
+use crate::schedule::Tried;
+use crate::verdict::Shown;
 use crate::{Outcomes, Provenance, Quantity};
 use base16ct::lower;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 /// The schema that this version writes, and the only one it reads.
 pub const SCHEMA: u32 = 1;
 
 /// The setting of processes per task: a number, or words for the default.
 pub(crate) const PROCESSES: &str = "processes";
+
+/// How a date is written.
+pub(crate) const DATE: &str = "%Y-%m-%dT%H:%M:%SZ";
+
+/// Characters of the day in a date, and in the name of a run.
+pub(super) const DAY: usize = "2026-11-21".len();
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +50,7 @@ pub enum Record {
 
 /// The program, the machine and the settings of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -70,17 +80,27 @@ pub struct Manifest {
     /// The run that this one repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
+    /// The plan of a self-test. Runs of tasks have none, and neither have early self-tests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
 }
 
 impl Manifest {
+    /// When the run began. `None` if its date is not written as candor writes it.
+    pub fn began(&self) -> Option<SystemTime> {
+        let began: Timestamp = self.date.parse().ok()?;
+        (began.strftime(DATE).to_string() == self.date).then(|| began.into())
+    }
+
     /// Day and CPU: how the name of the run's file begins.
     pub(crate) fn name(&self) -> String {
-        format!("{}-{}", self.date.get(..10).unwrap_or("undated"), self.machine.short_name())
+        format!("{}-{}", self.date.get(..DAY).unwrap_or("undated"), self.machine.short_name())
     }
 }
 
 /// The program that measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tool {
     /// Its version.
     pub version: String,
@@ -112,8 +132,9 @@ impl Tool {
 
 /// The effect of code layout, as a self-test of the same build found it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Layout {
-    /// As a log-ratio.
+    /// As a log-ratio, above 0.
     pub floor: f64,
     /// The run file of the self-test.
     pub run: String,
@@ -121,6 +142,7 @@ pub struct Layout {
 
 /// A task and its plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TaskRecord {
     /// `kem/ml-kem-768/encaps`.
     pub task: String,
@@ -136,6 +158,7 @@ pub struct TaskRecord {
 
 /// A subject of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SubjectRecord {
     /// The task.
     pub task: String,
@@ -150,6 +173,7 @@ pub struct SubjectRecord {
 
 /// A subject without a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RefusalRecord {
     /// The task.
     pub task: String,
@@ -161,6 +185,7 @@ pub struct RefusalRecord {
 
 /// Everything that one process measured of one task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Block {
     /// The task.
     pub task: String,
@@ -193,10 +218,9 @@ pub struct Block {
 }
 
 impl Block {
-    /// The median over the rounds of the log-ratio of `subject`'s time to `baseline`'s, each in the same round. `None` if
-    /// either was not measured, or failed in every round.
-    pub(crate) fn paired(&self, subject: &str, baseline: &str) -> Option<f64> {
-        median(&self.log_ratios(subject, baseline)?.flatten().collect::<Vec<f64>>())
+    /// What the rounds show of the log-ratio of `subject`'s time to `baseline`'s, each in the same round.
+    pub(crate) fn shown(&self, subject: &str, baseline: &str) -> Shown {
+        self.log_ratios(subject, baseline).map_or(Shown::NOTHING, Shown::by)
     }
 
     /// The log-ratio of `subject`'s time to `baseline`'s in each round, if the work of both did not fail in it. `None` if either was not measured.
@@ -221,6 +245,7 @@ impl Block {
 
 /// The phases of one subject in one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Phases {
     /// Their names, in order.
     pub names: Vec<String>,
@@ -230,6 +255,7 @@ pub struct Phases {
 
 /// A process that died before it had measured its block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Lost {
     /// The task.
     pub task: String,
@@ -241,6 +267,7 @@ pub struct Lost {
 
 /// A trial of the lab itself: a whole run of one comparison whose truth is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Trial {
     /// What was tried. Trials of the same name are counted together.
     pub name: String,
@@ -249,8 +276,11 @@ pub struct Trial {
     pub truth: Option<f64>,
     /// Each process's median paired log-ratio of the baseline against itself.
     pub control: Vec<f64>,
-    /// The same of the subject against the baseline.
+    /// The same of the subject against the baseline. Empty if the subject was refused.
     pub subject: Vec<f64>,
+    /// How many processes died, or had rounds in which work failed. Early self-tests don't say.
+    #[serde(default)]
+    pub lost: usize,
     /// What following itself brought the baseline, as a log-ratio, if it brought something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows_itself: Option<f64>,
@@ -258,6 +288,7 @@ pub struct Trial {
 
 /// How the measurement ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct End {
     /// The noise during the measurement.
     pub during: Noise,
@@ -270,6 +301,7 @@ pub struct End {
 
 /// SHA-256 of all bytes before this line, in hexadecimal. It gives integrity, not authenticity: anyone can seal a file again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Seal {
     /// The digest.
     pub sha256: String,

@@ -1,14 +1,17 @@
 //! What can be derived is derived again: the seed decides who measures what, when, with which inputs and in which orders. A run from which
-//! somebody dropped a process, or whose rounds were put in another order, no longer fits its seed.
+//! somebody dropped a process, or whose rounds were put in another order, no longer fits its seed. The trials of a self-test must be those of its plan.
 //!
-//! What the seed does not decide can't be derived: times, what failed or died, how many rounds and processes were planned, and who the subjects are. Whoever
-//! makes that up and seals the file again is stopped by a signature only (METHOD.md).
+//! The seed itself can't be derived, nor what it does not decide: times, what failed or died, how many rounds and processes were planned, and who the subjects
+//! are. Whoever makes that up and seals the file again is stopped by a signature only (METHOD.md).
 
 use super::read::Run;
 use super::record::*;
-use crate::plan::default_processes;
-use crate::schedule::{Draws, Due, Schedule};
+use crate::Evidence;
+use crate::plan::{control_of, default_processes};
+use crate::schedule::{self, Draws, Due, Schedule};
 use std::collections::BTreeSet;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 /// More operations of work that can fail no process has tried.
@@ -24,6 +27,10 @@ pub(super) struct Replay {
     planned: Vec<usize>,
     /// The sum of all epochs so far.
     measured: Duration,
+    /// Tasks and subjects whose times are virtual.
+    simulated: BTreeSet<(String, String)>,
+    /// Digests of the times of every block, each with its task.
+    times: BTreeSet<u64>,
 }
 
 impl Replay {
@@ -61,12 +68,17 @@ impl Replay {
             ));
         }
         let set = run.manifest.settings.get(PROCESSES).and_then(|set| set.parse().ok());
-        let expected = set.unwrap_or_else(|| default_processes(comparisons));
-        if !run.tasks.is_empty() && processes != expected {
+        let expected = set.unwrap_or_else(|| default_processes(run.manifest.comparisons));
+        if processes != expected {
             return Err(format!("the manifest has {processes} processes, and by its settings there are {expected}"));
         }
         let schedule = Schedule::new(seed, run.tasks.len(), planned.len(), processes);
-        Ok(Self { schedule, planned, measured: Duration::ZERO })
+        let virtual_times = run.subjects.iter().filter(|subject| subject.provenance.evidence == Evidence::Simulated);
+        let names = |SubjectRecord { task, subject, .. }: &SubjectRecord| {
+            [subject.clone(), control_of(subject)].map(|subject| (task.clone(), subject))
+        };
+        let simulated = virtual_times.flat_map(names).collect();
+        Ok(Self { schedule, planned, measured: Duration::ZERO, simulated, times: BTreeSet::new() })
     }
 
     /// Accepts a block only if it is due, and every number that the analysis indexes or divides by is present and makes sense.
@@ -126,11 +138,23 @@ impl Replay {
         if let Some(round) = orders.zip(&block.orders).position(|(due, found)| due != *found) {
             return Err(format!("the order of round {round} does not follow from the block's seed"));
         }
-        let phases = block.phases.values().flat_map(|phases| &phases.ns);
-        for ns in block.ns.values().chain(phases).flatten() {
+        self.clocked(block)
+    }
+
+    /// Adds up the times that a clock gave, and refuses those of an earlier process. Virtual times can be longer than the run, and may be the same.
+    fn clocked(&mut self, block: &Block) -> Result<(), String> {
+        let clocked = |subject: &String| !self.simulated.contains(&(block.task.clone(), subject.clone()));
+        let epochs: Vec<&Vec<u64>> = block.ns.iter().filter(|(name, _)| clocked(name)).map(|(_, ns)| ns).collect();
+        let phases = block.phases.iter().filter(|(name, _)| clocked(name)).flat_map(|(_, phases)| &phases.ns);
+        for ns in epochs.iter().copied().chain(phases).flatten() {
             self.measured = self.measured.saturating_add(Duration::from_nanos(*ns));
         }
-        Ok(())
+        let mut digest = DefaultHasher::new();
+        (&block.task, &epochs).hash(&mut digest);
+        match epochs.is_empty() || self.times.insert(digest.finish()) {
+            true => Ok(()),
+            false => Err(format!("process {} of task {} has the very times of another", block.process, block.task)),
+        }
     }
 
     /// Accepts a process that died only if it was due.
@@ -164,5 +188,36 @@ impl Replay {
             ));
         }
         Ok(due)
+    }
+}
+
+/// Accepts a trial of a self-test only if it has a median of each process that is not said to be lost.
+pub(super) fn trial(trial: &Trial, processes: usize) -> Result<(), String> {
+    let (control, subject) = (trial.control.len(), trial.subject.len());
+    if control.checked_add(trial.lost) != Some(processes) || (subject != control && subject != 0) {
+        return Err(format!(
+            "a trial has {control} and {subject} medians, and {} processes were lost; expected {processes} in all",
+            trial.lost
+        ));
+    }
+    Ok(())
+}
+
+/// Accepts the trials of a self-test only if they are those of its plan, and none is missing. Early self-tests have no plan.
+pub(super) fn trials(end: &End, run: &Run) -> Result<(), String> {
+    let tried = &run.manifest.tried;
+    let mut due = schedule::turns(tried);
+    for (number, found) in run.trials.iter().enumerate().filter(|_| !tried.is_empty()) {
+        let due = due.next();
+        if due != Some(&found.name) {
+            let due = due.unwrap_or("one too many");
+            return Err(format!("by the plan of the self-test, trial {number} is {due}; found {}", found.name));
+        }
+    }
+    match due.next() {
+        Some(due) if !end.interrupted => {
+            Err(format!("a trial of {due} is missing, and the self-test was not interrupted"))
+        }
+        _ => Ok(()),
     }
 }
