@@ -158,14 +158,15 @@ pub struct Counted {
     pub quantities: Vec<Quantity>,
 }
 
-/// The name to show for a subject: insecure schemes are marked wherever they appear.
+/// The name to show for a subject: insecure schemes and simulated times are marked wherever they appear.
 fn label(subject: &str, provenance: &Provenance) -> String {
     let insecure = if provenance.insecure.is_some() { " INSECURE" } else { "" };
-    format!("{subject}{insecure}")
+    let simulated = if provenance.evidence == Evidence::Simulated { " SIMULATED" } else { "" };
+    format!("{subject}{insecure}{simulated}")
 }
 
 impl Row {
-    /// The name to show: insecure schemes are marked wherever they appear.
+    /// The name to show: insecure schemes and simulated times are marked wherever they appear.
     pub fn label(&self) -> String {
         label(&self.subject, &self.provenance)
     }

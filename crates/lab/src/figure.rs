@@ -7,17 +7,22 @@ mod canvas;
 #[cfg(feature = "figures")]
 mod font;
 mod forest;
+mod heat;
 mod ink;
+mod lines;
 #[cfg(feature = "figures")]
 mod pdf;
 mod phases;
 #[cfg(feature = "figures")]
 mod png;
 mod quoted;
+mod simulated;
 mod strip;
 mod svg;
 mod throughput;
 
+pub use heat::{Cell, HeatMap};
+pub use lines::{Axis, Panel, Series};
 #[cfg(feature = "figures")]
 pub use pdf::pdf;
 #[cfg(feature = "figures")]
@@ -30,7 +35,7 @@ use crate::analysis::Report;
 /// A figure: its shapes, ready to be written in any form.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Its name in file names: `ratios`, `throughput`, `phases`, `distributions`, or as a claims file says.
+    /// Its name in file names: `ratios`, `throughput`, `phases`, `distributions`, `overhead`, or as a claims file says.
     pub name: String,
     /// What it shows, in one line.
     pub title: String,
@@ -59,6 +64,10 @@ enum Ink {
     Series(usize),
     /// Text on the n-th member of a series.
     OnSeries(usize),
+    /// The n-th colour of a heat map, from pale to dark.
+    Heat(usize),
+    /// Text on it.
+    OnHeat(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -94,7 +103,19 @@ impl Figure {
             report.commit,
             report.conditions
         );
-        Self { name: name.into(), title: title.into(), caption, width: 860.0, height: 0.0, shapes: Vec::new() }
+        Self::titled(name, title, caption)
+    }
+
+    /// An empty figure, for a [`HeatMap`] or [`Panel`]s to draw on. `caption` says how to read it and where its numbers come from.
+    pub fn titled(name: &str, title: &str, caption: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            title: title.into(),
+            caption: caption.into(),
+            width: 860.0,
+            height: 0.0,
+            shapes: Vec::new(),
+        }
     }
 
     /// The figure as a complete SVG document with light colours.
@@ -143,7 +164,7 @@ pub fn style() -> String {
 /// All figures for which the report has numbers.
 pub fn figures(report: &Report) -> Vec<Figure> {
     let drawn = [forest::draw(report), throughput::draw(report), phases::draw(report), strip::draw(report)];
-    drawn.into_iter().flatten().collect()
+    drawn.into_iter().flatten().chain(simulated::draw(report)).collect()
 }
 
 /// The approximate width of a text in DejaVu Sans.

@@ -16,6 +16,9 @@ pub(crate) const FEWEST_ROUNDS: usize = 5;
 /// More rounds than this don't narrow the interval, because the rest of the noise differs between processes.
 pub(crate) const MOST_ROUNDS: usize = 2000;
 
+/// A simulation needs no more than this of the budget: what it draws does not get better by the clock.
+const SIMULATIONS: Duration = Duration::from_millis(500);
+
 /// The plan of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,6 +53,8 @@ pub struct Probed {
     pub ns: f64,
     /// Whether it has phases, so that each round times it twice.
     pub phased: bool,
+    /// Whether its time is virtual. An epoch is then one operation, so that medians and percentiles are those of operations.
+    pub simulated: bool,
 }
 
 impl TaskPlan {
@@ -62,12 +67,14 @@ impl TaskPlan {
 
         let fastest = probed.iter().map(|subject| subject.ns.max(0.1)).fold(f64::INFINITY, f64::min);
         let round = round_ns(probed);
+        let simulated = probed.iter().any(|subject| subject.simulated);
+        let budget = if simulated { budget.min(SIMULATIONS) } else { budget };
         let budget = budget.as_nanos() as f64 / processes.max(1) as f64;
 
         let wanted = EPOCH.as_nanos() as f64 / fastest;
         let affordable = budget / (round * FEWEST_ROUNDS as f64);
         let least = (quantum_ns * QUANTA) as f64 / fastest;
-        let iterations = wanted.min(affordable.max(least)).ceil().max(1.0);
+        let iterations = if simulated { 1.0 } else { wanted.min(affordable.max(least)).ceil().max(1.0) };
         let rounds = (budget / turns_ns(probed, iterations as u64)) as usize;
         // Complete Latin squares if they fit, so that every subject stands in every position equally often.
         let square = subjects.len();
@@ -122,7 +129,10 @@ mod tests {
     use super::*;
 
     fn probed(ns: &[f64]) -> Vec<Probed> {
-        ns.iter().enumerate().map(|(i, &ns)| Probed { subject: format!("s{i}"), ns, phased: false }).collect()
+        ns.iter()
+            .enumerate()
+            .map(|(i, &ns)| Probed { subject: format!("s{i}"), ns, phased: false, simulated: false })
+            .collect()
     }
 
     #[test]
@@ -147,6 +157,16 @@ mod tests {
     }
 
     #[test]
+    fn a_simulation_counts_single_operations_and_takes_half_a_second() {
+        let mut probed = probed(&[100_000.0]);
+        probed[0].simulated = true;
+        let plan = TaskPlan::new(&probed, 10, Duration::from_secs(8), 30).unwrap();
+        assert_eq!((plan.iterations, plan.rounds), (1, 250));
+        let plan = TaskPlan::new(&probed, 10, Duration::from_millis(100), 30).unwrap();
+        assert_eq!((plan.iterations, plan.rounds), (1, 50));
+    }
+
+    #[test]
     fn rounds_are_whole_latin_squares_where_the_budget_allows() {
         for n in 1..9 {
             let plan = TaskPlan::new(&probed(&vec![1000.0; n]), 9, Duration::from_secs(8), 30).unwrap();
@@ -162,8 +182,8 @@ mod tests {
     #[test]
     fn the_expected_time_counts_every_subject_and_the_control() {
         let probed = [
-            Probed { subject: "a".into(), ns: 100.0, phased: false },
-            Probed { subject: "b".into(), ns: 50.0, phased: true },
+            Probed { subject: "a".into(), ns: 100.0, phased: false, simulated: false },
+            Probed { subject: "b".into(), ns: 50.0, phased: true, simulated: false },
         ];
         let plan = TaskPlan { subjects: vec!["a".into(), "a#2".into(), "b".into()], iterations: 1000, rounds: 2000 };
         // 2 · 100 + 2 · 50 ns a thousand times, and before them 2 · 100 + 50 ns 63 times.
@@ -171,7 +191,7 @@ mod tests {
         let single = TaskPlan { iterations: 1, ..plan };
         assert_eq!(single.rounds_take(&probed), Duration::from_micros(600));
         // Slow operations exceed the budget: the rounds are never fewer than five.
-        let slow = [Probed { subject: "a".into(), ns: 1e9, phased: false }];
+        let slow = [Probed { subject: "a".into(), ns: 1e9, phased: false, simulated: false }];
         let plan = TaskPlan::new(&slow, 9, Duration::from_secs(1), 30).unwrap();
         assert!(plan.rounds_take(&slow) >= Duration::from_secs(10));
     }

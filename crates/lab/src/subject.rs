@@ -68,6 +68,12 @@ pub trait Subject {
         let _ = lap;
     }
 
+    /// Does the work once in virtual time and returns the nanoseconds that each phase took there; in one piece where there are no phases. The lab asks
+    /// those whose evidence is [`Evidence::Simulated`], in place of reading the clock; [`run`](Self::run) then tells it what a simulation costs.
+    fn simulate(&mut self) -> Vec<u64> {
+        Vec::new()
+    }
+
     /// How often the work was attempted since the subject was made, and how often it succeeded. Only for work that can fail,
     /// such as work over a network: the subject counts a failure and continues.
     fn outcomes(&self) -> Option<Outcomes> {
@@ -444,6 +450,10 @@ impl Subject for OtherWork {
 
     fn run_phased(&mut self, lap: &mut dyn FnMut()) {
         self.subject.run_phased(lap);
+    }
+
+    fn simulate(&mut self) -> Vec<u64> {
+        self.subject.simulate()
     }
 
     fn outcomes(&self) -> Option<Outcomes> {

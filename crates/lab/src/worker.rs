@@ -6,7 +6,7 @@
 use crate::plan::{self, Probed, TaskPlan, control_of};
 use crate::runfile::{Block, Phases};
 use crate::schedule::Draws;
-use crate::{Mismatch, Provenance, Quantity, Refusal, Subject, Task, Witness, clock, machine};
+use crate::{Evidence, Mismatch, Provenance, Quantity, Refusal, Subject, Task, Witness, clock, machine};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,7 +58,7 @@ pub enum Reply {
         subject: String,
         /// Nanoseconds per operation, roughly.
         ns: f64,
-        /// Whether it has phases.
+        /// Whether each round times it twice.
         phased: bool,
         /// Its sizes, counts and rates.
         quantities: Vec<Quantity>,
@@ -125,7 +125,7 @@ fn probe(task: &Task, seed: u64, without: &[String], say: &mut dyn FnMut(Reply))
             Ok((ns, quantities)) => say(Reply::Able {
                 subject: name.clone(),
                 ns,
-                phased: !subject.phases().is_empty(),
+                phased: !subject.phases().is_empty() && !is_simulated(subject.as_ref()),
                 quantities,
                 provenance: Box::new(subject.provenance()),
             }),
@@ -272,6 +272,10 @@ fn rounds(
     for (round, order) in orders.enumerate() {
         for &i in &order {
             let Ready { name, subject, .. } = &mut ready[i];
+            if is_simulated(subject.as_ref()) {
+                simulated(round, name, subject.as_mut(), block)?;
+                continue;
+            }
             let unclocked = plan::warm_up(block.iterations);
             if unclocked > 0 {
                 clock::epoch(subject.as_mut(), unclocked);
@@ -298,6 +302,30 @@ fn rounds(
             }
         }
         block.orders.push(order);
+    }
+    Ok(())
+}
+
+/// Whether the subject's time is virtual.
+fn is_simulated(subject: &dyn Subject) -> bool {
+    subject.provenance().evidence == Evidence::Simulated
+}
+
+/// An operation in virtual time. Who had the processor meanwhile does not matter.
+fn simulated(round: usize, name: &str, subject: &mut dyn Subject, block: &mut Block) -> Result<(), String> {
+    let failures = failures_of(subject);
+    let times = subject.simulate();
+    if times.len() != subject.phases().len().max(1) {
+        return Err(format!("{name} did not give the virtual time of each of its phases"));
+    }
+    if let Some(epochs) = block.ns.get_mut(name) {
+        epochs.push(times.iter().sum::<u64>().max(1));
+    }
+    if let Some(phases) = block.phases.get_mut(name) {
+        phases.ns.iter_mut().zip(&times).for_each(|(row, &time)| row.push(time));
+    }
+    if failures_of(subject) != failures {
+        block.failed.entry(name.to_owned()).or_default().push(round);
     }
     Ok(())
 }
@@ -330,9 +358,12 @@ impl Reply {
     /// What the plan needs to know of a subject that can do the task.
     pub(crate) fn probed(&self) -> Option<Probed> {
         match self {
-            Self::Able { subject, ns, phased, .. } => {
-                Some(Probed { subject: subject.clone(), ns: *ns, phased: *phased })
-            }
+            Self::Able { subject, ns, phased, provenance, .. } => Some(Probed {
+                subject: subject.clone(),
+                ns: *ns,
+                phased: *phased,
+                simulated: provenance.evidence == Evidence::Simulated,
+            }),
             _ => None,
         }
     }
@@ -394,6 +425,49 @@ mod tests {
         assert_eq!(marked(&block.disturbed), ["a [0, 3]", "c [1]"]);
         assert_eq!(marked(&block.failed), ["b [2]", "c [1, 3]"]);
         assert!(block.ns.values().all(|epochs| epochs.len() == 4));
+    }
+
+    /// Takes 10 and 20 ns of virtual time, then 11 and 21, and fails at the third.
+    struct Virtual(u64);
+
+    impl Subject for Virtual {
+        fn prepare(&mut self, _: u64) -> Result<Witness, Refusal> {
+            Ok(Witness::default())
+        }
+        fn check(&mut self, _: &Witness) -> Result<(), Mismatch> {
+            Ok(())
+        }
+        fn run(&mut self, _: u64) {
+            panic!("the clock is not read around a simulation");
+        }
+        fn simulate(&mut self) -> Vec<u64> {
+            self.0 += 1;
+            vec![9 + self.0, 19 + self.0]
+        }
+        fn phases(&self) -> &'static [&'static str] {
+            &["out", "back"]
+        }
+        fn outcomes(&self) -> Option<Outcomes> {
+            Some(Outcomes { attempts: self.0, successes: self.0 - u64::from(self.0 >= 3) })
+        }
+        fn provenance(&self) -> Provenance {
+            Provenance { evidence: Evidence::Simulated, ..Provenance::default() }
+        }
+    }
+
+    #[test]
+    fn virtual_time_is_taken_as_the_subject_gives_it_and_phases_with_it() {
+        let ready = Ready { name: "a".into(), subject: Box::new(Virtual(0)), witness: Witness::default() };
+        let mut block = Block { iterations: 1, ..Block::default() };
+        block.ns.insert("a".into(), Vec::new());
+        block.phases.insert("a".into(), Phases { names: vec!["out".into(), "back".into()], ns: vec![Vec::new(); 2] });
+        // That the processor is taken away all the time is nothing to it.
+        let switches = Cell::new(0);
+        let often = || switches.replace(switches.get() + 1);
+        rounds(&mut [ready], std::iter::repeat_n(vec![0], 4), &mut block, often).unwrap();
+        assert_eq!(block.ns["a"], [30, 32, 34, 36]);
+        assert_eq!(block.phases["a"].ns, [[10, 11, 12, 13], [20, 21, 22, 23]]);
+        assert_eq!((block.failed["a"].as_slice(), block.disturbed.len()), (&[2][..], 0));
     }
 
     /// Writes down what it is asked to do.

@@ -60,6 +60,17 @@ impl Costs {
         self.handshakes.contains_key(&handshake)
     }
 
+    /// What one hop computes: the sum of its steps' medians. `None` if there are no samples of this handshake.
+    pub fn hop(&self, handshake: HandshakeType) -> Option<Duration> {
+        let Steps { start, answer, finish } = self.handshakes.get(&handshake)?;
+        let median = |samples: &Vec<Duration>| {
+            let mut samples = samples.clone();
+            samples.sort_unstable();
+            samples.get(samples.len() / 2).copied()
+        };
+        [start, answer, finish].into_iter().map(median).sum()
+    }
+
     /// A sample of a step.
     pub(crate) fn draw(&self, handshake: HandshakeType, step: Step, random: &mut Random) -> Duration {
         let more = if step == Step::Answer { self.more } else { Duration::ZERO };

@@ -7,11 +7,13 @@
 //! - [`topology`]: nodes, links and the parts of a circuit, from TOML.
 //! - [`simulator`]: circuits over a topology, by the state machines of `onion`, in virtual time; [`costs`] says what computations take there.
 //! - [`survey`]: many circuits in numbers, and what one round trip, cell or microsecond more costs.
+//! - [`crossover`]: at which bandwidth larger messages cost more than larger computation.
 //!
 //! `docs/links.md` describes the format of topologies and what the models leave out.
 #![forbid(unsafe_code)]
 
 pub mod costs;
+pub mod crossover;
 pub mod model;
 pub mod orbit;
 mod random;

@@ -159,6 +159,13 @@ impl Topology {
         self
     }
 
+    /// The same links without loss, each with this rate in bits per second and with no bound on what waits.
+    #[must_use]
+    pub fn at_rate(mut self, rate: u64) -> Self {
+        self.each_profile(|profile| (profile.rate, profile.queue, profile.loss) = (Some(rate), None, Loss::None));
+        self
+    }
+
     fn each_profile(&mut self, change: impl Fn(&mut Profile)) {
         for link in &mut self.links {
             link.ways.iter_mut().chain(link.sets.iter_mut().flat_map(|(_, ways)| ways)).for_each(&change);

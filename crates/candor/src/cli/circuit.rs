@@ -1,6 +1,6 @@
 //! The flags of `candor circuit`.
 
-use super::ListFormat;
+use super::{ListFormat, Picture};
 use candor_network::HandshakeType;
 use clap::Args;
 use std::path::PathBuf;
@@ -33,6 +33,12 @@ pub(crate) struct CircuitArguments {
     /// Compute X25519 and ML-KEM instead of scripted stand-ins: the same virtual times, after a longer wait
     #[arg(long)]
     pub(crate) real: bool,
+    /// Draw as well: at which bandwidth larger messages cost more than larger computation
+    #[arg(long, value_name = "FORMATS", value_enum, value_delimiter = ',')]
+    pub(crate) figures: Vec<Picture>,
+    /// Directory for figures [default: the current one]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ListFormat,

@@ -1,11 +1,13 @@
 //! `candor circuit`: circuits over modelled links, in virtual time.
 
 mod costs;
+mod figures;
 
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
 use crate::output::{Talk, columns, print};
 use candor_lab::table::{Align, Table, paragraph};
+use candor_links::crossover::{Crossover, crossover, rates};
 use candor_links::simulator::{Cryptography, Plan, Start};
 use candor_links::survey::{Sensitivity, Summary, Times, sensitivity, survey};
 use candor_links::topology::{BUILT_IN, Topology};
@@ -57,10 +59,24 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
         ));
     }
     let found = sensitivity(&plan)?;
+    let crossovers = crossovers(&plan, &rows)?;
     match arguments.format {
-        ListFormat::Json => print(&format!("{:#}\n", json(&plan, &costs.says, &rows, found)?)),
-        ListFormat::Text => print(&text(&plan, &costs.says, &rows, found)?),
+        ListFormat::Json => print(&format!("{:#}\n", json(&plan, &costs.says, &rows, found, &crossovers)?))?,
+        ListFormat::Text => print(&text(&plan, &costs.says, &rows, found, &crossovers)?)?,
     }
+    figures::write(arguments, &plan, &costs.says, &crossovers, talk)
+}
+
+/// Each handshake against the first one, where the costs of both are known.
+fn crossovers(plan: &Plan, rows: &[(HandshakeType, Summary)]) -> Result<Vec<(HandshakeType, Crossover)>, Failure> {
+    let Some(&(first, _)) = rows.first() else { return Ok(Vec::new()) };
+    let known = |handshake: &HandshakeType| plan.costs.knows(*handshake) && plan.costs.knows(first);
+    let others = rows.iter().skip(1).map(|(handshake, _)| *handshake).filter(known);
+    let compare = |handshake| {
+        let plan = Plan { handshake, ..plan.clone() };
+        Ok((handshake, crossover(&plan, first, &rates())?))
+    };
+    others.map(compare).collect()
 }
 
 /// A built-in topology, or one from a file.
@@ -79,7 +95,13 @@ fn topology(name: &str) -> Result<Topology, Failure> {
     Ok(Topology::parse(&stem, &text)?)
 }
 
-fn text(plan: &Plan, costs: &str, rows: &[(HandshakeType, Summary)], found: Sensitivity) -> Result<String, Failure> {
+fn text(
+    plan: &Plan,
+    costs: &str,
+    rows: &[(HandshakeType, Summary)],
+    found: Sensitivity,
+    crossovers: &[(HandshakeType, Crossover)],
+) -> Result<String, Failure> {
     let wide = columns();
     let set = plan.set.as_ref().map(|set| format!(", set {set}")).unwrap_or_default();
     let start = match plan.start {
@@ -156,10 +178,36 @@ fn text(plan: &Plan, costs: &str, rows: &[(HandshakeType, Summary)], found: Sens
     table.row(["  cell each way in each creation", &micros(found.cell), "514 bytes; from hybrid-512 and hybrid-1024"]);
     table.row(["  microsecond of each relay's answer", &micros(found.microsecond), ""]);
     text += &table.text(wide);
+    if let (Some((first, _)), false) = (rows.first(), crossovers.is_empty()) {
+        text += &format!(
+            "\nWhere every link is slower than this, messages cost more over {first} than computation does:\n"
+        );
+        let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
+        for (handshake, found) in crossovers {
+            let rate = found.rate().map_or("-".to_owned(), |rate| format!("{:.1} Mbit/s", rate / 1e6));
+            let computes = format!("computation of three hops {:+.1} µs", found.computation * 1e6);
+            table.row([format!("  {handshake}"), rate, computes]);
+        }
+        text += &table.text(wide);
+    }
     Ok(text)
 }
 
-fn json(plan: &Plan, costs: &str, rows: &[(HandshakeType, Summary)], found: Sensitivity) -> Result<Value, Failure> {
+fn json(
+    plan: &Plan,
+    costs: &str,
+    rows: &[(HandshakeType, Summary)],
+    found: Sensitivity,
+    crossovers: &[(HandshakeType, Crossover)],
+) -> Result<Value, Failure> {
+    let crossovers: Vec<Value> = crossovers
+        .iter()
+        .map(|(handshake, found)| {
+            json!({
+                "handshake": handshake.name(), "rate_bits_per_second": found.rate(), "computation_ns": found.computation * 1e9,
+            })
+        })
+        .collect();
     let ns = |time: Option<Duration>| time.map(|time| time.as_nanos() as u64);
     let times = |times: &Times| {
         json!({
@@ -187,6 +235,7 @@ fn json(plan: &Plan, costs: &str, rows: &[(HandshakeType, Summary)], found: Sens
         "one_more": {
             "round_trip_ns": ns(Some(found.round_trip)), "cell_ns": ns(Some(found.cell)), "microsecond_ns": ns(Some(found.microsecond)),
         },
+        "crossovers": crossovers,
     }))
 }
 

@@ -6,7 +6,7 @@ use crate::output::{Talk, on_stdout, print};
 use candor_lab::LabError;
 use candor_lab::analysis::Report;
 use candor_lab::claims::{Beside, Claims};
-use candor_lab::figure;
+use candor_lab::figure::{self, Figure};
 use candor_lab::report::render;
 use candor_lab::runfile::Run;
 use std::fs;
@@ -71,15 +71,24 @@ fn draw(report: &Report, claims: &[Claims], pictures: &[Picture], directory: &Pa
         }
         figures.extend(quoted);
     }
-    for figure in figures {
-        for picture in pictures {
-            let (ending, bytes) = match picture {
-                Picture::Svg => ("svg", figure.svg().into_bytes()),
-                Picture::Png => ("png", figure::png(&figure)?),
-                Picture::Pdf => ("pdf", figure::pdf(&figure)?),
-            };
-            save(directory, &format!("{}-{}.{ending}", report.run, figure.name), &bytes, talk)?;
-        }
+    figures.iter().try_for_each(|figure| save_figure(figure, &report.run, pictures, directory, talk))
+}
+
+/// Writes a figure in each of these forms, as `<of>-<its name>`.
+pub(super) fn save_figure(
+    figure: &Figure,
+    of: &str,
+    pictures: &[Picture],
+    directory: &Path,
+    talk: Talk,
+) -> Result<(), Failure> {
+    for picture in pictures {
+        let (ending, bytes) = match picture {
+            Picture::Svg => ("svg", figure.svg().into_bytes()),
+            Picture::Png => ("png", figure::png(figure)?),
+            Picture::Pdf => ("pdf", figure::pdf(figure)?),
+        };
+        save(directory, &format!("{of}-{}.{ending}", figure.name), &bytes, talk)?;
     }
     Ok(())
 }

@@ -29,6 +29,20 @@ pub(super) const SERIES: [Rgb; 9] = [
     [0x88, 0x22, 0x55],
 ];
 
+/// How many colours a heat map has.
+pub(super) const HEATS: usize = HEAT.len();
+
+/// From a pale to a dark blue.
+const HEAT: [Rgb; 7] = [
+    [0xf0, 0xf5, 0xfa],
+    [0xd2, 0xe3, 0xf1],
+    [0xa9, 0xcb, 0xe5],
+    [0x74, 0xaa, 0xd2],
+    [0x30, 0x73, 0xb0],
+    [0x15, 0x55, 0x93],
+    [0x08, 0x37, 0x6b],
+];
+
 /// The colour that fills a shape, and that text has.
 pub(super) fn fill(ink: Ink) -> Rgb {
     match ink {
@@ -39,8 +53,9 @@ pub(super) fn fill(ink: Ink) -> Rgb {
         Ink::Slower => VERMILION,
         Ink::Same => GREEN,
         Ink::Series(n) => SERIES[n % SERIES.len()],
-        Ink::OnSeries(n) if is_light(n) => BLACK,
-        Ink::OnSeries(_) => WHITE,
+        Ink::OnSeries(_) | Ink::OnHeat(_) if is_on_light(ink) => BLACK,
+        Ink::OnSeries(_) | Ink::OnHeat(_) => WHITE,
+        Ink::Heat(n) => HEAT[n.min(HEATS - 1)],
     }
 }
 
@@ -52,9 +67,13 @@ pub(super) fn stroke(ink: Ink) -> Rgb {
     }
 }
 
-/// Whether black text can be read on the colour better than white text.
-pub(super) fn is_light(series: usize) -> bool {
-    let colour = SERIES[series % SERIES.len()];
+/// Whether text on a colour can be read better in black than in white.
+pub(super) fn is_on_light(ink: Ink) -> bool {
+    let colour = match ink {
+        Ink::OnSeries(n) => fill(Ink::Series(n)),
+        Ink::OnHeat(n) => fill(Ink::Heat(n)),
+        _ => PAPER,
+    };
     contrast(colour, BLACK) > contrast(colour, WHITE)
 }
 
@@ -84,6 +103,10 @@ mod tests {
         for (series, colour) in SERIES.iter().enumerate() {
             let found = contrast(*colour, fill(Ink::OnSeries(series)));
             assert!(found > 4.4, "series {series}: {found}");
+        }
+        for heat in 0..HEATS {
+            let found = contrast(fill(Ink::Heat(heat)), fill(Ink::OnHeat(heat)));
+            assert!(found > 4.4, "heat {heat}: {found}");
         }
     }
 

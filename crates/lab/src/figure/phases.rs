@@ -1,5 +1,6 @@
 //! The phases of an operation as stacked bars.
 
+use super::simulated::is_simulated;
 use super::{Anchor, Figure, Ink, text_width};
 use crate::analysis::{Report, Row};
 use crate::units::time;
@@ -10,7 +11,7 @@ const HOW_TO_READ: &str =
     "Each bar is a whole operation. Its parts are the medians of the phases, timed within the same samples.";
 
 pub(super) fn draw(report: &Report) -> Option<Figure> {
-    let phased = |row: &&Row| !row.phases.is_empty() && row.verdict != Verdict::Control;
+    let phased = |row: &&Row| !row.phases.is_empty() && row.verdict != Verdict::Control && !is_simulated(row);
     let rows: Vec<&Row> = report.rows().map(|(_, row)| row).filter(phased).collect();
     if rows.is_empty() {
         return None;
@@ -31,21 +32,9 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
         figure.heading((16.0, y), task.task.clone());
         y += 20.0;
         y = legend(&mut figure, &rows, left, right, y);
-        for row in rows {
-            figure.text((left - 10.0, y + BAR * 0.68), row.label(), Anchor::End, Ink::Text);
-            let mut x = left;
-            for phase in &row.phases {
-                let width = phase.median_ns / longest * (right - left);
-                let series = series(&task.rows, &phase.name);
-                figure.rect((x, y), (width, BAR), Ink::Series(series));
-                let share = format!("{:.0} %", phase.median_ns / whole(row) * 100.0);
-                if text_width(&share, 12.0) + 6.0 < width {
-                    figure.text((x + width / 2.0, y + BAR * 0.7), share, Anchor::Middle, Ink::OnSeries(series));
-                }
-                x += width;
-            }
-            figure.text((x + 8.0, y + BAR * 0.7), time(whole(row)), Anchor::Start, Ink::Text);
-            y += BAR + 6.0;
+        let names = names(rows.iter().copied());
+        for row in &rows {
+            y = bar(&mut figure, &row.label(), row, &names, longest, (left, right), y);
         }
         y += 8.0;
     }
@@ -53,16 +42,37 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
     Some(figure)
 }
 
-fn whole(row: &Row) -> f64 {
+/// A row's phases side by side; returns where the next row begins. `names` are those of all phases of the task, so that each has one colour.
+pub(super) fn bar(
+    figure: &mut Figure,
+    label: &str,
+    row: &Row,
+    names: &[&str],
+    longest: f64,
+    (left, right): (f64, f64),
+    y: f64,
+) -> f64 {
+    figure.text((left - 10.0, y + BAR * 0.68), label, Anchor::End, Ink::Text);
+    let mut x = left;
+    for phase in &row.phases {
+        let width = phase.median_ns / longest * (right - left);
+        let series = names.iter().position(|name| *name == phase.name).unwrap_or(0);
+        figure.rect((x, y), (width, BAR), Ink::Series(series));
+        let share = format!("{:.0} %", phase.median_ns / whole(row) * 100.0);
+        if text_width(&share, 12.0) + 6.0 < width {
+            figure.text((x + width / 2.0, y + BAR * 0.7), share, Anchor::Middle, Ink::OnSeries(series));
+        }
+        x += width;
+    }
+    figure.text((x + 8.0, y + BAR * 0.7), time(whole(row)), Anchor::Start, Ink::Text);
+    y + BAR + 6.0
+}
+
+pub(super) fn whole(row: &Row) -> f64 {
     row.phases.iter().map(|phase| phase.median_ns).sum()
 }
 
-/// The phase's number among all phases of the task, so that each phase has one colour.
-fn series(rows: &[Row], phase: &str) -> usize {
-    names(rows.iter()).iter().position(|name| *name == phase).unwrap_or(0)
-}
-
-fn names<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<&'a str> {
+pub(super) fn names<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for phase in rows.flat_map(|row| &row.phases) {
         if !names.contains(&phase.name.as_str()) {
@@ -72,7 +82,7 @@ fn names<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<&'a str> {
     names
 }
 
-fn legend(figure: &mut Figure, rows: &[&Row], left: f64, right: f64, mut y: f64) -> f64 {
+pub(super) fn legend(figure: &mut Figure, rows: &[&Row], left: f64, right: f64, mut y: f64) -> f64 {
     let mut x = left;
     for (i, name) in names(rows.iter().copied()).into_iter().enumerate() {
         let width = 34.0 + text_width(name, 12.0);

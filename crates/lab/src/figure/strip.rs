@@ -1,5 +1,6 @@
 //! The distribution of each row: its processes, not only their median.
 
+use super::simulated::is_simulated;
 use super::{Anchor, Figure, Ink, LogAxis, Mark, text_width};
 use crate::analysis::{Report, Row};
 use crate::units::time;
@@ -10,7 +11,7 @@ const HOW_TO_READ: &str = "Each dot is the median of one process. The bar spans 
                            median of the dots.";
 
 pub(super) fn draw(report: &Report) -> Option<Figure> {
-    let rows: Vec<&Row> = report.rows().map(|(_, row)| row).collect();
+    let rows: Vec<&Row> = report.rows().map(|(_, row)| row).filter(|row| !is_simulated(row)).collect();
     if rows.is_empty() {
         return None;
     }
@@ -23,6 +24,7 @@ pub(super) fn draw(report: &Report) -> Option<Figure> {
         let values = task
             .rows
             .iter()
+            .filter(|row| !is_simulated(row))
             .flat_map(|row| row.process_medians_ns.iter().copied().chain([row.spread.p25, row.spread.p75]));
         let Some(axis) = LogAxis::over(values, left, right) else { continue };
         y += 18.0;

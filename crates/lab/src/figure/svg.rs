@@ -1,6 +1,6 @@
 //! Shapes as SVG.
 
-use super::ink::{PAPER, SERIES, fill, hex, is_light, stroke};
+use super::ink::{HEATS, PAPER, SERIES, fill, hex, is_on_light, stroke};
 use super::{Anchor, Figure, Ink, Mark, Shape};
 use std::fmt::Write;
 
@@ -37,7 +37,9 @@ fn series_style(within: &str) -> String {
     let [light, dark] = [1, 0].map(|series| hex(fill(Ink::OnSeries(series))));
     let series = SERIES.iter().enumerate();
     let series = series.map(|(n, &rgb)| format!("{within}.s{n}{{fill:{0}}}{within}.l{n}{{stroke:{0}}}", hex(rgb)));
-    format!("{within}.onfill{{fill:{dark}}}{within}.onlight{{fill:{light}}}{}", series.collect::<String>())
+    let heats = (0..HEATS).map(|n| format!("{within}.h{n}{{fill:{}}}", hex(fill(Ink::Heat(n)))));
+    let colours: String = series.chain(heats).collect();
+    format!("{within}.onfill{{fill:{dark}}}{within}.onlight{{fill:{light}}}{colours}")
 }
 
 pub(super) fn document(figure: &Figure) -> String {
@@ -147,6 +149,7 @@ fn stroked(ink: Ink) -> String {
 
 fn class(ink: Ink) -> &'static str {
     const CLASSES: [&str; SERIES.len()] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"];
+    const HEAT_CLASSES: [&str; HEATS] = ["h0", "h1", "h2", "h3", "h4", "h5", "h6"];
     match ink {
         Ink::Text => "text",
         Ink::Muted => "muted",
@@ -155,8 +158,9 @@ fn class(ink: Ink) -> &'static str {
         Ink::Slower => "slower",
         Ink::Same => "same",
         Ink::Open => "open",
-        Ink::OnSeries(n) if is_light(n) => "onlight",
-        Ink::OnSeries(_) => "onfill",
+        Ink::OnSeries(_) | Ink::OnHeat(_) if is_on_light(ink) => "onlight",
+        Ink::OnSeries(_) | Ink::OnHeat(_) => "onfill",
+        Ink::Heat(n) => HEAT_CLASSES[n.min(HEATS - 1)],
         Ink::Series(n) => CLASSES[n % SERIES.len()],
     }
 }

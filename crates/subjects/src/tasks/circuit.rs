@@ -1,4 +1,5 @@
-//! `circuit/loopback/<handshake>/{warm,cold,directory-known,directory-cached,directory-cold}`: circuits of three hops over real sockets.
+//! `circuit/loopback/<handshake>/{warm,cold,directory-known,directory-cached,directory-cold}`: circuits of three hops over real sockets; and, in
+//! `simulated`, `circuit/<topology>/<handshake>`.
 //!
 //! Each operation builds a circuit as a client does: CREATE2, then EXTEND2 twice, over TLS links on 127.0.0.1. *Warm*: the links
 //! between client and relays are there. *Cold*: there are none, and each circuit makes three: the client's own, and those of the
@@ -11,6 +12,7 @@
 //! the same ways without a handshake. An operation that fails is counted and not timed out of the table: [`Subject::outcomes`].
 
 mod parts;
+mod simulated;
 
 use crate::ours::town::{Source, Step, Town};
 use crate::ours::{AUTO, on_links};
@@ -68,7 +70,8 @@ pub(super) fn tasks() -> Vec<Task> {
             Task::new(name(handshake, start), what(handshake, start)).entry(entry(AUTO, handshake, start))
         })
     };
-    HandshakeType::ALL.into_iter().flat_map(both).chain(LISTED.into_iter().flat_map(learning)).collect()
+    let loopback = HandshakeType::ALL.into_iter().flat_map(both).chain(LISTED.into_iter().flat_map(learning));
+    loopback.chain(simulated::tasks()).collect()
 }
 
 fn name(handshake: HandshakeType, start: Start) -> String {

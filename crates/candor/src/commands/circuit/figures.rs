@@ -1,0 +1,62 @@
+//! Figures of one topology.
+
+use crate::Failure;
+use crate::cli::CircuitArguments;
+use crate::commands::report::save_figure;
+use crate::output::Talk;
+use candor_lab::figure::{Axis, Figure, Panel, Series};
+use candor_links::crossover::Crossover;
+use candor_links::simulator::Plan;
+use candor_network::HandshakeType;
+use std::path::Path;
+
+/// Draws what was asked for.
+pub(super) fn write(
+    arguments: &CircuitArguments,
+    plan: &Plan,
+    costs: &str,
+    crossovers: &[(HandshakeType, Crossover)],
+    talk: Talk,
+) -> Result<(), Failure> {
+    if arguments.figures.is_empty() {
+        return Ok(());
+    }
+    let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
+    let save = |figure: &Figure| save_figure(figure, &plan.topology.name, &arguments.figures, directory, talk);
+    match bandwidth(plan, costs, crossovers) {
+        Some(figure) => save(&figure),
+        None => {
+            talk.say("left out the figure of bandwidths: it needs two handshakes whose costs are known");
+            Ok(())
+        }
+    }
+}
+
+/// How much longer a circuit takes than by the first handshake, by bandwidth: a falling line for messages, and a level one for computation.
+fn bandwidth(plan: &Plan, costs: &str, crossovers: &[(HandshakeType, Crossover)]) -> Option<Figure> {
+    let of = |handshake: &HandshakeType, found: &Crossover| {
+        let points = found.messages.iter().map(|&(rate, more)| Some((rate as f64 / 1e6, more * 1e3)));
+        let level = found.messages.iter().map(|&(rate, _)| Some((rate as f64 / 1e6, found.computation * 1e3)));
+        let marks = found.rate().map(|rate| (rate / 1e6, found.computation * 1e3, format!("{:.1}", rate / 1e6)));
+        [
+            Series {
+                name: format!("{handshake}: messages"),
+                points: points.collect(),
+                marks: marks.into_iter().collect(),
+            },
+            Series { name: format!("{handshake}: computation"), points: level.collect(), marks: Vec::new() },
+        ]
+    };
+    let series = crossovers.iter().flat_map(|(handshake, found)| of(handshake, found)).collect();
+    let panel = Panel {
+        across: "rate of every link, Mbit/s".into(),
+        up: "ms longer than the first handshake".into(),
+        axes: (Axis::Logarithmic, Axis::Logarithmic),
+        series,
+    };
+    let title = format!("{}: what larger messages and larger computation cost", plan.topology.name);
+    let caption = format!(
+        "SIMULATED in virtual time, without loss. A ring marks the rate below which a handshake's messages cost more than its computation. Computation: {costs}."
+    );
+    Panel::draw(&[panel], Figure::titled("crossover", &title, caption))
+}

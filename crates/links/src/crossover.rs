@@ -1,0 +1,89 @@
+//! At which bandwidth the larger messages of a handshake cost a circuit more than its larger computation.
+//!
+//! Both are differences to another handshake: of the circuit's time where every link has one rate, nothing is lost and computation is free; and of the
+//! computation of three hops. The first falls with the rate, the second does not, so they cross at most once.
+
+use crate::costs::Costs;
+use crate::simulator::{Plan, SimulatorError, World};
+use candor_onion::handshake::HandshakeType;
+use std::time::Duration;
+
+/// How a handshake compares with another, by bandwidth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crossover {
+    /// How much longer its three hops compute, by the medians of their steps; negative if they compute less.
+    pub computation: f64,
+    /// Rates of every link in bits per second, ascending, and how much longer its messages make the circuit there, in seconds.
+    pub messages: Vec<(u64, f64)>,
+}
+
+impl Crossover {
+    /// The rate below which the messages cost more than the computation. `None` if they don't cross between the rates that were looked at.
+    pub fn rate(&self) -> Option<f64> {
+        let cross = |pair: &[(u64, f64)]| {
+            let ((slow, above), (fast, below)) = (pair[0], pair[1]);
+            let (slow, fast) = ((slow as f64).ln(), (fast as f64).ln());
+            let crosses = above > self.computation && below <= self.computation;
+            crosses.then(|| (slow + (above - self.computation) / (above - below) * (fast - slow)).exp())
+        };
+        self.messages.windows(2).find_map(cross)
+    }
+}
+
+/// Ten rates for each factor of ten, from 100 kbit/s to 10 Gbit/s.
+pub fn rates() -> Vec<u64> {
+    (0..=50).map(|step| (1e5 * 10f64.powf(f64::from(step) / 10.0)).round() as u64).collect()
+}
+
+/// Compares the plan's handshake with another one at these rates.
+///
+/// # Errors
+/// Those of [`World::new`].
+pub fn crossover(plan: &Plan, other: HandshakeType, rates: &[u64]) -> Result<Crossover, SimulatorError> {
+    let time = |handshake, rate| {
+        let topology = plan.topology.clone().at_rate(rate);
+        let plan = Plan { topology, handshake, costs: Costs::none(), fetch: None, ..plan.clone() };
+        World::new(&plan).map(|mut world| world.build().built.unwrap_or_default().as_secs_f64())
+    };
+    let mut messages = Vec::with_capacity(rates.len());
+    for &rate in rates {
+        messages.push((rate, time(plan.handshake, rate)? - time(other, rate)?));
+    }
+    let hops = |handshake| 3.0 * plan.costs.hop(handshake).unwrap_or(Duration::ZERO).as_secs_f64();
+    Ok(Crossover { computation: hops(plan.handshake) - hops(other), messages })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::costs::Steps;
+    use crate::topology::Topology;
+
+    fn plan(micros: u64) -> Plan {
+        let topology = Topology::built_in("leo-bent-pipe").unwrap().unwrap();
+        let step = |micros| vec![Duration::from_micros(micros)];
+        let steps = |micros| Steps { start: step(micros), answer: step(micros), finish: step(micros) };
+        let costs = Costs::none().with(HandshakeType::Hybrid768, steps(micros)).with(HandshakeType::NtorV3, steps(10));
+        Plan { costs, ..Plan::new(topology, HandshakeType::Hybrid768) }
+    }
+
+    #[test]
+    fn messages_weigh_less_the_faster_the_links_and_cross_the_computation_once() {
+        let found = crossover(&plan(100), HandshakeType::NtorV3, &rates()).unwrap();
+        assert!((found.computation - 3.0 * 3.0 * 90e-6).abs() < 1e-12);
+        assert!(found.messages.windows(2).all(|pair| pair[1].1 <= pair[0].1), "{found:?}");
+        let rate = found.rate().unwrap();
+        let at = |rate| crossover(&plan(100), HandshakeType::NtorV3, &[rate]).unwrap().messages[0].1;
+        assert!(at((rate * 0.9) as u64) > found.computation && at((rate * 1.1) as u64) < found.computation, "{rate}");
+    }
+
+    #[test]
+    fn where_nothing_crosses_there_is_no_rate() {
+        // A handshake that computes less than the other loses nothing by its messages on fast links only.
+        let found = crossover(&plan(0), HandshakeType::NtorV3, &rates()).unwrap();
+        assert!(found.computation < 0.0);
+        assert_eq!(found.rate(), None);
+        assert_eq!(rates().len(), 51);
+        assert_eq!((rates()[0], rates()[50]), (100_000, 10_000_000_000));
+    }
+}

@@ -1,0 +1,188 @@
+//! `circuit/<topology>/<handshake>`: circuits of three hops over modelled links, in virtual time.
+//!
+//! The state machines are those of `onion`, and the links between them a model, as `candor circuit` has it (`candor_links`). What a handshake costs there is
+//! measured in the same process before: its three steps by the very subject of `ntor/<handshake>/handshake`, a sample of which is drawn for each hop. So
+//! a task's time is delays, rates and losses that somebody wrote down, and computation of this machine: its evidence is `simulated`, it has no peer and
+//! gets no verdict.
+//!
+//! Before anything counts, each process builds one circuit with X25519 and ML-KEM and one with their stand-ins, where computation is free: both have to take the
+//! same virtual time, cells and bytes.
+
+use crate::ours::AUTO;
+use candor_lab::{Entry, Evidence, Mismatch, Outcomes, Provenance, Quantity, Refusal, Subject, Task, Witness};
+use candor_links::costs::{Costs, Steps};
+use candor_links::simulator::{Cryptography, Outcome, Plan, Start, World};
+use candor_links::survey::{Summary, survey};
+use candor_links::topology::{BUILT_IN, Topology};
+use candor_network::HandshakeType;
+use candor_peers::contract::ntor::Kind;
+use std::time::{Duration, Instant};
+
+/// Those that `candor circuit` compares.
+const HANDSHAKES: [HandshakeType; 6] = [
+    HandshakeType::Ntor,
+    HandshakeType::NtorV3,
+    HandshakeType::Hybrid512,
+    HandshakeType::Hybrid768,
+    HandshakeType::Hybrid1024,
+    HandshakeType::Hybrid768Auth,
+];
+
+/// Samples of each step of a handshake.
+const SAMPLES: usize = 48;
+/// Circuits that fetch a page, and circuits that make their links: for the numbers beside the time.
+const COUNTED: usize = 51;
+/// Bytes of that page.
+const PAGE: u64 = 100_000;
+
+/// A task for each topology that candor brings, by each handshake.
+pub(super) fn tasks() -> Vec<Task> {
+    BUILT_IN.iter().flat_map(|topology| HANDSHAKES.map(|handshake| task(topology.name, handshake))).collect()
+}
+
+fn task(topology: &'static str, handshake: HandshakeType) -> Task {
+    let what = format!(
+        "a circuit of three hops by {handshake} over the links of `candor list topologies {topology}`, in virtual time: CREATE2 and twice EXTEND2 over links that \
+         are there"
+    );
+    let make = move || Ok(Simulated { topology, handshake, ready: None, outcomes: Outcomes::default() });
+    Task::new(format!("circuit/{topology}/{handshake}"), what).entry(Entry::new(AUTO, make))
+}
+
+struct Simulated {
+    topology: &'static str,
+    handshake: HandshakeType,
+    ready: Option<(Plan, World)>,
+    outcomes: Outcomes,
+}
+
+impl Simulated {
+    fn build(&mut self) -> Outcome {
+        let (_, world) = self.ready.as_mut().expect("prepare comes before run");
+        let outcome = world.build();
+        self.outcomes.attempts += 1;
+        self.outcomes.successes += u64::from(outcome.built.is_some());
+        outcome
+    }
+}
+
+impl Subject for Simulated {
+    fn prepare(&mut self, seed: u64) -> Result<Witness, Refusal> {
+        let topology = Topology::built_in(self.topology).ok_or_else(|| Refusal::failed("no topology has this name"))?;
+        let plan = Plan { seed, ..Plan::new(topology.map_err(broken)?, self.handshake) };
+        let witness = alike(&plan)?;
+        let plan = Plan { costs: Costs::none().with(self.handshake, measured(self.handshake, seed)?), ..plan };
+        let world = World::new(&plan).map_err(broken)?;
+        self.ready = Some((plan, world));
+        Ok(witness)
+    }
+
+    fn check(&mut self, other: &Witness) -> Result<(), Mismatch> {
+        let (plan, _) = self.ready.as_ref().ok_or_else(|| Mismatch::new("was checked before it was prepared"))?;
+        let again = alike(&Plan { costs: Costs::none(), ..plan.clone() });
+        again.map_err(|refusal| Mismatch::new(refusal.to_string()))?.same_as(other)
+    }
+
+    fn run(&mut self, iterations: u64) {
+        for _ in 0..iterations {
+            self.build();
+        }
+    }
+
+    fn phases(&self) -> &'static [&'static str] {
+        &["hop1", "hop2", "hop3"]
+    }
+
+    fn run_phased(&mut self, lap: &mut dyn FnMut()) {
+        self.build();
+        self.phases().iter().for_each(|_| lap());
+    }
+
+    fn simulate(&mut self) -> Vec<u64> {
+        // One that failed has done some of its hops; its round is left out.
+        let mut hops = self.build().hops;
+        hops.resize(3, Duration::ZERO);
+        hops.into_iter().map(|hop| hop.as_nanos() as u64).collect()
+    }
+
+    fn outcomes(&self) -> Option<Outcomes> {
+        Some(self.outcomes)
+    }
+
+    /// What a designer asks besides. Rare circuits that fail don't count here.
+    fn quantities(&self) -> Vec<Quantity> {
+        let Some((plan, _)) = &self.ready else { return Vec::new() };
+        let with_page = survey(&Plan { fetch: Some(PAGE), ..plan.clone() }, COUNTED);
+        let cold = survey(&Plan { start: Start::Cold, ..plan.clone() }, COUNTED);
+        let (Ok(with_page), Ok(cold)) = (with_page, cold) else { return Vec::new() };
+        let ms =
+            |name: &str, time: Option<Duration>| time.map(|time| Quantity::new(name, time.as_secs_f64() * 1e3, "ms"));
+        let delays = plan.delays_alone().ok();
+        let Summary { cells: [[out, back], ..], bytes: [[sent, received], ..], .. } = with_page;
+        let mut counted = vec![
+            Quantity::new("cells of the client out", out as f64, "cells"),
+            Quantity::new("cells of the client in", back as f64, "cells"),
+            Quantity::new("bytes of the client out", sent as f64, "bytes"),
+            Quantity::new("bytes of the client in", received as f64, "bytes"),
+        ];
+        counted.extend(ms("delays alone (SIMULATED)", delays));
+        counted.extend(ms("circuit with its links made (SIMULATED, median)", cold.built.median()));
+        counted.extend(ms("first byte of a page (SIMULATED, median)", with_page.first_byte.median()));
+        counted.extend(
+            with_page.goodput.map(|bits| Quantity::new("goodput of 100 kB (SIMULATED, median)", bits / 1e6, "Mbit/s")),
+        );
+        counted
+    }
+
+    fn provenance(&self) -> Provenance {
+        let timed = "virtual time of three hops over links that are there, from the first cell to the last; each hop's computation is drawn from samples that the process \
+                     took of this handshake before, every host as fast as this machine; X25519 and ML-KEM are stand-ins of the same sizes";
+        Provenance {
+            evidence: Evidence::Simulated,
+            arm: Some("the steps of the handshake: our own ML-KEM and X25519 on their default arms".to_owned()),
+            ..crate::ours::ours(timed)
+        }
+    }
+}
+
+/// The topology's circuit where computation is free, by real cryptography and by its stand-ins: what both agree in.
+fn alike(plan: &Plan) -> Result<Witness, Refusal> {
+    let build = |cryptography| {
+        let outcome = World::new(&Plan { cryptography, ..plan.clone() }).map_err(broken)?.build();
+        Ok::<_, Refusal>(format!("{outcome:?}"))
+    };
+    let (real, scripted) = (build(Cryptography::Real)?, build(Cryptography::Scripted)?);
+    if real != scripted {
+        return Err(Refusal::failed(format!("real cryptography gives {real}, and its stand-ins {scripted}")));
+    }
+    Ok(Witness::default().with("outcome", real))
+}
+
+/// Samples of the handshake's steps, taken now.
+fn measured(handshake: HandshakeType, seed: u64) -> Result<Steps, Refusal> {
+    let kind = Kind::authenticated().find(|kind| kind.name() == handshake.name());
+    let kind = kind.ok_or_else(|| Refusal::failed("no task measures the steps of this handshake"))?;
+    let mut subject = crate::ours::ntor::handshake(kind).swap_remove(0).make()?;
+    subject.prepare(seed)?;
+    let mut steps = [(); 3].map(|()| Vec::with_capacity(SAMPLES));
+    // The first few find nothing in the caches.
+    for sample in 0..SAMPLES + 8 {
+        let (mut at, mut from) = (0, Instant::now());
+        subject.restock(1);
+        subject.run_phased(&mut || {
+            if sample >= 8 && at < 3 {
+                steps[at].push(from.elapsed());
+            }
+            (at, from) = (at + 1, Instant::now());
+        });
+        if at != 3 {
+            return Err(Refusal::failed(format!("the handshake has {at} steps; expected 3")));
+        }
+    }
+    let [start, answer, finish] = steps;
+    Ok(Steps { start, answer, finish })
+}
+
+fn broken(error: impl std::fmt::Display) -> Refusal {
+    Refusal::failed(error.to_string())
+}
