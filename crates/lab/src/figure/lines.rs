@@ -14,7 +14,7 @@ pub enum Axis {
 /// A line. Where a point is missing, it is interrupted.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// Its name, for the legend. Without one it has none.
+    /// Its name, for the legend; without one it has no place there. Lines of the same name have the same colour.
     pub name: String,
     /// Its points from left to right.
     pub points: Vec<Option<(f64, f64)>>,
@@ -69,7 +69,8 @@ impl Scale {
     fn ticks(self, apart: f64) -> Vec<f64> {
         let Self::Linear { low, high, from, to } = self else {
             let Self::Logarithmic(axis) = self else { return Vec::new() };
-            return axis.ticks(apart);
+            // Upwards on paper is downwards in numbers.
+            return LogAxis { left: 0.0, right: (axis.right - axis.left).abs(), ..axis }.ticks(apart);
         };
         let most = ((to - from).abs() / apart).max(2.0);
         let decade = 10f64.powf(((high - low) / most).log10().floor());
@@ -190,6 +191,7 @@ mod tests {
         let axes = (Axis::Logarithmic, Axis::Logarithmic);
         let svg = Panel::draw(&[panel(axes, points)], Figure::titled("pass", "Pass", "")).unwrap().svg();
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
+        assert!(svg.contains("text-anchor=\"end\" class=\"muted\""), "the vertical axis has numbers: {svg}");
         assert!(Panel::draw(&[panel(axes, vec![None])], Figure::titled("pass", "Pass", "")).is_none());
     }
 
