@@ -257,6 +257,7 @@ pub struct Onion(Vec<ClientLayer>);
 
 impl Onion {
     /// Without a hop, and with room for so many.
+    #[cfg(feature = "std")]
     pub(crate) fn with_room(hops: usize) -> Self {
         Self(Vec::with_capacity(hops))
     }

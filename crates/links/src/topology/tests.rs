@@ -98,7 +98,7 @@ fn a_mistake_about_satellites_is_named_with_its_line() {
     let good = BUILT_IN.iter().find(|built_in| built_in.name == "leo-shell").unwrap().text;
     let cases = [
         ("satellites = \"shell\"", "satellites = \"shells\"", "unknown variant `shells`"),
-        ("satellites = \"shell\"", "satellites = 1", "expected"),
+        ("satellites = \"shell\"", "satellites = 1", "string"),
         ("from = \"2025-03-09T12:00:00Z\"", "from = \"noon\"", "from is `noon`; expected a time such as"),
         ("seconds = 600", "seconds = 0", "seconds is 0; expected 1 to 86400"),
         ("seconds = 600", "seconds = nan", "seconds is NaN"),
