@@ -81,10 +81,12 @@ pub(crate) enum Command {
     /// Build circuits over modelled links, satellites among them, in virtual time
     ///
     /// TOPOLOGY is a name that `candor list topologies` knows, or a TOML file. Times are simulated: the delays, rates and losses of the topology, a model of TCP, and
-    /// the state machines that candor's clients and relays run. Nothing is sent.
+    /// the state machines that candor's clients and relays run. Nothing is sent. Topologies with satellites that move, such as leo-pass and leo-shell, have circuits spread over
+    /// the time for which they are followed; --pass shows them one after another.
     #[command(
         after_help = "Examples:\n  candor circuit leo-bent-pipe\n  candor circuit sagin-01 --set paper --cold\n  candor circuit my.toml \
-                      --handshake ntor --handshake hybrid-768 --circuits 1000"
+                      --handshake ntor --handshake hybrid-768 --circuits 1000\n  candor circuit leo-shell --pass --handshake hybrid-768\n  candor \
+                      circuit leo-pass --pass --elements my.tle --from 2026-11-26T18:00:00Z"
     )]
     Circuit(CircuitArguments),
     /// List tasks, peers, topologies or tiers

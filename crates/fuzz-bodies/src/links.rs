@@ -1,7 +1,13 @@
-//! Element sets of satellites.
+//! Element sets of satellites, and topologies.
 
 use candor_links::orbit::{Satellite, Site, read};
+use candor_links::simulator::{Plan, World};
+use candor_links::topology::{Role, Topology};
+use candor_network::HandshakeType;
 use std::time::Duration;
+
+/// Samples of a flight that a topology may ask for here. Longer ones take seconds.
+const MOST_SAMPLES: f64 = 300.0;
 
 /// A file from anywhere: an error that names a line of it, or satellites that have a place or say why not.
 pub fn elements(data: &[u8]) {
@@ -25,4 +31,33 @@ pub fn elements(data: &[u8]) {
             }
         }
     }
+}
+
+/// A topology from anywhere: an error that names a line of it, or one with ways for a circuit, which a world carries or gives up.
+pub fn topology(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let topology = match Topology::parse("fuzz", text) {
+        Ok(topology) => topology,
+        Err(error) => {
+            let lines = text.split('\n').count();
+            assert!(error.line.is_none_or(|line| (1..=lines).contains(&line)), "{error} of {lines}");
+            return;
+        }
+    };
+    let topology = match &topology.orbit {
+        None => topology,
+        Some(orbit) if orbit.length.as_secs_f64() / orbit.step.as_secs_f64() > MOST_SAMPLES => return,
+        Some(_) => match topology.fly(None, None) {
+            Ok(flown) => flown,
+            Err(error) => return assert!(!error.to_string().is_empty()),
+        },
+    };
+    for set in topology.sets().into_iter().map(Some).chain([None]) {
+        for pair in Role::ALL.windows(2) {
+            assert!(topology.way(pair[0], pair[1], set).is_ok(), "{pair:?} {set:?}");
+        }
+        assert!(topology.picture(set).lines().count() >= 4);
+    }
+    let outcome = World::new(&Plan::new(topology, HandshakeType::Ntor)).expect("there are ways").build();
+    assert!(outcome.built.is_some() != outcome.failure.is_some(), "{outcome:?}");
 }

@@ -76,8 +76,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Warm links, scripted cryptography at no cost, seed 1, no page.
+    /// Warm links, scripted cryptography at no cost, seed 1, no page, from when there are links for the first time.
     pub fn new(topology: Topology, handshake: HandshakeType) -> Self {
+        let begin = topology.begins();
         Self {
             topology,
             set: None,
@@ -87,7 +88,7 @@ impl Plan {
             costs: Costs::none(),
             seed: 1,
             fetch: None,
-            begin: Duration::ZERO,
+            begin,
             more_round_trips: 0,
         }
     }

@@ -67,13 +67,24 @@ pub struct Summary {
     pub dropped: [u64; 3],
 }
 
-/// Builds circuits, one after another, in one world.
+/// Builds circuits, one after another, in one world. Where links follow satellites, circuits begin evenly over the time from the plan's beginning to
+/// the end of the flight instead, each in a world of its own, and those that would begin without a link don't count.
 ///
 /// # Errors
 /// Those of [`World::new`].
 pub fn survey(plan: &Plan, circuits: usize) -> Result<Summary, SimulatorError> {
-    let mut world = World::new(plan)?;
-    Ok(Summary::of(&(0..circuits).map(|_| world.build()).collect::<Vec<_>>()))
+    let outcomes: Vec<Outcome> = match plan.topology.flight() {
+        None => {
+            let mut world = World::new(plan)?;
+            (0..circuits).map(|_| world.build()).collect()
+        }
+        Some(flight) => {
+            let count = circuits.clamp(1, u32::MAX as usize) as u32;
+            let interval = flight.ends().saturating_sub(plan.begin) / count;
+            series(plan, interval, count)?.into_iter().filter_map(|(_, outcome)| outcome).collect()
+        }
+    };
+    Ok(Summary::of(&outcomes))
 }
 
 /// A circuit every `interval`, each in a world of its own that begins then: how the time to circuit follows delays that vary. `None` where there is no

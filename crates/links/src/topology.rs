@@ -12,15 +12,19 @@
 //! ```
 
 mod built_in;
+mod flight;
 mod picture;
 mod read;
 mod ways;
 
 pub use built_in::{BUILT_IN, BuiltIn};
+pub use flight::{Flight, FlightError, Orbit, Satellites};
 pub use ways::Step;
 
 use crate::model::{Loss, Profile};
+use crate::orbit::Part;
 use std::fmt;
+use std::sync::Arc;
 
 /// A topology, checked: every name is known, and there is a way wherever a circuit needs one.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +41,9 @@ pub struct Topology {
     pub nodes: Vec<Node>,
     /// The links, each usable in both directions.
     pub links: Vec<Link>,
+    /// The satellites that some links follow.
+    pub orbit: Option<Orbit>,
+    flight: Option<Arc<Flight>>,
     /// The node that plays each part, in the order of [`Role::ALL`].
     roles: [usize; Role::ALL.len()],
 }
@@ -84,6 +91,8 @@ pub struct Link {
     pub ways: [Profile; 2],
     /// Other values of the same, by name.
     pub sets: Vec<(String, [Profile; 2])>,
+    /// The part of the satellites' way that it is. Its delay then comes from [`Topology::fly`].
+    pub follows: Option<Part>,
 }
 
 impl Link {
@@ -126,9 +135,17 @@ impl fmt::Display for Role {
 }
 
 impl Topology {
-    /// The topology of that name that candor brings.
+    /// The topology of that name that candor brings. If it follows satellites, it does so at the time that its file says.
     pub fn built_in(name: &str) -> Option<Result<Self, TopologyError>> {
-        BUILT_IN.iter().find(|topology| topology.name == name).map(|topology| Self::parse(topology.name, topology.text))
+        let built_in = BUILT_IN.iter().find(|topology| topology.name == name)?;
+        Some(Self::parse(built_in.name, built_in.text).and_then(|topology| match topology.orbit {
+            None => Ok(topology),
+            Some(_) => topology.fly(None, None).map_err(|error| TopologyError {
+                file: format!("{name}.toml"),
+                line: None,
+                what: error.to_string(),
+            }),
+        }))
     }
 
     /// The node that plays a part, as an index.

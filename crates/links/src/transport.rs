@@ -5,10 +5,11 @@
 //!
 //! What it does as the kernel does:
 //!
-//! - SYN, SYN-ACK, ACK, sent again after 1 s, 2 s, 4 s … (RFC 6298);
+//! - SYN, SYN-ACK, ACK, sent again after 1 s, 2 s, 4 s … (RFC 6298), seven times in all;
 //! - an initial window of ten segments (RFC 6928), slow start, one segment more for each that is acknowledged, growth only where the window
 //!   was in use;
-//! - smoothed round-trip times, a retransmission timeout of at least 200 ms above them, doubled each time (RFC 6298, with Linux's minimum);
+//! - smoothed round-trip times, a retransmission timeout of at least 200 ms above them, doubled each time (RFC 6298, with Linux's minimum); the
+//!   connection is given up after fifteen of them with nothing heard in between;
 //! - selective acknowledgements; a segment is lost once three that were sent after it have arrived, or a quarter of the shortest round trip
 //!   later (RACK, RFC 8985); a probe for the tail of a flight after two round trips (TLP, ibid.);
 //! - the first sixteen segments are acknowledged at once, then every second, or after 40 ms; with data to send, the acknowledgement rides on
@@ -29,6 +30,8 @@ use std::time::Duration;
 
 /// Bytes of data in a full segment: an Ethernet frame's 1500 without the headers.
 pub const SEGMENT: u64 = 1448;
+/// SYNs, or answers to one, before an end gives up (Linux, `tcp_syn_retries`: six more than the first).
+const MOST_SYNS: u32 = 7;
 /// Bytes of the headers of a segment: IPv4's 20, TCP's 20, and 12 of time stamps.
 pub const HEADERS: usize = 52;
 
@@ -64,6 +67,8 @@ enum State {
     /// SYN-ACK is on its way.
     Answering,
     Open,
+    /// The other end has been silent for too long.
+    GivenUp,
 }
 
 /// One end of a connection.
@@ -129,7 +134,7 @@ impl Endpoint {
                 self.shake(now);
                 return;
             }
-            State::Closed => return,
+            State::Closed | State::GivenUp => return,
             State::Opening if segment.syn && segment.acknowledges => {
                 self.opened(now);
                 self.receiving.acknowledge_now();
@@ -150,11 +155,17 @@ impl Endpoint {
 
     /// Does what is due.
     pub fn tick(&mut self, now: Duration) {
-        if self.again_at.is_some_and(|at| at <= now) {
+        let is_late = self.again_at.is_some_and(|at| at <= now);
+        if is_late && self.handshake.1 == MOST_SYNS {
+            self.give_up();
+        } else if is_late {
             self.shake(now);
         }
         if self.state == State::Open {
             self.sending.tick(now);
+            if self.sending.is_hopeless() {
+                return self.give_up();
+            }
             self.receiving.tick(now);
             self.push(now);
         }
@@ -162,6 +173,9 @@ impl Endpoint {
 
     /// When [`Self::tick`] must be called next.
     pub fn deadline(&self) -> Option<Duration> {
+        if self.has_given_up() {
+            return None;
+        }
         [self.again_at, self.sending.deadline(), self.receiving.deadline()].into_iter().flatten().min()
     }
 
@@ -178,6 +192,11 @@ impl Endpoint {
     /// Whether data can flow.
     pub fn is_open(&self) -> bool {
         self.state == State::Open
+    }
+
+    /// Whether the other end has been silent for so long that nothing more is sent.
+    pub fn has_given_up(&self) -> bool {
+        self.state == State::GivenUp
     }
 
     /// Bytes that have arrived in order.
@@ -202,6 +221,11 @@ impl Endpoint {
         self.again_at = Some(now + Duration::from_secs(1 << sent.min(6)));
         let acknowledges = self.state == State::Answering;
         self.out.push_back(Segment { syn: true, acknowledges, start: 0, length: 0, ack: 0, ranges: Vec::new() });
+    }
+
+    fn give_up(&mut self) {
+        self.state = State::GivenUp;
+        self.out.clear();
     }
 
     fn opened(&mut self, now: Duration) {

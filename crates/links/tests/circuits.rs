@@ -23,6 +23,9 @@ fn plan(name: &str, handshake: HandshakeType) -> Plan {
 fn delays_alone_make_the_time_that_arithmetic_gives_on_every_topology_with_every_handshake() {
     for built_in in BUILT_IN {
         let topology = topology(built_in.name).ideal();
+        if topology.flight().is_some() {
+            continue; // delays change meanwhile
+        }
         let sets = topology.sets().into_iter().map(|set| Some(set.to_owned())).chain([None]).collect::<Vec<_>>();
         for set in sets {
             for handshake in HandshakeType::ALL {

@@ -52,6 +52,8 @@ pub(crate) struct Flow {
 #[derive(Debug)]
 enum Window {
     Fixed,
+    /// Congestion control before the first acknowledgement: many ends of a circuit never send.
+    Initial(u32),
     Vegas(Box<Vegas>),
 }
 
@@ -68,9 +70,9 @@ impl Flow {
     }
 
     /// Congestion control with the negotiated increment.
-    pub(crate) fn vegas(increment: u8, parameters: Parameters) -> Self {
+    pub(crate) fn vegas(increment: u8, parameters: &Parameters) -> Self {
         let increment = u32::from(increment.max(1));
-        Self::new(increment, Window::Vegas(Box::new(Vegas::new(increment, parameters))))
+        Self::new(increment, Window::Initial(Vegas::new(increment, *parameters).window()))
     }
 
     fn new(increment: u32, window: Window) -> Self {
@@ -94,6 +96,7 @@ impl Flow {
     pub(crate) fn window(&self) -> u32 {
         match &self.window {
             Window::Fixed => CIRCUIT_WINDOW,
+            Window::Initial(cells) => *cells,
             Window::Vegas(vegas) => vegas.window(),
         }
     }
@@ -113,11 +116,20 @@ impl Flow {
         }
     }
 
-    /// Handles a SENDME. `blocked` says whether cells are piling up on the way out of this process.
-    pub(crate) fn acknowledged(&mut self, tag: Tag, blocked: bool, now: Instant) -> Result<(), Error> {
+    /// Handles a SENDME. `blocked` says whether cells are piling up on the way out of this process; `parameters` are those of [`Self::vegas`].
+    pub(crate) fn acknowledged(
+        &mut self,
+        tag: Tag,
+        blocked: bool,
+        now: Instant,
+        parameters: &Parameters,
+    ) -> Result<(), Error> {
         let mark = self.expected.pop_front().ok_or(PeerMisbehaved::SendmeUnexpected { stream: 0 })?;
         if mark.tag != tag {
             return Err(PeerMisbehaved::SendmeTag.into());
+        }
+        if let Window::Initial(_) = self.window {
+            self.window = Window::Vegas(Box::new(Vegas::new(self.increment, *parameters)));
         }
         if let Window::Vegas(vegas) = &mut self.window {
             vegas.acknowledged(now.saturating_duration_since(mark.sent), self.inflight, blocked);
@@ -133,7 +145,7 @@ impl Flow {
     pub(crate) fn received(&mut self, tag: Tag) -> Result<(), Error> {
         let most = match self.window {
             Window::Fixed => CIRCUIT_WINDOW,
-            Window::Vegas(_) => MOST_UNACKNOWLEDGED,
+            Window::Initial(_) | Window::Vegas(_) => MOST_UNACKNOWLEDGED,
         };
         if self.received + self.due.len() as u32 * self.increment >= most {
             return Err(PeerMisbehaved::CircuitWindow { most }.into());
@@ -168,7 +180,7 @@ mod tests {
         let (mut flow, now) = (Flow::fixed(), Instant::now());
         (1..=1000).for_each(|cell| flow.sent(tag(cell), now));
         assert_eq!(flow.allowance(), 0);
-        flow.acknowledged(tag(100), false, now).unwrap();
+        flow.acknowledged(tag(100), false, now, &Parameters::default()).unwrap();
         assert_eq!(flow.allowance(), 100);
         assert_eq!(flow.expected.len(), 9);
     }
@@ -176,9 +188,9 @@ mod tests {
     #[test]
     fn an_acknowledgement_must_name_the_right_cell_and_come_when_due() {
         let (mut flow, now) = (Flow::fixed(), Instant::now());
-        assert!(flow.acknowledged(tag(1), false, now).is_err(), "nothing was sent");
+        assert!(flow.acknowledged(tag(1), false, now, &Parameters::default()).is_err(), "nothing was sent");
         (1..=150).for_each(|cell| flow.sent(tag(cell), now));
-        assert!(flow.acknowledged(tag(99), false, now).is_err(), "another cell's tag");
+        assert!(flow.acknowledged(tag(99), false, now, &Parameters::default()).is_err(), "another cell's tag");
     }
 
     #[test]
@@ -194,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_sender_that_ignores_its_window_is_refused() {
-        for (mut flow, window) in [(Flow::fixed(), 1000), (Flow::vegas(31, Parameters::default()), MOST_UNACKNOWLEDGED)]
+        for (mut flow, window) in [(Flow::fixed(), 1000), (Flow::vegas(31, &Parameters::default()), MOST_UNACKNOWLEDGED)]
         {
             (1..=window).for_each(|cell| flow.received(tag(cell)).expect("the window allows it"));
             assert!(flow.received(tag(0)).is_err());
@@ -207,7 +219,7 @@ mod tests {
 
     #[test]
     fn congestion_control_starts_small_and_grows_while_round_trips_stay_short() {
-        let (mut flow, start) = (Flow::vegas(31, Parameters::default()), Instant::now());
+        let (mut flow, start) = (Flow::vegas(31, &Parameters::default()), Instant::now());
         assert_eq!(flow.window(), 4 * 31);
         let mut cell = 0;
         for round in 0..40u32 {
@@ -218,7 +230,7 @@ mod tests {
             }
             while let Some(mark) = flow.expected.front() {
                 let due = mark.tag;
-                flow.acknowledged(due, false, now + Duration::from_millis(10)).unwrap();
+                flow.acknowledged(due, false, now + Duration::from_millis(10), &Parameters::default()).unwrap();
             }
         }
         assert!(flow.window() > 1000, "{}", flow.window());

@@ -99,7 +99,7 @@ impl Crypto {
     }
 }
 
-/// Stack that making a layer takes, in bytes: keys are moved into their box.
+/// Stack that making a layer of tor1 takes, in bytes: keys are moved into their box. One of CGO expands its keys later.
 const FRAMES: usize = 10 << 10;
 
 /// A relay's end of a layer. Wiped on drop.
@@ -107,7 +107,7 @@ pub struct RelayLayer(Relay);
 
 enum Relay {
     Tor1(Box<tor1::Relay>),
-    Cgo(Box<cgo::Relay>),
+    Cgo(cgo::Relay),
 }
 
 impl RelayLayer {
@@ -137,10 +137,12 @@ impl RelayLayer {
     pub fn with_cpu(cpu: Cpu, crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
         secret::takes("layer/relay/keys", material);
         crypto.check_length(material)?;
-        Ok(Self(stack::clearing::<FRAMES, _>(|| match crypto {
-            Crypto::Tor1 => Relay::Tor1(Box::new(tor1::Relay::new(cpu, material))),
-            Crypto::Cgo => Relay::Cgo(Box::new(cgo::Relay::new(cpu, material))),
-        })))
+        Ok(Self(match crypto {
+            Crypto::Tor1 => {
+                Relay::Tor1(stack::clearing::<FRAMES, _>(|| Box::new(tor1::Relay::new(cpu, material))))
+            }
+            Crypto::Cgo => Relay::Cgo(cgo::Relay::new(cpu, material)),
+        }))
     }
 
     /// Removes this layer from a cell that comes from the client. Returns the tag if the cell is for this relay;
@@ -180,7 +182,7 @@ pub struct ClientLayer(ClientSide);
 
 enum ClientSide {
     Tor1(Box<tor1::Client>),
-    Cgo(Box<cgo::Client>),
+    Cgo(cgo::Client),
 }
 
 impl ClientLayer {
@@ -210,10 +212,12 @@ impl ClientLayer {
     pub fn with_cpu(cpu: Cpu, crypto: Crypto, material: &[u8]) -> Result<Self, Error> {
         secret::takes("layer/client/keys", material);
         crypto.check_length(material)?;
-        Ok(Self(stack::clearing::<FRAMES, _>(|| match crypto {
-            Crypto::Tor1 => ClientSide::Tor1(Box::new(tor1::Client::new(cpu, material))),
-            Crypto::Cgo => ClientSide::Cgo(Box::new(cgo::Client::new(cpu, material))),
-        })))
+        Ok(Self(match crypto {
+            Crypto::Tor1 => {
+                ClientSide::Tor1(stack::clearing::<FRAMES, _>(|| Box::new(tor1::Client::new(cpu, material))))
+            }
+            Crypto::Cgo => ClientSide::Cgo(cgo::Client::new(cpu, material)),
+        }))
     }
 
     /// Wraps a cell for this layer's relay. The fields of `payload` that belong to the layer must be zero.
@@ -252,6 +256,12 @@ impl ClientLayer {
 pub struct Onion(Vec<ClientLayer>);
 
 impl Onion {
+    /// Without a hop, and with room for so many.
+    #[cfg(feature = "std")]
+    pub(crate) fn with_room(hops: usize) -> Self {
+        Self(Vec::with_capacity(hops))
+    }
+
     /// Adds the layer of the next hop.
     // ct: public, because it only stores the layer
     pub fn push(&mut self, layer: ClientLayer) {

@@ -20,6 +20,8 @@ mod traits;
 use crate::low::x86_64::aes::{self as low, RoundKeys};
 use crate::stack;
 use crate::wipe::wipe;
+use alloc::boxed::Box;
+use ::aes::cipher::consts::U16;
 use ::aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
@@ -52,8 +54,8 @@ enum Encrypt {
     /// x86-64: AES-NI for single blocks, and the widest there is for counter mode.
     #[cfg(target_arch = "x86_64")]
     X86(HaveClmul, Wide, Schedule),
-    /// Crate `aes`, which chooses its code itself.
-    Library(::aes::Aes128Enc),
+    /// Crate `aes`, which chooses its code itself. In a box, since its keys have the size of the largest form that it knows, four times ours.
+    Library(Box<::aes::Aes128Enc>),
 }
 
 /// The same for decryption.
@@ -61,7 +63,7 @@ enum Encrypt {
 enum Decrypt {
     #[cfg(target_arch = "x86_64")]
     X86(HaveClmul, Schedule),
-    Library(::aes::Aes128Dec),
+    Library(Box<::aes::Aes128Dec>),
 }
 
 /// Which registers counter mode uses.
@@ -105,7 +107,7 @@ impl Aes128 {
                 return this;
             }
             let _ = cpu;
-            Self(Encrypt::Library(::aes::Aes128Enc::new(key.into())))
+            Self(Encrypt::Library(library(key)))
         })
     }
 
@@ -116,7 +118,7 @@ impl Aes128 {
         match &mut self.0 {
             #[cfg(target_arch = "x86_64")]
             Encrypt::X86(token, _, schedule) => low::expand(*token, key, &mut schedule.0),
-            Encrypt::Library(cipher) => *cipher = ::aes::Aes128Enc::new(key.into()),
+            Encrypt::Library(cipher) => **cipher = ::aes::Aes128Enc::new(key.into()),
         }
     }
 
@@ -208,7 +210,7 @@ impl Aes128Decrypt {
                 return this;
             }
             let _ = cpu;
-            Self(Decrypt::Library(::aes::Aes128Dec::new(key.into())))
+            Self(Decrypt::Library(library(key)))
         })
     }
 
@@ -222,7 +224,7 @@ impl Aes128Decrypt {
                 low::expand(*token, key, &mut schedule.0);
                 low::invert(*token, &mut schedule.0);
             }
-            Decrypt::Library(cipher) => *cipher = ::aes::Aes128Dec::new(key.into()),
+            Decrypt::Library(cipher) => **cipher = ::aes::Aes128Dec::new(key.into()),
         }
     }
 
@@ -245,6 +247,11 @@ impl Aes128Decrypt {
 
 /// Stack that making a key takes, in bytes.
 const FRAMES: usize = 1024;
+
+/// A key of crate `aes`, which is made on the stack before it goes into its box.
+fn library<C: KeyInit<KeySize = U16>>(key: &[u8; 16]) -> Box<C> {
+    stack::clearing::<4096, _>(|| Box::new(C::new(key.into())))
+}
 
 /// Blocks that crate `aes` gets at once.
 const BATCH: usize = 32;

@@ -14,6 +14,7 @@ use crate::low::x86_64::polyval as low;
 use crate::stack;
 #[cfg(target_arch = "x86_64")]
 use crate::wipe::wipe;
+use alloc::boxed::Box;
 use ::polyval::universal_hash::UniversalHash;
 use candor_cpu::arms::Routine;
 use candor_cpu::{Cpu, secret};
@@ -23,26 +24,33 @@ use core::fmt;
 
 /// POLYVAL under one key, with `N` stored powers of it; `N` is a power of two. Every `N` blocks cost one reduction, so 1 is enough for
 /// messages of one block. Wiped on drop.
-pub struct Polyval<const N: usize>(Arm<N>);
-
-/// The key in the form that an arm wants. An accelerated variant proves that the CPU has the instructions.
-enum Arm<const N: usize> {
-    /// x86-64: carry-less multiplication of a block.
+///
+/// At a multiple of 64 bytes, no vector of powers lies across two lines of the cache.
+#[repr(C)] // the powers first
+pub struct Polyval<const N: usize> {
     #[cfg(target_arch = "x86_64")]
-    Clmul(HaveClmul, Powers<N>),
-    /// x86-64: of two blocks.
-    #[cfg(target_arch = "x86_64")]
-    Vpclmul(HaveVpclmul, Powers<N>),
-    /// x86-64: of four.
-    #[cfg(target_arch = "x86_64")]
-    Avx512(HaveAvx512Crypto, Powers<N>),
-    /// Crate `polyval`, which chooses its code itself.
-    Library(::polyval::Polyval),
+    powers: Powers<N>,
+    arm: Arm,
 }
 
-/// H^N to H, wiped on drop.
+/// What computes. An accelerated variant proves that the CPU has the instructions.
+enum Arm {
+    /// x86-64: carry-less multiplication of a block.
+    #[cfg(target_arch = "x86_64")]
+    Clmul(HaveClmul),
+    /// x86-64: of two blocks.
+    #[cfg(target_arch = "x86_64")]
+    Vpclmul(HaveVpclmul),
+    /// x86-64: of four.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(HaveAvx512Crypto),
+    /// Crate `polyval`, which chooses its code itself. In a box, since it is larger than a few powers.
+    Library(Box<::polyval::Polyval>),
+}
+
+/// H^N to H, wiped on drop. With crate `polyval` they are zero.
 #[cfg(target_arch = "x86_64")]
-#[repr(align(64))]
+#[repr(align(16))]
 struct Powers<const N: usize>([[u8; 16]; N]);
 
 impl<const N: usize> Polyval<N> {
@@ -62,22 +70,22 @@ impl<const N: usize> Polyval<N> {
             {
                 let powers = Powers([[0; 16]; N]);
                 let arm = if let Some(token) = HaveAvx512Crypto::check(cpu) {
-                    Arm::Avx512(token, powers)
+                    Arm::Avx512(token)
                 } else if let Some(token) = HaveVpclmul::check(cpu) {
-                    Arm::Vpclmul(token, powers)
+                    Arm::Vpclmul(token)
                 } else if let Some(token) = HaveClmul::check(cpu) {
-                    Arm::Clmul(token, powers)
+                    Arm::Clmul(token)
                 } else {
-                    return Self(Arm::Library(library(key)));
+                    return Self { powers, arm: Arm::Library(Box::new(library(key))) };
                 };
-                let mut this = Self(arm);
+                let mut this = Self { powers, arm };
                 this.set_key(key);
                 this
             }
             #[cfg(not(target_arch = "x86_64"))]
             {
                 let _ = cpu;
-                Self(Arm::Library(library(key)))
+                Self { arm: Arm::Library(Box::new(library(key))) }
             }
         })
     }
@@ -86,14 +94,14 @@ impl<const N: usize> Polyval<N> {
     // ct: polyval/key
     #[inline]
     pub fn set_key(&mut self, key: &[u8; 16]) {
-        match &mut self.0 {
+        match &mut self.arm {
             #[cfg(target_arch = "x86_64")]
-            Arm::Clmul(token, powers) => low::powers_clmul(*token, key, &mut powers.0),
+            Arm::Clmul(token) => low::powers_clmul(*token, key, &mut self.powers.0),
             #[cfg(target_arch = "x86_64")]
-            Arm::Vpclmul(token, powers) => low::powers_vpclmul(*token, key, &mut powers.0),
+            Arm::Vpclmul(token) => low::powers_vpclmul(*token, key, &mut self.powers.0),
             #[cfg(target_arch = "x86_64")]
-            Arm::Avx512(token, powers) => low::powers_avx512(*token, key, &mut powers.0),
-            Arm::Library(polyval) => *polyval = library(key),
+            Arm::Avx512(token) => low::powers_avx512(*token, key, &mut self.powers.0),
+            Arm::Library(polyval) => **polyval = library(key),
         }
     }
 
@@ -111,15 +119,15 @@ impl<const N: usize> Polyval<N> {
     #[inline]
     pub fn hash_into<const P: usize>(&self, parts: [&[[u8; 16]]; P], out: &mut [u8; 16]) {
         secret::ran("polyval", self.arm());
-        match &self.0 {
+        match &self.arm {
             #[cfg(target_arch = "x86_64")]
-            Arm::Clmul(token, powers) => low::hash_clmul(*token, &powers.0, parts, out),
+            Arm::Clmul(token) => low::hash_clmul(*token, &self.powers.0, parts, out),
             #[cfg(target_arch = "x86_64")]
-            Arm::Vpclmul(token, powers) => low::hash_vpclmul(*token, &powers.0, parts, out),
+            Arm::Vpclmul(token) => low::hash_vpclmul(*token, &self.powers.0, parts, out),
             #[cfg(target_arch = "x86_64")]
-            Arm::Avx512(token, powers) => low::hash_avx512(*token, &powers.0, parts, out),
+            Arm::Avx512(token) => low::hash_avx512(*token, &self.powers.0, parts, out),
             Arm::Library(key) => {
-                let mut hash = key.clone();
+                let mut hash = ::polyval::Polyval::clone(key);
                 parts.iter().for_each(|part| hash.update(::polyval::Block::cast_slice_from_core(part)));
                 *out = hash.finalize().into();
             }
@@ -129,7 +137,7 @@ impl<const N: usize> Polyval<N> {
     /// The arm that runs: `avx512`, `vpclmul`, `clmul` (x86-64), or `library`, which is crate `polyval`.
     #[must_use]
     pub fn arm(&self) -> &'static str {
-        match &self.0 {
+        match &self.arm {
             #[cfg(target_arch = "x86_64")]
             Arm::Clmul(..) => "clmul",
             #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,7 @@
 //! The flags of `candor circuit`.
 
 use super::{ListFormat, Picture};
+use candor_links::orbit::Timestamp;
 use candor_network::HandshakeType;
 use clap::Args;
 use std::path::PathBuf;
@@ -39,7 +40,27 @@ pub(crate) struct CircuitArguments {
     /// Directory for figures [default: the current one]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+    /// Follow the satellites: a circuit per handshake every so often, with the satellite that serves then, its elevation, delay and Doppler shift
+    #[arg(long)]
+    pub(crate) pass: bool,
+    /// Seconds from one circuit of --pass to the next
+    #[arg(long, value_name = "SECONDS", default_value_t = 15, requires = "pass", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub(crate) every: u32,
+    /// Carrier of the Doppler shifts of --pass, in GHz
+    #[arg(long, value_name = "GHZ", default_value_t = 12.0, requires = "pass", value_parser = gigahertz)]
+    pub(crate) carrier: f64,
+    /// Satellites to follow instead of the topology's: a file with TLEs, or with OMMs as JSON, KVN or XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) elements: Option<PathBuf>,
+    /// When to begin to follow satellites, in UTC [default: when the topology says; with --elements, when the first link opens after their epoch]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<Timestamp>,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ListFormat,
+}
+
+fn gigahertz(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.001..=1000.0).contains(number));
+    number.ok_or_else(|| "expected a number from 0.001 to 1000".to_owned())
 }

@@ -2,12 +2,14 @@
 
 mod costs;
 mod figures;
+mod pass;
 
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
 use crate::output::{Talk, columns, print};
 use candor_lab::table::{Align, Table, paragraph};
 use candor_links::crossover::{Crossover, crossover, rates};
+use candor_links::orbit;
 use candor_links::simulator::{Cryptography, Plan, Start};
 use candor_links::survey::{Sensitivity, Summary, Times, sensitivity, survey};
 use candor_links::topology::{BUILT_IN, Topology};
@@ -27,7 +29,7 @@ const HANDSHAKES: [HandshakeType; 6] = [
 ];
 
 pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Failure> {
-    let topology = topology(&arguments.topology)?;
+    let topology = topology(arguments)?;
     let handshakes = match arguments.handshake.is_empty() {
         true => HANDSHAKES.to_vec(),
         false => arguments.handshake.clone(),
@@ -42,6 +44,9 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
         fetch: (arguments.page > 0).then_some(arguments.page),
         ..Plan::new(topology, handshakes[0])
     };
+    if arguments.pass {
+        return pass::execute(arguments, &plan, &handshakes, &costs.says);
+    }
     let mut rows = Vec::new();
     for handshake in handshakes {
         let plan = Plan { handshake, ..plan.clone() };
@@ -79,10 +84,25 @@ fn crossovers(plan: &Plan, rows: &[(HandshakeType, Summary)]) -> Result<Vec<(Han
     others.map(compare).collect()
 }
 
+/// The topology that is asked for; if it follows satellites, it does so.
+fn topology(arguments: &CircuitArguments) -> Result<Topology, Failure> {
+    let topology = read(&arguments.topology)?;
+    let CircuitArguments { elements, from, .. } = arguments;
+    if topology.orbit.is_none() && elements.is_none() && from.is_none() {
+        return Ok(topology);
+    }
+    let elements = elements.as_ref().map(|path| {
+        let bytes =
+            std::fs::read(path).map_err(|error| Failure::Error(format!("can't read {}: {error}", path.display())))?;
+        orbit::read(&bytes).map_err(|error| Failure::Error(format!("{}: {error}", path.display())))
+    });
+    Ok(topology.fly(elements.transpose()?.as_deref(), *from)?)
+}
+
 /// A built-in topology, or one from a file.
-fn topology(name: &str) -> Result<Topology, Failure> {
-    if let Some(topology) = Topology::built_in(name) {
-        return Ok(topology?);
+fn read(name: &str) -> Result<Topology, Failure> {
+    if let Some(built_in) = BUILT_IN.iter().find(|topology| topology.name == name) {
+        return Ok(Topology::parse(built_in.name, built_in.text)?);
     }
     let path = Path::new(name);
     if path.extension().is_none_or(|extension| extension != "toml") {
@@ -109,6 +129,11 @@ fn text(
         Start::Cold => "links are made",
     };
     let circuits = rows.first().map_or(0, |(_, summary)| summary.circuits);
+    let over = plan.topology.flight().map(|flight| {
+        let (from, until) = (flight.time(plan.begin), flight.time(flight.ends()));
+        format!(" that begin one after another from {from:.0} until {until:.0}")
+    });
+    let over = over.unwrap_or_default();
     let mut text = format!(
         "{}{set}: {}\n{}\n",
         plan.topology.name,
@@ -118,9 +143,10 @@ fn text(
     text += &paragraph(
         "",
         &format!(
-            "SIMULATED in virtual time: {circuits} circuits per handshake, {start}, seed {}. Times in ms: medians, and percentiles where at least ten \
-             circuits lie beyond. Delays alone: {}. Computation: {costs}.",
+            "SIMULATED in virtual time: {circuits} circuits per handshake{over}, {start}, seed {}. Times in ms: medians, and percentiles where at least ten \
+             circuits lie beyond. Delays alone{}: {}. Computation: {costs}.",
             plan.seed,
+            if plan.topology.flight().is_some() { " at the beginning" } else { "" },
             ms(Some(plan.delays_alone()?)),
         ),
         wide,

@@ -66,7 +66,7 @@ fn topologies(words: &[String], format: ListFormat) -> Result<(), Failure> {
     let mut text = String::new();
     let mut values = Vec::new();
     for built_in in only("topology", "topologies", BUILT_IN.iter().collect(), words, |built_in| built_in.name)? {
-        let topology = Topology::parse(built_in.name, built_in.text)?;
+        let Some(topology) = Topology::built_in(built_in.name).transpose()? else { continue };
         let sets = topology.sets();
         let picture = topology.picture(None);
         let others: String = sets.iter().map(|set| format!(" (--set {set})")).collect();

@@ -8,3 +8,8 @@ const MUTATIONS: usize = 1500;
 fn no_element_set_makes_the_reader_or_sgp4_panic() {
     Corpus::of("links_elements").run(MUTATIONS, fuzz::elements);
 }
+
+#[test]
+fn no_topology_makes_the_reader_or_the_simulator_panic() {
+    Corpus::of("links_topology").run(300, fuzz::topology);
+}

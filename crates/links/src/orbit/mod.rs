@@ -60,6 +60,9 @@ pub use satellite::Satellite;
 pub use service::{Connection, HandOver, Link, Part, Plan, Route, Sample, Selection, Stretch, Terminal};
 pub use walker::Walker;
 
+/// The times of this module.
+pub use jiff::Timestamp;
+
 /// The one element set on which the satellite links of hmx615/pq-ntor-experiment rest (`sagin-experiments/satellite_orbit.py`).
 pub const EXAMPLE: &str = include_str!("../../data/57795.tle");
 

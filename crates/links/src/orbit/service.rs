@@ -11,6 +11,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 mod choice;
+mod opening;
 
 /// To how many seconds the moment is found at which a satellite is lost.
 const PRECISION: f64 = 1e-3;

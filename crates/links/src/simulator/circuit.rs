@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use candor_onion::circuit::{ClientCircuit, HandshakeJob, Limits, RelayCircuit, StreamId};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A relay's end of a circuit, from its creation.
@@ -24,6 +25,8 @@ pub(super) struct Circuit {
     pub(super) round_trips: u32,
     pub(super) stream: Option<StreamId>,
     pub(super) fetch_began: Duration,
+    /// There is an event for its deadline, or for an earlier one.
+    pub(super) is_watched: bool,
     pub(super) done: bool,
     /// The world knows that it is done.
     pub(super) counted: bool,
@@ -31,15 +34,16 @@ pub(super) struct Circuit {
 }
 
 impl Circuit {
-    pub(super) fn new(round_trips: u32, now: Duration) -> Self {
+    pub(super) fn new(limits: &Arc<Limits>, round_trips: u32, now: Duration) -> Self {
         Self {
-            client: Box::new(ClientCircuit::new(Limits::default(), true)),
+            client: Box::new(ClientCircuit::new(Arc::clone(limits), true)),
             relays: [None, None, None],
             connections: [None; 4],
             step_began: now,
             round_trips,
             stream: None,
             fetch_began: Duration::ZERO,
+            is_watched: false,
             done: false,
             counted: false,
             outcome: Outcome { began: now, ..Outcome::default() },

@@ -16,6 +16,8 @@ pub struct Outcome {
     pub built: Option<Duration>,
     /// Why it was not built, or closed later.
     pub failure: Option<Failure>,
+    /// When that was.
+    pub failed_at: Option<Duration>,
     /// Cells over the links, up to the last hop: those to guard, middle and exit, each out and in. Those that make a link don't count.
     pub cells: [[u64; 2]; 3],
     /// Bytes of TLS over the same links, those that make a link included.

@@ -12,11 +12,12 @@ use crate::suite::{self, Suite};
 use crate::topology::{Role, Step};
 use crate::transport::{Endpoint, Segment};
 use candor_onion::cell::{Cell, Decoder, Message};
-use candor_onion::circuit::{HandshakeJob, RelayCircuit};
+use candor_onion::circuit::{HandshakeJob, Limits, RelayCircuit};
 use candor_onion::handshake::HandshakeType;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Bytes of a GET with a host and a path.
@@ -74,6 +75,8 @@ pub struct World {
     fetch: Option<u64>,
     more_round_trips: u32,
     suite: Box<dyn Suite>,
+    /// Those of all machines, in one place.
+    limits: Arc<Limits>,
     /// Each link, there and back.
     links: Vec<[LinkModel; 2]>,
     /// The way of each connection, from its initiator and to it.
@@ -133,6 +136,7 @@ impl World {
             fetch: plan.fetch,
             more_round_trips: plan.more_round_trips,
             suite: suite::suite(plan.handshake, plan.cryptography).map_err(SimulatorError::Keys)?,
+            limits: Arc::default(),
             links: links.collect(),
             ways,
             round_trips,
@@ -185,7 +189,7 @@ impl World {
         let mut left = circuits;
         for circuit in 0..circuits {
             let at = began + interval * circuit;
-            self.circuits.push(Circuit::new(self.more_round_trips, at));
+            self.circuits.push(Circuit::new(&self.limits, self.more_round_trips, at));
             self.schedule(at, Event::Begin { circuit });
         }
         while left > 0
@@ -240,13 +244,16 @@ impl World {
             Event::Timer { connection, end } => {
                 let (index, end) = (connection as usize, usize::from(end));
                 let now = self.now;
-                let Connection { circuit, ends, timers, .. } = &mut self.connections[index];
-                let circuit = *circuit;
+                let Connection { circuit, hop, ends, timers, .. } = &mut self.connections[index];
+                let (circuit, hop) = (*circuit, *hop);
                 // Each end has one event at the earliest time; others are stale.
                 if timers[end] == Some(now) {
                     timers[end] = None;
                     if ends[end].deadline().is_some_and(|deadline| deadline <= now) {
                         ends[end].tick(now);
+                    }
+                    if ends[end].has_given_up() {
+                        self.lost_connection(circuit, usize::from(hop));
                     }
                     self.flush(connection, end);
                 }
@@ -271,6 +278,7 @@ impl World {
                 let now = self.instant();
                 self.circuits[circuit as usize].client.tick(now);
                 self.drain_client(circuit);
+                self.watch(circuit);
                 circuit
             }
         }
@@ -392,11 +400,11 @@ impl World {
                 }
             }
             (_, Message::Create2(create)) if relays[hop].is_none() => {
-                let (machine, job) = RelayCircuit::create(create, Default::default());
+                let (machine, job) = RelayCircuit::create(create, self.limits.clone());
                 self.created(circuit, hop, machine, job);
             }
             (_, Message::Create2v(create)) if relays[hop].is_none() => {
-                let (machine, job) = RelayCircuit::create_wide(create, Default::default());
+                let (machine, job) = RelayCircuit::create_wide(create, self.limits.clone());
                 self.created(circuit, hop, machine, job);
             }
             (_, message) => {
@@ -430,8 +438,17 @@ impl World {
         let hop = client.hops();
         // It can only fail where the circuit has been closed meanwhile, which its last action says.
         let _ = self.suite.begin(client, hop, now);
-        let deadline = client.deadline();
         self.drain_client(circuit);
+        if !self.circuits[circuit as usize].is_watched {
+            self.watch(circuit);
+        }
+    }
+
+    /// Sees to it that the client is woken when it has waited long enough. There is one such event for each circuit, not one for each hop.
+    fn watch(&mut self, circuit: u32) {
+        let Circuit { client, is_watched, .. } = &mut self.circuits[circuit as usize];
+        let deadline = client.deadline();
+        *is_watched = deadline.is_some();
         if let Some(deadline) = deadline {
             self.schedule(deadline - self.base, Event::Deadline { circuit });
         }

@@ -21,6 +21,8 @@ macro_rules! built_in {
 built_in! {
     "leo-bent-pipe"
     "leo-isl"
+    "leo-pass"
+    "leo-shell"
     "geo-bent-pipe"
     "terrestrial-continent"
     "terrestrial-world"

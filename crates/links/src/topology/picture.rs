@@ -51,11 +51,17 @@ impl Topology {
     }
 }
 
-/// Delay, rate and loss, such as `2.71ms 124M 5%`.
+/// Delay, rate and loss, such as `2.71ms 124M 5%`, or `2.71ms to 7.98ms` of a delay that varies.
 fn values(profile: &Profile) -> String {
     let mut text = match &profile.delay {
         Delay::Constant(delay) => time(*delay),
-        Delay::Trace(_) => "varying".to_owned(),
+        Delay::Trace(trace) => {
+            let delays = || trace.samples.iter().filter_map(|(_, delay)| *delay);
+            match delays().min().zip(delays().max()) {
+                Some((least, most)) => format!("{} to {}", time(least), time(most)),
+                None => "no link".to_owned(),
+            }
+        }
     };
     if let Some(rate) = profile.rate {
         let mbit = rate as f64 / 1e6;

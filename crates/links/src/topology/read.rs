@@ -1,7 +1,12 @@
 //! From TOML to a topology, with the line of every mistake.
 
+mod orbit;
+
+use super::flight;
 use super::{Link, Node, NodeKind, Role, Routing, Topology, TopologyError};
 use crate::model::{Delay, Loss, Profile};
+use crate::orbit::Part;
+use orbit::FileOrbit;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,6 +32,7 @@ struct File {
     node: Vec<FileNode>,
     #[serde(default)]
     link: Vec<FileLink>,
+    orbit: Option<Spanned<FileOrbit>>,
     roles: Roles,
 }
 
@@ -41,7 +47,8 @@ struct FileNode {
 #[serde(deny_unknown_fields)]
 struct FileLink {
     between: Spanned<[Spanned<String>; 2]>,
-    delay_ms: Spanned<f64>,
+    delay_ms: Option<Spanned<f64>>,
+    orbit: Option<Spanned<FilePart>>,
     rate_mbit: Option<Spanned<f64>>,
     back_rate_mbit: Option<Spanned<f64>>,
     queue_kib: Option<Spanned<f64>>,
@@ -49,6 +56,16 @@ struct FileLink {
     bursts: Option<Bursts>,
     #[serde(default)]
     sets: BTreeMap<String, Set>,
+}
+
+/// The part of a satellites' way that a link is.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum FilePart {
+    Whole,
+    Up,
+    Between,
+    Down,
 }
 
 /// Other values for a link; what is missing is as the link's own.
@@ -86,7 +103,7 @@ impl Topology {
     ///
     /// # Errors
     /// [`TopologyError`] with the line: no TOML, an unknown or missing field, a node that is not there, a value out of its range, a cycle where
-    /// `routing` is `tree`, two nodes of a circuit without a way between them.
+    /// `routing` is `tree`, two nodes of a circuit without a way between them. Links that follow an orbit have no delay before [`Topology::fly`].
     pub fn parse(name: &str, text: &str) -> Result<Self, TopologyError> {
         let reader = Reader { name, text };
         let file: File = toml::from_str(text).map_err(|error| {
@@ -94,6 +111,17 @@ impl Topology {
             reader.error(at, error.message())
         })?;
         reader.topology(file)
+    }
+}
+
+impl From<FilePart> for Part {
+    fn from(part: FilePart) -> Self {
+        match part {
+            FilePart::Whole => Self::Whole,
+            FilePart::Up => Self::Up,
+            FilePart::Between => Self::Between,
+            FilePart::Down => Self::Down,
+        }
     }
 }
 
@@ -137,6 +165,7 @@ impl Reader<'_> {
                 .copied()
                 .ok_or_else(|| self.at(name, format!("unknown node `{}`; the nodes are: {}", name.get_ref(), known())))
         };
+        let orbit = file.orbit.as_ref().map(|orbit| self.orbit(orbit.get_ref())).transpose()?;
         let mut links = Vec::new();
         let mut trees = Trees::new(nodes.len());
         for link in &file.link {
@@ -156,7 +185,15 @@ impl Reader<'_> {
                 );
                 return Err(self.at(&link.between, what));
             }
+            if let (Some(part), None) = (&link.orbit, &orbit) {
+                return Err(self.at(part, "link follows an orbit, but there is no table [orbit]"));
+            }
             links.push(self.link(link, between)?);
+        }
+        if let Some(table) = &file.orbit
+            && links.iter().all(|link| link.follows.is_none())
+        {
+            return Err(self.at(table, "no link follows the orbit; give it to one by orbit = \"whole\""));
         }
         let parts = [&file.roles.client, &file.roles.guard, &file.roles.middle, &file.roles.exit, &file.roles.target];
         let mut roles = [0; Role::ALL.len()];
@@ -176,11 +213,17 @@ impl Reader<'_> {
             return Err(self.at(guard, "client and guard are the same node"));
         }
         let (title, source, routing) = (file.title, file.source, file.routing);
-        Ok(Topology { name: self.name.to_owned(), title, source, routing, nodes, links, roles })
+        let name = self.name.to_owned();
+        Ok(Topology { name, title, source, routing, nodes, links, orbit, roles, flight: None })
     }
 
     fn link(&self, link: &FileLink, between: [usize; 2]) -> Result<Link, TopologyError> {
-        let delay = self.delay(&link.delay_ms)?;
+        let (delay, follows) = match (&link.delay_ms, &link.orbit) {
+            (Some(delay), None) => (self.delay(delay)?, None),
+            (None, Some(part)) => (flight::unknown(), Some(Part::from(*part.get_ref()))),
+            (Some(delay), Some(_)) => return Err(self.at(delay, "delay_ms and orbit exclude each other")),
+            (None, None) => return Err(self.at(&link.between, "link has neither delay_ms nor orbit")),
+        };
         let rates = self.rates(link.rate_mbit.as_ref(), link.back_rate_mbit.as_ref())?;
         let queue = match &link.queue_kib {
             Some(queue) => self.within("queue_kib", queue, 2.0, 1e9)?,
@@ -201,26 +244,32 @@ impl Reader<'_> {
             }
             (None, None) => Loss::None,
         };
-        let profiles = |delay, rates: [Option<u64>; 2], loss| {
-            rates.map(|rate| Profile { delay: Delay::Constant(delay), rate, queue, loss })
+        let profiles = |delay: &Delay, rates: [Option<u64>; 2], loss| {
+            rates.map(|rate| Profile { delay: Delay::clone(delay), rate, queue, loss })
         };
         let mut sets = Vec::new();
         for (name, set) in &link.sets {
-            let delay = set.delay_ms.as_ref().map_or(Ok(delay), |value| self.delay(value))?;
+            let delay = match &set.delay_ms {
+                Some(value) if follows.is_some() => {
+                    return Err(self.at(value, "delay_ms in a set of a link that follows the orbit"));
+                }
+                Some(value) => self.delay(value)?,
+                None => delay.clone(),
+            };
             let loss = set.loss_percent.as_ref().map_or(Ok(loss), |value| self.loss(value))?;
             let rates = match (&set.rate_mbit, &set.back_rate_mbit) {
                 (None, None) => rates,
                 (rate, back) => self.rates(rate.as_ref(), back.as_ref())?,
             };
-            sets.push((name.clone(), profiles(delay, rates, loss)));
+            sets.push((name.clone(), profiles(&delay, rates, loss)));
         }
-        Ok(Link { between, ways: profiles(delay, rates, loss), sets })
+        Ok(Link { between, ways: profiles(&delay, rates, loss), sets, follows })
     }
 
-    fn delay(&self, value: &Spanned<f64>) -> Result<Duration, TopologyError> {
+    fn delay(&self, value: &Spanned<f64>) -> Result<Delay, TopologyError> {
         // To the nanosecond, since from_secs_f64 cuts off.
         let nanoseconds = self.within("delay_ms", value, 0.0, MOST_DELAY)? * 1e6;
-        Ok(Duration::from_nanos(nanoseconds.round() as u64))
+        Ok(Delay::Constant(Duration::from_nanos(nanoseconds.round() as u64)))
     }
 
     fn rates(

@@ -92,6 +92,49 @@ fn a_mistake_is_named_with_its_line() {
     }
 }
 
+/// The same for what a topology says about satellites; the line is that of the text that is replaced.
+#[test]
+fn a_mistake_about_satellites_is_named_with_its_line() {
+    let good = BUILT_IN.iter().find(|built_in| built_in.name == "leo-shell").unwrap().text;
+    let cases = [
+        ("satellites = \"shell\"", "satellites = \"shells\"", "unknown variant `shells`"),
+        ("satellites = \"shell\"", "satellites = 1", "string"),
+        ("from = \"2025-03-09T12:00:00Z\"", "from = \"noon\"", "from is `noon`; expected a time such as"),
+        ("seconds = 600", "seconds = 0", "seconds is 0; expected 1 to 86400"),
+        ("seconds = 600", "seconds = nan", "seconds is NaN"),
+        ("seconds = 600", "seconds = 86400\nstep_s = 0.5", "more than 100000 steps"),
+        ("slot_s = 15", "slot_s = 0.01", "slot_s is 0.01"),
+        ("slot_s = 15", "slots = 15", "slots"),
+        ("outage_ms = 30", "outage_ms = 7501", "outage_ms is 7501; expected 0 to 7500"),
+        ("latitude = 52.52", "latitude = 91", "latitude is 91; expected -90 to 90"),
+        ("longitude = 8.68", "longitude = -181", "longitude is -181"),
+        ("longitude = 8.68, mask = 25", "longitude = 8.68, mask = -1", "mask is -1; expected 0 to 90"),
+        ("longitude = 8.68", "longitude = 8.68, height_m = 1e6", "height_m is 1000000"),
+        ("orbit = \"up\"", "orbit = \"sideways\"", "unknown variant `sideways`"),
+        ("orbit = \"up\"", "delay_ms = 1\norbit = \"up\"", "delay_ms and orbit exclude each other"),
+        ("orbit = \"up\"", "orbit = \"up\"\nsets.far = { delay_ms = 3 }", "delay_ms in a set of a link that follows the orbit"),
+    ];
+    assert!(parse(good).is_ok());
+    for (from, to, says) in cases {
+        assert_eq!(good.matches(from).count(), 1, "{from}");
+        let error = parse(&good.replace(from, to)).expect_err(to);
+        let line = good.lines().position(|line| line.contains(from)).unwrap() + 1;
+        assert!(error.line.is_some_and(|found| (line..=line + 1).contains(&found)), "{to}: {error}");
+        assert!(error.to_string().contains(says), "{to}: {error}");
+    }
+    let without = |what: &str| parse(&good.replace(what, "")).expect_err(what);
+    assert!(without("from = \"2025-03-09T12:00:00Z\"\n").what.contains("the shell needs `from`"));
+    assert!(without("orbit = \"up\"\n").what.contains("neither delay_ms nor orbit"));
+    let nowhere = good.replace("orbit = \"up\"", "delay_ms = 1").replace("orbit = \"down\"", "delay_ms = 1");
+    assert!(parse(&nowhere).unwrap_err().what.contains("no link follows the orbit"));
+    let between = good.replace("slot_s = 15", "route = \"between-satellites\"");
+    assert!(parse(&between).is_ok());
+    let error = parse(&between.replace("\"shell\"\nfrom", "\"57795\"\nfrom")).unwrap_err();
+    assert!(error.what.contains("no other satellites have links"), "{error}");
+    let lone = GOOD.replace("delay_ms = 2.5", "orbit = \"up\"");
+    assert!(parse(&lone).unwrap_err().what.contains("there is no table [orbit]"));
+}
+
 #[test]
 fn a_cycle_is_refused_unless_it_is_meant() {
     let link = "[[link]]\nbetween = [\"a\", \"c\"]\ndelay_ms = 0.5\n[roles]";
@@ -131,7 +174,7 @@ fn losses_come_alone_or_in_bursts() {
 #[test]
 fn what_candor_brings_is_good_and_drawn() {
     for topology in BUILT_IN {
-        let topology = Topology::parse(topology.name, topology.text).unwrap();
+        let topology = Topology::built_in(topology.name).unwrap().unwrap();
         let picture = topology.picture(None);
         assert_eq!(picture.lines().filter(|line| !line.starts_with("unused")).count(), 4, "{picture}");
         for role in Role::ALL {
@@ -139,7 +182,7 @@ fn what_candor_brings_is_good_and_drawn() {
         }
         assert!(topology.links.iter().all(|link| link.ways[0].delay == link.ways[1].delay));
     }
-    assert_eq!(BUILT_IN.len(), 17);
+    assert_eq!(BUILT_IN.len(), 19);
     assert!(Topology::built_in("leo").is_none());
 }
 
@@ -166,6 +209,20 @@ proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(text in ".{0,300}") {
         let _ = parse(&text);
+    }
+
+    #[test]
+    fn no_damage_to_an_orbit_makes_the_reader_panic(at in 0..800usize, length in 0..20usize, with in "[ -~\n]{0,12}") {
+        let good = BUILT_IN.iter().find(|built_in| built_in.name == "leo-pass").unwrap().text;
+        let begin = good.find("[orbit]").unwrap() + at;
+        let mut text = good.to_owned();
+        text.replace_range(begin..begin + length, &with);
+        if let Ok(topology) = parse(&text) {
+            let is_short = topology.orbit.as_ref().is_some_and(|orbit| orbit.length.as_secs_f64() / orbit.step.as_secs_f64() < 1000.0);
+            if is_short && let Ok(flown) = topology.fly(None, None) {
+                prop_assert!(flown.flight().is_some_and(|flight| flight.link(flight.opens()).is_some()));
+            }
+        }
     }
 
     #[test]

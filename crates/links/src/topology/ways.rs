@@ -18,12 +18,12 @@ pub struct Step {
 }
 
 impl Topology {
-    /// The way from one part to another with the least delay under a set of values; the first in the file among equals. Empty if both are at the same node.
+    /// The way from one part to another with the least delay under a set of values when there are links for the first time; the first in the file among equals. Empty if both are at the same node.
     ///
     /// # Errors
     /// [`TopologyError`] if there is none. A topology that was read has one between all parts.
     pub fn way(&self, from: Role, to: Role, set: Option<&str>) -> Result<Vec<Step>, TopologyError> {
-        self.way_at(from, to, set, Duration::ZERO)
+        self.way_at(from, to, set, self.begins())
     }
 
     /// [`Self::way`] at a time: where delays vary, another way may then have the least, and a link that is not there leads nowhere.
@@ -56,7 +56,11 @@ impl Topology {
         while node != from_node {
             let Some((_, Some(step))) = best[node] else {
                 let [from, to] = [from_node, to_node].map(|node| &self.nodes[node].name);
-                let what = format!("no way from `{from}` to `{to}` at {:.3} s", at.as_secs_f64());
+                let when = match (&self.orbit, &self.flight) {
+                    (Some(_), None) => "before its links follow their satellites (Topology::fly)".to_owned(),
+                    _ => format!("at {:.3} s", at.as_secs_f64()),
+                };
+                let what = format!("no way from `{from}` to `{to}` {when}");
                 return Err(TopologyError { file: format!("{}.toml", self.name), line: None, what });
             };
             way.push(step);

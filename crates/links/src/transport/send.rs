@@ -10,6 +10,8 @@ const INITIAL_WINDOW: f64 = 10.0;
 const BETA: f64 = 0.7;
 /// Linux, `TCP_RTO_MIN`: how far the timeout is above the smoothed round trip, at least.
 const MARGIN: Duration = Duration::from_millis(200);
+/// Linux, `tcp_retries2`: timeouts in a row that an end bears.
+const MOST_TIMEOUTS: u32 = 15;
 /// The timeout before a round trip is measured (RFC 6298, section 2.1).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(120);
@@ -98,6 +100,11 @@ impl Sending {
 
     pub(super) fn resent(&self) -> u64 {
         self.resent
+    }
+
+    /// Whether nothing has been heard for too long.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.backoff > MOST_TIMEOUTS
     }
 
     pub(super) fn deadline(&self) -> Option<Duration> {

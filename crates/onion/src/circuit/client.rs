@@ -13,6 +13,7 @@ use crate::relay::message::{Begin, Connected, EndReason, Extend2, NextRelay, Res
 use crate::{Error, PeerMisbehaved};
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What to ask of a hop in its handshake. `ntor` can't carry a request and always leads to tor1 without fragments.
@@ -85,9 +86,12 @@ pub enum ClientAction {
     Closed(Failure),
 }
 
+/// Hops of most circuits: what there is room for at first.
+const HOPS: usize = 3;
+
 /// The client's end of a circuit. See [the module](super).
 pub struct ClientCircuit {
-    limits: Limits,
+    limits: Arc<Limits>,
     wide_link: bool,
     onion: Onion,
     hops: Vec<Conversation>,
@@ -116,12 +120,12 @@ struct Pending {
 impl ClientCircuit {
     /// A circuit without hops. `wide_link` says whether the link to the first hop accepts CREATE2V
     /// ([`Link::is_wide`](crate::link::Link::is_wide)).
-    pub fn new(limits: Limits, wide_link: bool) -> Self {
+    pub fn new(limits: impl Into<Arc<Limits>>, wide_link: bool) -> Self {
         Self {
-            limits,
+            limits: limits.into(),
             wide_link,
-            onion: Onion::default(),
-            hops: Vec::new(),
+            onion: Onion::with_room(HOPS),
+            hops: Vec::with_capacity(HOPS),
             pending: None,
             probes: Vec::new(),
             early_left: RELAY_EARLY_CELLS,
@@ -442,7 +446,7 @@ impl ClientCircuit {
         let response = if pending.carries_messages { Response::decode(&message)? } else { Response::default() };
         let agreed = Agreed::new(pending.request, response)?;
         self.onion.push(ClientLayer::new(agreed.crypto, &keys)?);
-        self.hops.push(Conversation::new(End::Client, agreed, self.limits));
+        self.hops.push(Conversation::new(End::Client, agreed, Arc::clone(&self.limits)));
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 mod lookups;
 
 use super::ended::Ended;
-use super::padding::{Padding, UNPREDICTABLE};
+use super::padding::{self, UNPREDICTABLE};
 use super::stream::{Outgoing, Stream, StreamId};
 use super::{Agreed, Limits};
 use crate::cell::{DestroyReason, PAYLOAD, RelayPayload};
@@ -14,6 +14,7 @@ use crate::relay::message::{Begin, Connected, EndReason, Extend2, Resolve, Resol
 use crate::relay::{Format, Fragments, Header, RelayCommand, Whole, cells_for, continuation_room, encode_fragment};
 use crate::{Error, PeerMisbehaved};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Where the cells of a message go: it wraps a decrypted payload, as RELAY_EARLY or not, and queues it.
@@ -56,21 +57,20 @@ pub(super) struct Conversation {
     flow: Flow,
     /// Whether streams have windows (tor1). Otherwise XON and XOFF regulate them.
     stream_windows: bool,
-    limits: Limits,
+    limits: Arc<Limits>,
     streams: BTreeMap<u16, Stream>,
     /// Bytes of all streams, ended ones included, that the caller has and has not reported as consumed.
     unread: usize,
     /// Streams that the client has ended; cells for them may still be in flight.
     ended: Ended,
-    padding: Padding,
     next_stream: u16,
 }
 
 impl Conversation {
-    pub(super) fn new(end: End, agreed: Agreed, limits: Limits) -> Self {
+    pub(super) fn new(end: End, agreed: Agreed, limits: Arc<Limits>) -> Self {
         let format = agreed.crypto.format();
         let flow = match agreed.sendme_increment {
-            Some(increment) => Flow::vegas(increment, limits.congestion),
+            Some(increment) => Flow::vegas(increment, &limits.congestion),
             None => Flow::fixed(),
         };
         Self {
@@ -84,7 +84,6 @@ impl Conversation {
             streams: BTreeMap::new(),
             unread: 0,
             ended: Ended::default(),
-            padding: Padding::new(),
             next_stream: 1,
         }
     }
@@ -110,7 +109,7 @@ impl Conversation {
         let header = Header { command, stream, length: body.len() as u16 };
         let taken = self.format.encode(&mut payload, header, body);
         debug_assert_eq!(taken, body.len(), "callers send messages that fit");
-        self.padding.fill(&mut payload, self.format.room(stream != 0) - taken);
+        padding::fill(&mut payload, self.format.room(stream != 0) - taken);
         send(false, payload)
     }
 
@@ -135,7 +134,7 @@ impl Conversation {
             let before = done;
             done = encode_fragment(self.format, &mut payload, command, body, done);
             let room = if index == 0 { self.format.room(false) } else { continuation_room(self.format) };
-            self.padding.fill(&mut payload, room - (done - before));
+            padding::fill(&mut payload, room - (done - before));
             send(early && index == 0, payload);
         }
         for _ in cells..at_least {
@@ -191,7 +190,7 @@ impl Conversation {
             let mut payload = Box::new([0; PAYLOAD]);
             let header = Header { command: RelayCommand::DATA, stream: id.0, length: chunk.len() as u16 };
             self.format.encode(&mut payload, header, chunk);
-            self.padding.fill(&mut payload, self.format.most_data() - chunk.len());
+            padding::fill(&mut payload, self.format.most_data() - chunk.len());
             let tag = send(false, payload);
             self.flow.sent(tag, now);
             if let Outgoing::Window(cells) = &mut stream.outgoing {
@@ -387,7 +386,7 @@ impl Conversation {
 
     fn on_sendme(&mut self, id: StreamId, body: &[u8], blocked: bool, now: Instant) -> Result<News, Error> {
         if id.0 == 0 {
-            self.flow.acknowledged(Sendme::decode(body)?.tag, blocked, now)?;
+            self.flow.acknowledged(Sendme::decode(body)?.tag, blocked, now, &self.limits.congestion)?;
             let wake = |(number, stream): (&u16, &mut Stream)| {
                 let ready = stream.starved && stream.allowance() > 0;
                 stream.starved &= !ready;
@@ -457,7 +456,7 @@ mod tests {
 
     pub(super) fn conversation(end: End, crypto: Crypto) -> Conversation {
         let sendme_increment = (crypto == Crypto::Cgo).then_some(31);
-        Conversation::new(end, Agreed { crypto, fragments: true, sendme_increment }, Limits::default())
+        Conversation::new(end, Agreed { crypto, fragments: true, sendme_increment }, Arc::default())
     }
 
     pub(super) fn tag() -> Tag {

@@ -5,39 +5,44 @@
 //! [`UNPREDICTABLE`] bytes short.
 
 use crate::cell::PAYLOAD;
-use aes::Aes128;
-use ctr::Ctr128BE;
-use ctr::cipher::{KeyIvInit, StreamCipher};
-use std::fmt;
+use candor_primitives::aes::Aes128Ctr;
+use candor_primitives::aes::cipher::StreamCipher;
+use std::cell::RefCell;
+use zeroize::Zeroizing;
 
 /// Zero bytes in front of the random ones. A later protocol may use what follows a message, and an old receiver skips it.
 const ZEROS: usize = 4;
 /// Unused bytes that a cell needs so that nobody can guess its tag: sixteen of them are random.
 pub(super) const UNPREDICTABLE: usize = ZEROS + 16;
 
-/// A source of random bytes: AES-128 in counter mode with a key of the operating system's. Wiped on drop.
-pub(super) struct Padding(Option<Ctr128BE<Aes128>>);
-
-impl Padding {
-    /// Without randomness from the operating system, which every handshake needs before this, the bytes stay zero.
-    pub(super) fn new() -> Self {
-        let mut key = zeroize::Zeroizing::new([0; 16]);
-        let drawn = getrandom::fill(key.as_mut_slice());
-        Self(drawn.is_ok().then(|| Ctr128BE::new((&*key).into(), &[0; 16].into())))
-    }
-
-    /// Fills the last `unused` bytes of a payload, which are zero.
-    pub(super) fn fill(&mut self, payload: &mut [u8; PAYLOAD], unused: usize) {
-        if let (Some(source), Some(random)) = (&mut self.0, unused.checked_sub(ZEROS)) {
-            source.apply_keystream(&mut payload[PAYLOAD - random..]);
-        }
-    }
+thread_local! {
+    /// The source of random bytes of all circuits that a thread serves, since a key for each would be the larger part of some: AES-128 in counter mode with a key of
+    /// the operating system's. What a circuit has seen of it tells nobody what another one gets. Wiped when the thread ends.
+    static SOURCE: RefCell<Option<Aes128Ctr>> = const { RefCell::new(None) };
 }
 
-impl fmt::Debug for Padding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Padding(..)")
-    }
+/// Fills the last `unused` bytes of a payload, which are zero. Without randomness from the operating system, which every handshake needs before this,
+/// they stay zero.
+pub(super) fn fill(payload: &mut [u8; PAYLOAD], unused: usize) {
+    let Some(random @ 1..) = unused.checked_sub(ZEROS) else { return };
+    let room = &mut payload[PAYLOAD - random..];
+    // A thread that is ending has no source any more, and sends nothing.
+    let _ = SOURCE.try_with(|source| {
+        let mut source = source.borrow_mut();
+        // A key serves for 2^32 - 1 blocks, and then there is another.
+        if !source.as_mut().is_some_and(|source| source.try_apply_keystream(room).is_ok()) {
+            *source = draw();
+            if let Some(source) = &mut *source {
+                source.apply_keystream(room);
+            }
+        }
+    });
+}
+
+fn draw() -> Option<Aes128Ctr> {
+    let mut key = Zeroizing::new([0; 16]);
+    getrandom::fill(key.as_mut_slice()).ok()?;
+    Some(Aes128Ctr::new(&key, &[0; 16]))
 }
 
 #[cfg(test)]
@@ -46,11 +51,10 @@ mod tests {
 
     #[test]
     fn four_zeros_and_then_random_bytes_fill_what_is_unused() {
-        let mut padding = Padding::new();
-        let mut fill = |unused| {
+        let fill = |unused| {
             let mut payload = [0; PAYLOAD];
             payload[..PAYLOAD - unused].fill(7);
-            padding.fill(&mut payload, unused);
+            super::fill(&mut payload, unused);
             payload
         };
         for unused in [UNPREDICTABLE, 100, PAYLOAD - 11] {
@@ -64,5 +68,16 @@ mod tests {
         for unused in 0..=ZEROS {
             assert!(fill(unused)[PAYLOAD - unused..].iter().all(|byte| *byte == 0));
         }
+    }
+
+    #[test]
+    fn threads_fill_with_different_bytes() {
+        let first = || {
+            let mut payload = [0; PAYLOAD];
+            fill(&mut payload, PAYLOAD);
+            payload
+        };
+        let [one, other] = [(); 2].map(|()| std::thread::spawn(first).join().unwrap());
+        assert_ne!(one, other);
     }
 }

@@ -12,6 +12,7 @@ use crate::relay::RelayCommand;
 use crate::relay::message::{Begin, Connected, EndReason, NextRelay, Resolve, Resolved};
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// An action for the relay, or news for it.
@@ -70,7 +71,7 @@ pub enum RelayAction {
 
 /// A relay's end of a circuit. See [the module](super).
 pub struct RelayCircuit {
-    limits: Limits,
+    limits: Arc<Limits>,
     state: State,
     next: Next,
     early_left: u8,
@@ -106,17 +107,17 @@ enum Next {
 
 impl RelayCircuit {
     /// A circuit created by CREATE2. It opens once [`Self::answer`] gets the result of the job.
-    pub fn create(create: Create2, limits: Limits) -> (Self, HandshakeJob) {
-        Self::new(create, None, limits)
+    pub fn create(create: Create2, limits: impl Into<Arc<Limits>>) -> (Self, HandshakeJob) {
+        Self::new(create, None, limits.into())
     }
 
     /// A circuit created by CREATE2V. The answer is CREATED2V, and no shorter than the creation.
-    pub fn create_wide(create: Create2, limits: Limits) -> (Self, HandshakeJob) {
+    pub fn create_wide(create: Create2, limits: impl Into<Arc<Limits>>) -> (Self, HandshakeJob) {
         let length = create.onionskin().len() + 4;
-        Self::new(create, Some(length), limits)
+        Self::new(create, Some(length), limits.into())
     }
 
-    fn new(create: Create2, wide: Option<usize>, limits: Limits) -> (Self, HandshakeJob) {
+    fn new(create: Create2, wide: Option<usize>, limits: Arc<Limits>) -> (Self, HandshakeJob) {
         let circuit = Self {
             limits,
             state: State::Creating,
@@ -141,7 +142,7 @@ impl RelayCircuit {
             None if created.fits_fixed() => Message::Created2(created),
             None => return self.close(DestroyReason::PROTOCOL),
         };
-        let conversation = Conversation::new(End::Relay, agreed, self.limits);
+        let conversation = Conversation::new(End::Relay, agreed, Arc::clone(&self.limits));
         self.state = State::Open(Box::new(Open { layer, conversation }));
         self.actions.push_back(RelayAction::ToClient(message));
     }

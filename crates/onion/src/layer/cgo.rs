@@ -15,6 +15,7 @@
 
 use super::Tag;
 use crate::cell::{Command, PAYLOAD};
+use alloc::boxed::Box;
 use candor_cpu::secret;
 use candor_primitives::Cpu;
 use candor_primitives::aes::{Aes128, Aes128Decrypt};
@@ -36,14 +37,15 @@ const SECOND_STREAM: u8 = 31;
 /// and makes replacing keys slower.
 const POWERS: usize = 16;
 
-/// The keys of UIV+. `B` is AES in the direction that this end needs for ET.
+/// The keys of UIV+. `B` is AES in the direction that this end needs for ET. The powers of U lie at the beginning of a line of the cache.
+#[repr(C, align(64))]
 struct Uiv<B> {
-    #[cfg(test)]
-    cpu: Cpu,
-    et: B,
     u: Polyval<POWERS>,
+    et: B,
     prf: Aes128,
     b: Polyval<1>,
+    #[cfg(test)]
+    cpu: Cpu,
 }
 
 /// AES in one of its directions.
@@ -78,12 +80,12 @@ type Tweak<'a> = (&'a [u8; BLOCK], Command);
 impl<B: BlockCipher> Uiv<B> {
     fn new(cpu: Cpu, keys: &[[u8; BLOCK]; 4]) -> Self {
         Self {
-            #[cfg(test)]
-            cpu,
-            et: B::with_cpu(cpu, &keys[0]),
             u: Polyval::with_cpu(cpu, &keys[1]),
+            et: B::with_cpu(cpu, &keys[0]),
             prf: Aes128::with_cpu(cpu, &keys[2]),
             b: Polyval::with_cpu(cpu, &keys[3]),
+            #[cfg(test)]
+            cpu,
         }
     }
 
@@ -189,7 +191,44 @@ impl Drop for Workspace {
     }
 }
 
-/// One direction of a layer: the keys, the nonce N and the last tag T'.
+/// One direction of a layer. Its keys are expanded for the first cell: some directions of a circuit carry none for long, and expanded keys take ten
+/// times the room of the seed.
+enum Direction<B> {
+    /// The seed, for keys on this CPU.
+    Waiting(Cpu, Box<Zeroizing<[u8; SEED]>>),
+    Ready(Box<Half<B>>),
+}
+
+impl<B: BlockCipher> Direction<B> {
+    fn new(cpu: Cpu, material: &[u8]) -> Self {
+        // Written where it stays: a seed that is moved leaves a copy behind.
+        let mut seed = Box::new(Zeroizing::new([0; SEED]));
+        seed.copy_from_slice(material);
+        Self::Waiting(cpu, seed)
+    }
+
+    #[inline]
+    fn half(&mut self) -> &mut Half<B> {
+        if let Self::Waiting(cpu, seed) = self {
+            *self = Self::Ready(expand(*cpu, seed));
+        }
+        match self {
+            Self::Ready(half) => half,
+            Self::Waiting(..) => unreachable!("it was just expanded"),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn expand<B: BlockCipher>(cpu: Cpu, seed: &[u8; SEED]) -> Box<Half<B>> {
+    stack::clearing::<FRAMES, _>(|| Box::new(Half::new(cpu, seed)))
+}
+
+/// Stack that expanding the keys of a direction takes, in bytes: they are moved into their box.
+const FRAMES: usize = 5 << 10;
+
+/// The keys of a direction, the nonce N and the last tag T'.
 struct Half<B> {
     uiv: Uiv<B>,
     nonce: [u8; BLOCK],
@@ -200,7 +239,7 @@ struct Half<B> {
 }
 
 impl<B: BlockCipher> Half<B> {
-    fn new(cpu: Cpu, seed: &[u8]) -> Self {
+    fn new(cpu: Cpu, seed: &[u8; SEED]) -> Self {
         let (blocks, _) = seed.as_chunks::<BLOCK>();
         let (keys, rest) = blocks.split_first_chunk().expect("the seed has five blocks");
         Self { uiv: Uiv::new(cpu, keys), nonce: rest[0], tag: [0; BLOCK], next: [0; BLOCK], work: Workspace::default() }
@@ -242,23 +281,39 @@ fn tag(bytes: [u8; BLOCK]) -> Tag {
     tag
 }
 
+impl Half<Aes128> {
+    #[inline]
+    fn encrypt(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) {
+        self.uiv.encrypt((&self.tag, command), cell, &mut self.work);
+        self.tag = first_block(cell);
+    }
+}
+
+impl Half<Aes128Decrypt> {
+    #[inline]
+    fn decrypt(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) {
+        self.next = first_block(cell);
+        self.uiv.decrypt((&self.tag, command), cell, &mut self.work);
+        self.tag = self.next;
+    }
+}
+
 pub(super) struct Relay {
-    outbound: Half<Aes128>,
-    inbound: Half<Aes128>,
+    outbound: Direction<Aes128>,
+    inbound: Direction<Aes128>,
 }
 
 impl Relay {
     pub(super) fn new(cpu: Cpu, material: &[u8]) -> Self {
         let (outbound, inbound) = material.split_at(SEED);
-        Self { outbound: Half::new(cpu, outbound), inbound: Half::new(cpu, inbound) }
+        Self { outbound: Direction::new(cpu, outbound), inbound: Direction::new(cpu, inbound) }
     }
 
     #[inline]
     pub(super) fn outbound(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) -> Option<Tag> {
-        let half = &mut self.outbound;
+        let half = self.outbound.half();
         let received = first_block(cell);
-        half.uiv.encrypt((&half.tag, command), cell, &mut half.work);
-        half.tag = first_block(cell);
+        half.encrypt(command, cell);
         if !recognized(&half.tag, &half.nonce) {
             return None;
         }
@@ -268,15 +323,13 @@ impl Relay {
 
     #[inline]
     pub(super) fn inbound(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) {
-        let half = &mut self.inbound;
-        half.uiv.encrypt((&half.tag, command), cell, &mut half.work);
-        half.tag = first_block(cell);
+        self.inbound.half().encrypt(command, cell);
     }
 
     pub(super) fn originate(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) -> Tag {
-        self.inbound.put_nonce(cell);
-        self.inbound(command, cell);
-        let half = &mut self.inbound;
+        let half = self.inbound.half();
+        half.put_nonce(cell);
+        half.encrypt(command, cell);
         half.nonce = half.tag;
         half.update();
         tag(half.tag)
@@ -284,38 +337,34 @@ impl Relay {
 }
 
 pub(super) struct Client {
-    outbound: Half<Aes128Decrypt>,
-    inbound: Half<Aes128Decrypt>,
+    outbound: Direction<Aes128Decrypt>,
+    inbound: Direction<Aes128Decrypt>,
 }
 
 impl Client {
     pub(super) fn new(cpu: Cpu, material: &[u8]) -> Self {
         let (outbound, inbound) = material.split_at(SEED);
-        Self { outbound: Half::new(cpu, outbound), inbound: Half::new(cpu, inbound) }
+        Self { outbound: Direction::new(cpu, outbound), inbound: Direction::new(cpu, inbound) }
     }
 
     pub(super) fn originate(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) -> Tag {
-        self.outbound.put_nonce(cell);
-        self.outbound(command, cell);
-        let half = &mut self.outbound;
+        let half = self.outbound.half();
+        half.put_nonce(cell);
+        half.decrypt(command, cell);
         half.update();
         tag(first_block(cell))
     }
 
     #[inline]
     pub(super) fn outbound(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) {
-        let half = &mut self.outbound;
-        half.next = first_block(cell);
-        half.uiv.decrypt((&half.tag, command), cell, &mut half.work);
-        half.tag = half.next;
+        self.outbound.half().decrypt(command, cell);
     }
 
     #[inline]
     pub(super) fn inbound(&mut self, command: Command, cell: &mut [u8; PAYLOAD]) -> Option<Tag> {
-        let half = &mut self.inbound;
-        let received = first_block(cell);
-        half.uiv.decrypt((&half.tag, command), cell, &mut half.work);
-        half.tag = received;
+        let half = self.inbound.half();
+        half.decrypt(command, cell);
+        let received = half.tag;
         if !recognized(cell.first_chunk().expect("a cell is longer than a block"), &half.nonce) {
             return None;
         }
@@ -346,9 +395,25 @@ mod for_vectors {
 
     impl<B: BlockCipher> Half<B> {
         fn from_state(cpu: Cpu, state: &State) -> Self {
-            let mut half = Self::new(cpu, &[&state.keys[..], &state.nonce].concat());
+            let mut seed = [0; SEED];
+            seed[..4 * BLOCK].copy_from_slice(&state.keys);
+            seed[4 * BLOCK..].copy_from_slice(&state.nonce);
+            let mut half = Self::new(cpu, &seed);
             half.tag = state.tag;
             half
+        }
+    }
+
+    impl<B: BlockCipher> Direction<B> {
+        fn from_state(cpu: Cpu, state: &State) -> Self {
+            Self::Ready(Box::new(Half::from_state(cpu, state)))
+        }
+
+        fn ready(&self) -> &Half<B> {
+            match self {
+                Self::Ready(half) => half,
+                Self::Waiting(..) => panic!("no cell has come"),
+            }
         }
     }
 
@@ -368,22 +433,22 @@ mod for_vectors {
 
     impl Relay {
         pub(in crate::layer) fn from_states(cpu: Cpu, outbound: &State, inbound: &State) -> Self {
-            Self { outbound: Half::from_state(cpu, outbound), inbound: Half::from_state(cpu, inbound) }
+            Self { outbound: Direction::from_state(cpu, outbound), inbound: Direction::from_state(cpu, inbound) }
         }
 
         pub(in crate::layer) fn assert_state(&self, inbound: bool, expected: &State) {
-            let half = if inbound { &self.inbound } else { &self.outbound };
+            let half = if inbound { self.inbound.ready() } else { self.outbound.ready() };
             assert_same(half, expected, |uiv, cell, work| uiv.encrypt((&[7; BLOCK], Command::RELAY), cell, work));
         }
     }
 
     impl Client {
         pub(in crate::layer) fn from_states(cpu: Cpu, outbound: &State, inbound: &State) -> Self {
-            Self { outbound: Half::from_state(cpu, outbound), inbound: Half::from_state(cpu, inbound) }
+            Self { outbound: Direction::from_state(cpu, outbound), inbound: Direction::from_state(cpu, inbound) }
         }
 
         pub(in crate::layer) fn assert_state(&self, inbound: bool, expected: &State) {
-            let half = if inbound { &self.inbound } else { &self.outbound };
+            let half = if inbound { self.inbound.ready() } else { self.outbound.ready() };
             assert_same(half, expected, |uiv, cell, work| uiv.decrypt((&[7; BLOCK], Command::RELAY), cell, work));
         }
     }

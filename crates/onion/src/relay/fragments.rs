@@ -15,7 +15,8 @@ use std::time::Instant;
 pub struct Fragments {
     format: Format,
     agreed: bool,
-    partial: Option<Partial>,
+    /// In a box, since there seldom is one.
+    partial: Option<Box<Partial>>,
 }
 
 #[derive(Debug)]
@@ -90,13 +91,13 @@ impl Fragments {
         }
         // As much room as has come, whatever length is announced.
         let body = data.to_vec();
-        self.partial = Some(Partial { command, length, body, cells: 1, early, since: now });
+        self.partial = Some(Box::new(Partial { command, length, body, cells: 1, early, since: now }));
         Ok(None)
     }
 
     fn go_on<'a>(
         &mut self,
-        mut partial: Partial,
+        mut partial: Box<Partial>,
         payload: &[u8; PAYLOAD],
         early: bool,
     ) -> Result<Option<Whole<'a>>, Error> {
@@ -125,7 +126,7 @@ impl Fragments {
             self.partial = Some(partial);
             return Ok(None);
         }
-        let Partial { command, body, cells, early, .. } = partial;
+        let Partial { command, body, cells, early, .. } = *partial;
         Ok(Some(Whole { command, stream: 0, body: Cow::Owned(body), cells, early }))
     }
 }

@@ -37,20 +37,20 @@ fn bandwidth(plan: &Plan, costs: &str, crossovers: &[(HandshakeType, Crossover)]
     let of = |handshake: &HandshakeType, found: &Crossover| {
         let points = found.messages.iter().map(|&(rate, more)| Some((rate as f64 / 1e6, more * 1e3)));
         let level = found.messages.iter().map(|&(rate, _)| Some((rate as f64 / 1e6, found.computation * 1e3)));
-        let marks = found.rate().map(|rate| (rate / 1e6, found.computation * 1e3, format!("{:.1}", rate / 1e6)));
+        let marks = found.rate().map(|rate| (rate / 1e6, found.computation * 1e3, String::new()));
+        let name = match found.rate() {
+            Some(rate) => format!("{handshake} (ring: {:.0} Mbit/s)", rate / 1e6),
+            None => handshake.to_string(),
+        };
         [
-            Series {
-                name: format!("{handshake}: messages"),
-                points: points.collect(),
-                marks: marks.into_iter().collect(),
-            },
-            Series { name: format!("{handshake}: computation"), points: level.collect(), marks: Vec::new() },
+            Series { name: name.clone(), points: points.collect(), marks: marks.into_iter().collect() },
+            Series { name, points: level.collect(), marks: Vec::new() },
         ]
     };
     let series = crossovers.iter().flat_map(|(handshake, found)| of(handshake, found)).collect();
     let panel = Panel {
         across: "rate of every link, Mbit/s".into(),
-        up: "ms longer than the first handshake".into(),
+        up: "ms longer than the first handshake: falling by messages, level by computation".into(),
         axes: (Axis::Logarithmic, Axis::Logarithmic),
         series,
     };

@@ -55,8 +55,15 @@ impl World {
 
     fn fail(&mut self, circuit: u32, failure: Failure) {
         let Circuit { outcome, done, .. } = &mut self.circuits[circuit as usize];
-        outcome.failure = Some(failure);
+        (outcome.failure, outcome.failed_at) = (Some(failure), Some(self.now));
         *done = true;
+    }
+
+    /// A connection of a circuit has been given up. The real machines would close theirs by DESTROY and TRUNCATED; here the circuit is over.
+    pub(super) fn lost_connection(&mut self, circuit: u32, hop: usize) {
+        if !self.circuits[circuit as usize].done {
+            self.fail(circuit, Failure { hop: Some(hop.min(2) + 1), cause: Cause::LinkClosed });
+        }
     }
 
     /// A hop has answered; its reply is still to be checked.

@@ -181,7 +181,7 @@ mod tests {
             if format == Format::V0 {
                 assert!(answer(&mut relay, RelayCommand::RESOLVE, 0, b"example.org\0").is_err(), "no stream");
             }
-            relay.limits.streams = 1;
+            std::sync::Arc::make_mut(&mut relay.limits).streams = 1;
             let sent = answer(&mut relay, RelayCommand::RESOLVE, 4, b"example.org\0").unwrap();
             assert_eq!(format.decode(&sent[0]).unwrap().1, [0xf0, 0, 0, 0, 0, 0], "too many: later perhaps");
         }
