@@ -1,6 +1,7 @@
-//! `candor circuit`: circuits over modelled links, in virtual time.
+//! `candor circuit`: circuits over modelled links, in virtual time, or of real processes by `--tun`.
 
 mod costs;
+mod tun;
 
 use crate::Failure;
 use crate::cli::{CircuitArguments, ListFormat};
@@ -30,6 +31,7 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
         true => HANDSHAKES.to_vec(),
         false => arguments.handshake.clone(),
     };
+    let topology = if arguments.lossless { topology.lossless() } else { topology };
     let costs = costs::of(arguments.costs.as_deref(), &handshakes)?;
     let plan = Plan {
         set: arguments.set.clone(),
@@ -40,6 +42,9 @@ pub(crate) fn execute(arguments: &CircuitArguments, talk: Talk) -> Result<(), Fa
         fetch: (arguments.page > 0).then_some(arguments.page),
         ..Plan::new(topology, handshakes[0])
     };
+    if arguments.tun || arguments.both {
+        return tun::execute(arguments, &plan, &handshakes, &costs.says, talk);
+    }
     let mut rows = Vec::new();
     for handshake in handshakes {
         let plan = Plan { handshake, ..plan.clone() };
