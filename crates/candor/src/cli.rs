@@ -80,10 +80,11 @@ pub(crate) enum Command {
     /// Build circuits over modelled links, satellites among them, in virtual time
     ///
     /// TOPOLOGY is a name that `candor list topologies` knows, or a TOML file. Times are simulated: the delays, rates and losses of the topology, a model of TCP, and
-    /// the state machines that candor's clients and relays run. Nothing is sent.
+    /// the state machines that candor's clients and relays run. Nothing is sent, unless --tun or --both asks for it: then relays, target and client are processes in network
+    /// namespaces of this machine, and the same links carry their packets between TUN devices. Nothing of that is left when candor ends, even if it is killed.
     #[command(
         after_help = "Examples:\n  candor circuit leo-bent-pipe\n  candor circuit sagin-01 --set paper --cold\n  candor circuit my.toml \
-                      --handshake ntor --handshake hybrid-768 --circuits 1000"
+                      --handshake ntor --handshake hybrid-768 --circuits 1000\n  candor circuit sagin-01 sagin-02 --both --lossless --handshake hybrid-768"
     )]
     Circuit(CircuitArguments),
     /// List tasks, peers, topologies or tiers

@@ -22,7 +22,7 @@ pub struct Testbed {
 
 impl Testbed {
     /// Builds it: a namespace for each node that plays a part, addresses, routes, and the emulator. Each direction of each link draws its losses from the
-    /// same stream as in the simulator: the same numbers of packets are lost, though they are other packets.
+    /// same stream as in the simulator: the packet number n on it is lost in both or in neither, though it may not be the same packet.
     ///
     /// # Errors
     /// [`Error`]; [`Error::is_refusal`] says whether this machine or this user can't have one.

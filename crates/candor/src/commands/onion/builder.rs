@@ -173,35 +173,52 @@ mod tests {
         relays.try_into().unwrap_or_else(|_| panic!("three"))
     }
 
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn every_circuit_has_links_of_its_own_and_all_its_times() {
+    fn addresses(network: u8) -> Vec<Ipv4Addr> {
+        (1..=3).map(|host| Ipv4Addr::new(127, network, 0, host)).collect()
+    }
+
+    async fn built(client: &Client, request: &Request, number: usize) -> Built {
+        let path = path(request, number).unwrap_or_else(|_| panic!("good entries"));
+        let mut built = Built::default();
+        build(client, request, HandshakeType::Hybrid768, path.each_ref(), &mut built).await.unwrap();
+        assert_eq!(built.hops.len(), 3);
+        assert!(built.built.unwrap() >= built.link + built.hops.iter().sum::<Duration>());
+        built
+    }
+
+    async fn scene(cold: bool) -> (Target, [Relay; 3], Client, Request) {
         let target = Target::start(([127, 0, 0, 1], 0).into()).await.unwrap();
         let relays = relays(&target).await;
-        let addresses = |network: u8| (1..=3).map(|host| Ipv4Addr::new(127, network, 0, host)).collect::<Vec<_>>();
-        let mut request = Request {
+        let request = Request {
             relays: relays.each_ref().map(|relay| relay.listed().to_line()),
             addresses: [1, 2, 3].map(addresses),
             handshake: "hybrid-768".into(),
-            cold: true,
+            cold,
             page: Some(format!("http://{}/bytes/5000", target.address())),
             settle: Duration::ZERO,
         };
-        let client = Client::new(ClientOptions::default()).unwrap();
-        for cold in [true, false] {
-            request.cold = cold;
-            for number in 0..3 {
-                let path = path(&request, number).unwrap_or_else(|_| panic!("good entries"));
-                let mut built = Built::default();
-                build(&client, &request, HandshakeType::Hybrid768, path.each_ref(), &mut built).await.unwrap();
-                assert_eq!((built.hops.len(), built.link > Duration::ZERO), (3, cold));
-                assert!(built.built.unwrap() >= built.link + built.hops.iter().sum::<Duration>());
-                assert_eq!(built.fetched, 5000);
-                assert!(built.first_byte.unwrap() <= built.last_byte.unwrap());
-                client.disconnect();
-            }
-            // What each circuit makes is a link more, until the oldest are given up.
-            assert!(relays[1].counts().links >= 3, "{}", relays[1].counts().links);
-            request.addresses = [4, 5, 6].map(addresses);
+        (target, relays, Client::new(ClientOptions::default()).unwrap(), request)
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn every_circuit_has_links_of_its_own_and_all_its_times() {
+        let (_target, relays, client, request) = scene(true).await;
+        for number in 0..3 {
+            let built = built(&client, &request, number).await;
+            assert!(built.link > Duration::ZERO);
+            assert_eq!(built.fetched, 5000);
+            assert!(built.first_byte.unwrap() <= built.last_byte.unwrap());
+            client.disconnect();
         }
+        // Circuits that shared links would have made one in and one out.
+        assert!(relays[1].counts().links > 2, "{}", relays[1].counts().links);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn links_that_are_to_be_there_are_made_by_a_circuit_before() {
+        let (_target, relays, client, request) = scene(false).await;
+        assert_eq!(built(&client, &request, 0).await.link, Duration::ZERO);
+        let handshakes = relays.each_ref().map(|relay| relay.counts().handshakes);
+        assert_eq!(handshakes, [2; 3], "one of each circuit");
     }
 }

@@ -110,9 +110,9 @@ fn compare(plan: Plan, handshakes: &[HandshakeType], circuits: u32, talk: Talk) 
         let mut world = World::new(&Plan { handshake, ..plan.clone() })?;
         let simulated: Vec<Outcome> = (0..circuits.saturating_mul(MORE)).map(|_| world.build()).collect();
         let difference = Difference::of(&times(&simulated), &times(&measured.outcomes));
-        Ok(Row { handshake, simulated, measured, difference })
+        Ok::<_, Failure>(Row { handshake, simulated, measured, difference })
     });
-    let rows = rows.collect::<Result<_, Failure>>()?;
+    let rows = rows.collect::<Result<_, _>>()?;
     Ok(Report { plan, loses, rows, counts })
 }
 
@@ -272,6 +272,14 @@ mod tests {
         assert!(many.interval.half_width() < few.interval.half_width() / 2.0);
         assert_eq!(Difference::of(&about(1.0, 100), &about(1.0, 5)), None, "too few");
         assert_eq!(Difference::of(&[], &about(1.0, 100)), None);
+    }
+
+    #[test]
+    fn the_interval_goes_from_one_end_of_one_median_to_the_opposite_end_of_the_other() {
+        // Of twenty values at 97.5 %: the fifth to the sixteenth.
+        let twenty = |first: u32| (first..first + 20).map(f64::from).collect::<Vec<_>>();
+        let found = Difference::of(&twenty(1), &twenty(101)).unwrap();
+        assert_eq!((found.ms, found.interval.map(|share| (share * 10.5).round())), (100.0, Interval { low: 89.0, high: 111.0 }));
     }
 
     #[test]

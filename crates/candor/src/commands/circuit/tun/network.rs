@@ -57,7 +57,8 @@ impl Network {
         let testbed = Testbed::start(&plan.topology, set, plan.seed)?;
         let target = address(Role::Target, 0);
         let mut others = Vec::new();
-        let arguments = ["onion", "target", "--listen", &format!("0.0.0.0:{TARGET}")];
+        let listen = format!("0.0.0.0:{TARGET}");
+        let arguments = ["onion", "target", "--listen", &listen];
         others.push(Process::start(&testbed, Role::Target, "target", &arguments, talk)?);
         let policy = format!("{target}:{TARGET}");
         for (role, port) in RELAYS {
